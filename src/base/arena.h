@@ -1,0 +1,65 @@
+// Memory for many small objects that die together. Not thread-safe; a budget, when given, is charged by the chunk.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/memory_budget.h"
+
+namespace hailstone {
+
+class Arena {
+ public:
+  explicit Arena(MemoryBudget* budget = nullptr) : budget_(budget) {}
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+  ~Arena() { clear(); }
+
+  /// `size` bytes aligned to 8, valid until clear() or destruction.
+  char* allocate(size_t size) {
+    size = (size + 7) & ~size_t{7};
+    if (size > available_) add_chunk(size);
+    char* result = next_;
+    next_ += size;
+    available_ -= size;
+    return result;
+  }
+  ByteView copy(ByteView bytes) {
+    if (bytes.empty()) return {};
+    char* to = allocate(bytes.size());
+    std::memcpy(to, bytes.data(), bytes.size());
+    return {to, bytes.size()};
+  }
+  /// Bytes taken from the system.
+  size_t bytes() const { return bytes_; }
+  void clear() {
+    chunks_.clear();
+    if (budget_ != nullptr) budget_->release(bytes_);
+    bytes_ = 0;
+    next_ = nullptr;
+    available_ = 0;
+  }
+
+ private:
+  void add_chunk(size_t at_least) {
+    // Chunks double from 1 KiB to 1 MiB: a one-row table stays small, a big one needs few calls.
+    size_t size = bytes_ < 1024 ? 1024 : bytes_ < (size_t{1} << 20) ? bytes_ : size_t{1} << 20;
+    if (size < at_least) size = at_least;
+    chunks_.push_back(std::make_unique_for_overwrite<char[]>(size));
+    if (budget_ != nullptr) budget_->reserve(size);
+    bytes_ += size;
+    next_ = chunks_.back().get();
+    available_ = size;
+  }
+
+  MemoryBudget* budget_;
+  std::vector<std::unique_ptr<char[]>> chunks_;
+  char* next_ = nullptr;
+  size_t available_ = 0;
+  size_t bytes_ = 0;
+};
+
+}  // namespace hailstone

@@ -1,0 +1,62 @@
+// One limit for the memory of a database. Whoever holds rows or blocks reserves their bytes here. Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <mutex>
+#include <utility>
+
+namespace hailstone {
+
+class MemoryBudget {
+ public:
+  /// `limit` in bytes.
+  explicit MemoryBudget(size_t limit) : limit_(limit) {}
+
+  /// Who gives memory back when it is short: gets the bytes wanted, returns the bytes freed. The block cache registers itself before any thread reserves.
+  void set_reclaimer(std::function<size_t(size_t)> reclaimer) { reclaimer_ = std::move(reclaimer); }
+
+  /// Reserves `bytes`, asking the reclaimer when short. False, with nothing reserved, when they still do not fit.
+  [[nodiscard]] bool try_reserve(size_t bytes);
+  /// Reserves what the caller cannot do without, even beyond the limit.
+  void reserve(size_t bytes);
+  void release(size_t bytes) { used_.fetch_sub(bytes, std::memory_order_relaxed); }
+
+  size_t used() const { return used_.load(std::memory_order_relaxed); }
+  size_t limit() const { return limit_.load(std::memory_order_relaxed); }
+  void set_limit(size_t limit) { limit_.store(limit, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<size_t> limit_;
+  std::atomic<size_t> used_{0};
+  std::function<size_t(size_t)> reclaimer_;
+};
+
+/// Bytes of a budget held by an object, released with it. Not thread-safe.
+class Reservation {
+ public:
+  explicit Reservation(MemoryBudget& budget) : budget_(&budget) {}
+  Reservation(const Reservation&) = delete;
+  Reservation& operator=(const Reservation&) = delete;
+  Reservation(Reservation&& other) noexcept : budget_(other.budget_), bytes_(std::exchange(other.bytes_, 0)) {}
+  ~Reservation() { budget_->release(bytes_); }
+
+  [[nodiscard]] bool try_grow(size_t by) {
+    if (!budget_->try_reserve(by)) return false;
+    bytes_ += by;
+    return true;
+  }
+  void grow(size_t by) {
+    budget_->reserve(by);
+    bytes_ += by;
+  }
+  void clear() { budget_->release(std::exchange(bytes_, 0)); }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  MemoryBudget* budget_;
+  size_t bytes_ = 0;
+};
+
+}  // namespace hailstone

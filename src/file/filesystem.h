@@ -1,0 +1,71 @@
+// What the engine asks of a filesystem. PosixFilesystem is the real one; FaultFilesystem wraps another to fail, tear and forget writes in tests.
+// Paths are plain strings. Every error names the call, the path and the system's message; ENOSPC and EDQUOT are ErrorCode::DiskFull.
+// A Filesystem may be used by any thread; a file object by one thread at a time, but for RandomAccessFile::read_at.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/status.h"
+
+namespace hailstone {
+
+/// An open file read at positions. read_at is thread-safe.
+class RandomAccessFile {
+ public:
+  virtual ~RandomAccessFile() = default;
+  /// Reads exactly `size` bytes at `offset` into `to`; a file that ends before is ErrorCode::Corruption.
+  virtual Status read_at(uint64_t offset, size_t size, char* to) const = 0;
+  virtual Result<uint64_t> size() const = 0;
+  virtual const std::string& path() const = 0;
+};
+
+/// A file being written from its start or, reopened, from its end.
+class WritableFile {
+ public:
+  virtual ~WritableFile() = default;  // closes; what was not synced may be lost
+  /// Writes all bytes, retrying short writes.
+  virtual Status append(ByteView bytes) = 0;
+  /// Makes everything appended durable (fdatasync).
+  virtual Status sync() = 0;
+  virtual Status close() = 0;
+  virtual uint64_t size() const = 0;
+  virtual const std::string& path() const = 0;
+};
+
+/// Holds a lock on a directory's lock file until destroyed.
+class DirectoryLock {
+ public:
+  virtual ~DirectoryLock() = default;
+};
+
+class Filesystem {
+ public:
+  virtual ~Filesystem() = default;
+  virtual Result<std::unique_ptr<RandomAccessFile>> open(const std::string& path) = 0;
+  /// Creates a file; one that exists is cut to nothing.
+  virtual Result<std::unique_ptr<WritableFile>> create(const std::string& path) = 0;
+  /// Opens an existing file to append to.
+  virtual Result<std::unique_ptr<WritableFile>> append_to(const std::string& path) = 0;
+  virtual Status rename(const std::string& from, const std::string& to) = 0;
+  virtual Status remove(const std::string& path) = 0;
+  virtual Status truncate(const std::string& path, uint64_t size) = 0;
+  /// Makes creations, renames and removals in the directory durable.
+  virtual Status sync_directory(const std::string& path) = 0;
+  /// Creates the directory; SUCCESS also when it exists. The parent must exist.
+  virtual Status make_directory(const std::string& path) = 0;
+  /// Names (not paths) of the files in the directory, in any order, without "." and "..".
+  virtual Result<std::vector<std::string>> list(const std::string& path) = 0;
+  virtual bool exists(const std::string& path) = 0;
+  virtual Result<uint64_t> file_size(const std::string& path) = 0;
+  /// ErrorCode::Busy when another process (or another holder in this one) has it.
+  virtual Result<std::unique_ptr<DirectoryLock>> lock_directory(const std::string& path) = 0;
+};
+
+/// The filesystem of the operating system. Lives for ever; stateless.
+Filesystem& posix_filesystem();
+
+}  // namespace hailstone
