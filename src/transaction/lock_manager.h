@@ -1,0 +1,55 @@
+// Row locks, table locks, waits and deadlocks. Thread-safe.
+//
+// Row locks here are explicit ones, taken by locking reads. A writer's uncommitted version is itself an exclusive lock: who meets it calls wait_for_end().
+// The table room takes try_ functions under its write mutex and waits outside of it, then looks again.
+// A wait ends granted, or with LockWaitTimeout, Deadlock (the waits-for graph has a cycle; the requester is the victim) or Interrupted.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "base/bytes.h"
+#include "base/counters.h"
+#include "base/status.h"
+#include "base/timestamp.h"
+
+namespace hailstone {
+
+class Transaction;
+using TableId = uint64_t;
+
+enum class RowLockMode : uint8_t { Shared, Exclusive };
+enum class TableLockMode : uint8_t { IntentionShared, IntentionExclusive, Shared, Exclusive };
+
+class LockManager {
+ public:
+  explicit LockManager(Counters& counters);
+  ~LockManager();
+
+  /// Grants at once (also when held in a sufficient mode) or returns false and changes nothing.
+  bool try_lock_row(Transaction& transaction, TableId table, ByteView key, RowLockMode mode);
+  /// Waits until granted.
+  Status lock_row(Transaction& transaction, TableId table, ByteView key, RowLockMode mode);
+  /// Gives back one lock before the end of the transaction (a row that was read but did not match).
+  void unlock_row(Transaction& transaction, TableId table, ByteView key);
+  /// True when another transaction holds any explicit lock on the row. Cheap when nobody holds explicit locks on the table.
+  bool row_locked_by_other(const Transaction& transaction, TableId table, ByteView key) const;
+
+  Status lock_table(Transaction& transaction, TableId table, TableLockMode mode);
+
+  /// Waits until the transaction `holder` has ended; at once when it is not active.
+  Status wait_for_end(Transaction& waiter, TransactionId holder);
+
+  /// Transactions announce themselves, so that others can wait for their end. remove_transaction releases all locks and wakes who waits.
+  void add_transaction(Transaction& transaction);
+  void remove_transaction(Transaction& transaction);
+
+  /// Makes a waiting transaction look at its interruption check now.
+  void wake(TransactionId transaction);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace hailstone

@@ -1,0 +1,119 @@
+// A transaction: its snapshot, its changes (for commit and rollback), its redo operations (for the log), its savepoints.
+// One thread at a time uses a Transaction; others may only read its id and state through the TransactionManager and LockManager, or call wake().
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/memory_budget.h"
+#include "base/status.h"
+#include "base/timestamp.h"
+#include "log/log.h"
+
+namespace hailstone {
+
+enum class Isolation : uint8_t { ReadUncommitted, ReadCommitted, RepeatableRead, Serializable };
+
+class VersionStore;
+
+/// One change to a row version: what commit stamps and rollback takes back.
+struct Change {
+  enum class Kind : uint8_t { Insert, End };
+  VersionStore* store = nullptr;
+  uint64_t slot = 0;  // the store's own name for the version
+  Kind kind = Kind::Insert;
+};
+
+/// Where row versions live, as commit and rollback see it. Implemented by the table room for deltas and segments; each takes the table's latch itself.
+class VersionStore {
+ public:
+  virtual ~VersionStore() = default;
+  /// Replaces the transaction's marker by `timestamp` in each change; all are of this store.
+  virtual void commit(std::span<const Change> changes, Timestamp timestamp) = 0;
+  /// Takes one change back: an inserted version is unlinked, an end becomes infinity.
+  virtual void undo(const Change& change) = 0;
+};
+
+/// A change that is not a row version: private segments to publish, catalog changes.
+class TransactionAction {
+ public:
+  virtual ~TransactionAction() = default;
+  /// Called under the commit mutex, before the timestamp is published; must not fail or block.
+  virtual void commit(Timestamp timestamp) = 0;
+  virtual void undo() = 0;
+};
+
+/// A point to roll back to. Valid while the transaction lives and has not been rolled back behind it.
+struct Savepoint {
+  size_t changes = 0;
+  size_t actions = 0;
+  uint64_t redo = 0;
+};
+
+class Transaction {
+ public:
+  enum class State : uint8_t { Active, Committed, RolledBack };
+
+  TransactionId id() const { return id_; }
+  Timestamp marker() const { return marker_of(id_); }
+  Isolation isolation() const { return isolation_; }
+  State state() const { return state_; }
+
+  /// What plain reads see. Taken at the first call; kept to the end for RepeatableRead and above, until next_statement() below.
+  const Snapshot& snapshot();
+  /// Ends the statement: READ COMMITTED and READ UNCOMMITTED take a new snapshot at the next read.
+  void next_statement();
+  /// The newest committed state and own changes: for locking reads and writes. Not registered: keeps no version alive.
+  Snapshot current() const;
+
+  /// Records a change so that commit and rollback act on it; `store` is kept alive to the end of the transaction.
+  void add_change(const std::shared_ptr<VersionStore>& store, uint64_t slot, Change::Kind kind);
+  void add_action(std::unique_ptr<TransactionAction> action);
+  /// Appends one operation (the database room's format) to the redo of the transaction; long redo goes to the log early.
+  Status add_redo(ByteView operation);
+  bool has_writes() const { return !changes_.empty() || !actions_.empty() || redo_length_ > 0; }
+
+  Savepoint savepoint() const { return {changes_.size(), actions_.size(), redo_length_}; }
+
+  // Lock waits: how long, and who may end them. The check is called from the waiting thread at least every 50 ms.
+  void set_lock_wait_timeout(std::chrono::milliseconds timeout) { lock_wait_timeout_ = timeout; }
+  std::chrono::milliseconds lock_wait_timeout() const { return lock_wait_timeout_; }
+  void set_interruption_check(std::function<bool()> check) { interrupted_ = std::move(check); }
+  bool interrupted() const { return interrupted_ && interrupted_(); }
+
+  /// Timestamp of the commit; 0 before it.
+  Timestamp commit_timestamp() const { return commit_timestamp_; }
+
+ private:
+  friend class TransactionManager;
+  explicit Transaction(class TransactionManager& manager, TransactionId id, Isolation isolation, MemoryBudget& budget);
+  TransactionManager& manager_;
+  TransactionId id_;
+  Isolation isolation_;
+  State state_ = State::Active;
+  Snapshot snapshot_;
+  bool has_snapshot_ = false;
+  std::vector<Change> changes_;
+  std::vector<std::shared_ptr<VersionStore>> stores_;  // kept alive
+  std::vector<std::unique_ptr<TransactionAction>> actions_;
+  std::string redo_;             // operations not in the log yet
+  uint64_t redo_length_ = 0;     // all operations, logged ones too
+  Lsn first_logged_ = 0;         // where the first early record begins; 0 for none
+  Lsn commit_end_ = 0;           // position to make durable
+  Timestamp commit_timestamp_ = 0;
+  std::chrono::milliseconds lock_wait_timeout_{50'000};
+  std::function<bool()> interrupted_;
+  Reservation memory_;
+
+ public:
+  ~Transaction();
+};
+
+}  // namespace hailstone

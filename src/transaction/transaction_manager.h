@@ -1,0 +1,75 @@
+// Begins and ends transactions, hands out timestamps and snapshots. Thread-safe.
+//
+// A commit is two steps, so that a server can order them: commit_visible() gives the timestamp, appends the commit record, stamps the changes and publishes
+// them, all under the commit mutex; make_durable() then brings the log to where flush_log_at_commit says. commit() does both.
+// Record payloads (docs/formats.md): Operations: u64 transaction id, u64 offset in its redo, operations · Truncate: u64 id, u64 length ·
+// Commit: u64 id, u64 timestamp, u64 offset in its redo, operations · Rollback: u64 id. Transaction ids in one log are unique.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <unordered_map>
+
+#include "base/counters.h"
+#include "transaction/lock_manager.h"
+#include "transaction/transaction.h"
+
+namespace hailstone {
+
+/// When a commit is durable, as innodb_flush_log_at_trx_commit: 0 written and synced once a second, 1 synced at commit, 2 written at commit, synced once a second.
+enum class FlushLogAtCommit : int { EverySecond = 0, Sync = 1, Write = 2 };
+
+class TransactionManager {
+ public:
+  /// `last_committed` and `next_id`: where recovery left off.
+  TransactionManager(Log& log, LockManager& locks, MemoryBudget& budget, Counters& counters, Timestamp last_committed, TransactionId next_id);
+
+  std::unique_ptr<Transaction> begin(Isolation isolation);
+
+  Status commit(Transaction& transaction);
+  /// On error (the log cannot take the record) the transaction has been rolled back.
+  Status commit_visible(Transaction& transaction);
+  Status make_durable(Transaction& transaction);
+  void rollback(Transaction& transaction);
+  /// Undoes all since the savepoint; locks stay.
+  Status rollback_to(Transaction& transaction, const Savepoint& savepoint);
+
+  void set_flush_log_at_commit(FlushLogAtCommit mode) { flush_mode_.store(mode, std::memory_order_relaxed); }
+  FlushLogAtCommit flush_log_at_commit() const { return flush_mode_.load(std::memory_order_relaxed); }
+
+  Timestamp last_committed() const { return last_committed_.load(std::memory_order_acquire); }
+  /// No snapshot in use, nor any taken later, reads before this: versions that ended at or before it are dead.
+  Timestamp horizon() const;
+  /// Position before which no open transaction has records in the log; `otherwise` when none has.
+  Lsn oldest_open_record(Lsn otherwise) const;
+  /// Runs `action` with the last commit timestamp while no commit can happen.
+  Status with_commits_stopped(const std::function<Status(Timestamp)>& action);
+
+  // For recovery only, before any begin(): timestamps and ids continue behind these.
+  void resume_after(Timestamp last_committed, TransactionId last_id);
+
+ private:
+  friend class Transaction;
+  Snapshot acquire_snapshot(Timestamp own);
+  void release_snapshot(const Snapshot& snapshot);
+  Status spill_redo(Transaction& transaction);
+  void finish(Transaction& transaction, Transaction::State state);
+
+  Log& log_;
+  LockManager& locks_;
+  MemoryBudget& budget_;
+  Counters& counters_;
+  std::mutex commit_mutex_;
+  std::atomic<Timestamp> last_committed_;
+  std::atomic<TransactionId> next_id_;
+  std::atomic<FlushLogAtCommit> flush_mode_{FlushLogAtCommit::Sync};
+  mutable std::mutex mutex_;  // protects the two below
+  std::multiset<Timestamp> snapshots_;
+  std::map<TransactionId, Lsn> open_records_;
+};
+
+}  // namespace hailstone
