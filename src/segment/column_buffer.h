@@ -1,0 +1,58 @@
+// One column's values in memory, on their way into a segment. Not thread-safe; owns its bytes; charges the budget.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/memory_budget.h"
+
+namespace hailstone {
+
+/// A column as a segment knows it. `id` is the table's column number, or one of those below.
+struct StoredColumn {
+  static constexpr uint16_t row_group = 0xffff;  // rows of the columns that are not columnar, encoded by RowCodec
+  static constexpr uint16_t row_id = 0xfffe;     // hidden clustered key
+  static constexpr uint16_t begin = 0xfffd;      // begin timestamps, when rows do not share the segment's
+  uint16_t id = 0;
+  bool integer = false;
+  uint8_t width = 8;      // bytes of an integer's native form, 1..8: values are < 2^(8*width)
+  bool nullable = false;
+  bool operator==(const StoredColumn&) const = default;
+};
+
+class ColumnBuffer {
+ public:
+  ColumnBuffer(StoredColumn column, MemoryBudget& budget);
+
+  void append_integer(uint64_t value);
+  void append_bytes(ByteView value);
+  void append_null();
+
+  const StoredColumn& column() const { return column_; }
+  size_t rows() const { return rows_; }
+  bool has_nulls() const { return !nulls_.empty(); }
+  bool null(size_t row) const { return !nulls_.empty() && (nulls_[row / 64] >> (row % 64) & 1) != 0; }
+  uint64_t integer(size_t row) const { return integers_[row]; }
+  ByteView bytes(size_t row) const {
+    const uint64_t start = row == 0 ? 0 : ends_[row - 1];
+    return {text_.data() + start, static_cast<size_t>(ends_[row] - start)};
+  }
+  /// Bytes of memory held.
+  size_t memory() const;
+  /// Bytes of the values themselves.
+  uint64_t raw_bytes() const;
+  void clear();
+
+ private:
+  StoredColumn column_;
+  size_t rows_ = 0;
+  std::vector<uint64_t> integers_;
+  std::vector<uint64_t> ends_;   // bytes columns: end of each value in text_
+  std::vector<char> text_;
+  std::vector<uint64_t> nulls_;  // bit set: NULL; empty while there is none
+  Reservation memory_;
+};
+
+}  // namespace hailstone

@@ -1,0 +1,48 @@
+// Ends of the rows of one segment: ordinal → timestamp or marker. Rows without one are live. Latched by the table: set() and reset() need the latch exclusively, all else shared.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "base/bytes.h"
+#include "base/memory_budget.h"
+#include "base/status.h"
+#include "base/timestamp.h"
+#include "segment/block.h"
+
+namespace hailstone {
+
+class DeleteVector {
+ public:
+  DeleteVector(uint32_t rows, MemoryBudget& budget);
+  ~DeleteVector();
+
+  bool empty() const;
+  Timestamp end(uint32_t ordinal) const;      // infinity when live
+  void set(uint32_t ordinal, Timestamp end);  // also replaces
+  void reset(uint32_t ordinal);               // live again
+  /// Rows whose end is not infinity.
+  uint32_t count() const;
+  /// Clears the bits of rows of the block that `snapshot` no longer sees (their end is included in it).
+  void mask(uint32_t block, const Snapshot& snapshot, BlockBitmap& bitmap) const;
+  /// Calls for every ended row, ordinals ascending.
+  void for_each(const std::function<void(uint32_t ordinal, Timestamp end)>& visit) const;
+
+  /// Rises with every change; a checkpoint compares it to know what is dirty.
+  uint64_t change_count() const;
+
+  /// Committed ends only. docs/formats.md, with checksum.
+  std::string serialise() const;
+  /// ErrorCode::Corruption naming `path`.
+  static Result<std::unique_ptr<DeleteVector>> parse(ByteView bytes, uint32_t rows, MemoryBudget& budget, const std::string& path);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace hailstone
