@@ -1,0 +1,66 @@
+// A condition on the columns of one table, in negation normal form: NOT has been pushed into the leaves by who built it, so each node need only say for which rows it is TRUE
+// (FALSE and NULL are alike), and AND/OR are intersections and unions. Immutable, shared between threads.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/bytes.h"
+#include "schema/row_codec.h"
+#include "segment/block.h"
+
+namespace hailstone {
+
+/// Decides a Bytes value. Thread-safe, without side effects; called once per distinct value where a dictionary is at hand.
+class BytesTest {
+ public:
+  virtual ~BytesTest() = default;
+  virtual bool matches(ByteView value) const = 0;
+  /// Limits outside of which nothing matches, by memcmp order (shorter first): lets blocks be skipped. Only where the collation's order is the order of bytes.
+  struct Limits {
+    std::string low;
+    std::optional<std::string> high;  // inclusive; none: no upper limit
+  };
+  virtual std::optional<Limits> limits() const { return std::nullopt; }
+};
+
+class Predicate {
+ public:
+  enum class Kind : uint8_t { Always, Never, And, Or, Integer, Bytes, IsNull, IsNotNull };
+
+  static Predicate always() { return Predicate(Kind::Always); }
+  static Predicate never() { return Predicate(Kind::Never); }
+  /// Simplifies: an empty AND is Always, an empty OR is Never, single and nested ones are unwrapped.
+  static Predicate all_of(std::vector<Predicate> parts);
+  static Predicate any_of(std::vector<Predicate> parts);
+  /// TRUE when the value is not NULL and in one of the ranges (any order, may overlap; normalised here).
+  static Predicate integer(uint16_t column, std::vector<IntegerRange> ranges);
+  static Predicate bytes(uint16_t column, std::shared_ptr<const BytesTest> test);
+  static Predicate is_null(uint16_t column);
+  static Predicate is_not_null(uint16_t column);
+
+  Kind kind() const { return kind_; }
+  uint16_t column() const { return column_; }
+  std::span<const Predicate> parts() const { return parts_; }
+  std::span<const IntegerRange> ranges() const { return ranges_; }
+  const BytesTest& test() const { return *test_; }
+  /// Table columns that it reads, ascending, each once.
+  std::vector<uint16_t> columns() const;
+  /// Row by row, for deltas and row groups: `value(column)` gives the row's values.
+  bool matches(const std::function<Value(uint16_t)>& value) const;
+  bool matches(const RowCodec& codec, ByteView row) const;
+
+ private:
+  explicit Predicate(Kind kind) : kind_(kind) {}
+  Kind kind_;
+  uint16_t column_ = 0;
+  std::vector<Predicate> parts_;
+  std::vector<IntegerRange> ranges_;
+  std::shared_ptr<const BytesTest> test_;
+};
+
+}  // namespace hailstone

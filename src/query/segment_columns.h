@@ -1,0 +1,59 @@
+// Where the columns of a table are in one segment: stored by column, within the row group, or absent (written before the column was added). Immutable, thread-safe.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "schema/row_codec.h"
+#include "segment/segment.h"
+
+namespace hailstone {
+
+/// What all segments of a table share: the definition, and the codec of the columns that form the row group.
+class TableLayout {
+ public:
+  explicit TableLayout(TableDefinition definition);
+
+  const TableDefinition& definition() const { return definition_; }
+  const RowCodec& row_codec() const { return row_codec_; }      // all columns
+  const RowCodec& group_codec() const { return group_codec_; }  // columns of the row group
+  std::span<const uint16_t> group_columns() const { return group_columns_; }
+  /// Position of a column in the row group; -1 when it is columnar.
+  int group_position(uint16_t column) const { return group_positions_[column]; }
+  /// Columns of a new segment, in order: columnar columns by number, then row group (if any), row id (without primary key). The begin column is added by who needs it.
+  std::vector<StoredColumn> stored_columns() const;
+
+ private:
+  TableDefinition definition_;
+  RowCodec row_codec_;
+  RowCodec group_codec_;
+  std::vector<uint16_t> group_columns_;
+  std::vector<int> group_positions_;
+};
+
+/// One segment seen through a table's layout.
+class SegmentColumns {
+ public:
+  struct Location {
+    enum class Kind : uint8_t { Stored, Grouped, Absent } kind = Kind::Absent;
+    size_t position = 0;  // Stored: column of the segment; Grouped: position in the row group
+  };
+  SegmentColumns(std::shared_ptr<const Segment> segment, std::shared_ptr<const TableLayout> layout);
+
+  const Segment& segment() const { return *segment_; }
+  const TableLayout& layout() const { return *layout_; }
+  Location location(uint16_t column) const { return locations_[column]; }
+  /// Position of the row group, the row id and the begin column in the segment; -1: has none.
+  int row_group() const { return row_group_; }
+  int row_id() const { return row_id_; }
+  int begin() const { return begin_; }
+
+ private:
+  std::shared_ptr<const Segment> segment_;
+  std::shared_ptr<const TableLayout> layout_;
+  std::vector<Location> locations_;
+  int row_group_ = -1, row_id_ = -1, begin_ = -1;
+};
+
+}  // namespace hailstone

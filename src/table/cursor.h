@@ -1,0 +1,41 @@
+// Rows of a table in the order of an index, both ways. Merges deltas and segments by key. Belongs to one thread and one transaction; keeps the view it began with alive
+// (locking cursors look at the newest state of each row).
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "table/table.h"
+
+namespace hailstone {
+
+class Cursor {
+ public:
+  /// `index`: position in TableDefinition::indexes, or `by_row_id` for the hidden clustered order. `columns`: what value() gives, by table column number.
+  static constexpr size_t by_row_id = ~size_t{0};
+  Cursor(std::shared_ptr<Table> table, Transaction& transaction, size_t index, ReadLock lock, std::vector<uint16_t> columns);
+  ~Cursor();
+
+  // Each returns whether the cursor stands on a row then. Bounds are encoded keys or prefixes of them (KeyCodec::append); empty: no bound.
+  /// First entry whose key is >= bound (bytewise).
+  Result<bool> seek_at_or_after(ByteView bound);
+  /// Last entry whose key is < bound.
+  Result<bool> seek_before(ByteView bound);
+  Result<bool> next();
+  Result<bool> previous();
+
+  /// Key of the entry: the index key, followed by the clustered key for a secondary index.
+  ByteView entry_key() const;
+  ByteView clustered_key() const;
+  /// Values of the columns asked for, valid until the cursor moves.
+  std::span<const Value> values();
+  /// Status of reading values() (they are read when first asked for).
+  Status load_values();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace hailstone

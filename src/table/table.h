@@ -1,0 +1,199 @@
+// A table: deltas and segments behind one face. See docs/architecture.md for the mutexes and the life of a row.
+//
+// Reads and writes name a row by its clustered key (encoded; for a table without primary key the 8 byte row id). All public members are thread-safe; the Transaction passed
+// belongs to the calling thread. A table that met damaged bytes is marked corrupt: every operation returns ErrorCode::Corruption with the first message, others stay usable.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/counters.h"
+#include "base/memory_budget.h"
+#include "base/status.h"
+#include "delta/delta.h"
+#include "query/predicate.h"
+#include "query/projection.h"
+#include "query/segment_columns.h"
+#include "schema/key_codec.h"
+#include "segment/delete_vector.h"
+#include "segment/segment.h"
+#include "transaction/lock_manager.h"
+#include "transaction/transaction.h"
+#include "transaction/transaction_manager.h"
+
+namespace hailstone {
+
+class Table;
+
+/// What tables ask of the database that holds them. All members thread-safe; outlives the tables.
+class TableHost {
+ public:
+  virtual ~TableHost() = default;
+  virtual Filesystem& filesystem() = 0;
+  virtual BlockCache& cache() = 0;
+  virtual MemoryBudget& budget() = 0;
+  virtual Counters& counters() = 0;
+  virtual TransactionManager& transactions() = 0;
+  virtual LockManager& locks() = 0;
+  virtual const CollationResolver& collations() = 0;
+  /// A file number never used before in this database.
+  virtual uint64_t new_file_number() = 0;
+  virtual std::string segment_path(uint64_t file_number) = 0;
+  virtual std::string delete_vector_path(uint64_t file_number) = 0;
+  /// Makes created segment files findable after a crash (syncs the directory).
+  virtual Status sync_files() = 0;
+  /// Appends the table's state() to the manifest, durably. Called by flush and merge, holding no latch, after the new files are synced.
+  virtual Status record_state(Table& table) = 0;
+  /// Asks for flush() / merge() on a background thread.
+  virtual void request_flush(const std::shared_ptr<Table>& table) = 0;
+  virtual void request_merge(const std::shared_ptr<Table>& table) = 0;
+  /// Runs `job` on a background thread, or on this one when none is free; used by bulk load to encode while rows come in.
+  virtual void run(std::function<void()> job) = 0;
+  /// Bytes a bulk load or flush may hold in column buffers at once before it writes a segment (a share of the budget).
+  virtual size_t segment_buffer_bytes() = 0;
+  /// Bytes of one delta at which it is flushed (a share of the budget).
+  virtual size_t delta_limit_bytes() = 0;
+};
+
+/// What the manifest keeps of a table, and what recovery makes it from.
+struct TableState {
+  struct SegmentEntry {
+    uint64_t file = 0;            // segment_path(file)
+    uint64_t delete_vector = 0;   // delete_vector_path(); 0: none written
+    Timestamp begin = 0;          // of rows without a begin column
+    bool operator==(const SegmentEntry&) const = default;
+  };
+  TableId id = 0;
+  Timestamp definition_timestamp = 0;  // commit of its newest DDL
+  TableDefinition definition;
+  std::vector<SegmentEntry> segments;
+  uint64_t next_row_id = 1;
+  uint64_t next_auto_increment = 1;
+};
+
+/// How a read deals with row locks.
+enum class ReadLock : uint8_t { None, Shared, Exclusive };
+
+/// Which index refused a row, and the row that was refused.
+struct Duplicate {
+  size_t index = 0;               // position in TableDefinition::indexes
+  std::string clustered_key;      // of the row that is already there; empty when both are in one bulk load
+  std::string row;                // the refused row (bulk load: the caller has not got it any more)
+};
+
+struct TableStatistics {
+  uint64_t rows = 0;              // live rows, estimated
+  uint64_t data_bytes = 0;        // segments on disk + delta memory
+  uint64_t index_bytes = 0;
+  uint64_t deleted_rows = 0;
+  uint64_t segments = 0;
+  std::vector<std::vector<uint64_t>> distinct;  // [index][k]: distinct values of the first k+1 parts, estimated; 0 unknown
+};
+
+struct ColumnStatistics {
+  ColumnStorage storage;          // summed over segments
+  bool columnar = false;
+};
+
+/// A segment in use by a table, with what is mutable about it. Latched by the table's latch.
+class TableSegment;
+/// A delta in use by a table.
+class TableDelta;
+
+/// All places of a table at an instant. Immutable.
+struct TableView {
+  std::vector<std::shared_ptr<TableSegment>> segments;
+  std::vector<std::shared_ptr<TableDelta>> deltas;  // newest first; [0] takes writes
+};
+
+class Table : public std::enable_shared_from_this<Table> {
+ public:
+  /// Opens the segments named by `state`. Damage does not fail it: the table comes up marked corrupt.
+  static Result<std::shared_ptr<Table>> open(TableHost& host, TableState state);
+  ~Table();
+
+  TableId id() const;
+  const TableDefinition& definition() const;
+  const std::shared_ptr<const TableLayout>& layout() const;
+  /// Key codec of indexes[i]; `clustered_codec` is that of index 0, or an empty one for the hidden row id.
+  const KeyCodec& key_codec(size_t index) const;
+  /// Not ok: the table is corrupt; the error says where.
+  Status usable() const;
+  void mark_corrupt(const Error& error);
+
+  // --- rows. Rows are encoded by layout()->row_codec(). Locks are waited for; DuplicateKey fills `duplicate`.
+
+  /// The clustered key of the new row.
+  Result<std::string> insert(Transaction& transaction, ByteView row, Duplicate& duplicate);
+  /// Replaces the newest version of `key`; returns the row's new clustered key. NotFound when it is gone.
+  Result<std::string> update(Transaction& transaction, ByteView key, ByteView row, Duplicate& duplicate);
+  Status erase(Transaction& transaction, ByteView key);
+  /// Reads one row: the snapshot's version for ReadLock::None, else the newest after locking it. False: no such row.
+  Result<bool> find(Transaction& transaction, ByteView key, ReadLock lock, const Projection& projection, Batch& batch, std::span<Value> values);
+  /// Gives a row lock back (a row that a locking read returned but that did not match).
+  void unlock_row(Transaction& transaction, ByteView key);
+
+  // --- counters
+
+  /// Reserves `count` auto-increment values; the first of them. Durable with the transaction's commit.
+  uint64_t next_auto_increment() const;
+  /// Raises the counter to `next` when it is below.
+  Status raise_auto_increment(Transaction& transaction, uint64_t next);
+  /// Takes `count` values spaced as the caller wants: returns the counter and advances it by `count`.
+  uint64_t take_auto_increment(uint64_t count);
+
+  // --- statistics and care
+
+  TableStatistics statistics() const;
+  ColumnStatistics column_statistics(uint16_t column) const;
+  /// Estimated number of entries of an index with low <= key < high (encoded; empty: no limit).
+  uint64_t estimate_range(size_t index, ByteView low, ByteView high) const;
+  /// Reads every byte and checks that indexes and rows agree; the first thing wrong.
+  Status check(Transaction& transaction, const std::function<bool()>& stop);
+  /// Recomputes the distinct counts that statistics() gives.
+  Status analyze();
+  /// Flushes, and merges all segments into few, dropping dead versions.
+  Status optimize(const std::function<bool()>& stop);
+
+  // --- background work, called by the database
+
+  /// Freezes the active delta when `force` or it is over the limit, and writes frozen deltas without uncommitted versions to segments. True: something is left to flush.
+  Result<bool> flush(bool force);
+  /// One step of merging when it is due; true: more is due.
+  Result<bool> merge();
+  size_t delta_bytes() const;
+  /// Commits in deltas that are not in segments yet.
+  bool has_delta_rows() const;
+  /// Calls `carry` with a Carry operation for each committed version in the deltas (small deltas at a checkpoint), in key order; false when some delta holds more than `max_bytes`.
+  Result<bool> carry(size_t max_bytes, const std::function<Status(ByteView operation, Timestamp begin)>& carry);
+  /// Writes delete vectors that changed since they were written. Returns whether state() differs from what the manifest has.
+  Result<bool> write_delete_vectors();
+  TableState state() const;
+  /// Files of the segments are deleted when the last reader lets go.
+  void drop_files();
+
+  // --- recovery: operations of committed transactions, in commit order, idempotent
+
+  Status replay_put(Timestamp timestamp, uint64_t row_id, ByteView row);
+  Status replay_delete(Timestamp timestamp, ByteView key);
+  Status replay_publish(Timestamp timestamp, uint64_t file);
+  void replay_counter(uint64_t next_auto_increment);
+
+ private:
+  friend class Cursor;
+  friend class Scan;
+  friend class BulkLoad;
+  Table();
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace hailstone
