@@ -180,7 +180,9 @@ class Table : public std::enable_shared_from_this<Table> {
   /// Files of the segments are deleted when the last reader lets go.
   void drop_files();
 
-  // --- recovery: operations of committed transactions, in commit order, idempotent
+  // --- recovery: operations of committed transactions, in commit order, idempotent. An operation is skipped when the key's newest version has begin > timestamp, or begin ==
+  // timestamp in a segment; begin == timestamp in a delta is an earlier operation of the same transaction and is replaced or ended (insert + update + delete of one key in one
+  // transaction must replay to its end state).
 
   Status replay_put(Timestamp timestamp, uint64_t row_id, ByteView row);
   Status replay_delete(Timestamp timestamp, ByteView key);
