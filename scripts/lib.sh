@@ -1,0 +1,80 @@
+# Sourced by every script: messages, packages, folders, and the user that servers run as.
+set -euo pipefail
+
+project=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+build=$project/build
+mkdir -p "$build"
+
+say() { printf '== %s\n' "$*"; }
+die() {
+  printf 'error: %s\n' "$*" >&2
+  exit 1
+}
+
+# The packages behind each purpose; docs/dependencies.md says why each is there.
+build_packages=(g++ cmake ninja-build pkg-config libfmt-dev libabsl-dev libxxhash-dev liblz4-dev libzstd-dev
+  libhwy-dev libcli11-dev)
+server_packages=(ca-certificates xz-utils dpkg-dev libssl-dev zlib1g-dev libaio1 libnuma1 libpcre2-8-0 libssl3
+  libsystemd0 liburing2 libedit2 libncurses6 libcrypt1 zlib1g util-linux)
+unit_test_packages=(libgtest-dev)
+sql_test_packages=(perl patch libpcre2-posix3 libpam0g procps)
+python_packages=(python3 python3-pymysql)
+bench_packages=(python3-venv python3-pip python3-matplotlib)
+lint_packages=(clang-format clang-tidy cppcheck python3)
+
+# need_packages NAME...: installs those that are missing, and none that is there.
+need_packages() {
+  local missing=() name as_root=()
+  for name in "$@"; do
+    [ "$(dpkg-query -W -f='${db:Status-Status}' "$name" 2>/dev/null)" = installed ] || missing+=("$name")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  if [ "$(id -u)" != 0 ]; then
+    command -v sudo >/dev/null ||
+      die "packages are missing and this user can neither act as root nor use sudo; run this as root, then repeat: apt-get install ${missing[*]}"
+    as_root=(sudo)
+  fi
+  say "installing Debian packages: ${missing[*]}"
+  mkdir -p "$build/logs"
+  local log=$build/logs/apt.log
+  local install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=600
+    -o Acquire::Retries=3 install --no-install-recommends --no-remove)
+  "${install[@]}" "${missing[@]}" >"$log" 2>&1 && return 0
+  # The package lists may be old or, on a fresh machine, not there at all.
+  "${as_root[@]}" apt-get -q -o DPkg::Lock::Timeout=600 -o Acquire::Retries=3 update >>"$log" 2>&1 || true
+  "${install[@]}" "${missing[@]}" >>"$log" 2>&1 ||
+    die "apt-get could not install ${missing[*]}; its output is in $log"
+}
+
+# A server never runs as root: when root calls, it runs as nobody.
+server_user=
+server_prefix=()
+if [ "$(id -u)" = 0 ]; then
+  server_user=nobody
+  server_prefix=(setpriv --reuid=nobody --regid=nogroup --clear-groups --inh-caps=-all --)
+fi
+
+# Where servers find their binaries and keep their data: build/, or, where their user may not enter it (a checkout
+# under /root), a folder of this checkout's own in /var/tmp.
+server_home=$build
+if [ -n "$server_user" ] && ! "${server_prefix[@]}" test -x "$build" 2>/dev/null; then
+  server_home=/var/tmp/hailstone-$(printf %s "$project" | sha256sum | cut -c1-12)
+  if [ -e "$server_home" ]; then
+    [ ! -L "$server_home" ] && [ "$(stat -c %u "$server_home")" = 0 ] ||
+      die "$server_home exists and does not belong to root; remove it and try again"
+  else
+    mkdir -m 755 "$server_home"
+    say "the checkout cannot be entered by the user '$server_user': MariaDB and its data go to $server_home"
+  fi
+fi
+
+# with_lock NAME COMMAND...: two callers of the same step take turns.
+with_lock() {
+  local name=$1
+  shift
+  (
+    exec 9>"$build/.$name.lock"
+    flock 9
+    "$@" 9>&-
+  )
+}
