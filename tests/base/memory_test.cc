@@ -1,0 +1,103 @@
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/arena.h"
+#include "base/memory_budget.h"
+#include "base/test_seed.h"
+
+namespace hailstone {
+namespace {
+
+TEST(ArenaTest, KeepsWhatWasCopiedAlignedAndApart) {
+  std::mt19937_64 random(test_seed(2));
+  MemoryBudget budget(size_t{1} << 30);
+  {
+    Arena arena(&budget);
+    std::vector<std::pair<std::string, ByteView>> copies;
+    for (int i = 0; i < 3000; ++i) {
+      const size_t size = i % 500 == 0 ? random() % 3000000 : random() % 200;
+      std::string bytes(size, static_cast<char>('a' + i % 26));
+      copies.emplace_back(bytes, arena.copy(bytes));
+      if (size != 0) {
+        EXPECT_EQ(reinterpret_cast<uintptr_t>(copies.back().second.data()) % 8, 0U);
+      }
+    }
+    for (const auto& [expected, copy] : copies) EXPECT_EQ(copy, expected);
+    EXPECT_EQ(budget.used(), arena.bytes());
+    arena.clear();
+    EXPECT_EQ(budget.used(), 0U);
+    EXPECT_EQ(arena.copy("again"), "again");
+  }
+  EXPECT_EQ(budget.used(), 0U);
+}
+
+TEST(ArenaTest, ASmallArenaIsSmall) {
+  Arena arena;
+  EXPECT_EQ(arena.bytes(), 0U);
+  arena.allocate(100);
+  EXPECT_LE(arena.bytes(), 1024U);
+}
+
+TEST(MemoryBudgetTest, RefusesBeyondTheLimitAndReservesNothing) {
+  MemoryBudget budget(100);
+  EXPECT_TRUE(budget.try_reserve(100));
+  EXPECT_FALSE(budget.try_reserve(1));
+  EXPECT_EQ(budget.used(), 100U);
+  budget.reserve(50);
+  EXPECT_EQ(budget.used(), 150U);
+  budget.release(150);
+  EXPECT_TRUE(budget.try_reserve(1));
+}
+
+TEST(MemoryBudgetTest, AsksTheReclaimerForWhatIsShort) {
+  MemoryBudget budget(100);
+  size_t asked = 0;
+  budget.set_reclaimer([&](size_t bytes) {
+    asked = bytes;
+    budget.release(bytes);
+    return bytes;
+  });
+  EXPECT_TRUE(budget.try_reserve(90));
+  EXPECT_TRUE(budget.try_reserve(30));
+  EXPECT_EQ(asked, 20U);
+  EXPECT_EQ(budget.used(), 100U);
+}
+
+TEST(MemoryBudgetTest, AReservationReleasesWhatItHolds) {
+  MemoryBudget budget(100);
+  {
+    Reservation first(budget);
+    EXPECT_TRUE(first.try_grow(60));
+    EXPECT_FALSE(first.try_grow(60));
+    Reservation second(std::move(first));
+    EXPECT_EQ(second.bytes(), 60U);
+    second.grow(100);
+    EXPECT_EQ(budget.used(), 160U);
+  }
+  EXPECT_EQ(budget.used(), 0U);
+}
+
+TEST(MemoryBudgetConcurrentTest, NeverExceedsTheLimit) {
+  MemoryBudget budget(1000);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&budget, t] {
+      for (int i = 0; i < 20000; ++i) {
+        const auto bytes = static_cast<size_t>(100 + (i * 7 + t * 13) % 400);
+        if (budget.try_reserve(bytes)) {
+          EXPECT_LE(budget.used(), 1000U);
+          budget.release(bytes);
+        }
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(budget.used(), 0U);
+}
+
+}  // namespace
+}  // namespace hailstone
