@@ -11,7 +11,8 @@ namespace hailstone {
 
 Result<std::unique_ptr<Background>> Background::start(size_t threads, ErrorHandler on_error) {
   std::unique_ptr<Background> background(new Background(std::move(on_error)));
-  // A thread inherits the mask of the one that makes it, so nothing can be delivered to it even in its first instant.
+  // A thread inherits the mask of the one that makes it, so nothing can be delivered to it even in its first
+  // instant.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
@@ -22,10 +23,11 @@ Result<std::unique_ptr<Background>> Background::start(size_t threads, ErrorHandl
       background->threads_.emplace_back([self = background.get()] { self->run(); });
     }
   } catch (const std::system_error& error) {
-    started = fail(ErrorCode::OutOfMemory,
-                   fmt::format("cannot start background thread {} of {}: {}; raise the limit on threads of this "
-                               "process or ask for fewer background threads",
-                               background->threads_.size() + 1, threads, error.what()));
+    started =
+        fail(ErrorCode::OutOfMemory,
+             fmt::format("cannot start background thread {} of {}: {}; raise the limit on threads of this "
+                         "process or ask for fewer background threads",
+                         background->threads_.size() + 1, threads, error.what()));
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   HAILSTONE_TRY(started);

@@ -1,7 +1,8 @@
-// A few threads that a database owns, and a queue of jobs for them (flush, merge, checkpoint). Jobs start in the order in which they were
-// submitted. A job that fails hands its Error to the callback given at the start, on the thread that ran it; its owner decides about
-// trying again. The threads block every signal, so that a host's signal handlers never run on them. All members are thread-safe, but
-// drain() and stop() must not be called from a job.
+// A few threads that a database owns, and a queue of jobs for them (flush, merge, checkpoint). Jobs start in
+// the order in which they were submitted. A job that fails hands its Error to the callback given at the
+// start, on the thread that ran it; its owner decides about trying again. The threads block every signal, so
+// that a host's signal handlers never run on them. All members are thread-safe, but drain() and stop() must
+// not be called from a job.
 #pragma once
 
 #include <condition_variable>

@@ -1,6 +1,7 @@
-// What the engine asks of a filesystem. PosixFilesystem is the real one; FaultFilesystem wraps another to fail, tear and forget writes in tests.
-// Paths are plain strings. Every error names the call, the path and the system's message; ENOSPC and EDQUOT are ErrorCode::DiskFull.
-// A Filesystem may be used by any thread; a file object by one thread at a time, but for RandomAccessFile::read_at.
+// What the engine asks of a filesystem. PosixFilesystem is the real one; FaultFilesystem wraps another to
+// fail, tear and forget writes in tests. Paths are plain strings. Every error names the call, the path and
+// the system's message; ENOSPC and EDQUOT are ErrorCode::DiskFull. A Filesystem may be used by any thread; a
+// file object by one thread at a time, but for RandomAccessFile::read_at.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +28,18 @@ class RandomAccessFile {
 class WritableFile {
  public:
   virtual ~WritableFile() = default;  // closes; what was not synced may be lost
-  /// Writes all bytes, retrying short writes.
+  /// Writes all bytes, retrying short writes. After a failure some of them may be in the file, beyond size().
   virtual Status append(ByteView bytes) = 0;
-  /// Makes everything appended durable (fdatasync).
+  /// Writes `bytes` zeros beyond all that was written, which later appends overwrite: syncing those need not
+  /// change the file's size or its block map, which makes sync() cheaper. The zeros count neither in size()
+  /// nor as content; close() cuts what was not used of them, but after a crash they may be there, so a reader
+  /// must know a zero from content.
+  virtual Status preallocate(uint64_t bytes) = 0;
+  /// Makes everything appended durable (fdatasync). After a failure nothing is known of what was appended
+  /// since the sync before.
   virtual Status sync() = 0;
   virtual Status close() = 0;
+  /// Where the next append goes.
   virtual uint64_t size() const = 0;
   virtual const std::string& path() const = 0;
 };
@@ -52,6 +60,7 @@ class Filesystem {
   virtual Result<std::unique_ptr<WritableFile>> append_to(const std::string& path) = 0;
   virtual Status rename(const std::string& from, const std::string& to) = 0;
   virtual Status remove(const std::string& path) = 0;
+  /// Cuts the file to `size` bytes, durably.
   virtual Status truncate(const std::string& path, uint64_t size) = 0;
   /// Makes creations, renames and removals in the directory durable.
   virtual Status sync_directory(const std::string& path) = 0;
@@ -61,6 +70,7 @@ class Filesystem {
   virtual Result<std::vector<std::string>> list(const std::string& path) = 0;
   virtual bool exists(const std::string& path) = 0;
   virtual Result<uint64_t> file_size(const std::string& path) = 0;
+  /// Locks the file "lock" in the directory, which it makes when there is none and which stays.
   /// ErrorCode::Busy when another process (or another holder in this one) has it.
   virtual Result<std::unique_ptr<DirectoryLock>> lock_directory(const std::string& path) = 0;
 };

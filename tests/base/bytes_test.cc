@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "base/checksum.h"
+#include "base/hash.h"
 #include "base/test_seed.h"
 
 namespace hailstone {
@@ -75,7 +75,7 @@ TEST(BytesTest, AStringLongerThanItsBytesIsRefused) {
   EXPECT_FALSE(reader.take_string(text));
 }
 
-TEST(ChecksumTest, SeesEveryFlippedBitAndTheSeed) {
+TEST(ChecksumTest, SeesEveryFlippedBit) {
   std::string bytes = "the quick brown fox jumps over the lazy dog";
   const uint64_t whole = checksum(bytes);
   for (size_t bit = 0; bit < bytes.size() * 8; ++bit) {
@@ -84,7 +84,6 @@ TEST(ChecksumTest, SeesEveryFlippedBitAndTheSeed) {
     bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ 1 << bit % 8);
   }
   EXPECT_EQ(checksum(bytes), whole);
-  EXPECT_NE(checksum(bytes, 1), whole);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// The seed of a random test: HAILSTONE_TEST_SEED when set, else `fallback`; printed, so that a failure can be repeated.
+// The seed of a random test: HAILSTONE_TEST_SEED when set, else `fallback`; printed, so that a failure can be
+// repeated.
 #pragma once
 
 #include <cstdint>
