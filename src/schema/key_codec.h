@@ -31,7 +31,8 @@ class KeyCodec {
   size_t part_count() const { return parts_.size(); }
   /// Table columns of the parts, in order.
   std::span<const uint16_t> columns() const { return columns_; }
-  /// Appends the key of the first `values.size()` parts. ErrorCode::RowTooLarge beyond max_key_bytes.
+  /// Appends the key of the first `values.size()` parts. ErrorCode::RowTooLarge beyond max_key_bytes, InvalidArgument for NULL
+  /// in a column that cannot be NULL; `to` is then as before.
   Status append(std::span<const Value> values, std::string& to) const;
   /// Appends the whole key of a table row.
   Status append_row(const RowCodec& codec, ByteView row, std::string& to) const;
@@ -43,10 +44,14 @@ class KeyCodec {
  private:
   struct Part {
     bool nullable = false, integer = false, variable = false, descending = false;
-    uint32_t width = 0, prefix = 0;
+    uint32_t width = 0;    // bytes in the key of an integer or fixed part
+    uint32_t dropped = 0;  // low bytes of an integer that a prefix leaves out
+    uint32_t prefix = 0;   // characters of a variable part; 0: all
     const Collation* collation = nullptr;
   };
   Status append_part(const Part& part, const Value& value, std::string& to) const;
+  /// append_part for the key that starts at `key_begin`: inverts descending parts, takes the key back on an error.
+  Status append_bounded(const Part& part, const Value& value, size_t key_begin, std::string& to) const;
   std::vector<Part> parts_;
   std::vector<uint16_t> columns_;
   std::string index_name_;

@@ -1,13 +1,14 @@
 // A row as one byte string: what Table takes, what deltas, the log and row groups hold. Any column is found in constant time.
 //
-//   u16 number of columns n          a row written before a column was added has fewer; the missing ones read as their default
+//   u16 number of columns n          a row written before a column was added has fewer; the missing ones read as NULL
 //   ceil(n/8) bytes                  bit i set: column i is NULL
 //   per column, in order: Integer columns their `width` bytes, the ordered value little-endian, cut to width;
 //                         fixed OrderedBytes wider than 8 their `width` bytes;
 //                         other Bytes columns a u32: the end of their bytes, counted from the start of the variable part
 //   variable part
 //
-// A NULL column's slot is zero (variable: its end equals the previous end).
+// A NULL column's slot is zero (variable: its end equals the previous end). Equal values in the same columns make equal rows.
+// The codec takes NULL in any column, nullable or not: rows that stand for some columns only leave the others NULL.
 #pragma once
 
 #include <cstdint>
@@ -57,13 +58,21 @@ class RowCodec {
   struct Slot {
     uint32_t offset;   // from the start of the row, for a full row
     uint32_t width;    // 4 for variable ones
+    uint32_t limit;    // most bytes of a variable value
     bool integer;
     bool variable;
     int32_t previous_variable;  // column whose end is this one's start; -1: 0
   };
+  /// Bytes of the NULL bits of a row with `columns` columns.
+  static uint32_t bitmap_bytes(size_t columns) { return static_cast<uint32_t>((columns + 7) / 8); }
+  /// How much earlier the slots of a row with `columns` columns lie than those of a full row.
+  uint32_t shift(size_t columns) const { return bitmap_bytes(slots_.size()) - bitmap_bytes(columns); }
+  /// Where the variable part of a row with `columns` columns starts.
+  uint32_t variable_part(size_t columns) const {
+    return (columns < slots_.size() ? slots_[columns].offset : variable_part_) - shift(columns);
+  }
   std::vector<Slot> slots_;
   uint32_t variable_part_ = 0;
-  friend class RowBuilder;
 };
 
 }  // namespace hailstone

@@ -30,7 +30,7 @@ struct Column {
   uint32_t collation = binary_collation_id;  // Char, Varchar, Blob
   bool nullable = true;
   bool columnar = true;      // stored column by column; else in the row group
-  std::string application;   // what the embedding application keeps about the column; not interpreted
+  std::string application = {};  // what the embedding application keeps about the column; not interpreted
 
   /// Held as an ordered uint64_t.
   bool is_integer() const { return type <= Type::Double || (type == Type::OrderedBytes && width <= 8); }

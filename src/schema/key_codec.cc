@@ -1,0 +1,157 @@
+#include "schema/key_codec.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace hailstone {
+namespace {
+
+constexpr char null_mark = 0x00;
+constexpr char value_mark = 0x01;
+
+/// Escapes the zeros in to[from, end) and ends the part, in place: a part's bytes rarely hold zeros, so that
+/// most calls only look for one.
+void escape_and_end(std::string& to, size_t from) {
+  const size_t size = to.size();
+  if (size > from && std::memchr(to.data() + from, 0, size - from) != nullptr) {
+    const auto zeros =
+        static_cast<size_t>(std::count(to.begin() + static_cast<std::ptrdiff_t>(from), to.end(), '\0'));
+    to.resize(size + zeros);
+    size_t write = to.size();
+    for (size_t read = size; read-- > from;) {
+      if (to[read] == '\0') to[--write] = '\xff';
+      to[--write] = to[read];
+    }
+  }
+  to.push_back('\0');
+  to.push_back('\x01');
+}
+
+}  // namespace
+
+Result<KeyCodec> KeyCodec::make(const TableDefinition& table, const Index& index,
+                                const CollationResolver& collations) {
+  KeyCodec codec;
+  codec.index_name_ = index.name;
+  for (const IndexPart& from : index.parts) {
+    if (from.column >= table.columns.size()) {
+      return fail(ErrorCode::InvalidArgument,
+                  fmt::format("index '{}' of table '{}' names column number {} of {}", index.name, table.name,
+                              from.column, table.columns.size()));
+    }
+    const Column& column = table.columns[from.column];
+    Part part;
+    part.nullable = column.nullable;
+    part.descending = from.descending;
+    part.integer = column.is_integer();
+    part.variable = column.type > Type::OrderedBytes;
+    if (part.variable) {
+      part.prefix = from.prefix;
+      const auto collation = collations.resolve(column.collation);
+      if (!collation) {
+        return fail(collation.error().code(), fmt::format("column '{}' of table '{}': {}", column.name,
+                                                          table.name, collation.error().message()));
+      }
+      part.collation = *collation;
+      if (from.prefix != 0) codec.whole_values_ = false;
+    } else {
+      part.width = column.width;
+      if (from.prefix != 0 && from.prefix < column.width && column.type == Type::OrderedBytes) {
+        part.width = from.prefix;
+        part.dropped = part.integer ? column.width - from.prefix : 0;
+        codec.whole_values_ = false;
+      }
+    }
+    codec.parts_.push_back(part);
+    codec.columns_.push_back(from.column);
+  }
+  return codec;
+}
+
+Status KeyCodec::append_part(const Part& part, const Value& value, std::string& to) const {
+  if (value.null) {
+    if (!part.nullable) {
+      return fail(ErrorCode::InvalidArgument,
+                  fmt::format("NULL was given for a column of index '{}' that cannot be NULL", index_name_));
+    }
+    to.push_back(null_mark);
+    return {};
+  }
+  if (part.nullable) to.push_back(value_mark);
+  if (part.integer) {
+    char bytes[8];
+    store_big_endian(bytes, value.integer >> (8 * part.dropped), part.width);
+    to.append(bytes, part.width);
+  } else if (!part.variable) {
+    if (value.bytes.size() < part.width) {
+      return fail(
+          ErrorCode::InvalidArgument,
+          fmt::format("a value of {} bytes was given for a column of index '{}' that is {} bytes wide",
+                      value.bytes.size(), index_name_, part.width));
+    }
+    to.append(value.bytes.substr(0, part.width));
+  } else {
+    const size_t from = to.size();
+    const size_t taken =
+        part.prefix == 0 ? value.bytes.size() : part.collation->prefix_bytes(value.bytes, part.prefix);
+    part.collation->append_weights(value.bytes.substr(0, taken), to);
+    escape_and_end(to, from);
+  }
+  return {};
+}
+
+Status KeyCodec::append_bounded(const Part& part, const Value& value, size_t key_begin,
+                                std::string& to) const {
+  const size_t begin = to.size();
+  Status appended = append_part(part, value, to);
+  if (appended && to.size() - key_begin > max_key_bytes) {
+    appended =
+        fail(ErrorCode::RowTooLarge,
+             fmt::format("a key of index '{}' has more than {} bytes; index a prefix of its long columns",
+                         index_name_, max_key_bytes));
+  }
+  if (!appended) {
+    to.resize(key_begin);
+    return appended;
+  }
+  if (part.descending) {
+    for (size_t i = begin; i < to.size(); ++i) to[i] = static_cast<char>(~static_cast<unsigned char>(to[i]));
+  }
+  return {};
+}
+
+Status KeyCodec::append(std::span<const Value> values, std::string& to) const {
+  if (values.size() > parts_.size()) {
+    return fail(ErrorCode::InvalidArgument, fmt::format("{} values were given for index '{}' of {} columns",
+                                                        values.size(), index_name_, parts_.size()));
+  }
+  const size_t begin = to.size();
+  for (size_t i = 0; i < values.size(); ++i) HAILSTONE_TRY(append_bounded(parts_[i], values[i], begin, to));
+  return {};
+}
+
+Status KeyCodec::append_row(const RowCodec& codec, ByteView row, std::string& to) const {
+  const size_t begin = to.size();
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    HAILSTONE_TRY(append_bounded(parts_[i], codec.value(row, columns_[i]), begin, to));
+  }
+  return {};
+}
+
+bool KeyCodec::has_null(const RowCodec& codec, ByteView row) const {
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    if (parts_[i].nullable && codec.value(row, columns_[i]).null) return true;
+  }
+  return false;
+}
+
+std::string key_after_prefix(ByteView prefix) {
+  while (!prefix.empty() && prefix.back() == '\xff') prefix.remove_suffix(1);
+  std::string after(prefix);
+  if (!after.empty()) after.back() = static_cast<char>(static_cast<unsigned char>(after.back()) + 1);
+  return after;
+}
+
+}  // namespace hailstone

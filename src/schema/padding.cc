@@ -1,0 +1,58 @@
+#include "schema/padding.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+namespace hailstone {
+namespace {
+
+constexpr char rest_is_below = 1;
+constexpr char rest_is_pads = 2;
+constexpr char rest_is_above = 3;
+
+}  // namespace
+
+void append_padded_weights(ByteView weights, unsigned unit, uint32_t pad, std::string& to) {
+  assert(unit >= 1 && unit <= 4 && weights.size() % unit == 0);
+  const size_t chunk = unit == 3 ? 9 : 8;
+  char pad_bytes[4];
+  store_big_endian(pad_bytes, pad, unit);
+  const auto is_pad = [&](size_t at) { return std::memcmp(weights.data() + at, pad_bytes, unit) == 0; };
+
+  size_t size = weights.size();
+  while (size > 0 && is_pad(size - unit)) size -= unit;
+
+  // The next weight that is not a pad decides every marker before it; it is looked for once, so that long
+  // runs of pads cost linear time.
+  size_t decider = 0;
+  size_t from = 0;
+  do {
+    const size_t taken = std::min(chunk, size - from);
+    to.append(weights.data() + from, taken);
+    for (size_t filled = taken; filled < chunk; filled += unit) to.append(pad_bytes, unit);
+    from += taken;
+    if (from == size) {
+      to.push_back(rest_is_pads);
+      return;
+    }
+    decider = std::max(decider, from);
+    while (is_pad(decider)) decider += unit;  // ends: the last weight is no pad
+    to.push_back(std::memcmp(weights.data() + decider, pad_bytes, unit) < 0 ? rest_is_below : rest_is_above);
+  } while (true);
+}
+
+int compare_padded_bytes(ByteView a, ByteView b, unsigned char pad) {
+  const size_t common = std::min(a.size(), b.size());
+  if (common > 0) {
+    if (const int order = std::memcmp(a.data(), b.data(), common); order != 0) return order;
+  }
+  const bool a_is_longer = a.size() > b.size();
+  for (const char byte : (a_is_longer ? a : b).substr(common)) {
+    const auto weight = static_cast<unsigned char>(byte);
+    if (weight != pad) return (weight > pad) == a_is_longer ? 1 : -1;
+  }
+  return 0;
+}
+
+}  // namespace hailstone

@@ -1,0 +1,26 @@
+// Sort keys of strings that compare as if the shorter one went on with pad characters for ever (SQL's PAD
+// SPACE). Plain bytes or weights do not sort so: "a\t" comes before "a" there, as a tab is less than a space,
+// though "a" is its prefix. Stateless, thread-safe.
+//
+// The value without trailing pads is cut into chunks of 8 bytes (9 for weights of 3 bytes), the last one
+// filled up with pads, and each chunk is followed by a marker that says what comes after it, seen against
+// endless pads: 1 = something that sorts below them, 2 = only pads, 3 = something that sorts above them. A
+// chunk with marker 2 is the last one; there is always one. So no sort key is a proper prefix of another.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/bytes.h"
+
+namespace hailstone {
+
+/// Appends the sort key of a value whose characters weigh `weights`: big-endian numbers of `unit` bytes each
+/// (1 to 4, of which the size of `weights` is a multiple); `pad` is the weight of the pad character. Equal
+/// under padding means equal bytes, less means less by memcmp.
+void append_padded_weights(ByteView weights, unsigned unit, uint32_t pad, std::string& to);
+
+/// <0, 0, >0: compares weights of one byte each under padding, without making sort keys.
+int compare_padded_bytes(ByteView a, ByteView b, unsigned char pad);
+
+}  // namespace hailstone

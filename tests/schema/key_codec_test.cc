@@ -1,0 +1,139 @@
+#include "schema/key_codec.h"
+
+#include <gtest/gtest.h>
+
+#include "base/test_seed.h"
+#include "schema/random_schema.h"
+
+namespace hailstone {
+namespace {
+
+int sign(int order) { return (order > 0) - (order < 0); }
+
+/// The order of two values of an index part, said without keys.
+int compare_values(const Column& column, const IndexPart& part, const Value& a, const Value& b) {
+  int order = 0;
+  if (a.null || b.null) {
+    order = static_cast<int>(b.null) - static_cast<int>(a.null);
+  } else if (column.is_integer()) {
+    const unsigned dropped =
+        part.prefix != 0 && part.prefix < column.width ? 8 * (column.width - part.prefix) : 0;
+    const uint64_t left = a.integer >> dropped;
+    const uint64_t right = b.integer >> dropped;
+    order = left < right ? -1 : left > right ? 1 : 0;
+  } else {
+    const Collation& collation =
+        column.type != Type::OrderedBytes && column.collation == binary_padded_collation_id
+            ? binary_padded_collation()
+            : binary_collation();
+    const size_t prefix = part.prefix == 0 ? ByteView::npos : part.prefix;
+    order = sign(collation.compare(a.bytes.substr(0, prefix), b.bytes.substr(0, prefix)));
+  }
+  return part.descending ? -order : order;
+}
+
+TEST(KeyCodecTest, OrderOfKeysIsOrderOfValues) {
+  RandomSchema random(test_seed(6));
+  const CollationResolver collations;
+  for (int round = 0; round < 3'000; ++round) {
+    const TableDefinition table = random.table();
+    const Index index = random.index(table, "i");
+    const auto codec = KeyCodec::make(table, index, collations);
+    ASSERT_TRUE(codec) << codec.error().message();
+    ASSERT_EQ(codec->part_count(), index.parts.size());
+    const RowCodec row_codec(table.columns);
+    std::vector<std::vector<Value>> rows;
+    std::vector<std::string> keys;
+    for (int i = 0; i < 8; ++i) {
+      std::vector<Value> values = random.row(table);
+      if (i > 0 && random.one_in(2)) {  // share all but one column with an earlier row
+        const std::vector<Value> earlier = rows[random.below(rows.size())];
+        const size_t changed = random.below(values.size());
+        for (size_t c = 0; c < values.size(); ++c) {
+          if (c != changed) values[c] = earlier[c];
+        }
+      }
+      std::string row;
+      ASSERT_TRUE(row_codec.encode(values, row));
+      std::string key = "k";
+      const Status appended = codec->append_row(row_codec, row, key);
+      ASSERT_TRUE(appended) << appended.error().message();
+
+      std::vector<Value> parts;
+      bool null = false;
+      for (const IndexPart& part : index.parts) {
+        parts.push_back(values[part.column]);
+        null |= parts.back().null;
+      }
+      std::string from_values = "k";
+      ASSERT_TRUE(codec->append(parts, from_values));
+      ASSERT_EQ(from_values, key);
+      ASSERT_EQ(codec->has_null(row_codec, row), null);
+      // A key of the first parts is a prefix of the whole key.
+      parts.resize(random.below(parts.size() + 1));
+      std::string partial = "k";
+      ASSERT_TRUE(codec->append(parts, partial));
+      ASSERT_TRUE(key.starts_with(partial));
+      rows.push_back(std::move(values));
+      keys.push_back(std::move(key));
+    }
+    for (size_t a = 0; a < rows.size(); ++a) {
+      for (size_t b = 0; b < rows.size(); ++b) {
+        int expected = 0;
+        for (const IndexPart& part : index.parts) {
+          if (expected == 0) {
+            expected =
+                compare_values(table.columns[part.column], part, rows[a][part.column], rows[b][part.column]);
+          }
+        }
+        ASSERT_EQ(sign(keys[a].compare(keys[b])), expected)
+            << "round " << round << " rows " << a << " and " << b;
+        if (expected != 0) {
+          ASSERT_FALSE(keys[a].starts_with(keys[b]));
+        }
+      }
+    }
+  }
+}
+
+TEST(KeyCodecTest, RefusesWhatItCannotEncodeAndLeavesTheTargetAlone) {
+  TableDefinition table;
+  table.name = "test/t";
+  table.columns = {{.name = "a", .type = Type::Unsigned, .width = 4, .nullable = false},
+                   {.name = "b", .type = Type::Blob},
+                   {.name = "c", .type = Type::Varchar, .width = 10, .collation = 99}};
+  const CollationResolver collations;
+  const auto codec = KeyCodec::make(table, {"k", false, {{0}, {1}}}, collations);
+  ASSERT_TRUE(codec);
+  std::string key = "kept";
+  const Status null = codec->append(std::vector{Value{}}, key);
+  ASSERT_FALSE(null);
+  EXPECT_EQ(null.error().code(), ErrorCode::InvalidArgument);
+  const std::string huge(max_key_bytes, 'x');
+  const Status too_long = codec->append(std::vector{Value::of(1), Value::of(ByteView(huge))}, key);
+  ASSERT_FALSE(too_long);
+  EXPECT_EQ(too_long.error().code(), ErrorCode::RowTooLarge);
+  EXPECT_NE(too_long.error().message().find("'k'"), std::string::npos);
+  EXPECT_FALSE(codec->append(std::vector<Value>(3), key));
+  EXPECT_EQ(key, "kept");
+  EXPECT_TRUE(codec->whole_values());
+
+  const auto prefix = KeyCodec::make(table, {"p", false, {{1, 5}}}, collations);
+  ASSERT_TRUE(prefix);
+  EXPECT_FALSE(prefix->whole_values());
+  EXPECT_TRUE(prefix->append(std::vector{Value::of(ByteView(huge))}, key));
+
+  const auto unknown = KeyCodec::make(table, {"u", false, {{2}}}, collations);
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code(), ErrorCode::Unsupported);
+}
+
+TEST(KeyCodecTest, KeyAfterPrefix) {
+  EXPECT_EQ(key_after_prefix("ab"), "ac");
+  EXPECT_EQ(key_after_prefix("a\xff\xff"), "b");
+  EXPECT_EQ(key_after_prefix("\xff"), "");
+  EXPECT_EQ(key_after_prefix(""), "");
+}
+
+}  // namespace
+}  // namespace hailstone
