@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/bytes.h"
@@ -34,7 +35,8 @@ class Predicate {
 
   static Predicate always() { return Predicate(Kind::Always); }
   static Predicate never() { return Predicate(Kind::Never); }
-  /// Simplifies: an empty AND is Always, an empty OR is Never, single and nested ones are unwrapped.
+  /// Simplifies: an empty AND is Always, an empty OR is Never, single and nested ones are unwrapped, ranges of
+  /// one column are joined.
   static Predicate all_of(std::vector<Predicate> parts);
   static Predicate any_of(std::vector<Predicate> parts);
   /// TRUE when the value is not NULL and in one of the ranges (any order, may overlap; normalised here).
@@ -46,16 +48,19 @@ class Predicate {
   Kind kind() const { return kind_; }
   uint16_t column() const { return column_; }
   std::span<const Predicate> parts() const { return parts_; }
+  /// Of an Integer leaf: sorted, disjoint, at least one.
   std::span<const IntegerRange> ranges() const { return ranges_; }
   const BytesTest& test() const { return *test_; }
   /// Table columns that it reads, ascending, each once.
   std::vector<uint16_t> columns() const;
   /// Row by row, for deltas and row groups: `value(column)` gives the row's values.
   bool matches(const std::function<Value(uint16_t)>& value) const;
+  /// The same for a row encoded by the codec of all columns of the table.
   bool matches(const RowCodec& codec, ByteView row) const;
 
  private:
   explicit Predicate(Kind kind) : kind_(kind) {}
+  static Predicate combine(Kind kind, std::vector<Predicate> parts);
   Kind kind_;
   uint16_t column_ = 0;
   std::vector<Predicate> parts_;

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "schema/row_codec.h"
@@ -23,6 +24,12 @@ class TableLayout {
   int group_position(uint16_t column) const { return group_positions_[column]; }
   /// Columns of a new segment, in order: columnar columns by number, then row group (if any), row id (without primary key). The begin column is added by who needs it.
   std::vector<StoredColumn> stored_columns() const;
+  /// Held as an ordered number; also for the row id.
+  bool is_integer(uint16_t column) const {
+    return column == StoredColumn::row_id || definition_.columns[column].is_integer();
+  }
+  /// What a column reads as in rows written before it was added: NULL, or zero or the empty string where it is not nullable. Bytes belong to the layout.
+  Value absent_value(uint16_t column) const;
 
  private:
   TableDefinition definition_;
@@ -30,6 +37,7 @@ class TableLayout {
   RowCodec group_codec_;
   std::vector<uint16_t> group_columns_;
   std::vector<int> group_positions_;
+  std::vector<std::string> absent_bytes_;
 };
 
 /// One segment seen through a table's layout.
@@ -43,7 +51,13 @@ class SegmentColumns {
 
   const Segment& segment() const { return *segment_; }
   const TableLayout& layout() const { return *layout_; }
-  Location location(uint16_t column) const { return locations_[column]; }
+  /// Of a table column, or of the row id of a table without primary key.
+  Location location(uint16_t column) const {
+    if (column == StoredColumn::row_id) return {Location::Kind::Stored, static_cast<size_t>(row_id_)};
+    return locations_[column];
+  }
+  /// ErrorCode::Corruption, naming file and row, unless `group` is a row of the layout's group_codec().
+  Status check_group(uint32_t block, uint32_t row, ByteView group) const;
   /// Position of the row group, the row id and the begin column in the segment; -1: has none.
   int row_group() const { return row_group_; }
   int row_id() const { return row_id_; }
