@@ -6,10 +6,12 @@
 #pragma once
 
 #include <atomic>
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/btree_map.h"
@@ -35,13 +37,70 @@ struct Version {
   ByteView row() const { return {row_data, row_size}; }
 };
 
+/// Memory of the trees of one delta: counted, and reserved from the budget node by node.
+struct TreeMemory {
+  MemoryBudget* budget = nullptr;
+  size_t bytes = 0;
+};
+
+/// Gives tree nodes their memory and counts it in a TreeMemory, which outlives the tree.
+template <typename T>
+class TreeAllocator {
+ public:
+  using value_type = T;
+  explicit TreeAllocator(TreeMemory& memory) : memory_(&memory) {}
+  template <typename U>
+  TreeAllocator(const TreeAllocator<U>& other) : memory_(&other.memory()) {}  // NOLINT(google-explicit-constructor): containers convert
+
+  T* allocate(size_t count) {
+    T* const allocated = std::allocator<T>().allocate(count);
+    memory_->bytes += count * sizeof(T);
+    if (memory_->budget != nullptr) memory_->budget->reserve(count * sizeof(T));
+    return allocated;
+  }
+  void deallocate(T* at, size_t count) {
+    std::allocator<T>().deallocate(at, count);
+    memory_->bytes -= count * sizeof(T);
+    if (memory_->budget != nullptr) memory_->budget->release(count * sizeof(T));
+  }
+  TreeMemory& memory() const { return *memory_; }
+  template <typename U>
+  bool operator==(const TreeAllocator<U>& other) const { return memory_ == &other.memory(); }
+
+ private:
+  TreeMemory* memory_;
+};
+
+/// A key in the tree, with its first 8 bytes as a number beside it: most comparisons are decided without a look at the key's own memory.
+struct TreeKey : ByteView {
+  template <std::convertible_to<ByteView> Bytes>
+  TreeKey(const Bytes& bytes) : ByteView(bytes), head(head_of(*this)) {}  // NOLINT(google-explicit-constructor): a key is its bytes
+
+  uint64_t head;  // big-endian, filled up with zeros: heads that differ are ordered as the keys are
+
+ private:
+  static uint64_t head_of(ByteView bytes) {
+    if (bytes.size() >= 8) return load_big_endian(bytes.data(), 8);
+    return bytes.empty() ? 0 : load_big_endian(bytes.data(), static_cast<unsigned>(bytes.size())) << (64 - 8 * bytes.size());
+  }
+};
+
+struct TreeKeyLess {
+  bool operator()(const TreeKey& a, const TreeKey& b) const {
+    return a.head != b.head ? a.head < b.head : static_cast<ByteView>(a) < static_cast<ByteView>(b);
+  }
+};
+
 class Delta {
  public:
+  /// `budget`, when given, is charged for all memory and outlives the delta.
   Delta(size_t secondary_indexes, MemoryBudget* budget);
+  Delta(const Delta&) = delete;
+  Delta& operator=(const Delta&) = delete;
 
   /// Adds the newest version of `key`. `secondary_keys[i]`: index key + clustered key of secondary index i; empty string: not in that index.
   Version* insert(ByteView key, ByteView row, Timestamp begin, std::span<const std::string> secondary_keys);
-  /// Takes a version out that was inserted and rolled back; it must be the newest of its key or be found in its chain.
+  /// Takes a version of this delta out that was inserted and rolled back. `secondary_keys`: as they were given to insert().
   void remove(Version* version, std::span<const std::string> secondary_keys);
 
   /// The newest version of the key, or null.
@@ -60,8 +119,8 @@ class Delta {
     bool operator()(const Entry& a, ByteView b) const { return a.key < b; }
     bool operator()(ByteView a, const Entry& b) const { return a < b.key; }
   };
-  using ClusteredTree = absl::btree_map<ByteView, Version*>;
-  using SecondaryTree = absl::btree_set<Entry, EntryLess>;
+  using ClusteredTree = absl::btree_map<TreeKey, Version*, TreeKeyLess, TreeAllocator<std::pair<const TreeKey, Version*>>>;
+  using SecondaryTree = absl::btree_set<Entry, EntryLess, TreeAllocator<Entry>>;
   const ClusteredTree& clustered() const { return clustered_; }
   const SecondaryTree& secondary(size_t index) const { return secondary_[index]; }
   /// Rises with every insert and remove: an iterator taken at another count is void (seek again by key).
@@ -73,12 +132,11 @@ class Delta {
 
  private:
   Arena arena_;
+  TreeMemory tree_memory_;
   ClusteredTree clustered_;
   std::vector<SecondaryTree> secondary_;
   size_t version_count_ = 0;
-  size_t tree_bytes_ = 0;
   uint64_t change_count_ = 0;
-  MemoryBudget* budget_;
 };
 
 }  // namespace hailstone

@@ -1,0 +1,159 @@
+#include "delta/delta.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+#include "base/test_seed.h"
+
+namespace hailstone {
+namespace {
+
+std::string number_key(uint64_t number) {
+  std::string key(8, '\0');
+  store_big_endian(key.data(), number, 8);
+  return key;
+}
+
+const std::vector<std::string> no_secondary;
+
+TEST(DeltaTest, NewestVersionComesFirst) {
+  Delta delta(0, nullptr);
+  EXPECT_EQ(delta.find("a"), nullptr);
+  Version* const first = delta.insert("a", "row 1", 5, no_secondary);
+  Version* const second = delta.insert("a", "row 2", 9, no_secondary);
+  EXPECT_EQ(delta.find("a"), second);
+  EXPECT_EQ(second->older, first);
+  EXPECT_EQ(first->older, nullptr);
+  EXPECT_EQ(second->row(), "row 2");
+  EXPECT_EQ(second->key(), "a");
+  EXPECT_EQ(second->begin.load(), 9u);
+  EXPECT_EQ(second->end.load(), infinity);
+  EXPECT_EQ(second->ordinal, Version::no_ordinal);
+  EXPECT_EQ(delta.version_count(), 2u);
+  EXPECT_EQ(delta.clustered().size(), 1u);
+}
+
+TEST(DeltaTest, RemovedVersionsLeaveTheirChain) {
+  Delta delta(0, nullptr);
+  Version* const first = delta.insert("a", "1", 1, no_secondary);
+  Version* const second = delta.insert("a", "2", 2, no_secondary);
+  Version* const third = delta.insert("a", "3", 3, no_secondary);
+  const uint64_t changes = delta.change_count();
+  delta.remove(second, no_secondary);
+  EXPECT_GT(delta.change_count(), changes);
+  EXPECT_EQ(third->older, first);
+  EXPECT_EQ(second->row(), "2");  // memory lives as long as the delta
+  delta.remove(third, no_secondary);
+  EXPECT_EQ(delta.find("a"), first);
+  delta.remove(first, no_secondary);
+  EXPECT_EQ(delta.find("a"), nullptr);
+  EXPECT_TRUE(delta.clustered().empty());
+  EXPECT_EQ(delta.version_count(), 0u);
+}
+
+TEST(DeltaTest, EmptyKeysAndRowsAreKept) {
+  Delta delta(1, nullptr);
+  const std::vector<std::string> secondary{""};
+  Version* const version = delta.insert("", "", 1, secondary);
+  EXPECT_EQ(delta.find(""), version);
+  EXPECT_TRUE(version->row().empty());
+  EXPECT_TRUE(delta.secondary(0).empty());
+  delta.remove(version, secondary);
+  EXPECT_EQ(delta.find(""), nullptr);
+}
+
+TEST(DeltaTest, BudgetIsChargedAndGivenBack) {
+  MemoryBudget budget(size_t{1} << 30);
+  {
+    Delta delta(1, &budget);
+    for (uint64_t i = 0; i < 10'000; ++i) {
+      const std::vector<std::string> secondary{number_key(i % 100) + number_key(i)};
+      Version* const version =
+          delta.insert(number_key(i * 7919 % 10'007), std::string(100, 'r'), 1, secondary);
+      if (i % 3 == 0) delta.remove(version, secondary);
+    }
+    EXPECT_EQ(budget.used(), delta.bytes());
+    EXPECT_GT(delta.bytes(), 10'000u * 110);
+    EXPECT_LT(delta.bytes(), 10'000u * 400);
+  }
+  EXPECT_EQ(budget.used(), 0u);
+}
+
+// Random inserts and removals against ordinary maps.
+TEST(DeltaTest, AgreesWithAModel) {
+  std::mt19937_64 random(test_seed(30));
+  for (int round = 0; round < 20; ++round) {
+    Delta delta(2, nullptr);
+    struct Known {
+      Version* version;
+      std::string row;
+      std::vector<std::string> secondary;
+    };
+    std::map<std::string, std::vector<Known>> model;  // newest last
+    std::map<std::pair<std::string, Version*>, bool> model_secondary[2];
+    const uint64_t keys = 1 + random() % 500;
+    size_t versions = 0;
+    for (int step = 0; step < 2'000; ++step) {
+      const std::string key = random() % 2 == 0 ? number_key(random() % keys)
+                                                : std::string(random() % 5, static_cast<char>(random()));
+      std::vector<Known>& chain = model[key];
+      if (!chain.empty() && random() % 3 == 0) {
+        const auto at = chain.begin() + static_cast<std::ptrdiff_t>(random() % chain.size());
+        delta.remove(at->version, at->secondary);
+        for (size_t i = 0; i < 2; ++i) model_secondary[i].erase({at->secondary[i], at->version});
+        chain.erase(at);
+        --versions;
+      } else {
+        Known known;
+        known.row = std::string(random() % 50, static_cast<char>(random()));
+        for (int i = 0; i < 2; ++i)
+          known.secondary.push_back(random() % 4 == 0 ? "" : number_key(random() % 5) + key);
+        const uint64_t begin = static_cast<uint64_t>(step);
+        known.version = delta.insert(key, known.row, begin, known.secondary);
+        ASSERT_EQ(known.version->begin.load(), begin);
+        for (size_t i = 0; i < 2; ++i) {
+          if (!known.secondary[i].empty()) model_secondary[i][{known.secondary[i], known.version}] = true;
+        }
+        chain.push_back(std::move(known));
+        ++versions;
+      }
+      if (chain.empty()) model.erase(key);
+    }
+    ASSERT_EQ(delta.version_count(), versions);
+    ASSERT_EQ(delta.clustered().size(), model.size());
+    auto entry = delta.clustered().begin();
+    for (const auto& [key, chain] : model) {
+      ASSERT_EQ(entry->first, key);
+      ASSERT_EQ(delta.find(key), entry->second);
+      const Version* version = entry->second;
+      for (auto known = chain.rbegin(); known != chain.rend(); ++known, version = version->older) {
+        ASSERT_EQ(version, known->version);
+        ASSERT_EQ(version->key(), key);
+        ASSERT_EQ(version->row(), known->row);
+      }
+      ASSERT_EQ(version, nullptr);
+      ++entry;
+    }
+    for (size_t i = 0; i < 2; ++i) {
+      ASSERT_EQ(delta.secondary(i).size(), model_secondary[i].size());
+      auto at = delta.secondary(i).begin();
+      for (const auto& [expected, present] : model_secondary[i]) {
+        ASSERT_EQ(at->key, expected.first);
+        ASSERT_EQ(at->version, expected.second);
+        ++at;
+      }
+      const std::string from = number_key(2);
+      const auto bound = delta.secondary(i).lower_bound(ByteView(from));
+      const auto model_bound = model_secondary[i].lower_bound({from, nullptr});
+      ASSERT_EQ(bound == delta.secondary(i).end(), model_bound == model_secondary[i].end());
+      if (bound != delta.secondary(i).end()) {
+        ASSERT_EQ(bound->key, model_bound->first.first);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hailstone
