@@ -185,7 +185,7 @@ Result<FilterNode> bytes_node(const Predicate& predicate, size_t position, const
 Result<FilterNode> leaf_node(const Predicate& predicate, const SegmentColumns& columns) {
   const Location location = columns.location(predicate.column());
   if (location.kind == Location::Kind::Absent) {
-    return decided(predicate.matches([&](uint16_t column) { return columns.layout().absent_value(column); }));
+    return decided(predicate.matches([](uint16_t) { return Value{}; }));
   }
   switch (predicate.kind()) {
     case Predicate::Kind::Integer:

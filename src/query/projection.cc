@@ -86,14 +86,14 @@ Status read_stored(const Segment& segment, size_t position, bool integer, uint32
 }
 
 /// The values of all rows of a column that the segment has not got.
-void fill_absent(const Value& value, bool integer, size_t rows, ColumnVector& vector) {
+void fill_absent(bool integer, size_t rows, ColumnVector& vector) {
   if (integer) {
-    vector.integers.assign(rows, value.integer);
+    vector.integers.assign(rows, 0);
   } else {
-    vector.bytes.assign(rows, value.bytes);
+    vector.bytes.assign(rows, {});
   }
-  vector.any_nulls = value.null;
-  if (value.null) vector.nulls.assign(rows, 1);
+  vector.any_nulls = true;
+  vector.nulls.assign(rows, 1);
 }
 
 Result<Value> read_stored_value(const Segment& segment, size_t position, bool integer, uint32_t block,
@@ -124,7 +124,7 @@ Status read_values(const SegmentColumns& segment, std::span<const uint16_t> colu
         HAILSTONE_TRY(read_groups(segment, block, {&row, 1}, batch, &group));
       values[i] = layout.group_codec().value(group, location.position);
     } else if (location.kind == Location::Kind::Absent) {
-      values[i] = layout.absent_value(columns[i]);
+      values[i] = {};
     } else {
       HAILSTONE_ASSIGN(values[i], read_stored_value(segment.segment(), location.position,
                                                     layout.is_integer(columns[i]), block, row, batch));
@@ -172,7 +172,7 @@ Status Projection::read(const SegmentColumns& segment, uint32_t block, std::span
         }
         break;
       case Location::Kind::Absent:
-        fill_absent(layout_->absent_value(columns_[i]), integer, rows.size(), vector);
+        fill_absent(integer, rows.size(), vector);
         break;
     }
   }

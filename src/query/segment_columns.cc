@@ -37,10 +37,6 @@ TableLayout::TableLayout(TableDefinition definition)
       group_positions_(definition_.columns.size(), -1) {
   for (size_t i = 0; i < group_columns_.size(); ++i)
     group_positions_[group_columns_[i]] = static_cast<int>(i);
-  for (const Column& column : definition_.columns) {
-    absent_bytes_.emplace_back(!column.is_integer() && column.type == Type::OrderedBytes ? column.width : 0,
-                               '\0');
-  }
 }
 
 std::vector<StoredColumn> TableLayout::stored_columns() const {
@@ -57,23 +53,6 @@ std::vector<StoredColumn> TableLayout::stored_columns() const {
   if (!group_columns_.empty()) stored.push_back({.id = StoredColumn::row_group});
   if (!definition_.has_primary_key) stored.push_back({.id = StoredColumn::row_id, .integer = true});
   return stored;
-}
-
-Value TableLayout::absent_value(uint16_t column) const {
-  const Column& definition = definition_.columns[column];
-  if (definition.nullable) return {};
-  if (!definition.is_integer()) return Value::of(ByteView(absent_bytes_[column]));
-  // Zero of signed and floating types is in the middle of their order.
-  switch (definition.type) {
-    case Type::Signed:
-      return Value::of(order_signed(0, definition.width));
-    case Type::Float:
-      return Value::of(order_float(0.0F));
-    case Type::Double:
-      return Value::of(order_double(0.0));
-    default:
-      return Value::of(uint64_t{0});
-  }
 }
 
 SegmentColumns::SegmentColumns(std::shared_ptr<const Segment> segment,

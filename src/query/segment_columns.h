@@ -1,9 +1,9 @@
-// Where the columns of a table are in one segment: stored by column, within the row group, or absent (written before the column was added). Immutable, thread-safe.
+// Where the columns of a table are in one segment: stored by column, within the row group, or absent (written
+// before the column was added: it reads as NULL, as RowCodec has it). Immutable, thread-safe.
 #pragma once
 
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "schema/row_codec.h"
@@ -22,14 +22,13 @@ class TableLayout {
   std::span<const uint16_t> group_columns() const { return group_columns_; }
   /// Position of a column in the row group; -1 when it is columnar.
   int group_position(uint16_t column) const { return group_positions_[column]; }
-  /// Columns of a new segment, in order: columnar columns by number, then row group (if any), row id (without primary key). The begin column is added by who needs it.
+  /// Columns of a new segment, in order: columnar columns by number, then row group (if any), row id (without
+  /// primary key). The begin column is added by who needs it.
   std::vector<StoredColumn> stored_columns() const;
   /// Held as an ordered number; also for the row id.
   bool is_integer(uint16_t column) const {
     return column == StoredColumn::row_id || definition_.columns[column].is_integer();
   }
-  /// What a column reads as in rows written before it was added: NULL, or zero or the empty string where it is not nullable. Bytes belong to the layout.
-  Value absent_value(uint16_t column) const;
 
  private:
   TableDefinition definition_;
@@ -37,7 +36,6 @@ class TableLayout {
   RowCodec group_codec_;
   std::vector<uint16_t> group_columns_;
   std::vector<int> group_positions_;
-  std::vector<std::string> absent_bytes_;
 };
 
 /// One segment seen through a table's layout.
