@@ -1,0 +1,342 @@
+#include "log/log.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "base/hash.h"
+#include "log/log_format.h"
+#include "log/log_scan.h"
+
+namespace hailstone {
+
+namespace {
+
+// Zeros are written ahead in steps as big as the file, between these: a small log stays small, a busy one
+// seldom pays for it.
+constexpr uint64_t smallest_step = uint64_t{64} << 10;
+constexpr uint64_t greatest_step = uint64_t{4} << 20;
+
+}  // namespace
+
+// One thread at a time is the leader: it takes what is buffered, and writes and syncs it without holding the
+// mutex, while others fill the next buffer or wait for it. Only the leader touches the files.
+struct Log::State {
+  State(Filesystem& filesystem_, Options options_, Counters& counters_)
+      : filesystem(filesystem_), options(std::move(options_)), counters(counters_) {}
+
+  Filesystem& filesystem;
+  const Options options;
+  Counters& counters;
+
+  std::mutex mutex;                 // protects what follows down to the next comment
+  std::condition_variable changed;  // the leader went, or an error came
+  bool leading = false;
+  bool rotating = false;           // the leader starts a new file: nothing may be appended until it is there
+  bool replayed = false;           // appending is allowed
+  std::string buffer;              // the next batch: room for its header, then records; or nothing
+  Lsn buffer_begin = 0;            // position of the batch in `buffer`
+  Lsn end = 0;                     // of everything appended
+  Lsn written = 0;                 // of what the system has
+  Lsn durable = 0;                 // of what the disk has
+  std::optional<Error> error;      // the first failure of a write or sync
+  std::vector<LogFileName> files;  // oldest first; the last one is `current`
+
+  // Only the leader's.
+  std::string batch;  // being written
+  std::unique_ptr<WritableFile> current;
+  std::vector<std::unique_ptr<WritableFile>> retired;  // older files with bytes not synced yet
+  bool directory_changed = false;                      // a file was made and the directory not synced since
+  uint64_t allocated = 0;                              // end of the zeros in `current`
+  bool allocate_ahead = true;
+  Lsn records_end = 0;  // end of the last batch with records
+  Lsn claimed = 0;      // greatest durable position that a batch or file header names
+
+  std::mutex drop_mutex;  // one drop_before() at a time
+
+  std::string path_of(Lsn begin) const { return options.directory + "/" + log_file_name(begin); }
+
+  std::optional<Error> unusable() const {
+    if (error) return error;
+    if (!replayed)
+      return Error(ErrorCode::InvalidArgument, "the log must be replayed before it is appended to");
+    return std::nullopt;
+  }
+
+  Status write_to_current(ByteView bytes) {
+    HAILSTONE_TRY(current->append(bytes));
+    count(counters.log_writes);
+    count(counters.log_write_bytes, bytes.size());
+    allocated = std::max(allocated, current->size());
+    return {};
+  }
+
+  void allocate_for(size_t bytes) {
+    const uint64_t size = current->size();
+    const uint64_t step = std::clamp(size, smallest_step, greatest_step);
+    // Zeros below big batches would double what is written and save little.
+    if (!allocate_ahead || size + bytes <= allocated || bytes > step / 8) return;
+    if (current->preallocate(step)) {
+      allocated += step;
+      count(counters.log_writes);
+      count(counters.log_write_bytes, step);
+    } else {
+      // Not an error: the log works without, and if the disk is full or broken the append that follows says
+      // so.
+      allocate_ahead = false;
+    }
+  }
+
+  /// Writes `batch`, whose records begin behind room for the header.
+  Status write_batch(Lsn begin, Lsn known_durable) {
+    const ByteView records = ByteView(batch).substr(log_batch_header_size);
+    encode(LogBatchHeader{.size = static_cast<uint32_t>(records.size()),
+                          .begin = begin,
+                          .durable = known_durable,
+                          .records_checksum = checksum(records)},
+           batch.data());
+    allocate_for(batch.size());
+    HAILSTONE_TRY(write_to_current(batch));
+    claimed = std::max(claimed, known_durable);
+    if (!records.empty()) records_end = begin + batch.size();
+    return {};
+  }
+
+  Status sync_file(WritableFile& file) {
+    count(counters.log_fsyncs);
+    return file.sync();
+  }
+
+  /// Older files first: nothing in a file may be called durable before everything in those before it is.
+  Status sync_files() {
+    for (; !retired.empty(); retired.erase(retired.begin())) {
+      HAILSTONE_TRY(sync_file(*retired.front()));
+      HAILSTONE_TRY(retired.front()->close());
+    }
+    if (directory_changed) {
+      HAILSTONE_TRY(filesystem.sync_directory(options.directory));
+      directory_changed = false;
+    }
+    return sync_file(*current);
+  }
+
+  /// Makes the file that begins at `begin` and its header, both not synced.
+  Status create_file(Lsn begin, Lsn known_durable) {
+    HAILSTONE_ASSIGN(auto file, filesystem.create(path_of(begin)));
+    directory_changed = true;
+    if (current != nullptr) retired.push_back(std::move(current));
+    current = std::move(file);
+    allocated = 0;
+    allocate_ahead = true;
+    HAILSTONE_TRY(write_to_current(encode(LogFileHeader{.begin = begin, .durable = known_durable})));
+    claimed = std::max(claimed, known_durable);
+    return {};
+  }
+
+  /// Writes all that is buffered, and syncs when asked. Called with the mutex held and nobody leading;
+  /// releases it meanwhile.
+  template <typename Work>
+  void lead(std::unique_lock<std::mutex>& lock, bool sync, Work&& afterwards) {
+    leading = true;
+    batch.swap(buffer);
+    const Lsn begin = buffer_begin;
+    const Lsn target = end;
+    const Lsn known_durable = durable;
+    lock.unlock();
+    Status status;
+    if (!batch.empty()) status = write_batch(begin, known_durable);
+    // A buffer that one huge record has grown is given back.
+    if (batch.capacity() > 2 * options.buffer_bytes) batch = std::string();
+    batch.clear();
+    if (status && sync) status = sync_files();
+    if (status) status = afterwards();
+    lock.lock();
+    leading = false;
+    if (status) {
+      written = std::max(written, target);
+      if (sync) durable = std::max(durable, target);
+    } else if (!error) {
+      error = status.error();
+    }
+    changed.notify_all();
+  }
+  void lead(std::unique_lock<std::mutex>& lock, bool sync) {
+    lead(lock, sync, [] { return Status(); });
+  }
+
+  Status reach(Lsn upto, bool sync) {
+    std::unique_lock lock(mutex);
+    upto = std::min(upto, end);
+    for (;;) {
+      if ((sync ? durable : written) >= upto) return {};
+      if (auto reason = unusable()) return std::unexpected(*reason);
+      if (leading) {
+        changed.wait(lock);
+      } else {
+        lead(lock, sync);
+      }
+    }
+  }
+};
+
+Log::Log() = default;
+
+Log::~Log() {
+  State& state = *state_;
+  if (!state.replayed || state.error || !state.buffer.empty() || state.durable != state.end) return;
+  if (state.claimed >= state.records_end) return;
+  // An empty batch that says how far the log is durable, so that damage to the last records is later known
+  // for what it is. It is worth a try only: without it all is well too, but damage there would pass for a
+  // tail that was never durable.
+  state.batch.assign(log_batch_header_size, '\0');
+  (void)state.write_batch(state.end, state.durable).has_value();
+}
+
+Result<std::unique_ptr<Log>> Log::open(Filesystem& filesystem, Options options, Counters& counters) {
+  std::unique_ptr<Log> log(new Log);
+  log->state_ = std::make_unique<State>(filesystem, std::move(options), counters);
+  State& state = *log->state_;
+  HAILSTONE_ASSIGN(const auto names, filesystem.list(state.options.directory));
+  for (const std::string& name : names) {
+    if (const auto begin = parse_log_file_name(name)) state.files.push_back({*begin, state.path_of(*begin)});
+  }
+  std::ranges::sort(state.files, {}, &LogFileName::begin);
+  if (state.files.empty()) {
+    HAILSTONE_TRY(state.create_file(0, 0));
+    HAILSTONE_TRY(state.sync_files());
+    HAILSTONE_TRY(state.current->close());
+    state.current = nullptr;
+    state.files.push_back({0, state.path_of(0)});
+  }
+  return log;
+}
+
+Status Log::replay(Lsn from, const std::function<Status(const LogRecord&)>& apply) {
+  State& state = *state_;
+  if (state.replayed) return fail(ErrorCode::InvalidArgument, "the log has been replayed already");
+  HAILSTONE_ASSIGN(const LogEnd found, scan_log(state.filesystem, state.files, from, apply));
+  // What is behind the end must be gone for good before anything new gets the same positions.
+  if (found.file + 1 < state.files.size()) {
+    while (state.files.size() > found.file + 1) {
+      HAILSTONE_TRY(state.filesystem.remove(state.files.back().path));
+      state.files.pop_back();
+    }
+    state.directory_changed = true;
+  }
+  const LogFileName& last = state.files.back();
+  state.end = found.end;
+  state.records_end = found.records_end;
+  state.claimed = found.durable;
+  if (found.end == last.begin) {
+    HAILSTONE_TRY(state.create_file(last.begin, last.begin));
+    state.end = last.begin + log_file_header_size;
+  } else {
+    HAILSTONE_TRY(state.filesystem.truncate(last.path, found.end - last.begin));
+    HAILSTONE_ASSIGN(state.current, state.filesystem.append_to(last.path));
+    state.allocated = state.current->size();
+  }
+  // What was replayed may have been only in the system's memory; from now on it counts as committed. The
+  // directory may not know the last file either.
+  for (size_t older = 0; older + 1 < state.files.size(); ++older) {
+    if (state.files[older + 1].begin <= from) continue;
+    HAILSTONE_ASSIGN(auto file, state.filesystem.append_to(state.files[older].path));
+    state.retired.push_back(std::move(file));
+  }
+  state.directory_changed = true;
+  HAILSTONE_TRY(state.sync_files());
+  state.written = state.durable = state.end;
+  state.replayed = true;
+  return {};
+}
+
+Result<Lsn> Log::append(LogRecordType type, ByteView payload) {
+  State& state = *state_;
+  if (payload.size() > log_record_limit) {
+    return fail(
+        ErrorCode::RowTooLarge,
+        fmt::format(
+            "a log record of {} bytes exceeds the limit of {}; change fewer or smaller rows at a time",
+            payload.size(), log_record_limit));
+  }
+  const size_t size = log_record_header_size + payload.size();
+  std::unique_lock lock(state.mutex);
+  for (;;) {
+    if (auto reason = state.unusable()) return std::unexpected(*reason);
+    const bool fits = state.buffer.empty() || state.buffer.size() + size <= state.options.buffer_bytes;
+    if (fits && !state.rotating) break;
+    if (state.leading) {
+      state.changed.wait(lock);
+    } else {
+      state.lead(lock, false);
+    }
+  }
+  if (state.buffer.empty()) {
+    state.buffer.resize(log_batch_header_size);
+    state.buffer_begin = state.end;
+    state.end += log_batch_header_size;
+  }
+  append_number(state.buffer, static_cast<uint32_t>(payload.size()));
+  append_number(state.buffer, static_cast<uint8_t>(type));
+  state.buffer.append(payload);
+  state.end += size;
+  return state.end;
+}
+
+Status Log::write(Lsn upto) { return state_->reach(upto, false); }
+
+Status Log::sync(Lsn upto) { return state_->reach(upto, true); }
+
+Lsn Log::end() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->end;
+}
+
+Lsn Log::durable() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->durable;
+}
+
+Result<Lsn> Log::rotate() {
+  State& state = *state_;
+  std::unique_lock lock(state.mutex);
+  state.changed.wait(lock, [&] { return !state.leading; });
+  if (auto reason = state.unusable()) return std::unexpected(*reason);
+  // A file without records serves as well as a new one.
+  if (state.end == state.files.back().begin + log_file_header_size) return state.end;
+  const Lsn begin = state.end;
+  const Lsn known_durable = state.durable;
+  state.rotating = true;
+  state.lead(lock, false, [&] { return state.create_file(begin, known_durable); });
+  state.rotating = false;
+  if (state.error) return std::unexpected(*state.error);
+  state.files.push_back({begin, state.path_of(begin)});
+  state.end = state.written = begin + log_file_header_size;
+  return state.end;
+}
+
+Status Log::drop_before(Lsn position) {
+  State& state = *state_;
+  const std::lock_guard drop_lock(state.drop_mutex);
+  std::vector<LogFileName> files;
+  {
+    const std::lock_guard lock(state.mutex);
+    files = state.files;
+  }
+  size_t dropped = 0;
+  while (dropped + 1 < files.size() && files[dropped + 1].begin <= position) ++dropped;
+  if (dropped == 0) return {};
+  // The file that remains as the oldest must be there for good before those before it go.
+  HAILSTONE_TRY(sync(files[dropped].begin + log_file_header_size));
+  for (size_t i = 0; i < dropped; ++i) {
+    HAILSTONE_TRY(state.filesystem.remove(files[i].path));
+    const std::lock_guard lock(state.mutex);
+    state.files.erase(state.files.begin());
+  }
+  return state.filesystem.sync_directory(state.options.directory);
+}
+
+}  // namespace hailstone
