@@ -2,6 +2,7 @@
 //
 // Row locks here are explicit ones, taken by locking reads. A writer's uncommitted version is itself an exclusive lock: who meets it calls wait_for_end().
 // The table room takes try_ functions under its write mutex and waits outside of it, then looks again.
+// Requests are granted in the order of arrival as far as they conflict; a transaction that wants more of a lock it holds goes first.
 // A wait ends granted, or with LockWaitTimeout, Deadlock (the waits-for graph has a cycle; the requester is the victim) or Interrupted.
 #pragma once
 
@@ -26,11 +27,14 @@ class LockManager {
   explicit LockManager(Counters& counters);
   ~LockManager();
 
-  /// Grants at once (also when held in a sufficient mode) or returns false and changes nothing.
+  // A row lock may be granted to one transaction several times; unlock_row takes one grant back, the end of the transaction all. A Shared lock that the
+  // transaction holds becomes Exclusive by asking for that.
+
+  /// Grants at once (also when held in a sufficient mode) or returns false and changes nothing. False, too, when others wait for the lock already.
   bool try_lock_row(Transaction& transaction, TableId table, ByteView key, RowLockMode mode);
   /// Waits until granted.
   Status lock_row(Transaction& transaction, TableId table, ByteView key, RowLockMode mode);
-  /// Gives back one lock before the end of the transaction (a row that was read but did not match).
+  /// Gives back one grant before the end of the transaction (a row that was read but did not match). The last one frees the row.
   void unlock_row(Transaction& transaction, TableId table, ByteView key);
   /// True when another transaction holds any explicit lock on the row. Cheap when nobody holds explicit locks on the table.
   bool row_locked_by_other(const Transaction& transaction, TableId table, ByteView key) const;

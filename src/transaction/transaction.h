@@ -35,7 +35,7 @@ struct Change {
 class VersionStore {
  public:
   virtual ~VersionStore() = default;
-  /// Replaces the transaction's marker by `timestamp` in each change; all are of this store.
+  /// Replaces the transaction's marker by `timestamp` in each change; all are of this store, in the order in which they were made. Called under the commit mutex.
   virtual void commit(std::span<const Change> changes, Timestamp timestamp) = 0;
   /// Takes one change back: an inserted version is unlinked, an end becomes infinity.
   virtual void undo(const Change& change) = 0;
@@ -70,7 +70,9 @@ class Transaction {
   const Snapshot& snapshot();
   /// Ends the statement: READ COMMITTED and READ UNCOMMITTED take a new snapshot at the next read.
   void next_statement();
-  /// The newest committed state and own changes: for locking reads and writes. Not registered: keeps no version alive.
+  /// The newest committed state and own changes: for locking reads and writes. Every timestamp counts as committed, also that of a commit which is being
+  /// stamped and not published yet: its redo is in the log, nothing can take it back, and what it has not stamped so far still has its marker, to
+  /// wait for. So `read` is no timestamp to compare commits with. Not registered: keeps no version alive.
   Snapshot current() const;
 
   /// Records a change so that commit and rollback act on it; `store` is kept alive to the end of the transaction.
@@ -82,18 +84,25 @@ class Transaction {
 
   Savepoint savepoint() const { return {changes_.size(), actions_.size(), redo_length_}; }
 
-  // Lock waits: how long, and who may end them. The check is called from the waiting thread at least every 50 ms.
+  // Lock waits: how long (0: not at all), and who may end them. The check is called from the waiting thread at least every 50 ms.
   void set_lock_wait_timeout(std::chrono::milliseconds timeout) { lock_wait_timeout_ = timeout; }
   std::chrono::milliseconds lock_wait_timeout() const { return lock_wait_timeout_; }
   void set_interruption_check(std::function<bool()> check) { interrupted_ = std::move(check); }
   bool interrupted() const { return interrupted_ && interrupted_(); }
 
-  /// Timestamp of the commit; 0 before it.
+  /// Timestamp of the commit; 0 before it, and for a transaction without writes.
   Timestamp commit_timestamp() const { return commit_timestamp_; }
+
+  /// Rolls back when it is still active.
+  ~Transaction();
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
 
  private:
   friend class TransactionManager;
-  explicit Transaction(class TransactionManager& manager, TransactionId id, Isolation isolation, MemoryBudget& budget);
+  /// Reserves what the vectors and the redo have grown by.
+  void charge_memory();
+  Transaction(class TransactionManager& manager, TransactionId id, Isolation isolation, MemoryBudget& budget);
   TransactionManager& manager_;
   TransactionId id_;
   Isolation isolation_;
@@ -101,7 +110,7 @@ class Transaction {
   Snapshot snapshot_;
   bool has_snapshot_ = false;
   std::vector<Change> changes_;
-  std::vector<std::shared_ptr<VersionStore>> stores_;  // kept alive
+  std::vector<std::shared_ptr<VersionStore>> stores_;  // kept alive; some may be in it twice
   std::vector<std::unique_ptr<TransactionAction>> actions_;
   std::string redo_;             // operations not in the log yet
   uint64_t redo_length_ = 0;     // all operations, logged ones too
@@ -111,9 +120,6 @@ class Transaction {
   std::chrono::milliseconds lock_wait_timeout_{50'000};
   std::function<bool()> interrupted_;
   Reservation memory_;
-
- public:
-  ~Transaction();
 };
 
 }  // namespace hailstone

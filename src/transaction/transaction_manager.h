@@ -1,7 +1,11 @@
 // Begins and ends transactions, hands out timestamps and snapshots. Thread-safe.
 //
 // A commit is two steps, so that a server can order them: commit_visible() gives the timestamp, appends the commit record, stamps the changes and publishes
-// them, all under the commit mutex; make_durable() then brings the log to where flush_log_at_commit says. commit() does both.
+// them, all under the commit mutex, and releases its locks; make_durable() then brings the log to where flush_log_at_commit says. commit() does both.
+// Locks need not be kept until the log is durable: who takes them over has its commit record behind this one, so that it cannot survive this one's loss.
+//
+// A snapshot sees each transaction wholly or not at all: the timestamp is published, for snapshots to start from, after all changes have been stamped,
+// and timestamps are published in order.
 // Record payloads (docs/formats.md): Operations: u64 transaction id, u64 offset in its redo, operations · Truncate: u64 id, u64 length ·
 // Commit: u64 id, u64 timestamp, u64 offset in its redo, operations · Rollback: u64 id. Transaction ids in one log are unique.
 #pragma once
@@ -31,11 +35,11 @@ class TransactionManager {
   std::unique_ptr<Transaction> begin(Isolation isolation);
 
   Status commit(Transaction& transaction);
-  /// On error (the log cannot take the record) the transaction has been rolled back.
+  /// On error (the log cannot take the record) the transaction has been rolled back. InvalidArgument when it had ended before.
   Status commit_visible(Transaction& transaction);
   Status make_durable(Transaction& transaction);
   void rollback(Transaction& transaction);
-  /// Undoes all since the savepoint; locks stay.
+  /// Undoes all since the savepoint; locks stay. On error the log has failed, and so will the commit.
   Status rollback_to(Transaction& transaction, const Savepoint& savepoint);
 
   void set_flush_log_at_commit(FlushLogAtCommit mode) { flush_mode_.store(mode, std::memory_order_relaxed); }
@@ -44,7 +48,8 @@ class TransactionManager {
   Timestamp last_committed() const { return last_committed_.load(std::memory_order_acquire); }
   /// No snapshot in use, nor any taken later, reads before this: versions that ended at or before it are dead.
   Timestamp horizon() const;
-  /// Position before which no open transaction has records in the log; `otherwise` when none has.
+  /// Position before which no open transaction has records in the log; `otherwise` when none has. A checkpoint has to call it within
+  /// with_commits_stopped(), after rotating the log: otherwise a transaction that commits meanwhile could lose its early records.
   Lsn oldest_open_record(Lsn otherwise) const;
   /// Runs `action` with the last commit timestamp while no commit can happen.
   Status with_commits_stopped(const std::function<Status(Timestamp)>& action);
@@ -57,6 +62,7 @@ class TransactionManager {
   Snapshot acquire_snapshot(Timestamp own);
   void release_snapshot(const Snapshot& snapshot);
   Status spill_redo(Transaction& transaction);
+  void undo_to(Transaction& transaction, size_t changes, size_t actions);
   void finish(Transaction& transaction, Transaction::State state);
 
   Log& log_;

@@ -1,0 +1,342 @@
+#include "transaction/lock_manager.h"
+
+#include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cassert>
+#include <chrono>
+#include <mutex>
+
+#include "base/hash.h"
+#include "transaction/lock_queue.h"
+#include "transaction/transaction.h"
+
+namespace hailstone {
+
+using locking::Holder;
+using locking::Lock;
+using locking::Owner;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// How long a waiter sleeps at most before it looks at its interruption check.
+constexpr std::chrono::milliseconds interruption_interval{50};
+/// Longer timeouts are cut to this, so that a deadline can be computed without overflow.
+constexpr std::chrono::milliseconds longest_timeout = std::chrono::hours(24 * 365);
+
+struct LockName {
+  TableId table;
+  ByteView key;
+  bool operator==(const LockName&) const = default;
+};
+
+struct LockHash {
+  using is_transparent = void;
+  size_t operator()(const LockName& name) const {
+    return hash_bytes(name.key) ^ name.table * 0x9e37'79b9'7f4a'7c15u;
+  }
+  size_t operator()(const std::unique_ptr<Lock>& lock) const {
+    return (*this)(LockName{lock->table, lock->key});
+  }
+};
+
+struct LockEqual {
+  using is_transparent = void;
+  static LockName name(const LockName& name) { return name; }
+  static LockName name(const std::unique_ptr<Lock>& lock) { return {lock->table, lock->key}; }
+  bool operator()(const auto& a, const auto& b) const { return name(a) == name(b); }
+};
+
+using LockSet = absl::flat_hash_set<std::unique_ptr<Lock>, LockHash, LockEqual>;
+
+TableLockMode mode_of(RowLockMode mode) {
+  return mode == RowLockMode::Shared ? TableLockMode::Shared : TableLockMode::Exclusive;
+}
+
+}  // namespace
+
+struct LockManager::State {
+  explicit State(Counters& its_counters) : counters(its_counters) {}
+
+  Counters& counters;
+  std::mutex mutex;  // protects all below but the atomics
+  absl::flat_hash_map<TransactionId, std::unique_ptr<Owner>> owners;
+  LockSet rows;
+  LockSet tables;
+  uint64_t searches = 0;  // for deadlocks
+
+  // Row locks by table, several tables sharing a number: zero says, without the mutex, that the table has
+  // none. Changed under the mutex.
+  std::array<std::atomic<uint32_t>, 1024> row_locks{};
+
+  std::atomic<uint32_t>& row_locks_of(TableId table) { return row_locks[table % row_locks.size()]; }
+
+  Owner& owner(const Transaction& transaction) {
+    const auto found = owners.find(transaction.id());
+    assert(found != owners.end() && "add_transaction comes before any lock");
+    return *found->second;
+  }
+
+  Lock& row(TableId table, ByteView key) {
+    const auto found = rows.find(LockName{table, key});
+    if (found != rows.end()) return **found;
+    row_locks_of(table).fetch_add(1, std::memory_order_release);
+    return **rows.insert(std::make_unique<Lock>(Lock::Kind::Row, table, key)).first;
+  }
+
+  Lock& table(TableId table) {
+    const auto found = tables.find(LockName{table, {}});
+    return found != tables.end()
+               ? **found
+               : **tables.insert(std::make_unique<Lock>(Lock::Kind::Table, table, ByteView())).first;
+  }
+
+  /// A holder or waiter has left the lock: others may have it, or nobody needs it any more.
+  void settle(Lock& lock) {
+    lock.grant_waiters();
+    if (!lock.unused()) return;
+    const LockName name{lock.table, lock.key};
+    if (lock.kind == Lock::Kind::Table) {
+      tables.erase(tables.find(name));
+    } else {
+      row_locks_of(lock.table).fetch_sub(1, std::memory_order_release);
+      rows.erase(rows.find(name));
+    }
+  }
+
+  bool waits_for_itself(Owner& requester);
+  Status wait(std::unique_lock<std::mutex>& guard, Owner& waiter);
+  void stop_waiting(Owner& waiter);
+};
+
+namespace {
+
+/// What somebody waits for, in words.
+std::string wanted_by(const Owner& waiter) {
+  if (waiter.waits_for_end != nullptr)
+    return fmt::format("a row that transaction {} changed", waiter.waits_for_end->id);
+  const Lock& lock = *waiter.waits_for_lock;
+  const bool is_table = lock.kind == Lock::Kind::Table;
+  for (const Holder& holder : lock.holders) {
+    if (holder.owner != &waiter && (holder.modes & locking::conflicts(waiter.wanted)) != 0) {
+      return fmt::format("{} that transaction {} has locked",
+                         is_table ? fmt::format("table number {}", lock.table)
+                                  : fmt::format("a row of table number {}", lock.table),
+                         holder.owner->id);
+    }
+  }
+  return fmt::format("{} that others wait for, too", is_table ? "a table" : "a row");
+}
+
+std::unexpected<Error> timed_out(const Owner& waiter) {
+  return fail(ErrorCode::LockWaitTimeout,
+              fmt::format("transaction {} waited {} ms for {}; try the statement again", waiter.id,
+                          waiter.transaction->lock_wait_timeout().count(), wanted_by(waiter)));
+}
+
+}  // namespace
+
+// Follows who waits for whom, from `requester` on; true when that leads back to it. Every cycle is found by
+// the request that closes it: grants make edges only to transactions that run, and a request makes edges only
+// from itself or, as a conversion that overtakes, to itself.
+bool LockManager::State::waits_for_itself(Owner& requester) {
+  const uint64_t search = ++searches;
+  std::vector<Owner*> open{&requester};
+  bool found = false;
+  const auto meet = [&](Owner* owner) {
+    if (owner == &requester) found = true;
+    if (owner->visited == search) return;
+    owner->visited = search;
+    if (owner->waits()) open.push_back(owner);
+  };
+  while (!open.empty() && !found) {
+    const Owner& waiter = *open.back();
+    open.pop_back();
+    if (waiter.waits_for_end != nullptr) {
+      meet(waiter.waits_for_end);
+      continue;
+    }
+    Lock& lock = *waiter.waits_for_lock;
+    // Behind somebody whose wait for everything ahead was followed, there is nothing new ahead. Keeps long
+    // queues linear.
+    if (lock.searched == search && waiter.position <= lock.searched_position) continue;
+    const locking::Modes blocking = locking::conflicts(waiter.wanted);
+    for (const Holder& holder : lock.holders) {
+      if (holder.owner != &waiter && (holder.modes & blocking) != 0) meet(holder.owner);
+    }
+    if (waiter.conversion) continue;
+    for (Owner* const ahead : lock.waiters) {
+      if (ahead == &waiter) break;
+      if ((locking::bit(ahead->wanted) & blocking) != 0) meet(ahead);
+    }
+    if (waiter.wanted == TableLockMode::Exclusive) {
+      lock.searched = search;
+      lock.searched_position = waiter.position;
+    }
+  }
+  return found;
+}
+
+void LockManager::State::stop_waiting(Owner& waiter) {
+  if (Owner* const other = std::exchange(waiter.waits_for_end, nullptr)) {
+    auto& waiters = other->end_waiters;
+    waiters.erase(std::find(waiters.begin(), waiters.end(), &waiter));
+  } else if (Lock* const lock = waiter.waits_for_lock) {
+    lock->dequeue(waiter);
+    settle(*lock);
+  }
+}
+
+Status LockManager::State::wait(std::unique_lock<std::mutex>& guard, Owner& waiter) {
+  if (waiter.transaction->lock_wait_timeout() <= std::chrono::milliseconds::zero()) {
+    auto error = timed_out(waiter);
+    stop_waiting(waiter);
+    return error;
+  }
+  if (waits_for_itself(waiter)) {
+    auto error =
+        fail(ErrorCode::Deadlock,
+             fmt::format("transaction {} and others wait for each other: it wants {}; roll it back and "
+                         "run it again",
+                         waiter.id, wanted_by(waiter)));
+    count(counters.deadlocks);
+    stop_waiting(waiter);
+    return error;
+  }
+  count(counters.lock_waits);
+  const Clock::time_point deadline =
+      Clock::now() + std::min(waiter.transaction->lock_wait_timeout(), longest_timeout);
+  while (waiter.waits()) {
+    waiter.woken = false;
+    // The check is the application's: it may take long, or call in here.
+    guard.unlock();
+    const bool interrupted = waiter.transaction->interrupted();
+    const Clock::time_point now = Clock::now();
+    guard.lock();
+    if (!waiter.waits()) break;
+    if (interrupted) {
+      auto error = fail(
+          ErrorCode::Interrupted,
+          fmt::format("transaction {} was interrupted while it waited for {}", waiter.id, wanted_by(waiter)));
+      stop_waiting(waiter);
+      return error;
+    }
+    if (now >= deadline) {
+      count(counters.lock_wait_timeouts);
+      auto error = timed_out(waiter);
+      stop_waiting(waiter);
+      return error;
+    }
+    waiter.changed.wait_until(guard, std::min(deadline, now + interruption_interval),
+                              [&] { return !waiter.waits() || waiter.woken; });
+  }
+  return {};
+}
+
+LockManager::LockManager(Counters& counters) : state_(std::make_unique<State>(counters)) {}
+LockManager::~LockManager() = default;
+
+bool LockManager::try_lock_row(Transaction& transaction, TableId table, ByteView key, RowLockMode mode) {
+  const std::lock_guard guard(state_->mutex);
+  Owner& owner = state_->owner(transaction);
+  // A lock that is not there yet is always granted, so that a refusal leaves no empty one behind.
+  return state_->row(table, key).try_grant(owner, mode_of(mode));
+}
+
+Status LockManager::lock_row(Transaction& transaction, TableId table, ByteView key, RowLockMode mode) {
+  std::unique_lock guard(state_->mutex);
+  Owner& owner = state_->owner(transaction);
+  Lock& lock = state_->row(table, key);
+  if (lock.try_grant(owner, mode_of(mode))) return {};
+  lock.enqueue(owner, mode_of(mode));
+  return state_->wait(guard, owner);
+}
+
+void LockManager::unlock_row(Transaction& transaction, TableId table, ByteView key) {
+  const std::lock_guard guard(state_->mutex);
+  Owner& owner = state_->owner(transaction);
+  const auto found = state_->rows.find(LockName{table, key});
+  if (found == state_->rows.end()) return;
+  Lock& lock = **found;
+  Holder* const holder = lock.holder(owner);
+  if (holder == nullptr || --holder->grants > 0) return;
+  lock.holders.erase(lock.holders.begin() + (holder - lock.holders.data()));
+  // Mostly the lock given back is the one taken last.
+  const auto listed = std::find(owner.row_locks.rbegin(), owner.row_locks.rend(), &lock);
+  *listed = owner.row_locks.back();
+  owner.row_locks.pop_back();
+  state_->settle(lock);
+}
+
+bool LockManager::row_locked_by_other(const Transaction& transaction, TableId table, ByteView key) const {
+  if (state_->row_locks_of(table).load(std::memory_order_acquire) == 0) return false;
+  const std::lock_guard guard(state_->mutex);
+  const auto found = state_->rows.find(LockName{table, key});
+  if (found == state_->rows.end()) return false;
+  const auto& holders = (*found)->holders;
+  return std::any_of(holders.begin(), holders.end(),
+                     [&](const Holder& holder) { return holder.owner->id != transaction.id(); });
+}
+
+Status LockManager::lock_table(Transaction& transaction, TableId table, TableLockMode mode) {
+  std::unique_lock guard(state_->mutex);
+  Owner& owner = state_->owner(transaction);
+  Lock& lock = state_->table(table);
+  if (lock.try_grant(owner, mode)) return {};
+  lock.enqueue(owner, mode);
+  return state_->wait(guard, owner);
+}
+
+Status LockManager::wait_for_end(Transaction& waiter, TransactionId holder) {
+  std::unique_lock guard(state_->mutex);
+  const auto found = state_->owners.find(holder);
+  if (found == state_->owners.end()) return {};
+  Owner& owner = state_->owner(waiter);
+  owner.waits_for_end = found->second.get();
+  found->second->end_waiters.push_back(&owner);
+  return state_->wait(guard, owner);
+}
+
+void LockManager::add_transaction(Transaction& transaction) {
+  auto owner = std::make_unique<Owner>(transaction.id(), transaction);
+  const std::lock_guard guard(state_->mutex);
+  state_->owners.emplace(transaction.id(), std::move(owner));
+}
+
+void LockManager::remove_transaction(Transaction& transaction) {
+  std::unique_ptr<Owner> removed;  // freed after the mutex
+  const std::lock_guard guard(state_->mutex);
+  const auto found = state_->owners.find(transaction.id());
+  assert(found != state_->owners.end() && !found->second->waits());
+  removed = std::move(found->second);
+  state_->owners.erase(found);
+  const auto leave = [&](Lock& lock) {
+    lock.holders.erase(lock.holders.begin() + (lock.holder(*removed) - lock.holders.data()));
+  };
+  for (auto* const locks : {&removed->row_locks, &removed->table_locks}) {
+    for (Lock* const lock : *locks) {
+      leave(*lock);
+      state_->settle(*lock);
+    }
+  }
+  for (Owner* const waiter : removed->end_waiters) {
+    waiter->waits_for_end = nullptr;
+    waiter->changed.notify_one();
+  }
+}
+
+void LockManager::wake(TransactionId transaction) {
+  const std::lock_guard guard(state_->mutex);
+  const auto found = state_->owners.find(transaction);
+  if (found == state_->owners.end()) return;
+  found->second->woken = true;
+  found->second->changed.notify_one();
+}
+
+}  // namespace hailstone

@@ -1,0 +1,90 @@
+#include "transaction/lock_queue.h"
+
+#include <algorithm>
+
+namespace hailstone::locking {
+
+Holder* Lock::holder(const Owner& owner) {
+  for (Holder& each : holders) {
+    if (each.owner == &owner) return &each;
+  }
+  return nullptr;
+}
+
+bool Lock::conflicts_with_other_holders(const Owner& owner, TableLockMode mode) const {
+  return std::any_of(holders.begin(), holders.end(), [&](const Holder& each) {
+    return each.owner != &owner && (each.modes & conflicts(mode)) != 0;
+  });
+}
+
+Modes Lock::waiting_modes() const {
+  Modes modes = 0;
+  for (unsigned mode = 0; mode < 4; ++mode) {
+    if (waiting[mode] > 0) modes = static_cast<Modes>(modes | 1u << mode);
+  }
+  return modes;
+}
+
+void Lock::add_holder(Owner& owner, TableLockMode mode) {
+  if (Holder* const already = holder(owner)) {
+    already->modes |= bit(mode);
+    ++already->grants;
+    return;
+  }
+  holders.push_back({&owner, bit(mode), 1});
+  (kind == Kind::Row ? owner.row_locks : owner.table_locks).push_back(this);
+}
+
+bool Lock::try_grant(Owner& owner, TableLockMode mode) {
+  Holder* const already = holder(owner);
+  if (already != nullptr && (already->modes & sufficient(mode)) != 0) {
+    ++already->grants;
+    return true;
+  }
+  if (already == nullptr && (waiting_modes() & conflicts(mode)) != 0) return false;
+  if (conflicts_with_other_holders(owner, mode)) return false;
+  add_holder(owner, mode);
+  return true;
+}
+
+void Lock::enqueue(Owner& owner, TableLockMode mode) {
+  owner.waits_for_lock = this;
+  owner.wanted = mode;
+  owner.conversion = holder(owner) != nullptr;
+  ++waiting[static_cast<unsigned>(mode)];
+  if (!owner.conversion) {
+    owner.position = next_position++;
+    waiters.push_back(&owner);
+    return;
+  }
+  owner.position = next_conversion++;
+  waiters.insert(
+      std::find_if(waiters.begin(), waiters.end(), [](const Owner* each) { return !each->conversion; }),
+      &owner);
+}
+
+void Lock::dequeue(Owner& owner) {
+  waiters.erase(std::find(waiters.begin(), waiters.end(), &owner));
+  --waiting[static_cast<unsigned>(owner.wanted)];
+  owner.waits_for_lock = nullptr;
+}
+
+void Lock::grant_waiters() {
+  Modes ahead = 0;
+  for (size_t i = 0; i < waiters.size();) {
+    Owner& waiter = *waiters[i];
+    // All behind a waiting Exclusive wait for it, but for conversions, which come first.
+    if (!waiter.conversion && (ahead & exclusive) != 0) return;
+    const bool overtakes = !waiter.conversion && (ahead & conflicts(waiter.wanted)) != 0;
+    if (overtakes || conflicts_with_other_holders(waiter, waiter.wanted)) {
+      ahead |= bit(waiter.wanted);
+      ++i;
+      continue;
+    }
+    dequeue(waiter);
+    add_holder(waiter, waiter.wanted);
+    waiter.changed.notify_one();
+  }
+}
+
+}  // namespace hailstone::locking

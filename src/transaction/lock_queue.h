@@ -1,0 +1,129 @@
+// The data structures of the lock manager: who holds a lock, who waits for it in which order, and what may be
+// granted. Only lock_manager.cc uses them, under its mutex; the condition variable of an owner is the one
+// thing waited on.
+//
+// Fairness: a new request is granted only when it conflicts neither with holders nor with anybody who waits
+// already, so that a stream of readers cannot starve a writer. A transaction that holds the lock and wants
+// more of it (a conversion) conflicts with the other holders only: to queue it behind somebody who waits for
+// it would be a deadlock.
+#pragma once
+
+#include <absl/container/inlined_vector.h>
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "transaction/lock_manager.h"
+
+namespace hailstone::locking {
+
+// Sets of TableLockMode, one bit a mode. Row locks are Shared and Exclusive of the same.
+using Modes = uint8_t;
+constexpr Modes bit(TableLockMode mode) { return static_cast<Modes>(1u << static_cast<unsigned>(mode)); }
+constexpr Modes intention_shared = bit(TableLockMode::IntentionShared);
+constexpr Modes intention_exclusive = bit(TableLockMode::IntentionExclusive);
+constexpr Modes shared = bit(TableLockMode::Shared);
+constexpr Modes exclusive = bit(TableLockMode::Exclusive);
+constexpr Modes all_modes = intention_shared | intention_exclusive | shared | exclusive;
+
+/// The modes of others that `mode` cannot be granted beside.
+constexpr Modes conflicts(TableLockMode mode) {
+  switch (mode) {
+    case TableLockMode::IntentionShared:
+      return exclusive;
+    case TableLockMode::IntentionExclusive:
+      return shared | exclusive;
+    case TableLockMode::Shared:
+      return intention_exclusive | exclusive;
+    case TableLockMode::Exclusive:
+      return all_modes;
+  }
+  return all_modes;
+}
+
+/// The modes of which any one gives its holder all that `mode` gives.
+constexpr Modes sufficient(TableLockMode mode) {
+  switch (mode) {
+    case TableLockMode::IntentionShared:
+      return all_modes;
+    case TableLockMode::IntentionExclusive:
+      return intention_exclusive | exclusive;
+    case TableLockMode::Shared:
+      return shared | exclusive;
+    case TableLockMode::Exclusive:
+      return exclusive;
+  }
+  return exclusive;
+}
+
+struct Lock;
+
+/// A transaction as the lock manager sees it. It waits for at most one thing at a time: a lock, or the end of
+/// another transaction.
+struct Owner {
+  Owner(TransactionId its_id, const Transaction& its_transaction)
+      : id(its_id), transaction(&its_transaction) {}
+
+  TransactionId id;
+  const Transaction* transaction;
+  std::vector<Lock*> row_locks;
+  std::vector<Lock*> table_locks;
+  std::vector<Owner*> end_waiters;  // who waits for this transaction's end
+
+  Lock* waits_for_lock = nullptr;
+  Owner* waits_for_end = nullptr;
+  TableLockMode wanted{};   // of waits_for_lock
+  bool conversion = false;  // it holds some of waits_for_lock already
+  int64_t position = 0;     // in the queue of waits_for_lock: who is ahead has less
+  bool woken = false;       // has to look at its interruption check
+  std::condition_variable changed;
+
+  uint64_t visited = 0;  // the search for a deadlock that met this owner
+
+  bool waits() const { return waits_for_lock != nullptr || waits_for_end != nullptr; }
+};
+
+struct Holder {
+  Owner* owner;
+  Modes modes;
+  uint32_t grants;  // how often it was granted: unlock_row gives one back
+};
+
+struct Lock {
+  enum class Kind : uint8_t { Row, Table };
+  Lock(Kind its_kind, TableId its_table, ByteView its_key) : kind(its_kind), table(its_table), key(its_key) {}
+
+  Kind kind;
+  TableId table;
+  std::string key;  // of the row; empty for table locks
+  absl::InlinedVector<Holder, 1> holders;
+  std::deque<Owner*> waiters;  // conversions first, each kind in order of arrival
+  uint32_t waiting[4] = {};    // waiters by mode
+  int64_t next_position = 0;
+  int64_t next_conversion = INT64_MIN / 2;
+
+  // What a search for a deadlock has already followed here: all holders, and all waiters ahead of a position.
+  uint64_t searched = 0;
+  int64_t searched_position = 0;
+
+  bool unused() const { return holders.empty() && waiters.empty(); }
+  Holder* holder(const Owner& owner);
+  bool conflicts_with_other_holders(const Owner& owner, TableLockMode mode) const;
+  Modes waiting_modes() const;
+
+  /// Grants when fairness and compatibility allow it, or when `owner` holds enough. A lock newly held is
+  /// noted in the owner's list `held`.
+  bool try_grant(Owner& owner, TableLockMode mode);
+  void enqueue(Owner& owner, TableLockMode mode);
+  void dequeue(Owner& owner);
+  /// After a holder or waiter left: grants to all who can have it now, and wakes them.
+  void grant_waiters();
+
+ private:
+  void add_holder(Owner& owner, TableLockMode mode);
+};
+
+}  // namespace hailstone::locking

@@ -1,0 +1,221 @@
+#include "transaction/transaction_manager.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace hailstone {
+namespace {
+
+/// Calls `store->commit` for each run of changes of one store.
+void stamp(std::span<const Change> changes, Timestamp timestamp) {
+  while (!changes.empty()) {
+    VersionStore* const store = changes.front().store;
+    const auto other =
+        std::find_if(changes.begin(), changes.end(), [&](const Change& each) { return each.store != store; });
+    const auto run = static_cast<size_t>(other - changes.begin());
+    store->commit(changes.first(run), timestamp);
+    changes = changes.subspan(run);
+  }
+}
+
+}  // namespace
+
+TransactionManager::TransactionManager(Log& log, LockManager& locks, MemoryBudget& budget, Counters& counters,
+                                       Timestamp last_committed, TransactionId next_id)
+    : log_(log),
+      locks_(locks),
+      budget_(budget),
+      counters_(counters),
+      last_committed_(last_committed),
+      next_id_(next_id) {}
+
+std::unique_ptr<Transaction> TransactionManager::begin(Isolation isolation) {
+  const TransactionId id = next_id_.fetch_add(1, std::memory_order_relaxed);
+  std::unique_ptr<Transaction> transaction(new Transaction(*this, id, isolation, budget_));
+  locks_.add_transaction(*transaction);
+  count(counters_.transactions_active);
+  return transaction;
+}
+
+Status TransactionManager::commit(Transaction& transaction) {
+  HAILSTONE_TRY(commit_visible(transaction));
+  return make_durable(transaction);
+}
+
+Status TransactionManager::commit_visible(Transaction& transaction) {
+  if (transaction.state_ != Transaction::State::Active) {
+    return fail(ErrorCode::InvalidArgument, fmt::format("transaction {} has ended already", transaction.id_));
+  }
+  if (!transaction.has_writes()) {
+    finish(transaction, Transaction::State::Committed);
+    return {};
+  }
+  // Sorted before the mutex: each table's latch is then taken once for all changes, not once for each.
+  if (transaction.stores_.size() > 1) {
+    std::stable_sort(transaction.changes_.begin(), transaction.changes_.end(),
+                     [](const Change& a, const Change& b) { return std::less<>()(a.store, b.store); });
+  }
+  std::string record;
+  record.reserve(3 * sizeof(uint64_t) + transaction.redo_.size());
+  append_number(record, transaction.id_);
+  append_number(record, Timestamp{0});  // known under the mutex only
+  append_number(record, transaction.redo_length_ - transaction.redo_.size());
+  record.append(transaction.redo_);
+  // Changes without redo (of tables in memory only) need a timestamp, but nothing in the log.
+  const bool logged = transaction.redo_length_ > 0 || !transaction.actions_.empty();
+  {
+    std::unique_lock guard(commit_mutex_);
+    const Timestamp timestamp = last_committed_.load(std::memory_order_relaxed) + 1;
+    if (logged) {
+      store(record.data() + sizeof(uint64_t), timestamp);
+      const auto end = log_.append(LogRecordType::Commit, record);
+      if (!end) {
+        guard.unlock();
+        rollback(transaction);
+        return std::unexpected(end.error());
+      }
+      transaction.commit_end_ = *end;
+    }
+    stamp(transaction.changes_, timestamp);
+    for (const auto& action : transaction.actions_) action->commit(timestamp);
+    transaction.commit_timestamp_ = timestamp;
+    last_committed_.store(timestamp, std::memory_order_release);
+  }
+  finish(transaction, Transaction::State::Committed);
+  return {};
+}
+
+Status TransactionManager::make_durable(Transaction& transaction) {
+  if (transaction.commit_end_ == 0) return {};
+  switch (flush_log_at_commit()) {
+    case FlushLogAtCommit::Sync:
+      return log_.sync(transaction.commit_end_);
+    case FlushLogAtCommit::Write:
+      return log_.write(transaction.commit_end_);
+    case FlushLogAtCommit::EverySecond:
+      return {};  // the database's background thread does both
+  }
+  return {};
+}
+
+void TransactionManager::rollback(Transaction& transaction) {
+  if (transaction.state_ != Transaction::State::Active) return;
+  undo_to(transaction, 0, 0);
+  finish(transaction, Transaction::State::RolledBack);
+}
+
+Status TransactionManager::rollback_to(Transaction& transaction, const Savepoint& savepoint) {
+  undo_to(transaction, savepoint.changes, savepoint.actions);
+  const uint64_t logged = transaction.redo_length_ - transaction.redo_.size();
+  transaction.redo_length_ = savepoint.redo;
+  if (savepoint.redo >= logged) {
+    transaction.redo_.resize(static_cast<size_t>(savepoint.redo - logged));
+    return {};
+  }
+  transaction.redo_.clear();
+  std::string record;
+  append_number(record, transaction.id_);
+  append_number(record, savepoint.redo);
+  const auto appended = log_.append(LogRecordType::Truncate, record);
+  return appended ? Status() : std::unexpected(appended.error());
+}
+
+void TransactionManager::undo_to(Transaction& transaction, size_t changes, size_t actions) {
+  // Newest first; rows before actions, so that a table made by an action is still there when its rows are
+  // taken back.
+  for (size_t i = transaction.changes_.size(); i-- > changes;) {
+    const Change& change = transaction.changes_[i];
+    change.store->undo(change);
+  }
+  transaction.changes_.resize(std::min(changes, transaction.changes_.size()));
+  while (transaction.actions_.size() > actions) {
+    transaction.actions_.back()->undo();
+    transaction.actions_.pop_back();
+  }
+}
+
+Timestamp TransactionManager::horizon() const {
+  const std::lock_guard guard(mutex_);
+  return snapshots_.empty() ? last_committed() : *snapshots_.begin();
+}
+
+Lsn TransactionManager::oldest_open_record(Lsn otherwise) const {
+  const std::lock_guard guard(mutex_);
+  Lsn oldest = otherwise;
+  for (const auto& [id, first] : open_records_) oldest = std::min(oldest, first);
+  return oldest;
+}
+
+Status TransactionManager::with_commits_stopped(const std::function<Status(Timestamp)>& action) {
+  const std::lock_guard guard(commit_mutex_);
+  return action(last_committed());
+}
+
+void TransactionManager::resume_after(Timestamp last_committed, TransactionId last_id) {
+  last_committed_.store(last_committed, std::memory_order_release);
+  next_id_.store(last_id + 1, std::memory_order_relaxed);
+}
+
+Snapshot TransactionManager::acquire_snapshot(Timestamp own) {
+  // Reading the timestamp and registering are one step for horizon(), or it could pass a snapshot that is
+  // about to be registered.
+  const std::lock_guard guard(mutex_);
+  const Timestamp read = last_committed();
+  snapshots_.insert(read);
+  return {read, own};
+}
+
+void TransactionManager::release_snapshot(const Snapshot& snapshot) {
+  const std::lock_guard guard(mutex_);
+  snapshots_.erase(snapshots_.find(snapshot.read));
+}
+
+Status TransactionManager::spill_redo(Transaction& transaction) {
+  if (transaction.first_logged_ == 0) {
+    // Registered before the append, with a position that cannot be behind the record: a checkpoint between
+    // the two must keep the log from there on.
+    const std::lock_guard guard(mutex_);
+    transaction.first_logged_ = std::max<Lsn>(log_.end(), 1);
+    open_records_.emplace(transaction.id_, transaction.first_logged_);
+  }
+  std::string record;
+  record.reserve(2 * sizeof(uint64_t) + transaction.redo_.size());
+  append_number(record, transaction.id_);
+  append_number(record, transaction.redo_length_ - transaction.redo_.size());
+  record.append(transaction.redo_);
+  const auto appended = log_.append(LogRecordType::Operations, record);
+  if (!appended) return std::unexpected(appended.error());
+  transaction.redo_.clear();
+  return {};
+}
+
+void TransactionManager::finish(Transaction& transaction, Transaction::State state) {
+  const bool committed = state == Transaction::State::Committed;
+  if (transaction.first_logged_ != 0 && transaction.commit_end_ == 0) {
+    std::string record;
+    append_number(record, transaction.id_);
+    // Only spares recovery the memory of the operations: without the record, too, they have no commit and are
+    // void. So a failure costs nothing.
+    static_cast<void>(log_.append(LogRecordType::Rollback, record));
+  }
+  transaction.state_ = state;
+  {
+    const std::lock_guard guard(mutex_);
+    if (transaction.has_snapshot_) snapshots_.erase(snapshots_.find(transaction.snapshot_.read));
+    if (transaction.first_logged_ != 0) open_records_.erase(transaction.id_);
+  }
+  transaction.has_snapshot_ = false;
+  locks_.remove_transaction(transaction);
+  // Whoever keeps the ended transaction keeps none of its memory.
+  transaction.changes_ = std::vector<Change>();
+  transaction.actions_.clear();
+  transaction.stores_ = std::vector<std::shared_ptr<VersionStore>>();
+  transaction.redo_ = std::string();
+  transaction.redo_length_ = 0;
+  transaction.memory_.clear();
+  count(committed ? counters_.transactions_committed : counters_.transactions_rolled_back);
+  counters_.transactions_active.fetch_sub(1, std::memory_order_relaxed);
+}
+
+}  // namespace hailstone
