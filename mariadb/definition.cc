@@ -1,0 +1,117 @@
+#include "definition.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "fmt/format.h"
+
+// The server gives each column an object of this type, with what its COLUMNAR attribute said.
+struct ha_field_option_struct {
+  uint columnar;  // position in the list of values below
+};
+
+namespace hailstone {
+
+namespace {
+
+/// How a column's own words want it stored.
+enum class Wish { None, Columnar, Rows };
+
+Wish wish_of(const Field& field) {
+  if (field.option_struct != nullptr && field.option_struct->columnar != 0) {
+    return field.option_struct->columnar % 2 == 0 ? Wish::Columnar : Wish::Rows;
+  }
+  const std::string_view comment(field.comment.str != nullptr ? field.comment.str : "", field.comment.length);
+  return comment.find("columnar_storage") != std::string_view::npos ? Wish::Columnar : Wish::None;
+}
+
+IndexPart index_part(const KEY_PART_INFO& part, const Field& field, uint16_t column) {
+  IndexPart result;
+  result.column = column;
+  result.descending = (part.key_part_flag & HA_REVERSE_SORT) != 0;
+  const bool whole = (field.flags & BLOB_FLAG) == 0 && part.length == field.key_length();
+  if (!whole) result.prefix = part.length / field.charset()->mbmaxlen;
+  return result;
+}
+
+}  // namespace
+
+ha_create_table_option column_options[] = {
+    // Odd positions mean no, even ones yes; the first is for columns that say nothing.
+    HA_FOPTION_ENUM("COLUMNAR", columnar, "DEFAULT,0,1,NO,YES,OFF,ON", 0), HA_FOPTION_END};
+
+Result<TableDefinition> define_table(const TABLE& form, std::string name, bool columnar_default) {
+  TableDefinition definition;
+  definition.name = std::move(name);
+  const TABLE_SHARE& share = *form.s;
+  std::vector<uint16_t> columns(share.fields, RecordFormat::not_stored);
+  std::vector<Wish> wishes;
+  for (uint i = 0; i < share.fields; ++i) {
+    const Field& field = *form.field[i];
+    if (!RecordFormat::is_stored(form, field)) continue;
+    columns[i] = static_cast<uint16_t>(definition.columns.size());
+    HAILSTONE_ASSIGN(Column column, column_for(field));
+    definition.columns.push_back(std::move(column));
+    wishes.push_back(wish_of(field));
+  }
+  const auto wants_columnar = [](Wish wish) { return wish == Wish::Columnar; };
+  const bool some_columnar = std::any_of(wishes.begin(), wishes.end(), wants_columnar);
+  for (size_t i = 0; i < wishes.size(); ++i) {
+    Column& column = definition.columns[i];
+    switch (wishes[i]) {
+      case Wish::Columnar:
+        column.columnar = true;
+        break;
+      case Wish::Rows:
+        column.columnar = false;
+        break;
+      // Who picks some columns means those only.
+      case Wish::None:
+        column.columnar = !some_columnar && columnar_default && column.type != Type::Blob;
+        break;
+    }
+  }
+  definition.has_primary_key = share.primary_key == 0;
+  for (uint i = 0; i < share.keys; ++i) {
+    const KEY& key = form.key_info[i];
+    Index index;
+    index.name.assign(key.name.str, key.name.length);
+    // The server itself keeps a UNIQUE over long columns, by means of an ordinary index on a hash.
+    index.unique = (key.flags & HA_NOSAME) != 0 && key.algorithm != HA_KEY_ALG_LONG_HASH;
+    for (uint part = 0; part < key.user_defined_key_parts; ++part) {
+      const uint field = key.key_part[part].fieldnr - 1U;
+      index.parts.push_back(index_part(key.key_part[part], *form.field[field], columns[field]));
+    }
+    definition.indexes.push_back(std::move(index));
+  }
+  return definition;
+}
+
+std::string difference(const TableDefinition& stored, const TableDefinition& wanted) {
+  if (stored.columns.size() != wanted.columns.size()) {
+    return fmt::format("{} columns are stored, the table definition has {}", stored.columns.size(),
+                       wanted.columns.size());
+  }
+  for (size_t i = 0; i < stored.columns.size(); ++i) {
+    Column column = stored.columns[i];
+    column.columnar = wanted.columns[i].columnar;
+    column.name = wanted.columns[i].name;
+    column.application = wanted.columns[i].application;
+    if (column != wanted.columns[i])
+      return fmt::format("column '{}' is stored as another type", wanted.columns[i].name);
+  }
+  if (stored.has_primary_key != wanted.has_primary_key) return "the primary keys differ";
+  if (stored.indexes.size() != wanted.indexes.size()) {
+    return fmt::format("{} indexes are stored, the table definition has {}", stored.indexes.size(),
+                       wanted.indexes.size());
+  }
+  for (size_t i = 0; i < stored.indexes.size(); ++i) {
+    Index index = stored.indexes[i];
+    index.name = wanted.indexes[i].name;
+    if (index != wanted.indexes[i])
+      return fmt::format("index '{}' is stored over other columns", wanted.indexes[i].name);
+  }
+  return {};
+}
+
+}  // namespace hailstone

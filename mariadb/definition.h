@@ -1,0 +1,25 @@
+// What CREATE TABLE said, as the library's table definition.
+#pragma once
+
+#include <string>
+
+#include "record.h"
+#include "schema/table_definition.h"
+// clang-format off
+#include "server.h"
+// clang-format on
+
+namespace hailstone {
+
+/// The column attribute COLUMNAR, for handlerton::field_options.
+extern ha_create_table_option column_options[];
+
+/// The definition of a table that is being created, or of an open one. `columnar_default`: for tables of
+/// which no column says how it is stored.
+Result<TableDefinition> define_table(const TABLE& form, std::string name, bool columnar_default);
+
+/// Why rows stored under `stored` cannot be read as `wanted`; empty when they can. Names and layout by column
+/// or row do not count.
+std::string difference(const TableDefinition& stored, const TableDefinition& wanted);
+
+}  // namespace hailstone

@@ -1,0 +1,125 @@
+#include "engine.h"
+
+#include <cstring>
+
+#include "collation.h"
+#include "file/filesystem.h"
+#include "variables.h"
+
+// The server exports it, but no header of its declares it.
+extern void ignore_db_dirs_append(const char* name);
+
+namespace hailstone {
+
+namespace {
+
+constexpr const char* temporary_prefix = "#temporary/";
+// Begins the file name of every temporary table (sql/temporary_tables.cc builds them so).
+constexpr const char* temporary_file_prefix = "#sql-temptable-";
+
+std::unique_ptr<Database> the_database;
+handlerton* the_engine = nullptr;
+
+void log_message(DatabaseOptions::Severity severity, const std::string& message) {
+  switch (severity) {
+    case DatabaseOptions::Severity::Note:
+      sql_print_information("Hailstone: %s", message.c_str());
+      break;
+    case DatabaseOptions::Severity::Warning:
+      sql_print_warning("Hailstone: %s", message.c_str());
+      break;
+    case DatabaseOptions::Severity::Error:
+      sql_print_error("Hailstone: %s", message.c_str());
+      break;
+  }
+}
+
+/// The layout of the server's structures may differ between patch versions.
+bool server_is_the_one_compiled_for() {
+  constexpr const char* compiled_for = MYSQL_SERVER_VERSION;
+  const size_t digits = std::strspn(compiled_for, "0123456789.");
+  if (std::strncmp(server_version, compiled_for, digits) == 0 &&
+      std::strspn(server_version, "0123456789.") == digits)
+    return true;
+  sql_print_error(
+      "Hailstone: this plugin was built for MariaDB %.*s and cannot run in %s; build it for that version",
+      static_cast<int>(digits), compiled_for, server_version);
+  return false;
+}
+
+/// Temporary tables do not outlive the server; a crash leaves them behind.
+Status drop_left_over_temporary_tables() {
+  for (const std::string& name : the_database->table_names(temporary_prefix)) {
+    HAILSTONE_TRY(in_own_transaction(
+        [&](Transaction& transaction) { return the_database->drop_table(transaction, name); }));
+  }
+  return {};
+}
+
+/// The server takes every directory in its data directory for a database, but for those on this list.
+void hide_directory(const std::string& directory) {
+  const size_t slash = directory.find_last_of('/');
+  const std::string name = directory.substr(slash == std::string::npos ? 0 : slash + 1);
+  if (!name.empty() && directory == "./" + name) ignore_db_dirs_append(name.c_str());
+}
+
+std::string sql_name(const std::string& encoded) {
+  char buffer[NAME_LEN * 2 + 64];
+  const uint length = filename_to_tablename(encoded.c_str(), buffer, sizeof buffer, true);
+  return {buffer, length};
+}
+
+}  // namespace
+
+bool start_engine(handlerton* engine) {
+  if (!server_is_the_one_compiled_for()) return false;
+  the_engine = engine;
+  std::string directory = data_directory();
+  while (directory.size() > 1 && directory.back() == '/') directory.pop_back();
+  DatabaseOptions options = database_options();
+  options.collations = &mariadb_collations();
+  options.logger = log_message;
+  auto opened = Database::open(posix_filesystem(), directory, std::move(options));
+  if (!opened) {
+    sql_print_error("Hailstone: %s", opened.error().message().c_str());
+    return false;
+  }
+  the_database = std::move(*opened);
+  if (const Status dropped = drop_left_over_temporary_tables(); !dropped) {
+    sql_print_warning("Hailstone: temporary tables of the last run stay until the next start: %s",
+                      dropped.error().message().c_str());
+  }
+  hide_directory(directory);
+  return true;
+}
+
+void stop_engine() {
+  if (!the_database) return;
+  if (const Status closed = the_database->close(); !closed)
+    sql_print_error("Hailstone: %s", closed.error().message().c_str());
+  the_database.reset();
+}
+
+Database& database() { return *the_database; }
+Database* database_if_open() { return the_database.get(); }
+handlerton* engine_handlerton() { return the_engine; }
+
+std::string table_name_of_path(const char* path) {
+  const std::string_view whole(path);
+  const size_t file = whole.rfind('/');
+  if (file == std::string_view::npos) return std::string(whole);
+  const std::string_view table = whole.substr(file + 1);
+  if (table.starts_with(temporary_file_prefix)) return std::string(temporary_prefix).append(table);
+  const size_t folder = whole.rfind('/', file - 1);
+  return std::string(whole.substr(folder == std::string_view::npos ? 0 : folder + 1));
+}
+
+bool is_temporary_name(const std::string& name) { return name.starts_with(temporary_prefix); }
+
+std::pair<std::string, std::string> sql_names(const std::string& table_name) {
+  const size_t slash = table_name.find('/');
+  if (slash == std::string::npos) return {"", sql_name(table_name)};
+  return {sql_name(table_name.substr(0, slash)), sql_name(table_name.substr(slash + 1))};
+}
+
+}  // namespace hailstone

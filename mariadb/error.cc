@@ -1,0 +1,56 @@
+#include "error.h"
+
+#include "session.h"
+
+namespace hailstone {
+
+namespace {
+
+void add_warning(THD* thd, const Error& error) {
+  push_warning_printf(thd, Sql_condition::WARN_LEVEL_WARN, ER_INTERNAL_ERROR, "Hailstone: %s",
+                      error.message().c_str());
+}
+
+}  // namespace
+
+int handler_error(THD* thd, const Error& error) {
+  switch (error.code()) {
+    case ErrorCode::NotFound:
+      return HA_ERR_KEY_NOT_FOUND;
+    case ErrorCode::AlreadyExists:
+      return HA_ERR_TABLE_EXIST;
+    case ErrorCode::DuplicateKey:
+      return HA_ERR_FOUND_DUPP_KEY;
+    case ErrorCode::LockWaitTimeout:
+      return HA_ERR_LOCK_WAIT_TIMEOUT;
+    case ErrorCode::Deadlock:
+      if (Session* session = Session::find(thd); session != nullptr) session->roll_back_deadlock();
+      return HA_ERR_LOCK_DEADLOCK;
+    case ErrorCode::Interrupted:
+      return HA_ERR_ABORTED_BY_USER;
+    case ErrorCode::DiskFull:
+      add_warning(thd, error);
+      return HA_ERR_RECORD_FILE_FULL;
+    case ErrorCode::Corruption:
+      add_warning(thd, error);
+      sql_print_error("Hailstone: %s", error.message().c_str());
+      return HA_ERR_CRASHED;
+    case ErrorCode::RowTooLarge:
+      add_warning(thd, error);
+      return HA_ERR_TO_BIG_ROW;
+    case ErrorCode::OutOfMemory:
+    case ErrorCode::Io:
+    case ErrorCode::InvalidArgument:
+    case ErrorCode::Busy:
+    case ErrorCode::ReadOnly:
+    case ErrorCode::Unsupported:
+      return error_with_message;
+  }
+  return HA_ERR_GENERIC;
+}
+
+void raise_error(const Error& error) {
+  my_printf_error(ER_INTERNAL_ERROR, "Hailstone: %s", MYF(0), error.message().c_str());
+}
+
+}  // namespace hailstone

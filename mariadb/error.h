@@ -1,0 +1,21 @@
+// The library's errors as the server's.
+#pragma once
+
+#include "base/status.h"
+// clang-format off
+#include "server.h"
+// clang-format on
+
+namespace hailstone {
+
+/// An error that the server has no number for; the handler gives its message.
+constexpr int error_with_message = HA_ERR_LAST + 1;
+
+/// The handler error number. The library's message goes to the statement's warnings where the server's own
+/// message says less, and damage to the error log.
+int handler_error(THD* thd, const Error& error);
+
+/// Raises the library's message as the statement's error.
+void raise_error(const Error& error);
+
+}  // namespace hailstone

@@ -1,0 +1,261 @@
+// Opening tables, what the engine can do, locking, and what the optimizer asks.
+#include "ha_hailstone.h"
+
+#include <algorithm>
+
+#include "definition.h"
+#include "engine.h"
+#include "error.h"
+#include "pushdown.h"
+
+namespace hailstone {
+
+HailstoneHandler::~HailstoneHandler() { release_readers(); }
+
+handler::Table_flags HailstoneHandler::table_flags() const {
+  // Statements are not repeatable from the binary log, as no gaps are locked: rows are logged.
+  return HA_REC_NOT_IN_SEQ | HA_NULL_IN_KEY | HA_CAN_INDEX_BLOBS | HA_CAN_GEOMETRY | HA_CAN_VIRTUAL_COLUMNS |
+         HA_CAN_ONLINE_BACKUPS | HA_TABLE_SCAN_ON_INDEX | HA_ONLINE_ANALYZE | HA_CONCURRENT_OPTIMIZE |
+         HA_PARTIAL_COLUMN_READ | HA_BINLOG_ROW_CAPABLE | HA_CRASH_SAFE | HA_CAN_TABLE_CONDITION_PUSHDOWN |
+         HA_CAN_TABLES_WITHOUT_ROLLBACK;
+}
+
+ulong HailstoneHandler::index_flags(uint index, uint, bool) const {
+  constexpr ulong all = HA_READ_NEXT | HA_READ_PREV | HA_READ_ORDER | HA_READ_RANGE;
+  return all | (index == table_share->primary_key ? HA_CLUSTERED_INDEX : HA_KEYREAD_ONLY);
+}
+
+const char* HailstoneHandler::index_type(uint) { return "BTREE"; }
+
+// --- opening
+
+uint HailstoneHandler::reference_length() const {
+  if (!table_->definition().has_primary_key) return 2 + 8;
+  size_t length = 2;
+  const KEY& key = table->key_info[0];
+  for (uint i = 0; i < key.user_defined_key_parts; ++i) {
+    const KEY_PART_INFO& part = key.key_part[i];
+    const Column& column = table_->definition().columns[format_->column_of_field(part.fieldnr - 1U)];
+    if (column.type < Type::Char) {
+      length += 1 + column.width;
+      continue;
+    }
+    // Weights, of which every byte may have to be escaped, with their end and what pads them.
+    const size_t weights = std::max<size_t>(part.length, part.field->charset()->strnxfrmlen(part.length));
+    length += 2 * weights + weights / 4 + 64;
+  }
+  return static_cast<uint>(std::min(length, max_key_bytes + 2));
+}
+
+int HailstoneHandler::open(const char* name, int, uint) {
+  lock_shared_ha_data();
+  shared_ = static_cast<SharedTable*>(get_ha_share_ptr());
+  if (shared_ == nullptr) {
+    auto found = database().table(table_name_of_path(name));
+    if (!found) {
+      unlock_shared_ha_data();
+      if (found.error().code() == ErrorCode::NotFound) return HA_ERR_NO_SUCH_TABLE;
+      return report(found.error());
+    }
+    shared_ = new SharedTable(std::move(*found));
+    set_ha_share_ptr(shared_);
+  }
+  unlock_shared_ha_data();
+  generation_ = shared_->generation();
+  table_ = shared_->table();
+
+  const auto wanted = define_table(*table, table_->definition().name, true);
+  if (!wanted) return report(wanted.error());
+  if (const std::string reason = difference(table_->definition(), *wanted); !reason.empty()) {
+    sql_print_error("Hailstone: table '%s' does not fit its definition in the server: %s", name,
+                    reason.c_str());
+    return HA_ERR_TABLE_DEF_CHANGED;
+  }
+  format_ = std::make_unique<RecordFormat>(*table);
+  read_set_.clear();
+  ref_length = reference_length();
+  stats.block_size = 4096;
+  return info(HA_STATUS_NO_LOCK | HA_STATUS_VARIABLE | HA_STATUS_CONST);
+}
+
+int HailstoneHandler::close() {
+  release_readers();
+  format_.reset();
+  table_.reset();
+  return 0;
+}
+
+// --- transactions
+
+int HailstoneHandler::begin_statement(THD* thd, bool writes) {
+  session_ = &Session::of(thd);
+  transaction_ = &session_->enter_statement();
+  if (generation_ != shared_->generation()) {
+    release_readers();
+    generation_ = shared_->generation();
+    table_ = shared_->table();
+    read_set_.clear();
+  }
+  lock_ = writes ? ReadLock::Exclusive : wanted_lock_;
+  if (lock_ == ReadLock::None && transaction_->isolation() == Isolation::Serializable &&
+      session_->in_multi_statement_transaction()) {
+    lock_ = ReadLock::Shared;
+  }
+  if (thd_sql_command(thd) == SQLCOM_CHECK) return 0;
+  const Status usable = table_->usable();
+  return usable ? 0 : report(usable.error());
+}
+
+int HailstoneHandler::external_lock(THD* thd, int lock_type) {
+  if (lock_type == F_UNLCK) return 0;
+  return begin_statement(thd, lock_type == F_WRLCK);
+}
+
+int HailstoneHandler::start_stmt(THD* thd, thr_lock_type lock_type) {
+  wanted_lock_ = lock_type == TL_READ_WITH_SHARED_LOCKS ? ReadLock::Shared : ReadLock::None;
+  return begin_statement(thd, lock_type >= TL_FIRST_WRITE);
+}
+
+THR_LOCK_DATA** HailstoneHandler::store_lock(THD*, THR_LOCK_DATA** to, thr_lock_type lock_type) {
+  if (lock_type == TL_IGNORE) return to;
+  wanted_lock_ = lock_type >= TL_FIRST_WRITE ? ReadLock::Exclusive
+                 : lock_type == TL_READ_WITH_SHARED_LOCKS || lock_type == TL_READ_SKIP_LOCKED
+                     ? ReadLock::Shared
+                     : ReadLock::None;
+  return to;
+}
+
+void HailstoneHandler::release_readers() {
+  scan_.reset();
+  batch_ = nullptr;
+  cursor_.reset();
+  bulk_.reset();
+  find_projection_.reset();
+  find_batch_.clear();
+  place_ = Place::None;
+  if (session_ != nullptr) session_->remove_user(this);
+}
+
+void HailstoneHandler::transaction_ends() {
+  session_ = nullptr;
+  release_readers();
+  transaction_ = nullptr;
+}
+
+void HailstoneHandler::statement_rolls_back() { bulk_.reset(); }
+
+int HailstoneHandler::extra(ha_extra_function operation) {
+  switch (operation) {
+    case HA_EXTRA_IGNORE_DUP_KEY:
+      duplicates_are_handled_ = true;
+      break;
+    case HA_EXTRA_NO_IGNORE_DUP_KEY:
+      duplicates_are_handled_ = false;
+      break;
+    case HA_EXTRA_WRITE_CAN_REPLACE:
+      can_replace_ = true;
+      break;
+    case HA_EXTRA_WRITE_CANNOT_REPLACE:
+      can_replace_ = false;
+      break;
+    case HA_EXTRA_INSERT_WITH_UPDATE:
+      updates_duplicates_ = true;
+      break;
+    case HA_EXTRA_ABORT_COPY:
+      bulk_.reset();
+      break;
+    default:
+      break;
+  }
+  return 0;
+}
+
+int HailstoneHandler::reset() {
+  release_readers();
+  predicate_.reset();
+  duplicates_are_handled_ = false;
+  can_replace_ = false;
+  updates_duplicates_ = false;
+  return 0;
+}
+
+// --- conditions
+
+const COND* HailstoneHandler::cond_push(const COND* condition) {
+  // The server checks each row again, so a part of the condition is as good as it gets and never wrong.
+  PushedCondition pushed = translate_condition(*table, *format_, *condition);
+  if (!pushed.predicate) return condition;
+  predicate_ = std::move(pushed.predicate);
+  return nullptr;
+}
+
+void HailstoneHandler::cond_pop() { predicate_.reset(); }
+
+// --- statistics
+
+double HailstoneHandler::scan_time() {
+  // Scans go by columns: those that are not read cost nothing.
+  const double columns = static_cast<double>(std::max<size_t>(format_->column_count(), 1));
+  const double wanted = std::max(1.0, static_cast<double>(bitmap_bits_set(table->read_set)));
+  return 2.0 + static_cast<double>(stats.data_file_length) / IO_SIZE * std::min(1.0, wanted / columns);
+}
+
+ha_rows HailstoneHandler::records_in_range(uint index, const key_range* low, const key_range* high,
+                                           page_range*) {
+  std::string from;
+  std::string to;
+  if (low != nullptr) {
+    if (!encode_key(index, low->key, low->keypart_map, from)) return 10;
+    if (low->flag == HA_READ_AFTER_KEY) from = key_after_prefix(from);
+  }
+  if (high != nullptr) {
+    if (!encode_key(index, high->key, high->keypart_map, to)) return 10;
+    if (high->flag == HA_READ_AFTER_KEY) to = key_after_prefix(to);
+  }
+  return std::max<ha_rows>(1, table_->estimate_range(index, from, to));
+}
+
+int HailstoneHandler::info(uint flag) {
+  if ((flag & (HA_STATUS_VARIABLE | HA_STATUS_CONST)) != 0) {
+    const TableStatistics statistics = table_->statistics();
+    // With fewer than two rows the optimizer would take the table for a constant.
+    stats.records = std::max<ha_rows>(2, statistics.rows);
+    stats.deleted = statistics.deleted_rows;
+    stats.data_file_length = statistics.data_bytes;
+    stats.index_file_length = statistics.index_bytes;
+    stats.mean_rec_length =
+        static_cast<ulong>(statistics.data_bytes / std::max<uint64_t>(1, statistics.rows));
+    if ((flag & HA_STATUS_CONST) != 0) {
+      for (uint i = 0; i < table_share->keys; ++i) {
+        KEY& key = table->key_info[i];
+        for (uint part = 0; part < key.user_defined_key_parts; ++part) {
+          uint64_t distinct = 0;
+          if (i < statistics.distinct.size() && part < statistics.distinct[i].size())
+            distinct = statistics.distinct[i][part];
+          const bool unique = (key.flags & HA_NOSAME) != 0 && part + 1 == key.user_defined_key_parts;
+          // Unknown: a guess that grows more selective with every part.
+          if (distinct == 0)
+            distinct = unique ? stats.records
+                              : std::max<uint64_t>(1, stats.records / (uint64_t{10} >> std::min(part, 3U)));
+          key.rec_per_key[part] = static_cast<ulong>(std::max<uint64_t>(1, stats.records / distinct));
+        }
+      }
+    }
+  }
+  if ((flag & HA_STATUS_AUTO) != 0) stats.auto_increment_value = table_->next_auto_increment();
+  return 0;
+}
+
+// --- errors
+
+int HailstoneHandler::report(const Error& error) {
+  message_ = error.message();
+  return handler_error(ha_thd(), error);
+}
+
+bool HailstoneHandler::get_error_message(int, String* buffer) {
+  buffer->append(message_.data(), message_.size(), system_charset_info);
+  return false;
+}
+
+}  // namespace hailstone

@@ -1,0 +1,198 @@
+// The server's view of one open table. One handler serves one statement at a time, in that connection's
+// thread; what all handlers of a table have in common is in SharedTable.
+//
+// Reading: rnd_* uses a Scan, index_* a Cursor, or Table::find where a whole primary key is given. Each is
+// made when the first row is asked for, because the server says only after rnd_init or index_init which
+// columns and rows it wants. They stay until the next init or the end of the transaction, since the server
+// may still look at blobs of the last row.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "database/database.h"
+#include "query/predicate.h"
+#include "query/projection.h"
+#include "record.h"
+#include "session.h"
+#include "table/bulk_load.h"
+#include "table/cursor.h"
+#include "table/scan.h"
+#include "table/table.h"
+// clang-format off
+#include "server.h"
+// clang-format on
+
+namespace hailstone {
+
+/// Drops a table in a transaction of its own; HA_ERR_NO_SUCH_TABLE, without a message, when there is none.
+int drop_table_of_path(THD* thd, const char* path);
+
+/// One per table and server: the library's table, which TRUNCATE replaces.
+class SharedTable final : public Handler_share {
+ public:
+  explicit SharedTable(std::shared_ptr<Table> table) : table_(std::move(table)) {}
+  std::shared_ptr<Table> table() const {
+    const std::lock_guard guard(mutex_);
+    return table_;
+  }
+  void replace(std::shared_ptr<Table> table) {
+    const std::lock_guard guard(mutex_);
+    table_ = std::move(table);
+    generation_.fetch_add(1, std::memory_order_release);
+  }
+  uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
+  /// Held while the auto-increment counter is read and moved on.
+  std::mutex& counter_mutex() { return counter_mutex_; }
+
+ private:
+  mutable std::mutex mutex_;
+  std::mutex counter_mutex_;
+  std::shared_ptr<Table> table_;
+  std::atomic<uint64_t> generation_{1};
+};
+
+class HailstoneHandler final : public handler, private TransactionUser {
+ public:
+  HailstoneHandler(handlerton* engine, TABLE_SHARE* share) : handler(engine, share) {}
+  ~HailstoneHandler() override;
+
+  // --- what the engine can do (ha_hailstone.cc)
+  Table_flags table_flags() const override;
+  ulong index_flags(uint index, uint part, bool all_parts) const override;
+  uint max_supported_keys() const override { return MAX_KEY; }
+  uint max_supported_key_length() const override { return 3072; }
+  uint max_supported_key_part_length() const override { return 3072; }
+  const char* index_type(uint index) override;
+
+  // --- opening, locking, statistics (ha_hailstone.cc)
+  int open(const char* name, int mode, uint test_if_locked) override;
+  int close() override;
+  int external_lock(THD* thd, int lock_type) override;
+  int start_stmt(THD* thd, thr_lock_type lock_type) override;
+  THR_LOCK_DATA** store_lock(THD* thd, THR_LOCK_DATA** to, thr_lock_type lock_type) override;
+  uint lock_count() const override { return 0; }
+  int info(uint flag) override;
+  int extra(ha_extra_function operation) override;
+  int reset() override;
+  double scan_time() override;
+  ha_rows records_in_range(uint index, const key_range* low, const key_range* high,
+                           page_range* pages) override;
+  bool get_error_message(int error, String* buffer) override;
+  const COND* cond_push(const COND* condition) override;
+  void cond_pop() override;
+  uint8 table_cache_type() override { return HA_CACHE_TBL_TRANSACT; }
+
+  // --- reading (handler_read.cc)
+  int rnd_init(bool scan) override;
+  int rnd_end() override;
+  int rnd_next(uchar* record) override;
+  int rnd_pos(uchar* record, uchar* position) override;
+  void position(const uchar* record) override;
+  int cmp_ref(const uchar* left, const uchar* right) override;
+  int index_init(uint index, bool sorted) override;
+  int index_end() override;
+  int index_read_map(uchar* record, const uchar* key, key_part_map parts, ha_rkey_function mode) override;
+  int index_read_last_map(uchar* record, const uchar* key, key_part_map parts) override;
+  int index_next(uchar* record) override;
+  int index_prev(uchar* record) override;
+  int index_first(uchar* record) override;
+  int index_last(uchar* record) override;
+  int index_next_same(uchar* record, const uchar* key, uint key_length) override;
+  void unlock_row() override;
+
+  // --- writing (handler_write.cc)
+  int write_row(const uchar* record) override;
+  int update_row(const uchar* old_record, const uchar* new_record) override;
+  int delete_row(const uchar* record) override;
+  void start_bulk_insert(ha_rows rows, uint flags) override;
+  int end_bulk_insert() override;
+  void get_auto_increment(ulonglong offset, ulonglong increment, ulonglong wanted, ulonglong* first,
+                          ulonglong* reserved) override;
+  int reset_auto_increment(ulonglong value) override;
+  void update_create_info(HA_CREATE_INFO* info) override;
+
+  // --- definitions and care (handler_admin.cc)
+  int create(const char* name, TABLE* form, HA_CREATE_INFO* info) override;
+  int delete_table(const char* name) override;
+  int rename_table(const char* from, const char* to) override;
+  int truncate() override;
+  int check(THD* thd, HA_CHECK_OPT* options) override;
+  int analyze(THD* thd, HA_CHECK_OPT* options) override;
+  int optimize(THD* thd, HA_CHECK_OPT* options) override;
+  enum_alter_inplace_result check_if_supported_inplace_alter(TABLE* altered,
+                                                             Alter_inplace_info* changes) override;
+  bool inplace_alter_table(TABLE*, Alter_inplace_info*) override { return false; }
+  bool commit_inplace_alter_table(TABLE* altered, Alter_inplace_info* changes, bool commit) override;
+
+ private:
+  /// Where the row that the server looks at came from, and so how its clustered key is found.
+  enum class Place : uint8_t { None, Scan, Cursor, Key };
+
+  void transaction_ends() override;
+  void statement_rolls_back() override;
+  void release_readers();
+  int begin_statement(THD* thd, bool writes);
+
+  /// Keeps the message and gives the server's number.
+  int report(const Error& error);
+  int report_duplicate(const Error& error, const Duplicate& duplicate);
+
+  void use_read_columns();
+  int next_batch();
+  void write_batch_row(uchar* record) const;
+  void write_values(std::span<const Value> values, uchar* record) const;
+  int find_row(ByteView key, uchar* record);
+  void open_cursor();
+  int finish_move(Result<bool> moved, int otherwise, uchar* record);
+  Status encode_key(uint index, const uchar* key, key_part_map parts, std::string& to) const;
+  bool is_whole_primary_key(uint index, key_part_map parts) const;
+  Result<ByteView> current_key();
+
+  Status note_auto_increment();
+  uint reference_length() const;
+
+  std::shared_ptr<Table> table_;
+  SharedTable* shared_ = nullptr;
+  uint64_t generation_ = 0;
+  std::unique_ptr<RecordFormat> format_;
+
+  Session* session_ = nullptr;
+  Transaction* transaction_ = nullptr;
+  ReadLock wanted_lock_ = ReadLock::None;  // of store_lock()
+  ReadLock lock_ = ReadLock::None;
+  std::string message_;  // of the last error that has no number of the server's
+
+  // What to read.
+  std::string read_set_;  // the server's bitmap that the next three were made from
+  bool reads_all_ = false;
+  std::vector<uint16_t> read_columns_;
+  std::vector<const FieldFormat*> read_formats_;
+  std::shared_ptr<const Predicate> predicate_;
+
+  // Readers.
+  std::unique_ptr<Scan> scan_;
+  const Batch* batch_ = nullptr;
+  uint32_t batch_row_ = 0;
+  std::unique_ptr<Cursor> cursor_;
+  std::string search_key_;
+  std::unique_ptr<Projection> find_projection_;
+  Batch find_batch_;
+  std::vector<Value> find_values_;
+  Place place_ = Place::None;
+  std::string key_;  // of the row, for Place::Key
+
+  // Writing.
+  std::vector<Value> values_;
+  std::string row_;
+  std::string duplicate_row_;
+  std::unique_ptr<BulkLoad> bulk_;
+  bool duplicates_are_handled_ = false;  // IGNORE, REPLACE, ON DUPLICATE KEY UPDATE
+  bool can_replace_ = false;
+  bool updates_duplicates_ = false;
+};
+
+}  // namespace hailstone

@@ -1,0 +1,301 @@
+// Reading rows: scans, positions, index searches.
+#include <algorithm>
+#include <cstring>
+
+#include "error.h"
+#include "ha_hailstone.h"
+
+namespace hailstone {
+
+namespace {
+
+const std::shared_ptr<const Predicate>& every_row() {
+  static const auto predicate = std::make_shared<const Predicate>(Predicate::always());
+  return predicate;
+}
+
+}  // namespace
+
+void HailstoneHandler::use_read_columns() {
+  // An update has to know the whole old row to build the new one.
+  const bool all = lock_ == ReadLock::Exclusive && !bitmap_is_clear_all(table->write_set);
+  const size_t bytes = no_words_in_map(table->read_set) * sizeof(my_bitmap_map);
+  const ByteView now(reinterpret_cast<const char*>(table->read_set->bitmap), bytes);
+  if (all == reads_all_ && read_set_ == now && !read_set_.empty()) return;
+  reads_all_ = all;
+  read_set_.assign(now);
+  read_columns_.clear();
+  read_formats_.clear();
+  for (size_t i = 0; i < format_->column_count(); ++i) {
+    if (!all && !bitmap_is_set(table->read_set, format_->field_of_column(i))) continue;
+    read_columns_.push_back(static_cast<uint16_t>(i));
+    read_formats_.push_back(&format_->column(i));
+  }
+  find_projection_.reset();
+  cursor_.reset();
+  if (place_ == Place::Cursor) place_ = Place::None;
+}
+
+void HailstoneHandler::write_values(std::span<const Value> values, uchar* record) const {
+  std::memcpy(record, table->s->default_values, table->s->null_bytes);
+  for (size_t i = 0; i < read_formats_.size(); ++i) read_formats_[i]->write_to(values[i], record);
+}
+
+void HailstoneHandler::write_batch_row(uchar* record) const {
+  std::memcpy(record, table->s->default_values, table->s->null_bytes);
+  for (size_t i = 0; i < read_formats_.size(); ++i)
+    read_formats_[i]->write_to(batch_->columns[i].value(batch_row_), record);
+}
+
+// --- whole table
+
+int HailstoneHandler::rnd_init(bool) {
+  scan_.reset();
+  batch_ = nullptr;
+  place_ = Place::None;
+  use_read_columns();
+  return 0;
+}
+
+int HailstoneHandler::rnd_end() { return 0; }
+
+int HailstoneHandler::next_batch() {
+  if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
+  if (!scan_) {
+    use_read_columns();
+    session_->add_user(this);
+    scan_ = std::make_unique<Scan>(table_, *transaction_, lock_, predicate_ ? predicate_ : every_row(),
+                                   read_columns_);
+  }
+  batch_ = nullptr;
+  place_ = Place::None;
+  const auto next = scan_->next();
+  if (!next) return report(next.error());
+  if (*next == nullptr) return HA_ERR_END_OF_FILE;
+  batch_ = *next;
+  batch_row_ = 0;
+  return 0;
+}
+
+int HailstoneHandler::rnd_next(uchar* record) {
+  if (batch_ != nullptr) ++batch_row_;
+  while (batch_ == nullptr || batch_row_ >= batch_->rows) {
+    if (const int error = next_batch(); error != 0) return error;
+  }
+  place_ = Place::Scan;
+  write_batch_row(record);
+  return 0;
+}
+
+// --- positions: the length of the clustered key in two bytes, the key, zeros
+
+Result<ByteView> HailstoneHandler::current_key() {
+  switch (place_) {
+    case Place::Scan:
+      return scan_->clustered_key(batch_row_);
+    case Place::Cursor:
+      return cursor_->clustered_key();
+    case Place::Key:
+      return ByteView(key_);
+    case Place::None:
+      break;
+  }
+  return fail(ErrorCode::InvalidArgument, "the server asked for the position of a row before it read one");
+}
+
+void HailstoneHandler::position(const uchar*) {
+  std::memset(ref, 0, ref_length);
+  const auto key = current_key();
+  // A position cannot fail; a length that no key has makes rnd_pos() fail.
+  const bool fits = key && key->size() + 2 <= ref_length;
+  store<uint16_t>(ref, fits ? static_cast<uint16_t>(key->size()) : uint16_t{0xffff});
+  if (fits) std::memcpy(ref + 2, key->data(), key->size());
+}
+
+int HailstoneHandler::cmp_ref(const uchar* left, const uchar* right) {
+  const auto key = [](const uchar* position) {
+    return ByteView(reinterpret_cast<const char*>(position + 2), load<uint16_t>(position));
+  };
+  const int order = key(left).compare(key(right));
+  return order < 0 ? -1 : order > 0 ? 1 : 0;
+}
+
+int HailstoneHandler::rnd_pos(uchar* record, uchar* position) {
+  const auto size = load<uint16_t>(position);
+  if (size + 2U > ref_length)
+    return report(Error(ErrorCode::InvalidArgument, "a row's position was not kept; repeat the statement"));
+  use_read_columns();
+  return find_row({reinterpret_cast<const char*>(position + 2), size}, record);
+}
+
+int HailstoneHandler::find_row(ByteView key, uchar* record) {
+  if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
+  if (!find_projection_) find_projection_ = std::make_unique<Projection>(table_->layout(), read_columns_);
+  session_->add_user(this);
+  find_batch_.clear();
+  find_values_.resize(read_columns_.size());
+  place_ = Place::None;
+  const auto found = table_->find(*transaction_, key, lock_, *find_projection_, find_batch_, find_values_);
+  if (!found) return report(found.error());
+  if (!*found) return HA_ERR_KEY_NOT_FOUND;
+  key_.assign(key);
+  place_ = Place::Key;
+  write_values(find_values_, record);
+  return 0;
+}
+
+// --- indexes
+
+int HailstoneHandler::index_init(uint index, bool) {
+  active_index = index;
+  cursor_.reset();
+  place_ = Place::None;
+  use_read_columns();
+  return 0;
+}
+
+int HailstoneHandler::index_end() {
+  active_index = MAX_KEY;
+  return 0;
+}
+
+void HailstoneHandler::open_cursor() {
+  if (cursor_) return;
+  session_->add_user(this);
+  cursor_ = std::make_unique<Cursor>(table_, *transaction_, active_index, lock_, read_columns_);
+}
+
+int HailstoneHandler::finish_move(Result<bool> moved, int otherwise, uchar* record) {
+  place_ = Place::None;
+  if (!moved) return report(moved.error());
+  if (!*moved) return otherwise;
+  if (const Status loaded = cursor_->load_values(); !loaded) return report(loaded.error());
+  place_ = Place::Cursor;
+  write_values(cursor_->values(), record);
+  return 0;
+}
+
+Status HailstoneHandler::encode_key(uint index, const uchar* key, key_part_map parts, std::string& to) const {
+  const KEY& description = table->key_info[index];
+  Value values[MAX_REF_PARTS];
+  size_t count = 0;
+  for (uint i = 0; i < description.user_defined_key_parts && (parts >> i & 1) != 0; ++i) {
+    const KEY_PART_INFO& part = description.key_part[i];
+    const uchar* value = key;
+    key += part.store_length;
+    if (part.null_bit != 0 && *value++ != 0) {
+      values[count++] = Value{};
+      continue;
+    }
+    values[count++] =
+        format_->column(format_->column_of_field(part.fieldnr - 1U)).read_key(value, part.length);
+  }
+  to.clear();
+  return table_->key_codec(index).append(std::span<const Value>(values, count), to);
+}
+
+bool HailstoneHandler::is_whole_primary_key(uint index, key_part_map parts) const {
+  if (index != 0 || !table_->definition().has_primary_key) return false;
+  const key_part_map all = (key_part_map{1} << table->key_info[0].user_defined_key_parts) - 1;
+  return (parts & all) == all;
+}
+
+int HailstoneHandler::index_read_map(uchar* record, const uchar* key, key_part_map parts,
+                                     ha_rkey_function mode) {
+  if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
+  use_read_columns();
+  if (const Status encoded = encode_key(active_index, key, parts, search_key_); !encoded) {
+    // A key too long to be stored is in no row; only a search for what lies next to it has to fail.
+    if (encoded.error().code() == ErrorCode::RowTooLarge && mode == HA_READ_KEY_EXACT)
+      return HA_ERR_KEY_NOT_FOUND;
+    return report(encoded.error());
+  }
+  if (mode == HA_READ_KEY_EXACT && is_whole_primary_key(active_index, parts))
+    return find_row(search_key_, record);
+  open_cursor();
+  const auto begins_with_key = [&](Result<bool> moved) -> Result<bool> {
+    if (!moved || !*moved) return moved;
+    return cursor_->entry_key().starts_with(search_key_);
+  };
+  // Empty when no key comes after those that begin with the search key.
+  const std::string after =
+      mode == HA_READ_KEY_EXACT || mode == HA_READ_KEY_OR_NEXT || mode == HA_READ_BEFORE_KEY
+          ? std::string()
+          : key_after_prefix(search_key_);
+  switch (mode) {
+    case HA_READ_KEY_EXACT:
+      return finish_move(begins_with_key(cursor_->seek_at_or_after(search_key_)), HA_ERR_KEY_NOT_FOUND,
+                         record);
+    case HA_READ_KEY_OR_NEXT:
+      return finish_move(cursor_->seek_at_or_after(search_key_), HA_ERR_KEY_NOT_FOUND, record);
+    case HA_READ_AFTER_KEY:
+      if (after.empty()) return finish_move(false, HA_ERR_KEY_NOT_FOUND, record);
+      return finish_move(cursor_->seek_at_or_after(after), HA_ERR_KEY_NOT_FOUND, record);
+    case HA_READ_BEFORE_KEY:
+      return finish_move(cursor_->seek_before(search_key_), HA_ERR_KEY_NOT_FOUND, record);
+    case HA_READ_PREFIX_LAST:
+      return finish_move(begins_with_key(cursor_->seek_before(after)), HA_ERR_KEY_NOT_FOUND, record);
+    case HA_READ_KEY_OR_PREV:
+    case HA_READ_PREFIX_LAST_OR_PREV:
+      return finish_move(cursor_->seek_before(after), HA_ERR_KEY_NOT_FOUND, record);
+    default:
+      return HA_ERR_WRONG_COMMAND;
+  }
+}
+
+int HailstoneHandler::index_read_last_map(uchar* record, const uchar* key, key_part_map parts) {
+  return index_read_map(record, key, parts, HA_READ_PREFIX_LAST);
+}
+
+int HailstoneHandler::index_next(uchar* record) {
+  if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
+  if (place_ == Place::Key) {
+    // The row was found without a cursor; the next entry has the least key that is greater.
+    open_cursor();
+    return finish_move(cursor_->seek_at_or_after(key_ + '\0'), HA_ERR_END_OF_FILE, record);
+  }
+  if (place_ != Place::Cursor) return HA_ERR_END_OF_FILE;
+  return finish_move(cursor_->next(), HA_ERR_END_OF_FILE, record);
+}
+
+int HailstoneHandler::index_prev(uchar* record) {
+  if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
+  if (place_ == Place::Key) {
+    open_cursor();
+    return finish_move(cursor_->seek_before(key_), HA_ERR_END_OF_FILE, record);
+  }
+  if (place_ != Place::Cursor) return HA_ERR_END_OF_FILE;
+  return finish_move(cursor_->previous(), HA_ERR_END_OF_FILE, record);
+}
+
+int HailstoneHandler::index_first(uchar* record) {
+  if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
+  use_read_columns();
+  open_cursor();
+  return finish_move(cursor_->seek_at_or_after({}), HA_ERR_END_OF_FILE, record);
+}
+
+int HailstoneHandler::index_last(uchar* record) {
+  if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
+  use_read_columns();
+  open_cursor();
+  return finish_move(cursor_->seek_before({}), HA_ERR_END_OF_FILE, record);
+}
+
+int HailstoneHandler::index_next_same(uchar* record, const uchar*, uint) {
+  if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
+  // Found by its whole primary key: there is no other.
+  if (place_ != Place::Cursor) return HA_ERR_END_OF_FILE;
+  Result<bool> moved = cursor_->next();
+  if (moved && *moved) moved = cursor_->entry_key().starts_with(search_key_);
+  return finish_move(std::move(moved), HA_ERR_END_OF_FILE, record);
+}
+
+void HailstoneHandler::unlock_row() {
+  if (lock_ == ReadLock::None || transaction_ == nullptr ||
+      transaction_->isolation() > Isolation::ReadCommitted)
+    return;
+  if (const auto key = current_key(); key) table_->unlock_row(*transaction_, *key);
+}
+
+}  // namespace hailstone

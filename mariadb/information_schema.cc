@@ -1,0 +1,122 @@
+#include "information_schema.h"
+
+#include <string_view>
+
+#include "engine.h"
+#include "table/table.h"
+// clang-format off
+#include "server.h"
+#include <sql_i_s.h>
+#include <sql_acl.h>
+// clang-format on
+
+namespace hailstone {
+
+namespace {
+
+void store_text(Field* field, std::string_view text) {
+  field->store(text.data(), text.size(), system_charset_info);
+}
+void store_number(Field* field, uint64_t number) { field->store(static_cast<longlong>(number), true); }
+
+// --- HAILSTONE_STATUS
+
+ST_FIELD_INFO status_fields[] = {Show::Column("VARIABLE_NAME", Show::Varchar(64), NOT_NULL),
+                                 Show::Column("VARIABLE_VALUE", Show::ULonglong(), NOT_NULL),
+                                 Show::Column("DESCRIPTION", Show::Varchar(200), NOT_NULL), Show::CEnd()};
+
+int fill_status(THD* thd, TABLE_LIST* tables, COND*) {
+  Database* open = database_if_open();
+  if (open == nullptr) return 0;
+  TABLE* const table = tables->table;
+  const Counters& counters = open->counters();
+  for (const CounterDescription& counter : counter_descriptions) {
+    restore_record(table, s->default_values);
+    store_text(table->field[0], counter.name);
+    store_number(table->field[1], (counters.*counter.value).load(std::memory_order_relaxed));
+    store_text(table->field[2], counter.description);
+    if (schema_table_store_record(thd, table)) return 1;
+  }
+  return 0;
+}
+
+// --- HAILSTONE_COLUMNS
+
+ST_FIELD_INFO columns_fields[] = {Show::Column("TABLE_SCHEMA", Show::Varchar(NAME_CHAR_LEN), NOT_NULL),
+                                  // with the partition, where there is one
+                                  Show::Column("TABLE_NAME", Show::Varchar(3 * NAME_CHAR_LEN + 16), NOT_NULL),
+                                  Show::Column("COLUMN_NAME", Show::Varchar(NAME_CHAR_LEN), NOT_NULL),
+                                  Show::Column("ORDINAL_POSITION", Show::ULonglong(), NOT_NULL),
+                                  Show::Column("LAYOUT", Show::Varchar(8), NOT_NULL),
+                                  Show::Column("ENCODING", Show::Varchar(512), NOT_NULL),
+                                  Show::Column("BYTES_RAW", Show::ULonglong(), NOT_NULL),
+                                  Show::Column("BYTES_STORED", Show::ULonglong(), NOT_NULL),
+                                  Show::Column("DISTINCT_VALUES", Show::ULonglong(), NOT_NULL),
+                                  Show::Column("BLOCKS", Show::ULonglong(), NOT_NULL), Show::CEnd()};
+
+/// As for the server's own tables: who has no right on the table does not see it.
+bool may_see(THD* thd, const std::string& schema, const std::string& name) {
+  if (schema.empty()) return false;
+  TABLE_LIST list;
+  list.reset();
+  LEX_CSTRING schema_name{schema.data(), schema.size()};
+  // A partition is seen by who sees its table.
+  const size_t partition = name.find("#P#");
+  const std::string table = name.substr(0, partition);
+  LEX_CSTRING table_name{table.data(), table.size()};
+  list.db = schema_name;
+  list.table_name = table_name;
+  list.alias = table_name;
+  return !check_access(thd, SELECT_ACL, schema.c_str(), &list.grant.privilege, &list.grant.m_internal, false,
+                       true) ||
+         !check_grant(thd, SELECT_ACL, &list, true, 1, true);
+}
+
+int fill_columns(THD* thd, TABLE_LIST* tables, COND*) {
+  Database* open = database_if_open();
+  if (open == nullptr) return 0;
+  TABLE* const to = tables->table;
+  for (const std::string& name : open->table_names()) {
+    if (is_temporary_name(name)) continue;
+    if (thd_kill_level(thd) != THD_IS_NOT_KILLED) return 1;
+    const auto [schema, sql_name] = sql_names(name);
+    if (!may_see(thd, schema, sql_name)) continue;
+    const auto found = open->table(name);
+    if (!found) continue;  // dropped since
+    const TableDefinition& definition = (*found)->definition();
+    for (size_t i = 0; i < definition.columns.size(); ++i) {
+      const ColumnStatistics statistics = (*found)->column_statistics(static_cast<uint16_t>(i));
+      restore_record(to, s->default_values);
+      store_text(to->field[0], schema);
+      store_text(to->field[1], sql_name);
+      store_text(to->field[2], definition.columns[i].name);
+      store_number(to->field[3], i + 1);
+      store_text(to->field[4], definition.columns[i].columnar ? "COLUMNAR" : "ROW");
+      store_text(to->field[5], statistics.storage.encoding);
+      store_number(to->field[6], statistics.storage.raw_bytes);
+      store_number(to->field[7], statistics.storage.stored_bytes);
+      store_number(to->field[8], statistics.storage.distinct);
+      store_number(to->field[9], statistics.storage.blocks);
+      if (schema_table_store_record(thd, to)) return 1;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+int initialise_status_table(void* schema_table) {
+  auto* table = static_cast<ST_SCHEMA_TABLE*>(schema_table);
+  table->fields_info = status_fields;
+  table->fill_table = fill_status;
+  return 0;
+}
+
+int initialise_columns_table(void* schema_table) {
+  auto* table = static_cast<ST_SCHEMA_TABLE*>(schema_table);
+  table->fields_info = columns_fields;
+  table->fill_table = fill_columns;
+  return 0;
+}
+
+}  // namespace hailstone

@@ -1,0 +1,43 @@
+// What the server loads: the storage engine and two INFORMATION_SCHEMA tables.
+#include "engine.h"
+#include "information_schema.h"
+#include "variables.h"
+
+namespace {
+
+int start(void* plugin) {
+  auto* const engine = static_cast<handlerton*>(plugin);
+  hailstone::set_hooks(engine);
+  return hailstone::start_engine(engine) ? 0 : 1;
+}
+
+int stop(void*) {
+  hailstone::stop_engine();
+  return 0;
+}
+
+st_mysql_storage_engine storage_engine = {MYSQL_HANDLERTON_INTERFACE_VERSION};
+st_mysql_information_schema information_schema = {MYSQL_INFORMATION_SCHEMA_INTERFACE_VERSION};
+
+constexpr unsigned int version = 0x0001;
+constexpr const char* version_text = "0.1.0";
+constexpr const char* author = "The Hailstone authors";
+
+}  // namespace
+
+// clang-format off
+maria_declare_plugin(hailstone)
+{
+  MYSQL_STORAGE_ENGINE_PLUGIN, &storage_engine, "HAILSTONE", author, "Columns beside rows, transactional", PLUGIN_LICENSE_GPL, start, stop, version,
+  hailstone::status_variables, hailstone::system_variables, version_text, MariaDB_PLUGIN_MATURITY_ALPHA
+},
+{
+  MYSQL_INFORMATION_SCHEMA_PLUGIN, &information_schema, "HAILSTONE_STATUS", author, "Counters of the Hailstone engine", PLUGIN_LICENSE_GPL, hailstone::initialise_status_table, nullptr,
+  version, nullptr, nullptr, version_text, MariaDB_PLUGIN_MATURITY_ALPHA
+},
+{
+  MYSQL_INFORMATION_SCHEMA_PLUGIN, &information_schema, "HAILSTONE_COLUMNS", author, "How Hailstone stores each column", PLUGIN_LICENSE_GPL, hailstone::initialise_columns_table, nullptr,
+  version, nullptr, nullptr, version_text, MariaDB_PLUGIN_MATURITY_ALPHA
+}
+maria_declare_plugin_end;
+// clang-format on

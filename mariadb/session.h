@@ -1,0 +1,70 @@
+// What a connection has in this engine: its transaction, where the running statement began, and the open
+// readers of its handlers. Belongs to the connection's thread; others may only call wake().
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "transaction/transaction_manager.h"
+// clang-format off
+#include "server.h"
+// clang-format on
+
+namespace hailstone {
+
+/// Has scans, cursors or bulk loads that must not outlive the transaction.
+class TransactionUser {
+ public:
+  /// The transaction is about to end: let go of all that refers to it. The session has already forgotten this
+  /// user.
+  virtual void transaction_ends() = 0;
+  /// Changes since the start of the statement are about to be taken back.
+  virtual void statement_rolls_back() = 0;
+
+ protected:
+  ~TransactionUser() = default;
+};
+
+class Session {
+ public:
+  /// The connection's session, made when there is none.
+  static Session& of(THD* thd);
+  /// Null when the connection has not used the engine.
+  static Session* find(THD* thd);
+  static void destroy(THD* thd);
+
+  /// Begins a transaction and a statement where none is open, and tells the server that the engine takes
+  /// part.
+  Transaction& enter_statement();
+  /// Null when none is open.
+  Transaction* transaction() { return transaction_.get(); }
+  bool in_multi_statement_transaction() const;
+
+  /// End of a statement, or of the transaction when `all` or in autocommit mode.
+  Status commit(bool all);
+  void rollback(bool all);
+  /// Ends the transaction by itself (deadlock) and makes the server do the same.
+  void roll_back_deadlock();
+  Status roll_back_to(const Savepoint& savepoint);
+
+  void add_user(TransactionUser* user);
+  void remove_user(TransactionUser* user);
+
+  /// From any thread: makes a waiting statement look at whether it was killed.
+  void wake() const;
+
+ private:
+  explicit Session(THD* thd) : thd_(thd) {}
+  ~Session();
+  void end_transaction();
+
+  THD* thd_;
+  std::unique_ptr<Transaction> transaction_;
+  std::atomic<TransactionId> transaction_id_{0};
+  bool statement_open_ = false;
+  Savepoint statement_;
+  std::vector<TransactionUser*> users_;
+};
+
+}  // namespace hailstone

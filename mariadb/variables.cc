@@ -1,0 +1,116 @@
+#include "variables.h"
+
+#include <array>
+
+#include "engine.h"
+
+namespace hailstone {
+
+namespace {
+
+unsigned long long memory_budget_value;
+unsigned long long checkpoint_log_size_value;
+unsigned int background_threads_value;
+unsigned int flush_log_value;
+char* data_dir_value;
+
+void update_memory_budget(THD*, st_mysql_sys_var*, void* variable, const void* value) {
+  const auto bytes = *static_cast<const unsigned long long*>(value);
+  *static_cast<unsigned long long*>(variable) = bytes;
+  if (Database* open = database_if_open(); open != nullptr)
+    open->set_memory_budget(static_cast<size_t>(bytes));
+}
+
+void update_checkpoint_log_size(THD*, st_mysql_sys_var*, void* variable, const void* value) {
+  const auto bytes = *static_cast<const unsigned long long*>(value);
+  *static_cast<unsigned long long*>(variable) = bytes;
+  if (Database* open = database_if_open(); open != nullptr)
+    open->set_checkpoint_log_bytes(static_cast<size_t>(bytes));
+}
+
+void update_flush_log(THD*, st_mysql_sys_var*, void* variable, const void* value) {
+  const auto mode = *static_cast<const unsigned int*>(value);
+  *static_cast<unsigned int*>(variable) = mode;
+  if (Database* open = database_if_open(); open != nullptr) {
+    open->transactions().set_flush_log_at_commit(static_cast<FlushLogAtCommit>(mode));
+  }
+}
+
+MYSQL_SYSVAR_ULONGLONG(
+    memory_budget, memory_budget_value, PLUGIN_VAR_RQCMDARG,
+    "Memory for rows that are not in segment files yet, for loads and for cached blocks, in bytes", nullptr,
+    update_memory_budget, 512ULL << 20, 16ULL << 20, 1ULL << 44, 1ULL << 20);
+MYSQL_SYSVAR_ULONGLONG(
+    checkpoint_log_size, checkpoint_log_size_value, PLUGIN_VAR_RQCMDARG,
+    "Length of the log, in bytes, at which a checkpoint is taken. Longer: fewer writes, slower recovery",
+    nullptr, update_checkpoint_log_size, 256ULL << 20, 1ULL << 20, 1ULL << 40, 1ULL << 20);
+MYSQL_SYSVAR_UINT(background_threads, background_threads_value, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY,
+                  "Threads that write segments, merge them and take checkpoints", nullptr, nullptr, 2, 1, 64,
+                  0);
+MYSQL_SYSVAR_UINT(flush_log_at_trx_commit, flush_log_value, PLUGIN_VAR_RQCMDARG,
+                  "When a commit is durable: 0 the log is written and synced once a second, 1 it is synced "
+                  "at each commit, 2 it is "
+                  "written at each commit and synced once a second",
+                  nullptr, update_flush_log, 1, 0, 2, 0);
+MYSQL_SYSVAR_STR(data_dir, data_dir_value, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY,
+                 "Directory of the engine's files; the default is 'hailstone' in the server's data directory",
+                 nullptr, nullptr, nullptr);
+MYSQL_THDVAR_BOOL(columnar_default, PLUGIN_VAR_OPCMDARG,
+                  "Whether a new table whose columns do not say COLUMNAR is stored column by column (all but "
+                  "its BLOB, TEXT, JSON "
+                  "and GEOMETRY columns)",
+                  nullptr, nullptr, 1);
+MYSQL_THDVAR_ULONG(lock_wait_timeout, PLUGIN_VAR_RQCMDARG,
+                   "How long a statement waits for a row lock, in seconds", nullptr, nullptr, 50, 1,
+                   1'000'000, 0);
+
+constexpr size_t counter_count = counter_descriptions.size();
+std::array<st_mysql_show_var, counter_count + 1> counter_variables;
+
+/// Points the server at the counters themselves.
+int show_counters(THD*, st_mysql_show_var* variable, void*, system_status_var*, enum_var_type) {
+  variable->type = SHOW_ARRAY;
+  variable->value = counter_variables.data();
+  Database* open = database_if_open();
+  if (open == nullptr) {
+    counter_variables[0] = {nullptr, nullptr, SHOW_UNDEF};
+    return 0;
+  }
+  Counters& counters = open->counters();
+  for (size_t i = 0; i < counter_count; ++i) {
+    const CounterDescription& description = counter_descriptions[i];
+    counter_variables[i] = {description.name.data(), &(counters.*description.value), SHOW_LONGLONG};
+  }
+  counter_variables[counter_count] = {nullptr, nullptr, SHOW_UNDEF};
+  return 0;
+}
+
+}  // namespace
+
+st_mysql_sys_var* system_variables[] = {
+    MYSQL_SYSVAR(memory_budget),      MYSQL_SYSVAR(checkpoint_log_size),
+    MYSQL_SYSVAR(background_threads), MYSQL_SYSVAR(flush_log_at_trx_commit),
+    MYSQL_SYSVAR(data_dir),           MYSQL_SYSVAR(columnar_default),
+    MYSQL_SYSVAR(lock_wait_timeout),  nullptr};
+
+st_mysql_show_var status_variables[] = {{"Hailstone", reinterpret_cast<void*>(&show_counters), SHOW_FUNC},
+                                        {nullptr, nullptr, SHOW_UNDEF}};
+
+bool columnar_by_default(THD* thd) { return THDVAR(thd, columnar_default) != 0; }
+unsigned long lock_wait_timeout(THD* thd) { return THDVAR(thd, lock_wait_timeout); }
+
+std::string data_directory() {
+  if (data_dir_value != nullptr && *data_dir_value != '\0') return data_dir_value;
+  return "./hailstone";
+}
+
+DatabaseOptions database_options() {
+  DatabaseOptions options;
+  options.memory_budget = static_cast<size_t>(memory_budget_value);
+  options.flush_log_at_commit = static_cast<FlushLogAtCommit>(flush_log_value);
+  options.checkpoint_log_bytes = static_cast<size_t>(checkpoint_log_size_value);
+  options.background_threads = background_threads_value;
+  return options;
+}
+
+}  // namespace hailstone

@@ -1,0 +1,24 @@
+// The plugin's system variables (hailstone_…) and its status variables, which are the database's counters.
+#pragma once
+
+#include <string>
+
+#include "database/database.h"
+// clang-format off
+#include "server.h"
+// clang-format on
+
+namespace hailstone {
+
+extern st_mysql_sys_var* system_variables[];
+extern st_mysql_show_var status_variables[];
+
+/// Session variables.
+bool columnar_by_default(THD* thd);
+unsigned long lock_wait_timeout(THD* thd);
+
+/// What the server was started with.
+std::string data_directory();
+DatabaseOptions database_options();
+
+}  // namespace hailstone
