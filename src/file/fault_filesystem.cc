@@ -104,7 +104,6 @@ class FaultFilesystem::WriteFile final : public WritableFile {
       if (decision.effect == Effect::ForgetUnsynced) owner_.settle(*node_, Change::Fate::Forgotten);
       return std::unexpected(io_error("sync", path(), decision.error_number));
     }
-    HAILSTONE_TRY(file_->sync());
     owner_.settle(*node_, Change::Fate::Durable);
     return {};
   }
@@ -379,7 +378,6 @@ Status FaultFilesystem::truncate(const std::string& path, uint64_t size) {
 Status FaultFilesystem::sync_directory(const std::string& path) {
   const std::lock_guard lock(mutex_);
   HAILSTONE_TRY(admit(Call::SyncDirectory, "sync directory", path));
-  HAILSTONE_TRY(base_.sync_directory(path));
   std::vector<NameChange> left;
   for (NameChange& change : name_changes_) {
     if (directory_of(change.to.empty() ? change.from : change.to) != path) {

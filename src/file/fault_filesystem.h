@@ -5,6 +5,9 @@
 // file and every creation, renaming or removal after the last sync of its directory is kept, lost, or
 // (writes) kept in part, each as a seed decides.
 //
+// The other filesystem's files are not really synced, as what is durable is this one's to say; tests that
+// sync much are quick therefore.
+//
 // Thread-safe; calls run one at a time. Directories themselves are durable at once. Bytes not yet synced are
 // held in memory twice, files removed and not yet forgotten once. Must outlive the files that it opened.
 #pragma once
@@ -51,8 +54,8 @@ class FaultFilesystem final : public Filesystem {
     PowerOff,        // this and all later calls fail; an append may have happened in part
   };
   struct Rule {
-    std::optional<Call> call;       // nothing: any call
-    std::string path_part;          // only paths that contain this (of a rename: either path)
+    std::optional<Call> call{};     // nothing: any call
+    std::string path_part{};        // only paths that contain this (of a rename: either path)
     uint64_t skip = 0;              // so many matching calls pass first
     uint64_t times = ~uint64_t{0};  // then so many are hit
     Effect effect = Effect::Fail;
