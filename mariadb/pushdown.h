@@ -1,0 +1,32 @@
+// Translates the server's conditions to predicates of the library. What comes out has no pointer into the
+// server's trees; translating belongs to the connection's thread.
+//
+// Exactness comes from asking the server itself: for a leaf `column OP constants` whose truth changes only at
+// a few points of the column's order, those points are found by putting values into the record and evaluating
+// the server's own comparison. So its conversions, time zone, sql_mode and rounding are honoured without
+// being written again. Only strings are compared by the predicate itself, with the comparison's collation.
+// Whatever is not understood (other tables, subqueries, functions of columns, constants whose evaluation
+// would warn) stays with the server.
+#pragma once
+
+#include <memory>
+
+#include "query/predicate.h"
+#include "record.h"
+// clang-format off
+#include "server.h"
+// clang-format on
+
+namespace hailstone {
+
+struct PushedCondition {
+  std::shared_ptr<const Predicate>
+      predicate;  // true for every row that the condition is true for; null: would be true for all rows
+  bool complete = false;  // and for no other row
+};
+
+/// `table` is open and its record[0] is not in use but for the values of a row that the server has read,
+/// which is put back as it was.
+PushedCondition translate_condition(TABLE& table, const RecordFormat& format, const Item& condition);
+
+}  // namespace hailstone

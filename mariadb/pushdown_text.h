@@ -1,0 +1,45 @@
+// Tests of strings with the server's own collations. Immutable, thread-safe; they own their constants.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "query/predicate.h"
+// clang-format off
+#include "server.h"
+// clang-format on
+
+namespace hailstone {
+
+/// Where a string lies among constants: below the first, equal to it, between it and the second, … With n
+/// constants there are 2n + 1 such regions.
+class CollationTest final : public BytesTest {
+ public:
+  /// `constants` ascending and different in `collation`; `wanted` says for each region whether its strings
+  /// match.
+  CollationTest(CHARSET_INFO* collation, std::vector<std::string> constants, std::vector<bool> wanted);
+  bool matches(ByteView value) const override;
+  std::optional<Limits> limits() const override;
+
+ private:
+  CHARSET_INFO* const collation_;
+  const std::vector<std::string> constants_;
+  const std::vector<bool> wanted_;
+};
+
+/// `value LIKE pattern ESCAPE escape`, or NOT LIKE.
+class LikeTest final : public BytesTest {
+ public:
+  LikeTest(CHARSET_INFO* collation, std::string pattern, int escape, bool wanted)
+      : collation_(collation), pattern_(std::move(pattern)), escape_(escape), wanted_(wanted) {}
+  bool matches(ByteView value) const override;
+
+ private:
+  CHARSET_INFO* const collation_;
+  const std::string pattern_;
+  const int escape_;
+  const bool wanted_;
+};
+
+}  // namespace hailstone
