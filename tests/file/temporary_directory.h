@@ -1,8 +1,11 @@
-// A directory of its own for a test, removed with everything in it.
+// A directory of its own for a test, removed with everything in it. In memory, where the system has a place
+// for it, for tests that care about what files hold and not about a real disk: they write little and sync
+// much.
 #pragma once
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <string>
@@ -11,8 +14,13 @@ namespace hailstone {
 
 class TemporaryDirectory {
  public:
-  TemporaryDirectory() {
-    std::string name = std::filesystem::temp_directory_path() / "hailstone-test-XXXXXX";
+  enum class Place { Disk, Memory };
+
+  explicit TemporaryDirectory(Place place = Place::Disk) {
+    const std::filesystem::path memory = "/dev/shm";
+    const bool in_memory = place == Place::Memory && ::access(memory.c_str(), W_OK | X_OK) == 0;
+    std::string name =
+        (in_memory ? memory : std::filesystem::temp_directory_path()) / "hailstone-test-XXXXXX";
     if (::mkdtemp(name.data()) == nullptr) ADD_FAILURE() << "cannot make a directory like " << name;
     path_ = name;
   }
