@@ -33,6 +33,8 @@ class BlockCache {
   void erase_file(uint64_t file);
   /// Evicts at least `bytes` of unpinned entries if it can; bytes freed.
   size_t evict(size_t bytes);
+  /// What the cache is charged to.
+  MemoryBudget& budget() const;
 
  private:
   struct State;

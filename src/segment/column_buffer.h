@@ -43,9 +43,13 @@ class ColumnBuffer {
   size_t memory() const;
   /// Bytes of the values themselves.
   uint64_t raw_bytes() const;
+  /// Forgets the values, keeps the memory for the next ones.
   void clear();
 
  private:
+  void append_not_null();
+  void charge();
+
   StoredColumn column_;
   size_t rows_ = 0;
   std::vector<uint64_t> integers_;

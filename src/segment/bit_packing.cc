@@ -1,0 +1,262 @@
+#include "segment/bit_packing.h"
+
+#include <algorithm>
+#include <cstring>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "segment/bit_packing.cc"
+#include <hwy/foreach_target.h>  // compiles the rest of this file once for each kind of processor
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace hailstone {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <typename Word>
+using Tag = hn::ScalableTag<Word>;
+
+/// Calls `each(step, lane, vector)` for the vectors of each step (L neighbouring numbers) that holds one of
+/// the first `count` numbers.
+template <typename Word, typename Each>
+HWY_INLINE void for_each_vector(const char* unit, unsigned width, uint32_t count, const Each& each) {
+  constexpr unsigned bits = sizeof(Word) * 8;
+  constexpr unsigned lanes = packing_unit / bits;
+  const Tag<Word> tag;
+  const size_t step_lanes = hn::Lanes(tag);
+  const auto* words = reinterpret_cast<const Word*>(unit);
+  const auto mask =
+      hn::Set(tag, static_cast<Word>(width == bits ? ~Word{0} : (Word{1} << (width % bits)) - 1));
+  const unsigned steps = (count + lanes - 1) / lanes;
+  for (unsigned step = 0; step < steps; ++step) {
+    const unsigned bit = step * width;
+    const unsigned shift = bit % bits;
+    const Word* from = words + bit / bits * lanes;
+    if (shift + width <= bits) {
+      for (size_t lane = 0; lane < lanes; lane += step_lanes) {
+        const auto low = hn::ShiftRightSame(hn::LoadU(tag, from + lane), static_cast<int>(shift));
+        each(step, lane, hn::And(low, mask));
+      }
+    } else {
+      for (size_t lane = 0; lane < lanes; lane += step_lanes) {
+        const auto low = hn::ShiftRightSame(hn::LoadU(tag, from + lane), static_cast<int>(shift));
+        const auto high =
+            hn::ShiftLeftSame(hn::LoadU(tag, from + lanes + lane), static_cast<int>(bits - shift));
+        each(step, lane, hn::And(hn::Or(low, high), mask));
+      }
+    }
+  }
+}
+
+template <typename Word>
+HWY_INLINE void store_bits(hn::Mask<Tag<Word>> mask, size_t position, uint64_t* bits) {
+  const Tag<Word> tag;
+  alignas(8) uint8_t bytes[8] = {};
+  hn::StoreMaskBits(tag, mask, bytes);
+  uint64_t word;
+  std::memcpy(&word, bytes, sizeof word);
+  if (hn::Lanes(tag) < 64) word &= (uint64_t{1} << hn::Lanes(tag)) - 1;
+  bits[position / 64] |= word << (position % 64);
+}
+
+template <typename Word>
+void select_words(const char* unit, unsigned width, uint32_t count, uint64_t low, uint64_t high,
+                  uint64_t* bits) {
+  constexpr unsigned lanes = packing_unit / (sizeof(Word) * 8);
+  const Tag<Word> tag;
+  const auto from = hn::Set(tag, static_cast<Word>(low));
+  const auto span = hn::Set(tag, static_cast<Word>(high - low));
+  for_each_vector<Word>(unit, width, count, [&](unsigned step, size_t lane, auto numbers) HWY_ATTR {
+    store_bits<Word>(hn::Not(hn::Lt(span, hn::Sub(numbers, from))), size_t{step} * lanes + lane, bits);
+  });
+}
+
+void SelectPacked(const char* unit, unsigned width, uint32_t count, uint64_t low, uint64_t high,
+                  uint64_t* bits) {
+  if (width <= 16) {
+    select_words<uint16_t>(unit, width, count, low, high, bits);
+  } else if (width <= 32) {
+    select_words<uint32_t>(unit, width, count, low, high, bits);
+  } else {
+    select_words<uint64_t>(unit, width, count, low, high, bits);
+  }
+}
+
+void SelectNumbers(const uint64_t* numbers, uint32_t count, uint64_t low, uint64_t high, uint64_t* bits) {
+  const Tag<uint64_t> tag;
+  const uint32_t lanes = static_cast<uint32_t>(hn::Lanes(tag));
+  const auto from = hn::Set(tag, low);
+  const auto span = hn::Set(tag, high - low);
+  uint32_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    store_bits<uint64_t>(hn::Not(hn::Lt(span, hn::Sub(hn::LoadU(tag, numbers + i), from))), i, bits);
+  }
+  for (; i < count; ++i) bits[i / 64] |= static_cast<uint64_t>(numbers[i] - low <= high - low) << (i % 64);
+}
+
+template <typename Word>
+void unpack_words(const char* unit, unsigned width, uint32_t count, uint64_t base, uint64_t* to) {
+  constexpr unsigned lanes = packing_unit / (sizeof(Word) * 8);
+  alignas(64) Word words[packing_unit];
+  const Tag<Word> tag;
+  for_each_vector<Word>(unit, width, count, [&](unsigned step, size_t lane, auto numbers) HWY_ATTR {
+    hn::Store(numbers, tag, words + size_t{step} * lanes + lane);
+  });
+  for (uint32_t i = 0; i < count; ++i) to[i] = base + words[i];
+}
+
+void UnpackUnit(const char* unit, unsigned width, uint32_t count, uint64_t base, uint64_t* to) {
+  if (width <= 16) {
+    unpack_words<uint16_t>(unit, width, count, base, to);
+  } else if (width <= 32) {
+    unpack_words<uint32_t>(unit, width, count, base, to);
+  } else {
+    unpack_words<uint64_t>(unit, width, count, base, to);
+  }
+}
+
+template <typename Word>
+void pack_words(const uint64_t* numbers, uint32_t count, unsigned width, Word* to) {
+  constexpr unsigned bits = sizeof(Word) * 8;
+  constexpr unsigned lanes = packing_unit / bits;
+  alignas(64) Word row[lanes];
+  const unsigned steps = (count + lanes - 1) / lanes;
+  for (unsigned step = 0; step < steps; ++step) {
+    const uint64_t* from = numbers + size_t{step} * lanes;
+    const unsigned here = std::min(lanes, count - step * lanes);
+    for (unsigned lane = 0; lane < here; ++lane) row[lane] = static_cast<Word>(from[lane]);
+    for (unsigned lane = here; lane < lanes; ++lane) row[lane] = 0;
+    const unsigned bit = step * width;
+    const unsigned shift = bit % bits;
+    Word* words = to + bit / bits * lanes;
+    for (unsigned lane = 0; lane < lanes; ++lane)
+      words[lane] = static_cast<Word>(words[lane] | row[lane] << shift);
+    if (shift + width > bits) {
+      for (unsigned lane = 0; lane < lanes; ++lane)
+        words[lanes + lane] = static_cast<Word>(row[lane] >> (bits - shift));
+    }
+  }
+}
+
+void PackUnit(const uint64_t* numbers, uint32_t count, unsigned width, char* to) {
+  alignas(64) char words[packing_unit * 8];
+  const size_t size = packed_bytes(count, width);
+  std::memset(words, 0, size);
+  if (width <= 16) {
+    pack_words<uint16_t>(numbers, count, width, reinterpret_cast<uint16_t*>(words));
+  } else if (width <= 32) {
+    pack_words<uint32_t>(numbers, count, width, reinterpret_cast<uint32_t*>(words));
+  } else {
+    pack_words<uint64_t>(numbers, count, width, reinterpret_cast<uint64_t*>(words));
+  }
+  std::memcpy(to, words, size);
+}
+
+void FindMinimumMaximum(const uint64_t* numbers, uint32_t count, uint64_t* minimum, uint64_t* maximum) {
+  const Tag<uint64_t> tag;
+  const uint32_t lanes = static_cast<uint32_t>(hn::Lanes(tag));
+  uint64_t least = numbers[0], greatest = numbers[0];
+  uint32_t i = 0;
+  if (count >= lanes) {
+    auto low = hn::LoadU(tag, numbers);
+    auto high = low;
+    for (; i + lanes <= count; i += lanes) {
+      const auto vector = hn::LoadU(tag, numbers + i);
+      low = hn::Min(low, vector);
+      high = hn::Max(high, vector);
+    }
+    alignas(64) uint64_t lows[64], highs[64];
+    hn::Store(low, tag, lows);
+    hn::Store(high, tag, highs);
+    for (uint32_t lane = 0; lane < lanes; ++lane) {
+      least = std::min(least, lows[lane]);
+      greatest = std::max(greatest, highs[lane]);
+    }
+  }
+  for (; i < count; ++i) {
+    least = std::min(least, numbers[i]);
+    greatest = std::max(greatest, numbers[i]);
+  }
+  *minimum = least;
+  *maximum = greatest;
+}
+
+uint32_t CountDifferent(const uint64_t* left, const uint64_t* right, uint32_t count) {
+  const Tag<uint64_t> tag;
+  const uint32_t lanes = static_cast<uint32_t>(hn::Lanes(tag));
+  uint32_t result = 0;
+  uint32_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    result += static_cast<uint32_t>(
+        hn::CountTrue(tag, hn::Ne(hn::LoadU(tag, left + i), hn::LoadU(tag, right + i))));
+  }
+  for (; i < count; ++i) result += left[i] != right[i] ? 1 : 0;
+  return result;
+}
+
+uint32_t CountEqual(const uint64_t* numbers, uint32_t count, uint64_t value) {
+  const Tag<uint64_t> tag;
+  const uint32_t lanes = static_cast<uint32_t>(hn::Lanes(tag));
+  const auto wanted = hn::Set(tag, value);
+  uint32_t result = 0;
+  uint32_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    result += static_cast<uint32_t>(hn::CountTrue(tag, hn::Eq(hn::LoadU(tag, numbers + i), wanted)));
+  }
+  for (; i < count; ++i) result += numbers[i] == value ? 1 : 0;
+  return result;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace hailstone
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace hailstone {
+
+HWY_EXPORT(SelectPacked);
+HWY_EXPORT(SelectNumbers);
+HWY_EXPORT(UnpackUnit);
+HWY_EXPORT(PackUnit);
+HWY_EXPORT(FindMinimumMaximum);
+HWY_EXPORT(CountDifferent);
+HWY_EXPORT(CountEqual);
+
+void pack_unit(const uint64_t* numbers, uint32_t count, unsigned width, char* to) {
+  HWY_DYNAMIC_DISPATCH(PackUnit)(numbers, count, width, to);
+}
+
+void unpack_unit(const char* unit, unsigned width, uint32_t count, uint64_t base, uint64_t* to) {
+  HWY_DYNAMIC_DISPATCH(UnpackUnit)(unit, width, count, base, to);
+}
+
+void select_packed(const char* unit, unsigned width, uint32_t count, uint64_t low, uint64_t high,
+                   uint64_t* bits) {
+  uint64_t found[packing_unit / 64] = {};
+  HWY_DYNAMIC_DISPATCH(SelectPacked)(unit, width, count, low, high, found);
+  // The last step of a partial unit holds padding: its bits must not get out.
+  for (uint32_t word = 0; word * 64 < count; ++word) {
+    const uint32_t left = count - word * 64;
+    bits[word] |= left >= 64 ? found[word] : found[word] & ((uint64_t{1} << left) - 1);
+  }
+}
+
+void select_numbers(const uint64_t* numbers, uint32_t count, uint64_t low, uint64_t high, uint64_t* bits) {
+  HWY_DYNAMIC_DISPATCH(SelectNumbers)(numbers, count, low, high, bits);
+}
+
+void find_minimum_maximum(const uint64_t* numbers, uint32_t count, uint64_t& minimum, uint64_t& maximum) {
+  HWY_DYNAMIC_DISPATCH(FindMinimumMaximum)(numbers, count, &minimum, &maximum);
+}
+
+uint32_t count_changes(const uint64_t* numbers, uint32_t count) {
+  return count < 2 ? 0 : HWY_DYNAMIC_DISPATCH(CountDifferent)(numbers, numbers + 1, count - 1);
+}
+
+uint32_t count_equal(const uint64_t* numbers, uint32_t count, uint64_t value) {
+  return HWY_DYNAMIC_DISPATCH(CountEqual)(numbers, count, value);
+}
+
+}  // namespace hailstone
+#endif

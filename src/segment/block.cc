@@ -1,0 +1,283 @@
+#include "segment/block.h"
+
+#include <fmt/format.h>
+#include <lz4.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "base/hash.h"
+#include "segment/bit_packing.h"
+#include "segment/block_state.h"
+#include "segment/bytes_encoder.h"
+
+namespace hailstone {
+namespace {
+
+/// Calls `each(i, begin, end)` for the i-th row with where its value lies in the block's text. Ends of rows
+/// that lie close are decoded together.
+template <typename Each>
+void for_each_extent(const IntegerStream& ends, std::span<const uint16_t> rows, const Each& each) {
+  uint64_t decoded[packing_unit + 1];
+  for (size_t i = 0; i < rows.size();) {
+    const uint32_t unit = rows[i] / packing_unit * packing_unit;
+    size_t last = i + 1;
+    while (last < rows.size() && rows[last] < unit + packing_unit) ++last;
+    if (last - i > 48) {
+      const uint32_t count = rows[last - 1] - unit + 1U;
+      decoded[0] = unit == 0 ? 0 : ends.at(unit - 1);
+      ends.decode(unit, count, decoded + 1);
+      for (; i < last; ++i) each(i, decoded[rows[i] - unit], decoded[rows[i] - unit + 1]);
+    } else {
+      for (; i < last; ++i) each(i, rows[i] == 0 ? 0 : ends.at(rows[i] - 1U), ends.at(rows[i]));
+    }
+  }
+}
+
+/// Writes the digits of a number that starts with a 1 which is not part of them; returns how many.
+size_t write_digits(uint64_t number, char* to) {
+  char digits[24];
+  char* const end = digits + sizeof digits;
+  char* next = end;
+  while (number >= 100) {
+    const uint64_t pair = number % 100;
+    number /= 100;
+    *--next = static_cast<char>('0' + pair % 10);
+    *--next = static_cast<char>('0' + pair / 10);
+  }
+  if (number >= 10) *--next = static_cast<char>('0' + number % 10);
+  const auto size = static_cast<size_t>(end - next);
+  std::memcpy(to, next, size);
+  return size;
+}
+
+}  // namespace
+
+void BlockBitmap::set_first(uint32_t rows) {
+  const uint32_t full = std::min<uint32_t>(rows / 64, words);
+  std::fill_n(bits, full, ~uint64_t{0});
+  std::fill(bits + full, bits + words, 0);
+  if (full < words) bits[full] = (uint64_t{1} << (rows % 64)) - 1;
+}
+
+bool BlockBitmap::none() const {
+  uint64_t any = 0;
+  for (const uint64_t word : bits) any |= word;
+  return any == 0;
+}
+
+uint32_t BlockBitmap::count() const {
+  uint32_t result = 0;
+  for (const uint64_t word : bits) result += static_cast<uint32_t>(std::popcount(word));
+  return result;
+}
+
+void BlockBitmap::append_rows(uint32_t first, uint32_t last, std::vector<uint16_t>& rows) const {
+  last = std::min(last, block_rows);
+  for (uint32_t begin = first; begin < last;) {
+    const uint32_t word = begin / 64;
+    const uint32_t end = std::min(last, (word + 1) * 64);
+    uint64_t set = bits[word] & (~uint64_t{0} << (begin % 64));
+    if (end % 64 != 0) set &= (uint64_t{1} << (end % 64)) - 1;
+    for (; set != 0; set &= set - 1)
+      rows.push_back(static_cast<uint16_t>(word * 64 + static_cast<uint32_t>(std::countr_zero(set))));
+    begin = end;
+  }
+}
+
+ByteView Dictionary::value(uint32_t code) const {
+  const uint32_t begin = code == 0 ? 0 : ends_[code - 1];
+  return {text_.data() + begin, ends_[code] - begin};
+}
+
+size_t Dictionary::memory() const { return sizeof *this + ends_.capacity() * 4 + text_.capacity(); }
+
+Block::~Block() = default;
+
+void Block::State::restrict(BlockBitmap& bitmap) const {
+  if (rows < block_rows) {
+    const size_t full = rows / 64;
+    bitmap.bits[full] &= (uint64_t{1} << (rows % 64)) - 1;
+    std::fill(bitmap.bits + full + 1, bitmap.bits + BlockBitmap::words, 0);
+  }
+  if (nulls != nullptr) {
+    for (size_t word = 0; word * 64 < rows; ++word) bitmap.bits[word] &= ~null_word(word);
+  }
+}
+
+Result<ByteView> Block::State::frame_text(const Frame& frame, Arena& scratch) const {
+  const size_t stored_size = frame.stored_end - frame.stored_begin;
+  const size_t size = frame.text_end - frame.text_begin;
+  ByteView stored;
+  if (far_offset == 0) {
+    stored = text.substr(frame.stored_begin, stored_size);
+  } else {
+    char* bytes = scratch.allocate(stored_size);
+    HAILSTONE_TRY(file->read(far_offset + frame.stored_begin, stored_size, bytes));
+    stored = {bytes, stored_size};
+    if (checksum(stored) != frame.checksum) {
+      return file->corrupt(far_offset + frame.stored_begin, "the checksum of a value does not match");
+    }
+  }
+  if (frame.codec == FrameCodec::Raw) return stored;
+  char* to = scratch.allocate(size);
+  size_t got = SIZE_MAX;
+  if (frame.codec == FrameCodec::Lz4) {
+    const int result =
+        LZ4_decompress_safe(stored.data(), to, static_cast<int>(stored_size), static_cast<int>(size));
+    if (result >= 0) got = static_cast<size_t>(result);
+  } else {
+    struct Context {
+      ZSTD_DCtx* zstd = ZSTD_createDCtx();
+      ~Context() { ZSTD_freeDCtx(zstd); }
+    };
+    thread_local const Context context;
+    if (context.zstd == nullptr)
+      return fail(ErrorCode::OutOfMemory, fmt::format("no memory to decompress a block of {}", file->path()));
+    got = ZSTD_decompressDCtx(context.zstd, to, size, stored.data(), stored_size);
+  }
+  if (got != size)
+    return file->corrupt(piece_offset, "a compressed value cannot be decompressed in the block");
+  return ByteView(to, size);
+}
+
+uint32_t Block::rows() const { return state_->rows; }
+bool Block::has_nulls() const { return state_->nulls != nullptr; }
+bool Block::null(uint32_t row) const { return state_->is_null(row); }
+
+void Block::nulls(BlockBitmap& bitmap) const {
+  bitmap.clear();
+  if (state_->nulls == nullptr) return;
+  for (size_t word = 0; word * 64 < state_->rows; ++word) bitmap.bits[word] = state_->null_word(word);
+}
+
+uint64_t Block::integer(uint32_t row) const { return state_->numbers.at(row); }
+void Block::integers(uint32_t first, uint32_t count, uint64_t* to) const {
+  state_->numbers.decode(first, count, to);
+}
+void Block::gather_integers(std::span<const uint16_t> rows, uint64_t* to) const {
+  state_->numbers.gather(rows, to);
+}
+
+void Block::select_ranges(std::span<const IntegerRange> ranges, BlockBitmap& bitmap) const {
+  state_->numbers.select(ranges, bitmap);
+  state_->restrict(bitmap);
+}
+
+bool Block::has_codes() const { return state_->kind == BlockKind::Codes; }
+uint32_t Block::code(uint32_t row) const { return static_cast<uint32_t>(state_->numbers.at(row)); }
+
+void Block::gather_codes(std::span<const uint16_t> rows, uint32_t* to) const {
+  uint64_t codes[packing_unit];
+  for (size_t done = 0; done < rows.size();) {
+    const size_t here = std::min<size_t>(packing_unit, rows.size() - done);
+    state_->numbers.gather(rows.subspan(done, here), codes);
+    for (size_t i = 0; i < here; ++i) to[done + i] = static_cast<uint32_t>(codes[i]);
+    done += here;
+  }
+}
+
+void Block::select_code_ranges(std::span<const IntegerRange> ranges, BlockBitmap& bitmap) const {
+  select_ranges(ranges, bitmap);
+}
+
+void Block::select_codes(std::span<const uint64_t> codes, BlockBitmap& bitmap) const {
+  // A few runs of codes are found faster as ranges.
+  std::vector<IntegerRange> runs;
+  bool inside = false;
+  for (size_t word = 0; word < codes.size() && runs.size() <= 4; ++word) {
+    uint64_t changes = codes[word] ^ (codes[word] << 1 | (inside ? 1 : 0));
+    for (; changes != 0; changes &= changes - 1) {
+      const uint64_t code = word * 64 + static_cast<uint64_t>(std::countr_zero(changes));
+      inside = !inside;
+      if (inside) {
+        runs.push_back({code, ~uint64_t{0}});
+      } else {
+        runs.back().high = code - 1;
+      }
+    }
+  }
+  if (runs.size() <= 4) {
+    if (inside) runs.back().high = codes.size() * 64 - 1;
+    state_->numbers.select(runs, bitmap);
+  } else {
+    state_->numbers.select_members(codes, bitmap);
+  }
+  state_->restrict(bitmap);
+}
+
+Status Block::gather_bytes(std::span<const uint16_t> rows, const Dictionary* dictionary, Arena& scratch,
+                           ByteView* to) const {
+  const State& state = *state_;
+  switch (state.kind) {
+    case BlockKind::Codes: {
+      uint64_t codes[packing_unit];
+      for (size_t done = 0; done < rows.size();) {
+        const size_t here = std::min<size_t>(packing_unit, rows.size() - done);
+        state.numbers.gather(rows.subspan(done, here), codes);
+        for (size_t i = 0; i < here; ++i) to[done + i] = dictionary->value(static_cast<uint32_t>(codes[i]));
+        done += here;
+      }
+      return {};
+    }
+    case BlockKind::ConstantBytes:
+      std::fill_n(to, rows.size(), state.text);
+      return {};
+    case BlockKind::Digits: {
+      uint64_t numbers[packing_unit];
+      for (size_t done = 0; done < rows.size();) {
+        const size_t here = std::min<size_t>(packing_unit, rows.size() - done);
+        state.numbers.gather(rows.subspan(done, here), numbers);
+        char* text = scratch.allocate(here * max_digits);
+        for (size_t i = 0; i < here; ++i) {
+          const size_t size = write_digits(numbers[i], text);
+          to[done + i] = {text, size};
+          text += size;
+        }
+        done += here;
+      }
+      return {};
+    }
+    case BlockKind::Plain:
+      for_each_extent(state.numbers, rows, [&](size_t i, uint64_t begin, uint64_t end) {
+        to[i] = {state.text.data() + begin, end - begin};
+      });
+      return {};
+    case BlockKind::Frames: {
+      const State::Frame* frame = nullptr;
+      ByteView text;
+      Status status;
+      for_each_extent(state.numbers, rows, [&](size_t i, uint64_t begin, uint64_t end) {
+        if (!status) return;
+        if (begin == end) {
+          to[i] = {};
+          return;
+        }
+        if (frame == nullptr || rows[i] >= frame->end_row) {
+          frame = &*std::upper_bound(
+              state.frames.begin(), state.frames.end(), rows[i],
+              [](uint32_t row, const State::Frame& candidate) { return row < candidate.end_row; });
+          auto decoded = state.frame_text(*frame, scratch);
+          if (!decoded) {
+            status = std::unexpected(std::move(decoded).error());
+            return;
+          }
+          text = *decoded;
+        }
+        to[i] = text.substr(begin - frame->text_begin, end - begin);
+      });
+      return status;
+    }
+    case BlockKind::Integers:
+      break;
+  }
+  return fail(ErrorCode::InvalidArgument, "a block of integers has no byte strings; ask it for integers");
+}
+
+size_t Block::memory() const {
+  return sizeof(Block) + sizeof(State) + state_->piece.bytes().size() + state_->numbers.memory() +
+         state_->frames.capacity() * sizeof(State::Frame);
+}
+
+}  // namespace hailstone

@@ -1,0 +1,162 @@
+#include "segment/block_cache.h"
+
+#include <array>
+#include <list>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+
+namespace hailstone {
+namespace {
+
+/// An entry with the memory it is charged for: what readers pin is this, so the budget counts an entry until
+/// the last of them lets go.
+struct Charged {
+  Charged(std::shared_ptr<const BlockCache::Entry> what, MemoryBudget& budget, size_t bytes)
+      : entry(std::move(what)), memory(budget), size(bytes) {}
+  std::shared_ptr<const BlockCache::Entry> entry;
+  Reservation memory;
+  size_t size;
+};
+
+struct KeyHash {
+  size_t operator()(const BlockCache::Key& key) const {
+    uint64_t hash = (key.file * 0x9e3779b97f4a7c15 ^ key.offset) * 0xd6e8feb86659fd93;
+    hash ^= hash >> 32;
+    return static_cast<size_t>(hash * 0xd6e8feb86659fd93);
+  }
+};
+
+/// One slice of the cache. Evicts by SIEVE (Zhang et al., NSDI 2024): entries stay in order of arrival; a
+/// hand walks from the oldest, spares once what was used since it last passed, and takes the rest. A scan's
+/// blocks, used once, go first.
+struct Shard {
+  struct Node {
+    BlockCache::Key key;
+    std::shared_ptr<Charged> value;
+    bool used = false;
+  };
+  std::mutex mutex;       // protects all below
+  std::list<Node> nodes;  // newest first
+  absl::flat_hash_map<BlockCache::Key, std::list<Node>::iterator, KeyHash> by_key;
+  std::list<Node>::iterator hand = nodes.end();
+
+  void drop(std::list<Node>::iterator node) {
+    if (hand == node) hand = node == nodes.begin() ? nodes.end() : std::prev(node);
+    by_key.erase(node->key);
+    nodes.erase(node);
+  }
+};
+
+constexpr size_t shard_count = 16;
+
+}  // namespace
+
+struct BlockCache::State {
+  State(MemoryBudget& memory_budget, Counters& status) : budget(memory_budget), counters(status) {}
+  MemoryBudget& budget;
+  Counters& counters;
+  std::array<Shard, shard_count> shards;
+  std::atomic<size_t> next_victim{0};
+
+  Shard& shard_of(const Key& key) { return shards[KeyHash()(key) >> 57 & (shard_count - 1)]; }
+
+  /// Evicts from one shard; what is dropped is kept in `dropped`, so that it dies outside the mutex.
+  size_t evict(Shard& shard, size_t bytes, std::vector<std::shared_ptr<Charged>>& dropped) {
+    size_t freed = 0;
+    const std::lock_guard guard(shard.mutex);
+    // Two rounds: the first may only clear marks.
+    for (size_t steps = shard.nodes.size() * 2; steps > 0 && freed < bytes && !shard.nodes.empty(); --steps) {
+      if (shard.hand == shard.nodes.end()) shard.hand = std::prev(shard.nodes.end());
+      const auto node = shard.hand;
+      // A pin can only be taken under this mutex, so an unpinned entry stays unpinned here.
+      if (node->used || node->value.use_count() > 1) {
+        node->used = false;
+        shard.hand = node == shard.nodes.begin() ? shard.nodes.end() : std::prev(node);
+        continue;
+      }
+      freed += node->value->size;
+      dropped.push_back(std::move(node->value));
+      shard.drop(node);
+    }
+    counters.block_cache_bytes.fetch_sub(freed, std::memory_order_relaxed);
+    return freed;
+  }
+};
+
+BlockCache::BlockCache(MemoryBudget& budget, Counters& counters)
+    : state_(std::make_unique<State>(budget, counters)) {
+  budget.set_reclaimer([this](size_t bytes) { return evict(bytes); });
+}
+
+BlockCache::~BlockCache() { state_->budget.set_reclaimer({}); }
+
+MemoryBudget& BlockCache::budget() const { return state_->budget; }
+
+Result<std::shared_ptr<const BlockCache::Entry>> BlockCache::get(
+    const Key& key, const std::function<Result<std::shared_ptr<const Entry>>()>& load_entry) {
+  Shard& shard = state_->shard_of(key);
+  const auto pin = [](const std::shared_ptr<Charged>& charged) {
+    return std::shared_ptr<const Entry>(charged, charged->entry.get());
+  };
+  {
+    const std::lock_guard guard(shard.mutex);
+    const auto found = shard.by_key.find(key);
+    if (found != shard.by_key.end()) {
+      found->second->used = true;
+      count(state_->counters.block_cache_hits);
+      return pin(found->second->value);
+    }
+  }
+  count(state_->counters.block_cache_misses);
+  // Loading and reserving happen without the mutex: reserving may call evict(), which takes it.
+  HAILSTONE_ASSIGN(std::shared_ptr<const Entry> entry, load_entry());
+  const size_t size = entry->memory() + sizeof(Charged) + sizeof(Shard::Node);
+  auto charged = std::make_shared<Charged>(std::move(entry), state_->budget, size);
+  if (!charged->memory.try_grow(size)) {
+    charged->memory.grow(size);  // in use all the same, so it counts for as long as it is
+    return pin(charged);
+  }
+  std::shared_ptr<const Entry> result;
+  {
+    const std::lock_guard guard(shard.mutex);
+    const auto [place, added] = shard.by_key.try_emplace(key);
+    if (added) {
+      shard.nodes.push_front({key, charged, false});
+      place->second = shard.nodes.begin();
+      count(state_->counters.block_cache_bytes, size);
+    }
+    result = pin(place->second->value);
+  }
+  return result;
+}
+
+void BlockCache::erase_file(uint64_t file) {
+  std::vector<std::shared_ptr<Charged>> dropped;
+  for (auto& shard : state_->shards) {
+    const std::lock_guard guard(shard.mutex);
+    for (auto node = shard.nodes.begin(); node != shard.nodes.end();) {
+      const auto next = std::next(node);
+      if (node->key.file == file) {
+        state_->counters.block_cache_bytes.fetch_sub(node->value->size, std::memory_order_relaxed);
+        dropped.push_back(std::move(node->value));
+        shard.drop(node);
+      }
+      node = next;
+    }
+  }
+}
+
+size_t BlockCache::evict(size_t bytes) {
+  std::vector<std::shared_ptr<Charged>> dropped;
+  size_t freed = 0;
+  const size_t first = state_->next_victim.fetch_add(1, std::memory_order_relaxed);
+  for (size_t i = 0; i < shard_count && freed < bytes; ++i) {
+    freed += state_->evict(state_->shards[(first + i) % shard_count], bytes - freed, dropped);
+  }
+  return freed;
+}
+
+}  // namespace hailstone

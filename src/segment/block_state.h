@@ -1,0 +1,47 @@
+// The inside of a Block, shared by the reader of its values (block.cc) and by the loader (segment_codec.cc).
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "segment/block.h"
+#include "segment/integer_stream.h"
+#include "segment/segment_codec.h"
+
+namespace hailstone {
+
+struct Block::State {
+  /// Values compressed together.
+  struct Frame {
+    FrameCodec codec;
+    uint32_t first_row, end_row;
+    uint64_t text_begin, text_end;      // in the block's text
+    uint64_t stored_begin, stored_end;  // in the frames' bytes
+    uint64_t checksum;                  // of far frames
+  };
+
+  BlockKind kind = BlockKind::Integers;
+  uint32_t rows = 0;
+  const char* nulls = nullptr;  // bitmap in words, null when no row is NULL
+  IntegerStream numbers;        // values, codes, digits or ends of values
+  ByteView text;                // Plain: all values; ConstantBytes: the value; Frames: near frames
+  uint64_t text_size = 0;       // Frames: of all values
+  std::vector<Frame> frames;
+  std::shared_ptr<const SegmentFile> file;
+  uint64_t piece_offset = 0;
+  uint64_t far_offset = 0;  // of the first far frame; 0: frames are near
+  PieceBuffer piece;
+
+  uint64_t null_word(size_t word) const { return load<uint64_t>(nulls + word * 8); }
+  bool is_null(uint32_t row) const {
+    return nulls != nullptr && (null_word(row / 64) >> (row % 64) & 1) != 0;
+  }
+  /// Leaves only rows of the block that are not NULL.
+  void restrict(BlockBitmap& bitmap) const;
+  /// Takes the frames of a block from behind its ends; false when they are wrong.
+  [[nodiscard]] bool parse_frames(ByteView bytes, size_t position, const BlockContext& context);
+  /// The text of a frame, in the block or in `scratch`.
+  Result<ByteView> frame_text(const Frame& frame, Arena& scratch) const;
+};
+
+}  // namespace hailstone
