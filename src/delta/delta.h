@@ -31,6 +31,7 @@ struct Version {
   uint32_t key_size = 0;
   uint32_t row_size = 0;
   uint32_t ordinal = 0;       // in the segment, once the delta is flushed; no_ordinal when it was dead and left behind
+  uint32_t sequence = 0;      // of its insertion in the table's delta: a statement tells what it wrote itself
   static constexpr uint32_t no_ordinal = ~uint32_t{0};
 
   ByteView key() const { return {key_data, key_size}; }

@@ -28,10 +28,10 @@ class Cursor {
   /// Key of the entry: the index key, followed by the clustered key for a secondary index.
   ByteView entry_key() const;
   ByteView clustered_key() const;
-  /// Values of the columns asked for, valid until the cursor moves.
-  std::span<const Value> values();
-  /// Status of reading values() (they are read when first asked for).
+  /// Reads the values of the row where the cursor stands; only once until it moves.
   Status load_values();
+  /// Values of the columns asked for, after load_values(); valid until the cursor moves.
+  std::span<const Value> values();
 
  private:
   struct State;

@@ -32,6 +32,7 @@
 namespace hailstone {
 
 class Table;
+class TableKeys;
 
 /// What tables ask of the database that holds them. All members thread-safe; outlives the tables.
 class TableHost {
@@ -50,7 +51,8 @@ class TableHost {
   virtual std::string delete_vector_path(uint64_t file_number) = 0;
   /// Makes created segment files findable after a crash (syncs the directory).
   virtual Status sync_files() = 0;
-  /// Appends the table's state() to the manifest, durably. Called by flush and merge, holding no latch, after the new files are synced.
+  /// Appends the table's state() to the manifest, durably. Called by flush and merge after the new files are synced. It calls back write_delete_vectors(), state() and
+  /// state_recorded(), so the caller holds neither the latch nor any mutex that these take.
   virtual Status record_state(Table& table) = 0;
   /// Asks for flush() / merge() on a background thread.
   virtual void request_flush(const std::shared_ptr<Table>& table) = 0;
@@ -77,6 +79,8 @@ struct TableState {
   std::vector<SegmentEntry> segments;
   uint64_t next_row_id = 1;
   uint64_t next_auto_increment = 1;
+  Timestamp last_publish = 0;          // commit of the newest bulk load that `segments` reflects; replay skips older ones
+  uint64_t generation = 0;             // not stored: hand it to Table::state_recorded()
 };
 
 /// How a read deals with row locks.
@@ -122,6 +126,8 @@ class Table : public std::enable_shared_from_this<Table> {
 
   TableId id() const;
   const TableDefinition& definition() const;
+  /// Names and application data change, nothing that rows depend on (DDL at its commit). References that definition() gave before stay valid as long as the table.
+  void replace_definition(TableDefinition definition);
   const std::shared_ptr<const TableLayout>& layout() const;
   /// Key codec of indexes[i]; `clustered_codec` is that of index 0, or an empty one for the hidden row id.
   const KeyCodec& key_codec(size_t index) const;
@@ -177,6 +183,8 @@ class Table : public std::enable_shared_from_this<Table> {
   /// Writes delete vectors that changed since they were written. Returns whether state() differs from what the manifest has.
   Result<bool> write_delete_vectors();
   TableState state() const;
+  /// The manifest holds what state() gave with this `generation`.
+  void state_recorded(uint64_t generation);
   /// Files of the segments are deleted when the last reader lets go.
   void drop_files();
 
@@ -189,12 +197,13 @@ class Table : public std::enable_shared_from_this<Table> {
   Status replay_publish(Timestamp timestamp, uint64_t file);
   void replay_counter(uint64_t next_auto_increment);
 
+  struct State;  // inside of src/table/ only
+
  private:
   friend class Cursor;
   friend class Scan;
   friend class BulkLoad;
   Table();
-  struct State;
   std::unique_ptr<State> state_;
 };
 

@@ -1,0 +1,228 @@
+#include "table/cursor.h"
+
+#include <algorithm>
+
+#include "table/cursor_source.h"
+
+namespace hailstone {
+
+namespace {
+constexpr uint32_t moves_between_interruption_checks = 512;
+}
+
+struct Cursor::State {
+  State(std::shared_ptr<Table> read, Transaction& reader, size_t index_number, ReadLock read_lock,
+        std::vector<uint16_t> columns)
+      : table(std::move(read)),
+        inside(*table->state_),
+        transaction(reader),
+        lock(read_lock),
+        projection(inside.layout, std::move(columns)),
+        values(projection.columns().size()) {
+    const bool is_clustered =
+        index_number == by_row_id || (index_number == 0 && inside.layout->definition().has_primary_key);
+    secondary = is_clustered ? SegmentKeys::clustered : index_number - inside.keys->first_secondary();
+  }
+
+  /// Opens the sources at the first move, and again for a locking cursor when the table's places have
+  /// changed, as its rows may have moved on.
+  void open_sources() {
+    if (view == nullptr) {
+      if (lock == ReadLock::None) {
+        visibility = {transaction.snapshot(), false};
+      } else {
+        // Each row's newest state counts: a version is passed over only when it has ended already.
+        visibility = {transaction.current(), true};
+      }
+    } else if (lock == ReadLock::None || view == inside.current_view()) {
+      return;
+    }
+    auto now = inside.current_view();
+    std::vector<uint32_t> limits;
+    {
+      const std::shared_lock guard(*inside.latch);
+      for (const auto& delta : now->deltas) {
+        uint32_t limit = view == nullptr ? delta->next_sequence : 0;
+        for (size_t i = 0; view != nullptr && i < view->deltas.size(); ++i) {
+          if (view->deltas[i] == delta) limit = sequence_limits[i];
+        }
+        limits.push_back(limit);
+      }
+    }
+    view = std::move(now);
+    sequence_limits = std::move(limits);
+    sources.clear();
+    for (size_t i = 0; i < view->deltas.size(); ++i) {
+      sources.push_back(
+          make_delta_source(view->deltas[i], inside, secondary, visibility, sequence_limits[i], projection));
+    }
+    for (const auto& segment : view->segments) {
+      sources.push_back(make_segment_source(segment, inside, secondary, visibility, projection));
+    }
+    sought = false;
+  }
+
+  /// The source that comes next in the direction; null: none.
+  CursorSource* nearest() const {
+    CursorSource* best = nullptr;
+    for (const auto& source : sources) {
+      if (!source->valid) continue;
+      if (best == nullptr ||
+          (direction == Direction::Forward ? source->key < best->key : best->key < source->key)) {
+        best = source.get();
+      }
+    }
+    return best;
+  }
+
+  Status seek_all(Direction to, const SeekBound& bound) {
+    direction = to;
+    for (const auto& source : sources) HAILSTONE_TRY(source->seek(to, bound));
+    sought = true;
+    return {};
+  }
+
+  Result<bool> seek(Direction to, const SeekBound& bound) {
+    HAILSTONE_TRY(inside.usable());
+    open_sources();
+    HAILSTONE_TRY(seek_all(to, bound));
+    return settle();
+  }
+
+  /// Steps every source off the current key.
+  Status leave_key() {
+    for (const auto& source : sources) {
+      while (source->valid && source->key == key) HAILSTONE_TRY(source->step());
+    }
+    return {};
+  }
+
+  Result<bool> move(Direction to) {
+    HAILSTONE_TRY(inside.usable());
+    if (!positioned) return false;
+    open_sources();
+    if (!sought || direction != to) {
+      const std::string from = key;
+      HAILSTONE_TRY(seek_all(to, {.key = from, .after = true}));
+    } else {
+      HAILSTONE_TRY(leave_key());
+    }
+    return settle();
+  }
+
+  /// Takes up the nearest entry as the current one; when rows are locked, the nearest that is one after
+  /// locking it.
+  Result<bool> settle() {
+    loaded = false;
+    for (;;) {
+      if (++moves % moves_between_interruption_checks == 0 && transaction.interrupted()) {
+        return fail(ErrorCode::Interrupted,
+                    "interrupted while reading table " + inside.layout->definition().name + " in key order");
+      }
+      current = nearest();
+      positioned = current != nullptr;
+      if (!positioned) return false;
+      key.assign(current->key);
+      clustered_size = current->clustered_size;
+      if (lock == ReadLock::None) return true;
+      HAILSTONE_ASSIGN(const bool taken, take_lock());
+      if (taken) return true;
+      if (view != inside.current_view()) {
+        // The wait may have let the row move to a place that the sources do not have.
+        open_sources();
+        const std::string from = key;
+        HAILSTONE_TRY(seek_all(direction, {.key = from, .after = true}));
+      } else {
+        HAILSTONE_TRY(leave_key());
+      }
+    }
+  }
+
+  /// Locks the row of the current entry; false when its newest version has no such entry, or was written by
+  /// this statement.
+  Result<bool> take_lock() {
+    const RowPlace candidate = current->place();
+    const std::string row_key(ByteView(key).substr(key.size() - clustered_size));
+    HAILSTONE_ASSIGN(newest, inside.lock_newest(transaction, row_key, lock));
+    if (!newest.found()) return false;
+    if (newest == candidate) return true;
+    if (newest.version != nullptr && newest.begin == transaction.marker()) {
+      uint32_t limit = 0;
+      for (size_t i = 0; i < view->deltas.size(); ++i) {
+        if (view->deltas[i] == newest.delta) limit = sequence_limits[i];
+      }
+      if (newest.version->sequence >= limit) return false;
+    }
+    if (secondary == SegmentKeys::clustered) return true;
+    const KeyCodec& codec = inside.keys->secondary(secondary);
+    std::string entry;
+    if (newest.version != nullptr) {
+      HAILSTONE_TRY(codec.append_row(inside.layout->row_codec(), newest.version->row(), entry));
+    } else {
+      RowReader reader(*newest.segment, {codec.columns().begin(), codec.columns().end()});
+      HAILSTONE_TRY(reader.read(newest.ordinal));
+      HAILSTONE_TRY(codec.append(reader.values(), entry));
+    }
+    entry.append(row_key);
+    return entry == key;
+  }
+
+  Status load() {
+    if (loaded) return {};
+    if (lock == ReadLock::None) {
+      HAILSTONE_TRY(current->load(values));
+    } else {
+      HAILSTONE_TRY(inside.read_place(newest, projection, batch, values));
+    }
+    loaded = true;
+    return {};
+  }
+
+  const std::shared_ptr<Table> table;
+  Table::State& inside;
+  Transaction& transaction;
+  const ReadLock lock;
+  const Projection projection;
+  size_t secondary = 0;
+  Visibility visibility;
+  std::shared_ptr<const TableView> view;
+  std::vector<uint32_t> sequence_limits;  // one a delta of the view
+  std::vector<std::unique_ptr<CursorSource>> sources;
+  Direction direction = Direction::Forward;
+  bool sought = false;  // the sources stand where `key` is, or behind it
+  bool positioned = false;
+  std::string key;
+  size_t clustered_size = 0;
+  CursorSource* current = nullptr;
+  RowPlace newest;  // the locked row
+  std::vector<Value> values;
+  bool loaded = false;
+  Batch batch;
+  uint32_t moves = 0;
+};
+
+Cursor::Cursor(std::shared_ptr<Table> table, Transaction& transaction, size_t index, ReadLock lock,
+               std::vector<uint16_t> columns)
+    : state_(std::make_unique<State>(std::move(table), transaction, index, lock, std::move(columns))) {}
+
+Cursor::~Cursor() = default;
+
+Result<bool> Cursor::seek_at_or_after(ByteView bound) {
+  return state_->inside.noted(state_->seek(Direction::Forward, {.key = bound}));
+}
+
+Result<bool> Cursor::seek_before(ByteView bound) {
+  return state_->inside.noted(
+      state_->seek(Direction::Backward, {.key = bound, .after = false, .unbounded = bound.empty()}));
+}
+
+Result<bool> Cursor::next() { return state_->inside.noted(state_->move(Direction::Forward)); }
+Result<bool> Cursor::previous() { return state_->inside.noted(state_->move(Direction::Backward)); }
+ByteView Cursor::entry_key() const { return state_->key; }
+ByteView Cursor::clustered_key() const {
+  return ByteView(state_->key).substr(state_->key.size() - state_->clustered_size);
+}
+Status Cursor::load_values() { return state_->inside.noted(state_->load()); }
+std::span<const Value> Cursor::values() { return state_->values; }
+
+}  // namespace hailstone

@@ -1,0 +1,255 @@
+#include "table/cursor_source.h"
+
+#include <algorithm>
+#include <array>
+
+namespace hailstone {
+
+namespace {
+
+constexpr size_t first_delta_entries = 4;
+constexpr size_t most_delta_entries = 256;
+
+class DeltaSource : public CursorSource {
+ public:
+  DeltaSource(DeltaReader reader, const Table::State& table, const Projection& projection)
+      : reader_(std::move(reader)), table_(table), projection_(projection) {}
+
+  Status seek(Direction direction, const SeekBound& bound) override {
+    direction_ = direction;
+    wanted_ = first_delta_entries;
+    fill(bound);
+    return {};
+  }
+
+  Status step() override {
+    if (++next_ < entries_.size()) {
+      stand();
+    } else if (entries_.size() < wanted_) {
+      valid = false;
+    } else {
+      wanted_ = std::min(wanted_ * 4, most_delta_entries);
+      fill({.key = key, .after = true});
+    }
+    return {};
+  }
+
+  RowPlace place() const override {
+    return {.delta = reader_.delta(),
+            .version = const_cast<Version*>(entries_[next_].version),
+            .segment = nullptr,
+            .ordinal = 0,
+            .begin = 0};
+  }
+
+  Status load(std::span<Value> values) override {
+    const Version& version = *entries_[next_].version;
+    const auto columns = projection_.columns();
+    for (size_t i = 0; i < columns.size(); ++i) {
+      values[i] = columns[i] == StoredColumn::row_id
+                      ? Value::of(row_id_of(version.key()))
+                      : table_.layout->row_codec().value(version.row(), columns[i]);
+    }
+    return {};
+  }
+
+ private:
+  void fill(const SeekBound& bound) {
+    // Keys stay where they are as long as the delta: `bound` may be one of the entries that are replaced.
+    if (direction_ == Direction::Forward) {
+      reader_.forward(bound.key, bound.after, wanted_, entries_);
+    } else {
+      reader_.backward(bound.key, bound.unbounded, wanted_, entries_);
+    }
+    next_ = 0;
+    valid = !entries_.empty();
+    if (valid) stand();
+  }
+  void stand() {
+    key = entries_[next_].key;
+    clustered_size = entries_[next_].version->key_size;
+  }
+
+  const DeltaReader reader_;
+  const Table::State& table_;
+  const Projection& projection_;
+  Direction direction_ = Direction::Forward;
+  std::vector<DeltaReader::Entry> entries_;
+  size_t wanted_ = first_delta_entries;
+  size_t next_ = 0;
+};
+
+class SegmentSource : public CursorSource {
+ public:
+  SegmentSource(std::shared_ptr<TableSegment> segment, const Table::State& table, size_t secondary,
+                const Visibility& visibility, const Projection& projection)
+      : segment_(std::move(segment)),
+        secondary_(secondary),
+        visibility_(visibility),
+        projection_(projection),
+        keys_(*segment_, *table.keys, secondary) {
+    excluded_ = !visibility.candidates && segment_->columns.begin() < 0 &&
+                !visibility.snapshot.includes(segment_->shared_begin());
+  }
+
+  Status seek(Direction direction, const SeekBound& bound) override {
+    direction_ = direction;
+    valid = false;
+    if (excluded_ || keys_.entries() == 0) return {};
+    if (direction == Direction::Backward) {
+      uint32_t limit = keys_.entries();
+      if (!bound.unbounded) {
+        HAILSTONE_ASSIGN(limit, keys_.lower_bound(bound.key));
+      }
+      if (limit == 0) return {};
+      position_ = limit - 1;
+      return stand();
+    }
+    if (bound.key.empty()) {
+      position_ = 0;
+    } else if (!bound.after) {
+      HAILSTONE_ASSIGN(position_, keys_.lower_bound(bound.key));
+    } else {
+      // The first key behind the bound is the first that is not less than the bound with a zero byte behind
+      // it.
+      std::string behind(bound.key);
+      behind.push_back('\0');
+      HAILSTONE_ASSIGN(position_, keys_.lower_bound(behind));
+    }
+    return stand();
+  }
+
+  Status step() override {
+    if (direction_ == Direction::Forward) {
+      ++position_;
+    } else if (position_ == 0) {
+      valid = false;
+      return {};
+    } else {
+      --position_;
+    }
+    return stand();
+  }
+
+  RowPlace place() const override {
+    return {.delta = nullptr, .version = nullptr, .segment = segment_, .ordinal = ordinal_, .begin = 0};
+  }
+
+  Status load(std::span<Value> values) override;
+
+ private:
+  /// Goes on in the direction to the first entry that is taken, and decodes its key.
+  Status stand() {
+    valid = false;
+    for (;;) {
+      if (position_ >= keys_.entries()) return {};
+      HAILSTONE_ASSIGN(ordinal_, keys_.ordinal(position_));
+      HAILSTONE_ASSIGN(const bool is_taken, taken());
+      if (is_taken) break;
+      if (direction_ == Direction::Forward) {
+        ++position_;
+      } else if (position_-- == 0) {
+        return {};
+      }
+    }
+    HAILSTONE_TRY(keys_.key(position_, key_));
+    key = key_;
+    clustered_size = secondary_ == SegmentKeys::clustered ? key_.size() : keys_.clustered_size();
+    valid = true;
+    return {};
+  }
+
+  Result<bool> taken() {
+    if (secondary_ != SegmentKeys::clustered) {
+      Timestamp begin = 0;
+      if (!visibility_.candidates) {
+        HAILSTONE_ASSIGN(begin, segment_->begin_of(ordinal_));
+      }
+      const std::shared_lock guard(*segment_->latch);
+      return visibility_.takes(begin, segment_->ends->end(ordinal_));
+    }
+    const uint32_t block = ordinal_ / block_rows;
+    if (block != masked_block_) {
+      masked_block_ = no_block;
+      bitmap_.set_first(std::min(block_rows, segment_->rows() - block * block_rows));
+      HAILSTONE_TRY(mask_rows(*segment_, block, visibility_, bitmap_));
+      masked_block_ = block;
+    }
+    return bitmap_.test(ordinal_ % block_rows);
+  }
+
+  static constexpr uint32_t no_block = ~uint32_t{0};
+
+  const std::shared_ptr<TableSegment> segment_;
+  const size_t secondary_;
+  const Visibility visibility_;
+  const Projection& projection_;
+  SegmentKeys keys_;
+  bool excluded_ = false;
+  Direction direction_ = Direction::Forward;
+  uint32_t position_ = 0;
+  uint32_t ordinal_ = 0;
+  std::string key_;
+  BlockBitmap bitmap_;  // rows taken of masked_block_
+  uint32_t masked_block_ = no_block;
+
+  // Values of rows around the one asked for last: [window_first_, window_first_ + window_rows_).
+  Batch window_;
+  uint32_t window_first_ = 0, window_rows_ = 0;
+  uint32_t window_size_ = 1;
+  uint32_t next_ordinal_ = ~uint32_t{0};  // the row behind the window, in the direction
+};
+
+Status SegmentSource::load(std::span<Value> values) {
+  if (secondary_ != SegmentKeys::clustered) {
+    // Rows of neighbouring entries lie anywhere.
+    window_.clear();
+    return projection_.read_row(segment_->columns, ordinal_, window_, values);
+  }
+  if (ordinal_ < window_first_ || ordinal_ >= window_first_ + window_rows_) {
+    // A window grows while reading goes on where the last one ended, and begins small after a jump.
+    window_size_ = ordinal_ == next_ordinal_ ? std::min(window_size_ * 8, batch_rows) : 1;
+    window_rows_ = 0;
+    const uint32_t block = ordinal_ / block_rows;
+    const uint32_t row = ordinal_ % block_rows;
+    uint32_t first = row, last = row + 1;
+    if (direction_ == Direction::Forward) {
+      last = std::min({row + window_size_, block_rows, segment_->rows() - block * block_rows});
+    } else {
+      first = row + 1 - std::min(row + 1, window_size_);
+    }
+    next_ordinal_ =
+        direction_ == Direction::Forward ? block * block_rows + last : block * block_rows + first - 1;
+    if (last - first == 1) {
+      window_.clear();
+      return projection_.read_row(segment_->columns, ordinal_, window_, values);
+    }
+    std::array<uint16_t, batch_rows> rows;
+    for (uint32_t i = first; i < last; ++i) rows[i - first] = static_cast<uint16_t>(i);
+    HAILSTONE_TRY(projection_.read(segment_->columns, block, {rows.data(), last - first}, window_));
+    window_first_ = block * block_rows + first;
+    window_rows_ = last - first;
+  }
+  const size_t at = ordinal_ - window_first_;
+  for (size_t i = 0; i < values.size(); ++i) values[i] = window_.columns[i].value(at);
+  return {};
+}
+
+}  // namespace
+
+std::unique_ptr<CursorSource> make_delta_source(const std::shared_ptr<TableDelta>& delta,
+                                                const Table::State& table, size_t secondary,
+                                                const Visibility& visibility, uint32_t sequence_limit,
+                                                const Projection& projection) {
+  return std::make_unique<DeltaSource>(DeltaReader(delta, secondary, visibility, sequence_limit), table,
+                                       projection);
+}
+
+std::unique_ptr<CursorSource> make_segment_source(const std::shared_ptr<TableSegment>& segment,
+                                                  const Table::State& table, size_t secondary,
+                                                  const Visibility& visibility,
+                                                  const Projection& projection) {
+  return std::make_unique<SegmentSource>(segment, table, secondary, visibility, projection);
+}
+
+}  // namespace hailstone

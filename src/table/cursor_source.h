@@ -1,0 +1,52 @@
+// One place of a table as a cursor reads it: its entries of one index in order, those only that the cursor's
+// visibility takes. A cursor merges several. Belongs to one thread.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "query/projection.h"
+#include "table/key_search.h"
+#include "table/table_state.h"
+#include "table/visibility.h"
+
+namespace hailstone {
+
+enum class Direction : uint8_t { Forward, Backward };
+
+/// Where a source begins to read. Forward: at the first key >= bound (after: > bound). Backward: at the last
+/// key < bound, or the very last.
+struct SeekBound {
+  ByteView key;
+  bool after = false;      // forward only
+  bool unbounded = false;  // backward only
+};
+
+class CursorSource {
+ public:
+  virtual ~CursorSource() = default;
+  virtual Status seek(Direction direction, const SeekBound& bound) = 0;
+  /// To the next entry in the direction of the last seek.
+  virtual Status step() = 0;
+  /// The place of the entry.
+  virtual RowPlace place() const = 0;
+  /// Reads columns of the entry's row. Bytes are valid until the next call of load or the end of the source.
+  virtual Status load(std::span<Value> values) = 0;
+
+  // The entry it stands on.
+  bool valid = false;
+  ByteView key;
+  size_t clustered_size = 0;  // of the clustered key at the end of `key`
+};
+
+/// `secondary`: number of a secondary index or SegmentKeys::clustered (== DeltaReader::clustered).
+std::unique_ptr<CursorSource> make_delta_source(const std::shared_ptr<TableDelta>& delta,
+                                                const Table::State& table, size_t secondary,
+                                                const Visibility& visibility, uint32_t sequence_limit,
+                                                const Projection& projection);
+std::unique_ptr<CursorSource> make_segment_source(const std::shared_ptr<TableSegment>& segment,
+                                                  const Table::State& table, size_t secondary,
+                                                  const Visibility& visibility, const Projection& projection);
+
+}  // namespace hailstone

@@ -1,0 +1,20 @@
+// Segments of a table and their delete vector files, opened and written.
+#pragma once
+
+#include <memory>
+
+#include "table/table_state.h"
+
+namespace hailstone {
+
+/// Opens a segment and its delete vector as the manifest names them.
+Result<std::shared_ptr<TableSegment>> open_table_segment(Table::State& state,
+                                                         const TableState::SegmentEntry& entry);
+/// Opens a segment that has just been written: without ended rows.
+Result<std::shared_ptr<TableSegment>> open_new_segment(Table::State& state, uint64_t file, Timestamp begin);
+/// Writes the committed ends of a segment to a new file when they changed since they were written last. The
+/// old file is returned through `obsolete` (0: none); it may go when the manifest names the new one. True: a
+/// file was written, or is not needed any more.
+Result<bool> write_delete_vector(Table::State& state, TableSegment& segment, uint64_t& obsolete);
+
+}  // namespace hailstone

@@ -1,0 +1,108 @@
+#include "table/places.h"
+
+#include <cassert>
+#include <mutex>
+
+namespace hailstone {
+
+TableSegment::TableSegment(std::shared_ptr<TableLatch> table_latch, std::shared_ptr<const TableLayout> layout,
+                           std::shared_ptr<Segment> opened, uint64_t file_number, Timestamp begin_of_rows,
+                           std::unique_ptr<DeleteVector> delete_vector)
+    : latch(std::move(table_latch)),
+      segment(opened),
+      columns(std::move(opened), std::move(layout)),
+      file(file_number),
+      begin(begin_of_rows),
+      ends(std::move(delete_vector)) {}
+
+void TableSegment::set_end(uint32_t ordinal, Timestamp end) {
+  if (end == infinity) {
+    ends->reset(ordinal);
+  } else {
+    ends->set(ordinal, end);
+  }
+  const auto forward = forwards.find(ordinal);
+  if (forward != forwards.end()) forward->second.segment->set_end(forward->second.ordinal, end);
+}
+
+void TableSegment::commit(std::span<const Change> changes, Timestamp timestamp) {
+  const std::unique_lock guard(*latch);
+  for (const Change& change : changes) {
+    assert(change.kind == Change::Kind::End);
+    set_end(static_cast<uint32_t>(change.slot), timestamp);
+  }
+}
+
+void TableSegment::undo(const Change& change) {
+  assert(change.kind == Change::Kind::End);
+  const std::unique_lock guard(*latch);
+  set_end(static_cast<uint32_t>(change.slot), infinity);
+}
+
+Result<Timestamp> TableSegment::begin_of(uint32_t ordinal) const {
+  if (columns.begin() < 0) return shared_begin();
+  HAILSTONE_ASSIGN(const auto block,
+                   segment->block(static_cast<size_t>(columns.begin()), ordinal / block_rows));
+  return block->integer(ordinal % block_rows);
+}
+
+TableDelta::TableDelta(std::shared_ptr<TableLatch> table_latch, std::shared_ptr<const TableKeys> table_keys,
+                       MemoryBudget* budget)
+    : latch(std::move(table_latch)), keys(std::move(table_keys)), rows(keys->secondary_count(), budget) {}
+
+void TableDelta::stamp_end(Version& version, Timestamp end) {
+  version.end.store(end, std::memory_order_release);
+  if (successor != nullptr && version.ordinal != Version::no_ordinal) {
+    successor->set_end(version.ordinal, end);
+  }
+}
+
+void TableDelta::commit(std::span<const Change> changes, Timestamp timestamp) {
+  uint64_t inserted = 0;
+  const auto stamp = [&] {
+    for (const Change& change : changes) {
+      auto& version = *reinterpret_cast<Version*>(change.slot);
+      if (change.kind == Change::Kind::Insert) {
+        version.begin.store(timestamp, std::memory_order_release);
+        ++inserted;
+      } else {
+        stamp_end(version, timestamp);
+      }
+    }
+  };
+  {
+    std::shared_lock guard(*latch);
+    if (successor == nullptr) {
+      stamp();
+    } else {
+      // Ends go to the delete vector of the segment that holds the rows now.
+      guard.unlock();
+      const std::unique_lock exclusive(*latch);
+      stamp();
+    }
+  }
+  if (inserted > 0) decide(inserted);
+}
+
+void TableDelta::undo(const Change& change) {
+  auto& version = *reinterpret_cast<Version*>(change.slot);
+  std::unique_lock guard(*latch);
+  if (change.kind == Change::Kind::End) {
+    stamp_end(version, infinity);
+    return;
+  }
+  std::vector<std::string> secondary;
+  // The same row gave these keys when it was inserted.
+  [[maybe_unused]] const Status made = keys->secondary_keys(version.row(), version.key(), secondary);
+  assert(made);
+  rows.remove(&version, secondary);
+  guard.unlock();
+  decide(1);
+}
+
+void TableDelta::decide(uint64_t versions) {
+  const bool last = uncommitted.fetch_sub(versions, std::memory_order_acq_rel) == versions;
+  if (last && frozen.load(std::memory_order_acquire) && settled) settled();
+}
+
+}  // namespace hailstone

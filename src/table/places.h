@@ -1,0 +1,92 @@
+// The two kinds of places where row versions live, as a table uses them: a delta in memory, and a segment
+// with its delete vector. Both are VersionStores: commit stamps changes, rollback takes them back, each under
+// the table's latch, which the places share.
+//
+// A change that is still uncommitted when its place is flushed or merged away is forwarded: commit and
+// rollback act on the old place, which readers of an older view still see, and on the row's new place.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <shared_mutex>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "delta/delta.h"
+#include "query/segment_columns.h"
+#include "segment/delete_vector.h"
+#include "table/table_keys.h"
+#include "transaction/transaction.h"
+
+namespace hailstone {
+
+using TableLatch = std::shared_mutex;
+
+/// Owned by shared pointers; changes of transactions keep it alive.
+class TableSegment : public VersionStore {
+ public:
+  /// `begin`: of all rows without a begin column of their own; the marker of the transaction while a bulk
+  /// load is uncommitted.
+  TableSegment(std::shared_ptr<TableLatch> latch, std::shared_ptr<const TableLayout> layout,
+               std::shared_ptr<Segment> opened, uint64_t file_number, Timestamp begin,
+               std::unique_ptr<DeleteVector> delete_vector);
+
+  void commit(std::span<const Change> changes, Timestamp timestamp) override;
+  void undo(const Change& change) override;
+
+  uint32_t rows() const { return segment->rows(); }
+  /// Begin of a row: of its begin column, or the segment's.
+  Result<Timestamp> begin_of(uint32_t ordinal) const;
+  Timestamp shared_begin() const { return begin.load(std::memory_order_acquire); }
+
+  /// Caller holds the latch exclusively.
+  void set_end(uint32_t ordinal, Timestamp end);
+
+  const std::shared_ptr<TableLatch> latch;
+  const std::shared_ptr<Segment> segment;
+  const SegmentColumns columns;
+  const uint64_t file;
+  std::atomic<Timestamp> begin;
+
+  // Protected by the latch.
+  std::unique_ptr<DeleteVector> ends;
+  uint64_t ends_file = 0;     // the delete vector file that holds `ends` as they were at ends_written
+  uint64_t ends_written = 0;  // change count of `ends`
+  struct Forward {
+    std::shared_ptr<TableSegment> segment;
+    uint32_t ordinal = 0;
+  };
+  /// Where rows went whose end was uncommitted when the segment was merged away.
+  absl::flat_hash_map<uint32_t, Forward> forwards;
+};
+
+class TableDelta : public VersionStore {
+ public:
+  TableDelta(std::shared_ptr<TableLatch> latch, std::shared_ptr<const TableKeys> keys, MemoryBudget* budget);
+
+  void commit(std::span<const Change> changes, Timestamp timestamp) override;
+  void undo(const Change& change) override;
+
+  static uint64_t slot_of(const Version* version) { return reinterpret_cast<uint64_t>(version); }
+
+  const std::shared_ptr<TableLatch> latch;
+  const std::shared_ptr<const TableKeys> keys;
+
+  // Protected by the latch.
+  Delta rows;
+  uint32_t next_sequence = 1;
+  std::shared_ptr<TableSegment>
+      successor;  // set when the delta has been flushed; Version::ordinal then counts
+
+  std::atomic<uint64_t> uncommitted{0};  // versions with a marker as their begin
+  std::atomic<bool> frozen{false};       // set under the table's write mutex
+  std::function<void()>
+      settled;  // called when a frozen delta has no uncommitted version any more; must not block
+
+ private:
+  void stamp_end(Version& version, Timestamp end);
+  void decide(uint64_t versions);
+};
+
+}  // namespace hailstone

@@ -1,0 +1,324 @@
+#include "table/scan.h"
+
+#include <algorithm>
+
+#include "absl/container/flat_hash_set.h"
+#include "query/segment_filter.h"
+#include "table/table_state.h"
+#include "table/visibility.h"
+
+namespace hailstone {
+
+namespace {
+
+constexpr uint32_t most_rows_locked_ahead = 64;
+constexpr uint32_t rows_between_interruption_checks = 1024;
+
+}  // namespace
+
+struct Scan::State {
+  State(std::shared_ptr<Table> scanned, Transaction& reader, ReadLock read_lock,
+        std::shared_ptr<const Predicate> condition, std::vector<uint16_t> columns)
+      : table(std::move(scanned)),
+        inside(*table->state_),
+        transaction(reader),
+        lock(read_lock),
+        predicate(std::move(condition)),
+        projection(inside.layout, std::move(columns)) {
+    if (predicate == nullptr) predicate = std::make_shared<Predicate>(Predicate::always());
+    always = predicate->kind() == Predicate::Kind::Always;
+  }
+
+  /// The first call, not the constructor: a snapshot is taken when reading begins.
+  void start() {
+    if (view != nullptr) return;
+    if (lock == ReadLock::None) {
+      visibility = {transaction.snapshot(), false};
+    } else {
+      visibility = {{inside.host.transactions().last_committed(), transaction.marker()}, true};
+    }
+    view = inside.current_view();
+    const std::shared_lock guard(*inside.latch);
+    for (const auto& each : view->deltas) sequence_limits.push_back(each->next_sequence);
+  }
+
+  /// Finds the next block with matching rows. False: no segment is left.
+  Result<bool> next_block() {
+    for (; segment < view->segments.size(); ++segment, block = 0) {
+      const TableSegment& place = *view->segments[segment];
+      if (block == 0) {
+        filter.reset();
+        block_keys.reset();
+        if (place.columns.begin() < 0 && !visibility.candidates &&
+            !visibility.snapshot.includes(place.shared_begin())) {
+          continue;
+        }
+        HAILSTONE_ASSIGN(SegmentFilter prepared,
+                         SegmentFilter::prepare(predicate, place.columns, inside.host.counters()));
+        filter.emplace(std::move(prepared));
+        if (filter->excludes_segment()) {
+          count(inside.host.counters().blocks_skipped, place.segment->blocks());
+          continue;
+        }
+      }
+      while (block < place.segment->blocks()) {
+        current_block = block++;
+        if (filter->excludes_block(current_block)) {
+          count(inside.host.counters().blocks_skipped);
+          continue;
+        }
+        HAILSTONE_TRY(check_interruption());
+        const uint32_t rows = std::min(block_rows, place.rows() - current_block * block_rows);
+        if (always) {
+          bitmap.set_first(rows);
+        } else {
+          HAILSTONE_TRY(filter->evaluate(current_block, bitmap));
+        }
+        count(inside.host.counters().rows_scanned, rows);
+        if (!always && bitmap.none()) continue;
+        HAILSTONE_TRY(mask_rows(place, current_block, visibility, bitmap));
+        if (!bitmap.none()) return true;
+      }
+    }
+    return false;
+  }
+
+  Status check_interruption() const {
+    if (!transaction.interrupted()) return {};
+    return fail(ErrorCode::Interrupted,
+                "interrupted while scanning table " + inside.layout->definition().name);
+  }
+
+  /// Fills `entries` with the next versions of the deltas that match. False: none is left.
+  Result<bool> next_delta_rows(size_t most) {
+    for (; delta < view->deltas.size(); ++delta, delta_begun = false) {
+      const DeltaReader reader(view->deltas[delta], DeltaReader::clustered, visibility,
+                               sequence_limits[delta]);
+      for (;;) {
+        HAILSTONE_TRY(check_interruption());
+        reader.forward(delta_begun ? ByteView(delta_key) : ByteView(), delta_begun, most, entries);
+        if (entries.empty()) break;
+        delta_begun = true;
+        delta_key = entries.back().key;
+        count(inside.host.counters().rows_scanned, entries.size());
+        if (!always) {
+          std::erase_if(entries, [&](const DeltaReader::Entry& entry) {
+            return !predicate->matches(inside.layout->row_codec(), entry.version->row());
+          });
+        }
+        if (!entries.empty()) return true;
+      }
+    }
+    return false;
+  }
+
+  Result<const Batch*> next_plain();
+  Result<const Batch*> next_locking();
+  /// The next version that may become a row, for a scan that locks. False: none is left.
+  Result<bool> next_candidate(std::string& key, RowPlace& place);
+  Status add_locked(const std::string& key, const RowPlace& candidate);
+
+  const std::shared_ptr<Table> table;
+  Table::State& inside;
+  Transaction& transaction;
+  const ReadLock lock;
+  std::shared_ptr<const Predicate> predicate;
+  bool always = false;
+  const Projection projection;
+  Visibility visibility;
+  std::shared_ptr<const TableView> view;
+  std::vector<uint32_t> sequence_limits;  // one a delta of the view
+
+  size_t segment = 0;
+  uint32_t block = 0;          // to look at next, in `segment`
+  uint32_t current_block = 0;  // that `selected` is of
+  std::optional<SegmentFilter> filter;
+  BlockBitmap bitmap;
+  std::vector<uint16_t> selected;
+  size_t selected_next = 0;
+  std::optional<SegmentKeys> block_keys;
+
+  size_t delta = 0;
+  bool delta_begun = false;
+  std::string delta_key;  // of the last entry looked at
+  std::vector<DeltaReader::Entry> entries;
+  size_t entries_next = 0;
+
+  Batch batch;
+  size_t batch_first = 0;  // position in `selected` of the batch's first row
+  enum class BatchOf { Segment, Delta, Locked } batch_of = BatchOf::Segment;
+  std::string key;
+
+  // Of a scan that locks.
+  std::vector<std::string> locked_keys;       // of the batch's rows
+  absl::flat_hash_set<std::string> returned;  // rows whose versions may be met more than once
+  uint32_t lock_batch = 1;
+  Batch scratch;
+};
+
+Scan::Scan(std::shared_ptr<Table> table, Transaction& transaction, ReadLock lock,
+           std::shared_ptr<const Predicate> predicate, std::vector<uint16_t> columns)
+    : state_(std::make_unique<State>(std::move(table), transaction, lock, std::move(predicate),
+                                     std::move(columns))) {}
+
+Scan::~Scan() = default;
+
+Result<const Batch*> Scan::next() {
+  State& state = *state_;
+  HAILSTONE_TRY(state.inside.usable());
+  state.start();
+  auto result = state.inside.noted(state.lock == ReadLock::None ? state.next_plain() : state.next_locking());
+  if (result && *result != nullptr) count(state.inside.host.counters().rows_returned, (*result)->rows);
+  return result;
+}
+
+Result<const Batch*> Scan::State::next_plain() {
+  if (selected_next == selected.size()) {
+    selected.clear();
+    selected_next = 0;
+    HAILSTONE_ASSIGN(const bool found, next_block());
+    if (found) bitmap.append_rows(0, block_rows, selected);
+  }
+  if (!selected.empty()) {
+    batch_first = selected_next;
+    const size_t rows = std::min<size_t>(batch_rows, selected.size() - selected_next);
+    const std::span<const uint16_t> chosen(selected.data() + selected_next, rows);
+    selected_next += rows;
+    HAILSTONE_TRY(projection.read(view->segments[segment]->columns, current_block, chosen, batch));
+    batch_of = BatchOf::Segment;
+    return &batch;
+  }
+  HAILSTONE_ASSIGN(const bool found, next_delta_rows(batch_rows));
+  if (!found) return nullptr;
+  batch.clear();
+  for (const auto& entry : entries) projection.append(entry.version->row(), row_id_of(entry.key), batch);
+  batch_of = BatchOf::Delta;
+  return &batch;
+}
+
+Result<bool> Scan::State::next_candidate(std::string& candidate_key, RowPlace& place) {
+  if (selected_next == selected.size()) {
+    selected.clear();
+    selected_next = 0;
+    HAILSTONE_ASSIGN(const bool found, next_block());
+    if (found) bitmap.append_rows(0, block_rows, selected);
+  }
+  if (!selected.empty()) {
+    const auto& in = view->segments[segment];
+    if (!block_keys) block_keys.emplace(*in, *inside.keys, SegmentKeys::clustered);
+    const uint32_t ordinal = current_block * block_rows + selected[selected_next++];
+    HAILSTONE_TRY(block_keys->clustered_key(ordinal, candidate_key));
+    place = {.delta = nullptr, .version = nullptr, .segment = in, .ordinal = ordinal, .begin = 0};
+    return true;
+  }
+  if (entries_next == entries.size()) {
+    entries_next = 0;
+    HAILSTONE_ASSIGN(const bool found, next_delta_rows(most_rows_locked_ahead));
+    if (!found) return false;
+  }
+  const auto& entry = entries[entries_next++];
+  candidate_key = entry.key;
+  place = {.delta = view->deltas[delta],
+           .version = const_cast<Version*>(entry.version),
+           .segment = nullptr,
+           .ordinal = 0,
+           .begin = 0};
+  return true;
+}
+
+Status Scan::State::add_locked(const std::string& candidate_key, const RowPlace& candidate) {
+  HAILSTONE_ASSIGN(const RowPlace newest, inside.lock_newest(transaction, candidate_key, lock));
+  if (!newest.found()) return {};
+  if (newest.version != nullptr && newest.begin == transaction.marker()) {
+    // Written by this very statement?
+    uint32_t limit = 0;
+    for (size_t i = 0; i < view->deltas.size(); ++i) {
+      if (view->deltas[i] == newest.delta) limit = sequence_limits[i];
+    }
+    if (newest.version->sequence >= limit) return {};
+  }
+  std::string row;
+  if (newest.version != nullptr) {
+    row = newest.version->row();
+  } else {
+    scratch.clear();
+    HAILSTONE_TRY(Projection::read_encoded(newest.segment->columns, newest.ordinal, scratch, row));
+  }
+  if (!(newest == candidate) && !always && !predicate->matches(inside.layout->row_codec(), row)) return {};
+  // A version that was live and committed when the scan began is the only one of its row that the scan can
+  // meet.
+  Timestamp begin = newest.begin;
+  if (newest.segment != nullptr) {
+    HAILSTONE_ASSIGN(begin, newest.segment->begin_of(newest.ordinal));
+  }
+  if (begin > visibility.snapshot.read && !returned.insert(candidate_key).second) return {};
+  projection.append(batch.scratch.copy(row), row_id_of(candidate_key), batch);
+  locked_keys.push_back(candidate_key);
+  return {};
+}
+
+Result<const Batch*> Scan::State::next_locking() {
+  batch.clear();
+  locked_keys.clear();
+  batch_of = BatchOf::Locked;
+  RowPlace place;
+  uint32_t looked_at = 0;
+  while (batch.rows < lock_batch) {
+    if (++looked_at % rows_between_interruption_checks == 0) HAILSTONE_TRY(check_interruption());
+    HAILSTONE_ASSIGN(const bool found, next_candidate(key, place));
+    if (!found) break;
+    HAILSTONE_TRY(add_locked(key, place));
+  }
+  lock_batch = std::min(lock_batch * 2, most_rows_locked_ahead);
+  return batch.rows == 0 ? nullptr : &batch;
+}
+
+Result<ByteView> Scan::clustered_key(uint32_t row) {
+  State& state = *state_;
+  switch (state.batch_of) {
+    case State::BatchOf::Delta:
+      return state.entries[row].key;
+    case State::BatchOf::Locked:
+      return ByteView(state.locked_keys[row]);
+    case State::BatchOf::Segment:
+      break;
+  }
+  if (!state.block_keys) {
+    state.block_keys.emplace(*state.view->segments[state.segment], *state.inside.keys,
+                             SegmentKeys::clustered);
+  }
+  const uint32_t ordinal = state.current_block * block_rows + state.selected[state.batch_first + row];
+  HAILSTONE_TRY(state.inside.noted(state.block_keys->clustered_key(ordinal, state.key)));
+  return ByteView(state.key);
+}
+
+Result<uint64_t> Scan::count_rest() {
+  State& state = *state_;
+  HAILSTONE_TRY(state.inside.usable());
+  state.start();
+  uint64_t rows = 0;
+  if (state.lock != ReadLock::None) {
+    for (;;) {
+      HAILSTONE_ASSIGN(const Batch* const batch, next());
+      if (batch == nullptr) return rows;
+      rows += batch->rows;
+    }
+  }
+  rows += state.selected.size() - state.selected_next;
+  state.selected.clear();
+  state.selected_next = 0;
+  for (;;) {
+    HAILSTONE_ASSIGN(const bool found, state.inside.noted(state.next_block()));
+    if (!found) break;
+    rows += state.bitmap.count();
+  }
+  for (;;) {
+    HAILSTONE_ASSIGN(const bool found, state.next_delta_rows(batch_rows));
+    if (!found) break;
+    rows += state.entries.size();
+  }
+  count(state.inside.host.counters().rows_returned, rows);
+  return rows;
+}
+
+}  // namespace hailstone

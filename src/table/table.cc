@@ -1,0 +1,173 @@
+#include "table/table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "table/delete_vector_file.h"
+#include "table/operation.h"
+#include "table/table_state.h"
+
+namespace hailstone {
+
+Table::Table() = default;
+Table::~Table() = default;
+
+Table::State::State(TableHost& table_host, TableState state)
+    : host(table_host),
+      id(state.id),
+      definition_timestamp(state.definition_timestamp),
+      layout(std::make_shared<TableLayout>(std::move(state.definition))),
+      next_row_id(state.next_row_id),
+      next_auto_increment(state.next_auto_increment),
+      last_publish(state.last_publish) {}
+
+Result<std::shared_ptr<Table>> Table::open(TableHost& host, TableState given) {
+  const std::vector<TableState::SegmentEntry> entries = std::move(given.segments);
+  std::shared_ptr<Table> table(new Table);
+  table->state_ = std::make_unique<State>(host, std::move(given));
+  State& state = *table->state_;
+  HAILSTONE_ASSIGN(state.keys, TableKeys::make(state.layout, host.collations()));
+  auto view = std::make_shared<TableView>();
+  view->deltas.push_back(state.new_delta(*table));
+  for (const auto& entry : entries) {
+    auto segment = open_table_segment(state, entry);
+    if (!segment) {
+      // Nothing of the table can be trusted without one of its segments, but its state must stay as it is, so
+      // that a repaired or restored file is found again.
+      state.unopened.push_back(entry);
+      const Error& error = segment.error();
+      state.mark_corrupt(
+          Error(ErrorCode::Corruption,
+                fmt::format("table {} cannot be read: {}", table->definition().name, error.message())));
+      continue;
+    }
+    view->segments.push_back(std::move(*segment));
+  }
+  count(host.counters().segments, view->segments.size());
+  state.set_view(std::move(view));
+  return table;
+}
+
+std::shared_ptr<TableDelta> Table::State::new_delta(Table& table) {
+  auto delta = std::make_shared<TableDelta>(latch, keys, &host.budget());
+  delta->settled = [table = table.weak_from_this(), &host = host] {
+    if (const auto alive = table.lock()) host.request_flush(alive);
+  };
+  return delta;
+}
+
+void Table::State::freeze_active(Table& table) {
+  const auto now = current_view();
+  auto next = std::make_shared<TableView>(*now);
+  next->deltas.insert(next->deltas.begin(), new_delta(table));
+  now->deltas.front()->frozen.store(true, std::memory_order_release);
+  set_view(std::move(next));
+  flush_requested.store(false, std::memory_order_relaxed);
+}
+
+Status Table::State::usable() const {
+  if (!corrupt.load(std::memory_order_acquire)) [[likely]]
+    return {};
+  const std::lock_guard guard(corruption_mutex);
+  return std::unexpected(*corruption);
+}
+
+void Table::State::mark_corrupt(const Error& error) {
+  const std::lock_guard guard(corruption_mutex);
+  if (corruption) return;
+  corruption = Error(ErrorCode::Corruption, error.message());
+  corrupt.store(true, std::memory_order_release);
+  count(host.counters().tables_corrupt);
+}
+
+TableId Table::id() const { return state_->id; }
+const TableDefinition& Table::definition() const { return state_->layout->definition(); }
+const std::shared_ptr<const TableLayout>& Table::layout() const { return state_->layout; }
+const KeyCodec& Table::key_codec(size_t index) const { return state_->keys->codec(index); }
+Status Table::usable() const { return state_->usable(); }
+void Table::mark_corrupt(const Error& error) { state_->mark_corrupt(error); }
+
+uint64_t Table::next_auto_increment() const {
+  return state_->next_auto_increment.load(std::memory_order_relaxed);
+}
+
+Status Table::raise_auto_increment(Transaction& transaction, uint64_t next) {
+  std::atomic<uint64_t>& counter = state_->next_auto_increment;
+  uint64_t now = counter.load(std::memory_order_relaxed);
+  while (now < next && !counter.compare_exchange_weak(now, next, std::memory_order_relaxed)) {
+  }
+  if (now >= next) return {};
+  state_->generation.fetch_add(1, std::memory_order_relaxed);
+  std::string operation;
+  append_operation_head(operation, OperationKind::Counter, id());
+  append_varint(operation, next);
+  return transaction.add_redo(operation);
+}
+
+uint64_t Table::take_auto_increment(uint64_t count_taken) {
+  return state_->next_auto_increment.fetch_add(count_taken, std::memory_order_relaxed);
+}
+
+size_t Table::delta_bytes() const {
+  const auto view = state_->current_view();
+  const std::shared_lock guard(*state_->latch);
+  size_t bytes = 0;
+  for (const auto& delta : view->deltas) {
+    if (delta->rows.version_count() > 0) bytes += delta->rows.bytes();
+  }
+  return bytes;
+}
+
+bool Table::has_delta_rows() const {
+  const auto view = state_->current_view();
+  const std::shared_lock guard(*state_->latch);
+  return std::any_of(view->deltas.begin(), view->deltas.end(),
+                     [](const auto& delta) { return delta->rows.version_count() > 0; });
+}
+
+TableState Table::state() const {
+  const State& state = *state_;
+  TableState result;
+  result.generation = state.generation.load(std::memory_order_acquire);
+  result.id = state.id;
+  result.definition_timestamp = state.definition_timestamp;
+  result.definition = definition();
+  {
+    // Held so that a commit cannot publish bulk-loaded segments between reading them and reading
+    // last_publish.
+    const std::shared_lock guard(*state.latch);
+    const auto view = state.current_view();
+    for (const auto& segment : view->segments) {
+      const Timestamp begin = segment->shared_begin();
+      if (is_marker(begin)) continue;  // its transaction is open: the log will tell
+      result.segments.push_back({segment->file, segment->ends_file, begin});
+    }
+    result.last_publish = state.last_publish.load(std::memory_order_relaxed);
+  }
+  result.segments.insert(result.segments.end(), state.unopened.begin(), state.unopened.end());
+  result.next_row_id = state.next_row_id.load(std::memory_order_relaxed);
+  result.next_auto_increment = state.next_auto_increment.load(std::memory_order_relaxed);
+  return result;
+}
+
+void Table::state_recorded(uint64_t generation) {
+  std::atomic<uint64_t>& recorded = state_->recorded_generation;
+  uint64_t now = recorded.load(std::memory_order_relaxed);
+  while (now < generation && !recorded.compare_exchange_weak(now, generation, std::memory_order_relaxed)) {
+  }
+}
+
+void Table::drop_files() {
+  const auto view = state_->current_view();
+  Filesystem& filesystem = state_->host.filesystem();
+  for (const auto& segment : view->segments) {
+    segment->segment->remove_when_unused();
+    // A file left behind here is an orphan, which the next recovery removes.
+    if (segment->ends_file != 0) {
+      static_cast<void>(filesystem.remove(state_->host.delete_vector_path(segment->ends_file)));
+    }
+  }
+}
+
+}  // namespace hailstone

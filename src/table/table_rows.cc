@@ -1,0 +1,328 @@
+// Writing single rows, and reading them by clustered key.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <thread>
+
+#include "table/operation.h"
+#include "table/table_state.h"
+
+namespace hailstone {
+
+namespace {
+
+/// A wait that a step under the write mutex found necessary. It is done outside of the mutex; then the step
+/// is tried again.
+struct Wait {
+  TransactionId holder = 0;  // until this transaction has ended
+  bool row_lock = false;     // or until the row lock is granted
+  bool needed() const { return holder != 0 || row_lock; }
+};
+
+Status wait_for(TableHost& host, Transaction& transaction, TableId table, ByteView key, const Wait& wait,
+                RowLockMode mode) {
+  if (wait.row_lock) return host.locks().lock_row(transaction, table, key, mode);
+  return host.locks().wait_for_end(transaction, wait.holder);
+}
+
+std::string put_operation(TableId table, bool hidden_row_id, ByteView key, ByteView row) {
+  std::string operation;
+  operation.reserve(row.size() + 32);
+  append_operation_head(operation, OperationKind::Put, table);
+  append_varint(operation, hidden_row_id ? row_id_of(key) : 0);
+  append_string(operation, row);
+  return operation;
+}
+
+std::string delete_operation(TableId table, ByteView key) {
+  std::string operation;
+  append_operation_head(operation, OperationKind::Delete, table);
+  append_string(operation, key);
+  return operation;
+}
+
+/// Checks of one row against the newest state, and the write itself, all under the table's write mutex.
+class RowWriter {
+ public:
+  RowWriter(Table::State& state, Transaction& transaction)
+      : state_(state), transaction_(transaction), view_(state.current_view()) {}
+
+  const TableView& view() const { return *view_; }
+
+  /// Whether a new version of `key` may be added: its locks, its clustered key, its unique secondary keys.
+  /// `replaced`: clustered key of the row that it takes the place of; empty for an insert. A needed wait goes
+  /// to `wait`.
+  Status check(ByteView key, ByteView row, std::span<const std::string> secondary, ByteView replaced,
+               Duplicate& duplicate, Wait& wait) {
+    const Timestamp own = transaction_.marker();
+    if (key != replaced) {
+      if (state_.host.locks().row_locked_by_other(transaction_, state_.id, key)) {
+        wait.row_lock = true;
+        return {};
+      }
+      // A hidden row id is new by its making.
+      if (!state_.keys->hidden_row_id()) {
+        HAILSTONE_ASSIGN(const NewestRow newest, state_.noted(state_.find_newest(view(), key, own)));
+        if (newest.blocker != 0) {
+          wait.holder = newest.blocker;
+          return {};
+        }
+        if (newest.place.found()) return refuse(0, key, row, duplicate);
+      }
+    }
+    for (size_t i = 0; i < secondary.size(); ++i) {
+      const KeyCodec& codec = state_.keys->secondary(i);
+      if (!state_.keys->secondary_unique(i) || codec.has_null(state_.layout->row_codec(), row)) continue;
+      const ByteView index_key = ByteView(secondary[i]).substr(0, secondary[i].size() - key.size());
+      HAILSTONE_ASSIGN(const auto entry,
+                       state_.noted(state_.find_unique(view(), i, index_key, replaced, own)));
+      if (entry.blocker != 0) {
+        wait.holder = entry.blocker;
+        return {};
+      }
+      if (entry.found) return refuse(i + state_.keys->first_secondary(), entry.clustered_key, row, duplicate);
+    }
+    return {};
+  }
+
+  void insert(ByteView key, ByteView row, std::span<const std::string> secondary) {
+    const std::shared_ptr<TableDelta>& delta = view().deltas.front();
+    Version* version = nullptr;
+    {
+      const std::unique_lock guard(*state_.latch);
+      version = delta->rows.insert(key, row, transaction_.marker(), secondary);
+      version->sequence = delta->next_sequence++;
+      delta->uncommitted.fetch_add(1, std::memory_order_relaxed);
+    }
+    transaction_.add_change(delta, TableDelta::slot_of(version), Change::Kind::Insert);
+  }
+
+  void end(const RowPlace& place) {
+    if (place.version != nullptr) {
+      const std::shared_lock guard(*state_.latch);
+      place.version->end.store(transaction_.marker(), std::memory_order_release);
+      transaction_.add_change(place.delta, TableDelta::slot_of(place.version), Change::Kind::End);
+      return;
+    }
+    const std::unique_lock guard(*state_.latch);
+    place.segment->set_end(place.ordinal, transaction_.marker());
+    transaction_.add_change(place.segment, place.ordinal, Change::Kind::End);
+  }
+
+ private:
+  std::unexpected<Error> refuse(size_t index, ByteView clustered_key, ByteView row,
+                                Duplicate& duplicate) const {
+    duplicate.index = index;
+    duplicate.clustered_key = clustered_key;
+    duplicate.row = row;
+    const TableDefinition& definition = state_.layout->definition();
+    return fail(ErrorCode::DuplicateKey,
+                fmt::format("table {}: a row with the same key is there already in index {}", definition.name,
+                            definition.indexes[index].name));
+  }
+
+  Table::State& state_;
+  Transaction& transaction_;
+  const std::shared_ptr<const TableView> view_;
+};
+
+Status check_row(const Table::State& state, ByteView row) {
+  const Status checked = state.layout->row_codec().check(row);
+  if (checked) return {};
+  return fail(ErrorCode::InvalidArgument,
+              fmt::format("table {}: the row given is not one of this table: {}",
+                          state.layout->definition().name, checked.error().message()));
+}
+
+/// Asks for a flush when the active delta has grown over its limit.
+void flush_when_full(Table& table, Table::State& state, const TableDelta& delta) {
+  bool full = false;
+  {
+    const std::shared_lock guard(*state.latch);
+    full = delta.rows.bytes() > state.host.delta_limit_bytes();
+  }
+  if (full && !state.flush_requested.exchange(true, std::memory_order_relaxed)) {
+    state.host.request_flush(table.shared_from_this());
+  }
+}
+
+}  // namespace
+
+Status Table::State::make_room(Table& table, Transaction& transaction, size_t bytes) {
+  MemoryBudget& budget = host.budget();
+  if (budget.used() + bytes <= budget.limit()) [[likely]]
+    return {};
+  constexpr size_t always_granted = size_t{256}
+                                    << 10;  // so that small tables can be written however short memory is
+  constexpr auto pause = std::chrono::milliseconds(2);
+  constexpr int most_pauses = 5000;
+  for (int pauses = 0;; ++pauses) {
+    // Makes the block cache give memory back.
+    if (budget.try_reserve(bytes)) {
+      budget.release(bytes);
+      return {};
+    }
+    if (table.delta_bytes() + bytes <= always_granted) return {};
+    if (transaction.interrupted()) {
+      return fail(ErrorCode::Interrupted,
+                  fmt::format("interrupted while waiting for memory for a row of table {}",
+                              layout->definition().name));
+    }
+    if (pauses == most_pauses) break;
+    if (pauses % 500 == 0) host.request_flush(table.shared_from_this());
+    std::this_thread::sleep_for(pause);
+  }
+  return fail(
+      ErrorCode::OutOfMemory,
+      fmt::format(
+          "table {}: no memory for a row of {} bytes: {} of {} bytes of the memory budget are in use; raise "
+          "hailstone_memory_budget, or commit more often",
+          layout->definition().name, bytes, budget.used(), budget.limit()));
+}
+
+Result<std::string> Table::insert(Transaction& transaction, ByteView row, Duplicate& duplicate) {
+  State& state = *state_;
+  HAILSTONE_TRY(state.usable());
+  HAILSTONE_TRY(check_row(state, row));
+  HAILSTONE_TRY(state.make_room(*this, transaction, row.size() + sizeof(Version)));
+  const uint64_t row_id =
+      state.keys->hidden_row_id() ? state.next_row_id.fetch_add(1, std::memory_order_relaxed) : 0;
+  std::string key;
+  std::vector<std::string> secondary;
+  HAILSTONE_TRY(state.keys->clustered_key(row, row_id, key));
+  HAILSTONE_TRY(state.keys->secondary_keys(row, key, secondary));
+  for (;;) {
+    Wait wait;
+    {
+      const std::lock_guard guard(state.write_mutex);
+      RowWriter writer(state, transaction);
+      HAILSTONE_TRY(writer.check(key, row, secondary, {}, duplicate, wait));
+      if (!wait.needed()) {
+        writer.insert(key, row, secondary);
+        flush_when_full(*this, state, *writer.view().deltas.front());
+        break;
+      }
+    }
+    HAILSTONE_TRY(wait_for(state.host, transaction, state.id, key, wait, RowLockMode::Exclusive));
+  }
+  count(state.host.counters().rows_inserted);
+  HAILSTONE_TRY(transaction.add_redo(put_operation(state.id, state.keys->hidden_row_id(), key, row)));
+  return key;
+}
+
+Result<std::string> Table::update(Transaction& transaction, ByteView key, ByteView row,
+                                  Duplicate& duplicate) {
+  State& state = *state_;
+  HAILSTONE_TRY(state.usable());
+  HAILSTONE_TRY(check_row(state, row));
+  HAILSTONE_TRY(state.make_room(*this, transaction, row.size() + sizeof(Version)));
+  std::string new_key;
+  std::vector<std::string> secondary;
+  HAILSTONE_TRY(state.keys->clustered_key(row, row_id_of(key), new_key));
+  HAILSTONE_TRY(state.keys->secondary_keys(row, new_key, secondary));
+  for (;;) {
+    Wait wait;
+    ByteView wait_key = key;
+    {
+      const std::lock_guard guard(state.write_mutex);
+      RowWriter writer(state, transaction);
+      wait.row_lock = state.host.locks().row_locked_by_other(transaction, state.id, key);
+      if (!wait.needed()) {
+        HAILSTONE_ASSIGN(const NewestRow newest,
+                         state.noted(state.find_newest(writer.view(), key, transaction.marker())));
+        wait.holder = newest.blocker;
+        if (!wait.needed()) {
+          if (!newest.place.found()) {
+            return fail(ErrorCode::NotFound,
+                        fmt::format("table {}: the row to update is gone", definition().name));
+          }
+          wait_key = new_key;
+          HAILSTONE_TRY(writer.check(new_key, row, secondary, key, duplicate, wait));
+          if (!wait.needed()) {
+            writer.end(newest.place);
+            writer.insert(new_key, row, secondary);
+            flush_when_full(*this, state, *writer.view().deltas.front());
+            break;
+          }
+        }
+      }
+    }
+    HAILSTONE_TRY(wait_for(state.host, transaction, state.id, wait_key, wait, RowLockMode::Exclusive));
+  }
+  count(state.host.counters().rows_updated);
+  if (new_key != key) HAILSTONE_TRY(transaction.add_redo(delete_operation(state.id, key)));
+  HAILSTONE_TRY(transaction.add_redo(put_operation(state.id, state.keys->hidden_row_id(), new_key, row)));
+  return new_key;
+}
+
+Status Table::erase(Transaction& transaction, ByteView key) {
+  State& state = *state_;
+  HAILSTONE_TRY(state.usable());
+  for (;;) {
+    Wait wait;
+    {
+      const std::lock_guard guard(state.write_mutex);
+      RowWriter writer(state, transaction);
+      wait.row_lock = state.host.locks().row_locked_by_other(transaction, state.id, key);
+      if (!wait.needed()) {
+        HAILSTONE_ASSIGN(const NewestRow newest,
+                         state.noted(state.find_newest(writer.view(), key, transaction.marker())));
+        wait.holder = newest.blocker;
+        if (!wait.needed()) {
+          if (!newest.place.found()) {
+            return fail(ErrorCode::NotFound,
+                        fmt::format("table {}: the row to delete is gone", definition().name));
+          }
+          writer.end(newest.place);
+          break;
+        }
+      }
+    }
+    HAILSTONE_TRY(wait_for(state.host, transaction, state.id, key, wait, RowLockMode::Exclusive));
+  }
+  count(state.host.counters().rows_deleted);
+  return transaction.add_redo(delete_operation(state.id, key));
+}
+
+Result<RowPlace> Table::State::lock_newest(Transaction& transaction, ByteView key, ReadLock lock) {
+  const RowLockMode mode = lock == ReadLock::Shared ? RowLockMode::Shared : RowLockMode::Exclusive;
+  for (;;) {
+    Wait wait;
+    {
+      const std::lock_guard guard(write_mutex);
+      HAILSTONE_ASSIGN(NewestRow newest, noted(find_newest(*current_view(), key, transaction.marker())));
+      wait.holder = newest.blocker;
+      if (!wait.needed()) {
+        if (!newest.place.found()) return RowPlace{};
+        if (host.locks().try_lock_row(transaction, id, key, mode)) return std::move(newest.place);
+        wait.row_lock = true;
+      }
+    }
+    HAILSTONE_TRY(wait_for(host, transaction, id, key, wait, mode));
+  }
+}
+
+Result<bool> Table::find(Transaction& transaction, ByteView key, ReadLock lock, const Projection& projection,
+                         Batch& batch, std::span<Value> values) {
+  State& state = *state_;
+  HAILSTONE_TRY(state.usable());
+  count(state.host.counters().point_lookups);
+  if (lock == ReadLock::None) {
+    const Snapshot snapshot = transaction.snapshot();
+    const auto view = state.current_view();
+    HAILSTONE_ASSIGN(const RowPlace place, state.noted(state.find_visible(*view, key, snapshot)));
+    if (!place.found()) return false;
+    HAILSTONE_TRY(state.noted(state.read_place(place, projection, batch, values)));
+    return true;
+  }
+  HAILSTONE_ASSIGN(const RowPlace place, state.lock_newest(transaction, key, lock));
+  if (!place.found()) return false;
+  HAILSTONE_TRY(state.noted(state.read_place(place, projection, batch, values)));
+  return true;
+}
+
+void Table::unlock_row(Transaction& transaction, ByteView key) {
+  state_->host.locks().unlock_row(transaction, state_->id, key);
+}
+
+}  // namespace hailstone

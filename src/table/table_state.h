@@ -1,0 +1,124 @@
+// The inside of Table, for the files of this room only: its places, and how a row is looked for in them.
+//
+// Who writes rows holds write_mutex; who swaps the view holds write_mutex and the latch exclusively. Whoever
+// looks for a row takes its snapshot first and the view second: the view then holds all that the snapshot
+// sees.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "table/key_search.h"
+#include "table/places.h"
+#include "table/table.h"
+
+namespace hailstone {
+
+/// Where a version of a row is.
+struct RowPlace {
+  std::shared_ptr<TableDelta> delta;
+  Version* version = nullptr;  // in `delta`
+  std::shared_ptr<TableSegment> segment;
+  uint32_t ordinal = 0;  // in `segment`
+  Timestamp begin = 0;
+
+  bool found() const { return version != nullptr || segment != nullptr; }
+  /// Within the table's current view.
+  bool operator==(const RowPlace& other) const {
+    return version == other.version && segment == other.segment && ordinal == other.ordinal;
+  }
+};
+
+/// What a writer or a locking reader finds at a key.
+struct NewestRow {
+  RowPlace place;             // the live version, if any
+  TransactionId blocker = 0;  // another transaction that has not decided yet about this row; 0: none
+};
+
+struct Table::State {
+  State(TableHost& table_host, TableState state);
+
+  TableHost& host;
+  const TableId id;
+  Timestamp definition_timestamp;
+  std::shared_ptr<const TableLayout> layout;
+  std::shared_ptr<const TableKeys> keys;
+  const std::shared_ptr<TableLatch> latch = std::make_shared<TableLatch>();
+  std::mutex write_mutex;
+  std::mutex maintenance_mutex;  // flush, merge and delete vector files: one at a time
+
+  mutable std::mutex view_mutex;
+  std::shared_ptr<const TableView> view;           // protected by view_mutex
+  std::vector<TableState::SegmentEntry> unopened;  // segments that could not be opened; constant after open()
+
+  std::atomic<uint64_t> next_row_id, next_auto_increment;
+  std::atomic<Timestamp> last_publish;
+  std::atomic<uint64_t> generation{1};           // rises with every change of what state() gives
+  std::atomic<uint64_t> recorded_generation{1};  // that the manifest holds
+  std::atomic<bool> flush_requested{false};
+
+  std::atomic<bool> corrupt{false};
+  mutable std::mutex corruption_mutex;
+  std::optional<Error> corruption;
+
+  // Distinct counts of analyze(), by index; empty until then. Protected by statistics_mutex.
+  mutable std::mutex statistics_mutex;
+  std::vector<std::vector<uint64_t>> analyzed;
+
+  Status usable() const;
+  void mark_corrupt(const Error& error);
+  /// Passes `result` on; damage in it marks the table.
+  template <typename T>
+  Result<T> noted(Result<T> result) {
+    if (!result && result.error().code() == ErrorCode::Corruption) mark_corrupt(result.error());
+    return result;
+  }
+
+  std::shared_ptr<const TableView> current_view() const {
+    const std::lock_guard guard(view_mutex);
+    return view;
+  }
+  void set_view(std::shared_ptr<const TableView> next) {
+    const std::lock_guard guard(view_mutex);
+    view = std::move(next);
+  }
+  std::shared_ptr<TableDelta> new_delta(Table& table);
+  /// Replaces the active delta by an empty one. Caller holds write_mutex.
+  void freeze_active(Table& table);
+
+  /// The live version of a key in the newest state, as transaction `own` (marker) sees it.
+  Result<NewestRow> find_newest(const TableView& places, ByteView key, Timestamp own);
+  /// The version of a key that the snapshot sees.
+  Result<RowPlace> find_visible(const TableView& places, ByteView key, const Snapshot& snapshot);
+  /// A live entry of a unique secondary index with this index key, other than the row with clustered key
+  /// `except`.
+  struct UniqueEntry {
+    bool found = false;
+    std::string clustered_key;
+    TransactionId blocker = 0;
+  };
+  Result<UniqueEntry> find_unique(const TableView& places, size_t secondary, ByteView index_key,
+                                  ByteView except, Timestamp own);
+  /// Reads the values of a found version; bytes live in `batch`, which is cleared.
+  Status read_place(const RowPlace& place, const Projection& projection, Batch& batch,
+                    std::span<Value> values);
+  /// Locks a row and finds its live version then; nothing when there is none.
+  Result<RowPlace> lock_newest(Transaction& transaction, ByteView key, ReadLock lock);
+  /// Waits for memory when the budget is exhausted.
+  Status make_room(Table& table, Transaction& transaction, size_t bytes);
+};
+
+/// Whether a version ended: for the newest state as transaction `own` sees it.
+enum class EndState : uint8_t { Live, Ended, Undecided };
+inline EndState end_state(Timestamp end, Timestamp own) {
+  if (end == infinity) return EndState::Live;
+  if (!is_marker(end) || end == own) return EndState::Ended;
+  return EndState::Undecided;
+}
+inline bool undecided_begin(Timestamp begin, Timestamp own) { return is_marker(begin) && begin != own; }
+
+}  // namespace hailstone

@@ -1,0 +1,87 @@
+#include "table/visibility.h"
+
+#include <mutex>
+
+namespace hailstone {
+
+Status mask_rows(const TableSegment& segment, uint32_t block, const Visibility& visibility,
+                 BlockBitmap& bitmap) {
+  if (!visibility.candidates) {
+    if (segment.columns.begin() < 0) {
+      if (!visibility.snapshot.includes(segment.shared_begin())) {
+        bitmap.clear();
+        return {};
+      }
+    } else {
+      const auto column = static_cast<size_t>(segment.columns.begin());
+      if (segment.segment->summary(column, block).high > visibility.snapshot.read) {
+        HAILSTONE_ASSIGN(const auto begins, segment.segment->block(column, block));
+        BlockBitmap begun;
+        const IntegerRange range{0, visibility.snapshot.read};
+        begins->select_ranges({&range, 1}, begun);
+        bitmap.intersect(begun);
+      }
+    }
+  }
+  const std::shared_lock guard(*segment.latch);
+  if (!segment.ends->empty()) segment.ends->mask(block, visibility.snapshot, bitmap);
+  return {};
+}
+
+DeltaReader::DeltaReader(std::shared_ptr<TableDelta> delta, size_t secondary, const Visibility& visibility,
+                         uint32_t sequence_limit)
+    : delta_(std::move(delta)),
+      secondary_(secondary),
+      visibility_(visibility),
+      sequence_limit_(sequence_limit) {}
+
+const Version* DeltaReader::taken(const Version* newest) const {
+  for (const Version* version = newest; version != nullptr; version = version->older) {
+    if (visibility_.takes(*version, sequence_limit_)) return version;
+  }
+  return nullptr;
+}
+
+void DeltaReader::forward(ByteView bound, bool after, size_t count, std::vector<Entry>& to) const {
+  to.clear();
+  const std::shared_lock guard(*delta_->latch);
+  if (secondary_ == clustered) {
+    const auto& tree = delta_->rows.clustered();
+    for (auto entry = after ? tree.upper_bound(bound) : tree.lower_bound(bound); entry != tree.end();
+         ++entry) {
+      if (to.size() == count) return;
+      if (const Version* const version = taken(entry->second)) to.push_back({entry->first, version});
+    }
+    return;
+  }
+  const auto& tree = delta_->rows.secondary(secondary_);
+  for (auto entry = after ? tree.upper_bound(bound) : tree.lower_bound(bound); entry != tree.end(); ++entry) {
+    if (to.size() == count) return;
+    // A locking cursor sees several versions behind one entry key as one.
+    if (!to.empty() && to.back().key == entry->key) continue;
+    if (visibility_.takes(*entry->version, sequence_limit_)) to.push_back({entry->key, entry->version});
+  }
+}
+
+void DeltaReader::backward(ByteView bound, bool unbounded, size_t count, std::vector<Entry>& to) const {
+  to.clear();
+  const std::shared_lock guard(*delta_->latch);
+  if (secondary_ == clustered) {
+    const auto& tree = delta_->rows.clustered();
+    for (auto entry = unbounded ? tree.end() : tree.lower_bound(bound); entry != tree.begin();) {
+      --entry;
+      if (to.size() == count) return;
+      if (const Version* const version = taken(entry->second)) to.push_back({entry->first, version});
+    }
+    return;
+  }
+  const auto& tree = delta_->rows.secondary(secondary_);
+  for (auto entry = unbounded ? tree.end() : tree.lower_bound(bound); entry != tree.begin();) {
+    --entry;
+    if (to.size() == count) return;
+    if (!to.empty() && to.back().key == entry->key) continue;
+    if (visibility_.takes(*entry->version, sequence_limit_)) to.push_back({entry->key, entry->version});
+  }
+}
+
+}  // namespace hailstone

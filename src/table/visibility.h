@@ -1,0 +1,60 @@
+// Which versions a scan or cursor takes up: those that its snapshot sees; or, for one that locks rows, every
+// version that was not ended for good when it began, since only the lock decides what becomes of it.
+//
+// A statement never meets what it writes itself: versions of its own transaction that came into a delta after
+// it began.
+#pragma once
+
+#include <vector>
+
+#include "table/places.h"
+
+namespace hailstone {
+
+struct Visibility {
+  Snapshot snapshot;        // locking: the newest commit when the statement began
+  bool candidates = false;  // locking
+
+  bool takes(Timestamp begin, Timestamp end) const {
+    return candidates ? !snapshot.includes(end) : snapshot.sees(begin, end);
+  }
+  bool takes(const Version& version, uint32_t sequence_limit) const {
+    const Timestamp begin = version.begin.load(std::memory_order_acquire);
+    if (begin == snapshot.own && version.sequence >= sequence_limit) return false;
+    return takes(begin, version.end.load(std::memory_order_acquire));
+  }
+};
+
+/// Clears the bits of the block's rows that are not taken.
+Status mask_rows(const TableSegment& segment, uint32_t block, const Visibility& visibility,
+                 BlockBitmap& bitmap);
+
+/// Entries of one order of a delta, some at a time, so that the latch is held for short.
+class DeltaReader {
+ public:
+  struct Entry {
+    ByteView key;  // entry key; valid as long as the delta
+    const Version* version = nullptr;
+  };
+  static constexpr size_t clustered = ~size_t{0};
+  /// `sequence_limit`: own versions from here on are passed over.
+  DeltaReader(std::shared_ptr<TableDelta> delta, size_t secondary, const Visibility& visibility,
+              uint32_t sequence_limit);
+
+  /// Replaces `to` by up to `count` entries with key >= `bound`, ascending (`after`: > bound). Fewer: there
+  /// are no more.
+  void forward(ByteView bound, bool after, size_t count, std::vector<Entry>& to) const;
+  /// Replaces `to` by up to `count` entries with key < `bound`, descending; without bound: from the last one
+  /// on.
+  void backward(ByteView bound, bool unbounded, size_t count, std::vector<Entry>& to) const;
+  const std::shared_ptr<TableDelta>& delta() const { return delta_; }
+
+ private:
+  const Version* taken(const Version* newest) const;
+  std::shared_ptr<TableDelta> delta_;
+  size_t secondary_;
+  Visibility visibility_;
+  uint32_t sequence_limit_;
+};
+
+}  // namespace hailstone
