@@ -242,6 +242,7 @@ int HailstoneHandler::info(uint flag) {
       }
     }
   }
+  if ((flag & HA_STATUS_ERRKEY) != 0) errkey = duplicate_index_;
   if ((flag & HA_STATUS_AUTO) != 0) stats.auto_increment_value = table_->next_auto_increment();
   return 0;
 }

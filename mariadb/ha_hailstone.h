@@ -188,6 +188,7 @@ class HailstoneHandler final : public handler, private TransactionUser {
   // Writing.
   std::vector<Value> values_;
   std::string row_;
+  uint duplicate_index_ = MAX_KEY;
   std::string duplicate_row_;
   std::unique_ptr<BulkLoad> bulk_;
   bool duplicates_are_handled_ = false;  // IGNORE, REPLACE, ON DUPLICATE KEY UPDATE

@@ -15,7 +15,7 @@ constexpr ha_rows least_rows_of_bulk_load = 1000;
 }  // namespace
 
 int HailstoneHandler::report_duplicate(const Error& error, const Duplicate& duplicate) {
-  if (error.code() == ErrorCode::DuplicateKey) errkey = static_cast<uint>(duplicate.index);
+  if (error.code() == ErrorCode::DuplicateKey) duplicate_index_ = static_cast<uint>(duplicate.index);
   return report(error);
 }
 

@@ -25,6 +25,8 @@ constexpr const char* author = "The Hailstone authors";
 
 }  // namespace
 
+// The only names that the library shows: the server looks them up.
+#pragma GCC visibility push(default)
 // clang-format off
 maria_declare_plugin(hailstone)
 {
@@ -41,3 +43,4 @@ maria_declare_plugin(hailstone)
 }
 maria_declare_plugin_end;
 // clang-format on
+#pragma GCC visibility pop
