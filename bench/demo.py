@@ -8,6 +8,7 @@ import shutil
 import article
 import common
 from common import say
+from private_server import PrivateServer
 
 SETUPS = (article.MYISAM, article.AS_IN_ARTICLE, article.ALL_COLUMNAR)
 
@@ -116,7 +117,7 @@ def main():
         raise common.Failure(f"the folder of {arguments.json} does not exist")
 
     say("starting a private server …")
-    with common.PrivateServer("demo") as server:
+    with PrivateServer("demo") as server:
         folder = os.path.join(server.facts["home"], "demo-data")
         try:
             # Text, MyISAM twice while it builds its indexes, and two Hailstone tables.

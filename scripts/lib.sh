@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Sourced by every script: messages, packages, folders, and the user that servers run as.
 set -euo pipefail
 
@@ -20,7 +21,6 @@ unit_test_packages=(libgtest-dev)
 sql_test_packages=(perl patch libpcre2-posix3 libpam0g procps)
 python_packages=(python3 python3-pymysql)
 bench_packages=(python3-venv python3-pip python3-matplotlib)
-lint_packages=(clang-format clang-tidy cppcheck python3)
 
 # need_packages NAME...: installs those that are missing, and none that is there.
 need_packages() {

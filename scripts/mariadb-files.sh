@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Sourced: mariadb_files chooses a MariaDB server whose binary and source are of exactly the same version and sets
 #   mariadb_version   Debian version
 #   mariadbd          the server program

@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Sourced, after mariadb-files.sh: starts and stops private servers, each in a folder of its own under $server_home.
 # A server listens on a unix socket only, in a folder that no other user may enter (its root account has no password).
 
@@ -17,7 +18,7 @@ as_server() { "${server_prefix[@]}" "$@"; }
 
 # Makes a folder that only the server's user may enter.
 private_folder() {
-  [ -d "$1" ] || as_server mkdir -m 700 "$1" 2>/dev/null || mkdir -m 700 -p "$1"
+  [ -d "$1" ] || as_server mkdir -m 700 "$1" 2>/dev/null || mkdir -m 700 "$1"
   [ -z "$server_user" ] || chown "$server_user:nogroup" "$1"
   [ ! -L "$1" ] && as_server test -O "$1" && chmod 700 "$1" || die "the folder $1 belongs to another user; remove it"
 }
@@ -58,7 +59,7 @@ start_server() {
   fi
   rm -f "$server_socket" "$server_folder/mariadbd.pid"
   (
-    cd "$server_folder"
+    cd "$server_folder" || exit 1
     exec setsid "${server_prefix[@]}" "$mariadbd" --no-defaults --basedir="$mariadb_root/usr" \
       --datadir="$server_data" --socket="$server_socket" --pid-file="$server_folder/mariadbd.pid" \
       --log-error="$server_log" --tmpdir="$server_folder/tmp" --skip-networking --plugin-dir="$server_folder/plugin" \

@@ -29,6 +29,7 @@ class TableWriter {
   Status run(unsigned threads) {
     {
       std::vector<std::jthread> workers;
+      workers.reserve(threads);
       for (unsigned i = 0; i < threads; ++i) workers.emplace_back([this] { work(); });
     }
     if (error_) return std::unexpected(*error_);
