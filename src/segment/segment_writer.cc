@@ -17,6 +17,8 @@ namespace hailstone {
 namespace {
 
 constexpr size_t write_bytes = size_t{1} << 20;
+constexpr double dictionary_text_wanted = 48 << 20;  // bytes; larger ones cost more to load than they save
+constexpr double small_dictionary_text = 64 << 10;   // bytes
 
 /// Appends to the file in large writes.
 class SegmentOutput {
@@ -267,12 +269,15 @@ class Writer {
     if (distinct == 0 || distinct > max_dictionary_entries || distinct > values / 2 + 16) return false;
     const double mean = static_cast<double>(entry.raw_bytes) / static_cast<double>(values);
     const auto rows = static_cast<double>(input_.rows);
+    // Reading any row loads the whole dictionary, so long values belong in it only when they repeat.
+    const double text = static_cast<double>(distinct) * mean;
+    if (text > dictionary_text_wanted || (text > small_dictionary_text && distinct > values / 4))
+      return false;
     // Front coding and ZSTD leave about half of the text, and two bytes for lengths.
     const double dictionary = static_cast<double>(distinct) * (mean / 2 + 2);
-    if (static_cast<double>(distinct) * mean > static_cast<double>(max_dictionary_text)) return false;
     const double codes = rows * static_cast<double>(std::bit_width(distinct)) / 8;
     // Codes are by far the fastest to filter: when values repeat a lot, nothing else is tried.
-    if (distinct <= values / 256 || distinct <= 256) return true;
+    if (distinct <= values / 256 || (distinct <= 256 && text <= small_dictionary_text)) return true;
     uint64_t sampled_rows = 0, sampled_bytes = 0;
     const uint32_t blocks = footer_.blocks();
     for (uint32_t i = 0; i < std::min(blocks, 3U); ++i) {
