@@ -48,10 +48,11 @@ uint HailstoneHandler::reference_length() const {
 }
 
 int HailstoneHandler::open(const char* name, int, uint) {
+  name_ = table_name_of_path(name);
   lock_shared_ha_data();
   shared_ = static_cast<SharedTable*>(get_ha_share_ptr());
   if (shared_ == nullptr) {
-    auto found = database().table(table_name_of_path(name));
+    auto found = database().table(name_);
     if (!found) {
       unlock_shared_ha_data();
       if (found.error().code() == ErrorCode::NotFound) return HA_ERR_NO_SUCH_TABLE;
@@ -64,7 +65,7 @@ int HailstoneHandler::open(const char* name, int, uint) {
   generation_ = shared_->generation();
   table_ = shared_->table();
 
-  const auto wanted = define_table(*table, table_->definition().name, true);
+  const auto wanted = define_table(*table, name_, true);
   if (!wanted) return report(wanted.error());
   if (const std::string reason = difference(table_->definition(), *wanted); !reason.empty()) {
     sql_print_error("Hailstone: table '%s' does not fit its definition in the server: %s", name,

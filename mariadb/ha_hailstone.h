@@ -156,6 +156,7 @@ class HailstoneHandler final : public handler, private TransactionUser {
   uint reference_length() const;
 
   std::shared_ptr<Table> table_;
+  std::string name_;
   SharedTable* shared_ = nullptr;
   uint64_t generation_ = 0;
   std::unique_ptr<RecordFormat> format_;

@@ -47,10 +47,9 @@ int HailstoneHandler::rename_table(const char* from, const char* to) {
 }
 
 int HailstoneHandler::truncate() {
-  const std::string name = table_->definition().name;
   std::shared_ptr<Table> empty;
   const Status truncated = in_own_transaction([&](Transaction& transaction) -> Status {
-    HAILSTONE_ASSIGN(empty, database().truncate_table(transaction, name));
+    HAILSTONE_ASSIGN(empty, database().truncate_table(transaction, name_));
     return {};
   });
   if (!truncated) return report(truncated.error());
@@ -73,8 +72,8 @@ enum_alter_inplace_result HailstoneHandler::check_if_supported_inplace_alter(TAB
       ALTER_INDEX_IGNORABILITY | ALTER_DROP_CHECK_CONSTRAINT;
   if ((changes->handler_flags & ~names_and_defaults) != 0) return HA_ALTER_INPLACE_NOT_SUPPORTED;
   if ((changes->create_info->used_fields & HA_CREATE_USED_AUTO) != 0) return HA_ALTER_INPLACE_NOT_SUPPORTED;
-  const auto before = define_table(*table, table_->definition().name, columnar_by_default(ha_thd()));
-  const auto after = define_table(*altered, table_->definition().name, columnar_by_default(ha_thd()));
+  const auto before = define_table(*table, name_, columnar_by_default(ha_thd()));
+  const auto after = define_table(*altered, name_, columnar_by_default(ha_thd()));
   if (!before || !after || !difference(table_->definition(), *after).empty())
     return HA_ALTER_INPLACE_NOT_SUPPORTED;
   for (size_t i = 0; i < before->columns.size(); ++i) {
@@ -88,7 +87,7 @@ bool HailstoneHandler::commit_inplace_alter_table(TABLE* altered, Alter_inplace_
   changes->group_commit_ctx = nullptr;
   if (!commit) return false;
   const TableDefinition& stored = table_->definition();
-  auto definition = define_table(*altered, stored.name, true);
+  auto definition = define_table(*altered, name_, true);
   Status replaced = definition ? Status{} : Status(std::unexpected(definition.error()));
   if (replaced) {
     for (size_t i = 0; i < stored.columns.size(); ++i) {
@@ -96,9 +95,11 @@ bool HailstoneHandler::commit_inplace_alter_table(TABLE* altered, Alter_inplace_
       definition->columns[i].application = stored.columns[i].application;
     }
     definition->application = stored.application;
+    definition->name = stored.name;
     if (*definition == stored) return false;
+    definition->name = name_;
     replaced = in_own_transaction([&](Transaction& transaction) {
-      return database().replace_definition(transaction, stored.name, std::move(*definition));
+      return database().replace_definition(transaction, name_, std::move(*definition));
     });
   }
   if (replaced) return false;
