@@ -1,5 +1,5 @@
-// A database: a directory with one log, one manifest and the segments of its tables; the catalog; recovery, checkpoints and background work. Thread-safe.
-// One process at a time holds it (ErrorCode::Busy).
+// A database: a directory with one log, one manifest and the segments of its tables; the catalog; recovery,
+// checkpoints and background work. Thread-safe. One process at a time holds it (ErrorCode::Busy).
 #pragma once
 
 #include <chrono>
@@ -19,11 +19,11 @@
 namespace hailstone {
 
 struct DatabaseOptions {
-  size_t memory_budget = size_t{512} << 20;        // bytes, for deltas, bulk loads, redo and the block cache
+  size_t memory_budget = size_t{512} << 20;  // bytes, for deltas, bulk loads, redo and the block cache
   FlushLogAtCommit flush_log_at_commit = FlushLogAtCommit::Sync;
-  size_t checkpoint_log_bytes = size_t{256} << 20; // log length that starts a checkpoint
+  size_t checkpoint_log_bytes = size_t{256} << 20;  // log length that starts a checkpoint
   unsigned background_threads = 2;
-  const CollationResolver* collations = nullptr;   // null: the library's own two; must outlive the database
+  const CollationResolver* collations = nullptr;  // null: the library's own two; must outlive the database
   /// Warnings and notes (recovery, background errors). May be called from any thread; empty: dropped.
   enum class Severity { Note, Warning, Error };
   std::function<void(Severity, const std::string&)> logger;
@@ -32,25 +32,29 @@ struct DatabaseOptions {
 class Database {
  public:
   /// Opens or creates the directory, recovers, starts background work. Errors name the file and the cure.
-  static Result<std::unique_ptr<Database>> open(Filesystem& filesystem, const std::string& directory, DatabaseOptions options);
+  static Result<std::unique_ptr<Database>> open(Filesystem& filesystem, const std::string& directory,
+                                                DatabaseOptions options);
   /// Closes as close() does; errors go to the logger.
   ~Database();
-  /// Ends background work, takes a checkpoint, releases the directory. No transaction may be open.
+  /// Ends background work, takes a checkpoint, releases the directory; only destroying the database may
+  /// follow. No transaction and no Table may be in use.
   Status close();
 
   TransactionManager& transactions();
   LockManager& locks();
-  Counters& counters();        // with the gauges brought up to date
+  Counters& counters();  // with the gauges brought up to date
   MemoryBudget& budget();
 
-  // --- DDL, part of the transaction: seen by others from its commit on, taken back by its rollback. Names are "database/table".
-  // ErrorCode::AlreadyExists, NotFound; Busy when another open transaction is changing a table of that name.
+  // --- DDL, part of the transaction: seen by others from its commit on, taken back by its rollback. Names
+  // are "database/table". ErrorCode::AlreadyExists, NotFound; Busy when another open transaction is changing
+  // a table of that name.
   Result<std::shared_ptr<Table>> create_table(Transaction& transaction, TableDefinition definition);
   Status drop_table(Transaction& transaction, const std::string& name);
   Status rename_table(Transaction& transaction, const std::string& from, const std::string& to);
   /// Replaces the table by an empty one of the same definition (a new id).
   Result<std::shared_ptr<Table>> truncate_table(Transaction& transaction, const std::string& name);
-  /// Changes of the definition that need no change of stored rows: names, application data of table and columns.
+  /// Changes of the definition that need no change of stored rows: names, application data of table and
+  /// columns.
   Status replace_definition(Transaction& transaction, const std::string& name, TableDefinition definition);
 
   /// The table as the transaction sees it (null: only committed ones). ErrorCode::NotFound.
@@ -60,6 +64,7 @@ class Database {
 
   /// Everything committed so far needs no log any more when it returns.
   Status checkpoint();
+  /// Both are raised to the least that open() accepts.
   void set_memory_budget(size_t bytes);
   void set_checkpoint_log_bytes(size_t bytes);
   /// Waits until no flush or merge is due (for tests and benchmarks).
@@ -67,6 +72,8 @@ class Database {
 
  private:
   Database();
+  /// On error the transaction is back at `before`.
+  Status add_redo(Transaction& transaction, const Savepoint& before, const std::string& operation);
   struct State;
   std::unique_ptr<State> state_;
 };

@@ -1,0 +1,142 @@
+// The tables of a database by name and by id, and DDL as part of transactions.
+//
+// DDL changes an overlay of names that belongs to its transaction; the commit puts the overlay over the
+// committed names in one step, a rollback takes it back. A name in some overlay is reserved: DDL of other
+// transactions on it is ErrorCode::Busy. Table objects are opened at first use.
+//
+// Thread-safe. The catalog's mutex is taken with the commit mutex held, never the other way round, and
+// nothing is read or written under it.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/container/flat_hash_map.h"
+#include "table/table.h"
+#include "transaction/transaction.h"
+
+namespace hailstone {
+
+/// What the manifest holds of a table, but for its definition.
+struct RecordedState {
+  Timestamp definition_timestamp = 0;
+  std::vector<TableState::SegmentEntry> segments;
+  uint64_t next_row_id = 1;
+  uint64_t next_auto_increment = 1;
+  Timestamp last_publish = 0;
+  size_t bytes = 0;  // of the manifest's record
+};
+
+struct CatalogEntry {
+  explicit CatalogEntry(TableId table_id) : id(table_id) {}
+
+  const TableId id;
+  std::mutex opening;  // one thread at a time opens the table
+
+  // Protected by the catalog's mutex.
+  TableDefinition definition;
+  Timestamp definition_timestamp = 0;  // commit of the newest DDL; 0: of none yet
+  std::shared_ptr<Table> table;        // null until it is first used
+  bool dropped = false;
+
+  // Protected by the state recorder's mutex.
+  std::optional<RecordedState> recorded;
+};
+using EntryPointer = std::shared_ptr<CatalogEntry>;
+
+class Catalog {
+ public:
+  /// `host` must outlive the catalog.
+  explicit Catalog(TableHost& host) : host_(host) {}
+
+  // --- DDL. `transaction` gets an action; the redo is the caller's.
+
+  /// A new table, seen by the transaction from now on. ErrorCode::AlreadyExists, Busy.
+  Result<std::shared_ptr<Table>> create(Transaction& transaction, TableId id, TableDefinition definition);
+  Result<EntryPointer> drop(Transaction& transaction, const std::string& name);
+  /// The table's new definition; `change` is given the present one, as the transaction sees it, and may give
+  /// it another name.
+  Result<EntryPointer> redefine(Transaction& transaction, const std::string& name,
+                                const std::function<Result<TableDefinition>(const TableDefinition&)>& change);
+
+  /// Null `transaction`: as committed. ErrorCode::NotFound.
+  Result<EntryPointer> find(const std::string& name, const Transaction* transaction) const;
+  /// The definition of a table as the transaction sees it. ErrorCode::NotFound.
+  Result<TableDefinition> definition(const std::string& name, const Transaction& transaction) const;
+  /// Null when there is no committed table of this id.
+  EntryPointer find(TableId id) const;
+  /// The table of an entry, opened if need be.
+  Result<std::shared_ptr<Table>> open(const EntryPointer& entry);
+  /// The table of an entry when it is open, else null.
+  std::shared_ptr<Table> opened(const EntryPointer& entry) const;
+  std::vector<std::string> names(const std::string& prefix) const;
+  size_t size() const;
+  std::vector<EntryPointer> entries() const;
+  std::vector<std::pair<EntryPointer, std::shared_ptr<Table>>> open_tables() const;
+  /// Name and definition of an entry and the commit that set them; nothing when it has been dropped.
+  std::optional<std::pair<TableDefinition, Timestamp>> committed_definition(const EntryPointer& entry) const;
+
+  /// Tables dropped by transactions that committed, whose files may go once the log holds the commits
+  /// durably.
+  struct Dropped {
+    EntryPointer entry;
+    Timestamp timestamp = 0;
+  };
+  std::vector<Dropped> take_dropped();
+  /// Those that could not be dealt with.
+  void put_back(std::vector<Dropped> dropped);
+  bool has_dropped() const;
+  /// Tables created or redefined since the call before.
+  std::vector<EntryPointer> take_changed();
+  void put_back(const std::vector<EntryPointer>& changed);
+
+  // --- recovery, before any other thread has the database. Names are not known until finish_recovery().
+
+  EntryPointer recover_create(TableId id, TableDefinition definition, Timestamp timestamp, bool changed);
+  void recover_definition(const EntryPointer& entry, TableDefinition definition, Timestamp timestamp);
+  void recover_drop(const EntryPointer& entry, Timestamp timestamp);
+  /// ErrorCode::Corruption when two tables have one name.
+  Status finish_recovery();
+
+ private:
+  class Action;
+  /// What a transaction has changed.
+  struct Pending {
+    TransactionId owner = 0;
+    std::map<std::string, EntryPointer> names;  // null: dropped or renamed
+    std::vector<EntryPointer> created;
+    std::vector<EntryPointer> dropped;
+    std::map<EntryPointer, TableDefinition> definitions;
+  };
+
+  Result<EntryPointer> resolve(const std::string& name, const Pending* pending) const;
+  const TableDefinition& seen_definition(const EntryPointer& entry, const Pending& pending) const;
+  std::shared_ptr<Pending> pending_of(const Transaction& transaction);
+  void forget_if_empty(Pending& pending);
+  Status reserve(const std::string& name, TransactionId owner) const;
+  /// Puts `entry` over `name` in the overlay, and gives the transaction the action that takes this and
+  /// `take_back` back.
+  void change_names(Transaction& transaction, const std::shared_ptr<Pending>& pending,
+                    const std::vector<std::pair<std::string, EntryPointer>>& changes,
+                    std::function<void(Pending&)> take_back);
+  void commit(Pending& pending, Timestamp timestamp);
+
+  TableHost& host_;
+  mutable std::shared_mutex mutex_;  // protects all below
+  absl::btree_map<std::string, EntryPointer> by_name_;
+  absl::flat_hash_map<TableId, EntryPointer> by_id_;
+  absl::flat_hash_map<TableId, EntryPointer> opened_;  // those of by_id_ whose table is open
+  absl::flat_hash_map<std::string, TransactionId> reserved_;
+  absl::flat_hash_map<TransactionId, std::shared_ptr<Pending>> pending_;
+  std::vector<Dropped> dropped_;
+  std::vector<EntryPointer> changed_;
+};
+
+}  // namespace hailstone

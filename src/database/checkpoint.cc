@@ -1,0 +1,105 @@
+#include "database/checkpoint.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "database/core.h"
+#include "database/state_recorder.h"
+
+namespace hailstone {
+namespace {
+
+/// A delta up to this size is carried in the log: it does not deserve a file.
+constexpr size_t carried_delta_bytes = size_t{64} << 10;
+
+/// Carried bytes must stay a small part of the log that starts the next checkpoint, or checkpoints never end.
+constexpr size_t carried_share = 4;
+
+/// A Carry record holds about as much, so that no record is near the log's limit.
+constexpr size_t carry_record_bytes = size_t{1} << 20;
+
+}  // namespace
+
+uint64_t Checkpointer::log_bytes() const {
+  const Lsn end = core_.log->end();
+  const Lsn start = position_.load();
+  return end > start ? end - start : 0;
+}
+
+Status Checkpointer::run() {
+  const std::lock_guard guard(mutex_);
+  CheckpointMark mark;
+  const auto take_position = [&](Timestamp committed) -> Status {
+    HAILSTONE_ASSIGN(mark.carried, core_.log->rotate());
+    mark.committed = committed;
+    // Whoever writes its first operation from now on writes behind the rotation.
+    mark.log_start = core_.transactions().oldest_open_record(mark.carried);
+    return {};
+  };
+  HAILSTONE_TRY(core_.transactions().with_commits_stopped(take_position));
+  size_t carry_left = core_.checkpoint_log_bytes.load() / carried_share;
+  std::optional<Error> failure;
+  for (const auto& [entry, table] : core_.catalog().open_tables()) {
+    // One failing table must not keep the others from being flushed.
+    if (Status status = settle(*table, mark.committed, carry_left); !status && !failure)
+      failure = status.error();
+  }
+  if (failure) return std::unexpected(*failure);
+  HAILSTONE_TRY(core_.recorder->record_checkpoint(mark));
+  position_.store(mark.carried);
+  count(core_.counters().checkpoints);
+  return core_.log->drop_before(mark.log_start);
+}
+
+Status Checkpointer::settle(Table& table, Timestamp committed, size_t& carry_left) {
+  if (!table.has_delta_rows()) return {};
+  size_t carried = 0;
+  const size_t most = std::min(carried_delta_bytes, carry_left);
+  HAILSTONE_ASSIGN(const bool small, carry(table, committed, most, carried));
+  carry_left -= std::min(carry_left, carried);
+  if (small) return {};
+  Status flushed;
+  for (bool more = true; more && flushed;) {
+    const size_t before = table.delta_bytes();
+    auto result = table.flush(true);
+    if (!result) {
+      flushed = std::unexpected(std::move(result).error());
+      break;
+    }
+    // What is left waits for open transactions.
+    more = *result && table.delta_bytes() < before;
+  }
+  // A corrupt table cannot be flushed; its rows are carried on for as long as it is there.
+  if (!flushed && table.usable()) return flushed;
+  if (!table.has_delta_rows()) return {};
+  HAILSTONE_TRY(carry(table, committed, std::numeric_limits<size_t>::max(), carried));
+  return {};
+}
+
+Result<bool> Checkpointer::carry(Table& table, Timestamp committed, size_t max_bytes, size_t& carried) {
+  bool complete = false;
+  std::string record;
+  const auto append = [&]() -> Status {
+    if (record.empty()) return {};
+    carried += record.size();
+    auto appended = core_.log->append(LogRecordType::Carry, record);
+    record.clear();
+    return appended ? Status() : std::unexpected(std::move(appended).error());
+  };
+  const auto carry_one = [&](ByteView operation, Timestamp begin) -> Status {
+    if (begin > committed) return {};  // its own commit record is behind the rotation
+    append_varint(record, begin);
+    append_string(record, operation);
+    return record.size() < carry_record_bytes ? Status() : append();
+  };
+  HAILSTONE_TRY(core_.transactions().with_commits_stopped([&](Timestamp) -> Status {
+    auto result = table.carry(max_bytes, carry_one);
+    if (!result) return std::unexpected(std::move(result).error());
+    complete = *result;
+    return append();
+  }));
+  return complete;
+}
+
+}  // namespace hailstone

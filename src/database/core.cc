@@ -1,0 +1,88 @@
+#include "database/core.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "database/checkpoint.h"
+#include "database/maintenance.h"
+#include "database/state_recorder.h"
+
+namespace hailstone {
+namespace {
+
+constexpr size_t mebibyte = size_t{1} << 20;
+constexpr size_t file_number_digits = 16;
+constexpr std::string_view segment_prefix = "segment-";
+constexpr std::string_view delete_vector_prefix = "deletes-";
+
+}  // namespace
+
+DatabaseCore::DatabaseCore(Filesystem& filesystem, std::string directory, DatabaseOptions options)
+    : checkpoint_log_bytes(options.checkpoint_log_bytes),
+      filesystem_(filesystem),
+      directory_(std::move(directory)),
+      options_(std::move(options)),
+      budget_(options_.memory_budget),
+      cache_(budget_, counters_),
+      locks_(counters_),
+      catalog_(*this) {}
+
+DatabaseCore::~DatabaseCore() = default;
+
+const CollationResolver& DatabaseCore::collations() {
+  return options_.collations != nullptr ? *options_.collations : default_collations_;
+}
+
+std::string DatabaseCore::segment_path(uint64_t file_number) {
+  return fmt::format("{}/{}{:016x}", directory_, segment_prefix, file_number);
+}
+
+std::string DatabaseCore::delete_vector_path(uint64_t file_number) {
+  return fmt::format("{}/{}{:016x}", directory_, delete_vector_prefix, file_number);
+}
+
+std::optional<uint64_t> file_number_of(std::string_view name) {
+  if (name.starts_with(segment_prefix)) {
+    name.remove_prefix(segment_prefix.size());
+  } else if (name.starts_with(delete_vector_prefix)) {
+    name.remove_prefix(delete_vector_prefix.size());
+  } else {
+    return std::nullopt;
+  }
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number, 16);
+  const bool whole = error == std::errc() && end == name.data() + name.size();
+  return whole && name.size() == file_number_digits ? std::optional(number) : std::nullopt;
+}
+
+Status DatabaseCore::record_state(Table& table) { return recorder->record(table); }
+
+void DatabaseCore::request_flush(const std::shared_ptr<Table>& table) {
+  if (maintenance != nullptr) maintenance->request_flush(table, false);
+}
+
+void DatabaseCore::request_merge(const std::shared_ptr<Table>& table) {
+  if (maintenance != nullptr) maintenance->request_merge(table);
+}
+
+void DatabaseCore::run(std::function<void()> job) {
+  if (maintenance != nullptr) {
+    maintenance->run(std::move(job));
+  } else {
+    job();
+  }
+}
+
+size_t DatabaseCore::segment_buffer_bytes() {
+  return std::max(8 * mebibyte, std::min(64 * mebibyte, budget_.limit() / 8));
+}
+
+size_t DatabaseCore::delta_limit_bytes() { return std::min(64 * mebibyte, budget_.limit() / 8); }
+
+void DatabaseCore::log_message(DatabaseOptions::Severity severity, const std::string& message) const {
+  if (options_.logger) options_.logger(severity, message);
+}
+
+}  // namespace hailstone

@@ -1,0 +1,274 @@
+#include "database/database.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "database/checkpoint.h"
+#include "database/core.h"
+#include "database/maintenance.h"
+#include "database/recovery.h"
+#include "database/state_recorder.h"
+#include "log/log_format.h"
+#include "table/operation.h"
+
+namespace hailstone {
+namespace {
+
+constexpr size_t least_memory_budget = size_t{16} << 20;
+constexpr size_t least_checkpoint_log_bytes = size_t{64} << 10;
+constexpr unsigned most_background_threads = 64;
+
+Status validate(const std::string& directory, const DatabaseOptions& options) {
+  if (directory.empty()) return fail(ErrorCode::InvalidArgument, "the database's directory has no name");
+  if (options.memory_budget < least_memory_budget) {
+    return fail(ErrorCode::InvalidArgument,
+                fmt::format("a memory budget of {} bytes is too small; give at least {}",
+                            options.memory_budget, least_memory_budget));
+  }
+  if (options.checkpoint_log_bytes < least_checkpoint_log_bytes) {
+    return fail(ErrorCode::InvalidArgument,
+                fmt::format("a checkpoint each {} bytes of log is too often; give at least {}",
+                            options.checkpoint_log_bytes, least_checkpoint_log_bytes));
+  }
+  if (options.background_threads < 1 || options.background_threads > most_background_threads) {
+    return fail(ErrorCode::InvalidArgument,
+                fmt::format("{} background threads are not possible; give 1 to {}",
+                            options.background_threads, most_background_threads));
+  }
+  return {};
+}
+
+/// What is in a directory that has no manifest must be no database, or one whose making a crash cut short.
+Status check_new(Filesystem& filesystem, const std::string& directory,
+                 const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    const auto log_begin = parse_log_file_name(name);
+    if (log_begin == 0) {
+      HAILSTONE_ASSIGN(const uint64_t size, filesystem.file_size(directory + "/" + name));
+      if (size <= log_file_header_size) continue;
+    } else if (!log_begin && !file_number_of(name)) {
+      continue;
+    }
+    return fail(
+        ErrorCode::Corruption,
+        fmt::format(
+            "directory '{}' holds '{}', but the manifest '{}' is missing; restore it from a backup, or "
+            "empty the directory to begin a new database",
+            directory, name, Manifest::path_in(directory)));
+  }
+  return {};
+}
+
+Status check_known(const std::string& directory, const std::vector<std::string>& names) {
+  const bool has_log =
+      std::ranges::any_of(names, [](const auto& name) { return parse_log_file_name(name).has_value(); });
+  if (has_log) return {};
+  return fail(
+      ErrorCode::Corruption,
+      fmt::format(
+          "directory '{}' holds the manifest of a database, but no log file; restore it from a backup",
+          directory));
+}
+
+/// What replace_definition() may change are names and what the application keeps.
+Status check_redefinition(const TableDefinition& before, const TableDefinition& after) {
+  TableDefinition allowed = before;
+  bool same = before.columns.size() == after.columns.size() && before.indexes.size() == after.indexes.size();
+  if (same) {
+    allowed.application = after.application;
+    for (size_t i = 0; i < after.columns.size(); ++i) {
+      allowed.columns[i].name = after.columns[i].name;
+      allowed.columns[i].application = after.columns[i].application;
+    }
+    for (size_t i = 0; i < after.indexes.size(); ++i) allowed.indexes[i].name = after.indexes[i].name;
+    same = allowed == after;
+  }
+  if (same) return {};
+  return fail(
+      ErrorCode::InvalidArgument,
+      fmt::format(
+          "the new definition of table '{}' changes how its rows are stored; make a new table and copy them",
+          before.name));
+}
+
+std::string definition_operation(OperationKind kind, TableId id, const TableDefinition& definition) {
+  std::string operation;
+  append_operation_head(operation, kind, id);
+  std::string bytes;
+  definition.append_to(bytes);
+  append_string(operation, bytes);
+  return operation;
+}
+
+}  // namespace
+
+struct Database::State {
+  std::unique_ptr<DatabaseCore> core;  // null once closed
+};
+
+Database::Database() : state_(std::make_unique<State>()) {}
+
+Database::~Database() {
+  if (state_->core == nullptr) return;
+  const auto logger = state_->core->options().logger;
+  if (Status status = close(); !status && logger) {
+    logger(DatabaseOptions::Severity::Error,
+           fmt::format("closing the database failed: {}", status.error().message()));
+  }
+}
+
+Result<std::unique_ptr<Database>> Database::open(Filesystem& filesystem, const std::string& directory,
+                                                 DatabaseOptions options) {
+  HAILSTONE_TRY(validate(directory, options));
+  HAILSTONE_TRY(filesystem.make_directory(directory));
+  auto owned = std::make_unique<DatabaseCore>(filesystem, directory, std::move(options));
+  DatabaseCore& core = *owned;
+  HAILSTONE_ASSIGN(core.directory_lock, filesystem.lock_directory(directory));
+  HAILSTONE_ASSIGN(auto names, filesystem.list(directory));
+  HAILSTONE_ASSIGN(auto content, Manifest::load(filesystem, directory));
+  const bool is_new = !content;
+  HAILSTONE_TRY(is_new ? check_new(filesystem, directory, names) : check_known(directory, names));
+  if (is_new) content.emplace();
+
+  HAILSTONE_ASSIGN(core.log, Log::open(filesystem, {.directory = directory}, core.counters()));
+  core.transaction_manager = std::make_unique<TransactionManager>(
+      *core.log, core.locks(), core.budget(), core.counters(), content->mark.committed, 1);
+  core.transaction_manager->set_flush_log_at_commit(core.options().flush_log_at_commit);
+  core.recorder = std::make_unique<StateRecorder>(
+      core, Manifest(filesystem, directory, core.counters(), content->bytes, is_new || content->torn));
+  core.checkpointer = std::make_unique<Checkpointer>(core);
+
+  Recovery recovery(core, std::move(*content), std::move(names));
+  HAILSTONE_TRY(recovery.run());
+  if (is_new) HAILSTONE_TRY(core.recorder->record_checkpoint({}));
+  // Drops are made durable first: a table that the manifest still knows must have its files.
+  HAILSTONE_TRY(core.recorder->finish_drops());
+  recovery.remove_orphans();
+
+  HAILSTONE_ASSIGN(core.maintenance, Maintenance::start(core));
+  for (const auto& [entry, table] : core.catalog().open_tables()) {
+    if (table->delta_bytes() >= core.delta_limit_bytes()) core.request_flush(table);
+  }
+  std::unique_ptr<Database> database(new Database);
+  database->state_->core = std::move(owned);
+  return database;
+}
+
+Status Database::close() {
+  if (state_->core == nullptr) return {};
+  state_->core->maintenance->stop();
+  Status status = state_->core->checkpointer->run();
+  state_->core.reset();
+  return status;
+}
+
+TransactionManager& Database::transactions() { return state_->core->transactions(); }
+LockManager& Database::locks() { return state_->core->locks(); }
+MemoryBudget& Database::budget() { return state_->core->budget(); }
+
+Counters& Database::counters() {
+  DatabaseCore& core = *state_->core;
+  Counters& counters = core.counters();
+  counters.memory_used.store(core.budget().used(), std::memory_order_relaxed);
+  counters.memory_budget.store(core.budget().limit(), std::memory_order_relaxed);
+  counters.tables.store(core.catalog().size(), std::memory_order_relaxed);
+  size_t delta_bytes = 0;
+  for (const auto& [entry, table] : core.catalog().open_tables()) delta_bytes += table->delta_bytes();
+  counters.delta_bytes.store(delta_bytes, std::memory_order_relaxed);
+  return counters;
+}
+
+Result<std::shared_ptr<Table>> Database::create_table(Transaction& transaction, TableDefinition definition) {
+  HAILSTONE_TRY(definition.validate());
+  DatabaseCore& core = *state_->core;
+  const TableId id = core.next_table.fetch_add(1);
+  const std::string operation = definition_operation(OperationKind::CreateTable, id, definition);
+  const Savepoint before = transaction.savepoint();
+  HAILSTONE_ASSIGN(auto table, core.catalog().create(transaction, id, std::move(definition)));
+  HAILSTONE_TRY(add_redo(transaction, before, operation));
+  return table;
+}
+
+Status Database::drop_table(Transaction& transaction, const std::string& name) {
+  const Savepoint before = transaction.savepoint();
+  HAILSTONE_ASSIGN(const auto entry, state_->core->catalog().drop(transaction, name));
+  std::string operation;
+  append_operation_head(operation, OperationKind::DropTable, entry->id);
+  return add_redo(transaction, before, operation);
+}
+
+Status Database::rename_table(Transaction& transaction, const std::string& from, const std::string& to) {
+  const Savepoint before = transaction.savepoint();
+  const auto rename = [&](const TableDefinition& present) -> Result<TableDefinition> {
+    TableDefinition definition = present;
+    definition.name = to;
+    HAILSTONE_TRY(definition.validate());
+    return definition;
+  };
+  HAILSTONE_ASSIGN(const auto entry, state_->core->catalog().redefine(transaction, from, rename));
+  std::string operation;
+  append_operation_head(operation, OperationKind::RenameTable, entry->id);
+  append_string(operation, to);
+  return add_redo(transaction, before, operation);
+}
+
+Result<std::shared_ptr<Table>> Database::truncate_table(Transaction& transaction, const std::string& name) {
+  Catalog& catalog = state_->core->catalog();
+  const Savepoint before = transaction.savepoint();
+  HAILSTONE_ASSIGN(TableDefinition definition, catalog.definition(name, transaction));
+  HAILSTONE_TRY(drop_table(transaction, name));
+  auto table = create_table(transaction, std::move(definition));
+  if (!table) {
+    // The statement has failed for that reason, whatever else does.
+    static_cast<void>(state_->core->transactions().rollback_to(transaction, before));
+  }
+  return table;
+}
+
+Status Database::replace_definition(Transaction& transaction, const std::string& name,
+                                    TableDefinition definition) {
+  HAILSTONE_TRY(definition.validate());
+  const Savepoint before = transaction.savepoint();
+  const auto replace = [&](const TableDefinition& present) -> Result<TableDefinition> {
+    HAILSTONE_TRY(check_redefinition(present, definition));
+    return definition;
+  };
+  HAILSTONE_ASSIGN(const auto entry, state_->core->catalog().redefine(transaction, name, replace));
+  return add_redo(transaction, before,
+                  definition_operation(OperationKind::ReplaceDefinition, entry->id, definition));
+}
+
+Status Database::add_redo(Transaction& transaction, const Savepoint& before, const std::string& operation) {
+  Status status = transaction.add_redo(operation);
+  if (!status) static_cast<void>(state_->core->transactions().rollback_to(transaction, before));
+  return status;
+}
+
+Result<std::shared_ptr<Table>> Database::table(const std::string& name, const Transaction* transaction) {
+  Catalog& catalog = state_->core->catalog();
+  HAILSTONE_ASSIGN(const auto entry, catalog.find(name, transaction));
+  return catalog.open(entry);
+}
+
+std::vector<std::string> Database::table_names(const std::string& prefix) {
+  return state_->core->catalog().names(prefix);
+}
+
+Status Database::checkpoint() { return state_->core->checkpointer->run(); }
+
+void Database::set_memory_budget(size_t bytes) {
+  DatabaseCore& core = *state_->core;
+  core.budget().set_limit(std::max(bytes, least_memory_budget));
+  const size_t used = core.budget().used();
+  const size_t limit = core.budget().limit();
+  if (used > limit) core.cache().evict(used - limit);
+}
+
+void Database::set_checkpoint_log_bytes(size_t bytes) {
+  state_->core->checkpoint_log_bytes.store(std::max(bytes, least_checkpoint_log_bytes));
+}
+
+void Database::wait_for_background_work() { state_->core->maintenance->wait(); }
+
+}  // namespace hailstone

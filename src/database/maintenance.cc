@@ -1,0 +1,245 @@
+#include "database/maintenance.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "database/checkpoint.h"
+#include "database/core.h"
+#include "database/state_recorder.h"
+
+namespace hailstone {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto tick_interval = 50ms;
+constexpr auto sync_interval = 1s;
+constexpr auto memory_interval = 250ms;
+constexpr auto retry_pause = 1s;
+
+}  // namespace
+
+Result<std::unique_ptr<Maintenance>> Maintenance::start(DatabaseCore& core) {
+  std::unique_ptr<Maintenance> maintenance(new Maintenance(core));
+  Maintenance* self = maintenance.get();
+  HAILSTONE_ASSIGN(maintenance->workers_,
+                   Background::start(core.options().background_threads,
+                                     [self](const Error& error) { self->report("background work", error); }));
+  HAILSTONE_ASSIGN(maintenance->ticker_, Background::start(1, [self](const Error& error) {
+                     self->report("background work", error);
+                   }));
+  const bool submitted = maintenance->ticker_->submit([self]() -> Status {
+    self->tick_until_stopped();
+    return {};
+  });
+  if (!submitted) return fail(ErrorCode::InvalidArgument, "background work was stopped while it started");
+  return maintenance;
+}
+
+void Maintenance::stop() {
+  {
+    const std::lock_guard guard(mutex_);
+    stopping_ = true;
+    retries_.clear();
+  }
+  stop_changed_.notify_all();
+  if (ticker_ != nullptr) ticker_->stop();
+  if (workers_ != nullptr) workers_->stop();
+  const std::lock_guard guard(mutex_);
+  queued_.clear();
+}
+
+void Maintenance::request_flush(const std::shared_ptr<Table>& table, bool force) {
+  request(table, force ? Kind::ForcedFlush : Kind::Flush);
+}
+
+void Maintenance::request_merge(const std::shared_ptr<Table>& table) { request(table, Kind::Merge); }
+
+void Maintenance::request(const std::shared_ptr<Table>& table, Kind kind) {
+  const WorkKey key{table->id(), kind};
+  {
+    const std::lock_guard guard(mutex_);
+    if (stopping_ || !queued_.emplace(key, table).second) return;
+  }
+  auto& backlog = kind == Kind::Merge ? core_.counters().merge_backlog : core_.counters().flush_backlog;
+  count(backlog);
+  const bool submitted = workers_->submit([this, key, &backlog]() -> Status {
+    std::shared_ptr<Table> wanted;
+    {
+      // From here on a new request means new work.
+      const std::lock_guard guard(mutex_);
+      const auto found = queued_.find(key);
+      wanted = std::move(found->second);
+      queued_.erase(found);
+    }
+    backlog.fetch_sub(1, std::memory_order_relaxed);
+    if (Status status = work(wanted, key.kind); !status) {
+      report(fmt::format("{} table '{}'", key.kind == Kind::Merge ? "merging" : "flushing",
+                         wanted->definition().name),
+             status.error());
+      // Nothing but a repair helps a corrupt table.
+      if (wanted->usable()) retry_later(wanted, key.kind);
+    }
+    return {};
+  });
+  if (!submitted) backlog.fetch_sub(1, std::memory_order_relaxed);
+}
+
+Status Maintenance::work(const std::shared_ptr<Table>& table, Kind kind) {
+  if (core_.catalog().find(table->id()) == nullptr) return {};  // dropped meanwhile
+  if (kind == Kind::Merge) {
+    HAILSTONE_ASSIGN(const bool more, table->merge());
+    if (more) request_merge(table);
+    return {};
+  }
+  // What waits for an open transaction is asked for again when that ends.
+  HAILSTONE_TRY(table->flush(kind == Kind::ForcedFlush));
+  return {};
+}
+
+void Maintenance::retry_later(const std::shared_ptr<Table>& table, Kind kind) {
+  const std::lock_guard guard(mutex_);
+  if (!stopping_) retries_.emplace(Clock::now() + retry_pause, std::pair(table, kind));
+}
+
+void Maintenance::report(const std::string& what, const Error& error) {
+  count(core_.counters().background_errors);
+  const std::string message = fmt::format("{} failed: {}; it will be tried again", what, error.message());
+  {
+    const std::lock_guard guard(mutex_);
+    // Said once, not each second.
+    if (message == last_report_) return;
+    last_report_ = message;
+  }
+  core_.log_message(DatabaseOptions::Severity::Error, message);
+}
+
+void Maintenance::run(std::function<void()> job) {
+  if (workers_->unfinished() < core_.options().background_threads) {
+    // Shared, so that the job is still here when the queue did not take it.
+    const auto shared = std::make_shared<std::function<void()>>(std::move(job));
+    const bool submitted = workers_->submit([shared]() -> Status {
+      (*shared)();
+      return {};
+    });
+    if (!submitted) (*shared)();
+    return;
+  }
+  job();
+}
+
+void Maintenance::wait() { workers_->drain(); }
+
+void Maintenance::tick_until_stopped() {
+  std::unique_lock guard(mutex_);
+  while (!stop_changed_.wait_for(guard, tick_interval, [this] { return stopping_; })) {
+    guard.unlock();
+    tick();
+    guard.lock();
+  }
+}
+
+void Maintenance::tick() {
+  const auto now = Clock::now();
+  if (now >= next_sync_) {
+    next_sync_ = now + sync_interval;
+    sync_log();
+  }
+  if (now >= next_memory_look_) {
+    next_memory_look_ = now + memory_interval;
+    flush_for_memory();
+  }
+  if (log_failed_) return;
+  start_checkpoint_if_due();
+  finish_drops();
+  std::vector<std::pair<std::shared_ptr<Table>, Kind>> due;
+  {
+    const std::lock_guard guard(mutex_);
+    const auto end = retries_.upper_bound(now);
+    for (auto each = retries_.begin(); each != end; ++each) due.push_back(std::move(each->second));
+    retries_.erase(retries_.begin(), end);
+  }
+  for (const auto& [table, kind] : due) request(table, kind);
+}
+
+void Maintenance::sync_log() {
+  const Lsn end = core_.log->end();
+  if (log_failed_ || core_.log->durable() >= end) return;
+  const Status status = core_.log->sync(end);
+  if (status) return;
+  // The log takes nothing more, so neither checkpoints nor drops can succeed.
+  log_failed_ = true;
+  count(core_.counters().background_errors);
+  core_.log_message(
+      DatabaseOptions::Severity::Error,
+      fmt::format(
+          "the log cannot be written: {}; until the database is opened again it can be read, but not changed",
+          status.error().message()));
+}
+
+void Maintenance::start_checkpoint_if_due() {
+  if (core_.checkpointer->log_bytes() < core_.checkpoint_log_bytes.load()) return;
+  {
+    const std::lock_guard guard(mutex_);
+    if (checkpoint_queued_ || Clock::now() < next_checkpoint_) return;
+    checkpoint_queued_ = true;
+  }
+  const bool submitted = workers_->submit([this]() -> Status {
+    const Status status = core_.checkpointer->run();
+    if (!status) report("a checkpoint", status.error());
+    const std::lock_guard guard(mutex_);
+    checkpoint_queued_ = false;
+    // Also after success: transactions open for long may keep the log long.
+    next_checkpoint_ = Clock::now() + retry_pause;
+    return {};
+  });
+  if (submitted) return;
+  const std::lock_guard guard(mutex_);
+  checkpoint_queued_ = false;
+}
+
+void Maintenance::finish_drops() {
+  if (!core_.catalog().has_dropped()) return;
+  {
+    const std::lock_guard guard(mutex_);
+    if (drops_queued_ || Clock::now() < next_drops_) return;
+    drops_queued_ = true;
+  }
+  const bool submitted = workers_->submit([this]() -> Status {
+    const Status status = core_.recorder->finish_drops();
+    if (!status) report("removing the files of dropped tables", status.error());
+    const std::lock_guard guard(mutex_);
+    drops_queued_ = false;
+    if (!status) next_drops_ = Clock::now() + retry_pause;
+    return {};
+  });
+  if (submitted) return;
+  const std::lock_guard guard(mutex_);
+  drops_queued_ = false;
+}
+
+void Maintenance::flush_for_memory() {
+  // The block cache fills what is free, so what is used says little: what counts is how much of it the deltas
+  // take.
+  const size_t limit = core_.budget().limit();
+  if (core_.budget().used() < limit / 2) return;
+  std::vector<std::pair<size_t, std::shared_ptr<Table>>> deltas;
+  size_t sum = 0;
+  for (auto& [entry, table] : core_.catalog().open_tables()) {
+    const size_t bytes = table->delta_bytes();
+    if (bytes == 0) continue;
+    sum += bytes;
+    deltas.emplace_back(bytes, std::move(table));
+  }
+  core_.counters().delta_bytes.store(sum, std::memory_order_relaxed);
+  if (sum < limit / 2) return;
+  std::ranges::sort(deltas, std::ranges::greater(), [](const auto& each) { return each.first; });
+  for (const auto& [bytes, table] : deltas) {
+    if (sum < limit / 4) break;
+    sum -= std::min(sum, bytes);
+    request_flush(table, true);
+  }
+}
+
+}  // namespace hailstone

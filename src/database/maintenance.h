@@ -1,0 +1,80 @@
+// The background work of an open database: flushes and merges that tables ask for, checkpoints when the log
+// has grown, the log's sync once a second, flushes when deltas take too much memory, files of dropped tables.
+// A failure is counted, logged and tried again after a pause. Thread-safe.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "base/background.h"
+#include "table/table.h"
+
+namespace hailstone {
+
+class DatabaseCore;
+
+class Maintenance {
+ public:
+  static Result<std::unique_ptr<Maintenance>> start(DatabaseCore& core);
+  Maintenance(const Maintenance&) = delete;
+  Maintenance& operator=(const Maintenance&) = delete;
+  ~Maintenance() { stop(); }
+
+  /// May be called with any mutex held. `force`: also a delta below its limit.
+  void request_flush(const std::shared_ptr<Table>& table, bool force);
+  void request_merge(const std::shared_ptr<Table>& table);
+  /// On a background thread, or on this one when none is free.
+  void run(std::function<void()> job);
+  /// Returns when nothing that was asked for is queued or running.
+  void wait();
+  /// Ends the threads; queued work is dropped.
+  void stop();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  enum class Kind : uint8_t { Flush, ForcedFlush, Merge };
+  struct WorkKey {
+    TableId table = 0;
+    Kind kind = Kind::Flush;
+    auto operator<=>(const WorkKey&) const = default;
+  };
+
+  explicit Maintenance(DatabaseCore& core) : core_(core) {}
+  void request(const std::shared_ptr<Table>& table, Kind kind);
+  Status work(const std::shared_ptr<Table>& table, Kind kind);
+  void retry_later(const std::shared_ptr<Table>& table, Kind kind);
+  void report(const std::string& what, const Error& error);
+  void tick_until_stopped();
+  void tick();
+  void sync_log();
+  void start_checkpoint_if_due();
+  void finish_drops();
+  void flush_for_memory();
+
+  DatabaseCore& core_;
+  std::unique_ptr<Background> workers_;
+  std::unique_ptr<Background> ticker_;
+
+  std::mutex mutex_;  // protects what follows
+  std::condition_variable stop_changed_;
+  bool stopping_ = false;
+  std::map<WorkKey, std::shared_ptr<Table>> queued_;
+  std::multimap<Clock::time_point, std::pair<std::shared_ptr<Table>, Kind>> retries_;
+  bool checkpoint_queued_ = false;
+  bool drops_queued_ = false;
+  Clock::time_point next_checkpoint_{};  // not before
+  Clock::time_point next_drops_{};       // not before
+  std::string last_report_;
+
+  // The ticker's alone.
+  Clock::time_point next_sync_{};
+  Clock::time_point next_memory_look_{};
+  bool log_failed_ = false;
+};
+
+}  // namespace hailstone

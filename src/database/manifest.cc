@@ -1,0 +1,287 @@
+#include "database/manifest.h"
+
+#include <fmt/format.h>
+
+#include "base/hash.h"
+
+namespace hailstone {
+namespace {
+
+constexpr ByteView file_magic = "HAILMAN1";
+constexpr uint32_t format_version = 1;
+constexpr size_t file_header_size = 20;   // magic, version, checksum of both
+constexpr size_t frame_header_size = 13;  // u32 payload size, u8 type, u64 checksum
+constexpr size_t checksum_offset = 5;
+constexpr ByteView seal_payload = "HAILSEAL";
+
+enum RecordType : uint8_t { table_record = 1, dropped_record = 2, mark_record = 3, seal_record = 4 };
+
+std::string file_header() {
+  std::string header(file_magic);
+  append_number(header, format_version);
+  append_number(header, checksum(header));
+  return header;
+}
+
+/// Of a frame at `offset` of the file: size and type, then the payload. The offset makes a frame that lies
+/// where it was not written a damaged one.
+uint64_t frame_checksum(ByteView frame, uint64_t offset) {
+  std::string head(frame.substr(0, checksum_offset));
+  append_number(head, offset);
+  append_number(head, checksum(frame.substr(frame_header_size)));
+  return checksum(head);
+}
+
+/// The whole frame that begins at `offset`; nothing when it is damaged or cut.
+std::optional<ByteView> intact_frame(ByteView bytes, uint64_t offset) {
+  const ByteView rest = bytes.substr(offset);
+  if (rest.size() < frame_header_size) return std::nullopt;
+  const auto size = load<uint32_t>(rest.data());
+  if (size > rest.size() - frame_header_size) return std::nullopt;
+  const ByteView frame = rest.substr(0, frame_header_size + size);
+  if (load<uint64_t>(frame.data() + checksum_offset) != frame_checksum(frame, offset)) return std::nullopt;
+  return frame;
+}
+
+/// Whether bytes before some point behind `offset` were once durable.
+bool sealed_behind(ByteView bytes, uint64_t offset) {
+  for (size_t at = bytes.find(seal_payload, offset); at != ByteView::npos;
+       at = bytes.find(seal_payload, at + 1)) {
+    if (at >= offset + frame_header_size && intact_frame(bytes, at - frame_header_size)) return true;
+  }
+  return false;
+}
+
+bool take_table(ByteReader& reader, TableState& state) {
+  uint64_t segments = 0;
+  if (!reader.take_varint(state.id) || !reader.take_varint(state.definition_timestamp) ||
+      !reader.take_varint(state.next_row_id) || !reader.take_varint(state.next_auto_increment) ||
+      !reader.take_varint(state.last_publish) || !reader.take_varint(segments) ||
+      segments > reader.remaining()) {
+    return false;
+  }
+  state.segments.resize(static_cast<size_t>(segments));
+  for (auto& segment : state.segments) {
+    if (!reader.take_varint(segment.file) || !reader.take_varint(segment.delete_vector) ||
+        !reader.take_varint(segment.begin)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool take_mark(ByteReader& reader, CheckpointMark& mark) {
+  return reader.take_varint(mark.log_start) && reader.take_varint(mark.carried) &&
+         reader.take_varint(mark.committed) && reader.take_varint(mark.next_table) &&
+         reader.take_varint(mark.next_file);
+}
+
+/// False when the payload is not what its type says.
+bool apply_record(uint8_t type, ByteView payload, ManifestContent& content) {
+  ByteReader reader(payload);
+  switch (type) {
+    case table_record: {
+      TableState state;
+      if (!take_table(reader, state)) return false;
+      auto definition = TableDefinition::parse(reader);
+      if (!definition) return false;
+      state.definition = std::move(*definition);
+      content.dropped.erase(state.id);
+      content.tables.insert_or_assign(state.id, std::move(state));
+      return reader.empty();
+    }
+    case dropped_record: {
+      TableId table = 0;
+      Timestamp timestamp = 0;
+      if (!reader.take_varint(table) || !reader.take_varint(timestamp) || !reader.empty()) return false;
+      content.tables.erase(table);
+      content.dropped.insert_or_assign(table, timestamp);
+      return true;
+    }
+    case mark_record:
+      if (!take_mark(reader, content.mark) || !reader.empty()) return false;
+      // Replay skips what these drops would have to be known for.
+      std::erase_if(content.dropped, [&](const auto& each) { return each.second <= content.mark.committed; });
+      return true;
+    case seal_record:
+      return payload == seal_payload;
+    default:
+      return false;
+  }
+}
+
+std::string seal_frame(uint64_t offset) {
+  std::string frame;
+  append_number(frame, static_cast<uint32_t>(seal_payload.size()));
+  frame.push_back(static_cast<char>(seal_record));
+  append_number(frame, uint64_t{0});
+  frame.append(seal_payload);
+  store(frame.data() + checksum_offset, frame_checksum(frame, offset));
+  return frame;
+}
+
+}  // namespace
+
+void ManifestRecords::begin(uint8_t type) {
+  begin_ = frames_.size();
+  append_number(frames_, uint32_t{0});
+  frames_.push_back(static_cast<char>(type));
+  append_number(frames_, uint64_t{0});
+}
+
+void ManifestRecords::end() {
+  store(frames_.data() + begin_, static_cast<uint32_t>(frames_.size() - begin_ - frame_header_size));
+  ++count_;
+}
+
+void ManifestRecords::add_table(const TableState& state) {
+  begin(table_record);
+  append_varint(frames_, state.id);
+  append_varint(frames_, state.definition_timestamp);
+  append_varint(frames_, state.next_row_id);
+  append_varint(frames_, state.next_auto_increment);
+  append_varint(frames_, state.last_publish);
+  append_varint(frames_, state.segments.size());
+  for (const auto& segment : state.segments) {
+    append_varint(frames_, segment.file);
+    append_varint(frames_, segment.delete_vector);
+    append_varint(frames_, segment.begin);
+  }
+  state.definition.append_to(frames_);
+  end();
+}
+
+void ManifestRecords::add_dropped(TableId table, Timestamp timestamp) {
+  begin(dropped_record);
+  append_varint(frames_, table);
+  append_varint(frames_, timestamp);
+  end();
+}
+
+void ManifestRecords::add_mark(const CheckpointMark& mark) {
+  begin(mark_record);
+  for (const uint64_t number :
+       {mark.log_start, mark.carried, mark.committed, mark.next_table, mark.next_file}) {
+    append_varint(frames_, number);
+  }
+  end();
+}
+
+Result<ManifestContent> parse_manifest(ByteView bytes, const std::string& path) {
+  const std::string header = file_header();
+  if (bytes.size() < header.size() || bytes.substr(0, file_magic.size()) != file_magic ||
+      checksum(bytes.substr(0, header.size() - sizeof(uint64_t))) !=
+          load<uint64_t>(bytes.data() + header.size() - sizeof(uint64_t))) {
+    return fail(
+        ErrorCode::Corruption,
+        fmt::format("manifest '{}' does not begin with an intact header; restore the database from a backup",
+                    path));
+  }
+  if (const auto version = load<uint32_t>(bytes.data() + file_magic.size()); version != format_version) {
+    return fail(
+        ErrorCode::Unsupported,
+        fmt::format("manifest '{}' has format version {}, this program knows version {}; open the database "
+                    "with the program that wrote it",
+                    path, version, format_version));
+  }
+  ManifestContent content;
+  content.bytes = bytes.size();
+  for (uint64_t offset = header.size(); offset < bytes.size();) {
+    const auto frame = intact_frame(bytes, offset);
+    if (!frame) {
+      if (sealed_behind(bytes, offset)) {
+        return fail(ErrorCode::Corruption,
+                    fmt::format("manifest '{}' is damaged at offset {}; restore the database from a backup",
+                                path, offset));
+      }
+      content.torn = true;
+      return content;
+    }
+    if (!apply_record(static_cast<uint8_t>((*frame)[4]), frame->substr(frame_header_size), content)) {
+      return fail(
+          ErrorCode::Corruption,
+          fmt::format(
+              "manifest '{}' holds a record at offset {} that this program does not understand, though "
+              "its checksum is right; open the database with the program that wrote it, or restore a "
+              "backup",
+              path, offset));
+    }
+    offset += frame->size();
+  }
+  return content;
+}
+
+std::string Manifest::path_in(const std::string& directory) { return directory + "/manifest"; }
+
+Result<std::optional<ManifestContent>> Manifest::load(Filesystem& filesystem, const std::string& directory) {
+  const std::string path = path_in(directory);
+  if (!filesystem.exists(path)) return std::nullopt;
+  HAILSTONE_ASSIGN(const auto file, filesystem.open(path));
+  HAILSTONE_ASSIGN(const uint64_t size, file->size());
+  std::string bytes(static_cast<size_t>(size), '\0');
+  HAILSTONE_TRY(file->read_at(0, bytes.size(), bytes.data()));
+  HAILSTONE_ASSIGN(ManifestContent content, parse_manifest(bytes, path));
+  return std::optional(std::move(content));
+}
+
+Manifest::Manifest(Filesystem& filesystem, std::string directory, Counters& counters, uint64_t bytes,
+                   bool torn)
+    : filesystem_(filesystem),
+      directory_(std::move(directory)),
+      counters_(counters),
+      bytes_(bytes),
+      must_be_rewritten_(torn) {}
+
+Status Manifest::write_and_sync(WritableFile& file, ManifestRecords& records) {
+  std::string& frames = records.frames_;
+  for (size_t at = 0; at < frames.size();) {
+    const size_t size = frame_header_size + hailstone::load<uint32_t>(frames.data() + at);
+    const ByteView frame(frames.data() + at, size);
+    store(frames.data() + at + checksum_offset, frame_checksum(frame, file.size() + at));
+    at += size;
+  }
+  HAILSTONE_TRY(file.append(frames));
+  count(counters_.manifest_writes, records.count_);
+  HAILSTONE_TRY(file.sync());
+  count(counters_.manifest_fsyncs);
+  bytes_ = file.size();
+  return {};
+}
+
+Status Manifest::append(ManifestRecords records) {
+  if (must_be_rewritten_) {
+    return fail(ErrorCode::InvalidArgument,
+                fmt::format("manifest '{}' must be rewritten before it is appended to", path_in(directory_)));
+  }
+  if (file_ == nullptr) {
+    HAILSTONE_ASSIGN(file_, filesystem_.append_to(path_in(directory_)));
+  }
+  // Nothing is known of the file's end after a failure.
+  must_be_rewritten_ = true;
+  HAILSTONE_TRY(write_and_sync(*file_, records));
+  // The records are durable whether or not this arrives; without it they only could not be told from a torn
+  // tail.
+  must_be_rewritten_ = !file_->append(seal_frame(file_->size())).has_value();
+  return {};
+}
+
+Status Manifest::rewrite(ManifestRecords records) {
+  must_be_rewritten_ = true;
+  file_.reset();
+  const std::string path = path_in(directory_);
+  const std::string new_path = path + ".new";
+  HAILSTONE_ASSIGN(auto file, filesystem_.create(new_path));
+  HAILSTONE_TRY(file->append(file_header()));
+  HAILSTONE_TRY(write_and_sync(*file, records));
+  HAILSTONE_TRY(file->append(seal_frame(file->size())));
+  HAILSTONE_TRY(file->sync());
+  count(counters_.manifest_fsyncs);
+  bytes_ = file->size();
+  HAILSTONE_TRY(file->close());
+  HAILSTONE_TRY(filesystem_.rename(new_path, path));
+  HAILSTONE_TRY(filesystem_.sync_directory(directory_));
+  must_be_rewritten_ = false;
+  return {};
+}
+
+}  // namespace hailstone

@@ -1,0 +1,308 @@
+#include "database/recovery.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "database/checkpoint.h"
+#include "database/state_recorder.h"
+#include "table/operation.h"
+
+namespace hailstone {
+
+std::unexpected<Error> Recovery::damaged(const LogRecord& record, std::string_view what) const {
+  return fail(
+      ErrorCode::Corruption,
+      fmt::format("the log in '{}' holds a record at position {} that {}; restore the database from a backup",
+                  core_.directory(), record.begin, what));
+}
+
+Status Recovery::run() {
+  const uint64_t begun = monotonic_microseconds();
+  HAILSTONE_TRY(adopt_manifest());
+  core_.recorder->set_recovering(true);
+  HAILSTONE_TRY(
+      core_.log->replay(content_.mark.log_start, [this](const LogRecord& record) { return apply(record); }));
+  gathered_.clear();  // never committed
+  core_.recorder->set_recovering(false);
+  HAILSTONE_TRY(core_.catalog().finish_recovery());
+  core_.transactions().resume_after(last_committed_, last_transaction_);
+  core_.next_table.store(last_table_ + 1);
+  core_.next_file.store(last_file_ + 1);
+  core_.checkpointer->set_position(content_.mark.carried);
+  for (const TableId id : passed_over_) {
+    const EntryPointer entry = core_.catalog().find(id);
+    if (entry == nullptr) continue;  // dropped further on
+    core_.log_message(
+        DatabaseOptions::Severity::Warning,
+        fmt::format(
+            "changes of the damaged table '{}' that were in the log have not been applied; restore the "
+            "table from a backup or drop it",
+            entry->definition.name));
+  }
+  if (transactions_ + carried_rows_ > 0) {
+    core_.log_message(
+        DatabaseOptions::Severity::Note,
+        fmt::format("recovered {} transactions and {} carried rows from {} bytes of log in {:.3f} s",
+                    transactions_, carried_rows_, bytes_,
+                    static_cast<double>(monotonic_microseconds() - begun) / 1e6));
+  }
+  return {};
+}
+
+Status Recovery::adopt_manifest() {
+  last_committed_ = content_.mark.committed;
+  last_table_ = content_.mark.next_table - 1;
+  last_file_ = content_.mark.next_file - 1;
+  for (const std::string& name : names_) last_file_ = std::max(last_file_, file_number_of(name).value_or(0));
+  for (auto& [id, state] : content_.tables) {
+    last_table_ = std::max(last_table_, id);
+    for (const auto& segment : state.segments) {
+      last_file_ = std::max({last_file_, segment.file, segment.delete_vector});
+    }
+    manifest_ddl_[id] = state.definition_timestamp;
+    last_committed_ = std::max(last_committed_, state.definition_timestamp);
+    const EntryPointer entry =
+        core_.catalog().recover_create(id, state.definition, state.definition_timestamp, /*changed=*/false);
+    core_.recorder->adopt(entry, std::move(state));
+  }
+  content_.tables.clear();
+  for (const auto& [id, timestamp] : content_.dropped) last_table_ = std::max(last_table_, id);
+  core_.recorder->adopt_mark(content_.mark, content_.dropped);
+  return {};
+}
+
+Status Recovery::apply(const LogRecord& record) {
+  bytes_ += record.end - record.begin;
+  if (record.type == LogRecordType::Carry) return apply_carry(record);
+  ByteReader reader(record.payload);
+  TransactionId id = 0;
+  if (!reader.take(id)) return damaged(record, "is too short");
+  last_transaction_ = std::max(last_transaction_, id);
+  uint64_t number = 0;
+  switch (record.type) {
+    case LogRecordType::Operations: {
+      ByteView operations;
+      if (!reader.take(number) || !reader.take_bytes(reader.remaining(), operations)) {
+        return damaged(record, "is too short");
+      }
+      std::string& gathered = gathered_[id];
+      if (gathered.size() != number)
+        return damaged(record, "does not continue the operations of its transaction");
+      gathered.append(operations);
+      return {};
+    }
+    case LogRecordType::Truncate: {
+      if (!reader.take(number)) return damaged(record, "is too short");
+      std::string& gathered = gathered_[id];
+      if (number > gathered.size())
+        return damaged(record, "takes back operations that its transaction has not got");
+      gathered.resize(static_cast<size_t>(number));
+      return {};
+    }
+    case LogRecordType::Rollback:
+      gathered_.erase(id);
+      return {};
+    case LogRecordType::Commit:
+      return apply_gathered(record);
+    case LogRecordType::Prepare:
+    case LogRecordType::Carry:
+      break;
+  }
+  return damaged(record,
+                 fmt::format("is of a kind ({}) unknown to this program", static_cast<int>(record.type)));
+}
+
+Status Recovery::apply_gathered(const LogRecord& record) {
+  ByteReader reader(record.payload);
+  TransactionId id = 0;
+  Timestamp timestamp = 0;
+  uint64_t offset = 0;
+  ByteView last;
+  if (!reader.take(id) || !reader.take(timestamp) || !reader.take(offset) ||
+      !reader.take_bytes(reader.remaining(), last)) {
+    return damaged(record, "is too short");
+  }
+  std::string earlier;
+  if (const auto found = gathered_.find(id); found != gathered_.end()) {
+    earlier = std::move(found->second);
+    gathered_.erase(found);
+  }
+  if (timestamp <= content_.mark.committed) return {};
+  if (earlier.size() != offset) return damaged(record, "does not continue the operations of its transaction");
+  if (timestamp <= last_applied_) return damaged(record, "is out of commit order");
+  last_applied_ = timestamp;
+  last_committed_ = std::max(last_committed_, timestamp);
+  ++transactions_;
+  HAILSTONE_TRY(apply_operations(earlier, timestamp, record));
+  HAILSTONE_TRY(apply_operations(last, timestamp, record));
+  return flush_big_deltas();
+}
+
+Status Recovery::apply_operations(ByteView operations, Timestamp timestamp, const LogRecord& record) {
+  for (ByteReader reader(operations); !reader.empty();) {
+    HAILSTONE_TRY(apply_operation(reader, timestamp, record));
+  }
+  return {};
+}
+
+Status Recovery::apply_operation(ByteReader& reader, Timestamp timestamp, const LogRecord& record) {
+  uint8_t kind = 0;
+  TableId id = 0;
+  if (!reader.take(kind) || !reader.take_varint(id)) return damaged(record, "ends within an operation");
+  last_table_ = std::max(last_table_, id);
+  return kind >= static_cast<uint8_t>(OperationKind::CreateTable)
+             ? apply_catalog(kind, id, reader, timestamp, record)
+             : apply_row(kind, id, reader, timestamp, record);
+}
+
+Status Recovery::apply_catalog(uint8_t kind, TableId id, ByteReader& reader, Timestamp timestamp,
+                               const LogRecord& record) {
+  Catalog& catalog = core_.catalog();
+  const EntryPointer entry = catalog.find(id);
+  const auto in_manifest = manifest_ddl_.find(id);
+  const bool done = content_.dropped.contains(id) ||
+                    (in_manifest != manifest_ddl_.end() && timestamp <= in_manifest->second);
+  ByteView bytes;
+  switch (static_cast<OperationKind>(kind)) {
+    case OperationKind::CreateTable:
+    case OperationKind::ReplaceDefinition: {
+      if (!reader.take_string(bytes)) return damaged(record, "ends within an operation");
+      ByteReader definition_reader(bytes);
+      HAILSTONE_ASSIGN(TableDefinition definition, TableDefinition::parse(definition_reader));
+      if (done) return {};
+      if (kind == static_cast<uint8_t>(OperationKind::CreateTable)) {
+        if (entry != nullptr) return damaged(record, "creates a table that is there already");
+        catalog.recover_create(id, std::move(definition), timestamp, /*changed=*/true);
+      } else if (entry != nullptr) {
+        catalog.recover_definition(entry, std::move(definition), timestamp);
+      }
+      return {};
+    }
+    case OperationKind::RenameTable: {
+      if (!reader.take_string(bytes)) return damaged(record, "ends within an operation");
+      if (done || entry == nullptr) return {};
+      TableDefinition definition = entry->definition;
+      definition.name = bytes;
+      catalog.recover_definition(entry, std::move(definition), timestamp);
+      return {};
+    }
+    case OperationKind::DropTable:
+      if (entry != nullptr) catalog.recover_drop(entry, timestamp);
+      return {};
+    default:
+      return damaged(record, fmt::format("holds an operation of a kind ({}) unknown to this program", kind));
+  }
+}
+
+Status Recovery::apply_row(uint8_t kind, TableId id, ByteReader& reader, Timestamp timestamp,
+                           const LogRecord& record) {
+  uint64_t number = 0;
+  ByteView bytes;
+  switch (static_cast<OperationKind>(kind)) {
+    case OperationKind::Put:
+      if (!reader.take_varint(number) || !reader.take_string(bytes))
+        return damaged(record, "ends within an operation");
+      return with_table(id, [&](Table& table) -> Status {
+        HAILSTONE_TRY(table.layout()->row_codec().check(bytes));
+        return table.replay_put(timestamp, number, bytes);
+      });
+    case OperationKind::Delete:
+      if (!reader.take_string(bytes)) return damaged(record, "ends within an operation");
+      return with_table(id, [&](Table& table) { return table.replay_delete(timestamp, bytes); });
+    case OperationKind::Publish: {
+      if (!reader.take_varint(number)) return damaged(record, "ends within an operation");
+      for (; number > 0; --number) {
+        uint64_t file = 0;
+        uint64_t rows = 0;
+        if (!reader.take_varint(file) || !reader.take_varint(rows))
+          return damaged(record, "ends within an operation");
+        last_file_ = std::max(last_file_, file);
+        HAILSTONE_TRY(with_table(id, [&](Table& table) { return table.replay_publish(timestamp, file); }));
+      }
+      return {};
+    }
+    case OperationKind::Counter:
+      if (!reader.take_varint(number)) return damaged(record, "ends within an operation");
+      return with_table(id, [&](Table& table) -> Status {
+        table.replay_counter(number);
+        return {};
+      });
+    default:
+      return damaged(record, fmt::format("holds an operation of a kind ({}) unknown to this program", kind));
+  }
+}
+
+Status Recovery::apply_carry(const LogRecord& record) {
+  // Those of earlier checkpoints, or of one that did not come to its end, may hold rows that were deleted
+  // since.
+  if (record.begin < content_.mark.carried) return {};
+  for (ByteReader reader(record.payload); !reader.empty();) {
+    Timestamp begin = 0;
+    ByteView operation;
+    if (!reader.take_varint(begin) || !reader.take_string(operation))
+      return damaged(record, "ends within an operation");
+    last_committed_ = std::max(last_committed_, begin);
+    ++carried_rows_;
+    HAILSTONE_TRY(apply_operations(operation, begin, record));
+  }
+  return flush_big_deltas();
+}
+
+Status Recovery::with_table(TableId id, const std::function<Status(Table&)>& work) {
+  const EntryPointer entry = core_.catalog().find(id);
+  if (entry == nullptr) return {};  // dropped, and the manifest knows it already
+  HAILSTONE_ASSIGN(const auto table, core_.catalog().open(entry));
+  if (table->usable()) {
+    touched_.insert(id);
+    const Status status = work(*table);
+    if (status || status.error().code() != ErrorCode::Corruption) return status;
+    table->mark_corrupt(status.error());
+  }
+  passed_over_.insert(id);
+  return {};
+}
+
+Status Recovery::flush_big_deltas() {
+  for (const TableId id : touched_) {
+    const EntryPointer entry = core_.catalog().find(id);
+    if (entry == nullptr) continue;
+    const auto table = core_.catalog().opened(entry);
+    if (table == nullptr || !table->usable() || table->delta_bytes() < core_.delta_limit_bytes()) continue;
+    // Versions that no later snapshot can see are left behind, so the manager must know how far the replay
+    // is.
+    core_.transactions().resume_after(last_committed_, last_transaction_);
+    core_.next_file.store(std::max(core_.next_file.load(), last_file_ + 1));
+    HAILSTONE_TRY(table->flush(true));
+    last_file_ = std::max(last_file_, core_.next_file.load() - 1);
+  }
+  touched_.clear();
+  return {};
+}
+
+void Recovery::remove_orphans() {
+  absl::flat_hash_set<uint64_t> known;
+  const auto add = [&](const std::vector<TableState::SegmentEntry>& segments) {
+    for (const auto& segment : segments) {
+      known.insert(segment.file);
+      if (segment.delete_vector != 0) known.insert(segment.delete_vector);
+    }
+  };
+  for (const EntryPointer& entry : core_.catalog().entries()) {
+    if (entry->recorded) add(entry->recorded->segments);
+    if (const auto table = core_.catalog().opened(entry)) add(table->state().segments);
+  }
+  for (const std::string& name : names_) {
+    const auto number = file_number_of(name);
+    if (!number || known.contains(*number)) continue;
+    // A file that cannot be removed does no harm; the next start tries again.
+    if (Status status = core_.filesystem().remove(core_.directory() + "/" + name); !status) {
+      core_.log_message(
+          DatabaseOptions::Severity::Warning,
+          fmt::format("a file that no table uses could not be removed: {}", status.error().message()));
+    }
+  }
+}
+
+}  // namespace hailstone

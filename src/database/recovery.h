@@ -1,0 +1,65 @@
+// Brings a database back to exactly the committed transactions: the manifest's states, then the log.
+//
+// Operations are gathered by transaction id until the Commit record and applied in commit order, as are the
+// Carry records of the last checkpoint. What the manifest already holds is skipped, operation by operation,
+// so a recovery that a crash ends is just done again. A table that is damaged is marked and passed over; the
+// others come up.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "database/core.h"
+#include "database/manifest.h"
+
+namespace hailstone {
+
+class Recovery {
+ public:
+  /// `content`: what the manifest holds; empty for a new database. `names`: the directory's files.
+  Recovery(DatabaseCore& core, ManifestContent content, std::vector<std::string> names)
+      : core_(core), content_(std::move(content)), names_(std::move(names)) {}
+
+  /// Fills the catalog and the tables and sets the core's counters. Call it once the core has its log,
+  /// transaction manager and recorder, and nothing else runs.
+  Status run();
+  /// Removes segments and delete vectors that no table knows; afterwards.
+  void remove_orphans();
+
+ private:
+  Status adopt_manifest();
+  Status apply(const LogRecord& record);
+  Status apply_gathered(const LogRecord& record);
+  Status apply_operations(ByteView operations, Timestamp timestamp, const LogRecord& record);
+  Status apply_operation(ByteReader& reader, Timestamp timestamp, const LogRecord& record);
+  Status apply_catalog(uint8_t kind, TableId id, ByteReader& reader, Timestamp timestamp,
+                       const LogRecord& record);
+  Status apply_row(uint8_t kind, TableId id, ByteReader& reader, Timestamp timestamp,
+                   const LogRecord& record);
+  Status apply_carry(const LogRecord& record);
+  /// Runs `work` on the open table of the id; damage of the table ends here.
+  Status with_table(TableId id, const std::function<Status(Table&)>& work);
+  Status flush_big_deltas();
+  std::unexpected<Error> damaged(const LogRecord& record, std::string_view what) const;
+
+  DatabaseCore& core_;
+  ManifestContent content_;
+  const std::vector<std::string> names_;
+  absl::flat_hash_map<TransactionId, std::string> gathered_;  // operations of transactions without an end yet
+  absl::flat_hash_map<TableId, Timestamp> manifest_ddl_;  // newest DDL of each table that the manifest holds
+  absl::flat_hash_set<TableId> touched_;                  // by the transaction being applied
+  absl::flat_hash_set<TableId> passed_over_;  // damaged tables with operations that were not applied
+  Timestamp last_committed_ = 0;
+  Timestamp last_applied_ = 0;  // of the Commit records
+  TransactionId last_transaction_ = 0;
+  TableId last_table_ = 0;
+  uint64_t last_file_ = 0;
+  uint64_t transactions_ = 0;
+  uint64_t carried_rows_ = 0;
+  uint64_t bytes_ = 0;
+};
+
+}  // namespace hailstone

@@ -1,0 +1,254 @@
+#include "database/state_recorder.h"
+
+#include <algorithm>
+#include <set>
+
+#include "database/core.h"
+
+namespace hailstone {
+namespace {
+
+// A manifest is rewritten when it is bigger than this and several times its live content.
+constexpr uint64_t rewrite_bytes = uint64_t{1} << 20;
+constexpr uint64_t rewrite_factor = 4;
+
+bool same_files(const TableState& a, const TableState& b) {
+  return std::ranges::equal(a.segments, b.segments,
+                            [](const auto& left, const auto& right) { return left.file == right.file; });
+}
+
+RecordedState recorded_from(TableState&& state, size_t bytes) {
+  return {.definition_timestamp = state.definition_timestamp,
+          .segments = std::move(state.segments),
+          .next_row_id = state.next_row_id,
+          .next_auto_increment = state.next_auto_increment,
+          .last_publish = state.last_publish,
+          .bytes = bytes};
+}
+
+TableState state_of(const CatalogEntry& entry) {
+  TableState state;
+  state.id = entry.id;
+  if (entry.recorded) {
+    state.segments = entry.recorded->segments;
+    state.next_row_id = entry.recorded->next_row_id;
+    state.next_auto_increment = entry.recorded->next_auto_increment;
+    state.last_publish = entry.recorded->last_publish;
+  }
+  return state;
+}
+
+}  // namespace
+
+bool StateRecorder::differs(const TableState& state, const std::optional<RecordedState>& recorded) {
+  return !recorded || recorded->definition_timestamp != state.definition_timestamp ||
+         recorded->segments != state.segments || recorded->next_row_id != state.next_row_id ||
+         recorded->next_auto_increment != state.next_auto_increment ||
+         recorded->last_publish != state.last_publish;
+}
+
+Result<TableState> StateRecorder::capture(Table& table) {
+  // Ends of rows of the segments that the state names must be in the files that it names: replay does not
+  // repeat what was committed before the last checkpoint. A flush or merge may bring new segments at any
+  // moment, so the files are compared: what was there before and after the delete vectors were written was
+  // there meanwhile.
+  for (;;) {
+    const TableState before = table.state();
+    HAILSTONE_TRY(table.write_delete_vectors());
+    TableState after = table.state();
+    if (same_files(before, after)) return after;
+  }
+}
+
+Status StateRecorder::record(Table& table) {
+  const std::lock_guard guard(mutex_);
+  if (recovering_) return {};
+  const EntryPointer entry = core_.catalog().find(table.id());
+  if (entry == nullptr)
+    return {};  // dropped, or its creation is not committed: nothing of it is in the manifest
+  // A corrupt table's state may lack what could not be read; the manifest keeps the one before.
+  HAILSTONE_TRY(table.usable());
+  HAILSTONE_ASSIGN(TableState state, capture(table));
+  auto definition = core_.catalog().committed_definition(entry);
+  if (!definition) return {};
+  std::tie(state.definition, state.definition_timestamp) = std::move(*definition);
+  std::vector<Update> updates;
+  updates.push_back({entry, table.shared_from_this(), std::move(state)});
+  return write(updates, {}, mark_, false);
+}
+
+Status StateRecorder::collect(std::vector<Update>& updates, const std::vector<EntryPointer>& changed) {
+  std::set<TableId> done;
+  for (const auto& [entry, table] : core_.catalog().open_tables()) {
+    if (!table->usable()) continue;
+    auto captured = capture(*table);
+    if (!captured) {
+      // Damage that just came to light; the manifest keeps the state that it has.
+      if (captured.error().code() == ErrorCode::Corruption) continue;
+      return std::unexpected(std::move(captured).error());
+    }
+    auto definition = core_.catalog().committed_definition(entry);
+    if (!definition) continue;
+    captured->definition_timestamp = definition->second;
+    done.insert(entry->id);
+    if (!differs(*captured, entry->recorded)) continue;
+    captured->definition = std::move(definition->first);
+    updates.push_back({entry, table, std::move(*captured)});
+  }
+  for (const EntryPointer& entry : changed) {
+    if (!done.insert(entry->id).second) continue;
+    auto definition = core_.catalog().committed_definition(entry);
+    if (!definition) continue;
+    TableState state = state_of(*entry);
+    std::tie(state.definition, state.definition_timestamp) = std::move(*definition);
+    updates.push_back({entry, nullptr, std::move(state)});
+  }
+  return {};
+}
+
+Status StateRecorder::record_checkpoint(CheckpointMark mark) {
+  std::vector<FilesToRemove> files;
+  {
+    const std::lock_guard guard(mutex_);
+    const std::vector<EntryPointer> changed = core_.catalog().take_changed();
+    std::vector<Catalog::Dropped> dropped = core_.catalog().take_dropped();
+    std::map<TableId, Timestamp> drops = dropped_unwritten_;
+    for (const Catalog::Dropped& each : dropped) {
+      if (each.entry->recorded || each.timestamp > mark.committed) drops[each.entry->id] = each.timestamp;
+    }
+    std::vector<Update> updates;
+    Status status = collect(updates, changed);
+    if (status) {
+      mark.next_table = core_.next_table.load();
+      mark.next_file = core_.next_file.load();
+      status = write(updates, drops, mark, true);
+    }
+    if (!status) {
+      core_.catalog().put_back(changed);
+      core_.catalog().put_back(std::move(dropped));
+      return status;
+    }
+    dropped_unwritten_.clear();
+    for (const Catalog::Dropped& each : dropped) files.push_back(let_go(each.entry));
+  }
+  remove_files(files);
+  return {};
+}
+
+bool StateRecorder::has_files(const Catalog::Dropped& dropped) {
+  if (dropped.entry->recorded && !dropped.entry->recorded->segments.empty()) return true;
+  const auto table = core_.catalog().opened(dropped.entry);
+  return table != nullptr && !table->state().segments.empty();
+}
+
+StateRecorder::FilesToRemove StateRecorder::let_go(const EntryPointer& entry) {
+  const std::lock_guard opening(entry->opening);
+  FilesToRemove files{core_.catalog().opened(entry), state_of(*entry).segments};
+  if (entry->recorded) live_bytes_ -= entry->recorded->bytes;
+  entry->recorded.reset();
+  return files;
+}
+
+Status StateRecorder::finish_drops() {
+  std::vector<FilesToRemove> files;
+  {
+    const std::lock_guard guard(mutex_);
+    std::vector<Catalog::Dropped> dropped = core_.catalog().take_dropped();
+    std::map<TableId, Timestamp> drops;
+    for (const Catalog::Dropped& each : dropped) {
+      if (has_files(each)) drops[each.entry->id] = each.timestamp;
+    }
+    if (!drops.empty()) {
+      std::vector<Update> none;
+      if (Status status = write(none, drops, mark_, false); !status) {
+        core_.catalog().put_back(std::move(dropped));
+        return status;
+      }
+    }
+    for (const Catalog::Dropped& each : dropped) {
+      // Without files it is enough that the log says it until the next checkpoint.
+      if (each.entry->recorded && !drops.contains(each.entry->id)) {
+        dropped_unwritten_[each.entry->id] = each.timestamp;
+      }
+      files.push_back(let_go(each.entry));
+    }
+  }
+  remove_files(files);
+  return {};
+}
+
+void StateRecorder::remove_files(const std::vector<FilesToRemove>& files) {
+  for (const FilesToRemove& each : files) {
+    if (each.table != nullptr) {
+      each.table->drop_files();
+      continue;
+    }
+    for (const auto& segment : each.segments) {
+      // A file that stays is an orphan, which the next recovery removes.
+      static_cast<void>(core_.filesystem().remove(core_.segment_path(segment.file)));
+      if (segment.delete_vector == 0) continue;
+      static_cast<void>(core_.filesystem().remove(core_.delete_vector_path(segment.delete_vector)));
+    }
+  }
+}
+
+Status StateRecorder::write(std::vector<Update>& updates, const std::map<TableId, Timestamp>& dropped,
+                            const CheckpointMark& mark, bool with_mark) {
+  const bool rewrite = manifest_.must_be_rewritten() || (manifest_.bytes() > rewrite_bytes &&
+                                                         manifest_.bytes() > rewrite_factor * live_bytes_);
+  std::map<TableId, Timestamp> drops = dropped_;
+  drops.insert(dropped.begin(), dropped.end());
+  if (with_mark)
+    std::erase_if(drops, [&](const auto& each) {
+      return !dropped.contains(each.first) && each.second <= mark.committed;
+    });
+  ManifestRecords records;
+  std::vector<size_t> sizes;
+  sizes.reserve(updates.size());
+  for (const Update& update : updates) {
+    const size_t before = records.bytes();
+    records.add_table(update.state);
+    sizes.push_back(records.bytes() - before);
+  }
+  if (rewrite) {
+    std::set<TableId> updated;
+    for (const Update& update : updates) updated.insert(update.entry->id);
+    for (const EntryPointer& entry : core_.catalog().entries()) {
+      if (!entry->recorded || updated.contains(entry->id)) continue;
+      auto definition = core_.catalog().committed_definition(entry);
+      if (!definition) continue;
+      TableState state = state_of(*entry);
+      std::tie(state.definition, state.definition_timestamp) = std::move(*definition);
+      records.add_table(state);
+    }
+  }
+  for (const auto& [table, timestamp] : rewrite ? drops : dropped) records.add_dropped(table, timestamp);
+  if (with_mark || rewrite) records.add_mark(mark);
+  if (records.empty()) return {};
+  HAILSTONE_TRY(core_.log->sync(core_.log->end()));
+  HAILSTONE_TRY(rewrite ? manifest_.rewrite(std::move(records)) : manifest_.append(std::move(records)));
+  if (with_mark) {
+    mark_ = mark;
+    std::erase_if(drops, [&](const auto& each) { return each.second <= mark.committed; });
+  }
+  dropped_ = std::move(drops);
+  for (size_t i = 0; i < updates.size(); ++i) {
+    Update& update = updates[i];
+    const std::lock_guard opening(update.entry->opening);
+    if (update.entry->recorded) live_bytes_ -= update.entry->recorded->bytes;
+    live_bytes_ += sizes[i];
+    const uint64_t generation = update.state.generation;
+    update.entry->recorded = recorded_from(std::move(update.state), sizes[i]);
+    if (update.table != nullptr) update.table->state_recorded(generation);
+  }
+  return {};
+}
+
+void StateRecorder::adopt(const EntryPointer& entry, TableState state) {
+  ManifestRecords records;
+  records.add_table(state);
+  live_bytes_ += records.bytes();
+  entry->recorded = recorded_from(std::move(state), records.bytes());
+}
+
+}  // namespace hailstone
