@@ -147,6 +147,26 @@ bool KeyCodec::has_null(const RowCodec& codec, ByteView row) const {
   return false;
 }
 
+size_t KeyCodec::prefix_size(ByteView key, size_t parts) const {
+  size_t at = 0;
+  for (size_t i = 0; i < parts && at < key.size(); ++i) {
+    const Part& part = parts_[i];
+    const unsigned char inverted = part.descending ? 0xff : 0;
+    const auto byte = [&](size_t position) {
+      return static_cast<unsigned char>(static_cast<unsigned char>(key[position]) ^ inverted);
+    };
+    if (part.nullable && byte(at++) == 0) continue;
+    if (!part.variable) {
+      at += part.width;
+      continue;
+    }
+    // Up to the zero that another zero byte's escape does not follow.
+    while (at + 1 < key.size() && !(byte(at) == 0 && byte(at + 1) == 1)) at += byte(at) == 0 ? size_t{2} : size_t{1};
+    at += 2;
+  }
+  return at < key.size() ? at : key.size();
+}
+
 std::string key_after_prefix(ByteView prefix) {
   while (!prefix.empty() && prefix.back() == '\xff') prefix.remove_suffix(1);
   std::string after(prefix);

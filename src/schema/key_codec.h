@@ -38,6 +38,8 @@ class KeyCodec {
   Status append_row(const RowCodec& codec, ByteView row, std::string& to) const;
   /// True when some part of the row is NULL (a unique index then admits duplicates).
   bool has_null(const RowCodec& codec, ByteView row) const;
+  /// Bytes that the first `parts` parts take of a key of this index.
+  size_t prefix_size(ByteView key, size_t parts) const;
   /// True when values read back through the index's columns are all that the key is made of, i.e. no prefix parts.
   bool whole_values() const { return whole_values_; }
 

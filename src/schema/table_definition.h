@@ -1,4 +1,10 @@
-// What a table is: columns, indexes, and how they are stored. A value type; immutable once a Table holds it. Serialised into the log and the manifest (docs/formats.md).
+// What a table is: columns, indexes, and how they are stored. A value type; immutable once a Table holds it. Serialised into the log and the manifest (docs/formats.md):
+//
+//   u8 format (1), string name, u8 flags (1: has a primary key), string application
+//   varint number of columns, each: string name, u8 type, varint width, varint collation, u8 flags (1: nullable, 2: columnar), string application
+//   varint number of indexes, each: string name, u8 flags (1: unique), varint number of parts, each: varint column, varint prefix, u8 flags (1: descending)
+//
+// A string is a varint length and its bytes. Unknown flags are damage.
 #pragma once
 
 #include <cstdint>

@@ -74,6 +74,7 @@ TEST(KeyCodecTest, OrderOfKeysIsOrderOfValues) {
       std::string partial = "k";
       ASSERT_TRUE(codec->append(parts, partial));
       ASSERT_TRUE(key.starts_with(partial));
+      ASSERT_EQ(codec->prefix_size(ByteView(key).substr(1), parts.size()), partial.size() - 1);
       rows.push_back(std::move(values));
       keys.push_back(std::move(key));
     }
