@@ -145,12 +145,17 @@ void HailstoneHandler::get_auto_increment(ulonglong offset, ulonglong increment,
     if (value == 0) value = increment;
   }
   const uint64_t count = wanted == 0 || wanted > 65'536 ? 1 : wanted;
-  if (value < counter || value > ULONGLONG_MAX - increment * count) {
+  // Raising the counter puts it into the transaction's redo, so that after a crash no value of a committed
+  // row comes again.
+  const bool in_range = value >= counter && value <= ULONGLONG_MAX - increment * count;
+  const bool raised =
+      in_range && transaction_ != nullptr &&
+      table_->raise_auto_increment(*transaction_, value + increment * (count - 1) + 1).has_value();
+  if (!raised) {
     *first = ULONGLONG_MAX;
     *reserved = 0;
     return;
   }
-  table_->take_auto_increment(value - counter + increment * (count - 1) + 1);
   *first = value;
   *reserved = count;
 }
