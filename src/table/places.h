@@ -48,6 +48,8 @@ class TableSegment : public VersionStore {
   const SegmentColumns columns;
   const uint64_t file;
   std::atomic<Timestamp> begin;
+  bool published_by_replay =
+      false;  // a bulk load of a transaction whose later operations may still come; recovery only
 
   // Protected by the latch.
   std::unique_ptr<DeleteVector> ends;

@@ -20,7 +20,8 @@ Table::State::State(TableHost& table_host, TableState state)
       layout(std::make_shared<TableLayout>(std::move(state.definition))),
       next_row_id(state.next_row_id),
       next_auto_increment(state.next_auto_increment),
-      last_publish(state.last_publish) {}
+      last_publish(state.last_publish),
+      recorded_publish(state.last_publish) {}
 
 Result<std::shared_ptr<Table>> Table::open(TableHost& host, TableState given) {
   const std::vector<TableState::SegmentEntry> entries = std::move(given.segments);
@@ -82,7 +83,15 @@ void Table::State::mark_corrupt(const Error& error) {
 }
 
 TableId Table::id() const { return state_->id; }
-const TableDefinition& Table::definition() const { return state_->layout->definition(); }
+const TableDefinition& Table::definition() const {
+  const TableDefinition* replaced = state_->replaced_definition.load(std::memory_order_acquire);
+  return replaced != nullptr ? *replaced : state_->layout->definition();
+}
+void Table::replace_definition(TableDefinition definition) {
+  auto replaced = std::make_unique<const TableDefinition>(std::move(definition));
+  state_->replaced_definition.store(replaced.get(), std::memory_order_release);
+  state_->replaced_definitions.push_back(std::move(replaced));
+}
 const std::shared_ptr<const TableLayout>& Table::layout() const { return state_->layout; }
 const KeyCodec& Table::key_codec(size_t index) const { return state_->keys->codec(index); }
 Status Table::usable() const { return state_->usable(); }
@@ -149,13 +158,6 @@ TableState Table::state() const {
   result.next_row_id = state.next_row_id.load(std::memory_order_relaxed);
   result.next_auto_increment = state.next_auto_increment.load(std::memory_order_relaxed);
   return result;
-}
-
-void Table::state_recorded(uint64_t generation) {
-  std::atomic<uint64_t>& recorded = state_->recorded_generation;
-  uint64_t now = recorded.load(std::memory_order_relaxed);
-  while (now < generation && !recorded.compare_exchange_weak(now, generation, std::memory_order_relaxed)) {
-  }
 }
 
 void Table::drop_files() {

@@ -126,7 +126,7 @@ class Table : public std::enable_shared_from_this<Table> {
 
   TableId id() const;
   const TableDefinition& definition() const;
-  /// Names and application data change, nothing that rows depend on (DDL at its commit). References that definition() gave before stay valid as long as the table.
+  /// Names and application data change, nothing that rows depend on (DDL at its commit; one call at a time). References that definition() gave before stay valid as long as the table.
   void replace_definition(TableDefinition definition);
   const std::shared_ptr<const TableLayout>& layout() const;
   /// Key codec of indexes[i]; `clustered_codec` is that of index 0, or an empty one for the hidden row id.

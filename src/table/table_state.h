@@ -46,10 +46,14 @@ struct Table::State {
   const TableId id;
   Timestamp definition_timestamp;
   std::shared_ptr<const TableLayout> layout;
+  // What DDL has put in the place of the layout's definition: other names only, so nothing else looks here. Kept, as definition() gives references.
+  std::atomic<const TableDefinition*> replaced_definition{nullptr};
+  std::vector<std::unique_ptr<const TableDefinition>> replaced_definitions;  // protected by the catalog: one DDL at a time
   std::shared_ptr<const TableKeys> keys;
   const std::shared_ptr<TableLatch> latch = std::make_shared<TableLatch>();
   std::mutex write_mutex;
-  std::mutex maintenance_mutex;  // flush, merge and delete vector files: one at a time
+  std::mutex maintenance_mutex;  // flush and merge: one at a time; before write_mutex
+  std::mutex files_mutex;        // delete vector files being written, and `obsolete`
 
   mutable std::mutex view_mutex;
   std::shared_ptr<const TableView> view;           // protected by view_mutex
@@ -57,9 +61,19 @@ struct Table::State {
 
   std::atomic<uint64_t> next_row_id, next_auto_increment;
   std::atomic<Timestamp> last_publish;
+  const Timestamp recorded_publish;              // last_publish when the table was opened
   std::atomic<uint64_t> generation{1};           // rises with every change of what state() gives
   std::atomic<uint64_t> recorded_generation{1};  // that the manifest holds
   std::atomic<bool> flush_requested{false};
+
+  /// Files that go when the manifest holds a state that does not name them any more. Protected by
+  /// files_mutex.
+  struct Obsolete {
+    uint64_t generation = 0;
+    uint64_t delete_vector = 0;
+    std::shared_ptr<TableSegment> segment;
+  };
+  std::vector<Obsolete> obsolete;
 
   std::atomic<bool> corrupt{false};
   mutable std::mutex corruption_mutex;
@@ -108,6 +122,10 @@ struct Table::State {
                     std::span<Value> values);
   /// Locks a row and finds its live version then; nothing when there is none.
   Result<RowPlace> lock_newest(Transaction& transaction, ByteView key, ReadLock lock);
+  /// Writes a frozen delta without uncommitted versions to a segment, which takes its place. Caller holds
+  /// maintenance_mutex.
+  Status flush_delta(const std::shared_ptr<TableDelta>& delta);
+  bool merge_due() const;
   /// Waits for memory when the budget is exhausted.
   Status make_room(Table& table, Transaction& transaction, size_t bytes);
 };

@@ -1,0 +1,134 @@
+// CHECK TABLE: every byte of every segment against its checksum, the order of keys, filters and indexes
+// against the rows, and at last the table as a snapshot sees it: each index must lead to the same number of
+// rows as the table has.
+#include <fmt/format.h>
+
+#include "base/hash.h"
+#include "table/cursor.h"
+#include "table/scan.h"
+#include "table/table_state.h"
+
+namespace hailstone {
+
+namespace {
+
+constexpr uint32_t rows_between_stops = 4096;
+
+class SegmentCheck {
+ public:
+  SegmentCheck(const Table::State& state, const TableSegment& segment, const std::function<bool()>& stop)
+      : state_(state), segment_(segment), file_(*segment.segment), stop_(stop) {}
+
+  Status run() {
+    HAILSTONE_TRY(file_.check());
+    HAILSTONE_TRY(check_order(SegmentKeys::clustered));
+    for (size_t i = 0; i < state_.keys->secondary_count(); ++i) HAILSTONE_TRY(check_order(i));
+    return {};
+  }
+
+ private:
+  std::unexpected<Error> damaged(const std::string& what) const {
+    return fail(ErrorCode::Corruption,
+                fmt::format("{}: {}; restore the table from a backup", file_.path(), what));
+  }
+
+  Status check_order(size_t secondary) {
+    SegmentKeys keys(segment_, *state_.keys, secondary);
+    const bool is_clustered = secondary == SegmentKeys::clustered;
+    if (keys.entries() != segment_.rows()) {
+      return damaged(fmt::format("index {} has {} entries for {} rows", name(secondary), keys.entries(),
+                                 segment_.rows()));
+    }
+    std::vector<bool> met(is_clustered ? 0 : segment_.rows());
+    std::string key, previous;
+    for (uint32_t position = 0; position < keys.entries(); ++position) {
+      if (position % rows_between_stops == 0 && stop_ && stop_()) {
+        return fail(ErrorCode::Interrupted, fmt::format("checking {} was interrupted", file_.path()));
+      }
+      HAILSTONE_ASSIGN(const uint32_t ordinal, keys.ordinal(position));
+      if (is_clustered) {
+        HAILSTONE_TRY(keys.clustered_key(ordinal, key));
+      } else {
+        HAILSTONE_TRY(keys.key(position, key));
+        if (met[ordinal]) return damaged(fmt::format("index {} has row {} twice", name(secondary), ordinal));
+        met[ordinal] = true;
+      }
+      if (position > 0 && key < previous) {
+        return damaged(fmt::format("entry {} of index {} is out of order", position, name(secondary)));
+      }
+      HAILSTONE_TRY(check_lookup(secondary, position, key, keys));
+      std::swap(previous, key);
+    }
+    const ByteView last = is_clustered ? file_.last_key() : file_.index_last_key(secondary);
+    if (keys.entries() > 0 && previous != last) {
+      return damaged(fmt::format("the last key of index {} is not that of its last entry", name(secondary)));
+    }
+    return {};
+  }
+
+  /// The samples and filters that lead to an entry.
+  Status check_lookup(size_t secondary, uint32_t position, ByteView key, const SegmentKeys& keys) {
+    const bool is_clustered = secondary == SegmentKeys::clustered;
+    if (position % key_sample_stride == 0) {
+      const size_t number = position / key_sample_stride;
+      const ByteView sample = is_clustered ? file_.key_sample(number) : file_.index_sample(secondary, number);
+      if (sample != key)
+        return damaged(fmt::format("key sample {} of index {} is wrong", number, name(secondary)));
+    }
+    bool may_contain = true;
+    if (is_clustered && !state_.keys->hidden_row_id()) {
+      HAILSTONE_ASSIGN(may_contain, file_.may_contain_key(hash_bytes(key)));
+    } else if (!is_clustered && state_.keys->secondary_unique(secondary)) {
+      const ByteView index_key = key.substr(0, key.size() - keys.clustered_size());
+      HAILSTONE_ASSIGN(may_contain, file_.index_may_contain(secondary, hash_bytes(index_key)));
+    }
+    if (may_contain) return {};
+    return damaged(
+        fmt::format("the filter of index {} denies the key of entry {}", name(secondary), position));
+  }
+
+  std::string name(size_t secondary) const {
+    if (secondary != SegmentKeys::clustered) {
+      return state_.layout->definition().indexes[secondary + state_.keys->first_secondary()].name;
+    }
+    return state_.keys->hidden_row_id() ? "(hidden row id)" : state_.layout->definition().indexes[0].name;
+  }
+
+  const Table::State& state_;
+  const TableSegment& segment_;
+  const Segment& file_;
+  const std::function<bool()>& stop_;
+};
+
+}  // namespace
+
+Status Table::check(Transaction& transaction, const std::function<bool()>& stop) {
+  State& state = *state_;
+  HAILSTONE_TRY(state.usable());
+  const auto view = state.current_view();
+  for (const auto& segment : view->segments) {
+    HAILSTONE_TRY(state.noted(SegmentCheck(state, *segment, stop).run()));
+  }
+  Scan scan(shared_from_this(), transaction, ReadLock::None, nullptr, {});
+  HAILSTONE_ASSIGN(const uint64_t rows, scan.count_rest());
+  for (size_t index = 0; index < definition().indexes.size(); ++index) {
+    Cursor cursor(shared_from_this(), transaction, index, ReadLock::None, {});
+    uint64_t entries = 0;
+    HAILSTONE_ASSIGN(bool on_row, cursor.seek_at_or_after({}));
+    while (on_row) {
+      if (++entries % rows_between_stops == 0 && stop && stop()) {
+        return fail(ErrorCode::Interrupted,
+                    fmt::format("checking table {} was interrupted", definition().name));
+      }
+      HAILSTONE_ASSIGN(on_row, cursor.next());
+    }
+    if (entries != rows) {
+      return fail(ErrorCode::Corruption,
+                  fmt::format("table {}: index {} leads to {} rows of {}; restore the table from a backup",
+                              definition().name, definition().indexes[index].name, entries, rows));
+    }
+  }
+  return {};
+}
+
+}  // namespace hailstone

@@ -1,0 +1,186 @@
+// Deltas become segments; what a checkpoint carries of those that stay; delete vector files.
+#include <algorithm>
+
+#include "table/delete_vector_file.h"
+#include "table/operation.h"
+#include "table/segment_builder.h"
+
+namespace hailstone {
+
+namespace {
+
+/// Rows that some snapshot can see, or that an open transaction is about to end.
+bool worth_keeping(const Version& version, Timestamp horizon) {
+  const Timestamp begin = version.begin.load(std::memory_order_acquire);
+  const Timestamp end = version.end.load(std::memory_order_acquire);
+  return end != begin && (end == infinity || is_marker(end) || end > horizon);
+}
+
+/// All versions of a settled delta, in key order, newest first. Nothing but ends changes in it any more.
+template <typename Visit>
+void for_each_version(const Delta& rows, const Visit& visit) {
+  for (const auto& [key, newest] : rows.clustered()) {
+    for (Version* version = newest; version != nullptr; version = version->older) visit(*version);
+  }
+}
+
+}  // namespace
+
+Status Table::State::flush_delta(const std::shared_ptr<TableDelta>& delta) {
+  const Timestamp horizon = host.transactions().horizon();
+  bool with_begin = false;
+  Timestamp newest_begin = 0;
+  for_each_version(delta->rows, [&](Version& version) {
+    if (!worth_keeping(version, horizon)) return;
+    newest_begin = std::max(newest_begin, version.begin.load(std::memory_order_acquire));
+  });
+  with_begin = newest_begin > horizon;
+  uint64_t file = 0;
+  std::shared_ptr<TableSegment> segment;
+  {
+    SegmentBuilder builder(*this, with_begin);
+    for_each_version(delta->rows, [&](Version& version) {
+      // An end that is set from here on is taken over at publication.
+      if (!worth_keeping(version, horizon)) {
+        version.ordinal = Version::no_ordinal;
+        return;
+      }
+      version.ordinal = builder.rows();
+      builder.append(version.row(), row_id_of(version.key()), version.begin.load(std::memory_order_acquire));
+    });
+    if (builder.rows() > 0) {
+      file = host.new_file_number();
+      HAILSTONE_TRY(builder.write(host.segment_path(file), false, {}));
+      HAILSTONE_ASSIGN(segment, noted(open_new_segment(*this, file, newest_begin)));
+      HAILSTONE_TRY(host.sync_files());
+    }
+  }
+  {
+    const std::lock_guard write_guard(write_mutex);
+    const std::unique_lock guard(*latch);
+    if (segment != nullptr) {
+      for_each_version(delta->rows, [&](const Version& version) {
+        const Timestamp end = version.end.load(std::memory_order_acquire);
+        if (version.ordinal != Version::no_ordinal && end != infinity)
+          segment->ends->set(version.ordinal, end);
+      });
+      delta->successor = segment;
+      count(host.counters().segments);
+    }
+    const auto now = current_view();
+    auto next = std::make_shared<TableView>(*now);
+    std::erase(next->deltas, delta);
+    if (segment != nullptr) next->segments.push_back(segment);
+    generation.fetch_add(1, std::memory_order_release);
+    set_view(std::move(next));
+  }
+  count(host.counters().flushes);
+  return {};
+}
+
+Result<bool> Table::flush(bool force) {
+  State& state = *state_;
+  const std::lock_guard maintenance(state.maintenance_mutex);
+  HAILSTONE_TRY(state.usable());
+  {
+    const std::lock_guard guard(state.write_mutex);
+    const auto view = state.current_view();
+    bool full = false;
+    {
+      const std::shared_lock latched(*state.latch);
+      const Delta& rows = view->deltas.front()->rows;
+      full = rows.version_count() > 0 && (force || rows.bytes() > state.host.delta_limit_bytes());
+    }
+    state.flush_requested.store(false, std::memory_order_relaxed);
+    if (full) state.freeze_active(*this);
+  }
+  bool written = false, waiting = false;
+  const auto view = state.current_view();
+  // Oldest first.
+  for (size_t i = view->deltas.size(); i-- > 1;) {
+    if (view->deltas[i]->uncommitted.load(std::memory_order_acquire) != 0) {
+      waiting = true;
+      continue;
+    }
+    HAILSTONE_TRY(state.flush_delta(view->deltas[i]));
+    written = true;
+  }
+  if (written) {
+    HAILSTONE_TRY(state.host.record_state(*this));
+    if (state.merge_due()) state.host.request_merge(shared_from_this());
+  }
+  return waiting;
+}
+
+Result<bool> Table::carry(size_t max_bytes,
+                          const std::function<Status(ByteView operation, Timestamp begin)>& carry) {
+  State& state = *state_;
+  const auto view = state.current_view();
+  struct Row {
+    ByteView key, row;
+    Timestamp begin;
+  };
+  std::vector<Row> rows;
+  {
+    const std::shared_lock guard(*state.latch);
+    for (const auto& delta : view->deltas) {
+      if (delta->rows.version_count() > 0 && delta->rows.bytes() > max_bytes) return false;
+    }
+    for (const auto& delta : view->deltas) {
+      for_each_version(delta->rows, [&](const Version& version) {
+        const Timestamp begin = version.begin.load(std::memory_order_acquire);
+        const Timestamp end = version.end.load(std::memory_order_acquire);
+        // Versions that ended for good need no log; what an open transaction ends, its own log ends again.
+        if (!is_marker(begin) && (end == infinity || is_marker(end))) {
+          rows.push_back({version.key(), version.row(), begin});
+        }
+      });
+    }
+  }
+  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.key < b.key; });
+  std::string operation;
+  for (const Row& row : rows) {
+    operation.clear();
+    append_operation_head(operation, OperationKind::Put, state.id);
+    append_varint(operation, state.keys->hidden_row_id() ? row_id_of(row.key) : 0);
+    append_string(operation, row.row);
+    HAILSTONE_TRY(carry(operation, row.begin));
+  }
+  return true;
+}
+
+Result<bool> Table::write_delete_vectors() {
+  State& state = *state_;
+  const std::lock_guard guard(state.files_mutex);
+  bool written = false;
+  const auto view = state.current_view();
+  for (const auto& segment : view->segments) {
+    if (is_marker(segment->shared_begin())) continue;
+    uint64_t obsolete = 0;
+    HAILSTONE_ASSIGN(const bool changed, write_delete_vector(state, *segment, obsolete));
+    written = written || changed;
+    if (obsolete != 0) state.obsolete.push_back({state.generation.load(), obsolete, nullptr});
+  }
+  if (written) HAILSTONE_TRY(state.host.sync_files());
+  return state.generation.load() != state.recorded_generation.load();
+}
+
+void Table::state_recorded(uint64_t generation) {
+  State& state = *state_;
+  std::atomic<uint64_t>& recorded = state.recorded_generation;
+  uint64_t now = recorded.load(std::memory_order_relaxed);
+  while (now < generation && !recorded.compare_exchange_weak(now, generation, std::memory_order_relaxed)) {
+  }
+  const std::lock_guard guard(state.files_mutex);
+  std::erase_if(state.obsolete, [&](const State::Obsolete& file) {
+    if (file.generation > generation) return false;
+    if (file.segment != nullptr) file.segment->segment->remove_when_unused();
+    // A file that stays is an orphan, which the next recovery removes.
+    if (file.delete_vector != 0) {
+      static_cast<void>(state.host.filesystem().remove(state.host.delete_vector_path(file.delete_vector)));
+    }
+    return true;
+  });
+}
+
+}  // namespace hailstone

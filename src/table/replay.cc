@@ -1,0 +1,124 @@
+// Recovery: operations of committed transactions, applied with the transaction's timestamp, in commit order.
+// Idempotent; see docs/architecture.md.
+#include <fmt/format.h>
+
+#include "table/delete_vector_file.h"
+#include "table/table_state.h"
+
+namespace hailstone {
+
+namespace {
+
+/// What the places hold of a key: all that replay needs to know.
+struct Replayed {
+  RowPlace live;            // the version that has not ended
+  bool superseded = false;  // the operation is there already, or a newer one
+};
+
+Result<Replayed> look(Table::State& state, ByteView key, Timestamp timestamp) {
+  Replayed result;
+  const auto view = state.current_view();
+  for (const auto& delta : view->deltas) {
+    const std::shared_lock guard(*state.latch);
+    if (delta->rows.version_count() == 0) continue;
+    Version* const version = delta->rows.find(key);
+    if (version == nullptr) continue;
+    const Timestamp begin = version->begin.load(std::memory_order_relaxed);
+    result.superseded = result.superseded || begin > timestamp;
+    if (version->end.load(std::memory_order_relaxed) == infinity) {
+      result.live = {.delta = delta, .version = version, .segment = nullptr, .ordinal = 0, .begin = begin};
+    }
+  }
+  for (const auto& segment : view->segments) {
+    HAILSTONE_ASSIGN(const OrdinalRange range,
+                     find_clustered(*segment, *state.keys, key, state.host.counters()));
+    for (uint32_t ordinal = range.first; ordinal < range.last; ++ordinal) {
+      HAILSTONE_ASSIGN(const Timestamp begin, segment->begin_of(ordinal));
+      // A segment of the manifest holds final states; one that replay has just published may still be changed
+      // by later operations of its transaction.
+      if (begin > timestamp || (begin == timestamp && !segment->published_by_replay))
+        result.superseded = true;
+      const std::shared_lock guard(*state.latch);
+      if (segment->ends->end(ordinal) == infinity) {
+        result.live = {
+            .delta = nullptr, .version = nullptr, .segment = segment, .ordinal = ordinal, .begin = begin};
+      }
+    }
+  }
+  return result;
+}
+
+void end_version(Table::State& state, const RowPlace& place, Timestamp timestamp) {
+  const std::unique_lock guard(*state.latch);
+  if (place.version != nullptr) {
+    place.version->end.store(timestamp, std::memory_order_release);
+  } else if (place.segment != nullptr) {
+    place.segment->set_end(place.ordinal, timestamp);
+  }
+}
+
+void raise(std::atomic<uint64_t>& counter, uint64_t to) {
+  uint64_t now = counter.load(std::memory_order_relaxed);
+  while (now < to && !counter.compare_exchange_weak(now, to, std::memory_order_relaxed)) {
+  }
+}
+
+}  // namespace
+
+Status Table::replay_put(Timestamp timestamp, uint64_t row_id, ByteView row) {
+  State& state = *state_;
+  HAILSTONE_TRY(state.usable());
+  std::string key;
+  std::vector<std::string> secondary;
+  HAILSTONE_TRY(state.keys->clustered_key(row, row_id, key));
+  HAILSTONE_TRY(state.keys->secondary_keys(row, key, secondary));
+  if (state.keys->hidden_row_id()) raise(state.next_row_id, row_id + 1);
+  const std::lock_guard guard(state.write_mutex);
+  HAILSTONE_ASSIGN(const Replayed found, state.noted(look(state, key, timestamp)));
+  if (found.superseded) return {};
+  end_version(state, found.live, timestamp);
+  const std::unique_lock latched(*state.latch);
+  TableDelta& delta = *state.current_view()->deltas.front();
+  delta.rows.insert(key, row, timestamp, secondary)->sequence = delta.next_sequence++;
+  return {};
+}
+
+Status Table::replay_delete(Timestamp timestamp, ByteView key) {
+  State& state = *state_;
+  HAILSTONE_TRY(state.usable());
+  const std::lock_guard guard(state.write_mutex);
+  HAILSTONE_ASSIGN(const Replayed found, state.noted(look(state, key, timestamp)));
+  if (!found.superseded) end_version(state, found.live, timestamp);
+  return {};
+}
+
+Status Table::replay_publish(Timestamp timestamp, uint64_t file) {
+  State& state = *state_;
+  HAILSTONE_TRY(state.usable());
+  // The state from the manifest reflects it, though perhaps merged into another segment meanwhile.
+  if (timestamp <= state.recorded_publish) return {};
+  auto opened = open_new_segment(state, file, timestamp);
+  if (!opened) {
+    state.unopened.push_back({.file = file, .delete_vector = 0, .begin = timestamp});
+    return fail(ErrorCode::Corruption, fmt::format("table {}: bulk-loaded rows cannot be read: {}",
+                                                   definition().name, opened.error().message()));
+  }
+  (*opened)->published_by_replay = true;
+  if (state.keys->hidden_row_id()) raise(state.next_row_id, row_id_of((*opened)->segment->last_key()) + 1);
+  const std::lock_guard guard(state.write_mutex);
+  const std::unique_lock latched(*state.latch);
+  auto next = std::make_shared<TableView>(*state.current_view());
+  next->segments.push_back(std::move(*opened));
+  state.last_publish.store(timestamp, std::memory_order_relaxed);
+  state.generation.fetch_add(1, std::memory_order_release);
+  state.set_view(std::move(next));
+  count(state.host.counters().segments);
+  return {};
+}
+
+void Table::replay_counter(uint64_t next_auto_increment) {
+  raise(state_->next_auto_increment, next_auto_increment);
+  state_->generation.fetch_add(1, std::memory_order_release);
+}
+
+}  // namespace hailstone

@@ -1,0 +1,88 @@
+// Rows in memory on their way into one new segment: takes encoded rows in any order, sorts them by clustered
+// key, builds all that a segment knows of its keys, and writes the file. Rows of equal keys keep the order in
+// which they came. Not thread-safe; its memory is charged to the budget.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "segment/column_buffer.h"
+#include "segment/segment_writer.h"
+#include "table/table_state.h"
+
+namespace hailstone {
+
+/// Keys one behind the other.
+class KeyList {
+ public:
+  explicit KeyList(MemoryBudget& budget) : memory_(budget) {}
+  size_t size() const { return ends_.size(); }
+  ByteView operator[](size_t i) const {
+    const size_t start = i == 0 ? 0 : ends_[i - 1];
+    return {bytes_.data() + start, ends_[i] - start};
+  }
+  void reserve(size_t keys) { ends_.reserve(keys); }
+  void push_back(ByteView key) {
+    bytes_.append(key);
+    ends_.push_back(bytes_.size());
+    const size_t held = bytes_.capacity() + ends_.capacity() * sizeof(size_t);
+    if (held > memory_.bytes()) memory_.grow(held - memory_.bytes());
+  }
+  void clear() {
+    bytes_ = {};
+    ends_ = {};
+    memory_.clear();
+  }
+
+ private:
+  std::string bytes_;
+  std::vector<size_t> ends_;
+  Reservation memory_;
+};
+
+class SegmentBuilder {
+ public:
+  /// `with_begin`: each row keeps its own begin timestamp.
+  SegmentBuilder(const Table::State& table, bool with_begin);
+
+  void append(ByteView row, uint64_t row_id, Timestamp begin);
+  uint32_t rows() const { return rows_; }
+  /// Bytes of the columns held.
+  size_t memory() const;
+
+  /// Two rows of the same key in an index that must not have them, by the order of append().
+  struct DuplicateRows {
+    size_t index = 0;  // position in TableDefinition::indexes
+    uint32_t row = 0;  // the later one
+  };
+  struct Written {
+    std::vector<uint32_t> order;  // row of ordinal i is the order[i]-th appended; empty: as appended
+    std::optional<DuplicateRows> duplicate;
+  };
+  /// Sorts and writes the file. `unique`: looks for rows that have the same key; when there are some, nothing
+  /// is written.
+  Result<Written> write(const std::string& path, bool unique, const std::function<bool()>& stop);
+  /// One of the rows appended, encoded again.
+  Status row(uint32_t number, std::string& to) const;
+
+ private:
+  Value value(uint32_t row, uint16_t column) const;
+  Status make_keys(const KeyCodec& codec, KeyList& keys, std::vector<bool>* nulls);
+  Status make_index(size_t secondary, const std::vector<uint32_t>& order, bool unique, IndexRun& run,
+                    std::optional<DuplicateRows>& duplicate);
+
+  const Table::State& table_;
+  const TableKeys& keys_;
+  std::vector<ColumnBuffer> columns_;
+  std::vector<int> positions_;  // of table columns in columns_; -1: in the row group
+  int group_ = -1, row_id_ = -1, begin_ = -1;
+  uint32_t rows_ = 0;
+  std::vector<Value> group_values_;
+  std::string group_row_;
+  KeyList clustered_;
+};
+
+}  // namespace hailstone

@@ -1,0 +1,194 @@
+// What a table tells about itself: sizes, and estimates for an optimizer.
+#include <algorithm>
+
+#include "table/cursor.h"
+#include "table/table_state.h"
+
+namespace hailstone {
+
+namespace {
+
+/// Entries counted one by one in a delta before the rest is guessed.
+constexpr size_t most_delta_entries_counted = 512;
+/// analyze() reads every key of an index; of bigger tables the estimates from segments are kept.
+constexpr uint64_t most_rows_analyzed = 4'000'000;
+
+/// Distinct values over several segments, of which each knows its own: between the greatest (all have the
+/// same values) and the sum (none has values of another); nearer to the sum the more distinct the values are.
+class DistinctEstimate {
+ public:
+  void add(uint64_t distinct, uint64_t rows) {
+    greatest_ = std::max(greatest_, distinct);
+    sum_ += distinct;
+    rows_ += rows;
+  }
+  uint64_t value() const {
+    if (rows_ == 0) return 0;
+    const double share = static_cast<double>(sum_) / static_cast<double>(rows_);
+    return greatest_ + static_cast<uint64_t>(static_cast<double>(sum_ - greatest_) * share);
+  }
+
+ private:
+  uint64_t greatest_ = 0, sum_ = 0, rows_ = 0;
+};
+
+}  // namespace
+
+TableStatistics Table::statistics() const {
+  const State& state = *state_;
+  const auto view = state.current_view();
+  TableStatistics result;
+  const size_t index_count = definition().indexes.size();
+  {
+    const std::shared_lock guard(*state.latch);
+    for (const auto& segment : view->segments) {
+      ++result.segments;
+      result.rows += segment->rows() - segment->ends->count();
+      result.deleted_rows += segment->ends->count();
+      result.data_bytes += segment->segment->file_bytes();
+    }
+    for (const auto& delta : view->deltas) {
+      if (delta->rows.version_count() == 0) continue;
+      result.rows += delta->rows.clustered().size();
+      result.data_bytes += delta->rows.bytes();
+    }
+  }
+  for (const auto& segment : view->segments) {
+    // Four bytes a row are what an entry of a secondary index takes at most, but for its samples.
+    for (size_t i = 0; i < state.keys->secondary_count(); ++i) {
+      result.index_bytes += uint64_t{segment->segment->index_entries(i)} * sizeof(uint32_t);
+    }
+  }
+  result.data_bytes -= std::min(result.data_bytes, result.index_bytes);
+  {
+    const std::lock_guard guard(state.statistics_mutex);
+    if (state.analyzed.size() == index_count) {
+      result.distinct = state.analyzed;
+      return result;
+    }
+  }
+  for (size_t index = 0; index < index_count; ++index) {
+    const KeyCodec& codec = state.keys->codec(index);
+    std::vector<uint64_t> distinct(codec.part_count());
+    for (size_t part = 0; part < distinct.size(); ++part) {
+      DistinctEstimate estimate;
+      for (const auto& segment : view->segments) {
+        const bool is_clustered = index < state.keys->first_secondary();
+        const auto counts =
+            is_clustered ? segment->segment->distinct_prefixes()
+                         : segment->segment->index_distinct_prefixes(index - state.keys->first_secondary());
+        if (part < counts.size()) estimate.add(counts[part], segment->rows());
+      }
+      distinct[part] = estimate.value();
+    }
+    result.distinct.push_back(std::move(distinct));
+  }
+  return result;
+}
+
+Status Table::analyze() {
+  State& state = *state_;
+  HAILSTONE_TRY(state.usable());
+  if (statistics().rows > most_rows_analyzed) {
+    const std::lock_guard guard(state.statistics_mutex);
+    state.analyzed.clear();
+    return {};
+  }
+  const auto transaction = state.host.transactions().begin(Isolation::RepeatableRead);
+  std::vector<std::vector<uint64_t>> distinct;
+  for (size_t index = 0; index < definition().indexes.size(); ++index) {
+    const KeyCodec& codec = state.keys->codec(index);
+    std::vector<uint64_t> counts(codec.part_count());
+    Cursor cursor(shared_from_this(), *transaction, index, ReadLock::None, {});
+    std::string previous;
+    HAILSTONE_ASSIGN(bool on_row, cursor.seek_at_or_after({}));
+    for (bool first = true; on_row; first = false) {
+      const ByteView key = cursor.entry_key();
+      for (size_t parts = 1; parts <= counts.size(); ++parts) {
+        const ByteView prefix = key.substr(0, codec.prefix_size(key, parts));
+        if (first || !previous.starts_with(prefix)) ++counts[parts - 1];
+      }
+      previous = key;
+      HAILSTONE_ASSIGN(on_row, cursor.next());
+    }
+    distinct.push_back(std::move(counts));
+  }
+  const std::lock_guard guard(state.statistics_mutex);
+  state.analyzed = std::move(distinct);
+  return {};
+}
+
+ColumnStatistics Table::column_statistics(uint16_t column) const {
+  const State& state = *state_;
+  const auto view = state.current_view();
+  ColumnStatistics result;
+  result.columnar = definition().columns[column].columnar;
+  const uint64_t group_size = std::max<uint64_t>(1, state.layout->group_columns().size());
+  std::vector<std::pair<std::string, uint64_t>> encodings;  // and their stored bytes
+  DistinctEstimate distinct;
+  for (const auto& segment : view->segments) {
+    const SegmentColumns::Location location = segment->columns.location(column);
+    if (location.kind == SegmentColumns::Location::Kind::Absent) continue;
+    const bool grouped = location.kind == SegmentColumns::Location::Kind::Grouped;
+    ColumnStorage storage = segment->segment->storage(
+        grouped ? static_cast<size_t>(segment->columns.row_group()) : location.position);
+    if (grouped) {
+      // What the row group takes is shared out evenly between its columns; of their values it knows nothing.
+      storage.raw_bytes /= group_size;
+      storage.stored_bytes /= group_size;
+    } else {
+      distinct.add(storage.distinct, segment->rows());
+    }
+    result.storage.raw_bytes += storage.raw_bytes;
+    result.storage.stored_bytes += storage.stored_bytes;
+    result.storage.blocks += storage.blocks;
+    const auto same = std::find_if(encodings.begin(), encodings.end(),
+                                   [&](const auto& known) { return known.first == storage.encoding; });
+    if (same == encodings.end()) {
+      encodings.emplace_back(storage.encoding, storage.stored_bytes);
+    } else {
+      same->second += storage.stored_bytes;
+    }
+  }
+  result.storage.distinct = distinct.value();
+  const auto most = std::max_element(encodings.begin(), encodings.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most != encodings.end()) result.storage.encoding = most->first;
+  return result;
+}
+
+uint64_t Table::estimate_range(size_t index, ByteView low, ByteView high) const {
+  State& state = *state_;
+  const auto view = state.current_view();
+  const bool is_clustered = index == ~size_t{0} || index < state.keys->first_secondary();
+  const size_t secondary = is_clustered ? SegmentKeys::clustered : index - state.keys->first_secondary();
+  uint64_t entries = 0;
+  for (const auto& segment : view->segments) {
+    SegmentKeys keys(*segment, *state.keys, secondary);
+    const auto first = low.empty() ? Result<uint32_t>(0U) : state.noted(keys.lower_bound(low));
+    const auto last = high.empty() ? Result<uint32_t>(keys.entries()) : state.noted(keys.lower_bound(high));
+    // An error is met again, and reported, by the read that this estimate is for.
+    if (first && last && *first < *last) entries += *last - *first;
+  }
+  const auto count_entries = [&](const auto& tree, const auto& key_of) -> uint64_t {
+    uint64_t counted = 0;
+    for (auto entry = tree.lower_bound(low); entry != tree.end(); ++entry) {
+      if (!high.empty() && !(key_of(*entry) < high)) return counted;
+      if (++counted == most_delta_entries_counted) return std::max<uint64_t>(counted, tree.size() / 3);
+    }
+    return counted;
+  };
+  const std::shared_lock guard(*state.latch);
+  for (const auto& delta : view->deltas) {
+    if (delta->rows.version_count() == 0) continue;
+    if (is_clustered) {
+      entries +=
+          count_entries(delta->rows.clustered(), [](const auto& entry) { return ByteView(entry.first); });
+    } else {
+      entries += count_entries(delta->rows.secondary(secondary), [](const auto& entry) { return entry.key; });
+    }
+  }
+  return entries;
+}
+
+}  // namespace hailstone

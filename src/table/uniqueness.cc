@@ -1,0 +1,329 @@
+#include "table/uniqueness.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <queue>
+
+namespace hailstone {
+
+namespace {
+
+constexpr uint32_t steps_between_interruption_checks = 4096;
+constexpr uint32_t steps_before_search = 8;
+
+/// Index keys of one order of a segment, ascending; of a secondary index without the clustered key at the
+/// end.
+class KeyStream {
+ public:
+  KeyStream(std::shared_ptr<TableSegment> of, const TableKeys& keys, size_t secondary)
+      : segment(std::move(of)), keys_(*segment, keys, secondary), secondary_(secondary) {}
+
+  bool at_end() const { return position_ >= keys_.entries(); }
+  ByteView key() const { return key_; }
+  ByteView clustered_key() const { return ByteView(entry_).substr(entry_.size() - clustered_size_); }
+  Result<uint32_t> ordinal() { return keys_.ordinal(position_); }
+  Status next() {
+    ++position_;
+    return read();
+  }
+  Status seek(ByteView bound) {
+    HAILSTONE_ASSIGN(position_, keys_.lower_bound(bound));
+    return read();
+  }
+
+  const std::shared_ptr<TableSegment> segment;
+
+ private:
+  Status read() {
+    if (at_end()) return {};
+    HAILSTONE_TRY(keys_.key(position_, entry_));
+    clustered_size_ = secondary_ == SegmentKeys::clustered ? entry_.size() : keys_.clustered_size();
+    key_ = secondary_ == SegmentKeys::clustered ? ByteView(entry_)
+                                                : ByteView(entry_).substr(0, entry_.size() - clustered_size_);
+    return {};
+  }
+
+  SegmentKeys keys_;
+  const size_t secondary_;
+  uint32_t position_ = 0;
+  std::string entry_;
+  ByteView key_;
+  size_t clustered_size_ = 0;
+};
+
+/// The check of one unique index.
+class IndexCheck {
+ public:
+  IndexCheck(Table::State& state, Transaction& transaction, const LoadedSegments& loaded,
+             const TableView& before, size_t secondary, Duplicate& duplicate)
+      : state_(state),
+        transaction_(transaction),
+        loaded_(loaded),
+        before_(before),
+        secondary_(secondary),
+        duplicate_(duplicate) {}
+
+  /// `blocker`: a transaction to wait for; then all is to be checked again.
+  Status run(TransactionId& blocker) {
+    HAILSTONE_TRY(among_loaded());
+    for (const auto& segment : loaded_) {
+      for (const auto& other : before_.segments) {
+        HAILSTONE_TRY(against_segment(segment, other, blocker));
+        if (blocker != 0) return {};
+      }
+      for (const auto& delta : before_.deltas) {
+        HAILSTONE_TRY(against_delta(segment, *delta, blocker));
+        if (blocker != 0) return {};
+      }
+    }
+    return {};
+  }
+
+ private:
+  size_t index() const {
+    return secondary_ == SegmentKeys::clustered ? 0 : secondary_ + state_.keys->first_secondary();
+  }
+  ByteView first_key(const TableSegment& segment) const {
+    return secondary_ == SegmentKeys::clustered ? segment.segment->first_key()
+                                                : segment.segment->index_sample(secondary_, 0);
+  }
+  ByteView last_key(const TableSegment& segment) const {
+    return secondary_ == SegmentKeys::clustered ? segment.segment->last_key()
+                                                : segment.segment->index_last_key(secondary_);
+  }
+  bool apart(const TableSegment& a, const TableSegment& b) const {
+    // Of secondary indexes these are whole entries; a shared index key may then lie on both sides of a gap
+    // between them, so only what differs in the index key counts, which the byte order of a proper prefix
+    // decides.
+    if (secondary_ == SegmentKeys::clustered) return last_key(a) < first_key(b) || last_key(b) < first_key(a);
+    return false;
+  }
+
+  Status interrupted() {
+    if (++steps_ % steps_between_interruption_checks != 0 || !transaction_.interrupted()) return {};
+    return fail(ErrorCode::Interrupted,
+                fmt::format("interrupted while checking the unique keys of rows loaded into table {}",
+                            state_.layout->definition().name));
+  }
+
+  /// Whether the index admits the key any number of times.
+  Result<bool> exempt(KeyStream& stream) const {
+    if (secondary_ == SegmentKeys::clustered) return false;
+    const auto columns = state_.keys->secondary(secondary_).columns();
+    HAILSTONE_ASSIGN(const uint32_t ordinal, stream.ordinal());
+    RowReader reader(*stream.segment, {columns.begin(), columns.end()});
+    HAILSTONE_TRY(reader.read(ordinal));
+    return std::any_of(reader.values().begin(), reader.values().end(),
+                       [](const Value& value) { return value.null; });
+  }
+
+  Status refuse(const TableSegment& segment, uint32_t ordinal, ByteView clustered_key) {
+    duplicate_.index = index();
+    duplicate_.clustered_key = clustered_key;
+    Batch scratch;
+    HAILSTONE_TRY(Projection::read_encoded(segment.columns, ordinal, scratch, duplicate_.row));
+    return refuse_duplicate(state_, index());
+  }
+
+  Status among_loaded() {
+    // Each segment has been checked in itself when it was written.
+    std::vector<std::unique_ptr<KeyStream>> streams;
+    for (size_t i = 0; i < loaded_.size(); ++i) {
+      bool alone = true;
+      for (size_t j = 0; j < loaded_.size(); ++j)
+        alone = alone && (i == j || apart(*loaded_[i], *loaded_[j]));
+      if (alone) continue;
+      streams.push_back(std::make_unique<KeyStream>(loaded_[i], *state_.keys, secondary_));
+      HAILSTONE_TRY(streams.back()->seek({}));
+    }
+    if (streams.size() < 2) return {};
+    const auto later = [](const KeyStream* a, const KeyStream* b) { return b->key() < a->key(); };
+    std::priority_queue<KeyStream*, std::vector<KeyStream*>, decltype(later)> queue(later);
+    for (const auto& stream : streams) {
+      if (!stream->at_end()) queue.push(stream.get());
+    }
+    std::string previous;
+    for (bool first = true; !queue.empty(); first = false) {
+      HAILSTONE_TRY(interrupted());
+      KeyStream* const stream = queue.top();
+      queue.pop();
+      if (!first && stream->key() == previous) {
+        HAILSTONE_ASSIGN(const bool is_exempt, exempt(*stream));
+        if (!is_exempt) {
+          HAILSTONE_ASSIGN(const uint32_t ordinal, stream->ordinal());
+          return refuse(*stream->segment, ordinal, {});
+        }
+      }
+      previous = stream->key();
+      HAILSTONE_TRY(stream->next());
+      if (!stream->at_end()) queue.push(stream);
+    }
+    return {};
+  }
+
+  /// Brings `stream` to the first key >= bound: step by step while it is near, else by search.
+  static Status advance(KeyStream& stream, ByteView bound) {
+    for (uint32_t step = 0; !stream.at_end() && stream.key() < bound; ++step) {
+      if (step == steps_before_search) return stream.seek(bound);
+      HAILSTONE_TRY(stream.next());
+    }
+    return {};
+  }
+
+  Status against_segment(const std::shared_ptr<TableSegment>& segment,
+                         const std::shared_ptr<TableSegment>& other, TransactionId& blocker) {
+    if (apart(*segment, *other)) return {};
+    KeyStream ours(segment, *state_.keys, secondary_), theirs(other, *state_.keys, secondary_);
+    if (secondary_ == SegmentKeys::clustered) {
+      HAILSTONE_TRY(ours.seek(first_key(*other)));
+      HAILSTONE_TRY(theirs.seek(first_key(*segment)));
+    } else {
+      HAILSTONE_TRY(ours.seek({}));
+      HAILSTONE_TRY(theirs.seek({}));
+    }
+    while (!ours.at_end() && !theirs.at_end()) {
+      HAILSTONE_TRY(interrupted());
+      if (ours.key() < theirs.key()) {
+        HAILSTONE_TRY(advance(ours, theirs.key()));
+      } else if (theirs.key() < ours.key()) {
+        HAILSTONE_TRY(advance(theirs, ours.key()));
+      } else {
+        HAILSTONE_TRY(meet(ours, theirs, blocker));
+        if (blocker != 0) return {};
+        HAILSTONE_TRY(theirs.next());
+      }
+    }
+    return {};
+  }
+
+  /// Both stand on the same key.
+  Status meet(KeyStream& ours, KeyStream& theirs, TransactionId& blocker) {
+    HAILSTONE_ASSIGN(const bool is_exempt, exempt(ours));
+    if (is_exempt) return {};
+    HAILSTONE_ASSIGN(const uint32_t ordinal, theirs.ordinal());
+    Timestamp end = 0;
+    {
+      const std::shared_lock guard(*state_.latch);
+      end = theirs.segment->ends->end(ordinal);
+    }
+    if (!decide(theirs.segment->shared_begin(), end, blocker)) return {};
+    HAILSTONE_ASSIGN(const uint32_t refused, ours.ordinal());
+    return refuse(*ours.segment, refused, theirs.clustered_key());
+  }
+
+  /// True: the version is live, ours is refused. Else `blocker` may have been set.
+  bool decide(Timestamp begin, Timestamp end, TransactionId& blocker) const {
+    const Timestamp own = transaction_.marker();
+    const EndState ended = end_state(end, own);
+    if (ended == EndState::Ended) return false;
+    if (undecided_begin(begin, own)) {
+      blocker = transaction_of(begin);
+    } else if (ended == EndState::Undecided) {
+      blocker = transaction_of(end);
+    } else {
+      return true;
+    }
+    return false;
+  }
+
+  struct DeltaEntry {
+    ByteView key;  // of the index alone
+    const Version* version;
+  };
+
+  /// Entries behind `after` that may be live, some at a time.
+  bool delta_entries(const TableDelta& delta, ByteView& after, bool begun,
+                     std::vector<DeltaEntry>& to) const {
+    constexpr size_t most = 1024;
+    to.clear();
+    const std::shared_lock guard(*state_.latch);
+    const auto take = [&](ByteView entry_key, const Version* version) {
+      after = entry_key;
+      const ByteView key = secondary_ == SegmentKeys::clustered
+                               ? entry_key
+                               : entry_key.substr(0, entry_key.size() - version->key_size);
+      to.push_back({key, version});
+    };
+    if (secondary_ == SegmentKeys::clustered) {
+      const auto& tree = delta.rows.clustered();
+      for (auto entry = begun ? tree.upper_bound(after) : tree.begin();
+           entry != tree.end() && to.size() < most; ++entry) {
+        take(entry->first, entry->second);
+      }
+    } else {
+      const auto& tree = delta.rows.secondary(secondary_);
+      for (auto entry = begun ? tree.upper_bound(after) : tree.begin(); entry != tree.end(); ++entry) {
+        // Versions of one row lie behind one key; they must not be parted.
+        if (to.size() >= most && entry->key != after) break;
+        take(entry->key, entry->version);
+      }
+    }
+    return !to.empty();
+  }
+
+  Status against_delta(const std::shared_ptr<TableSegment>& segment, const TableDelta& delta,
+                       TransactionId& blocker) {
+    KeyStream ours(segment, *state_.keys, secondary_);
+    HAILSTONE_TRY(ours.seek({}));
+    std::vector<DeltaEntry> entries;
+    ByteView after;
+    for (bool begun = false; !ours.at_end() && delta_entries(delta, after, begun, entries); begun = true) {
+      for (const DeltaEntry& entry : entries) {
+        HAILSTONE_TRY(interrupted());
+        HAILSTONE_TRY(advance(ours, entry.key));
+        if (ours.at_end()) return {};
+        if (ours.key() != entry.key) continue;
+        HAILSTONE_ASSIGN(const bool is_exempt, exempt(ours));
+        if (is_exempt) continue;
+        if (decide(entry.version->begin.load(std::memory_order_acquire),
+                   entry.version->end.load(std::memory_order_acquire), blocker)) {
+          HAILSTONE_ASSIGN(const uint32_t refused, ours.ordinal());
+          return refuse(*segment, refused, entry.version->key());
+        }
+        if (blocker != 0) return {};
+      }
+    }
+    return {};
+  }
+
+  Table::State& state_;
+  Transaction& transaction_;
+  const LoadedSegments& loaded_;
+  const TableView& before_;
+  const size_t secondary_;
+  Duplicate& duplicate_;
+  uint32_t steps_ = 0;
+};
+
+}  // namespace
+
+std::unexpected<Error> refuse_duplicate(const Table::State& state, size_t index) {
+  const TableDefinition& definition = state.layout->definition();
+  return fail(ErrorCode::DuplicateKey,
+              fmt::format("table {}: a row with the same key is there already in index {}", definition.name,
+                          definition.indexes[index].name));
+}
+
+Status check_loaded(Table::State& state, Transaction& transaction, const LoadedSegments& loaded,
+                    const TableView& before, Duplicate& duplicate) {
+  std::vector<size_t> indexes;
+  // Hidden row ids are new by their making.
+  if (!state.keys->hidden_row_id()) indexes.push_back(SegmentKeys::clustered);
+  for (size_t i = 0; i < state.keys->secondary_count(); ++i) {
+    if (state.keys->secondary_unique(i)) indexes.push_back(i);
+  }
+  for (size_t i = 0; i < indexes.size();) {
+    TransactionId blocker = 0;
+    HAILSTONE_TRY(
+        state.noted(IndexCheck(state, transaction, loaded, before, indexes[i], duplicate).run(blocker)));
+    if (blocker == 0) {
+      ++i;
+      continue;
+    }
+    HAILSTONE_TRY(state.host.locks().wait_for_end(transaction, blocker));
+  }
+  return {};
+}
+
+}  // namespace hailstone
