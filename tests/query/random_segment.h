@@ -117,11 +117,6 @@ class RandomSegment {
     return Predicate::bytes(number, std::make_shared<SampleTest>(kind, std::move(low), std::move(high)));
   }
 
-  Counters counters;
-  std::shared_ptr<TableLayout> layout;
-  std::shared_ptr<SegmentColumns> columns;
-  std::vector<std::vector<Value>> values;  // by column, by row
-
  private:
   Column column(size_t number) {
     Column column;
@@ -266,6 +261,12 @@ class RandomSegment {
   std::unique_ptr<BlockCache> cache_;
   std::list<std::string> texts_;
   unsigned files_ = 0;
+
+ public:
+  Counters counters;
+  std::shared_ptr<TableLayout> layout;
+  std::shared_ptr<SegmentColumns> columns;  // declared last: it leaves the cache before the cache goes
+  std::vector<std::vector<Value>> values;   // by column, by row
 };
 
 }  // namespace hailstone
