@@ -95,6 +95,22 @@ void SelectNumbers(const uint64_t* numbers, uint32_t count, uint64_t low, uint64
   for (; i < count; ++i) bits[i / 64] |= static_cast<uint64_t>(numbers[i] - low <= high - low) << (i % 64);
 }
 
+void SelectMembers(const uint64_t* numbers, uint32_t count, const uint64_t* members, uint64_t* bits) {
+  const Tag<uint64_t> tag;
+  const hn::RebindToSigned<decltype(tag)> signed_tag;
+  const uint32_t lanes = static_cast<uint32_t>(hn::Lanes(tag));
+  const auto one = hn::Set(tag, uint64_t{1});
+  const auto low_six = hn::Set(tag, uint64_t{63});
+  uint32_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const auto vector = hn::LoadU(tag, numbers + i);
+    const auto words = hn::GatherIndex(tag, members, hn::BitCast(signed_tag, hn::ShiftRight<6>(vector)));
+    const auto found = hn::And(hn::Shr(words, hn::And(vector, low_six)), one);
+    store_bits<uint64_t>(hn::Eq(found, one), i, bits);
+  }
+  for (; i < count; ++i) bits[i / 64] |= (members[numbers[i] / 64] >> (numbers[i] % 64) & 1) << (i % 64);
+}
+
 template <typename Word>
 void unpack_words(const char* unit, unsigned width, uint32_t count, uint64_t base, uint64_t* to) {
   constexpr unsigned lanes = packing_unit / (sizeof(Word) * 8);
@@ -217,6 +233,7 @@ namespace hailstone {
 
 HWY_EXPORT(SelectPacked);
 HWY_EXPORT(SelectNumbers);
+HWY_EXPORT(SelectMembers);
 HWY_EXPORT(UnpackUnit);
 HWY_EXPORT(PackUnit);
 HWY_EXPORT(FindMinimumMaximum);
@@ -244,6 +261,10 @@ void select_packed(const char* unit, unsigned width, uint32_t count, uint64_t lo
 
 void select_numbers(const uint64_t* numbers, uint32_t count, uint64_t low, uint64_t high, uint64_t* bits) {
   HWY_DYNAMIC_DISPATCH(SelectNumbers)(numbers, count, low, high, bits);
+}
+
+void select_members(const uint64_t* numbers, uint32_t count, const uint64_t* members, uint64_t* bits) {
+  HWY_DYNAMIC_DISPATCH(SelectMembers)(numbers, count, members, bits);
 }
 
 void find_minimum_maximum(const uint64_t* numbers, uint32_t count, uint64_t& minimum, uint64_t& maximum) {

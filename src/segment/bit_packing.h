@@ -63,6 +63,9 @@ void select_packed(const char* unit, unsigned width, uint32_t count, uint64_t lo
 /// The same over plain numbers.
 void select_numbers(const uint64_t* numbers, uint32_t count, uint64_t low, uint64_t high, uint64_t* bits);
 
+/// Sets the bit of each number whose bit is set in `members`, which has a bit for every one of them.
+void select_members(const uint64_t* numbers, uint32_t count, const uint64_t* members, uint64_t* bits);
+
 /// Least and greatest of `count` >= 1 numbers.
 void find_minimum_maximum(const uint64_t* numbers, uint32_t count, uint64_t& minimum, uint64_t& maximum);
 

@@ -109,7 +109,7 @@ void PackedNumbers::gather(std::span<const uint16_t> rows, uint64_t* to) const {
     const uint32_t unit = rows[i] / packing_unit;
     size_t end = i + 1;
     while (end < rows.size() && rows[end] / packing_unit == unit) ++end;
-    if (end - i > 96) {
+    if (end - i > 48) {
       uint64_t numbers[packing_unit];
       decode_unit(unit, rows[end - 1] % packing_unit + 1, numbers);
       for (; i < end; ++i) to[i] = numbers[rows[i] % packing_unit];
@@ -126,6 +126,17 @@ void PackedNumbers::select(std::span<const IntegerRange> ranges, uint64_t* bits)
     const uint32_t count = unit_count(i);
     uint64_t* to = bits + i * (packing_unit / 64);
     if (unit.slope != 0) {
+      uint64_t low = 0, high = 0;
+      if (sloped_bounds(i, low, high)) {
+        const auto meets =
+            std::lower_bound(ranges.begin(), ranges.end(), low,
+                             [](const IntegerRange& range, uint64_t least) { return range.high < least; });
+        if (meets == ranges.end() || meets->low > high) continue;
+        if (meets->low <= low && high <= meets->high) {
+          set_rows(to, 0, count);
+          continue;
+        }
+      }
       uint64_t numbers[packing_unit];
       decode_unit(i, count, numbers);
       if (ranges.size() <= few) {
@@ -163,18 +174,34 @@ void PackedNumbers::select(std::span<const IntegerRange> ranges, uint64_t* bits)
   }
 }
 
+bool PackedNumbers::sloped_bounds(size_t number, uint64_t& low, uint64_t& high) const {
+  const Unit& unit = units_[number];
+  const uint64_t rise = line(unit.slope, unit_count(number) - 1);
+  const auto signed_rise = static_cast<int64_t>(rise);
+  constexpr uint64_t limit = uint64_t{1} << 62;
+  // Only where nothing can wrap around.
+  if (unit.width > 60 || unit.base >= limit || signed_rise >= static_cast<int64_t>(limit)) return false;
+  if (signed_rise < 0 && unit.base < 0 - rise) return false;
+  const uint64_t mask = (uint64_t{1} << unit.width) - 1;
+  low = signed_rise < 0 ? unit.base + rise : unit.base;
+  high = (signed_rise < 0 ? unit.base : unit.base + rise) + mask;
+  return true;
+}
+
 void PackedNumbers::select_members(std::span<const uint64_t> members, uint64_t* bits) const {
   uint64_t numbers[packing_unit];
   for (size_t i = 0; i < units_.size(); ++i) {
     const uint32_t count = unit_count(i);
     decode_unit(i, count, numbers);
-    for (uint32_t first = 0; first < count; first += 64) {
-      const uint32_t last = std::min(count, first + 64);
-      uint64_t word = 0;
-      for (uint32_t k = first; k < last; ++k)
-        word |= static_cast<uint64_t>(is_member(members, numbers[k])) << (k - first);
-      bits[i * (packing_unit / 64) + first / 64] |= word;
+    uint64_t* to = bits + i * (packing_unit / 64);
+    uint64_t least = 0, greatest = 0;
+    find_minimum_maximum(numbers, count, least, greatest);
+    if (greatest / 64 < members.size()) {
+      hailstone::select_members(numbers, count, members.data(), to);
+      continue;
     }
+    for (uint32_t k = 0; k < count; ++k)
+      to[k / 64] |= static_cast<uint64_t>(is_member(members, numbers[k])) << (k % 64);
   }
 }
 

@@ -77,6 +77,8 @@ class PackedNumbers {
   uint32_t unit_count(size_t unit) const {
     return std::min(packing_unit_rows, count_ - static_cast<uint32_t>(unit) * packing_unit_rows);
   }
+  /// Bounds of a unit with a slope, when its numbers cannot wrap around.
+  bool sloped_bounds(size_t unit, uint64_t& low, uint64_t& high) const;
   void decode_unit(size_t unit, uint32_t count, uint64_t* to) const;
 
   uint32_t count_ = 0;

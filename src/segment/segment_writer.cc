@@ -18,6 +18,7 @@ namespace {
 
 constexpr size_t write_bytes = size_t{1} << 20;
 constexpr double dictionary_text_wanted = 48 << 20;  // bytes; larger ones cost more to load than they save
+constexpr double long_value = 200;                   // bytes
 constexpr double small_dictionary_text = 64 << 10;   // bytes
 
 /// Appends to the file in large writes.
@@ -271,14 +272,14 @@ class Writer {
     const auto rows = static_cast<double>(input_.rows);
     // Reading any row loads the whole dictionary, so long values belong in it only when they repeat.
     const double text = static_cast<double>(distinct) * mean;
-    if (text > dictionary_text_wanted || (text > small_dictionary_text && distinct > values / 4))
-      return false;
-    // Front coding and ZSTD leave about half of the text, and two bytes for lengths.
-    const double dictionary = static_cast<double>(distinct) * (mean / 2 + 2);
+    if (text > dictionary_text_wanted || (mean > long_value && distinct > values / 4)) return false;
+    // Front coding and ZSTD leave about a third of the text, and two bytes for lengths.
+    const double dictionary = static_cast<double>(distinct) * (mean / 3 + 2);
     const double codes = rows * static_cast<double>(std::bit_width(distinct)) / 8;
     // Codes are by far the fastest to filter: when values repeat a lot, nothing else is tried.
     if (distinct <= values / 256 || (distinct <= 256 && text <= small_dictionary_text)) return true;
     uint64_t sampled_rows = 0, sampled_bytes = 0;
+    bool framed = false;
     const uint32_t blocks = footer_.blocks();
     for (uint32_t i = 0; i < std::min(blocks, 3U); ++i) {
       const uint32_t first = static_cast<uint32_t>(uint64_t{i} * blocks / 3) * block_rows;
@@ -290,9 +291,11 @@ class Writer {
       }));
       sampled_rows += std::min(block_rows, input_.rows - first);
       sampled_bytes += payload_.size() + far;
+      framed = static_cast<BlockKind>(payload_[0]) == BlockKind::Frames;
     }
     const double blocks_alone = rows * static_cast<double>(sampled_bytes) / static_cast<double>(sampled_rows);
-    return dictionary + codes <= blocks_alone * 1.25;
+    // Frames must be decompressed whole for one value, so codes may cost more than they do.
+    return dictionary + codes <= blocks_alone * (framed ? 1.6 : 1.25);
   }
 
   Status write_filter(std::span<const uint64_t> hashes, FilterEntry& entry) {
