@@ -95,20 +95,18 @@ void SelectNumbers(const uint64_t* numbers, uint32_t count, uint64_t low, uint64
   for (; i < count; ++i) bits[i / 64] |= static_cast<uint64_t>(numbers[i] - low <= high - low) << (i % 64);
 }
 
+// Scalar: the gather instructions of many processors are slower than loads (since their microcode guards
+// against data sampling), and the newer shifts that this is compiled to need no flags.
 void SelectMembers(const uint64_t* numbers, uint32_t count, const uint64_t* members, uint64_t* bits) {
-  const Tag<uint64_t> tag;
-  const hn::RebindToSigned<decltype(tag)> signed_tag;
-  const uint32_t lanes = static_cast<uint32_t>(hn::Lanes(tag));
-  const auto one = hn::Set(tag, uint64_t{1});
-  const auto low_six = hn::Set(tag, uint64_t{63});
-  uint32_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    const auto vector = hn::LoadU(tag, numbers + i);
-    const auto words = hn::GatherIndex(tag, members, hn::BitCast(signed_tag, hn::ShiftRight<6>(vector)));
-    const auto found = hn::And(hn::Shr(words, hn::And(vector, low_six)), one);
-    store_bits<uint64_t>(hn::Eq(found, one), i, bits);
+  for (uint32_t first = 0; first < count; first += 64) {
+    const uint32_t here = std::min(64U, count - first);
+    uint64_t word = 0;
+    for (uint32_t i = 0; i < here; ++i) {
+      const uint64_t number = numbers[first + i];
+      word |= (members[number / 64] >> (number % 64) & 1) << i;
+    }
+    bits[first / 64] |= word;
   }
-  for (; i < count; ++i) bits[i / 64] |= (members[numbers[i] / 64] >> (numbers[i] % 64) & 1) << (i % 64);
 }
 
 template <typename Word>

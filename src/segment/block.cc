@@ -184,9 +184,10 @@ void Block::select_code_ranges(std::span<const IntegerRange> ranges, BlockBitmap
 
 void Block::select_codes(std::span<const uint64_t> codes, BlockBitmap& bitmap) const {
   // A few runs of codes are found faster as ranges.
+  constexpr size_t few_runs = 6;
   std::vector<IntegerRange> runs;
   bool inside = false;
-  for (size_t word = 0; word < codes.size() && runs.size() <= 4; ++word) {
+  for (size_t word = 0; word < codes.size() && runs.size() <= few_runs; ++word) {
     uint64_t changes = codes[word] ^ (codes[word] << 1 | (inside ? 1 : 0));
     for (; changes != 0; changes &= changes - 1) {
       const uint64_t code = word * 64 + static_cast<uint64_t>(std::countr_zero(changes));
@@ -198,7 +199,7 @@ void Block::select_codes(std::span<const uint64_t> codes, BlockBitmap& bitmap) c
       }
     }
   }
-  if (runs.size() <= 4) {
+  if (runs.size() <= few_runs) {
     if (inside) runs.back().high = codes.size() * 64 - 1;
     state_->numbers.select(runs, bitmap);
   } else {

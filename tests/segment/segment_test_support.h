@@ -3,10 +3,8 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -18,6 +16,7 @@
 
 #include "base/hash.h"
 #include "file/filesystem.h"
+#include "file/temporary_directory.h"
 #include "segment/block_cache.h"
 #include "segment/segment.h"
 #include "segment/segment_writer.h"
@@ -30,20 +29,6 @@ inline uint64_t test_seed() {
   std::cout << "HAILSTONE_TEST_SEED=" << seed << "\n";
   return seed;
 }
-
-/// A directory that is gone with the test.
-class TestDirectory {
- public:
-  TestDirectory() {
-    std::string name = (std::filesystem::temp_directory_path() / "hailstone-segment-XXXXXX").string();
-    path_ = mkdtemp(name.data());
-  }
-  ~TestDirectory() { std::filesystem::remove_all(path_); }
-  std::string file(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 /// A column and what was put into it.
 struct TestColumn {
@@ -78,7 +63,7 @@ struct TestTable {
   MemoryBudget budget{size_t{256} << 20};
   Counters counters;
   BlockCache cache{budget, counters};
-  TestDirectory directory;
+  TemporaryDirectory directory{TemporaryDirectory::Place::Memory};
   std::vector<std::unique_ptr<TestColumn>> columns;
   std::vector<uint32_t> order;
 

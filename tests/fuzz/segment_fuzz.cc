@@ -1,0 +1,121 @@
+// A fuzzer's bytes as a segment file and as a delete vector: whatever they are, opening, checking and reading
+// gives values or an error. The first byte chooses whether the bytes are a whole file, a footer behind right
+// header and trailer, a column block of some kind, or a delete vector; checksums are made right, so that the
+// tests of structure are what is tried. Link with -fsanitize=fuzzer.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <numeric>
+
+#include "base/hash.h"
+#include "file/temporary_directory.h"
+#include "segment/delete_vector.h"
+#include "segment/segment.h"
+#include "segment/segment_format.h"
+#include "segment/segment_writer.h"
+
+namespace {
+
+using namespace hailstone;
+
+void read_all(const Segment& segment) {
+  static_cast<void>(segment.check());
+  for (size_t column = 0; column < segment.columns().size(); ++column) {
+    std::shared_ptr<const Dictionary> dictionary;
+    if (segment.has_dictionary(column)) {
+      auto loaded = segment.dictionary(column);
+      if (!loaded) continue;
+      dictionary = *loaded;
+    }
+    for (uint32_t number = 0; number < segment.blocks(); ++number) {
+      const auto block = segment.block(column, number);
+      if (!block) continue;
+      std::vector<uint16_t> rows((*block)->rows());
+      std::iota(rows.begin(), rows.end(), 0);
+      BlockBitmap bitmap;
+      const IntegerRange range{100, 5000};
+      if (segment.columns()[column].integer) {
+        std::vector<uint64_t> values(rows.size());
+        (*block)->gather_integers(rows, values.data());
+        (*block)->select_ranges({&range, 1}, bitmap);
+      } else {
+        Arena scratch;
+        std::vector<ByteView> values(rows.size());
+        if (!(*block)->gather_bytes(rows, dictionary.get(), scratch, values.data())) continue;
+        uint64_t sum = 0;
+        for (const ByteView value : values) sum += hash_bytes(value);
+        if (sum == 1) std::abort();  // only so that the values are read
+      }
+    }
+  }
+  for (size_t index = 0; index < segment.index_count(); ++index) {
+    std::vector<uint32_t> ordinals(segment.index_entries(index));
+    static_cast<void>(segment.index_ordinals(index, 0, segment.index_entries(index), ordinals.data()));
+    static_cast<void>(segment.index_may_contain(index, 99));
+  }
+  static_cast<void>(segment.may_contain_key(99));
+}
+
+/// A file of one piece and a footer.
+std::string file_of(ByteView piece, const std::string& footer) {
+  std::string file(segment_header);
+  file.append(piece);
+  const uint64_t offset = file.size();
+  file.append(footer);
+  append_number(file, offset);
+  append_number(file, static_cast<uint64_t>(footer.size()));
+  append_number(file, checksum(footer));
+  file.append(segment_trailer_magic);
+  return file;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size < 4) return 0;
+  const ByteView input(reinterpret_cast<const char*>(data) + 4, size - 4);
+  static const TemporaryDirectory directory(TemporaryDirectory::Place::Memory);
+  MemoryBudget budget(size_t{64} << 20);
+  Counters counters;
+  std::string file;
+  switch (data[0] % 4) {
+    case 0:
+      file = input;
+      break;
+    case 1:
+      file = file_of({}, std::string(input));
+      break;
+    case 2: {
+      // One block; data[1..3] say its rows, whether it is of integers, and whether it has NULLs.
+      Footer footer;
+      footer.rows = data[1] * 16U + 1;
+      ColumnEntry& column = footer.columns.emplace_back();
+      column.column.integer = (data[2] & 1) != 0;
+      BlockEntry& block = column.blocks.emplace_back();
+      block.nulls = data[3] % 4 == 0 ? 1 : 0;
+      block.piece.size = input.size();
+      block.piece.checksum = checksum(input);
+      footer.keys.samples.resize((footer.rows + key_sample_stride - 1) / key_sample_stride);
+      file = file_of(input, footer.serialise());
+      break;
+    }
+    default: {
+      std::string bytes("HAILDELV\1\0\0\0", 12);
+      append_number(bytes, uint32_t{1000});
+      bytes.append(input);
+      append_number(bytes, checksum(bytes));
+      const auto parsed = DeleteVector::parse(bytes, 1000, budget, "fuzz");
+      if (parsed && (*parsed)->count() > 1000) std::abort();
+      return 0;
+    }
+  }
+  const std::string path = directory.file("segment");
+  {
+    auto written = posix_filesystem().create(path);
+    if (!written || !(*written)->append(file)) return 0;
+  }
+  BlockCache cache(budget, counters);
+  const auto segment = Segment::open(posix_filesystem(), path, cache, counters);
+  if (segment) read_all(**segment);
+  return 0;
+}
