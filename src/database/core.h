@@ -29,6 +29,7 @@ class DatabaseCore final : public TableHost {
   Counters& counters() override { return counters_; }
   TransactionManager& transactions() override { return *transaction_manager; }
   LockManager& locks() override { return locks_; }
+  Timestamp checkpointed() override { return checkpoint_timestamp.load(std::memory_order_relaxed); }
   const CollationResolver& collations() override;
   uint64_t new_file_number() override { return next_file.fetch_add(1, std::memory_order_relaxed); }
   std::string segment_path(uint64_t file_number) override;
@@ -49,6 +50,7 @@ class DatabaseCore final : public TableHost {
   std::atomic<uint64_t> next_file{1};
   std::atomic<TableId> next_table{1};
   std::atomic<size_t> checkpoint_log_bytes;
+  std::atomic<Timestamp> checkpoint_timestamp{0};  // of the mark that the manifest has
 
  private:
   Filesystem& filesystem_;

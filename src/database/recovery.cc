@@ -31,6 +31,7 @@ Status Recovery::run() {
   core_.next_table.store(last_table_ + 1);
   core_.next_file.store(last_file_ + 1);
   core_.checkpointer->set_position(content_.mark.carried);
+  core_.checkpoint_timestamp.store(content_.mark.committed, std::memory_order_relaxed);
   for (const TableId id : passed_over_) {
     const EntryPointer entry = core_.catalog().find(id);
     if (entry == nullptr) continue;  // dropped further on

@@ -229,6 +229,7 @@ Status StateRecorder::write(std::vector<Update>& updates, const std::map<TableId
   HAILSTONE_TRY(rewrite ? manifest_.rewrite(std::move(records)) : manifest_.append(std::move(records)));
   if (with_mark) {
     mark_ = mark;
+    core_.checkpoint_timestamp.store(mark.committed, std::memory_order_relaxed);
     std::erase_if(drops, [&](const auto& each) { return each.second <= mark.committed; });
   }
   dropped_ = std::move(drops);

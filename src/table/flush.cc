@@ -28,13 +28,12 @@ void for_each_version(const Delta& rows, const Visit& visit) {
 
 Status Table::State::flush_delta(const std::shared_ptr<TableDelta>& delta) {
   const Timestamp horizon = host.transactions().horizon();
-  bool with_begin = false;
   Timestamp newest_begin = 0;
   for_each_version(delta->rows, [&](Version& version) {
     if (!worth_keeping(version, horizon)) return;
     newest_begin = std::max(newest_begin, version.begin.load(std::memory_order_acquire));
   });
-  with_begin = newest_begin > horizon;
+  const bool with_begin = newest_begin > forgettable_begin(horizon);
   uint64_t file = 0;
   std::shared_ptr<TableSegment> segment;
   {
@@ -51,7 +50,7 @@ Status Table::State::flush_delta(const std::shared_ptr<TableDelta>& delta) {
     if (builder.rows() > 0) {
       file = host.new_file_number();
       HAILSTONE_TRY(builder.write(host.segment_path(file), false, {}));
-      HAILSTONE_ASSIGN(segment, noted(open_new_segment(*this, file, newest_begin)));
+      HAILSTONE_ASSIGN(segment, noted(open_new_segment(*this, file, with_begin ? newest_begin : 0)));
       HAILSTONE_TRY(host.sync_files());
     }
   }

@@ -79,7 +79,8 @@ struct MergeInput {
 class Merge {
  public:
   Merge(Table::State& state, const Segments& segments, const std::function<bool()>& stop)
-      : state_(state), stop_(stop), horizon_(state.host.transactions().horizon()) {
+      : state_(state), stop_(stop), horizon_(state.host.transactions().horizon()),
+        forgotten_(state.forgettable_begin(horizon_)) {
     for (const auto& segment : segments) {
       inputs_.push_back(std::make_unique<MergeInput>(segment, *state.keys, state.host.budget()));
     }
@@ -105,7 +106,7 @@ class Merge {
     for (const auto& input : inputs_) {
       HAILSTONE_TRY(input->read());
       // A segment's own begin is the newest of its rows', also when they have each their own.
-      with_begin_ = with_begin_ || input->segment->shared_begin() > horizon_;
+      with_begin_ = with_begin_ || input->segment->shared_begin() > forgotten_;
     }
     Batch scratch;
     std::string row;
@@ -161,7 +162,7 @@ class Merge {
     const uint32_t rows = builder_->rows();
     HAILSTONE_TRY(builder_->write(state_.host.segment_path(file), false, stop_));
     builder_.reset();
-    HAILSTONE_ASSIGN(auto segment, open_new_segment(state_, file, output_begin_));
+    HAILSTONE_ASSIGN(auto segment, open_new_segment(state_, file, with_begin_ ? output_begin_ : 0));
     outputs_.push_back({std::move(segment), position_ - rows});
     output_begin_ = 0;
     return {};
@@ -201,6 +202,7 @@ class Merge {
   Table::State& state_;
   const std::function<bool()>& stop_;
   const Timestamp horizon_;
+  const Timestamp forgotten_;  // begins up to here are not kept
   std::vector<std::unique_ptr<MergeInput>> inputs_;
   bool with_begin_ = false;
   std::unique_ptr<SegmentBuilder> builder_;

@@ -44,6 +44,8 @@ class TableHost {
   virtual Counters& counters() = 0;
   virtual TransactionManager& transactions() = 0;
   virtual LockManager& locks() = 0;
+  /// Timestamp of the last durable checkpoint: recovery repeats no transaction that committed at or before it.
+  virtual Timestamp checkpointed() = 0;
   virtual const CollationResolver& collations() = 0;
   /// A file number never used before in this database.
   virtual uint64_t new_file_number() = 0;

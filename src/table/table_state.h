@@ -5,6 +5,7 @@
 // sees.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -128,6 +129,9 @@ struct Table::State {
   bool merge_due() const;
   /// Waits for memory when the budget is exhausted.
   Status make_room(Table& table, Transaction& transaction, size_t bytes);
+  /// Rows that began at or before this may forget when: every snapshot sees them, and replay repeats nothing that old. Newer begins are kept, since replay tells by them whether an
+  /// operation is in a segment already.
+  Timestamp forgettable_begin(Timestamp horizon) const { return std::min(horizon, host.checkpointed()); }
 };
 
 /// Whether a version ended: for the newest state as transaction `own` sees it.
