@@ -1,0 +1,179 @@
+// DDL as part of transactions.
+#include "database/database_fixture.h"
+
+namespace hailstone {
+namespace {
+
+TEST_F(DatabaseTest, CreatedTableIsSeenByOthersFromTheCommitOn) {
+  open();
+  const auto transaction = begin();
+  const auto table = database_->create_table(*transaction, pair_definition("d/t"));
+  ASSERT_OK(table);
+  ASSERT_OK(put(**table, *transaction, 1, "one"));
+  EXPECT_EQ(code_of(database_->table("d/t")), ErrorCode::NotFound);
+  EXPECT_TRUE(database_->table_names().empty());
+  EXPECT_EQ(*database_->table("d/t", transaction.get()), *table);
+  ASSERT_OK(commit(*transaction));
+  EXPECT_EQ(*database_->table("d/t"), *table);
+  expect_rows("d/t", {{1, "one"}});
+  reopen();
+  expect_rows("d/t", {{1, "one"}});
+}
+
+TEST_F(DatabaseTest, RolledBackCreationLeavesNothing) {
+  open();
+  {
+    const auto transaction = begin();
+    const auto table = database_->create_table(*transaction, pair_definition("d/t"));
+    ASSERT_OK(table);
+    ASSERT_OK(put(**table, *transaction, 1, "one"));
+    database_->transactions().rollback(*transaction);
+  }
+  EXPECT_EQ(code_of(database_->table("d/t")), ErrorCode::NotFound);
+  create("d/t");
+  expect_rows("d/t", {});
+  reopen();
+  expect_rows("d/t", {});
+  EXPECT_EQ(database_->table_names().size(), 1U);
+}
+
+TEST_F(DatabaseTest, RolledBackDropChangesNothing) {
+  open();
+  create("d/t");
+  put_rows("d/t", {{1, "one"}});
+  {
+    const auto transaction = begin();
+    ASSERT_OK(database_->drop_table(*transaction, "d/t"));
+    EXPECT_EQ(code_of(database_->table("d/t", transaction.get())), ErrorCode::NotFound);
+    expect_rows("d/t", {{1, "one"}});
+    database_->transactions().rollback(*transaction);
+  }
+  expect_rows("d/t", {{1, "one"}});
+  reopen();
+  expect_rows("d/t", {{1, "one"}});
+}
+
+TEST_F(DatabaseTest, DroppedTableIsGone) {
+  open();
+  create("d/t");
+  Rows rows;
+  for (int64_t id = 0; id < 2000; ++id) rows[id] = std::string(100, 'x');
+  put_rows("d/t", rows);
+  ASSERT_OK(database_->checkpoint());
+  {
+    const auto transaction = begin();
+    ASSERT_OK(database_->drop_table(*transaction, "d/t"));
+    EXPECT_EQ(code_of(database_->drop_table(*transaction, "d/t")), ErrorCode::NotFound);
+    // The same name in the same transaction.
+    ASSERT_OK(database_->create_table(*transaction, pair_definition("d/t")));
+    ASSERT_OK(database_->drop_table(*transaction, "d/t"));
+    ASSERT_OK(commit(*transaction));
+  }
+  EXPECT_EQ(code_of(database_->table("d/t")), ErrorCode::NotFound);
+  reopen();
+  EXPECT_EQ(code_of(database_->table("d/t")), ErrorCode::NotFound);
+  create("d/t");
+  expect_rows("d/t", {});
+  EXPECT_TRUE(messages_.empty());
+}
+
+TEST_F(DatabaseTest, RenamesAndSwaps) {
+  open();
+  create("d/a");
+  create("d/b");
+  put_rows("d/a", {{1, "a"}});
+  put_rows("d/b", {{2, "b"}});
+  {
+    const auto transaction = begin();
+    EXPECT_EQ(code_of(database_->rename_table(*transaction, "d/a", "d/b")), ErrorCode::AlreadyExists);
+    EXPECT_EQ(code_of(database_->rename_table(*transaction, "d/none", "d/c")), ErrorCode::NotFound);
+    ASSERT_OK(database_->rename_table(*transaction, "d/a", "d/c"));
+    ASSERT_OK(database_->rename_table(*transaction, "d/b", "d/a"));
+    ASSERT_OK(database_->rename_table(*transaction, "d/c", "d/b"));
+    expect_rows("d/a", {{1, "a"}});
+    ASSERT_OK(commit(*transaction));
+  }
+  expect_rows("d/a", {{2, "b"}});
+  expect_rows("d/b", {{1, "a"}});
+  EXPECT_EQ(database_->table_names(), (std::vector<std::string>{"d/a", "d/b"}));
+  EXPECT_EQ((*database_->table("d/a"))->definition().name, "d/a");
+  reopen();
+  expect_rows("d/a", {{2, "b"}});
+  expect_rows("d/b", {{1, "a"}});
+  EXPECT_EQ((*database_->table("d/a"))->definition().name, "d/a");
+}
+
+TEST_F(DatabaseTest, SavepointsTakeBackDdl) {
+  open();
+  create("d/a");
+  {
+    const auto transaction = begin();
+    ASSERT_OK(database_->create_table(*transaction, pair_definition("d/b")));
+    const Savepoint savepoint = transaction->savepoint();
+    ASSERT_OK(database_->rename_table(*transaction, "d/b", "d/c"));
+    ASSERT_OK(database_->drop_table(*transaction, "d/a"));
+    ASSERT_OK(database_->create_table(*transaction, pair_definition("d/d")));
+    ASSERT_OK(database_->transactions().rollback_to(*transaction, savepoint));
+    EXPECT_OK(database_->table("d/a", transaction.get()));
+    EXPECT_OK(database_->table("d/b", transaction.get()));
+    // What was taken back is free again.
+    const auto other = begin();
+    ASSERT_OK(database_->create_table(*other, pair_definition("d/d")));
+    ASSERT_OK(commit(*other));
+    ASSERT_OK(commit(*transaction));
+  }
+  EXPECT_EQ(database_->table_names(), (std::vector<std::string>{"d/a", "d/b", "d/d"}));
+  reopen();
+  EXPECT_EQ(database_->table_names(), (std::vector<std::string>{"d/a", "d/b", "d/d"}));
+}
+
+TEST_F(DatabaseTest, TwoTransactionsOnOneNameAreBusy) {
+  open();
+  create("d/a");
+  const auto first = begin();
+  const auto second = begin();
+  ASSERT_OK(database_->create_table(*first, pair_definition("d/t")));
+  EXPECT_EQ(code_of(database_->create_table(*second, pair_definition("d/t"))), ErrorCode::Busy);
+  EXPECT_EQ(code_of(database_->rename_table(*second, "d/a", "d/t")), ErrorCode::Busy);
+  ASSERT_OK(database_->drop_table(*second, "d/a"));
+  EXPECT_EQ(code_of(database_->drop_table(*first, "d/a")), ErrorCode::Busy);
+  database_->transactions().rollback(*first);
+  ASSERT_OK(database_->create_table(*second, pair_definition("d/t")));
+  ASSERT_OK(commit(*second));
+  EXPECT_EQ(database_->table_names(), std::vector<std::string>{"d/t"});
+}
+
+TEST_F(DatabaseTest, TruncatesAndRedefines) {
+  open();
+  create("d/t");
+  put_rows("d/t", {{1, "one"}});
+  {
+    const auto transaction = begin();
+    const auto empty = database_->truncate_table(*transaction, "d/t");
+    ASSERT_OK(empty);
+    ASSERT_OK(put(**empty, *transaction, 9, "nine"));
+    expect_rows("d/t", {{1, "one"}});
+    ASSERT_OK(commit(*transaction));
+  }
+  expect_rows("d/t", {{9, "nine"}});
+  {
+    const auto transaction = begin();
+    TableDefinition definition = pair_definition("d/t");
+    definition.application = "comment";
+    definition.columns[1].name = "renamed";
+    ASSERT_OK(database_->replace_definition(*transaction, "d/t", definition));
+    definition.columns[1].width = 10;
+    EXPECT_EQ(code_of(database_->replace_definition(*transaction, "d/t", definition)),
+              ErrorCode::InvalidArgument);
+    ASSERT_OK(commit(*transaction));
+  }
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ((*database_->table("d/t"))->definition().application, "comment");
+    EXPECT_EQ((*database_->table("d/t"))->definition().columns[1].name, "renamed");
+    expect_rows("d/t", {{9, "nine"}});
+    reopen();
+  }
+}
+
+}  // namespace
+}  // namespace hailstone
