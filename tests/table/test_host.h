@@ -1,0 +1,99 @@
+// A database's place taken for tables under test: a log, transactions and files in a temporary directory; the
+// states that tables record stay in memory.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "file/fault_filesystem.h"
+#include "file/temporary_directory.h"
+#include "segment/block_cache.h"
+#include "table/table.h"
+
+namespace hailstone {
+
+class TestHost : public TableHost {
+ public:
+  explicit TestHost(Filesystem& filesystem = posix_filesystem()) : filesystem_(filesystem) {
+    auto opened = Log::open(filesystem, {.directory = directory_.path()}, counters_);
+    EXPECT_TRUE(opened);
+    log_ = std::move(*opened);
+    EXPECT_TRUE(log_->replay(0, [](const LogRecord&) -> Status { return {}; }));
+    manager_ = std::make_unique<TransactionManager>(*log_, locks_, budget_, counters_, 0, 1);
+    manager_->set_flush_log_at_commit(FlushLogAtCommit::EverySecond);
+  }
+  ~TestHost() override {
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  Filesystem& filesystem() override { return filesystem_; }
+  BlockCache& cache() override { return cache_; }
+  MemoryBudget& budget() override { return budget_; }
+  Counters& counters() override { return counters_; }
+  TransactionManager& transactions() override { return *manager_; }
+  LockManager& locks() override { return locks_; }
+  Timestamp checkpointed() override { return checkpointed_timestamp.load(); }
+  const CollationResolver& collations() override { return collations_; }
+  uint64_t new_file_number() override { return next_file_.fetch_add(1); }
+  std::string segment_path(uint64_t file) override {
+    return directory_.file("segment-" + std::to_string(file));
+  }
+  std::string delete_vector_path(uint64_t file) override {
+    return directory_.file("deletes-" + std::to_string(file));
+  }
+  Status sync_files() override { return filesystem_.sync_directory(directory_.path()); }
+  Status record_state(Table& table) override {
+    const std::lock_guard guard(mutex_);
+    HAILSTONE_TRY(table.write_delete_vectors());
+    TableState state = table.state();
+    const uint64_t generation = state.generation;
+    recorded_.insert_or_assign(table.id(), std::move(state));
+    table.state_recorded(generation);
+    return {};
+  }
+  void request_flush(const std::shared_ptr<Table>&) override { flush_requests.fetch_add(1); }
+  void request_merge(const std::shared_ptr<Table>&) override {}
+  void run(std::function<void()> job) override {
+    if (!background) return job();
+    threads_.emplace_back(std::move(job));
+  }
+  size_t segment_buffer_bytes() override { return buffer_bytes; }
+  size_t delta_limit_bytes() override { return delta_bytes; }
+
+  const TableState& recorded(TableId table) { return recorded_.at(table); }
+  std::shared_ptr<Table> create(TableDefinition definition, TableId id = 1) {
+    EXPECT_TRUE(definition.validate());
+    TableState state;
+    state.id = id;
+    state.definition = std::move(definition);
+    auto table = Table::open(*this, std::move(state));
+    EXPECT_TRUE(table) << table.error().message();
+    return *table;
+  }
+
+  std::atomic<uint64_t> flush_requests{0};
+  std::atomic<Timestamp> checkpointed_timestamp{0};
+  size_t buffer_bytes = size_t{1} << 20;
+  size_t delta_bytes = size_t{1} << 20;
+  bool background = false;
+
+ private:
+  Filesystem& filesystem_;
+  TemporaryDirectory directory_;
+  Counters counters_;
+  MemoryBudget budget_{size_t{1} << 30};
+  BlockCache cache_{budget_, counters_};
+  LockManager locks_{counters_};
+  CollationResolver collations_;
+  std::unique_ptr<Log> log_;
+  std::unique_ptr<TransactionManager> manager_;
+  std::atomic<uint64_t> next_file_{1};
+  std::mutex mutex_;
+  std::map<TableId, TableState> recorded_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace hailstone

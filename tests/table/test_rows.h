@@ -1,0 +1,78 @@
+// The table that the tests of this room use, and rows of it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <compare>
+#include <optional>
+#include <string>
+
+#include "table/table.h"
+
+namespace hailstone {
+
+/// id INT, number INT NULL, name VARCHAR NULL, note VARCHAR in the row group.
+struct TestRow {
+  int32_t id = 0;
+  std::optional<int32_t> number;
+  std::optional<std::string> name;
+  std::string note;
+  auto operator<=>(const TestRow&) const = default;
+};
+
+enum TestColumn : uint16_t { id_column, number_column, name_column, note_column };
+
+/// Indexes: PRIMARY (id) if asked for, number (unique), name (descending, then id).
+inline TableDefinition test_definition(bool primary_key) {
+  TableDefinition definition;
+  definition.name = "test/rows";
+  definition.columns = {
+      {.name = "id", .type = Type::Signed, .width = 4, .nullable = false},
+      {.name = "number", .type = Type::Signed, .width = 4},
+      {.name = "name", .type = Type::Varchar, .width = 100},
+      {.name = "note", .type = Type::Varchar, .width = 10000, .nullable = false, .columnar = false},
+  };
+  definition.has_primary_key = primary_key;
+  if (primary_key)
+    definition.indexes.push_back({.name = "PRIMARY", .unique = true, .parts = {{.column = 0}}});
+  definition.indexes.push_back({.name = "number", .unique = true, .parts = {{.column = 1}}});
+  definition.indexes.push_back({.name = "name", .parts = {{.column = 2, .descending = true}, {.column = 0}}});
+  return definition;
+}
+
+inline std::string encode(const Table& table, const TestRow& row) {
+  const Value values[] = {
+      Value::of(order_signed(row.id, 4)),
+      row.number ? Value::of(order_signed(*row.number, 4)) : Value{},
+      row.name ? Value::of(ByteView(*row.name)) : Value{},
+      Value::of(ByteView(row.note)),
+  };
+  std::string bytes;
+  EXPECT_TRUE(table.layout()->row_codec().encode(values, bytes));
+  return bytes;
+}
+
+inline TestRow decode(std::span<const Value> values) {
+  TestRow row;
+  row.id = static_cast<int32_t>(native_signed(values[0].integer, 4));
+  if (!values[1].null) row.number = static_cast<int32_t>(native_signed(values[1].integer, 4));
+  if (!values[2].null) row.name = std::string(values[2].bytes);
+  row.note = values[3].bytes;
+  return row;
+}
+
+inline std::vector<uint16_t> all_columns() { return {id_column, number_column, name_column, note_column}; }
+
+inline std::string key_of(const Table& table, int32_t id) {
+  const Value value = Value::of(order_signed(id, 4));
+  std::string key;
+  EXPECT_TRUE(table.key_codec(0).append({&value, 1}, key));
+  return key;
+}
+
+template <typename T>
+std::string message(const Result<T>& result) {
+  return result ? std::string("no error") : result.error().message();
+}
+
+}  // namespace hailstone
