@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::array<int64_t, 7> power_of_ten = {1, 10, 100, 1'000, 10'000, 100'000, 1'000'000};
 constexpr Rank seconds_of_time = 838 * 3600 + 59 * 60 + 59;
-// A 128 bit rank numbers the values of DECIMALs of up to this many digits.
-constexpr uint most_decimal_digits = 38;
+// The least and the greatest DECIMAL of so many digits are less than 2^127 apart, so that a Rank holds differences too.
+constexpr uint most_decimal_digits = 37;
 
 /// Values of a bytes column within one of some ranges by memcmp.
 class BytesRanges final : public BytesTest {
