@@ -111,6 +111,18 @@ bool is_constant(Item& item) {
   return item.const_item() && !item.is_expensive() && !item.with_subquery() && item.cols() == 1;
 }
 
+/// Also behind references and the caches that the optimizer puts before constants.
+bool is_json_extract(Item& item) {
+  Item* real = item.real_item();
+  while (real->type() == Item::CACHE_ITEM) {
+    Item* example = static_cast<Item_cache*>(real)->get_example();
+    if (example == nullptr) return false;
+    real = example->real_item();
+  }
+  return real->type() == Item::FUNC_ITEM &&
+         static_cast<Item_func*>(real)->functype() == Item_func::JSON_EXTRACT_FUNC;
+}
+
 /// Times of day differ from UTC by the same amount all the year round, so that they grow as the timestamps
 /// do.
 bool time_zone_is_fixed(THD* thd) {
@@ -267,11 +279,14 @@ class Translator {
 
   /// Whether the server compares values of this kind, in the type that it chose, in an order that is that of
   /// the stored values. `steady` is cleared where that holds but for jumps of local time.
-  bool keeps_order(FieldProbe::Kind kind, const Type_handler& handler, bool& steady) const {
+  bool keeps_order(const Field& field, FieldProbe::Kind kind, const Type_handler& handler,
+                   bool& steady) const {
     const Item_result type = handler.cmp_type();
     const bool is_time = type == TIME_RESULT && handler.mysql_timestamp_type() == MYSQL_TIMESTAMP_TIME;
     switch (kind) {
       case FieldProbe::Kind::Integer:
+        // As floating point numbers, BITs from 2^63 on are negative.
+        if (field.real_type() == MYSQL_TYPE_BIT && type == REAL_RESULT) return false;
         return type == INT_RESULT || type == DECIMAL_RESULT || type == REAL_RESULT;
       case FieldProbe::Kind::Real:
         return type == REAL_RESULT;
@@ -338,7 +353,8 @@ class Translator {
     Item* first = at_least;
     Item* second = above;
     if (at_least->fix_fields(thd_, &first) || above->fix_fields(thd_, &second)) return std::nullopt;
-    if (!keeps_order(probe.kind(), *at_least->compare_type_handler(), steady)) return std::nullopt;
+    if (!keeps_order(*leaf.field, probe.kind(), *at_least->compare_type_handler(), steady))
+      return std::nullopt;
     bool null_met = false;
     const auto first_where = [&](Item_func& compare) {
       return probe.first_where([&](Rank rank) {
@@ -378,8 +394,9 @@ class Translator {
     return result;
   }
 
-  /// Asks the whole leaf on both sides of every edge: BETWEEN and IN choose one type for all their constants,
-  /// which need not be the one of each single comparison.
+  /// Asks the whole leaf on both sides of every edge, as BETWEEN and IN choose one type for all their
+  /// constants, which need not be the one of each single comparison; and here and there, should an order not
+  /// be what it is taken for.
   bool agrees(const Leaf& leaf, FieldProbe& probe, const std::vector<RankRange>& edges,
               const std::vector<RankRange>& matching) {
     auto& function = static_cast<Item_func&>(*leaf.item);
@@ -392,6 +409,12 @@ class Translator {
       if (function.null_value) return leaf.has_null && !expected;
       return value == (expected != leaf.negated);
     };
+    constexpr int samples = 16;
+    const Rank step = (probe.greatest() - probe.least()) / samples;
+    for (int i = 0; i < samples; ++i) {
+      if (!agrees_at(probe.least() + i * step)) return false;
+    }
+    if (!agrees_at(probe.greatest())) return false;
     return std::ranges::all_of(edges, [&](const RankRange& edge) {
       return agrees_at(edge.low - 1) && agrees_at(edge.low) && agrees_at(edge.high) &&
              agrees_at(edge.high + 1);
@@ -454,11 +477,10 @@ class Translator {
 
   std::optional<std::string> text_of(Item& constant) const {
     // A result of JSON_EXTRACT is unquoted before it is compared.
-    Item& real = *constant.real_item();
-    const bool is_json = real.type() == Item::FUNC_ITEM &&
-                         static_cast<Item_func&>(real).functype() == Item_func::JSON_EXTRACT_FUNC;
-    if (is_json || constant.cmp_type() != STRING_RESULT || constant.result_type() != STRING_RESULT)
+    if (is_json_extract(constant) || constant.cmp_type() != STRING_RESULT ||
+        constant.result_type() != STRING_RESULT) {
       return std::nullopt;
+    }
     String buffer;
     const String* text = constant.val_str(&buffer);
     if (text == nullptr) return std::nullopt;
