@@ -253,7 +253,7 @@ Status BulkLoad::State::finish_segments(Duplicate& duplicate) {
   }
   transaction.add_action(std::make_unique<PublishAction>(table, inside, segments));
   const auto complete = [&]() -> Status {
-    HAILSTONE_TRY(check_loaded(inside, transaction, segments, *places, duplicate));
+    HAILSTONE_TRY(check_loaded(table, inside, transaction, segments, *places, duplicate));
     std::string operation;
     append_operation_head(operation, OperationKind::Publish, inside.id);
     append_varint(operation, sets.size());

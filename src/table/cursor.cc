@@ -29,10 +29,10 @@ struct Cursor::State {
   void open_sources() {
     if (view == nullptr) {
       if (lock == ReadLock::None) {
-        visibility = {transaction.snapshot(), false};
+        visibility = {transaction.snapshot(), false, inside.superseded.of(transaction)};
       } else {
         // Each row's newest state counts: a version is passed over only when it has ended already.
-        visibility = {transaction.current(), true};
+        visibility = {transaction.current(), true, nullptr};
       }
     } else if (lock == ReadLock::None || view == inside.current_view()) {
       return;

@@ -87,6 +87,7 @@ class SegmentSource : public CursorSource {
         secondary_(secondary),
         visibility_(visibility),
         projection_(projection),
+        table_keys_(*table.keys),
         keys_(*segment_, *table.keys, secondary) {
     excluded_ = !visibility.candidates && segment_->columns.begin() < 0 &&
                 !visibility.snapshot.includes(segment_->shared_begin());
@@ -165,6 +166,10 @@ class SegmentSource : public CursorSource {
       if (!visibility_.candidates) {
         HAILSTONE_ASSIGN(begin, segment_->begin_of(ordinal_));
       }
+      if (visibility_.superseded != nullptr && begin != visibility_.snapshot.own) {
+        HAILSTONE_TRY(keys_.clustered_key(ordinal_, key_));
+        if (visibility_.is_superseded(key_)) return false;
+      }
       const std::shared_lock guard(*segment_->latch);
       return visibility_.takes(begin, segment_->ends->end(ordinal_));
     }
@@ -172,7 +177,7 @@ class SegmentSource : public CursorSource {
     if (block != masked_block_) {
       masked_block_ = no_block;
       bitmap_.set_first(std::min(block_rows, segment_->rows() - block * block_rows));
-      HAILSTONE_TRY(mask_rows(*segment_, block, visibility_, bitmap_));
+      HAILSTONE_TRY(mask_rows(*segment_, table_keys_, block, visibility_, bitmap_));
       masked_block_ = block;
     }
     return bitmap_.test(ordinal_ % block_rows);
@@ -184,6 +189,7 @@ class SegmentSource : public CursorSource {
   const size_t secondary_;
   const Visibility visibility_;
   const Projection& projection_;
+  const TableKeys& table_keys_;
   SegmentKeys keys_;
   bool excluded_ = false;
   Direction direction_ = Direction::Forward;

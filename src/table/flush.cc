@@ -151,16 +151,19 @@ Result<bool> Table::carry(size_t max_bytes,
 Result<bool> Table::write_delete_vectors() {
   State& state = *state_;
   const std::lock_guard guard(state.files_mutex);
-  bool written = false;
   const auto view = state.current_view();
   for (const auto& segment : view->segments) {
     if (is_marker(segment->shared_begin())) continue;
     uint64_t obsolete = 0;
     HAILSTONE_ASSIGN(const bool changed, write_delete_vector(state, *segment, obsolete));
-    written = written || changed;
+    // Remembered, as an error may come before the directory is synced.
+    state.delete_vectors_unsynced = state.delete_vectors_unsynced || changed;
     if (obsolete != 0) state.obsolete.push_back({state.generation.load(), obsolete, nullptr});
   }
-  if (written) HAILSTONE_TRY(state.host.sync_files());
+  if (state.delete_vectors_unsynced) {
+    HAILSTONE_TRY(state.host.sync_files());
+    state.delete_vectors_unsynced = false;
+  }
   return state.generation.load() != state.recorded_generation.load();
 }
 

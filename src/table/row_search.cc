@@ -32,6 +32,7 @@ Result<NewestRow> Table::State::find_newest(const TableView& places, ByteView ke
         result.blocker = transaction_of(end);
         break;
       case EndState::Ended:
+        if (end != own) result.ended = std::max(result.ended, end);
         break;
     }
   }
@@ -41,14 +42,18 @@ Result<NewestRow> Table::State::find_newest(const TableView& places, ByteView ke
     const Timestamp shared_begin = segment->shared_begin();
     const std::shared_lock guard(*latch);
     for (uint32_t ordinal = range.first; ordinal < range.last; ++ordinal) {
-      const EndState state = end_state(segment->ends->end(ordinal), own);
-      if (state == EndState::Ended) continue;
+      const Timestamp end = segment->ends->end(ordinal);
+      const EndState state = end_state(end, own);
+      if (state == EndState::Ended) {
+        if (end != own) result.ended = std::max(result.ended, end);
+        continue;
+      }
       if (undecided_begin(shared_begin, own)) {
         result.blocker = transaction_of(shared_begin);
         return result;
       }
       if (state == EndState::Undecided) {
-        result.blocker = transaction_of(segment->ends->end(ordinal));
+        result.blocker = transaction_of(end);
         continue;
       }
       // Only its order matters: the begin of a committed version, or an own marker.
@@ -64,12 +69,15 @@ Result<NewestRow> Table::State::find_newest(const TableView& places, ByteView ke
   return result;
 }
 
-Result<RowPlace> Table::State::find_visible(const TableView& places, ByteView key, const Snapshot& snapshot) {
+Result<RowPlace> Table::State::find_visible(const TableView& places, ByteView key, const Snapshot& snapshot,
+                                            const KeySet* superseded_keys) {
+  const bool own_only = superseded_keys != nullptr && superseded_keys->contains(key);
   for (const auto& delta : places.deltas) {
     const std::shared_lock guard(*latch);
     if (delta->rows.version_count() == 0) continue;
     for (Version* version = delta->rows.find(key); version != nullptr; version = version->older) {
       const Timestamp begin = version->begin.load(std::memory_order_acquire);
+      if (own_only && begin != snapshot.own) continue;
       if (snapshot.sees(begin, version->end.load(std::memory_order_acquire))) {
         return RowPlace{.delta = delta, .version = version, .segment = nullptr, .begin = begin};
       }
@@ -80,6 +88,7 @@ Result<RowPlace> Table::State::find_visible(const TableView& places, ByteView ke
     HAILSTONE_ASSIGN(const OrdinalRange range, find_clustered(*segment, *keys, key, host.counters()));
     for (uint32_t ordinal = range.first; ordinal < range.last; ++ordinal) {
       HAILSTONE_ASSIGN(const Timestamp begin, segment->begin_of(ordinal));
+      if (own_only && begin != snapshot.own) continue;
       const std::shared_lock guard(*latch);
       if (snapshot.sees(begin, segment->ends->end(ordinal))) {
         return RowPlace{

@@ -33,9 +33,9 @@ struct Scan::State {
   void start() {
     if (view != nullptr) return;
     if (lock == ReadLock::None) {
-      visibility = {transaction.snapshot(), false};
+      visibility = {transaction.snapshot(), false, inside.superseded.of(transaction)};
     } else {
-      visibility = {{inside.host.transactions().last_committed(), transaction.marker()}, true};
+      visibility = {{inside.host.transactions().last_committed(), transaction.marker()}, true, nullptr};
     }
     view = inside.current_view();
     const std::shared_lock guard(*inside.latch);
@@ -76,7 +76,7 @@ struct Scan::State {
         }
         count(inside.host.counters().rows_scanned, rows);
         if (!always && bitmap.none()) continue;
-        HAILSTONE_TRY(mask_rows(place, current_block, visibility, bitmap));
+        HAILSTONE_TRY(mask_rows(place, *inside.keys, current_block, visibility, bitmap));
         if (!bitmap.none()) return true;
       }
     }

@@ -44,8 +44,8 @@ std::string delete_operation(TableId table, ByteView key) {
 /// Checks of one row against the newest state, and the write itself, all under the table's write mutex.
 class RowWriter {
  public:
-  RowWriter(Table::State& state, Transaction& transaction)
-      : state_(state), transaction_(transaction), view_(state.current_view()) {}
+  RowWriter(Table& table, Table::State& state, Transaction& transaction)
+      : table_(table), state_(state), transaction_(transaction), view_(state.current_view()) {}
 
   const TableView& view() const { return *view_; }
 
@@ -68,6 +68,7 @@ class RowWriter {
           return {};
         }
         if (newest.place.found()) return refuse(0, key, row, duplicate);
+        ended_ = newest.ended;
       }
     }
     for (size_t i = 0; i < secondary.size(); ++i) {
@@ -86,6 +87,7 @@ class RowWriter {
   }
 
   void insert(ByteView key, ByteView row, std::span<const std::string> secondary) {
+    if (behind_snapshot(ended_)) supersede(key);
     const std::shared_ptr<TableDelta>& delta = view().deltas.front();
     Version* version = nullptr;
     {
@@ -97,16 +99,23 @@ class RowWriter {
     transaction_.add_change(delta, TableDelta::slot_of(version), Change::Kind::Insert);
   }
 
-  void end(const RowPlace& place) {
+  /// Ends the live version of `key`, which is in `place`.
+  Status end(ByteView key, const RowPlace& place) {
+    Timestamp begin = place.begin;
+    if (place.segment != nullptr && behind_snapshot(begin)) {
+      HAILSTONE_ASSIGN(begin, state_.noted(place.segment->begin_of(place.ordinal)));
+    }
+    if (behind_snapshot(begin)) supersede(key);
     if (place.version != nullptr) {
       const std::shared_lock guard(*state_.latch);
       place.version->end.store(transaction_.marker(), std::memory_order_release);
       transaction_.add_change(place.delta, TableDelta::slot_of(place.version), Change::Kind::End);
-      return;
+      return {};
     }
     const std::unique_lock guard(*state_.latch);
     place.segment->set_end(place.ordinal, transaction_.marker());
     transaction_.add_change(place.segment, place.ordinal, Change::Kind::End);
+    return {};
   }
 
  private:
@@ -121,9 +130,17 @@ class RowWriter {
                             definition.indexes[index].name));
   }
 
+  /// Whether something that another transaction did at `timestamp` is newer than what this one sees.
+  bool behind_snapshot(Timestamp timestamp) const {
+    return transaction_.has_snapshot() && !is_marker(timestamp) && timestamp > transaction_.snapshot().read;
+  }
+  void supersede(ByteView key) { state_.superseded.add(table_.shared_from_this(), transaction_, key); }
+
+  Table& table_;
   Table::State& state_;
   Transaction& transaction_;
   const std::shared_ptr<const TableView> view_;
+  Timestamp ended_ = 0;  // of the newest earlier row of the key that is inserted
 };
 
 Status check_row(const Table::State& state, ByteView row) {
@@ -195,7 +212,7 @@ Result<std::string> Table::insert(Transaction& transaction, ByteView row, Duplic
     Wait wait;
     {
       const std::lock_guard guard(state.write_mutex);
-      RowWriter writer(state, transaction);
+      RowWriter writer(*this, state, transaction);
       HAILSTONE_TRY(writer.check(key, row, secondary, {}, duplicate, wait));
       if (!wait.needed()) {
         writer.insert(key, row, secondary);
@@ -225,7 +242,7 @@ Result<std::string> Table::update(Transaction& transaction, ByteView key, ByteVi
     ByteView wait_key = key;
     {
       const std::lock_guard guard(state.write_mutex);
-      RowWriter writer(state, transaction);
+      RowWriter writer(*this, state, transaction);
       wait.row_lock = state.host.locks().row_locked_by_other(transaction, state.id, key);
       if (!wait.needed()) {
         HAILSTONE_ASSIGN(const NewestRow newest,
@@ -239,7 +256,7 @@ Result<std::string> Table::update(Transaction& transaction, ByteView key, ByteVi
           wait_key = new_key;
           HAILSTONE_TRY(writer.check(new_key, row, secondary, key, duplicate, wait));
           if (!wait.needed()) {
-            writer.end(newest.place);
+            HAILSTONE_TRY(writer.end(key, newest.place));
             writer.insert(new_key, row, secondary);
             flush_when_full(*this, state, *writer.view().deltas.front());
             break;
@@ -262,7 +279,7 @@ Status Table::erase(Transaction& transaction, ByteView key) {
     Wait wait;
     {
       const std::lock_guard guard(state.write_mutex);
-      RowWriter writer(state, transaction);
+      RowWriter writer(*this, state, transaction);
       wait.row_lock = state.host.locks().row_locked_by_other(transaction, state.id, key);
       if (!wait.needed()) {
         HAILSTONE_ASSIGN(const NewestRow newest,
@@ -273,7 +290,7 @@ Status Table::erase(Transaction& transaction, ByteView key) {
             return fail(ErrorCode::NotFound,
                         fmt::format("table {}: the row to delete is gone", definition().name));
           }
-          writer.end(newest.place);
+          HAILSTONE_TRY(writer.end(key, newest.place));
           break;
         }
       }
@@ -310,7 +327,9 @@ Result<bool> Table::find(Transaction& transaction, ByteView key, ReadLock lock, 
   if (lock == ReadLock::None) {
     const Snapshot snapshot = transaction.snapshot();
     const auto view = state.current_view();
-    HAILSTONE_ASSIGN(const RowPlace place, state.noted(state.find_visible(*view, key, snapshot)));
+    const auto superseded = state.superseded.of(transaction);
+    HAILSTONE_ASSIGN(const RowPlace place,
+                     state.noted(state.find_visible(*view, key, snapshot, superseded.get())));
     if (!place.found()) return false;
     HAILSTONE_TRY(state.noted(state.read_place(place, projection, batch, values)));
     return true;

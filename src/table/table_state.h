@@ -15,6 +15,7 @@
 
 #include "table/key_search.h"
 #include "table/places.h"
+#include "table/superseded.h"
 #include "table/table.h"
 
 namespace hailstone {
@@ -38,6 +39,7 @@ struct RowPlace {
 struct NewestRow {
   RowPlace place;             // the live version, if any
   TransactionId blocker = 0;  // another transaction that has not decided yet about this row; 0: none
+  Timestamp ended = 0;        // when the newest of its versions that are no more ended; 0: there is none
 };
 
 struct Table::State {
@@ -47,14 +49,16 @@ struct Table::State {
   const TableId id;
   Timestamp definition_timestamp;
   std::shared_ptr<const TableLayout> layout;
-  // What DDL has put in the place of the layout's definition: other names only, so nothing else looks here. Kept, as definition() gives references.
+  // What DDL has put in the place of the layout's definition: other names only, so nothing else looks here.
+  // Kept, as definition() gives references.
   std::atomic<const TableDefinition*> replaced_definition{nullptr};
-  std::vector<std::unique_ptr<const TableDefinition>> replaced_definitions;  // protected by the catalog: one DDL at a time
+  std::vector<std::unique_ptr<const TableDefinition>>
+      replaced_definitions;  // protected by the catalog: one DDL at a time
   std::shared_ptr<const TableKeys> keys;
   const std::shared_ptr<TableLatch> latch = std::make_shared<TableLatch>();
   std::mutex write_mutex;
   std::mutex maintenance_mutex;  // flush and merge: one at a time; before write_mutex
-  std::mutex files_mutex;        // delete vector files being written, and `obsolete`
+  std::mutex files_mutex;        // delete vector files being written, `obsolete` and `delete_vectors_unsynced`
 
   mutable std::mutex view_mutex;
   std::shared_ptr<const TableView> view;           // protected by view_mutex
@@ -75,6 +79,7 @@ struct Table::State {
     std::shared_ptr<TableSegment> segment;
   };
   std::vector<Obsolete> obsolete;
+  bool delete_vectors_unsynced = false;  // some were made since the directory was synced
 
   std::atomic<bool> corrupt{false};
   mutable std::mutex corruption_mutex;
@@ -83,6 +88,8 @@ struct Table::State {
   // Distinct counts of analyze(), by index; empty until then. Protected by statistics_mutex.
   mutable std::mutex statistics_mutex;
   std::vector<std::vector<uint64_t>> analyzed;
+
+  SupersededKeys superseded;
 
   Status usable() const;
   void mark_corrupt(const Error& error);
@@ -108,7 +115,8 @@ struct Table::State {
   /// The live version of a key in the newest state, as transaction `own` (marker) sees it.
   Result<NewestRow> find_newest(const TableView& places, ByteView key, Timestamp own);
   /// The version of a key that the snapshot sees.
-  Result<RowPlace> find_visible(const TableView& places, ByteView key, const Snapshot& snapshot);
+  Result<RowPlace> find_visible(const TableView& places, ByteView key, const Snapshot& snapshot,
+                                const KeySet* superseded_keys);
   /// A live entry of a unique secondary index with this index key, other than the row with clustered key
   /// `except`.
   struct UniqueEntry {
@@ -129,8 +137,9 @@ struct Table::State {
   bool merge_due() const;
   /// Waits for memory when the budget is exhausted.
   Status make_room(Table& table, Transaction& transaction, size_t bytes);
-  /// Rows that began at or before this may forget when: every snapshot sees them, and replay repeats nothing that old. Newer begins are kept, since replay tells by them whether an
-  /// operation is in a segment already.
+  /// Rows that began at or before this may forget when: every snapshot sees them, and replay repeats nothing
+  /// that old. Newer begins are kept, since replay tells by them whether an operation is in a segment
+  /// already.
   Timestamp forgettable_begin(Timestamp horizon) const { return std::min(horizon, host.checkpointed()); }
 };
 

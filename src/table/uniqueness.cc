@@ -55,9 +55,10 @@ class KeyStream {
 /// The check of one unique index.
 class IndexCheck {
  public:
-  IndexCheck(Table::State& state, Transaction& transaction, const LoadedSegments& loaded,
-             const TableView& before, size_t secondary, Duplicate& duplicate)
-      : state_(state),
+  IndexCheck(const std::shared_ptr<Table>& owner, Table::State& state, Transaction& transaction,
+             const LoadedSegments& loaded, const TableView& before, size_t secondary, Duplicate& duplicate)
+      : owner_(owner),
+        state_(state),
         transaction_(transaction),
         loaded_(loaded),
         before_(before),
@@ -207,9 +208,19 @@ class IndexCheck {
       const std::shared_lock guard(*state_.latch);
       end = theirs.segment->ends->end(ordinal);
     }
-    if (!decide(theirs.segment->shared_begin(), end, blocker)) return {};
+    if (!decide(theirs.segment->shared_begin(), end, blocker)) {
+      note_ended(ours.key(), end);
+      return {};
+    }
     HAILSTONE_ASSIGN(const uint32_t refused, ours.ordinal());
     return refuse(*ours.segment, refused, theirs.clustered_key());
+  }
+
+  /// A row that ended after the transaction's snapshot would be seen beside ours.
+  void note_ended(ByteView key, Timestamp end) {
+    if (secondary_ != SegmentKeys::clustered || end == infinity || is_marker(end)) return;
+    if (!transaction_.has_snapshot() || end <= transaction_.snapshot().read) return;
+    state_.superseded.add(owner_, transaction_, key);
   }
 
   /// True: the version is live, ours is refused. Else `blocker` may have been set.
@@ -281,12 +292,14 @@ class IndexCheck {
           HAILSTONE_ASSIGN(const uint32_t refused, ours.ordinal());
           return refuse(*segment, refused, entry.version->key());
         }
+        note_ended(entry.key, entry.version->end.load(std::memory_order_acquire));
         if (blocker != 0) return {};
       }
     }
     return {};
   }
 
+  const std::shared_ptr<Table>& owner_;
   Table::State& state_;
   Transaction& transaction_;
   const LoadedSegments& loaded_;
@@ -305,8 +318,8 @@ std::unexpected<Error> refuse_duplicate(const Table::State& state, size_t index)
                           definition.indexes[index].name));
 }
 
-Status check_loaded(Table::State& state, Transaction& transaction, const LoadedSegments& loaded,
-                    const TableView& before, Duplicate& duplicate) {
+Status check_loaded(const std::shared_ptr<Table>& owner, Table::State& state, Transaction& transaction,
+                    const LoadedSegments& loaded, const TableView& before, Duplicate& duplicate) {
   std::vector<size_t> indexes;
   // Hidden row ids are new by their making.
   if (!state.keys->hidden_row_id()) indexes.push_back(SegmentKeys::clustered);
@@ -315,8 +328,8 @@ Status check_loaded(Table::State& state, Transaction& transaction, const LoadedS
   }
   for (size_t i = 0; i < indexes.size();) {
     TransactionId blocker = 0;
-    HAILSTONE_TRY(
-        state.noted(IndexCheck(state, transaction, loaded, before, indexes[i], duplicate).run(blocker)));
+    HAILSTONE_TRY(state.noted(
+        IndexCheck(owner, state, transaction, loaded, before, indexes[i], duplicate).run(blocker)));
     if (blocker == 0) {
       ++i;
       continue;

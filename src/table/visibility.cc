@@ -2,10 +2,37 @@
 
 #include <mutex>
 
+#include "table/key_search.h"
+
 namespace hailstone {
 
-Status mask_rows(const TableSegment& segment, uint32_t block, const Visibility& visibility,
-                 BlockBitmap& bitmap) {
+namespace {
+
+/// Clears the bits of rows of which only own versions count. There are few such keys, mostly none.
+Status mask_superseded(const TableSegment& segment, const TableKeys& keys, uint32_t block,
+                       const Visibility& visibility, BlockBitmap& bitmap) {
+  if (segment.shared_begin() == visibility.snapshot.own) return {};
+  SegmentKeys rows(segment, keys, SegmentKeys::clustered);
+  std::string found;
+  for (const std::string& key : *visibility.superseded) {
+    HAILSTONE_ASSIGN(uint32_t ordinal, rows.lower_bound(key));
+    for (; ordinal < segment.rows(); ++ordinal) {
+      HAILSTONE_TRY(rows.key(ordinal, found));
+      if (found != key) break;
+      if (ordinal / block_rows != block) continue;
+      const uint32_t row = ordinal % block_rows;
+      bitmap.bits[row / 64] &= ~(uint64_t{1} << (row % 64));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Status mask_rows(const TableSegment& segment, const TableKeys& keys, uint32_t block,
+                 const Visibility& visibility, BlockBitmap& bitmap) {
+  if (visibility.superseded != nullptr)
+    HAILSTONE_TRY(mask_superseded(segment, keys, block, visibility, bitmap));
   if (!visibility.candidates) {
     if (segment.columns.begin() < 0) {
       if (!visibility.snapshot.includes(segment.shared_begin())) {

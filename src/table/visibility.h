@@ -8,26 +8,33 @@
 #include <vector>
 
 #include "table/places.h"
+#include "table/superseded.h"
 
 namespace hailstone {
 
 struct Visibility {
-  Snapshot snapshot;        // locking: the newest commit when the statement began
-  bool candidates = false;  // locking
+  Snapshot snapshot;                         // locking: the newest commit when the statement began
+  bool candidates = false;                   // locking
+  std::shared_ptr<const KeySet> superseded;  // rows of which only own versions count; null: none
 
   bool takes(Timestamp begin, Timestamp end) const {
     return candidates ? !snapshot.includes(end) : snapshot.sees(begin, end);
   }
+  bool is_superseded(ByteView key) const { return superseded != nullptr && superseded->contains(key); }
   bool takes(const Version& version, uint32_t sequence_limit) const {
     const Timestamp begin = version.begin.load(std::memory_order_acquire);
-    if (begin == snapshot.own && version.sequence >= sequence_limit) return false;
+    if (begin == snapshot.own) {
+      if (version.sequence >= sequence_limit) return false;
+    } else if (is_superseded(version.key())) {
+      return false;
+    }
     return takes(begin, version.end.load(std::memory_order_acquire));
   }
 };
 
 /// Clears the bits of the block's rows that are not taken.
-Status mask_rows(const TableSegment& segment, uint32_t block, const Visibility& visibility,
-                 BlockBitmap& bitmap);
+Status mask_rows(const TableSegment& segment, const TableKeys& keys, uint32_t block,
+                 const Visibility& visibility, BlockBitmap& bitmap);
 
 /// Entries of one order of a delta, some at a time, so that the latch is held for short.
 class DeltaReader {

@@ -68,6 +68,8 @@ class Transaction {
 
   /// What plain reads see. Taken at the first call; kept to the end for RepeatableRead and above, until next_statement() below.
   const Snapshot& snapshot();
+  /// False: the next snapshot() takes a new one.
+  bool has_snapshot() const { return has_snapshot_; }
   /// Ends the statement: READ COMMITTED and READ UNCOMMITTED take a new snapshot at the next read.
   void next_statement();
   /// The newest committed state and own changes: for locking reads and writes. Every timestamp counts as committed, also that of a commit which is being

@@ -30,6 +30,23 @@ void apply_changes(Rows& rows, const Changes& changes) {
   }
 }
 
+/// Names the first few rows in which the two differ, not all of both.
+void expect_same(const Rows& found, const Rows& expected) {
+  int differences = 0;
+  for (const auto& [key, row] : expected) {
+    const auto other = found.find(key);
+    if (other != found.end() && other->second == row) continue;
+    if (++differences > 3) return;
+    ADD_FAILURE() << "expected " << testing::PrintToString(row) << ", found "
+                  << (other == found.end() ? "nothing" : testing::PrintToString(other->second));
+  }
+  for (const auto& [key, row] : found) {
+    if (expected.contains(key)) continue;
+    if (++differences > 3) return;
+    ADD_FAILURE() << "found " << testing::PrintToString(row) << ", which is not there";
+  }
+}
+
 struct OpenTransaction {
   std::unique_ptr<Transaction> transaction;
   std::optional<Rows> base;  // the committed rows when its snapshot was taken
@@ -298,7 +315,7 @@ class TableModel {
         EXPECT_TRUE(found.emplace(std::string(*key), row).second) << "a row came twice";
       }
     }
-    EXPECT_EQ(found, expected);
+    expect_same(found, expected);
   }
 
   void locking_scan() {
@@ -326,7 +343,7 @@ class TableModel {
       }
     }
     for (const auto& [key, row] : found) open.locked.insert(key);
-    EXPECT_EQ(found, expected);
+    expect_same(found, expected);
   }
 
   void cursor() {

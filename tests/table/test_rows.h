@@ -5,6 +5,7 @@
 
 #include <compare>
 #include <optional>
+#include <ostream>
 #include <string>
 
 #include "table/table.h"
@@ -19,6 +20,11 @@ struct TestRow {
   std::string note;
   auto operator<=>(const TestRow&) const = default;
 };
+
+inline void PrintTo(const TestRow& row, std::ostream* to) {
+  *to << row.id << ", " << (row.number ? std::to_string(*row.number) : "NULL") << ", " << row.name.value_or("NULL")
+      << ", " << row.note.substr(0, 20);
+}
 
 enum TestColumn : uint16_t { id_column, number_column, name_column, note_column };
 
