@@ -54,6 +54,9 @@ Result<TableState> StateRecorder::capture(Table& table) {
   // there meanwhile.
   for (;;) {
     const TableState before = table.state();
+    // A commit stamps one place after the other. A flush may have taken over what it stamped first; its ends
+    // in other places must be there too, or the row would be there twice.
+    HAILSTONE_TRY(core_.transactions().with_commits_stopped([](Timestamp) { return Status(); }));
     HAILSTONE_TRY(table.write_delete_vectors());
     TableState after = table.state();
     if (same_files(before, after)) return after;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <string>
@@ -16,6 +17,12 @@
 #include "table/scan.h"
 
 namespace hailstone {
+
+/// How often a random test repeats: HAILSTONE_TEST_ROUNDS when set, for a long run.
+inline uint64_t test_rounds(uint64_t fallback) {
+  const char* given = std::getenv("HAILSTONE_TEST_ROUNDS");
+  return given != nullptr ? std::strtoull(given, nullptr, 0) : fallback;
+}
 
 /// Rows by key: what a table holds.
 using Rows = std::map<int64_t, std::string>;
