@@ -10,6 +10,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -85,6 +86,13 @@ class HailstoneHandler final : public handler, private TransactionUser {
   const COND* cond_push(const COND* condition) override;
   void cond_pop() override;
   uint8 table_cache_type() override { return HA_CACHE_TBL_TRANSACT; }
+
+  // --- counting (handler_read.cc), for count_pushdown.cc
+  bool reads_with_locks() const { return lock_ != ReadLock::None; }
+  /// The predicate that is the whole of the condition (null: none); nothing when a part must stay with the server.
+  std::optional<std::shared_ptr<const Predicate>> whole_condition(const Item* condition) const;
+  /// Number of rows that match; a handler error or 0.
+  int count_rows(const std::shared_ptr<const Predicate>& predicate, uint64_t& rows);
 
   // --- reading (handler_read.cc)
   int rnd_init(bool scan) override;

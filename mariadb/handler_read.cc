@@ -4,6 +4,7 @@
 
 #include "error.h"
 #include "ha_hailstone.h"
+#include "pushdown.h"
 
 namespace hailstone {
 
@@ -84,6 +85,25 @@ int HailstoneHandler::rnd_next(uchar* record) {
   }
   place_ = Place::Scan;
   write_batch_row(record);
+  return 0;
+}
+
+// --- counting
+
+std::optional<std::shared_ptr<const Predicate>> HailstoneHandler::whole_condition(
+    const Item* condition) const {
+  if (condition == nullptr) return every_row();
+  PushedCondition pushed = translate_condition(*table, *format_, *condition);
+  if (!pushed.complete) return std::nullopt;
+  return pushed.predicate ? std::move(pushed.predicate) : every_row();
+}
+
+int HailstoneHandler::count_rows(const std::shared_ptr<const Predicate>& predicate, uint64_t& rows) {
+  if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
+  Scan scan(table_, *transaction_, lock_, predicate, {});
+  const auto counted = scan.count_rest();
+  if (!counted) return report(counted.error());
+  rows = *counted;
   return 0;
 }
 

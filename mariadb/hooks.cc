@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "count_pushdown.h"
 #include "definition.h"
 #include "engine.h"
 #include "error.h"
@@ -118,6 +119,7 @@ void set_hooks(handlerton* engine) {
   engine->drop_database = drop_database;
   engine->flush_logs = flush_logs;
   engine->show_status = show_status;
+  engine->create_group_by = create_count_handler;
   engine->field_options = column_options;
   engine->tablefile_extensions = no_files;
 }
