@@ -17,8 +17,8 @@ namespace hailstone {
 
 class TestHost : public TableHost {
  public:
-  explicit TestHost(Filesystem& filesystem = posix_filesystem()) : filesystem_(filesystem) {
-    auto opened = Log::open(filesystem, {.directory = directory_.path()}, counters_);
+  TestHost() {
+    auto opened = Log::open(filesystem_, {.directory = directory_.path()}, counters_);
     EXPECT_TRUE(opened);
     log_ = std::move(*opened);
     EXPECT_TRUE(log_->replay(0, [](const LogRecord&) -> Status { return {}; }));
@@ -29,7 +29,7 @@ class TestHost : public TableHost {
     for (std::thread& thread : threads_) thread.join();
   }
 
-  Filesystem& filesystem() override { return filesystem_; }
+  FaultFilesystem& filesystem() override { return filesystem_; }
   BlockCache& cache() override { return cache_; }
   MemoryBudget& budget() override { return budget_; }
   Counters& counters() override { return counters_; }
@@ -58,6 +58,7 @@ class TestHost : public TableHost {
   void request_merge(const std::shared_ptr<Table>&) override {}
   void run(std::function<void()> job) override {
     if (!background) return job();
+    const std::lock_guard guard(mutex_);
     threads_.emplace_back(std::move(job));
   }
   size_t segment_buffer_bytes() override { return buffer_bytes; }
@@ -81,7 +82,7 @@ class TestHost : public TableHost {
   bool background = false;
 
  private:
-  Filesystem& filesystem_;
+  FaultFilesystem filesystem_{posix_filesystem()};  // fails on demand; does not really sync
   TemporaryDirectory directory_;
   Counters counters_;
   MemoryBudget budget_{size_t{1} << 30};

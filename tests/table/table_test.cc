@@ -1,0 +1,293 @@
+// What a table promises, one promise a test.
+#include "table/table.h"
+
+#include <gtest/gtest.h>
+
+#include "table/bulk_load.h"
+#include "table/cursor.h"
+#include "table/scan.h"
+#include "table/test_host.h"
+#include "table/test_rows.h"
+
+namespace hailstone {
+namespace {
+
+class TableTest : public testing::Test {
+ protected:
+  TableTest() : table_(host_.create(test_definition(true))) {}
+
+  std::unique_ptr<Transaction> begin() {
+    auto transaction = host_.transactions().begin(Isolation::RepeatableRead);
+    transaction->set_lock_wait_timeout(std::chrono::milliseconds(1));
+    return transaction;
+  }
+  Result<std::string> insert(Transaction& transaction, const TestRow& row) {
+    Duplicate duplicate;
+    return table_->insert(transaction, encode(*table_, row), duplicate);
+  }
+  void insert_committed(int32_t first, int32_t last) {
+    const auto transaction = begin();
+    for (int32_t id = first; id < last; ++id) {
+      const auto inserted = insert(*transaction, {.id = id, .number = id, .name = "n"});
+      ASSERT_TRUE(inserted) << message(inserted);
+    }
+    ASSERT_TRUE(host_.transactions().commit(*transaction));
+  }
+  Status load(Transaction& transaction, int32_t first, int32_t last, Duplicate& duplicate) {
+    BulkLoad rows(table_, transaction);
+    for (int32_t id = first; id < last; ++id) {
+      HAILSTONE_TRY(rows.append(encode(*table_, {.id = id, .number = id, .padding = 9000})));
+    }
+    return rows.finish(duplicate);
+  }
+  uint64_t count(Transaction& transaction) {
+    Scan scan(table_, transaction, ReadLock::None, nullptr, {});
+    const auto rows = scan.count_rest();
+    EXPECT_TRUE(rows) << message(rows);
+    return rows.value_or(0);
+  }
+  uint64_t count() { return count(*begin()); }
+  void reopen() {
+    ASSERT_TRUE(host_.record_state(*table_));
+    auto opened = Table::open(host_, host_.recorded(1));
+    ASSERT_TRUE(opened) << message(opened);
+    table_ = *opened;
+  }
+
+  TestHost host_;
+  std::shared_ptr<Table> table_;
+};
+
+TEST_F(TableTest, AStatementDoesNotMeetTheRowsThatItWrites) {
+  insert_committed(0, 100);
+  for (const ReadLock lock : {ReadLock::None, ReadLock::Exclusive}) {
+    const auto transaction = begin();
+    Cursor cursor(table_, *transaction, 0, lock, all_columns());
+    auto on_row = cursor.seek_at_or_after({});
+    int moved = 0;
+    for (; on_row && *on_row && moved < 1000; on_row = cursor.next(), ++moved) {
+      ASSERT_TRUE(cursor.load_values());
+      TestRow row = decode(cursor.values());
+      row.id += 1000;  // ahead of the cursor
+      Duplicate duplicate;
+      const auto updated =
+          table_->update(*transaction, std::string(cursor.clustered_key()), encode(*table_, row), duplicate);
+      ASSERT_TRUE(updated) << message(updated);
+      if (moved == 50) {
+        ASSERT_TRUE(table_->flush(true));
+      }
+    }
+    EXPECT_TRUE(on_row) << message(on_row);
+    EXPECT_EQ(moved, 100);
+    host_.transactions().rollback(*transaction);
+  }
+  const auto transaction = begin();
+  Scan scan(table_, *transaction, ReadLock::Exclusive, nullptr, all_columns());
+  uint32_t rows = 0;
+  for (auto batch = scan.next(); batch && *batch != nullptr; batch = scan.next()) {
+    for (uint32_t i = 0; i < (*batch)->rows; ++i, ++rows) {
+      std::vector<Value> values;
+      for (const auto& column : (*batch)->columns) values.push_back(column.value(i));
+      TestRow row = decode(values);
+      row.id += 1000;
+      Duplicate duplicate;
+      const auto key = scan.clustered_key(i);
+      ASSERT_TRUE(key);
+      ASSERT_TRUE(table_->update(*transaction, std::string(*key), encode(*table_, row), duplicate));
+    }
+  }
+  EXPECT_EQ(rows, 100U);
+}
+
+TEST_F(TableTest, OwnVersionHidesTheOneOfAnOlderSnapshot) {
+  insert_committed(1, 3);
+  const auto old = begin();
+  EXPECT_EQ(count(*old), 2U);
+  const auto other = begin();
+  ASSERT_TRUE(table_->erase(*other, key_of(*table_, 1)));
+  Duplicate duplicate;
+  ASSERT_TRUE(
+      table_->update(*other, key_of(*table_, 2), encode(*table_, {.id = 2, .number = 20}), duplicate));
+  ASSERT_TRUE(host_.transactions().commit(*other));
+  EXPECT_EQ(count(*old), 2U);
+  const Savepoint before = old->savepoint();
+  ASSERT_TRUE(insert(*old, {.id = 1, .number = 11}));
+  ASSERT_TRUE(table_->update(*old, key_of(*table_, 2), encode(*table_, {.id = 2, .number = 22}), duplicate));
+  EXPECT_EQ(count(*old), 2U);
+  ASSERT_TRUE(table_->erase(*old, key_of(*table_, 2)));
+  EXPECT_EQ(count(*old), 1U);
+  ASSERT_TRUE(host_.transactions().rollback_to(*old, before));
+  EXPECT_EQ(count(*old), 2U);
+}
+
+TEST_F(TableTest, LoadedRowsAreSeenByOthersFromTheCommitOn) {
+  const auto loader = begin();
+  Duplicate duplicate;
+  const Status loaded = load(*loader, 0, 300, duplicate);
+  ASSERT_TRUE(loaded) << message(loaded);
+  EXPECT_EQ(count(*loader), 300U);
+  EXPECT_EQ(count(), 0U);
+  // Another's row of the same key waits for the load.
+  const auto other = begin();
+  const auto refused = insert(*other, {.id = 7});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::LockWaitTimeout);
+  ASSERT_TRUE(host_.transactions().commit(*loader));
+  EXPECT_EQ(count(), 300U);
+  EXPECT_EQ(table_->state().segments.size(), table_->statistics().segments);
+}
+
+TEST_F(TableTest, ALoadRolledBackLeavesNothing) {
+  insert_committed(1000, 1001);
+  const auto loader = begin();
+  Duplicate duplicate;
+  ASSERT_TRUE(load(*loader, 0, 300, duplicate));
+  host_.transactions().rollback(*loader);
+  EXPECT_EQ(count(), 1U);
+  EXPECT_EQ(table_->statistics().segments, 0U);
+  const auto again = begin();
+  ASSERT_FALSE(load(*again, 900, 1100, duplicate));
+  EXPECT_EQ(duplicate.index, 0U);
+  EXPECT_EQ(duplicate.clustered_key, key_of(*table_, 1000));
+  EXPECT_EQ(count(*again), 1U);
+  EXPECT_EQ(table_->statistics().segments, 0U);
+}
+
+TEST_F(TableTest, AFailedFlushLosesNothing) {
+  insert_committed(0, 100);
+  host_.filesystem().add_rule({.call = FaultFilesystem::Call::Append, .path_part = "segment-"});
+  const auto flushed = table_->flush(true);
+  ASSERT_FALSE(flushed);
+  EXPECT_EQ(count(), 100U);
+  host_.filesystem().clear_rules();
+  ASSERT_TRUE(table_->flush(true));
+  EXPECT_FALSE(table_->has_delta_rows());
+  EXPECT_EQ(count(), 100U);
+  reopen();
+  EXPECT_EQ(count(), 100U);
+}
+
+TEST_F(TableTest, AFailedMergeLosesNothing) {
+  for (int32_t part = 0; part < 9; ++part) {
+    insert_committed(part, part + 1);
+    insert_committed(1000 - part, 1001 - part);
+    ASSERT_TRUE(table_->flush(true));
+  }
+  host_.filesystem().add_rule({.call = FaultFilesystem::Call::Sync, .path_part = "segment-"});
+  EXPECT_FALSE(table_->merge());
+  EXPECT_EQ(count(), 18U);
+  host_.filesystem().clear_rules();
+  ASSERT_TRUE(table_->merge());
+  EXPECT_LT(table_->statistics().segments, 9U);
+  EXPECT_EQ(count(), 18U);
+  reopen();
+  EXPECT_EQ(count(), 18U);
+}
+
+TEST_F(TableTest, ADamagedSegmentMarksTheTableOnly) {
+  insert_committed(0, 100);
+  ASSERT_TRUE(table_->flush(true));
+  ASSERT_TRUE(host_.record_state(*table_));
+  const TableState state = host_.recorded(1);
+  ASSERT_EQ(state.segments.size(), 1U);
+  ASSERT_TRUE(host_.filesystem().truncate(host_.segment_path(state.segments[0].file), 20));
+  const auto opened = Table::open(host_, state);
+  ASSERT_TRUE(opened);
+  EXPECT_FALSE((*opened)->usable());
+  const auto reader = begin();
+  Scan scan(*opened, *reader, ReadLock::None, nullptr, {});
+  const auto rows = scan.count_rest();
+  ASSERT_FALSE(rows);
+  EXPECT_EQ(rows.error().code(), ErrorCode::Corruption);
+  EXPECT_NE(rows.error().message().find("segment-"), std::string::npos) << rows.error().message();
+  EXPECT_EQ((*opened)->state().segments, state.segments);
+}
+
+TEST_F(TableTest, ReplayTwiceGivesTheSame) {
+  const auto row = [&](int32_t id, const char* name) {
+    return encode(*table_, {.id = id, .number = id, .name = name});
+  };
+  const auto replay = [&] {
+    ASSERT_TRUE(table_->replay_put(1, 0, row(1, "one")));
+    ASSERT_TRUE(table_->replay_put(1, 0, row(2, "two")));
+    ASSERT_TRUE(table_->replay_put(2, 0, row(1, "changed")));
+    ASSERT_TRUE(table_->replay_delete(3, key_of(*table_, 2)));
+    ASSERT_TRUE(table_->replay_put(4, 0, row(3, "three")));
+    ASSERT_TRUE(table_->replay_delete(4, key_of(*table_, 3)));
+    ASSERT_TRUE(table_->replay_put(4, 0, row(3, "again")));
+    host_.transactions().resume_after(4, 10);
+  };
+  const auto check = [&] {
+    const auto reader = begin();
+    EXPECT_EQ(count(*reader), 2U);
+    const Projection projection(table_->layout(), all_columns());
+    Batch batch;
+    std::vector<Value> values(4);
+    const auto found = table_->find(*reader, key_of(*table_, 1), ReadLock::None, projection, batch, values);
+    ASSERT_TRUE(found && *found);
+    EXPECT_EQ(decode(values).name, "changed");
+  };
+  replay();
+  check();
+  replay();
+  check();
+  ASSERT_TRUE(table_->flush(true));
+  check();
+  replay();
+  check();
+  reopen();
+  replay();
+  check();
+}
+
+TEST_F(TableTest, SmallDeltasAreCarriedAsTheyAre) {
+  insert_committed(0, 10);
+  const auto eraser = begin();
+  ASSERT_TRUE(table_->erase(*eraser, key_of(*table_, 3)));
+  ASSERT_TRUE(host_.transactions().commit(*eraser));
+  const auto open = begin();
+  ASSERT_TRUE(insert(*open, {.id = 50}));
+  ASSERT_TRUE(table_->erase(*open, key_of(*table_, 4)));
+  int carried = 0;
+  const auto complete = table_->carry(size_t{1} << 20, [&](ByteView, Timestamp begin) -> Status {
+    EXPECT_EQ(begin, 1U);
+    ++carried;
+    return {};
+  });
+  ASSERT_TRUE(complete);
+  EXPECT_TRUE(*complete);
+  EXPECT_EQ(carried, 9);
+  const auto too_big = table_->carry(10, [&](ByteView, Timestamp) -> Status { return {}; });
+  ASSERT_TRUE(too_big);
+  EXPECT_FALSE(*too_big);
+}
+
+TEST_F(TableTest, AutoIncrementOnlyRises) {
+  const auto transaction = begin();
+  EXPECT_EQ(table_->next_auto_increment(), 1U);
+  EXPECT_EQ(table_->take_auto_increment(3), 1U);
+  ASSERT_TRUE(table_->raise_auto_increment(*transaction, 100));
+  ASSERT_TRUE(table_->raise_auto_increment(*transaction, 50));
+  EXPECT_EQ(table_->next_auto_increment(), 100U);
+  ASSERT_TRUE(host_.transactions().commit(*transaction));
+  reopen();
+  EXPECT_EQ(table_->next_auto_increment(), 100U);
+}
+
+TEST_F(TableTest, EstimatesAreNear) {
+  insert_committed(0, 1000);
+  ASSERT_TRUE(table_->flush(true));
+  insert_committed(1000, 1100);
+  EXPECT_EQ(table_->estimate_range(0, key_of(*table_, 100), key_of(*table_, 200)), 100U);
+  EXPECT_EQ(table_->estimate_range(0, key_of(*table_, 900), key_of(*table_, 1050)), 150U);
+  ASSERT_TRUE(table_->analyze());
+  const TableStatistics statistics = table_->statistics();
+  EXPECT_EQ(statistics.rows, 1100U);
+  ASSERT_EQ(statistics.distinct.size(), 3U);
+  EXPECT_EQ(statistics.distinct[0], std::vector<uint64_t>{1100});
+  EXPECT_EQ(statistics.distinct[1], std::vector<uint64_t>{1100});
+  EXPECT_EQ(statistics.distinct[2], (std::vector<uint64_t>{1, 1100}));
+}
+
+}  // namespace
+}  // namespace hailstone
