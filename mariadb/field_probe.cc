@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <limits>
 
 namespace hailstone {
@@ -11,7 +10,8 @@ namespace {
 
 constexpr std::array<int64_t, 7> power_of_ten = {1, 10, 100, 1'000, 10'000, 100'000, 1'000'000};
 constexpr Rank seconds_of_time = 838 * 3600 + 59 * 60 + 59;
-// The least and the greatest DECIMAL of so many digits are less than 2^127 apart, so that a Rank holds differences too.
+// The least and the greatest DECIMAL of so many digits are less than 2^127 apart, so that a Rank holds
+// differences too.
 constexpr uint most_decimal_digits = 37;
 
 /// Values of a bytes column within one of some ranges by memcmp.
@@ -85,7 +85,7 @@ std::optional<FieldProbe::Kind> FieldProbe::kind_of(const Field& field) {
 }
 
 FieldProbe::FieldProbe(TABLE& table, Field& field, Kind kind)
-    : table_(table), field_(field), kind_(kind), format_(field, table.record[0]), digits_(field.decimals()) {
+    : field_(field), kind_(kind), format_(field, table.record[0]), digits_(field.decimals()), saved_(field) {
   const uint32_t width = field.pack_length();
   const uint64_t all_ones = width >= 8 ? ~uint64_t{0} : (uint64_t{1} << (8 * width)) - 1;
   switch (kind) {
@@ -126,14 +126,6 @@ FieldProbe::FieldProbe(TABLE& table, Field& field, Kind kind)
                       : (Rank{1} << static_cast<const Field_enum&>(field).typelib->count) - 1;
       break;
   }
-  saved_.assign(reinterpret_cast<const char*>(field.ptr), width);
-  saved_null_ = field.is_null();
-  field.set_notnull();
-}
-
-FieldProbe::~FieldProbe() {
-  std::memcpy(field_.ptr, saved_.data(), saved_.size());
-  if (saved_null_) field_.set_null();
 }
 
 uint64_t FieldProbe::ordered(Rank rank) const {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <optional>
 #include <string>
@@ -25,6 +26,28 @@ struct RankRange {
   Rank low = 0, high = 0;
 };
 
+/// Puts back, when destroyed, what a field of record[0] held when this was made; until then it is not NULL.
+class SavedField {
+ public:
+  explicit SavedField(Field& field)
+      : field_(field),
+        bytes_(reinterpret_cast<const char*>(field.ptr), field.pack_length()),
+        null_(field.is_null()) {
+    field.set_notnull();
+  }
+  SavedField(const SavedField&) = delete;
+  SavedField& operator=(const SavedField&) = delete;
+  ~SavedField() {
+    std::memcpy(field_.ptr, bytes_.data(), bytes_.size());
+    if (null_) field_.set_null();
+  }
+
+ private:
+  Field& field_;
+  const std::string bytes_;
+  const bool null_;
+};
+
 class FieldProbe {
  public:
   enum class Kind : uint8_t { Integer, Real, Decimal, Date, DateTime, Time, Timestamp, Enumerated };
@@ -36,7 +59,6 @@ class FieldProbe {
   FieldProbe(TABLE& table, Field& field, Kind kind);
   FieldProbe(const FieldProbe&) = delete;
   FieldProbe& operator=(const FieldProbe&) = delete;
-  ~FieldProbe();
 
   Kind kind() const { return kind_; }
   Rank least() const { return least_; }
@@ -57,14 +79,12 @@ class FieldProbe {
   uint64_t ordered(Rank rank) const;
   void put_decimal(Rank rank);
 
-  TABLE& table_;
   Field& field_;
   const Kind kind_;
   const FieldFormat format_;
   const uint digits_;  // of the fraction
   Rank least_ = 0, greatest_ = 0;
-  std::string saved_;
-  bool saved_null_ = false;
+  const SavedField saved_;
 };
 
 }  // namespace hailstone

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <ranges>
 #include <utility>
 
 #include "field_probe.h"
@@ -109,18 +110,6 @@ Sides sides_of(Item_func::Functype operation) {
 
 bool is_constant(Item& item) {
   return item.const_item() && !item.is_expensive() && !item.with_subquery() && item.cols() == 1;
-}
-
-/// Also behind references and the caches that the optimizer puts before constants.
-bool is_json_extract(Item& item) {
-  Item* real = item.real_item();
-  while (real->type() == Item::CACHE_ITEM) {
-    Item* example = static_cast<Item_cache*>(real)->get_example();
-    if (example == nullptr) return false;
-    real = example->real_item();
-  }
-  return real->type() == Item::FUNC_ITEM &&
-         static_cast<Item_func*>(real)->functype() == Item_func::JSON_EXTRACT_FUNC;
 }
 
 /// Times of day differ from UTC by the same amount all the year round, so that they grow as the timestamps
@@ -456,15 +445,50 @@ class Translator {
     return my_charset_same(field.charset(), collation) || collation == &my_charset_bin;
   }
 
+  /// Constants may have become strings for the sake of one of them, while others are still compared as
+  /// numbers.
+  static bool compares_as_strings(const Leaf& leaf) {
+    if (leaf.operation == Item_func::IN_FUNC) {
+      const auto& list = static_cast<Item_func_in&>(*leaf.item);
+      return list.arg_types_compatible && list.array != nullptr;
+    }
+    if (!is_comparison(leaf.operation)) return true;
+    return static_cast<Item_bool_rowready_func2&>(*leaf.item).compare_type_handler()->cmp_type() ==
+           STRING_RESULT;
+  }
+
+  /// Asks the server about the constants themselves as values of the column, and the empty string: should it
+  /// compare otherwise than it seems (as JSON, as numbers), some of them will show it.
+  bool agrees(const Leaf& leaf, const std::vector<std::string>& texts, const BytesTest& test, bool truth) {
+    constexpr size_t most_samples = 16;
+    Field& field = *leaf.field;
+    auto& function = static_cast<Item_func&>(*leaf.item);
+    const FieldFormat format(field, table_.record[0]);
+    const SavedField saved(field);
+    const auto agrees_on = [&](const std::string& text) {
+      if (format.kind != FieldFormat::Kind::Blob && text.size() > format.width) return true;
+      format.write(Value::of(ByteView(text)), field.ptr);
+      const bool expected = test.matches(format.read(field.ptr).bytes) == truth;
+      const bool value = function.val_bool();
+      if (function.null_value) return leaf.has_null && !expected;
+      return value == (expected != leaf.negated);
+    };
+    return agrees_on({}) && std::ranges::all_of(texts | std::views::take(most_samples), agrees_on);
+  }
+
   std::optional<Translation> by_collation(const Leaf& leaf, bool truth) {
     CHARSET_INFO* collation = static_cast<Item_bool_func*>(leaf.item)->compare_collation();
-    if (collation == nullptr || !compares_stored_bytes(*leaf.field, collation)) return std::nullopt;
+    if (collation == nullptr || !compares_stored_bytes(*leaf.field, collation) ||
+        !compares_as_strings(leaf)) {
+      return std::nullopt;
+    }
     std::vector<std::string> texts;
     for (Item* constant : leaf.constants) {
       auto text = text_of(*constant);
       if (!text) return std::nullopt;
       texts.push_back(std::move(*text));
     }
+    const std::vector<std::string> samples = texts;
     std::shared_ptr<const BytesTest> test;
     if (leaf.operation == Item_func::LIKE_FUNC) {
       const int escape = static_cast<Item_func_like*>(leaf.item)->escape;
@@ -472,15 +496,12 @@ class Translator {
     } else {
       test = collation_test(leaf, collation, std::move(texts), truth);
     }
+    if (!agrees(leaf, samples, *test, truth)) return std::nullopt;
     return Translation{Predicate::bytes(leaf.column, std::move(test)), true};
   }
 
   std::optional<std::string> text_of(Item& constant) const {
-    // A result of JSON_EXTRACT is unquoted before it is compared.
-    if (is_json_extract(constant) || constant.cmp_type() != STRING_RESULT ||
-        constant.result_type() != STRING_RESULT) {
-      return std::nullopt;
-    }
+    if (constant.cmp_type() != STRING_RESULT || constant.result_type() != STRING_RESULT) return std::nullopt;
     String buffer;
     const String* text = constant.val_str(&buffer);
     if (text == nullptr) return std::nullopt;
