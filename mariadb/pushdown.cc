@@ -146,6 +146,7 @@ class Translator {
     }
     auto leaf = take_apart(function);
     if (!leaf) return {};
+    evaluate_once(*leaf);
     const QuietEvaluation quiet(thd_);
     const auto predicate = comparison(*leaf, truth != leaf->negated);
     if (!predicate || quiet.warned() || thd_->is_error()) return {};
@@ -187,6 +188,15 @@ class Translator {
     if (real->type() != Item::FIELD_ITEM) return nullptr;
     Field* field = static_cast<Item_field*>(real)->field;
     return field->table == &table_ && field->stored_in_db() ? field : nullptr;
+  }
+
+  /// The server converts a constant once and keeps the result: what that reports is for the user.
+  void evaluate_once(const Leaf& leaf) {
+    const auto kind = FieldProbe::kind_of(*leaf.field);
+    if (!kind || *kind == FieldProbe::Kind::Enumerated) return;
+    FieldProbe probe(table_, *leaf.field, *kind);
+    probe.put(probe.greatest());
+    leaf.item->val_bool();
   }
 
   std::optional<uint16_t> column_of(Item& item) const {
