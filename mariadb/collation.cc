@@ -21,22 +21,22 @@ class MariaDbCollation final : public Collation {
   explicit MariaDbCollation(CHARSET_INFO* charset)
       : charset_(charset),
         pads_((charset->state & MY_CS_NOPAD) == 0 && charset != &my_charset_bin),
-        by_bytes_((charset->state & MY_CS_BINSORT) != 0 && charset->mbminlen == 1) {
-    if (by_bytes_) return;
-    std::string space;
-    charset_space_.resize(charset->mbmaxlen);
-    const int size = charset->wc_mb(' ', reinterpret_cast<uchar*>(charset_space_.data()),
-                                    reinterpret_cast<uchar*>(charset_space_.data() + charset_space_.size()));
-    charset_space_.resize(static_cast<size_t>(std::max(size, 0)));
+        by_bytes_((charset->state & MY_CS_BINSORT) != 0 && charset->mbminlen == 1),
+        is_big5_(!by_bytes_ && ByteView(charset->cs_name.str, charset->cs_name.length) == "big5") {
+    if (by_bytes_ || is_big5_) return;
+    // The Czech collations go over a value several times.
+    irregular_ = charset->uca == nullptr && charset->levels_for_order != 1;
+    std::string space(charset->mbmaxlen, '\0');
+    auto* const begin = reinterpret_cast<uchar*>(space.data());
+    space.resize(static_cast<size_t>(std::max(charset->wc_mb(' ', begin, begin + space.size()), 0)));
     for (uint level = 0; level < MY_STRXFRM_NLEVELS; ++level) {
       if ((charset->levels_for_order >> level & 1) == 0) continue;
       const uint flag = MY_STRXFRM_LEVEL1 << level;
-      space.clear();
-      append_level(charset_space_, flag, space);
-      levels_.push_back({flag, space});
-      // Weights that are no plain sequence of units, one a character: the Czech collations go over a value
-      // several times.
-      if (space.empty() || space.size() > 4) irregular_ = true;
+      std::string weight;
+      append_level(space, flag, weight);
+      // Weights that are no plain sequence of units, one a character.
+      if (weight.empty() || weight.size() > 4) irregular_ = true;
+      levels_.push_back({flag, pads_ || level > 0, weight});
     }
   }
 
@@ -55,13 +55,23 @@ class MariaDbCollation final : public Collation {
       }
       return;
     }
+    if (is_big5_) {
+      std::string weights;
+      append_big5(value, weights);
+      if (pads_) {
+        append_padded_weights(weights, 1, ' ', to);
+      } else {
+        to.append(weights);
+      }
+      return;
+    }
     if (irregular_) {
       if (pads_) value = value.substr(0, charset_->lengthsp(value.data(), value.size()));
       append_level(value, 0, to);
       return;
     }
     for (size_t i = 0; i < levels_.size(); ++i) {
-      if (pads_) {
+      if (levels_[i].pads) {
         const ByteView space = levels_[i].space;
         std::string weights;
         append_level(value, levels_[i].flag, weights);
@@ -87,8 +97,27 @@ class MariaDbCollation final : public Collation {
  private:
   struct Level {
     uint flag;
+    bool pads;          // NO PAD collations pad all levels but the first
     std::string space;  // weight of the space
   };
+
+  /// Big5's collations sort by strokes but compare by codes, and it is comparing that counts in keys.
+  void append_big5(ByteView value, std::string& to) const {
+    const uchar* at = bytes_of(value);
+    const uchar* const end = at + value.size();
+    while (at < end) {
+      const int size = charset_->charlen(at, end);
+      if (size == 2) {
+        to.append(reinterpret_cast<const char*>(at), 2);
+        at += 2;
+        continue;
+      }
+      // No character: above all that are some.
+      if (size != 1) to.push_back('\xff');
+      to.push_back(static_cast<char>(size == 1 ? charset_->sort_order[*at] : *at));
+      ++at;
+    }
+  }
 
   /// Appends the weights on one level, without padding.
   void append_level(ByteView value, uint flag, std::string& to) const {
@@ -108,8 +137,8 @@ class MariaDbCollation final : public Collation {
   CHARSET_INFO* const charset_;
   const bool pads_;
   const bool by_bytes_;  // but for padding
+  const bool is_big5_;
   bool irregular_ = false;
-  std::string charset_space_;
   std::vector<Level> levels_;
 };
 
