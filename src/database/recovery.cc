@@ -297,8 +297,10 @@ void Recovery::remove_orphans() {
   for (const std::string& name : names_) {
     const auto number = file_number_of(name);
     if (!number || known.contains(*number)) continue;
+    const std::string path = core_.directory() + "/" + name;
+    if (!core_.filesystem().exists(path)) continue;  // of a dropped table: gone already
     // A file that cannot be removed does no harm; the next start tries again.
-    if (Status status = core_.filesystem().remove(core_.directory() + "/" + name); !status) {
+    if (Status status = core_.filesystem().remove(path); !status) {
       core_.log_message(
           DatabaseOptions::Severity::Warning,
           fmt::format("a file that no table uses could not be removed: {}", status.error().message()));
