@@ -180,7 +180,7 @@ class Workload {
 
 TEST(PowerFailureTest, CommittedTransactionsSurviveAndNothingElse) {
   const uint64_t seed = test_seed(4);
-  for (uint64_t round = 0; round < test_rounds(12); ++round) {
+  for (uint64_t round = 0; round < test_rounds(8); ++round) {
     SCOPED_TRACE(fmt::format("HAILSTONE_TEST_SEED={} round {}", seed, round));
     std::mt19937_64 random(seed * 1000 + round);
     TemporaryDirectory directory;
