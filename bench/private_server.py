@@ -1,6 +1,7 @@
 """A private mariadbd with the plugin, and connections to it."""
 
 import os
+import shutil
 import time
 
 import pymysql
@@ -25,7 +26,11 @@ class PrivateServer:
     def __enter__(self):
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, failure, *_):
+        if failure is not None and os.path.exists(self.facts["log"]):
+            kept = f"{PROJECT}/build/logs/{self._name}-server.log"
+            shutil.copy(self.facts["log"], kept)
+            print(f"the server's log is kept as {kept}", flush=True)
         self._control("remove")
 
     def connect(self):
