@@ -52,6 +52,8 @@ def seconds_text(seconds):
 
 
 def ratio_text(ratio):
+    if ratio < 0.1:
+        return f"{ratio:.4f}"
     return f"{ratio:.2f}" if ratio < 10 else f"{ratio:,.0f}"
 
 
