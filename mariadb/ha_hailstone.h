@@ -89,7 +89,8 @@ class HailstoneHandler final : public handler, private TransactionUser {
 
   // --- counting (handler_read.cc), for count_pushdown.cc
   bool reads_with_locks() const { return lock_ != ReadLock::None; }
-  /// The predicate that is the whole of the condition (null: none); nothing when a part must stay with the server.
+  /// The predicate that is the whole of the condition (null: none); nothing when a part must stay with the
+  /// server.
   std::optional<std::shared_ptr<const Predicate>> whole_condition(const Item* condition) const;
   /// Number of rows that match; a handler error or 0.
   int count_rows(const std::shared_ptr<const Predicate>& predicate, uint64_t& rows);

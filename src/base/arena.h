@@ -1,4 +1,5 @@
-// Memory for many small objects that die together. Not thread-safe; a budget, when given, is charged by the chunk.
+// Memory for many small objects that die together. Not thread-safe; a budget, when given, is charged by the
+// chunk.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// Byte strings and numbers in them. Stored numbers are little-endian; keys use big-endian so that memcmp orders them.
+// Byte strings and numbers in them. Stored numbers are little-endian; keys use big-endian so that memcmp
+// orders them.
 #pragma once
 
 #include <bit>
@@ -9,7 +10,8 @@
 
 namespace hailstone {
 
-static_assert(std::endian::native == std::endian::little, "stored numbers are read in place on little-endian machines");
+static_assert(std::endian::native == std::endian::little,
+              "stored numbers are read in place on little-endian machines");
 
 /// Any run of bytes; not text, may hold zeros. Does not own.
 using ByteView = std::string_view;
@@ -50,7 +52,8 @@ inline void append_varint(std::string& to, uint64_t value) {
   to.push_back(static_cast<char>(value));
 }
 
-/// A cursor over stored bytes. Every take reports running out, so that damaged bytes can never be read past their end.
+/// A cursor over stored bytes. Every take reports running out, so that damaged bytes can never be read past
+/// their end.
 class ByteReader {
  public:
   explicit ByteReader(ByteView bytes) : rest_(bytes) {}

@@ -1,5 +1,6 @@
-// Status counters of a database. A line added to the list below appears in SHOW STATUS, INFORMATION_SCHEMA and the C API
-// without another line of code. Counters only grow; gauges are set. Safe from any thread, relaxed.
+// Status counters of a database. A line added to the list below appears in SHOW STATUS, INFORMATION_SCHEMA
+// and the C API without another line of code. Counters only grow; gauges are set. Safe from any thread,
+// relaxed.
 #pragma once
 
 #include <array>
@@ -10,46 +11,46 @@
 namespace hailstone {
 
 // name, description
-#define HAILSTONE_COUNTERS(COUNTER)                                                             \
-  COUNTER(rows_inserted, "rows inserted one by one")                                            \
-  COUNTER(rows_updated, "rows updated")                                                         \
-  COUNTER(rows_deleted, "rows deleted")                                                         \
-  COUNTER(rows_bulk_loaded, "rows written straight to segments")                                \
-  COUNTER(rows_scanned, "rows that a scan's predicate was evaluated on")                        \
-  COUNTER(rows_returned, "rows that scans and cursors returned")                                \
+#define HAILSTONE_COUNTERS(COUNTER)                                                                    \
+  COUNTER(rows_inserted, "rows inserted one by one")                                                   \
+  COUNTER(rows_updated, "rows updated")                                                                \
+  COUNTER(rows_deleted, "rows deleted")                                                                \
+  COUNTER(rows_bulk_loaded, "rows written straight to segments")                                       \
+  COUNTER(rows_scanned, "rows that a scan's predicate was evaluated on")                               \
+  COUNTER(rows_returned, "rows that scans and cursors returned")                                       \
   COUNTER(blocks_skipped, "column blocks not read because their minimum and maximum excluded a match") \
-  COUNTER(block_cache_hits, "column blocks found in the cache")                                 \
-  COUNTER(block_cache_misses, "column blocks read from a file")                                 \
-  COUNTER(block_cache_bytes, "bytes of column blocks in the cache")                             \
-  COUNTER(point_lookups, "keys looked up")                                                      \
-  COUNTER(bloom_filter_skips, "segments not searched because their Bloom filter excluded the key") \
-  COUNTER(transactions_committed, "transactions committed")                                     \
-  COUNTER(transactions_rolled_back, "transactions rolled back")                                 \
-  COUNTER(transactions_active, "transactions that have begun and not ended")                    \
-  COUNTER(lock_waits, "times a transaction waited for a row or table lock")                     \
-  COUNTER(lock_wait_timeouts, "lock waits that ended by their timeout")                         \
-  COUNTER(deadlocks, "deadlocks found")                                                         \
-  COUNTER(log_writes, "write calls on log files")                                               \
-  COUNTER(log_write_bytes, "bytes written to log files")                                        \
-  COUNTER(log_fsyncs, "fdatasync calls on log files")                                           \
-  COUNTER(segment_reads, "read calls on segment files")                                         \
-  COUNTER(segment_read_bytes, "bytes read from segment files")                                  \
-  COUNTER(segment_writes, "write calls on segment files")                                       \
-  COUNTER(segment_write_bytes, "bytes written to segment files")                                \
-  COUNTER(segment_fsyncs, "fsync calls on segment files")                                       \
-  COUNTER(manifest_writes, "records appended to the manifest")                                  \
-  COUNTER(manifest_fsyncs, "fsync calls on manifest files")                                     \
-  COUNTER(flushes, "deltas written to segments")                                                \
-  COUNTER(merges, "merges of segments")                                                         \
-  COUNTER(checkpoints, "checkpoints taken")                                                     \
-  COUNTER(flush_backlog, "deltas waiting to be flushed")                                        \
-  COUNTER(merge_backlog, "tables waiting for a merge")                                          \
-  COUNTER(delta_bytes, "bytes of rows in deltas")                                               \
-  COUNTER(memory_used, "bytes reserved from the memory budget")                                 \
-  COUNTER(memory_budget, "the memory budget in bytes")                                          \
-  COUNTER(tables, "tables in the catalog")                                                      \
-  COUNTER(tables_corrupt, "tables marked corrupt")                                              \
-  COUNTER(segments, "segments in use")                                                          \
+  COUNTER(block_cache_hits, "column blocks found in the cache")                                        \
+  COUNTER(block_cache_misses, "column blocks read from a file")                                        \
+  COUNTER(block_cache_bytes, "bytes of column blocks in the cache")                                    \
+  COUNTER(point_lookups, "keys looked up")                                                             \
+  COUNTER(bloom_filter_skips, "segments not searched because their Bloom filter excluded the key")     \
+  COUNTER(transactions_committed, "transactions committed")                                            \
+  COUNTER(transactions_rolled_back, "transactions rolled back")                                        \
+  COUNTER(transactions_active, "transactions that have begun and not ended")                           \
+  COUNTER(lock_waits, "times a transaction waited for a row or table lock")                            \
+  COUNTER(lock_wait_timeouts, "lock waits that ended by their timeout")                                \
+  COUNTER(deadlocks, "deadlocks found")                                                                \
+  COUNTER(log_writes, "write calls on log files")                                                      \
+  COUNTER(log_write_bytes, "bytes written to log files")                                               \
+  COUNTER(log_fsyncs, "fdatasync calls on log files")                                                  \
+  COUNTER(segment_reads, "read calls on segment files")                                                \
+  COUNTER(segment_read_bytes, "bytes read from segment files")                                         \
+  COUNTER(segment_writes, "write calls on segment files")                                              \
+  COUNTER(segment_write_bytes, "bytes written to segment files")                                       \
+  COUNTER(segment_fsyncs, "fsync calls on segment files")                                              \
+  COUNTER(manifest_writes, "records appended to the manifest")                                         \
+  COUNTER(manifest_fsyncs, "fsync calls on manifest files")                                            \
+  COUNTER(flushes, "deltas written to segments")                                                       \
+  COUNTER(merges, "merges of segments")                                                                \
+  COUNTER(checkpoints, "checkpoints taken")                                                            \
+  COUNTER(flush_backlog, "deltas waiting to be flushed")                                               \
+  COUNTER(merge_backlog, "tables waiting for a merge")                                                 \
+  COUNTER(delta_bytes, "bytes of rows in deltas")                                                      \
+  COUNTER(memory_used, "bytes reserved from the memory budget")                                        \
+  COUNTER(memory_budget, "the memory budget in bytes")                                                 \
+  COUNTER(tables, "tables in the catalog")                                                             \
+  COUNTER(tables_corrupt, "tables marked corrupt")                                                     \
+  COUNTER(segments, "segments in use")                                                                 \
   COUNTER(background_errors, "flushes, merges and checkpoints that failed and will be retried")
 
 struct Counters {
@@ -70,6 +71,8 @@ inline constexpr auto counter_descriptions = std::to_array<CounterDescription>({
 #undef HAILSTONE_COUNTER
 });
 
-inline void count(std::atomic<uint64_t>& counter, uint64_t by = 1) { counter.fetch_add(by, std::memory_order_relaxed); }
+inline void count(std::atomic<uint64_t>& counter, uint64_t by = 1) {
+  counter.fetch_add(by, std::memory_order_relaxed);
+}
 
 }  // namespace hailstone

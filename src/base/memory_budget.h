@@ -1,4 +1,5 @@
-// One limit for the memory of a database. Whoever holds rows or blocks reserves their bytes here. Thread-safe.
+// One limit for the memory of a database. Whoever holds rows or blocks reserves their bytes here.
+// Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -14,10 +15,12 @@ class MemoryBudget {
   /// `limit` in bytes.
   explicit MemoryBudget(size_t limit) : limit_(limit) {}
 
-  /// Who gives memory back when it is short: gets the bytes wanted, returns the bytes freed. The block cache registers itself before any thread reserves.
+  /// Who gives memory back when it is short: gets the bytes wanted, returns the bytes freed. The block cache
+  /// registers itself before any thread reserves.
   void set_reclaimer(std::function<size_t(size_t)> reclaimer) { reclaimer_ = std::move(reclaimer); }
 
-  /// Reserves `bytes`, asking the reclaimer when short. False, with nothing reserved, when they still do not fit.
+  /// Reserves `bytes`, asking the reclaimer when short. False, with nothing reserved, when they still do not
+  /// fit.
   [[nodiscard]] bool try_reserve(size_t bytes);
   /// Reserves what the caller cannot do without, even beyond the limit.
   void reserve(size_t bytes);
@@ -39,7 +42,8 @@ class Reservation {
   explicit Reservation(MemoryBudget& budget) : budget_(&budget) {}
   Reservation(const Reservation&) = delete;
   Reservation& operator=(const Reservation&) = delete;
-  Reservation(Reservation&& other) noexcept : budget_(other.budget_), bytes_(std::exchange(other.bytes_, 0)) {}
+  Reservation(Reservation&& other) noexcept
+      : budget_(other.budget_), bytes_(std::exchange(other.bytes_, 0)) {}
   ~Reservation() { budget_->release(bytes_); }
 
   [[nodiscard]] bool try_grow(size_t by) {

@@ -1,4 +1,5 @@
-// Errors as values. An Error names what failed, where (table, file, offset) and what to do; nothing in Hailstone throws.
+// Errors as values. An Error names what failed, where (table, file, offset) and what to do; nothing in
+// Hailstone throws.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +11,21 @@
 namespace hailstone {
 
 enum class ErrorCode : uint8_t {
-  NotFound,          // no such row, table, file
-  AlreadyExists,     // table or file of that name is there
-  DuplicateKey,      // unique index violated
-  LockWaitTimeout,   // row or table lock not granted in time; the transaction lives on
-  Deadlock,          // this transaction was chosen as the victim; the caller must roll it back
-  Interrupted,       // the application's interruption check said stop
-  OutOfMemory,       // memory budget or system memory exhausted
-  DiskFull,          // ENOSPC, EDQUOT
-  Io,                // any other failure of the filesystem
-  Corruption,        // checksum or structure of stored bytes is wrong
-  InvalidArgument,   // caller's fault
-  RowTooLarge,       // row or key beyond a documented limit
-  Busy,              // another process or transaction has it
-  ReadOnly,          // database was stopped from writing by an earlier failure
-  Unsupported,       // valid, but not offered
+  NotFound,         // no such row, table, file
+  AlreadyExists,    // table or file of that name is there
+  DuplicateKey,     // unique index violated
+  LockWaitTimeout,  // row or table lock not granted in time; the transaction lives on
+  Deadlock,         // this transaction was chosen as the victim; the caller must roll it back
+  Interrupted,      // the application's interruption check said stop
+  OutOfMemory,      // memory budget or system memory exhausted
+  DiskFull,         // ENOSPC, EDQUOT
+  Io,               // any other failure of the filesystem
+  Corruption,       // checksum or structure of stored bytes is wrong
+  InvalidArgument,  // caller's fault
+  RowTooLarge,      // row or key beyond a documented limit
+  Busy,             // another process or transaction has it
+  ReadOnly,         // database was stopped from writing by an earlier failure
+  Unsupported,      // valid, but not offered
 };
 
 std::string_view to_string(ErrorCode code);
@@ -55,16 +56,16 @@ inline std::unexpected<Error> fail(ErrorCode code, std::string message) {
 #define HAILSTONE_JOIN(a, b) HAILSTONE_JOIN_INNER(a, b)
 
 /// Returns the error of a Status (or Result, whose value is dropped) to the caller.
-#define HAILSTONE_TRY(expression)                                       \
-  do {                                                                  \
-    auto&& try_result = (expression);                                   \
+#define HAILSTONE_TRY(expression)                                           \
+  do {                                                                      \
+    auto&& try_result = (expression);                                       \
     if (!try_result) return std::unexpected(std::move(try_result).error()); \
   } while (false)
 
 /// Declares or assigns `target` from a Result, or returns its error to the caller.
 #define HAILSTONE_ASSIGN(target, expression) \
   HAILSTONE_ASSIGN_INNER(HAILSTONE_JOIN(assign_result_, __LINE__), target, expression)
-#define HAILSTONE_ASSIGN_INNER(result, target, expression)      \
-  auto result = (expression);                                   \
+#define HAILSTONE_ASSIGN_INNER(result, target, expression)        \
+  auto result = (expression);                                     \
   if (!result) return std::unexpected(std::move(result).error()); \
   target = std::move(*result)

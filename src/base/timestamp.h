@@ -1,5 +1,5 @@
-// Commit timestamps: 1, 2, 3 … in commit order, one counter for a database. The begin and end of a row version are Timestamps, or the
-// marker of the transaction that is still open.
+// Commit timestamps: 1, 2, 3 … in commit order, one counter for a database. The begin and end of a row
+// version are Timestamps, or the marker of the transaction that is still open.
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,9 @@
 // Checkpoints: after one, what was committed before it needs the log no more, and the log's old files go.
 //
 // 1. Under the commit mutex: the last commit C and, by rotating the log, the position P that follows it.
-// 2. Every delta that holds a commit up to C goes to a segment, or, when it is small, into the log again as a
-// Carry
-//    record. A Carry record is the state of the delta at its place in the log: it is made under the commit
-//    mutex.
+// 2. Every delta that holds a commit up to C goes to a segment, or, when it is small, into the log again as
+//    a Carry record. A Carry record is the state of the delta at its place in the log: it is made under the
+//    commit mutex.
 // 3. The states of all tables that changed go to the manifest, with the mark that names P and C.
 // 4. Log files before P are removed, but for those that hold operations of transactions still open.
 //

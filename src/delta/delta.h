@@ -1,8 +1,10 @@
 // The ordered, versioned, row-wise store in memory that takes a table's single-row writes.
 //
-// Entries are ordered by clustered key; each holds a chain of versions, newest first. Each secondary index has its own order over (index key + clustered key).
-// Latching is the table's: insert() and remove() need its latch exclusively, everything else shared. begin and end are atomic, since commit stamps them under the shared latch.
-// Versions, rows and keys live in the delta's arena and stay valid as long as the delta, also after remove().
+// Entries are ordered by clustered key; each holds a chain of versions, newest first. Each secondary index
+// has its own order over (index key + clustered key). Latching is the table's: insert() and remove() need its
+// latch exclusively, everything else shared. begin and end are atomic, since commit stamps them under the
+// shared latch. Versions, rows and keys live in the delta's arena and stay valid as long as the delta, also
+// after remove().
 #pragma once
 
 #include <atomic>
@@ -25,13 +27,14 @@ namespace hailstone {
 struct Version {
   std::atomic<Timestamp> begin{0};
   std::atomic<Timestamp> end{infinity};
-  Version* older = nullptr;   // of the same key
+  Version* older = nullptr;  // of the same key
   const char* key_data = nullptr;
   const char* row_data = nullptr;
   uint32_t key_size = 0;
   uint32_t row_size = 0;
-  uint32_t ordinal = 0;       // in the segment, once the delta is flushed; no_ordinal when it was dead and left behind
-  uint32_t sequence = 0;      // of its insertion in the table's delta: a statement tells what it wrote itself
+  /// In the segment, once the delta is flushed; no_ordinal when it was dead and left behind.
+  uint32_t ordinal = 0;
+  uint32_t sequence = 0;  // of its insertion in the table's delta: a statement tells what it wrote itself
   static constexpr uint32_t no_ordinal = ~uint32_t{0};
 
   ByteView key() const { return {key_data, key_size}; }
@@ -51,7 +54,8 @@ class TreeAllocator {
   using value_type = T;
   explicit TreeAllocator(TreeMemory& memory) : memory_(&memory) {}
   template <typename U>
-  TreeAllocator(const TreeAllocator<U>& other) : memory_(&other.memory()) {}  // NOLINT(google-explicit-constructor): containers convert
+  TreeAllocator(const TreeAllocator<U>& other)
+      : memory_(&other.memory()) {}  // NOLINT(google-explicit-constructor): containers convert
 
   T* allocate(size_t count) {
     T* const allocated = std::allocator<T>().allocate(count);
@@ -66,23 +70,29 @@ class TreeAllocator {
   }
   TreeMemory& memory() const { return *memory_; }
   template <typename U>
-  bool operator==(const TreeAllocator<U>& other) const { return memory_ == &other.memory(); }
+  bool operator==(const TreeAllocator<U>& other) const {
+    return memory_ == &other.memory();
+  }
 
  private:
   TreeMemory* memory_;
 };
 
-/// A key in the tree, with its first 8 bytes as a number beside it: most comparisons are decided without a look at the key's own memory.
+/// A key in the tree, with its first 8 bytes as a number beside it: most comparisons are decided without a
+/// look at the key's own memory.
 struct TreeKey : ByteView {
   template <std::convertible_to<ByteView> Bytes>
-  TreeKey(const Bytes& bytes) : ByteView(bytes), head(head_of(*this)) {}  // NOLINT(google-explicit-constructor): a key is its bytes
+  TreeKey(const Bytes& bytes)
+      : ByteView(bytes), head(head_of(*this)) {}  // NOLINT(google-explicit-constructor): a key is its bytes
 
   uint64_t head;  // big-endian, filled up with zeros: heads that differ are ordered as the keys are
 
  private:
   static uint64_t head_of(ByteView bytes) {
     if (bytes.size() >= 8) return load_big_endian(bytes.data(), 8);
-    return bytes.empty() ? 0 : load_big_endian(bytes.data(), static_cast<unsigned>(bytes.size())) << (64 - 8 * bytes.size());
+    return bytes.empty() ? 0
+                         : load_big_endian(bytes.data(), static_cast<unsigned>(bytes.size()))
+                               << (64 - 8 * bytes.size());
   }
 };
 
@@ -99,9 +109,11 @@ class Delta {
   Delta(const Delta&) = delete;
   Delta& operator=(const Delta&) = delete;
 
-  /// Adds the newest version of `key`. `secondary_keys[i]`: index key + clustered key of secondary index i; empty string: not in that index.
+  /// Adds the newest version of `key`. `secondary_keys[i]`: index key + clustered key of secondary index i;
+  /// empty string: not in that index.
   Version* insert(ByteView key, ByteView row, Timestamp begin, std::span<const std::string> secondary_keys);
-  /// Takes a version of this delta out that was inserted and rolled back. `secondary_keys`: as they were given to insert().
+  /// Takes a version of this delta out that was inserted and rolled back. `secondary_keys`: as they were
+  /// given to insert().
   void remove(Version* version, std::span<const std::string> secondary_keys);
 
   /// The newest version of the key, or null.
@@ -120,7 +132,8 @@ class Delta {
     bool operator()(const Entry& a, ByteView b) const { return a.key < b; }
     bool operator()(ByteView a, const Entry& b) const { return a < b.key; }
   };
-  using ClusteredTree = absl::btree_map<TreeKey, Version*, TreeKeyLess, TreeAllocator<std::pair<const TreeKey, Version*>>>;
+  using ClusteredTree =
+      absl::btree_map<TreeKey, Version*, TreeKeyLess, TreeAllocator<std::pair<const TreeKey, Version*>>>;
   using SecondaryTree = absl::btree_set<Entry, EntryLess, TreeAllocator<Entry>>;
   const ClusteredTree& clustered() const { return clustered_; }
   const SecondaryTree& secondary(size_t index) const { return secondary_[index]; }

@@ -1,5 +1,6 @@
-// A condition on the columns of one table, in negation normal form: NOT has been pushed into the leaves by who built it, so each node need only say for which rows it is TRUE
-// (FALSE and NULL are alike), and AND/OR are intersections and unions. Immutable, shared between threads.
+// A condition on the columns of one table, in negation normal form: NOT has been pushed into the leaves by
+// who built it, so each node need only say for which rows it is TRUE (FALSE and NULL are alike), and AND/OR
+// are intersections and unions. Immutable, shared between threads.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +17,14 @@
 
 namespace hailstone {
 
-/// Decides a Bytes value. Thread-safe, without side effects; called once per distinct value where a dictionary is at hand.
+/// Decides a Bytes value. Thread-safe, without side effects; called once per distinct value where a
+/// dictionary is at hand.
 class BytesTest {
  public:
   virtual ~BytesTest() = default;
   virtual bool matches(ByteView value) const = 0;
-  /// Limits outside of which nothing matches, by memcmp order (shorter first): lets blocks be skipped. Only where the collation's order is the order of bytes.
+  /// Limits outside of which nothing matches, by memcmp order (shorter first): lets blocks be skipped. Only
+  /// where the collation's order is the order of bytes.
   struct Limits {
     std::string low;
     std::optional<std::string> high;  // inclusive; none: no upper limit
@@ -35,8 +38,8 @@ class Predicate {
 
   static Predicate always() { return Predicate(Kind::Always); }
   static Predicate never() { return Predicate(Kind::Never); }
-  /// Simplifies: an empty AND is Always, an empty OR is Never, single and nested ones are unwrapped, ranges of
-  /// one column are joined.
+  /// Simplifies: an empty AND is Always, an empty OR is Never, single and nested ones are unwrapped, ranges
+  /// of one column are joined.
   static Predicate all_of(std::vector<Predicate> parts);
   static Predicate any_of(std::vector<Predicate> parts);
   /// TRUE when the value is not NULL and in one of the ranges (any order, may overlap; normalised here).

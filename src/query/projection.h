@@ -15,12 +15,13 @@ namespace hailstone {
 
 constexpr uint32_t batch_rows = 1024;
 
-/// Values of one column for the rows of a batch. Exactly one of `integers` and `bytes` is in use, as the column's kind says.
+/// Values of one column for the rows of a batch. Exactly one of `integers` and `bytes` is in use, as the
+/// column's kind says.
 struct ColumnVector {
   std::vector<uint64_t> integers;
   std::vector<ByteView> bytes;
-  std::vector<uint8_t> nulls;   // 1: NULL; one a row
-  bool any_nulls = false;       // false: `nulls` need not be looked at (and may be stale)
+  std::vector<uint8_t> nulls;  // 1: NULL; one a row
+  bool any_nulls = false;      // false: `nulls` need not be looked at (and may be stale)
 
   Value value(size_t row) const {
     if (any_nulls && nulls[row] != 0) return {};
@@ -45,13 +46,17 @@ class Projection {
   std::span<const uint16_t> columns() const { return columns_; }
 
   /// Fills `batch` with `rows` (ascending row numbers within the block, at most batch_rows).
-  Status read(const SegmentColumns& segment, uint32_t block, std::span<const uint16_t> rows, Batch& batch) const;
-  /// Appends one encoded row (from a delta, kept alive by the caller) to `batch`; `row_id` for the hidden key.
+  Status read(const SegmentColumns& segment, uint32_t block, std::span<const uint16_t> rows,
+              Batch& batch) const;
+  /// Appends one encoded row (from a delta, kept alive by the caller) to `batch`; `row_id` for the hidden
+  /// key.
   void append(ByteView row, uint64_t row_id, Batch& batch) const;
   /// One row of a segment; `values` gets one value a column. Bytes live as long as batch is not cleared.
-  Status read_row(const SegmentColumns& segment, uint32_t ordinal, Batch& batch, std::span<Value> values) const;
+  Status read_row(const SegmentColumns& segment, uint32_t ordinal, Batch& batch,
+                  std::span<Value> values) const;
   /// The whole row, encoded by the layout's row_codec().
-  static Status read_encoded(const SegmentColumns& segment, uint32_t ordinal, Batch& scratch, std::string& row);
+  static Status read_encoded(const SegmentColumns& segment, uint32_t ordinal, Batch& scratch,
+                             std::string& row);
 
  private:
   std::shared_ptr<const TableLayout> layout_;

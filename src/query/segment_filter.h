@@ -1,5 +1,6 @@
-// A predicate made ready for one segment: leaves on dictionary columns have been evaluated once per distinct value. Blocks that cannot match are told without being read.
-// evaluate() may be called by several threads at once.
+// A predicate made ready for one segment: leaves on dictionary columns have been evaluated once per distinct
+// value. Blocks that cannot match are told without being read. evaluate() may be called by several threads at
+// once.
 #pragma once
 
 #include <memory>
@@ -13,7 +14,8 @@ namespace hailstone {
 
 class SegmentFilter {
  public:
-  static Result<SegmentFilter> prepare(std::shared_ptr<const Predicate> predicate, const SegmentColumns& columns, Counters& counters);
+  static Result<SegmentFilter> prepare(std::shared_ptr<const Predicate> predicate,
+                                       const SegmentColumns& columns, Counters& counters);
   SegmentFilter(SegmentFilter&&) noexcept;
   SegmentFilter& operator=(SegmentFilter&&) noexcept;
   ~SegmentFilter();

@@ -1,5 +1,6 @@
-// How strings of a column compare. The library brings `binary` (byte order, shorter first) and `binary_padded` (byte order, the shorter
-// padded with spaces); an embedding server registers its own. A Collation lives as long as the process and is thread-safe.
+// How strings of a column compare. The library brings `binary` (byte order, shorter first) and
+// `binary_padded` (byte order, the shorter padded with spaces); an embedding server registers its own. A
+// Collation lives as long as the process and is thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +18,15 @@ class Collation {
   virtual uint32_t id() const = 0;
   /// <0, 0, >0. `a` and `b` are whole values.
   virtual int compare(ByteView a, ByteView b) const = 0;
-  /// Appends bytes whose memcmp order is the order of compare, equal for equal values. They need not tell their own end, but of two values none's bytes are a proper prefix of
-  /// the other's unless it sorts first.
+  /// Appends bytes whose memcmp order is the order of compare, equal for equal values. They need not tell
+  /// their own end, but of two values none's bytes are a proper prefix of the other's unless it sorts first.
   virtual void append_weights(ByteView value, std::string& to) const = 0;
   /// Length in bytes of the longest prefix of `value` with at most `characters` characters.
   virtual size_t prefix_bytes(ByteView value, size_t characters) const = 0;
   /// True when equal values have equal bytes (so hashing and comparing bytes is exact).
   virtual bool bytes_decide_equality() const = 0;
-  /// True when compare is the order of the bytes (memcmp, shorter first): minimum and maximum by bytes are exact.
+  /// True when compare is the order of the bytes (memcmp, shorter first): minimum and maximum by bytes are
+  /// exact.
   virtual bool bytes_decide_order() const = 0;
 };
 
@@ -35,7 +37,8 @@ constexpr uint32_t first_application_collation_id = 16;
 const Collation& binary_collation();
 const Collation& binary_padded_collation();
 
-/// Finds collations by id; the embedding application's is set in the database's options. The default one knows the library's two.
+/// Finds collations by id; the embedding application's is set in the database's options. The default one
+/// knows the library's two.
 class CollationResolver {
  public:
   virtual ~CollationResolver() = default;

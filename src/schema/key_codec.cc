@@ -161,7 +161,8 @@ size_t KeyCodec::prefix_size(ByteView key, size_t parts) const {
       continue;
     }
     // Up to the zero that another zero byte's escape does not follow.
-    while (at + 1 < key.size() && !(byte(at) == 0 && byte(at + 1) == 1)) at += byte(at) == 0 ? size_t{2} : size_t{1};
+    while (at + 1 < key.size() && !(byte(at) == 0 && byte(at + 1) == 1))
+      at += byte(at) == 0 ? size_t{2} : size_t{1};
     at += 2;
   }
   return at < key.size() ? at : key.size();

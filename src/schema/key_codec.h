@@ -1,11 +1,14 @@
 // Index keys as byte strings whose memcmp order is the order of the index. For each part, in turn:
-//   nullable columns: 0x00 for NULL (and nothing more), 0x01 before a value
-//   Integer:          the ordered value big-endian in `width` bytes
-//   fixed bytes:      the bytes
-//   Char/Varchar/Blob: weights of the collation (of the prefix, for a prefix part), 0x00 escaped as 0x00 0xFF, ended by 0x00 0x01
-//   descending parts: all of the above with every bit flipped
-// A secondary index's entries are its key followed by the clustered key. A clustered key on the hidden row id is 8 bytes big-endian.
-// So a key of the first k parts is a byte prefix of every key that begins with the same k values, and no key is a prefix of a different key of as many parts.
+//   nullable columns    0x00 for NULL (and nothing more), 0x01 before a value
+//   Integer             the ordered value big-endian in `width` bytes
+//   fixed bytes         the bytes
+//   Char/Varchar/Blob   weights of the collation (of the prefix, for a prefix part), 0x00 escaped as
+//                       0x00 0xFF, ended by 0x00 0x01
+//   descending parts    all of the above with every bit flipped
+//
+// A secondary index's entries are its key followed by the clustered key. A clustered key on the hidden row id
+// is 8 bytes big-endian. So a key of the first k parts is a byte prefix of every key that begins with the
+// same k values, and no key is a prefix of a different key of as many parts.
 #pragma once
 
 #include <cstdint>
@@ -24,15 +27,16 @@ namespace hailstone {
 /// Encodes the keys of one index. Immutable, thread-safe.
 class KeyCodec {
  public:
-  static Result<KeyCodec> make(const TableDefinition& table, const Index& index, const CollationResolver& collations);
+  static Result<KeyCodec> make(const TableDefinition& table, const Index& index,
+                               const CollationResolver& collations);
   /// For the hidden row id: no parts.
   KeyCodec() = default;
 
   size_t part_count() const { return parts_.size(); }
   /// Table columns of the parts, in order.
   std::span<const uint16_t> columns() const { return columns_; }
-  /// Appends the key of the first `values.size()` parts. ErrorCode::RowTooLarge beyond max_key_bytes, InvalidArgument for NULL
-  /// in a column that cannot be NULL; `to` is then as before.
+  /// Appends the key of the first `values.size()` parts. ErrorCode::RowTooLarge beyond max_key_bytes,
+  /// InvalidArgument for NULL in a column that cannot be NULL; `to` is then as before.
   Status append(std::span<const Value> values, std::string& to) const;
   /// Appends the whole key of a table row.
   Status append_row(const RowCodec& codec, ByteView row, std::string& to) const;
@@ -40,7 +44,8 @@ class KeyCodec {
   bool has_null(const RowCodec& codec, ByteView row) const;
   /// Bytes that the first `parts` parts take of a key of this index.
   size_t prefix_size(ByteView key, size_t parts) const;
-  /// True when values read back through the index's columns are all that the key is made of, i.e. no prefix parts.
+  /// True when values read back through the index's columns are all that the key is made of, i.e. no prefix
+  /// parts.
   bool whole_values() const { return whole_values_; }
 
  private:
@@ -52,7 +57,8 @@ class KeyCodec {
     const Collation* collation = nullptr;
   };
   Status append_part(const Part& part, const Value& value, std::string& to) const;
-  /// append_part for the key that starts at `key_begin`: inverts descending parts, takes the key back on an error.
+  /// append_part for the key that starts at `key_begin`: inverts descending parts, takes the key back on an
+  /// error.
   Status append_bounded(const Part& part, const Value& value, size_t key_begin, std::string& to) const;
   std::vector<Part> parts_;
   std::vector<uint16_t> columns_;

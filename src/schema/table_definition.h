@@ -1,8 +1,13 @@
-// What a table is: columns, indexes, and how they are stored. A value type; immutable once a Table holds it. Serialised into the log and the manifest (docs/formats.md):
+// What a table is: columns, indexes, and how they are stored. A value type; immutable once a Table holds it.
+// Serialised into the log and the manifest (docs/formats.md):
 //
 //   u8 format (1), string name, u8 flags (1: has a primary key), string application
-//   varint number of columns, each: string name, u8 type, varint width, varint collation, u8 flags (1: nullable, 2: columnar), string application
-//   varint number of indexes, each: string name, u8 flags (1: unique), varint number of parts, each: varint column, varint prefix, u8 flags (1: descending)
+//   varint number of columns, each:
+//     string name, u8 type, varint width, varint collation, u8 flags (1: nullable, 2: columnar),
+//     string application
+//   varint number of indexes, each:
+//     string name, u8 flags (1: unique), varint number of parts, each:
+//       varint column, varint prefix, u8 flags (1: descending)
 //
 // A string is a varint length and its bytes. Unknown flags are damage.
 #pragma once
@@ -17,25 +22,27 @@
 
 namespace hailstone {
 
-/// How the bytes of a value are read. All but the last three are Integer in the sense of docs/architecture.md when `width` <= 8.
+/// How the bytes of a value are read. All but the last three are Integer in the sense of docs/architecture.md
+/// when `width` <= 8.
 enum class Type : uint8_t {
-  Signed = 1,        // two's complement, width 1, 2, 3, 4 or 8
-  Unsigned = 2,      // width 1..8
-  Float = 3,         // IEEE single, width 4
-  Double = 4,        // IEEE double, width 8
-  OrderedBytes = 5,  // `width` bytes whose memcmp order is the order of values (DECIMAL, DATETIME, BIT, UUID …)
-  Char = 6,          // a string; trailing pad characters are not stored; width = limit in bytes
-  Varchar = 7,       // a string, width = limit in bytes
-  Blob = 8,          // a string or bytes without limit below 4 GiB
+  Signed = 1,    // two's complement, width 1, 2, 3, 4 or 8
+  Unsigned = 2,  // width 1..8
+  Float = 3,     // IEEE single, width 4
+  Double = 4,    // IEEE double, width 8
+  /// `width` bytes whose memcmp order is the order of values (DECIMAL, DATETIME, BIT, UUID …).
+  OrderedBytes = 5,
+  Char = 6,     // a string; trailing pad characters are not stored; width = limit in bytes
+  Varchar = 7,  // a string, width = limit in bytes
+  Blob = 8,     // a string or bytes without limit below 4 GiB
 };
 
 struct Column {
   std::string name;
   Type type = Type::Signed;
-  uint32_t width = 0;        // bytes; limit for Char and Varchar, 0 for Blob
+  uint32_t width = 0;                        // bytes; limit for Char and Varchar, 0 for Blob
   uint32_t collation = binary_collation_id;  // Char, Varchar, Blob
   bool nullable = true;
-  bool columnar = true;      // stored column by column; else in the row group
+  bool columnar = true;          // stored column by column; else in the row group
   std::string application = {};  // what the embedding application keeps about the column; not interpreted
 
   /// Held as an ordered uint64_t.
@@ -45,7 +52,8 @@ struct Column {
 
 struct IndexPart {
   uint16_t column = 0;
-  uint32_t prefix = 0;      // only the first `prefix` characters (bytes for binary) are in the key; 0 = whole value
+  /// Only so many characters (bytes for binary) are in the key; 0: the whole value.
+  uint32_t prefix = 0;
   bool descending = false;
   bool operator==(const IndexPart&) const = default;
 };
@@ -58,11 +66,11 @@ struct Index {
 };
 
 struct TableDefinition {
-  std::string name;                 // "database/table"
+  std::string name;  // "database/table"
   std::vector<Column> columns;
-  std::vector<Index> indexes;       // indexes[0] is the clustered one when `has_primary_key`
-  bool has_primary_key = false;     // else rows are clustered on the hidden row id
-  std::string application;          // what the embedding application keeps about the table
+  std::vector<Index> indexes;    // indexes[0] is the clustered one when `has_primary_key`
+  bool has_primary_key = false;  // else rows are clustered on the hidden row id
+  std::string application;       // what the embedding application keeps about the table
 
   bool operator==(const TableDefinition&) const = default;
 
@@ -75,7 +83,7 @@ struct TableDefinition {
 
 // Limits, checked by validate() and by the codecs.
 constexpr size_t max_columns = 4096;
-constexpr size_t max_key_bytes = 16 * 1024;          // of one encoded key
-constexpr size_t max_row_bytes = size_t{1} << 30;    // of one encoded row
+constexpr size_t max_key_bytes = 16 * 1024;        // of one encoded key
+constexpr size_t max_row_bytes = size_t{1} << 30;  // of one encoded row
 
 }  // namespace hailstone

@@ -1,5 +1,6 @@
-// One column's block (up to block_rows values) as it is stored: encoded. Values can be read one by one, by selection, or in runs, and filtered without decoding.
-// A Block is immutable and thread-safe; it is kept alive by the shared pointer that Segment::block gave. Row numbers here count from the block's first row.
+// One column's block (up to block_rows values) as it is stored: encoded. Values can be read one by one, by
+// selection, or in runs, and filtered without decoding. A Block is immutable and thread-safe; it is kept
+// alive by the shared pointer that Segment::block gave. Row numbers here count from the block's first row.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +26,17 @@ struct BlockBitmap {
   static constexpr size_t words = block_rows / 64;
   alignas(64) uint64_t bits[words];
 
-  void clear() { for (auto& word : bits) word = 0; }
+  void clear() {
+    for (auto& word : bits) word = 0;
+  }
   /// The first `rows` bits set, the others clear.
   void set_first(uint32_t rows);
-  void intersect(const BlockBitmap& other) { for (size_t i = 0; i < words; ++i) bits[i] &= other.bits[i]; }
-  void unite(const BlockBitmap& other) { for (size_t i = 0; i < words; ++i) bits[i] |= other.bits[i]; }
+  void intersect(const BlockBitmap& other) {
+    for (size_t i = 0; i < words; ++i) bits[i] &= other.bits[i];
+  }
+  void unite(const BlockBitmap& other) {
+    for (size_t i = 0; i < words; ++i) bits[i] |= other.bits[i];
+  }
   bool none() const;
   uint32_t count() const;
   bool test(uint32_t row) const { return (bits[row / 64] >> (row % 64) & 1) != 0; }
@@ -37,7 +44,8 @@ struct BlockBitmap {
   void append_rows(uint32_t first, uint32_t last, std::vector<uint16_t>& rows) const;
 };
 
-/// The distinct values of a dictionary-encoded bytes column of a segment; codes are 0..size-1 in byte order (memcmp, shorter first).
+/// The distinct values of a dictionary-encoded bytes column of a segment; codes are 0..size-1 in byte order
+/// (memcmp, shorter first).
 class Dictionary : public BlockCache::Entry {
  public:
   uint32_t size() const { return static_cast<uint32_t>(ends_.size()); }
@@ -62,7 +70,8 @@ class Block : public BlockCache::Entry {
   uint64_t integer(uint32_t row) const;
   void integers(uint32_t first, uint32_t count, uint64_t* to) const;
   void gather_integers(std::span<const uint16_t> rows, uint64_t* to) const;
-  /// Sets bitmap to the rows whose value is not NULL and lies in one of the ranges (sorted, disjoint). SIMD on the encoded form.
+  /// Sets bitmap to the rows whose value is not NULL and lies in one of the ranges (sorted, disjoint). SIMD
+  /// on the encoded form.
   void select_ranges(std::span<const IntegerRange> ranges, BlockBitmap& bitmap) const;
 
   // Bytes columns. A NULL row's value is unspecified (but safe to read).
@@ -74,9 +83,11 @@ class Block : public BlockCache::Entry {
   void select_code_ranges(std::span<const IntegerRange> ranges, BlockBitmap& bitmap) const;
   /// Rows that are not NULL and whose code's bit is set in `codes` (bit per dictionary entry, 64 a word).
   void select_codes(std::span<const uint64_t> codes, BlockBitmap& bitmap) const;
-  /// Values of the rows (ascending). Bytes lie in the block, the dictionary or `scratch`; valid while all three live. `dictionary` is the column's, null when !has_codes().
-  /// ErrorCode::Corruption when a compressed part cannot be decompressed.
-  Status gather_bytes(std::span<const uint16_t> rows, const Dictionary* dictionary, Arena& scratch, ByteView* to) const;
+  /// Values of the rows (ascending). Bytes lie in the block, the dictionary or `scratch`; valid while all
+  /// three live. `dictionary` is the column's, null when !has_codes(). ErrorCode::Corruption when a
+  /// compressed part cannot be decompressed.
+  Status gather_bytes(std::span<const uint16_t> rows, const Dictionary* dictionary, Arena& scratch,
+                      ByteView* to) const;
 
   size_t memory() const override;
 

@@ -1,5 +1,7 @@
-// Column blocks, dictionaries and index pieces read from files, shared by all readers of a database, evicted when the memory budget is short (least recently used first, a scan-resistant
-// variant is welcome). Thread-safe. Entries are pinned by the shared pointers handed out.
+// Column blocks, dictionaries and index pieces read from files, shared by all readers of a database, evicted
+// when the memory budget is short: oldest first, but what was used since it was last looked at is spared, so
+// that one long scan does not empty the cache. Thread-safe. Entries are pinned by the shared pointers handed
+// out.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +17,7 @@ namespace hailstone {
 class BlockCache {
  public:
   struct Key {
-    uint64_t file;    // unique for the life of the process
+    uint64_t file;  // unique for the life of the process
     uint64_t offset;
     bool operator==(const Key&) const = default;
   };
@@ -28,8 +30,10 @@ class BlockCache {
 
   BlockCache(MemoryBudget& budget, Counters& counters);  // registers itself as the budget's reclaimer
   ~BlockCache();
-  /// The entry, loaded by `load` when absent. Two threads that miss at once may both load; one result is kept. An entry that finds no room is returned uncached.
-  Result<std::shared_ptr<const Entry>> get(const Key& key, const std::function<Result<std::shared_ptr<const Entry>>()>& load);
+  /// The entry, loaded by `load` when absent. Two threads that miss at once may both load; one result is
+  /// kept. An entry that finds no room is returned uncached.
+  Result<std::shared_ptr<const Entry>> get(const Key& key,
+                                           const std::function<Result<std::shared_ptr<const Entry>>()>& load);
   void erase_file(uint64_t file);
   /// Evicts at least `bytes` of unpinned entries if it can; bytes freed.
   size_t evict(size_t bytes);

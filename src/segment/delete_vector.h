@@ -1,4 +1,5 @@
-// Ends of the rows of one segment: ordinal → timestamp or marker. Rows without one are live. Latched by the table: set() and reset() need the latch exclusively, all else shared.
+// Ends of the rows of one segment: ordinal → timestamp or marker. Rows without one are live. Latched by the
+// table: set() and reset() need the latch exclusively, all else shared.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +39,8 @@ class DeleteVector {
   /// Committed ends only. docs/formats.md, with checksum.
   std::string serialise() const;
   /// ErrorCode::Corruption naming `path`.
-  static Result<std::unique_ptr<DeleteVector>> parse(ByteView bytes, uint32_t rows, MemoryBudget& budget, const std::string& path);
+  static Result<std::unique_ptr<DeleteVector>> parse(ByteView bytes, uint32_t rows, MemoryBudget& budget,
+                                                     const std::string& path);
 
  private:
   struct State;

@@ -1,5 +1,6 @@
-// An open segment: an immutable file of rows in clustered key order. Thread-safe. Opening reads the footer only (checked); blocks, dictionaries and index pieces come through the
-// block cache when asked for, each with its checksum tested. Rows have ordinals 0..rows()-1; block b holds ordinals [b*block_rows, …).
+// An open segment: an immutable file of rows in clustered key order. Thread-safe. Opening reads the footer
+// only (checked); blocks, dictionaries and index pieces come through the block cache when asked for, each
+// with its checksum tested. Rows have ordinals 0..rows()-1; block b holds ordinals [b*block_rows, …).
 #pragma once
 
 #include <cstdint>
@@ -22,29 +23,35 @@ namespace hailstone {
 struct BlockSummary {
   uint32_t rows = 0;
   uint32_t nulls = 0;
-  // Integer: least and greatest value. Dictionary codes: least and greatest code. Meaningless when nulls == rows.
+  // Integer: least and greatest value. Dictionary codes: least and greatest code. Meaningless when nulls ==
+  // rows.
   uint64_t low = 0, high = 0;
-  // Other bytes columns: every value v has low_bytes <= v, and v <= high_bytes or v begins with high_bytes (memcmp); both at most 16 bytes.
+  // Other bytes columns: every value v has low_bytes <= v, and v <= high_bytes or v begins with high_bytes
+  // (memcmp); both at most 16 bytes.
   ByteView low_bytes, high_bytes;
 };
 
 /// For INFORMATION_SCHEMA: how a column is stored.
 struct ColumnStorage {
-  std::string encoding;      // e.g. "dictionary", "bit packed", "constant", "lz4"; several in order of their share, joined by ", "
-  uint64_t raw_bytes = 0;    // of the values as they were
-  uint64_t stored_bytes = 0; // in the file
-  uint64_t distinct = 0;     // exact for dictionaries, else an estimate
+  /// E.g. "dictionary", "bit packed", "constant", "lz4"; several in order of their share, joined by ", ".
+  std::string encoding;
+  uint64_t raw_bytes = 0;     // of the values as they were
+  uint64_t stored_bytes = 0;  // in the file
+  uint64_t distinct = 0;      // exact for dictionaries, else an estimate
   uint32_t blocks = 0;
 };
 
 class Segment {
  public:
-  static Result<std::shared_ptr<Segment>> open(Filesystem& filesystem, const std::string& path, BlockCache& cache, Counters& counters);
+  static Result<std::shared_ptr<Segment>> open(Filesystem& filesystem, const std::string& path,
+                                               BlockCache& cache, Counters& counters);
   ~Segment();
 
   uint32_t rows() const;
   uint32_t blocks() const { return (rows() + block_rows - 1) / block_rows; }
   uint64_t file_bytes() const;
+  /// Bytes that its values take in ColumnBuffers.
+  uint64_t unpacked_bytes() const;
   const std::string& path() const;
 
   // Columns are addressed by their position here.

@@ -1,4 +1,5 @@
-// Writes a whole segment from rows in memory. The encoding of each column is chosen by its data; docs/formats.md has the file to the byte.
+// Writes a whole segment from rows in memory. The encoding of each column is chosen by its data;
+// docs/formats.md has the file to the byte.
 #pragma once
 
 #include <cstdint>
@@ -14,32 +15,37 @@
 
 namespace hailstone {
 
-constexpr uint32_t block_rows = 16 * 1024;      // rows of one block; the last may have fewer
-constexpr uint32_t key_sample_stride = 128;     // one key in so many is kept in memory, clustered and secondary
+constexpr uint32_t block_rows = 16 * 1024;   // rows of one block; the last may have fewer
+constexpr uint32_t key_sample_stride = 128;  // one key in so many is kept in memory, clustered and secondary
 constexpr uint32_t max_segment_rows = 16 * 1024 * 1024;
 
-/// A secondary index of a segment: its rows' ordinals in index order (entries that the index does not have are left out).
+/// A secondary index of a segment: its rows' ordinals in index order (entries that the index does not have
+/// are left out).
 struct IndexRun {
   std::vector<uint32_t> ordinals;
-  std::vector<std::string> samples;   // full entry keys (index key + clustered key) of entries 0, stride, 2*stride …
+  /// Full entry keys (index key + clustered key) of entries 0, stride, 2*stride …
+  std::vector<std::string> samples;
   std::string last_key;
-  std::vector<uint64_t> key_hashes;   // hash_bytes() of each entry's index key alone, for unique indexes; else empty
-  std::vector<uint64_t> distinct_prefixes;  // [k]: number of distinct values of the first k+1 parts in this segment
+  /// hash_bytes() of each entry's index key alone, for unique indexes; else empty.
+  std::vector<uint64_t> key_hashes;
+  /// [k]: number of distinct values of the first k+1 parts in this segment.
+  std::vector<uint64_t> distinct_prefixes;
 };
 
 struct SegmentInput {
   std::span<const ColumnBuffer* const> columns;
-  std::span<const uint32_t> order;           // row i of the segment is row order[i] of the columns; empty: as they are
+  std::span<const uint32_t> order;  // row i of the segment is row order[i] of the columns; empty: as they are
   uint32_t rows = 0;
-  std::vector<std::string> key_samples;      // clustered keys of rows 0, stride, 2*stride …
+  std::vector<std::string> key_samples;  // clustered keys of rows 0, stride, 2*stride …
   std::string last_key;
-  std::vector<uint64_t> key_hashes;          // hash_bytes() of every clustered key; empty for a hidden row id
-  std::vector<uint64_t> distinct_prefixes;   // of the clustered key
+  std::vector<uint64_t> key_hashes;         // hash_bytes() of every clustered key; empty for a hidden row id
+  std::vector<uint64_t> distinct_prefixes;  // of the clustered key
   std::vector<IndexRun> indexes;
 };
 
-/// Creates `path`, writes and syncs it. On error the file is removed. `stop` (may be empty) is asked now and then; true ends with ErrorCode::Interrupted.
-Status write_segment(Filesystem& filesystem, const std::string& path, const SegmentInput& input, Counters& counters,
-                     const std::function<bool()>& stop = {});
+/// Creates `path`, writes and syncs it. On error the file is removed. `stop` (may be empty) is asked now and
+/// then; true ends with ErrorCode::Interrupted.
+Status write_segment(Filesystem& filesystem, const std::string& path, const SegmentInput& input,
+                     Counters& counters, const std::function<bool()>& stop = {});
 
 }  // namespace hailstone

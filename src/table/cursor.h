@@ -1,5 +1,6 @@
-// Rows of a table in the order of an index, both ways. Merges deltas and segments by key. Belongs to one thread and one transaction; keeps the view it began with alive
-// (locking cursors look at the newest state of each row).
+// Rows of a table in the order of an index, both ways. Merges deltas and segments by key. Belongs to one
+// thread and one transaction; keeps the view it began with alive (locking cursors look at the newest state of
+// each row).
 #pragma once
 
 #include <memory>
@@ -12,12 +13,15 @@ namespace hailstone {
 
 class Cursor {
  public:
-  /// `index`: position in TableDefinition::indexes, or `by_row_id` for the hidden clustered order. `columns`: what value() gives, by table column number.
+  /// `index`: position in TableDefinition::indexes, or `by_row_id` for the hidden clustered order. `columns`:
+  /// what value() gives, by table column number.
   static constexpr size_t by_row_id = ~size_t{0};
-  Cursor(std::shared_ptr<Table> table, Transaction& transaction, size_t index, ReadLock lock, std::vector<uint16_t> columns);
+  Cursor(std::shared_ptr<Table> table, Transaction& transaction, size_t index, ReadLock lock,
+         std::vector<uint16_t> columns);
   ~Cursor();
 
-  // Each returns whether the cursor stands on a row then. Bounds are encoded keys or prefixes of them (KeyCodec::append); empty: no bound.
+  // Each returns whether the cursor stands on a row then. Bounds are encoded keys or prefixes of them
+  // (KeyCodec::append); empty: no bound.
   /// First entry whose key is >= bound (bytewise).
   Result<bool> seek_at_or_after(ByteView bound);
   /// Last entry whose key is < bound.

@@ -79,7 +79,9 @@ struct MergeInput {
 class Merge {
  public:
   Merge(Table::State& state, const Segments& segments, const std::function<bool()>& stop)
-      : state_(state), stop_(stop), horizon_(state.host.transactions().horizon()),
+      : state_(state),
+        stop_(stop),
+        horizon_(state.host.transactions().horizon()),
         forgotten_(state.forgettable_begin(horizon_)) {
     for (const auto& segment : segments) {
       inputs_.push_back(std::make_unique<MergeInput>(segment, *state.keys, state.host.budget()));
@@ -144,7 +146,7 @@ class Merge {
   Status append(MergeInput& input, ByteView row) {
     // Versions of one key stay together, so that segments of one merge do not overlap.
     if (builder_ != nullptr && input.key != last_key_ &&
-        (builder_->memory() >= state_.host.segment_buffer_bytes() ||
+        (builder_->bytes() >= state_.host.segment_buffer_bytes() ||
          builder_->rows() >= max_segment_rows - 1024)) {
       HAILSTONE_TRY(write_output());
     }
@@ -232,7 +234,7 @@ Segments choose(const Table::State& state) {
   const uint64_t small_bytes = state.host.segment_buffer_bytes() / small_share;
   Segments small;
   for (const auto& segment : all) {
-    if (segment->segment->file_bytes() < small_bytes) small.push_back(segment);
+    if (segment->segment->unpacked_bytes() < small_bytes) small.push_back(segment);
   }
   if (small.size() > most_small) {
     std::sort(small.begin(), small.end(),

@@ -1,10 +1,16 @@
-// Redo operations on rows: what a transaction's redo is made of (with the catalog operations of src/database/). docs/formats.md, "Operations".
-// Each: u8 kind, varint table id, then by kind:
-//   Put:      varint row id (0 for a table with a primary key), string row      insert, or the new version of an update (a Delete of the old key goes before when the key changes)
-//   Delete:   string clustered key
-//   Publish:  varint n, n × (varint segment file number, varint rows)                 bulk-loaded segments
-//   Counter:  varint next auto-increment value
-//   CreateTable, ReplaceDefinition: string definition · RenameTable: string new name · DropTable: nothing
+// Redo operations on rows: what a transaction's redo is made of (with the catalog operations of
+// src/database/). docs/formats.md, "Operations". Each: u8 kind, varint table id, then by kind:
+//
+//   Put                varint row id (0 for a table with a primary key), string row: an insert, or the new
+//                      version of an update (a Delete of the old key goes before when the key changes)
+//   Delete             string clustered key
+//   Publish            varint n, n × (varint segment file number, varint rows): bulk-loaded segments
+//   Counter            varint next auto-increment value
+//   CreateTable        string definition
+//   ReplaceDefinition  string definition
+//   RenameTable        string new name
+//   DropTable          nothing
+//
 // Every operation can be passed over without knowing its table, which may have been dropped.
 #pragma once
 
@@ -19,8 +25,15 @@
 namespace hailstone {
 
 enum class OperationKind : uint8_t {
-  Put = 1, Delete = 2, Publish = 3, Counter = 4,
-  CreateTable = 16, DropTable = 17, RenameTable = 18, ReplaceDefinition = 19,  // src/database/
+  Put = 1,
+  Delete = 2,
+  Publish = 3,
+  Counter = 4,
+  // Of src/database/:
+  CreateTable = 16,
+  DropTable = 17,
+  RenameTable = 18,
+  ReplaceDefinition = 19,
 };
 
 /// Appends kind and table id.

@@ -1,5 +1,6 @@
-// All rows of a table that match a predicate, in no promised order, a batch at a time. Belongs to one thread and one transaction.
-// Segments are filtered block by block on encoded data; then the deltas row by row. With a ReadLock each returned row has been locked and is the newest version, matching.
+// All rows of a table that match a predicate, in no promised order, a batch at a time. Belongs to one thread
+// and one transaction. Segments are filtered block by block on encoded data; then the deltas row by row. With
+// a ReadLock each returned row has been locked and is the newest version, matching.
 #pragma once
 
 #include <memory>
@@ -11,8 +12,8 @@ namespace hailstone {
 
 class Scan {
  public:
-  Scan(std::shared_ptr<Table> table, Transaction& transaction, ReadLock lock, std::shared_ptr<const Predicate> predicate,
-       std::vector<uint16_t> columns);
+  Scan(std::shared_ptr<Table> table, Transaction& transaction, ReadLock lock,
+       std::shared_ptr<const Predicate> predicate, std::vector<uint16_t> columns);
   ~Scan();
 
   /// The next batch, valid until the next call; null at the end.

@@ -1,7 +1,10 @@
-// A table: deltas and segments behind one face. See docs/architecture.md for the mutexes and the life of a row.
+// A table: deltas and segments behind one face. See docs/architecture.md for the mutexes and the life of a
+// row.
 //
-// Reads and writes name a row by its clustered key (encoded; for a table without primary key the 8 byte row id). All public members are thread-safe; the Transaction passed
-// belongs to the calling thread. A table that met damaged bytes is marked corrupt: every operation returns ErrorCode::Corruption with the first message, others stay usable.
+// Reads and writes name a row by its clustered key (encoded; for a table without primary key the 8 byte row
+// id). All public members are thread-safe; the Transaction passed belongs to the calling thread. A table that
+// met damaged bytes is marked corrupt: every operation returns ErrorCode::Corruption with the first message,
+// others stay usable.
 #pragma once
 
 #include <atomic>
@@ -44,7 +47,8 @@ class TableHost {
   virtual Counters& counters() = 0;
   virtual TransactionManager& transactions() = 0;
   virtual LockManager& locks() = 0;
-  /// Timestamp of the last durable checkpoint: recovery repeats no transaction that committed at or before it.
+  /// Timestamp of the last durable checkpoint: recovery repeats no transaction that committed at or before
+  /// it.
   virtual Timestamp checkpointed() = 0;
   virtual const CollationResolver& collations() = 0;
   /// A file number never used before in this database.
@@ -53,15 +57,18 @@ class TableHost {
   virtual std::string delete_vector_path(uint64_t file_number) = 0;
   /// Makes created segment files findable after a crash (syncs the directory).
   virtual Status sync_files() = 0;
-  /// Appends the table's state() to the manifest, durably. Called by flush and merge after the new files are synced. It calls back write_delete_vectors(), state() and
-  /// state_recorded(), so the caller holds neither the latch nor any mutex that these take.
+  /// Appends the table's state() to the manifest, durably. Called by flush and merge after the new files are
+  /// synced. It calls back write_delete_vectors(), state() and state_recorded(), so the caller holds neither
+  /// the latch nor any mutex that these take.
   virtual Status record_state(Table& table) = 0;
   /// Asks for flush() / merge() on a background thread.
   virtual void request_flush(const std::shared_ptr<Table>& table) = 0;
   virtual void request_merge(const std::shared_ptr<Table>& table) = 0;
-  /// Runs `job` on a background thread, or on this one when none is free; used by bulk load to encode while rows come in.
+  /// Runs `job` on a background thread, or on this one when none is free; used by bulk load to encode while
+  /// rows come in.
   virtual void run(std::function<void()> job) = 0;
-  /// Bytes a bulk load or flush may hold in column buffers at once before it writes a segment (a share of the budget).
+  /// Bytes a bulk load or flush may hold in column buffers at once before it writes a segment (a share of the
+  /// budget).
   virtual size_t segment_buffer_bytes() = 0;
   /// Bytes of one delta at which it is flushed (a share of the budget).
   virtual size_t delta_limit_bytes() = 0;
@@ -70,9 +77,9 @@ class TableHost {
 /// What the manifest keeps of a table, and what recovery makes it from.
 struct TableState {
   struct SegmentEntry {
-    uint64_t file = 0;            // segment_path(file)
-    uint64_t delete_vector = 0;   // delete_vector_path(); 0: none written
-    Timestamp begin = 0;          // of rows without a begin column
+    uint64_t file = 0;           // segment_path(file)
+    uint64_t delete_vector = 0;  // delete_vector_path(); 0: none written
+    Timestamp begin = 0;         // of rows without a begin column
     bool operator==(const SegmentEntry&) const = default;
   };
   TableId id = 0;
@@ -81,8 +88,9 @@ struct TableState {
   std::vector<SegmentEntry> segments;
   uint64_t next_row_id = 1;
   uint64_t next_auto_increment = 1;
-  Timestamp last_publish = 0;          // commit of the newest bulk load that `segments` reflects; replay skips older ones
-  uint64_t generation = 0;             // not stored: hand it to Table::state_recorded()
+  /// Commit of the newest bulk load that `segments` reflects; replay skips older ones.
+  Timestamp last_publish = 0;
+  uint64_t generation = 0;  // not stored: hand it to Table::state_recorded()
 };
 
 /// How a read deals with row locks.
@@ -90,22 +98,23 @@ enum class ReadLock : uint8_t { None, Shared, Exclusive };
 
 /// Which index refused a row, and the row that was refused.
 struct Duplicate {
-  size_t index = 0;               // position in TableDefinition::indexes
-  std::string clustered_key;      // of the row that is already there; empty when both are in one bulk load
-  std::string row;                // the refused row (bulk load: the caller has not got it any more)
+  size_t index = 0;           // position in TableDefinition::indexes
+  std::string clustered_key;  // of the row that is already there; empty when both are in one bulk load
+  std::string row;            // the refused row (bulk load: the caller has not got it any more)
 };
 
 struct TableStatistics {
-  uint64_t rows = 0;              // live rows, estimated
-  uint64_t data_bytes = 0;        // segments on disk + delta memory
+  uint64_t rows = 0;        // live rows, estimated
+  uint64_t data_bytes = 0;  // segments on disk + delta memory
   uint64_t index_bytes = 0;
   uint64_t deleted_rows = 0;
   uint64_t segments = 0;
-  std::vector<std::vector<uint64_t>> distinct;  // [index][k]: distinct values of the first k+1 parts, estimated; 0 unknown
+  /// [index][k]: distinct values of the first k+1 parts, estimated; 0 unknown.
+  std::vector<std::vector<uint64_t>> distinct;
 };
 
 struct ColumnStatistics {
-  ColumnStorage storage;          // summed over segments
+  ColumnStorage storage;  // summed over segments
   bool columnar = false;
 };
 
@@ -128,7 +137,8 @@ class Table : public std::enable_shared_from_this<Table> {
 
   TableId id() const;
   const TableDefinition& definition() const;
-  /// Names and application data change, nothing that rows depend on (DDL at its commit; one call at a time). References that definition() gave before stay valid as long as the table.
+  /// Names and application data change, nothing that rows depend on (DDL at its commit; one call at a time).
+  /// References that definition() gave before stay valid as long as the table.
   void replace_definition(TableDefinition definition);
   const std::shared_ptr<const TableLayout>& layout() const;
   /// Key codec of indexes[i]; `clustered_codec` is that of index 0, or an empty one for the hidden row id.
@@ -137,15 +147,18 @@ class Table : public std::enable_shared_from_this<Table> {
   Status usable() const;
   void mark_corrupt(const Error& error);
 
-  // --- rows. Rows are encoded by layout()->row_codec(). Locks are waited for; DuplicateKey fills `duplicate`.
+  // --- rows. Rows are encoded by layout()->row_codec(). Locks are waited for; DuplicateKey fills
+  // `duplicate`.
 
   /// The clustered key of the new row.
   Result<std::string> insert(Transaction& transaction, ByteView row, Duplicate& duplicate);
   /// Replaces the newest version of `key`; returns the row's new clustered key. NotFound when it is gone.
   Result<std::string> update(Transaction& transaction, ByteView key, ByteView row, Duplicate& duplicate);
   Status erase(Transaction& transaction, ByteView key);
-  /// Reads one row: the snapshot's version for ReadLock::None, else the newest after locking it. False: no such row.
-  Result<bool> find(Transaction& transaction, ByteView key, ReadLock lock, const Projection& projection, Batch& batch, std::span<Value> values);
+  /// Reads one row: the snapshot's version for ReadLock::None, else the newest after locking it. False: no
+  /// such row.
+  Result<bool> find(Transaction& transaction, ByteView key, ReadLock lock, const Projection& projection,
+                    Batch& batch, std::span<Value> values);
   /// Gives a row lock back (a row that a locking read returned but that did not match).
   void unlock_row(Transaction& transaction, ByteView key);
 
@@ -173,16 +186,20 @@ class Table : public std::enable_shared_from_this<Table> {
 
   // --- background work, called by the database
 
-  /// Freezes the active delta when `force` or it is over the limit, and writes frozen deltas without uncommitted versions to segments. True: something is left to flush.
+  /// Freezes the active delta when `force` or it is over the limit, and writes frozen deltas without
+  /// uncommitted versions to segments. True: something is left to flush.
   Result<bool> flush(bool force);
   /// One step of merging when it is due; true: more is due.
   Result<bool> merge();
   size_t delta_bytes() const;
   /// Commits in deltas that are not in segments yet.
   bool has_delta_rows() const;
-  /// Calls `carry` with a Carry operation for each committed version in the deltas (small deltas at a checkpoint), in key order; false when some delta holds more than `max_bytes`.
-  Result<bool> carry(size_t max_bytes, const std::function<Status(ByteView operation, Timestamp begin)>& carry);
-  /// Writes delete vectors that changed since they were written. Returns whether state() differs from what the manifest has.
+  /// Calls `carry` with a Carry operation for each committed version in the deltas (small deltas at a
+  /// checkpoint), in key order; false when some delta holds more than `max_bytes`.
+  Result<bool> carry(size_t max_bytes,
+                     const std::function<Status(ByteView operation, Timestamp begin)>& carry);
+  /// Writes delete vectors that changed since they were written. Returns whether state() differs from what
+  /// the manifest has.
   Result<bool> write_delete_vectors();
   TableState state() const;
   /// The manifest holds what state() gave with this `generation`.
@@ -190,9 +207,10 @@ class Table : public std::enable_shared_from_this<Table> {
   /// Files of the segments are deleted when the last reader lets go.
   void drop_files();
 
-  // --- recovery: operations of committed transactions, in commit order, idempotent. An operation is skipped when the key's newest version has begin > timestamp, or begin ==
-  // timestamp in a segment; begin == timestamp in a delta is an earlier operation of the same transaction and is replaced or ended (insert + update + delete of one key in one
-  // transaction must replay to its end state).
+  // --- recovery: operations of committed transactions, in commit order, idempotent. An operation is skipped
+  // when the key's newest version has begin > timestamp, or begin == timestamp in a segment; begin ==
+  // timestamp in a delta is an earlier operation of the same transaction and is replaced or ended (insert +
+  // update + delete of one key in one transaction must replay to its end state).
 
   Status replay_put(Timestamp timestamp, uint64_t row_id, ByteView row);
   Status replay_delete(Timestamp timestamp, ByteView key);

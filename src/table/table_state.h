@@ -58,7 +58,7 @@ struct Table::State {
   const std::shared_ptr<TableLatch> latch = std::make_shared<TableLatch>();
   std::mutex write_mutex;
   std::mutex maintenance_mutex;  // flush and merge: one at a time; before write_mutex
-  std::mutex files_mutex;        // delete vector files being written, `obsolete` and `delete_vectors_unsynced`
+  std::mutex files_mutex;  // delete vector files being written, `obsolete` and `delete_vectors_unsynced`
 
   mutable std::mutex view_mutex;
   std::shared_ptr<const TableView> view;           // protected by view_mutex

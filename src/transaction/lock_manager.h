@@ -1,9 +1,10 @@
 // Row locks, table locks, waits and deadlocks. Thread-safe.
 //
-// Row locks here are explicit ones, taken by locking reads. A writer's uncommitted version is itself an exclusive lock: who meets it calls wait_for_end().
-// The table room takes try_ functions under its write mutex and waits outside of it, then looks again.
-// Requests are granted in the order of arrival as far as they conflict; a transaction that wants more of a lock it holds goes first.
-// A wait ends granted, or with LockWaitTimeout, Deadlock (the waits-for graph has a cycle; the requester is the victim) or Interrupted.
+// Row locks here are explicit ones, taken by locking reads. A writer's uncommitted version is itself an
+// exclusive lock: who meets it calls wait_for_end(). The table room takes try_ functions under its write
+// mutex and waits outside of it, then looks again. Requests are granted in the order of arrival as far as
+// they conflict; a transaction that wants more of a lock it holds goes first. A wait ends granted, or with
+// LockWaitTimeout, Deadlock (the waits-for graph has a cycle; the requester is the victim) or Interrupted.
 #pragma once
 
 #include <cstdint>
@@ -27,16 +28,19 @@ class LockManager {
   explicit LockManager(Counters& counters);
   ~LockManager();
 
-  // A row lock may be granted to one transaction several times; unlock_row takes one grant back, the end of the transaction all. A Shared lock that the
-  // transaction holds becomes Exclusive by asking for that.
+  // A row lock may be granted to one transaction several times; unlock_row takes one grant back, the end of
+  // the transaction all. A Shared lock that the transaction holds becomes Exclusive by asking for that.
 
-  /// Grants at once (also when held in a sufficient mode) or returns false and changes nothing. False, too, when others wait for the lock already.
+  /// Grants at once (also when held in a sufficient mode) or returns false and changes nothing. False, too,
+  /// when others wait for the lock already.
   bool try_lock_row(Transaction& transaction, TableId table, ByteView key, RowLockMode mode);
   /// Waits until granted.
   Status lock_row(Transaction& transaction, TableId table, ByteView key, RowLockMode mode);
-  /// Gives back one grant before the end of the transaction (a row that was read but did not match). The last one frees the row.
+  /// Gives back one grant before the end of the transaction (a row that was read but did not match). The last
+  /// one frees the row.
   void unlock_row(Transaction& transaction, TableId table, ByteView key);
-  /// True when another transaction holds any explicit lock on the row. Cheap when nobody holds explicit locks on the table.
+  /// True when another transaction holds any explicit lock on the row. Cheap when nobody holds explicit locks
+  /// on the table.
   bool row_locked_by_other(const Transaction& transaction, TableId table, ByteView key) const;
 
   Status lock_table(Transaction& transaction, TableId table, TableLockMode mode);
@@ -44,7 +48,8 @@ class LockManager {
   /// Waits until the transaction `holder` has ended; at once when it is not active.
   Status wait_for_end(Transaction& waiter, TransactionId holder);
 
-  /// Transactions announce themselves, so that others can wait for their end. remove_transaction releases all locks and wakes who waits.
+  /// Transactions announce themselves, so that others can wait for their end. remove_transaction releases all
+  /// locks and wakes who waits.
   void add_transaction(Transaction& transaction);
   void remove_transaction(Transaction& transaction);
 

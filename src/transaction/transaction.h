@@ -1,5 +1,6 @@
-// A transaction: its snapshot, its changes (for commit and rollback), its redo operations (for the log), its savepoints.
-// One thread at a time uses a Transaction; others may only read its id and state through the TransactionManager and LockManager, or call wake().
+// A transaction: its snapshot, its changes (for commit and rollback), its redo operations (for the log), its
+// savepoints. One thread at a time uses a Transaction; others may only read its id and state through the
+// TransactionManager and LockManager, or call wake().
 #pragma once
 
 #include <atomic>
@@ -31,11 +32,13 @@ struct Change {
   Kind kind = Kind::Insert;
 };
 
-/// Where row versions live, as commit and rollback see it. Implemented by the table room for deltas and segments; each takes the table's latch itself.
+/// Where row versions live, as commit and rollback see it. Implemented by the table room for deltas and
+/// segments; each takes the table's latch itself.
 class VersionStore {
  public:
   virtual ~VersionStore() = default;
-  /// Replaces the transaction's marker by `timestamp` in each change; all are of this store, in the order in which they were made. Called under the commit mutex.
+  /// Replaces the transaction's marker by `timestamp` in each change; all are of this store, in the order in
+  /// which they were made. Called under the commit mutex.
   virtual void commit(std::span<const Change> changes, Timestamp timestamp) = 0;
   /// Takes one change back: an inserted version is unlinked, an end becomes infinity.
   virtual void undo(const Change& change) = 0;
@@ -66,27 +69,32 @@ class Transaction {
   Isolation isolation() const { return isolation_; }
   State state() const { return state_; }
 
-  /// What plain reads see. Taken at the first call; kept to the end for RepeatableRead and above, until next_statement() below.
+  /// What plain reads see. Taken at the first call; kept to the end for RepeatableRead and above, until
+  /// next_statement() below.
   const Snapshot& snapshot();
   /// False: the next snapshot() takes a new one.
   bool has_snapshot() const { return has_snapshot_; }
   /// Ends the statement: READ COMMITTED and READ UNCOMMITTED take a new snapshot at the next read.
   void next_statement();
-  /// The newest committed state and own changes: for locking reads and writes. Every timestamp counts as committed, also that of a commit which is being
-  /// stamped and not published yet: its redo is in the log, nothing can take it back, and what it has not stamped so far still has its marker, to
-  /// wait for. So `read` is no timestamp to compare commits with. Not registered: keeps no version alive.
+  /// The newest committed state and own changes: for locking reads and writes. Every timestamp counts as
+  /// committed, also that of a commit which is being stamped and not published yet: its redo is in the log,
+  /// nothing can take it back, and what it has not stamped so far still has its marker, to wait for. So
+  /// `read` is no timestamp to compare commits with. Not registered: keeps no version alive.
   Snapshot current() const;
 
-  /// Records a change so that commit and rollback act on it; `store` is kept alive to the end of the transaction.
+  /// Records a change so that commit and rollback act on it; `store` is kept alive to the end of the
+  /// transaction.
   void add_change(const std::shared_ptr<VersionStore>& store, uint64_t slot, Change::Kind kind);
   void add_action(std::unique_ptr<TransactionAction> action);
-  /// Appends one operation (the database room's format) to the redo of the transaction; long redo goes to the log early.
+  /// Appends one operation (the database room's format) to the redo of the transaction; long redo goes to the
+  /// log early.
   Status add_redo(ByteView operation);
   bool has_writes() const { return !changes_.empty() || !actions_.empty() || redo_length_ > 0; }
 
   Savepoint savepoint() const { return {changes_.size(), actions_.size(), redo_length_}; }
 
-  // Lock waits: how long (0: not at all), and who may end them. The check is called from the waiting thread at least every 50 ms.
+  // Lock waits: how long (0: not at all), and who may end them. The check is called from the waiting thread
+  // at least every 50 ms.
   void set_lock_wait_timeout(std::chrono::milliseconds timeout) { lock_wait_timeout_ = timeout; }
   std::chrono::milliseconds lock_wait_timeout() const { return lock_wait_timeout_; }
   void set_interruption_check(std::function<bool()> check) { interrupted_ = std::move(check); }
@@ -114,10 +122,10 @@ class Transaction {
   std::vector<Change> changes_;
   std::vector<std::shared_ptr<VersionStore>> stores_;  // kept alive; some may be in it twice
   std::vector<std::unique_ptr<TransactionAction>> actions_;
-  std::string redo_;             // operations not in the log yet
-  uint64_t redo_length_ = 0;     // all operations, logged ones too
-  Lsn first_logged_ = 0;         // where the first early record begins; 0 for none
-  Lsn commit_end_ = 0;           // position to make durable
+  std::string redo_;          // operations not in the log yet
+  uint64_t redo_length_ = 0;  // all operations, logged ones too
+  Lsn first_logged_ = 0;      // where the first early record begins; 0 for none
+  Lsn commit_end_ = 0;        // position to make durable
   Timestamp commit_timestamp_ = 0;
   std::chrono::milliseconds lock_wait_timeout_{50'000};
   std::function<bool()> interrupted_;

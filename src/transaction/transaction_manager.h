@@ -1,13 +1,19 @@
 // Begins and ends transactions, hands out timestamps and snapshots. Thread-safe.
 //
-// A commit is two steps, so that a server can order them: commit_visible() gives the timestamp, appends the commit record, stamps the changes and publishes
-// them, all under the commit mutex, and releases its locks; make_durable() then brings the log to where flush_log_at_commit says. commit() does both.
-// Locks need not be kept until the log is durable: who takes them over has its commit record behind this one, so that it cannot survive this one's loss.
+// A commit is two steps, so that a server can order them: commit_visible() gives the timestamp, appends the
+// commit record, stamps the changes and publishes them, all under the commit mutex, and releases its locks;
+// make_durable() then brings the log to where flush_log_at_commit says. commit() does both. Locks need not be
+// kept until the log is durable: who takes them over has its commit record behind this one, so that it cannot
+// survive this one's loss.
 //
-// A snapshot sees each transaction wholly or not at all: the timestamp is published, for snapshots to start from, after all changes have been stamped,
-// and timestamps are published in order.
-// Record payloads (docs/formats.md): Operations: u64 transaction id, u64 offset in its redo, operations · Truncate: u64 id, u64 length ·
-// Commit: u64 id, u64 timestamp, u64 offset in its redo, operations · Rollback: u64 id. Transaction ids in one log are unique.
+// A snapshot sees each transaction wholly or not at all: the timestamp is published, for snapshots to start
+// from, after all changes have been stamped, and timestamps are published in order.
+//
+// Record payloads (docs/formats.md); transaction ids in one log are unique:
+//   Operations   u64 transaction id, u64 offset in its redo, operations
+//   Truncate     u64 id, u64 length
+//   Commit       u64 id, u64 timestamp, u64 offset in its redo, operations
+//   Rollback     u64 id
 #pragma once
 
 #include <atomic>
@@ -24,18 +30,21 @@
 
 namespace hailstone {
 
-/// When a commit is durable, as innodb_flush_log_at_trx_commit: 0 written and synced once a second, 1 synced at commit, 2 written at commit, synced once a second.
+/// When a commit is durable, as innodb_flush_log_at_trx_commit: 0 written and synced once a second, 1 synced
+/// at commit, 2 written at commit, synced once a second.
 enum class FlushLogAtCommit : int { EverySecond = 0, Sync = 1, Write = 2 };
 
 class TransactionManager {
  public:
   /// `last_committed` and `next_id`: where recovery left off.
-  TransactionManager(Log& log, LockManager& locks, MemoryBudget& budget, Counters& counters, Timestamp last_committed, TransactionId next_id);
+  TransactionManager(Log& log, LockManager& locks, MemoryBudget& budget, Counters& counters,
+                     Timestamp last_committed, TransactionId next_id);
 
   std::unique_ptr<Transaction> begin(Isolation isolation);
 
   Status commit(Transaction& transaction);
-  /// On error (the log cannot take the record) the transaction has been rolled back. InvalidArgument when it had ended before.
+  /// On error (the log cannot take the record) the transaction has been rolled back. InvalidArgument when it
+  /// had ended before.
   Status commit_visible(Transaction& transaction);
   Status make_durable(Transaction& transaction);
   void rollback(Transaction& transaction);
@@ -46,10 +55,12 @@ class TransactionManager {
   FlushLogAtCommit flush_log_at_commit() const { return flush_mode_.load(std::memory_order_relaxed); }
 
   Timestamp last_committed() const { return last_committed_.load(std::memory_order_acquire); }
-  /// No snapshot in use, nor any taken later, reads before this: versions that ended at or before it are dead.
+  /// No snapshot in use, nor any taken later, reads before this: versions that ended at or before it are
+  /// dead.
   Timestamp horizon() const;
-  /// Position before which no open transaction has records in the log; `otherwise` when none has. A checkpoint has to call it within
-  /// with_commits_stopped(), after rotating the log: otherwise a transaction that commits meanwhile could lose its early records.
+  /// Position before which no open transaction has records in the log; `otherwise` when none has. A
+  /// checkpoint has to call it within with_commits_stopped(), after rotating the log: otherwise a transaction
+  /// that commits meanwhile could lose its early records.
   Lsn oldest_open_record(Lsn otherwise) const;
   /// Runs `action` with the last commit timestamp while no commit can happen.
   Status with_commits_stopped(const std::function<Status(Timestamp)>& action);
