@@ -24,16 +24,17 @@ int HailstoneHandler::write_row(const uchar* record) {
   if (table->next_number_field != nullptr && record == table->record[0]) {
     if (const int error = update_auto_increment(); error != 0) return error;
   }
-  if (const Status encoded = format_->encode(record, table_->layout()->row_codec(), values_, row_);
-      !encoded) {
-    return report(encoded.error());
-  }
   if (bulk_) {
-    if (const Status appended = bulk_->append(row_); !appended) {
+    format_->read(record, values_);
+    if (const Status appended = bulk_->append(values_); !appended) {
       bulk_.reset();
       return report(appended.error());
     }
   } else {
+    if (const Status encoded = format_->encode(record, table_->layout()->row_codec(), values_, row_);
+        !encoded) {
+      return report(encoded.error());
+    }
     Duplicate duplicate;
     auto key = table_->insert(*transaction_, row_, duplicate);
     if (!key) return report_duplicate(key.error(), duplicate);

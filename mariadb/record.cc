@@ -279,10 +279,14 @@ RecordFormat::RecordFormat(const TABLE& table) : columns_(table.s->fields, not_s
   }
 }
 
-Status RecordFormat::encode(const uchar* record, const RowCodec& codec, std::vector<Value>& values,
-                            std::string& row) const {
+void RecordFormat::read(const uchar* record, std::vector<Value>& values) const {
   values.resize(formats_.size());
   for (size_t i = 0; i < formats_.size(); ++i) values[i] = formats_[i].value_in(record);
+}
+
+Status RecordFormat::encode(const uchar* record, const RowCodec& codec, std::vector<Value>& values,
+                            std::string& row) const {
+  read(record, values);
   return codec.encode(values, row);
 }
 

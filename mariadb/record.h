@@ -90,6 +90,8 @@ class RecordFormat {
   /// Column of a field by its index in TABLE::field; `not_stored` for virtual ones.
   uint16_t column_of_field(uint field_index) const { return columns_[field_index]; }
 
+  /// The values of a record; their bytes lie in it.
+  void read(const uchar* record, std::vector<Value>& values) const;
   /// Encodes a record. `values` is scratch space.
   Status encode(const uchar* record, const RowCodec& codec, std::vector<Value>& values,
                 std::string& row) const;

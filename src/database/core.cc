@@ -76,7 +76,7 @@ void DatabaseCore::run(std::function<void()> job) {
 }
 
 size_t DatabaseCore::segment_buffer_bytes() {
-  return std::max(8 * mebibyte, std::min(64 * mebibyte, budget_.limit() / 8));
+  return std::clamp(budget_.limit() / 4, 8 * mebibyte, 256 * mebibyte);
 }
 
 size_t DatabaseCore::delta_limit_bytes() { return std::min(64 * mebibyte, budget_.limit() / 8); }

@@ -40,6 +40,7 @@ class DatabaseCore final : public TableHost {
   void request_merge(const std::shared_ptr<Table>& table) override;
   void run(std::function<void()> job) override;
   size_t segment_buffer_bytes() override;
+  std::atomic<size_t>& bulk_loads() override { return bulk_loads_; }
   size_t delta_limit_bytes() override;
 
   const std::string& directory() const { return directory_; }
@@ -60,6 +61,7 @@ class DatabaseCore final : public TableHost {
   Counters counters_;
   MemoryBudget budget_;
   BlockCache cache_;
+  std::atomic<size_t> bulk_loads_{0};
   LockManager locks_;
 
  public:

@@ -88,7 +88,7 @@ RowCodec::RowCodec(std::span<const Column> columns) {
   variable_part_ = offset;
 }
 
-Status RowCodec::encode(std::span<const Value> values, std::string& to) const {
+Result<size_t> RowCodec::row_bytes(std::span<const Value> values) const {
   if (values.size() != slots_.size()) {
     return fail(ErrorCode::InvalidArgument,
                 fmt::format("a row of {} values was given for {} columns", values.size(), slots_.size()));
@@ -122,7 +122,11 @@ Status RowCodec::encode(std::span<const Value> values, std::string& to) const {
           fmt::format("the row has more than {} bytes; store long values in several rows", max_row_bytes));
     }
   }
+  return total;
+}
 
+Status RowCodec::encode(std::span<const Value> values, std::string& to) const {
+  HAILSTONE_ASSIGN(const size_t total, row_bytes(values));
   to.resize(total);
   char* const row = to.data();
   std::memset(row, 0, header_bytes + bitmap_bytes(slots_.size()));

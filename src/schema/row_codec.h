@@ -1,14 +1,18 @@
-// A row as one byte string: what Table takes, what deltas, the log and row groups hold. Any column is found in constant time.
+// A row as one byte string: what Table takes, what deltas, the log and row groups hold. Any column is found
+// in constant time.
 //
-//   u16 number of columns n          a row written before a column was added has fewer; the missing ones read as NULL
-//   ceil(n/8) bytes                  bit i set: column i is NULL
-//   per column, in order: Integer columns their `width` bytes, the ordered value little-endian, cut to width;
-//                         fixed OrderedBytes wider than 8 their `width` bytes;
-//                         other Bytes columns a u32: the end of their bytes, counted from the start of the variable part
+//   u16               number of columns n; a row written before a column was added has fewer, the missing
+//                     ones read as NULL
+//   ceil(n/8) bytes   bit i set: column i is NULL
+//   per column, in order:
+//     Integer columns                    their `width` bytes: the ordered value little-endian, cut to width
+//     fixed OrderedBytes wider than 8    their `width` bytes
+//     other Bytes columns                u32: the end of their bytes, from the start of the variable part
 //   variable part
 //
-// A NULL column's slot is zero (variable: its end equals the previous end). Equal values in the same columns make equal rows.
-// The codec takes NULL in any column, nullable or not: rows that stand for some columns only leave the others NULL.
+// A NULL column's slot is zero (variable: its end equals the previous end). Equal values in the same columns
+// make equal rows. The codec takes NULL in any column, nullable or not: rows that stand for some columns only
+// leave the others NULL.
 #pragma once
 
 #include <cstdint>
@@ -32,10 +36,11 @@ struct Value {
   static Value of(ByteView bytes) { return {false, 0, bytes}; }
 };
 
-// Between native numbers and ordered ones. Signed numbers of `width` bytes have their order in `width` bytes, so that they can be cut to it.
+// Between native numbers and ordered ones. Signed numbers of `width` bytes have their order in `width` bytes,
+// so that they can be cut to it.
 uint64_t order_signed(int64_t value, unsigned width);
 int64_t native_signed(uint64_t ordered, unsigned width);
-uint64_t order_float(float value);     // width 4; -0.0 sorts just below +0.0
+uint64_t order_float(float value);  // width 4; -0.0 sorts just below +0.0
 float native_float(uint64_t ordered);
 uint64_t order_double(double value);
 double native_double(uint64_t ordered);
@@ -47,18 +52,22 @@ class RowCodec {
   explicit RowCodec(std::span<const Column> columns);
 
   size_t column_count() const { return slots_.size(); }
-  /// Replaces `to` by the row of `values` (one a column). ErrorCode::RowTooLarge.
+  /// Bytes of the row of `values` (one a column). ErrorCode::RowTooLarge; InvalidArgument when a value does
+  /// not fit its column.
+  Result<size_t> row_bytes(std::span<const Value> values) const;
+  /// Replaces `to` by the row of `values`. Errors as row_bytes().
   Status encode(std::span<const Value> values, std::string& to) const;
   /// The value of a column; points into `row`, which must have passed check().
   Value value(ByteView row, size_t column) const;
-  /// ErrorCode::Corruption unless every column of `row` lies within it. Rows from files and from applications pass through here once.
+  /// ErrorCode::Corruption unless every column of `row` lies within it. Rows from files and from applications
+  /// pass through here once.
   Status check(ByteView row) const;
 
  private:
   struct Slot {
-    uint32_t offset;   // from the start of the row, for a full row
-    uint32_t width;    // 4 for variable ones
-    uint32_t limit;    // most bytes of a variable value
+    uint32_t offset;  // from the start of the row, for a full row
+    uint32_t width;   // 4 for variable ones
+    uint32_t limit;   // most bytes of a variable value
     bool integer;
     bool variable;
     int32_t previous_variable;  // column whose end is this one's start; -1: 0

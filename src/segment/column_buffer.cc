@@ -1,11 +1,21 @@
 #include "segment/column_buffer.h"
 
+#include <algorithm>
+
 namespace hailstone {
+
+namespace {
+
+// What the first value of a column makes room for.
+constexpr size_t least_values = 64;
+constexpr size_t least_text = 256;  // bytes
+
+}  // namespace
 
 ColumnBuffer::ColumnBuffer(StoredColumn column, MemoryBudget& budget) : column_(column), memory_(budget) {}
 
 size_t ColumnBuffer::memory() const {
-  return (integers_.capacity() + ends_.capacity() + nulls_.capacity()) * sizeof(uint64_t) + text_.capacity();
+  return (integers_.capacity() + ends_.capacity() + nulls_.capacity()) * sizeof(uint64_t) + text_capacity_;
 }
 
 void ColumnBuffer::charge() {
@@ -13,45 +23,57 @@ void ColumnBuffer::charge() {
   if (held > memory_.bytes()) memory_.grow(held - memory_.bytes());
 }
 
-void ColumnBuffer::append_integer(uint64_t value) {
-  const bool full = integers_.size() == integers_.capacity();
-  integers_.push_back(value);
-  append_not_null();
-  if (full) charge();
+void ColumnBuffer::grow_integers() {
+  integers_.reserve(std::max(least_values, integers_.capacity() * 2));
+  charge();
 }
 
-void ColumnBuffer::append_bytes(ByteView value) {
-  const bool full = ends_.size() == ends_.capacity() || text_.capacity() - text_.size() < value.size();
-  text_.insert(text_.end(), value.begin(), value.end());
-  ends_.push_back(text_.size());
-  append_not_null();
-  if (full) charge();
+void ColumnBuffer::grow_ends() {
+  ends_.reserve(std::max(least_values, ends_.capacity() * 2));
+  charge();
+}
+
+void ColumnBuffer::grow_text(size_t by) {
+  set_text_capacity(std::max({least_text, text_capacity_ * 2, text_size_ + by}));
+  charge();
+}
+
+void ColumnBuffer::set_text_capacity(size_t capacity) {
+  auto bigger = std::make_unique_for_overwrite<char[]>(capacity);
+  if (text_size_ != 0) std::memcpy(bigger.get(), text_.get(), text_size_);
+  text_ = std::move(bigger);
+  text_capacity_ = capacity;
 }
 
 void ColumnBuffer::append_null() {
   if (column_.integer) {
+    if (integers_.size() == integers_.capacity()) grow_integers();
     integers_.push_back(0);
   } else {
-    ends_.push_back(text_.size());
+    if (ends_.size() == ends_.capacity()) grow_ends();
+    ends_.push_back(text_size_);
   }
-  nulls_.resize(rows_ / 64 + 1);
+  if (nulls_.size() <= rows_ / 64) {
+    nulls_.resize(rows_ / 64 + 1);
+    charge();
+  }
   nulls_[rows_ / 64] |= uint64_t{1} << (rows_ % 64);
   ++rows_;
+}
+
+void ColumnBuffer::reserve_times(double times) {
+  const auto scaled = [&](size_t size) { return static_cast<size_t>(static_cast<double>(size) * times); };
+  integers_.reserve(scaled(integers_.size()));
+  ends_.reserve(scaled(ends_.size()));
+  if (scaled(text_size_) > text_capacity_) set_text_capacity(scaled(text_size_));
   charge();
 }
-
-void ColumnBuffer::append_not_null() {
-  if (!nulls_.empty() && nulls_.size() <= rows_ / 64) nulls_.resize(rows_ / 64 + 1);
-  ++rows_;
-}
-
-uint64_t ColumnBuffer::raw_bytes() const { return column_.integer ? rows_ * column_.width : text_.size(); }
 
 void ColumnBuffer::clear() {
   rows_ = 0;
   integers_.clear();
   ends_.clear();
-  text_.clear();
+  text_size_ = 0;
   nulls_.clear();
 }
 

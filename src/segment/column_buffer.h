@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -26,8 +27,19 @@ class ColumnBuffer {
  public:
   ColumnBuffer(StoredColumn column, MemoryBudget& budget);
 
-  void append_integer(uint64_t value);
-  void append_bytes(ByteView value);
+  void append_integer(uint64_t value) {
+    if (integers_.size() == integers_.capacity()) grow_integers();
+    integers_.push_back(value);
+    append_not_null();
+  }
+  void append_bytes(ByteView value) {
+    if (text_capacity_ - text_size_ < value.size()) grow_text(value.size());
+    if (ends_.size() == ends_.capacity()) grow_ends();
+    std::memcpy(text_.get() + text_size_, value.data(), value.size());
+    text_size_ += value.size();
+    ends_.push_back(text_size_);
+    append_not_null();
+  }
   void append_null();
 
   const StoredColumn& column() const { return column_; }
@@ -37,24 +49,33 @@ class ColumnBuffer {
   uint64_t integer(size_t row) const { return integers_[row]; }
   ByteView bytes(size_t row) const {
     const uint64_t start = row == 0 ? 0 : ends_[row - 1];
-    return {text_.data() + start, static_cast<size_t>(ends_[row] - start)};
+    return {text_.get() + start, static_cast<size_t>(ends_[row] - start)};
   }
-  /// Bytes of memory held.
-  size_t memory() const;
-  /// Bytes of the values themselves.
-  uint64_t raw_bytes() const;
+  /// Bytes of memory that the values take here; integers take eight whatever their width.
+  size_t bytes() const { return (integers_.size() + ends_.size() + nulls_.size()) * sizeof(uint64_t) + text_size_; }
+  /// Makes room at once for `times` as much as there is now.
+  void reserve_times(double times);
   /// Forgets the values, keeps the memory for the next ones.
   void clear();
 
  private:
-  void append_not_null();
+  void append_not_null() {
+    if (!nulls_.empty() && nulls_.size() <= rows_ / 64) nulls_.resize(rows_ / 64 + 1);
+    ++rows_;
+  }
+  void grow_integers();
+  void grow_ends();
+  void grow_text(size_t by);
+  void set_text_capacity(size_t capacity);
+  size_t memory() const;
   void charge();
 
   StoredColumn column_;
   size_t rows_ = 0;
   std::vector<uint64_t> integers_;
   std::vector<uint64_t> ends_;   // bytes columns: end of each value in text_
-  std::vector<char> text_;
+  std::unique_ptr<char[]> text_;
+  size_t text_size_ = 0, text_capacity_ = 0;
   std::vector<uint64_t> nulls_;  // bit set: NULL; empty while there is none
   Reservation memory_;
 };

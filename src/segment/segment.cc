@@ -155,6 +155,14 @@ Result<std::shared_ptr<Segment>> Segment::open(Filesystem& filesystem, const std
 
 uint32_t Segment::rows() const { return state_->footer.rows; }
 uint64_t Segment::file_bytes() const { return state_->file_bytes; }
+uint64_t Segment::unpacked_bytes() const {
+  uint64_t bytes = 0;
+  for (const ColumnEntry& column : state_->footer.columns) {
+    bytes += uint64_t{state_->footer.rows} * sizeof(uint64_t);
+    if (!column.column.integer) bytes += column.raw_bytes;
+  }
+  return bytes;
+}
 const std::string& Segment::path() const { return state_->file->path(); }
 std::span<const StoredColumn> Segment::columns() const { return state_->columns; }
 

@@ -17,8 +17,8 @@ namespace {
 
 /// A load of less goes to the delta row by row: it does not deserve a file.
 constexpr size_t small_load_bytes = size_t{1} << 20;
-constexpr size_t most_sets_in_flight = 2;
-constexpr uint64_t rows_between_interruption_checks = 4096;
+constexpr size_t most_sets_in_flight = 1;
+constexpr uint64_t rows_between_looks = 4096;
 
 /// Segments that a transaction has loaded: shared with all at its commit, gone at its rollback.
 class PublishAction : public TransactionAction {
@@ -55,7 +55,10 @@ class PublishAction : public TransactionAction {
 
 struct BulkLoad::State {
   State(std::shared_ptr<Table> loaded, Transaction& loader)
-      : table(std::move(loaded)), inside(*table->state_), transaction(loader) {}
+      : table(std::move(loaded)), inside(*table->state_), transaction(loader) {
+    inside.host.bulk_loads().fetch_add(1, std::memory_order_relaxed);
+  }
+  ~State() { inside.host.bulk_loads().fetch_sub(1, std::memory_order_relaxed); }
 
   /// Rows that become one segment, encoded on a background thread. Kept when two of them have the same key.
   struct Set {
@@ -71,12 +74,15 @@ struct BulkLoad::State {
     std::condition_variable changed;
     size_t in_flight = 0;          // protected by mutex
     std::optional<Error> failure;  // the first; protected by mutex
+    std::unique_ptr<SegmentBuilder> spare;  // its rows are in a file: memory for the next ones; protected by mutex
     std::atomic<bool> cancelled{false};
   };
 
   Status hand_off();
   Status wait_for_sets(size_t most);
-  Status append_to_builder(ByteView row);
+  Status look_around() const;
+  Status append_to_builder(std::span<const Value> values, size_t row_bytes);
+  std::unique_ptr<SegmentBuilder> next_builder();
   Status insert_small(Duplicate& duplicate);
   Status finish_segments(Duplicate& duplicate);
   Status open_segments(LoadedSegments& segments);
@@ -85,9 +91,11 @@ struct BulkLoad::State {
   const std::shared_ptr<Table> table;
   Table::State& inside;
   Transaction& transaction;
+  std::string encoded;     // scratch space
   std::string small_rows;  // encoded rows, one behind the other
   std::vector<size_t> small_ends;
   std::unique_ptr<SegmentBuilder> builder;
+  bool builder_has_room = false;
   std::vector<std::shared_ptr<Set>> sets;
   const std::shared_ptr<Shared> shared = std::make_shared<Shared>();
   uint64_t rows = 0;
@@ -109,30 +117,28 @@ BulkLoad::~BulkLoad() {
 
 uint64_t BulkLoad::rows() const { return state_->rows; }
 
-Status BulkLoad::append(ByteView row) {
+Status BulkLoad::append(std::span<const Value> values) {
   State& state = *state_;
-  if (state.rows % rows_between_interruption_checks == 0) {
-    HAILSTONE_TRY(state.inside.usable());
-    if (state.transaction.interrupted()) {
-      return fail(ErrorCode::Interrupted,
-                  fmt::format("interrupted while loading table {}", state.table->definition().name));
-    }
-  }
-  const Status checked = state.inside.layout->row_codec().check(row);
-  if (!checked) {
-    return fail(ErrorCode::InvalidArgument,
-                fmt::format("table {}: the row given is not one of this table: {}",
-                            state.table->definition().name, checked.error().message()));
+  if (state.rows % rows_between_looks == 0) HAILSTONE_TRY(state.look_around());
+  const RowCodec& codec = state.inside.layout->row_codec();
+  const auto row_bytes = codec.row_bytes(values);
+  if (!row_bytes) {
+    return fail(row_bytes.error().code(), fmt::format("table {}: {}", state.table->definition().name,
+                                                      row_bytes.error().message()));
   }
   ++state.rows;
-  if (state.loading_segments) return state.append_to_builder(row);
-  state.small_rows.append(row);
+  if (state.loading_segments) return state.append_to_builder(values, *row_bytes);
+  HAILSTONE_TRY(codec.encode(values, state.encoded));
+  state.small_rows.append(state.encoded);
   state.small_ends.push_back(state.small_rows.size());
   if (state.small_rows.size() < small_load_bytes) return {};
   state.loading_segments = true;
+  std::vector<Value> again(values.size());
   size_t start = 0;
   for (const size_t end : state.small_ends) {
-    HAILSTONE_TRY(state.append_to_builder(ByteView(state.small_rows).substr(start, end - start)));
+    const ByteView row = ByteView(state.small_rows).substr(start, end - start);
+    for (size_t i = 0; i < again.size(); ++i) again[i] = codec.value(row, i);
+    HAILSTONE_TRY(state.append_to_builder(again, row.size()));
     start = end;
   }
   state.small_rows = {};
@@ -140,17 +146,39 @@ Status BulkLoad::append(ByteView row) {
   return {};
 }
 
-Status BulkLoad::State::append_to_builder(ByteView row) {
-  if (builder == nullptr) builder = std::make_unique<SegmentBuilder>(inside, false);
+/// Whether there is a reason not to go on.
+Status BulkLoad::State::look_around() const {
+  HAILSTONE_TRY(inside.usable());
+  if (!transaction.interrupted()) return {};
+  return fail(ErrorCode::Interrupted, fmt::format("interrupted while loading table {}", table->definition().name));
+}
+
+Status BulkLoad::State::append_to_builder(std::span<const Value> values, size_t row_bytes) {
+  if (builder == nullptr) builder = next_builder();
   const uint64_t row_id =
       inside.keys->hidden_row_id() ? inside.next_row_id.fetch_add(1, std::memory_order_relaxed) : 0;
-  builder->append(row, row_id, 0);
+  builder->append(values, row_id, 0);
   // The sum over the columns is not taken for every row.
-  constexpr uint32_t rows_between_looks = 64;
-  const bool big_row = row.size() > small_load_bytes;
-  if (builder->rows() < max_segment_rows && !big_row && builder->rows() % rows_between_looks != 0) return {};
-  if (builder->rows() < max_segment_rows && builder->memory() < inside.host.segment_buffer_bytes()) return {};
-  return hand_off();
+  constexpr uint32_t rows_between_sums = 64;
+  const uint32_t held = builder->rows();
+  const bool big_row = row_bytes > small_load_bytes;
+  if (held < max_segment_rows && !big_row && held % rows_between_sums != 0) return {};
+  const size_t wanted = inside.host.segment_buffer_bytes() / std::max<size_t>(1, inside.host.bulk_loads());
+  const size_t bytes = builder->bytes();
+  if (held >= max_segment_rows || bytes >= wanted) return hand_off();
+  // From a part of the rows on it is known what the rest of them will take: room for all at once, instead of
+  // doubling it beyond what is needed.
+  if (!builder_has_room && bytes >= wanted / 8) {
+    builder->reserve_times(static_cast<double>(wanted) / static_cast<double>(bytes) * 1.02);
+    builder_has_room = true;
+  }
+  return {};
+}
+
+std::unique_ptr<SegmentBuilder> BulkLoad::State::next_builder() {
+  const std::lock_guard guard(shared->mutex);
+  builder_has_room = shared->spare != nullptr;
+  return builder_has_room ? std::move(shared->spare) : std::make_unique<SegmentBuilder>(inside, false);
 }
 
 Status BulkLoad::State::hand_off() {
@@ -168,8 +196,9 @@ Status BulkLoad::State::hand_off() {
     auto written = set->builder->write(host.segment_path(set->file), true,
                                        [&] { return shared->cancelled.load(std::memory_order_relaxed); });
     if (written) set->duplicate = written->duplicate;
-    if (!set->duplicate) set->builder.reset();
+    if (!set->duplicate) set->builder->clear();
     const std::lock_guard guard(shared->mutex);
+    if (!set->duplicate) shared->spare = std::move(set->builder);
     if (!written && !shared->failure) shared->failure = written.error();
     --shared->in_flight;
     shared->changed.notify_all();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 
 #include "table/table.h"
 
@@ -15,8 +16,9 @@ class BulkLoad {
   /// Without finish(): discards what was appended.
   ~BulkLoad();
 
-  /// Takes one row, encoded by the table's row codec. Errors of background work appear at the next call.
-  Status append(ByteView row);
+  /// Takes one row: a value for each column of the table, in order; their bytes are copied. Errors of
+  /// background work appear at the next call.
+  Status append(std::span<const Value> values);
   /// Checks uniqueness, makes the segments durable and hands them to the transaction. After an error nothing was loaded.
   Status finish(Duplicate& duplicate);
   uint64_t rows() const;

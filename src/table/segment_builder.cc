@@ -87,26 +87,24 @@ SegmentBuilder::SegmentBuilder(const Table::State& table, bool with_begin)
   group_values_.resize(table.layout->group_columns().size());
 }
 
-void SegmentBuilder::append(ByteView row, uint64_t row_id, Timestamp begin) {
-  const TableLayout& layout = *table_.layout;
-  const RowCodec& codec = layout.row_codec();
+void SegmentBuilder::append(std::span<const Value> values, uint64_t row_id, Timestamp begin) {
   for (size_t column = 0; column < positions_.size(); ++column) {
     if (positions_[column] < 0) continue;
     ColumnBuffer& buffer = columns_[static_cast<size_t>(positions_[column])];
-    const Value read = codec.value(row, column);
-    if (read.null) {
+    const Value& value = values[column];
+    if (value.null) {
       buffer.append_null();
     } else if (buffer.column().integer) {
-      buffer.append_integer(read.integer);
+      buffer.append_integer(value.integer);
     } else {
-      buffer.append_bytes(read.bytes);
+      buffer.append_bytes(value.bytes);
     }
   }
   if (group_ >= 0) {
-    const auto group_columns = layout.group_columns();
-    for (size_t i = 0; i < group_columns.size(); ++i) group_values_[i] = codec.value(row, group_columns[i]);
-    // Cannot be too large: it is a part of a row that has been encoded before.
-    if (layout.group_codec().encode(group_values_, group_row_)) {
+    const auto group_columns = table_.layout->group_columns();
+    for (size_t i = 0; i < group_columns.size(); ++i) group_values_[i] = values[group_columns[i]];
+    // Cannot be too large: it is a part of a row that is not.
+    if (table_.layout->group_codec().encode(group_values_, group_row_)) {
       columns_[static_cast<size_t>(group_)].append_bytes(group_row_);
     }
   }
@@ -115,10 +113,27 @@ void SegmentBuilder::append(ByteView row, uint64_t row_id, Timestamp begin) {
   ++rows_;
 }
 
-size_t SegmentBuilder::memory() const {
+void SegmentBuilder::append(ByteView row, uint64_t row_id, Timestamp begin) {
+  const RowCodec& codec = table_.layout->row_codec();
+  row_values_.resize(positions_.size());
+  for (size_t column = 0; column < positions_.size(); ++column) row_values_[column] = codec.value(row, column);
+  append(row_values_, row_id, begin);
+}
+
+size_t SegmentBuilder::bytes() const {
   size_t bytes = 0;
-  for (const ColumnBuffer& column : columns_) bytes += column.memory();
+  for (const ColumnBuffer& column : columns_) bytes += column.bytes();
   return bytes;
+}
+
+void SegmentBuilder::reserve_times(double times) {
+  for (ColumnBuffer& column : columns_) column.reserve_times(times);
+}
+
+void SegmentBuilder::clear() {
+  for (ColumnBuffer& column : columns_) column.clear();
+  clustered_.clear();
+  rows_ = 0;
 }
 
 Value SegmentBuilder::value(uint32_t row, uint16_t column) const {

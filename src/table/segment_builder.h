@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -48,10 +49,17 @@ class SegmentBuilder {
   /// `with_begin`: each row keeps its own begin timestamp.
   SegmentBuilder(const Table::State& table, bool with_begin);
 
+  /// `values`: one for each column of the table, accepted by its row codec.
+  void append(std::span<const Value> values, uint64_t row_id, Timestamp begin);
+  /// The same for an encoded row.
   void append(ByteView row, uint64_t row_id, Timestamp begin);
   uint32_t rows() const { return rows_; }
-  /// Bytes of the columns held.
-  size_t memory() const;
+  /// Bytes of the columns' values in memory.
+  size_t bytes() const;
+  /// Makes room at once for `times` the rows that are there now.
+  void reserve_times(double times);
+  /// Forgets the rows, keeps the memory for the next ones.
+  void clear();
 
   /// Two rows of the same key in an index that must not have them, by the order of append().
   struct DuplicateRows {
@@ -80,7 +88,7 @@ class SegmentBuilder {
   std::vector<int> positions_;  // of table columns in columns_; -1: in the row group
   int group_ = -1, row_id_ = -1, begin_ = -1;
   uint32_t rows_ = 0;
-  std::vector<Value> group_values_;
+  std::vector<Value> row_values_, group_values_;  // scratch space
   std::string group_row_;
   KeyList clustered_;
 };

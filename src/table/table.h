@@ -67,9 +67,10 @@ class TableHost {
   /// Runs `job` on a background thread, or on this one when none is free; used by bulk load to encode while
   /// rows come in.
   virtual void run(std::function<void()> job) = 0;
-  /// Bytes a bulk load or flush may hold in column buffers at once before it writes a segment (a share of the
-  /// budget).
+  /// Bytes of rows, as they lie in memory, that make a full segment (a share of the budget).
   virtual size_t segment_buffer_bytes() = 0;
+  /// Bulk loads under way in the database: they share the memory that one of them would have.
+  virtual std::atomic<size_t>& bulk_loads() = 0;
   /// Bytes of one delta at which it is flushed (a share of the budget).
   virtual size_t delta_limit_bytes() = 0;
 };

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <random>
 
 #include "table/bulk_load.h"
@@ -24,10 +25,13 @@ TableDefinition definition_of(const std::string& name) {
   return definition;
 }
 
+std::array<Value, 2> values_of(int64_t key, const std::string& text) {
+  return {Value::of(order_signed(key, 8)), Value::of(ByteView(text))};
+}
+
 Result<std::string> row_of(const Table& table, int64_t key, const std::string& text) {
-  const Value values[] = {Value::of(order_signed(key, 8)), Value::of(ByteView(text))};
   std::string row;
-  HAILSTONE_TRY(table.layout()->row_codec().encode(values, row));
+  HAILSTONE_TRY(table.layout()->row_codec().encode(values_of(key, text), row));
   return row;
 }
 
@@ -148,8 +152,7 @@ Status CrashWorkload::apply(Database& database, Transaction& transaction, unsign
     case Operation::Kind::Load: {
       BulkLoad load(table, transaction);
       for (uint32_t i = 0; i < operation.count; ++i) {
-        HAILSTONE_ASSIGN(const std::string row, row_of(*table, operation.key + i, operation.text));
-        HAILSTONE_TRY(load.append(row));
+        HAILSTONE_TRY(load.append(values_of(operation.key + i, operation.text)));
       }
       Duplicate duplicate;
       return load.finish(duplicate);

@@ -1,6 +1,7 @@
 // Small tables and short ways to write and read them, for the tests of the database.
 #pragma once
 
+#include <array>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -50,10 +51,13 @@ inline TableDefinition pair_definition(const std::string& name, bool primary_key
   return definition;
 }
 
+inline std::array<Value, 2> pair_values(int64_t id, const std::string& text) {
+  return {Value::of(order_signed(id, 8)), Value::of(ByteView(text))};
+}
+
 inline std::string pair_row(const Table& table, int64_t id, const std::string& text) {
-  const Value values[] = {Value::of(order_signed(id, 8)), Value::of(ByteView(text))};
   std::string row;
-  EXPECT_OK(table.layout()->row_codec().encode(values, row));
+  EXPECT_OK(table.layout()->row_codec().encode(pair_values(id, text), row));
   return row;
 }
 

@@ -119,7 +119,7 @@ TEST_F(DatabaseTest, BulkLoadedRowsSurvive) {
     BulkLoad load(table, *transaction);
     for (int64_t id = 0; id < 30'000; ++id) {
       rows[id] = "bulk " + std::to_string(id * 7919 % 1000) + std::string(60, 'b');
-      ASSERT_OK(load.append(pair_row(*table, id, rows[id])));
+      ASSERT_OK(load.append(pair_values(id, rows[id])));
     }
     Duplicate duplicate;
     ASSERT_OK(load.finish(duplicate));

@@ -165,7 +165,7 @@ TEST_F(TableConcurrentTest, OneOfTwoLoadsOfTheSameKeysIsRefused) {
     const auto transaction = host_.transactions().begin(Isolation::RepeatableRead);
     BulkLoad rows(table_, *transaction);
     for (int32_t id = 1000; id < 1400; ++id) {
-      check(rows.append(encode(*table_, {.id = id, .padding = 4000})));
+      check(append(rows, {.id = id, .padding = 4000}));
     }
     Duplicate duplicate;
     const Status finished = rows.finish(duplicate);

@@ -413,7 +413,7 @@ class TableModel {
     if (chance(30)) std::shuffle(rows.begin(), rows.end(), random_);
     BulkLoad load(table_, *open.transaction);
     for (const TestRow& row : rows) {
-      const Status appended = load.append(encode(*table_, row));
+      const Status appended = append(load, row);
       ASSERT_TRUE(appended) << message(appended);
     }
     EXPECT_EQ(load.rows(), rows.size());

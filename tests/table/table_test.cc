@@ -36,7 +36,7 @@ class TableTest : public testing::Test {
   Status load(Transaction& transaction, int32_t first, int32_t last, Duplicate& duplicate) {
     BulkLoad rows(table_, transaction);
     for (int32_t id = first; id < last; ++id) {
-      HAILSTONE_TRY(rows.append(encode(*table_, {.id = id, .number = id, .padding = 9000})));
+      HAILSTONE_TRY(append(rows, {.id = id, .number = id, .padding = 9000}));
     }
     return rows.finish(duplicate);
   }

@@ -62,6 +62,7 @@ class TestHost : public TableHost {
     threads_.emplace_back(std::move(job));
   }
   size_t segment_buffer_bytes() override { return buffer_bytes; }
+  std::atomic<size_t>& bulk_loads() override { return bulk_loads_; }
   size_t delta_limit_bytes() override { return delta_bytes; }
 
   const TableState& recorded(TableId table) { return recorded_.at(table); }
@@ -87,6 +88,7 @@ class TestHost : public TableHost {
   Counters counters_;
   MemoryBudget budget_{size_t{1} << 30};
   BlockCache cache_{budget_, counters_};
+  std::atomic<size_t> bulk_loads_{0};
   LockManager locks_{counters_};
   CollationResolver collations_;
   std::unique_ptr<Log> log_;

@@ -3,11 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <compare>
 #include <optional>
 #include <ostream>
 #include <string>
 
+#include "table/bulk_load.h"
 #include "table/table.h"
 
 namespace hailstone {
@@ -48,16 +50,25 @@ inline TableDefinition test_definition(bool primary_key) {
   return definition;
 }
 
-inline std::string encode(const Table& table, const TestRow& row) {
-  const std::string note = row.note + '|' + std::string(row.padding, 'n');
-  const Value values[] = {
+/// `note` holds what the last value points to.
+inline std::array<Value, 4> values_of(const TestRow& row, std::string& note) {
+  note = row.note + '|' + std::string(row.padding, 'n');
+  return {
       Value::of(order_signed(row.id, 4)),
       row.number ? Value::of(order_signed(*row.number, 4)) : Value{},
       row.name ? Value::of(ByteView(*row.name)) : Value{},
       Value::of(ByteView(note)),
   };
-  std::string bytes;
-  EXPECT_TRUE(table.layout()->row_codec().encode(values, bytes));
+}
+
+inline Status append(BulkLoad& load, const TestRow& row) {
+  std::string note;
+  return load.append(values_of(row, note));
+}
+
+inline std::string encode(const Table& table, const TestRow& row) {
+  std::string note, bytes;
+  EXPECT_TRUE(table.layout()->row_codec().encode(values_of(row, note), bytes));
   return bytes;
 }
 
