@@ -10,7 +10,7 @@
 
 namespace hailstone {
 
-HailstoneHandler::~HailstoneHandler() { release_readers(); }
+HailstoneHandler::~HailstoneHandler() { leave_session(); }
 
 handler::Table_flags HailstoneHandler::table_flags() const {
   // Statements are not repeatable from the binary log, as no gaps are locked: rows are logged.
@@ -80,7 +80,7 @@ int HailstoneHandler::open(const char* name, int, uint) {
 }
 
 int HailstoneHandler::close() {
-  release_readers();
+  leave_session();
   format_.reset();
   table_.reset();
   return 0;
@@ -89,8 +89,13 @@ int HailstoneHandler::close() {
 // --- transactions
 
 int HailstoneHandler::begin_statement(THD* thd, bool writes) {
-  session_ = &Session::of(thd);
+  if (Session& session = Session::of(thd); session_ != &session) {
+    leave_session();
+    session_ = &session;
+  }
   transaction_ = &session_->enter_statement();
+  // From now on the session tells when the transaction ends: nothing here may outlive it.
+  session_->add_user(this);
   if (generation_ != shared_->generation()) {
     release_readers();
     generation_ = shared_->generation();
@@ -134,12 +139,18 @@ void HailstoneHandler::release_readers() {
   find_projection_.reset();
   find_batch_.clear();
   place_ = Place::None;
+}
+
+void HailstoneHandler::leave_session() {
+  release_readers();
   if (session_ != nullptr) session_->remove_user(this);
+  session_ = nullptr;
+  transaction_ = nullptr;
 }
 
 void HailstoneHandler::transaction_ends() {
-  session_ = nullptr;
   release_readers();
+  session_ = nullptr;
   transaction_ = nullptr;
 }
 
@@ -172,7 +183,7 @@ int HailstoneHandler::extra(ha_extra_function operation) {
 }
 
 int HailstoneHandler::reset() {
-  release_readers();
+  leave_session();
   predicate_.reset();
   duplicates_are_handled_ = false;
   can_replace_ = false;

@@ -144,6 +144,8 @@ class HailstoneHandler final : public handler, private TransactionUser {
   void transaction_ends() override;
   void statement_rolls_back() override;
   void release_readers();
+  /// Until the next begin_statement() there is no transaction to work in.
+  void leave_session();
   int begin_statement(THD* thd, bool writes);
 
   /// Keeps the message and gives the server's number.

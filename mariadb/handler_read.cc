@@ -64,7 +64,6 @@ int HailstoneHandler::next_batch() {
   if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
   if (!scan_) {
     use_read_columns();
-    session_->add_user(this);
     scan_ = std::make_unique<Scan>(table_, *transaction_, lock_, predicate_ ? predicate_ : every_row(),
                                    read_columns_);
   }
@@ -151,7 +150,6 @@ int HailstoneHandler::rnd_pos(uchar* record, uchar* position) {
 int HailstoneHandler::find_row(ByteView key, uchar* record) {
   if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
   if (!find_projection_) find_projection_ = std::make_unique<Projection>(table_->layout(), read_columns_);
-  session_->add_user(this);
   find_batch_.clear();
   find_values_.resize(read_columns_.size());
   place_ = Place::None;
@@ -181,7 +179,6 @@ int HailstoneHandler::index_end() {
 
 void HailstoneHandler::open_cursor() {
   if (cursor_) return;
-  session_->add_user(this);
   cursor_ = std::make_unique<Cursor>(table_, *transaction_, active_index, lock_, read_columns_);
 }
 

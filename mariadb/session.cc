@@ -1,6 +1,5 @@
 #include "session.h"
 
-#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -45,9 +44,8 @@ void Session::destroy(THD* thd) {
 }
 
 Session::~Session() {
-  if (!transaction_) return;
   end_transaction();
-  database().transactions().rollback(*transaction_);
+  if (transaction_) database().transactions().rollback(*transaction_);
 }
 
 bool Session::in_multi_statement_transaction() const {
@@ -72,7 +70,10 @@ Transaction& Session::enter_statement() {
 }
 
 void Session::end_transaction() {
-  for (TransactionUser* user : std::exchange(users_, {})) user->transaction_ends();
+  for (TransactionUser* user : std::exchange(users_, {})) {
+    user->slot_ = TransactionUser::no_slot;
+    user->transaction_ends();
+  }
   statement_open_ = false;
   transaction_id_.store(0, std::memory_order_release);
 }
@@ -124,10 +125,18 @@ void Session::roll_back_deadlock() {
 }
 
 void Session::add_user(TransactionUser* user) {
-  if (std::find(users_.begin(), users_.end(), user) == users_.end()) users_.push_back(user);
+  if (user->slot_ != TransactionUser::no_slot) return;
+  user->slot_ = users_.size();
+  users_.push_back(user);
 }
 
-void Session::remove_user(TransactionUser* user) { std::erase(users_, user); }
+void Session::remove_user(TransactionUser* user) {
+  if (user->slot_ == TransactionUser::no_slot) return;
+  users_[user->slot_] = users_.back();
+  users_[user->slot_]->slot_ = user->slot_;
+  users_.pop_back();
+  user->slot_ = TransactionUser::no_slot;
+}
 
 void Session::wake() const {
   if (const TransactionId id = transaction_id_.load(std::memory_order_acquire); id != 0)

@@ -16,6 +16,9 @@ namespace hailstone {
 /// Has scans, cursors or bulk loads that must not outlive the transaction.
 class TransactionUser {
  public:
+  TransactionUser() = default;
+  TransactionUser(const TransactionUser&) = delete;
+  TransactionUser& operator=(const TransactionUser&) = delete;
   /// The transaction is about to end: let go of all that refers to it. The session has already forgotten this
   /// user.
   virtual void transaction_ends() = 0;
@@ -24,6 +27,11 @@ class TransactionUser {
 
  protected:
   ~TransactionUser() = default;
+
+ private:
+  friend class Session;
+  static constexpr size_t no_slot = SIZE_MAX;
+  size_t slot_ = no_slot;  // in the session's users_: a statement may use thousands of partitions
 };
 
 class Session {
