@@ -148,7 +148,7 @@ Result<EntryPointer> Catalog::redefine(
   HAILSTONE_TRY(reserve(name, transaction.id()));
   const auto pending = pending_of(transaction);
   const auto work = [&]() -> Result<EntryPointer> {
-    HAILSTONE_ASSIGN(const EntryPointer entry, resolve(name, pending.get()));
+    HAILSTONE_ASSIGN(EntryPointer entry, resolve(name, pending.get()));
     HAILSTONE_ASSIGN(TableDefinition definition, change(seen_definition(entry, *pending)));
     std::vector<std::pair<std::string, EntryPointer>> changes;
     if (definition.name != name) {

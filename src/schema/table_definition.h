@@ -83,7 +83,7 @@ struct TableDefinition {
 
 // Limits, checked by validate() and by the codecs.
 constexpr size_t max_columns = 4096;
-constexpr size_t max_key_bytes = 16 * 1024;        // of one encoded key
-constexpr size_t max_row_bytes = size_t{1} << 30;  // of one encoded row
+constexpr size_t max_key_bytes = size_t{16} << 10;  // of one encoded key
+constexpr size_t max_row_bytes = size_t{1} << 30;   // of one encoded row
 
 }  // namespace hailstone

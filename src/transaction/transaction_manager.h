@@ -32,7 +32,7 @@ namespace hailstone {
 
 /// When a commit is durable, as innodb_flush_log_at_trx_commit: 0 written and synced once a second, 1 synced
 /// at commit, 2 written at commit, synced once a second.
-enum class FlushLogAtCommit : int { EverySecond = 0, Sync = 1, Write = 2 };
+enum class FlushLogAtCommit : uint8_t { EverySecond = 0, Sync = 1, Write = 2 };
 
 class TransactionManager {
  public:
