@@ -1,32 +1,14 @@
-"""What the demo and the benchmarks share: messages, failures, timing."""
+"""What the demo and the benchmarks share: timing, and what all programs of the project share."""
 
 import os
 import shutil
-import signal
 import statistics
-import subprocess
 import sys
 import time
 
-PROJECT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_START = time.monotonic()
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts", "python"))
 
-
-class Failure(Exception):
-    """Ends the program with one sentence."""
-
-
-def say(text):
-    print(f"[{time.monotonic() - _START:6.1f} s] {text}", flush=True)
-
-
-def run(arguments, what):
-    """Runs a program whose output matters only when it fails; returns its standard output."""
-    result = subprocess.run(arguments, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    if result.returncode != 0:
-        said = (result.stderr or result.stdout).strip()
-        raise Failure(f"{what} failed: {said[-2000:]}")
-    return result.stdout
+from program import PROJECT, Failure, main, run, say  # noqa: E402, F401 (once the path is set; for those who import this)
 
 
 def timed(action):
@@ -55,17 +37,3 @@ def need_disk(folder, size):
     if free < size:
         raise Failure(f"{folder} has {free / 1e9:.1f} GB free and about {size / 1e9:.1f} GB are needed; "
                       "make room or use fewer rows (--rows)")
-
-
-def main(function):
-    """Runs a program's main function and turns its failure into one sentence and exit code 1."""
-    # Ended from outside, it still stops its servers.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        function()
-    except Failure as failure:
-        print(f"error: {failure}", file=sys.stderr)
-        sys.exit(1)
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        sys.exit(130)

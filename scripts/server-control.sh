@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # Sourced, after mariadb-files.sh: starts and stops private servers, each in a folder of its own under $server_home.
 # A server listens on a unix socket only, in a folder that no other user may enter (its root account has no password).
+# HAILSTONE_PLUGIN=FILE in the environment makes it load the plugin of another build.
 
 # set_server NAME: the paths of one server.
 set_server() {
@@ -48,7 +49,7 @@ start_server() {
   # A copy, so that a later build does not change the file under a running server.
   rm -rf "$server_folder/plugin"
   mkdir -m 755 "$server_folder/plugin"
-  cp "$build/release/ha_hailstone.so" "$server_folder/plugin/"
+  cp "${HAILSTONE_PLUGIN:-$build/release/ha_hailstone.so}" "$server_folder/plugin/"
   if [ ! -d "$server_data/mysql" ]; then
     rm -rf "$server_data"
     private_folder "$server_data"

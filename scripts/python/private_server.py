@@ -2,11 +2,13 @@
 
 import os
 import shutil
+import signal
+import subprocess
 import time
 
 import pymysql
 
-from common import PROJECT, Failure, run
+from program import PROJECT, Failure, run
 
 
 class PrivateServer:
@@ -15,9 +17,47 @@ class PrivateServer:
     def __init__(self, name, *options):
         self._name = name
         self._control("remove")
+        self.start(*options)
+
+    def start(self, *options):
+        """Starts it again, on the same data, after stop() or kill()."""
         self.facts = self._control("start", *options)
         self.socket = self.facts["socket"]
         self.pid = int(self.facts["pid"])
+
+    def start_and_kill(self, seconds, *options):
+        """Starts it and kills it so many seconds later, ready or not."""
+        start = subprocess.Popen([f"{PROJECT}/scripts/private-server", "start", self._name, *options],
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline or not _processes_with(f"--datadir={self.facts['data']}"):
+            if start.poll() not in (None, 0):
+                raise Failure(f"the server '{self._name}' did not start; its log is {self.facts['log']}")
+            time.sleep(0.01)
+        for pid in _processes_with(f"--datadir={self.facts['data']}"):
+            os.kill(pid, signal.SIGKILL)
+            _wait_for_end(pid)
+        start.wait()
+
+    def kill(self):
+        """Ends it as a power switch ends a process: no handler of it runs."""
+        os.kill(self.pid, signal.SIGKILL)
+        _wait_for_end(self.pid)
+
+    def stop(self):
+        self._control("stop")
+
+    def runs(self):
+        return _command_line(self.pid) != []
+
+    def keep_log(self):
+        """Copies the server's log to where it outlives the server; the copy's name."""
+        kept = f"{PROJECT}/build/logs/{self._name}-server.log"
+        shutil.copy(self.facts["log"], kept)
+        return kept
+
+    def remove(self):
+        self._control("remove")
 
     def _control(self, action, *options):
         output = run([f"{PROJECT}/scripts/private-server", action, self._name, *options], f"the server '{self._name}'")
@@ -28,10 +68,8 @@ class PrivateServer:
 
     def __exit__(self, failure, *_):
         if failure is not None and os.path.exists(self.facts["log"]):
-            kept = f"{PROJECT}/build/logs/{self._name}-server.log"
-            shutil.copy(self.facts["log"], kept)
-            print(f"the server's log is kept as {kept}", flush=True)
-        self._control("remove")
+            print(f"the server's log is kept as {self.keep_log()}", flush=True)
+        self.remove()
 
     def connect(self):
         return Connection(self)
@@ -59,6 +97,26 @@ class PrivateServer:
                 if line.startswith(field + ":"):
                     return int(line.split()[1]) * 1024
         raise Failure(f"/proc/{self.pid}/status has no {field}")
+
+
+def _command_line(pid):
+    """Empty when the process has ended, even when nobody has waited for it yet."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return [argument.decode(errors="replace") for argument in file.read().split(b"\0")[:-1]]
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
+def _processes_with(argument):
+    """The servers, not the programs that start them: those have the same argument for an instant before exec."""
+    return [int(name) for name in os.listdir("/proc") if name.isdigit() and argument in (line := _command_line(name))
+            and os.path.basename(line[0]) == "mariadbd"]
+
+
+def _wait_for_end(pid):
+    while _command_line(pid):
+        time.sleep(0.005)
 
 
 def _bytes_below(folder):
