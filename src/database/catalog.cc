@@ -239,6 +239,11 @@ std::shared_ptr<Table> Catalog::opened(const EntryPointer& entry) const {
   return entry->table;
 }
 
+std::shared_ptr<Table> Catalog::let_go(const EntryPointer& entry) {
+  const std::unique_lock guard(mutex_);
+  return std::exchange(entry->table, nullptr);
+}
+
 Result<std::shared_ptr<Table>> Catalog::open(const EntryPointer& entry) {
   if (auto table = opened(entry)) return table;
   const std::lock_guard one_at_a_time(entry->opening);
@@ -246,6 +251,9 @@ Result<std::shared_ptr<Table>> Catalog::open(const EntryPointer& entry) {
   {
     const std::shared_lock guard(mutex_);
     if (entry->table != nullptr) return entry->table;
+    if (entry->dropped) {
+      return fail(ErrorCode::NotFound, fmt::format("table '{}' has been dropped", entry->definition.name));
+    }
     state.id = entry->id;
     state.definition = entry->definition;
     state.definition_timestamp = entry->definition_timestamp;

@@ -146,7 +146,7 @@ bool StateRecorder::has_files(const Catalog::Dropped& dropped) {
 
 StateRecorder::FilesToRemove StateRecorder::let_go(const EntryPointer& entry) {
   const std::lock_guard opening(entry->opening);
-  FilesToRemove files{core_.catalog().opened(entry), state_of(*entry).segments};
+  FilesToRemove files{core_.catalog().let_go(entry), state_of(*entry).segments};
   if (entry->recorded) live_bytes_ -= entry->recorded->bytes;
   entry->recorded.reset();
   return files;

@@ -1,4 +1,8 @@
 // DDL as part of transactions.
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
 #include "database/database_fixture.h"
 
 namespace hailstone {
@@ -101,6 +105,33 @@ TEST_F(DatabaseTest, RenamesAndSwaps) {
   expect_rows("d/a", {{2, "b"}});
   expect_rows("d/b", {{1, "a"}});
   EXPECT_EQ((*database_->table("d/a"))->definition().name, "d/a");
+}
+
+TEST_F(DatabaseTest, FilesOfADroppedTableGoWithoutACheckpoint) {
+  open();
+  create("d/a");
+  put_rows("d/a", {{1, "a"}});
+  ASSERT_OK((*database_->table("d/a"))->optimize({}));
+  const auto segment_files = [&] {
+    int count = 0;
+    for (const auto& file : std::filesystem::directory_iterator(directory_.path())) {
+      if (file.path().filename().string().starts_with("segment-")) ++count;
+    }
+    return count;
+  };
+  ASSERT_EQ(segment_files(), 1);
+  EXPECT_EQ(database_->counters().segments.load(), 1U);
+  {
+    const auto transaction = begin();
+    ASSERT_OK(database_->drop_table(*transaction, "d/a"));
+    ASSERT_OK(commit(*transaction));
+  }
+  const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (segment_files() != 0 && std::chrono::steady_clock::now() < patience) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_EQ(segment_files(), 0);
+  EXPECT_EQ(database_->counters().segments.load(), 0U);
 }
 
 TEST_F(DatabaseTest, SavepointsTakeBackDdl) {
