@@ -107,7 +107,16 @@ int HailstoneHandler::begin_statement(THD* thd, bool writes) {
       session_->in_multi_statement_transaction()) {
     lock_ = ReadLock::Shared;
   }
-  if (thd_sql_command(thd) == SQLCOM_CHECK) return 0;
+  if (writes && session_->in_xa_transaction()) {
+    // A prepared transaction would not survive a crash, and XA COMMIT would say that it was there.
+    return report(
+        Error(ErrorCode::Unsupported, "table '" + name_ +
+                                          "' cannot be changed in an XA transaction; end it, or use "
+                                          "BEGIN and COMMIT"));
+  }
+  // These two do not need what is damaged.
+  if (const int command = thd_sql_command(thd); command == SQLCOM_CHECK || command == SQLCOM_TRUNCATE)
+    return 0;
   const Status usable = table_->usable();
   return usable ? 0 : report(usable.error());
 }

@@ -135,6 +135,10 @@ class HailstoneHandler final : public handler, private TransactionUser {
   enum_alter_inplace_result check_if_supported_inplace_alter(TABLE* altered,
                                                              Alter_inplace_info* changes) override;
   bool inplace_alter_table(TABLE*, Alter_inplace_info*) override { return false; }
+  /// For EXCHANGE PARTITION, once the server has found columns and keys to be the same.
+  bool check_if_incompatible_data(HA_CREATE_INFO*, uint changes) override {
+    return changes == IS_EQUAL_YES ? COMPATIBLE_DATA_YES : COMPATIBLE_DATA_NO;
+  }
   bool commit_inplace_alter_table(TABLE* altered, Alter_inplace_info* changes, bool commit) override;
 
  private:

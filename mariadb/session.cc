@@ -52,6 +52,8 @@ bool Session::in_multi_statement_transaction() const {
   return thd_test_options(thd_, OPTION_NOT_AUTOCOMMIT | OPTION_BEGIN) != 0;
 }
 
+bool Session::in_xa_transaction() const { return thd_->transaction->xid_state.is_explicit_XA(); }
+
 Transaction& Session::enter_statement() {
   if (!transaction_) {
     transaction_ = database().transactions().begin(isolation_of(thd_));

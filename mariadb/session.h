@@ -48,6 +48,8 @@ class Session {
   /// Null when none is open.
   Transaction* transaction() { return transaction_.get(); }
   bool in_multi_statement_transaction() const;
+  /// Between XA START and the end of that transaction.
+  bool in_xa_transaction() const;
 
   /// End of a statement, or of the transaction when `all` or in autocommit mode.
   Status commit(bool all);
