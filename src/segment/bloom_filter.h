@@ -13,7 +13,7 @@
 namespace hailstone {
 
 constexpr size_t bloom_block_bytes = 32;
-constexpr size_t bloom_piece_bytes = 64 * 1024;
+constexpr size_t bloom_piece_bytes = size_t{64} << 10;
 
 /// Bytes of the filter for so many keys; a multiple of bloom_block_bytes.
 constexpr uint64_t bloom_filter_bytes(uint64_t keys) { return (keys * 10 + 255) / 256 * bloom_block_bytes; }

@@ -7,7 +7,6 @@
 #include <bit>
 
 #include "base/hash.h"
-#include "segment/distinct_sketch.h"
 
 namespace hailstone {
 namespace {
@@ -72,7 +71,7 @@ uint64_t prefix_of(ByteView value) {
 
 }  // namespace
 
-uint64_t estimate_distinct(const OrderedColumn& column) {
+DistinctSketch sketch_distinct(const OrderedColumn& column) {
   DistinctSketch sketch;
   ByteView previous;
   bool any = false;
@@ -84,7 +83,7 @@ uint64_t estimate_distinct(const OrderedColumn& column) {
     previous = value;
     any = true;
   }
-  return any ? std::max<uint64_t>(1, sketch.estimate()) : 0;
+  return sketch;
 }
 
 std::optional<BuiltDictionary> build_dictionary(const OrderedColumn& column, uint64_t expected,

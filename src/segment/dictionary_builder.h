@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "segment/column_buffer.h"
+#include "segment/distinct_sketch.h"
 
 namespace hailstone {
 
@@ -30,8 +31,8 @@ struct BuiltDictionary {
   std::vector<uint32_t> codes;   // a row's value; NULL rows have the code of a neighbour
 };
 
-/// How many distinct values there are, nearly; NULLs do not count.
-uint64_t estimate_distinct(const OrderedColumn& column);
+/// Of the distinct values; NULLs do not count.
+DistinctSketch sketch_distinct(const OrderedColumn& column);
 
 /// Nothing when there are more than `limit` distinct values.
 std::optional<BuiltDictionary> build_dictionary(const OrderedColumn& column, uint64_t expected,

@@ -1,34 +1,38 @@
-// Estimates how many distinct values it was shown, by HyperLogLog (Flajolet et al., 2007) with 4,096
-// registers: standard error 1.6 percent. Small counts are counted linearly.
+// Tells how many distinct values it was shown, and can be stored and merged: several segments' sketches of
+// one column give the column's number, not a sum. Up to 128 values are told apart exactly, by their hashes;
+// more are estimated by HyperLogLog (Flajolet et al., 2007) with 1,024 registers: standard error 3.2 percent.
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <bit>
-#include <cmath>
 #include <cstdint>
+#include <string>
+
+#include "base/bytes.h"
 
 namespace hailstone {
 
 class DistinctSketch {
  public:
+  static constexpr size_t most_hashes = 128;
+  static constexpr size_t register_count = 1024;
+
   void add(uint64_t hash) {
-    auto& highest = registers_[hash >> 52];
-    highest = std::max(highest, static_cast<uint8_t>(std::countl_zero(hash << 12 | 1U << 11) + 1));
+    if (hash == 0) hash = 1;  // 0 is a free slot; one more value that shares a hash does no harm
+    if (count_ <= most_hashes && !add_exact(hash)) return;
+    uint8_t& highest = registers_[register_of(hash)];
+    const uint8_t rank = rank_of(hash);
+    if (highest < rank) highest = rank;
   }
-  uint64_t estimate() const {
-    double sum = 0;
-    size_t zeros = 0;
-    for (const uint8_t highest : registers_) {
-      sum += std::ldexp(1.0, -highest);
-      zeros += highest == 0 ? 1 : 0;
-    }
-    const auto size = static_cast<double>(registers_.size());
-    const double raw = 0.7213 / (1 + 1.079 / size) * size * size / sum;
-    if (raw <= 2.5 * size && zeros > 0)
-      return static_cast<uint64_t>(std::llround(size * std::log(size / static_cast<double>(zeros))));
-    return static_cast<uint64_t>(std::llround(raw));
-  }
+  uint64_t estimate() const;
+  /// As if every value of the stored sketch (of take_stored()) had been added here.
+  void merge(ByteView stored);
+
+  /// The stored form, at most 1,028 bytes: a varint n, and n hashes in ascending order (8 bytes each); or,
+  /// when n is 129, the registers, a byte each.
+  void append_stored(std::string& to) const;
+  /// Takes a stored form from a file. False: it is none.
+  [[nodiscard]] static bool take_stored(ByteReader& reader, ByteView& stored);
+
   /// A well mixed hash of a number.
   static uint64_t mix(uint64_t number) {
     number = (number ^ number >> 30) * 0xbf58476d1ce4e5b9;
@@ -37,7 +41,18 @@ class DistinctSketch {
   }
 
  private:
-  std::array<uint8_t, 4096> registers_{};
+  static constexpr unsigned register_bits = 10;
+  static constexpr uint8_t most_rank = 64 - register_bits + 1;
+  static constexpr size_t slot_count = 256;
+
+  static size_t register_of(uint64_t hash) { return hash >> (64 - register_bits); }
+  static uint8_t rank_of(uint64_t hash);
+  /// False: the hash was there.
+  bool add_exact(uint64_t hash);
+
+  std::array<uint64_t, slot_count> slots_{};  // the hashes, by open addressing; 0: free
+  size_t count_ = 0;                          // of hashes; most_hashes + 1: there were more
+  std::array<uint8_t, register_count> registers_{};
 };
 
 }  // namespace hailstone

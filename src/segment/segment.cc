@@ -213,6 +213,10 @@ ColumnStorage Segment::storage(size_t column) const {
   return storage;
 }
 
+void Segment::add_distinct(size_t column, DistinctSketch& sketch) const {
+  sketch.merge(state_->footer.columns[column].sketch);
+}
+
 Result<std::shared_ptr<const Block>> Segment::block(size_t column, uint32_t block) const {
   return state_->cached_block(state_->context(state_->footer.columns[column], block));
 }

@@ -16,6 +16,7 @@
 #include "segment/block.h"
 #include "segment/block_cache.h"
 #include "segment/column_buffer.h"
+#include "segment/distinct_sketch.h"
 
 namespace hailstone {
 
@@ -62,6 +63,8 @@ class Segment {
   bool has_dictionary(size_t column) const;
   uint32_t dictionary_size(size_t column) const;
   ColumnStorage storage(size_t column) const;
+  /// Adds the column's distinct values to the sketch.
+  void add_distinct(size_t column, DistinctSketch& sketch) const;
 
   Result<std::shared_ptr<const Block>> block(size_t column, uint32_t block) const;
   Result<std::shared_ptr<const Dictionary>> dictionary(size_t column) const;

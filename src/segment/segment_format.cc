@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "segment/distinct_sketch.h"
 #include "segment/segment_writer.h"
 
 namespace hailstone {
@@ -102,6 +103,7 @@ std::string Footer::serialise() const {
     to.push_back(static_cast<char>(entry.column.width));
     append_varint(to, entry.raw_bytes);
     append_varint(to, entry.distinct);
+    to.append(entry.sketch);
     append_varint(to, entry.dictionary_size);
     if (entry.dictionary_size != 0) append_piece(entry.dictionary, to);
     for (const auto& block : entry.blocks) {
@@ -143,7 +145,8 @@ bool Footer::parse(ByteView bytes, uint64_t end) {
     if (!reader.take(entry.column.id) || !reader.take(flags) || flags > 3 ||
         !reader.take(entry.column.width) || entry.column.width < 1 || entry.column.width > 8 ||
         !reader.take_varint(entry.raw_bytes) || !reader.take_varint(entry.distinct) ||
-        !reader.take_varint(dictionary_size) || dictionary_size > max_dictionary_entries) {
+        !DistinctSketch::take_stored(reader, entry.sketch) || !reader.take_varint(dictionary_size) ||
+        dictionary_size > max_dictionary_entries) {
       return false;
     }
     entry.column.integer = (flags & 1) != 0;

@@ -24,7 +24,7 @@ constexpr size_t segment_trailer_bytes = 32;    // footer offset, footer size, f
 constexpr size_t max_value_bytes = 0x7e000000;  // of one stored bytes value; what LZ4 takes at once
 constexpr uint32_t max_dictionary_entries = 4U << 20;
 constexpr size_t max_dictionary_text = size_t{128} << 20;
-constexpr size_t frame_bytes = 8 * 1024;  // values are compressed together up to this
+constexpr size_t frame_bytes = size_t{8} << 10;  // values are compressed together up to this
 constexpr size_t far_block_bytes = size_t{4}
                                    << 20;  // blocks with more text than this keep their frames outside
 constexpr size_t summary_bytes = 16;
@@ -77,6 +77,7 @@ struct ColumnEntry {
   StoredColumn column;
   uint64_t raw_bytes = 0;
   uint64_t distinct = 0;
+  ByteView sketch{"\0", 1};      // of the distinct values, as DistinctSketch stores it; at first of none
   uint32_t dictionary_size = 0;  // 0: none
   Piece dictionary;
   std::vector<BlockEntry> blocks;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 
 #include "base/hash.h"
 #include "segment/bit_packing.h"
@@ -164,10 +165,16 @@ class Writer {
     return end_block(kind, entry);
   }
 
+  void set_distinct(const DistinctSketch& sketch) {
+    ColumnEntry& entry = footer_.columns.back();
+    entry.distinct = sketch.estimate();
+    sketch.append_stored(sketches_.emplace_back());
+    entry.sketch = sketches_.back();
+  }
+
   Status write_integers(const OrderedColumn& column) {
     ColumnEntry& entry = footer_.columns.back();
     DistinctSketch sketch;
-    bool any = false;
     for (uint32_t first = 0; first < input_.rows; first += block_rows) {
       HAILSTONE_TRY(check_stop());
       const uint32_t rows = std::min(block_rows, input_.rows - first);
@@ -181,13 +188,12 @@ class Writer {
       HAILSTONE_TRY(write_numbers_block(BlockKind::Integers, rows, block));
       entry.raw_bytes += uint64_t{rows - block.nulls} * entry.column.width;
       if (block.nulls == rows) continue;
-      any = true;
       sketch.add(DistinctSketch::mix(numbers_[0]));
       for (uint32_t i = 1; i < rows; ++i) {
         if (numbers_[i] != numbers_[i - 1]) sketch.add(DistinctSketch::mix(numbers_[i]));
       }
     }
-    entry.distinct = any ? std::max<uint64_t>(1, sketch.estimate()) : 0;
+    set_distinct(sketch);
     return {};
   }
 
@@ -199,7 +205,7 @@ class Writer {
       ++values;
       entry.raw_bytes += column.bytes(row).size();
     }
-    entry.distinct = estimate_distinct(column);
+    set_distinct(sketch_distinct(column));
     HAILSTONE_TRY(check_stop());
     HAILSTONE_ASSIGN(const bool wanted, dictionary_pays(column, values));
     if (wanted) {
@@ -337,6 +343,7 @@ class Writer {
   SegmentOutput output_;
   const std::function<bool()>& stop_;
   Footer footer_;
+  std::deque<std::string> sketches_;  // which the footer points into
   BytesEncoder encoder_;
   std::string payload_;
   std::vector<uint64_t> nulls_;  // of the block being encoded; empty when it has none

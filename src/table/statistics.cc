@@ -13,14 +13,19 @@ constexpr size_t most_delta_entries_counted = 512;
 /// analyze() reads every key of an index; of bigger tables the estimates from segments are kept.
 constexpr uint64_t most_rows_analyzed = 4'000'000;
 
-/// Distinct values over several segments, of which each knows its own: between the greatest (all have the
-/// same values) and the sum (none has values of another); nearer to the sum the more distinct the values are.
+/// Distinct values over several segments, of which each knows its own number: between the greatest (all have
+/// the same values) and the sum (none has values of another); nearer to the sum the more distinct the values
+/// are.
 class DistinctEstimate {
  public:
   void add(uint64_t distinct, uint64_t rows) {
     greatest_ = std::max(greatest_, distinct);
     sum_ += distinct;
     rows_ += rows;
+  }
+  /// With what a sketch of all values says.
+  uint64_t value(const DistinctSketch& sketch) const {
+    return std::clamp(sketch.estimate(), greatest_, sum_);
   }
   uint64_t value() const {
     if (rows_ == 0) return 0;
@@ -69,17 +74,27 @@ TableStatistics Table::statistics() const {
   }
   for (size_t index = 0; index < index_count; ++index) {
     const KeyCodec& codec = state.keys->codec(index);
+    const Index& described = definition().indexes[index];
     std::vector<uint64_t> distinct(codec.part_count());
     for (size_t part = 0; part < distinct.size(); ++part) {
       DistinctEstimate estimate;
+      // The first part of a key is a column, of whose values segments have sketches. Where no value repeats,
+      // the sum is exact.
+      const IndexPart& first = described.parts.front();
+      const bool unique = described.unique && described.parts.size() == 1;
+      bool sketched = part == 0 && first.prefix == 0 && !unique;
+      DistinctSketch sketch;
       for (const auto& segment : view->segments) {
         const bool is_clustered = index < state.keys->first_secondary();
         const auto counts =
             is_clustered ? segment->segment->distinct_prefixes()
                          : segment->segment->index_distinct_prefixes(index - state.keys->first_secondary());
         if (part < counts.size()) estimate.add(counts[part], segment->rows());
+        const SegmentColumns::Location location = segment->columns.location(first.column);
+        sketched = sketched && location.kind == SegmentColumns::Location::Kind::Stored;
+        if (sketched) segment->segment->add_distinct(location.position, sketch);
       }
-      distinct[part] = estimate.value();
+      distinct[part] = sketched ? estimate.value(sketch) : estimate.value();
     }
     result.distinct.push_back(std::move(distinct));
   }
@@ -126,6 +141,7 @@ ColumnStatistics Table::column_statistics(uint16_t column) const {
   const uint64_t group_size = std::max<uint64_t>(1, state.layout->group_columns().size());
   std::vector<std::pair<std::string, uint64_t>> encodings;  // and their stored bytes
   DistinctEstimate distinct;
+  DistinctSketch sketch;
   for (const auto& segment : view->segments) {
     const SegmentColumns::Location location = segment->columns.location(column);
     if (location.kind == SegmentColumns::Location::Kind::Absent) continue;
@@ -138,6 +154,7 @@ ColumnStatistics Table::column_statistics(uint16_t column) const {
       storage.stored_bytes /= group_size;
     } else {
       distinct.add(storage.distinct, segment->rows());
+      segment->segment->add_distinct(location.position, sketch);
     }
     result.storage.raw_bytes += storage.raw_bytes;
     result.storage.stored_bytes += storage.stored_bytes;
@@ -150,7 +167,7 @@ ColumnStatistics Table::column_statistics(uint16_t column) const {
       same->second += storage.stored_bytes;
     }
   }
-  result.storage.distinct = distinct.value();
+  result.storage.distinct = distinct.value(sketch);
   const auto most = std::max_element(encodings.begin(), encodings.end(),
                                      [](const auto& a, const auto& b) { return a.second < b.second; });
   if (most != encodings.end()) result.storage.encoding = most->first;

@@ -1,0 +1,45 @@
+#include "table/test_host.h"
+#include "table/test_rows.h"
+
+namespace hailstone {
+namespace {
+
+class StatisticsTest : public testing::Test {
+ protected:
+  std::unique_ptr<Transaction> begin() { return host_.transactions().begin(Isolation::RepeatableRead); }
+  void insert(Transaction& transaction, const TestRow& row) {
+    Duplicate duplicate;
+    const auto inserted = table_->insert(transaction, encode(*table_, row), duplicate);
+    ASSERT_TRUE(inserted) << message(inserted);
+  }
+
+  TestHost host_;
+  std::shared_ptr<Table> table_ = host_.create(test_definition(true));
+};
+
+TEST_F(StatisticsTest, DistinctValuesAreThoseOfAllSegmentsTogether) {
+  for (int32_t round = 0; round < 5; ++round) {
+    const auto transaction = begin();
+    for (int32_t i = 0; i < 400; ++i) {
+      // Numbers are of one round only, names of all rounds; there are 40 of them, then 300.
+      insert(*transaction, {.id = round * 400 + i,
+                            .number = round * 400 + i,
+                            .name = "name " + std::to_string(i % (round < 4 ? 40 : 300))});
+    }
+    ASSERT_TRUE(host_.transactions().commit(*transaction));
+    ASSERT_TRUE(table_->flush(true));
+    EXPECT_EQ(table_->statistics().segments, static_cast<uint64_t>(round) + 1);
+    const auto expected = static_cast<double>(round + 1) * 400;
+    EXPECT_NEAR(static_cast<double>(table_->column_statistics(number_column).storage.distinct), expected,
+                expected * 0.1);
+    const double names = round < 4 ? 40 : 300;
+    EXPECT_NEAR(static_cast<double>(table_->column_statistics(name_column).storage.distinct), names,
+                round < 4 ? 0 : 30);
+    const auto distinct = table_->statistics().distinct;
+    EXPECT_EQ(distinct[0][0], static_cast<uint64_t>(expected));
+    EXPECT_NEAR(static_cast<double>(distinct[2][0]), names, round < 4 ? 0 : 30);
+  }
+}
+
+}  // namespace
+}  // namespace hailstone
