@@ -1,4 +1,5 @@
-// One column's values in memory, on their way into a segment. Not thread-safe; owns its bytes; charges the budget.
+// One column's values in memory, on their way into a segment. Not thread-safe; owns its bytes; charges the
+// budget.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +14,13 @@ namespace hailstone {
 
 /// A column as a segment knows it. `id` is the table's column number, or one of those below.
 struct StoredColumn {
-  static constexpr uint16_t row_group = 0xffff;  // rows of the columns that are not columnar, encoded by RowCodec
-  static constexpr uint16_t row_id = 0xfffe;     // hidden clustered key
-  static constexpr uint16_t begin = 0xfffd;      // begin timestamps, when rows do not share the segment's
+  static constexpr uint16_t row_group =
+      0xffff;  // rows of the columns that are not columnar, encoded by RowCodec
+  static constexpr uint16_t row_id = 0xfffe;  // hidden clustered key
+  static constexpr uint16_t begin = 0xfffd;   // begin timestamps, when rows do not share the segment's
   uint16_t id = 0;
   bool integer = false;
-  uint8_t width = 8;      // bytes of an integer's native form, 1..8: values are < 2^(8*width)
+  uint8_t width = 8;  // bytes of an integer's native form, 1..8: values are < 2^(8*width)
   bool nullable = false;
   bool operator==(const StoredColumn&) const = default;
 };
@@ -35,7 +37,8 @@ class ColumnBuffer {
   void append_bytes(ByteView value) {
     if (text_capacity_ - text_size_ < value.size()) grow_text(value.size());
     if (ends_.size() == ends_.capacity()) grow_ends();
-    std::memcpy(text_.get() + text_size_, value.data(), value.size());
+    // There may be no memory yet for an empty one.
+    if (!value.empty()) std::memcpy(text_.get() + text_size_, value.data(), value.size());
     text_size_ += value.size();
     ends_.push_back(text_size_);
     append_not_null();
@@ -52,7 +55,9 @@ class ColumnBuffer {
     return {text_.get() + start, static_cast<size_t>(ends_[row] - start)};
   }
   /// Bytes of memory that the values take here; integers take eight whatever their width.
-  size_t bytes() const { return (integers_.size() + ends_.size() + nulls_.size()) * sizeof(uint64_t) + text_size_; }
+  size_t bytes() const {
+    return (integers_.size() + ends_.size() + nulls_.size()) * sizeof(uint64_t) + text_size_;
+  }
   /// Makes room at once for `times` as much as there is now.
   void reserve_times(double times);
   /// Forgets the values, keeps the memory for the next ones.
@@ -73,7 +78,7 @@ class ColumnBuffer {
   StoredColumn column_;
   size_t rows_ = 0;
   std::vector<uint64_t> integers_;
-  std::vector<uint64_t> ends_;   // bytes columns: end of each value in text_
+  std::vector<uint64_t> ends_;  // bytes columns: end of each value in text_
   std::unique_ptr<char[]> text_;
   size_t text_size_ = 0, text_capacity_ = 0;
   std::vector<uint64_t> nulls_;  // bit set: NULL; empty while there is none
