@@ -78,8 +78,7 @@ class Catalog {
   std::shared_ptr<Table> opened(const EntryPointer& entry) const;
   /// The same for a dropped table, which the entry does not hold on to any more.
   std::shared_ptr<Table> let_go(const EntryPointer& entry);
-  /// In byte order; with a transaction as that sees them.
-  std::vector<std::string> names(const std::string& prefix, const Transaction* transaction) const;
+  std::vector<std::string> names(const std::string& prefix) const;
   size_t size() const;
   std::vector<EntryPointer> entries() const;
   std::vector<std::pair<EntryPointer, std::shared_ptr<Table>>> open_tables() const;
