@@ -1,5 +1,7 @@
 #include "database/checkpoint.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -18,6 +20,9 @@ constexpr size_t carried_share = 4;
 
 /// A Carry record holds about as much, so that no record is near the log's limit.
 constexpr size_t carry_record_bytes = size_t{1} << 20;
+
+/// The log that is kept for damaged tables is at most so many times as long as one between two checkpoints.
+constexpr uint64_t long_log = 8;
 
 }  // namespace
 
@@ -46,10 +51,43 @@ Status Checkpointer::run() {
       failure = status.error();
   }
   if (failure) return std::unexpected(*failure);
+  const Lsn position = mark.carried;
+  if (must_keep_log(position)) mark = in_force_;
   HAILSTONE_TRY(core_.recorder->record_checkpoint(mark));
-  position_.store(mark.carried);
+  in_force_ = mark;
+  position_.store(position);
   count(core_.counters().checkpoints);
   return core_.log->drop_before(mark.log_start);
+}
+
+bool Checkpointer::must_keep_log(Lsn end) {
+  using Severity = DatabaseOptions::Severity;
+  for (const auto& [entry, table] : core_.catalog().open_tables()) {
+    if (table->usable() || given_up_.contains(entry->id) || !damaged_.insert(entry->id).second) continue;
+    core_.log_message(
+        Severity::Warning,
+        fmt::format("table '{}' is damaged; the log is kept from position {} on, as it may hold "
+                    "changes of the table that are nowhere else. Restore the table's files and "
+                    "open the database again, or drop or truncate the table",
+                    entry->definition.name, in_force_.log_start));
+  }
+  absl::erase_if(damaged_, [&](TableId id) { return core_.catalog().find(id) == nullptr; });
+  if (damaged_.empty()) return false;
+  const uint64_t kept = end - in_force_.log_start;
+  if (kept <= long_log * core_.checkpoint_log_bytes.load()) return true;
+  for (const TableId id : damaged_) {
+    const EntryPointer entry = core_.catalog().find(id);
+    if (entry == nullptr) continue;
+    core_.log_message(
+        Severity::Error,
+        fmt::format("{} bytes of log were kept for changes of the damaged table '{}'; the log is "
+                    "too long now, so the changes are given up. Restore the table from a backup, "
+                    "or drop or truncate it",
+                    kept, entry->definition.name));
+  }
+  given_up_.insert(damaged_.begin(), damaged_.end());
+  damaged_.clear();
+  return false;
 }
 
 Status Checkpointer::settle(Table& table, Timestamp committed, size_t& carry_left) {

@@ -7,13 +7,18 @@
 // 3. The states of all tables that changed go to the manifest, with the mark that names P and C.
 // 4. Log files before P are removed, but for those that hold operations of transactions still open.
 //
-// A failure in 2 or 3 leaves the mark before in force, and the log that it needs. Thread-safe.
+// A failure in 2 or 3 leaves the mark before in force, and the log that it needs. So does, on purpose, a
+// table that is damaged: changes of it may be in the log only, and are applied when its files are whole
+// again. The states of all other tables are recorded nevertheless. That ends when the table is dropped or
+// truncated, or when the log has become long_log times as long as one between two checkpoints. Thread-safe.
 #pragma once
 
 #include <atomic>
 #include <mutex>
 
+#include "absl/container/flat_hash_set.h"
 #include "base/status.h"
+#include "database/manifest.h"
 #include "log/log.h"
 #include "table/table.h"
 
@@ -28,16 +33,26 @@ class Checkpointer {
   Status run();
   /// Bytes of log since the last checkpoint.
   uint64_t log_bytes() const;
-  /// Where the last checkpoint before this start was; recovery says it.
-  void set_position(Lsn position) { position_.store(position); }
+  /// For recovery: the mark that it began with, and the tables whose operations it could not apply.
+  void start_from(const CheckpointMark& mark, const absl::flat_hash_set<TableId>& damaged) {
+    in_force_ = mark;
+    damaged_ = damaged;
+    position_.store(mark.carried);
+  }
 
  private:
   Status settle(Table& table, Timestamp committed, size_t& carry_left);
   Result<bool> carry(Table& table, Timestamp committed, size_t max_bytes, size_t& carried);
 
+  /// Whether the mark in force must stay so, for the sake of damaged tables, with the log up to `end`.
+  bool must_keep_log(Lsn end);
+
   DatabaseCore& core_;
-  std::mutex mutex_;              // one checkpoint at a time
-  std::atomic<Lsn> position_{0};  // of the last checkpoint
+  std::mutex mutex_;  // one checkpoint at a time; protects the next three
+  CheckpointMark in_force_;
+  absl::flat_hash_set<TableId> damaged_;   // the log is kept for them
+  absl::flat_hash_set<TableId> given_up_;  // it is not any more
+  std::atomic<Lsn> position_{0};           // of the last checkpoint
 };
 
 }  // namespace hailstone

@@ -25,7 +25,7 @@ struct DatabaseOptions {
   unsigned background_threads = 2;
   const CollationResolver* collations = nullptr;  // null: the library's own two; must outlive the database
   /// Warnings and notes (recovery, background errors). May be called from any thread; empty: dropped.
-  enum class Severity { Note, Warning, Error };
+  enum class Severity : uint8_t { Note, Warning, Error };
   std::function<void(Severity, const std::string&)> logger;
 };
 
@@ -62,7 +62,8 @@ class Database {
   /// Names of committed tables that begin with `prefix`, in byte order.
   std::vector<std::string> table_names(const std::string& prefix = {});
 
-  /// Everything committed so far needs no log any more when it returns.
+  /// Everything committed so far needs no log any more when it returns, but for changes of damaged tables:
+  /// these stay in the log until the tables are dropped or truncated, or the log is very long.
   Status checkpoint();
   /// Both are raised to the least that open() accepts.
   void set_memory_budget(size_t bytes);

@@ -30,7 +30,7 @@ Status Recovery::run() {
   core_.transactions().resume_after(last_committed_, last_transaction_);
   core_.next_table.store(last_table_ + 1);
   core_.next_file.store(last_file_ + 1);
-  core_.checkpointer->set_position(content_.mark.carried);
+  core_.checkpointer->start_from(content_.mark, passed_over_);
   core_.checkpoint_timestamp.store(content_.mark.committed, std::memory_order_relaxed);
   for (const TableId id : passed_over_) {
     const EntryPointer entry = core_.catalog().find(id);
@@ -38,8 +38,9 @@ Status Recovery::run() {
     core_.log_message(
         DatabaseOptions::Severity::Warning,
         fmt::format(
-            "changes of the damaged table '{}' that were in the log have not been applied; restore the "
-            "table from a backup or drop it",
+            "changes of the damaged table '{}' that are in the log cannot be applied. The log is kept, so "
+            "that they are when the table's files are whole again and the database is opened anew; restore "
+            "the files, or drop or truncate the table",
             entry->definition.name));
   }
   if (transactions_ + carried_rows_ > 0) {
@@ -221,6 +222,7 @@ Status Recovery::apply_row(uint8_t kind, TableId id, ByteReader& reader, Timesta
           return damaged(record, "ends within an operation");
         last_file_ = std::max(last_file_, file);
         HAILSTONE_TRY(with_table(id, [&](Table& table) { return table.replay_publish(timestamp, file); }));
+        if (passed_over_.contains(id)) unpublished_files_.insert(file);
       }
       return {};
     }
@@ -294,6 +296,7 @@ void Recovery::remove_orphans() {
     if (entry->recorded) add(entry->recorded->segments);
     if (const auto table = core_.catalog().opened(entry)) add(table->state().segments);
   }
+  known.insert(unpublished_files_.begin(), unpublished_files_.end());
   for (const std::string& name : names_) {
     const auto number = file_number_of(name);
     if (!number || known.contains(*number)) continue;

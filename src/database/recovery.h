@@ -51,7 +51,8 @@ class Recovery {
   absl::flat_hash_map<TransactionId, std::string> gathered_;  // operations of transactions without an end yet
   absl::flat_hash_map<TableId, Timestamp> manifest_ddl_;  // newest DDL of each table that the manifest holds
   absl::flat_hash_set<TableId> touched_;                  // by the transaction being applied
-  absl::flat_hash_set<TableId> passed_over_;  // damaged tables with operations that were not applied
+  absl::flat_hash_set<TableId> passed_over_;         // damaged tables with operations that were not applied
+  absl::flat_hash_set<uint64_t> unpublished_files_;  // segments that such operations would have published
   Timestamp last_committed_ = 0;
   Timestamp last_applied_ = 0;  // of the Commit records
   TransactionId last_transaction_ = 0;

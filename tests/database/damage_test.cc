@@ -32,6 +32,8 @@ class DamageTest : public DatabaseTest {
     create("d/a");
     create("d/b");
     put_rows("d/a", many_rows(2000, 'a'));
+    // Its segment is the first one.
+    ASSERT_OK((*database_->table("d/a"))->flush(true));
     put_rows("d/b", many_rows(2000, 'b'));
     ASSERT_OK(database_->checkpoint());
   }
@@ -85,10 +87,12 @@ TEST_F(DamageTest, CorruptTableCanBeDropped) {
   flip_byte(files("segment-").front(), fs::file_size(files("segment-").front()) - 100);
   open();
   EXPECT_FALSE(read_table(*database_, "d/a"));
-  const auto transaction = begin();
-  ASSERT_OK(database_->drop_table(*transaction, "d/a"));
-  ASSERT_OK(database_->create_table(*transaction, pair_definition("d/a")));
-  ASSERT_OK(commit(*transaction));
+  {
+    const auto transaction = begin();
+    ASSERT_OK(database_->drop_table(*transaction, "d/a"));
+    ASSERT_OK(database_->create_table(*transaction, pair_definition("d/a")));
+    ASSERT_OK(commit(*transaction));
+  }
   expect_rows("d/a", {});
   reopen();
   expect_rows("d/a", {});
