@@ -61,6 +61,8 @@ start_server() {
   rm -f "$server_socket" "$server_folder/mariadbd.pid"
   (
     cd "$server_folder" || exit 1
+    # A write past a limit on the length of files then fails as on a full disk, and does not end the server.
+    trap '' XFSZ
     exec setsid "${server_prefix[@]}" "$mariadbd" --no-defaults --basedir="$mariadb_root/usr" \
       --datadir="$server_data" --socket="$server_socket" --pid-file="$server_folder/mariadbd.pid" \
       --log-error="$server_log" --tmpdir="$server_folder/tmp" --skip-networking --plugin-dir="$server_folder/plugin" \

@@ -44,6 +44,12 @@ class PrivateServer:
         os.kill(self.pid, signal.SIGKILL)
         _wait_for_end(self.pid)
 
+    def limit_file_size(self, limit):
+        """Lets no write go past so many bytes of a file, as on a full disk, until it is called with None."""
+        # The server's own user may do so; root in a container may not.
+        as_user = [] if os.geteuid() != 0 else ["setpriv", f"--reuid={self.facts['user']}", "--regid=nogroup", "--clear-groups"]
+        run([*as_user, "prlimit", f"--pid={self.pid}", f"--fsize={'unlimited' if limit is None else limit}:"], "prlimit")
+
     def stop(self):
         self._control("stop")
 

@@ -13,6 +13,7 @@ ErrorCode code_of(int error_number) {
   switch (error_number) {
     case ENOSPC:
     case EDQUOT:
+    case EFBIG:
       return ErrorCode::DiskFull;
     case ENOENT:
       return ErrorCode::NotFound;
@@ -31,6 +32,8 @@ std::string_view cure_of(int error_number) {
       return "; free space on its disk";
     case EDQUOT:
       return "; raise the disk quota of the user that this process runs as";
+    case EFBIG:
+      return "; raise the limit on the size of files (ulimit -f, or that of its filesystem)";
     case EACCES:
     case EPERM:
       return "; check its owner and permissions";

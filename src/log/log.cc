@@ -160,7 +160,9 @@ struct Log::State {
       written = std::max(written, target);
       if (sync) durable = std::max(durable, target);
     } else if (!error) {
-      error = status.error();
+      constexpr const char* consequence =
+          "; nothing can be committed until the database has been opened again";
+      error = Error(status.error().code(), status.error().message() + consequence);
     }
     changed.notify_all();
   }

@@ -151,7 +151,7 @@ TEST(PosixFilesystemTest, AFailedWriteIsAnErrorAndKeepsTheSize) {
     if (!file || !(*file)->append(std::string(600, 'x'))) ::_exit(1);
     // The system writes 400 of these 600 bytes and refuses the rest.
     const Status status = (*file)->append(std::string(600, 'y'));
-    if (status || status.error().code() != ErrorCode::Io || (*file)->size() != 600) ::_exit(2);
+    if (status || status.error().code() != ErrorCode::DiskFull || (*file)->size() != 600) ::_exit(2);
     if (!(*file)->append(std::string(400, 'z'))) ::_exit(3);
     ::_exit((*file)->close() ? 0 : 4);
   }
