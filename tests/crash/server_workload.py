@@ -19,7 +19,7 @@ COLUMNS = ("id BIGINT PRIMARY KEY, n INT NOT NULL, u BIGINT, s VARCHAR(300) NOT 
 # The layouts in turn: all columnar but the text, all rows, one columnar column beside rows.
 LAYOUTS = (COLUMNS, COLUMNS.replace("NOT NULL,", "NOT NULL COLUMNAR=0,").replace("u BIGINT,", "u BIGINT COLUMNAR=0,"),
            COLUMNS.replace("n INT NOT NULL", "n INT NOT NULL COLUMNAR=1"))
-MOST_ROWS = 5000
+MOST_ROWS = 3000
 DUPLICATE_ENTRY = 1062
 
 
@@ -228,7 +228,7 @@ class Workload:
     def _load(self, tables, name):
         """Also one that fails at its end, when all other rows are written already."""
         rows = tables[name]
-        made = self._new_rows(rows, self.chance.choice((10, 1000, 2500)))
+        made = self._new_rows(rows, self.chance.choice((10, 1000, 1500)))
         fails = bool(rows) and self.chance.random() < 0.2
         loaded = {**made, self._pick_id(rows): self._row()} if fails else made
         text = "".join("\t".join("\\N" if value is None else str(value) for value in (row_id, *row)) + "\n"
