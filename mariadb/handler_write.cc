@@ -107,7 +107,6 @@ void HailstoneHandler::start_bulk_insert(ha_rows rows, uint) {
     return;
   }
   if (table->s->long_unique_table || table->s->period.unique_keys != 0 || table->versioned()) return;
-  session_->add_user(this);
   bulk_ = std::make_unique<BulkLoad>(table_, *transaction_);
 }
 
