@@ -210,20 +210,35 @@ void Catalog::commit(Pending& pending, Timestamp timestamp) {
   pending_.erase(known);
 }
 
+const Catalog::Pending* Catalog::find_pending(const Transaction* transaction) const {
+  if (transaction == nullptr || pending_.empty()) return nullptr;
+  const auto own = pending_.find(transaction->id());
+  return own == pending_.end() ? nullptr : own->second.get();
+}
+
 Result<EntryPointer> Catalog::find(const std::string& name, const Transaction* transaction) const {
   const std::shared_lock guard(mutex_);
-  const Pending* pending = nullptr;
-  if (transaction != nullptr && !pending_.empty()) {
-    const auto own = pending_.find(transaction->id());
-    if (own != pending_.end()) pending = own->second.get();
+  return resolve(name, find_pending(transaction));
+}
+
+Result<EntryPointer> Catalog::find(TableId id, const Transaction* transaction) const {
+  const std::shared_lock guard(mutex_);
+  const Pending* const pending = find_pending(transaction);
+  EntryPointer entry;
+  if (const auto committed = by_id_.find(id); committed != by_id_.end()) entry = committed->second;
+  if (pending != nullptr) {
+    for (const EntryPointer& created : pending->created) {
+      if (created->id == id) entry = created;
+    }
+    if (std::ranges::find(pending->dropped, entry) != pending->dropped.end()) entry = nullptr;
   }
-  return resolve(name, pending);
+  if (entry == nullptr) return fail(ErrorCode::NotFound, fmt::format("there is no table of id {}", id));
+  return entry;
 }
 
 Result<TableDefinition> Catalog::definition(const std::string& name, const Transaction& transaction) const {
   const std::shared_lock guard(mutex_);
-  const auto own = pending_.find(transaction.id());
-  const Pending* pending = own == pending_.end() ? nullptr : own->second.get();
+  const Pending* const pending = find_pending(&transaction);
   HAILSTONE_ASSIGN(const EntryPointer entry, resolve(name, pending));
   return pending == nullptr ? entry->definition : seen_definition(entry, *pending);
 }
@@ -274,12 +289,19 @@ Result<std::shared_ptr<Table>> Catalog::open(const EntryPointer& entry) {
   return table;
 }
 
-std::vector<std::string> Catalog::names(const std::string& prefix) const {
+std::vector<std::string> Catalog::names(const std::string& prefix, const Transaction* transaction) const {
   const std::shared_lock guard(mutex_);
+  const Pending* const pending = find_pending(transaction);
   std::vector<std::string> result;
   for (auto at = by_name_.lower_bound(prefix); at != by_name_.end() && at->first.starts_with(prefix); ++at) {
-    result.push_back(at->first);
+    if (pending == nullptr || !pending->names.contains(at->first)) result.push_back(at->first);
   }
+  if (pending == nullptr) return result;
+  for (auto at = pending->names.lower_bound(prefix);
+       at != pending->names.end() && at->first.starts_with(prefix); ++at) {
+    if (at->second != nullptr) result.push_back(at->first);
+  }
+  std::ranges::sort(result);
   return result;
 }
 

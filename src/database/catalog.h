@@ -70,6 +70,8 @@ class Catalog {
   Result<EntryPointer> find(const std::string& name, const Transaction* transaction) const;
   /// The definition of a table as the transaction sees it. ErrorCode::NotFound.
   Result<TableDefinition> definition(const std::string& name, const Transaction& transaction) const;
+  /// By id, as the transaction sees it; null `transaction`: as committed. ErrorCode::NotFound.
+  Result<EntryPointer> find(TableId id, const Transaction* transaction) const;
   /// Null when there is no committed table of this id.
   EntryPointer find(TableId id) const;
   /// The table of an entry, opened if need be.
@@ -78,7 +80,8 @@ class Catalog {
   std::shared_ptr<Table> opened(const EntryPointer& entry) const;
   /// The same for a dropped table, which the entry does not hold on to any more.
   std::shared_ptr<Table> let_go(const EntryPointer& entry);
-  std::vector<std::string> names(const std::string& prefix) const;
+  /// In byte order; with a transaction as that sees them.
+  std::vector<std::string> names(const std::string& prefix, const Transaction* transaction) const;
   size_t size() const;
   std::vector<EntryPointer> entries() const;
   std::vector<std::pair<EntryPointer, std::shared_ptr<Table>>> open_tables() const;
@@ -118,6 +121,7 @@ class Catalog {
     std::map<EntryPointer, TableDefinition> definitions;
   };
 
+  const Pending* find_pending(const Transaction* transaction) const;
   Result<EntryPointer> resolve(const std::string& name, const Pending* pending) const;
   const TableDefinition& seen_definition(const EntryPointer& entry, const Pending& pending) const;
   std::shared_ptr<Pending> pending_of(const Transaction& transaction);

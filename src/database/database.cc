@@ -251,8 +251,21 @@ Result<std::shared_ptr<Table>> Database::table(const std::string& name, const Tr
   return catalog.open(entry);
 }
 
-std::vector<std::string> Database::table_names(const std::string& prefix) {
-  return state_->core->catalog().names(prefix);
+Result<std::shared_ptr<Table>> Database::table(TableId id, const Transaction* transaction) {
+  Catalog& catalog = state_->core->catalog();
+  HAILSTONE_ASSIGN(const auto entry, catalog.find(id, transaction));
+  return catalog.open(entry);
+}
+
+std::vector<std::string> Database::table_names(const std::string& prefix, const Transaction* transaction) {
+  return state_->core->catalog().names(prefix, transaction);
+}
+
+void Database::visit_tables(const std::function<void(TableId, const TableDefinition&)>& visit) {
+  for (const auto& entry : state_->core->catalog().entries()) {
+    const auto definition = state_->core->catalog().committed_definition(entry);
+    if (definition) visit(entry->id, definition->first);
+  }
 }
 
 Status Database::checkpoint() { return state_->core->checkpointer->run(); }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -57,10 +58,24 @@ class Database {
   /// columns.
   Status replace_definition(Transaction& transaction, const std::string& name, TableDefinition definition);
 
+  /// Makes the values of a row of the new definition out of those of the old one; both have one a column.
+  using RowChange = std::function<Status(std::span<const Value> from, std::vector<Value>& to)>;
+  /// Replaces the table by one of another definition (and id), with its rows: other columns, other indexes.
+  /// Waits for an exclusive lock on the table; whoever changes rows must hold an intention lock. Waits, reads
+  /// and writes as long as copying the rows takes. ErrorCode::DuplicateKey fills `duplicate` (positions of the
+  /// new definition).
+  Result<std::shared_ptr<Table>> rebuild_table(Transaction& transaction, const std::string& name,
+                                               TableDefinition definition, const RowChange& change,
+                                               Duplicate& duplicate);
+
   /// The table as the transaction sees it (null: only committed ones). ErrorCode::NotFound.
   Result<std::shared_ptr<Table>> table(const std::string& name, const Transaction* transaction = nullptr);
-  /// Names of committed tables that begin with `prefix`, in byte order.
-  std::vector<std::string> table_names(const std::string& prefix = {});
+  Result<std::shared_ptr<Table>> table(TableId id, const Transaction* transaction = nullptr);
+  /// Names that begin with `prefix`, in byte order.
+  std::vector<std::string> table_names(const std::string& prefix = {},
+                                       const Transaction* transaction = nullptr);
+  /// Id and definition of each committed table, in no order. `visit` must not call the database.
+  void visit_tables(const std::function<void(TableId, const TableDefinition&)>& visit);
 
   /// Everything committed so far needs no log any more when it returns, but for changes of damaged tables:
   /// these stay in the log until the tables are dropped or truncated, or the log is very long.

@@ -12,11 +12,12 @@ constexpr uint32_t moves_between_interruption_checks = 512;
 
 struct Cursor::State {
   State(std::shared_ptr<Table> read, Transaction& reader, size_t index_number, ReadLock read_lock,
-        std::vector<uint16_t> columns)
+        std::vector<uint16_t> columns, CursorOptions cursor_options)
       : table(std::move(read)),
         inside(*table->state_),
         transaction(reader),
         lock(read_lock),
+        options(cursor_options),
         projection(inside.layout, std::move(columns)),
         values(projection.columns().size()) {
     const bool is_clustered =
@@ -27,9 +28,13 @@ struct Cursor::State {
   /// Opens the sources at the first move, and again for a locking cursor when the table's places have
   /// changed, as its rows may have moved on.
   void open_sources() {
-    if (view == nullptr) {
+    const bool refresh = own_changes != transaction.change_count() && options.sees_own_changes;
+    own_changes = transaction.change_count();
+    if (view == nullptr || refresh) {
       if (lock == ReadLock::None) {
-        visibility = {transaction.snapshot(), false, inside.superseded.of(transaction)};
+        visibility = options.reads_newest
+                         ? Visibility{transaction.current(), false, nullptr}
+                         : Visibility{transaction.snapshot(), false, inside.superseded.of(transaction)};
       } else {
         // Each row's newest state counts: a version is passed over only when it has ended already.
         visibility = {transaction.current(), true, nullptr};
@@ -38,12 +43,17 @@ struct Cursor::State {
       return;
     }
     auto now = inside.current_view();
+    if (refresh && view == now && visibility.superseded == nullptr) {
+      for (const auto& source : sources) source->forget();
+      sought = false;
+      return;
+    }
     std::vector<uint32_t> limits;
     {
       const std::shared_lock guard(*inside.latch);
       for (const auto& delta : now->deltas) {
-        uint32_t limit = view == nullptr ? delta->next_sequence : 0;
-        for (size_t i = 0; view != nullptr && i < view->deltas.size(); ++i) {
+        uint32_t limit = options.sees_own_changes ? no_limit : view == nullptr ? delta->next_sequence : 0;
+        for (size_t i = 0; !options.sees_own_changes && view != nullptr && i < view->deltas.size(); ++i) {
           if (view->deltas[i] == delta) limit = sequence_limits[i];
         }
         limits.push_back(limit);
@@ -147,7 +157,7 @@ struct Cursor::State {
     if (!newest.found()) return false;
     if (newest == candidate) return true;
     if (newest.version != nullptr && newest.begin == transaction.marker()) {
-      uint32_t limit = 0;
+      uint32_t limit = options.sees_own_changes ? no_limit : 0;
       for (size_t i = 0; i < view->deltas.size(); ++i) {
         if (view->deltas[i] == newest.delta) limit = sequence_limits[i];
       }
@@ -178,11 +188,25 @@ struct Cursor::State {
     return {};
   }
 
+  Status load_row(std::string& to) {
+    if (lock == ReadLock::None) return current->load_row(to);
+    if (newest.version != nullptr) {
+      to.assign(newest.version->row());
+      return {};
+    }
+    batch.clear();
+    return Projection::read_encoded(newest.segment->columns, newest.ordinal, batch, to);
+  }
+
+  static constexpr uint32_t no_limit = ~uint32_t{0};
+
   const std::shared_ptr<Table> table;
   Table::State& inside;
   Transaction& transaction;
   const ReadLock lock;
+  const CursorOptions options;
   const Projection projection;
+  uint64_t own_changes = 0;  // of the transaction when the sources were opened or made to forget
   size_t secondary = 0;
   Visibility visibility;
   std::shared_ptr<const TableView> view;
@@ -202,8 +226,9 @@ struct Cursor::State {
 };
 
 Cursor::Cursor(std::shared_ptr<Table> table, Transaction& transaction, size_t index, ReadLock lock,
-               std::vector<uint16_t> columns)
-    : state_(std::make_unique<State>(std::move(table), transaction, index, lock, std::move(columns))) {}
+               std::vector<uint16_t> columns, CursorOptions options)
+    : state_(
+          std::make_unique<State>(std::move(table), transaction, index, lock, std::move(columns), options)) {}
 
 Cursor::~Cursor() = default;
 
@@ -224,5 +249,6 @@ ByteView Cursor::clustered_key() const {
 }
 Status Cursor::load_values() { return state_->inside.noted(state_->load()); }
 std::span<const Value> Cursor::values() { return state_->values; }
+Status Cursor::load_row(std::string& to) { return state_->inside.noted(state_->load_row(to)); }
 
 }  // namespace hailstone

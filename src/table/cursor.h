@@ -11,13 +11,22 @@
 
 namespace hailstone {
 
+struct CursorOptions {
+  /// What the transaction changes while the cursor is open is met where it lies ahead, and own deletes are
+  /// passed over. Else a statement does not meet what it writes itself.
+  bool sees_own_changes = false;
+  /// Reads the newest committed state and own changes, whatever the transaction's snapshot is. The caller has
+  /// locked the table so that no other transaction changes it.
+  bool reads_newest = false;
+};
+
 class Cursor {
  public:
   /// `index`: position in TableDefinition::indexes, or `by_row_id` for the hidden clustered order. `columns`:
   /// what value() gives, by table column number.
   static constexpr size_t by_row_id = ~size_t{0};
   Cursor(std::shared_ptr<Table> table, Transaction& transaction, size_t index, ReadLock lock,
-         std::vector<uint16_t> columns);
+         std::vector<uint16_t> columns, CursorOptions options = {});
   ~Cursor();
 
   // Each returns whether the cursor stands on a row then. Bounds are encoded keys or prefixes of them
@@ -36,6 +45,9 @@ class Cursor {
   Status load_values();
   /// Values of the columns asked for, after load_values(); valid until the cursor moves.
   std::span<const Value> values();
+  /// Replaces `to` by the row where the cursor stands, encoded by the layout's row_codec(). The cursor must
+  /// have been made with all columns of the table, in order.
+  Status load_row(std::string& to);
 
  private:
   struct State;

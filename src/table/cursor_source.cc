@@ -53,6 +53,11 @@ class DeltaSource : public CursorSource {
     return {};
   }
 
+  Status load_row(std::string& to) override {
+    to.assign(entries_[next_].version->row());
+    return {};
+  }
+
  private:
   void fill(const SeekBound& bound) {
     // Keys stay where they are as long as the delta: `bound` may be one of the entries that are replaced.
@@ -87,6 +92,7 @@ class SegmentSource : public CursorSource {
         secondary_(secondary),
         visibility_(visibility),
         projection_(projection),
+        layout_(*table.layout),
         table_keys_(*table.keys),
         keys_(*segment_, *table.keys, secondary) {
     excluded_ = !visibility.candidates && segment_->columns.begin() < 0 &&
@@ -137,6 +143,8 @@ class SegmentSource : public CursorSource {
   }
 
   Status load(std::span<Value> values) override;
+  Status load_row(std::string& to) override;
+  void forget() override { masked_block_ = no_block; }
 
  private:
   /// Goes on in the direction to the first entry that is taken, and decodes its key.
@@ -189,6 +197,7 @@ class SegmentSource : public CursorSource {
   const size_t secondary_;
   const Visibility visibility_;
   const Projection& projection_;
+  const TableLayout& layout_;
   const TableKeys& table_keys_;
   SegmentKeys keys_;
   bool excluded_ = false;
@@ -204,7 +213,14 @@ class SegmentSource : public CursorSource {
   uint32_t window_first_ = 0, window_rows_ = 0;
   uint32_t window_size_ = 1;
   uint32_t next_ordinal_ = ~uint32_t{0};  // the row behind the window, in the direction
+  std::vector<Value> row_values_;
 };
+
+Status SegmentSource::load_row(std::string& to) {
+  row_values_.resize(projection_.columns().size());
+  HAILSTONE_TRY(load(row_values_));
+  return layout_.row_codec().encode(row_values_, to);
+}
 
 Status SegmentSource::load(std::span<Value> values) {
   if (secondary_ != SegmentKeys::clustered) {

@@ -33,6 +33,11 @@ class CursorSource {
   virtual RowPlace place() const = 0;
   /// Reads columns of the entry's row. Bytes are valid until the next call of load or the end of the source.
   virtual Status load(std::span<Value> values) = 0;
+  /// Replaces `to` by the entry's row, encoded. The projection holds all columns, in order.
+  virtual Status load_row(std::string& to) = 0;
+  /// The transaction has changed rows: what is known of them beyond the entry it stands on is not true any
+  /// more. The next call is seek().
+  virtual void forget() {}
 
   // The entry it stands on.
   bool valid = false;

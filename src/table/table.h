@@ -160,6 +160,9 @@ class Table : public std::enable_shared_from_this<Table> {
   /// such row.
   Result<bool> find(Transaction& transaction, ByteView key, ReadLock lock, const Projection& projection,
                     Batch& batch, std::span<Value> values);
+  /// find() of the whole row, encoded by layout()->row_codec(). `scratch` is any batch of the caller's.
+  Result<bool> find_row(Transaction& transaction, ByteView key, ReadLock lock, Batch& scratch,
+                        std::string& row);
   /// Gives a row lock back (a row that a locking read returned but that did not match).
   void unlock_row(Transaction& transaction, ByteView key);
 

@@ -340,6 +340,31 @@ Result<bool> Table::find(Transaction& transaction, ByteView key, ReadLock lock, 
   return true;
 }
 
+Result<bool> Table::find_row(Transaction& transaction, ByteView key, ReadLock lock, Batch& scratch,
+                             std::string& row) {
+  State& state = *state_;
+  HAILSTONE_TRY(state.usable());
+  count(state.host.counters().point_lookups);
+  RowPlace place;
+  if (lock == ReadLock::None) {
+    const Snapshot snapshot = transaction.snapshot();
+    const auto view = state.current_view();
+    const auto superseded = state.superseded.of(transaction);
+    HAILSTONE_ASSIGN(place, state.noted(state.find_visible(*view, key, snapshot, superseded.get())));
+  } else {
+    HAILSTONE_ASSIGN(place, state.lock_newest(transaction, key, lock));
+  }
+  if (!place.found()) return false;
+  if (place.version != nullptr) {
+    row.assign(place.version->row());
+    return true;
+  }
+  scratch.clear();
+  HAILSTONE_TRY(
+      state.noted(Projection::read_encoded(place.segment->columns, place.ordinal, scratch, row)));
+  return true;
+}
+
 void Table::unlock_row(Transaction& transaction, ByteView key) {
   state_->host.locks().unlock_row(transaction, state_->id, key);
 }

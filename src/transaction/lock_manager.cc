@@ -61,6 +61,35 @@ TableLockMode mode_of(RowLockMode mode) {
 
 }  // namespace
 
+namespace {
+
+/// Counts one lock wait, from its making to its end.
+class WaitTimer {
+ public:
+  explicit WaitTimer(Counters& counters) : counters_(counters) {
+    count(counters_.lock_waits);
+    count(counters_.lock_waiting);
+  }
+  WaitTimer(const WaitTimer&) = delete;
+  WaitTimer& operator=(const WaitTimer&) = delete;
+  /// With the lock manager's mutex held, so that no longer wait is lost between look and store.
+  ~WaitTimer() {
+    counters_.lock_waiting.fetch_sub(1, std::memory_order_relaxed);
+    const auto time = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begin_).count();
+    const auto taken = static_cast<uint64_t>(time);
+    count(counters_.lock_wait_microseconds, taken);
+    if (taken > counters_.lock_wait_longest_microseconds.load(std::memory_order_relaxed)) {
+      counters_.lock_wait_longest_microseconds.store(taken, std::memory_order_relaxed);
+    }
+  }
+
+ private:
+  Counters& counters_;
+  const Clock::time_point begin_ = Clock::now();
+};
+
+}  // namespace
+
 struct LockManager::State {
   explicit State(Counters& its_counters) : counters(its_counters) {}
 
@@ -209,7 +238,7 @@ Status LockManager::State::wait(std::unique_lock<std::mutex>& guard, Owner& wait
     stop_waiting(waiter);
     return error;
   }
-  count(counters.lock_waits);
+  const WaitTimer timer(counters);
   const Clock::time_point deadline =
       Clock::now() + std::min(waiter.transaction->lock_wait_timeout(), longest_timeout);
   while (waiter.waits()) {

@@ -20,13 +20,18 @@ constexpr size_t stores_searched = 8;
 
 Transaction::Transaction(TransactionManager& manager, TransactionId id, Isolation isolation,
                          MemoryBudget& budget)
-    : manager_(manager), id_(id), isolation_(isolation), memory_(budget) {}
+    : manager_(manager), id_(id), isolation_(isolation), locks_ranges_(isolation == Isolation::Serializable), memory_(budget) {}
 
 Transaction::~Transaction() {
   if (state_ == State::Active) manager_.rollback(*this);
 }
 
 const Snapshot& Transaction::snapshot() {
+  if (isolation_ == Isolation::ReadUncommitted) {
+    // Every begin counts, markers too, and every end.
+    snapshot_ = {.read = infinity - 1, .own = marker()};
+    return snapshot_;
+  }
   if (!has_snapshot_) {
     snapshot_ = manager_.acquire_snapshot(marker());
     has_snapshot_ = true;
@@ -52,6 +57,7 @@ void Transaction::add_change(const std::shared_ptr<VersionStore>& store, uint64_
   const auto last = stores_.end() - static_cast<std::ptrdiff_t>(std::min(stores_.size(), stores_searched));
   if (std::find(last, stores_.end(), store) == stores_.end()) stores_.push_back(store);
   changes_.push_back({store.get(), slot, kind});
+  ++change_count_;
   charge_memory();
 }
 

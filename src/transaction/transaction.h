@@ -89,6 +89,9 @@ class Transaction {
   /// Appends one operation (the database room's format) to the redo of the transaction; long redo goes to the
   /// log early.
   Status add_redo(ByteView operation);
+  /// Rises with every change and every rollback to a savepoint: whoever reads ahead tells by it that the
+  /// transaction has changed something since.
+  uint64_t change_count() const { return change_count_; }
   bool has_writes() const { return !changes_.empty() || !actions_.empty() || redo_length_ > 0; }
 
   Savepoint savepoint() const { return {changes_.size(), actions_.size(), redo_length_}; }
@@ -98,6 +101,10 @@ class Transaction {
   void set_lock_wait_timeout(std::chrono::milliseconds timeout) { lock_wait_timeout_ = timeout; }
   std::chrono::milliseconds lock_wait_timeout() const { return lock_wait_timeout_; }
   void set_interruption_check(std::function<bool()> check) { interrupted_ = std::move(check); }
+  /// Whether locking reads keep others from inserting into the ranges that they read. At first: for
+  /// Serializable.
+  void set_locks_ranges(bool on) { locks_ranges_ = on; }
+  bool locks_ranges() const { return locks_ranges_; }
   bool interrupted() const { return interrupted_ && interrupted_(); }
 
   /// Timestamp of the commit; 0 before it, and for a transaction without writes.
@@ -119,7 +126,9 @@ class Transaction {
   State state_ = State::Active;
   Snapshot snapshot_;
   bool has_snapshot_ = false;
+  bool locks_ranges_;
   std::vector<Change> changes_;
+  uint64_t change_count_ = 0;
   std::vector<std::shared_ptr<VersionStore>> stores_;  // kept alive; some may be in it twice
   std::vector<std::unique_ptr<TransactionAction>> actions_;
   std::string redo_;          // operations not in the log yet

@@ -107,6 +107,7 @@ void TransactionManager::rollback(Transaction& transaction) {
 
 Status TransactionManager::rollback_to(Transaction& transaction, const Savepoint& savepoint) {
   undo_to(transaction, savepoint.changes, savepoint.actions);
+  ++transaction.change_count_;
   const uint64_t logged = transaction.redo_length_ - transaction.redo_.size();
   transaction.redo_length_ = savepoint.redo;
   if (savepoint.redo >= logged) {

@@ -1,0 +1,398 @@
+#include "api/haildb_cursor.h"
+
+#include <algorithm>
+
+#include "api/haildb_engine.h"
+#include "api/haildb_system_tables.h"
+#include "api/haildb_tuple.h"
+
+namespace hailstone::haildb {
+namespace {
+
+class TableWalker final : public Walker {
+ public:
+  TableWalker(const TableInfo& info, Transaction& transaction, size_t index, ReadLock lock)
+      : cursor_(info.table, transaction, index, lock, all_columns(info), options()) {}
+  Result<bool> seek_at_or_after(ByteView bound) override { return cursor_.seek_at_or_after(bound); }
+  Result<bool> seek_before(ByteView bound) override { return cursor_.seek_before(bound); }
+  Result<bool> next() override { return cursor_.next(); }
+  Result<bool> previous() override { return cursor_.previous(); }
+  ByteView entry_key() const override { return cursor_.entry_key(); }
+  ByteView clustered_key() const override { return cursor_.clustered_key(); }
+  Status load_row(std::string& to) override { return cursor_.load_row(to); }
+
+ private:
+  static CursorOptions options() {
+    CursorOptions options;
+    options.sees_own_changes = true;
+    return options;
+  }
+  static std::vector<uint16_t> all_columns(const TableInfo& info) {
+    std::vector<uint16_t> columns(info.layout->definition().columns.size());
+    for (size_t i = 0; i < columns.size(); ++i) columns[i] = static_cast<uint16_t>(i);
+    return columns;
+  }
+  Cursor cursor_;
+};
+
+/// Rows that were read before: of system tables.
+class MemoryWalker final : public Walker {
+ public:
+  using Rows = std::vector<std::pair<std::string, std::string>>;
+  explicit MemoryWalker(std::shared_ptr<const Rows> rows) : rows_(std::move(rows)) {}
+  Result<bool> seek_at_or_after(ByteView bound) override {
+    at_ = std::ranges::lower_bound(*rows_, bound, {}, [](const auto& row) { return ByteView(row.first); });
+    return at_ != rows_->end();
+  }
+  Result<bool> seek_before(ByteView bound) override {
+    at_ = bound.empty() ? rows_->end()
+                        : std::ranges::lower_bound(*rows_, bound, {}, [](const auto& row) { return ByteView(row.first); });
+    return previous();
+  }
+  Result<bool> next() override { return at_ != rows_->end() && ++at_ != rows_->end(); }
+  Result<bool> previous() override {
+    if (at_ == rows_->begin()) return false;
+    --at_;
+    return true;
+  }
+  ByteView entry_key() const override { return at_->first; }
+  ByteView clustered_key() const override { return at_->first; }
+  Status load_row(std::string& to) override {
+    to = at_->second;
+    return {};
+  }
+
+ private:
+  const std::shared_ptr<const Rows> rows_;
+  Rows::const_iterator at_ = rows_->begin();
+};
+
+ReadLock read_lock(const ib_crsr_struct& cursor) {
+  if (cursor.lock_mode == IB_LOCK_X) return ReadLock::Exclusive;
+  if (cursor.lock_mode == IB_LOCK_S) return ReadLock::Shared;
+  return cursor.trx->level == IB_TRX_SERIALIZABLE ? ReadLock::Shared : ReadLock::None;
+}
+
+/// The plain reads of the transaction see what is committed now, or was at its first cursor.
+void take_snapshot(ib_trx_struct& transaction) {
+  if (transaction.active()) static_cast<void>(transaction.transaction->snapshot());
+}
+
+void count_rows(ib_crsr_struct& cursor) {
+  engine().rows_read.fetch_add(cursor.rows_read.exchange(0, std::memory_order_relaxed), std::memory_order_relaxed);
+}
+
+/// Whether two tables have the same columns, so that a place in one is a place in the other.
+bool same_columns(const TableInfo& a, const TableInfo& b) {
+  return std::ranges::equal(a.schema.columns, b.schema.columns, [](const ColumnInfo& x, const ColumnInfo& y) {
+    return x.name == y.name && x.type == y.type && x.attributes == y.attributes && x.length == y.length;
+  });
+}
+
+void set_table(ib_crsr_struct& cursor, const std::shared_ptr<TableInfo>& info, size_t index) {
+  if (cursor.info != nullptr) cursor.info->open_cursors.fetch_sub(1);
+  cursor.info = info;
+  cursor.index = index;
+  if (info != nullptr) info->open_cursors.fetch_add(1);
+}
+
+ib_err_t open_cursor(const Result<std::shared_ptr<TableInfo>>& info, ib_trx_t transaction, ib_crsr_t* to) {
+  if (!info) return code_of(info.error(), DB_TABLE_NOT_FOUND);
+  *to = make_cursor(*info, 0, transaction);
+  return DB_SUCCESS;
+}
+
+/// What the open functions check; DB_SUCCESS: go on.
+ib_err_t check_open(ib_trx_t transaction, ib_crsr_t* to) {
+  if (const ib_err_t code = check_running(); code != DB_SUCCESS) return code;
+  if (to == nullptr) return DB_INVALID_INPUT;
+  *to = nullptr;
+  if (transaction == nullptr) return DB_SUCCESS;
+  return enter(transaction);
+}
+
+const Transaction* seen_by(ib_trx_t transaction) {
+  return transaction == nullptr ? transaction_of_this_thread() : transaction->transaction.get();
+}
+
+}  // namespace
+
+HandlePool<ib_crsr_struct>& cursors() {
+  static HandlePool<ib_crsr_struct>& pool = *new HandlePool<ib_crsr_struct>;
+  return pool;
+}
+
+void leave_place(ib_crsr_struct& cursor) {
+  if (cursor.place == ib_crsr_struct::Place::Entry && cursor.at_walker) {
+    // A row that cannot be read any more is one that read_row does not find.
+    cursor.has_row = cursor.walker->load_row(cursor.row).has_value();
+    cursor.key = cursor.walker->entry_key();
+    cursor.clustered_size = cursor.walker->clustered_key().size();
+  }
+  cursor.at_walker = false;
+}
+
+void leave_transaction(ib_crsr_struct& cursor) {
+  leave_place(cursor);
+  cursor.walker.reset();
+  cursor.write_lock_serial = 0;
+}
+
+void forget_transaction(ib_crsr_struct& cursor) {
+  leave_transaction(cursor);
+  cursor.trx = nullptr;
+  cursor.lock_mode = IB_LOCK_NONE;
+  cursor.cluster_access = false;
+  cursor.simple_select = false;
+  cursor.new_statement = true;
+}
+
+void attach(ib_crsr_struct& cursor, ib_trx_t transaction) {
+  cursor.trx = transaction;
+  transaction->cursors.push_back(&cursor);
+  take_snapshot(*transaction);
+}
+
+void detach(ib_crsr_struct& cursor) {
+  if (cursor.trx != nullptr) std::erase(cursor.trx->cursors, &cursor);
+  forget_transaction(cursor);
+}
+
+ib_crsr_t make_cursor(const std::shared_ptr<TableInfo>& info, size_t index, ib_trx_t transaction) {
+  ib_crsr_t const cursor = cursors().take();
+  set_table(*cursor, info, index);
+  cursor->match_mode = IB_CLOSEST_MATCH;
+  cursor->schema_version = engine().schema_version.load(std::memory_order_relaxed);
+  forget_transaction(*cursor);
+  if (transaction != nullptr) attach(*cursor, transaction);
+  return cursor;
+}
+
+ib_err_t enter(ib_crsr_t cursor, ib_err_t without_transaction) {
+  if (const ib_err_t code = check_running(); code != DB_SUCCESS) return code;
+  if (!good(cursor)) return DB_INVALID_INPUT;
+  if (cursor->trx == nullptr) return without_transaction;
+  if (!cursor->trx->active()) return DB_ERROR;
+  cursor->trx->transaction->set_lock_wait_timeout(
+      std::chrono::milliseconds(engine().lock_wait_milliseconds.load(std::memory_order_relaxed)));
+  return DB_SUCCESS;
+}
+
+Status open_walker(ib_crsr_struct& cursor) {
+  if (cursor.walker != nullptr) return {};
+  if (cursor.memory_rows != nullptr) {
+    cursor.walker = std::make_unique<MemoryWalker>(cursor.memory_rows);
+  } else {
+    cursor.walker = std::make_unique<TableWalker>(*cursor.info, *cursor.trx->transaction,
+                                                  cursor.index_info().engine_index, read_lock(cursor));
+  }
+  return {};
+}
+
+ib_err_t refresh_table(ib_crsr_struct& cursor, bool writing) {
+  const uint64_t now = engine().schema_version.load(std::memory_order_acquire);
+  if (cursor.schema_version == now || cursor.memory_rows != nullptr) return DB_SUCCESS;
+  // DDL of others that came after the transaction's snapshot does not concern what it reads.
+  if (!writing && cursor.trx->schema_version < now) return DB_SUCCESS;
+  TableCache& tables = *engine().tables;
+  const Transaction* const transaction = cursor.trx->transaction.get();
+  auto found = tables.find(cursor.info->id, transaction);
+  if (!found) found = tables.find(cursor.info->schema.name, transaction);
+  cursor.schema_version = now;
+  // A table that has been dropped is there for its cursors to the end.
+  if (!found || *found == cursor.info || !same_columns(**found, *cursor.info)) return DB_SUCCESS;
+  const IndexInfo* const index =
+      cursor.clustered() ? &(*found)->indexes[0] : (*found)->find_index(cursor.index_info().name);
+  if (index == nullptr) return DB_TABLE_NOT_FOUND;
+  leave_transaction(cursor);
+  set_table(cursor, *found, static_cast<size_t>(index - (*found)->indexes.data()));
+  return DB_SUCCESS;
+}
+
+ByteView clustered_key_of(const ib_crsr_struct& cursor) {
+  if (cursor.place != ib_crsr_struct::Place::Entry) return {};
+  if (cursor.at_walker) return cursor.walker->clustered_key();
+  return ByteView(cursor.key).substr(cursor.key.size() - cursor.clustered_size);
+}
+
+Result<bool> row_of(ib_crsr_struct& cursor, std::string& to) {
+  if (cursor.place != ib_crsr_struct::Place::Entry) return false;
+  if (cursor.at_walker) {
+    HAILSTONE_TRY(cursor.walker->load_row(to));
+    return true;
+  }
+  if (!cursor.has_row) return false;
+  to = cursor.row;
+  return true;
+}
+
+}  // namespace hailstone::haildb
+
+using namespace hailstone::haildb;
+
+void ib_crsr_struct::clear() {
+  if (trx != nullptr) std::erase(trx->cursors, this);
+  count_rows(*this);
+  set_table(*this, nullptr, 0);
+  walker.reset();
+  trx = nullptr;
+  place = Place::Nowhere;
+  at_walker = has_row = row_wanted = false;
+  scratch.clear();
+  row = std::string();
+  encoded = std::string();
+  memory_rows.reset();
+}
+
+ib_err_t ib_cursor_open_table(const char* name, ib_trx_t ib_trx, ib_crsr_t* ib_crsr) {
+  if (const ib_err_t code = check_open(ib_trx, ib_crsr); code != DB_SUCCESS) return code;
+  if (name == nullptr) return DB_INVALID_INPUT;
+  const std::string normal = normalised_name(name);
+  if (is_system_table(normal)) return open_system_table(normal, ib_trx, ib_crsr);
+  return open_cursor(engine().tables->find(normal, seen_by(ib_trx)), ib_trx, ib_crsr);
+}
+
+ib_err_t ib_cursor_open_table_using_id(ib_id_t table_id, ib_trx_t ib_trx, ib_crsr_t* ib_crsr) {
+  if (const ib_err_t code = check_open(ib_trx, ib_crsr); code != DB_SUCCESS) return code;
+  return open_cursor(engine().tables->find(table_id, seen_by(ib_trx)), ib_trx, ib_crsr);
+}
+
+ib_err_t ib_cursor_open_index_using_id(ib_id_t index_id, ib_trx_t ib_trx, ib_crsr_t* ib_crsr) {
+  if (const ib_err_t code = check_open(ib_trx, ib_crsr); code != DB_SUCCESS) return code;
+  const auto info = engine().tables->find(index_id >> 32, seen_by(ib_trx));
+  if (!info) return code_of(info.error(), DB_TABLE_NOT_FOUND);
+  for (size_t i = 0; i < (*info)->indexes.size(); ++i) {
+    if ((*info)->indexes[i].number != (index_id & 0xFFFFFFFFU)) continue;
+    *ib_crsr = make_cursor(*info, i, ib_trx);
+    return DB_SUCCESS;
+  }
+  return DB_TABLE_NOT_FOUND;
+}
+
+ib_err_t ib_cursor_open_index_using_name(ib_crsr_t ib_open_crsr, const char* index_name, ib_crsr_t* ib_crsr) {
+  if (ib_crsr != nullptr) *ib_crsr = nullptr;
+  if (const ib_err_t code = check_running(); code != DB_SUCCESS) return code;
+  if (!good(ib_open_crsr) || index_name == nullptr || ib_crsr == nullptr) return DB_INVALID_INPUT;
+  const bool started = ib_open_crsr->trx != nullptr && ib_open_crsr->trx->active();
+  if (started) {
+    if (const ib_err_t code = refresh_table(*ib_open_crsr, false); code != DB_SUCCESS) return code;
+  }
+  const auto& info = ib_open_crsr->info;
+  const IndexInfo* const index = info->find_index(index_name);
+  if (index == nullptr || (ib_open_crsr->memory_rows != nullptr && !index->clustered)) return DB_TABLE_NOT_FOUND;
+  *ib_crsr = make_cursor(info, static_cast<size_t>(index - info->indexes.data()), ib_open_crsr->trx);
+  (*ib_crsr)->memory_rows = ib_open_crsr->memory_rows;
+  return DB_SUCCESS;
+}
+
+ib_err_t ib_cursor_close(ib_crsr_t ib_crsr) {
+  if (const ib_err_t code = check_stopped(); code != DB_SUCCESS) return code;
+  if (!good(ib_crsr)) return DB_INVALID_INPUT;
+  cursors().give_back(ib_crsr);
+  return DB_SUCCESS;
+}
+
+ib_err_t ib_cursor_reset(ib_crsr_t ib_crsr) {
+  if (const ib_err_t code = check_stopped(); code != DB_SUCCESS) return code;
+  if (!good(ib_crsr)) return DB_INVALID_INPUT;
+  detach(*ib_crsr);
+  return DB_SUCCESS;
+}
+
+void ib_cursor_attach_trx(ib_crsr_t ib_crsr, ib_trx_t ib_trx) {
+  if (!good(ib_crsr) || enter(ib_trx) != DB_SUCCESS || ib_crsr->trx != nullptr) return;
+  attach(*ib_crsr, ib_trx);
+}
+
+void ib_cursor_set_match_mode(ib_crsr_t ib_crsr, ib_match_mode_t match_mode) {
+  if (!good(ib_crsr) || match_mode < IB_CLOSEST_MATCH || match_mode > IB_EXACT_PREFIX) return;
+  ib_crsr->match_mode = match_mode;
+}
+
+void ib_cursor_set_cluster_access(ib_crsr_t ib_crsr) {
+  if (good(ib_crsr)) ib_crsr->cluster_access = true;
+}
+
+void ib_cursor_set_simple_select(ib_crsr_t ib_crsr) {
+  if (good(ib_crsr)) ib_crsr->simple_select = true;
+}
+
+void ib_cursor_stmt_begin(ib_crsr_t ib_crsr) {
+  if (good(ib_crsr)) ib_crsr->new_statement = true;
+}
+
+ib_bool_t ib_cursor_is_positioned(const ib_crsr_t ib_crsr) {
+  return good(ib_crsr) && ib_crsr->place != ib_crsr_struct::Place::Nowhere ? IB_TRUE : IB_FALSE;
+}
+
+ib_err_t ib_cursor_lock(ib_crsr_t ib_crsr, ib_lck_mode_t ib_lck_mode) {
+  if (const ib_err_t code = enter(ib_crsr, DB_ERROR); code != DB_SUCCESS) return code;
+  if (ib_lck_mode < IB_LOCK_IS || ib_lck_mode > IB_LOCK_X) return DB_INVALID_INPUT;
+  if (ib_crsr->memory_rows != nullptr) return DB_SUCCESS;
+  if (const ib_err_t code = refresh_table(*ib_crsr, true); code != DB_SUCCESS) return code;
+  return lock_table(*ib_crsr->trx, ib_crsr->info->table->id(), static_cast<hailstone::TableLockMode>(ib_lck_mode));
+}
+
+ib_err_t ib_cursor_set_lock_mode(ib_crsr_t ib_crsr, ib_lck_mode_t ib_lck_mode) {
+  if (const ib_err_t code = enter(ib_crsr, DB_ERROR); code != DB_SUCCESS) return code;
+  if (ib_lck_mode < IB_LOCK_IS || ib_lck_mode > IB_LOCK_NONE || ib_lck_mode == IB_LOCK_NOT_USED) return DB_INVALID_INPUT;
+  if (ib_crsr->memory_rows != nullptr) return DB_SUCCESS;
+  const auto table_mode = ib_lck_mode == IB_LOCK_X ? hailstone::TableLockMode::IntentionExclusive
+                                                   : hailstone::TableLockMode::IntentionShared;
+  if (const ib_err_t code = lock_table(*ib_crsr->trx, ib_crsr->info->table->id(), table_mode); code != DB_SUCCESS) {
+    return code;
+  }
+  leave_transaction(*ib_crsr);  // the walker reads in another way from now on
+  ib_crsr->lock_mode = ib_lck_mode;
+  return DB_SUCCESS;
+}
+
+ib_err_t ib_table_lock(ib_trx_t ib_trx, ib_id_t table_id, ib_lck_mode_t ib_lck_mode) {
+  if (const ib_err_t code = enter(ib_trx); code != DB_SUCCESS) return code;
+  if (ib_lck_mode != IB_LOCK_IS && ib_lck_mode != IB_LOCK_IX) return DB_INVALID_INPUT;
+  const auto info = engine().tables->find(table_id, ib_trx->transaction.get());
+  if (!info) return code_of(info.error(), DB_TABLE_NOT_FOUND);
+  return lock_table(*ib_trx, (*info)->table->id(), static_cast<hailstone::TableLockMode>(ib_lck_mode));
+}
+
+ib_tpl_t ib_clust_read_tuple_create(ib_crsr_t ib_crsr) {
+  return good(ib_crsr) ? make_row_tuple(ib_crsr->info) : nullptr;
+}
+
+ib_tpl_t ib_clust_search_tuple_create(ib_crsr_t ib_crsr) {
+  return good(ib_crsr) ? make_key_tuple(ib_crsr->info, ib_crsr->info->indexes[0]) : nullptr;
+}
+
+ib_tpl_t ib_sec_read_tuple_create(ib_crsr_t ib_crsr) {
+  if (!good(ib_crsr)) return nullptr;
+  ib_tpl_t const tuple = make_row_tuple(ib_crsr->info);
+  tuple->secondary_row = true;
+  return tuple;
+}
+
+ib_tpl_t ib_sec_search_tuple_create(ib_crsr_t ib_crsr) {
+  return good(ib_crsr) ? make_key_tuple(ib_crsr->info, ib_crsr->index_info()) : nullptr;
+}
+
+ib_err_t ib_tuple_get_cluster_key(ib_crsr_t ib_crsr, ib_tpl_t* ib_dst_tpl, const ib_tpl_t ib_src_tpl) {
+  if (const ib_err_t code = check_stopped(); code != DB_SUCCESS) return code;
+  if (ib_dst_tpl == nullptr) return DB_INVALID_INPUT;
+  *ib_dst_tpl = nullptr;
+  if (!good(ib_crsr) || !good(ib_src_tpl)) return DB_INVALID_INPUT;
+  if (ib_src_tpl->info->id != ib_crsr->info->id) return DB_DATA_MISMATCH;
+  if (!ib_src_tpl->is_key() || ib_src_tpl->key_index->clustered) return DB_ERROR;
+  ib_tpl_t const key = make_key_tuple(ib_crsr->info, ib_crsr->info->indexes[0]);
+  for (size_t i = 0; i < key->column_count(); ++i) {
+    const auto from = std::ranges::find(ib_src_tpl->columns, key->columns[i]);
+    if (from == ib_src_tpl->columns.end()) continue;
+    const hailstone::Value value = ib_src_tpl->value(static_cast<size_t>(from - ib_src_tpl->columns.begin()));
+    if (value.null) continue;
+    if (key->info_at(i).is_number()) {
+      key->set_integer(i, value.integer);
+    } else {
+      key->set_bytes(i, value.bytes, 0, 0);
+    }
+  }
+  *ib_dst_tpl = key;
+  return DB_SUCCESS;
+}

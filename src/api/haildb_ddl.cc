@@ -1,0 +1,348 @@
+// Databases, tables and indexes: making, dropping, renaming, emptying.
+#include <fmt/format.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "api/haildb_config.h"
+#include "api/haildb_cursor.h"
+#include "api/haildb_engine.h"
+#include "api/haildb_schema.h"
+#include "api/haildb_system_tables.h"
+#include "api/haildb_transaction.h"
+
+namespace hailstone::haildb {
+namespace {
+
+constexpr std::string_view engine_directory = "hailstone.data";
+
+std::string directory_of(std::string_view database) { return engine().home + std::string(database); }
+
+/// Whether the directory of the table's database is there. Nothing is stored in it, but programs rely on its being
+/// needed.
+bool has_directory(std::string_view table) {
+  if (!is_on(Variable::FilePerTable)) return true;
+  const size_t slash = table.find('/');
+  if (slash == std::string_view::npos) return false;
+  struct stat status;
+  return ::stat(directory_of(table.substr(0, slash)).c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+bool is_hidden_column_name(const std::string& name) {
+  for (size_t i = 0; i < IB_N_SYS_COLS; ++i) {
+    if (strcasecmp(name.c_str(), system_column(i).name.c_str()) == 0) return true;
+  }
+  return false;
+}
+
+/// DDL needs a started transaction with the exclusive schema lock.
+ib_err_t begin_ddl(ib_trx_t transaction) {
+  if (const ib_err_t code = check_running(); code != DB_SUCCESS) return code;
+  if (!good(transaction)) return DB_INVALID_INPUT;
+  if (!transaction->active() || !has_exclusive_schema_lock(*transaction)) return DB_SCHEMA_NOT_LOCKED;
+  return enter(transaction);
+}
+
+ib_err_t check_schema(const ib_tbl_sch_struct& schema) {
+  if (schema.columns.empty()) return DB_SCHEMA_ERROR;
+  for (const ib_idx_sch_t index : schema.indexes) {
+    if (index->index.parts.empty()) return DB_SCHEMA_ERROR;
+  }
+  for (const ColumnInfo& column : schema.columns) {
+    if (is_hidden_column_name(column.name)) return DB_ERROR;
+    if (column.is_unsigned() && !column.is_integer()) return DB_ERROR;
+  }
+  return DB_SUCCESS;
+}
+
+TableSchema schema_of(const ib_tbl_sch_struct& from) {
+  TableSchema schema;
+  schema.name = from.name;
+  schema.format = from.format;
+  schema.page_size = from.page_size;
+  schema.columns = from.columns;
+  for (const ib_idx_sch_t each : from.indexes) schema.indexes.push_back(each->index);
+  std::ranges::stable_partition(schema.indexes, [](const IndexInfo& index) { return index.clustered; });
+  if (!schema.has_clustered()) schema.generated_number = schema.next_number++;
+  for (IndexInfo& index : schema.indexes) index.number = schema.next_number++;
+  schema.settle_orders();
+  return schema;
+}
+
+/// Drops the table and makes an empty one in its place. Caller holds its X lock.
+Result<std::shared_ptr<TableInfo>> replace_by_empty(ib_trx_struct& transaction, const TableInfo& old) {
+  Database& database = *engine().database;
+  TableSchema schema = old.schema;
+  schema.id = 0;
+  schema.name = old.table->definition().name;
+  HAILSTONE_TRY(database.drop_table(*transaction.transaction, schema.name));
+  HAILSTONE_ASSIGN(const auto table, database.create_table(*transaction.transaction, schema.definition()));
+  note_ddl(transaction);
+  return engine().tables->add(table, old.orders);
+}
+
+ib_err_t drop_table(ib_trx_struct& transaction, const std::string& name) {
+  TableCache& tables = *engine().tables;
+  const auto info = tables.find(name, transaction.transaction.get());
+  if (!info && info.error().code() == ErrorCode::NotFound) {
+    return tables.is_dropped_but_open(name) ? DB_TABLESPACE_DELETED : DB_TABLE_NOT_FOUND;
+  }
+  // One that cannot be opened can be dropped.
+  if (Status status = engine().database->drop_table(*transaction.transaction, name); !status) {
+    return failed(transaction, status.error(), DB_TABLE_NOT_FOUND);
+  }
+  note_ddl(transaction);
+  if (info) tables.note_dropped(*info);
+  return DB_SUCCESS;
+}
+
+/// The orders of `schema`: those of the table before where they are the same.
+std::vector<std::shared_ptr<ClientOrder>> orders_of(const TableSchema& schema, const TableInfo& before) {
+  std::vector<std::shared_ptr<ClientOrder>> orders;
+  for (const OrderInfo& wanted : schema.orders) {
+    std::shared_ptr<ClientOrder> order;
+    for (size_t i = 0; i < before.orders.size(); ++i) {
+      const OrderInfo& there = before.schema.orders[i];
+      if (there.column == wanted.column && there.prefix == wanted.prefix) order = before.orders[i];
+    }
+    if (order == nullptr) order = std::make_shared<ClientOrder>(schema.columns[wanted.column].compare_meta());
+    orders.push_back(std::move(order));
+  }
+  return orders;
+}
+
+/// Makes the table anew with other indexes.
+ib_err_t rebuild(ib_trx_struct& transaction, const TableInfo& before, TableSchema schema) {
+  schema.id = before.id;
+  schema.settle_orders();
+  const std::string name = before.table->definition().name;
+  schema.name = name;
+  TableDefinition definition = schema.definition();
+  const auto orders = orders_of(schema, before);
+  std::vector<bool> nullable;
+  for (const Column& column : definition.columns) nullable.push_back(column.nullable);
+  bool null_in_key = false;
+  std::vector<std::string> labels(orders.size());
+  const auto change = [&](std::span<const Value> from, std::vector<Value>& to) -> Status {
+    to.assign(from.begin(), from.begin() + static_cast<std::ptrdiff_t>(schema.columns.size()));
+    for (size_t i = 0; i < to.size(); ++i) {
+      if (!to[i].null || nullable[i]) continue;
+      null_in_key = true;
+      return fail(ErrorCode::InvalidArgument,
+                  fmt::format("table '{}' has rows with NULL in column '{}' of its new clustered index", name,
+                              schema.columns[i].name));
+    }
+    for (size_t i = 0; i < orders.size(); ++i) {
+      const OrderInfo& order = schema.orders[i];
+      const Value& value = to[order.column];
+      if (value.null) {
+        to.emplace_back();
+        continue;
+      }
+      labels[i] = orders[i]->label(order.prefix == 0 ? value.bytes : value.bytes.substr(0, order.prefix));
+      to.push_back(Value::of(ByteView(labels[i])));
+    }
+    return {};
+  };
+  transaction.ask = true;
+  Duplicate duplicate;
+  const auto made = engine().database->rebuild_table(*transaction.transaction, name, definition, change, duplicate);
+  note_ddl(transaction);
+  if (!made) {
+    const Error& error = made.error();
+    if (null_in_key) return DB_PRIMARY_KEY_IS_NULL;
+    if (error.code() == ErrorCode::DuplicateKey) {
+      transaction.has_duplicate = true;
+      transaction.duplicate_table = name;
+      transaction.duplicate_index = definition.indexes[duplicate.index].name;
+      return DB_DUPLICATE_KEY;
+    }
+    // Between the lock and the end of the copy only the application's handler interrupts.
+    if (error.code() == ErrorCode::Interrupted) return DB_INTERRUPTED;
+    return failed(transaction, error, DB_TABLE_NOT_FOUND);
+  }
+  const auto info = engine().tables->add(*made, orders);
+  return info ? DB_SUCCESS : code_of(info.error());
+}
+
+}  // namespace
+}  // namespace hailstone::haildb
+
+using namespace hailstone::haildb;
+using hailstone::TableLockMode;
+
+ib_bool_t ib_database_create(const char* dbname) {
+  if (!engine().running.load() || dbname == nullptr || *dbname == '\0') return IB_FALSE;
+  const std::string_view name(dbname);
+  if (name.find('/') != std::string_view::npos || name == engine_directory) return IB_FALSE;
+  if (!is_on(Variable::FilePerTable)) return IB_TRUE;
+  return ::mkdir(directory_of(name).c_str(), 0770) == 0 || errno == EEXIST ? IB_TRUE : IB_FALSE;
+}
+
+ib_err_t ib_database_drop(const char* dbname) {
+  if (const ib_err_t code = check_running(); code != DB_SUCCESS) return code;
+  if (dbname == nullptr || *dbname == '\0') return DB_INVALID_INPUT;
+  std::string name(dbname);
+  if (name.back() == '/') name.pop_back();
+  if (name.empty() || name.find('/') != std::string::npos || name == engine_directory) return DB_INVALID_INPUT;
+  // The caller's own lock would be waited for for ever.
+  if (transaction_of_this_thread() != nullptr) return DB_ERROR;
+  OwnTransaction own;
+  for (const std::string& table : engine().database->table_names(name + "/")) {
+    if (const ib_err_t code = drop_table(own.handle(), table); code != DB_SUCCESS) return code;
+  }
+  if (const ib_err_t code = own.commit(); code != DB_SUCCESS) return code;
+  // What programs have put there themselves stays.
+  static_cast<void>(::rmdir(directory_of(name).c_str()));
+  return DB_SUCCESS;
+}
+
+ib_err_t ib_table_create(ib_trx_t ib_trx, const ib_tbl_sch_t ib_tbl_sch, ib_id_t* id) {
+  if (const ib_err_t code = begin_ddl(ib_trx); code != DB_SUCCESS) return code;
+  if (!good(ib_tbl_sch) || id == nullptr) return DB_INVALID_INPUT;
+  *id = 0;
+  if (const ib_err_t code = check_schema(*ib_tbl_sch); code != DB_SUCCESS) return code;
+  TableCache& tables = *engine().tables;
+  if (const auto there = tables.find(ib_tbl_sch->name, ib_trx->transaction.get()); there) {
+    *id = (*there)->id;
+    return DB_TABLE_IS_BEING_USED;
+  }
+  if (!has_directory(ib_tbl_sch->name)) return DB_ERROR;
+  auto table = engine().database->create_table(*ib_trx->transaction, schema_of(*ib_tbl_sch).definition());
+  if (!table) return failed(*ib_trx, table.error());
+  note_ddl(*ib_trx);
+  const auto info = tables.add(*table, {});
+  if (!info) return code_of(info.error());
+  *id = (*info)->id;
+  return DB_SUCCESS;
+}
+
+ib_err_t ib_table_drop(ib_trx_t trx, const char* name) {
+  if (const ib_err_t code = begin_ddl(trx); code != DB_SUCCESS) return code;
+  if (name == nullptr) return DB_INVALID_INPUT;
+  return drop_table(*trx, normalised_name(name));
+}
+
+ib_err_t ib_table_rename(ib_trx_t ib_trx, const char* old_name, const char* new_name) {
+  if (const ib_err_t code = enter(ib_trx); code != DB_SUCCESS) return code;
+  if (old_name == nullptr || new_name == nullptr) return DB_INVALID_INPUT;
+  if (const ib_err_t code = lock_schema(*ib_trx, SchemaLock::Exclusive); code != DB_SUCCESS) return code;
+  if (number_of(Variable::ForceRecovery) > 0) return DB_ERROR;
+  const std::string from = normalised_name(old_name);
+  const std::string to = normalised_name(new_name);
+  hailstone::Database& database = *engine().database;
+  hailstone::Transaction& transaction = *ib_trx->transaction;
+  if (!database.table(from, &transaction)) return DB_TABLE_NOT_FOUND;
+  if (from == to || database.table(to, &transaction)) return DB_DUPLICATE_KEY;
+  if (to.find('/') == std::string::npos || !has_directory(to)) return DB_ERROR;
+  if (hailstone::Status status = database.rename_table(transaction, from, to); !status) {
+    return failed(*ib_trx, status.error(), DB_TABLE_NOT_FOUND);
+  }
+  note_ddl(*ib_trx);
+  return DB_SUCCESS;
+}
+
+ib_err_t ib_table_truncate(const char* table_name, ib_id_t* table_id) {
+  if (const ib_err_t code = check_running(); code != DB_SUCCESS) return code;
+  if (table_name == nullptr || table_id == nullptr) return DB_INVALID_INPUT;
+  if (transaction_of_this_thread() != nullptr) return DB_ERROR;
+  OwnTransaction own;
+  const auto info = engine().tables->find(std::string(table_name), own.handle().transaction.get());
+  if (!info) return code_of(info.error(), DB_TABLE_NOT_FOUND);
+  const ib_err_t locked = lock_table(own.handle(), (*info)->table->id(), TableLockMode::Exclusive);
+  if (locked != DB_SUCCESS) return locked;
+  const auto made = replace_by_empty(own.handle(), **info);
+  if (!made) return failed(own.handle(), made.error());
+  if (const ib_err_t code = own.commit(); code != DB_SUCCESS) return code;
+  *table_id = (*made)->id;
+  return DB_SUCCESS;
+}
+
+ib_err_t ib_cursor_truncate(ib_crsr_t* ib_crsr, ib_id_t* table_id) {
+  if (ib_crsr == nullptr || table_id == nullptr) return DB_INVALID_INPUT;
+  ib_crsr_t const cursor = *ib_crsr;
+  if (const ib_err_t code = enter(cursor, DB_ERROR); code != DB_SUCCESS) return code;
+  ib_trx_struct& transaction = *cursor->trx;
+  if (!has_exclusive_schema_lock(transaction)) return DB_SCHEMA_NOT_LOCKED;
+  *table_id = 0;
+  if (cursor->memory_rows != nullptr) return DB_ERROR;
+  if (const ib_err_t code = refresh_table(*cursor, true); code != DB_SUCCESS) return code;
+  const auto info = cursor->info;
+  const ib_err_t locked = lock_table(transaction, info->table->id(), TableLockMode::Exclusive);
+  if (locked != DB_SUCCESS) return locked;
+  const auto made = replace_by_empty(transaction, *info);
+  if (!made) return failed(transaction, made.error(), DB_TABLE_NOT_FOUND);
+  cursors().give_back(cursor);
+  *ib_crsr = nullptr;
+  *table_id = (*made)->id;
+  return commit_keeping_handle(transaction);
+}
+
+ib_err_t ib_index_create(ib_idx_sch_t ib_idx_sch, ib_id_t* index_id) {
+  if (const ib_err_t code = check_running(); code != DB_SUCCESS) return code;
+  if (index_id != nullptr) *index_id = 0;
+  if (!good(ib_idx_sch) || index_id == nullptr || ib_idx_sch->owner != nullptr) return DB_INVALID_INPUT;
+  ib_trx_t const trx = ib_idx_sch->trx;
+  if (!good(trx) || trx->serial != ib_idx_sch->trx_serial) return DB_SCHEMA_NOT_LOCKED;
+  if (const ib_err_t code = begin_ddl(trx); code != DB_SUCCESS) return code;
+  if (ib_idx_sch->index.parts.empty()) return DB_SCHEMA_ERROR;
+  const auto info = engine().tables->find(ib_idx_sch->table_name, trx->transaction.get());
+  if (!info) return code_of(info.error(), DB_TABLE_NOT_FOUND);
+  if ((*info)->find_index(ib_idx_sch->index.name) != nullptr) return DB_DUPLICATE_KEY;
+  TableSchema schema = (*info)->schema;
+  IndexInfo index = ib_idx_sch->index;
+  index.number = schema.next_number++;
+  if (index.clustered) {
+    if ((*info)->open_cursors.load() > 0) return DB_TABLE_IS_BEING_USED;
+    if (schema.has_clustered()) schema.indexes[0].clustered = false;
+    schema.indexes.insert(schema.indexes.begin(), index);
+  } else {
+    schema.indexes.push_back(index);
+  }
+  if (const ib_err_t code = rebuild(*trx, **info, std::move(schema)); code != DB_SUCCESS) return code;
+  *index_id = (*info)->index_id(index);
+  return DB_SUCCESS;
+}
+
+ib_err_t ib_index_drop(ib_trx_t trx, ib_id_t index_id) {
+  if (const ib_err_t code = begin_ddl(trx); code != DB_SUCCESS) return code;
+  const auto info = engine().tables->find(index_id >> 32, trx->transaction.get());
+  if (!info) return code_of(info.error(), DB_TABLE_NOT_FOUND);
+  TableSchema schema = (*info)->schema;
+  const auto found = std::ranges::find_if(
+      schema.indexes, [&](const IndexInfo& index) { return index.number == (index_id & 0xFFFFFFFFU); });
+  if (found == schema.indexes.end()) {
+    // The generated index is what the rows are stored in.
+    return (*info)->indexes[0].generated && (*info)->index_id((*info)->indexes[0]) == index_id ? DB_ERROR
+                                                                                              : DB_TABLE_NOT_FOUND;
+  }
+  if (found->clustered) return DB_ERROR;
+  schema.indexes.erase(found);
+  return rebuild(*trx, **info, std::move(schema));
+}
+
+ib_err_t ib_table_get_id(const char* table_name, ib_id_t* table_id) {
+  if (const ib_err_t code = check_running(); code != DB_SUCCESS) return code;
+  if (table_name == nullptr || table_id == nullptr) return DB_INVALID_INPUT;
+  *table_id = 0;
+  const auto info = engine().tables->find(std::string(table_name), transaction_of_this_thread());
+  if (!info) return code_of(info.error(), DB_TABLE_NOT_FOUND);
+  *table_id = (*info)->id;
+  return DB_SUCCESS;
+}
+
+ib_err_t ib_index_get_id(const char* table_name, const char* index_name, ib_id_t* index_id) {
+  if (const ib_err_t code = check_running(); code != DB_SUCCESS) return code;
+  if (table_name == nullptr || index_name == nullptr || index_id == nullptr) return DB_INVALID_INPUT;
+  *index_id = 0;
+  const auto info = engine().tables->find(normalised_name(table_name), transaction_of_this_thread());
+  if (!info) return code_of(info.error(), DB_TABLE_NOT_FOUND);
+  const IndexInfo* const index = (*info)->find_index(index_name);
+  if (index == nullptr) return DB_TABLE_NOT_FOUND;
+  *index_id = (*info)->index_id(*index);
+  return DB_SUCCESS;
+}
