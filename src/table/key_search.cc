@@ -15,7 +15,7 @@ std::vector<uint16_t> key_columns(const KeyCodec& codec, bool hidden_row_id) {
 
 }  // namespace
 
-RowReader::RowReader(const TableSegment& segment, std::vector<uint16_t> columns) : segment_(segment) {
+RowReader::RowReader(const TableSegment& segment, const std::vector<uint16_t>& columns) : segment_(segment) {
   sources_.reserve(columns.size());
   for (const uint16_t column : columns) {
     Source source;

@@ -17,7 +17,7 @@ namespace hailstone {
 class RowReader {
  public:
   /// `columns`: table column numbers, or StoredColumn::row_id.
-  RowReader(const TableSegment& segment, std::vector<uint16_t> columns);
+  RowReader(const TableSegment& segment, const std::vector<uint16_t>& columns);
   /// Values of a row, one a column; bytes are valid until the next read().
   Status read(uint32_t ordinal);
   std::span<const Value> values() const { return values_; }

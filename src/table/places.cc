@@ -5,6 +5,16 @@
 
 namespace hailstone {
 
+namespace {
+
+/// A slot is a number, as segments put ordinals there; a delta puts the address of a version.
+Version& version_of(const Change& change) {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
+  return *reinterpret_cast<Version*>(change.slot);
+}
+
+}  // namespace
+
 TableSegment::TableSegment(std::shared_ptr<TableLatch> table_latch, std::shared_ptr<const TableLayout> layout,
                            std::shared_ptr<Segment> opened, uint64_t file_number, Timestamp begin_of_rows,
                            std::unique_ptr<DeleteVector> delete_vector)
@@ -61,7 +71,7 @@ void TableDelta::commit(std::span<const Change> changes, Timestamp timestamp) {
   uint64_t inserted = 0;
   const auto stamp = [&] {
     for (const Change& change : changes) {
-      auto& version = *reinterpret_cast<Version*>(change.slot);
+      auto& version = version_of(change);
       if (change.kind == Change::Kind::Insert) {
         version.begin.store(timestamp, std::memory_order_release);
         ++inserted;
@@ -85,7 +95,7 @@ void TableDelta::commit(std::span<const Change> changes, Timestamp timestamp) {
 }
 
 void TableDelta::undo(const Change& change) {
-  auto& version = *reinterpret_cast<Version*>(change.slot);
+  auto& version = version_of(change);
   std::unique_lock guard(*latch);
   if (change.kind == Change::Kind::End) {
     stamp_end(version, infinity);

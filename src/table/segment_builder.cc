@@ -269,6 +269,7 @@ Result<SegmentBuilder::Written> SegmentBuilder::write(const std::string& path, b
   if (written.duplicate) return written;
   clustered_.clear();
   std::vector<const ColumnBuffer*> columns;
+  columns.reserve(columns_.size());
   for (const ColumnBuffer& column : columns_) columns.push_back(&column);
   input.columns = columns;
   input.order = order;

@@ -10,16 +10,18 @@ namespace {
 
 TEST_F(DatabaseTest, CreatedTableIsSeenByOthersFromTheCommitOn) {
   open();
-  const auto transaction = begin();
-  const auto table = database_->create_table(*transaction, pair_definition("d/t"));
-  ASSERT_OK(table);
-  ASSERT_OK(put(**table, *transaction, 1, "one"));
-  EXPECT_EQ(code_of(database_->table("d/t")), ErrorCode::NotFound);
-  EXPECT_TRUE(database_->table_names().empty());
-  EXPECT_EQ(*database_->table("d/t", transaction.get()), *table);
-  ASSERT_OK(commit(*transaction));
-  EXPECT_EQ(*database_->table("d/t"), *table);
-  expect_rows("d/t", {{1, "one"}});
+  {
+    const auto transaction = begin();
+    const auto table = database_->create_table(*transaction, pair_definition("d/t"));
+    ASSERT_OK(table);
+    ASSERT_OK(put(**table, *transaction, 1, "one"));
+    EXPECT_EQ(code_of(database_->table("d/t")), ErrorCode::NotFound);
+    EXPECT_TRUE(database_->table_names().empty());
+    EXPECT_EQ(*database_->table("d/t", transaction.get()), *table);
+    ASSERT_OK(commit(*transaction));
+    EXPECT_EQ(*database_->table("d/t"), *table);
+    expect_rows("d/t", {{1, "one"}});
+  }
   reopen();
   expect_rows("d/t", {{1, "one"}});
 }
