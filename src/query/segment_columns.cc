@@ -9,9 +9,16 @@ namespace hailstone {
 namespace {
 
 std::vector<uint16_t> find_group_columns(const TableDefinition& definition) {
+  // A search in an index reads the key columns of one row after the other: they must be had without the rest
+  // of the row.
+  std::vector<bool> stored_alone;
+  for (const Column& column : definition.columns) stored_alone.push_back(column.columnar);
+  for (const Index& index : definition.indexes) {
+    for (const IndexPart& part : index.parts) stored_alone[part.column] = true;
+  }
   std::vector<uint16_t> columns;
-  for (size_t i = 0; i < definition.columns.size(); ++i) {
-    if (!definition.columns[i].columnar) columns.push_back(static_cast<uint16_t>(i));
+  for (size_t i = 0; i < stored_alone.size(); ++i) {
+    if (!stored_alone[i]) columns.push_back(static_cast<uint16_t>(i));
   }
   return columns;
 }
@@ -43,7 +50,7 @@ std::vector<StoredColumn> TableLayout::stored_columns() const {
   std::vector<StoredColumn> stored;
   for (size_t i = 0; i < definition_.columns.size(); ++i) {
     const Column& column = definition_.columns[i];
-    if (!column.columnar) continue;
+    if (group_positions_[i] >= 0) continue;
     const bool integer = column.is_integer();
     stored.push_back({.id = static_cast<uint16_t>(i),
                       .integer = integer,

@@ -20,7 +20,7 @@ class TableLayout {
   const RowCodec& row_codec() const { return row_codec_; }      // all columns
   const RowCodec& group_codec() const { return group_codec_; }  // columns of the row group
   std::span<const uint16_t> group_columns() const { return group_columns_; }
-  /// Position of a column in the row group; -1 when it is columnar.
+  /// Position of a column in the row group; -1 when it is stored by itself: columnar, or part of an index.
   int group_position(uint16_t column) const { return group_positions_[column]; }
   /// Columns of a new segment, in order: columnar columns by number, then row group (if any), row id (without
   /// primary key). The begin column is added by who needs it.

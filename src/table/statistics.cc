@@ -137,7 +137,7 @@ ColumnStatistics Table::column_statistics(uint16_t column) const {
   const State& state = *state_;
   const auto view = state.current_view();
   ColumnStatistics result;
-  result.columnar = definition().columns[column].columnar;
+  result.columnar = layout()->group_position(column) < 0;
   const uint64_t group_size = std::max<uint64_t>(1, state.layout->group_columns().size());
   std::vector<std::pair<std::string, uint64_t>> encodings;  // and their stored bytes
   DistinctEstimate distinct;
