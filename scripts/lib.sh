@@ -18,9 +18,11 @@ build_packages=(g++ cmake ninja-build pkg-config libfmt-dev libabsl-dev libxxhas
 server_packages=(ca-certificates xz-utils dpkg-dev libssl-dev zlib1g-dev libaio1 libnuma1 libpcre2-8-0 libssl3
   libsystemd0 liburing2 libedit2 libncurses6 libcrypt1 zlib1g util-linux)
 unit_test_packages=(libgtest-dev)
+fuzz_packages=(clang-19 libclang-rt-19-dev)
 sql_test_packages=(perl patch libpcre2-posix3 libpam0g procps)
 python_packages=(python3 python3-pymysql)
 bench_packages=(python3-venv python3-pip python3-matplotlib)
+segment_bench_packages=(libbenchmark-dev)
 
 # need_packages NAME...: installs those that are missing, and none that is there.
 need_packages() {

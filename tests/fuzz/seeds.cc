@@ -1,0 +1,204 @@
+// Writes inputs for the fuzzers to begin with: right files and parts of them. Argument: a directory; each
+// fuzzer gets a folder of its name in it.
+#include <cstdio>
+#include <filesystem>
+#include <random>
+
+#include "database/manifest.h"
+#include "file/temporary_directory.h"
+#include "log/log.h"
+#include "log/log_format.h"
+#include "schema/random_schema.h"
+#include "segment/delete_vector.h"
+#include "segment/segment_format.h"
+#include "segment/segment_writer.h"
+
+namespace {
+
+using namespace hailstone;
+
+/// Ends the program with the error of what must succeed here.
+template <typename T>
+T must(Result<T> result) {
+  if (!result) {
+    std::fprintf(stderr, "fuzz_seeds: %s\n", result.error().message().c_str());
+    std::exit(1);
+  }
+  if constexpr (!std::is_void_v<T>) return std::move(*result);
+}
+
+class Folder {
+ public:
+  Folder(const std::string& directory, const std::string& fuzzer) : path_(directory + "/" + fuzzer) {
+    std::filesystem::create_directories(path_);
+  }
+  /// `prefix`: the bytes that choose how the fuzzer takes the rest.
+  void add(ByteView prefix, ByteView bytes) {
+    const std::string name = path_ + "/seed-" + std::to_string(count_++);
+    std::filesystem::remove(name);
+    const auto file = must(posix_filesystem().create(name));
+    must(file->append(prefix));
+    must(file->append(bytes));
+    must(file->close());
+  }
+
+ private:
+  std::string path_;
+  int count_ = 0;
+};
+
+std::string content_of(const std::string& path) {
+  const auto file = must(posix_filesystem().open(path));
+  std::string bytes(static_cast<size_t>(must(file->size())), '\0');
+  must(file->read_at(0, bytes.size(), bytes.data()));
+  return bytes;
+}
+
+void schema_seeds(Folder folder) {
+  RandomSchema random(1);
+  for (int i = 0; i < 30; ++i) {
+    const TableDefinition table = random.table();
+    std::string bytes;
+    table.append_to(bytes);
+    std::string row;
+    if (RowCodec(table.columns).encode(random.row(table), row)) bytes += row;
+    folder.add({}, bytes);
+  }
+}
+
+void log_seeds(Folder folder) {
+  const TemporaryDirectory directory(TemporaryDirectory::Place::Memory);
+  Counters counters;
+  {
+    const auto log = must(Log::open(posix_filesystem(), {.directory = directory.path()}, counters));
+    must(log->replay(0, [](const LogRecord&) -> Status { return {}; }));
+    for (uint8_t type = 1; type <= 6; ++type) {
+      const Lsn end = must(log->append(static_cast<LogRecordType>(type), std::string(type * size_t{3}, 'r')));
+      if (type % 2 == 0) must(log->sync(end));
+    }
+  }
+  const std::string file = content_of(directory.file(log_file_name(0))).substr(0, 4096);
+  folder.add({"\0", 1}, file);
+  folder.add({"\1", 1}, ByteView(file).substr(log_file_header_size));
+  folder.add({"\2", 1}, ByteView(file).substr(log_file_header_size + log_batch_header_size, 60));
+}
+
+void segment_seeds(Folder folder) {
+  const TemporaryDirectory directory(TemporaryDirectory::Place::Memory);
+  MemoryBudget budget(size_t{64} << 20);
+  Counters counters;
+  constexpr uint32_t rows = 161;  // 10 * 16 + 1, as the fuzzer counts them
+  std::mt19937_64 random(1);
+  std::vector<std::unique_ptr<ColumnBuffer>> columns;
+  const auto column = [&](bool integer) -> ColumnBuffer& {
+    const StoredColumn stored{
+        .id = static_cast<uint16_t>(columns.size()), .integer = integer, .width = 8, .nullable = true};
+    return *columns.emplace_back(std::make_unique<ColumnBuffer>(stored, budget));
+  };
+  ColumnBuffer& counting = column(true);
+  ColumnBuffer& small = column(true);
+  ColumnBuffer& wide = column(true);
+  ColumnBuffer& few = column(false);
+  ColumnBuffer& digits = column(false);
+  ColumnBuffer& noise = column(false);
+  ColumnBuffer& text = column(false);
+  ColumnBuffer& constant = column(false);
+  for (uint32_t row = 0; row < rows; ++row) {
+    counting.append_integer(1000 + row * uint64_t{3});
+    small.append_integer(random() % 10 == 0 ? random() : random() % 5);
+    wide.append_integer(random());
+    few.append_bytes("value " + std::to_string(random() % 3));
+    digits.append_bytes(std::to_string(1'000'000 + random() % 1'000'000));
+    std::string bytes(9, '\0');
+    for (char& byte : bytes) byte = static_cast<char>(random());
+    noise.append_bytes(bytes);
+    text.append_bytes("a long text that repeats itself, number " + std::to_string(row));
+    row % 5 == 0 ? constant.append_null() : constant.append_bytes("constant");
+  }
+  std::vector<const ColumnBuffer*> pointers;
+  for (const auto& each : columns) pointers.push_back(each.get());
+  SegmentInput input;
+  input.columns = pointers;
+  input.rows = rows;
+  const auto key_of = [](uint32_t row) {
+    std::string key;
+    append_number(key, row);
+    std::ranges::reverse(key);
+    return key;
+  };
+  IndexRun run;
+  for (uint32_t row = 0; row < rows; ++row) {
+    input.key_hashes.push_back(row * 0x9e3779b97f4a7c15);
+    run.ordinals.push_back(rows - 1 - row);
+    if (row % key_sample_stride != 0) continue;
+    input.key_samples.push_back(key_of(row));
+    run.samples.push_back(key_of(row));
+  }
+  input.last_key = run.last_key = key_of(rows - 1);
+  input.distinct_prefixes = run.distinct_prefixes = {rows};
+  input.indexes.push_back(run);
+  must(write_segment(posix_filesystem(), directory.file("segment"), input, counters));
+
+  const std::string file = content_of(directory.file("segment"));
+  folder.add({"\0\0\0\0", 4}, file);
+  const char* const trailer = file.data() + file.size() - segment_trailer_bytes;
+  const auto footer_offset = load<uint64_t>(trailer);
+  const ByteView footer_bytes = ByteView(file).substr(footer_offset, load<uint64_t>(trailer + 8));
+  folder.add({"\1\0\0\0", 4}, footer_bytes);
+  Footer footer;
+  if (!footer.parse(footer_bytes, footer_offset))
+    must<void>(fail(ErrorCode::Corruption, "a footer just written"));
+  for (const ColumnEntry& entry : footer.columns) {
+    const BlockEntry& block = entry.blocks.front();
+    const char prefix[] = {2, 10, static_cast<char>(entry.column.integer ? 1 : 0),
+                           static_cast<char>(block.nulls != 0 ? 0 : 1)};
+    folder.add({prefix, sizeof prefix}, ByteView(file).substr(block.piece.offset, block.piece.size));
+  }
+  DeleteVector ends(1000, budget);
+  for (uint32_t row = 0; row < 1000; row += 7) ends.set(row, 100 + row);
+  const std::string bytes = ends.serialise();
+  folder.add({"\3\0\0\0", 4}, ByteView(bytes).substr(16, bytes.size() - 24));
+}
+
+void manifest_seeds(Folder folder) {
+  const TemporaryDirectory directory(TemporaryDirectory::Place::Memory);
+  Counters counters;
+  RandomSchema random(1);
+  Manifest manifest(posix_filesystem(), directory.path(), counters, 0, false);
+  ManifestRecords records;
+  for (uint64_t id = 1; id < 6; ++id) {
+    TableState state;
+    state.id = id;
+    state.definition = random.table();
+    state.segments = {{.file = id * 10, .delete_vector = id * 10 + 1, .begin = 0},
+                      {.file = id * 10 + 2, .delete_vector = 0, .begin = 7}};
+    records.add_table(state);
+  }
+  records.add_dropped(2, 40);
+  records.add_mark({.log_start = 100, .carried = 200, .committed = 50, .next_table = 9, .next_file = 90});
+  must(manifest.rewrite(std::move(records)));
+  const std::string file = content_of(Manifest::path_in(directory.path()));
+  folder.add({"\0", 1}, file);
+  constexpr size_t file_header = 20, frame_header = 13;
+  for (size_t at = file_header; at + frame_header <= file.size();) {
+    const auto size = load<uint32_t>(file.data() + at);
+    const char prefix[] = {1, file[at + 4]};
+    folder.add({prefix, sizeof prefix}, ByteView(file).substr(at + frame_header, size));
+    at += frame_header + size;
+  }
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count != 2) {
+    std::fprintf(stderr, "usage: fuzz_seeds DIRECTORY\n");
+    return 2;
+  }
+  const std::string directory = arguments[1];
+  schema_seeds({directory, "schema_fuzz"});
+  log_seeds({directory, "log_fuzz"});
+  segment_seeds({directory, "segment_fuzz"});
+  manifest_seeds({directory, "manifest_fuzz"});
+  return 0;
+}
