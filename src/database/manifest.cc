@@ -9,7 +9,6 @@ namespace {
 
 constexpr ByteView file_magic = "HAILMAN1";
 constexpr uint32_t format_version = 1;
-constexpr size_t file_header_size = 20;   // magic, version, checksum of both
 constexpr size_t frame_header_size = 13;  // u32 payload size, u8 type, u64 checksum
 constexpr size_t checksum_offset = 5;
 constexpr ByteView seal_payload = "HAILSEAL";

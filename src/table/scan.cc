@@ -146,7 +146,7 @@ struct Scan::State {
 
   Batch batch;
   size_t batch_first = 0;  // position in `selected` of the batch's first row
-  enum class BatchOf { Segment, Delta, Locked } batch_of = BatchOf::Segment;
+  enum class BatchOf : uint8_t { Segment, Delta, Locked } batch_of = BatchOf::Segment;
   std::string key;
 
   // Of a scan that locks.
