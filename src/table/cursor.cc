@@ -94,6 +94,7 @@ struct Cursor::State {
 
   Result<bool> seek(Direction to, const SeekBound& bound) {
     HAILSTONE_TRY(inside.usable());
+    if (locks_ranges()) return settle_in_range(to, bound);
     open_sources();
     HAILSTONE_TRY(seek_all(to, bound));
     return settle();
@@ -110,6 +111,10 @@ struct Cursor::State {
   Result<bool> move(Direction to) {
     HAILSTONE_TRY(inside.usable());
     if (!positioned) return false;
+    if (locks_ranges()) {
+      const std::string from = key;
+      return settle_in_range(to, {.key = from, .after = true});
+    }
     open_sources();
     if (!sought || direction != to) {
       const std::string from = key;
@@ -146,6 +151,52 @@ struct Cursor::State {
         HAILSTONE_TRY(leave_key());
       }
     }
+  }
+
+  bool locks_ranges() const { return lock != ReadLock::None && transaction.locks_ranges(); }
+
+  /// Goes to the first entry from the bound on that can be locked, and keeps others from inserting up to it.
+  Result<bool> settle_in_range(Direction to, const SeekBound& bound) {
+    loaded = false;
+    std::string from(bound.key);
+    SeekBound next{.key = from, .after = bound.after, .unbounded = bound.unbounded};
+    for (;;) {
+      if (transaction.interrupted()) {
+        return fail(ErrorCode::Interrupted,
+                    "interrupted while reading table " + inside.layout->definition().name + " in key order");
+      }
+      {
+        // Whoever inserts holds the write mutex: its entry is met here, or it meets the range and waits.
+        const std::lock_guard writers(inside.write_mutex);
+        open_sources();
+        HAILSTONE_TRY(seek_all(to, next));
+        current = nearest();
+        lock_range_to_current(to, next);
+      }
+      positioned = current != nullptr;
+      if (!positioned) return false;
+      key.assign(current->key);
+      clustered_size = current->clustered_size;
+      HAILSTONE_ASSIGN(const bool taken, take_lock());
+      if (taken) return true;
+      from = key;
+      next = {.key = from, .after = true, .unbounded = false};
+    }
+  }
+
+  void lock_range_to_current(Direction to, const SeekBound& bound) {
+    const uint32_t order = secondary == SegmentKeys::clustered ? LockManager::clustered_order
+                                                               : static_cast<uint32_t>(secondary);
+    std::string low, high;
+    if (to == Direction::Forward) {
+      low = bound.key;
+      if (bound.after) low.push_back('\0');
+      if (current != nullptr) high = std::string(current->key) + '\0';
+    } else {
+      if (current != nullptr) low = current->key;
+      if (!bound.unbounded) high = bound.key;
+    }
+    inside.host.locks().lock_range(transaction, inside.id, order, low, high);
   }
 
   /// Locks the row of the current entry; false when its newest version has no such entry, or was written by

@@ -37,6 +37,11 @@ struct Scan::State {
     } else {
       visibility = {{inside.host.transactions().last_committed(), transaction.marker()}, true, nullptr};
     }
+    if (lock != ReadLock::None && transaction.locks_ranges()) {
+      // Whoever inserts a row holds the write mutex: it has done so before the view is taken, or will wait.
+      const std::lock_guard writers(inside.write_mutex);
+      inside.host.locks().lock_range(transaction, inside.id, LockManager::clustered_order, {}, {});
+    }
     view = inside.current_view();
     const std::shared_lock guard(*inside.latch);
     for (const auto& each : view->deltas) sequence_limits.push_back(each->next_sequence);

@@ -56,6 +56,9 @@ class RowWriter {
                Duplicate& duplicate, Wait& wait) {
     const Timestamp own = transaction_.marker();
     if (key != replaced) {
+      wait.holder = state_.host.locks().range_locked_by_other(transaction_, state_.id,
+                                                              LockManager::clustered_order, key);
+      if (wait.holder != 0) return {};
       if (state_.host.locks().row_locked_by_other(transaction_, state_.id, key)) {
         wait.row_lock = true;
         return {};
@@ -72,6 +75,9 @@ class RowWriter {
       }
     }
     for (size_t i = 0; i < secondary.size(); ++i) {
+      wait.holder = state_.host.locks().range_locked_by_other(transaction_, state_.id,
+                                                              static_cast<uint32_t>(i), secondary[i]);
+      if (wait.holder != 0) return {};
       const KeyCodec& codec = state_.keys->secondary(i);
       if (!state_.keys->secondary_unique(i) || codec.has_null(state_.layout->row_codec(), row)) continue;
       const ByteView index_key = ByteView(secondary[i]).substr(0, secondary[i].size() - key.size());
@@ -310,7 +316,14 @@ Result<RowPlace> Table::State::lock_newest(Transaction& transaction, ByteView ke
       HAILSTONE_ASSIGN(NewestRow newest, noted(find_newest(*current_view(), key, transaction.marker())));
       wait.holder = newest.blocker;
       if (!wait.needed()) {
-        if (!newest.place.found()) return RowPlace{};
+        if (!newest.place.found()) {
+          // Nobody may make the row that was not found.
+          if (transaction.locks_ranges()) {
+            host.locks().lock_range(transaction, id, LockManager::clustered_order, key,
+                                    std::string(key) + '\0');
+          }
+          return RowPlace{};
+        }
         if (host.locks().try_lock_row(transaction, id, key, mode)) return std::move(newest.place);
         wait.row_lock = true;
       }

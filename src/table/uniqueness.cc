@@ -320,6 +320,10 @@ std::unexpected<Error> refuse_duplicate(const Table::State& state, size_t index)
 
 Status check_loaded(const std::shared_ptr<Table>& owner, Table::State& state, Transaction& transaction,
                     const LoadedSegments& loaded, const TableView& before, Duplicate& duplicate) {
+  // Whoever reads ranges from now on meets the loaded rows and waits for them.
+  while (const TransactionId reader = state.host.locks().any_range_locked_by_other(transaction, state.id)) {
+    HAILSTONE_TRY(state.host.locks().wait_for_end(transaction, reader));
+  }
   std::vector<size_t> indexes;
   // Hidden row ids are new by their making.
   if (!state.keys->hidden_row_id()) indexes.push_back(SegmentKeys::clustered);

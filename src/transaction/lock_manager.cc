@@ -98,12 +98,17 @@ struct LockManager::State {
   absl::flat_hash_map<TransactionId, std::unique_ptr<Owner>> owners;
   LockSet rows;
   LockSet tables;
+  absl::flat_hash_map<TableId, std::vector<Owner*>> range_owners;  // who has locked ranges of a table
   uint64_t searches = 0;  // for deadlocks
 
   // Row locks by table, several tables sharing a number: zero says, without the mutex, that the table has
   // none. Changed under the mutex.
   std::array<std::atomic<uint32_t>, 1024> row_locks{};
 
+  // The same of transactions with range locks.
+  std::array<std::atomic<uint32_t>, 1024> range_locks{};
+
+  std::atomic<uint32_t>& range_locks_of(TableId table) { return range_locks[table % range_locks.size()]; }
   std::atomic<uint32_t>& row_locks_of(TableId table) { return row_locks[table % row_locks.size()]; }
 
   Owner& owner(const Transaction& transaction) {
@@ -139,6 +144,7 @@ struct LockManager::State {
     }
   }
 
+  void release_ranges(Owner& owner);
   bool waits_for_itself(Owner& requester);
   Status wait(std::unique_lock<std::mutex>& guard, Owner& waiter);
   void stop_waiting(Owner& waiter);
@@ -268,6 +274,86 @@ Status LockManager::State::wait(std::unique_lock<std::mutex>& guard, Owner& wait
   return {};
 }
 
+void LockManager::State::release_ranges(Owner& owner) {
+  TableId last = 0;
+  bool any = false;
+  for (const auto& [order, ranges] : owner.ranges) {
+    if (any && order.first == last) continue;  // several orders of one table
+    any = true;
+    last = order.first;
+    const auto found = range_owners.find(last);
+    std::erase(found->second, &owner);
+    if (found->second.empty()) range_owners.erase(found);
+    range_locks_of(last).fetch_sub(1, std::memory_order_release);
+  }
+  owner.ranges.clear();
+}
+
+namespace {
+
+bool ends_before(ByteView high, ByteView key) { return !high.empty() && high < key; }
+
+/// Adds [low, high) to ranges that do not overlap, making one of all that it touches.
+void add_range(std::map<std::string, std::string, std::less<>>& ranges, ByteView low, ByteView high) {
+  auto at = ranges.upper_bound(low);
+  if (at != ranges.begin() && !ends_before(std::prev(at)->second, low)) {
+    --at;
+    if (at->second.empty() || (!high.empty() && high <= at->second)) return;
+  } else {
+    at = ranges.emplace_hint(at, low, std::string());
+  }
+  std::string end(high);
+  auto next = std::next(at);
+  while (next != ranges.end() && (end.empty() || ByteView(next->first) <= end)) {
+    if (!end.empty() && (next->second.empty() || end < next->second)) end = next->second;
+    next = ranges.erase(next);
+  }
+  at->second = std::move(end);
+}
+
+}  // namespace
+
+void LockManager::lock_range(Transaction& transaction, TableId table, uint32_t order, ByteView low,
+                             ByteView high) {
+  const std::lock_guard guard(state_->mutex);
+  Owner& owner = state_->owner(transaction);
+  auto& owners = state_->range_owners[table];
+  if (std::find(owners.begin(), owners.end(), &owner) == owners.end()) {
+    owners.push_back(&owner);
+    state_->range_locks_of(table).fetch_add(1, std::memory_order_release);
+  }
+  add_range(owner.ranges[{table, order}], low, high);
+}
+
+TransactionId LockManager::range_locked_by_other(const Transaction& transaction, TableId table,
+                                                 uint32_t order, ByteView key) const {
+  if (state_->range_locks_of(table).load(std::memory_order_acquire) == 0) return 0;
+  const std::lock_guard guard(state_->mutex);
+  const auto owners = state_->range_owners.find(table);
+  if (owners == state_->range_owners.end()) return 0;
+  for (const Owner* const owner : owners->second) {
+    if (owner->id == transaction.id()) continue;
+    const auto ranges = owner->ranges.find({table, order});
+    if (ranges == owner->ranges.end()) continue;
+    const auto behind = ranges->second.upper_bound(key);
+    if (behind == ranges->second.begin()) continue;
+    const std::string& high = std::prev(behind)->second;
+    if (high.empty() || key < high) return owner->id;
+  }
+  return 0;
+}
+
+TransactionId LockManager::any_range_locked_by_other(const Transaction& transaction, TableId table) const {
+  if (state_->range_locks_of(table).load(std::memory_order_acquire) == 0) return 0;
+  const std::lock_guard guard(state_->mutex);
+  const auto owners = state_->range_owners.find(table);
+  if (owners == state_->range_owners.end()) return 0;
+  for (const Owner* const owner : owners->second) {
+    if (owner->id != transaction.id()) return owner->id;
+  }
+  return 0;
+}
+
 LockManager::LockManager(Counters& counters) : state_(std::make_unique<State>(counters)) {}
 LockManager::~LockManager() = default;
 
@@ -354,6 +440,7 @@ void LockManager::remove_transaction(Transaction& transaction) {
       state_->settle(*lock);
     }
   }
+  state_->release_ranges(*removed);
   for (Owner* const waiter : removed->end_waiters) {
     waiter->waits_for_end = nullptr;
     waiter->changed.notify_one();

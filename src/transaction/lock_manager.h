@@ -43,6 +43,20 @@ class LockManager {
   /// on the table.
   bool row_locked_by_other(const Transaction& transaction, TableId table, ByteView key) const;
 
+  // A range lock keeps other transactions from making entries of one order of a table (an index, or the rows
+  // themselves) between two keys. Range locks never conflict with each other. They are made and asked for
+  // under the table's write mutex, and end with the transaction.
+  static constexpr uint32_t clustered_order = ~uint32_t{0};
+
+  /// Keys low <= key < high; empty `high`: all from `low` on.
+  void lock_range(Transaction& transaction, TableId table, uint32_t order, ByteView low, ByteView high);
+  /// Another transaction that has locked a range which holds the key; 0: none. Cheap when nobody has locked
+  /// ranges of the table.
+  TransactionId range_locked_by_other(const Transaction& transaction, TableId table, uint32_t order,
+                                      ByteView key) const;
+  /// Another transaction that has locked any range of the table; 0: none.
+  TransactionId any_range_locked_by_other(const Transaction& transaction, TableId table) const;
+
   Status lock_table(Transaction& transaction, TableId table, TableLockMode mode);
 
   /// Waits until the transaction `holder` has ended; at once when it is not active.

@@ -1,0 +1,476 @@
+// Describing tables, DDL in transactions, indexes on existing tables, visitors, system tables.
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <set>
+
+#include "api/haildb_fixture.h"
+
+namespace hailstone {
+namespace {
+
+using HaildbSchemaTest = HaildbTest;
+
+TEST_F(HaildbSchemaTest, NamesAndColumnsAreChecked) {
+  ib_tbl_sch_t schema = nullptr;
+  for (const char* name : {"", "x", "x/", "/x", "a/b/c", "./x", "../x", "noslash"}) {
+    EXPECT_DB(DB_DATA_MISMATCH, ib_table_schema_create(name, &schema, IB_TBL_COMPACT, 0)) << name;
+  }
+  EXPECT_DB(DB_UNSUPPORTED, ib_table_schema_create("a/b", &schema, IB_TBL_COMPRESSED, 3));
+  ASSERT_OK(ib_table_schema_create("a/b", &schema, IB_TBL_COMPRESSED, 4));
+  ib_table_schema_delete(schema);
+  ASSERT_OK(ib_table_schema_create("test/t", &schema, IB_TBL_COMPACT, 0));
+  EXPECT_OK(ib_table_schema_add_col(schema, "a", IB_INT, IB_COL_NONE, 0, 4));
+  EXPECT_DB(DB_DUPLICATE_KEY, ib_table_schema_add_col(schema, "A", IB_INT, IB_COL_NONE, 0, 4));
+  EXPECT_DB(DB_ERROR, ib_table_schema_add_col(schema, "b", IB_INT, IB_COL_NONE, 0, 3));
+  EXPECT_DB(DB_ERROR, ib_table_schema_add_col(schema, "b", IB_VARCHAR, IB_COL_NONE, 0, 0));
+  EXPECT_DB(DB_ERROR, ib_table_schema_add_col(schema, "b", IB_FLOAT, IB_COL_NONE, 0, 8));
+  EXPECT_DB(DB_ERROR, ib_table_schema_add_col(schema, "b", IB_DOUBLE, IB_COL_NONE, 0, 4));
+  EXPECT_DB(DB_ERROR, ib_table_schema_add_col(schema, std::string(193, 'x').c_str(), IB_INT, IB_COL_NONE, 0, 4));
+  EXPECT_OK(ib_tbl_sch_add_text_col(schema, "text"));
+  EXPECT_OK(ib_tbl_sch_add_u64_notnull_col(schema, "u64"));
+  ib_idx_sch_t index = nullptr, same = nullptr;
+  EXPECT_DB(DB_INVALID_INPUT, ib_table_schema_add_index(schema, "gen_clust_index", &index));
+  EXPECT_DB(DB_INVALID_INPUT, ib_table_schema_add_index(schema, "\xff", &index));
+  EXPECT_OK(ib_table_schema_add_index(schema, "i", &index));
+  EXPECT_DB(DB_DUPLICATE_KEY, ib_table_schema_add_index(schema, "I", &same));
+  EXPECT_DB(DB_NOT_FOUND, ib_index_schema_add_col(index, "none", 0));
+  EXPECT_DB(DB_SCHEMA_ERROR, ib_index_schema_add_col(index, "a", 2));
+  ib_trx_t trx = begin();
+  ib_id_t id = 7;
+  EXPECT_DB(DB_SCHEMA_NOT_LOCKED, ib_table_create(trx, schema, &id));
+  EXPECT_OK(ib_schema_lock_exclusive(trx));
+  EXPECT_DB(DB_SCHEMA_ERROR, ib_table_create(trx, schema, &id));
+  EXPECT_EQ(id, 0U);
+  EXPECT_OK(ib_index_schema_add_col(index, "a", 0));
+  EXPECT_DB(DB_COL_APPEARS_TWICE_IN_INDEX, ib_index_schema_add_col(index, "A", 0));
+  EXPECT_OK(ib_table_create(trx, schema, &id));
+  ib_id_t again = 0;
+  EXPECT_DB(DB_TABLE_IS_BEING_USED, ib_table_create(trx, schema, &again));
+  EXPECT_EQ(again, id);
+  EXPECT_OK(ib_trx_commit(trx));
+  ib_table_schema_delete(schema);
+  ib_table_schema_delete(schema);
+}
+
+TEST_F(HaildbSchemaTest, HiddenColumnNamesAndEmptySchemasAreRefused) {
+  ib_trx_t trx = begin();
+  EXPECT_OK(ib_schema_lock_exclusive(trx));
+  ib_id_t id = 0;
+  ib_tbl_sch_t schema = describe("test/t", {}, {});
+  EXPECT_DB(DB_SCHEMA_ERROR, ib_table_create(trx, schema, &id));
+  ib_table_schema_delete(schema);
+  schema = describe("test/t", {{"db_row_id", IB_INT, 0, 4}}, {});
+  EXPECT_DB(DB_ERROR, ib_table_create(trx, schema, &id));
+  ib_table_schema_delete(schema);
+  schema = describe("nowhere/t", {{"a", IB_INT, 0, 4}}, {});
+  EXPECT_DB(DB_ERROR, ib_table_create(trx, schema, &id));
+  ib_table_schema_delete(schema);
+  EXPECT_OK(ib_trx_rollback(trx));
+}
+
+TEST_F(HaildbSchemaTest, DdlAndRowsCommitOrRollBackTogether) {
+  create_people("test/kept");
+  fill({{1, "a"}}, "test/kept");
+  ib_tbl_sch_t schema = describe("test/new", {{"id", IB_INT, IB_COL_NOT_NULL, 4}, {"n", IB_VARCHAR, 0, 9}, {"k", IB_INT, 0, 4}},
+                                 {{"PRIMARY", {{"id"}}, true}});
+  for (const bool commit : {false, true}) {
+    ib_trx_t trx = begin();
+    EXPECT_OK(ib_schema_lock_exclusive(trx));
+    ib_id_t id = 0;
+    ASSERT_OK(ib_table_create(trx, schema, &id));
+    ib_crsr_t cursor = open("test/new", trx);
+    EXPECT_OK(insert(cursor, 1, "x"));
+    EXPECT_OK(ib_cursor_close(cursor));
+    EXPECT_OK(ib_table_drop(trx, "test/kept"));
+    EXPECT_DB(DB_TABLE_NOT_FOUND, ib_table_drop(trx, "test/kept"));
+    EXPECT_OK(ib_table_rename(trx, "test/new", "test/newer"));
+    EXPECT_DB(DB_TABLE_NOT_FOUND, ib_table_rename(trx, "test/new", "test/newer"));
+    EXPECT_DB(DB_ERROR, ib_table_rename(trx, "test/newer", "nowhere/x"));
+    EXPECT_DB(DB_DUPLICATE_KEY, ib_table_rename(trx, "test/newer", "test/newer"));
+    ib_trx_t other = begin();
+    ib_crsr_t none = nullptr;
+    EXPECT_DB(DB_TABLE_NOT_FOUND, ib_cursor_open_table("test/newer", other, &none));
+    EXPECT_EQ(all_ids(cursor = open("test/kept", other)), (std::vector<int>{1}));
+    EXPECT_OK(ib_cursor_close(cursor));
+    EXPECT_OK(ib_trx_commit(other));
+    EXPECT_OK(commit ? ib_trx_commit(trx) : ib_trx_rollback(trx));
+    ib_id_t found = 0;
+    EXPECT_DB(commit ? DB_SUCCESS : DB_TABLE_NOT_FOUND, ib_table_get_id("test/newer", &found));
+    EXPECT_DB(commit ? DB_TABLE_NOT_FOUND : DB_SUCCESS, ib_table_get_id("test/kept", &found));
+  }
+  ib_table_schema_delete(schema);
+  restart();
+  ib_trx_t trx = begin();
+  ib_crsr_t cursor = open("test/newer", trx);
+  EXPECT_EQ(all_ids(cursor), (std::vector<int>{1}));
+  EXPECT_OK(ib_cursor_close(cursor));
+  EXPECT_OK(ib_trx_commit(trx));
+}
+
+TEST_F(HaildbSchemaTest, TruncateGivesANewTable) {
+  const ib_id_t old = create_people();
+  fill({{1, "a"}});
+  ib_id_t id = 0;
+  EXPECT_DB(DB_TABLE_NOT_FOUND, ib_table_truncate("test/none", &id));
+  ASSERT_OK(ib_table_truncate("test/people", &id));
+  EXPECT_NE(id, old);
+  ib_trx_t trx = begin();
+  ib_crsr_t cursor = open("test/people", trx);
+  EXPECT_EQ(all_ids(cursor), (std::vector<int>{}));
+  EXPECT_OK(insert(cursor, 2, "b"));
+  EXPECT_DB(DB_SCHEMA_NOT_LOCKED, ib_cursor_truncate(&cursor, &id));
+  EXPECT_OK(ib_schema_lock_exclusive(trx));
+  ASSERT_OK(ib_cursor_truncate(&cursor, &id));
+  EXPECT_EQ(cursor, nullptr);
+  EXPECT_EQ(ib_trx_state(trx), IB_TRX_NOT_STARTED);
+  EXPECT_DB(DB_ERROR, ib_trx_release(trx));
+  EXPECT_OK(ib_schema_unlock(trx));
+  EXPECT_OK(ib_trx_start(trx, IB_TRX_REPEATABLE_READ));
+  ASSERT_OK(ib_cursor_open_table_using_id(id, trx, &cursor));
+  EXPECT_EQ(all_ids(cursor), (std::vector<int>{}));
+  EXPECT_OK(ib_cursor_close(cursor));
+  EXPECT_OK(ib_trx_commit(trx));
+}
+
+TEST_F(HaildbSchemaTest, IndexesAreAddedAndDropped) {
+  const ib_id_t id = create_people();
+  fill({{1, "z"}, {2, "y"}, {3, "x"}});
+  ib_trx_t trx = begin();
+  ib_crsr_t kept = open("test/people", trx);  // stays open over the change
+  ib_idx_sch_t index = nullptr;
+  EXPECT_DB(DB_SCHEMA_NOT_LOCKED, ib_index_schema_create(trx, "numbers", "test/people", &index));
+  EXPECT_OK(ib_schema_lock_exclusive(trx));
+  EXPECT_DB(DB_TABLE_NOT_FOUND, ib_index_schema_create(trx, "numbers", "test/none", &index));
+  EXPECT_DB(DB_DUPLICATE_KEY, ib_index_schema_create(trx, "names", "test/people", &index));
+  ASSERT_OK(ib_index_schema_create(trx, "numbers", "test/people", &index));
+  ib_id_t index_id = 0;
+  EXPECT_DB(DB_SCHEMA_ERROR, ib_index_create(index, &index_id));
+  EXPECT_OK(ib_index_schema_add_col(index, "number", 0));
+  EXPECT_OK(ib_index_schema_set_unique(index));
+  ASSERT_OK(ib_index_create(index, &index_id));
+  ib_index_schema_delete(index);
+  EXPECT_EQ(index_id >> 32, id);
+  ib_crsr_t numbers = nullptr;
+  ASSERT_OK(ib_cursor_open_index_using_id(index_id, trx, &numbers));
+  ib_cursor_set_cluster_access(numbers);
+  EXPECT_EQ(all_ids(numbers), (std::vector<int>{1, 2, 3}));
+  EXPECT_EQ(all_ids(kept), (std::vector<int>{1, 2, 3}));
+  EXPECT_DB(DB_DUPLICATE_KEY, insert(kept, 4, "w", 30));
+  EXPECT_OK(insert(kept, 4, "w", 5));
+  EXPECT_EQ(all_ids(numbers), (std::vector<int>{4, 1, 2, 3}));
+  EXPECT_OK(ib_cursor_close(numbers));
+  EXPECT_OK(ib_cursor_close(kept));
+  EXPECT_OK(ib_trx_commit(trx));
+  restart();
+  ib_id_t found = 0;
+  ASSERT_OK(ib_table_get_id("test/people", &found));
+  EXPECT_EQ(found, id);
+  ASSERT_OK(ib_index_get_id("test/people", "numbers", &found));
+  EXPECT_EQ(found, index_id);
+  trx = begin();
+  EXPECT_DB(DB_SCHEMA_NOT_LOCKED, ib_index_drop(trx, index_id));
+  EXPECT_OK(ib_schema_lock_exclusive(trx));
+  EXPECT_DB(DB_TABLE_NOT_FOUND, ib_index_drop(trx, index_id + 50));
+  EXPECT_OK(ib_index_drop(trx, index_id));
+  EXPECT_EQ(ib_trx_state(trx), IB_TRX_ACTIVE);
+  ib_crsr_t cursor = open("test/people", trx);
+  EXPECT_OK(insert(cursor, 5, "v", 30));
+  EXPECT_EQ(all_ids(cursor), (std::vector<int>{1, 2, 3, 4, 5}));
+  EXPECT_OK(ib_cursor_close(cursor));
+  EXPECT_OK(ib_trx_commit(trx));
+}
+
+TEST_F(HaildbSchemaTest, UniqueIndexesRefuseDuplicatesOfExistingRows) {
+  create_people();
+  fill({{1, "same"}, {2, "same"}});
+  ib_trx_t trx = begin();
+  EXPECT_OK(ib_schema_lock_exclusive(trx));
+  ib_idx_sch_t index = nullptr;
+  ASSERT_OK(ib_index_schema_create(trx, "unique_names", "test/people", &index));
+  EXPECT_OK(ib_index_schema_add_col(index, "name", 0));
+  EXPECT_OK(ib_index_schema_set_unique(index));
+  ib_id_t id = 0;
+  EXPECT_DB(DB_DUPLICATE_KEY, ib_index_create(index, &id));
+  const char *table = nullptr, *name = nullptr;
+  EXPECT_OK(ib_get_duplicate_key(trx, &table, &name));
+  EXPECT_STREQ(name, "unique_names");
+  ib_index_schema_delete(index);
+  ib_crsr_t cursor = open("test/people", trx);
+  EXPECT_EQ(all_ids(cursor), (std::vector<int>{1, 2}));
+  EXPECT_OK(insert(cursor, 3, "same"));
+  // A clustered index needs the table for itself.
+  ASSERT_OK(ib_index_schema_create(trx, "by_number", "test/people", &index));
+  EXPECT_OK(ib_index_schema_add_col(index, "number", 0));
+  EXPECT_OK(ib_index_schema_set_clustered(index));
+  EXPECT_DB(DB_TABLE_IS_BEING_USED, ib_index_create(index, &id));
+  EXPECT_OK(ib_cursor_close(cursor));
+  EXPECT_OK(ib_index_create(index, &id));
+  ib_index_schema_delete(index);
+  cursor = open("test/people", trx);
+  EXPECT_EQ(all_ids(cursor), (std::vector<int>{3, 1, 2}));
+  EXPECT_OK(ib_cursor_close(cursor));
+  EXPECT_OK(ib_trx_rollback(trx));
+}
+
+TEST_F(HaildbSchemaTest, DroppedTablesLiveOnForTheirCursors) {
+  create_people();
+  fill({{1, "a"}});
+  ib_trx_t reader = begin();
+  ib_crsr_t cursor = open("test/people", reader);
+  ib_trx_t trx = begin();
+  EXPECT_OK(ib_schema_lock_exclusive(trx));
+  EXPECT_OK(ib_table_drop(trx, "test/people"));
+  EXPECT_DB(DB_TABLESPACE_DELETED, ib_table_drop(trx, "test/people"));
+  EXPECT_OK(ib_trx_commit(trx));
+  EXPECT_EQ(all_ids(cursor), (std::vector<int>{1}));
+  EXPECT_OK(ib_cursor_close(cursor));
+  EXPECT_OK(ib_trx_commit(reader));
+}
+
+TEST_F(HaildbSchemaTest, DatabasesAreDirectories) {
+  EXPECT_EQ(ib_database_create("a/b"), IB_FALSE);
+  EXPECT_EQ(ib_database_create("more"), IB_TRUE);
+  EXPECT_EQ(ib_database_create("more"), IB_TRUE);
+  struct stat status;
+  EXPECT_EQ(::stat((home_ + "more").c_str(), &status), 0);
+  create_people("more/t1");
+  create_people("more/t2");
+  EXPECT_DB(DB_INVALID_INPUT, ib_database_drop(""));
+  EXPECT_OK(ib_database_drop("none"));
+  EXPECT_OK(ib_database_drop("more/"));
+  EXPECT_NE(::stat((home_ + "more").c_str(), &status), 0);
+  ib_id_t id = 0;
+  EXPECT_DB(DB_TABLE_NOT_FOUND, ib_table_get_id("more/t1", &id));
+}
+
+struct Visited {
+  std::string text;
+  int stop_after = 1000;
+};
+
+TEST_F(HaildbSchemaTest, VisitorsSeeTheSchema) {
+  create_people();
+  ib_schema_visitor_t visitor = {
+      IB_SCHEMA_VISITOR_TABLE_AND_INDEX_COL,
+      [](void* arg, const char* name, ib_tbl_fmt_t format, ib_ulint_t page, int columns, int indexes) {
+        static_cast<Visited*>(arg)->text += std::string(name) + " " + std::to_string(format) + std::to_string(page) +
+                                            std::to_string(columns) + std::to_string(indexes) + ";";
+        return 0;
+      },
+      [](void* arg, const char* name, ib_col_type_t type, ib_ulint_t length, ib_col_attr_t attributes) {
+        auto& visited = *static_cast<Visited*>(arg);
+        visited.text += std::string(name) + " " + std::to_string(type) + "," + std::to_string(length) + "," +
+                        std::to_string(attributes) + ";";
+        return --visited.stop_after == 0 ? 1 : 0;
+      },
+      [](void* arg, const char* name, ib_bool_t clustered, ib_bool_t unique, int columns) {
+        static_cast<Visited*>(arg)->text += std::string(name) + " " + std::to_string(clustered) +
+                                            std::to_string(unique) + std::to_string(columns) + ";";
+        return 0;
+      },
+      [](void* arg, const char* name, ib_ulint_t prefix) {
+        static_cast<Visited*>(arg)->text += std::string(name) + std::to_string(prefix) + ";";
+        return 0;
+      }};
+  ib_trx_t trx = begin();
+  Visited visited;
+  EXPECT_DB(DB_SCHEMA_NOT_LOCKED, ib_table_schema_visit(trx, "test/people", &visitor, &visited));
+  EXPECT_OK(ib_schema_lock_exclusive(trx));
+  EXPECT_DB(DB_TABLE_NOT_FOUND, ib_table_schema_visit(trx, "test/none", &visitor, &visited));
+  EXPECT_OK(ib_table_schema_visit(trx, "test/people", &visitor, &visited));
+  EXPECT_EQ(visited.text,
+            "test/people 1062;id 6,4,1;name 1,20,0;number 6,4,0;DB_ROW_ID 8,6,1;DB_TRX_ID 8,6,1;DB_ROLL_PTR 8,7,1;"
+            "PRIMARY 111;id0;names 001;name0;");
+  visited = {"", 2};
+  EXPECT_DB(DB_ERROR, ib_table_schema_visit(trx, "test/people", &visitor, &visited));
+  visited = {};
+  visitor.version = IB_SCHEMA_VISITOR_TABLE;
+  EXPECT_OK(ib_table_schema_visit(trx, "SYS_FIELDS", &visitor, &visited));
+  EXPECT_EQ(visited.text, "SYS_FIELDS 0061;");
+  std::string names;
+  EXPECT_OK(ib_schema_tables_iterate(
+      trx,
+      [](void* arg, const char* name, int length) {
+        *static_cast<std::string*>(arg) += std::string(name, static_cast<size_t>(length)) + ";";
+        return 0;
+      },
+      &names));
+  EXPECT_EQ(names, "SYS_FOREIGN;SYS_FOREIGN_COLS;test/people;");
+  EXPECT_OK(ib_trx_commit(trx));
+}
+
+TEST_F(HaildbSchemaTest, SystemTablesAreRead) {
+  const ib_id_t id = create_people();
+  ib_trx_t trx = begin();
+  ib_crsr_t cursor = open("SYS_TABLES", trx);
+  ib_tpl_t row = ib_clust_read_tuple_create(cursor);
+  EXPECT_OK(ib_cursor_first(cursor));
+  EXPECT_OK(ib_cursor_read_row(cursor, row));
+  EXPECT_EQ(text(row, 0), "test/people");
+  EXPECT_EQ(static_cast<unsigned char>(text(row, 1)[7]), id);
+  EXPECT_EQ(number(row, 2), 3);
+  EXPECT_DB(DB_END_OF_INDEX, ib_cursor_next(cursor));
+  EXPECT_DB(DB_ERROR, ib_cursor_delete_row(cursor));
+  ib_tpl_t key = ib_clust_search_tuple_create(cursor);
+  set(key, 0, "test/people");
+  ib_cursor_set_match_mode(cursor, IB_EXACT_MATCH);
+  int result = 9;
+  EXPECT_OK(ib_cursor_moveto(cursor, key, IB_CUR_GE, &result));
+  EXPECT_EQ(result, 0);
+  ib_tuple_delete(key);
+  ib_tuple_delete(row);
+  EXPECT_OK(ib_cursor_close(cursor));
+  EXPECT_OK(ib_trx_commit(trx));
+}
+
+TEST_F(HaildbSchemaTest, StatisticsCountRows) {
+  create_people();
+  fill({{1, "a"}, {2, "a"}, {3, "b"}});
+  ib_trx_t trx = begin();
+  ib_crsr_t cursor = open("test/people", trx);
+  ib_table_stats_t statistics;
+  EXPECT_DB(DB_INVALID_INPUT, ib_get_table_statistics(cursor, &statistics, 1));
+  EXPECT_OK(ib_get_table_statistics(cursor, &statistics, sizeof statistics));
+  EXPECT_EQ(statistics.stat_n_rows, 3);
+  EXPECT_EQ(statistics.stat_modified_counter, 3U);
+  EXPECT_OK(ib_update_table_statistics(cursor));
+  EXPECT_OK(ib_get_table_statistics(cursor, &statistics, sizeof statistics));
+  EXPECT_EQ(statistics.stat_modified_counter, 0U);
+  ib_u64_t columns = 0;
+  ib_i64_t* distinct = nullptr;
+  EXPECT_DB(DB_NOT_FOUND, ib_get_index_stat_n_diff_key_vals(cursor, "none", &columns, &distinct));
+  ASSERT_OK(ib_get_index_stat_n_diff_key_vals(cursor, "names", &columns, &distinct));
+  EXPECT_EQ(columns, 2U);
+  EXPECT_EQ(distinct[1], 3);
+  std::free(distinct);
+  EXPECT_OK(ib_cursor_close(cursor));
+  EXPECT_OK(ib_trx_commit(trx));
+}
+
+// Compares without case, so that values with other bytes are equal.
+int compare_without_case(const ib_col_meta_t* meta, const ib_byte_t* a, ib_ulint_t a_size, const ib_byte_t* b,
+                         ib_ulint_t b_size) {
+  EXPECT_EQ(meta->type_len, 0U);
+  const int order = ::strncasecmp(reinterpret_cast<const char*>(a), reinterpret_cast<const char*>(b), std::min(a_size, b_size));
+  if (order != 0) return order;
+  return a_size < b_size ? -1 : a_size > b_size ? 1 : 0;
+}
+
+class HaildbClientOrderTest : public HaildbTest {
+ protected:
+  void SetUp() override {
+    HaildbTest::SetUp();
+    ib_set_client_compare(compare_without_case);
+    create("test/words", {{"word", IB_VARCHAR_ANYCHARSET, IB_COL_NOT_NULL, 20}, {"note", IB_BLOB, 0, 0}},
+           {{"PRIMARY", {{"word"}}, true}, {"notes", {{"note", 3}}}});
+  }
+  static ib_err_t insert(ib_crsr_t cursor, const std::string& word, const std::string& note) {
+    ib_tpl_t row = ib_clust_read_tuple_create(cursor);
+    set(row, 0, word);
+    set(row, 1, note);
+    const ib_err_t code = ib_cursor_insert_row(cursor, row);
+    ib_tuple_delete(row);
+    return code;
+  }
+  static std::string words(ib_crsr_t cursor) {
+    std::string all;
+    ib_tpl_t row = ib_clust_read_tuple_create(cursor);
+    for (ib_err_t code = ib_cursor_first(cursor); code == DB_SUCCESS; code = ib_cursor_next(cursor)) {
+      EXPECT_OK(ib_cursor_read_row(cursor, row));
+      all += text(row, 0) + " ";
+    }
+    ib_tuple_delete(row);
+    return all;
+  }
+};
+
+TEST_F(HaildbClientOrderTest, TheFunctionDecidesOrderAndEquality) {
+  ib_trx_t trx = begin();
+  ib_crsr_t cursor = open("test/words", trx);
+  for (const char* word : {"delta", "Alpha", "charlie", "Bravo"}) EXPECT_OK(insert(cursor, word, word));
+  EXPECT_DB(DB_DUPLICATE_KEY, insert(cursor, "ALPHA", "x"));
+  EXPECT_EQ(words(cursor), "Alpha Bravo charlie delta ");
+  ib_tpl_t key = ib_clust_search_tuple_create(cursor);
+  int result = 9;
+  set(key, 0, "BRAVO");
+  EXPECT_OK(ib_cursor_moveto(cursor, key, IB_CUR_GE, &result));
+  EXPECT_EQ(result, 0);
+  set(key, 0, "Bz");
+  EXPECT_OK(ib_cursor_moveto(cursor, key, IB_CUR_GE, &result));
+  EXPECT_EQ(result, -1);
+  ib_tpl_t row = ib_clust_read_tuple_create(cursor);
+  EXPECT_OK(ib_cursor_read_row(cursor, row));
+  EXPECT_EQ(text(row, 0), "charlie");
+  EXPECT_OK(ib_cursor_moveto(cursor, key, IB_CUR_L, &result));
+  EXPECT_OK(ib_cursor_read_row(cursor, row));
+  EXPECT_EQ(text(row, 0), "Bravo");
+  ib_tuple_delete(row);
+  ib_tuple_delete(key);
+  EXPECT_OK(ib_cursor_close(cursor));
+  EXPECT_OK(ib_trx_commit(trx));
+
+  restart();
+  ib_set_client_compare(compare_without_case);
+  trx = begin();
+  cursor = open("test/words", trx);
+  EXPECT_OK(insert(cursor, "azure", "n"));
+  EXPECT_EQ(words(cursor), "Alpha azure Bravo charlie delta ");
+  EXPECT_DB(DB_DUPLICATE_KEY, insert(cursor, "DELTA", "x"));
+  ib_crsr_t notes = open_index(cursor, "notes");
+  ib_cursor_set_cluster_access(notes);
+  EXPECT_EQ(words(notes), "Alpha Bravo charlie delta azure ");
+  EXPECT_OK(ib_cursor_close(notes));
+  EXPECT_OK(ib_cursor_close(cursor));
+  EXPECT_OK(ib_trx_commit(trx));
+
+  // Without the function the bytes would give another order.
+  restart();
+  trx = begin();
+  EXPECT_DB(DB_ERROR, ib_cursor_open_table("test/words", trx, &cursor));
+  EXPECT_OK(ib_trx_commit(trx));
+}
+
+TEST_F(HaildbClientOrderTest, ManyValuesInAnyOrder) {
+  ib_trx_t trx = begin();
+  ib_crsr_t cursor = open("test/words", trx);
+  std::set<std::string> expected;
+  unsigned random = 7;
+  for (int i = 0; i < 2000; ++i) {
+    random = random * 1664525U + 1013904223U;
+    const std::string word = i % 3 == 0 ? "m" + std::to_string(100000 + i) : std::to_string(random >> 8);
+    const bool added = expected.insert(word).second;
+    EXPECT_DB(added ? DB_SUCCESS : DB_DUPLICATE_KEY, insert(cursor, word, ""));
+  }
+  std::string all;
+  for (const auto& word : expected) all += word + " ";
+  EXPECT_EQ(words(cursor), all);
+  EXPECT_OK(ib_cursor_close(cursor));
+  EXPECT_OK(ib_trx_commit(trx));
+}
+
+TEST_F(HaildbSchemaTest, DecimalsAreOrderedAsNumbers) {
+  create("test/decimals", {{"d", IB_DECIMAL, IB_COL_NOT_NULL, 0}}, {{"PRIMARY", {{"d"}}, true}});
+  ib_trx_t trx = begin();
+  ib_crsr_t cursor = open("test/decimals", trx);
+  ib_tpl_t row = ib_clust_read_tuple_create(cursor);
+  for (const char* value : {"10", "9.5", "-1.25", "0", "-1.2", "100", "0.05", "-100", "0.5", "+7", "-12"}) {
+    set(row, 0, value);
+    EXPECT_OK(ib_cursor_insert_row(cursor, row)) << value;
+  }
+  set(row, 0, "10.0");
+  EXPECT_DB(DB_DUPLICATE_KEY, ib_cursor_insert_row(cursor, row));
+  std::string all;
+  for (ib_err_t code = ib_cursor_first(cursor); code == DB_SUCCESS; code = ib_cursor_next(cursor)) {
+    EXPECT_OK(ib_cursor_read_row(cursor, row));
+    all += text(row, 0) + " ";
+  }
+  EXPECT_EQ(all, "-100 -12 -1.25 -1.2 0 0.05 0.5 +7 9.5 10 100 ");
+  ib_tuple_delete(row);
+  EXPECT_OK(ib_cursor_close(cursor));
+  EXPECT_OK(ib_trx_commit(trx));
+}
+
+}  // namespace
+}  // namespace hailstone
