@@ -32,7 +32,9 @@ int client_compare(const ib_col_meta_t& meta, ByteView a, ByteView b) {
   return a.compare(b);
 }
 
-void set_client_compare(ib_client_cmp_t function) { client_function.store(function, std::memory_order_release); }
+void set_client_compare(ib_client_cmp_t function) {
+  client_function.store(function, std::memory_order_release);
+}
 
 std::string ClientOrder::between(ByteView low, ByteView high) {
   std::string result;
@@ -96,7 +98,8 @@ ClientOrder::Range ClientOrder::find(ByteView value) const {
   const auto known = labels_.find(absl::string_view(value.data(), value.size()));
   if (known != labels_.end()) return {known->second, {}, true};
   const auto place = order_.lower_bound(Probe{value, meta_});
-  if (place != order_.end() && client_compare(meta_, value, place->value) == 0) return {place->label, {}, true};
+  if (place != order_.end() && client_compare(meta_, value, place->value) == 0)
+    return {place->label, {}, true};
   // Behind all that is less: no label has a zero byte at its end beyond its groups.
   std::string bound = place == order_.begin() ? std::string() : std::prev(place)->label + '\0';
   return {bound, bound, false};

@@ -36,8 +36,8 @@ constexpr ib_ulint_t file_io_threads_before_start = 18446744073709551614U;
 constexpr Description flag(const char* name, When when, bool on) {
   return {name, IB_CFG_IBOOL, when, 0, 1, on ? IB_TRUE : IB_FALSE};
 }
-constexpr Description number(const char* name, ib_cfg_type_t type, When when, ib_ulint_t least, ib_ulint_t most,
-                             ib_ulint_t value) {
+constexpr Description number(const char* name, ib_cfg_type_t type, When when, ib_ulint_t least,
+                             ib_ulint_t most, ib_ulint_t value) {
   return {name, type, when, least, most, value};
 }
 constexpr Description words(const char* name, When when, const char* value) {
@@ -48,7 +48,8 @@ constexpr Description words(const char* name, When when, const char* value) {
 constexpr std::array<Description, variable_count> descriptions{
     flag("adaptive_hash_index", When::BeforeStart, true),
     flag("adaptive_flushing", When::BeforeStart, true),
-    number("additional_mem_pool_size", IB_CFG_ULINT, When::BeforeStart, 512 * kibibyte, unlimited, 4 * mebibyte),
+    number("additional_mem_pool_size", IB_CFG_ULINT, When::BeforeStart, 512 * kibibyte, unlimited,
+           4 * mebibyte),
     number("autoextend_increment", IB_CFG_ULONG, When::Always, 1, 1000, 8),
     number("buffer_pool_size", IB_CFG_ULINT, When::BeforeStart, 5 * mebibyte, unlimited, 8 * mebibyte),
     flag("checksums", When::BeforeStart, true),
@@ -108,7 +109,8 @@ bool is_data_file_path(std::string_view text) {
     while (digits < text.size() && std::isdigit(static_cast<unsigned char>(text[digits])) != 0) ++digits;
     if (digits == 0) return false;
     text.remove_prefix(digits);
-    if (!text.empty() && std::string_view("KMGkmg").find(text.front()) != std::string_view::npos) text.remove_prefix(1);
+    if (!text.empty() && std::string_view("KMGkmg").find(text.front()) != std::string_view::npos)
+      text.remove_prefix(1);
     return true;
   };
   const auto take = [&text](std::string_view word) {
@@ -168,7 +170,8 @@ ib_err_t set(const char* name, va_list values) {
   if (found < 0) return name == nullptr ? DB_INVALID_INPUT : DB_NOT_FOUND;
   const Description& description = descriptions[static_cast<size_t>(found)];
   const std::lock_guard guard(mutex);
-  if (description.when == When::Never || (description.when == When::BeforeStart && started)) return DB_READONLY;
+  if (description.when == When::Never || (description.when == When::BeforeStart && started))
+    return DB_READONLY;
   Setting& target = settings[static_cast<size_t>(found)];
   switch (description.type) {
     case IB_CFG_IBOOL:
@@ -203,7 +206,8 @@ const char* file_format_of(const char* text) {
 void reset_configuration() {
   const std::lock_guard guard(mutex);
   started = false;
-  for (size_t i = 0; i < variable_count; ++i) settings[i] = {descriptions[i].number, descriptions[i].text, nullptr};
+  for (size_t i = 0; i < variable_count; ++i)
+    settings[i] = {descriptions[i].number, descriptions[i].text, nullptr};
 }
 
 void set_configuration_started() {

@@ -1,5 +1,5 @@
-// The configuration variables of the HailDB interface: one table of names, types, limits and defaults; values as
-// programs read them back. docs/haildb.md says which have a meaning here. Thread-safe.
+// The configuration variables of the HailDB interface: one table of names, types, limits and defaults; values
+// as programs read them back. docs/haildb.md says which have a meaning here. Thread-safe.
 #pragma once
 
 #include <cstdarg>
@@ -63,7 +63,8 @@ bool is_on(Variable variable);
 const char* text_of(Variable variable);  // may be null
 ib_cb_t callback_of(Variable variable);
 
-/// The static name of a file format: "Antelope" or "Barracuda"; null when `text` is none. A null text is Antelope.
+/// The static name of a file format: "Antelope" or "Barracuda"; null when `text` is none. A null text is
+/// Antelope.
 const char* file_format_of(const char* text);
 
 }  // namespace hailstone::haildb

@@ -45,8 +45,9 @@ class MemoryWalker final : public Walker {
     return at_ != rows_->end();
   }
   Result<bool> seek_before(ByteView bound) override {
-    at_ = bound.empty() ? rows_->end()
-                        : std::ranges::lower_bound(*rows_, bound, {}, [](const auto& row) { return ByteView(row.first); });
+    at_ = bound.empty() ? rows_->end() : std::ranges::lower_bound(*rows_, bound, {}, [](const auto& row) {
+      return ByteView(row.first);
+    });
     return previous();
   }
   Result<bool> next() override { return at_ != rows_->end() && ++at_ != rows_->end(); }
@@ -79,7 +80,8 @@ void take_snapshot(ib_trx_struct& transaction) {
 }
 
 void count_rows(ib_crsr_struct& cursor) {
-  engine().rows_read.fetch_add(cursor.rows_read.exchange(0, std::memory_order_relaxed), std::memory_order_relaxed);
+  engine().rows_read.fetch_add(cursor.rows_read.exchange(0, std::memory_order_relaxed),
+                               std::memory_order_relaxed);
 }
 
 /// Whether two tables have the same columns, so that a place in one is a place in the other.
@@ -279,7 +281,8 @@ ib_err_t ib_cursor_open_index_using_name(ib_crsr_t ib_open_crsr, const char* ind
   }
   const auto& info = ib_open_crsr->info;
   const IndexInfo* const index = info->find_index(index_name);
-  if (index == nullptr || (ib_open_crsr->memory_rows != nullptr && !index->clustered)) return DB_TABLE_NOT_FOUND;
+  if (index == nullptr || (ib_open_crsr->memory_rows != nullptr && !index->clustered))
+    return DB_TABLE_NOT_FOUND;
   *ib_crsr = make_cursor(info, static_cast<size_t>(index - info->indexes.data()), ib_open_crsr->trx);
   (*ib_crsr)->memory_rows = ib_open_crsr->memory_rows;
   return DB_SUCCESS;
@@ -330,16 +333,19 @@ ib_err_t ib_cursor_lock(ib_crsr_t ib_crsr, ib_lck_mode_t ib_lck_mode) {
   if (ib_lck_mode < IB_LOCK_IS || ib_lck_mode > IB_LOCK_X) return DB_INVALID_INPUT;
   if (ib_crsr->memory_rows != nullptr) return DB_SUCCESS;
   if (const ib_err_t code = refresh_table(*ib_crsr, true); code != DB_SUCCESS) return code;
-  return lock_table(*ib_crsr->trx, ib_crsr->info->table->id(), static_cast<hailstone::TableLockMode>(ib_lck_mode));
+  return lock_table(*ib_crsr->trx, ib_crsr->info->table->id(),
+                    static_cast<hailstone::TableLockMode>(ib_lck_mode));
 }
 
 ib_err_t ib_cursor_set_lock_mode(ib_crsr_t ib_crsr, ib_lck_mode_t ib_lck_mode) {
   if (const ib_err_t code = enter(ib_crsr, DB_ERROR); code != DB_SUCCESS) return code;
-  if (ib_lck_mode < IB_LOCK_IS || ib_lck_mode > IB_LOCK_NONE || ib_lck_mode == IB_LOCK_NOT_USED) return DB_INVALID_INPUT;
+  if (ib_lck_mode < IB_LOCK_IS || ib_lck_mode > IB_LOCK_NONE || ib_lck_mode == IB_LOCK_NOT_USED)
+    return DB_INVALID_INPUT;
   if (ib_crsr->memory_rows != nullptr) return DB_SUCCESS;
   const auto table_mode = ib_lck_mode == IB_LOCK_X ? hailstone::TableLockMode::IntentionExclusive
                                                    : hailstone::TableLockMode::IntentionShared;
-  if (const ib_err_t code = lock_table(*ib_crsr->trx, ib_crsr->info->table->id(), table_mode); code != DB_SUCCESS) {
+  if (const ib_err_t code = lock_table(*ib_crsr->trx, ib_crsr->info->table->id(), table_mode);
+      code != DB_SUCCESS) {
     return code;
   }
   leave_transaction(*ib_crsr);  // the walker reads in another way from now on

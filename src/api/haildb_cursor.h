@@ -1,9 +1,10 @@
 // Cursors of the HailDB interface.
 //
-// A cursor is at a place: nowhere, before the first row, behind the last one, or at an entry of its index (whose row may
-// be gone by now). It moves by a walker, which reads the index as its transaction sees it; the walker belongs to the
-// transaction and is made anew when the transaction, the lock mode or the table's definition changes. What outlives the
-// walker is the key of the place and a copy of the row, made when the walker goes.
+// A cursor is at a place: nowhere, before the first row, behind the last one, or at an entry of its index
+// (whose row may be gone by now). It moves by a walker, which reads the index as its transaction sees it; the
+// walker belongs to the transaction and is made anew when the transaction, the lock mode or the table's
+// definition changes. What outlives the walker is the key of the place and a copy of the row, made when the
+// walker goes.
 #pragma once
 
 #include <memory>
@@ -17,7 +18,8 @@
 
 namespace hailstone::haildb {
 
-/// The entries of one index in order, as something sees them. The meaning of bounds is that of hailstone::Cursor.
+/// The entries of one index in order, as something sees them. The meaning of bounds is that of
+/// hailstone::Cursor.
 class Walker {
  public:
   virtual ~Walker() = default;
@@ -30,7 +32,8 @@ class Walker {
   virtual Status load_row(std::string& to) = 0;
 };
 
-/// Where an index is searched: entries with low <= key < high are equal to what was sought; none when low == high.
+/// Where an index is searched: entries with low <= key < high are equal to what was sought; none when low ==
+/// high.
 struct SearchRange {
   std::string low, high;
   bool high_is_end = false;  // `high` is no bound: the range goes to the end
@@ -54,8 +57,8 @@ struct ib_crsr_struct : hailstone::haildb::Handle {
   bool cluster_access = false;
   bool simple_select = false;
   bool new_statement = false;
-  uint64_t schema_version = 0;      // of the engine when the table was looked up
-  uint64_t write_lock_serial = 0;   // start of the transaction that is known to have the table's IX lock
+  uint64_t schema_version = 0;     // of the engine when the table was looked up
+  uint64_t write_lock_serial = 0;  // start of the transaction that is known to have the table's IX lock
 
   enum class Place : uint8_t { Nowhere, Begin, End, Entry };
   Place place = Place::Nowhere;
@@ -63,8 +66,8 @@ struct ib_crsr_struct : hailstone::haildb::Handle {
   bool at_walker = false;  // the entry is the one where the walker stands; else it is the one of `key`
   std::string key;         // entry key
   size_t clustered_size = 0;
-  bool has_row = false;    // `row` is the entry's row
-  bool row_wanted = false; // the walker has to go to the entry for it first
+  bool has_row = false;     // `row` is the entry's row
+  bool row_wanted = false;  // the walker has to go to the entry for it first
   std::string row;
   std::atomic<uint64_t> rows_read{0};  // not counted in the engine yet; only the cursor's thread changes it
   hailstone::Batch scratch;
@@ -82,7 +85,8 @@ HandlePool<ib_crsr_struct>& cursors();
 void leave_transaction(ib_crsr_struct& cursor);
 /// Its handle goes, too.
 void forget_transaction(ib_crsr_struct& cursor);
-/// DB_SUCCESS, or why nothing can be done with the cursor; `needs_transaction`: also when it has none that is started.
+/// DB_SUCCESS, or why nothing can be done with the cursor; `needs_transaction`: also when it has none that is
+/// started.
 ib_err_t enter(ib_crsr_t cursor, ib_err_t without_transaction);
 /// A new cursor on an index of the table.
 ib_crsr_t make_cursor(const std::shared_ptr<TableInfo>& info, size_t index, ib_trx_t transaction);

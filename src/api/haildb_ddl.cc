@@ -22,8 +22,8 @@ constexpr std::string_view engine_directory = "hailstone.data";
 
 std::string directory_of(std::string_view database) { return engine().home + std::string(database); }
 
-/// Whether the directory of the table's database is there. Nothing is stored in it, but programs rely on its being
-/// needed.
+/// Whether the directory of the table's database is there. Nothing is stored in it, but programs rely on its
+/// being needed.
 bool has_directory(std::string_view table) {
   if (!is_on(Variable::FilePerTable)) return true;
   const size_t slash = table.find('/');
@@ -150,7 +150,8 @@ ib_err_t rebuild(ib_trx_struct& transaction, const TableInfo& before, TableSchem
   };
   transaction.ask = true;
   Duplicate duplicate;
-  const auto made = engine().database->rebuild_table(*transaction.transaction, name, definition, change, duplicate);
+  const auto made =
+      engine().database->rebuild_table(*transaction.transaction, name, definition, change, duplicate);
   note_ddl(transaction);
   if (!made) {
     const Error& error = made.error();
@@ -188,7 +189,8 @@ ib_err_t ib_database_drop(const char* dbname) {
   if (dbname == nullptr || *dbname == '\0') return DB_INVALID_INPUT;
   std::string name(dbname);
   if (name.back() == '/') name.pop_back();
-  if (name.empty() || name.find('/') != std::string::npos || name == engine_directory) return DB_INVALID_INPUT;
+  if (name.empty() || name.find('/') != std::string::npos || name == engine_directory)
+    return DB_INVALID_INPUT;
   // The caller's own lock would be waited for for ever.
   if (transaction_of_this_thread() != nullptr) return DB_ERROR;
   OwnTransaction own;
@@ -317,8 +319,9 @@ ib_err_t ib_index_drop(ib_trx_t trx, ib_id_t index_id) {
       schema.indexes, [&](const IndexInfo& index) { return index.number == (index_id & 0xFFFFFFFFU); });
   if (found == schema.indexes.end()) {
     // The generated index is what the rows are stored in.
-    return (*info)->indexes[0].generated && (*info)->index_id((*info)->indexes[0]) == index_id ? DB_ERROR
-                                                                                              : DB_TABLE_NOT_FOUND;
+    return (*info)->indexes[0].generated && (*info)->index_id((*info)->indexes[0]) == index_id
+               ? DB_ERROR
+               : DB_TABLE_NOT_FOUND;
   }
   if (found->clustered) return DB_ERROR;
   schema.indexes.erase(found);

@@ -21,8 +21,9 @@ class DecimalCollation final : public Collation {
     append_weights(b, of_b);
     return of_a.compare(of_b);
   }
-  // The sign; of what is not zero then the exponent and the digits, of a negative number with all bits flipped. The
-  // byte behind the digits of a negative number sorts above all digits, so that -1.25 comes before -1.2.
+  // The sign; of what is not zero then the exponent and the digits, of a negative number with all bits
+  // flipped. The byte behind the digits of a negative number sorts above all digits, so that -1.25 comes
+  // before -1.2.
   void append_weights(ByteView value, std::string& to) const override {
     while (!value.empty() && value.front() == ' ') value.remove_prefix(1);
     bool negative = false;
@@ -63,7 +64,9 @@ class DecimalCollation final : public Collation {
     for (size_t i = from; i < to.size(); ++i) to[i] = static_cast<char>(~static_cast<unsigned char>(to[i]));
     to.push_back('\xff');
   }
-  size_t prefix_bytes(ByteView value, size_t characters) const override { return std::min(value.size(), characters); }
+  size_t prefix_bytes(ByteView value, size_t characters) const override {
+    return std::min(value.size(), characters);
+  }
   bool bytes_decide_equality() const override { return false; }
   bool bytes_decide_order() const override { return false; }
 };

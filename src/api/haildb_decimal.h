@@ -1,5 +1,5 @@
-// How DECIMAL columns of the HailDB interface compare: as numbers written as text, "-12.50". Text that is no number
-// counts as the number that it begins with, or zero.
+// How DECIMAL columns of the HailDB interface compare: as numbers written as text, "-12.50". Text that is no
+// number counts as the number that it begins with, or zero.
 #pragma once
 
 #include "schema/collation.h"

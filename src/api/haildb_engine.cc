@@ -8,10 +8,10 @@
 #include <limits>
 #include <mutex>
 
+#include "api/haildb_client_order.h"
 #include "api/haildb_config.h"
 #include "api/haildb_cursor.h"
 #include "api/haildb_decimal.h"
-#include "api/haildb_client_order.h"
 #include "api/haildb_filesystem.h"
 #include "api/haildb_table.h"
 #include "api/haildb_transaction.h"
@@ -20,9 +20,8 @@
 namespace hailstone::haildb {
 namespace {
 
-/// Below the first the engine has no room for its deltas; the second keeps checkpoints from following each other.
+/// Below this the engine has no room for its deltas.
 constexpr size_t least_memory = size_t{64} << 20;
-constexpr size_t least_checkpoint_log = size_t{4} << 20;
 
 /// Of the engine's files, within data_home_dir. No database can have this name, see ib_database_create.
 constexpr const char* engine_directory = "hailstone.data";
@@ -62,8 +61,11 @@ void call_panic_handler(ib_err_t code, const char* format, const char* message) 
 DatabaseOptions options() {
   DatabaseOptions options;
   options.memory_budget = std::max<size_t>(number_of(Variable::BufferPoolSize), least_memory);
+  // Programs of this interface change single rows: as many as fit stay in memory, and the log is long enough
+  // for them.
+  options.delta_limit = options.memory_budget * 3 / 8;
   options.checkpoint_log_bytes = std::max<size_t>(
-      number_of(Variable::LogFileSize) * number_of(Variable::LogFilesInGroup), least_checkpoint_log);
+      number_of(Variable::LogFileSize) * number_of(Variable::LogFilesInGroup), options.delta_limit);
   options.flush_log_at_commit = static_cast<FlushLogAtCommit>(number_of(Variable::FlushLogAtTrxCommit));
   options.collations = &collations();
   options.logger = log_message;
@@ -79,7 +81,8 @@ ib_err_t start(const char* format) {
   now.home = home == nullptr ? "./" : home;
   const char* const method = text_of(Variable::FlushMethod);
   const bool sync = method == nullptr || std::string_view(method) != "nosync";
-  auto database = Database::open(sync ? posix_filesystem() : nosync_filesystem(), now.home + engine_directory, options());
+  auto database =
+      Database::open(sync ? posix_filesystem() : nosync_filesystem(), now.home + engine_directory, options());
   if (!database) {
     log_message(DatabaseOptions::Severity::Error, database.error().message());
     return DB_ERROR;
@@ -88,7 +91,8 @@ ib_err_t start(const char* format) {
   now.tables = std::make_unique<TableCache>(*now.database);
   now.rows_read.store(0);
   set_text(Variable::FileFormat, file_format);
-  set_number(Variable::FileIoThreads, 2 + number_of(Variable::ReadIoThreads) + number_of(Variable::WriteIoThreads));
+  set_number(Variable::FileIoThreads,
+             2 + number_of(Variable::ReadIoThreads) + number_of(Variable::WriteIoThreads));
   set_configuration_started();
   configuration_changed();
   now.running.store(true, std::memory_order_release);

@@ -1,6 +1,6 @@
-// The one engine of the HailDB interface in a process: its database, its logger and handlers, the state after a
-// panic, and how errors become codes. ib_init, ib_startup and ib_shutdown change it while nobody else is in here;
-// all else is thread-safe.
+// The one engine of the HailDB interface in a process: its database, its logger and handlers, the state after
+// a panic, and how errors become codes. ib_init, ib_startup and ib_shutdown change it while nobody else is in
+// here; all else is thread-safe.
 #pragma once
 
 #include <atomic>
@@ -22,8 +22,8 @@ struct Engine {
   std::unique_ptr<TableCache> tables;    // there while running
   std::string home;                      // data_home_dir as it was at the start
   std::atomic<uint64_t> rows_read{0};    // by cursors
-  /// Rises with each DDL statement and each end of a transaction that made some: a cursor that knows an older one
-  /// looks whether its table has been replaced.
+  /// Rises with each DDL statement and each end of a transaction that made some: a cursor that knows an older
+  /// one looks whether its table has been replaced.
   std::atomic<uint64_t> schema_version{1};
   std::atomic<int64_t> lock_wait_milliseconds{0};
 
@@ -41,10 +41,13 @@ inline ib_err_t check_running() {
   return now.running.load(std::memory_order_acquire) ? DB_SUCCESS : DB_ERROR;
 }
 /// The code of a panic, or DB_SUCCESS.
-inline ib_err_t check_stopped() { return static_cast<ib_err_t>(engine().stopped.load(std::memory_order_acquire)); }
+inline ib_err_t check_stopped() {
+  return static_cast<ib_err_t>(engine().stopped.load(std::memory_order_acquire));
+}
 
 void log_message(DatabaseOptions::Severity severity, const std::string& message);
-/// Ends all work: `code` is what functions return from now on. Tells the handler, or the logger when there is none.
+/// Ends all work: `code` is what functions return from now on. Tells the handler, or the logger when there is
+/// none.
 void panic(ib_err_t code, const std::string& message);
 /// What the interface calls an error; the words go to the logger when the code says too little.
 ib_err_t code_of(const Error& error, ib_err_t not_found = DB_ERROR);

@@ -19,8 +19,12 @@ class NosyncFile final : public WritableFile {
 
 class NosyncFilesystem final : public Filesystem {
  public:
-  Result<std::unique_ptr<RandomAccessFile>> open(const std::string& path) override { return below_.open(path); }
-  Result<std::unique_ptr<WritableFile>> create(const std::string& path) override { return wrap(below_.create(path)); }
+  Result<std::unique_ptr<RandomAccessFile>> open(const std::string& path) override {
+    return below_.open(path);
+  }
+  Result<std::unique_ptr<WritableFile>> create(const std::string& path) override {
+    return wrap(below_.create(path));
+  }
   Result<std::unique_ptr<WritableFile>> append_to(const std::string& path) override {
     return wrap(below_.append_to(path));
   }

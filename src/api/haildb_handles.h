@@ -1,6 +1,7 @@
-// Handles that C programs hold: objects of pools, each beginning with a magic number, so that NULL, a handle of
-// another kind and one that was given back are told from a good one without a crash. Memory of handles never goes
-// back to the system while the process lives, and one given back is used again only after many others.
+// Handles that C programs hold: objects of pools, each beginning with a magic number, so that NULL, a handle
+// of another kind and one that was given back are told from a good one without a crash. Memory of handles
+// never goes back to the system while the process lives, and one given back is used again only after many
+// others.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +17,8 @@ struct Handle {
   uint32_t magic = 0;  // of its kind while in use, else 0
 };
 
-/// `T` derives from Handle, has `static constexpr uint32_t kind` and `void clear()`, which frees what it holds.
-/// Thread-safe; handles themselves are not.
+/// `T` derives from Handle, has `static constexpr uint32_t kind` and `void clear()`, which frees what it
+/// holds. Thread-safe; handles themselves are not.
 template <typename T>
 class HandlePool {
  public:

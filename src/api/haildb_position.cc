@@ -16,7 +16,8 @@ void count_row(ib_crsr_struct& cursor) {
 }
 
 bool reads_locking(const ib_crsr_struct& cursor) {
-  return cursor.lock_mode == IB_LOCK_X || cursor.lock_mode == IB_LOCK_S || cursor.trx->level == IB_TRX_SERIALIZABLE;
+  return cursor.lock_mode == IB_LOCK_X || cursor.lock_mode == IB_LOCK_S ||
+         cursor.trx->level == IB_TRX_SERIALIZABLE;
 }
 
 /// A new statement sees what is committed by now, where the isolation level says so.
@@ -116,7 +117,8 @@ ib_err_t move(ib_crsr_t cursor, bool forward) {
 }
 
 /// The range of the first `parts` parts of the key.
-Result<SearchRange> make_range(const TableInfo& info, const IndexInfo& index, const ib_tpl_struct& tuple, size_t parts) {
+Result<SearchRange> make_range(const TableInfo& info, const IndexInfo& index, const ib_tpl_struct& tuple,
+                               size_t parts) {
   SearchRange range;
   if (index.generated) {
     const Value row_id = tuple.value(0);
@@ -163,7 +165,8 @@ bool within(const SearchRange& range, ByteView key) {
   return range.may_exist && key >= range.low && (range.high_is_end || key < range.high);
 }
 
-/// Whether the row where the cursor is begins with the key: its last column with the key's bytes, those before equal.
+/// Whether the row where the cursor is begins with the key: its last column with the key's bytes, those
+/// before equal.
 Result<bool> begins_with(ib_crsr_struct& cursor, const ib_tpl_struct& tuple) {
   const IndexInfo& index = cursor.index_info();
   if (index.parts.empty()) return true;
@@ -178,7 +181,8 @@ Result<bool> begins_with(ib_crsr_struct& cursor, const ib_tpl_struct& tuple) {
   return !found.null && found.bytes.starts_with(wanted.bytes);
 }
 
-/// An exact search for a whole clustered key, without locks: no walker is needed. The cursor keeps a copy of the row.
+/// An exact search for a whole clustered key, without locks: no walker is needed. The cursor keeps a copy of
+/// the row.
 ib_err_t find_exactly(ib_crsr_struct& cursor, SearchRange& range, int& result) {
   cursor.at_walker = false;
   cursor.place = Place::Entry;
@@ -187,8 +191,8 @@ ib_err_t find_exactly(ib_crsr_struct& cursor, SearchRange& range, int& result) {
   cursor.has_row = false;
   cursor.row_wanted = true;
   if (range.may_exist) {
-    const auto found = cursor.info->table->find_row(*cursor.trx->transaction, cursor.key, ReadLock::None, cursor.scratch,
-                                                    cursor.row);
+    const auto found = cursor.info->table->find_row(*cursor.trx->transaction, cursor.key, ReadLock::None,
+                                                    cursor.scratch, cursor.row);
     if (!found) {
       cursor.place = Place::Nowhere;
       return failed(*cursor.trx, found.error());
@@ -212,7 +216,8 @@ ib_err_t move_to(ib_crsr_struct& cursor, const ib_tpl_struct& tuple, ib_srch_mod
   auto range = make_range(*cursor.info, index, tuple, index.parts.size());
   result = -1;
   if (!range) return failed(*cursor.trx, range.error());
-  if (whole_key && !reads_locking(cursor) && cursor.memory_rows == nullptr) return find_exactly(cursor, *range, result);
+  if (whole_key && !reads_locking(cursor) && cursor.memory_rows == nullptr)
+    return find_exactly(cursor, *range, result);
   if (const Status opened = open_walker(cursor); !opened) return failed(*cursor.trx, opened.error());
   if (whole_key) mode = IB_CUR_GE;
   const bool forward = mode == IB_CUR_G || mode == IB_CUR_GE;
@@ -253,10 +258,12 @@ ib_err_t move_to(ib_crsr_struct& cursor, const ib_tpl_struct& tuple, ib_srch_mod
   return DB_ERROR;
 }
 
-/// A row tuple of the cursor's table; made to fit when the table has been rebuilt since. Key tuples stay as they are.
+/// A row tuple of the cursor's table; made to fit when the table has been rebuilt since. Key tuples stay as
+/// they are.
 bool fit_tuple(const ib_crsr_struct& cursor, ib_tpl_struct& tuple) {
   if (tuple.info == cursor.info) return true;
-  if (tuple.info->id != cursor.info->id || tuple.info->schema.columns.size() != cursor.info->schema.columns.size()) {
+  if (tuple.info->id != cursor.info->id ||
+      tuple.info->schema.columns.size() != cursor.info->schema.columns.size()) {
     return false;
   }
   if (tuple.is_key()) {
@@ -270,7 +277,8 @@ bool fit_tuple(const ib_crsr_struct& cursor, ib_tpl_struct& tuple) {
 }
 
 /// Copies what the index holds of the row into fields.
-void copy_index_columns(const ib_crsr_struct& cursor, ByteView row, ByteView clustered_key, ib_tpl_struct& tuple) {
+void copy_index_columns(const ib_crsr_struct& cursor, ByteView row, ByteView clustered_key,
+                        ib_tpl_struct& tuple) {
   const TableInfo& info = *cursor.info;
   const RowCodec& codec = info.layout->row_codec();
   const auto set = [&](size_t place, uint16_t column, uint32_t prefix) {

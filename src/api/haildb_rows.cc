@@ -91,7 +91,8 @@ ib_err_t update_row(ib_crsr_struct& cursor, const ib_tpl_struct& before, const i
   if (changed.empty()) return DB_SUCCESS;
   const std::string key(clustered_key_of(cursor));
   Transaction& transaction = *cursor.trx->transaction;
-  // Columns that the program does not change keep what the newest version has, which nobody can change from here on.
+  // Columns that the program does not change keep what the newest version has, which nobody can change from
+  // here on.
   std::string row;
   const auto found = info.table->find_row(transaction, key, ReadLock::Exclusive, cursor.scratch, row);
   if (!found) return failed(*cursor.trx, found.error());

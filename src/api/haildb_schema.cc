@@ -16,8 +16,10 @@ bool same_word(const std::string& a, const char* b) { return strcasecmp(a.c_str(
 
 bool is_table_name(std::string_view name) {
   const size_t slash = name.find('/');
-  if (name.size() < 2 || slash == std::string_view::npos || slash == 0 || slash + 1 == name.size()) return false;
-  return name.find('/', slash + 1) == std::string_view::npos && !name.starts_with("./") && !name.starts_with("../");
+  if (name.size() < 2 || slash == std::string_view::npos || slash == 0 || slash + 1 == name.size())
+    return false;
+  return name.find('/', slash + 1) == std::string_view::npos && !name.starts_with("./") &&
+         !name.starts_with("../");
 }
 
 bool is_reserved_index_name(const char* name) {
@@ -48,8 +50,8 @@ bool is_column_type(ib_col_type_t type) {
 ib_err_t check_format(ib_tbl_fmt_t format, ib_ulint_t page_size) {
   if (format < IB_TBL_REDUNDANT || format > IB_TBL_COMPRESSED) return DB_INVALID_INPUT;
   if (format != IB_TBL_COMPRESSED) return DB_SUCCESS;
-  const bool possible_size = page_size == 0 || page_size == 1 || page_size == 2 || page_size == 4 || page_size == 8 ||
-                             page_size == 16;
+  const bool possible_size = page_size == 0 || page_size == 1 || page_size == 2 || page_size == 4 ||
+                             page_size == 8 || page_size == 16;
   if (!possible_size) return DB_UNSUPPORTED;
   if (!initialised()) return DB_ERROR;
   const char* const file_format = text_of(Variable::FileFormat);
@@ -121,7 +123,8 @@ ib_err_t ib_table_schema_add_col(ib_tbl_sch_t ib_tbl_sch, const char* name, ib_c
   if (const ib_err_t code = check_stopped(); code != DB_SUCCESS) return code;
   if (!good(ib_tbl_sch) || name == nullptr) return DB_INVALID_INPUT;
   if (*name == '\0' || std::string_view(name).size() > IB_MAX_COL_NAME_LEN) return DB_ERROR;
-  if (std::ranges::any_of(ib_tbl_sch->columns, [&](const auto& each) { return same_word(each.name, name); })) {
+  if (std::ranges::any_of(ib_tbl_sch->columns,
+                          [&](const auto& each) { return same_word(each.name, name); })) {
     return DB_DUPLICATE_KEY;
   }
   if (!is_column_type(ib_col_type) || !is_possible_length(ib_col_type, len)) return DB_ERROR;
@@ -141,7 +144,8 @@ ib_err_t ib_table_schema_add_index(ib_tbl_sch_t ib_tbl_sch, const char* name, ib
   if (ib_idx_sch != nullptr) *ib_idx_sch = nullptr;
   if (!good(ib_tbl_sch) || name == nullptr || ib_idx_sch == nullptr) return DB_INVALID_INPUT;
   if (*name == '\0' || is_reserved_index_name(name)) return DB_INVALID_INPUT;
-  if (std::ranges::any_of(ib_tbl_sch->indexes, [&](const auto* each) { return same_word(each->index.name, name); })) {
+  if (std::ranges::any_of(ib_tbl_sch->indexes,
+                          [&](const auto* each) { return same_word(each->index.name, name); })) {
     return DB_DUPLICATE_KEY;
   }
   ib_idx_sch_t const index = index_schemas().take();
@@ -160,7 +164,8 @@ ib_err_t ib_index_schema_create(ib_trx_t ib_usr_trx, const char* name, const cha
                                 ib_idx_sch_t* ib_idx_sch) {
   if (ib_idx_sch != nullptr) *ib_idx_sch = nullptr;
   if (const ib_err_t code = check_running(); code != DB_SUCCESS) return code;
-  if (!good(ib_usr_trx) || name == nullptr || table_name == nullptr || ib_idx_sch == nullptr) return DB_INVALID_INPUT;
+  if (!good(ib_usr_trx) || name == nullptr || table_name == nullptr || ib_idx_sch == nullptr)
+    return DB_INVALID_INPUT;
   if (!has_exclusive_schema_lock(*ib_usr_trx)) return DB_SCHEMA_NOT_LOCKED;
   if (*name == '\0' || is_reserved_index_name(name)) return DB_INVALID_INPUT;
   const std::string normal = normalised_name(table_name);
@@ -179,7 +184,8 @@ ib_err_t ib_index_schema_create(ib_trx_t ib_usr_trx, const char* name, const cha
 
 ib_err_t ib_index_schema_add_col(ib_idx_sch_t ib_idx_sch, const char* name, ib_ulint_t prefix_len) {
   if (const ib_err_t code = check_stopped(); code != DB_SUCCESS) return code;
-  if (!good(ib_idx_sch) || name == nullptr || prefix_len > std::numeric_limits<uint32_t>::max()) return DB_INVALID_INPUT;
+  if (!good(ib_idx_sch) || name == nullptr || prefix_len > std::numeric_limits<uint32_t>::max())
+    return DB_INVALID_INPUT;
   const auto& columns = ib_idx_sch->table_columns();
   const int found = find_column(columns, name);
   if (found < 0) return DB_NOT_FOUND;

@@ -1,4 +1,5 @@
-// Status variables: HailDB's names, computed from Hailstone's counters, and all counters under their own names.
+// Status variables: HailDB's names, computed from Hailstone's counters, and all counters under their own
+// names.
 #include <strings.h>
 
 #include <cstdlib>
@@ -18,7 +19,8 @@ uint64_t none(const Counters&) { return 0; }
 
 uint64_t rows_read(const Counters&) {
   uint64_t rows = engine().rows_read.load(std::memory_order_relaxed);
-  for (const auto* const cursor : cursors().in_use()) rows += cursor->rows_read.load(std::memory_order_relaxed);
+  for (const auto* const cursor : cursors().in_use())
+    rows += cursor->rows_read.load(std::memory_order_relaxed);
   return rows;
 }
 
@@ -31,18 +33,25 @@ constexpr StatusVariable variables[] = {
     {"read_req_pending", none},
     {"write_req_pending", none},
     {"fsync_req_pending", none},
-    {"write_req_done", [](const Counters& c) { return get(c.segment_writes) + get(c.log_writes) + get(c.manifest_writes); }},
+    {"write_req_done",
+     [](const Counters& c) { return get(c.segment_writes) + get(c.log_writes) + get(c.manifest_writes); }},
     {"read_req_done", [](const Counters& c) { return get(c.segment_reads); }},
-    {"fsync_req_done", [](const Counters& c) { return get(c.segment_fsyncs) + get(c.log_fsyncs) + get(c.manifest_fsyncs); }},
-    {"bytes_total_written", [](const Counters& c) { return get(c.segment_write_bytes) + get(c.log_write_bytes); }},
+    {"fsync_req_done",
+     [](const Counters& c) { return get(c.segment_fsyncs) + get(c.log_fsyncs) + get(c.manifest_fsyncs); }},
+    {"bytes_total_written",
+     [](const Counters& c) { return get(c.segment_write_bytes) + get(c.log_write_bytes); }},
     {"bytes_total_read", [](const Counters& c) { return get(c.segment_read_bytes); }},
     {"buffer_pool_current_size", [](const Counters& c) { return get(c.memory_budget); }},
-    {"buffer_pool_data_pages", [](const Counters& c) { return (get(c.block_cache_bytes) + get(c.delta_bytes)) / page_bytes; }},
+    {"buffer_pool_data_pages",
+     [](const Counters& c) { return (get(c.block_cache_bytes) + get(c.delta_bytes)) / page_bytes; }},
     {"buffer_pool_dirty_pages", [](const Counters& c) { return get(c.delta_bytes) / page_bytes; }},
     {"buffer_pool_misc_pages", none},
     {"buffer_pool_free_pages",
-     [](const Counters& c) { return (get(c.memory_budget) - std::min(get(c.memory_budget), get(c.memory_used))) / page_bytes; }},
-    {"buffer_pool_read_reqs", [](const Counters& c) { return get(c.block_cache_hits) + get(c.block_cache_misses); }},
+     [](const Counters& c) {
+       return (get(c.memory_budget) - std::min(get(c.memory_budget), get(c.memory_used))) / page_bytes;
+     }},
+    {"buffer_pool_read_reqs",
+     [](const Counters& c) { return get(c.block_cache_hits) + get(c.block_cache_misses); }},
     {"buffer_pool_reads", [](const Counters& c) { return get(c.block_cache_misses); }},
     {"buffer_pool_waited_for_free", none},
     {"buffer_pool_pages_flushed", [](const Counters& c) { return get(c.segment_write_bytes) / page_bytes; }},
@@ -62,10 +71,13 @@ constexpr StatusVariable variables[] = {
     {"log_fsync_req_pending", none},
     {"lock_row_waits", [](const Counters& c) { return get(c.lock_waits); }},
     {"lock_row_waiting", [](const Counters& c) { return get(c.lock_waiting); }},
-    {"lock_total_wait_time_in_secs", [](const Counters& c) { return get(c.lock_wait_microseconds) / microseconds_a_second; }},
+    {"lock_total_wait_time_in_secs",
+     [](const Counters& c) { return get(c.lock_wait_microseconds) / microseconds_a_second; }},
     {"lock_wait_time_avg_in_secs",
      [](const Counters& c) {
-       return get(c.lock_waits) == 0 ? 0 : get(c.lock_wait_microseconds) / get(c.lock_waits) / microseconds_a_second;
+       return get(c.lock_waits) == 0
+                  ? 0
+                  : get(c.lock_wait_microseconds) / get(c.lock_waits) / microseconds_a_second;
      }},
     {"lock_max_wait_time_in_secs",
      [](const Counters& c) { return get(c.lock_wait_longest_microseconds) / microseconds_a_second; }},

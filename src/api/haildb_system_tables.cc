@@ -61,8 +61,8 @@ TableSchema schema_of(const SystemTable& from) {
   for (const char* const name : from.columns) {
     ColumnInfo column;
     column.name = name;
-    const bool number = std::ranges::any_of(
-        from.numbers, [&](const char* each) { return std::string_view(each) == name; });
+    const bool number =
+        std::ranges::any_of(from.numbers, [&](const char* each) { return std::string_view(each) == name; });
     column.type = number ? IB_INT : foreign ? IB_VARCHAR : IB_VARBINARY;
     column.length = number ? 4 : 0;
     schema.columns.push_back(std::move(column));
@@ -116,7 +116,14 @@ class RowMaker {
 Status describe(const TableInfo& user, std::string_view system_table, RowMaker& rows) {
   const TableSchema& schema = user.schema;
   if (system_table == "SYS_TABLES") {
-    rows.text(schema.name).id(user.id).number(schema.columns.size()).number(1).id(0).number(0).null().number(user.id);
+    rows.text(schema.name)
+        .id(user.id)
+        .number(schema.columns.size())
+        .number(1)
+        .id(0)
+        .number(0)
+        .null()
+        .number(user.id);
     return rows.end_row();
   }
   if (system_table == "SYS_COLUMNS") {

@@ -1,5 +1,6 @@
-// The system tables of the HailDB interface: SYS_TABLES, SYS_COLUMNS, SYS_INDEXES, SYS_FIELDS, and SYS_FOREIGN,
-// SYS_FOREIGN_COLS, which are always empty. They are made out of the catalog when a cursor is opened; read only.
+// The system tables of the HailDB interface: SYS_TABLES, SYS_COLUMNS, SYS_INDEXES, SYS_FIELDS, and
+// SYS_FOREIGN, SYS_FOREIGN_COLS, which are always empty. They are made out of the catalog when a cursor is
+// opened; read only.
 #pragma once
 
 #include <string>

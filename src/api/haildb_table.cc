@@ -14,7 +14,9 @@ namespace {
 constexpr std::string_view application_mark = "HailDB 1";
 
 uint32_t engine_width(const ColumnInfo& column) {
-  return column.is_number() ? column.length : column.type == IB_BLOB || column.type == IB_DECIMAL ? 0 : column.length;
+  return column.is_number()                                    ? column.length
+         : column.type == IB_BLOB || column.type == IB_DECIMAL ? 0
+                                                               : column.length;
 }
 
 Column engine_column(const ColumnInfo& from) {
@@ -35,7 +37,7 @@ Column engine_column(const ColumnInfo& from) {
       break;
     default:
       column.type = column.width == 0 ? Type::Blob : Type::Varchar;
-      column.collation = from.type == IB_DECIMAL      ? decimal_collation_id
+      column.collation = from.type == IB_DECIMAL ? decimal_collation_id
                          : from.client_ordered() ? binary_collation_id
                                                  : binary_padded_collation_id;
       break;
@@ -138,12 +140,13 @@ TableDefinition TableSchema::definition() const {
     index.name = from.name;
     index.unique = from.unique;
     for (const IndexPartInfo& part : from.parts) {
-      const auto column =
-          part.order < 0 ? part.column : static_cast<uint16_t>(columns.size() + static_cast<size_t>(part.order));
+      const auto column = part.order < 0
+                              ? part.column
+                              : static_cast<uint16_t>(columns.size() + static_cast<size_t>(part.order));
       index.parts.push_back({column, part.order < 0 ? part.prefix : 0, false});
       if (!from.clustered) continue;
-      // Columns of the clustered key are never NULL, whatever was declared. Numbers of it are read for each search,
-      // so they are stored apart from the rest of the row.
+      // Columns of the clustered key are never NULL, whatever was declared. Numbers of it are read for each
+      // search, so they are stored apart from the rest of the row.
       result.columns[part.column].nullable = false;
       result.columns[column].nullable = false;
       result.columns[column].columnar = result.columns[column].is_integer();
@@ -207,7 +210,8 @@ Result<TableSchema> TableSchema::of(const TableDefinition& definition) {
         index.parts.push_back({part.column, part.prefix, -1});
       } else {
         const size_t order = part.column - count;
-        index.parts.push_back({schema.orders[order].column, schema.orders[order].prefix, static_cast<int>(order)});
+        index.parts.push_back(
+            {schema.orders[order].column, schema.orders[order].prefix, static_cast<int>(order)});
       }
     }
     schema.indexes.push_back(std::move(index));
@@ -215,7 +219,8 @@ Result<TableSchema> TableSchema::of(const TableDefinition& definition) {
   return schema;
 }
 
-Result<std::shared_ptr<TableInfo>> TableInfo::make(Database& database, std::shared_ptr<Table> table, bool with_rows) {
+Result<std::shared_ptr<TableInfo>> TableInfo::make(Database& database, std::shared_ptr<Table> table,
+                                                   bool with_rows) {
   auto info = std::make_shared<TableInfo>();
   info->table = std::move(table);
   info->layout = info->table->layout();
@@ -274,10 +279,11 @@ Status TableInfo::load_labels(Database& database) {
       ByteView value = values[2 * i].bytes;
       if (const uint32_t prefix = schema.orders[i].prefix; prefix != 0) value = value.substr(0, prefix);
       if (orders[i]->add_stored(value, values[2 * i + 1].bytes)) continue;
-      return fail(ErrorCode::InvalidArgument,
-                  fmt::format("table '{}' was filled under another comparison function than the present one, which "
-                              "orders column '{}' differently: set the same function as then (ib_set_client_compare)",
-                              schema.name, schema.columns[schema.orders[i].column].name));
+      return fail(
+          ErrorCode::InvalidArgument,
+          fmt::format("table '{}' was filled under another comparison function than the present one, which "
+                      "orders column '{}' differently: set the same function as then (ib_set_client_compare)",
+                      schema.name, schema.columns[schema.orders[i].column].name));
     }
     HAILSTONE_ASSIGN(found, cursor.next());
   }
@@ -340,7 +346,8 @@ Result<std::shared_ptr<TableInfo>> TableCache::info_of(const std::shared_ptr<Tab
 void TableCache::keep(const std::shared_ptr<TableInfo>& info) {
   if (infos_.size() >= std::max<size_t>(next_look_, number_of(Variable::OpenFiles))) {
     // Orders cannot be read again while rows of open transactions have labels of them.
-    absl::erase_if(infos_, [](const auto& each) { return each.second.use_count() == 1 && each.second->orders.empty(); });
+    absl::erase_if(
+        infos_, [](const auto& each) { return each.second.use_count() == 1 && each.second->orders.empty(); });
     next_look_ = 2 * infos_.size();
   }
   infos_[info->table->id()] = info;
@@ -356,7 +363,8 @@ Result<std::shared_ptr<TableInfo>> TableCache::find(ib_id_t id, const Transactio
   {
     const std::lock_guard guard(mutex_);
     const auto found = rebuilt_.find(id);
-    if (found != rebuilt_.end()) candidates.insert(candidates.end(), found->second.begin(), found->second.end());
+    if (found != rebuilt_.end())
+      candidates.insert(candidates.end(), found->second.begin(), found->second.end());
   }
   for (auto candidate = candidates.rbegin();; ++candidate) {
     auto table = database_.table(*candidate, transaction);

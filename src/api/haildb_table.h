@@ -1,12 +1,13 @@
-// A table as the HailDB interface sees it: columns and indexes with all that the original knows of them, and how they
-// are kept in the engine's definition.
+// A table as the HailDB interface sees it: columns and indexes with all that the original knows of them, and
+// how they are kept in the engine's definition.
 //
-// The engine's table has the user's columns, in order, and behind them a hidden column for each index part whose order
-// the client's function decides (haildb_client_order.h). What the engine does not know (HailDB types, attributes, ids)
-// is in the application data of definition and columns.
+// The engine's table has the user's columns, in order, and behind them a hidden column for each index part
+// whose order the client's function decides (haildb_client_order.h). What the engine does not know (HailDB
+// types, attributes, ids) is in the application data of definition and columns.
 //
-// The id of a table is the engine's, but when the table has been rebuilt for an index: then the id that it had before is
-// kept in its application data. The id of an index is the table's, shifted by 32 bits, and a number.
+// The id of a table is the engine's, but when the table has been rebuilt for an index: then the id that it
+// had before is kept in its application data. The id of an index is the table's, shifted by 32 bits, and a
+// number.
 #pragma once
 
 #include <algorithm>
@@ -61,7 +62,8 @@ struct IndexInfo {
   uint32_t number = 0;
   size_t engine_index = 0;  // Cursor::by_row_id for the generated one
   std::vector<IndexPartInfo> parts;
-  /// Table columns of a key tuple: those of the parts, then those of the clustered key that are not among them.
+  /// Table columns of a key tuple: those of the parts, then those of the clustered key that are not among
+  /// them.
   std::vector<uint16_t> key_columns;
 
   bool has(uint16_t column) const {
@@ -97,18 +99,21 @@ struct TableSchema {
 
 class TableInfo {
  public:
-  /// Reads all labels of stored rows when `with_rows`. ErrorCode::InvalidArgument: they contradict the present function.
-  static Result<std::shared_ptr<TableInfo>> make(Database& database, std::shared_ptr<Table> table, bool with_rows);
+  /// Reads all labels of stored rows when `with_rows`. ErrorCode::InvalidArgument: they contradict the
+  /// present function.
+  static Result<std::shared_ptr<TableInfo>> make(Database& database, std::shared_ptr<Table> table,
+                                                 bool with_rows);
   /// Of a system table.
   static Result<std::shared_ptr<TableInfo>> make(const TableDefinition& definition);
 
   ib_id_t index_id(const IndexInfo& index) const { return id << 32 | index.number; }
   /// Null: none of this name (exact).
   const IndexInfo* find_index(std::string_view name) const;
-  /// The values of hidden columns for a row of user values; `labels` keeps their bytes. `values` has the user's
-  /// columns and is made longer.
+  /// The values of hidden columns for a row of user values; `labels` keeps their bytes. `values` has the
+  /// user's columns and is made longer.
   void append_labels(std::vector<Value>& values, std::vector<std::string>& labels) const;
-  /// Changes the value of a column of some index to what is stored: numbers that compare equal must be so by their bytes.
+  /// Changes the value of a column of some index to what is stored: numbers that compare equal must be so by
+  /// their bytes.
   static void normalise(const ColumnInfo& column, Value& value);
 
   /// The codec of an index that is not generated.
@@ -154,7 +159,8 @@ class TableCache {
   std::mutex loading_;  // one thread at a time reads labels
   absl::flat_hash_map<TableId, std::shared_ptr<TableInfo>> infos_;
   size_t next_look_ = 0;  // size of infos_ at which those not in use go
-  absl::flat_hash_map<ib_id_t, std::vector<TableId>> rebuilt_;  // engine tables that have this id, in order of making
+  absl::flat_hash_map<ib_id_t, std::vector<TableId>>
+      rebuilt_;  // engine tables that have this id, in order of making
   std::map<std::string, std::weak_ptr<TableInfo>> dropped_;
 };
 

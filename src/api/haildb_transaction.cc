@@ -96,7 +96,8 @@ ib_err_t check_handle(const ib_trx_struct* handle) {
   return good(handle) ? DB_SUCCESS : DB_INVALID_INPUT;
 }
 
-std::vector<ib_trx_struct::Named>::iterator find_savepoint(ib_trx_struct& handle, const void* name, ib_ulint_t length) {
+std::vector<ib_trx_struct::Named>::iterator find_savepoint(ib_trx_struct& handle, const void* name,
+                                                           ib_ulint_t length) {
   const std::string_view wanted(static_cast<const char*>(name), length);
   return std::ranges::find_if(handle.savepoints, [&](const auto& each) { return each.name == wanted; });
 }
@@ -160,7 +161,9 @@ void note_ddl(ib_trx_struct& handle) {
   handle.schema_version = engine().schema_version.fetch_add(1) + 1;
 }
 
-bool has_exclusive_schema_lock(const ib_trx_struct& handle) { return handle.schema_lock == SchemaLock::Exclusive; }
+bool has_exclusive_schema_lock(const ib_trx_struct& handle) {
+  return handle.schema_lock == SchemaLock::Exclusive;
+}
 
 const Transaction* transaction_of_this_thread() {
   SchemaLatch& latch = schema_latch();
@@ -214,9 +217,7 @@ OwnTransaction::~OwnTransaction() {
   give_back(*handle_);
 }
 
-ib_err_t OwnTransaction::commit() {
-  return commit_keeping_handle(*handle_);
-}
+ib_err_t OwnTransaction::commit() { return commit_keeping_handle(*handle_); }
 
 }  // namespace hailstone::haildb
 

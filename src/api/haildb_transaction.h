@@ -16,7 +16,8 @@ enum class SchemaLock : uint8_t { None, Shared, Exclusive };
 
 }  // namespace hailstone::haildb
 
-/// A transaction. It is not started when an error has rolled it back; its cursors are attached to it still then.
+/// A transaction. It is not started when an error has rolled it back; its cursors are attached to it still
+/// then.
 struct ib_trx_struct : hailstone::haildb::Handle {
   static constexpr uint32_t kind = 0x54584e31;
   void clear();
@@ -50,8 +51,8 @@ namespace hailstone::haildb {
 
 HandlePool<ib_trx_struct>& transactions();
 
-/// For functions that need a started transaction: DB_SUCCESS, DB_INVALID_INPUT for a bad handle, DB_ERROR for one that is
-/// not started, or the code of a stopped engine. Brings the lock wait timeout up to date.
+/// For functions that need a started transaction: DB_SUCCESS, DB_INVALID_INPUT for a bad handle, DB_ERROR for
+/// one that is not started, or the code of a stopped engine. Brings the lock wait timeout up to date.
 ib_err_t enter(ib_trx_t transaction);
 /// The code of a failed operation of the transaction. Rolls the transaction back where the interface says so.
 ib_err_t failed(ib_trx_struct& transaction, const Error& error, ib_err_t not_found = DB_ERROR);

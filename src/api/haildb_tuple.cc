@@ -17,7 +17,8 @@ HandlePool<ib_tpl_struct>& tuples() {
 
 namespace {
 
-ib_tpl_t new_tuple(const std::shared_ptr<TableInfo>& info, const IndexInfo* key, std::vector<uint16_t> columns) {
+ib_tpl_t new_tuple(const std::shared_ptr<TableInfo>& info, const IndexInfo* key,
+                   std::vector<uint16_t> columns) {
   ib_tpl_t const tuple = tuples().take();
   tuple->info = info;
   tuple->key_index = key;
@@ -162,9 +163,9 @@ ib_err_t ib_tuple_copy(ib_tpl_t ib_dst_tpl, const ib_tpl_t ib_src_tpl) {
   if (const ib_err_t code = check_stopped(); code != DB_SUCCESS) return code;
   if (!good(ib_dst_tpl) || !good(ib_src_tpl)) return DB_INVALID_INPUT;
   if (ib_dst_tpl == ib_src_tpl) return DB_SUCCESS;
-  const bool same_kind = ib_dst_tpl->is_key() == ib_src_tpl->is_key() &&
-                         ib_dst_tpl->info->id == ib_src_tpl->info->id &&
-                         (!ib_dst_tpl->is_key() || ib_dst_tpl->key_index->number == ib_src_tpl->key_index->number);
+  const bool same_kind =
+      ib_dst_tpl->is_key() == ib_src_tpl->is_key() && ib_dst_tpl->info->id == ib_src_tpl->info->id &&
+      (!ib_dst_tpl->is_key() || ib_dst_tpl->key_index->number == ib_src_tpl->key_index->number);
   if (!same_kind || ib_dst_tpl->columns != ib_src_tpl->columns) return DB_DATA_MISMATCH;
   ib_dst_tpl->stamp = ib_src_tpl->stamp;
   ib_dst_tpl->fields = ib_src_tpl->fields;
@@ -256,14 +257,30 @@ const void* ib_col_get_value(ib_tpl_t ib_tpl, ib_ulint_t i) {
   return stored;
 }
 
-ib_err_t ib_tuple_write_i8(ib_tpl_t ib_tpl, int col_no, ib_i8_t val) { return write_integer(ib_tpl, col_no, val); }
-ib_err_t ib_tuple_write_u8(ib_tpl_t ib_tpl, int col_no, ib_u8_t val) { return write_integer(ib_tpl, col_no, val); }
-ib_err_t ib_tuple_write_i16(ib_tpl_t ib_tpl, int col_no, ib_i16_t val) { return write_integer(ib_tpl, col_no, val); }
-ib_err_t ib_tuple_write_u16(ib_tpl_t ib_tpl, int col_no, ib_u16_t val) { return write_integer(ib_tpl, col_no, val); }
-ib_err_t ib_tuple_write_i32(ib_tpl_t ib_tpl, int col_no, ib_i32_t val) { return write_integer(ib_tpl, col_no, val); }
-ib_err_t ib_tuple_write_u32(ib_tpl_t ib_tpl, int col_no, ib_u32_t val) { return write_integer(ib_tpl, col_no, val); }
-ib_err_t ib_tuple_write_i64(ib_tpl_t ib_tpl, int col_no, ib_i64_t val) { return write_integer(ib_tpl, col_no, val); }
-ib_err_t ib_tuple_write_u64(ib_tpl_t ib_tpl, int col_no, ib_u64_t val) { return write_integer(ib_tpl, col_no, val); }
+ib_err_t ib_tuple_write_i8(ib_tpl_t ib_tpl, int col_no, ib_i8_t val) {
+  return write_integer(ib_tpl, col_no, val);
+}
+ib_err_t ib_tuple_write_u8(ib_tpl_t ib_tpl, int col_no, ib_u8_t val) {
+  return write_integer(ib_tpl, col_no, val);
+}
+ib_err_t ib_tuple_write_i16(ib_tpl_t ib_tpl, int col_no, ib_i16_t val) {
+  return write_integer(ib_tpl, col_no, val);
+}
+ib_err_t ib_tuple_write_u16(ib_tpl_t ib_tpl, int col_no, ib_u16_t val) {
+  return write_integer(ib_tpl, col_no, val);
+}
+ib_err_t ib_tuple_write_i32(ib_tpl_t ib_tpl, int col_no, ib_i32_t val) {
+  return write_integer(ib_tpl, col_no, val);
+}
+ib_err_t ib_tuple_write_u32(ib_tpl_t ib_tpl, int col_no, ib_u32_t val) {
+  return write_integer(ib_tpl, col_no, val);
+}
+ib_err_t ib_tuple_write_i64(ib_tpl_t ib_tpl, int col_no, ib_i64_t val) {
+  return write_integer(ib_tpl, col_no, val);
+}
+ib_err_t ib_tuple_write_u64(ib_tpl_t ib_tpl, int col_no, ib_u64_t val) {
+  return write_integer(ib_tpl, col_no, val);
+}
 
 ib_err_t ib_tuple_write_float(ib_tpl_t ib_tpl, int col_no, float val) {
   if (col_no < 0) return DB_INVALID_INPUT;
@@ -283,14 +300,30 @@ ib_err_t ib_tuple_write_double(ib_tpl_t ib_tpl, int col_no, double val) {
   return DB_SUCCESS;
 }
 
-ib_err_t ib_tuple_read_i8(ib_tpl_t ib_tpl, ib_ulint_t i, ib_i8_t* ival) { return read_integer(ib_tpl, i, ival); }
-ib_err_t ib_tuple_read_u8(ib_tpl_t ib_tpl, ib_ulint_t i, ib_u8_t* ival) { return read_integer(ib_tpl, i, ival); }
-ib_err_t ib_tuple_read_i16(ib_tpl_t ib_tpl, ib_ulint_t i, ib_i16_t* ival) { return read_integer(ib_tpl, i, ival); }
-ib_err_t ib_tuple_read_u16(ib_tpl_t ib_tpl, ib_ulint_t i, ib_u16_t* ival) { return read_integer(ib_tpl, i, ival); }
-ib_err_t ib_tuple_read_i32(ib_tpl_t ib_tpl, ib_ulint_t i, ib_i32_t* ival) { return read_integer(ib_tpl, i, ival); }
-ib_err_t ib_tuple_read_u32(ib_tpl_t ib_tpl, ib_ulint_t i, ib_u32_t* ival) { return read_integer(ib_tpl, i, ival); }
-ib_err_t ib_tuple_read_i64(ib_tpl_t ib_tpl, ib_ulint_t i, ib_i64_t* ival) { return read_integer(ib_tpl, i, ival); }
-ib_err_t ib_tuple_read_u64(ib_tpl_t ib_tpl, ib_ulint_t i, ib_u64_t* ival) { return read_integer(ib_tpl, i, ival); }
+ib_err_t ib_tuple_read_i8(ib_tpl_t ib_tpl, ib_ulint_t i, ib_i8_t* ival) {
+  return read_integer(ib_tpl, i, ival);
+}
+ib_err_t ib_tuple_read_u8(ib_tpl_t ib_tpl, ib_ulint_t i, ib_u8_t* ival) {
+  return read_integer(ib_tpl, i, ival);
+}
+ib_err_t ib_tuple_read_i16(ib_tpl_t ib_tpl, ib_ulint_t i, ib_i16_t* ival) {
+  return read_integer(ib_tpl, i, ival);
+}
+ib_err_t ib_tuple_read_u16(ib_tpl_t ib_tpl, ib_ulint_t i, ib_u16_t* ival) {
+  return read_integer(ib_tpl, i, ival);
+}
+ib_err_t ib_tuple_read_i32(ib_tpl_t ib_tpl, ib_ulint_t i, ib_i32_t* ival) {
+  return read_integer(ib_tpl, i, ival);
+}
+ib_err_t ib_tuple_read_u32(ib_tpl_t ib_tpl, ib_ulint_t i, ib_u32_t* ival) {
+  return read_integer(ib_tpl, i, ival);
+}
+ib_err_t ib_tuple_read_i64(ib_tpl_t ib_tpl, ib_ulint_t i, ib_i64_t* ival) {
+  return read_integer(ib_tpl, i, ival);
+}
+ib_err_t ib_tuple_read_u64(ib_tpl_t ib_tpl, ib_ulint_t i, ib_u64_t* ival) {
+  return read_integer(ib_tpl, i, ival);
+}
 ib_err_t ib_tuple_read_float(ib_tpl_t ib_tpl, ib_ulint_t col_no, float* fval) {
   return read_real(ib_tpl, col_no, IB_FLOAT, fval);
 }

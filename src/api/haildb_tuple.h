@@ -1,8 +1,8 @@
 // Tuples of the HailDB interface: a row (the user's columns and three hidden ones) or a key of one index.
 //
-// A tuple that was read holds the encoded row as it was stored and decodes a column when it is asked for; values that
-// the program sets lie over it. Clearing forgets both at once, and no memory is freed, so that a tuple that is used
-// again and again costs no allocation.
+// A tuple that was read holds the encoded row as it was stored and decodes a column when it is asked for;
+// values that the program sets lie over it. Clearing forgets both at once, and no memory is freed, so that a
+// tuple that is used again and again costs no allocation.
 #pragma once
 
 #include <memory>
@@ -31,8 +31,10 @@ struct ib_tpl_struct : hailstone::haildb::Handle {
   bool is_system(size_t place) const { return columns[place] >= info->schema.columns.size(); }
   /// Of a row that was read: the row id; of the other hidden columns zeros.
   hailstone::ByteView system_value(size_t place) const {
-    const size_t number = columns[place] == hailstone::haildb::row_id_column ? 0 : columns[place] - info->schema.columns.size();
-    return number == 0 ? hailstone::ByteView(row_id, sizeof row_id) : hailstone::ByteView("\0\0\0\0\0\0", number == 1 ? 6 : 7);
+    const size_t number =
+        columns[place] == hailstone::haildb::row_id_column ? 0 : columns[place] - info->schema.columns.size();
+    return number == 0 ? hailstone::ByteView(row_id, sizeof row_id)
+                       : hailstone::ByteView("\0\0\0\0\0\0", number == 1 ? 6 : 7);
   }
   bool is_key() const { return key_index != nullptr; }
 

@@ -1,6 +1,6 @@
 // Visitors of the schema, and statistics of tables.
-#include <cstdlib>
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 
 #include "api/haildb_cursor.h"
@@ -34,13 +34,14 @@ bool visit_columns(const TableInfo& info, const ib_schema_visitor_t& visitor, vo
 
 bool visit_indexes(const TableInfo& info, const ib_schema_visitor_t& visitor, void* arg) {
   for (const IndexInfo& index : info.schema.indexes) {
-    if (visitor.index(arg, index.name.c_str(), index.clustered ? IB_TRUE : IB_FALSE, index.unique ? IB_TRUE : IB_FALSE,
-                      static_cast<int>(index.parts.size())) != 0) {
+    if (visitor.index(arg, index.name.c_str(), index.clustered ? IB_TRUE : IB_FALSE,
+                      index.unique ? IB_TRUE : IB_FALSE, static_cast<int>(index.parts.size())) != 0) {
       return false;
     }
     if (visitor.version < IB_SCHEMA_VISITOR_TABLE_AND_INDEX_COL || visitor.index_col == nullptr) continue;
     for (const IndexPartInfo& part : index.parts) {
-      if (visitor.index_col(arg, info.schema.columns[part.column].name.c_str(), part.prefix) != 0) return false;
+      if (visitor.index_col(arg, info.schema.columns[part.column].name.c_str(), part.prefix) != 0)
+        return false;
     }
   }
   return true;
@@ -49,9 +50,9 @@ bool visit_indexes(const TableInfo& info, const ib_schema_visitor_t& visitor, vo
 bool visit_table(const TableInfo& info, const ib_schema_visitor_t& visitor, void* arg) {
   const TableSchema& schema = info.schema;
   const std::string name = info.table == nullptr ? schema.name : info.table->definition().name;
-  if (visitor.table != nullptr &&
-      visitor.table(arg, name.c_str(), schema.format, schema.page_size,
-                    static_cast<int>(schema.columns.size() + IB_N_SYS_COLS), static_cast<int>(schema.indexes.size())) != 0) {
+  if (visitor.table != nullptr && visitor.table(arg, name.c_str(), schema.format, schema.page_size,
+                                                static_cast<int>(schema.columns.size() + IB_N_SYS_COLS),
+                                                static_cast<int>(schema.indexes.size())) != 0) {
     return false;
   }
   if (visitor.version >= IB_SCHEMA_VISITOR_TABLE_COL && visitor.table_col != nullptr &&
@@ -73,7 +74,8 @@ size_t unique_columns(const IndexInfo& index) {
 
 using namespace hailstone::haildb;
 
-ib_err_t ib_table_schema_visit(ib_trx_t ib_trx, const char* name, const ib_schema_visitor_t* visitor, void* arg) {
+ib_err_t ib_table_schema_visit(ib_trx_t ib_trx, const char* name, const ib_schema_visitor_t* visitor,
+                               void* arg) {
   if (const ib_err_t code = check_visit(ib_trx); code != DB_SUCCESS) return code;
   if (name == nullptr || visitor == nullptr) return DB_INVALID_INPUT;
   const std::string normal = normalised_name(name);
@@ -96,9 +98,11 @@ ib_err_t ib_schema_tables_iterate(ib_trx_t ib_trx, ib_schema_visitor_table_all_t
   return DB_SUCCESS;
 }
 
-ib_err_t ib_get_table_statistics(ib_crsr_t ib_crsr, ib_table_stats_t* table_stats, size_t sizeof_ib_table_stats_t) {
+ib_err_t ib_get_table_statistics(ib_crsr_t ib_crsr, ib_table_stats_t* table_stats,
+                                 size_t sizeof_ib_table_stats_t) {
   if (const ib_err_t code = check_running(); code != DB_SUCCESS) return code;
-  if (!good(ib_crsr) || table_stats == nullptr || sizeof_ib_table_stats_t < sizeof *table_stats) return DB_INVALID_INPUT;
+  if (!good(ib_crsr) || table_stats == nullptr || sizeof_ib_table_stats_t < sizeof *table_stats)
+    return DB_INVALID_INPUT;
   *table_stats = {};
   if (ib_crsr->memory_rows != nullptr) {
     table_stats->stat_n_rows = static_cast<ib_i64_t>(ib_crsr->memory_rows->size());
@@ -115,7 +119,8 @@ ib_err_t ib_get_table_statistics(ib_crsr_t ib_crsr, ib_table_stats_t* table_stat
 ib_err_t ib_get_index_stat_n_diff_key_vals(ib_crsr_t ib_crsr, const char* index_name, ib_u64_t* ncols,
                                            ib_i64_t** n_diff) {
   if (const ib_err_t code = check_running(); code != DB_SUCCESS) return code;
-  if (!good(ib_crsr) || index_name == nullptr || ncols == nullptr || n_diff == nullptr) return DB_INVALID_INPUT;
+  if (!good(ib_crsr) || index_name == nullptr || ncols == nullptr || n_diff == nullptr)
+    return DB_INVALID_INPUT;
   const TableInfo& info = *ib_crsr->info;
   const IndexInfo* const index = info.find_index(index_name);
   if (index == nullptr || info.table == nullptr) return DB_NOT_FOUND;

@@ -79,7 +79,11 @@ size_t DatabaseCore::segment_buffer_bytes() {
   return std::clamp(budget_.limit() / 4, 8 * mebibyte, 256 * mebibyte);
 }
 
-size_t DatabaseCore::delta_limit_bytes() { return std::min(64 * mebibyte, budget_.limit() / 8); }
+size_t DatabaseCore::delta_limit_bytes() {
+  // A second delta fills up while the first is written.
+  if (options_.delta_limit != 0) return std::min(options_.delta_limit, budget_.limit() / 2);
+  return std::min(64 * mebibyte, budget_.limit() / 8);
+}
 
 void DatabaseCore::log_message(DatabaseOptions::Severity severity, const std::string& message) const {
   if (options_.logger) options_.logger(severity, message);

@@ -23,6 +23,9 @@ struct DatabaseOptions {
   size_t memory_budget = size_t{512} << 20;  // bytes, for deltas, bulk loads, redo and the block cache
   FlushLogAtCommit flush_log_at_commit = FlushLogAtCommit::Sync;
   size_t checkpoint_log_bytes = size_t{256} << 20;  // log length that starts a checkpoint
+  /// Bytes of one table's delta at which it goes to a segment; 0: an eighth of the budget, at most 64 MiB.
+  /// Big deltas make single rows quick, and take memory from the block cache.
+  size_t delta_limit = 0;
   unsigned background_threads = 2;
   const CollationResolver* collations = nullptr;  // null: the library's own two; must outlive the database
   /// Warnings and notes (recovery, background errors). May be called from any thread; empty: dropped.

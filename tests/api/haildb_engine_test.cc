@@ -142,9 +142,11 @@ void panic_and_exit() {
   bool good = ib_init() == DB_SUCCESS;
   ib_logger_set(quiet_log, nullptr);
   ib_set_panic_handler(note_panic);
-  good = good && ib_cfg_set_text("data_home_dir", home.c_str()) == DB_SUCCESS && ib_startup(nullptr) == DB_SUCCESS;
+  good = good && ib_cfg_set_text("data_home_dir", home.c_str()) == DB_SUCCESS &&
+         ib_startup(nullptr) == DB_SUCCESS;
   ib_trx_t trx = ib_trx_begin(IB_TRX_REPEATABLE_READ);
-  good = good && ib_error_inject(2) == DB_ERROR && ib_error_inject(1) == DB_SUCCESS && panicked_with == DB_CORRUPTION;
+  good = good && ib_error_inject(2) == DB_ERROR && ib_error_inject(1) == DB_SUCCESS &&
+         panicked_with == DB_CORRUPTION;
   good = good && ib_trx_commit(trx) == DB_CORRUPTION && ib_init() == DB_CORRUPTION;
   ib_ulint_t value = 0;
   good = good && ib_cfg_get("open_files", &value) == DB_SUCCESS;

@@ -57,8 +57,8 @@ class HaildbTest : public ::testing::Test {
     ib_tbl_sch_t schema = nullptr;
     EXPECT_OK(ib_table_schema_create(name, &schema, IB_TBL_COMPACT, 0));
     for (const auto& column : columns) {
-      EXPECT_OK(ib_table_schema_add_col(schema, column.name, column.type, static_cast<ib_col_attr_t>(column.attributes),
-                                        0, column.length));
+      EXPECT_OK(ib_table_schema_add_col(schema, column.name, column.type,
+                                        static_cast<ib_col_attr_t>(column.attributes), 0, column.length));
     }
     for (const auto& spec : indexes) {
       ib_idx_sch_t index = nullptr;
@@ -73,7 +73,8 @@ class HaildbTest : public ::testing::Test {
     }
     return schema;
   }
-  static ib_id_t create(const char* name, const std::vector<ColumnSpec>& columns, const std::vector<IndexSpec>& indexes) {
+  static ib_id_t create(const char* name, const std::vector<ColumnSpec>& columns,
+                        const std::vector<IndexSpec>& indexes) {
     ib_tbl_sch_t schema = describe(name, columns, indexes);
     ib_trx_t trx = ib_trx_begin(IB_TRX_REPEATABLE_READ);
     EXPECT_OK(ib_schema_lock_exclusive(trx));
@@ -85,7 +86,8 @@ class HaildbTest : public ::testing::Test {
   }
   /// (id INT clustered, name VARCHAR(20) with the index "names", number INT)
   static ib_id_t create_people(const char* name = "test/people") {
-    return create(name, {{"id", IB_INT, IB_COL_NOT_NULL, 4}, {"name", IB_VARCHAR, 0, 20}, {"number", IB_INT, 0, 4}},
+    return create(name,
+                  {{"id", IB_INT, IB_COL_NOT_NULL, 4}, {"name", IB_VARCHAR, 0, 20}, {"number", IB_INT, 0, 4}},
                   {{"PRIMARY", {{"id"}}, true}, {"names", {{"name"}}}});
   }
 

@@ -27,7 +27,8 @@ TEST_F(HaildbSchemaTest, NamesAndColumnsAreChecked) {
   EXPECT_DB(DB_ERROR, ib_table_schema_add_col(schema, "b", IB_VARCHAR, IB_COL_NONE, 0, 0));
   EXPECT_DB(DB_ERROR, ib_table_schema_add_col(schema, "b", IB_FLOAT, IB_COL_NONE, 0, 8));
   EXPECT_DB(DB_ERROR, ib_table_schema_add_col(schema, "b", IB_DOUBLE, IB_COL_NONE, 0, 4));
-  EXPECT_DB(DB_ERROR, ib_table_schema_add_col(schema, std::string(193, 'x').c_str(), IB_INT, IB_COL_NONE, 0, 4));
+  EXPECT_DB(DB_ERROR,
+            ib_table_schema_add_col(schema, std::string(193, 'x').c_str(), IB_INT, IB_COL_NONE, 0, 4));
   EXPECT_OK(ib_tbl_sch_add_text_col(schema, "text"));
   EXPECT_OK(ib_tbl_sch_add_u64_notnull_col(schema, "u64"));
   ib_idx_sch_t index = nullptr, same = nullptr;
@@ -73,8 +74,9 @@ TEST_F(HaildbSchemaTest, HiddenColumnNamesAndEmptySchemasAreRefused) {
 TEST_F(HaildbSchemaTest, DdlAndRowsCommitOrRollBackTogether) {
   create_people("test/kept");
   fill({{1, "a"}}, "test/kept");
-  ib_tbl_sch_t schema = describe("test/new", {{"id", IB_INT, IB_COL_NOT_NULL, 4}, {"n", IB_VARCHAR, 0, 9}, {"k", IB_INT, 0, 4}},
-                                 {{"PRIMARY", {{"id"}}, true}});
+  ib_tbl_sch_t schema =
+      describe("test/new", {{"id", IB_INT, IB_COL_NOT_NULL, 4}, {"n", IB_VARCHAR, 0, 9}, {"k", IB_INT, 0, 4}},
+               {{"PRIMARY", {{"id"}}, true}});
   for (const bool commit : {false, true}) {
     ib_trx_t trx = begin();
     EXPECT_OK(ib_schema_lock_exclusive(trx));
@@ -255,8 +257,9 @@ TEST_F(HaildbSchemaTest, VisitorsSeeTheSchema) {
   ib_schema_visitor_t visitor = {
       IB_SCHEMA_VISITOR_TABLE_AND_INDEX_COL,
       [](void* arg, const char* name, ib_tbl_fmt_t format, ib_ulint_t page, int columns, int indexes) {
-        static_cast<Visited*>(arg)->text += std::string(name) + " " + std::to_string(format) + std::to_string(page) +
-                                            std::to_string(columns) + std::to_string(indexes) + ";";
+        static_cast<Visited*>(arg)->text += std::string(name) + " " + std::to_string(format) +
+                                            std::to_string(page) + std::to_string(columns) +
+                                            std::to_string(indexes) + ";";
         return 0;
       },
       [](void* arg, const char* name, ib_col_type_t type, ib_ulint_t length, ib_col_attr_t attributes) {
@@ -280,9 +283,10 @@ TEST_F(HaildbSchemaTest, VisitorsSeeTheSchema) {
   EXPECT_OK(ib_schema_lock_exclusive(trx));
   EXPECT_DB(DB_TABLE_NOT_FOUND, ib_table_schema_visit(trx, "test/none", &visitor, &visited));
   EXPECT_OK(ib_table_schema_visit(trx, "test/people", &visitor, &visited));
-  EXPECT_EQ(visited.text,
-            "test/people 1062;id 6,4,1;name 1,20,0;number 6,4,0;DB_ROW_ID 8,6,1;DB_TRX_ID 8,6,1;DB_ROLL_PTR 8,7,1;"
-            "PRIMARY 111;id0;names 001;name0;");
+  EXPECT_EQ(
+      visited.text,
+      "test/people 1062;id 6,4,1;name 1,20,0;number 6,4,0;DB_ROW_ID 8,6,1;DB_TRX_ID 8,6,1;DB_ROLL_PTR 8,7,1;"
+      "PRIMARY 111;id0;names 001;name0;");
   visited = {"", 2};
   EXPECT_DB(DB_ERROR, ib_table_schema_visit(trx, "test/people", &visitor, &visited));
   visited = {};
@@ -353,7 +357,8 @@ TEST_F(HaildbSchemaTest, StatisticsCountRows) {
 int compare_without_case(const ib_col_meta_t* meta, const ib_byte_t* a, ib_ulint_t a_size, const ib_byte_t* b,
                          ib_ulint_t b_size) {
   EXPECT_EQ(meta->type_len, 0U);
-  const int order = ::strncasecmp(reinterpret_cast<const char*>(a), reinterpret_cast<const char*>(b), std::min(a_size, b_size));
+  const int order = ::strncasecmp(reinterpret_cast<const char*>(a), reinterpret_cast<const char*>(b),
+                                  std::min(a_size, b_size));
   if (order != 0) return order;
   return a_size < b_size ? -1 : a_size > b_size ? 1 : 0;
 }
