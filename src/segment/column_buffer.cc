@@ -15,7 +15,7 @@ constexpr size_t least_text = 256;  // bytes
 ColumnBuffer::ColumnBuffer(StoredColumn column, MemoryBudget& budget) : column_(column), memory_(budget) {}
 
 size_t ColumnBuffer::memory() const {
-  return (integers_.capacity() + ends_.capacity() + nulls_.capacity()) * sizeof(uint64_t) + text_capacity_;
+  return (integers_.capacity() + ends_.capacity() + nulls_.capacity()) * sizeof(uint64_t) + text_capacity();
 }
 
 void ColumnBuffer::charge() {
@@ -34,15 +34,14 @@ void ColumnBuffer::grow_ends() {
 }
 
 void ColumnBuffer::grow_text(size_t by) {
-  set_text_capacity(std::max({least_text, text_capacity_ * 2, text_size_ + by}));
+  set_text_capacity(std::max({least_text, text_capacity() * 2, text_size_ + by}));
   charge();
 }
 
 void ColumnBuffer::set_text_capacity(size_t capacity) {
-  auto bigger = std::make_unique_for_overwrite<char[]>(capacity);
+  PageBytes bigger = make_page_bytes(capacity);
   if (text_size_ != 0) std::memcpy(bigger.get(), text_.get(), text_size_);
   text_ = std::move(bigger);
-  text_capacity_ = capacity;
 }
 
 void ColumnBuffer::append_null() {
@@ -65,7 +64,7 @@ void ColumnBuffer::reserve_times(double times) {
   const auto scaled = [&](size_t size) { return static_cast<size_t>(static_cast<double>(size) * times); };
   integers_.reserve(scaled(integers_.size()));
   ends_.reserve(scaled(ends_.size()));
-  if (scaled(text_size_) > text_capacity_) set_text_capacity(scaled(text_size_));
+  if (scaled(text_size_) > text_capacity()) set_text_capacity(scaled(text_size_));
   charge();
 }
 

@@ -4,11 +4,11 @@
 
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <vector>
 
 #include "base/bytes.h"
 #include "base/memory_budget.h"
+#include "base/page_allocator.h"
 
 namespace hailstone {
 
@@ -35,7 +35,7 @@ class ColumnBuffer {
     append_not_null();
   }
   void append_bytes(ByteView value) {
-    if (text_capacity_ - text_size_ < value.size()) grow_text(value.size());
+    if (text_capacity() - text_size_ < value.size()) grow_text(value.size());
     if (ends_.size() == ends_.capacity()) grow_ends();
     // There may be no memory yet for an empty one.
     if (!value.empty()) std::memcpy(text_.get() + text_size_, value.data(), value.size());
@@ -72,15 +72,16 @@ class ColumnBuffer {
   void grow_ends();
   void grow_text(size_t by);
   void set_text_capacity(size_t capacity);
+  size_t text_capacity() const { return text_.get_deleter().bytes; }
   size_t memory() const;
   void charge();
 
   StoredColumn column_;
   size_t rows_ = 0;
-  std::vector<uint64_t> integers_;
-  std::vector<uint64_t> ends_;  // bytes columns: end of each value in text_
-  std::unique_ptr<char[]> text_;
-  size_t text_size_ = 0, text_capacity_ = 0;
+  PageVector<uint64_t> integers_;
+  PageVector<uint64_t> ends_;  // bytes columns: end of each value in text_
+  PageBytes text_;
+  size_t text_size_ = 0;
   std::vector<uint64_t> nulls_;  // bit set: NULL; empty while there is none
   Reservation memory_;
 };

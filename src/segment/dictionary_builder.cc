@@ -36,7 +36,7 @@ class ValueTable {
     }
   }
 
-  std::vector<ByteView>& values() { return values_; }
+  PageVector<ByteView>& values() { return values_; }
 
  private:
   static constexpr uint32_t empty = ~uint32_t{0};
@@ -46,7 +46,7 @@ class ValueTable {
   };
 
   void grow() {
-    std::vector<Slot> bigger(slots_.size() * 2);
+    PageVector<Slot> bigger(slots_.size() * 2);
     const size_t mask = bigger.size() - 1;
     for (size_t number = 0; number < values_.size(); ++number) {
       const uint64_t hash = hash_bytes(values_[number]);
@@ -57,8 +57,8 @@ class ValueTable {
     slots_ = std::move(bigger);
   }
 
-  std::vector<Slot> slots_;
-  std::vector<ByteView> values_;
+  PageVector<Slot> slots_;
+  PageVector<ByteView> values_;
 };
 
 /// The first eight bytes as a number that orders as they do.
@@ -123,12 +123,12 @@ std::optional<BuiltDictionary> build_dictionary(const OrderedColumn& column, uin
     uint32_t number;
   };
   const auto& found = table.values();
-  std::vector<Ranked> ranked(found.size());
+  PageVector<Ranked> ranked(found.size());
   for (uint32_t i = 0; i < found.size(); ++i) ranked[i] = {prefix_of(found[i]), i};
   std::sort(ranked.begin(), ranked.end(), [&](const Ranked& a, const Ranked& b) {
     return a.prefix != b.prefix ? a.prefix < b.prefix : found[a.number] < found[b.number];
   });
-  std::vector<uint32_t> code_of(found.size());
+  PageVector<uint32_t> code_of(found.size());
   built.values.reserve(found.size());
   for (uint32_t code = 0; code < ranked.size(); ++code) {
     code_of[ranked[code].number] = code;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/page_allocator.h"
 #include "segment/column_buffer.h"
 #include "segment/distinct_sketch.h"
 
@@ -27,8 +28,8 @@ struct OrderedColumn {
 };
 
 struct BuiltDictionary {
-  std::vector<ByteView> values;  // sorted by bytes; into the column
-  std::vector<uint32_t> codes;   // a row's value; NULL rows have the code of a neighbour
+  PageVector<ByteView> values;  // sorted by bytes; into the column
+  PageVector<uint32_t> codes;   // a row's value; NULL rows have the code of a neighbour
 };
 
 /// Of the distinct values; NULLs do not count.

@@ -74,7 +74,8 @@ struct BulkLoad::State {
     std::condition_variable changed;
     size_t in_flight = 0;          // protected by mutex
     std::optional<Error> failure;  // the first; protected by mutex
-    std::unique_ptr<SegmentBuilder> spare;  // its rows are in a file: memory for the next ones; protected by mutex
+    std::unique_ptr<SegmentBuilder>
+        spare;  // its rows are in a file: memory for the next ones; protected by mutex
     std::atomic<bool> cancelled{false};
   };
 
@@ -123,8 +124,8 @@ Status BulkLoad::append(std::span<const Value> values) {
   const RowCodec& codec = state.inside.layout->row_codec();
   const auto row_bytes = codec.row_bytes(values);
   if (!row_bytes) {
-    return fail(row_bytes.error().code(), fmt::format("table {}: {}", state.table->definition().name,
-                                                      row_bytes.error().message()));
+    return fail(row_bytes.error().code(),
+                fmt::format("table {}: {}", state.table->definition().name, row_bytes.error().message()));
   }
   ++state.rows;
   if (state.loading_segments) return state.append_to_builder(values, *row_bytes);
@@ -150,7 +151,8 @@ Status BulkLoad::append(std::span<const Value> values) {
 Status BulkLoad::State::look_around() const {
   HAILSTONE_TRY(inside.usable());
   if (!transaction.interrupted()) return {};
-  return fail(ErrorCode::Interrupted, fmt::format("interrupted while loading table {}", table->definition().name));
+  return fail(ErrorCode::Interrupted,
+              fmt::format("interrupted while loading table {}", table->definition().name));
 }
 
 Status BulkLoad::State::append_to_builder(std::span<const Value> values, size_t row_bytes) {

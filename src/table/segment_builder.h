@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/page_allocator.h"
 #include "segment/column_buffer.h"
 #include "segment/segment_writer.h"
 #include "table/table_state.h"
@@ -27,7 +28,7 @@ class KeyList {
   }
   void reserve(size_t keys) { ends_.reserve(keys); }
   void push_back(ByteView key) {
-    bytes_.append(key);
+    bytes_.insert(bytes_.end(), key.begin(), key.end());
     ends_.push_back(bytes_.size());
     const size_t held = bytes_.capacity() + ends_.capacity() * sizeof(size_t);
     if (held > memory_.bytes()) memory_.grow(held - memory_.bytes());
@@ -39,8 +40,8 @@ class KeyList {
   }
 
  private:
-  std::string bytes_;
-  std::vector<size_t> ends_;
+  PageVector<char> bytes_;
+  PageVector<size_t> ends_;
   Reservation memory_;
 };
 
