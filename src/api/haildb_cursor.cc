@@ -195,7 +195,9 @@ ib_err_t refresh_table(ib_crsr_struct& cursor, bool writing) {
   const uint64_t now = engine().schema_version.load(std::memory_order_acquire);
   if (cursor.schema_version == now || cursor.memory_rows != nullptr) return DB_SUCCESS;
   // DDL of others that came after the transaction's snapshot does not concern what it reads.
-  if (!writing && cursor.trx->schema_version < now) return DB_SUCCESS;
+  const bool by_old_snapshot =
+      !writing && cursor.trx->level > IB_TRX_READ_COMMITTED && read_lock(cursor) == ReadLock::None;
+  if (by_old_snapshot && cursor.trx->schema_version < now) return DB_SUCCESS;
   TableCache& tables = *engine().tables;
   const Transaction* const transaction = cursor.trx->transaction.get();
   auto found = tables.find(cursor.info->id, transaction);

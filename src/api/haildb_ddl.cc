@@ -167,7 +167,9 @@ ib_err_t rebuild(ib_trx_struct& transaction, const TableInfo& before, TableSchem
     return failed(transaction, error, DB_TABLE_NOT_FOUND);
   }
   const auto info = engine().tables->add(*made, orders);
-  return info ? DB_SUCCESS : code_of(info.error());
+  if (!info) return code_of(info.error());
+  transaction.rebuilt.push_back(*info);
+  return DB_SUCCESS;
 }
 
 }  // namespace

@@ -37,6 +37,14 @@ void begin_statement(ib_crsr_struct& cursor, bool keep_place) {
   }
 }
 
+/// A snapshot from before the table was rebuilt sees none of its rows: that is an error, not an empty table.
+ib_err_t check_history(ib_crsr_struct& cursor) {
+  const Timestamp from = cursor.info->visible_from.load(std::memory_order_acquire);
+  if (from == 0 || reads_locking(cursor) || cursor.memory_rows != nullptr) [[likely]]
+    return DB_SUCCESS;
+  return cursor.trx->transaction->snapshot().read < from ? DB_MISSING_HISTORY : DB_SUCCESS;
+}
+
 /// Takes the cursor to where the walker is now.
 ib_err_t arrive(ib_crsr_struct& cursor, const Result<bool>& found, bool forward) {
   cursor.has_row = false;
@@ -62,6 +70,7 @@ ib_err_t begin_move(ib_crsr_t cursor, bool keep_place) {
   if (const ib_err_t code = enter(cursor, DB_MISSING_HISTORY); code != DB_SUCCESS) return code;
   if (const ib_err_t code = refresh_table(*cursor, false); code != DB_SUCCESS) return code;
   if (!keep_place || cursor->new_statement) begin_statement(*cursor, keep_place);
+  if (const ib_err_t code = check_history(*cursor); code != DB_SUCCESS) return code;
   // In a plain read nobody waits for a lock, and only then is the application asked.
   cursor->trx->ask = reads_locking(*cursor);
   const Status opened = open_walker(*cursor);
@@ -353,6 +362,7 @@ ib_err_t ib_cursor_moveto(ib_crsr_t ib_crsr, ib_tpl_t ib_tpl, ib_srch_mode_t ib_
     return DB_DATA_MISMATCH;
   }
   begin_statement(*ib_crsr, false);
+  if (const ib_err_t code = check_history(*ib_crsr); code != DB_SUCCESS) return code;
   ib_crsr->trx->ask = reads_locking(*ib_crsr);
   int compared = -1;
   const ib_err_t code = move_to(*ib_crsr, *ib_tpl, ib_srch_mode, compared);

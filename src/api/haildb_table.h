@@ -127,6 +127,9 @@ class TableInfo {
   std::vector<IndexInfo> indexes;  // of the schema; the generated clustered one in front
   std::vector<std::shared_ptr<ClientOrder>> orders;
   std::atomic<uint32_t> open_cursors{0};
+  /// Of a table that was rebuilt with its rows: the commit that did so, as snapshots from before it see none
+  /// of them.
+  std::atomic<Timestamp> visible_from{0};
   std::atomic<uint64_t> changed_rows{0};  // since the statistics were computed
 
  private:

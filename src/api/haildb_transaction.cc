@@ -79,6 +79,7 @@ void roll_back(ib_trx_struct& handle) {
   engine().database->transactions().rollback(*handle.transaction);
   handle.transaction.reset();
   if (handle.made_ddl) engine().schema_version.fetch_add(1);
+  handle.rebuilt.clear();
   handle.savepoints.clear();
   handle.table_locks.clear();
 }
@@ -132,7 +133,11 @@ ib_err_t failed(ib_trx_struct& handle, const Error& error, ib_err_t not_found) {
 
 ib_err_t commit_keeping_handle(ib_trx_struct& handle) {
   detach_cursors(handle);
+  // Until the commit's time is known, nobody else may take the rows of a rebuilt table for invisible ones.
+  for (const auto& info : handle.rebuilt) info->visible_from.store(infinity);
   const Status status = engine().database->transactions().commit(*handle.transaction);
+  for (const auto& info : handle.rebuilt) info->visible_from.store(handle.transaction->commit_timestamp());
+  handle.rebuilt.clear();
   handle.transaction.reset();
   handle.savepoints.clear();
   handle.table_locks.clear();
@@ -146,13 +151,11 @@ void abandon(ib_trx_struct& handle) {
 }
 
 ib_err_t lock_table(ib_trx_struct& handle, TableId table, TableLockMode mode) {
-  for (const auto& held : handle.table_locks) {
-    if (held.table == table && held.mode == mode) return DB_SUCCESS;
-  }
+  if (handle.table_locks.contains({table, mode})) return DB_SUCCESS;
   if (Status status = engine().database->locks().lock_table(*handle.transaction, table, mode); !status) {
     return failed(handle, status.error());
   }
-  handle.table_locks.push_back({table, mode});
+  handle.table_locks.insert({table, mode});
   return DB_SUCCESS;
 }
 
@@ -228,6 +231,7 @@ void ib_trx_struct::clear() {
   cursors.clear();
   savepoints.clear();
   table_locks.clear();
+  rebuilt.clear();
   has_duplicate = false;
   client_data = nullptr;
 }

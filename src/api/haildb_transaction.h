@@ -3,10 +3,13 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "api/haildb_engine.h"
 #include "api/haildb_handles.h"
+#include "api/haildb_table.h"
 #include "haildb.h"
 #include "transaction/transaction.h"
 
@@ -40,11 +43,8 @@ struct ib_trx_struct : hailstone::haildb::Handle {
   bool has_duplicate = false;
   std::string duplicate_table, duplicate_index;
   hailstone::haildb::SchemaLock schema_lock = hailstone::haildb::SchemaLock::None;
-  struct Locked {
-    hailstone::TableId table = 0;
-    hailstone::TableLockMode mode{};
-  };
-  std::vector<Locked> table_locks;
+  absl::flat_hash_set<std::pair<hailstone::TableId, hailstone::TableLockMode>> table_locks;
+  std::vector<std::shared_ptr<hailstone::haildb::TableInfo>> rebuilt;  // tables, by this transaction
 };
 
 namespace hailstone::haildb {

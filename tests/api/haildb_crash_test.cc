@@ -91,7 +91,8 @@ int compare_backwards(const ib_col_meta_t*, const ib_byte_t* a, ib_ulint_t a_siz
 
 TEST_F(HaildbCrashTest, RecoveryNeedsNoClientFunction) {
   const auto word_table = [] {
-    create("test/people", {{"id", IB_INT, IB_COL_NOT_NULL, 4}, {"word", IB_BLOB, 0, 0}, {"number", IB_INT, 0, 4}},
+    create("test/people",
+           {{"id", IB_INT, IB_COL_NOT_NULL, 4}, {"word", IB_BLOB, 0, 0}, {"number", IB_INT, 0, 4}},
            {{"PRIMARY", {{"id"}}, true}, {"words", {{"word"}}}});
   };
   work_and_die([&] {

@@ -184,6 +184,37 @@ TEST_F(HaildbSchemaTest, IndexesAreAddedAndDropped) {
   EXPECT_OK(ib_trx_commit(trx));
 }
 
+TEST_F(HaildbSchemaTest, SnapshotsFromBeforeAnIndexDoNotReadTheTable) {
+  create_people();
+  fill({{1, "a"}});
+  ib_trx_t old = begin();
+  ib_crsr_t before = open("test/people", old);
+  EXPECT_EQ(all_ids(before), (std::vector<int>{1}));
+  ib_trx_t trx = begin();
+  EXPECT_OK(ib_schema_lock_exclusive(trx));
+  ib_idx_sch_t index = nullptr;
+  ASSERT_OK(ib_index_schema_create(trx, "numbers", "test/people", &index));
+  EXPECT_OK(ib_index_schema_add_col(index, "number", 0));
+  ib_id_t id = 0;
+  EXPECT_OK(ib_index_create(index, &id));
+  ib_index_schema_delete(index);
+  EXPECT_OK(ib_trx_commit(trx));
+  EXPECT_EQ(all_ids(before), (std::vector<int>{1}));
+  ib_crsr_t after = open("test/people", old);
+  EXPECT_DB(DB_MISSING_HISTORY, ib_cursor_first(after));
+  EXPECT_DB(DB_MISSING_HISTORY, move_to(after, 1));
+  // What is written goes to the table as it is now.
+  EXPECT_OK(insert(before, 2, "b"));
+  EXPECT_OK(ib_cursor_close(after));
+  EXPECT_OK(ib_cursor_close(before));
+  EXPECT_OK(ib_trx_commit(old));
+  trx = begin();
+  after = open("test/people", trx);
+  EXPECT_EQ(all_ids(after), (std::vector<int>{1, 2}));
+  EXPECT_OK(ib_cursor_close(after));
+  EXPECT_OK(ib_trx_commit(trx));
+}
+
 TEST_F(HaildbSchemaTest, UniqueIndexesRefuseDuplicatesOfExistingRows) {
   create_people();
   fill({{1, "same"}, {2, "same"}});
