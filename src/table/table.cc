@@ -14,7 +14,8 @@ Table::Table() = default;
 Table::~Table() {
   if (state_ == nullptr) return;
   const auto last = state_->current_view();
-  if (last != nullptr) state_->host.counters().segments.fetch_sub(last->segments.size(), std::memory_order_relaxed);
+  if (last != nullptr)
+    state_->host.counters().segments.fetch_sub(last->segments.size(), std::memory_order_relaxed);
 }
 
 Table::State::State(TableHost& table_host, TableState state)

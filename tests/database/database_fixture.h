@@ -1,8 +1,8 @@
 // Small tables and short ways to write and read them, for the tests of the database.
 #pragma once
 
-#include <array>
 #include <gtest/gtest.h>
+#include <array>
 
 #include <cstdlib>
 #include <map>
