@@ -1,19 +1,24 @@
-/* HailDB's C interface (version 2.3), served by Hailstone. Programs written for HailDB compile against this header
-   and link with -lhailstone. docs/haildb.md is the guide: how to begin, what differs, what each variable does.
+/* HailDB's C interface (version 2.3), served by Hailstone. Programs written for HailDB compile against this
+   header and link with -lhailstone. docs/haildb.md is the guide: how to begin, what differs, what each
+   variable does.
 
-   The engine is one for a process: ib_init(), ib_cfg_set()…, ib_startup(), work, ib_shutdown(), and again if wanted.
+   The engine is one for a process: ib_init(), ib_cfg_set()…, ib_startup(), work, ib_shutdown(), and again if
+   wanted.
 
    Threads: ib_init, ib_startup, ib_shutdown and the setters of handlers must not run beside other calls. A
-   transaction with its cursors and tuples belongs to one thread at a time; different transactions run in parallel.
+   transaction with its cursors and tuples belongs to one thread at a time; different transactions run in
+   parallel.
 
-   Errors: functions return DB_SUCCESS or another ib_err_t. A handle that is NULL, was given back or is of another
-   kind is answered by DB_INVALID_INPUT (NULL, 0 or nothing at all where no ib_err_t is returned). The library never
-   ends the process. After an unrecoverable failure (see ib_set_panic_handler) nearly every function returns that
-   failure's code.
+   Errors: functions return DB_SUCCESS or another ib_err_t. A handle that is NULL, was given back or is of
+   another kind is answered by DB_INVALID_INPUT (NULL, 0 or nothing at all where no ib_err_t is returned). The
+   library never ends the process. After an unrecoverable failure (see ib_set_panic_handler) nearly every
+   function returns that failure's code.
 
    Names of tables are "database/table". Text is bytes and compared as such. */
 #ifndef HAILDB_H
 #define HAILDB_H
+
+/* NOLINTBEGIN(performance-enum-size): enumerations of C have the size that C gives them */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -53,15 +58,15 @@
 extern "C" {
 #endif
 
-/* --- Numbers and limits ------------------------------------------------------------------------------------- */
+/* --- Numbers and limits --- */
 
 #define IB_TRUE 0x1UL
 #define IB_FALSE 0x0UL
-#define IB_SQL_NULL 0xFFFFFFFF             /* the length of an SQL NULL */
-#define IB_N_SYS_COLS 3                    /* hidden columns at the end of every row: DB_ROW_ID, DB_TRX_ID, DB_ROLL_PTR */
-#define MAX_TEXT_LEN 4096                  /* of ib_tbl_sch_add_text_col */
-#define IB_MAX_COL_NAME_LEN (64 * 3)       /* bytes */
-#define IB_MAX_TABLE_NAME_LEN (64 * 3)     /* bytes */
+#define IB_SQL_NULL 0xFFFFFFFF /* the length of an SQL NULL */
+#define IB_N_SYS_COLS 3        /* hidden columns at the end of every row: DB_ROW_ID, DB_TRX_ID, DB_ROLL_PTR */
+#define MAX_TEXT_LEN 4096      /* of ib_tbl_sch_add_text_col */
+#define IB_MAX_COL_NAME_LEN (64 * 3)   /* bytes */
+#define IB_MAX_TABLE_NAME_LEN (64 * 3) /* bytes */
 
 typedef unsigned char ib_byte_t;
 typedef unsigned long int ib_ulint_t;
@@ -79,25 +84,25 @@ typedef uint64_t ib_u64_t;
 typedef ib_u64_t ib_id_t;
 typedef void (*ib_cb_t)(void);
 
-/* --- Results ------------------------------------------------------------------------------------------------ */
+/* --- Results --- */
 
 /* Codes without a comment are never returned by Hailstone. */
 enum db_err {
   DB_SUCCESS = 10,
-  DB_ERROR = 11,                    /* any failure without a code of its own; the logger gets the words */
-  DB_INTERRUPTED = 12,              /* the interruption handler ended an index build */
-  DB_OUT_OF_MEMORY = 13,            /* of the budget that buffer_pool_size sets, or of the system's */
+  DB_ERROR = 11,         /* any failure without a code of its own; the logger gets the words */
+  DB_INTERRUPTED = 12,   /* the interruption handler ended an index build */
+  DB_OUT_OF_MEMORY = 13, /* of the budget that buffer_pool_size sets, or of the system's */
   DB_OUT_OF_FILE_SPACE = 14,
   DB_LOCK_WAIT = 15,
-  DB_DEADLOCK = 16,                 /* the transaction was chosen as victim and is rolled back */
+  DB_DEADLOCK = 16, /* the transaction was chosen as victim and is rolled back */
   DB_ROLLBACK = 17,
   DB_DUPLICATE_KEY = 18,
   DB_QUE_THR_SUSPENDED = 19,
-  DB_MISSING_HISTORY = 20,          /* a cursor without a transaction was to be positioned */
+  DB_MISSING_HISTORY = 20, /* a cursor without a transaction was to be positioned */
   DB_CLUSTER_NOT_FOUND = 30,
-  DB_TABLE_NOT_FOUND = 31,          /* also: index not found */
+  DB_TABLE_NOT_FOUND = 31, /* also: index not found */
   DB_MUST_GET_MORE_FILE_SPACE = 32,
-  DB_TABLE_IS_BEING_USED = 33,      /* the table to create exists, or another transaction changes it */
+  DB_TABLE_IS_BEING_USED = 33, /* the table to create exists, or another transaction changes it */
   DB_TOO_BIG_RECORD = 34,
   DB_LOCK_WAIT_TIMEOUT = 35,
   DB_NO_REFERENCED_ROW = 36,
@@ -108,7 +113,7 @@ enum db_err {
   DB_CANNOT_DROP_CONSTRAINT = 41,
   DB_NO_SAVEPOINT = 42,
   DB_TABLESPACE_ALREADY_EXISTS = 43,
-  DB_TABLESPACE_DELETED = 44,       /* the table is dropped already, but cursors on it are open */
+  DB_TABLESPACE_DELETED = 44, /* the table is dropped already, but cursors on it are open */
   DB_LOCK_TABLE_FULL = 45,
   DB_FOREIGN_DUPLICATE_KEY = 46,
   DB_TOO_MANY_CONCURRENT_TRXS = 47,
@@ -131,24 +136,24 @@ enum db_err {
 };
 typedef enum db_err ib_err_t;
 
-/* --- Enumerations ------------------------------------------------------------------------------------------- */
+/* --- Enumerations --- */
 
-typedef enum { /* what ib_cfg_set takes and ib_cfg_get writes */
-  IB_CFG_IBOOL = 0, /* ib_bool_t */
-  IB_CFG_ULINT = 1, /* ib_ulint_t */
-  IB_CFG_ULONG = 2, /* unsigned long */
-  IB_CFG_TEXT = 3,  /* const char*; kept by pointer */
-  IB_CFG_CB = 4     /* ib_cb_t */
+typedef enum {                   /* what ib_cfg_set takes and ib_cfg_get writes */
+               IB_CFG_IBOOL = 0, /* ib_bool_t */
+               IB_CFG_ULINT = 1, /* ib_ulint_t */
+               IB_CFG_ULONG = 2, /* unsigned long */
+               IB_CFG_TEXT = 3,  /* const char*; kept by pointer */
+               IB_CFG_CB = 4     /* ib_cb_t */
 } ib_cfg_type_t;
 
 typedef enum {
-  IB_VARCHAR = 1,             /* bytes compare; the shorter value as if padded with spaces */
-  IB_CHAR = 2,                /* the same, stored padded with spaces to its length */
-  IB_BINARY = 3,              /* as IB_CHAR, padded with zero bytes */
-  IB_VARBINARY = 4,           /* as IB_VARCHAR */
-  IB_BLOB = 5,                /* compared by the client's function (ib_set_client_compare) */
-  IB_INT = 6,                 /* 1, 2, 4 or 8 bytes, signed unless IB_COL_UNSIGNED */
-  IB_SYS = 8,                 /* the hidden columns */
+  IB_VARCHAR = 1,   /* bytes compare; the shorter value as if padded with spaces */
+  IB_CHAR = 2,      /* the same, stored padded with spaces to its length */
+  IB_BINARY = 3,    /* as IB_CHAR, padded with zero bytes */
+  IB_VARBINARY = 4, /* as IB_VARCHAR */
+  IB_BLOB = 5,      /* compared by the client's function (ib_set_client_compare) */
+  IB_INT = 6,       /* 1, 2, 4 or 8 bytes, signed unless IB_COL_UNSIGNED */
+  IB_SYS = 8,       /* the hidden columns */
   IB_FLOAT = 9,
   IB_DOUBLE = 10,
   IB_DECIMAL = 11,            /* a number as text, "-12.50" */
@@ -157,20 +162,20 @@ typedef enum {
 } ib_col_type_t;
 
 typedef enum { /* remembered; all tables are stored alike */
-  IB_TBL_REDUNDANT = 0,
-  IB_TBL_COMPACT = 1,
-  IB_TBL_DYNAMIC = 2,
-  IB_TBL_COMPRESSED = 3
+               IB_TBL_REDUNDANT = 0,
+               IB_TBL_COMPACT = 1,
+               IB_TBL_DYNAMIC = 2,
+               IB_TBL_COMPRESSED = 3
 } ib_tbl_fmt_t;
 
 typedef enum { /* bits */
-  IB_COL_NONE = 0,
-  IB_COL_NOT_NULL = 1,
-  IB_COL_UNSIGNED = 2,
-  IB_COL_NOT_USED = 4,
-  IB_COL_CUSTOM1 = 8, /* the CUSTOM bits are the program's own */
-  IB_COL_CUSTOM2 = 16,
-  IB_COL_CUSTOM3 = 32
+               IB_COL_NONE = 0,
+               IB_COL_NOT_NULL = 1,
+               IB_COL_UNSIGNED = 2,
+               IB_COL_NOT_USED = 4,
+               IB_COL_CUSTOM1 = 8, /* the CUSTOM bits are the program's own */
+               IB_COL_CUSTOM2 = 16,
+               IB_COL_CUSTOM3 = 32
 } ib_col_attr_t;
 
 typedef enum {
@@ -183,17 +188,17 @@ typedef enum {
   IB_LOCK_NUM = IB_LOCK_NONE
 } ib_lck_mode_t;
 
-typedef enum { /* where ib_cursor_moveto goes */
-  IB_CUR_G = 1,  /* first row after the key */
-  IB_CUR_GE = 2, /* first row not before the key */
-  IB_CUR_L = 3,  /* last row before the key */
-  IB_CUR_LE = 4  /* last row not after the key */
+typedef enum {                /* where ib_cursor_moveto goes */
+               IB_CUR_G = 1,  /* first row after the key */
+               IB_CUR_GE = 2, /* first row not before the key */
+               IB_CUR_L = 3,  /* last row before the key */
+               IB_CUR_LE = 4  /* last row not after the key */
 } ib_srch_mode_t;
 
 typedef enum { /* what counts as a hit of ib_cursor_moveto */
-  IB_CLOSEST_MATCH = 0,
-  IB_EXACT_MATCH = 1, /* the key itself */
-  IB_EXACT_PREFIX = 2 /* the last character column of the key may be a prefix */
+               IB_CLOSEST_MATCH = 0,
+               IB_EXACT_MATCH = 1, /* the key itself */
+               IB_EXACT_PREFIX = 2 /* the last character column of the key may be a prefix */
 } ib_match_mode_t;
 
 typedef enum {
@@ -211,12 +216,12 @@ typedef enum {
 } ib_trx_level_t;
 
 typedef enum { /* all close cleanly; the names remain for the sake of programs */
-  IB_SHUTDOWN_NORMAL = 0,
-  IB_SHUTDOWN_NO_IBUFMERGE_PURGE = 1,
-  IB_SHUTDOWN_NO_BUFPOOL_FLUSH = 2
+               IB_SHUTDOWN_NORMAL = 0,
+               IB_SHUTDOWN_NO_IBUFMERGE_PURGE = 1,
+               IB_SHUTDOWN_NO_BUFPOOL_FLUSH = 2
 } ib_shutdown_t;
 
-/* --- Handles and structures --------------------------------------------------------------------------------- */
+/* --- Handles and structures --- */
 
 typedef struct ib_tpl_struct* ib_tpl_t;         /* a tuple: a row, or a key */
 typedef struct ib_trx_struct* ib_trx_t;         /* a transaction */
@@ -239,13 +244,13 @@ typedef struct {
   ib_u64_t stat_modified_counter;         /* row changes since the statistics were computed */
 } ib_table_stats_t;
 
-/* --- Callbacks ---------------------------------------------------------------------------------------------- */
+/* --- Callbacks --- */
 
 typedef FILE* ib_msg_stream_t;
 typedef int (*ib_msg_log_t)(ib_msg_stream_t, const char*, ...);
 
-/* <0, 0, >0. Gets neither NULLs nor type_len. Must be a total order that never changes, and call no function of this
-   header; any thread may call it. */
+/* <0, 0, >0. Gets neither NULLs nor type_len. Must be a total order that never changes, and call no function
+   of this header; any thread may call it. */
 typedef int (*ib_client_cmp_t)(const ib_col_meta_t* col_meta, const ib_byte_t* p1, ib_ulint_t p1_len,
                                const ib_byte_t* p2, ib_ulint_t p2_len);
 /* (NULL, code, format, values of the format) */
@@ -254,20 +259,21 @@ typedef void (*ib_panic_handler_t)(void*, int, char*, ...);
 typedef int (*ib_trx_is_interrupted_handler_t)(void*);
 
 /* Visitors return 0 to go on. */
-typedef int (*ib_schema_visitor_table_all_t)(void* arg, const char* name, int name_len); /* name: no final zero */
-typedef int (*ib_schema_visitor_table_t)(void* arg, const char* name, ib_tbl_fmt_t tbl_fmt, ib_ulint_t page_size,
-                                         int n_cols, int n_indexes);
-typedef int (*ib_schema_visitor_table_col_t)(void* arg, const char* name, ib_col_type_t col_type, ib_ulint_t len,
-                                             ib_col_attr_t attr);
+typedef int (*ib_schema_visitor_table_all_t)(void* arg, const char* name,
+                                             int name_len); /* name: no final zero */
+typedef int (*ib_schema_visitor_table_t)(void* arg, const char* name, ib_tbl_fmt_t tbl_fmt,
+                                         ib_ulint_t page_size, int n_cols, int n_indexes);
+typedef int (*ib_schema_visitor_table_col_t)(void* arg, const char* name, ib_col_type_t col_type,
+                                             ib_ulint_t len, ib_col_attr_t attr);
 typedef int (*ib_schema_visitor_index_t)(void* arg, const char* name, ib_bool_t clustered, ib_bool_t unique,
                                          int n_cols);
 typedef int (*ib_schema_visitor_index_col_t)(void* arg, const char* name, ib_ulint_t prefix_len);
 
 typedef enum { /* the last of the visitors that is called */
-  IB_SCHEMA_VISITOR_TABLE = 1,
-  IB_SCHEMA_VISITOR_TABLE_COL = 2,
-  IB_SCHEMA_VISITOR_TABLE_AND_INDEX = 3,
-  IB_SCHEMA_VISITOR_TABLE_AND_INDEX_COL = 4
+               IB_SCHEMA_VISITOR_TABLE = 1,
+               IB_SCHEMA_VISITOR_TABLE_COL = 2,
+               IB_SCHEMA_VISITOR_TABLE_AND_INDEX = 3,
+               IB_SCHEMA_VISITOR_TABLE_AND_INDEX_COL = 4
 } ib_schema_visitor_version_t;
 
 typedef struct { /* NULL members are passed over; a NULL `index` ends the visit */
@@ -278,67 +284,70 @@ typedef struct { /* NULL members are passed over; a NULL `index` ends the visit 
   ib_schema_visitor_index_col_t index_col;
 } ib_schema_visitor_t;
 
-/* --- The engine --------------------------------------------------------------------------------------------- */
+/* --- The engine --- */
 
 /* 0x600000000: interface 6, revision 0, age 0. */
 HAILDB_API ib_u64_t ib_api_version(void) UNIV_NO_IGNORE;
 /* Comes first, and again after each ib_shutdown: sets the defaults. DB_ERROR: already initialised. */
 HAILDB_API ib_err_t ib_init(void) UNIV_NO_IGNORE;
-/* Opens the database in data_home_dir, or creates it; recovers what a crash left. format: "Antelope", "Barracuda"
-   (any case), "0", "1" or NULL, else DB_UNSUPPORTED; sets the variable file_format. DB_ERROR: the logger says why. */
+/* Opens the database in data_home_dir, or creates it; recovers what a crash left. format: "Antelope",
+   "Barracuda" (any case), "0", "1" or NULL, else DB_UNSUPPORTED; sets the variable file_format. DB_ERROR: the
+   logger says why. */
 HAILDB_API ib_err_t ib_startup(const char* format) UNIV_NO_IGNORE;
-/* Closes the database, and forgets the configuration. Open transactions are rolled back; all handles are void. */
+/* Closes the database, and forgets the configuration. Open transactions are rolled back; all handles are
+ * void. */
 HAILDB_API ib_err_t ib_shutdown(ib_shutdown_t flag) UNIV_NO_IGNORE;
 /* Static text. */
 HAILDB_API const char* ib_strerror(ib_err_t db_errno) UNIV_NO_IGNORE;
 
-/* --- Configuration and status: see docs/haildb.md for the names --------------------------------------------- */
+/* --- Configuration and status: see docs/haildb.md for the names --- */
 
-/* Integers must be passed as unsigned long (ib_ulint_t). Names in any case. DB_NOT_FOUND; DB_READONLY (also: only
-   before ib_startup); DB_INVALID_INPUT. Text is kept by pointer. */
+/* Integers must be passed as unsigned long (ib_ulint_t). Names in any case. DB_NOT_FOUND; DB_READONLY (also:
+   only before ib_startup); DB_INVALID_INPUT. Text is kept by pointer. */
 HAILDB_API ib_err_t ib_cfg_set(const char* name, ...) UNIV_NO_IGNORE;
 /* Writes an ib_bool_t, ib_ulint_t, const char* or ib_cb_t to *value. */
 HAILDB_API ib_err_t ib_cfg_get(const char* name, void* value) UNIV_NO_IGNORE;
 /* The caller frees the array, not the names. */
 HAILDB_API ib_err_t ib_cfg_get_all(const char*** names, ib_u32_t* names_num) UNIV_NO_IGNORE;
 HAILDB_API ib_err_t ib_cfg_var_get_type(const char* name, ib_cfg_type_t* type) UNIV_NO_IGNORE;
-/* HailDB's 41 names, then Hailstone's own counters. A NULL, not counted, ends the array, which the caller frees. */
+/* HailDB's 41 names, then Hailstone's own counters. A NULL, not counted, ends the array, which the caller
+ * frees. */
 HAILDB_API ib_err_t ib_status_get_all(const char*** names, ib_u32_t* names_num) UNIV_NO_IGNORE;
 /* DB_NOT_FOUND; DB_ERROR before ib_startup. */
 HAILDB_API ib_err_t ib_status_get_i64(const char* name, ib_i64_t* dst) UNIV_NO_IGNORE;
 
-/* --- Handlers: set them after ib_init ----------------------------------------------------------------------- */
+/* --- Handlers: set them after ib_init --- */
 
 /* Gets all messages from then on, from any thread. Default: warnings and errors to stderr. */
 HAILDB_API void ib_logger_set(ib_msg_log_t ib_msg_log, ib_msg_stream_t ib_msg_stream);
-/* Told of failures that end all work: the log cannot be written any more. From then on nearly all functions return
-   the code. Also told of each table that turns out to be damaged; others stay usable. */
+/* Told of failures that end all work: the log cannot be written any more. From then on nearly all functions
+   return the code. Also told of each table that turns out to be damaged; others stay usable. */
 HAILDB_API void ib_set_panic_handler(ib_panic_handler_t new_panic_handler);
 /* Asked during lock waits and index builds of transactions with client data. */
 HAILDB_API void ib_set_trx_is_interrupted_handler(ib_trx_is_interrupted_handler_t handler);
-/* How IB_BLOB and the ANYCHARSET types compare. NULL: by bytes, the shorter first. Set it before the first use of a
-   table that needs it, to the same function in every run. */
+/* How IB_BLOB and the ANYCHARSET types compare. NULL: by bytes, the shorter first. Set it before the first
+   use of a table that needs it, to the same function in every run. */
 HAILDB_API void ib_set_client_compare(ib_client_cmp_t client_cmp_func);
 /* 1: a panic, for tests of the handler. Else DB_ERROR. */
 HAILDB_API ib_err_t ib_error_inject(int error_to_inject);
 
-/* --- Databases ---------------------------------------------------------------------------------------------- */
+/* --- Databases --- */
 
 /* IB_FALSE: the name contains '/', or the directory cannot be made. IB_TRUE also when it exists. */
 HAILDB_API ib_bool_t ib_database_create(const char* dbname) UNIV_NO_IGNORE;
 /* Drops all its tables in a transaction of its own. The caller holds no schema lock. Unknown: DB_SUCCESS. */
 HAILDB_API ib_err_t ib_database_drop(const char* dbname) UNIV_NO_IGNORE;
 
-/* --- Describing tables and indexes -------------------------------------------------------------------------- */
+/* --- Describing tables and indexes --- */
 
 /* DB_DATA_MISMATCH: not a name. DB_UNSUPPORTED: page size of a compressed table (0, 1, 2, 4, 8 or 16 KB), or
    file_per_table off or file_format not Barracuda for one. */
-HAILDB_API ib_err_t ib_table_schema_create(const char* name, ib_tbl_sch_t* ib_tbl_sch, ib_tbl_fmt_t ib_tbl_fmt,
-                                           ib_ulint_t page_size) UNIV_NO_IGNORE;
+HAILDB_API ib_err_t ib_table_schema_create(const char* name, ib_tbl_sch_t* ib_tbl_sch,
+                                           ib_tbl_fmt_t ib_tbl_fmt, ib_ulint_t page_size) UNIV_NO_IGNORE;
 /* DB_DUPLICATE_KEY: the name is there (in any case). DB_ERROR: name or length is not possible. */
-HAILDB_API ib_err_t ib_table_schema_add_col(ib_tbl_sch_t ib_tbl_sch, const char* name, ib_col_type_t ib_col_type,
-                                            ib_col_attr_t ib_col_attr, ib_u16_t client_type,
-                                            ib_ulint_t len) UNIV_NO_IGNORE;
+HAILDB_API ib_err_t ib_table_schema_add_col(ib_tbl_sch_t ib_tbl_sch, const char* name,
+                                            ib_col_type_t ib_col_type, ib_col_attr_t ib_col_attr,
+                                            ib_u16_t client_type, ib_ulint_t len) UNIV_NO_IGNORE;
 /* The index belongs to the table's schema: do not delete it. DB_INVALID_INPUT, DB_DUPLICATE_KEY. */
 HAILDB_API ib_err_t ib_table_schema_add_index(ib_tbl_sch_t ib_tbl_sch, const char* name,
                                               ib_idx_sch_t* ib_idx_sch) UNIV_NO_IGNORE;
@@ -374,11 +383,11 @@ HAILDB_API void ib_index_schema_delete(ib_idx_sch_t ib_idx_sch);
 #define ib_cfg_set_bool_off(name) ib_cfg_set(name, IB_FALSE)
 #define ib_cfg_set_callback(name, value) ib_cfg_set(name, value)
 
-/* --- The schema lock, and changes of the schema -------------------------------------------------------------
+/* --- The schema lock, and changes of the schema ---
 
-   DDL is part of the transaction: its commit publishes all of it at once, its rollback takes it back. The schema lock
-   is one for the whole engine; the end of the transaction frees it. Functions that need it exclusive return
-   DB_SCHEMA_NOT_LOCKED without it. */
+   DDL is part of the transaction: its commit publishes all of it at once, its rollback takes it back. The
+   schema lock is one for the whole engine; the end of the transaction frees it. Functions that need it
+   exclusive return DB_SCHEMA_NOT_LOCKED without it. */
 
 HAILDB_API ib_err_t ib_schema_lock_shared(ib_trx_t ib_trx) UNIV_NO_IGNORE;
 /* DB_SCHEMA_NOT_LOCKED: the transaction holds it shared. */
@@ -389,14 +398,17 @@ HAILDB_API ib_bool_t ib_schema_lock_is_exclusive(const ib_trx_t ib_trx) UNIV_NO_
 HAILDB_API ib_err_t ib_schema_unlock(ib_trx_t ib_trx);
 
 /* DB_TABLE_IS_BEING_USED: the table exists, and *id is its id. DB_SCHEMA_ERROR, DB_ERROR. */
-HAILDB_API ib_err_t ib_table_create(ib_trx_t ib_trx, const ib_tbl_sch_t ib_tbl_sch, ib_id_t* id) UNIV_NO_IGNORE;
+HAILDB_API ib_err_t ib_table_create(ib_trx_t ib_trx, const ib_tbl_sch_t ib_tbl_sch,
+                                    ib_id_t* id) UNIV_NO_IGNORE;
 /* Cursors that are open on the table can still read it. */
 HAILDB_API ib_err_t ib_table_drop(ib_trx_t trx, const char* name) UNIV_NO_IGNORE;
 /* Takes the exclusive schema lock itself. DB_DUPLICATE_KEY: new_name exists. */
-HAILDB_API ib_err_t ib_table_rename(ib_trx_t ib_trx, const char* old_name, const char* new_name) UNIV_NO_IGNORE;
+HAILDB_API ib_err_t ib_table_rename(ib_trx_t ib_trx, const char* old_name,
+                                    const char* new_name) UNIV_NO_IGNORE;
 /* Empties the table in a transaction of its own; *table_id is its new id. The caller holds no schema lock. */
 HAILDB_API ib_err_t ib_table_truncate(const char* table_name, ib_id_t* table_id) UNIV_NO_IGNORE;
-/* Empties the cursor's table, commits, closes the cursor and sets it to NULL. The schema lock is still held then. */
+/* Empties the cursor's table, commits, closes the cursor and sets it to NULL. The schema lock is still held
+ * then. */
 HAILDB_API ib_err_t ib_cursor_truncate(ib_crsr_t* ib_crsr, ib_id_t* table_id) UNIV_NO_IGNORE;
 /* Builds the index from the rows. DB_DUPLICATE_KEY: there is none then. */
 HAILDB_API ib_err_t ib_index_create(ib_idx_sch_t ib_idx_sch, ib_id_t* index_id) UNIV_NO_IGNORE;
@@ -406,13 +418,13 @@ HAILDB_API ib_err_t ib_index_get_id(const char* table_name, const char* index_na
                                     ib_id_t* index_id) UNIV_NO_IGNORE;
 
 /* DB_ERROR: a visitor returned other than 0, which ended the visit. */
-HAILDB_API ib_err_t ib_table_schema_visit(ib_trx_t ib_trx, const char* name, const ib_schema_visitor_t* visitor,
-                                          void* arg) UNIV_NO_IGNORE;
+HAILDB_API ib_err_t ib_table_schema_visit(ib_trx_t ib_trx, const char* name,
+                                          const ib_schema_visitor_t* visitor, void* arg) UNIV_NO_IGNORE;
 /* All tables in the order of their names, until the visitor returns other than 0. */
 HAILDB_API ib_err_t ib_schema_tables_iterate(ib_trx_t ib_trx, ib_schema_visitor_table_all_t visitor,
                                              void* arg) UNIV_NO_IGNORE;
 
-/* --- Transactions ------------------------------------------------------------------------------------------- */
+/* --- Transactions --- */
 
 /* NULL: the engine is not running. */
 HAILDB_API ib_trx_t ib_trx_begin(ib_trx_level_t ib_trx_level) UNIV_NO_IGNORE;
@@ -426,20 +438,25 @@ HAILDB_API ib_err_t ib_trx_release(ib_trx_t ib_trx) UNIV_NO_IGNORE;
 HAILDB_API ib_trx_state_t ib_trx_state(ib_trx_t ib_trx) UNIV_NO_IGNORE;
 /* What the interruption handler gets. */
 HAILDB_API void ib_trx_set_client_data(ib_trx_t ib_trx, void* client_data);
-/* After DB_DUPLICATE_KEY: where. Texts are valid until the transaction's next such error. DB_ERROR: there was none. */
+/* After DB_DUPLICATE_KEY: where. Texts are valid until the transaction's next such error. DB_ERROR: there was
+ * none. */
 HAILDB_API ib_err_t ib_get_duplicate_key(ib_trx_t ib_trx, const char** table_name, const char** index_name);
 /* A name is any bytes. An earlier savepoint of the same name is forgotten. */
 HAILDB_API void ib_savepoint_take(ib_trx_t ib_trx, const void* name, ib_ulint_t name_len);
-HAILDB_API ib_err_t ib_savepoint_release(ib_trx_t ib_trx, const void* name, ib_ulint_t name_len) UNIV_NO_IGNORE;
+HAILDB_API ib_err_t ib_savepoint_release(ib_trx_t ib_trx, const void* name,
+                                         ib_ulint_t name_len) UNIV_NO_IGNORE;
 /* Undoes all since the savepoint, which stays. Locks stay, too. name NULL: the first savepoint. */
-HAILDB_API ib_err_t ib_savepoint_rollback(ib_trx_t ib_trx, const void* name, ib_ulint_t name_len) UNIV_NO_IGNORE;
+HAILDB_API ib_err_t ib_savepoint_rollback(ib_trx_t ib_trx, const void* name,
+                                          ib_ulint_t name_len) UNIV_NO_IGNORE;
 /* IB_LOCK_IS or IB_LOCK_IX. */
-HAILDB_API ib_err_t ib_table_lock(ib_trx_t ib_trx, ib_id_t table_id, ib_lck_mode_t ib_lck_mode) UNIV_NO_IGNORE;
+HAILDB_API ib_err_t ib_table_lock(ib_trx_t ib_trx, ib_id_t table_id,
+                                  ib_lck_mode_t ib_lck_mode) UNIV_NO_IGNORE;
 
-/* --- Cursors ------------------------------------------------------------------------------------------------ */
+/* --- Cursors --- */
 
 /* On the clustered index. ib_trx may be NULL: attach one before use. */
-HAILDB_API ib_err_t ib_cursor_open_table(const char* name, ib_trx_t ib_trx, ib_crsr_t* ib_crsr) UNIV_NO_IGNORE;
+HAILDB_API ib_err_t ib_cursor_open_table(const char* name, ib_trx_t ib_trx,
+                                         ib_crsr_t* ib_crsr) UNIV_NO_IGNORE;
 HAILDB_API ib_err_t ib_cursor_open_table_using_id(ib_id_t table_id, ib_trx_t ib_trx,
                                                   ib_crsr_t* ib_crsr) UNIV_NO_IGNORE;
 HAILDB_API ib_err_t ib_cursor_open_index_using_id(ib_id_t index_id, ib_trx_t ib_trx,
@@ -469,8 +486,9 @@ HAILDB_API ib_err_t ib_cursor_last(ib_crsr_t ib_crsr) UNIV_NO_IGNORE;
 /* DB_END_OF_INDEX: outside then; the opposite move comes back. */
 HAILDB_API ib_err_t ib_cursor_next(ib_crsr_t ib_crsr) UNIV_NO_IGNORE;
 HAILDB_API ib_err_t ib_cursor_prev(ib_crsr_t ib_crsr) UNIV_NO_IGNORE;
-/* *result: how the key compares with the row where the cursor stands then. DB_RECORD_NOT_FOUND: no hit, by the match
-   mode; DB_END_OF_INDEX. After a miss the cursor stands on the neighbour that the search mode says. */
+/* *result: how the key compares with the row where the cursor stands then. DB_RECORD_NOT_FOUND: no hit, by
+   the match mode; DB_END_OF_INDEX. After a miss the cursor stands on the neighbour that the search mode says.
+ */
 HAILDB_API ib_err_t ib_cursor_moveto(ib_crsr_t ib_crsr, ib_tpl_t ib_tpl, ib_srch_mode_t ib_srch_mode,
                                      int* result) UNIV_NO_IGNORE;
 /* The row as it was when the cursor came to it. */
@@ -482,7 +500,7 @@ HAILDB_API ib_err_t ib_cursor_update_row(ib_crsr_t ib_crsr, const ib_tpl_t ib_ol
                                          const ib_tpl_t ib_new_tpl) UNIV_NO_IGNORE;
 HAILDB_API ib_err_t ib_cursor_delete_row(ib_crsr_t ib_crsr) UNIV_NO_IGNORE;
 
-/* --- Tuples: columns count from 0, all are NULL at first ---------------------------------------------------- */
+/* --- Tuples: columns count from 0, all are NULL at first --- */
 
 /* A row of the cursor's table: its columns, then the three hidden ones. */
 HAILDB_API ib_tpl_t ib_clust_read_tuple_create(ib_crsr_t ib_crsr) UNIV_NO_IGNORE;
@@ -490,7 +508,8 @@ HAILDB_API ib_tpl_t ib_clust_read_tuple_create(ib_crsr_t ib_crsr) UNIV_NO_IGNORE
 HAILDB_API ib_tpl_t ib_clust_search_tuple_create(ib_crsr_t ib_crsr) UNIV_NO_IGNORE;
 /* A row, of which a cursor on a secondary index fills what its index holds. */
 HAILDB_API ib_tpl_t ib_sec_read_tuple_create(ib_crsr_t ib_crsr) UNIV_NO_IGNORE;
-/* A key of the cursor's secondary index: its columns, then those of the clustered key that are not among them. */
+/* A key of the cursor's secondary index: its columns, then those of the clustered key that are not among
+ * them. */
 HAILDB_API ib_tpl_t ib_sec_search_tuple_create(ib_crsr_t ib_crsr) UNIV_NO_IGNORE;
 HAILDB_API void ib_tuple_delete(ib_tpl_t ib_tpl);
 /* Use what it returns from then on. */
@@ -504,8 +523,8 @@ HAILDB_API ib_ulint_t ib_tuple_get_n_cols(const ib_tpl_t ib_tpl) UNIV_NO_IGNORE;
 /* Without hidden columns; of a key: the columns that the index was declared with. */
 HAILDB_API ib_ulint_t ib_tuple_get_n_user_cols(const ib_tpl_t ib_tpl) UNIV_NO_IGNORE;
 
-/* len IB_SQL_NULL: NULL. Numbers in the machine's byte order. DB_DATA_MISMATCH: a hidden column, or the wrong length
-   for a number. Longer text is cut to the column's length. */
+/* len IB_SQL_NULL: NULL. Numbers in the machine's byte order. DB_DATA_MISMATCH: a hidden column, or the wrong
+   length for a number. Longer text is cut to the column's length. */
 HAILDB_API ib_err_t ib_col_set_value(ib_tpl_t ib_tpl, ib_ulint_t col_no, const void* src,
                                      ib_ulint_t len) UNIV_NO_IGNORE;
 /* Bytes, or IB_SQL_NULL. */
@@ -517,8 +536,8 @@ HAILDB_API ib_ulint_t ib_col_get_meta(ib_tpl_t ib_tpl, ib_ulint_t i, ib_col_meta
 /* Points into the tuple; NULL for NULL. Integers: big-endian, signed ones with the top bit flipped. */
 HAILDB_API const void* ib_col_get_value(ib_tpl_t ib_tpl, ib_ulint_t i) UNIV_NO_IGNORE;
 
-/* DB_DATA_MISMATCH: not a number of this size; reading: also an unsigned one read as signed. Reading NULL leaves the
-   value as it is: look at ib_col_get_len. */
+/* DB_DATA_MISMATCH: not a number of this size; reading: also an unsigned one read as signed. Reading NULL
+   leaves the value as it is: look at ib_col_get_len. */
 HAILDB_API ib_err_t ib_tuple_read_i8(ib_tpl_t ib_tpl, ib_ulint_t i, ib_i8_t* ival) UNIV_NO_IGNORE;
 HAILDB_API ib_err_t ib_tuple_read_u8(ib_tpl_t ib_tpl, ib_ulint_t i, ib_u8_t* ival) UNIV_NO_IGNORE;
 HAILDB_API ib_err_t ib_tuple_read_i16(ib_tpl_t ib_tpl, ib_ulint_t i, ib_i16_t* ival) UNIV_NO_IGNORE;
@@ -540,18 +559,20 @@ HAILDB_API ib_err_t ib_tuple_write_u64(ib_tpl_t ib_tpl, int col_no, ib_u64_t val
 HAILDB_API ib_err_t ib_tuple_write_float(ib_tpl_t ib_tpl, int col_no, float val) UNIV_NO_IGNORE;
 HAILDB_API ib_err_t ib_tuple_write_double(ib_tpl_t ib_tpl, int col_no, double val) UNIV_NO_IGNORE;
 
-/* --- Statistics of the cursor's table ----------------------------------------------------------------------- */
+/* --- Statistics of the cursor's table --- */
 
 HAILDB_API ib_err_t ib_get_table_statistics(ib_crsr_t ib_crsr, ib_table_stats_t* table_stats,
                                             size_t sizeof_ib_table_stats_t);
-/* (*n_diff)[k]: distinct values of the first k+1 of the *ncols columns that make an entry unique. The caller frees
-   the array. DB_NOT_FOUND: no such index. */
-HAILDB_API ib_err_t ib_get_index_stat_n_diff_key_vals(ib_crsr_t ib_crsr, const char* index_name, ib_u64_t* ncols,
-                                                      ib_i64_t** n_diff);
+/* (*n_diff)[k]: distinct values of the first k+1 of the *ncols columns that make an entry unique. The caller
+   frees the array. DB_NOT_FOUND: no such index. */
+HAILDB_API ib_err_t ib_get_index_stat_n_diff_key_vals(ib_crsr_t ib_crsr, const char* index_name,
+                                                      ib_u64_t* ncols, ib_i64_t** n_diff);
 HAILDB_API ib_err_t ib_update_table_statistics(ib_crsr_t crsr);
 
 #ifdef __cplusplus
 }
 #endif
+
+/* NOLINTEND(performance-enum-size) */
 
 #endif /* HAILDB_H */

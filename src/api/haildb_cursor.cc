@@ -50,7 +50,11 @@ class MemoryWalker final : public Walker {
     });
     return previous();
   }
-  Result<bool> next() override { return at_ != rows_->end() && ++at_ != rows_->end(); }
+  Result<bool> next() override {
+    if (at_ == rows_->end()) return false;
+    ++at_;
+    return at_ != rows_->end();
+  }
   Result<bool> previous() override {
     if (at_ == rows_->begin()) return false;
     --at_;

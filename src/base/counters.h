@@ -28,9 +28,9 @@ namespace hailstone {
   COUNTER(transactions_rolled_back, "transactions rolled back")                                        \
   COUNTER(transactions_active, "transactions that have begun and not ended")                           \
   COUNTER(lock_waits, "times a transaction waited for a row or table lock")                            \
-  COUNTER(lock_waiting, "transactions that wait for a lock now")                                \
-  COUNTER(lock_wait_microseconds, "time that ended lock waits took")                            \
-  COUNTER(lock_wait_longest_microseconds, "the longest lock wait")                              \
+  COUNTER(lock_waiting, "transactions that wait for a lock now")                                       \
+  COUNTER(lock_wait_microseconds, "time that ended lock waits took")                                   \
+  COUNTER(lock_wait_longest_microseconds, "the longest lock wait")                                     \
   COUNTER(lock_wait_timeouts, "lock waits that ended by their timeout")                                \
   COUNTER(deadlocks, "deadlocks found")                                                                \
   COUNTER(log_writes, "write calls on log files")                                                      \

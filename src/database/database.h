@@ -65,8 +65,8 @@ class Database {
   using RowChange = std::function<Status(std::span<const Value> from, std::vector<Value>& to)>;
   /// Replaces the table by one of another definition (and id), with its rows: other columns, other indexes.
   /// Waits for an exclusive lock on the table; whoever changes rows must hold an intention lock. Waits, reads
-  /// and writes as long as copying the rows takes. ErrorCode::DuplicateKey fills `duplicate` (positions of the
-  /// new definition).
+  /// and writes as long as copying the rows takes. ErrorCode::DuplicateKey fills `duplicate` (positions of
+  /// the new definition).
   Result<std::shared_ptr<Table>> rebuild_table(Transaction& transaction, const std::string& name,
                                                TableDefinition definition, const RowChange& change,
                                                Duplicate& duplicate);

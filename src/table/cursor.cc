@@ -185,8 +185,8 @@ struct Cursor::State {
   }
 
   void lock_range_to_current(Direction to, const SeekBound& bound) {
-    const uint32_t order = secondary == SegmentKeys::clustered ? LockManager::clustered_order
-                                                               : static_cast<uint32_t>(secondary);
+    const uint32_t order =
+        secondary == SegmentKeys::clustered ? LockManager::clustered_order : static_cast<uint32_t>(secondary);
     std::string low, high;
     if (to == Direction::Forward) {
       low = bound.key;

@@ -373,8 +373,7 @@ Result<bool> Table::find_row(Transaction& transaction, ByteView key, ReadLock lo
     return true;
   }
   scratch.clear();
-  HAILSTONE_TRY(
-      state.noted(Projection::read_encoded(place.segment->columns, place.ordinal, scratch, row)));
+  HAILSTONE_TRY(state.noted(Projection::read_encoded(place.segment->columns, place.ordinal, scratch, row)));
   return true;
 }
 

@@ -99,7 +99,7 @@ struct LockManager::State {
   LockSet rows;
   LockSet tables;
   absl::flat_hash_map<TableId, std::vector<Owner*>> range_owners;  // who has locked ranges of a table
-  uint64_t searches = 0;  // for deadlocks
+  uint64_t searches = 0;                                           // for deadlocks
 
   // Row locks by table, several tables sharing a number: zero says, without the mutex, that the table has
   // none. Changed under the mutex.

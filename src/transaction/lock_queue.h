@@ -74,8 +74,8 @@ struct Owner {
   const Transaction* transaction;
   std::vector<Lock*> row_locks;
   std::vector<Lock*> table_locks;
-  // Ranges by table and order: from its low key to its high one, empty for no limit. Those of one order do not
-  // overlap.
+  // Ranges by table and order: from its low key to its high one, empty for no limit. Those of one order do
+  // not overlap.
   std::map<std::pair<TableId, uint32_t>, std::map<std::string, std::string, std::less<>>> ranges;
   std::vector<Owner*> end_waiters;  // who waits for this transaction's end
 

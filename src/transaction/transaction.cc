@@ -20,7 +20,11 @@ constexpr size_t stores_searched = 8;
 
 Transaction::Transaction(TransactionManager& manager, TransactionId id, Isolation isolation,
                          MemoryBudget& budget)
-    : manager_(manager), id_(id), isolation_(isolation), locks_ranges_(isolation == Isolation::Serializable), memory_(budget) {}
+    : manager_(manager),
+      id_(id),
+      isolation_(isolation),
+      locks_ranges_(isolation == Isolation::Serializable),
+      memory_(budget) {}
 
 Transaction::~Transaction() {
   if (state_ == State::Active) manager_.rollback(*this);
