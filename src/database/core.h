@@ -43,6 +43,9 @@ class DatabaseCore final : public TableHost {
   std::atomic<size_t>& bulk_loads() override { return bulk_loads_; }
   size_t delta_limit_bytes() override;
 
+  /// Database::backup().
+  Status backup(const std::string& target);
+
   const std::string& directory() const { return directory_; }
   const DatabaseOptions& options() const { return options_; }
   Catalog& catalog() { return catalog_; }

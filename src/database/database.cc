@@ -270,6 +270,8 @@ void Database::visit_tables(const std::function<void(TableId, const TableDefinit
 
 Status Database::checkpoint() { return state_->core->checkpointer->run(); }
 
+Status Database::backup(const std::string& directory) { return state_->core->backup(directory); }
+
 void Database::set_memory_budget(size_t bytes) {
   DatabaseCore& core = *state_->core;
   core.budget().set_limit(std::max(bytes, least_memory_budget));

@@ -83,6 +83,11 @@ class Database {
   /// Everything committed so far needs no log any more when it returns, but for changes of damaged tables:
   /// these stay in the log until the tables are dropped or truncated, or the log is very long.
   Status checkpoint();
+  /// Makes `directory`, which must not exist or be empty, a database that holds what is committed now;
+  /// opening it is restoring it. Writers go on meanwhile. Files that never change are linked where the
+  /// filesystem can, so that the copy costs neither time nor space; give it to another disk before you call
+  /// it safe. On an error what was made is removed again. ErrorCode::AlreadyExists.
+  Status backup(const std::string& directory);
   /// Both are raised to the least that open() accepts.
   void set_memory_budget(size_t bytes);
   void set_checkpoint_log_bytes(size_t bytes);

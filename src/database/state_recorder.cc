@@ -138,6 +138,11 @@ Status StateRecorder::record_checkpoint(CheckpointMark mark) {
   return {};
 }
 
+Status StateRecorder::with_manifest_kept(const std::function<Status()>& action) {
+  const std::lock_guard guard(mutex_);
+  return action();
+}
+
 bool StateRecorder::has_files(const Catalog::Dropped& dropped) {
   if (dropped.entry->recorded && !dropped.entry->recorded->segments.empty()) return true;
   const auto table = core_.catalog().opened(dropped.entry);

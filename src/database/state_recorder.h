@@ -5,6 +5,7 @@
 // writing it.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <mutex>
 #include <vector>
@@ -28,6 +29,8 @@ class StateRecorder {
   Status record_checkpoint(CheckpointMark mark);
   /// Makes drops of tables that have files durable and then removes the files.
   Status finish_drops();
+  /// Runs `action` while the manifest does not change, nor any file that it names goes.
+  Status with_manifest_kept(const std::function<Status()>& action);
 
   // For recovery, single thread.
   /// Takes what load() found; the entry of the catalog is marked as recorded.

@@ -60,6 +60,9 @@ class Filesystem {
   virtual Result<std::unique_ptr<WritableFile>> append_to(const std::string& path) = 0;
   virtual Status rename(const std::string& from, const std::string& to) = 0;
   virtual Status remove(const std::string& path) = 0;
+  /// Gives the file a second name. ErrorCode::Unsupported where there can be none (another filesystem, or one
+  /// without links): the caller copies then. AlreadyExists, NotFound.
+  virtual Status link(const std::string& from, const std::string& to);
   /// Cuts the file to `size` bytes, durably.
   virtual Status truncate(const std::string& path, uint64_t size) = 0;
   /// Makes creations, renames and removals in the directory durable.

@@ -173,6 +173,14 @@ class PosixFilesystem final : public Filesystem {
     if (::rename(from.c_str(), to.c_str()) != 0) return failed(fmt::format("rename '{}' to", from), to);
     return {};
   }
+  Status link(const std::string& from, const std::string& to) override {
+    if (::link(from.c_str(), to.c_str()) == 0) return {};
+    const int number = errno;
+    if (number == EXDEV || number == EPERM || number == EMLINK || number == ENOSYS || number == EOPNOTSUPP) {
+      return Filesystem::link(from, to);
+    }
+    return std::unexpected(io_error(fmt::format("link '{}' to", from), to, number));
+  }
   Status remove(const std::string& path) override {
     if (::unlink(path.c_str()) != 0) return failed("remove", path);
     return {};
@@ -247,6 +255,10 @@ class PosixFilesystem final : public Filesystem {
 };
 
 }  // namespace
+
+Status Filesystem::link(const std::string& from, const std::string& to) {
+  return fail(ErrorCode::Unsupported, fmt::format("file '{}' cannot be linked to '{}'", from, to));
+}
 
 Filesystem& posix_filesystem() {
   static PosixFilesystem* const filesystem =

@@ -69,7 +69,7 @@ void set_nulls(const Block& block, std::span<const uint16_t> rows, ColumnVector&
   vector.any_nulls = any != 0;
 }
 
-Status read_stored(const Segment& segment, size_t position, bool integer, uint32_t block,
+Status read_stored(const Segment& segment, size_t position, bool integer, bool as_codes, uint32_t block,
                    std::span<const uint16_t> rows, Batch& batch, ColumnVector& vector) {
   if (integer) {
     HAILSTONE_ASSIGN(const auto numbers, segment.block(position, block));
@@ -79,6 +79,13 @@ Status read_stored(const Segment& segment, size_t position, bool integer, uint32
     return {};
   }
   HAILSTONE_ASSIGN(const BytesBlock bytes, load_bytes(segment, position, block, batch));
+  if (as_codes && bytes.dictionary != nullptr) {
+    vector.codes.resize(rows.size());
+    bytes.block->gather_codes(rows, vector.codes.data());
+    vector.dictionary = bytes.dictionary;
+    set_nulls(*bytes.block, rows, vector);
+    return {};
+  }
   vector.bytes.resize(rows.size());
   HAILSTONE_TRY(bytes.block->gather_bytes(rows, bytes.dictionary.get(), batch.scratch, vector.bytes.data()));
   set_nulls(*bytes.block, rows, vector);
@@ -140,14 +147,19 @@ void Batch::clear() {
   for (auto& column : columns) {
     column.integers.clear();
     column.bytes.clear();
+    column.codes.clear();
+    column.dictionary = nullptr;
     column.any_nulls = false;
   }
   scratch.clear();
   pins.clear();
 }
 
-Projection::Projection(std::shared_ptr<const TableLayout> layout, std::vector<uint16_t> columns)
-    : layout_(std::move(layout)), columns_(std::move(columns)) {}
+Projection::Projection(std::shared_ptr<const TableLayout> layout, std::vector<uint16_t> columns,
+                       std::vector<bool> as_codes)
+    : layout_(std::move(layout)), columns_(std::move(columns)), as_codes_(std::move(as_codes)) {
+  as_codes_.resize(columns_.size(), false);
+}
 
 Status Projection::read(const SegmentColumns& segment, uint32_t block, std::span<const uint16_t> rows,
                         Batch& batch) const {
@@ -161,7 +173,8 @@ Status Projection::read(const SegmentColumns& segment, uint32_t block, std::span
     ColumnVector& vector = batch.columns[i];
     switch (location.kind) {
       case Location::Kind::Stored:
-        HAILSTONE_TRY(read_stored(segment.segment(), location.position, integer, block, rows, batch, vector));
+        HAILSTONE_TRY(read_stored(segment.segment(), location.position, integer, as_codes_[i], block, rows,
+                                  batch, vector));
         break;
       case Location::Kind::Grouped:
         if (!std::exchange(groups_read, true)) {

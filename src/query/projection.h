@@ -15,16 +15,19 @@ namespace hailstone {
 
 constexpr uint32_t batch_rows = 1024;
 
-/// Values of one column for the rows of a batch. Exactly one of `integers` and `bytes` is in use, as the
-/// column's kind says.
+/// Values of one column for the rows of a batch. Exactly one of `integers`, `bytes` and `codes` is in use:
+/// `codes` where `dictionary` is set (only when they were asked for), else as the column's kind says.
 struct ColumnVector {
   std::vector<uint64_t> integers;
   std::vector<ByteView> bytes;
+  std::vector<uint32_t> codes;  // of the values in `dictionary`; a NULL row's is any code
+  std::shared_ptr<const Dictionary> dictionary;
   std::vector<uint8_t> nulls;  // 1: NULL; one a row
   bool any_nulls = false;      // false: `nulls` need not be looked at (and may be stale)
 
   Value value(size_t row) const {
     if (any_nulls && nulls[row] != 0) return {};
+    if (dictionary != nullptr) return Value::of(dictionary->value(codes[row]));
     return integers.empty() ? Value::of(bytes[row]) : Value::of(integers[row]);
   }
 };
@@ -42,7 +45,10 @@ struct Batch {
 /// The columns to read, by table column number (and StoredColumn::row_id). Immutable, thread-safe.
 class Projection {
  public:
-  Projection(std::shared_ptr<const TableLayout> layout, std::vector<uint16_t> columns);
+  /// `as_codes`, of as many entries as `columns` or none: for these columns read() gives codes and their
+  /// dictionary where the block is stored so.
+  Projection(std::shared_ptr<const TableLayout> layout, std::vector<uint16_t> columns,
+             std::vector<bool> as_codes = {});
   std::span<const uint16_t> columns() const { return columns_; }
 
   /// Fills `batch` with `rows` (ascending row numbers within the block, at most batch_rows).
@@ -61,6 +67,7 @@ class Projection {
  private:
   std::shared_ptr<const TableLayout> layout_;
   std::vector<uint16_t> columns_;
+  std::vector<bool> as_codes_;
 };
 
 }  // namespace hailstone

@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "query/segment_filter.h"
+#include "table/aggregate.h"
 #include "table/table_state.h"
 #include "table/visibility.h"
 
@@ -18,13 +19,13 @@ constexpr uint32_t rows_between_interruption_checks = 1024;
 
 struct Scan::State {
   State(std::shared_ptr<Table> scanned, Transaction& reader, ReadLock read_lock,
-        std::shared_ptr<const Predicate> condition, std::vector<uint16_t> columns)
+        std::shared_ptr<const Predicate> condition, std::vector<uint16_t> columns, std::vector<bool> as_codes)
       : table(std::move(scanned)),
         inside(*table->state_),
         transaction(reader),
         lock(read_lock),
         predicate(std::move(condition)),
-        projection(inside.layout, std::move(columns)) {
+        projection(inside.layout, std::move(columns), std::move(as_codes)) {
     if (predicate == nullptr) predicate = std::make_shared<Predicate>(Predicate::always());
     always = predicate->kind() == Predicate::Kind::Always;
   }
@@ -162,9 +163,10 @@ struct Scan::State {
 };
 
 Scan::Scan(std::shared_ptr<Table> table, Transaction& transaction, ReadLock lock,
-           std::shared_ptr<const Predicate> predicate, std::vector<uint16_t> columns)
+           std::shared_ptr<const Predicate> predicate, std::vector<uint16_t> columns,
+           std::vector<bool> as_codes)
     : state_(std::make_unique<State>(std::move(table), transaction, lock, std::move(predicate),
-                                     std::move(columns))) {}
+                                     std::move(columns), std::move(as_codes))) {}
 
 Scan::~Scan() = default;
 
@@ -324,6 +326,28 @@ Result<uint64_t> Scan::count_rest() {
   }
   count(state.inside.host.counters().rows_returned, rows);
   return rows;
+}
+
+Result<std::vector<AggregateResult>> Scan::aggregate(std::span<const Aggregate> wanted, unsigned threads) {
+  State& state = *state_;
+  HAILSTONE_TRY(state.inside.usable());
+  state.start();
+  HAILSTONE_ASSIGN(const AggregatePlan plan, AggregatePlan::make(state.inside, state.projection, wanted));
+  AggregateSums sums(plan);
+  if (state.lock == ReadLock::None && state.segment == 0 && state.block == 0) {
+    HAILSTONE_TRY(state.inside.noted(aggregate_segments(plan, state.view, state.predicate, state.visibility,
+                                                        state.transaction, threads, sums)));
+    state.segment = state.view->segments.size();
+  }
+  for (;;) {
+    HAILSTONE_ASSIGN(
+        const Batch* const batch,
+        state.inside.noted(state.lock == ReadLock::None ? state.next_plain() : state.next_locking()));
+    if (batch == nullptr) break;
+    count(state.inside.host.counters().rows_returned, batch->rows);
+    sums.add(*batch);
+  }
+  return sums.results();
 }
 
 }  // namespace hailstone

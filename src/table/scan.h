@@ -1,19 +1,39 @@
 // All rows of a table that match a predicate, in no promised order, a batch at a time. Belongs to one thread
 // and one transaction. Segments are filtered block by block on encoded data; then the deltas row by row. With
 // a ReadLock each returned row has been locked and is the newest version, matching.
+// `as_codes` is Projection's.
 #pragma once
 
 #include <memory>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "table/table.h"
 
 namespace hailstone {
 
+__extension__ typedef __int128 WideInteger;
+
+/// A number over all rows of a scan.
+struct Aggregate {
+  enum class Kind : uint8_t { Rows, Values, Minimum, Maximum, Sum };  // Values: those that are not NULL
+  Kind kind = Kind::Rows;
+  uint16_t position = 0;  // of the column among those of the scan; not for Rows
+};
+struct AggregateResult {
+  uint64_t count = 0;    // Rows: rows; else values that are not NULL. 0: there is no minimum, maximum or sum
+  uint64_t integer = 0;  // minimum or maximum of an Integer column, ordered
+  std::string bytes;     // of a Bytes column; the first one met where several are equal
+  WideInteger integer_sum = 0;  // of Signed and Unsigned columns: exact
+  double real_sum = 0;          // of Float and Double columns: rounded, in no promised order
+};
+
 class Scan {
  public:
   Scan(std::shared_ptr<Table> table, Transaction& transaction, ReadLock lock,
-       std::shared_ptr<const Predicate> predicate, std::vector<uint16_t> columns);
+       std::shared_ptr<const Predicate> predicate, std::vector<uint16_t> columns,
+       std::vector<bool> as_codes = {});
   ~Scan();
 
   /// The next batch, valid until the next call; null at the end.
@@ -22,6 +42,10 @@ class Scan {
   Result<ByteView> clustered_key(uint32_t row);
   /// Number of matching rows from here to the end, without reading any column but the predicate's.
   Result<uint64_t> count_rest();
+  /// One result for each of `wanted`, over all rows from the beginning; instead of next(). Only the columns
+  /// in question are read, and where a block's summary says enough not even they. `threads`: how many may
+  /// work at it, the caller's included; others are background threads that are free. Sum is for numbers only.
+  Result<std::vector<AggregateResult>> aggregate(std::span<const Aggregate> wanted, unsigned threads);
 
  private:
   struct State;

@@ -1,0 +1,538 @@
+/*
+ * hailstone.h: a transactional store with columns, in a library
+ * =============================================================
+ * A database is a directory. It holds tables; a table has typed columns, indexes, and rows, stored column by
+ * column ("columnar") or as rows, as chosen for each column. Changes are made in transactions; what has been
+ * committed survives crashes. This header is the manual: docs/c-api.md is a tour of it, examples/ has whole
+ * programs.
+ *
+ *   hs_database *db;
+ *   hs_transaction *tx;
+ *   hs_table *table;
+ *   hs_value row[2] = {hs_int(1), hs_text("hello")};
+ *   if (hs_open("data", NULL, &db) != HS_OK) { puts(hs_error_message(db)); hs_close(db); return 1; }
+ *   hs_begin(db, HS_REPEATABLE_READ, &tx);
+ *   hs_table_open(tx, "shop/article", &table);
+ *   hs_insert(tx, table, row, 2);
+ *   hs_commit(tx);
+ *   hs_table_close(table);
+ *   hs_transaction_close(tx);
+ *   hs_close(db);
+ *
+ * Errors
+ *   Every function that can fail returns an hs_status: HS_OK, which is 0, or a positive code. The sentence
+ *   that goes with it, hs_error_message(), belongs to the handle that is named "error handle" below: it says
+ *   what failed, where, and what to do. A function that fails has changed nothing unless it says otherwise.
+ *   Misuse (a closed or wrong handle that can be recognised, a NULL, a column that is not there) is
+ *   HS_INVALID, never a crash. The library prints nothing, installs no signal handler, and never ends the
+ *   process.
+ *
+ * Handles and threads
+ *   hs_database      thread-safe. Any number of threads, each with transactions of its own.
+ *   hs_table         thread-safe and immutable; may be used with all transactions of its database.
+ *   hs_transaction   one thread at a time, with all scans, cursors, loads and streams made from it. The one
+ *                    exception is hs_interrupt().
+ *   hs_schema, hs_predicate   one thread at a time; belong to no database.
+ *   Handles are closed in any order, but for hs_close(): it refuses with HS_BUSY while others are open. Every
+ *   ..._close() and ..._free() takes NULL for "nothing to do". A process holds a database directory alone
+ *   (HS_BUSY for others, and for a second hs_open() in the same process).
+ *
+ * Memory
+ *   What a function takes (strings, values, arrays) it copies; nothing needs to outlive the call. What it
+ * gives out belongs to the library and is valid as long as its description says; Arrow structures own
+ * themselves.
+ */
+#ifndef HAILSTONE_H
+#define HAILSTONE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(_WIN32)
+#define HS_API
+#else
+#define HS_API __attribute__((visibility("default")))
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ------------------------------------------------------------------------------------------------------
+ * The Arrow C data and stream interfaces, as their specification defines them. Who gets a structure calls
+ * its release() when done with it, unless that is NULL.
+ */
+#ifndef ARROW_C_DATA_INTERFACE
+#define ARROW_C_DATA_INTERFACE
+
+#define ARROW_FLAG_DICTIONARY_ORDERED 1
+#define ARROW_FLAG_NULLABLE 2
+#define ARROW_FLAG_MAP_KEYS_SORTED 4
+
+struct ArrowSchema {
+  const char* format;
+  const char* name;
+  const char* metadata;
+  int64_t flags;
+  int64_t n_children;
+  struct ArrowSchema** children;
+  struct ArrowSchema* dictionary;
+  void (*release)(struct ArrowSchema*);
+  void* private_data;
+};
+
+struct ArrowArray {
+  int64_t length;
+  int64_t null_count;
+  int64_t offset;
+  int64_t n_buffers;
+  int64_t n_children;
+  const void** buffers;
+  struct ArrowArray** children;
+  struct ArrowArray* dictionary;
+  void (*release)(struct ArrowArray*);
+  void* private_data;
+};
+
+#endif /* ARROW_C_DATA_INTERFACE */
+
+#ifndef ARROW_C_STREAM_INTERFACE
+#define ARROW_C_STREAM_INTERFACE
+
+struct ArrowArrayStream {
+  int (*get_schema)(struct ArrowArrayStream*, struct ArrowSchema* out);
+  int (*get_next)(struct ArrowArrayStream*, struct ArrowArray* out);
+  const char* (*get_last_error)(struct ArrowArrayStream*);
+  void (*release)(struct ArrowArrayStream*);
+  void* private_data;
+};
+
+#endif /* ARROW_C_STREAM_INTERFACE */
+
+/* ------------------------------------------------------------------------------------------------------
+ * Handles and codes
+ */
+typedef struct hs_database hs_database;
+typedef struct hs_transaction hs_transaction;
+typedef struct hs_table hs_table;
+typedef struct hs_schema hs_schema;
+typedef struct hs_cursor hs_cursor;
+typedef struct hs_load hs_load;
+typedef struct hs_scan hs_scan;
+typedef struct hs_predicate hs_predicate;
+
+typedef enum hs_status {
+  HS_OK = 0,
+  HS_NOT_FOUND = 1,      /* no such row, table, column, savepoint or file */
+  HS_ALREADY_EXISTS = 2, /* a table or file of that name is there */
+  HS_DUPLICATE_KEY = 3,  /* a unique index or the primary key has that key already */
+  HS_LOCK_TIMEOUT = 4,   /* a lock was not granted in time; the transaction lives on */
+  HS_DEADLOCK = 5,       /* two transactions waited for each other; this one has been rolled back */
+  HS_INTERRUPTED = 6,    /* hs_interrupt() */
+  HS_NO_MEMORY = 7,      /* the database's memory, or the system's, does not suffice */
+  HS_DISK_FULL = 8,
+  HS_IO = 9,           /* any other failure of the filesystem */
+  HS_CORRUPT = 10,     /* stored bytes are damaged; the message names the file. Other tables stay usable */
+  HS_INVALID = 11,     /* the call is wrong */
+  HS_TOO_LARGE = 12,   /* a row (1 GiB) or key (16 KiB) is beyond its limit */
+  HS_BUSY = 13,        /* in use by another process or transaction, or handles are still open */
+  HS_READ_ONLY = 14,   /* an earlier failure of the disk has stopped all changes; open the database again */
+  HS_UNSUPPORTED = 15, /* valid, but not offered */
+  HS_OUT_OF_RANGE = 16 /* a number does not fit into its column, or a sum into 64 bits */
+} hs_status;
+
+/* "0.1.0". */
+HS_API const char* hs_version(void);
+/* A few English words for a code; "unknown" for numbers that are none. */
+HS_API const char* hs_status_name(int status);
+/* The sentence of the last failed call whose error handle this is; "" when there was none, or `handle` is
+ * NULL. Takes hs_database, hs_transaction, hs_schema, hs_cursor, hs_load and hs_scan handles. Valid until the
+ * next call with the handle. Of a database: the last failure on the calling thread. */
+HS_API const char* hs_error_message(const void* handle);
+
+/* ------------------------------------------------------------------------------------------------------
+ * Databases
+ */
+typedef enum hs_durability {
+  HS_DURABLE_EACH_SECOND = 0,  /* written and synced once a second */
+  HS_DURABLE = 1,              /* a commit returns when it is on the disk */
+  HS_DURABLE_AGAINST_CRASH = 2 /* a commit returns when the system has it; synced once a second */
+} hs_durability;
+
+typedef enum hs_log_level { HS_LOG_NOTE = 0, HS_LOG_WARNING = 1, HS_LOG_ERROR = 2 } hs_log_level;
+
+/* Called from any thread, also from several at once; must not call the library. */
+typedef void (*hs_log_callback)(void* context, hs_log_level level, const char* message);
+/* Something is broken beyond the one call that meets it: damaged bytes (HS_CORRUPT), or a disk that failed so
+ * that no commit is possible any more (HS_READ_ONLY, HS_IO, HS_DISK_FULL). Called for each such event that
+ * comes to light, from any thread; must not call the library. The application decides what becomes of the
+ * process; calls that need what is broken go on to fail, all others go on to work. */
+typedef void (*hs_panic_callback)(void* context, hs_status status, const char* message);
+
+/* Fill with hs_options_init(), then change what is to differ. */
+typedef struct hs_options {
+  size_t struct_size;            /* set by hs_options_init() */
+  uint64_t memory_bytes;         /* 512 MiB; for rows in memory, loads and the cache; at least 16 MiB */
+  uint64_t checkpoint_log_bytes; /* 256 MiB; length of log that starts a checkpoint; at least 64 KiB */
+  hs_durability durability;      /* HS_DURABLE */
+  unsigned background_threads;   /* 2; 1 to 64. They flush, merge, encode loads and help scans */
+  unsigned lock_wait_ms;         /* 50,000; how long a transaction waits for a lock; 0: not at all */
+  int must_exist;                /* 0; else a directory without a database is HS_NOT_FOUND */
+  hs_log_callback log;           /* NULL: notes and warnings are dropped */
+  void* log_context;
+  hs_panic_callback panic; /* NULL: none */
+  void* panic_context;
+} hs_options;
+
+/* hs_options_init(&options) */
+HS_API void hs_options_init_sized(hs_options* options, size_t struct_size);
+#define hs_options_init(options) hs_options_init_sized((options), sizeof(hs_options))
+
+/* Opens the database in `directory`, making it (not its parents) when it is not there, and brings it to its
+ * last committed state. `options`: NULL for the defaults. On failure *database is a handle, too: it serves
+ * hs_error_message() and hs_close() only (NULL when there was no memory for it). */
+HS_API int hs_open(const char* directory, const hs_options* options, hs_database** database);
+/* Writes out what is in memory, so that the next hs_open() has nothing to recover, and frees the handle.
+ * HS_BUSY, with nothing done, while transactions, tables, scans, cursors, loads or Arrow streams of the
+ * database are open (Arrow arrays may be). Any other error: the handle is gone all the same, nothing
+ * committed is lost; the log callback has the sentence. */
+HS_API int hs_close(hs_database* database);
+
+/* Makes everything committed independent of the log. Happens by itself now and then. Error handle: database.
+ */
+HS_API int hs_checkpoint(hs_database* database);
+/* Makes `directory`, which must be new or empty, a copy of the database as it is now, while writers go on. To
+ * restore is to open the copy (or a copy of it). Files that never change are hard links where possible, so
+ * that this takes little time and space, but a failing disk hits both: copy it elsewhere. HS_ALREADY_EXISTS
+ * when the directory is not empty. On failure no file is left behind. Error handle: database. */
+HS_API int hs_backup(hs_database* database, const char* directory);
+
+/* The value of a counter ("rows_inserted", "log_fsyncs" …). HS_NOT_FOUND. Error handle: database. */
+HS_API int hs_counter(hs_database* database, const char* name, uint64_t* value);
+/* The counter number `index`, from 0 on, until HS_NOT_FOUND. Name and description are valid for ever; each of
+ * the three may be NULL. */
+HS_API int hs_counter_at(hs_database* database, size_t index, const char** name, const char** description,
+                         uint64_t* value);
+
+/* ------------------------------------------------------------------------------------------------------
+ * Values
+ */
+typedef enum hs_type {
+  HS_INT8 = 1,
+  HS_INT16 = 2,
+  HS_INT32 = 3,
+  HS_INT64 = 4,
+  HS_UINT8 = 5,
+  HS_UINT16 = 6,
+  HS_UINT32 = 7,
+  HS_UINT64 = 8,
+  HS_FLOAT = 9,     /* IEEE single. All NaN are one value, greater than all others and equal to itself */
+  HS_DOUBLE = 10,   /* IEEE double. Likewise */
+  HS_STRING = 11,   /* UTF-8 (not checked), ordered by bytes, which is the order of code points */
+  HS_BYTES = 12,    /* any bytes, ordered by bytes */
+  HS_DATE = 13,     /* days since 1970-01-01, 32 bits, signed */
+  HS_TIMESTAMP = 14 /* microseconds since 1970-01-01 00:00 UTC, 64 bits, signed */
+} hs_type;
+
+typedef enum hs_value_kind {
+  HS_VALUE_NULL = 0,
+  HS_VALUE_INT = 1,    /* signed integers, dates, timestamps */
+  HS_VALUE_UINT = 2,   /* unsigned integers */
+  HS_VALUE_DOUBLE = 3, /* HS_FLOAT and HS_DOUBLE */
+  HS_VALUE_BYTES = 4   /* HS_STRING and HS_BYTES */
+} hs_value_kind;
+
+/* One value. Given to the library, any kind of number goes into any column that holds it exactly (a double
+ * only into HS_FLOAT, rounded, and HS_DOUBLE; an integer into a floating column is rounded); else
+ * HS_OUT_OF_RANGE, or HS_INVALID when the kind does not fit the column at all. Bytes are not ended by a zero.
+ */
+typedef struct hs_value {
+  hs_value_kind kind;
+  union {
+    int64_t i;
+    uint64_t u;
+    double d;
+    struct {
+      const void* data; /* may be NULL when size is 0 */
+      size_t size;      /* bytes */
+    } bytes;
+  } as;
+} hs_value;
+
+static inline hs_value hs_null(void) {
+  hs_value value;
+  memset(&value, 0, sizeof value);
+  value.kind = HS_VALUE_NULL;
+  return value;
+}
+static inline hs_value hs_int(int64_t number) {
+  hs_value value = hs_null();
+  value.kind = HS_VALUE_INT;
+  value.as.i = number;
+  return value;
+}
+static inline hs_value hs_uint(uint64_t number) {
+  hs_value value = hs_null();
+  value.kind = HS_VALUE_UINT;
+  value.as.u = number;
+  return value;
+}
+static inline hs_value hs_double(double number) {
+  hs_value value = hs_null();
+  value.kind = HS_VALUE_DOUBLE;
+  value.as.d = number;
+  return value;
+}
+static inline hs_value hs_bytes(const void* data, size_t size) {
+  hs_value value = hs_null();
+  value.kind = HS_VALUE_BYTES;
+  value.as.bytes.data = data;
+  value.as.bytes.size = size;
+  return value;
+}
+/* A string that ends with a zero. */
+static inline hs_value hs_text(const char* text) { return hs_bytes(text, strlen(text)); }
+
+/* ------------------------------------------------------------------------------------------------------
+ * Transactions. Each call that reads or writes rows is one statement: it takes effect wholly or not at all.
+ */
+typedef enum hs_isolation {
+  HS_READ_UNCOMMITTED = 0, /* as HS_READ_COMMITTED */
+  HS_READ_COMMITTED = 1,   /* each statement sees what was committed when it began */
+  HS_REPEATABLE_READ = 2,  /* all statements see what was committed when the first one began */
+  HS_SERIALIZABLE = 3      /* as before, and hs_get() and cursors lock what they read. Scans do not */
+} hs_isolation;
+
+/* Begins a transaction. Error handle: database. */
+HS_API int hs_begin(hs_database* database, hs_isolation isolation, hs_transaction** transaction);
+/* Makes the changes permanent and visible, and ends the transaction: all that can be done with it then is
+ * hs_error_message() and hs_transaction_close(). On failure nothing of it is visible, unless the code is
+ * HS_IO, HS_DISK_FULL or HS_READ_ONLY: then the disk failed while the log was being written, and only the
+ * next hs_open() finds out whether the commit is there. Error handle: transaction. */
+HS_API int hs_commit(hs_transaction* transaction);
+/* Takes back all changes and ends the transaction. Error handle: transaction. */
+HS_API int hs_rollback(hs_transaction* transaction);
+/* Frees the handle; a transaction that has not ended is rolled back first. Cursors, loads, scans and streams
+ * made from it stay valid handles, but give HS_INVALID, as after its end. */
+HS_API void hs_transaction_close(hs_transaction* transaction);
+
+/* Marks a point to come back to. A name that is used already moves. Error handle: transaction. */
+HS_API int hs_savepoint(hs_transaction* transaction, const char* name);
+/* Takes back all changes since the point, which stays; later points go. Locks stay. HS_NOT_FOUND. */
+HS_API int hs_rollback_to(hs_transaction* transaction, const char* name);
+/* Forgets the point and later ones. HS_NOT_FOUND. */
+HS_API int hs_release(hs_transaction* transaction, const char* name);
+
+/* Makes the call that the transaction is in, and all later ones but commit and rollback, return
+ * HS_INTERRUPTED (on = 1), or stops doing so (on = 0). The one function for other threads: the transaction
+ * must not be closed meanwhile. */
+HS_API void hs_interrupt(hs_transaction* transaction, int on);
+
+/* ------------------------------------------------------------------------------------------------------
+ * Tables. Making, dropping and renaming tables is part of the transaction: others see it after the commit, a
+ * rollback takes it back. Names are "group/table", any bytes without zero.
+ */
+
+/* A description of a table, to be made or as it is. */
+HS_API int hs_schema_new(hs_schema** schema); /* HS_NO_MEMORY */
+HS_API void hs_schema_free(hs_schema* schema);
+
+#define HS_NOT_NULL 1 /* the column has no NULLs; implied by the primary key */
+#define HS_ROW_WISE \
+  2 /* stored with the other such columns as rows; else columnar, which is what scans like */
+#define HS_DESCENDING 4 /* for index parts */
+
+/* Adds a column. `max_bytes`: of HS_STRING and HS_BYTES; 0: only the row's limit. `flags`: HS_NOT_NULL,
+ * HS_ROW_WISE or 0. Error handle: schema. */
+HS_API int hs_schema_column(hs_schema* schema, const char* name, hs_type type, uint32_t max_bytes, int flags);
+/* Sets the primary key: the order that rows are stored in, and what hs_get(), hs_update() and hs_delete()
+ * find them by. A table without one keeps rows in the order of insertion. */
+HS_API int hs_schema_primary_key(hs_schema* schema, const char* const* columns, size_t column_count);
+/* Adds an index. `flags`: NULL, or HS_DESCENDING or 0 for each column. Rows with a NULL in a unique index do
+ * not count as equal. */
+HS_API int hs_schema_index(hs_schema* schema, const char* name, int unique, const char* const* columns,
+                           const int* flags, size_t column_count);
+
+/* Makes the table. HS_ALREADY_EXISTS; HS_BUSY when another open transaction has made or dropped a table of
+ * that name; HS_INVALID names what is wrong with the schema. `table`: NULL, or as hs_table_open(). Error
+ * handle: transaction. */
+HS_API int hs_table_create(hs_transaction* transaction, const char* name, const hs_schema* schema,
+                           hs_table** table);
+/* Drops the table, after waiting for transactions that have changed rows of it. HS_NOT_FOUND, HS_BUSY. */
+HS_API int hs_table_drop(hs_transaction* transaction, const char* name);
+/* Renames it; table handles stay good. HS_NOT_FOUND, HS_ALREADY_EXISTS, HS_BUSY. */
+HS_API int hs_table_rename(hs_transaction* transaction, const char* from, const char* to);
+/* Names of the tables that begin with `prefix` (NULL: all), in byte order: the one that follows `after`
+ * (NULL: the first). HS_NOT_FOUND: there is none. *name is valid until the next call with the transaction. */
+HS_API int hs_table_next(hs_transaction* transaction, const char* prefix, const char* after,
+                         const char** name);
+
+/* A handle to the table as the transaction sees it, good for all transactions of the database, and for as
+ * long as the table is there: HS_NOT_FOUND later, once it has been dropped. Error handle: transaction. */
+HS_API int hs_table_open(hs_transaction* transaction, const char* name, hs_table** table);
+HS_API void hs_table_close(hs_table* table);
+/* Number of columns, and what the column number `column` (from 0 on) is; the name is valid as long as the
+ * handle. Each pointer may be NULL. HS_NOT_FOUND for a number that is too great. */
+HS_API size_t hs_table_columns(const hs_table* table);
+HS_API int hs_table_column(const hs_table* table, size_t column, const char** name, hs_type* type,
+                           int* flags);
+/* Reads every byte of the table and compares its indexes with its rows. HS_CORRUPT names the first thing that
+ * is wrong. Error handle: transaction. */
+HS_API int hs_table_check(hs_transaction* transaction, hs_table* table);
+/* Estimates: rows, and bytes on disk and in memory. Each pointer may be NULL. */
+HS_API int hs_table_size(hs_table* table, uint64_t* rows, uint64_t* bytes);
+
+/* ------------------------------------------------------------------------------------------------------
+ * Rows one by one. `values`: one for each column of the table, in order. `key`: one value for each column of
+ * the primary key. Writers lock the rows that they change until the end of the transaction; who meets a
+ * locked row waits (HS_LOCK_TIMEOUT, HS_DEADLOCK). Error handle: transaction.
+ */
+
+/* HS_DUPLICATE_KEY names the index. */
+HS_API int hs_insert(hs_transaction* transaction, hs_table* table, const hs_value* values,
+                     size_t value_count);
+/* Replaces the row of this key. `columns`: NULL, `values` is the whole new row; else the numbers of the
+ * columns that change, one for each value. The key itself may change. HS_NOT_FOUND, HS_DUPLICATE_KEY. */
+HS_API int hs_update(hs_transaction* transaction, hs_table* table, const hs_value* key, size_t key_count,
+                     const uint32_t* columns, const hs_value* values, size_t value_count);
+HS_API int hs_delete(hs_transaction* transaction, hs_table* table, const hs_value* key, size_t key_count);
+
+typedef enum hs_lock {
+  HS_LOCK_NONE = 0,     /* reads what the transaction's isolation shows */
+  HS_LOCK_SHARED = 1,   /* reads the newest committed row, and keeps others from changing it */
+  HS_LOCK_EXCLUSIVE = 2 /* and from locking it */
+} hs_lock;
+
+/* Fills `values` with the columns of the row, at most `value_count` of them. Bytes are valid until the next
+ * call with the transaction. HS_NOT_FOUND. */
+HS_API int hs_get(hs_transaction* transaction, hs_table* table, const hs_value* key, size_t key_count,
+                  hs_lock lock, hs_value* values, size_t value_count);
+
+/* ------------------------------------------------------------------------------------------------------
+ * Rows in the order of an index. A cursor sees the rows as they were when it was first moved. Error handle:
+ * transaction for hs_cursor_open(), else cursor.
+ */
+
+/* `index`: name of an index; NULL: the primary key, or the order of insertion where there is none. */
+HS_API int hs_cursor_open(hs_transaction* transaction, hs_table* table, const char* index, hs_lock lock,
+                          hs_cursor** cursor);
+HS_API void hs_cursor_close(hs_cursor* cursor);
+/* Moves to the first row whose first `key_count` index columns are at or after the values (in the order of
+ * the index); key_count = 0: to the very first. HS_NOT_FOUND: there is none. */
+HS_API int hs_cursor_seek(hs_cursor* cursor, const hs_value* key, size_t key_count);
+/* Moves to the last row whose first `key_count` index columns are at or before the values; key_count = 0: to
+ * the very last. HS_NOT_FOUND. */
+HS_API int hs_cursor_seek_last(hs_cursor* cursor, const hs_value* key, size_t key_count);
+/* HS_NOT_FOUND at the end; the cursor must be moved by a seek then. */
+HS_API int hs_cursor_next(hs_cursor* cursor);
+HS_API int hs_cursor_previous(hs_cursor* cursor);
+/* Fills `values` with the columns of the row that the cursor stands on, at most `value_count` of them. Bytes
+ * are valid until the next call with the cursor. */
+HS_API int hs_cursor_row(hs_cursor* cursor, hs_value* values, size_t value_count);
+
+/* ------------------------------------------------------------------------------------------------------
+ * Bulk load: rows go straight to compressed columns, past the log. They are part of the transaction, but only
+ * after hs_load_finish(). Keys are checked there, so that is where HS_DUPLICATE_KEY comes. Several loads,
+ * also of several transactions, may go on at once. Error handle: transaction for hs_load_begin(), else load.
+ */
+HS_API int hs_load_begin(hs_transaction* transaction, hs_table* table, hs_load** load);
+/* One row, as for hs_insert(). After an error the load can only be closed. */
+HS_API int hs_load_row(hs_load* load, const hs_value* values, size_t value_count);
+/* The rows of an Arrow struct array (a record batch), whose children go to the columns of their names.
+ * Columns that have no child become NULL. Taken are integers, floating-point numbers, booleans (0 and 1),
+ * strings and binaries (also large and fixed-size ones), date32, timestamps of any unit, null, and
+ * dictionaries of these. Numbers must fit as for hs_insert(). Both structures stay the caller's. */
+HS_API int hs_load_arrow(hs_load* load, const struct ArrowSchema* schema, const struct ArrowArray* array);
+/* All batches of the stream. The stream is released, also on failure. */
+HS_API int hs_load_stream(hs_load* load, struct ArrowArrayStream* stream);
+/* Makes the rows part of the transaction. On failure none of them is. The load can only be closed then. */
+HS_API int hs_load_finish(hs_load* load);
+/* Frees the handle; what was not finished is discarded. */
+HS_API void hs_load_close(hs_load* load);
+
+/* ------------------------------------------------------------------------------------------------------
+ * Predicates: conditions on columns, built from the leaves up. As in SQL, a comparison with NULL is unknown,
+ * and a row counts only when the whole is true. Columns are named; whether they are there and whether values
+ * fit is found out by hs_scan_filter(). Numbers compare by value whatever their kinds (a column of HS_INT8
+ * may be compared with 1000 or 1.5). Each function returns NULL when there is no memory, or an argument is
+ * wrong; the combining ones take NULL parts and return NULL then, so that only the root need be looked at.
+ */
+typedef enum hs_comparison {
+  HS_EQUAL = 0,
+  HS_NOT_EQUAL = 1,
+  HS_LESS = 2,
+  HS_LESS_OR_EQUAL = 3,
+  HS_GREATER = 4,
+  HS_GREATER_OR_EQUAL = 5
+} hs_comparison;
+
+HS_API hs_predicate* hs_compare(const char* column, hs_comparison comparison, hs_value value);
+/* low <= column <= high */
+HS_API hs_predicate* hs_between(const char* column, hs_value low, hs_value high);
+HS_API hs_predicate* hs_in(const char* column, const hs_value* values, size_t value_count);
+HS_API hs_predicate* hs_is_null(const char* column);
+/* `pattern`: % stands for any characters, _ for one (of UTF-8 for HS_STRING, a byte for HS_BYTES), `escape`
+ * before a character for that character itself; escape = 0: there is none. Case counts. */
+HS_API hs_predicate* hs_like(const char* column, const char* pattern, char escape);
+/* These three own their parts from now on, also when they return NULL. No parts: true and false. */
+HS_API hs_predicate* hs_and(hs_predicate* const* parts, size_t part_count);
+HS_API hs_predicate* hs_or(hs_predicate* const* parts, size_t part_count);
+HS_API hs_predicate* hs_not(hs_predicate* part);
+HS_API void hs_predicate_free(hs_predicate* predicate);
+
+/* ------------------------------------------------------------------------------------------------------
+ * Scans: all rows, or those that a predicate admits, in no particular order, by columns. Error handle:
+ * transaction for hs_scan_open(), else scan.
+ */
+HS_API int hs_scan_open(hs_transaction* transaction, hs_table* table, hs_scan** scan);
+HS_API void hs_scan_close(hs_scan* scan);
+
+#define HS_AS_DICTIONARY 1
+
+/* Adds a column to the result. None added: all columns. `flags`: 0, or HS_AS_DICTIONARY for HS_STRING and
+ * HS_BYTES: values come as 32-bit indices into a dictionary, which is cheap where a column has few distinct
+ * values, as it is stored so. HS_NOT_FOUND. */
+HS_API int hs_scan_column(hs_scan* scan, const char* column, int flags);
+/* Sets the predicate (NULL: none), of which the scan keeps a copy. HS_NOT_FOUND for a column, HS_INVALID for
+ * a value of the wrong kind or a predicate that is none. */
+HS_API int hs_scan_filter(hs_scan* scan, const hs_predicate* predicate);
+/* At most so many threads work on an aggregate, the calling one included: 1 to 64. At first: 2. The others
+ * are background threads of the database that are free. */
+HS_API int hs_scan_threads(hs_scan* scan, unsigned threads);
+
+/* Starts the scan; *stream gives its rows as struct arrays of up to 65,536 rows. The schema's types:
+ *   HS_INT8 … HS_UINT64, HS_FLOAT, HS_DOUBLE   the same
+ *   HS_STRING, HS_BYTES                        utf8, binary; as dictionary: int32 indices to these
+ *   HS_DATE, HS_TIMESTAMP                      date32; timestamp in microseconds, UTC
+ * The scan may be closed, changed or started again at once. The stream belongs to the transaction's thread,
+ * and gives an error after its end; arrays are independent of everything and may go to other threads. The
+ * caller releases both. A dictionary may differ from array to array; its values are distinct. */
+HS_API int hs_scan_stream(hs_scan* scan, struct ArrowArrayStream* stream);
+
+typedef enum hs_aggregate_kind {
+  HS_COUNT_ROWS = 0, /* rows; `column` is not looked at. HS_VALUE_UINT */
+  HS_COUNT = 1,      /* values that are not NULL. HS_VALUE_UINT */
+  HS_MIN = 2,        /* NULL when there is no value */
+  HS_MAX = 3,
+  HS_SUM = 4 /* of numbers: integers as HS_VALUE_INT, or HS_VALUE_UINT where that is needed; else
+              * HS_OUT_OF_RANGE. Floating ones as HS_VALUE_DOUBLE. NULL when there is no value */
+} hs_aggregate_kind;
+
+typedef struct hs_aggregate {
+  hs_aggregate_kind kind;
+  const char* column;
+} hs_aggregate;
+
+/* Computes `results[i]` of `aggregates[i]` over the rows that the filter admits, inside the engine: on
+ * encoded blocks, skipping those that cannot match. Columns of hs_scan_column() do not matter. Bytes are
+ * valid until the next call with the scan. */
+HS_API int hs_scan_aggregate(hs_scan* scan, const hs_aggregate* aggregates, hs_value* results, size_t count);
+/* The number of rows. */
+HS_API int hs_scan_count(hs_scan* scan, uint64_t* rows);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* HAILSTONE_H */

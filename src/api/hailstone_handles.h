@@ -1,0 +1,221 @@
+// What stands behind the handles of hailstone.h, how errors get into them, and how exceptions for lack of
+// memory stay inside. Handles begin with a Handle, by which a wrong one is recognised. hs_database and
+// hs_table are used by several threads; all else by one at a time.
+#pragma once
+
+#include <atomic>
+#include <expected>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "database/database.h"
+#include "hailstone.h"
+
+namespace hailstone::capi {
+
+/// A code of hailstone.h with its sentence.
+struct Failure {
+  hs_status status;
+  std::string message;
+  Failure(hs_status code, std::string sentence) : status(code), message(std::move(sentence)) {}
+  Failure(const Error& error);  // NOLINT(google-explicit-constructor): HAILSTONE_TRY passes errors on
+};
+template <typename T>
+using Returned = std::expected<T, Failure>;
+using Outcome = Returned<void>;
+
+inline std::unexpected<Failure> refuse(hs_status status, std::string message) {
+  return std::unexpected(Failure(status, std::move(message)));
+}
+
+enum class HandleKind : uint32_t {
+  Closed = 0,
+  Database = 0x68730001,
+  Transaction,
+  Table,
+  Schema,
+  Cursor,
+  Load,
+  Scan,
+  Predicate,
+};
+
+struct Handle {
+  explicit Handle(HandleKind handle_kind) : kind(handle_kind) {}
+  ~Handle() { kind = HandleKind::Closed; }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+  volatile HandleKind kind;  // volatile, so that a closed handle is marked although nobody may look at it
+  std::string message;       // of the last failure
+};
+
+/// An open database as its handles share it. Thread-safe.
+struct SharedDatabase {
+  std::unique_ptr<Database> database;
+  std::atomic<size_t> users{0};  // handles and streams, without the database's own
+  uint64_t number = 0;           // tells databases of a process apart
+  hs_options options{};
+  std::mutex panic_mutex;
+  std::string last_panic;  // protected by panic_mutex
+
+  /// Tells the application when the failure is one of those that break more than a call.
+  void note(const Failure& failure, bool while_committing);
+};
+
+/// Counts among the database's users as long as it lives.
+class Use {
+ public:
+  explicit Use(std::shared_ptr<SharedDatabase> database) : database_(std::move(database)) {
+    ++database_->users;
+  }
+  Use(const Use& other) : Use(other.database_) {}
+  Use& operator=(const Use&) = delete;
+  ~Use() { --database_->users; }
+  SharedDatabase& operator*() const { return *database_; }
+  SharedDatabase* operator->() const { return database_.get(); }
+
+ private:
+  const std::shared_ptr<SharedDatabase> database_;
+};
+
+/// A transaction as its handle and what was made from it share it.
+struct SharedTransaction {
+  SharedTransaction(Use use, std::unique_ptr<Transaction> begun);
+  ~SharedTransaction();
+
+  /// Every statement begins here: the transaction must be active and not interrupted.
+  Outcome begin_statement();
+  /// Before the first use of a table: it must be there. `writes`: and keeps it so until the end.
+  Outcome check_table(const Table& table, bool writes);
+  /// Passes a result on; a deadlock rolls the transaction back.
+  Failure failed(Failure failure);
+  void roll_back();
+
+  Use database;
+  std::unique_ptr<Transaction> transaction;
+  bool active = true;
+  std::string ended_by;  // why it is not active
+  std::atomic<bool> interrupted{false};
+  size_t open_reads = 0;  // cursors and streams, whose snapshot must stay
+  struct Mark {
+    std::string name;
+    Savepoint savepoint;
+  };
+  std::vector<Mark> savepoints;
+
+ private:
+  absl::flat_hash_set<TableId> readable_, writable_;  // tables that check_table() has passed
+  friend struct ::hs_transaction;
+
+ public:
+  /// Tables may have come or gone.
+  void forget_tables() {
+    readable_.clear();
+    writable_.clear();
+  }
+};
+
+/// A column as hailstone.h shows it.
+struct ColumnShape {
+  std::string name;
+  hs_type type = HS_INT64;
+  bool integer = false;  // held as an ordered number
+  Type stored = Type::Signed;
+  unsigned width = 8;
+  bool nullable = true;
+  bool columnar = true;
+};
+
+/// What a table handle knows. Immutable.
+struct TableShape {
+  std::shared_ptr<Table> table;
+  std::vector<ColumnShape> columns;
+
+  /// HS_UNSUPPORTED when it has columns that hailstone.h does not know.
+  static Returned<std::shared_ptr<const TableShape>> make(std::shared_ptr<Table> table);
+  Returned<uint16_t> column(std::string_view name) const;
+  const std::string& name() const { return table->definition().name; }
+};
+
+}  // namespace hailstone::capi
+
+struct hs_database : hailstone::capi::Handle {
+  hs_database() : Handle(hailstone::capi::HandleKind::Database) {}
+  std::shared_ptr<hailstone::capi::SharedDatabase> shared;  // without a database when opening failed
+};
+
+struct hs_transaction : hailstone::capi::Handle {
+  hs_transaction() : Handle(hailstone::capi::HandleKind::Transaction) {}
+  std::shared_ptr<hailstone::capi::SharedTransaction> shared;
+  hailstone::Batch batch;                // scratch space of reads
+  std::vector<hailstone::Value> values;  // likewise
+  std::string row, key, text;            // likewise
+};
+
+struct hs_table : hailstone::capi::Handle {
+  explicit hs_table(const hailstone::capi::Use& used)
+      : Handle(hailstone::capi::HandleKind::Table), database(used) {}
+  const hailstone::capi::Use database;
+  std::shared_ptr<const hailstone::capi::TableShape> shape;
+};
+
+struct hs_schema : hailstone::capi::Handle {
+  hs_schema() : Handle(hailstone::capi::HandleKind::Schema) {}
+  hailstone::TableDefinition definition;
+};
+
+namespace hailstone::capi {
+
+/// The handle, when it is one of this kind.
+template <typename T>
+bool is_live(const T* handle, HandleKind kind) {
+  return handle != nullptr && handle->kind == kind;
+}
+
+/// Runs the work of an API function: its failure goes to the error handle.
+template <typename Work>
+int run(Handle& handle, Work&& work) noexcept {
+  try {
+    Outcome outcome = std::forward<Work>(work)();
+    if (outcome) return HS_OK;
+    handle.message = std::move(outcome.error().message);
+    return outcome.error().status;
+  } catch (const std::bad_alloc&) {
+    handle.message.clear();  // the sentence would need memory, too
+    return HS_NO_MEMORY;
+  }
+}
+/// The same for a database, whose sentence is the calling thread's.
+void set_database_message(const SharedDatabase& database, std::string message);
+template <typename Work>
+int run(hs_database& handle, Work&& work) noexcept {
+  try {
+    Outcome outcome = std::forward<Work>(work)();
+    if (outcome) return HS_OK;
+    handle.shared->note(outcome.error(), false);
+    set_database_message(*handle.shared, std::move(outcome.error().message));
+    return outcome.error().status;
+  } catch (const std::bad_alloc&) {
+    return HS_NO_MEMORY;
+  }
+}
+/// A statement of a transaction, with `handle` for the error.
+template <typename Work>
+int run_statement(Handle& handle, SharedTransaction& transaction, Work&& work) noexcept {
+  return run(handle, [&]() -> Outcome {
+    HAILSTONE_TRY(transaction.begin_statement());
+    Outcome outcome = std::forward<Work>(work)();
+    if (!outcome) return std::unexpected(transaction.failed(std::move(outcome).error()));
+    return outcome;
+  });
+}
+
+/// Whether the handles are live and of one database.
+bool fit(const hs_transaction* transaction, const hs_table* table);
+
+}  // namespace hailstone::capi

@@ -1,0 +1,140 @@
+#include "api/hailstone_values.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+namespace hailstone::capi {
+
+namespace {
+
+std::unexpected<Failure> wrong_kind(const ColumnShape& column) {
+  return refuse(HS_INVALID, fmt::format("column '{}' does not take a value of that kind", column.name));
+}
+std::unexpected<Failure> out_of_range(const ColumnShape& column) {
+  return refuse(HS_OUT_OF_RANGE, fmt::format("a number does not fit into column '{}'", column.name));
+}
+
+Returned<Value> real_value(const ColumnShape& column, const hs_value& value) {
+  double number = 0;
+  switch (value.kind) {
+    case HS_VALUE_INT:
+      number = static_cast<double>(value.as.i);
+      break;
+    case HS_VALUE_UINT:
+      number = static_cast<double>(value.as.u);
+      break;
+    case HS_VALUE_DOUBLE:
+      number = value.as.d;
+      break;
+    default:
+      return wrong_kind(column);
+  }
+  const bool too_great =
+      column.stored == Type::Float && std::isfinite(number) && std::isinf(static_cast<float>(number));
+  if (too_great) return out_of_range(column);
+  return Value::of(ordered_real(column, number));
+}
+
+}  // namespace
+
+IntegerLimits limits_of(const ColumnShape& column) {
+  const Integer one = 1;
+  const unsigned bits = 8 * column.width;
+  if (is_signed(column)) return {-(one << (bits - 1)), (one << (bits - 1)) - 1};
+  return {0, (one << bits) - 1};
+}
+
+bool is_floating(const ColumnShape& column) {
+  return column.stored == Type::Float || column.stored == Type::Double;
+}
+bool is_text(const ColumnShape& column) { return column.type == HS_STRING || column.type == HS_BYTES; }
+
+uint64_t ordered_integer(const ColumnShape& column, Integer number) {
+  if (is_signed(column)) return order_signed(static_cast<int64_t>(number), column.width);
+  return static_cast<uint64_t>(number);
+}
+
+Integer native_integer(const ColumnShape& column, uint64_t ordered) {
+  if (is_signed(column)) return native_signed(ordered, column.width);
+  return static_cast<Integer>(ordered);
+}
+
+uint64_t ordered_real(const ColumnShape& column, double number) {
+  if (std::isnan(number)) number = std::numeric_limits<double>::quiet_NaN();
+  return column.stored == Type::Float ? order_float(static_cast<float>(number)) : order_double(number);
+}
+
+double native_real(const ColumnShape& column, uint64_t ordered) {
+  return column.stored == Type::Float ? static_cast<double>(native_float(ordered)) : native_double(ordered);
+}
+
+Returned<Value> to_engine(const ColumnShape& column, const hs_value& value) {
+  if (value.kind == HS_VALUE_NULL) {
+    if (column.nullable) return Value{};
+    return refuse(HS_INVALID, fmt::format("column '{}' takes no NULL", column.name));
+  }
+  if (!column.integer) {
+    if (value.kind != HS_VALUE_BYTES) return wrong_kind(column);
+    if (value.as.bytes.data == nullptr) {
+      if (value.as.bytes.size == 0) return Value::of(ByteView(""));
+      return refuse(HS_INVALID, fmt::format("the bytes for column '{}' are NULL", column.name));
+    }
+    return Value::of(ByteView(static_cast<const char*>(value.as.bytes.data), value.as.bytes.size));
+  }
+  if (is_floating(column)) return real_value(column, value);
+  Integer number = 0;
+  switch (value.kind) {
+    case HS_VALUE_INT:
+      number = value.as.i;
+      break;
+    case HS_VALUE_UINT:
+      number = static_cast<Integer>(value.as.u);
+      break;
+    default:
+      return wrong_kind(column);
+  }
+  const IntegerLimits limits = limits_of(column);
+  if (number < limits.least || number > limits.greatest) return out_of_range(column);
+  return Value::of(ordered_integer(column, number));
+}
+
+Outcome to_engine(const TableShape& table, const hs_value* values, size_t count, std::vector<Value>& to) {
+  if (values == nullptr || count != table.columns.size()) {
+    return refuse(HS_INVALID, fmt::format("table '{}' has {} columns, but {} values were given", table.name(),
+                                          table.columns.size(), values == nullptr ? 0 : count));
+  }
+  to.resize(count);
+  for (size_t i = 0; i < count; ++i) {
+    HAILSTONE_ASSIGN(to[i], to_engine(table.columns[i], values[i]));
+  }
+  return {};
+}
+
+hs_value from_engine(const ColumnShape& column, const Value& value) {
+  if (value.null) return hs_null();
+  if (!column.integer) return hs_bytes(value.bytes.data(), value.bytes.size());
+  if (is_floating(column)) return hs_double(native_real(column, value.integer));
+  if (is_signed(column)) return hs_int(native_signed(value.integer, column.width));
+  return hs_uint(value.integer);
+}
+
+Outcome encode_key(const TableShape& table, size_t index, const hs_value* values, size_t count,
+                   std::string& to) {
+  const TableDefinition& definition = table.table->layout()->definition();
+  const Index& parts = definition.indexes[index];
+  if (count > parts.parts.size() || (values == nullptr && count > 0)) {
+    return refuse(HS_INVALID, fmt::format("index '{}' of table '{}' has {} columns, but {} values were given",
+                                          parts.name, table.name(), parts.parts.size(), count));
+  }
+  std::vector<Value> converted(count);
+  for (size_t i = 0; i < count; ++i) {
+    HAILSTONE_ASSIGN(converted[i], to_engine(table.columns[parts.parts[i].column], values[i]));
+  }
+  to.clear();
+  HAILSTONE_TRY(table.table->key_codec(index).append(converted, to));
+  return {};
+}
+
+}  // namespace hailstone::capi

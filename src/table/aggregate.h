@@ -1,0 +1,84 @@
+// Counts, minima, maxima and sums over the rows of a scan: how segments are summed up by several threads,
+// each taking a few blocks at a time. For Scan::aggregate() only; see there for what is computed.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "query/projection.h"
+#include "table/scan.h"
+#include "table/table_state.h"
+#include "table/visibility.h"
+
+namespace hailstone {
+
+/// What is wanted, seen through the table. Immutable; threads share it. The table and the projection outlive
+/// it.
+class AggregatePlan {
+ public:
+  struct Item {
+    Aggregate wanted;
+    uint16_t column = 0;  // of the table
+    bool integer = false;
+    Type type = Type::Signed;
+    unsigned width = 8;
+    const Collation* collation = nullptr;  // of a Bytes column
+  };
+  static Result<AggregatePlan> make(Table::State& table, const Projection& projection,
+                                    std::span<const Aggregate> wanted);
+
+  Table::State& table() const { return *table_; }
+  std::span<const Item> items() const { return items_; }
+
+ private:
+  AggregatePlan() = default;
+  Table::State* table_ = nullptr;
+  std::vector<Item> items_;
+};
+
+/// Results under way; belongs to one thread.
+class AggregateSums {
+ public:
+  explicit AggregateSums(const AggregatePlan& plan);
+
+  /// Rows that a scan of the plan's projection returned.
+  void add(const Batch& batch);
+  /// The rows of the block whose bits are set, of which there is at least one. `all`: every row of it.
+  Status add(const TableSegment& segment, uint32_t block, const BlockBitmap& rows, bool all);
+  void add(const AggregateSums& other);
+  std::vector<AggregateResult> results() const;
+
+ private:
+  using Item = AggregatePlan::Item;
+  struct Sum {
+    uint64_t count = 0;
+    uint64_t integer = 0;
+    std::string bytes;
+    WideInteger ordered = 0;  // of the ordered values
+    double real = 0;
+  };
+  static void add_integers(const Item& item, const uint64_t* values, size_t count, Sum& sum);
+  static void add_bytes(const Item& item, ByteView value, Sum& sum);
+  static void add_vector(const Item& item, const ColumnVector& vector, uint32_t rows, Sum& sum);
+  /// True when the block's summary is all that is needed.
+  Result<bool> add_summary(const Item& item, const SegmentColumns& columns, uint32_t block, Sum& sum);
+  Status add_numbers(const Item& item, const Segment& segment, size_t position, uint32_t block,
+                     const BlockBitmap& rows, bool all, Sum& sum);
+  Status add_others(const SegmentColumns& columns, uint32_t block, const BlockBitmap& rows,
+                    std::span<const size_t> items);
+
+  const AggregatePlan& plan_;
+  std::vector<Sum> sums_;
+  // Scratch space.
+  std::vector<uint16_t> selected_;
+  std::vector<size_t> others_;
+  Batch batch_;
+};
+
+/// Adds the rows of the view's segments. `transaction` is asked whether to stop, by this thread only.
+Status aggregate_segments(const AggregatePlan& plan, const std::shared_ptr<const TableView>& view,
+                          const std::shared_ptr<const Predicate>& predicate, const Visibility& visibility,
+                          const Transaction& transaction, unsigned threads, AggregateSums& sums);
+
+}  // namespace hailstone
