@@ -57,6 +57,7 @@ class Bench {
     hs_options options;
     hs_options_init(&options);
     options.memory_bytes = uint64_t{2} << 30;
+    options.row_memory_bytes = uint64_t{1} << 30;
     options.durability = HS_DURABLE_AGAINST_CRASH;
     check(hs_open(directory, &options, &database_), database_);
   }

@@ -165,9 +165,11 @@ typedef enum hs_log_level { HS_LOG_NOTE = 0, HS_LOG_WARNING = 1, HS_LOG_ERROR = 
 /* Called from any thread, also from several at once; must not call the library. */
 typedef void (*hs_log_callback)(void* context, hs_log_level level, const char* message);
 /* Something is broken beyond the one call that meets it: damaged bytes (HS_CORRUPT), or a disk that failed so
- * that no commit is possible any more (HS_READ_ONLY, HS_IO, HS_DISK_FULL). Called for each such event that
- * comes to light, from any thread; must not call the library. The application decides what becomes of the
- * process; calls that need what is broken go on to fail, all others go on to work. */
+ * that no commit is possible any more (HS_READ_ONLY; HS_IO or HS_DISK_FULL of a commit). Called once for each
+ * such event, on the thread of the first call that meets it and before that returns; must not call the
+ * library. What the background meets goes to the log callback, and comes here when a call needs what is
+ * broken. The application decides what becomes of the process; such calls go on to fail, all others go on to
+ * work. */
 typedef void (*hs_panic_callback)(void* context, hs_status status, const char* message);
 
 /* Fill with hs_options_init(), then change what is to differ. */
@@ -175,6 +177,9 @@ typedef struct hs_options {
   size_t struct_size;            /* set by hs_options_init() */
   uint64_t memory_bytes;         /* 512 MiB; for rows in memory, loads and the cache; at least 16 MiB */
   uint64_t checkpoint_log_bytes; /* 256 MiB; length of log that starts a checkpoint; at least 64 KiB */
+  uint64_t row_memory_bytes;     /* 0: an eighth of memory_bytes, at most 64 MiB; at most half. So much of a
+                                  * table's     newest rows stays in memory as rows, where single rows are quickest,
+                                  * before     it becomes columns in a file */
   hs_durability durability;      /* HS_DURABLE */
   unsigned background_threads;   /* 2; 1 to 64. They flush, merge, encode loads and help scans */
   unsigned lock_wait_ms;         /* 50,000; how long a transaction waits for a lock; 0: not at all */

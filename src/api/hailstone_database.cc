@@ -111,6 +111,7 @@ Outcome open(const char* directory, const hs_options* given, SharedDatabase& sha
   DatabaseOptions options;
   options.memory_budget = static_cast<size_t>(shared.options.memory_bytes);
   options.checkpoint_log_bytes = static_cast<size_t>(shared.options.checkpoint_log_bytes);
+  options.delta_limit = static_cast<size_t>(shared.options.row_memory_bytes);
   options.background_threads = shared.options.background_threads;
   options.flush_log_at_commit = static_cast<FlushLogAtCommit>(shared.options.durability);
   if (shared.options.log != nullptr) {
