@@ -21,6 +21,7 @@ namespace hailstone {
   COUNTER(blocks_skipped, "column blocks not read because their minimum and maximum excluded a match") \
   COUNTER(block_cache_hits, "column blocks found in the cache")                                        \
   COUNTER(block_cache_misses, "column blocks read from a file")                                        \
+  COUNTER(block_cache_evicted_bytes, "bytes of column blocks dropped from the cache to make room")     \
   COUNTER(block_cache_bytes, "bytes of column blocks in the cache")                                    \
   COUNTER(point_lookups, "keys looked up")                                                             \
   COUNTER(bloom_filter_skips, "segments not searched because their Bloom filter excluded the key")     \

@@ -1,6 +1,7 @@
 #include "database/maintenance.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <algorithm>
 
@@ -149,6 +150,7 @@ void Maintenance::tick() {
   if (now >= next_memory_look_) {
     next_memory_look_ = now + memory_interval;
     flush_for_memory();
+    trim_memory();
   }
   if (log_failed_) return;
   start_checkpoint_if_due();
@@ -217,6 +219,18 @@ void Maintenance::finish_drops() {
   if (submitted) return;
   const std::lock_guard guard(mutex_);
   drops_queued_ = false;
+}
+
+/// Evicted blocks leave holes that malloc keeps, and blocks of other sizes do not fit in: without this the
+/// process outgrows the budget by a sixth when one table's blocks push out another's.
+void Maintenance::trim_memory() {
+#ifdef __GLIBC__
+  constexpr uint64_t share = 16;
+  const uint64_t evicted = core_.counters().block_cache_evicted_bytes.load(std::memory_order_relaxed);
+  if (evicted - trimmed_at_ < core_.budget().limit() / share) return;
+  trimmed_at_ = evicted;
+  ::malloc_trim(0);
+#endif
 }
 
 void Maintenance::flush_for_memory() {

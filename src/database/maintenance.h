@@ -55,6 +55,7 @@ class Maintenance {
   void start_checkpoint_if_due();
   void finish_drops();
   void flush_for_memory();
+  void trim_memory();
 
   DatabaseCore& core_;
   std::unique_ptr<Background> workers_;
@@ -74,6 +75,7 @@ class Maintenance {
   // The ticker's alone.
   Clock::time_point next_sync_{};
   Clock::time_point next_memory_look_{};
+  uint64_t trimmed_at_ = 0;  // block_cache_evicted_bytes then
   bool log_failed_ = false;
 };
 

@@ -11,10 +11,6 @@
 namespace hailstone {
 namespace {
 
-/// What malloc takes for entries of so many bytes, with what it loses between them when entries of all sizes
-/// come and go: a ninth to an eighth more, measured as the growth of the process against the bytes cached.
-size_t charge_of(size_t bytes) { return bytes + bytes / 8; }
-
 /// An entry with the memory it is charged for: what readers pin is this, so the budget counts an entry until
 /// the last of them lets go.
 struct Charged {
@@ -86,6 +82,7 @@ struct BlockCache::State {
       shard.drop(node);
     }
     counters.block_cache_bytes.fetch_sub(freed, std::memory_order_relaxed);
+    count(counters.block_cache_evicted_bytes, freed);
     return freed;
   }
 };
@@ -117,7 +114,7 @@ Result<std::shared_ptr<const BlockCache::Entry>> BlockCache::get(
   count(state_->counters.block_cache_misses);
   // Loading and reserving happen without the mutex: reserving may call evict(), which takes it.
   HAILSTONE_ASSIGN(std::shared_ptr<const Entry> entry, load_entry());
-  const size_t size = charge_of(entry->memory()) + sizeof(Charged) + sizeof(Shard::Node);
+  const size_t size = entry->memory() + sizeof(Charged) + sizeof(Shard::Node);
   auto charged = std::make_shared<Charged>(std::move(entry), state_->budget, size);
   if (!charged->memory.try_grow(size)) {
     charged->memory.grow(size);  // in use all the same, so it counts for as long as it is
