@@ -92,6 +92,15 @@ ib_err_t read_integer(ib_tpl_t tuple, ib_ulint_t place, Integer* to) {
   return DB_SUCCESS;
 }
 
+ib_err_t write_real(ib_tpl_t tuple, int place, ib_col_type_t type, uint64_t ordered) {
+  if (place < 0) return DB_INVALID_INPUT;
+  const auto at = static_cast<ib_ulint_t>(place);
+  if (const ib_err_t code = check_write(tuple, at); code != DB_SUCCESS) return code;
+  if (tuple->info_at(at).type != type) return DB_DATA_MISMATCH;
+  tuple->set_integer(at, ordered);
+  return DB_SUCCESS;
+}
+
 template <typename Real>
 ib_err_t read_real(ib_tpl_t tuple, ib_ulint_t place, ib_col_type_t type, Real* to) {
   if (const ib_err_t code = check_stopped(); code != DB_SUCCESS) return code;
@@ -283,21 +292,11 @@ ib_err_t ib_tuple_write_u64(ib_tpl_t ib_tpl, int col_no, ib_u64_t val) {
 }
 
 ib_err_t ib_tuple_write_float(ib_tpl_t ib_tpl, int col_no, float val) {
-  if (col_no < 0) return DB_INVALID_INPUT;
-  const auto at = static_cast<ib_ulint_t>(col_no);
-  if (const ib_err_t code = check_write(ib_tpl, at); code != DB_SUCCESS) return code;
-  if (ib_tpl->info_at(at).type != IB_FLOAT) return DB_DATA_MISMATCH;
-  ib_tpl->set_integer(at, hailstone::order_float(val));
-  return DB_SUCCESS;
+  return write_real(ib_tpl, col_no, IB_FLOAT, hailstone::order_float(val));
 }
 
 ib_err_t ib_tuple_write_double(ib_tpl_t ib_tpl, int col_no, double val) {
-  if (col_no < 0) return DB_INVALID_INPUT;
-  const auto at = static_cast<ib_ulint_t>(col_no);
-  if (const ib_err_t code = check_write(ib_tpl, at); code != DB_SUCCESS) return code;
-  if (ib_tpl->info_at(at).type != IB_DOUBLE) return DB_DATA_MISMATCH;
-  ib_tpl->set_integer(at, hailstone::order_double(val));
-  return DB_SUCCESS;
+  return write_real(ib_tpl, col_no, IB_DOUBLE, hailstone::order_double(val));
 }
 
 ib_err_t ib_tuple_read_i8(ib_tpl_t ib_tpl, ib_ulint_t i, ib_i8_t* ival) {

@@ -82,7 +82,9 @@ struct BulkLoad::State {
   Status hand_off();
   Status wait_for_sets(size_t most);
   Status look_around() const;
-  Status append_to_builder(std::span<const Value> values, size_t row_bytes);
+  /// `row`: as SegmentBuilder::append() takes it.
+  template <typename Row>
+  Status append_to_builder(const Row& row, size_t row_bytes);
   std::unique_ptr<SegmentBuilder> next_builder();
   Status insert_small(Duplicate& duplicate);
   Status finish_segments(Duplicate& duplicate);
@@ -134,12 +136,10 @@ Status BulkLoad::append(std::span<const Value> values) {
   state.small_ends.push_back(state.small_rows.size());
   if (state.small_rows.size() < small_load_bytes) return {};
   state.loading_segments = true;
-  std::vector<Value> again(values.size());
   size_t start = 0;
   for (const size_t end : state.small_ends) {
     const ByteView row = ByteView(state.small_rows).substr(start, end - start);
-    for (size_t i = 0; i < again.size(); ++i) again[i] = codec.value(row, i);
-    HAILSTONE_TRY(state.append_to_builder(again, row.size()));
+    HAILSTONE_TRY(state.append_to_builder(row, row.size()));
     start = end;
   }
   state.small_rows = {};
@@ -155,11 +155,12 @@ Status BulkLoad::State::look_around() const {
               fmt::format("interrupted while loading table {}", table->definition().name));
 }
 
-Status BulkLoad::State::append_to_builder(std::span<const Value> values, size_t row_bytes) {
+template <typename Row>
+Status BulkLoad::State::append_to_builder(const Row& row, size_t row_bytes) {
   if (builder == nullptr) builder = next_builder();
   const uint64_t row_id =
       inside.keys->hidden_row_id() ? inside.next_row_id.fetch_add(1, std::memory_order_relaxed) : 0;
-  builder->append(values, row_id, 0);
+  builder->append(row, row_id, 0);
   // The sum over the columns is not taken for every row.
   constexpr uint32_t rows_between_sums = 64;
   const uint32_t held = builder->rows();
