@@ -1,5 +1,5 @@
-/* The speed of the HailDB interface with one thread: rows of an int and 100 bytes, in transactions of 10,000 rows.
-   haildb_bench DIRECTORY [ROWS] [NAME=VALUE configuration…]; prints one line of JSON. */
+/* The speed of the HailDB interface with one thread: rows of an int and 100 bytes, in transactions of 10,000
+   rows. haildb_bench DIRECTORY [ROWS] [NAME=VALUE configuration…]; prints one line of JSON. */
 #define _POSIX_C_SOURCE 200809L
 #include <haildb.h>
 #include <stdio.h>
@@ -8,13 +8,13 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#define CHECK(call)                                                                            \
-  do {                                                                                         \
-    ib_err_t check_code = (call);                                                              \
-    if (check_code != DB_SUCCESS) {                                                            \
+#define CHECK(call)                                                                           \
+  do {                                                                                        \
+    ib_err_t check_code = (call);                                                             \
+    if (check_code != DB_SUCCESS) {                                                           \
       fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, ib_strerror(check_code)); \
-      exit(1);                                                                                 \
-    }                                                                                          \
+      exit(1);                                                                                \
+    }                                                                                         \
   } while (0)
 
 enum { rows_a_transaction = 10000, text_bytes = 100 };
@@ -162,8 +162,9 @@ int main(int argc, char** argv) {
   read = read_all(rows);
   keys = read_keys(rows, 1000000);
   CHECK(ib_shutdown(IB_SHUTDOWN_NORMAL));
-  printf("{\"rows\": %d, \"insert_rows_a_second\": %.0f, \"first_read_rows_a_second\": %.0f, "
-         "\"read_rows_a_second\": %.0f, \"key_reads_a_second\": %.0f}\n",
-         rows, rows / inserted, rows / first_read, rows / read, 1e6 / keys);
+  printf(
+      "{\"rows\": %d, \"insert_rows_a_second\": %.0f, \"first_read_rows_a_second\": %.0f, "
+      "\"read_rows_a_second\": %.0f, \"key_reads_a_second\": %.0f}\n",
+      rows, rows / inserted, rows / first_read, rows / read, 1e6 / keys);
   return 0;
 }

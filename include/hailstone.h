@@ -177,14 +177,14 @@ typedef struct hs_options {
   size_t struct_size;            /* set by hs_options_init() */
   uint64_t memory_bytes;         /* 512 MiB; for rows in memory, loads and the cache; at least 16 MiB */
   uint64_t checkpoint_log_bytes; /* 256 MiB; length of log that starts a checkpoint; at least 64 KiB */
-  uint64_t row_memory_bytes;     /* 0: an eighth of memory_bytes, at most 64 MiB; at most half. So much of a
-                                  * table's     newest rows stays in memory as rows, where single rows are quickest,
-                                  * before     it becomes columns in a file */
-  hs_durability durability;      /* HS_DURABLE */
-  unsigned background_threads;   /* 2; 1 to 64. They flush, merge, encode loads and help scans */
-  unsigned lock_wait_ms;         /* 50,000; how long a transaction waits for a lock; 0: not at all */
-  int must_exist;                /* 0; else a directory without a database is HS_NOT_FOUND */
-  hs_log_callback log;           /* NULL: notes and warnings are dropped */
+  /* So much of a table's newest rows stays in memory as rows, where single rows are quickest, before it
+   * becomes columns in a file. 0: an eighth of memory_bytes, at most 64 MiB; at most half. */
+  uint64_t row_memory_bytes;
+  hs_durability durability;    /* HS_DURABLE */
+  unsigned background_threads; /* 2; 1 to 64. They flush, merge, encode loads and help scans */
+  unsigned lock_wait_ms;       /* 50,000; how long a transaction waits for a lock; 0: not at all */
+  int must_exist;              /* 0; else a directory without a database is HS_NOT_FOUND */
+  hs_log_callback log;         /* NULL: notes and warnings are dropped */
   void* log_context;
   hs_panic_callback panic; /* NULL: none */
   void* panic_context;

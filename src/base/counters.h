@@ -23,6 +23,8 @@ namespace hailstone {
   COUNTER(block_cache_misses, "column blocks read from a file")                                        \
   COUNTER(block_cache_evicted_bytes, "bytes of column blocks dropped from the cache to make room")     \
   COUNTER(block_cache_bytes, "bytes of column blocks in the cache")                                    \
+  COUNTER(block_cache_unpacked,                                                                        \
+          "column blocks decompressed as a whole, as single values of them are read often")            \
   COUNTER(point_lookups, "keys looked up")                                                             \
   COUNTER(bloom_filter_skips, "segments not searched because their Bloom filter excluded the key")     \
   COUNTER(transactions_committed, "transactions committed")                                            \

@@ -213,6 +213,10 @@ Status Block::gather_bytes(std::span<const uint16_t> rows, const Dictionary* dic
   const State& state = *state_;
   switch (state.kind) {
     case BlockKind::Codes: {
+      if (rows.size() == 1) {
+        *to = dictionary->value(code(rows[0]));
+        return {};
+      }
       uint64_t codes[packing_unit];
       for (size_t done = 0; done < rows.size();) {
         const size_t here = std::min<size_t>(packing_unit, rows.size() - done);
@@ -226,6 +230,11 @@ Status Block::gather_bytes(std::span<const uint16_t> rows, const Dictionary* dic
       std::fill_n(to, rows.size(), state.text);
       return {};
     case BlockKind::Digits: {
+      if (rows.size() == 1) {
+        char* const text = scratch.allocate(max_digits);
+        *to = {text, write_digits(state.numbers.at(rows[0]), text)};
+        return {};
+      }
       uint64_t numbers[packing_unit];
       for (size_t done = 0; done < rows.size();) {
         const size_t here = std::min<size_t>(packing_unit, rows.size() - done);
@@ -265,6 +274,9 @@ Status Block::gather_bytes(std::span<const uint16_t> rows, const Dictionary* dic
             return;
           }
           text = *decoded;
+          if (rows.size() == 1) {
+            state.decompressed_for_points.fetch_add(text.size(), std::memory_order_relaxed);
+          }
         }
         to[i] = text.substr(begin - frame->text_begin, end - begin);
       });
@@ -274,6 +286,15 @@ Status Block::gather_bytes(std::span<const uint16_t> rows, const Dictionary* dic
       break;
   }
   return fail(ErrorCode::InvalidArgument, "a block of integers has no byte strings; ask it for integers");
+}
+
+bool Block::pays_to_unpack() const {
+  // Once as much was decompressed for single values as the whole block has, to have kept it would have cost
+  // nothing.
+  const State& state = *state_;
+  return state.kind == BlockKind::Frames && state.far_offset == 0 &&
+         state.decompressed_for_points.load(std::memory_order_relaxed) >= state.text_size &&
+         state.decompressed_for_points.exchange(0, std::memory_order_relaxed) >= state.text_size;
 }
 
 size_t Block::memory() const {

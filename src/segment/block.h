@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/bytes.h"
+#include "base/page_allocator.h"
 #include "segment/block_cache.h"
 #include "segment/segment_writer.h"
 
@@ -54,8 +55,8 @@ class Dictionary : public BlockCache::Entry {
 
  private:
   friend class SegmentCodec;
-  std::vector<uint32_t> ends_;
-  std::vector<char> text_;
+  PageVector<uint32_t> ends_;
+  PageVector<char> text_;
 };
 
 class Block : public BlockCache::Entry {
@@ -88,6 +89,10 @@ class Block : public BlockCache::Entry {
   /// compressed part cannot be decompressed.
   Status gather_bytes(std::span<const uint16_t> rows, const Dictionary* dictionary, Arena& scratch,
                       ByteView* to) const;
+
+  /// True, once, when single values have been read so often that a block with its frames decompressed
+  /// (SegmentCodec::unpack_block) would have paid; then counts anew.
+  bool pays_to_unpack() const;
 
   size_t memory() const override;
 

@@ -52,6 +52,10 @@ struct Shard {
 
 constexpr size_t shard_count = 16;
 
+size_t charged_size(const BlockCache::Entry& entry) {
+  return entry.memory() + sizeof(Charged) + sizeof(Shard::Node);
+}
+
 }  // namespace
 
 struct BlockCache::State {
@@ -114,7 +118,7 @@ Result<std::shared_ptr<const BlockCache::Entry>> BlockCache::get(
   count(state_->counters.block_cache_misses);
   // Loading and reserving happen without the mutex: reserving may call evict(), which takes it.
   HAILSTONE_ASSIGN(std::shared_ptr<const Entry> entry, load_entry());
-  const size_t size = entry->memory() + sizeof(Charged) + sizeof(Shard::Node);
+  const size_t size = charged_size(*entry);
   auto charged = std::make_shared<Charged>(std::move(entry), state_->budget, size);
   if (!charged->memory.try_grow(size)) {
     charged->memory.grow(size);  // in use all the same, so it counts for as long as it is
@@ -132,6 +136,24 @@ Result<std::shared_ptr<const BlockCache::Entry>> BlockCache::get(
     result = pin(place->second->value);
   }
   return result;
+}
+
+bool BlockCache::replace(const Key& key, const std::shared_ptr<const Entry>& entry) {
+  const size_t size = charged_size(*entry);
+  // The last eighth is for what cannot be done without.
+  const size_t limit = state_->budget.limit();
+  if (state_->budget.used() + size > limit - limit / 8) return false;
+  auto charged = std::make_shared<Charged>(entry, state_->budget, size);
+  if (!charged->memory.try_grow(size)) return false;
+  Shard& shard = state_->shard_of(key);
+  const std::lock_guard guard(shard.mutex);
+  const auto found = shard.by_key.find(key);
+  if (found == shard.by_key.end()) return false;
+  std::swap(found->second->value, charged);
+  count(state_->counters.block_cache_unpacked);
+  count(state_->counters.block_cache_bytes, size);
+  state_->counters.block_cache_bytes.fetch_sub(charged->size, std::memory_order_relaxed);
+  return true;
 }
 
 void BlockCache::erase_file(uint64_t file) {

@@ -1,6 +1,7 @@
 // The inside of a Block, shared by the reader of its values (block.cc) and by the loader (segment_codec.cc).
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -25,12 +26,15 @@ struct Block::State {
   const char* nulls = nullptr;  // bitmap in words, null when no row is NULL
   IntegerStream numbers;        // values, codes, digits or ends of values
   ByteView text;                // Plain: all values; ConstantBytes: the value; Frames: near frames
-  uint64_t text_size = 0;       // Frames: of all values
+  uint64_t text_size = 0;       // Plain, Frames: of all values
+  size_t numbers_end = 0;       // where `numbers` end in the piece
   std::vector<Frame> frames;
   std::shared_ptr<const SegmentFile> file;
   uint64_t piece_offset = 0;
   uint64_t far_offset = 0;  // of the first far frame; 0: frames are near
   PieceBuffer piece;
+  /// Frames: bytes of text decompressed to read single values.
+  mutable std::atomic<uint64_t> decompressed_for_points = 0;
 
   uint64_t null_word(size_t word) const { return load<uint64_t>(nulls + word * 8); }
   bool is_null(uint32_t row) const {

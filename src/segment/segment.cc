@@ -73,7 +73,17 @@ struct Segment::State {
                              return loaded;
                            });
     if (!entry) return std::unexpected(std::move(entry).error());
-    return std::static_pointer_cast<const Block>(*std::move(entry));
+    auto found = std::static_pointer_cast<const Block>(*std::move(entry));
+    if (found->pays_to_unpack()) return unpacked(block, found);
+    return found;
+  }
+
+  /// The block with its text decompressed, which takes its place in the cache; itself where memory is short.
+  Result<std::shared_ptr<const Block>> unpacked(const BlockContext& context,
+                                                const std::shared_ptr<const Block>& block) const {
+    HAILSTONE_ASSIGN(auto plain, SegmentCodec::unpack_block(*block, context));
+    if (!cache.replace({file_number, context.piece.offset}, plain)) return block;
+    return plain;
   }
 
   Result<bool> filter_admits(const FilterEntry& filter, uint64_t hash) const {

@@ -14,8 +14,6 @@
 namespace hailstone {
 namespace {
 
-constexpr std::align_val_t piece_alignment{64};
-
 /// Whether a number is a 1 and at most max_digits digits.
 bool is_digits(uint64_t number) {
   uint64_t power = 1;
@@ -61,22 +59,22 @@ bool take(ByteView bytes, size_t& position, T& value) {
 
 }  // namespace
 
-PieceBuffer::~PieceBuffer() {
-  if (data_ != nullptr) ::operator delete(data_, piece_alignment);
-}
-
-Result<PieceBuffer> PieceBuffer::read(const SegmentFile& file, const Piece& piece) {
+Result<PieceBuffer> PieceBuffer::allocate(const SegmentFile& file, const Piece& piece, size_t size) {
   PieceBuffer buffer;
-  buffer.data_ =
-      static_cast<char*>(::operator new(std::max<size_t>(piece.size, 1), piece_alignment, std::nothrow));
-  if (buffer.data_ == nullptr) {
+  try {
+    buffer.data_ = make_page_bytes(size);
+  } catch (const std::bad_alloc&) {
     return fail(
         ErrorCode::OutOfMemory,
         fmt::format("no memory for {} bytes at offset {} of segment file {}; give the process more memory",
-                    piece.size, piece.offset, file.path()));
+                    size, piece.offset, file.path()));
   }
-  buffer.size_ = piece.size;
-  HAILSTONE_TRY(file.read(piece.offset, piece.size, buffer.data_));
+  return buffer;
+}
+
+Result<PieceBuffer> PieceBuffer::read(const SegmentFile& file, const Piece& piece) {
+  HAILSTONE_ASSIGN(PieceBuffer buffer, allocate(file, piece, piece.size));
+  HAILSTONE_TRY(file.read(piece.offset, piece.size, buffer.data()));
   if (checksum(buffer.bytes()) != piece.checksum)
     return file.corrupt(piece.offset, "a checksum does not match");
   return buffer;
@@ -84,10 +82,17 @@ Result<PieceBuffer> PieceBuffer::read(const SegmentFile& file, const Piece& piec
 
 Result<std::shared_ptr<const Block>> SegmentCodec::load_block(const std::shared_ptr<const SegmentFile>& file,
                                                               const BlockContext& context) {
+  HAILSTONE_ASSIGN(PieceBuffer piece, PieceBuffer::read(*file, context.piece));
+  return parse_block(file, context, std::move(piece));
+}
+
+Result<std::shared_ptr<const Block>> SegmentCodec::parse_block(const std::shared_ptr<const SegmentFile>& file,
+                                                               const BlockContext& context,
+                                                               PieceBuffer piece) {
   auto block = std::make_shared<Block>();
   block->state_ = std::make_unique<Block::State>();
   Block::State& state = *block->state_;
-  HAILSTONE_ASSIGN(state.piece, PieceBuffer::read(*file, context.piece));
+  state.piece = std::move(piece);
   state.file = file;
   state.piece_offset = context.piece.offset;
   state.rows = context.rows;
@@ -125,6 +130,7 @@ Result<std::shared_ptr<const Block>> SegmentCodec::load_block(const std::shared_
     return block;
   }
   if (!state.numbers.parse(bytes, position, context.rows)) return wrong();
+  state.numbers_end = position;
   switch (state.kind) {
     case BlockKind::Codes:
       if (!state.numbers.at_most(context.dictionary_size - 1)) return wrong();
@@ -197,6 +203,22 @@ bool Block::State::parse_frames(ByteView bytes, size_t position, const BlockCont
     far_offset = context.piece.offset - context.far_size;
   }
   return far != 0 || context.far_size == 0;
+}
+
+Result<std::shared_ptr<const Block>> SegmentCodec::unpack_block(const Block& block,
+                                                                const BlockContext& context) {
+  // A plain block is the same up to the end of its numbers, and then its text.
+  const Block::State& state = *block.state_;
+  HAILSTONE_ASSIGN(PieceBuffer plain,
+                   PieceBuffer::allocate(*state.file, context.piece, state.numbers_end + state.text_size));
+  std::memcpy(plain.data(), state.piece.bytes().data(), state.numbers_end);
+  plain.data()[0] = static_cast<char>(BlockKind::Plain);
+  for (const auto& frame : state.frames) {
+    Arena scratch;
+    HAILSTONE_ASSIGN(const ByteView text, state.frame_text(frame, scratch));
+    std::memcpy(plain.data() + state.numbers_end + frame.text_begin, text.data(), text.size());
+  }
+  return parse_block(state.file, context, std::move(plain));
 }
 
 Status SegmentCodec::check_frames(const Block& block) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "base/page_allocator.h"
 #include "base/status.h"
 #include "segment/block.h"
 #include "segment/segment_format.h"
@@ -16,21 +17,15 @@ namespace hailstone {
 class PieceBuffer {
  public:
   PieceBuffer() = default;
-  PieceBuffer(PieceBuffer&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
-  PieceBuffer& operator=(PieceBuffer&& other) noexcept {
-    std::swap(data_, other.data_);
-    std::swap(size_, other.size_);
-    return *this;
-  }
-  ~PieceBuffer();
+  /// `size` bytes to be written; `piece` is what they are for.
+  static Result<PieceBuffer> allocate(const SegmentFile& file, const Piece& piece, size_t size);
   /// Reads the piece and tests its checksum.
   static Result<PieceBuffer> read(const SegmentFile& file, const Piece& piece);
-  ByteView bytes() const { return {data_, size_}; }
+  ByteView bytes() const { return {data_.get(), data_.get_deleter().bytes}; }
+  char* data() { return data_.get(); }
 
  private:
-  char* data_ = nullptr;
-  size_t size_ = 0;
+  PageBytes data_;
 };
 
 /// What the footer knows of a block.
@@ -47,10 +42,16 @@ class SegmentCodec {
  public:
   static Result<std::shared_ptr<const Block>> load_block(const std::shared_ptr<const SegmentFile>& file,
                                                          const BlockContext& context);
+  /// The same block, its near frames decompressed: it is as if it had been stored plain.
+  static Result<std::shared_ptr<const Block>> unpack_block(const Block& block, const BlockContext& context);
   static Result<std::shared_ptr<const Dictionary>> load_dictionary(const SegmentFile& file,
                                                                    const Piece& piece, uint32_t size);
   /// Decompresses every frame of a block; all else was tested when it was loaded.
   static Status check_frames(const Block& block);
+
+ private:
+  static Result<std::shared_ptr<const Block>> parse_block(const std::shared_ptr<const SegmentFile>& file,
+                                                          const BlockContext& context, PieceBuffer piece);
 };
 
 }  // namespace hailstone

@@ -58,6 +58,26 @@ TEST(BlockCacheTest, AFailedLoadIsNotKept) {
   EXPECT_EQ(value_of(**cache.get({1, 1}, [] { return make(3, 10); })), 3U);
 }
 
+TEST(BlockCacheTest, AnEntryIsReplacedWhereThereIsRoom) {
+  MemoryBudget budget(size_t{1} << 20);
+  Counters counters;
+  BlockCache cache(budget, counters);
+  const auto larger = std::make_shared<Number>(7, 50000);
+  EXPECT_FALSE(cache.replace({1, 1}, larger)) << "it is not cached";
+  EXPECT_EQ(budget.used(), 0U);
+  const auto pinned = *cache.get({1, 1}, [] { return make(3, 1000); });
+  EXPECT_FALSE(cache.replace({1, 1}, std::make_shared<Number>(8, size_t{1} << 20))) << "it is too large";
+  EXPECT_EQ(value_of(**cache.get({1, 1}, [] { return make(0, 10); })), 3U);
+  EXPECT_TRUE(cache.replace({1, 1}, larger));
+  EXPECT_EQ(counters.block_cache_unpacked, 1U);
+  EXPECT_EQ(value_of(*pinned), 3U);
+  EXPECT_EQ(value_of(**cache.get({1, 1}, [] { return make(0, 10); })), 7U);
+  EXPECT_GE(budget.used(), 51000U) << "the old entry counts while it is in use";
+  EXPECT_LT(counters.block_cache_bytes, 51000U);
+  EXPECT_GT(cache.evict(SIZE_MAX), 50000U);
+  EXPECT_EQ(counters.block_cache_bytes, 0U);
+}
+
 TEST(BlockCacheConcurrentTest, ManyThreadsReadAndEvict) {
   const uint64_t seed = test_seed();
   MemoryBudget budget(size_t{200} << 10);
@@ -72,6 +92,7 @@ TEST(BlockCacheConcurrentTest, ManyThreadsReadAndEvict) {
         const uint64_t number = random() % 500;
         const auto entry = cache.get({number % 3, number}, [&] { return make(number, 1000); });
         if (!entry || value_of(**entry) != number) ++wrong;
+        if (i % 50 == 0) cache.replace({number % 3, number}, *make(number, 1500));
         if (i % 1000 == 0) cache.erase_file(number % 3);
         if (i % 700 == 0) cache.evict(50000);
       }

@@ -316,6 +316,53 @@ TEST(SegmentTest, BlocksAreCachedAndAccountedFor) {
   EXPECT_LT(table.budget.used(), before);
 }
 
+/// Reads single values of random rows, as point lookups do.
+void read_points(const Segment& segment, size_t position, const TestColumn& column, size_t reads,
+                 std::mt19937_64& random) {
+  for (size_t i = 0; i < reads; ++i) {
+    const auto ordinal = static_cast<uint32_t>(random() % segment.rows());
+    const auto block = segment.block(position, ordinal / block_rows);
+    ASSERT_TRUE(block) << block.error().message();
+    if (!column.strings[ordinal]) {
+      ASSERT_TRUE((*block)->null(ordinal % block_rows));
+      continue;
+    }
+    const auto row = static_cast<uint16_t>(ordinal % block_rows);
+    Arena scratch;
+    ByteView value;
+    const Status read = (*block)->gather_bytes({&row, 1}, nullptr, scratch, &value);
+    ASSERT_TRUE(read) << read.error().message();
+    ASSERT_EQ(value, *column.strings[ordinal]);
+  }
+}
+
+TEST(SegmentTest, ABlockReadValueByValueIsDecompressedAsAWhole) {
+  std::mt19937_64 random(test_seed());
+  TestTable table;
+  TestColumn& column = table.bytes_column();
+  fill_strings(column, "text", 2 * block_rows, 10, random);
+  auto segment = table.segment();
+  ASSERT_EQ(segment->storage(0).encoding, "zstd");
+  // No room: the blocks stay as they are stored.
+  ASSERT_TRUE(segment->block(0, 0));
+  ASSERT_TRUE(segment->block(0, 1));
+  const size_t limit = table.budget.limit();
+  table.budget.set_limit(table.budget.used() + 1000);
+  read_points(*segment, 0, column, 2000, random);
+  EXPECT_EQ(table.counters.block_cache_unpacked, 0U);
+  table.budget.set_limit(limit);
+  const uint64_t packed_bytes = table.counters.block_cache_bytes;
+  // A scan decompresses what it reads, and leaves the cache alone.
+  expect_column(*segment, 0, column, {}, random);
+  read_points(*segment, 0, column, 4000, random);
+  EXPECT_EQ(table.counters.block_cache_unpacked, 2U);
+  EXPECT_GT(table.counters.block_cache_bytes, packed_bytes * 3 / 2);
+  EXPECT_GE(table.budget.used(), table.counters.block_cache_bytes);
+  expect_column(*segment, 0, column, {}, random);
+  segment.reset();
+  EXPECT_EQ(table.counters.block_cache_bytes, 0U);
+}
+
 TEST(SegmentTest, TheFileGoesWithTheLastReader) {
   std::mt19937_64 random(test_seed());
   TestTable table;
