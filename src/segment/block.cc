@@ -297,6 +297,10 @@ bool Block::pays_to_unpack() const {
          state.decompressed_for_points.exchange(0, std::memory_order_relaxed) >= state.text_size;
 }
 
+size_t Block::unpacked_memory() const {
+  return sizeof(Block) + sizeof(State) + state_->numbers_end + state_->text_size + state_->numbers.memory();
+}
+
 size_t Block::memory() const {
   return sizeof(Block) + sizeof(State) + state_->piece.bytes().size() + state_->numbers.memory() +
          state_->frames.capacity() * sizeof(State::Frame);

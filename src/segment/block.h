@@ -93,6 +93,8 @@ class Block : public BlockCache::Entry {
   /// True, once, when single values have been read so often that a block with its frames decompressed
   /// (SegmentCodec::unpack_block) would have paid; then counts anew.
   bool pays_to_unpack() const;
+  /// Memory of the block with its frames decompressed.
+  size_t unpacked_memory() const;
 
   size_t memory() const override;
 

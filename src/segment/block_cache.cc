@@ -138,11 +138,15 @@ Result<std::shared_ptr<const BlockCache::Entry>> BlockCache::get(
   return result;
 }
 
-bool BlockCache::replace(const Key& key, const std::shared_ptr<const Entry>& entry) {
-  const size_t size = charged_size(*entry);
+bool BlockCache::has_room(size_t bytes) const {
   // The last eighth is for what cannot be done without.
   const size_t limit = state_->budget.limit();
-  if (state_->budget.used() + size > limit - limit / 8) return false;
+  return state_->budget.used() + bytes <= limit - limit / 8;
+}
+
+bool BlockCache::replace(const Key& key, const std::shared_ptr<const Entry>& entry) {
+  const size_t size = charged_size(*entry);
+  if (!has_room(size)) return false;
   auto charged = std::make_shared<Charged>(entry, state_->budget, size);
   if (!charged->memory.try_grow(size)) return false;
   Shard& shard = state_->shard_of(key);

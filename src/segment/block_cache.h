@@ -34,8 +34,10 @@ class BlockCache {
   /// kept. An entry that finds no room is returned uncached.
   Result<std::shared_ptr<const Entry>> get(const Key& key,
                                            const std::function<Result<std::shared_ptr<const Entry>>()>& load);
-  /// Puts a larger form of a cached entry in its place, for quicker reading, when memory is plentiful.
-  /// False: it is not, or the entry is not cached (any more).
+  /// Whether memory is plentiful enough to keep so much only because it is quicker to read.
+  bool has_room(size_t bytes) const;
+  /// Puts a larger form of a cached entry in its place. False: there is no room for it, or the entry is not
+  /// cached (any more).
   bool replace(const Key& key, const std::shared_ptr<const Entry>& entry);
   void erase_file(uint64_t file);
   /// Evicts at least `bytes` of unpinned entries if it can; bytes freed.

@@ -81,6 +81,7 @@ struct Segment::State {
   /// The block with its text decompressed, which takes its place in the cache; itself where memory is short.
   Result<std::shared_ptr<const Block>> unpacked(const BlockContext& context,
                                                 const std::shared_ptr<const Block>& block) const {
+    if (!cache.has_room(block->unpacked_memory())) return block;
     HAILSTONE_ASSIGN(auto plain, SegmentCodec::unpack_block(*block, context));
     if (!cache.replace({file_number, context.piece.offset}, plain)) return block;
     return plain;
