@@ -37,7 +37,7 @@ class Figures:
         return any(row[0] == key for row in self.rows)
 
 
-def _machine():
+def machine():
     model = "unknown processor"
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         for line in file:
@@ -48,7 +48,7 @@ def _machine():
     return f"{os.cpu_count()} × {model}, {memory / 2**30:.0f} GiB, {platform.system()} {platform.release()}"
 
 
-def _hailstone_version():
+def hailstone_version():
     result = subprocess.run(["git", "-C", common.PROJECT, "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
     return result.stdout.strip() or "unknown commit"
 
@@ -61,7 +61,7 @@ def _number(value):
     return f"{value:.3g}"
 
 
-def _table(header, rows):
+def table(header, rows):
     lines = ["| " + " | ".join(header) + " |", "| " + " | ".join(["---"] + ["---:"] * (len(header) - 1)) + " |"]
     lines += ["| " + " | ".join(row) + " |" for row in rows]
     return "\n".join(lines) + "\n"
@@ -76,7 +76,7 @@ def _query_table(figures):
                                                         for value in values])
     rows.append(["load Big, s"] + [_number(figures.get("load", setup)) for setup in setups])
     rows.append(["size on disk, MB"] + [_number((figures.get("size", setup) or 0) / 1e6) for setup in setups])
-    return _table(["ms"] + setups, rows)
+    return table(["ms"] + setups, rows)
 
 
 def _aims(figures):
@@ -136,7 +136,7 @@ def write(folder, figures, missing, counts, innodb_pool):
     versions = ", ".join(f"{name} {version}" for name, version in sorted(figures.versions.items()))
     text = [f"# Hailstone against its peers\n\n"
             f"Small {counts['small_rows']:,} rows, Big {counts['big_rows']:,} rows (`hailstone generate`). "
-            f"Hailstone {_hailstone_version()}, {versions}. Machine: {_machine()}. "
+            f"Hailstone {hailstone_version()}, {versions}. Machine: {machine()}. "
             f"InnoDB has a buffer pool of {innodb_pool / 2**20:,.0f} MiB, Hailstone a memory budget of "
             f"{(figures.get('memory', 'hailstone_memory_budget') or 512 * 2**20) / 2**20:,.0f} MiB, the others their "
             "defaults; no table has an index but where it says so.\n\n"
@@ -151,16 +151,16 @@ def write(folder, figures, missing, counts, innodb_pool):
         _plot(os.path.join(folder, "queries.svg"), figures)
     if figures.has("lookups"):
         text.append("## Point lookups\nOne client, a prepared statement, random primary keys, all seven columns.\n")
-        text.append(_table(["engine", "lookups per second"],
+        text.append(table(["engine", "lookups per second"],
                            [[setup, _number(figures.get("lookups", setup))] for setup in figures.setups("lookups")]))
     if figures.has("memory"):
         text.append("## Memory\nMost that the server's process took, above what it takes idle.\n")
-        text.append(_table(["", "MiB"], [[setup, f"{value / 2**20:,.0f}"]
+        text.append(table(["", "MiB"], [[setup, f"{value / 2**20:,.0f}"]
                                          for key, _, setup, value in figures.rows if key == "memory"]))
     aims = [[aim, reached, "yes" if met else "**no**"] for aim, reached, met in _aims(figures)]
     if aims:
         text.append(f"## Aims\nOf \"{ALL}\".\n")
-        text.append(_table(["aim", "measured", "reached"], aims))
+        text.append(table(["aim", "measured", "reached"], aims))
     text.append("The queries:\n")
     text.append("\n".join(f"- {query.name}: `{query.sql}`" for query in article.QUERIES) + "\n")
     with open(os.path.join(folder, "report.md"), "w", encoding="utf-8") as file:

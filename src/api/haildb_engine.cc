@@ -66,6 +66,7 @@ DatabaseOptions options() {
   options.delta_limit = options.memory_budget * 3 / 8;
   options.checkpoint_log_bytes = std::max<size_t>(
       number_of(Variable::LogFileSize) * number_of(Variable::LogFilesInGroup), options.delta_limit);
+  options.open_tables = number_of(Variable::OpenFiles);
   options.flush_log_at_commit = static_cast<FlushLogAtCommit>(number_of(Variable::FlushLogAtTrxCommit));
   options.collations = &collations();
   options.logger = log_message;

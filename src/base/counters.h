@@ -55,6 +55,10 @@ namespace hailstone {
   COUNTER(memory_used, "bytes reserved from the memory budget")                                        \
   COUNTER(memory_budget, "the memory budget in bytes")                                                 \
   COUNTER(tables, "tables in the catalog")                                                             \
+  COUNTER(tables_open, "table objects in memory")                                                      \
+  COUNTER(table_hits, "times a table was asked for and its object was in memory")                      \
+  COUNTER(table_opens, "table objects made for tables that were not in memory")                        \
+  COUNTER(table_evictions, "table objects let go because more than open_tables were in memory")        \
   COUNTER(tables_corrupt, "tables marked corrupt")                                                     \
   COUNTER(segments, "segments in use")                                                                 \
   COUNTER(background_errors, "flushes, merges and checkpoints that failed and will be retried")

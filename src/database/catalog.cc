@@ -63,9 +63,9 @@ Result<EntryPointer> Catalog::resolve(const std::string& name, const Pending* pe
   return entry;
 }
 
-const TableDefinition& Catalog::seen_definition(const EntryPointer& entry, const Pending& pending) const {
+TableDefinition Catalog::seen_definition(const EntryPointer& entry, const Pending& pending) const {
   const auto own = pending.definitions.find(entry);
-  return own != pending.definitions.end() ? own->second : entry->definition;
+  return own != pending.definitions.end() ? own->second : entry->definition.unpack();
 }
 
 std::shared_ptr<Catalog::Pending> Catalog::pending_of(const Transaction& transaction) {
@@ -111,8 +111,8 @@ Result<std::shared_ptr<Table>> Catalog::create(Transaction& transaction, TableId
   auto entry = std::make_shared<CatalogEntry>(id);
   TableState state;
   state.id = id;
-  state.definition = definition;
-  entry->definition = std::move(definition);
+  entry->definition = definition;
+  state.definition = entry->definition;
   HAILSTONE_ASSIGN(auto table, Table::open(host_, std::move(state)));
   entry->table = table;
   const std::unique_lock guard(mutex_);
@@ -188,9 +188,9 @@ void Catalog::commit(Pending& pending, Timestamp timestamp) {
     changed_.push_back(entry);
   }
   for (auto& [entry, definition] : pending.definitions) {
-    entry->definition = std::move(definition);
+    entry->definition = definition;
     entry->definition_timestamp = timestamp;
-    if (entry->table != nullptr) entry->table->replace_definition(entry->definition);
+    if (entry->table != nullptr) entry->table->replace_definition(std::move(definition));
     changed_.push_back(entry);
   }
   for (const EntryPointer& entry : pending.dropped) {
@@ -236,11 +236,11 @@ Result<EntryPointer> Catalog::find(TableId id, const Transaction* transaction) c
   return entry;
 }
 
-Result<TableDefinition> Catalog::definition(const std::string& name, const Transaction& transaction) const {
+Result<TableDefinition> Catalog::definition(const std::string& name, const Transaction* transaction) const {
   const std::shared_lock guard(mutex_);
-  const Pending* const pending = find_pending(&transaction);
+  const Pending* const pending = find_pending(transaction);
   HAILSTONE_ASSIGN(const EntryPointer entry, resolve(name, pending));
-  return pending == nullptr ? entry->definition : seen_definition(entry, *pending);
+  return pending == nullptr ? entry->definition.unpack() : seen_definition(entry, *pending);
 }
 
 EntryPointer Catalog::find(TableId id) const {
@@ -251,7 +251,26 @@ EntryPointer Catalog::find(TableId id) const {
 
 std::shared_ptr<Table> Catalog::opened(const EntryPointer& entry) const {
   const std::shared_lock guard(mutex_);
+  if (entry->table != nullptr) entry->used.store(true, std::memory_order_relaxed);
   return entry->table;
+}
+
+bool Catalog::unused(const EntryPointer& entry, const std::shared_ptr<Table>& table) {
+  const std::unique_lock guard(mutex_);
+  if (entry->dropped || entry->table != table || table.use_count() != 2) return false;
+  entry->used.store(false, std::memory_order_relaxed);
+  return true;
+}
+
+bool Catalog::close(const EntryPointer& entry, const std::shared_ptr<Table>& table) {
+  const std::unique_lock guard(mutex_);
+  if (entry->dropped || entry->table != table || table.use_count() != 2 ||
+      entry->used.load(std::memory_order_relaxed)) {
+    return false;
+  }
+  entry->table.reset();
+  opened_.erase(entry->id);
+  return true;
 }
 
 std::shared_ptr<Table> Catalog::let_go(const EntryPointer& entry) {
@@ -260,14 +279,17 @@ std::shared_ptr<Table> Catalog::let_go(const EntryPointer& entry) {
 }
 
 Result<std::shared_ptr<Table>> Catalog::open(const EntryPointer& entry) {
-  if (auto table = opened(entry)) return table;
+  if (auto table = opened(entry)) {
+    count(host_.counters().table_hits);
+    return table;
+  }
   const std::lock_guard one_at_a_time(entry->opening);
   TableState state;
   {
     const std::shared_lock guard(mutex_);
     if (entry->table != nullptr) return entry->table;
     if (entry->dropped) {
-      return fail(ErrorCode::NotFound, fmt::format("table '{}' has been dropped", entry->definition.name));
+      return fail(ErrorCode::NotFound, fmt::format("table '{}' has been dropped", entry->definition.name()));
     }
     state.id = entry->id;
     state.definition = entry->definition;
@@ -279,11 +301,16 @@ Result<std::shared_ptr<Table>> Catalog::open(const EntryPointer& entry) {
     state.next_row_id = entry->recorded->next_row_id;
     state.next_auto_increment = entry->recorded->next_auto_increment;
     state.last_publish = entry->recorded->last_publish;
+    state.rows = entry->recorded->rows;
   }
   const Timestamp opened_with = state.definition_timestamp;
   HAILSTONE_ASSIGN(auto table, Table::open(host_, std::move(state)));
+  if (entry->analyzed != nullptr) table->set_analyzed_counts(std::move(*entry->analyzed));
+  entry->analyzed.reset();
+  count(host_.counters().table_opens);
   const std::unique_lock guard(mutex_);
-  if (entry->definition_timestamp != opened_with) table->replace_definition(entry->definition);
+  if (entry->definition_timestamp != opened_with) table->replace_definition(entry->definition.unpack());
+  entry->used.store(true, std::memory_order_relaxed);
   entry->table = table;
   if (!entry->dropped) opened_[entry->id] = entry;
   return table;
@@ -310,6 +337,11 @@ size_t Catalog::size() const {
   return by_name_.size();
 }
 
+size_t Catalog::open_count() const {
+  const std::shared_lock guard(mutex_);
+  return opened_.size();
+}
+
 std::vector<EntryPointer> Catalog::entries() const {
   const std::shared_lock guard(mutex_);
   std::vector<EntryPointer> result;
@@ -326,7 +358,7 @@ std::vector<std::pair<EntryPointer, std::shared_ptr<Table>>> Catalog::open_table
   return result;
 }
 
-std::optional<std::pair<TableDefinition, Timestamp>> Catalog::committed_definition(
+std::optional<std::pair<PackedDefinition, Timestamp>> Catalog::committed_definition(
     const EntryPointer& entry) const {
   const std::shared_lock guard(mutex_);
   if (entry->dropped || entry->definition_timestamp == 0) return std::nullopt;
@@ -358,7 +390,7 @@ void Catalog::put_back(const std::vector<EntryPointer>& changed) {
   changed_.insert(changed_.begin(), changed.begin(), changed.end());
 }
 
-EntryPointer Catalog::recover_create(TableId id, TableDefinition definition, Timestamp timestamp,
+EntryPointer Catalog::recover_create(TableId id, PackedDefinition definition, Timestamp timestamp,
                                      bool changed) {
   const std::unique_lock guard(mutex_);
   auto entry = std::make_shared<CatalogEntry>(id);
@@ -369,11 +401,12 @@ EntryPointer Catalog::recover_create(TableId id, TableDefinition definition, Tim
   return entry;
 }
 
-void Catalog::recover_definition(const EntryPointer& entry, TableDefinition definition, Timestamp timestamp) {
+void Catalog::recover_definition(const EntryPointer& entry, const TableDefinition& definition,
+                                 Timestamp timestamp) {
   const std::unique_lock guard(mutex_);
-  entry->definition = std::move(definition);
+  entry->definition = definition;
   entry->definition_timestamp = timestamp;
-  if (entry->table != nullptr) entry->table->replace_definition(entry->definition);
+  if (entry->table != nullptr) entry->table->replace_definition(definition);
   changed_.push_back(entry);
 }
 
@@ -388,14 +421,14 @@ void Catalog::recover_drop(const EntryPointer& entry, Timestamp timestamp) {
 Status Catalog::finish_recovery() {
   const std::unique_lock guard(mutex_);
   for (const auto& [id, entry] : by_id_) {
-    const auto [at, added] = by_name_.emplace(entry->definition.name, entry);
+    const auto [at, added] = by_name_.emplace(entry->definition.name(), entry);
     if (!added) {
       return fail(
           ErrorCode::Corruption,
           fmt::format(
               "tables {} and {} are both called '{}': manifest and log do not belong together; restore "
               "the database from a backup",
-              at->second->id, id, entry->definition.name));
+              at->second->id, id, at->first));
     }
   }
   return {};

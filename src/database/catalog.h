@@ -2,12 +2,14 @@
 //
 // DDL changes an overlay of names that belongs to its transaction; the commit puts the overlay over the
 // committed names in one step, a rollback takes it back. A name in some overlay is reserved: DDL of other
-// transactions on it is ErrorCode::Busy. Table objects are opened at first use.
+// transactions on it is ErrorCode::Busy. Table objects are opened at first use; those that nobody uses are
+// closed again when there are many (StateRecorder::close_idle).
 //
 // Thread-safe. The catalog's mutex is taken with the commit mutex held, never the other way round, and
 // nothing is read or written under it.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -32,6 +34,8 @@ struct RecordedState {
   uint64_t next_auto_increment = 1;
   Timestamp last_publish = 0;
   size_t bytes = 0;  // of the manifest's record
+  /// The table's rows that are in no segment. While the table is not open they are nowhere else.
+  std::string rows;
 };
 
 struct CatalogEntry {
@@ -41,13 +45,17 @@ struct CatalogEntry {
   std::mutex opening;  // one thread at a time opens the table
 
   // Protected by the catalog's mutex.
-  TableDefinition definition;
+  PackedDefinition definition;
   Timestamp definition_timestamp = 0;  // commit of the newest DDL; 0: of none yet
   std::shared_ptr<Table> table;        // null until it is first used
   bool dropped = false;
+  std::atomic<bool> used{false};  // since it was last looked at for closing
 
-  // Protected by the state recorder's mutex.
+  // Protected by the state recorder's mutex, and constant for who holds `opening` while the table is not
+  // open.
   std::optional<RecordedState> recorded;
+  std::unique_ptr<Table::AnalyzedCounts> analyzed;  // of the table when it was closed
+  bool carried = false;  // the log holds the table's rows that were in no segment at the last checkpoint
 };
 using EntryPointer = std::shared_ptr<CatalogEntry>;
 
@@ -68,14 +76,19 @@ class Catalog {
 
   /// Null `transaction`: as committed. ErrorCode::NotFound.
   Result<EntryPointer> find(const std::string& name, const Transaction* transaction) const;
-  /// The definition of a table as the transaction sees it. ErrorCode::NotFound.
-  Result<TableDefinition> definition(const std::string& name, const Transaction& transaction) const;
+  /// The definition of a table as the transaction sees it; null: as committed. ErrorCode::NotFound.
+  Result<TableDefinition> definition(const std::string& name, const Transaction* transaction) const;
   /// By id, as the transaction sees it; null `transaction`: as committed. ErrorCode::NotFound.
   Result<EntryPointer> find(TableId id, const Transaction* transaction) const;
   /// Null when there is no committed table of this id.
   EntryPointer find(TableId id) const;
   /// The table of an entry, opened if need be.
   Result<std::shared_ptr<Table>> open(const EntryPointer& entry);
+  /// Lets the table of an entry go when the caller, with `table`, is its only user and nobody has asked for
+  /// it since `used` was cleared. False: it stays.
+  bool close(const EntryPointer& entry, const std::shared_ptr<Table>& table);
+  /// Whether `table` is held by the entry and the caller only; clears `used`.
+  bool unused(const EntryPointer& entry, const std::shared_ptr<Table>& table);
   /// The table of an entry when it is open, else null.
   std::shared_ptr<Table> opened(const EntryPointer& entry) const;
   /// The same for a dropped table, which the entry does not hold on to any more.
@@ -83,10 +96,11 @@ class Catalog {
   /// In byte order; with a transaction as that sees them.
   std::vector<std::string> names(const std::string& prefix, const Transaction* transaction) const;
   size_t size() const;
+  size_t open_count() const;
   std::vector<EntryPointer> entries() const;
   std::vector<std::pair<EntryPointer, std::shared_ptr<Table>>> open_tables() const;
   /// Name and definition of an entry and the commit that set them; nothing when it has been dropped.
-  std::optional<std::pair<TableDefinition, Timestamp>> committed_definition(const EntryPointer& entry) const;
+  std::optional<std::pair<PackedDefinition, Timestamp>> committed_definition(const EntryPointer& entry) const;
 
   /// Tables dropped by transactions that committed, whose files may go once the log holds the commits
   /// durably.
@@ -104,8 +118,8 @@ class Catalog {
 
   // --- recovery, before any other thread has the database. Names are not known until finish_recovery().
 
-  EntryPointer recover_create(TableId id, TableDefinition definition, Timestamp timestamp, bool changed);
-  void recover_definition(const EntryPointer& entry, TableDefinition definition, Timestamp timestamp);
+  EntryPointer recover_create(TableId id, PackedDefinition definition, Timestamp timestamp, bool changed);
+  void recover_definition(const EntryPointer& entry, const TableDefinition& definition, Timestamp timestamp);
   void recover_drop(const EntryPointer& entry, Timestamp timestamp);
   /// ErrorCode::Corruption when two tables have one name.
   Status finish_recovery();
@@ -123,7 +137,7 @@ class Catalog {
 
   const Pending* find_pending(const Transaction* transaction) const;
   Result<EntryPointer> resolve(const std::string& name, const Pending* pending) const;
-  const TableDefinition& seen_definition(const EntryPointer& entry, const Pending& pending) const;
+  TableDefinition seen_definition(const EntryPointer& entry, const Pending& pending) const;
   std::shared_ptr<Pending> pending_of(const Transaction& transaction);
   void forget_if_empty(Pending& pending);
   Status reserve(const std::string& name, TransactionId owner) const;

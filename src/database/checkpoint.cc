@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 
 #include "database/core.h"
@@ -12,11 +11,20 @@
 namespace hailstone {
 namespace {
 
-/// A delta up to this size is carried in the log: it does not deserve a file.
-constexpr size_t carried_delta_bytes = size_t{64} << 10;
+/// Rows of a delta up to this size never deserve a file, which would take more space and a sync of its own.
+constexpr size_t few_row_bytes = size_t{4} << 10;
 
-/// Carried bytes must stay a small part of the log that starts the next checkpoint, or checkpoints never end.
-constexpr size_t carried_share = 4;
+/// Up to this size they go to the manifest too, as long as a checkpoint writes little.
+constexpr size_t most_row_bytes = size_t{64} << 10;
+
+/// A delta that takes so much memory is not even measured.
+constexpr size_t least_flushed_bytes = 4 * most_row_bytes;
+
+/// Rows that go to the manifest must stay a small part of the log that starts the next checkpoint.
+constexpr size_t row_share = 4;
+
+/// Rows that the manifest holds are in memory; this part of the budget is for them.
+constexpr size_t memory_share = 4;
 
 /// A Carry record holds about as much, so that no record is near the log's limit.
 constexpr size_t carry_record_bytes = size_t{1} << 20;
@@ -43,17 +51,19 @@ Status Checkpointer::run() {
     return {};
   };
   HAILSTONE_TRY(core_.transactions().with_commits_stopped(take_position));
-  size_t carry_left = core_.checkpoint_log_bytes.load() / carried_share;
+  size_t rows_left = core_.checkpoint_log_bytes.load() / row_share;
+  absl::flat_hash_set<TableId> carried;
   std::optional<Error> failure;
   for (const auto& [entry, table] : core_.catalog().open_tables()) {
     // One failing table must not keep the others from being flushed.
-    if (Status status = settle(*table, mark.committed, carry_left); !status && !failure)
+    if (Status status = settle(*table, mark.committed, rows_left, carried); !status && !failure)
       failure = status.error();
   }
   if (failure) return std::unexpected(*failure);
   const Lsn position = mark.carried;
+  const Timestamp committed = mark.committed;
   if (must_keep_log(position)) mark = in_force_;
-  HAILSTONE_TRY(core_.recorder->record_checkpoint(mark));
+  HAILSTONE_TRY(core_.recorder->record_checkpoint(mark, committed, carried));
   in_force_ = mark;
   position_.store(position);
   count(core_.counters().checkpoints);
@@ -74,7 +84,7 @@ bool Checkpointer::must_keep_log(Lsn end) {
         fmt::format("table '{}' is damaged; the log is kept from position {} on, as it may hold "
                     "changes of the table that are nowhere else. Restore the table's files and "
                     "open the database again, or drop or truncate the table",
-                    entry->definition.name, in_force_.log_start));
+                    entry->definition.name(), in_force_.log_start));
   }
   absl::erase_if(damaged_, [&](TableId id) { return core_.catalog().find(id) == nullptr; });
   if (damaged_.empty()) return false;
@@ -88,20 +98,27 @@ bool Checkpointer::must_keep_log(Lsn end) {
         fmt::format("{} bytes of log were kept for changes of the damaged table '{}'; the log is "
                     "too long now, so the changes are given up. Restore the table from a backup, "
                     "or drop or truncate it",
-                    kept, entry->definition.name));
+                    kept, entry->definition.name()));
   }
   given_up_.insert(damaged_.begin(), damaged_.end());
   damaged_.clear();
   return false;
 }
 
-Status Checkpointer::settle(Table& table, Timestamp committed, size_t& carry_left) {
+bool Checkpointer::fits_manifest(const Table& table, size_t& rows_left) const {
+  if (table.delta_bytes() > least_flushed_bytes) return false;
+  const size_t bytes = table.delta_row_bytes();
+  if (core_.recorder->row_bytes() + bytes > core_.budget().limit() / memory_share) return false;
+  if (bytes > few_row_bytes && bytes > std::min(most_row_bytes, rows_left)) return false;
+  rows_left -= std::min(rows_left, bytes);
+  return true;
+}
+
+Status Checkpointer::settle(Table& table, Timestamp committed, size_t& rows_left,
+                            absl::flat_hash_set<TableId>& carried) {
   if (!table.has_delta_rows()) return {};
-  size_t carried = 0;
-  const size_t most = std::min(carried_delta_bytes, carry_left);
-  HAILSTONE_ASSIGN(const bool small, carry(table, committed, most, carried));
-  carry_left -= std::min(carry_left, carried);
-  if (small) return {};
+  const bool usable = table.usable().has_value();
+  if (usable && fits_manifest(table, rows_left)) return {};
   Status flushed;
   for (bool more = true; more && flushed;) {
     const size_t before = table.delta_bytes();
@@ -116,16 +133,14 @@ Status Checkpointer::settle(Table& table, Timestamp committed, size_t& carry_lef
   // A corrupt table cannot be flushed; its rows are carried on for as long as it is there.
   if (!flushed && table.usable()) return flushed;
   if (!table.has_delta_rows()) return {};
-  HAILSTONE_TRY(carry(table, committed, std::numeric_limits<size_t>::max(), carried));
-  return {};
+  carried.insert(table.id());
+  return carry(table, committed);
 }
 
-Result<bool> Checkpointer::carry(Table& table, Timestamp committed, size_t max_bytes, size_t& carried) {
-  bool complete = false;
+Status Checkpointer::carry(Table& table, Timestamp committed) {
   std::string record;
   const auto append = [&]() -> Status {
     if (record.empty()) return {};
-    carried += record.size();
     auto appended = core_.log->append(LogRecordType::Carry, record);
     record.clear();
     return appended ? Status() : std::unexpected(std::move(appended).error());
@@ -136,13 +151,10 @@ Result<bool> Checkpointer::carry(Table& table, Timestamp committed, size_t max_b
     append_string(record, operation);
     return record.size() < carry_record_bytes ? Status() : append();
   };
-  HAILSTONE_TRY(core_.transactions().with_commits_stopped([&](Timestamp) -> Status {
-    auto result = table.carry(max_bytes, carry_one);
-    if (!result) return std::unexpected(std::move(result).error());
-    complete = *result;
+  return core_.transactions().with_commits_stopped([&](Timestamp) -> Status {
+    HAILSTONE_TRY(table.carry(carry_one));
     return append();
-  }));
-  return complete;
+  });
 }
 
 }  // namespace hailstone

@@ -1,10 +1,13 @@
 // Checkpoints: after one, what was committed before it needs the log no more, and the log's old files go.
 //
 // 1. Under the commit mutex: the last commit C and, by rotating the log, the position P that follows it.
-// 2. Every delta that holds a commit up to C goes to a segment, or, when it is small, into the log again as
-//    a Carry record. A Carry record is the state of the delta at its place in the log: it is made under the
-//    commit mutex.
-// 3. The states of all tables that changed go to the manifest, with the mark that names P and C.
+// 2. Every delta that holds a commit up to C goes to a segment, but for small ones. What has to stay in a
+//    delta because of open transactions, or because the table is damaged, goes into the log again as Carry
+//    records. A Carry record is the state of the delta at its place in the log: it is made under the commit
+//    mutex.
+// 3. The states of all tables that changed go to the manifest, with the rows of their small deltas, and the
+//    mark that names P and C. So a table that does not change costs a checkpoint nothing, though its few rows
+//    are in no file of their own.
 // 4. Log files before P are removed, but for those that hold operations of transactions still open.
 //
 // A failure in 2 or 3 leaves the mark before in force, and the log that it needs. So does, on purpose, a
@@ -44,8 +47,12 @@ class Checkpointer {
   }
 
  private:
-  Status settle(Table& table, Timestamp committed, size_t& carry_left);
-  Result<bool> carry(Table& table, Timestamp committed, size_t max_bytes, size_t& carried);
+  /// Brings the commits of a table up to `committed` to where the manifest or the log behind the rotation
+  /// holds them: into a segment, or Carry records (then the table is `carried`), or nowhere now, when
+  /// record_checkpoint() is to take them along as they are few. `rows_left`: bytes that it should do so for.
+  Status settle(Table& table, Timestamp committed, size_t& rows_left, absl::flat_hash_set<TableId>& carried);
+  bool fits_manifest(const Table& table, size_t& rows_left) const;
+  Status carry(Table& table, Timestamp committed);
 
   /// Whether the mark in force must stay so, for the sake of damaged tables, with the log up to `end`.
   bool must_keep_log(Lsn end);

@@ -21,6 +21,7 @@ constexpr std::string_view delete_vector_prefix = "deletes-";
 
 DatabaseCore::DatabaseCore(Filesystem& filesystem, std::string directory, DatabaseOptions options)
     : checkpoint_log_bytes(options.checkpoint_log_bytes),
+      open_tables(options.open_tables),
       filesystem_(filesystem),
       directory_(std::move(directory)),
       options_(std::move(options)),

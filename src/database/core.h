@@ -54,6 +54,7 @@ class DatabaseCore final : public TableHost {
   std::atomic<uint64_t> next_file{1};
   std::atomic<TableId> next_table{1};
   std::atomic<size_t> checkpoint_log_bytes;
+  std::atomic<size_t> open_tables;
   std::atomic<Timestamp> checkpoint_timestamp{0};  // of the mark that the manifest has
 
  private:

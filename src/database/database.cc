@@ -141,7 +141,7 @@ Result<std::unique_ptr<Database>> Database::open(Filesystem& filesystem, const s
 
   Recovery recovery(core, std::move(*content), std::move(names));
   HAILSTONE_TRY(recovery.run());
-  if (is_new) HAILSTONE_TRY(core.recorder->record_checkpoint({}));
+  if (is_new) HAILSTONE_TRY(core.recorder->record_checkpoint({}, 0, {}));
   // Drops are made durable first: a table that the manifest still knows must have its files.
   HAILSTONE_TRY(core.recorder->finish_drops());
   recovery.remove_orphans();
@@ -173,6 +173,7 @@ Counters& Database::counters() {
   counters.memory_used.store(core.budget().used(), std::memory_order_relaxed);
   counters.memory_budget.store(core.budget().limit(), std::memory_order_relaxed);
   counters.tables.store(core.catalog().size(), std::memory_order_relaxed);
+  counters.tables_open.store(core.catalog().open_count(), std::memory_order_relaxed);
   size_t delta_bytes = 0;
   for (const auto& [entry, table] : core.catalog().open_tables()) delta_bytes += table->delta_bytes();
   counters.delta_bytes.store(delta_bytes, std::memory_order_relaxed);
@@ -216,7 +217,7 @@ Status Database::rename_table(Transaction& transaction, const std::string& from,
 Result<std::shared_ptr<Table>> Database::truncate_table(Transaction& transaction, const std::string& name) {
   Catalog& catalog = state_->core->catalog();
   const Savepoint before = transaction.savepoint();
-  HAILSTONE_ASSIGN(TableDefinition definition, catalog.definition(name, transaction));
+  HAILSTONE_ASSIGN(TableDefinition definition, catalog.definition(name, &transaction));
   HAILSTONE_TRY(drop_table(transaction, name));
   auto table = create_table(transaction, std::move(definition));
   if (!table) {
@@ -257,6 +258,14 @@ Result<std::shared_ptr<Table>> Database::table(TableId id, const Transaction* tr
   return catalog.open(entry);
 }
 
+Result<TableDefinition> Database::definition(const std::string& name) {
+  return state_->core->catalog().definition(name, nullptr);
+}
+
+bool Database::has_table(const std::string& name) {
+  return state_->core->catalog().find(name, nullptr).has_value();
+}
+
 std::vector<std::string> Database::table_names(const std::string& prefix, const Transaction* transaction) {
   return state_->core->catalog().names(prefix, transaction);
 }
@@ -264,7 +273,7 @@ std::vector<std::string> Database::table_names(const std::string& prefix, const 
 void Database::visit_tables(const std::function<void(TableId, const TableDefinition&)>& visit) {
   for (const auto& entry : state_->core->catalog().entries()) {
     const auto definition = state_->core->catalog().committed_definition(entry);
-    if (definition) visit(entry->id, definition->first);
+    if (definition) visit(entry->id, definition->first.unpack());
   }
 }
 
@@ -283,6 +292,8 @@ void Database::set_memory_budget(size_t bytes) {
 void Database::set_checkpoint_log_bytes(size_t bytes) {
   state_->core->checkpoint_log_bytes.store(std::max(bytes, least_checkpoint_log_bytes));
 }
+
+void Database::set_open_tables(size_t tables) { state_->core->open_tables.store(tables); }
 
 void Database::wait_for_background_work() { state_->core->maintenance->wait(); }
 

@@ -27,6 +27,9 @@ struct DatabaseOptions {
   /// Big deltas make single rows quick, and take memory from the block cache.
   size_t delta_limit = 0;
   unsigned background_threads = 2;
+  /// Table objects that stay in memory although nobody uses them; more are let go and made again at the next
+  /// use. What is in use, or has changes that no checkpoint has seen yet, comes on top.
+  size_t open_tables = 4096;
   const CollationResolver* collations = nullptr;  // null: the library's own two; must outlive the database
   /// Warnings and notes (recovery, background errors). May be called from any thread; empty: dropped.
   enum class Severity : uint8_t { Note, Warning, Error };
@@ -74,6 +77,9 @@ class Database {
   /// The table as the transaction sees it (null: only committed ones). ErrorCode::NotFound.
   Result<std::shared_ptr<Table>> table(const std::string& name, const Transaction* transaction = nullptr);
   Result<std::shared_ptr<Table>> table(TableId id, const Transaction* transaction = nullptr);
+  /// The committed definition of a table, which is not opened for it. ErrorCode::NotFound.
+  Result<TableDefinition> definition(const std::string& name);
+  bool has_table(const std::string& name);
   /// Names that begin with `prefix`, in byte order.
   std::vector<std::string> table_names(const std::string& prefix = {},
                                        const Transaction* transaction = nullptr);
@@ -91,6 +97,7 @@ class Database {
   /// Both are raised to the least that open() accepts.
   void set_memory_budget(size_t bytes);
   void set_checkpoint_log_bytes(size_t bytes);
+  void set_open_tables(size_t tables);
   /// Waits until no flush or merge is due (for tests and benchmarks).
   void wait_for_background_work();
 

@@ -18,6 +18,8 @@ constexpr auto tick_interval = 50ms;
 constexpr auto sync_interval = 1s;
 constexpr auto memory_interval = 250ms;
 constexpr auto retry_pause = 1s;
+/// So many tables beyond the limit of open ones are worth a checkpoint, without which they cannot be closed.
+constexpr size_t unrecorded_tables = 1000;
 
 }  // namespace
 
@@ -155,6 +157,7 @@ void Maintenance::tick() {
   if (log_failed_) return;
   start_checkpoint_if_due();
   finish_drops();
+  close_tables_if_due();
   std::vector<std::pair<std::shared_ptr<Table>, Kind>> due;
   {
     const std::lock_guard guard(mutex_);
@@ -219,6 +222,45 @@ void Maintenance::finish_drops() {
   if (submitted) return;
   const std::lock_guard guard(mutex_);
   drops_queued_ = false;
+}
+
+void Maintenance::close_tables_if_due() {
+  if (core_.catalog().open_count() <= core_.open_tables.load()) return;
+  {
+    const std::lock_guard guard(mutex_);
+    if (closing_queued_ || Clock::now() < next_closing_) return;
+    closing_queued_ = true;
+  }
+  const bool submitted = workers_->submit([this]() -> Status {
+    const Status status = close_tables();
+    if (!status) report("closing tables", status.error());
+    const std::lock_guard guard(mutex_);
+    closing_queued_ = false;
+    return {};
+  });
+  if (submitted) return;
+  const std::lock_guard guard(mutex_);
+  closing_queued_ = false;
+}
+
+Status Maintenance::close_tables() {
+  const size_t most = core_.open_tables.load();
+  StateRecorder::Closed result = core_.recorder->close_idle(most);
+  const bool checkpoint = result.unrecorded >= std::max(most, unrecorded_tables);
+  if (checkpoint) {
+    if (Status status = core_.checkpointer->run(); !status) {
+      const std::lock_guard guard(mutex_);
+      next_closing_ = Clock::now() + retry_pause;
+      return status;
+    }
+    result = core_.recorder->close_idle(most);
+  }
+  if (result.closed == 0) {
+    // Who uses them all will do so for a while.
+    const std::lock_guard guard(mutex_);
+    next_closing_ = Clock::now() + retry_pause;
+  }
+  return {};
 }
 
 /// Evicted blocks leave holes that malloc keeps, and blocks of other sizes do not fit in: without this the

@@ -1,6 +1,6 @@
 // The background work of an open database: flushes and merges that tables ask for, checkpoints when the log
-// has grown, the log's sync once a second, flushes when deltas take too much memory, files of dropped tables.
-// A failure is counted, logged and tried again after a pause. Thread-safe.
+// has grown, the log's sync once a second, flushes when deltas take too much memory, files of dropped tables,
+// tables open that nobody uses. A failure is counted, logged and tried again after a pause. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -54,6 +54,8 @@ class Maintenance {
   void sync_log();
   void start_checkpoint_if_due();
   void finish_drops();
+  void close_tables_if_due();
+  Status close_tables();
   void flush_for_memory();
   void trim_memory();
 
@@ -68,8 +70,10 @@ class Maintenance {
   std::multimap<Clock::time_point, std::pair<std::shared_ptr<Table>, Kind>> retries_;
   bool checkpoint_queued_ = false;
   bool drops_queued_ = false;
+  bool closing_queued_ = false;
   Clock::time_point next_checkpoint_{};  // not before
   Clock::time_point next_drops_{};       // not before
+  Clock::time_point next_closing_{};     // not before
   std::string last_report_;
 
   // The ticker's alone.

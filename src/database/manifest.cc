@@ -13,7 +13,13 @@ constexpr size_t frame_header_size = 13;  // u32 payload size, u8 type, u64 chec
 constexpr size_t checksum_offset = 5;
 constexpr ByteView seal_payload = "HAILSEAL";
 
-enum RecordType : uint8_t { table_record = 1, dropped_record = 2, mark_record = 3, seal_record = 4 };
+enum RecordType : uint8_t {
+  table_record = 1,
+  dropped_record = 2,
+  mark_record = 3,
+  seal_record = 4,
+  rows_record = 5
+};
 
 std::string file_header() {
   std::string header(file_magic);
@@ -79,12 +85,18 @@ bool take_mark(ByteReader& reader, CheckpointMark& mark) {
 bool apply_record(uint8_t type, ByteView payload, ManifestContent& content) {
   ByteReader reader(payload);
   switch (type) {
-    case table_record: {
+    case table_record:
+    case rows_record: {
       TableState state;
       if (!take_table(reader, state)) return false;
-      auto definition = TableDefinition::parse(reader);
+      auto definition = PackedDefinition::take(reader);
       if (!definition) return false;
       state.definition = std::move(*definition);
+      ByteView rows;
+      if (type == rows_record) {
+        if (!reader.take_bytes(reader.remaining(), rows) || rows.empty()) return false;
+        state.rows = rows;
+      }
       content.dropped.erase(state.id);
       content.tables.insert_or_assign(state.id, std::move(state));
       return reader.empty();
@@ -134,7 +146,7 @@ void ManifestRecords::end() {
 }
 
 void ManifestRecords::add_table(const TableState& state) {
-  begin(table_record);
+  begin(state.rows.empty() ? table_record : rows_record);
   append_varint(frames_, state.id);
   append_varint(frames_, state.definition_timestamp);
   append_varint(frames_, state.next_row_id);
@@ -146,7 +158,8 @@ void ManifestRecords::add_table(const TableState& state) {
     append_varint(frames_, segment.delete_vector);
     append_varint(frames_, segment.begin);
   }
-  state.definition.append_to(frames_);
+  frames_.append(state.definition.bytes());
+  frames_.append(state.rows);
   end();
 }
 

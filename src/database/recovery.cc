@@ -41,7 +41,7 @@ Status Recovery::run() {
             "changes of the damaged table '{}' that are in the log cannot be applied. The log is kept, so "
             "that they are when the table's files are whole again and the database is opened anew; restore "
             "the files, or drop or truncate the table",
-            entry->definition.name));
+            entry->definition.name()));
   }
   if (transactions_ + carried_rows_ > 0) {
     core_.log_message(
@@ -176,18 +176,18 @@ Status Recovery::apply_catalog(uint8_t kind, TableId id, ByteReader& reader, Tim
       if (done) return {};
       if (kind == static_cast<uint8_t>(OperationKind::CreateTable)) {
         if (entry != nullptr) return damaged(record, "creates a table that is there already");
-        catalog.recover_create(id, std::move(definition), timestamp, /*changed=*/true);
+        catalog.recover_create(id, definition, timestamp, /*changed=*/true);
       } else if (entry != nullptr) {
-        catalog.recover_definition(entry, std::move(definition), timestamp);
+        catalog.recover_definition(entry, definition, timestamp);
       }
       return {};
     }
     case OperationKind::RenameTable: {
       if (!reader.take_string(bytes)) return damaged(record, "ends within an operation");
       if (done || entry == nullptr) return {};
-      TableDefinition definition = entry->definition;
+      TableDefinition definition = entry->definition.unpack();
       definition.name = bytes;
-      catalog.recover_definition(entry, std::move(definition), timestamp);
+      catalog.recover_definition(entry, definition, timestamp);
       return {};
     }
     case OperationKind::DropTable:

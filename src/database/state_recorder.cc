@@ -12,6 +12,9 @@ namespace {
 constexpr uint64_t rewrite_bytes = uint64_t{1} << 20;
 constexpr uint64_t rewrite_factor = 4;
 
+// A table with a bigger delta is not closed: it will be flushed soon.
+constexpr size_t most_closed_bytes = size_t{256} << 10;
+
 bool same_files(const TableState& a, const TableState& b) {
   return std::ranges::equal(a.segments, b.segments,
                             [](const auto& left, const auto& right) { return left.file == right.file; });
@@ -23,7 +26,8 @@ RecordedState recorded_from(TableState&& state, size_t bytes) {
           .next_row_id = state.next_row_id,
           .next_auto_increment = state.next_auto_increment,
           .last_publish = state.last_publish,
-          .bytes = bytes};
+          .bytes = bytes,
+          .rows = std::move(state.rows)};
 }
 
 TableState state_of(const CatalogEntry& entry) {
@@ -34,6 +38,7 @@ TableState state_of(const CatalogEntry& entry) {
     state.next_row_id = entry.recorded->next_row_id;
     state.next_auto_increment = entry.recorded->next_auto_increment;
     state.last_publish = entry.recorded->last_publish;
+    state.rows = entry.recorded->rows;
   }
   return state;
 }
@@ -44,10 +49,10 @@ bool StateRecorder::differs(const TableState& state, const std::optional<Recorde
   return !recorded || recorded->definition_timestamp != state.definition_timestamp ||
          recorded->segments != state.segments || recorded->next_row_id != state.next_row_id ||
          recorded->next_auto_increment != state.next_auto_increment ||
-         recorded->last_publish != state.last_publish;
+         recorded->last_publish != state.last_publish || recorded->rows != state.rows;
 }
 
-Result<TableState> StateRecorder::capture(Table& table) {
+Result<TableState> StateRecorder::capture(Table& table, std::optional<Timestamp> rows_until) {
   // Ends of rows of the segments that the state names must be in the files that it names: replay does not
   // repeat what was committed before the last checkpoint. A flush or merge may bring new segments at any
   // moment, so the files are compared: what was there before and after the delete vectors were written was
@@ -57,9 +62,14 @@ Result<TableState> StateRecorder::capture(Table& table) {
     // A commit stamps one place after the other. A flush may have taken over what it stamped first; its ends
     // in other places must be there too, or the row would be there twice.
     HAILSTONE_TRY(core_.transactions().with_commits_stopped([](Timestamp) { return Status(); }));
+    // The rows come before the ends of those that they replaced, as replay would not end these again.
+    std::string rows;
+    if (rows_until) table.append_delta_rows(*rows_until, rows);
     HAILSTONE_TRY(table.write_delete_vectors());
     TableState after = table.state();
-    if (same_files(before, after)) return after;
+    if (!same_files(before, after)) continue;
+    after.rows = std::move(rows);
+    return after;
   }
 }
 
@@ -71,7 +81,10 @@ Status StateRecorder::record(Table& table) {
     return {};  // dropped, or its creation is not committed: nothing of it is in the manifest
   // A corrupt table's state may lack what could not be read; the manifest keeps the one before.
   HAILSTONE_TRY(table.usable());
-  HAILSTONE_ASSIGN(TableState state, capture(table));
+  // Later commits are in the log, and so are those that the last checkpoint did not find worth recording.
+  const bool has_rows = !entry->carried && entry->recorded && !entry->recorded->rows.empty();
+  HAILSTONE_ASSIGN(TableState state,
+                   capture(table, has_rows ? std::optional(recorded_until_) : std::nullopt));
   auto definition = core_.catalog().committed_definition(entry);
   if (!definition) return {};
   std::tie(state.definition, state.definition_timestamp) = std::move(*definition);
@@ -80,11 +93,13 @@ Status StateRecorder::record(Table& table) {
   return write(updates, {}, mark_, false);
 }
 
-Status StateRecorder::collect(std::vector<Update>& updates, const std::vector<EntryPointer>& changed) {
+Status StateRecorder::collect(std::vector<Update>& updates, const std::vector<EntryPointer>& changed,
+                              Timestamp committed, const absl::flat_hash_set<TableId>& carried) {
   std::set<TableId> done;
   for (const auto& [entry, table] : core_.catalog().open_tables()) {
     if (!table->usable()) continue;
-    auto captured = capture(*table);
+    entry->carried = carried.contains(entry->id);
+    auto captured = capture(*table, entry->carried ? std::nullopt : std::optional(committed));
     if (!captured) {
       // Damage that just came to light; the manifest keeps the state that it has.
       if (captured.error().code() == ErrorCode::Corruption) continue;
@@ -109,7 +124,8 @@ Status StateRecorder::collect(std::vector<Update>& updates, const std::vector<En
   return {};
 }
 
-Status StateRecorder::record_checkpoint(CheckpointMark mark) {
+Status StateRecorder::record_checkpoint(CheckpointMark mark, Timestamp committed,
+                                        const absl::flat_hash_set<TableId>& carried) {
   std::vector<FilesToRemove> files;
   {
     const std::lock_guard guard(mutex_);
@@ -120,7 +136,9 @@ Status StateRecorder::record_checkpoint(CheckpointMark mark) {
       if (each.entry->recorded || each.timestamp > mark.committed) drops[each.entry->id] = each.timestamp;
     }
     std::vector<Update> updates;
-    Status status = collect(updates, changed);
+    // Until the next checkpoint record() keeps the rows up to here in the states, also when this one fails.
+    recorded_until_ = std::max(recorded_until_, committed);
+    Status status = collect(updates, changed, committed, carried);
     if (status) {
       mark.next_table = core_.next_table.load();
       mark.next_file = core_.next_file.load();
@@ -152,8 +170,7 @@ bool StateRecorder::has_files(const Catalog::Dropped& dropped) {
 StateRecorder::FilesToRemove StateRecorder::let_go(const EntryPointer& entry) {
   const std::lock_guard opening(entry->opening);
   FilesToRemove files{core_.catalog().let_go(entry), state_of(*entry).segments};
-  if (entry->recorded) live_bytes_ -= entry->recorded->bytes;
-  entry->recorded.reset();
+  replace_recorded(*entry, std::nullopt);
   return files;
 }
 
@@ -244,10 +261,8 @@ Status StateRecorder::write(std::vector<Update>& updates, const std::map<TableId
   for (size_t i = 0; i < updates.size(); ++i) {
     Update& update = updates[i];
     const std::lock_guard opening(update.entry->opening);
-    if (update.entry->recorded) live_bytes_ -= update.entry->recorded->bytes;
-    live_bytes_ += sizes[i];
     const uint64_t generation = update.state.generation;
-    update.entry->recorded = recorded_from(std::move(update.state), sizes[i]);
+    replace_recorded(*update.entry, recorded_from(std::move(update.state), sizes[i]));
     if (update.table != nullptr) update.table->state_recorded(generation);
   }
   return {};
@@ -256,8 +271,66 @@ Status StateRecorder::write(std::vector<Update>& updates, const std::map<TableId
 void StateRecorder::adopt(const EntryPointer& entry, TableState state) {
   ManifestRecords records;
   records.add_table(state);
-  live_bytes_ += records.bytes();
-  entry->recorded = recorded_from(std::move(state), records.bytes());
+  replace_recorded(*entry, recorded_from(std::move(state), records.bytes()));
+}
+
+void StateRecorder::replace_recorded(CatalogEntry& entry, std::optional<RecordedState> recorded) {
+  const size_t bytes_before = entry.recorded ? entry.recorded->bytes : 0;
+  const size_t rows_before = entry.recorded ? entry.recorded->rows.size() : 0;
+  const size_t bytes = recorded ? recorded->bytes : 0;
+  const size_t rows = recorded ? recorded->rows.size() : 0;
+  live_bytes_ = live_bytes_ - bytes_before + bytes;
+  row_bytes_.fetch_add(rows - rows_before, std::memory_order_relaxed);
+  core_.budget().reserve(rows);
+  core_.budget().release(rows_before);
+  entry.recorded = std::move(recorded);
+}
+
+StateRecorder::Closed StateRecorder::close_idle(size_t most) {
+  Closed result;
+  const std::lock_guard guard(mutex_);
+  auto open = core_.catalog().open_tables();
+  size_t surplus = open.size() - std::min(open.size(), most);
+  const auto close_one = [&](const EntryPointer& entry, const std::shared_ptr<Table>& table) {
+    const std::unique_lock opening(entry->opening, std::try_to_lock);
+    // From here on whoever wants the table asks the catalog for it, and is noticed when it comes to closing.
+    if (!opening || !core_.catalog().unused(entry, table)) return;
+    if (table->delta_bytes() > most_closed_bytes) {
+      ++result.unrecorded;
+      return;
+    }
+    TableState state = table->state();
+    table->append_delta_rows(infinity, state.rows);
+    state.definition_timestamp = entry->recorded ? entry->recorded->definition_timestamp : 0;
+    const bool recorded =
+        entry->recorded ? !differs(state, entry->recorded) : !differs(state, RecordedState());
+    if (!recorded || !table->is_settled()) {
+      ++result.unrecorded;
+      return;
+    }
+    auto analyzed = table->analyzed_counts();
+    if (!core_.catalog().close(entry, table)) return;
+    if (!analyzed.empty()) entry->analyzed = std::make_unique<Table::AnalyzedCounts>(std::move(analyzed));
+    count(core_.counters().table_evictions);
+    ++result.closed;
+    --surplus;
+  };
+  std::vector<std::pair<EntryPointer, std::shared_ptr<Table>>> used_lately;
+  for (auto& [entry, table] : open) {
+    if (surplus == 0) break;
+    if (entry->used.exchange(false, std::memory_order_relaxed)) {
+      used_lately.emplace_back(entry, std::move(table));
+    } else {
+      close_one(entry, table);
+      table.reset();
+    }
+  }
+  for (auto& [entry, table] : used_lately) {
+    if (surplus == 0) break;
+    close_one(entry, table);
+    table.reset();
+  }
+  return result;
 }
 
 }  // namespace hailstone

@@ -5,11 +5,14 @@
 // writing it.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "database/catalog.h"
 #include "database/manifest.h"
 
@@ -26,7 +29,17 @@ class StateRecorder {
   Status record(Table& table);
   /// Writes all that changed, and the mark; its `next_` numbers are filled in here. `mark.log_start` and
   /// later log files must stay, those before may go when it returns success.
-  Status record_checkpoint(CheckpointMark mark);
+  /// The states hold rows of deltas that committed by `committed`, but for tables in `carried`: those of
+  /// their deltas are in the log, behind the mark.
+  Status record_checkpoint(CheckpointMark mark, Timestamp committed,
+                           const absl::flat_hash_set<TableId>& carried);
+  /// Closes tables that nobody uses until `most` are open, those first that were not used since the last
+  /// call. A table is closed only when opening it again from what the manifest holds gives the same.
+  struct Closed {
+    size_t closed = 0;
+    size_t unrecorded = 0;  // unused tables that stay until a checkpoint has recorded their changes
+  };
+  Closed close_idle(size_t most);
   /// Makes drops of tables that have files durable and then removes the files.
   Status finish_drops();
   /// Runs `action` while the manifest does not change, nor any file that it names goes.
@@ -37,9 +50,13 @@ class StateRecorder {
   void adopt(const EntryPointer& entry, TableState state);
   void adopt_mark(const CheckpointMark& mark, std::map<TableId, Timestamp> dropped) {
     mark_ = mark;
+    recorded_until_ = mark.committed;
     dropped_ = std::move(dropped);
   }
   void set_recovering(bool recovering) { recovering_ = recovering; }
+
+  /// Bytes of rows that the manifest holds because they are too few for files of their own.
+  size_t row_bytes() const { return row_bytes_.load(std::memory_order_relaxed); }
 
  private:
   struct Update {
@@ -52,8 +69,11 @@ class StateRecorder {
     std::vector<TableState::SegmentEntry> segments;  // when the table is not open
   };
 
-  Result<TableState> capture(Table& table);
-  Status collect(std::vector<Update>& updates, const std::vector<EntryPointer>& changed);
+  /// `rows_until`: rows in deltas that committed by then are part of the state.
+  Result<TableState> capture(Table& table, std::optional<Timestamp> rows_until);
+  Status collect(std::vector<Update>& updates, const std::vector<EntryPointer>& changed, Timestamp committed,
+                 const absl::flat_hash_set<TableId>& carried);
+  void replace_recorded(CatalogEntry& entry, std::optional<RecordedState> recorded);
   Status write(std::vector<Update>& updates, const std::map<TableId, Timestamp>& dropped,
                const CheckpointMark& mark, bool with_mark);
   static bool differs(const TableState& state, const std::optional<RecordedState>& recorded);
@@ -69,6 +89,8 @@ class StateRecorder {
   std::map<TableId, Timestamp> dropped_;            // drops in the manifest that replay may still need
   std::map<TableId, Timestamp> dropped_unwritten_;  // drops for the next checkpoint: the tables have no files
   uint64_t live_bytes_ = 0;                         // of the newest record of every table
+  std::atomic<size_t> row_bytes_{0};                // of the rows in these records; read by anybody
+  Timestamp recorded_until_ = 0;                    // rows in deltas up to this commit are in the states
   bool recovering_ = false;
 };
 

@@ -24,6 +24,30 @@ void for_each_version(const Delta& rows, const Visit& visit) {
   }
 }
 
+struct LiveRow {
+  ByteView key, row;
+  Timestamp begin;
+};
+
+/// What the deltas of `view`, which keeps the rows alive, hold of commits up to `up_to`, in key order.
+/// Versions that ended for good need no log; what an open transaction ends, its own log ends again.
+std::vector<LiveRow> live_rows(const Table::State& state, const TableView& view, Timestamp up_to) {
+  std::vector<LiveRow> rows;
+  {
+    const std::shared_lock guard(*state.latch);
+    for (const auto& delta : view.deltas) {
+      for_each_version(delta->rows, [&](const Version& version) {
+        const Timestamp begin = version.begin.load(std::memory_order_acquire);
+        const Timestamp end = version.end.load(std::memory_order_acquire);
+        if (begin <= up_to && !is_marker(begin) && (end == infinity || is_marker(end)))
+          rows.push_back({version.key(), version.row(), begin});
+      });
+    }
+  }
+  std::sort(rows.begin(), rows.end(), [](const LiveRow& a, const LiveRow& b) { return a.key < b.key; });
+  return rows;
+}
+
 }  // namespace
 
 Status Table::State::flush_delta(const std::shared_ptr<TableDelta>& delta) {
@@ -111,41 +135,67 @@ Result<bool> Table::flush(bool force) {
   return waiting;
 }
 
-Result<bool> Table::carry(size_t max_bytes,
-                          const std::function<Status(ByteView operation, Timestamp begin)>& carry) {
+Status Table::carry(const std::function<Status(ByteView operation, Timestamp begin)>& carry) {
   State& state = *state_;
   const auto view = state.current_view();
-  struct Row {
-    ByteView key, row;
-    Timestamp begin;
-  };
-  std::vector<Row> rows;
-  {
-    const std::shared_lock guard(*state.latch);
-    for (const auto& delta : view->deltas) {
-      if (delta->rows.version_count() > 0 && delta->rows.bytes() > max_bytes) return false;
-    }
-    for (const auto& delta : view->deltas) {
-      for_each_version(delta->rows, [&](const Version& version) {
-        const Timestamp begin = version.begin.load(std::memory_order_acquire);
-        const Timestamp end = version.end.load(std::memory_order_acquire);
-        // Versions that ended for good need no log; what an open transaction ends, its own log ends again.
-        if (!is_marker(begin) && (end == infinity || is_marker(end))) {
-          rows.push_back({version.key(), version.row(), begin});
-        }
-      });
-    }
-  }
-  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.key < b.key; });
+  const std::vector<LiveRow> rows = live_rows(state, *view, infinity);
   std::string operation;
-  for (const Row& row : rows) {
+  for (const LiveRow& row : rows) {
     operation.clear();
     append_operation_head(operation, OperationKind::Put, state.id);
     append_varint(operation, state.keys->hidden_row_id() ? row_id_of(row.key) : 0);
     append_string(operation, row.row);
     HAILSTONE_TRY(carry(operation, row.begin));
   }
-  return true;
+  return {};
+}
+
+void Table::append_delta_rows(Timestamp up_to, std::string& to) const {
+  const State& state = *state_;
+  const auto view = state.current_view();
+  for (const LiveRow& row : live_rows(state, *view, up_to)) {
+    append_varint(to, row.begin);
+    append_varint(to, state.keys->hidden_row_id() ? row_id_of(row.key) : 0);
+    append_string(to, row.row);
+  }
+}
+
+size_t Table::delta_row_bytes() const {
+  const State& state = *state_;
+  const auto view = state.current_view();
+  size_t bytes = 0;
+  const std::shared_lock guard(*state.latch);
+  for (const auto& delta : view->deltas) {
+    for_each_version(delta->rows,
+                     [&](const Version& version) { bytes += version.key().size() + version.row().size(); });
+  }
+  return bytes;
+}
+
+bool Table::is_settled() const {
+  State& state = *state_;
+  if (!state.usable()) return false;
+  {
+    const std::lock_guard guard(state.files_mutex);
+    if (!state.obsolete.empty() || state.delete_vectors_unsynced) return false;
+  }
+  const auto view = state.current_view();
+  if (view->deltas.size() != 1) return false;
+  const Timestamp horizon = state.host.transactions().horizon();
+  bool settled = true;
+  const std::shared_lock guard(*state.latch);
+  for (const auto& segment : view->segments) {
+    if (is_marker(segment->shared_begin()) || segment->ends->change_count() != segment->ends_written)
+      return false;
+    segment->ends->for_each([&](uint32_t, Timestamp end) { settled = settled && !is_marker(end); });
+  }
+  const Delta& rows = view->deltas.front()->rows;
+  for_each_version(rows, [&](const Version& version) {
+    const Timestamp begin = version.begin.load(std::memory_order_acquire);
+    const Timestamp end = version.end.load(std::memory_order_acquire);
+    settled = settled && !is_marker(begin) && (end == infinity || (!is_marker(end) && end <= horizon));
+  });
+  return settled;
 }
 
 Result<bool> Table::write_delete_vectors() {

@@ -83,6 +83,23 @@ Status Table::replay_put(Timestamp timestamp, uint64_t row_id, ByteView row) {
   return {};
 }
 
+Status Table::restore_rows(ByteView rows) {
+  for (ByteReader reader(rows); !reader.empty();) {
+    Timestamp begin = 0;
+    uint64_t row_id = 0;
+    ByteView row;
+    const bool taken = reader.take_varint(begin) && reader.take_varint(row_id) && reader.take_string(row);
+    if (!taken || !layout()->row_codec().check(row)) {
+      return fail(ErrorCode::Corruption,
+                  fmt::format("the manifest's rows of table {} are damaged; restore the database from a "
+                              "backup",
+                              definition().name));
+    }
+    HAILSTONE_TRY(replay_put(begin, row_id, row));
+  }
+  return {};
+}
+
 Status Table::replay_delete(Timestamp timestamp, ByteView key) {
   State& state = *state_;
   HAILSTONE_TRY(state.usable());

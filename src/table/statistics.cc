@@ -101,6 +101,16 @@ TableStatistics Table::statistics() const {
   return result;
 }
 
+Table::AnalyzedCounts Table::analyzed_counts() const {
+  const std::lock_guard guard(state_->statistics_mutex);
+  return state_->analyzed;
+}
+
+void Table::set_analyzed_counts(AnalyzedCounts counts) {
+  const std::lock_guard guard(state_->statistics_mutex);
+  state_->analyzed = std::move(counts);
+}
+
 Status Table::analyze() {
   State& state = *state_;
   HAILSTONE_TRY(state.usable());

@@ -22,7 +22,7 @@ Table::State::State(TableHost& table_host, TableState state)
     : host(table_host),
       id(state.id),
       definition_timestamp(state.definition_timestamp),
-      layout(std::make_shared<TableLayout>(std::move(state.definition))),
+      layout(std::make_shared<TableLayout>(state.definition.unpack())),
       next_row_id(state.next_row_id),
       next_auto_increment(state.next_auto_increment),
       last_publish(state.last_publish),
@@ -30,6 +30,7 @@ Table::State::State(TableHost& table_host, TableState state)
 
 Result<std::shared_ptr<Table>> Table::open(TableHost& host, TableState given) {
   const std::vector<TableState::SegmentEntry> entries = std::move(given.segments);
+  const std::string rows = std::move(given.rows);
   std::shared_ptr<Table> table(new Table);
   table->state_ = std::make_unique<State>(host, std::move(given));
   State& state = *table->state_;
@@ -52,6 +53,10 @@ Result<std::shared_ptr<Table>> Table::open(TableHost& host, TableState given) {
   }
   count(host.counters().segments, view->segments.size());
   state.set_view(std::move(view));
+  if (!rows.empty() && state.usable()) {
+    // As above: a table whose rows cannot be read is damaged, but there.
+    if (const Status restored = table->restore_rows(rows); !restored) state.mark_corrupt(restored.error());
+  }
   return table;
 }
 

@@ -26,6 +26,7 @@
 #include "query/projection.h"
 #include "query/segment_columns.h"
 #include "schema/key_codec.h"
+#include "schema/packed_definition.h"
 #include "segment/delete_vector.h"
 #include "segment/segment.h"
 #include "transaction/lock_manager.h"
@@ -85,12 +86,14 @@ struct TableState {
   };
   TableId id = 0;
   Timestamp definition_timestamp = 0;  // commit of its newest DDL
-  TableDefinition definition;
+  PackedDefinition definition;
   std::vector<SegmentEntry> segments;
   uint64_t next_row_id = 1;
   uint64_t next_auto_increment = 1;
   /// Commit of the newest bulk load that `segments` reflects; replay skips older ones.
   Timestamp last_publish = 0;
+  /// Rows that are in no segment, as Table::append_delta_rows() gives them; state() leaves them out.
+  std::string rows;
   uint64_t generation = 0;  // not stored: hand it to Table::state_recorded()
 };
 
@@ -132,7 +135,8 @@ struct TableView {
 
 class Table : public std::enable_shared_from_this<Table> {
  public:
-  /// Opens the segments named by `state`. Damage does not fail it: the table comes up marked corrupt.
+  /// Opens the segments named by `state` and puts its rows into the delta. Damage does not fail it: the table
+  /// comes up marked corrupt.
   static Result<std::shared_ptr<Table>> open(TableHost& host, TableState state);
   ~Table();
 
@@ -198,10 +202,21 @@ class Table : public std::enable_shared_from_this<Table> {
   size_t delta_bytes() const;
   /// Commits in deltas that are not in segments yet.
   bool has_delta_rows() const;
-  /// Calls `carry` with a Carry operation for each committed version in the deltas (small deltas at a
-  /// checkpoint), in key order; false when some delta holds more than `max_bytes`.
-  Result<bool> carry(size_t max_bytes,
-                     const std::function<Status(ByteView operation, Timestamp begin)>& carry);
+  /// Calls `carry` with a Carry operation for each committed live version in the deltas, in key order.
+  Status carry(const std::function<Status(ByteView operation, Timestamp begin)>& carry);
+  /// Appends the committed live rows of the deltas with begin <= `up_to` in key order, each as varint begin,
+  /// varint row id (0 for a table with a primary key), string row.
+  void append_delta_rows(Timestamp up_to, std::string& rows) const;
+  /// Bytes of the rows and keys in the deltas, without what holds them.
+  size_t delta_row_bytes() const;
+  /// Whether a table opened from state() and append_delta_rows() would be the same to everybody: nothing is
+  /// uncommitted or waits to be written, no snapshot sees an older version of a row. Only for the one who has
+  /// the table to himself.
+  bool is_settled() const;
+  /// What analyze() has found, for a table that is opened again. Empty: nothing.
+  using AnalyzedCounts = std::vector<std::vector<uint64_t>>;
+  AnalyzedCounts analyzed_counts() const;
+  void set_analyzed_counts(AnalyzedCounts counts);
   /// Writes delete vectors that changed since they were written. Returns whether state() differs from what
   /// the manifest has.
   Result<bool> write_delete_vectors();
@@ -228,6 +243,7 @@ class Table : public std::enable_shared_from_this<Table> {
   friend class Scan;
   friend class BulkLoad;
   Table();
+  Status restore_rows(ByteView rows);
   std::unique_ptr<State> state_;
 };
 

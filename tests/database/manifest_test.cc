@@ -15,13 +15,16 @@ TableState make_state(TableId id, const std::string& name, size_t segments) {
   TableState state;
   state.id = id;
   state.definition_timestamp = id * 3;
-  state.definition.name = name;
-  state.definition.columns.push_back({.name = "a", .type = Type::Signed, .width = 8});
+  TableDefinition definition;
+  definition.name = name;
+  definition.columns.push_back({.name = "a", .type = Type::Signed, .width = 8});
+  state.definition = definition;
   for (size_t i = 0; i < segments; ++i)
     state.segments.push_back({id * 100 + i, i % 2 == 0 ? 0 : id * 1000 + i, i});
   state.next_row_id = id * 7;
   state.next_auto_increment = id * 11;
   state.last_publish = id * 13;
+  if (id % 2 == 0) state.rows = "rows of " + name;
   return state;
 }
 
@@ -33,6 +36,7 @@ void expect_same(const TableState& a, const TableState& b) {
   EXPECT_EQ(a.next_row_id, b.next_row_id);
   EXPECT_EQ(a.next_auto_increment, b.next_auto_increment);
   EXPECT_EQ(a.last_publish, b.last_publish);
+  EXPECT_EQ(a.rows, b.rows);
 }
 
 ManifestRecords some_records() {

@@ -249,17 +249,22 @@ TEST_F(TableTest, SmallDeltasAreCarriedAsTheyAre) {
   ASSERT_TRUE(insert(*open, {.id = 50}));
   ASSERT_TRUE(table_->erase(*open, key_of(*table_, 4)));
   int carried = 0;
-  const auto complete = table_->carry(size_t{1} << 20, [&](ByteView, Timestamp begin) -> Status {
+  ASSERT_TRUE(table_->carry([&](ByteView, Timestamp begin) -> Status {
     EXPECT_EQ(begin, 1U);
     ++carried;
     return {};
-  });
-  ASSERT_TRUE(complete);
-  EXPECT_TRUE(*complete);
+  }));
   EXPECT_EQ(carried, 9);
-  const auto too_big = table_->carry(10, [&](ByteView, Timestamp) -> Status { return {}; });
-  ASSERT_TRUE(too_big);
-  EXPECT_FALSE(*too_big);
+  EXPECT_FALSE(table_->is_settled());
+  host_.transactions().rollback(*open);
+  EXPECT_TRUE(table_->is_settled());
+  TableState state = table_->state();
+  table_->append_delta_rows(0, state.rows);
+  EXPECT_TRUE(state.rows.empty());
+  table_->append_delta_rows(1, state.rows);
+  const auto copy = Table::open(host_, std::move(state));
+  ASSERT_TRUE(copy && (*copy)->usable());
+  EXPECT_EQ((*copy)->statistics().rows, 9U);
 }
 
 TEST_F(TableTest, AutoIncrementOnlyRises) {
