@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "definition.h"
+#include "discovery.h"
 #include "engine.h"
 #include "error.h"
 #include "pushdown.h"
@@ -65,6 +66,11 @@ int HailstoneHandler::open(const char* name, int, uint) {
   generation_ = shared_->generation();
   table_ = shared_->table();
 
+  // A .frm file that is older than the catalog: the server asks for the catalog's image then.
+  if (!is_temporary_name(name_) && !is_partition_name(name_) &&
+      contradicts(table_->definition().application, *table->s)) {
+    return HA_ERR_TABLE_DEF_CHANGED;
+  }
   const auto wanted = define_table(*table, name_, true);
   if (!wanted) return report(wanted.error());
   if (const std::string reason = difference(table_->definition(), *wanted); !reason.empty()) {

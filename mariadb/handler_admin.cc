@@ -1,5 +1,6 @@
 // CREATE, DROP, RENAME, TRUNCATE, ALTER in place; CHECK, ANALYZE, OPTIMIZE.
 #include "definition.h"
+#include "discovery.h"
 #include "engine.h"
 #include "error.h"
 #include "ha_hailstone.h"
@@ -10,6 +11,8 @@ namespace hailstone {
 int HailstoneHandler::create(const char* name, TABLE* form, HA_CREATE_INFO* info) {
   auto definition = define_table(*form, table_name_of_path(name), columnar_by_default(ha_thd()));
   if (!definition) return report(definition.error());
+  if (!is_temporary_name(definition->name) && !is_partition_name(definition->name))
+    definition->application = pack_image(*form->s, *form->s);
   const Status created = in_own_transaction([&](Transaction& transaction) -> Status {
     HAILSTONE_ASSIGN(const auto made, database().create_table(transaction, std::move(*definition)));
     if (info->auto_increment_value > 1)
@@ -38,8 +41,17 @@ int drop_table_of_path(THD* thd, const char* path) {
 int HailstoneHandler::delete_table(const char* name) { return drop_table_of_path(ha_thd(), name); }
 
 int HailstoneHandler::rename_table(const char* from, const char* to) {
-  const Status renamed = in_own_transaction([&](Transaction& transaction) {
-    return database().rename_table(transaction, table_name_of_path(from), table_name_of_path(to));
+  const std::string name = table_name_of_path(from);
+  const std::string new_name = table_name_of_path(to);
+  note_exchange(name, new_name);
+  const Status renamed = in_own_transaction([&](Transaction& transaction) -> Status {
+    HAILSTONE_TRY(database().rename_table(transaction, name, new_name));
+    auto image = image_after_rename(name, new_name);
+    if (!image) return {};
+    HAILSTONE_ASSIGN(TableDefinition definition, database().definition(name));
+    definition.name = new_name;
+    definition.application = std::move(*image);
+    return database().replace_definition(transaction, new_name, std::move(definition));
   });
   if (renamed) return 0;
   if (renamed.error().code() == ErrorCode::NotFound) return HA_ERR_NO_SUCH_TABLE;
@@ -95,6 +107,11 @@ bool HailstoneHandler::commit_inplace_alter_table(TABLE* altered, Alter_inplace_
       definition->columns[i].application = stored.columns[i].application;
     }
     definition->application = stored.application;
+    // The server has put the new image where the old one was.
+    if (!is_temporary_name(name_) && !is_partition_name(name_)) {
+      if (std::string image = pack_image(*table->s, *altered->s); !image.empty())
+        definition->application = std::move(image);
+    }
     definition->name = stored.name;
     if (*definition == stored) return false;
     definition->name = name_;

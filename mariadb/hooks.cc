@@ -6,6 +6,7 @@
 
 #include "count_pushdown.h"
 #include "definition.h"
+#include "discovery.h"
 #include "engine.h"
 #include "error.h"
 #include "ha_hailstone.h"
@@ -122,6 +123,7 @@ void set_hooks(handlerton* engine) {
   engine->create_group_by = create_count_handler;
   engine->field_options = column_options;
   engine->tablefile_extensions = no_files;
+  set_discovery(engine);
 }
 
 }  // namespace hailstone

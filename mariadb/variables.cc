@@ -12,6 +12,7 @@ unsigned long long memory_budget_value;
 unsigned long long checkpoint_log_size_value;
 unsigned int background_threads_value;
 unsigned int flush_log_value;
+unsigned long long table_cache_size_value;
 char* data_dir_value;
 
 void update_memory_budget(THD*, st_mysql_sys_var*, void* variable, const void* value) {
@@ -26,6 +27,13 @@ void update_checkpoint_log_size(THD*, st_mysql_sys_var*, void* variable, const v
   *static_cast<unsigned long long*>(variable) = bytes;
   if (Database* open = database_if_open(); open != nullptr)
     open->set_checkpoint_log_bytes(static_cast<size_t>(bytes));
+}
+
+void update_table_cache_size(THD*, st_mysql_sys_var*, void* variable, const void* value) {
+  const auto tables = *static_cast<const unsigned long long*>(value);
+  *static_cast<unsigned long long*>(variable) = tables;
+  if (Database* open = database_if_open(); open != nullptr)
+    open->set_open_tables(static_cast<size_t>(tables));
 }
 
 void update_flush_log(THD*, st_mysql_sys_var*, void* variable, const void* value) {
@@ -52,6 +60,9 @@ MYSQL_SYSVAR_UINT(flush_log_at_trx_commit, flush_log_value, PLUGIN_VAR_RQCMDARG,
                   "at each commit, 2 it is "
                   "written at each commit and synced once a second",
                   nullptr, update_flush_log, 1, 0, 2, 0);
+MYSQL_SYSVAR_ULONGLONG(table_cache_size, table_cache_size_value, PLUGIN_VAR_RQCMDARG,
+                       "Tables that stay ready in the engine's memory although the server has closed them",
+                       nullptr, update_table_cache_size, 4096, 1, 1ULL << 32, 0);
 MYSQL_SYSVAR_STR(data_dir, data_dir_value, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY,
                  "Directory of the engine's files; the default is 'hailstone' in the server's data directory",
                  nullptr, nullptr, nullptr);
@@ -87,11 +98,15 @@ int show_counters(THD*, st_mysql_show_var* variable, void*, system_status_var*, 
 
 }  // namespace
 
-st_mysql_sys_var* system_variables[] = {
-    MYSQL_SYSVAR(memory_budget),      MYSQL_SYSVAR(checkpoint_log_size),
-    MYSQL_SYSVAR(background_threads), MYSQL_SYSVAR(flush_log_at_trx_commit),
-    MYSQL_SYSVAR(data_dir),           MYSQL_SYSVAR(columnar_default),
-    MYSQL_SYSVAR(lock_wait_timeout),  nullptr};
+st_mysql_sys_var* system_variables[] = {MYSQL_SYSVAR(memory_budget),
+                                        MYSQL_SYSVAR(checkpoint_log_size),
+                                        MYSQL_SYSVAR(background_threads),
+                                        MYSQL_SYSVAR(flush_log_at_trx_commit),
+                                        MYSQL_SYSVAR(data_dir),
+                                        MYSQL_SYSVAR(columnar_default),
+                                        MYSQL_SYSVAR(lock_wait_timeout),
+                                        MYSQL_SYSVAR(table_cache_size),
+                                        nullptr};
 
 st_mysql_show_var status_variables[] = {{"Hailstone", reinterpret_cast<void*>(&show_counters), SHOW_FUNC},
                                         {nullptr, nullptr, SHOW_UNDEF}};
@@ -110,6 +125,7 @@ DatabaseOptions database_options() {
   options.flush_log_at_commit = static_cast<FlushLogAtCommit>(flush_log_value);
   options.checkpoint_log_bytes = static_cast<size_t>(checkpoint_log_size_value);
   options.background_threads = background_threads_value;
+  options.open_tables = static_cast<size_t>(table_cache_size_value);
   return options;
 }
 
