@@ -188,8 +188,7 @@ typedef struct hs_options {
   void* log_context;
   hs_panic_callback panic; /* NULL: none */
   void* panic_context;
-  uint64_t
-      open_tables; /* 4096; tables that nobody uses stay in memory up to so many, ready for the next use */
+  uint64_t open_tables; /* 4096; tables that nobody uses stay ready in memory up to so many */
 } hs_options;
 
 /* hs_options_init(&options) */

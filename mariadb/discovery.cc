@@ -8,6 +8,9 @@
 
 #include "base/bytes.h"
 #include "engine.h"
+// clang-format off
+#include <discover.h>  // after the server's other headers, which it needs
+// clang-format on
 
 namespace hailstone {
 
@@ -75,6 +78,19 @@ int discover_table_existence(handlerton*, const char* db, const char* table) {
   return database().has_table(name_of_table(db, table)) ? 1 : 0;
 }
 
+std::string pack(ByteView image, const TABLE_SHARE& version_of) {
+  std::string packed;
+  const LEX_CUSTRING& version = version_of.tabledef_version;
+  append_string(packed, ByteView(reinterpret_cast<const char*>(version.str), version.length));
+  append_varint(packed, image.size());
+  const size_t head = packed.size();
+  packed.resize(head + static_cast<size_t>(LZ4_compressBound(static_cast<int>(image.size()))));
+  const int size = LZ4_compress_default(image.data(), packed.data() + head, static_cast<int>(image.size()),
+                                        static_cast<int>(packed.size() - head));
+  packed.resize(head + static_cast<size_t>(size));
+  return packed;
+}
+
 /// Images of tables whose partition is being exchanged, by name.
 class ExchangedImages {
  public:
@@ -110,19 +126,18 @@ void set_discovery(handlerton* engine) {
 }
 
 std::string pack_image(const TABLE_SHARE& image_of, const TABLE_SHARE& version_of) {
-  const LEX_CUSTRING* const image = image_of.frm_image;
-  if (image == nullptr || image->str == nullptr || image->length == 0 || image->length > most_image_bytes)
-    return {};
-  std::string packed;
-  const LEX_CUSTRING& version = version_of.tabledef_version;
-  append_string(packed, ByteView(reinterpret_cast<const char*>(version.str), version.length));
-  append_varint(packed, image->length);
-  const size_t head = packed.size();
-  packed.resize(head + static_cast<size_t>(LZ4_compressBound(static_cast<int>(image->length))));
-  const int size =
-      LZ4_compress_default(reinterpret_cast<const char*>(image->str), packed.data() + head,
-                           static_cast<int>(image->length), static_cast<int>(packed.size() - head));
-  packed.resize(head + static_cast<size_t>(size));
+  ByteView image;
+  const uchar* from_file = nullptr;
+  if (image_of.frm_image != nullptr && image_of.frm_image->str != nullptr) {
+    image = {reinterpret_cast<const char*>(image_of.frm_image->str), image_of.frm_image->length};
+  } else {
+    // ALTER TABLE by copy writes a .frm file for the new table before the engine makes it.
+    size_t size = 0;
+    if (readfrm(image_of.normalized_path.str, &from_file, &size) != 0) return {};
+    image = {reinterpret_cast<const char*>(from_file), size};
+  }
+  std::string packed = image.size() > most_image_bytes ? std::string() : pack(image, version_of);
+  my_free(const_cast<uchar*>(from_file));
   return packed;
 }
 

@@ -3,9 +3,9 @@
 // gets back to the byte what it made of CREATE or ALTER TABLE.
 //
 // An image is the application's part of the library's definition. Partitions and temporary tables have none:
-// a partitioned table has a .frm file like in any engine. Tables of before, and those that an ALTER in place
-// has changed, have a .frm file beside the catalog; open() refuses one that the catalog's image contradicts,
-// and the server then takes the image.
+// a partitioned table has a .frm file like in any engine. Tables of before, and those that ALTER TABLE has
+// changed, have a .frm file beside the catalog; open() refuses one that the catalog's image contradicts, and
+// the server then takes the image.
 #pragma once
 
 #include <optional>
