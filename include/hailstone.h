@@ -383,6 +383,20 @@ HS_API void hs_table_close(hs_table* table);
 HS_API size_t hs_table_columns(const hs_table* table);
 HS_API int hs_table_column(const hs_table* table, size_t column, const char** name, hs_type* type,
                            int* flags);
+/* The max_bytes of a HS_STRING or HS_BYTES column; 0: none. */
+HS_API int hs_table_column_limit(const hs_table* table, size_t column, uint32_t* max_bytes);
+
+#define HS_PRIMARY 8 /* the index is the primary key */
+#define HS_UNIQUE 16
+
+/* The index number `index`, from 0 on, the primary key first: its name, HS_PRIMARY and HS_UNIQUE, and how
+ * many columns it has. Each pointer may be NULL; the name is valid as long as the handle. HS_NOT_FOUND for a
+ * number that is too great. */
+HS_API int hs_table_index(const hs_table* table, size_t index, const char** name, int* flags,
+                          size_t* column_count);
+/* The column (its number) that is part `part` of the index, and HS_DESCENDING or 0. HS_NOT_FOUND. */
+HS_API int hs_table_index_column(const hs_table* table, size_t index, size_t part, size_t* column,
+                                 int* flags);
 /* Reads every byte of the table and compares its indexes with its rows. HS_CORRUPT names the first thing that
  * is wrong. Error handle: transaction. */
 HS_API int hs_table_check(hs_transaction* transaction, hs_table* table);

@@ -131,6 +131,9 @@ struct ColumnShape {
   bool columnar = true;
 };
 
+/// HS_UNSUPPORTED for what hailstone.h does not know.
+Returned<hs_type> shown_type(const TableDefinition& table, const Column& column);
+
 /// What a table handle knows. Immutable.
 struct TableShape {
   std::shared_ptr<Table> table;

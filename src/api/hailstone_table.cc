@@ -63,6 +63,8 @@ hs_type integer_type(const Column& column) {
   return has_sign ? HS_INT64 : HS_UINT64;
 }
 
+}  // namespace
+
 Returned<hs_type> shown_type(const TableDefinition& table, const Column& column) {
   switch (column.type) {
     case Type::Signed:
@@ -84,8 +86,6 @@ Returned<hs_type> shown_type(const TableDefinition& table, const Column& column)
                                             "that made it can read",
                                             column.name, table.name));
 }
-
-}  // namespace
 
 Returned<std::shared_ptr<const TableShape>> TableShape::make(std::shared_ptr<Table> table) {
   auto shape = std::make_shared<TableShape>();
@@ -292,6 +292,38 @@ int hs_table_column(const hs_table* table, size_t column, const char** name, hs_
   if (name != nullptr) *name = shape.name.c_str();
   if (type != nullptr) *type = shape.type;
   if (flags != nullptr) *flags = (shape.nullable ? 0 : HS_NOT_NULL) | (shape.columnar ? 0 : HS_ROW_WISE);
+  return HS_OK;
+}
+
+int hs_table_column_limit(const hs_table* table, size_t column, uint32_t* max_bytes) {
+  if (!is_live(table, HandleKind::Table) || max_bytes == nullptr) return HS_INVALID;
+  const auto& columns = table->shape->table->layout()->definition().columns;
+  if (column >= columns.size()) return HS_NOT_FOUND;
+  const hs_type type = table->shape->columns[column].type;
+  *max_bytes = type == HS_STRING || type == HS_BYTES ? columns[column].width : 0;
+  return HS_OK;
+}
+
+int hs_table_index(const hs_table* table, size_t index, const char** name, int* flags, size_t* column_count) {
+  if (!is_live(table, HandleKind::Table)) return HS_INVALID;
+  const TableDefinition& definition = table->shape->table->layout()->definition();
+  if (index >= definition.indexes.size()) return HS_NOT_FOUND;
+  const Index& found = definition.indexes[index];
+  const bool primary = index == 0 && definition.has_primary_key;
+  if (name != nullptr) *name = found.name.c_str();
+  if (flags != nullptr) *flags = (primary ? HS_PRIMARY : 0) | (primary || found.unique ? HS_UNIQUE : 0);
+  if (column_count != nullptr) *column_count = found.parts.size();
+  return HS_OK;
+}
+
+int hs_table_index_column(const hs_table* table, size_t index, size_t part, size_t* column, int* flags) {
+  if (!is_live(table, HandleKind::Table)) return HS_INVALID;
+  const TableDefinition& definition = table->shape->table->layout()->definition();
+  if (index >= definition.indexes.size() || part >= definition.indexes[index].parts.size())
+    return HS_NOT_FOUND;
+  const IndexPart& found = definition.indexes[index].parts[part];
+  if (column != nullptr) *column = found.column;
+  if (flags != nullptr) *flags = found.descending ? HS_DESCENDING : 0;
   return HS_OK;
 }
 

@@ -1,62 +1,44 @@
 // The hailstone command: one subcommand for each job.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <exception>
 
-#include "cli/generate.h"
-
-namespace {
-
-using hailstone::GenerateOptions;
-
-int run_generate(const GenerateOptions& options) {
-  const bool terminal = isatty(STDERR_FILENO) != 0;
-  uint64_t shown = 0;
-  const auto progress = [&](uint64_t rows, uint64_t all) {
-    const uint64_t percent = rows * 100 / all;
-    if (!terminal || percent == shown) return;
-    shown = percent;
-    fmt::print(stderr, "\rgenerating: {:3} %{}", percent, percent == 100 ? "\n" : "");
-  };
-  if (const hailstone::Status status = hailstone::generate(options, progress); !status) {
-    fmt::print(stderr, "{}hailstone generate: {}\n", shown > 0 ? "\n" : "", status.error().message());
-    return 1;
-  }
-  const hailstone::ArticleData data(options.rows);
-  fmt::print(
-      "{0}/small.tsv: {1} rows, of them {2} with Hersteller = '{3}'\n"
-      "{0}/big.tsv: {4} rows, of them {5} with Hersteller = '{6}', none with '{7}'\n"
-      "join on PZN of those {2} with those {5}: {8} rows\n",
-      options.directory, data.rows().small, data.counts().small_manufacturer, hailstone::kSmallManufacturer,
-      data.rows().big, data.counts().big_manufacturer, hailstone::kBigManufacturer,
-      hailstone::kAbsentManufacturer, data.counts().joined);
-  return 0;
-}
-
-}  // namespace
+#include "cli/commands.h"
+#include "cli/text_table.h"
+#include "hailstone.h"
 
 int main(int argc, char** argv) {
-  CLI::App app("Hailstone's tools");
+  CLI::App app("Hailstone's tools for a database directory that no other process has open", "hailstone");
   app.require_subcommand(1);
-
-  GenerateOptions options;
-  CLI::App* generate = app.add_subcommand(
-      "generate", "write the article's tables Small and Big as tab-separated values, always the same");
-  generate->add_option("--rows", options.rows.big, "rows of Big; the counts scale with it")
-      ->capture_default_str()
-      ->check(CLI::Range(uint64_t{0}, hailstone::ArticleRows::kLimitBig));
-  generate->add_option("--small-rows", options.rows.small, "rows of Small")
-      ->capture_default_str()
-      ->check(CLI::Range(uint64_t{0}, hailstone::ArticleRows::kFullSmall));
-  generate->add_option("--output", options.directory, "folder for small.tsv and big.tsv")
-      ->capture_default_str();
-  generate->add_option("--expect", options.counts_file, "also write the exact counts to this file, as JSON");
-  generate->add_option("--threads", options.threads, "threads; 0: as many as the machine has")
-      ->capture_default_str()
-      ->check(CLI::Range(0U, 256U));
-
-  CLI11_PARSE(app, argc, argv);
-  return run_generate(options);
+  app.set_version_flag("--version", hs_version(), "print the version and exit");
+  app.footer(
+      "Exit codes: 0 done, 1 error, 2 wrong usage, 3 damage found, 130 interrupted. A load, backup or "
+      "restore\n"
+      "that does not come to its end leaves nothing behind.");
+  hailstone::Ending ending;
+  hailstone::add_tables_command(app, ending);
+  hailstone::add_describe_command(app, ending);
+  hailstone::add_load_command(app, ending);
+  hailstone::add_scan_command(app, ending);
+  hailstone::add_check_command(app, ending);
+  hailstone::add_inspect_command(app, ending);
+  hailstone::add_backup_command(app, ending);
+  hailstone::add_restore_command(app, ending);
+  hailstone::add_generate_command(app, ending);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    // Help and version are "errors" without a code.
+    return app.exit(error) == 0 ? 0 : hailstone::exit_usage;
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "hailstone: there is not enough memory\n");
+    return hailstone::exit_error;
+  }
+  if (std::fflush(stdout) != 0 && ending.exit_code == 0) {
+    fmt::print(stderr, "hailstone: the output could not be written\n");
+    return hailstone::exit_error;
+  }
+  return ending.exit_code;
 }

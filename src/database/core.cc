@@ -37,11 +37,19 @@ const CollationResolver& DatabaseCore::collations() {
 }
 
 std::string DatabaseCore::segment_path(uint64_t file_number) {
-  return fmt::format("{}/{}{:016x}", directory_, segment_prefix, file_number);
+  return segment_path_in(directory_, file_number);
 }
 
 std::string DatabaseCore::delete_vector_path(uint64_t file_number) {
-  return fmt::format("{}/{}{:016x}", directory_, delete_vector_prefix, file_number);
+  return delete_vector_path_in(directory_, file_number);
+}
+
+std::string segment_path_in(const std::string& directory, uint64_t file_number) {
+  return fmt::format("{}/{}{:016x}", directory, segment_prefix, file_number);
+}
+
+std::string delete_vector_path_in(const std::string& directory, uint64_t file_number) {
+  return fmt::format("{}/{}{:016x}", directory, delete_vector_prefix, file_number);
 }
 
 std::optional<uint64_t> file_number_of(std::string_view name) {

@@ -10,6 +10,7 @@
 
 #include "database/catalog.h"
 #include "database/database.h"
+#include "database/file_copy.h"
 #include "segment/block_cache.h"
 
 namespace hailstone {
@@ -44,7 +45,7 @@ class DatabaseCore final : public TableHost {
   size_t delta_limit_bytes() override;
 
   /// Database::backup().
-  Status backup(const std::string& target);
+  Status backup(const std::string& target, const CopyProgress& progress);
 
   const std::string& directory() const { return directory_; }
   const DatabaseOptions& options() const { return options_; }
@@ -83,6 +84,8 @@ class DatabaseCore final : public TableHost {
   std::unique_ptr<Maintenance> maintenance;  // null during recovery and after close
 };
 
+std::string segment_path_in(const std::string& directory, uint64_t file_number);
+std::string delete_vector_path_in(const std::string& directory, uint64_t file_number);
 /// The number of a segment or delete vector file; nothing for the names of other files.
 std::optional<uint64_t> file_number_of(std::string_view name);
 

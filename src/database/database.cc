@@ -279,7 +279,9 @@ void Database::visit_tables(const std::function<void(TableId, const TableDefinit
 
 Status Database::checkpoint() { return state_->core->checkpointer->run(); }
 
-Status Database::backup(const std::string& directory) { return state_->core->backup(directory); }
+Status Database::backup(const std::string& directory, const CopyProgress& progress) {
+  return state_->core->backup(directory, progress);
+}
 
 void Database::set_memory_budget(size_t bytes) {
   DatabaseCore& core = *state_->core;

@@ -12,6 +12,7 @@
 
 #include "base/counters.h"
 #include "base/status.h"
+#include "database/file_copy.h"
 #include "file/filesystem.h"
 #include "schema/collation.h"
 #include "table/table.h"
@@ -93,7 +94,7 @@ class Database {
   /// opening it is restoring it. Writers go on meanwhile. Files that never change are linked where the
   /// filesystem can, so that the copy costs neither time nor space; give it to another disk before you call
   /// it safe. On an error what was made is removed again. ErrorCode::AlreadyExists.
-  Status backup(const std::string& directory);
+  Status backup(const std::string& directory, const CopyProgress& progress = {});
   /// Both are raised to the least that open() accepts.
   void set_memory_budget(size_t bytes);
   void set_checkpoint_log_bytes(size_t bytes);

@@ -11,6 +11,7 @@
 
 #include "file/filesystem.h"
 #include "file/io_error.h"
+#include "file/lock_holder.h"
 
 namespace hailstone {
 namespace {
@@ -242,11 +243,12 @@ class PosixFilesystem final : public Filesystem {
     while (::fcntl(file.number(), F_OFD_SETLK, &whole) != 0) {
       if (errno == EINTR) continue;
       if (errno == EAGAIN || errno == EACCES) {
+        const std::string holder = lock_holder(lock_path);
         return fail(
             ErrorCode::Busy,
-            fmt::format("directory '{}' is in use: another database object of this or another process holds "
-                        "'{}'; close that one first",
-                        path, lock_path));
+            fmt::format("directory '{}' is in use: {} holds '{}'; close the database there first", path,
+                        holder.empty() ? "another database object of this or another process" : holder,
+                        lock_path));
       }
       return failed("lock", lock_path);
     }

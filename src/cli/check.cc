@@ -1,0 +1,99 @@
+#include "cli/check.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/progress.h"
+
+namespace hailstone {
+namespace {
+
+struct CheckOptions {
+  DatabaseArguments database;
+  std::vector<std::string> tables;
+  bool verbose = false;
+};
+
+/// What is wrong with one table.
+Status check_table(Session& session, const std::string& name) {
+  HAILSTONE_ASSIGN(const auto table, session.engine().table(name, &session.engine_transaction()));
+  return table->check(session.engine_transaction(), session.stop());
+}
+
+int check_database(const CheckOptions& options) {
+  Session session;
+  if (const Status opened = session.open(options.database); !opened) {
+    const int code = finished("check", opened);
+    return opened.error().code() == ErrorCode::Corruption ? exit_damage : code;
+  }
+  const auto result = check_tables(session, options.tables, options.verbose);
+  const Status closed = session.close();
+  if (!result) return finished("check", std::unexpected(result.error()));
+  print_summary(*result);
+  if (result->damaged > 0) return exit_damage;
+  return finished("check", closed);
+}
+
+}  // namespace
+
+Result<CheckResult> check_tables(Session& session, std::vector<std::string> names, bool verbose) {
+  HAILSTONE_TRY(session.begin());
+  if (names.empty()) names = session.engine().table_names();
+  uint64_t bytes = 0;
+  std::vector<uint64_t> sizes;
+  for (const std::string& name : names) {
+    const auto table = session.engine().table(name);
+    if (!table && table.error().code() == ErrorCode::NotFound) return std::unexpected(table.error());
+    const uint64_t size = table ? (*table)->statistics().data_bytes + (*table)->statistics().index_bytes : 0;
+    sizes.push_back(size);
+    bytes += size;
+  }
+  Progress progress("checking", std::max<uint64_t>(1, bytes));
+  CheckResult result;
+  uint64_t done = 0;
+  for (size_t i = 0; i < names.size(); ++i) {
+    progress.update(done, printable(names[i]));
+    const Status status = check_table(session, names[i]);
+    done += sizes[i];
+    if (session.is_interrupted()) return fail(ErrorCode::Interrupted, "interrupted");
+    if (status) {
+      ++result.sound;
+      if (!verbose) continue;
+    }
+    progress.clear();
+    if (status) {
+      fmt::print("{}: sound\n", printable(names[i]));
+    } else if (status.error().code() == ErrorCode::Corruption) {
+      ++result.damaged;
+      fmt::print("{}: damaged: {}\n", printable(names[i]), status.error().message());
+    } else if (status.error().code() == ErrorCode::Unsupported) {
+      ++result.unchecked;
+      fmt::print("{}: not checked: {}\n", printable(names[i]), status.error().message());
+    } else {
+      return std::unexpected(status.error());
+    }
+  }
+  return result;
+}
+
+void print_summary(const CheckResult& result) {
+  fmt::print(
+      "{} tables are sound, {} damaged{}\n", result.sound, result.damaged,
+      result.unchecked > 0
+          ? fmt::format(", {} not checked: CHECK TABLE in the server that made them does", result.unchecked)
+          : "");
+}
+
+void add_check_command(CLI::App& app, Ending& ending) {
+  CLI::App* const command = app.add_subcommand(
+      "check", "read every byte of tables and compare indexes with rows; exit code 3: damage");
+  const auto options = std::make_shared<CheckOptions>();
+  add_database_arguments(*command, options->database);
+  command->add_option("TABLE", options->tables, "tables, as group/table; default: all");
+  command->add_flag("--verbose", options->verbose, "name the sound tables, too");
+  command->callback([options, &ending] { ending.exit_code = check_database(*options); });
+}
+
+}  // namespace hailstone

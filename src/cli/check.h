@@ -1,0 +1,21 @@
+// Checks every byte of the tables of an open database.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/session.h"
+
+namespace hailstone {
+
+struct CheckResult {
+  uint64_t sound = 0;
+  uint64_t damaged = 0;
+  uint64_t unchecked = 0;  // tables that only the program that made them can read
+};
+
+/// Prints a line for each table that is not sound, and with `verbose` for all. `names` empty: all tables.
+Result<CheckResult> check_tables(Session& session, std::vector<std::string> names, bool verbose);
+void print_summary(const CheckResult& result);
+
+}  // namespace hailstone

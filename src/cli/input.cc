@@ -1,0 +1,343 @@
+#include "cli/input.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "file/io_error.h"
+
+namespace hailstone {
+
+std::optional<TextFormat> format_of_name(std::string_view name) {
+  if (name == "csv") return TextFormat::Csv;
+  if (name == "tsv") return TextFormat::Tsv;
+  if (name == "jsonl") return TextFormat::JsonLines;
+  return std::nullopt;
+}
+
+std::optional<TextFormat> format_of_path(std::string_view path) {
+  const size_t dot = path.find_last_of("./");
+  if (dot == std::string_view::npos || path[dot] == '/') return std::nullopt;
+  std::string end(path.substr(dot + 1));
+  std::ranges::transform(end, end.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (end == "tab") return TextFormat::Tsv;
+  if (end == "ndjson") return TextFormat::JsonLines;
+  return format_of_name(end);
+}
+
+std::string check_delimiter(const std::string& text) {
+  if (text.size() == 1 && text != "\"" && text != "\n" && text != "\r") return {};
+  return "the delimiter is one character (one byte), and no quote or line end";
+}
+
+Result<std::unique_ptr<InputFile>> InputFile::open(const std::string& path, int interrupt_descriptor) {
+  std::unique_ptr<InputFile> file(new InputFile);
+  file->interrupt_descriptor_ = interrupt_descriptor;
+  file->name_ = path == "-" ? "(standard input)" : path;
+  file->descriptor_ =
+      path == "-" ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  struct stat attributes;
+  if (file->descriptor_ < 0 || fstat(file->descriptor_, &attributes) != 0) {
+    return std::unexpected(io_error("open", file->name_, errno));
+  }
+  if (S_ISDIR(attributes.st_mode)) return std::unexpected(io_error("read", file->name_, EISDIR));
+  if (S_ISREG(attributes.st_mode)) file->size_ = static_cast<uint64_t>(attributes.st_size);
+  return file;
+}
+
+InputFile::~InputFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+Result<size_t> InputFile::read(char* to, size_t size) {
+  for (;;) {
+    pollfd waits[2] = {{.fd = descriptor_, .events = POLLIN, .revents = 0},
+                       {.fd = interrupt_descriptor_, .events = POLLIN, .revents = 0}};
+    if (poll(waits, interrupt_descriptor_ >= 0 ? 2 : 1, -1) < 0 && errno != EINTR) {
+      return std::unexpected(io_error("wait for", name_, errno));
+    }
+    if (waits[1].revents != 0) return fail(ErrorCode::Interrupted, "interrupted");
+    const ssize_t now = ::read(descriptor_, to, size);
+    if (now >= 0) return static_cast<size_t>(now);
+    if (errno != EINTR && errno != EAGAIN) return std::unexpected(io_error("read", name_, errno));
+  }
+}
+
+InputWindow::InputWindow(std::unique_ptr<InputFile> file)
+    : file_(std::move(file)), buffer_((size_t{1} << 20) + padding) {}
+
+Result<bool> InputWindow::more() {
+  if (ended_) return false;
+  if (first_ > 0) {
+    std::memmove(buffer_.data(), buffer_.data() + first_, size());
+    last_ -= first_;
+    first_ = 0;
+  }
+  if (last_ + padding >= buffer_.size()) buffer_.resize(buffer_.size() * 2);
+  HAILSTONE_ASSIGN(const size_t now, file_->read(buffer_.data() + last_, buffer_.size() - padding - last_));
+  last_ += now;
+  bytes_read_ += now;
+  ended_ = now == 0;
+  return !ended_;
+}
+
+std::unexpected<Error> RowReader::wrong(uint64_t line, std::string_view what) const {
+  return fail(ErrorCode::InvalidArgument, fmt::format("{}:{}: {}", file().name(), line, what));
+}
+
+namespace {
+
+/// What CSV and TSV have in common: a record is found in the window, then its fields are unescaped in place.
+class LineReader : public RowReader {
+ public:
+  LineReader(std::unique_ptr<InputFile> file, std::vector<std::string> names) : RowReader(std::move(file)) {
+    names_ = std::move(names);
+  }
+
+  Status start(bool has_header) {
+    HAILSTONE_TRY(skip_byte_order_mark());
+    if (!has_header) return {};
+    HAILSTONE_ASSIGN(const bool found, next_record());
+    if (!found) return wrong(1, "the file is empty where a header with the names of the columns should be");
+    names_.clear();
+    for (const Field& field : fields_) {
+      const std::string name(field.text);
+      if (name.empty()) return wrong(row_line_, fmt::format("column {} has no name", names_.size() + 1));
+      if (std::ranges::find(names_, name) != names_.end()) {
+        return wrong(row_line_, fmt::format("two columns have the name '{}'", name));
+      }
+      names_.push_back(name);
+    }
+    return {};
+  }
+
+  Result<bool> next() override {
+    HAILSTONE_ASSIGN(const bool found, next_record());
+    if (!found) return false;
+    if (fields_.size() != names_.size()) {
+      return wrong(row_line_, fmt::format("the line has {} fields where {} were expected", fields_.size(),
+                                          names_.size()));
+    }
+    return true;
+  }
+
+ protected:
+  enum class Found : uint8_t { Record, Incomplete };
+  /// Finds the record at the window's beginning: its fields go to raw_, its length with the line's end to
+  /// `bytes`, its line ends to `lines`. `all`: nothing follows the window.
+  virtual Result<Found> find(std::string_view window, bool all, size_t& bytes, uint64_t& lines) = 0;
+  /// Takes quotes or escapes away, in place, and tells NULL.
+  virtual Field finish(char* text, size_t size, bool marked) = 0;
+
+  struct Raw {
+    size_t begin, size;
+    bool marked;  // there is something to take away
+  };
+  std::vector<Raw> raw_;
+  uint64_t next_line_ = 1;
+
+ private:
+  Status skip_byte_order_mark() {
+    while (window_.size() < 3) {
+      HAILSTONE_ASSIGN(const bool more, window_.more());
+      if (!more) break;
+    }
+    if (std::string_view(window_.begin(), window_.size()).starts_with("\xef\xbb\xbf")) window_.skip(3);
+    return {};
+  }
+
+  Result<bool> next_record() {
+    for (;;) {
+      row_line_ = next_line_;
+      size_t bytes = 0;
+      uint64_t lines = 0;
+      for (;;) {
+        if (window_.size() == 0 && window_.at_end()) return false;
+        if (window_.size() > 0) {
+          HAILSTONE_ASSIGN(const Found found,
+                           find({window_.begin(), window_.size()}, window_.at_end(), bytes, lines));
+          if (found == Found::Record) break;
+        }
+        if (window_.size() > longest_record) {
+          return wrong(row_line_, "the row that begins here is longer than 1 GiB; is a quote not closed?");
+        }
+        HAILSTONE_TRY(window_.more());
+      }
+      // The window does not move before the next call, so the fields may lie in it.
+      fields_.clear();
+      for (const Raw& raw : raw_) {
+        fields_.push_back(finish(window_.begin() + raw.begin, raw.size, raw.marked));
+      }
+      const bool blank = raw_.size() == 1 && raw_[0].size == 0 && !raw_[0].marked;
+      window_.skip(bytes);
+      next_line_ += lines;
+      // In a file of one column an empty line is a row.
+      if (!blank || names_.size() == 1) return true;
+    }
+  }
+};
+
+class CsvReader final : public LineReader {
+ public:
+  CsvReader(std::unique_ptr<InputFile> file, const TextOptions& options, std::vector<std::string> names)
+      : LineReader(std::move(file), std::move(names)),
+        delimiter_(options.delimiter),
+        null_text_(options.null_text.value_or("")) {}
+
+ private:
+  Result<Found> find(std::string_view window, bool all, size_t& bytes, uint64_t& lines) override {
+    raw_.clear();
+    lines = 0;
+    for (size_t at = 0;;) {
+      size_t end = at;
+      const bool quoted = at < window.size() && window[at] == '"';
+      if (quoted) {
+        HAILSTONE_ASSIGN(end, end_of_quoted(window, at, all, lines));
+        if (end == std::string_view::npos) return Found::Incomplete;
+        raw_.push_back({at + 1, end - at - 2, true});
+      } else {
+        while (end < window.size() && window[end] != delimiter_ && window[end] != '\n') ++end;
+        raw_.push_back({at, end - at, false});
+      }
+      if (end == window.size()) {
+        if (!all) return Found::Incomplete;
+        bytes = end;
+        return Found::Record;
+      }
+      if (window[end] == delimiter_) {
+        at = end + 1;
+        continue;
+      }
+      if (quoted && window[end] == '\r') {
+        if (end + 1 == window.size() && !all) return Found::Incomplete;
+        if (end + 1 < window.size() && window[end + 1] == '\n') ++end;
+      }
+      if (window[end] != '\n') {
+        return wrong(row_line_ + lines,
+                     "text follows a closing quote; a quote within quotes is written twice");
+      }
+      ++lines;
+      Raw& last = raw_.back();
+      if (!quoted && last.size > 0 && window[end - 1] == '\r') --last.size;
+      bytes = end + 1;
+      return Found::Record;
+    }
+  }
+
+  /// The position behind the closing quote; npos when it is not in the window.
+  Result<size_t> end_of_quoted(std::string_view window, size_t at, bool all, uint64_t& lines) const {
+    for (size_t i = at + 1;; ++i) {
+      const size_t quote = window.find('"', i);
+      const std::string_view inside = window.substr(i, quote == std::string_view::npos ? quote : quote - i);
+      lines += static_cast<uint64_t>(std::ranges::count(inside, '\n'));
+      if (quote == std::string_view::npos) {
+        if (!all) return std::string_view::npos;
+        return wrong(row_line_, "a quote that is opened in this row is never closed");
+      }
+      if (quote + 1 == window.size()) return all ? quote + 1 : std::string_view::npos;
+      if (window[quote + 1] != '"') return quote + 1;
+      i = quote + 1;
+    }
+  }
+
+  Field finish(char* text, size_t size, bool marked) override {
+    if (!marked) {
+      const std::string_view plain(text, size);
+      return plain == null_text_ ? Field{} : Field{Field::Kind::Text, plain};
+    }
+    char* to = text;
+    for (const char *from = text, *end = text + size; from < end; ++from) {
+      *to++ = *from;
+      if (*from == '"') ++from;  // its twin
+    }
+    return {Field::Kind::Text, {text, static_cast<size_t>(to - text)}};
+  }
+
+  const char delimiter_;
+  const std::string null_text_;
+};
+
+/// As MariaDB writes and reads it: tabs, line ends and backslashes within a field are escaped.
+class TsvReader final : public LineReader {
+ public:
+  TsvReader(std::unique_ptr<InputFile> file, const TextOptions& options, std::vector<std::string> names)
+      : LineReader(std::move(file), std::move(names)), null_text_(options.null_text.value_or("\\N")) {}
+
+ private:
+  Result<Found> find(std::string_view window, bool all, size_t& bytes, uint64_t& lines) override {
+    raw_.clear();
+    size_t end = window.find('\n');
+    if (end == std::string_view::npos) {
+      if (!all) return Found::Incomplete;
+      end = window.size();
+    }
+    bytes = std::min(end + 1, window.size());
+    lines = 1;
+    if (end > 0 && end < window.size() && window[end - 1] == '\r') --end;
+    const std::string_view line = window.substr(0, end);
+    for (size_t at = 0;;) {
+      const size_t tab = std::min(line.find('\t', at), line.size());
+      const bool marked = line.substr(at, tab - at).find('\\') != std::string_view::npos;
+      raw_.push_back({at, tab - at, marked});
+      if (tab == line.size()) return Found::Record;
+      at = tab + 1;
+    }
+  }
+
+  Field finish(char* text, size_t size, bool marked) override {
+    if (std::string_view(text, size) == null_text_) return {};
+    if (!marked) return {Field::Kind::Text, {text, size}};
+    char* to = text;
+    for (const char *from = text, *end = text + size; from < end; ++from) {
+      *to++ = *from == '\\' && from + 1 < end ? unescaped(*++from) : *from;
+    }
+    return {Field::Kind::Text, {text, static_cast<size_t>(to - text)}};
+  }
+
+  static char unescaped(char character) {
+    switch (character) {
+      case 't':
+        return '\t';
+      case 'n':
+        return '\n';
+      case 'r':
+        return '\r';
+      case '0':
+        return '\0';
+      case 'b':
+        return '\b';
+      case 'Z':
+        return '\x1a';
+      default:
+        return character;
+    }
+  }
+
+  const std::string null_text_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<RowReader>> open_rows(const std::string& path, const TextOptions& options,
+                                             std::vector<std::string> names, int interrupt_descriptor) {
+  HAILSTONE_ASSIGN(auto file, InputFile::open(path, interrupt_descriptor));
+  if (options.format == TextFormat::JsonLines) return open_json_lines(std::move(file));
+  std::unique_ptr<LineReader> reader;
+  if (options.format == TextFormat::Csv) {
+    reader = std::make_unique<CsvReader>(std::move(file), options, std::move(names));
+  } else {
+    reader = std::make_unique<TsvReader>(std::move(file), options, std::move(names));
+  }
+  HAILSTONE_TRY(reader->start(options.has_header));
+  return reader;
+}
+
+}  // namespace hailstone

@@ -1,0 +1,127 @@
+// Files of rows as the command reads them: CSV, TSV and JSON lines. docs/tools.md says what each is.
+//
+// A RowReader gives one row after another. Its fields stand in the order of names(), which for JSON lines
+// grows as keys are met. One thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace hailstone {
+
+enum class TextFormat : uint8_t { Csv, Tsv, JsonLines };
+
+/// By name ("csv", "tsv", "jsonl").
+std::optional<TextFormat> format_of_name(std::string_view name);
+/// By the end of a path.
+std::optional<TextFormat> format_of_path(std::string_view path);
+
+/// For CLI11: empty when the text is a delimiter of CSV, else what is wrong with it.
+std::string check_delimiter(const std::string& text);
+
+struct TextOptions {
+  TextFormat format = TextFormat::Csv;
+  bool has_header = true;                // of CSV and TSV: the first line names the columns
+  char delimiter = ',';                  // of CSV
+  std::optional<std::string> null_text;  // CSV: unless given, an empty field without quotes; TSV: \N
+};
+
+struct Field {
+  enum class Kind : uint8_t {
+    Null,
+    Text,    // of CSV and TSV: anything
+    String,  // of JSON
+    Number,  // of JSON, as it is written there
+    Bool,    // of JSON: true or false
+    Nested,  // of JSON: an array or object, as it is written there
+  };
+  Kind kind = Kind::Null;
+  std::string_view text;  // valid until the next row
+};
+
+/// Where bytes come from. Reads end with ErrorCode::Interrupted when the descriptor given becomes readable.
+class InputFile {
+ public:
+  /// "-": standard input.
+  static Result<std::unique_ptr<InputFile>> open(const std::string& path, int interrupt_descriptor);
+  ~InputFile();
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+
+  /// At least one byte, unless the file has ended.
+  Result<size_t> read(char* to, size_t size);
+  /// Bytes of a regular file; nothing for pipes.
+  std::optional<uint64_t> size() const { return size_; }
+  const std::string& name() const { return name_; }
+
+ private:
+  InputFile() = default;
+  std::string name_;
+  int descriptor_ = -1;
+  int interrupt_descriptor_ = -1;
+  std::optional<uint64_t> size_;
+};
+
+/// The part of a file that is being looked at, in one piece of memory that may be written to. `padding` bytes
+/// behind its end may be read.
+class InputWindow {
+ public:
+  static constexpr size_t padding = 64;
+  explicit InputWindow(std::unique_ptr<InputFile> file);
+
+  char* begin() { return buffer_.data() + first_; }
+  size_t size() const { return last_ - first_; }
+  bool at_end() const { return ended_; }
+  /// Brings more bytes behind those that are there; begin() may move. False: the file has ended.
+  Result<bool> more();
+  void skip(size_t bytes) { first_ += bytes; }
+  uint64_t bytes_read() const { return bytes_read_; }
+  const InputFile& file() const { return *file_; }
+
+ private:
+  std::unique_ptr<InputFile> file_;
+  std::vector<char> buffer_;
+  size_t first_ = 0, last_ = 0;
+  bool ended_ = false;
+  uint64_t bytes_read_ = 0;
+};
+
+class RowReader {
+ public:
+  virtual ~RowReader() = default;
+  /// False: there are no more rows. Errors name file and line.
+  virtual Result<bool> next() = 0;
+  /// One for each name; shorter when later names are not in this row.
+  std::span<const Field> fields() const { return fields_; }
+  const std::vector<std::string>& names() const { return names_; }
+  /// Of the row's beginning.
+  uint64_t line() const { return row_line_; }
+  uint64_t bytes_read() const { return window_.bytes_read(); }
+  const InputFile& file() const { return window_.file(); }
+  std::unexpected<Error> wrong(uint64_t line, std::string_view what) const;
+
+ protected:
+  explicit RowReader(std::unique_ptr<InputFile> file) : window_(std::move(file)) {}
+  InputWindow window_;
+  std::vector<std::string> names_;
+  std::vector<Field> fields_;
+  uint64_t row_line_ = 1;
+};
+
+/// `names`: of the columns, for files without a header.
+Result<std::unique_ptr<RowReader>> open_rows(const std::string& path, const TextOptions& options,
+                                             std::vector<std::string> names, int interrupt_descriptor);
+
+/// For open_rows().
+Result<std::unique_ptr<RowReader>> open_json_lines(std::unique_ptr<InputFile> file);
+
+constexpr size_t longest_record = size_t{1} << 30;
+
+}  // namespace hailstone

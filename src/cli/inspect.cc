@@ -1,0 +1,257 @@
+// `hailstone inspect`: what the files of a database hold, without opening it as a database: nothing is
+// recovered, nothing is written (but for the lock file).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "cli/column_text.h"
+#include "cli/commands.h"
+#include "cli/text_table.h"
+#include "cli/value_text.h"
+#include "database/core.h"
+#include "database/manifest.h"
+#include "log/log_format.h"
+#include "log/log_scan.h"
+#include "segment/delete_vector.h"
+#include "segment/segment.h"
+
+namespace hailstone {
+namespace {
+
+struct InspectOptions {
+  std::string directory;
+  std::vector<std::string> tables;
+  bool columns = false;
+};
+
+constexpr size_t inspection_memory = size_t{256} << 20;
+
+class Inspection {
+ public:
+  explicit Inspection(const InspectOptions& options)
+      : options_(options), budget_(inspection_memory), cache_(budget_, counters_) {}
+
+  Status run() {
+    if (!filesystem_.exists(Manifest::path_in(options_.directory))) {
+      return fail(ErrorCode::NotFound,
+                  fmt::format("there is no database in directory '{}'", options_.directory));
+    }
+    HAILSTONE_ASSIGN(const auto lock, filesystem_.lock_directory(options_.directory));
+    HAILSTONE_ASSIGN(const auto content, Manifest::load(filesystem_, options_.directory));
+    if (!content) return fail(ErrorCode::NotFound, "the manifest is gone");
+    if (options_.tables.empty()) {
+      show_manifest(*content);
+      HAILSTONE_TRY(show_log(*content));
+    }
+    return show_tables(*content);
+  }
+
+  bool found_damage() const { return damage_; }
+
+ private:
+  void damaged(const Error& error) {
+    damage_ = true;
+    fmt::print("  damaged: {}\n", error.message());
+  }
+
+  void show_manifest(const ManifestContent& content) const {
+    const CheckpointMark& mark = content.mark;
+    fmt::print("manifest {}: {}, {} tables, {} drops remembered{}\n", Manifest::path_in(options_.directory),
+               human_bytes(content.bytes), content.tables.size(), content.dropped.size(),
+               content.torn ? ", a torn end that is left out" : "");
+    fmt::print(
+        "checkpoint: commits up to {} need no log; replay begins at {:#x}, carried rows count from {:#x}\n",
+        mark.committed, mark.log_start, mark.carried);
+    fmt::print("next table {}, next file {:#x}\n\n", mark.next_table, mark.next_file);
+  }
+
+  Status show_log(const ManifestContent& content) {
+    HAILSTONE_ASSIGN(const auto names, filesystem_.list(options_.directory));
+    std::vector<LogFileName> files;
+    for (const std::string& name : names) {
+      if (const auto begin = parse_log_file_name(name))
+        files.push_back({*begin, options_.directory + "/" + name});
+    }
+    std::ranges::sort(files, {}, &LogFileName::begin);
+    struct Count {
+      uint64_t records = 0, commits = 0, carried = 0, bytes = 0;
+    };
+    std::vector<Count> counts(files.size());
+    const auto end =
+        scan_log(filesystem_, files, content.mark.log_start, [&](const LogRecord& record) -> Status {
+          const auto next = std::ranges::upper_bound(files, record.begin, {}, &LogFileName::begin);
+          Count& count = counts[static_cast<size_t>(next - files.begin()) - 1];
+          ++count.records;
+          if (record.type == LogRecordType::Commit) ++count.commits;
+          if (record.type == LogRecordType::Carry) ++count.carried;
+          return {};
+        });
+    TextTable shown({"log file", ">bytes", ">records to replay", ">commits", ">carry records"});
+    for (size_t i = 0; i < files.size(); ++i) {
+      HAILSTONE_ASSIGN(const uint64_t size, filesystem_.file_size(files[i].path));
+      shown.add({log_file_name(files[i].begin), human_bytes(size), std::to_string(counts[i].records),
+                 std::to_string(counts[i].commits), std::to_string(counts[i].carried)});
+    }
+    fmt::print("{}", shown.text());
+    if (end) {
+      fmt::print("the log ends at {:#x}; {:#x} is known to be durable\n\n", end->end, end->durable);
+    } else if (end.error().code() == ErrorCode::Corruption) {
+      damaged(end.error());
+      fmt::print("\n");
+    } else {
+      return std::unexpected(end.error());
+    }
+    return {};
+  }
+
+  Status show_tables(const ManifestContent& content) {
+    std::map<std::string, const TableState*> by_name;
+    for (const auto& [id, state] : content.tables) by_name[state.definition.name] = &state;
+    for (const std::string& name : options_.tables) {
+      if (by_name.contains(name)) continue;
+      return fail(
+          ErrorCode::NotFound,
+          fmt::format("the manifest has no table '{}' (one that was made since the last checkpoint is in the "
+                      "log only)",
+                      name));
+    }
+    for (const auto& [name, state] : by_name) {
+      if (options_.tables.empty() || std::ranges::find(options_.tables, name) != options_.tables.end()) {
+        HAILSTONE_TRY(show_table(*state));
+      }
+    }
+    return {};
+  }
+
+  Status show_table(const TableState& state) {
+    fmt::print("table {} (id {}): {} columns, {} indexes, next row id {}, {} segments\n",
+               printable(state.definition.name), state.id, state.definition.columns.size(),
+               state.definition.indexes.size(), state.next_row_id, state.segments.size());
+    for (const auto& entry : state.segments) {
+      const std::string path = segment_path_in(options_.directory, entry.file);
+      const auto segment = Segment::open(filesystem_, path, cache_, counters_);
+      if (!segment) {
+        damaged(segment.error());
+        continue;
+      }
+      if (const Status shown = show_segment(state, entry, **segment); !shown) damaged(shown.error());
+    }
+    return {};
+  }
+
+  Status show_segment(const TableState& state, const TableState::SegmentEntry& entry,
+                      const Segment& segment) {
+    uint64_t ended = 0;
+    if (entry.delete_vector != 0) {
+      const std::string path = delete_vector_path_in(options_.directory, entry.delete_vector);
+      HAILSTONE_ASSIGN(const auto file, filesystem_.open(path));
+      HAILSTONE_ASSIGN(const uint64_t size, file->size());
+      std::string bytes(static_cast<size_t>(size), 0);
+      HAILSTONE_TRY(file->read_at(0, bytes.size(), bytes.data()));
+      HAILSTONE_ASSIGN(const auto ends, DeleteVector::parse(bytes, segment.rows(), budget_, path));
+      ended = ends->count();
+    }
+    fmt::print("  {:016x}: {} rows, {} of them ended, {} blocks, {}\n", entry.file, segment.rows(), ended,
+               segment.blocks(), human_bytes(segment.file_bytes()));
+    if (!options_.columns) return {};
+    TextTable shown({"column", "encoding", ">bytes", ">raw bytes", ">distinct", ">NULLs", "from", "to"});
+    for (size_t i = 0; i < segment.columns().size(); ++i) {
+      const ColumnStorage storage = segment.storage(i);
+      HAILSTONE_ASSIGN(const Zone zone, zone_of(state.definition, segment, i));
+      shown.add({column_name(state.definition, segment.columns()[i].id), storage.encoding,
+                 human_bytes(storage.stored_bytes), human_bytes(storage.raw_bytes),
+                 std::to_string(storage.distinct), std::to_string(zone.nulls), zone.low, zone.high});
+    }
+    fmt::print("{}", shown.text(4));
+    return {};
+  }
+
+  static std::string column_name(const TableDefinition& table, uint16_t id) {
+    if (id == StoredColumn::row_group) return "(columns stored as rows)";
+    if (id == StoredColumn::row_id) return "(row id)";
+    if (id == StoredColumn::begin) return "(begin)";
+    return id < table.columns.size() ? printable(table.columns[id].name) : fmt::format("({})", id);
+  }
+
+  struct Zone {
+    uint64_t nulls = 0;
+    std::string low, high;
+  };
+
+  /// The range of the zone maps of all blocks.
+  Result<Zone> zone_of(const TableDefinition& table, const Segment& segment, size_t position) const {
+    Zone zone;
+    const StoredColumn column = segment.columns()[position];
+    std::optional<uint64_t> low, high;
+    std::optional<ByteView> low_bytes, high_bytes;
+    for (uint32_t block = 0; block < segment.blocks(); ++block) {
+      const BlockSummary summary = segment.summary(position, block);
+      zone.nulls += summary.nulls;
+      if (summary.nulls == summary.rows) continue;
+      if (!low || summary.low < *low) low = summary.low;
+      if (!high || summary.high > *high) high = summary.high;
+      if (!low_bytes || summary.low_bytes < *low_bytes) low_bytes = summary.low_bytes;
+      if (!high_bytes || summary.high_bytes > *high_bytes) high_bytes = summary.high_bytes;
+    }
+    if (!low) return zone;
+    if (column.integer) {
+      const bool known = column.id < table.columns.size();
+      const auto text = [&](uint64_t ordered) {
+        return known ? ordered_text(table, table.columns[column.id], ordered) : std::to_string(ordered);
+      };
+      zone.low = text(*low);
+      zone.high = text(*high);
+    } else if (segment.has_dictionary(position)) {
+      HAILSTONE_ASSIGN(const auto dictionary, segment.dictionary(position));
+      zone.low = bytes_text(dictionary->value(static_cast<uint32_t>(*low)));
+      zone.high = bytes_text(dictionary->value(static_cast<uint32_t>(*high)));
+    } else if (column.id != StoredColumn::row_group) {
+      zone.low = bytes_text(*low_bytes);
+      zone.high = bytes_text(*high_bytes);
+    }
+    return zone;
+  }
+
+  static std::string bytes_text(ByteView bytes) {
+    constexpr size_t longest = 24;
+    std::string text;
+    append_bytes(bytes, text);
+    text = printable(text);
+    if (text.size() <= longest) return text;
+    size_t end = longest;
+    while (end > 0 && (text[end] & 0xc0) == 0x80) --end;  // not within a character
+    return text.substr(0, end) + "…";
+  }
+
+  const InspectOptions& options_;
+  Filesystem& filesystem_ = posix_filesystem();
+  Counters counters_;
+  MemoryBudget budget_;
+  BlockCache cache_;
+  bool damage_ = false;
+};
+
+}  // namespace
+
+void add_inspect_command(CLI::App& app, Ending& ending) {
+  CLI::App* const command = app.add_subcommand(
+      "inspect", "show manifest, checkpoint, log files, and the tables' segments, changing nothing");
+  const auto options = std::make_shared<InspectOptions>();
+  command->add_option("DATABASE", options->directory, "the database's directory")->required();
+  command->add_option("TABLE", options->tables, "only these tables; default: all, with manifest and log");
+  command->add_flag("--columns", options->columns,
+                    "of each segment also the columns: encodings, bytes, and the ranges of their values");
+  command->callback([options, &ending] {
+    Inspection inspection(*options);
+    const Status status = inspection.run();
+    ending.exit_code = finished("inspect", status);
+    const bool damage =
+        inspection.found_damage() || (!status && status.error().code() == ErrorCode::Corruption);
+    if (damage) ending.exit_code = exit_damage;
+  });
+}
+
+}  // namespace hailstone

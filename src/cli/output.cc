@@ -1,0 +1,321 @@
+#include "cli/output.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <iterator>
+#include <utility>
+
+#include "cli/value_text.h"
+#include "file/io_error.h"
+
+namespace hailstone {
+
+Result<std::unique_ptr<OutputFile>> OutputFile::create(const std::string& path) {
+  std::unique_ptr<OutputFile> file(new OutputFile);
+  file->path_ = path;
+  if (path == "-") {
+    file->path_ = "(standard output)";
+    file->descriptor_ = STDOUT_FILENO;
+    return file;
+  }
+  file->temporary_ = path + ".part";
+  file->descriptor_ = ::open(file->temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (file->descriptor_ < 0) return std::unexpected(io_error("create", file->temporary_, errno));
+  file->owned_ = true;
+  return file;
+}
+
+OutputFile::~OutputFile() {
+  if (!owned_) return;
+  ::close(descriptor_);
+  ::unlink(temporary_.c_str());
+}
+
+Status OutputFile::write(std::string_view bytes) {
+  while (!bytes.empty() && !closed_) {
+    const ssize_t now = ::write(descriptor_, bytes.data(), bytes.size());
+    if (now >= 0) {
+      bytes.remove_prefix(static_cast<size_t>(now));
+    } else if (errno == EPIPE && !owned_) {
+      closed_ = true;
+    } else if (errno != EINTR) {
+      return std::unexpected(io_error("write", path_, errno));
+    }
+  }
+  return {};
+}
+
+Status OutputFile::finish() {
+  if (!owned_) return {};
+  owned_ = false;
+  const bool complete = ::fsync(descriptor_) == 0 || errno == EINVAL;
+  const int error = errno;
+  if (::close(descriptor_) != 0 || !complete) {
+    const int number = complete ? errno : error;
+    ::unlink(temporary_.c_str());
+    return std::unexpected(io_error("write", temporary_, number));
+  }
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
+    const int number = errno;
+    ::unlink(temporary_.c_str());
+    return std::unexpected(io_error(fmt::format("rename '{}' to", temporary_), path_, number));
+  }
+  return {};
+}
+
+RowFormatter::RowFormatter(TextOptions options, std::vector<OutputColumn> columns)
+    : options_(std::move(options)),
+      columns_(std::move(columns)),
+      null_text_(options_.null_text.value_or(options_.format == TextFormat::Tsv ? "\\N" : "")) {}
+
+void RowFormatter::append_header(std::string& to) const {
+  if (options_.format == TextFormat::JsonLines || !options_.has_header) return;
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    if (i > 0) to += options_.format == TextFormat::Csv ? options_.delimiter : '\t';
+    append_name(columns_[i].name, to);
+  }
+  to += '\n';
+}
+
+void RowFormatter::append_name(const std::string& name, std::string& to) const {
+  switch (options_.format) {
+    case TextFormat::Csv:
+      return append_csv(name, to);
+    case TextFormat::Tsv:
+      return append_tsv(name, to);
+    case TextFormat::JsonLines:
+      return append_json(name, to);
+  }
+}
+
+Status RowFormatter::append_rows(const ArrowArray& array, int64_t first, int64_t last, std::string& to) {
+  const bool json = options_.format == TextFormat::JsonLines;
+  for (int64_t row = first; row < last; ++row) {
+    if (json) to += '{';
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      if (json) {
+        if (i > 0) to += ',';
+        append_json(columns_[i].name, to);
+        to += ':';
+      } else if (i > 0) {
+        to += options_.format == TextFormat::Csv ? options_.delimiter : '\t';
+      }
+      HAILSTONE_TRY(append_value(columns_[i], *array.children[i], array.offset + row, to));
+    }
+    to += json ? "}\n" : "\n";
+  }
+  return {};
+}
+
+namespace {
+
+template <typename Number>
+Number at(const ArrowArray& array, int64_t row) {
+  return static_cast<const Number*>(array.buffers[1])[row];
+}
+
+bool is_null(const ArrowArray& array, int64_t row) {
+  const auto* const bits = static_cast<const uint8_t*>(array.buffers[0]);
+  return bits != nullptr && (bits[row / 8] >> (row % 8) & 1) == 0;
+}
+
+template <typename Number>
+void append_whole(Number number, std::string& to) {
+  fmt::format_to(std::back_inserter(to), "{}", number);
+}
+
+}  // namespace
+
+Status RowFormatter::append_value(const OutputColumn& column, const ArrowArray& array, int64_t row,
+                                  std::string& to) {
+  row += array.offset;
+  if (options_.format == TextFormat::JsonLines) return append_present(column, array, row, to);
+  if (is_null(array, row)) {
+    to += null_text_;
+    return {};
+  }
+  const size_t begin = to.size();
+  HAILSTONE_TRY(append_present(column, array, row, to));
+  if (std::string_view(to).substr(begin) != null_text_) return {};
+  // A value that looks like NULL must not become one.
+  if (options_.format == TextFormat::Csv) {
+    to.insert(begin, "\"");
+    to += '"';
+    return {};
+  }
+  static constexpr std::string_view escapes = "tnr0bZ";
+  if (null_text_.empty() || escapes.find(null_text_[0]) != std::string_view::npos) {
+    return fail(
+        ErrorCode::Unsupported,
+        fmt::format(
+            "column '{}' holds the text '{}', which --null makes the spelling of NULL; choose another",
+            column.name, null_text_));
+  }
+  to.insert(begin, "\\");
+  return {};
+}
+
+Status RowFormatter::append_present(const OutputColumn& column, const ArrowArray& array, int64_t row,
+                                    std::string& to) {
+  const bool json = options_.format == TextFormat::JsonLines;
+  if (is_null(array, row)) {
+    to += "null";
+    return {};
+  }
+  const auto real = [&](double number, bool single) {
+    if (json && !std::isfinite(number)) {
+      to += std::isnan(number) ? "\"nan\"" : number > 0 ? "\"inf\"" : "\"-inf\"";
+    } else if (single) {
+      append_float(static_cast<float>(number), to);
+    } else {
+      append_double(number, to);
+    }
+  };
+  switch (column.type) {
+    case HS_INT8:
+      append_whole(int{at<int8_t>(array, row)}, to);
+      return {};
+    case HS_INT16:
+      append_whole(at<int16_t>(array, row), to);
+      return {};
+    case HS_INT32:
+      append_whole(at<int32_t>(array, row), to);
+      return {};
+    case HS_INT64:
+      append_whole(at<int64_t>(array, row), to);
+      return {};
+    case HS_UINT8:
+      append_whole(unsigned{at<uint8_t>(array, row)}, to);
+      return {};
+    case HS_UINT16:
+      append_whole(at<uint16_t>(array, row), to);
+      return {};
+    case HS_UINT32:
+      append_whole(at<uint32_t>(array, row), to);
+      return {};
+    case HS_UINT64:
+      append_whole(at<uint64_t>(array, row), to);
+      return {};
+    case HS_FLOAT:
+      real(static_cast<double>(at<float>(array, row)), true);
+      return {};
+    case HS_DOUBLE:
+      real(at<double>(array, row), false);
+      return {};
+    case HS_DATE:
+    case HS_TIMESTAMP:
+      if (json) to += '"';
+      if (column.type == HS_DATE) {
+        append_date(at<int32_t>(array, row), to);
+      } else {
+        append_timestamp(at<int64_t>(array, row), to);
+      }
+      if (json) to += '"';
+      return {};
+    case HS_STRING:
+    case HS_BYTES:
+      break;
+  }
+  const int32_t begin = at<int32_t>(array, row), end = at<int32_t>(array, row + 1);
+  // The buffer may be absent when all texts are empty.
+  std::string_view text(begin == end ? "" : static_cast<const char*>(array.buffers[2]) + begin,
+                        static_cast<size_t>(end - begin));
+  if (column.type == HS_BYTES) {
+    scratch_.clear();
+    append_bytes(text, scratch_);
+    text = scratch_;
+  } else if (json && !is_utf8(text)) {
+    return fail(
+        ErrorCode::Unsupported,
+        fmt::format("column '{}' holds text that is not UTF-8, which JSON cannot hold; use csv or tsv",
+                    column.name));
+  }
+  switch (options_.format) {
+    case TextFormat::Csv:
+      append_csv(text, to);
+      break;
+    case TextFormat::Tsv:
+      append_tsv(text, to);
+      break;
+    case TextFormat::JsonLines:
+      append_json(text, to);
+      break;
+  }
+  return {};
+}
+
+void RowFormatter::append_csv(std::string_view text, std::string& to) const {
+  const char marks[] = {options_.delimiter, '"', '\n', '\r', '\0'};
+  if (!text.empty() && text.find_first_of(marks) == std::string_view::npos) {
+    to += text;
+    return;
+  }
+  to += '"';
+  for (const char character : text) {
+    if (character == '"') to += '"';
+    to += character;
+  }
+  to += '"';
+}
+
+void RowFormatter::append_tsv(std::string_view text, std::string& to) {
+  for (const char character : text) {
+    switch (character) {
+      case '\t':
+        to += "\\t";
+        break;
+      case '\n':
+        to += "\\n";
+        break;
+      case '\r':
+        to += "\\r";
+        break;
+      case '\0':
+        to += "\\0";
+        break;
+      case '\\':
+        to += "\\\\";
+        break;
+      default:
+        to += character;
+    }
+  }
+}
+
+void RowFormatter::append_json(std::string_view text, std::string& to) {
+  to += '"';
+  for (const char character : text) {
+    switch (character) {
+      case '"':
+        to += "\\\"";
+        break;
+      case '\\':
+        to += "\\\\";
+        break;
+      case '\n':
+        to += "\\n";
+        break;
+      case '\r':
+        to += "\\r";
+        break;
+      case '\t':
+        to += "\\t";
+        break;
+      default:
+        if (static_cast<unsigned char>(character) < 0x20) {
+          fmt::format_to(std::back_inserter(to), "\\u{:04x}", static_cast<unsigned>(character));
+        } else {
+          to += character;
+        }
+    }
+  }
+  to += '"';
+}
+
+}  // namespace hailstone

@@ -1,0 +1,191 @@
+#include "cli/session.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "api/hailstone_handles.h"
+#include "cli/value_text.h"
+
+namespace hailstone {
+namespace {
+
+ErrorCode code_of(int status) {
+  switch (status) {
+    case HS_NOT_FOUND:
+      return ErrorCode::NotFound;
+    case HS_ALREADY_EXISTS:
+      return ErrorCode::AlreadyExists;
+    case HS_DUPLICATE_KEY:
+      return ErrorCode::DuplicateKey;
+    case HS_INTERRUPTED:
+      return ErrorCode::Interrupted;
+    case HS_NO_MEMORY:
+      return ErrorCode::OutOfMemory;
+    case HS_DISK_FULL:
+      return ErrorCode::DiskFull;
+    case HS_IO:
+      return ErrorCode::Io;
+    case HS_CORRUPT:
+      return ErrorCode::Corruption;
+    case HS_TOO_LARGE:
+      return ErrorCode::RowTooLarge;
+    case HS_BUSY:
+      return ErrorCode::Busy;
+    case HS_READ_ONLY:
+      return ErrorCode::ReadOnly;
+    case HS_UNSUPPORTED:
+      return ErrorCode::Unsupported;
+    default:
+      return ErrorCode::InvalidArgument;
+  }
+}
+
+sigset_t watched_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGHUP);
+  return signals;
+}
+
+void show_message(void*, hs_log_level level, const char* message) {
+  if (level == HS_LOG_NOTE) return;
+  fmt::print(stderr, "hailstone: {}: {}\n", level == HS_LOG_WARNING ? "warning" : "error", message);
+}
+
+}  // namespace
+
+void add_database_arguments(CLI::App& command, DatabaseArguments& arguments) {
+  command.add_option("DATABASE", arguments.directory, "the database's directory")->required();
+  command
+      .add_option("--memory", arguments.memory_bytes,
+                  "memory for rows, loads and the cache, in bytes or as 512MB, 2GB; at least 16MB")
+      ->transform(CLI::AsSizeValue(false))
+      ->default_str("512MB");
+}
+
+SignalWatch::SignalWatch(std::function<void()> arrived) : descriptor_(eventfd(0, EFD_CLOEXEC)) {
+  const sigset_t signals = watched_signals();
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  // Who reads our output may have had enough: the write fails then, and that is looked at.
+  (void)signal(SIGPIPE, SIG_IGN);
+  thread_ = std::thread([this, signals, arrived = std::move(arrived)] {
+    const timespec a_moment{.tv_sec = 0, .tv_nsec = 50'000'000};
+    while (!ending_.load(std::memory_order_relaxed)) {
+      if (sigtimedwait(&signals, nullptr, &a_moment) < 0) continue;
+      if (arrived_.exchange(true)) _exit(exit_interrupted);  // the second time: at once, which is safe, too
+      const uint64_t one = 1;
+      (void)!write(descriptor_, &one, sizeof one);
+      arrived();
+    }
+  });
+}
+
+SignalWatch::~SignalWatch() {
+  ending_.store(true);
+  thread_.join();
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+Session::Session()
+    : watch_([this] {
+        const std::lock_guard guard(mutex_);
+        if (transaction_ != nullptr) hs_interrupt(transaction_, 1);
+      }) {}
+
+Session::~Session() {
+  // Whoever wants to know whether closing worked has called close().
+  static_cast<void>(close());
+}
+
+Status Session::open(const DatabaseArguments& arguments, bool may_make) {
+  hs_options options;
+  hs_options_init(&options);
+  options.memory_bytes = arguments.memory_bytes;
+  options.must_exist = may_make ? 0 : 1;
+  options.log = show_message;
+  const int opened = hs_open(arguments.directory.c_str(), &options, &database_);
+  return checked(opened, database_);
+}
+
+Status Session::begin() {
+  hs_transaction* begun = nullptr;
+  const int status = hs_begin(database_, HS_REPEATABLE_READ, &begun);
+  HAILSTONE_TRY(checked(status, database_));
+  const std::lock_guard guard(mutex_);
+  transaction_ = begun;
+  if (is_interrupted()) hs_interrupt(transaction_, 1);
+  return {};
+}
+
+Status Session::commit() { return checked(hs_commit(transaction_), transaction_); }
+
+Status Session::close() {
+  {
+    const std::lock_guard guard(mutex_);
+    hs_transaction_close(transaction_);
+    transaction_ = nullptr;
+  }
+  hs_database* const database = database_;
+  database_ = nullptr;
+  // A handle that could not be opened is closed alike.
+  const int status = hs_close(database);
+  if (status == HS_OK) return {};
+  return fail(code_of(status),
+              "closing the database failed; what was committed is safe, and the next start recovers it");
+}
+
+std::function<bool()> Session::stop() const {
+  return [this] { return is_interrupted(); };
+}
+
+Database& Session::engine() const { return *database_->shared->database; }
+Transaction& Session::engine_transaction() const { return *transaction_->shared->transaction; }
+
+Status checked(int status, const void* handle) {
+  if (status == HS_OK) return {};
+  const std::string message = hs_error_message(handle);
+  return fail(code_of(status), message.empty() ? hs_status_name(status) : message);
+}
+
+int finished(const std::string& command, const Status& status) {
+  if (status) return 0;
+  const Error& error = status.error();
+  if (error.code() == ErrorCode::Interrupted) {
+    fmt::print(stderr, "hailstone {}: interrupted; the database is as it was\n", command);
+    return exit_interrupted;
+  }
+  fmt::print(stderr, "hailstone {}: {}\n", command, error.message());
+  return exit_error;
+}
+
+std::string printable(ByteView text) {
+  std::string shown;
+  const bool utf8 = is_utf8(text);
+  for (const char character : text) {
+    const auto byte = static_cast<unsigned char>(character);
+    if (byte < 0x20 || byte == 0x7f || (byte >= 0x80 && !utf8)) {
+      shown += fmt::format("\\x{:02x}", byte);
+    } else {
+      shown += character;
+    }
+  }
+  return shown;
+}
+
+std::string human_bytes(uint64_t bytes) {
+  static constexpr const char* units[] = {"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};
+  if (bytes < 1000) return fmt::format("{} bytes", bytes);
+  auto number = static_cast<double>(bytes);
+  size_t unit = 0;
+  for (; number >= 999.5; number /= 1000) ++unit;
+  return fmt::format("{:.{}f} {}", number, number < 9.95 ? 1 : 0, units[unit]);
+}
+
+}  // namespace hailstone

@@ -1,0 +1,101 @@
+// What the subcommands that work on a database have in common: their options, an open database, a
+// transaction, and the end by Ctrl-C.
+//
+// A Session belongs to one thread. It must be made before any other thread is (it blocks SIGINT and SIGTERM
+// for them), so first thing in a subcommand. After such a signal the transaction under way is interrupted,
+// and is_interrupted() holds; nothing has been changed unless the commit was through already.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "base/status.h"
+#include "database/database.h"
+#include "hailstone.h"
+
+namespace hailstone {
+
+/// Exit codes; docs/tools.md has them for users. Wrong usage is 2.
+constexpr int exit_error = 1, exit_usage = 2, exit_damage = 3, exit_interrupted = 130;
+
+/// How the program ends; a subcommand sets it.
+struct Ending {
+  int exit_code = 0;
+};
+
+struct DatabaseArguments {
+  std::string directory;
+  uint64_t memory_bytes = uint64_t{512} << 20;
+};
+/// Adds the positional DATABASE and --memory.
+void add_database_arguments(CLI::App& command, DatabaseArguments& arguments);
+
+/// Waits for SIGINT and SIGTERM as long as it lives, in a thread of its own.
+class SignalWatch {
+ public:
+  /// `arrived` is called once, in that thread.
+  explicit SignalWatch(std::function<void()> arrived);
+  ~SignalWatch();
+  SignalWatch(const SignalWatch&) = delete;
+  SignalWatch& operator=(const SignalWatch&) = delete;
+
+  bool has_arrived() const { return arrived_.load(std::memory_order_relaxed); }
+  /// Readable from the moment that a signal has arrived: for poll().
+  int descriptor() const { return descriptor_; }
+
+ private:
+  std::atomic<bool> arrived_{false};
+  std::atomic<bool> ending_{false};
+  int descriptor_ = -1;
+  std::thread thread_;
+};
+
+class Session {
+ public:
+  Session();
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  /// Opens the database. ErrorCode::NotFound when there is none and `may_make` is not set. Warnings go to
+  /// stderr.
+  Status open(const DatabaseArguments& arguments, bool may_make = false);
+  Status begin();
+  Status commit();
+  /// Ends what is open. Rolls an open transaction back.
+  Status close();
+
+  bool is_interrupted() const { return watch_.has_arrived(); }
+  int interrupt_descriptor() const { return watch_.descriptor(); }
+  /// For Table::check() and the like.
+  std::function<bool()> stop() const;
+
+  hs_transaction* transaction() const { return transaction_; }
+  /// The engine beneath the C interface, for what that does not show.
+  Database& engine() const;
+  Transaction& engine_transaction() const;
+
+ private:
+  std::mutex mutex_;  // of the pointer below, which the watch's thread reads
+  hs_transaction* transaction_ = nullptr;
+  hs_database* database_ = nullptr;
+  SignalWatch watch_;  // last: its thread uses the others
+};
+
+/// The status of a call of hailstone.h as a Status, with the handle's sentence.
+Status checked(int status, const void* handle);
+
+/// The exit code of a subcommand's work; an error is printed as "hailstone COMMAND: …".
+int finished(const std::string& command, const Status& status);
+
+/// The text with \x.. for what a terminal would not show as it is.
+std::string printable(ByteView text);
+/// "1.5 MB".
+std::string human_bytes(uint64_t bytes);
+
+}  // namespace hailstone

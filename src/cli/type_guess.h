@@ -1,0 +1,21 @@
+// What type a column of a file should have, by the values of its first rows: the narrowest that all of them
+// fit, of int64, uint64, double, date, timestamp and, if nothing else, string.
+#pragma once
+
+#include "cli/input.h"
+#include "hailstone.h"
+
+namespace hailstone {
+
+class TypeGuess {
+ public:
+  void add(const Field& field);
+  /// HS_STRING for a column without values.
+  hs_type type() const;
+
+ private:
+  bool any_ = false;
+  bool int64_ = true, uint64_ = true, double_ = true, date_ = true, timestamp_ = true;
+};
+
+}  // namespace hailstone

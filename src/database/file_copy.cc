@@ -1,0 +1,115 @@
+#include "database/file_copy.h"
+
+#include <fmt/format.h>
+#include <sys/statvfs.h>
+
+#include <algorithm>
+
+#include "database/core.h"
+#include "database/manifest.h"
+#include "log/log_format.h"
+
+namespace hailstone {
+namespace {
+
+constexpr size_t copied_at_once = size_t{1} << 20;
+
+std::string parent_of(const std::string& path) {
+  const size_t slash = path.find_last_of('/');
+  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+
+}  // namespace
+
+Status FileCopy::advance(uint64_t bytes) {
+  done_ += bytes;
+  if (!progress_ || progress_(done_, all_)) return {};
+  return fail(ErrorCode::Interrupted, fmt::format("copying '{}' to '{}' was interrupted", from_, to_));
+}
+
+Status FileCopy::copy(const std::string& name, uint64_t size) {
+  const std::string to = to_ + "/" + name;
+  HAILSTONE_ASSIGN(const auto source, filesystem_.open(from_ + "/" + name));
+  HAILSTONE_ASSIGN(const uint64_t present, source->size());
+  HAILSTONE_ASSIGN(const auto copied, filesystem_.create(to));
+  made_.push_back(to);
+  std::string buffer;
+  const uint64_t end = std::min(size, present);
+  for (uint64_t offset = 0; offset < end; offset += buffer.size()) {
+    buffer.resize(static_cast<size_t>(std::min<uint64_t>(copied_at_once, end - offset)));
+    HAILSTONE_TRY(source->read_at(offset, buffer.size(), buffer.data()));
+    HAILSTONE_TRY(copied->append(buffer));
+    HAILSTONE_TRY(advance(buffer.size()));
+  }
+  HAILSTONE_TRY(copied->sync());
+  return copied->close();
+}
+
+Status FileCopy::link(const std::string& name) {
+  const std::string from = from_ + "/" + name, to = to_ + "/" + name;
+  HAILSTONE_ASSIGN(const uint64_t size, filesystem_.file_size(from));
+  const Status linked = filesystem_.link(from, to);
+  if (linked) {
+    made_.push_back(to);
+    return advance(size);
+  }
+  if (linked.error().code() == ErrorCode::Unsupported) return copy(name, size);
+  return linked;
+}
+
+Status FileCopy::sync() { return filesystem_.sync_directory(to_); }
+
+void FileCopy::remove_all() {
+  // What stays can be told from a database by the missing manifest, which is copied last.
+  for (const std::string& path : made_) static_cast<void>(filesystem_.remove(path));
+  made_.clear();
+}
+
+Status make_empty_directory(Filesystem& filesystem, const std::string& path, const std::string& what) {
+  if (path.empty())
+    return fail(ErrorCode::InvalidArgument, fmt::format("the {}'s directory has no name", what));
+  HAILSTONE_TRY(filesystem.make_directory(path));
+  HAILSTONE_ASSIGN(const auto names, filesystem.list(path));
+  if (names.empty()) return {};
+  return fail(ErrorCode::AlreadyExists,
+              fmt::format("directory '{}' is not empty; give a {} a directory of its own", path, what));
+}
+
+Status restore_database(Filesystem& filesystem, const std::string& from, const std::string& to,
+                        const CopyProgress& progress) {
+  const std::string manifest = Manifest::path_in(from);
+  if (!filesystem.exists(manifest)) {
+    return fail(ErrorCode::NotFound, fmt::format("there is no database in directory '{}'", from));
+  }
+  // Where nothing can be written nobody can have it open, and the lock could not be taken either.
+  struct statvfs attributes;
+  const bool read_only = ::statvfs(from.c_str(), &attributes) == 0 && (attributes.f_flag & ST_RDONLY) != 0;
+  std::unique_ptr<DirectoryLock> lock;
+  if (!read_only) {
+    HAILSTONE_ASSIGN(lock, filesystem.lock_directory(from));
+  }
+  HAILSTONE_ASSIGN(const auto names, filesystem.list(from));
+  HAILSTONE_TRY(make_empty_directory(filesystem, to, "restored database"));
+  FileCopy files(filesystem, from, to, progress);
+  const auto copy_all = [&]() -> Status {
+    const std::string manifest_name = manifest.substr(from.size() + 1);
+    std::vector<std::pair<std::string, uint64_t>> wanted;
+    for (const std::string& name : names) {
+      if (!file_number_of(name) && !parse_log_file_name(name)) continue;
+      HAILSTONE_ASSIGN(const uint64_t size, filesystem.file_size(from + "/" + name));
+      wanted.emplace_back(name, size);
+      files.expect(size);
+    }
+    for (const auto& [name, size] : wanted) HAILSTONE_TRY(files.copy(name, size));
+    HAILSTONE_TRY(files.sync());
+    HAILSTONE_ASSIGN(const uint64_t size, filesystem.file_size(manifest));
+    HAILSTONE_TRY(files.copy(manifest_name, size));
+    HAILSTONE_TRY(files.sync());
+    return filesystem.sync_directory(parent_of(to));
+  };
+  const Status copied = copy_all();
+  if (!copied) files.remove_all();
+  return copied;
+}
+
+}  // namespace hailstone
