@@ -109,7 +109,7 @@ class Inspection {
 
   Status show_tables(const ManifestContent& content) {
     std::map<std::string, const TableState*> by_name;
-    for (const auto& [id, state] : content.tables) by_name[state.definition.name] = &state;
+    for (const auto& [id, state] : content.tables) by_name[state.definition.name()] = &state;
     for (const std::string& name : options_.tables) {
       if (by_name.contains(name)) continue;
       return fail(
@@ -127,9 +127,13 @@ class Inspection {
   }
 
   Status show_table(const TableState& state) {
-    fmt::print("table {} (id {}): {} columns, {} indexes, next row id {}, {} segments\n",
-               printable(state.definition.name), state.id, state.definition.columns.size(),
-               state.definition.indexes.size(), state.next_row_id, state.segments.size());
+    const TableDefinition definition = state.definition.unpack();
+    fmt::print("table {} (id {}): {} columns, {} indexes, next row id {}, {} segments{}\n",
+               printable(definition.name), state.id, definition.columns.size(), definition.indexes.size(),
+               state.next_row_id, state.segments.size(),
+               state.rows.empty()
+                   ? ""
+                   : fmt::format(", {} of rows in the manifest", human_bytes(state.rows.size())));
     for (const auto& entry : state.segments) {
       const std::string path = segment_path_in(options_.directory, entry.file);
       const auto segment = Segment::open(filesystem_, path, cache_, counters_);
@@ -137,12 +141,12 @@ class Inspection {
         damaged(segment.error());
         continue;
       }
-      if (const Status shown = show_segment(state, entry, **segment); !shown) damaged(shown.error());
+      if (const Status shown = show_segment(definition, entry, **segment); !shown) damaged(shown.error());
     }
     return {};
   }
 
-  Status show_segment(const TableState& state, const TableState::SegmentEntry& entry,
+  Status show_segment(const TableDefinition& definition, const TableState::SegmentEntry& entry,
                       const Segment& segment) {
     uint64_t ended = 0;
     if (entry.delete_vector != 0) {
@@ -160,8 +164,8 @@ class Inspection {
     TextTable shown({"column", "encoding", ">bytes", ">raw bytes", ">distinct", ">NULLs", "from", "to"});
     for (size_t i = 0; i < segment.columns().size(); ++i) {
       const ColumnStorage storage = segment.storage(i);
-      HAILSTONE_ASSIGN(const Zone zone, zone_of(state.definition, segment, i));
-      shown.add({column_name(state.definition, segment.columns()[i].id), storage.encoding,
+      HAILSTONE_ASSIGN(const Zone zone, zone_of(definition, segment, i));
+      shown.add({column_name(definition, segment.columns()[i].id), storage.encoding,
                  human_bytes(storage.stored_bytes), human_bytes(storage.raw_bytes),
                  std::to_string(storage.distinct), std::to_string(zone.nulls), zone.low, zone.high});
     }
