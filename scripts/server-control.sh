@@ -55,7 +55,7 @@ start_server() {
     private_folder "$server_data"
     (cd "$server_folder" && as_server "$mariadb_root/usr/bin/mariadb-install-db" --no-defaults \
       --basedir="$mariadb_root/usr" --datadir="$server_data" --auth-root-authentication-method=normal \
-      --skip-test-db >"$build/logs/install-db.log" 2>&1) ||
+      --skip-test-db --force >"$build/logs/install-db.log" 2>&1) ||
       { rm -rf "$server_data"; die "mariadb-install-db failed; its output is in $build/logs/install-db.log"; }
   fi
   rm -f "$server_socket" "$server_folder/mariadbd.pid"
