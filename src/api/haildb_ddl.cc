@@ -124,6 +124,7 @@ ib_err_t rebuild(ib_trx_struct& transaction, const TableInfo& before, TableSchem
   TableDefinition definition = schema.definition();
   const auto orders = orders_of(schema, before);
   std::vector<bool> nullable;
+  nullable.reserve(definition.columns.size());
   for (const Column& column : definition.columns) nullable.push_back(column.nullable);
   bool null_in_key = false;
   std::vector<std::string> labels(orders.size());

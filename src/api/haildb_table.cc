@@ -75,6 +75,7 @@ std::unexpected<Error> not_ours(const TableDefinition& definition) {
 /// The key columns of a tuple of `index`.
 std::vector<uint16_t> key_columns_of(const IndexInfo& index, const std::vector<IndexInfo>& indexes) {
   std::vector<uint16_t> columns;
+  columns.reserve(index.parts.size());
   for (const IndexPartInfo& part : index.parts) columns.push_back(part.column);
   const IndexInfo& clustered = indexes[0];
   if (clustered.generated) columns.push_back(row_id_column);
