@@ -160,10 +160,7 @@ def main():
     parser.add_argument("--rows", type=int, default=article.FULL_ROWS, help="rows of Big (default 10,000,000)")
     parser.add_argument("--output", default=os.path.join(common.PROJECT, "bench/results"), help="folder of the results")
     arguments = parser.parse_args()
-    parts = arguments.part or PARTS
-    for part in parts:
-        if part not in PARTS:
-            raise common.Failure(f"there is no benchmark '{part}'; there are {', '.join(PARTS)}")
+    parts = common.chosen(arguments.part, PARTS)
     if not 1 <= arguments.rows <= 99_999_999:
         raise common.Failure(f"--rows must be between 1 and 99,999,999, not {arguments.rows}")
 

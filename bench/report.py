@@ -36,6 +36,12 @@ class Figures:
     def has(self, key):
         return any(row[0] == key for row in self.rows)
 
+    def write_csv(self, path):
+        with open(path, "w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(["key", "figure", "engine", "value"])
+            writer.writerows(self.rows)
+
 
 def machine():
     model = "unknown processor"
@@ -128,11 +134,7 @@ def _plot(path, figures):
 
 def write(folder, figures, missing, counts, innodb_pool):
     os.makedirs(folder, exist_ok=True)
-    with open(os.path.join(folder, "figures.csv"), "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["key", "figure", "engine", "value"])
-        writer.writerows(figures.rows)
-
+    figures.write_csv(os.path.join(folder, "figures.csv"))
     versions = ", ".join(f"{name} {version}" for name, version in sorted(figures.versions.items()))
     text = [f"# Hailstone against its peers\n\n"
             f"Small {counts['small_rows']:,} rows, Big {counts['big_rows']:,} rows (`hailstone generate`). "

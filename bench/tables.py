@@ -5,7 +5,6 @@ do not compare, ratios do. Writes tables.md, tables.csv and tables.svg to bench/
 """
 
 import argparse
-import csv
 import os
 import shutil
 
@@ -148,10 +147,7 @@ def _catalog_text(figures):
 
 def write(folder, figures):
     os.makedirs(folder, exist_ok=True)
-    with open(os.path.join(folder, "tables.csv"), "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["key", "figure", "engine", "value"])
-        writer.writerows(figures.rows)
+    figures.write_csv(os.path.join(folder, "tables.csv"))
     versions = "".join(f", {name} {version}" for name, version in sorted(figures.versions.items()))
     text = [f"# Very many tables\n\nHailstone {report.hailstone_version()}{versions}. Machine: {report.machine()}.\n\n"
             "Machines are shared and noisy: compare ratios within this report, not seconds between reports.\n"]
@@ -187,10 +183,7 @@ def main():
                         help="tables of the big catalog (default 1,000,000)")
     parser.add_argument("--output", default=os.path.join(common.PROJECT, "bench/results"), help="folder of the results")
     arguments = parser.parse_args()
-    parts = arguments.part or PARTS
-    for part in parts:
-        if part not in PARTS:
-            raise common.Failure(f"there is no benchmark '{part}'; there are {', '.join(PARTS)}")
+    parts = common.chosen(arguments.part, PARTS)
     if min(arguments.tables, arguments.peer_tables, arguments.catalog_tables) < 1:
         raise common.Failure("a benchmark needs at least one table")
     figures = report.Figures()

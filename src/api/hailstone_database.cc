@@ -130,6 +130,14 @@ std::atomic<uint64_t> databases{0};
 
 }  // namespace
 
+ErrorCode code_of(int status) {
+  for (auto code = static_cast<int>(ErrorCode::NotFound); code <= static_cast<int>(ErrorCode::Unsupported);
+       ++code) {
+    if (status_of(static_cast<ErrorCode>(code)) == status) return static_cast<ErrorCode>(code);
+  }
+  return ErrorCode::InvalidArgument;
+}
+
 Failure::Failure(const Error& error) : status(status_of(error.code())), message(error.message()) {}
 
 void set_database_message(const SharedDatabase& database, std::string message) {

@@ -25,6 +25,8 @@ struct Failure {
   Failure(hs_status code, std::string sentence) : status(code), message(std::move(sentence)) {}
   Failure(const Error& error);  // NOLINT(google-explicit-constructor): HAILSTONE_TRY passes errors on
 };
+/// The library's code that hailstone.h gives as `status`; InvalidArgument for what is only the header's.
+ErrorCode code_of(int status);
 template <typename T>
 using Returned = std::expected<T, Failure>;
 using Outcome = Returned<void>;

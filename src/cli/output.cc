@@ -78,19 +78,19 @@ void RowFormatter::append_header(std::string& to) const {
   if (options_.format == TextFormat::JsonLines || !options_.has_header) return;
   for (size_t i = 0; i < columns_.size(); ++i) {
     if (i > 0) to += options_.format == TextFormat::Csv ? options_.delimiter : '\t';
-    append_name(columns_[i].name, to);
+    append_text(columns_[i].name, to);
   }
   to += '\n';
 }
 
-void RowFormatter::append_name(const std::string& name, std::string& to) const {
+void RowFormatter::append_text(std::string_view text, std::string& to) const {
   switch (options_.format) {
     case TextFormat::Csv:
-      return append_csv(name, to);
+      return append_csv(text, to);
     case TextFormat::Tsv:
-      return append_tsv(name, to);
+      return append_tsv(text, to);
     case TextFormat::JsonLines:
-      return append_json(name, to);
+      return append_json(text, to);
   }
 }
 
@@ -236,17 +236,7 @@ Status RowFormatter::append_present(const OutputColumn& column, const ArrowArray
         fmt::format("column '{}' holds text that is not UTF-8, which JSON cannot hold; use csv or tsv",
                     column.name));
   }
-  switch (options_.format) {
-    case TextFormat::Csv:
-      append_csv(text, to);
-      break;
-    case TextFormat::Tsv:
-      append_tsv(text, to);
-      break;
-    case TextFormat::JsonLines:
-      append_json(text, to);
-      break;
-  }
+  append_text(text, to);
   return {};
 }
 

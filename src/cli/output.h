@@ -52,7 +52,7 @@ class RowFormatter {
   Status append_rows(const ArrowArray& array, int64_t first, int64_t last, std::string& to);
 
  private:
-  void append_name(const std::string& name, std::string& to) const;
+  void append_text(std::string_view text, std::string& to) const;
   Status append_value(const OutputColumn& column, const ArrowArray& array, int64_t row, std::string& to);
   Status append_present(const OutputColumn& column, const ArrowArray& array, int64_t row, std::string& to);
   void append_csv(std::string_view text, std::string& to) const;

@@ -14,37 +14,6 @@
 namespace hailstone {
 namespace {
 
-ErrorCode code_of(int status) {
-  switch (status) {
-    case HS_NOT_FOUND:
-      return ErrorCode::NotFound;
-    case HS_ALREADY_EXISTS:
-      return ErrorCode::AlreadyExists;
-    case HS_DUPLICATE_KEY:
-      return ErrorCode::DuplicateKey;
-    case HS_INTERRUPTED:
-      return ErrorCode::Interrupted;
-    case HS_NO_MEMORY:
-      return ErrorCode::OutOfMemory;
-    case HS_DISK_FULL:
-      return ErrorCode::DiskFull;
-    case HS_IO:
-      return ErrorCode::Io;
-    case HS_CORRUPT:
-      return ErrorCode::Corruption;
-    case HS_TOO_LARGE:
-      return ErrorCode::RowTooLarge;
-    case HS_BUSY:
-      return ErrorCode::Busy;
-    case HS_READ_ONLY:
-      return ErrorCode::ReadOnly;
-    case HS_UNSUPPORTED:
-      return ErrorCode::Unsupported;
-    default:
-      return ErrorCode::InvalidArgument;
-  }
-}
-
 sigset_t watched_signals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -137,7 +106,7 @@ Status Session::close() {
   // A handle that could not be opened is closed alike.
   const int status = hs_close(database);
   if (status == HS_OK) return {};
-  return fail(code_of(status),
+  return fail(capi::code_of(status),
               "closing the database failed; what was committed is safe, and the next start recovers it");
 }
 
@@ -151,7 +120,7 @@ Transaction& Session::engine_transaction() const { return *transaction_->shared-
 Status checked(int status, const void* handle) {
   if (status == HS_OK) return {};
   const std::string message = hs_error_message(handle);
-  return fail(code_of(status), message.empty() ? hs_status_name(status) : message);
+  return fail(capi::code_of(status), message.empty() ? hs_status_name(status) : message);
 }
 
 int finished(const std::string& command, const Status& status) {
