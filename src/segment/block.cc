@@ -213,10 +213,6 @@ Status Block::gather_bytes(std::span<const uint16_t> rows, const Dictionary* dic
   const State& state = *state_;
   switch (state.kind) {
     case BlockKind::Codes: {
-      if (rows.size() == 1) {
-        *to = dictionary->value(code(rows[0]));
-        return {};
-      }
       uint64_t codes[packing_unit];
       for (size_t done = 0; done < rows.size();) {
         const size_t here = std::min<size_t>(packing_unit, rows.size() - done);
@@ -230,11 +226,6 @@ Status Block::gather_bytes(std::span<const uint16_t> rows, const Dictionary* dic
       std::fill_n(to, rows.size(), state.text);
       return {};
     case BlockKind::Digits: {
-      if (rows.size() == 1) {
-        char* const text = scratch.allocate(max_digits);
-        *to = {text, write_digits(state.numbers.at(rows[0]), text)};
-        return {};
-      }
       uint64_t numbers[packing_unit];
       for (size_t done = 0; done < rows.size();) {
         const size_t here = std::min<size_t>(packing_unit, rows.size() - done);
