@@ -1,5 +1,6 @@
 // A database: a directory with one log, one manifest and the segments of its tables; the catalog; recovery,
-// checkpoints and background work. Thread-safe. One process at a time holds it (ErrorCode::Busy).
+// checkpoints and background work. Thread-safe. One process at a time holds it (ErrorCode::Busy). Tables and
+// transactions of a database must not outlive it.
 #pragma once
 
 #include <chrono>

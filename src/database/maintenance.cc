@@ -280,12 +280,15 @@ void Maintenance::flush_for_memory() {
   // take.
   const size_t limit = core_.budget().limit();
   if (core_.budget().used() < limit / 2) return;
+  // A file for each of very many tables would take minutes: their rows leave memory as close_tables() closes
+  // them.
+  const bool closing = core_.catalog().open_count() > core_.open_tables.load();
   std::vector<std::pair<size_t, std::shared_ptr<Table>>> deltas;
   size_t sum = 0;
   for (auto& [entry, table] : core_.catalog().open_tables()) {
     const size_t bytes = table->delta_bytes();
-    if (bytes == 0) continue;
     sum += bytes;
+    if (bytes == 0 || (closing && bytes <= most_closed_delta_bytes)) continue;
     deltas.emplace_back(bytes, std::move(table));
   }
   core_.counters().delta_bytes.store(sum, std::memory_order_relaxed);

@@ -12,9 +12,6 @@ namespace {
 constexpr uint64_t rewrite_bytes = uint64_t{1} << 20;
 constexpr uint64_t rewrite_factor = 4;
 
-// A table with a bigger delta is not closed: it will be flushed soon.
-constexpr size_t most_closed_bytes = size_t{256} << 10;
-
 bool same_files(const TableState& a, const TableState& b) {
   return std::ranges::equal(a.segments, b.segments,
                             [](const auto& left, const auto& right) { return left.file == right.file; });
@@ -295,7 +292,7 @@ StateRecorder::Closed StateRecorder::close_idle(size_t most) {
     const std::unique_lock opening(entry->opening, std::try_to_lock);
     // From here on whoever wants the table asks the catalog for it, and is noticed when it comes to closing.
     if (!opening || !core_.catalog().unused(entry, table)) return;
-    if (table->delta_bytes() > most_closed_bytes) {
+    if (table->delta_bytes() > most_closed_delta_bytes) {
       ++result.unrecorded;
       return;
     }

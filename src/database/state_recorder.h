@@ -20,6 +20,9 @@ namespace hailstone {
 
 class DatabaseCore;
 
+/// A table with a bigger delta is not closed: it will be flushed soon.
+constexpr size_t most_closed_delta_bytes = size_t{256} << 10;
+
 class StateRecorder {
  public:
   StateRecorder(DatabaseCore& core, Manifest manifest) : core_(core), manifest_(std::move(manifest)) {}

@@ -17,7 +17,9 @@ namespace {
 
 /// A load of less goes to the delta row by row: it does not deserve a file.
 constexpr size_t small_load_bytes = size_t{1} << 20;
-constexpr size_t most_sets_in_flight = 1;
+/// The first segments are small, so that encoding begins early; later ones grow with the load.
+constexpr size_t first_segment_bytes = size_t{32} << 20;
+constexpr size_t loaded_share = 4;  // a segment is about this part of what was loaded before it
 constexpr uint64_t rows_between_looks = 4096;
 
 /// Segments that a transaction has loaded: shared with all at its commit, gone at its rollback.
@@ -65,6 +67,7 @@ struct BulkLoad::State {
     std::unique_ptr<SegmentBuilder> builder;
     uint64_t file = 0;
     uint32_t rows = 0;
+    size_t bytes = 0;
     std::optional<SegmentBuilder::DuplicateRows> duplicate;
   };
 
@@ -72,15 +75,19 @@ struct BulkLoad::State {
   struct Shared {
     std::mutex mutex;
     std::condition_variable changed;
-    size_t in_flight = 0;          // protected by mutex
-    std::optional<Error> failure;  // the first; protected by mutex
-    std::unique_ptr<SegmentBuilder>
-        spare;  // its rows are in a file: memory for the next ones; protected by mutex
+    size_t sets_in_flight = 0;   // protected by mutex
+    size_t bytes_in_flight = 0;  // protected by mutex
+    /// The first; protected by mutex.
+    std::optional<Error> failure;
+    /// Its rows are in a file: memory for the next ones. Protected by mutex.
+    std::unique_ptr<SegmentBuilder> spare;
     std::atomic<bool> cancelled{false};
   };
 
   Status hand_off();
-  Status wait_for_sets(size_t most);
+  /// Until sets of at most so many bytes, or none, are being encoded.
+  Status wait_for_sets(size_t most_bytes);
+  size_t most_buffer_bytes() const;
   Status look_around() const;
   /// `row`: as SegmentBuilder::append() takes it.
   template <typename Row>
@@ -102,6 +109,7 @@ struct BulkLoad::State {
   std::vector<std::shared_ptr<Set>> sets;
   const std::shared_ptr<Shared> shared = std::make_shared<Shared>();
   uint64_t rows = 0;
+  size_t handed_off_bytes = 0;
   bool loading_segments = false;
   bool finished = false;
 };
@@ -166,7 +174,8 @@ Status BulkLoad::State::append_to_builder(const Row& row, size_t row_bytes) {
   const uint32_t held = builder->rows();
   const bool big_row = row_bytes > small_load_bytes;
   if (held < max_segment_rows && !big_row && held % rows_between_sums != 0) return {};
-  const size_t wanted = inside.host.segment_buffer_bytes() / std::max<size_t>(1, inside.host.bulk_loads());
+  const size_t most = most_buffer_bytes();
+  const size_t wanted = std::min(most, std::max(first_segment_bytes, handed_off_bytes / loaded_share));
   const size_t bytes = builder->bytes();
   if (held >= max_segment_rows || bytes >= wanted) return hand_off();
   // From a part of the rows on it is known what the rest of them will take: room for all at once, instead of
@@ -178,22 +187,32 @@ Status BulkLoad::State::append_to_builder(const Row& row, size_t row_bytes) {
   return {};
 }
 
+/// What the rows being filled in may take, and those being encoded together.
+size_t BulkLoad::State::most_buffer_bytes() const {
+  return inside.host.segment_buffer_bytes() / std::max<size_t>(1, inside.host.bulk_loads());
+}
+
 std::unique_ptr<SegmentBuilder> BulkLoad::State::next_builder() {
+  builder_has_room = false;
   const std::lock_guard guard(shared->mutex);
-  builder_has_room = shared->spare != nullptr;
-  return builder_has_room ? std::move(shared->spare) : std::make_unique<SegmentBuilder>(inside, false);
+  return shared->spare != nullptr ? std::move(shared->spare)
+                                  : std::make_unique<SegmentBuilder>(inside, false);
 }
 
 Status BulkLoad::State::hand_off() {
-  HAILSTONE_TRY(wait_for_sets(most_sets_in_flight - 1));
   auto set = std::make_shared<Set>();
+  set->rows = builder->rows();
+  set->bytes = builder->bytes();
+  const size_t most = most_buffer_bytes();
+  HAILSTONE_TRY(wait_for_sets(most - std::min(most, set->bytes)));
   set->builder = std::move(builder);
-  set->rows = set->builder->rows();
+  handed_off_bytes += set->bytes;
   set->file = inside.host.new_file_number();
   sets.push_back(set);
   {
     const std::lock_guard guard(shared->mutex);
-    ++shared->in_flight;
+    ++shared->sets_in_flight;
+    shared->bytes_in_flight += set->bytes;
   }
   inside.host.run([set, shared = shared, &host = inside.host] {
     auto written = set->builder->write(host.segment_path(set->file), true,
@@ -203,15 +222,18 @@ Status BulkLoad::State::hand_off() {
     const std::lock_guard guard(shared->mutex);
     if (!set->duplicate) shared->spare = std::move(set->builder);
     if (!written && !shared->failure) shared->failure = written.error();
-    --shared->in_flight;
+    --shared->sets_in_flight;
+    shared->bytes_in_flight -= set->bytes;
     shared->changed.notify_all();
   });
   return {};
 }
 
-Status BulkLoad::State::wait_for_sets(size_t most) {
+Status BulkLoad::State::wait_for_sets(size_t most_bytes) {
   std::unique_lock guard(shared->mutex);
-  shared->changed.wait(guard, [&] { return shared->in_flight <= most; });
+  shared->changed.wait(guard, [&] {
+    return shared->sets_in_flight == 0 || (most_bytes > 0 && shared->bytes_in_flight <= most_bytes);
+  });
   if (shared->failure) return std::unexpected(*shared->failure);
   return {};
 }
