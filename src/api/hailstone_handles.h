@@ -91,7 +91,11 @@ struct SharedTransaction {
   ~SharedTransaction();
 
   /// Every statement begins here: the transaction must be active and not interrupted.
-  Outcome begin_statement();
+  Outcome begin_statement() {
+    if (!active || interrupted.load(std::memory_order_relaxed)) return refuse_statement();
+    if (open_reads == 0) transaction->next_statement();
+    return {};
+  }
   /// Before the first use of a table: it must be there. `writes`: and keeps it so until the end.
   Outcome check_table(const Table& table, bool writes);
   /// Passes a result on; a deadlock rolls the transaction back.
@@ -111,6 +115,7 @@ struct SharedTransaction {
   std::vector<Mark> savepoints;
 
  private:
+  Outcome refuse_statement() const;
   absl::flat_hash_set<TableId> readable_, writable_;  // tables that check_table() has passed
   friend struct ::hs_transaction;
 

@@ -22,13 +22,9 @@ void SharedTransaction::roll_back() {
   active = false;
 }
 
-Outcome SharedTransaction::begin_statement() {
+Outcome SharedTransaction::refuse_statement() const {
   if (!active) return refuse(HS_INVALID, "the transaction has ended: " + ended_by);
-  if (interrupted.load(std::memory_order_relaxed)) {
-    return refuse(HS_INTERRUPTED, "the transaction was interrupted");
-  }
-  if (open_reads == 0) transaction->next_statement();
-  return {};
+  return refuse(HS_INTERRUPTED, "the transaction was interrupted");
 }
 
 Outcome SharedTransaction::check_table(const Table& table, bool writes) {

@@ -5,9 +5,13 @@
 #include <cmath>
 #include <limits>
 
+#include "absl/container/inlined_vector.h"
+
 namespace hailstone::capi {
 
 namespace {
+
+constexpr size_t few_key_columns = 4;
 
 std::unexpected<Failure> wrong_kind(const ColumnShape& column) {
   return refuse(HS_INVALID, fmt::format("column '{}' does not take a value of that kind", column.name));
@@ -128,7 +132,7 @@ Outcome encode_key(const TableShape& table, size_t index, const hs_value* values
     return refuse(HS_INVALID, fmt::format("index '{}' of table '{}' has {} columns, but {} values were given",
                                           parts.name, table.name(), parts.parts.size(), count));
   }
-  std::vector<Value> converted(count);
+  absl::InlinedVector<Value, few_key_columns> converted(count);
   for (size_t i = 0; i < count; ++i) {
     HAILSTONE_ASSIGN(converted[i], to_engine(table.columns[parts.parts[i].column], values[i]));
   }

@@ -174,9 +174,6 @@ Counters& Database::counters() {
   counters.memory_budget.store(core.budget().limit(), std::memory_order_relaxed);
   counters.tables.store(core.catalog().size(), std::memory_order_relaxed);
   counters.tables_open.store(core.catalog().open_count(), std::memory_order_relaxed);
-  size_t delta_bytes = 0;
-  for (const auto& [entry, table] : core.catalog().open_tables()) delta_bytes += table->delta_bytes();
-  counters.delta_bytes.store(delta_bytes, std::memory_order_relaxed);
   return counters;
 }
 

@@ -150,9 +150,10 @@ void Maintenance::tick() {
     sync_log();
   }
   if (now >= next_memory_look_) {
-    next_memory_look_ = now + memory_interval;
     flush_for_memory();
     trim_memory();
+    // Looking at a million tables must not be all that is done.
+    next_memory_look_ = now + std::max<Clock::duration>(memory_interval, 8 * (Clock::now() - now));
   }
   if (log_failed_) return;
   start_checkpoint_if_due();
@@ -279,24 +280,24 @@ void Maintenance::flush_for_memory() {
   // The block cache fills what is free, so what is used says little: what counts is how much of it the deltas
   // take.
   const size_t limit = core_.budget().limit();
-  if (core_.budget().used() < limit / 2) return;
+  size_t left = core_.counters().delta_bytes.load(std::memory_order_relaxed);
+  if (left < limit / 2) return;
   // A file for each of very many tables would take minutes: their rows leave memory as close_tables() closes
   // them.
   const bool closing = core_.catalog().open_count() > core_.open_tables.load();
   std::vector<std::pair<size_t, std::shared_ptr<Table>>> deltas;
-  size_t sum = 0;
   for (auto& [entry, table] : core_.catalog().open_tables()) {
     const size_t bytes = table->delta_bytes();
-    sum += bytes;
-    if (bytes == 0 || (closing && bytes <= most_closed_delta_bytes)) continue;
-    deltas.emplace_back(bytes, std::move(table));
+    if (bytes > (closing ? most_closed_delta_bytes : 0)) {
+      deltas.emplace_back(bytes, std::move(table));
+    } else {
+      table.reset();  // who closes tables waits until nobody holds them
+    }
   }
-  core_.counters().delta_bytes.store(sum, std::memory_order_relaxed);
-  if (sum < limit / 2) return;
   std::ranges::sort(deltas, std::ranges::greater(), [](const auto& each) { return each.first; });
   for (const auto& [bytes, table] : deltas) {
-    if (sum < limit / 4) break;
-    sum -= std::min(sum, bytes);
+    if (left < limit / 4) break;
+    left -= std::min(left, bytes);
     request_flush(table, true);
   }
 }

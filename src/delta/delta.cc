@@ -5,23 +5,38 @@
 
 namespace hailstone {
 
-Delta::Delta(size_t secondary_indexes, MemoryBudget* budget)
-    : arena_(budget), tree_memory_{budget}, clustered_(ClusteredTree::allocator_type(tree_memory_)) {
+Delta::Delta(size_t secondary_indexes, MemoryBudget* budget, std::atomic<uint64_t>* total)
+    : total_(total),
+      arena_(budget),
+      tree_memory_{budget},
+      clustered_(ClusteredTree::allocator_type(tree_memory_)) {
   secondary_.reserve(secondary_indexes);
   for (size_t i = 0; i < secondary_indexes; ++i) {
     secondary_.emplace_back(EntryLess(), SecondaryTree::allocator_type(tree_memory_));
   }
 }
 
+Delta::~Delta() {
+  if (total_ != nullptr) total_->fetch_sub(counted_bytes_, std::memory_order_relaxed);
+}
+
+void Delta::count_bytes() {
+  const size_t now = bytes();
+  if (total_ == nullptr || now == counted_bytes_) return;
+  total_->fetch_add(now - counted_bytes_, std::memory_order_relaxed);
+  counted_bytes_ = now;
+}
+
 Version* Delta::insert(ByteView key, ByteView row, Timestamp begin,
                        std::span<const std::string> secondary_keys) {
   assert(secondary_keys.size() == secondary_.size());
   // Rows mostly come in key order: then the place is behind the last entry, and one comparison finds it.
+  const TreeKey sought(key);
   auto place = clustered_.end();
   bool exists = false;
-  if (!clustered_.empty() && !TreeKeyLess()(std::prev(place)->first, key)) {
-    place = clustered_.lower_bound(key);
-    exists = static_cast<ByteView>(place->first) == key;
+  if (!clustered_.empty() && !TreeEntryLess()(*std::prev(place), sought)) {
+    place = clustered_.lower_bound(sought);
+    exists = place->key() == key;
   }
 
   // Version, key and row lie side by side: a reader that found the version has the rest in the same or the
@@ -34,17 +49,17 @@ Version* Delta::insert(ByteView key, ByteView row, Timestamp begin,
   if (key_bytes != 0) std::memcpy(own_key, key.data(), key_bytes);
   if (!row.empty()) std::memcpy(own_row, row.data(), row.size());
   version->begin.store(begin, std::memory_order_relaxed);
-  version->key_data = exists ? place->first.data() : own_key;
+  version->key_data = exists ? place->key().data() : own_key;
   version->key_size = static_cast<uint32_t>(key.size());
   version->row_data = own_row;
   version->row_size = static_cast<uint32_t>(row.size());
   version->ordinal = Version::no_ordinal;
 
   if (exists) {
-    version->older = place->second;
-    place->second = version;
+    version->older = place->newest;
+    place->newest = version;
   } else {
-    clustered_.emplace_hint(place, version->key(), version);
+    clustered_.insert(place, TreeEntry{sought.head, version});
   }
   for (size_t i = 0; i < secondary_.size(); ++i) {
     if (secondary_keys[i].empty()) continue;
@@ -52,19 +67,20 @@ Version* Delta::insert(ByteView key, ByteView row, Timestamp begin,
   }
   ++version_count_;
   ++change_count_;
+  count_bytes();
   return version;
 }
 
 void Delta::remove(Version* version, std::span<const std::string> secondary_keys) {
   assert(secondary_keys.size() == secondary_.size());
-  const auto place = clustered_.find(version->key());
+  const auto place = clustered_.find(TreeKey(version->key()));
   assert(place != clustered_.end());
-  if (place->second != version) {
-    Version* newer = place->second;
+  if (place->newest != version) {
+    Version* newer = place->newest;
     while (newer->older != version) newer = newer->older;
     newer->older = version->older;
   } else if (version->older != nullptr) {
-    place->second = version->older;
+    place->newest = version->older;
   } else {
     clustered_.erase(place);
   }
@@ -73,11 +89,12 @@ void Delta::remove(Version* version, std::span<const std::string> secondary_keys
   }
   --version_count_;
   ++change_count_;
+  count_bytes();
 }
 
 Version* Delta::find(ByteView key) const {
-  const auto place = clustered_.find(key);
-  return place == clustered_.end() ? nullptr : place->second;
+  const auto place = clustered_.find(TreeKey(key));
+  return place == clustered_.end() ? nullptr : place->newest;
 }
 
 size_t Delta::bytes() const { return arena_.bytes() + tree_memory_.bytes; }

@@ -8,15 +8,12 @@
 #pragma once
 
 #include <atomic>
-#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "absl/container/btree_map.h"
 #include "absl/container/btree_set.h"
 #include "base/arena.h"
 #include "base/bytes.h"
@@ -78,13 +75,12 @@ class TreeAllocator {
   TreeMemory* memory_;
 };
 
-/// A key in the tree, with its first 8 bytes as a number beside it: most comparisons are decided without a
-/// look at the key's own memory.
-struct TreeKey : ByteView {
-  template <std::convertible_to<ByteView> Bytes>
-  TreeKey(const Bytes& bytes)
-      : ByteView(bytes), head(head_of(*this)) {}  // NOLINT(google-explicit-constructor): a key is its bytes
+/// A key that is sought in the tree, with its first 8 bytes as a number: most comparisons are decided by
+/// those.
+struct TreeKey {
+  explicit TreeKey(ByteView key) : bytes(key), head(head_of(key)) {}
 
+  ByteView bytes;
   uint64_t head;  // big-endian, filled up with zeros: heads that differ are ordered as the keys are
 
  private:
@@ -96,16 +92,34 @@ struct TreeKey : ByteView {
   }
 };
 
-struct TreeKeyLess {
-  bool operator()(const TreeKey& a, const TreeKey& b) const {
-    return a.head != b.head ? a.head < b.head : static_cast<ByteView>(a) < static_cast<ByteView>(b);
+/// A row of the tree: its versions from the newest on, which share the key. Small, so that a search meets few
+/// cache lines.
+struct TreeEntry {
+  uint64_t head;            // of the key
+  mutable Version* newest;  // another version of the same key keeps the order
+
+  ByteView key() const { return newest->key(); }
+};
+
+struct TreeEntryLess {
+  using is_transparent = void;
+  bool operator()(const TreeEntry& a, const TreeEntry& b) const {
+    return a.head != b.head ? a.head < b.head : a.key() < b.key();
+  }
+  bool operator()(const TreeEntry& a, const TreeKey& b) const {
+    return a.head != b.head ? a.head < b.head : a.key() < b.bytes;
+  }
+  bool operator()(const TreeKey& a, const TreeEntry& b) const {
+    return a.head != b.head ? a.head < b.head : a.bytes < b.key();
   }
 };
 
 class Delta {
  public:
-  /// `budget`, when given, is charged for all memory and outlives the delta.
-  Delta(size_t secondary_indexes, MemoryBudget* budget);
+  /// `budget`, when given, is charged for all memory, and `total` holds the bytes() of this delta among
+  /// others'; both outlive the delta.
+  Delta(size_t secondary_indexes, MemoryBudget* budget, std::atomic<uint64_t>* total = nullptr);
+  ~Delta();
   Delta(const Delta&) = delete;
   Delta& operator=(const Delta&) = delete;
 
@@ -132,8 +146,7 @@ class Delta {
     bool operator()(const Entry& a, ByteView b) const { return a.key < b; }
     bool operator()(ByteView a, const Entry& b) const { return a < b.key; }
   };
-  using ClusteredTree =
-      absl::btree_map<TreeKey, Version*, TreeKeyLess, TreeAllocator<std::pair<const TreeKey, Version*>>>;
+  using ClusteredTree = absl::btree_set<TreeEntry, TreeEntryLess, TreeAllocator<TreeEntry>>;
   using SecondaryTree = absl::btree_set<Entry, EntryLess, TreeAllocator<Entry>>;
   const ClusteredTree& clustered() const { return clustered_; }
   const SecondaryTree& secondary(size_t index) const { return secondary_[index]; }
@@ -145,6 +158,10 @@ class Delta {
   size_t version_count() const { return version_count_; }
 
  private:
+  void count_bytes();
+
+  std::atomic<uint64_t>* const total_;
+  size_t counted_bytes_ = 0;  // in *total_
   Arena arena_;
   TreeMemory tree_memory_;
   ClusteredTree clustered_;

@@ -70,6 +70,12 @@ Result<KeyCodec> KeyCodec::make(const TableDefinition& table, const Index& index
   return codec;
 }
 
+unsigned KeyCodec::integer_width() const {
+  if (parts_.size() != 1) return 0;
+  const Part& part = parts_.front();
+  return part.integer && !part.nullable && !part.descending && part.dropped == 0 ? part.width : 0;
+}
+
 Status KeyCodec::append_part(const Part& part, const Value& value, std::string& to) const {
   if (value.null) {
     if (!part.nullable) {

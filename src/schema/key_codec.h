@@ -47,6 +47,8 @@ class KeyCodec {
   /// True when values read back through the index's columns are all that the key is made of, i.e. no prefix
   /// parts.
   bool whole_values() const { return whole_values_; }
+  /// Bytes of a key that is nothing but one ascending integer, big-endian; 0: it is something else.
+  unsigned integer_width() const;
 
  private:
   struct Part {

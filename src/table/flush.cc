@@ -19,8 +19,8 @@ bool worth_keeping(const Version& version, Timestamp horizon) {
 /// All versions of a settled delta, in key order, newest first. Nothing but ends changes in it any more.
 template <typename Visit>
 void for_each_version(const Delta& rows, const Visit& visit) {
-  for (const auto& [key, newest] : rows.clustered()) {
-    for (Version* version = newest; version != nullptr; version = version->older) visit(*version);
+  for (const TreeEntry& entry : rows.clustered()) {
+    for (Version* version = entry.newest; version != nullptr; version = version->older) visit(*version);
   }
 }
 

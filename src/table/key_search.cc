@@ -89,6 +89,9 @@ SegmentKeys::SegmentKeys(const TableSegment& segment, const TableKeys& keys, siz
       keys_(keys),
       secondary_(secondary),
       entries_(secondary == clustered ? segment.rows() : segment.segment->index_entries(secondary)),
+      integer_width_(secondary != clustered ? 0
+                     : keys.hidden_row_id() ? sizeof(uint64_t)
+                                            : keys.clustered().integer_width()),
       clustered_reader_(segment, key_columns(keys.clustered(), keys.hidden_row_id())),
       secondary_reader_(segment, secondary == clustered ? std::vector<uint16_t>()
                                                         : key_columns(keys.secondary(secondary), false)) {}
@@ -156,6 +159,17 @@ ByteView SegmentKeys::last_key() const {
                                  : segment_.segment->index_last_key(secondary_);
 }
 
+Result<int> SegmentKeys::compare(uint32_t position, ByteView bound) {
+  if (integer_width_ == 0 || bound.size() != integer_width_) {
+    HAILSTONE_TRY(key(position, probe_));
+    return ByteView(probe_).compare(bound);
+  }
+  HAILSTONE_TRY(clustered_reader_.read(position));
+  const uint64_t number = clustered_reader_.values()[0].integer;
+  const uint64_t sought = load_big_endian(bound.data(), integer_width_);
+  return number < sought ? -1 : number > sought ? 1 : 0;
+}
+
 Result<uint32_t> SegmentKeys::lower_bound(ByteView bound) {
   if (entries_ == 0) return 0U;
   if (last_key() < bound) return entries_;
@@ -174,8 +188,8 @@ Result<uint32_t> SegmentKeys::lower_bound(ByteView bound) {
   auto last = static_cast<uint32_t>(std::min<size_t>(low * key_sample_stride, entries_));
   while (first < last) {
     const uint32_t middle = first + (last - first) / 2;
-    HAILSTONE_TRY(key(middle, probe_));
-    if (ByteView(probe_) < bound) {
+    HAILSTONE_ASSIGN(const int order, compare(middle, bound));
+    if (order < 0) {
       first = middle + 1;
     } else {
       last = middle;
@@ -199,10 +213,9 @@ Result<OrdinalRange> find_clustered(const TableSegment& segment, const TableKeys
   SegmentKeys rows(segment, keys, SegmentKeys::clustered);
   HAILSTONE_ASSIGN(const uint32_t first, rows.lower_bound(key));
   OrdinalRange range{first, first};
-  std::string found;
   while (range.last < segment.rows()) {
-    HAILSTONE_TRY(rows.key(range.last, found));
-    if (found != key) break;
+    HAILSTONE_ASSIGN(const int order, rows.compare(range.last, key));
+    if (order != 0) break;
     ++range.last;
   }
   return range;

@@ -61,6 +61,9 @@ class SegmentKeys {
   Status clustered_key(uint32_t ordinal, std::string& to);
   /// First position whose entry key is >= bound; entries() when there is none.
   Result<uint32_t> lower_bound(ByteView bound);
+  /// Order of the position's entry key and the bound: negative when the entry comes first, 0 when it is the
+  /// bound.
+  Result<int> compare(uint32_t position, ByteView bound);
 
  private:
   size_t sample_count() const;
@@ -71,6 +74,7 @@ class SegmentKeys {
   const TableKeys& keys_;
   const size_t secondary_;
   const uint32_t entries_;
+  const unsigned integer_width_;  // of entry keys that are one integer; else 0
   RowReader clustered_reader_;
   RowReader secondary_reader_;
   // Ordinals of the index entries read last.

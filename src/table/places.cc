@@ -57,8 +57,10 @@ Result<Timestamp> TableSegment::begin_of(uint32_t ordinal) const {
 }
 
 TableDelta::TableDelta(std::shared_ptr<TableLatch> table_latch, std::shared_ptr<const TableKeys> table_keys,
-                       MemoryBudget* budget)
-    : latch(std::move(table_latch)), keys(std::move(table_keys)), rows(keys->secondary_count(), budget) {}
+                       MemoryBudget* budget, Counters& counters)
+    : latch(std::move(table_latch)),
+      keys(std::move(table_keys)),
+      rows(keys->secondary_count(), budget, &counters.delta_bytes) {}
 
 void TableDelta::stamp_end(Version& version, Timestamp end) {
   version.end.store(end, std::memory_order_release);

@@ -65,7 +65,8 @@ class TableSegment : public VersionStore {
 
 class TableDelta : public VersionStore {
  public:
-  TableDelta(std::shared_ptr<TableLatch> latch, std::shared_ptr<const TableKeys> keys, MemoryBudget* budget);
+  TableDelta(std::shared_ptr<TableLatch> latch, std::shared_ptr<const TableKeys> keys, MemoryBudget* budget,
+             Counters& counters);
 
   void commit(std::span<const Change> changes, Timestamp timestamp) override;
   void undo(const Change& change) override;

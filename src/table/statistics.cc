@@ -197,9 +197,9 @@ uint64_t Table::estimate_range(size_t index, ByteView low, ByteView high) const 
     // An error is met again, and reported, by the read that this estimate is for.
     if (first && last && *first < *last) entries += *last - *first;
   }
-  const auto count_entries = [&](const auto& tree, const auto& key_of) -> uint64_t {
+  const auto count_entries = [&](const auto& tree, auto entry, const auto& key_of) -> uint64_t {
     uint64_t counted = 0;
-    for (auto entry = tree.lower_bound(low); entry != tree.end(); ++entry) {
+    for (; entry != tree.end(); ++entry) {
       if (!high.empty() && !(key_of(*entry) < high)) return counted;
       if (++counted == most_delta_entries_counted) return std::max<uint64_t>(counted, tree.size() / 3);
     }
@@ -209,10 +209,12 @@ uint64_t Table::estimate_range(size_t index, ByteView low, ByteView high) const 
   for (const auto& delta : view->deltas) {
     if (delta->rows.version_count() == 0) continue;
     if (is_clustered) {
+      const auto& tree = delta->rows.clustered();
       entries +=
-          count_entries(delta->rows.clustered(), [](const auto& entry) { return ByteView(entry.first); });
+          count_entries(tree, tree.lower_bound(TreeKey(low)), [](const auto& entry) { return entry.key(); });
     } else {
-      entries += count_entries(delta->rows.secondary(secondary), [](const auto& entry) { return entry.key; });
+      const auto& tree = delta->rows.secondary(secondary);
+      entries += count_entries(tree, tree.lower_bound(low), [](const auto& entry) { return entry.key; });
     }
   }
   return entries;

@@ -61,7 +61,7 @@ Result<std::shared_ptr<Table>> Table::open(TableHost& host, TableState given) {
 }
 
 std::shared_ptr<TableDelta> Table::State::new_delta(Table& table) {
-  auto delta = std::make_shared<TableDelta>(latch, keys, &host.budget());
+  auto delta = std::make_shared<TableDelta>(latch, keys, &host.budget(), host.counters());
   delta->settled = [table = table.weak_from_this(), &host = host] {
     if (const auto alive = table.lock()) host.request_flush(alive);
   };

@@ -258,9 +258,9 @@ class IndexCheck {
     };
     if (secondary_ == SegmentKeys::clustered) {
       const auto& tree = delta.rows.clustered();
-      for (auto entry = begun ? tree.upper_bound(after) : tree.begin();
+      for (auto entry = begun ? tree.upper_bound(TreeKey(after)) : tree.begin();
            entry != tree.end() && to.size() < most; ++entry) {
-        take(entry->first, entry->second);
+        take(entry->key(), entry->newest);
       }
     } else {
       const auto& tree = delta.rows.secondary(secondary_);

@@ -74,10 +74,11 @@ void DeltaReader::forward(ByteView bound, bool after, size_t count, std::vector<
   const std::shared_lock guard(*delta_->latch);
   if (secondary_ == clustered) {
     const auto& tree = delta_->rows.clustered();
-    for (auto entry = after ? tree.upper_bound(bound) : tree.lower_bound(bound); entry != tree.end();
+    const TreeKey sought(bound);
+    for (auto entry = after ? tree.upper_bound(sought) : tree.lower_bound(sought); entry != tree.end();
          ++entry) {
       if (to.size() == count) return;
-      if (const Version* const version = taken(entry->second)) to.push_back({entry->first, version});
+      if (const Version* const version = taken(entry->newest)) to.push_back({version->key(), version});
     }
     return;
   }
@@ -95,10 +96,10 @@ void DeltaReader::backward(ByteView bound, bool unbounded, size_t count, std::ve
   const std::shared_lock guard(*delta_->latch);
   if (secondary_ == clustered) {
     const auto& tree = delta_->rows.clustered();
-    for (auto entry = unbounded ? tree.end() : tree.lower_bound(bound); entry != tree.begin();) {
+    for (auto entry = unbounded ? tree.end() : tree.lower_bound(TreeKey(bound)); entry != tree.begin();) {
       --entry;
       if (to.size() == count) return;
-      if (const Version* const version = taken(entry->second)) to.push_back({entry->first, version});
+      if (const Version* const version = taken(entry->newest)) to.push_back({version->key(), version});
     }
     return;
   }

@@ -66,8 +66,9 @@ TEST(DeltaTest, EmptyKeysAndRowsAreKept) {
 
 TEST(DeltaTest, BudgetIsChargedAndGivenBack) {
   MemoryBudget budget(size_t{1} << 30);
+  std::atomic<uint64_t> total = 5;
   {
-    Delta delta(1, &budget);
+    Delta delta(1, &budget, &total);
     for (uint64_t i = 0; i < 10'000; ++i) {
       const std::vector<std::string> secondary{number_key(i % 100) + number_key(i)};
       Version* const version =
@@ -75,10 +76,12 @@ TEST(DeltaTest, BudgetIsChargedAndGivenBack) {
       if (i % 3 == 0) delta.remove(version, secondary);
     }
     EXPECT_EQ(budget.used(), delta.bytes());
+    EXPECT_EQ(total.load(), 5 + delta.bytes());
     EXPECT_GT(delta.bytes(), 10'000u * 110);
     EXPECT_LT(delta.bytes(), 10'000u * 400);
   }
   EXPECT_EQ(budget.used(), 0u);
+  EXPECT_EQ(total.load(), 5u);
 }
 
 // Random inserts and removals against ordinary maps.
@@ -125,9 +128,9 @@ TEST(DeltaTest, AgreesWithAModel) {
     ASSERT_EQ(delta.clustered().size(), model.size());
     auto entry = delta.clustered().begin();
     for (const auto& [key, chain] : model) {
-      ASSERT_EQ(entry->first, key);
-      ASSERT_EQ(delta.find(key), entry->second);
-      const Version* version = entry->second;
+      ASSERT_EQ(entry->key(), key);
+      ASSERT_EQ(delta.find(key), entry->newest);
+      const Version* version = entry->newest;
       for (auto known = chain.rbegin(); known != chain.rend(); ++known, version = version->older) {
         ASSERT_EQ(version, known->version);
         ASSERT_EQ(version->key(), key);
