@@ -267,9 +267,7 @@ typedef struct hs_value {
 } hs_value;
 
 static inline hs_value hs_null(void) {
-  hs_value value;
-  memset(&value, 0, sizeof value);
-  value.kind = HS_VALUE_NULL;
+  const hs_value value = {HS_VALUE_NULL, {0}};
   return value;
 }
 static inline hs_value hs_int(int64_t number) {

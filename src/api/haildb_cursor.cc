@@ -35,41 +35,45 @@ class TableWalker final : public Walker {
   Cursor cursor_;
 };
 
-/// Rows that were read before: of system tables.
+/// Entries that were made before: of system tables.
 class MemoryWalker final : public Walker {
  public:
-  using Rows = std::vector<std::pair<std::string, std::string>>;
-  explicit MemoryWalker(std::shared_ptr<const Rows> rows) : rows_(std::move(rows)) {}
+  explicit MemoryWalker(std::shared_ptr<const MemoryEntries> entries) : entries_(std::move(entries)) {}
   Result<bool> seek_at_or_after(ByteView bound) override {
-    at_ = std::ranges::lower_bound(*rows_, bound, {}, [](const auto& row) { return ByteView(row.first); });
-    return at_ != rows_->end();
+    at_ = lower_bound(bound);
+    return at_ != entries_->end();
   }
   Result<bool> seek_before(ByteView bound) override {
-    at_ = bound.empty() ? rows_->end() : std::ranges::lower_bound(*rows_, bound, {}, [](const auto& row) {
-      return ByteView(row.first);
-    });
+    at_ = bound.empty() ? entries_->end() : lower_bound(bound);
     return previous();
   }
   Result<bool> next() override {
-    if (at_ == rows_->end()) return false;
+    if (at_ == entries_->end()) return false;
     ++at_;
-    return at_ != rows_->end();
+    return at_ != entries_->end();
   }
   Result<bool> previous() override {
-    if (at_ == rows_->begin()) return false;
+    if (at_ == entries_->begin()) return false;
     --at_;
     return true;
   }
-  ByteView entry_key() const override { return at_->first; }
-  ByteView clustered_key() const override { return at_->first; }
+  ByteView entry_key() const override { return at_->key; }
+  ByteView clustered_key() const override {
+    return ByteView(at_->key).substr(at_->key.size() - at_->clustered_size);
+  }
   Status load_row(std::string& to) override {
-    to = at_->second;
+    to = at_->row;
     return {};
   }
 
  private:
-  const std::shared_ptr<const Rows> rows_;
-  Rows::const_iterator at_ = rows_->begin();
+  MemoryEntries::const_iterator lower_bound(ByteView bound) const {
+    return std::ranges::lower_bound(*entries_, bound, {},
+                                    [](const MemoryEntry& entry) { return ByteView(entry.key); });
+  }
+
+  const std::shared_ptr<const MemoryEntries> entries_;
+  MemoryEntries::const_iterator at_ = entries_->begin();
 };
 
 ReadLock read_lock(const ib_crsr_struct& cursor) {
@@ -186,8 +190,8 @@ ib_err_t enter(ib_crsr_t cursor, ib_err_t without_transaction) {
 
 Status open_walker(ib_crsr_struct& cursor) {
   if (cursor.walker != nullptr) return {};
-  if (cursor.memory_rows != nullptr) {
-    cursor.walker = std::make_unique<MemoryWalker>(cursor.memory_rows);
+  if (cursor.memory != nullptr) {
+    cursor.walker = std::make_unique<MemoryWalker>(cursor.memory);
   } else {
     cursor.walker = std::make_unique<TableWalker>(*cursor.info, *cursor.trx->transaction,
                                                   cursor.index_info().engine_index, read_lock(cursor));
@@ -197,7 +201,7 @@ Status open_walker(ib_crsr_struct& cursor) {
 
 ib_err_t refresh_table(ib_crsr_struct& cursor, bool writing) {
   const uint64_t now = engine().schema_version.load(std::memory_order_acquire);
-  if (cursor.schema_version == now || cursor.memory_rows != nullptr) return DB_SUCCESS;
+  if (cursor.schema_version == now || cursor.memory != nullptr) return DB_SUCCESS;
   // DDL of others that came after the transaction's snapshot does not concern what it reads.
   const bool by_old_snapshot =
       !writing && cursor.trx->level > IB_TRX_READ_COMMITTED && read_lock(cursor) == ReadLock::None;
@@ -249,7 +253,7 @@ void ib_crsr_struct::clear() {
   scratch.clear();
   row = std::string();
   encoded = std::string();
-  memory_rows.reset();
+  memory.reset();
 }
 
 ib_err_t ib_cursor_open_table(const char* name, ib_trx_t ib_trx, ib_crsr_t* ib_crsr) {
@@ -287,10 +291,10 @@ ib_err_t ib_cursor_open_index_using_name(ib_crsr_t ib_open_crsr, const char* ind
   }
   const auto& info = ib_open_crsr->info;
   const IndexInfo* const index = info->find_index(index_name);
-  if (index == nullptr || (ib_open_crsr->memory_rows != nullptr && !index->clustered))
-    return DB_TABLE_NOT_FOUND;
-  *ib_crsr = make_cursor(info, static_cast<size_t>(index - info->indexes.data()), ib_open_crsr->trx);
-  (*ib_crsr)->memory_rows = ib_open_crsr->memory_rows;
+  if (index == nullptr) return DB_TABLE_NOT_FOUND;
+  const auto number = static_cast<size_t>(index - info->indexes.data());
+  if (ib_open_crsr->memory != nullptr) return open_system_index(*ib_open_crsr, number, ib_crsr);
+  *ib_crsr = make_cursor(info, number, ib_open_crsr->trx);
   return DB_SUCCESS;
 }
 
@@ -337,7 +341,7 @@ ib_bool_t ib_cursor_is_positioned(const ib_crsr_t ib_crsr) {
 ib_err_t ib_cursor_lock(ib_crsr_t ib_crsr, ib_lck_mode_t ib_lck_mode) {
   if (const ib_err_t code = enter(ib_crsr, DB_ERROR); code != DB_SUCCESS) return code;
   if (ib_lck_mode < IB_LOCK_IS || ib_lck_mode > IB_LOCK_X) return DB_INVALID_INPUT;
-  if (ib_crsr->memory_rows != nullptr) return DB_SUCCESS;
+  if (ib_crsr->memory != nullptr) return DB_SUCCESS;
   if (const ib_err_t code = refresh_table(*ib_crsr, true); code != DB_SUCCESS) return code;
   return lock_table(*ib_crsr->trx, ib_crsr->info->table->id(),
                     static_cast<hailstone::TableLockMode>(ib_lck_mode));
@@ -347,7 +351,7 @@ ib_err_t ib_cursor_set_lock_mode(ib_crsr_t ib_crsr, ib_lck_mode_t ib_lck_mode) {
   if (const ib_err_t code = enter(ib_crsr, DB_ERROR); code != DB_SUCCESS) return code;
   if (ib_lck_mode < IB_LOCK_IS || ib_lck_mode > IB_LOCK_NONE || ib_lck_mode == IB_LOCK_NOT_USED)
     return DB_INVALID_INPUT;
-  if (ib_crsr->memory_rows != nullptr) return DB_SUCCESS;
+  if (ib_crsr->memory != nullptr) return DB_SUCCESS;
   const auto table_mode = ib_lck_mode == IB_LOCK_X ? hailstone::TableLockMode::IntentionExclusive
                                                    : hailstone::TableLockMode::IntentionShared;
   if (const ib_err_t code = lock_table(*ib_crsr->trx, ib_crsr->info->table->id(), table_mode);

@@ -40,6 +40,14 @@ struct SearchRange {
   bool may_exist = true;
 };
 
+/// An entry of an index of a system table.
+struct MemoryEntry {
+  std::string key;  // as Walker::entry_key()
+  size_t clustered_size = 0;
+  std::string row;  // encoded
+};
+using MemoryEntries = std::vector<MemoryEntry>;
+
 }  // namespace hailstone::haildb
 
 struct ib_crsr_struct : hailstone::haildb::Handle {
@@ -74,7 +82,7 @@ struct ib_crsr_struct : hailstone::haildb::Handle {
   std::vector<hailstone::Value> values;
   std::vector<std::string> labels;
   std::string encoded;
-  std::shared_ptr<const std::vector<std::pair<std::string, std::string>>> memory_rows;  // of a system table
+  std::shared_ptr<const hailstone::haildb::MemoryEntries> memory;  // of a system table's index, in order
 };
 
 namespace hailstone::haildb {

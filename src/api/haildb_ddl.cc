@@ -274,7 +274,7 @@ ib_err_t ib_cursor_truncate(ib_crsr_t* ib_crsr, ib_id_t* table_id) {
   ib_trx_struct& transaction = *cursor->trx;
   if (!has_exclusive_schema_lock(transaction)) return DB_SCHEMA_NOT_LOCKED;
   *table_id = 0;
-  if (cursor->memory_rows != nullptr) return DB_ERROR;
+  if (cursor->memory != nullptr) return DB_ERROR;
   if (const ib_err_t code = refresh_table(*cursor, true); code != DB_SUCCESS) return code;
   const auto info = cursor->info;
   const ib_err_t locked = lock_table(transaction, info->table->id(), TableLockMode::Exclusive);

@@ -23,7 +23,7 @@ bool reads_locking(const ib_crsr_struct& cursor) {
 /// A new statement sees what is committed by now, where the isolation level says so.
 void begin_statement(ib_crsr_struct& cursor, bool keep_place) {
   cursor.new_statement = false;
-  if (cursor.trx->level > IB_TRX_READ_COMMITTED || cursor.memory_rows != nullptr) return;
+  if (cursor.trx->level > IB_TRX_READ_COMMITTED || cursor.memory != nullptr) return;
   Transaction& transaction = *cursor.trx->transaction;
   const bool nothing_new = cursor.trx->level == IB_TRX_READ_COMMITTED && transaction.has_snapshot() &&
                            transaction.snapshot().read == engine().database->transactions().last_committed();
@@ -40,7 +40,7 @@ void begin_statement(ib_crsr_struct& cursor, bool keep_place) {
 /// A snapshot from before the table was rebuilt sees none of its rows: that is an error, not an empty table.
 ib_err_t check_history(ib_crsr_struct& cursor) {
   const Timestamp from = cursor.info->visible_from.load(std::memory_order_acquire);
-  if (from == 0 || reads_locking(cursor) || cursor.memory_rows != nullptr) [[likely]]
+  if (from == 0 || reads_locking(cursor) || cursor.memory != nullptr) [[likely]]
     return DB_SUCCESS;
   return cursor.trx->transaction->snapshot().read < from ? DB_MISSING_HISTORY : DB_SUCCESS;
 }
@@ -225,7 +225,7 @@ ib_err_t move_to(ib_crsr_struct& cursor, const ib_tpl_struct& tuple, ib_srch_mod
   auto range = make_range(*cursor.info, index, tuple, index.parts.size());
   result = -1;
   if (!range) return failed(*cursor.trx, range.error());
-  if (whole_key && !reads_locking(cursor) && cursor.memory_rows == nullptr)
+  if (whole_key && !reads_locking(cursor) && cursor.memory == nullptr)
     return find_exactly(cursor, *range, result);
   if (const Status opened = open_walker(cursor); !opened) return failed(*cursor.trx, opened.error());
   if (whole_key) mode = IB_CUR_GE;

@@ -11,7 +11,7 @@ namespace {
 /// The lock on the table that changes of its rows need, and its present definition.
 ib_err_t begin_write(ib_crsr_t cursor) {
   if (const ib_err_t code = enter(cursor, DB_ERROR); code != DB_SUCCESS) return code;
-  if (cursor->memory_rows != nullptr) return DB_ERROR;
+  if (cursor->memory != nullptr) return DB_ERROR;
   cursor->trx->ask = true;
   for (;;) {
     if (const ib_err_t code = refresh_table(*cursor, true); code != DB_SUCCESS) return code;

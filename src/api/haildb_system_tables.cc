@@ -150,9 +150,26 @@ Status describe(const TableInfo& user, std::string_view system_table, RowMaker& 
   return {};
 }
 
-using SystemRows = std::vector<std::pair<std::string, std::string>>;
+/// The entries of an index of the table: its key, and behind that of a secondary one the clustered key.
+Result<std::shared_ptr<const MemoryEntries>> make_entries(const TableInfo& info, const IndexInfo& index,
+                                                          std::vector<std::string> rows) {
+  auto entries = std::make_shared<MemoryEntries>();
+  entries->reserve(rows.size());
+  const RowCodec& codec = info.layout->row_codec();
+  for (std::string& row : rows) {
+    MemoryEntry& entry = entries->emplace_back();
+    std::string clustered;
+    HAILSTONE_TRY(info.codec(info.indexes[0]).append_row(codec, row, clustered));
+    if (!index.clustered) HAILSTONE_TRY(info.codec(index).append_row(codec, row, entry.key));
+    entry.key += clustered;
+    entry.clustered_size = clustered.size();
+    entry.row = std::move(row);
+  }
+  std::ranges::sort(*entries, {}, &MemoryEntry::key);
+  return entries;
+}
 
-Result<std::shared_ptr<const SystemRows>> read_rows(const TableInfo& info, const Transaction* transaction) {
+Result<std::vector<std::string>> read_rows(const TableInfo& info, const Transaction* transaction) {
   Database& database = *engine().database;
   RowMaker made(info);
   for (const std::string& name : database.table_names({}, transaction)) {
@@ -163,14 +180,16 @@ Result<std::shared_ptr<const SystemRows>> read_rows(const TableInfo& info, const
     if (!user) continue;
     HAILSTONE_TRY(describe(**user, info.schema.name, made));
   }
-  auto rows = std::make_shared<SystemRows>();
-  for (std::string& row : made.rows) {
-    std::string key;
-    HAILSTONE_TRY(info.codecs[0].append_row(info.layout->row_codec(), row, key));
-    rows->emplace_back(std::move(key), std::move(row));
-  }
-  std::ranges::sort(*rows);
-  return rows;
+  return std::move(made.rows);
+}
+
+ib_err_t open_index(const std::shared_ptr<TableInfo>& info, size_t index, std::vector<std::string> rows,
+                    ib_trx_t transaction, ib_crsr_t* cursor) {
+  auto entries = make_entries(*info, info->indexes[index], std::move(rows));
+  if (!entries) return code_of(entries.error());
+  *cursor = make_cursor(info, index, transaction);
+  (*cursor)->memory = std::move(*entries);
+  return DB_SUCCESS;
 }
 
 }  // namespace
@@ -187,9 +206,13 @@ ib_err_t open_system_table(const std::string& name, ib_trx_t transaction, ib_crs
   if (!info) return code_of(info.error());
   auto rows = read_rows(**info, transaction == nullptr ? nullptr : transaction->transaction.get());
   if (!rows) return code_of(rows.error());
-  *cursor = make_cursor(*info, 0, transaction);
-  (*cursor)->memory_rows = std::move(*rows);
-  return DB_SUCCESS;
+  return open_index(*info, 0, std::move(*rows), transaction, cursor);
+}
+
+ib_err_t open_system_index(const ib_crsr_struct& open, size_t index, ib_crsr_t* cursor) {
+  std::vector<std::string> rows;
+  for (const MemoryEntry& entry : *open.memory) rows.push_back(entry.row);
+  return open_index(open.info, index, std::move(rows), open.trx, cursor);
 }
 
 }  // namespace hailstone::haildb

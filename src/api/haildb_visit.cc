@@ -104,8 +104,8 @@ ib_err_t ib_get_table_statistics(ib_crsr_t ib_crsr, ib_table_stats_t* table_stat
   if (!good(ib_crsr) || table_stats == nullptr || sizeof_ib_table_stats_t < sizeof *table_stats)
     return DB_INVALID_INPUT;
   *table_stats = {};
-  if (ib_crsr->memory_rows != nullptr) {
-    table_stats->stat_n_rows = static_cast<ib_i64_t>(ib_crsr->memory_rows->size());
+  if (ib_crsr->memory != nullptr) {
+    table_stats->stat_n_rows = static_cast<ib_i64_t>(ib_crsr->memory->size());
     return DB_SUCCESS;
   }
   const hailstone::TableStatistics statistics = ib_crsr->info->table->statistics();

@@ -360,6 +360,39 @@ TEST_F(HaildbSchemaTest, SystemTablesAreRead) {
   EXPECT_OK(ib_trx_commit(trx));
 }
 
+TEST_F(HaildbSchemaTest, SystemTablesAreReadBySecondaryIndexes) {
+  create_people();
+  const ib_id_t second = create_people("test/again");
+  ib_trx_t trx = begin();
+  ib_crsr_t by_name = open("SYS_TABLES", trx);
+  ib_crsr_t by_id = nullptr;
+  EXPECT_DB(DB_TABLE_NOT_FOUND, ib_cursor_open_index_using_name(by_name, "NO_IND", &by_id));
+  ASSERT_OK(ib_cursor_open_index_using_name(by_name, "ID_IND", &by_id));
+  ib_cursor_set_cluster_access(by_id);
+  ib_tpl_t row = ib_clust_read_tuple_create(by_id);
+  EXPECT_OK(ib_cursor_first(by_id));
+  EXPECT_OK(ib_cursor_read_row(by_id, row));
+  EXPECT_EQ(text(row, 0), "test/people");
+  EXPECT_OK(ib_cursor_next(by_id));
+  EXPECT_OK(ib_cursor_read_row(by_id, row));
+  EXPECT_EQ(text(row, 0), "test/again");
+  EXPECT_DB(DB_END_OF_INDEX, ib_cursor_next(by_id));
+  ib_tpl_t key = ib_sec_search_tuple_create(by_id);
+  std::string id_bytes(8, '\0');
+  for (size_t i = 0; i < 8; ++i) id_bytes[i] = static_cast<char>(second >> (56 - 8 * i) & 0xFF);
+  EXPECT_OK(ib_col_set_value(key, 0, id_bytes.data(), 8));
+  ib_cursor_set_match_mode(by_id, IB_EXACT_MATCH);
+  int result = 9;
+  EXPECT_OK(ib_cursor_moveto(by_id, key, IB_CUR_GE, &result));
+  EXPECT_OK(ib_cursor_read_row(by_id, row));
+  EXPECT_EQ(text(row, 0), "test/again");
+  ib_tuple_delete(key);
+  ib_tuple_delete(row);
+  EXPECT_OK(ib_cursor_close(by_id));
+  EXPECT_OK(ib_cursor_close(by_name));
+  EXPECT_OK(ib_trx_commit(trx));
+}
+
 TEST_F(HaildbSchemaTest, StatisticsCountRows) {
   create_people();
   fill({{1, "a"}, {2, "a"}, {3, "b"}});
