@@ -169,9 +169,16 @@ void manifest_seeds(Folder folder) {
   for (uint64_t id = 1; id < 6; ++id) {
     TableState state;
     state.id = id;
-    state.definition = random.table();
+    const TableDefinition table = random.table();
+    state.definition = table;
     state.segments = {{.file = id * 10, .delete_vector = id * 10 + 1, .begin = 0},
                       {.file = id * 10 + 2, .delete_vector = 0, .begin = 7}};
+    std::string row;
+    if (RowCodec(table.columns).encode(random.row(table), row)) {
+      append_varint(state.rows, 40 + id);
+      append_varint(state.rows, id);
+      append_string(state.rows, row);
+    }
     records.add_table(state);
   }
   records.add_dropped(2, 40);
