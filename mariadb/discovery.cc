@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "engine.h"
+#include "trace.h"
 // clang-format off
 #include <discover.h>  // after the server's other headers, which it needs
 // clang-format on
@@ -45,37 +46,48 @@ std::string name_of_table(const char* db, const char* table) {
 }
 
 int discover_table(handlerton*, THD* thd, TABLE_SHARE* share) {
-  const auto definition = database().definition(table_name_of_path(share->normalized_path.str));
-  PackedImage packed;
-  if (!definition || !packed.parse(definition->application)) return HA_ERR_NO_SUCH_TABLE;
-  std::vector<char> image(static_cast<size_t>(packed.size));
-  const int unpacked =
-      LZ4_decompress_safe(packed.compressed.data(), image.data(), static_cast<int>(packed.compressed.size()),
-                          static_cast<int>(image.size()));
-  if (unpacked < 0 || static_cast<uint64_t>(unpacked) != packed.size) {
-    sql_print_error(
-        "Hailstone: the stored definition of table '%s' cannot be unpacked; restore it from a backup",
-        definition->name.c_str());
-    return HA_ERR_CRASHED;
-  }
-  my_errno = share->init_from_binary_frm_image(thd, false, reinterpret_cast<const uchar*>(image.data()),
-                                               image.size());
-  return my_errno;
+  return run_traced(thd, {.function = "discover_table", .path = share->normalized_path.str}, [&]() -> int {
+    const auto definition = database().definition(table_name_of_path(share->normalized_path.str));
+    PackedImage packed;
+    if (!definition || !packed.parse(definition->application)) return HA_ERR_NO_SUCH_TABLE;
+    std::vector<char> image(static_cast<size_t>(packed.size));
+    const int unpacked =
+        LZ4_decompress_safe(packed.compressed.data(), image.data(),
+                            static_cast<int>(packed.compressed.size()), static_cast<int>(image.size()));
+    if (unpacked < 0 || static_cast<uint64_t>(unpacked) != packed.size) {
+      sql_print_error(
+          "Hailstone: the stored definition of table '%s' cannot be unpacked; restore it from a backup",
+          definition->name.c_str());
+      return HA_ERR_CRASHED;
+    }
+    my_errno = share->init_from_binary_frm_image(thd, false, reinterpret_cast<const uchar*>(image.data()),
+                                                 image.size());
+    return my_errno;
+  });
 }
 
 int discover_table_names(handlerton*, LEX_CSTRING* db, MY_DIR*, handlerton::discovered_list* result) {
-  char folder[FN_REFLEN + 1];
-  tablename_to_filename(db->str, folder, sizeof folder);
-  const std::string prefix = std::string(folder) + "/";
-  for (const std::string& name : database().table_names(prefix)) {
-    if (is_partition_name(name)) continue;
-    if (result->add_file(name.c_str() + prefix.size())) return 1;
-  }
-  return 0;
+  return run_traced(current_thd,
+                    {.function = "discover_table_names", .argument = Argument::Text, .text = db->str},
+                    [&]() -> int {
+                      char folder[FN_REFLEN + 1];
+                      tablename_to_filename(db->str, folder, sizeof folder);
+                      const std::string prefix = std::string(folder) + "/";
+                      for (const std::string& name : database().table_names(prefix)) {
+                        if (is_partition_name(name)) continue;
+                        if (result->add_file(name.c_str() + prefix.size())) return 1;
+                      }
+                      return 0;
+                    });
 }
 
 int discover_table_existence(handlerton*, const char* db, const char* table) {
-  return database().has_table(name_of_table(db, table)) ? 1 : 0;
+  return run_traced(current_thd,
+                    {.function = "discover_table_existence",
+                     .returns = Returns::Number,
+                     .argument = Argument::Text,
+                     .text = table},
+                    [&]() -> int { return database().has_table(name_of_table(db, table)) ? 1 : 0; });
 }
 
 std::string pack(ByteView image, const TABLE_SHARE& version_of) {

@@ -11,7 +11,10 @@
 
 namespace hailstone {
 
-HailstoneHandler::~HailstoneHandler() { leave_session(); }
+HailstoneHandler::~HailstoneHandler() {
+  leave_session();
+  stop_tracing_work();
+}
 
 handler::Table_flags HailstoneHandler::table_flags() const {
   // Statements are not repeatable from the binary log, as no gaps are locked: rows are logged.
@@ -49,47 +52,55 @@ uint HailstoneHandler::reference_length() const {
 }
 
 int HailstoneHandler::open(const char* name, int, uint) {
-  name_ = table_name_of_path(name);
-  lock_shared_ha_data();
-  shared_ = static_cast<SharedTable*>(get_ha_share_ptr());
-  if (shared_ == nullptr) {
-    auto found = database().table(name_);
-    if (!found) {
-      unlock_shared_ha_data();
-      if (found.error().code() == ErrorCode::NotFound) return HA_ERR_NO_SUCH_TABLE;
-      return report(found.error());
+  return entry({.function = "open", .path = name}, [&]() -> int {
+    name_ = table_name_of_path(name);
+    lock_shared_ha_data();
+    shared_ = static_cast<SharedTable*>(get_ha_share_ptr());
+    if (shared_ == nullptr) {
+      auto found = database().table(name_);
+      if (!found) {
+        unlock_shared_ha_data();
+        if (found.error().code() == ErrorCode::NotFound) return HA_ERR_NO_SUCH_TABLE;
+        return report(found.error());
+      }
+      shared_ = new SharedTable(std::move(*found));
+      set_ha_share_ptr(shared_);
     }
-    shared_ = new SharedTable(std::move(*found));
-    set_ha_share_ptr(shared_);
-  }
-  unlock_shared_ha_data();
-  generation_ = shared_->generation();
-  table_ = shared_->table();
+    unlock_shared_ha_data();
+    generation_ = shared_->generation();
+    table_ = shared_->table();
 
-  // A .frm file that is older than the catalog: the server asks for the catalog's image then.
-  if (!is_temporary_name(name_) && !is_partition_name(name_) &&
-      contradicts(table_->definition().application, *table->s)) {
-    return HA_ERR_TABLE_DEF_CHANGED;
-  }
-  const auto wanted = define_table(*table, name_, true);
-  if (!wanted) return report(wanted.error());
-  if (const std::string reason = difference(table_->definition(), *wanted); !reason.empty()) {
-    sql_print_error("Hailstone: table '%s' does not fit its definition in the server: %s", name,
-                    reason.c_str());
-    return HA_ERR_TABLE_DEF_CHANGED;
-  }
-  format_ = std::make_unique<RecordFormat>(*table);
-  read_set_.clear();
-  ref_length = reference_length();
-  stats.block_size = 4096;
-  return info(HA_STATUS_NO_LOCK | HA_STATUS_VARIABLE | HA_STATUS_CONST);
+    // A .frm file that is older than the catalog: the server asks for the catalog's image then.
+    if (!is_temporary_name(name_) && !is_partition_name(name_) &&
+        contradicts(table_->definition().application, *table->s)) {
+      return HA_ERR_TABLE_DEF_CHANGED;
+    }
+    const auto wanted = define_table(*table, name_, true);
+    if (!wanted) return report(wanted.error());
+    if (const std::string reason = difference(table_->definition(), *wanted); !reason.empty()) {
+      sql_print_error("Hailstone: table '%s' does not fit its definition in the server: %s", name,
+                      reason.c_str());
+      return HA_ERR_TABLE_DEF_CHANGED;
+    }
+    format_ = std::make_unique<RecordFormat>(*table);
+    read_set_.clear();
+    ref_length = reference_length();
+    stats.block_size = 4096;
+    update_statistics(HA_STATUS_VARIABLE | HA_STATUS_CONST);
+    return 0;
+  });
 }
 
 int HailstoneHandler::close() {
-  leave_session();
-  format_.reset();
-  table_.reset();
-  return 0;
+  const int error = entry({"close"}, [&]() -> int {
+    leave_session();
+    stop_tracing_work();
+    format_.reset();
+    table_.reset();
+    return 0;
+  });
+  trace_ = nullptr;
+  return error;
 }
 
 // --- transactions
@@ -128,22 +139,33 @@ int HailstoneHandler::begin_statement(THD* thd, bool writes) {
 }
 
 int HailstoneHandler::external_lock(THD* thd, int lock_type) {
-  if (lock_type == F_UNLCK) return 0;
-  return begin_statement(thd, lock_type == F_WRLCK);
+  return entry({"external_lock", Returns::Error, Argument::Lock, lock_type}, [&]() -> int {
+    if (lock_type == F_UNLCK) {
+      stop_tracing_work();
+      return 0;
+    }
+    start_tracing_work();
+    return begin_statement(thd, lock_type == F_WRLCK);
+  });
 }
 
 int HailstoneHandler::start_stmt(THD* thd, thr_lock_type lock_type) {
-  wanted_lock_ = lock_type == TL_READ_WITH_SHARED_LOCKS ? ReadLock::Shared : ReadLock::None;
-  return begin_statement(thd, lock_type >= TL_FIRST_WRITE);
+  return entry({"start_stmt", Returns::Error, Argument::TableLock, lock_type}, [&]() -> int {
+    start_tracing_work();
+    wanted_lock_ = lock_type == TL_READ_WITH_SHARED_LOCKS ? ReadLock::Shared : ReadLock::None;
+    return begin_statement(thd, lock_type >= TL_FIRST_WRITE);
+  });
 }
 
 THR_LOCK_DATA** HailstoneHandler::store_lock(THD*, THR_LOCK_DATA** to, thr_lock_type lock_type) {
-  if (lock_type == TL_IGNORE) return to;
-  wanted_lock_ = lock_type >= TL_FIRST_WRITE ? ReadLock::Exclusive
-                 : lock_type == TL_READ_WITH_SHARED_LOCKS || lock_type == TL_READ_SKIP_LOCKED
-                     ? ReadLock::Shared
-                     : ReadLock::None;
-  return to;
+  return entry({"store_lock", Returns::Nothing, Argument::TableLock, lock_type}, [&]() -> THR_LOCK_DATA** {
+    if (lock_type == TL_IGNORE) return to;
+    wanted_lock_ = lock_type >= TL_FIRST_WRITE ? ReadLock::Exclusive
+                   : lock_type == TL_READ_WITH_SHARED_LOCKS || lock_type == TL_READ_SKIP_LOCKED
+                       ? ReadLock::Shared
+                       : ReadLock::None;
+    return to;
+  });
 }
 
 void HailstoneHandler::release_readers() {
@@ -172,81 +194,109 @@ void HailstoneHandler::transaction_ends() {
 void HailstoneHandler::statement_rolls_back() { bulk_.reset(); }
 
 int HailstoneHandler::extra(ha_extra_function operation) {
-  switch (operation) {
-    case HA_EXTRA_IGNORE_DUP_KEY:
-      duplicates_are_handled_ = true;
-      break;
-    case HA_EXTRA_NO_IGNORE_DUP_KEY:
-      duplicates_are_handled_ = false;
-      break;
-    case HA_EXTRA_WRITE_CAN_REPLACE:
-      can_replace_ = true;
-      break;
-    case HA_EXTRA_WRITE_CANNOT_REPLACE:
-      can_replace_ = false;
-      break;
-    case HA_EXTRA_INSERT_WITH_UPDATE:
-      updates_duplicates_ = true;
-      break;
-    case HA_EXTRA_ABORT_COPY:
-      bulk_.reset();
-      break;
-    default:
-      break;
-  }
-  return 0;
+  return entry({"extra", Returns::Error, Argument::Operation, operation}, [&]() -> int {
+    switch (operation) {
+      case HA_EXTRA_IGNORE_DUP_KEY:
+        duplicates_are_handled_ = true;
+        break;
+      case HA_EXTRA_NO_IGNORE_DUP_KEY:
+        duplicates_are_handled_ = false;
+        break;
+      case HA_EXTRA_WRITE_CAN_REPLACE:
+        can_replace_ = true;
+        break;
+      case HA_EXTRA_WRITE_CANNOT_REPLACE:
+        can_replace_ = false;
+        break;
+      case HA_EXTRA_INSERT_WITH_UPDATE:
+        updates_duplicates_ = true;
+        break;
+      case HA_EXTRA_ABORT_COPY:
+        bulk_.reset();
+        break;
+      default:
+        break;
+    }
+    return 0;
+  });
 }
 
 int HailstoneHandler::reset() {
-  leave_session();
-  predicate_.reset();
-  duplicates_are_handled_ = false;
-  can_replace_ = false;
-  updates_duplicates_ = false;
-  return 0;
+  const int error = entry({"reset"}, [&]() -> int {
+    leave_session();
+    stop_tracing_work();
+    predicate_.reset();
+    duplicates_are_handled_ = false;
+    can_replace_ = false;
+    updates_duplicates_ = false;
+    return 0;
+  });
+  // The last call of a statement; the next one may be another connection's.
+  trace_ = nullptr;
+  return error;
 }
 
 // --- conditions
 
 const COND* HailstoneHandler::cond_push(const COND* condition) {
-  // The server checks each row again, so a part of the condition is as good as it gets and never wrong.
-  PushedCondition pushed = translate_condition(*table, *format_, *condition);
-  if (!pushed.predicate) return condition;
-  predicate_ = std::move(pushed.predicate);
-  return nullptr;
+  return entry({"cond_push", Returns::Remainder}, [&]() -> const COND* {
+    // The server checks each row again, so a part of the condition is as good as it gets and never wrong.
+    PushedCondition pushed = translate_condition(*table, *format_, *condition);
+    if (!pushed.predicate) return condition;
+    predicate_ = std::move(pushed.predicate);
+    return nullptr;
+  });
 }
 
-void HailstoneHandler::cond_pop() { predicate_.reset(); }
+void HailstoneHandler::cond_pop() {
+  entry({"cond_pop", Returns::Nothing}, [&]() { predicate_.reset(); });
+}
 
 // --- statistics
 
 double HailstoneHandler::scan_time() {
-  // Scans go by columns: those that are not read cost nothing.
-  const double columns = static_cast<double>(std::max<size_t>(format_->column_count(), 1));
-  const double wanted = std::max(1.0, static_cast<double>(bitmap_bits_set(table->read_set)));
-  return 2.0 + static_cast<double>(stats.data_file_length) / IO_SIZE * std::min(1.0, wanted / columns);
+  return entry({"scan_time", Returns::Nothing}, [&]() -> double {
+    // Scans go by columns: those that are not read cost nothing.
+    const double columns = static_cast<double>(std::max<size_t>(format_->column_count(), 1));
+    const double wanted = std::max(1.0, static_cast<double>(bitmap_bits_set(table->read_set)));
+    return 2.0 + static_cast<double>(stats.data_file_length) / IO_SIZE * std::min(1.0, wanted / columns);
+  });
 }
 
 ha_rows HailstoneHandler::records_in_range(uint index, const key_range* low, const key_range* high,
                                            page_range*) {
-  std::string from;
-  std::string to;
-  if (low != nullptr) {
-    if (!encode_key(index, low->key, low->keypart_map, from)) return 10;
-    if (low->flag == HA_READ_AFTER_KEY) from = key_after_prefix(from);
-  }
-  if (high != nullptr) {
-    if (!encode_key(index, high->key, high->keypart_map, to)) return 10;
-    if (high->flag == HA_READ_AFTER_KEY) to = key_after_prefix(to);
-  }
-  return std::max<ha_rows>(1, table_->estimate_range(index, from, to));
+  return entry({"records_in_range", Returns::Number, Argument::Bounds, index,
+                (low != nullptr ? 1 : 0) + (high != nullptr ? 2 : 0)},
+               [&]() -> ha_rows {
+                 std::string from;
+                 std::string to;
+                 if (low != nullptr) {
+                   if (!encode_key(index, low->key, low->keypart_map, from)) return 10;
+                   if (low->flag == HA_READ_AFTER_KEY) from = key_after_prefix(from);
+                 }
+                 if (high != nullptr) {
+                   if (!encode_key(index, high->key, high->keypart_map, to)) return 10;
+                   if (high->flag == HA_READ_AFTER_KEY) to = key_after_prefix(to);
+                 }
+                 return std::max<ha_rows>(1, table_->estimate_range(index, from, to));
+               });
 }
 
 int HailstoneHandler::info(uint flag) {
+  return entry({"info", Returns::Error, Argument::Information, flag}, [&]() -> int {
+    update_statistics(flag);
+    return 0;
+  });
+}
+
+void HailstoneHandler::update_statistics(uint flag) {
   if ((flag & (HA_STATUS_VARIABLE | HA_STATUS_CONST)) != 0) {
     const TableStatistics statistics = table_->statistics();
-    // With fewer than two rows the optimizer would take the table for a constant.
-    stats.records = std::max<ha_rows>(2, statistics.rows);
+    // An estimate of no rows would make each plan of the optimizer's look free. Who only shows the number
+    // asks for the time of the last change, too, or, of a partition, for more about it.
+    const bool shown = (flag & (HA_STATUS_TIME | HA_STATUS_VARIABLE_EXTRA)) != 0;
+    const ha_rows estimate = std::max<ha_rows>(shown ? 1 : 2, statistics.rows);
+    stats.records = shown ? statistics.rows : estimate;
     stats.deleted = statistics.deleted_rows;
     stats.data_file_length = statistics.data_bytes;
     stats.index_file_length = statistics.index_bytes;
@@ -262,16 +312,38 @@ int HailstoneHandler::info(uint flag) {
           const bool unique = (key.flags & HA_NOSAME) != 0 && part + 1 == key.user_defined_key_parts;
           // Unknown: a guess that grows more selective with every part.
           if (distinct == 0)
-            distinct = unique ? stats.records
-                              : std::max<uint64_t>(1, stats.records / (uint64_t{10} >> std::min(part, 3U)));
-          key.rec_per_key[part] = static_cast<ulong>(std::max<uint64_t>(1, stats.records / distinct));
+            distinct =
+                unique ? estimate : std::max<uint64_t>(1, estimate / (uint64_t{10} >> std::min(part, 3U)));
+          key.rec_per_key[part] = static_cast<ulong>(std::max<uint64_t>(1, estimate / distinct));
         }
       }
     }
   }
   if ((flag & HA_STATUS_ERRKEY) != 0) errkey = duplicate_index_;
   if ((flag & HA_STATUS_AUTO) != 0) stats.auto_increment_value = table_->next_auto_increment();
-  return 0;
+}
+
+// --- tracing
+
+Trace* HailstoneHandler::follow_trace() {
+  THD* const thd = ha_thd();
+  // The server may call store_lock() for another connection, which it wants to give its lock up.
+  Trace* const trace = Trace::of(thd);
+  if (trace != trace_ && thd == current_thd) [[unlikely]]
+    trace_ = trace;
+  return trace;
+}
+
+void HailstoneHandler::start_tracing_work() {
+  if (trace_ == nullptr || working_for_ != nullptr) return;
+  working_for_ = trace_;
+  working_for_->start_work();
+}
+
+void HailstoneHandler::stop_tracing_work() {
+  if (working_for_ == nullptr) return;
+  working_for_->stop_work();
+  working_for_ = nullptr;
 }
 
 // --- errors
@@ -282,8 +354,10 @@ int HailstoneHandler::report(const Error& error) {
 }
 
 bool HailstoneHandler::get_error_message(int, String* buffer) {
-  buffer->append(message_.data(), message_.size(), system_charset_info);
-  return false;
+  return entry({"get_error_message", Returns::Nothing}, [&]() -> bool {
+    buffer->append(message_.data(), message_.size(), system_charset_info);
+    return false;
+  });
 }
 
 }  // namespace hailstone

@@ -23,6 +23,7 @@
 #include "table/cursor.h"
 #include "table/scan.h"
 #include "table/table.h"
+#include "trace.h"
 // clang-format off
 #include "server.h"
 // clang-format on
@@ -92,6 +93,11 @@ class HailstoneHandler final : public handler, private TransactionUser {
   /// The predicate that is the whole of the condition (null: none); nothing when a part must stay with the
   /// server.
   std::optional<std::shared_ptr<const Predicate>> whole_condition(const Item* condition) const;
+  /// Runs a body of the handler that answers the whole query.
+  template <typename Body>
+  auto traced(const TracedCall& call, Body&& body) {
+    return run_traced(trace_, call, {this, table, &name_}, body);
+  }
   /// Number of rows that match; a handler error or 0.
   int count_rows(const std::shared_ptr<const Predicate>& predicate, uint64_t& rows);
 
@@ -134,7 +140,7 @@ class HailstoneHandler final : public handler, private TransactionUser {
   int optimize(THD* thd, HA_CHECK_OPT* options) override;
   enum_alter_inplace_result check_if_supported_inplace_alter(TABLE* altered,
                                                              Alter_inplace_info* changes) override;
-  bool inplace_alter_table(TABLE*, Alter_inplace_info*) override { return false; }
+  bool inplace_alter_table(TABLE* altered, Alter_inplace_info* changes) override;
   /// For EXCHANGE PARTITION, once the server has found columns and keys to be the same.
   bool check_if_incompatible_data(HA_CREATE_INFO*, uint changes) override {
     return changes == IS_EQUAL_YES ? COMPATIBLE_DATA_YES : COMPATIBLE_DATA_NO;
@@ -144,6 +150,23 @@ class HailstoneHandler final : public handler, private TransactionUser {
  private:
   /// Where the row that the server looks at came from, and so how its clustered key is found.
   enum class Place : uint8_t { None, Scan, Cursor, Key };
+
+  /// The bodies of the functions that the server calls, seen by hailstone_trace: for those that begin and end
+  /// a statement's work, or are called few times, it is found out here whether the connection is traced.
+  template <typename Body>
+  auto entry(const TracedCall& call, Body&& body) {
+    return run_traced(follow_trace(), call, {this, table, &name_}, body);
+  }
+  /// The same for handlers without an open table, which only have a name.
+  template <typename Body>
+  auto on_path(const TracedCall& call, Body&& body) {
+    return run_traced(Trace::of(ha_thd()), call, {this, nullptr, nullptr}, body);
+  }
+  /// What this call is to be seen by; null when it is not.
+  Trace* follow_trace();
+  /// Between these two the handler works for a statement.
+  void start_tracing_work();
+  void stop_tracing_work();
 
   void transaction_ends() override;
   void statement_rolls_back() override;
@@ -156,12 +179,14 @@ class HailstoneHandler final : public handler, private TransactionUser {
   int report(const Error& error);
   int report_duplicate(const Error& error, const Duplicate& duplicate);
 
+  void update_statistics(uint flag);
   void use_read_columns();
   int next_batch();
   void write_batch_row(uchar* record) const;
   void write_values(std::span<const Value> values, uchar* record) const;
   int find_row(ByteView key, uchar* record);
   void open_cursor();
+  int search(uchar* record, const uchar* key, key_part_map parts, ha_rkey_function mode);
   int finish_move(Result<bool> moved, int otherwise, uchar* record);
   Status encode_key(uint index, const uchar* key, key_part_map parts, std::string& to) const;
   bool is_whole_primary_key(uint index, key_part_map parts) const;
@@ -176,6 +201,8 @@ class HailstoneHandler final : public handler, private TransactionUser {
   uint64_t generation_ = 0;
   std::unique_ptr<RecordFormat> format_;
 
+  Trace* trace_ = nullptr;  // of the connection that uses this handler, when it is traced
+  Trace* working_for_ = nullptr;
   Session* session_ = nullptr;
   Transaction* transaction_ = nullptr;
   ReadLock wanted_lock_ = ReadLock::None;  // of store_lock()

@@ -9,23 +9,25 @@
 namespace hailstone {
 
 int HailstoneHandler::create(const char* name, TABLE* form, HA_CREATE_INFO* info) {
-  auto definition = define_table(*form, table_name_of_path(name), columnar_by_default(ha_thd()));
-  if (!definition) return report(definition.error());
-  if (!is_temporary_name(definition->name) && !is_partition_name(definition->name))
-    definition->application = pack_image(*form->s, *form->s);
-  const Status created = in_own_transaction([&](Transaction& transaction) -> Status {
-    HAILSTONE_ASSIGN(const auto made, database().create_table(transaction, std::move(*definition)));
-    if (info->auto_increment_value > 1)
-      return made->raise_auto_increment(transaction, info->auto_increment_value);
-    return {};
+  return on_path({.function = "create", .path = name}, [&]() -> int {
+    auto definition = define_table(*form, table_name_of_path(name), columnar_by_default(ha_thd()));
+    if (!definition) return report(definition.error());
+    if (!is_temporary_name(definition->name) && !is_partition_name(definition->name))
+      definition->application = pack_image(*form->s, *form->s);
+    const Status created = in_own_transaction([&](Transaction& transaction) -> Status {
+      HAILSTONE_ASSIGN(const auto made, database().create_table(transaction, std::move(*definition)));
+      if (info->auto_increment_value > 1)
+        return made->raise_auto_increment(transaction, info->auto_increment_value);
+      return {};
+    });
+    if (created) return 0;
+    // The server's own message names no reason.
+    if (created.error().code() == ErrorCode::InvalidArgument ||
+        created.error().code() == ErrorCode::Unsupported) {
+      raise_error(created.error());
+    }
+    return report(created.error());
   });
-  if (created) return 0;
-  // The server's own message names no reason.
-  if (created.error().code() == ErrorCode::InvalidArgument ||
-      created.error().code() == ErrorCode::Unsupported) {
-    raise_error(created.error());
-  }
-  return report(created.error());
 }
 
 int drop_table_of_path(THD* thd, const char* path) {
@@ -38,121 +40,146 @@ int drop_table_of_path(THD* thd, const char* path) {
   return handler_error(thd, dropped.error());
 }
 
-int HailstoneHandler::delete_table(const char* name) { return drop_table_of_path(ha_thd(), name); }
+int HailstoneHandler::delete_table(const char* name) {
+  return on_path({.function = "delete_table", .path = name},
+                 [&]() -> int { return drop_table_of_path(ha_thd(), name); });
+}
 
 int HailstoneHandler::rename_table(const char* from, const char* to) {
-  const std::string name = table_name_of_path(from);
-  const std::string new_name = table_name_of_path(to);
-  note_exchange(name, new_name);
-  const Status renamed = in_own_transaction([&](Transaction& transaction) -> Status {
-    HAILSTONE_TRY(database().rename_table(transaction, name, new_name));
-    auto image = image_after_rename(name, new_name);
-    if (!image) return {};
-    HAILSTONE_ASSIGN(TableDefinition definition, database().definition(name));
-    definition.name = new_name;
-    definition.application = std::move(*image);
-    return database().replace_definition(transaction, new_name, std::move(definition));
-  });
-  if (renamed) return 0;
-  if (renamed.error().code() == ErrorCode::NotFound) return HA_ERR_NO_SUCH_TABLE;
-  return report(renamed.error());
+  return on_path({.function = "rename_table", .argument = Argument::RenamedTo, .text = to, .path = from},
+                 [&]() -> int {
+                   const std::string name = table_name_of_path(from);
+                   const std::string new_name = table_name_of_path(to);
+                   note_exchange(name, new_name);
+                   const Status renamed = in_own_transaction([&](Transaction& transaction) -> Status {
+                     HAILSTONE_TRY(database().rename_table(transaction, name, new_name));
+                     auto image = image_after_rename(name, new_name);
+                     if (!image) return {};
+                     HAILSTONE_ASSIGN(TableDefinition definition, database().definition(name));
+                     definition.name = new_name;
+                     definition.application = std::move(*image);
+                     return database().replace_definition(transaction, new_name, std::move(definition));
+                   });
+                   if (renamed) return 0;
+                   if (renamed.error().code() == ErrorCode::NotFound) return HA_ERR_NO_SUCH_TABLE;
+                   return report(renamed.error());
+                 });
 }
 
 int HailstoneHandler::truncate() {
-  std::shared_ptr<Table> empty;
-  const Status truncated = in_own_transaction([&](Transaction& transaction) -> Status {
-    HAILSTONE_ASSIGN(empty, database().truncate_table(transaction, name_));
-    return {};
+  return entry({"truncate"}, [&]() -> int {
+    std::shared_ptr<Table> empty;
+    const Status truncated = in_own_transaction([&](Transaction& transaction) -> Status {
+      HAILSTONE_ASSIGN(empty, database().truncate_table(transaction, name_));
+      return {};
+    });
+    if (!truncated) return report(truncated.error());
+    release_readers();
+    shared_->replace(std::move(empty));
+    generation_ = shared_->generation();
+    table_ = shared_->table();
+    read_set_.clear();
+    return 0;
   });
-  if (!truncated) return report(truncated.error());
-  release_readers();
-  shared_->replace(std::move(empty));
-  generation_ = shared_->generation();
-  table_ = shared_->table();
-  read_set_.clear();
-  return 0;
 }
 
 // --- in place: only what the stored rows know nothing of
 
 enum_alter_inplace_result HailstoneHandler::check_if_supported_inplace_alter(TABLE* altered,
                                                                              Alter_inplace_info* changes) {
-  constexpr alter_table_operations names_and_defaults =
-      ALTER_COLUMN_NAME | ALTER_RENAME_COLUMN | ALTER_RENAME | ALTER_RENAME_INDEX |
-      ALTER_CHANGE_COLUMN_DEFAULT | ALTER_COLUMN_DEFAULT | ALTER_OPTIONS | ALTER_CHANGE_COLUMN |
-      ALTER_COLUMN_OPTION | ALTER_CHANGE_INDEX_COMMENT | ALTER_CHANGE_CREATE_OPTION |
-      ALTER_INDEX_IGNORABILITY | ALTER_DROP_CHECK_CONSTRAINT;
-  if ((changes->handler_flags & ~names_and_defaults) != 0) return HA_ALTER_INPLACE_NOT_SUPPORTED;
-  if ((changes->create_info->used_fields & HA_CREATE_USED_AUTO) != 0) return HA_ALTER_INPLACE_NOT_SUPPORTED;
-  const auto before = define_table(*table, name_, columnar_by_default(ha_thd()));
-  const auto after = define_table(*altered, name_, columnar_by_default(ha_thd()));
-  if (!before || !after || !difference(table_->definition(), *after).empty())
-    return HA_ALTER_INPLACE_NOT_SUPPORTED;
-  for (size_t i = 0; i < before->columns.size(); ++i) {
-    // The words of a column or its comment now want it stored otherwise.
-    if (before->columns[i].columnar != after->columns[i].columnar) return HA_ALTER_INPLACE_NOT_SUPPORTED;
-  }
-  return HA_ALTER_INPLACE_INSTANT;
+  return entry({"check_if_supported_inplace_alter", Returns::Alter}, [&]() -> enum_alter_inplace_result {
+    constexpr alter_table_operations names_and_defaults =
+        ALTER_COLUMN_NAME | ALTER_RENAME_COLUMN | ALTER_RENAME | ALTER_RENAME_INDEX |
+        ALTER_CHANGE_COLUMN_DEFAULT | ALTER_COLUMN_DEFAULT | ALTER_OPTIONS | ALTER_CHANGE_COLUMN |
+        ALTER_COLUMN_OPTION | ALTER_CHANGE_INDEX_COMMENT | ALTER_CHANGE_CREATE_OPTION |
+        ALTER_INDEX_IGNORABILITY | ALTER_DROP_CHECK_CONSTRAINT;
+    if ((changes->handler_flags & ~names_and_defaults) != 0) return HA_ALTER_INPLACE_NOT_SUPPORTED;
+    if ((changes->create_info->used_fields & HA_CREATE_USED_AUTO) != 0) return HA_ALTER_INPLACE_NOT_SUPPORTED;
+    const auto before = define_table(*table, name_, columnar_by_default(ha_thd()));
+    const auto after = define_table(*altered, name_, columnar_by_default(ha_thd()));
+    if (!before || !after || !difference(table_->definition(), *after).empty())
+      return HA_ALTER_INPLACE_NOT_SUPPORTED;
+    for (size_t i = 0; i < before->columns.size(); ++i) {
+      // The words of a column or its comment now want it stored otherwise.
+      if (before->columns[i].columnar != after->columns[i].columnar) return HA_ALTER_INPLACE_NOT_SUPPORTED;
+    }
+    return HA_ALTER_INPLACE_INSTANT;
+  });
+}
+
+bool HailstoneHandler::inplace_alter_table(TABLE*, Alter_inplace_info*) {
+  return entry({"inplace_alter_table"}, [] { return false; });
 }
 
 bool HailstoneHandler::commit_inplace_alter_table(TABLE* altered, Alter_inplace_info* changes, bool commit) {
-  changes->group_commit_ctx = nullptr;
-  if (!commit) return false;
-  const TableDefinition& stored = table_->definition();
-  auto definition = define_table(*altered, name_, true);
-  Status replaced = definition ? Status{} : Status(std::unexpected(definition.error()));
-  if (replaced) {
-    for (size_t i = 0; i < stored.columns.size(); ++i) {
-      definition->columns[i].columnar = stored.columns[i].columnar;
-      definition->columns[i].application = stored.columns[i].application;
-    }
-    definition->application = stored.application;
-    // The server has put the new image where the old one was.
-    if (!is_temporary_name(name_) && !is_partition_name(name_)) {
-      if (std::string image = pack_image(*table->s, *altered->s); !image.empty())
-        definition->application = std::move(image);
-    }
-    definition->name = stored.name;
-    if (*definition == stored) return false;
-    definition->name = name_;
-    replaced = in_own_transaction([&](Transaction& transaction) {
-      return database().replace_definition(transaction, name_, std::move(*definition));
-    });
-  }
-  if (replaced) return false;
-  raise_error(replaced.error());
-  return true;
+  return entry({.function = "commit_inplace_alter_table",
+                .argument = Argument::Text,
+                .text = commit ? "commit" : "roll back"},
+               [&]() -> bool {
+                 changes->group_commit_ctx = nullptr;
+                 if (!commit) return false;
+                 const TableDefinition& stored = table_->definition();
+                 auto definition = define_table(*altered, name_, true);
+                 Status replaced = definition ? Status{} : Status(std::unexpected(definition.error()));
+                 if (replaced) {
+                   for (size_t i = 0; i < stored.columns.size(); ++i) {
+                     definition->columns[i].columnar = stored.columns[i].columnar;
+                     definition->columns[i].application = stored.columns[i].application;
+                   }
+                   definition->application = stored.application;
+                   // The server has put the new image where the old one was.
+                   if (!is_temporary_name(name_) && !is_partition_name(name_)) {
+                     if (std::string image = pack_image(*table->s, *altered->s); !image.empty())
+                       definition->application = std::move(image);
+                   }
+                   definition->name = stored.name;
+                   if (*definition == stored) return false;
+                   definition->name = name_;
+                   replaced = in_own_transaction([&](Transaction& transaction) {
+                     return database().replace_definition(transaction, name_, std::move(*definition));
+                   });
+                 }
+                 if (replaced) return false;
+                 raise_error(replaced.error());
+                 return true;
+               });
 }
 
 // --- care
 
 int HailstoneHandler::check(THD* thd, HA_CHECK_OPT*) {
-  Status checked = table_->usable();
-  if (checked) {
-    checked = in_own_transaction([&](Transaction& transaction) {
-      return table_->check(transaction, [thd] { return thd_kill_level(thd) != THD_IS_NOT_KILLED; });
-    });
-  }
-  if (checked) return HA_ADMIN_OK;
-  if (checked.error().code() == ErrorCode::Interrupted) return HA_ADMIN_FAILED;
-  raise_error(checked.error());
-  sql_print_error("Hailstone: %s", checked.error().message().c_str());
-  return checked.error().code() == ErrorCode::Corruption ? HA_ADMIN_CORRUPT : HA_ADMIN_FAILED;
+  return entry({"check", Returns::Admin}, [&]() -> int {
+    Status checked = table_->usable();
+    if (checked) {
+      checked = in_own_transaction([&](Transaction& transaction) {
+        return table_->check(transaction, [thd] { return thd_kill_level(thd) != THD_IS_NOT_KILLED; });
+      });
+    }
+    if (checked) return HA_ADMIN_OK;
+    if (checked.error().code() == ErrorCode::Interrupted) return HA_ADMIN_FAILED;
+    raise_error(checked.error());
+    sql_print_error("Hailstone: %s", checked.error().message().c_str());
+    return checked.error().code() == ErrorCode::Corruption ? HA_ADMIN_CORRUPT : HA_ADMIN_FAILED;
+  });
 }
 
 int HailstoneHandler::analyze(THD*, HA_CHECK_OPT*) {
-  if (const Status analyzed = table_->analyze(); !analyzed) {
-    raise_error(analyzed.error());
-    return HA_ADMIN_FAILED;
-  }
-  return HA_ADMIN_OK;
+  return entry({"analyze", Returns::Admin}, [&]() -> int {
+    if (const Status analyzed = table_->analyze(); !analyzed) {
+      raise_error(analyzed.error());
+      return HA_ADMIN_FAILED;
+    }
+    return HA_ADMIN_OK;
+  });
 }
 
 int HailstoneHandler::optimize(THD* thd, HA_CHECK_OPT*) {
-  const Status optimized = table_->optimize([thd] { return thd_kill_level(thd) != THD_IS_NOT_KILLED; });
-  if (optimized) return HA_ADMIN_OK;
-  if (optimized.error().code() != ErrorCode::Interrupted) raise_error(optimized.error());
-  return HA_ADMIN_FAILED;
+  return entry({"optimize", Returns::Admin}, [&]() -> int {
+    const Status optimized = table_->optimize([thd] { return thd_kill_level(thd) != THD_IS_NOT_KILLED; });
+    if (optimized) return HA_ADMIN_OK;
+    if (optimized.error().code() != ErrorCode::Interrupted) raise_error(optimized.error());
+    return HA_ADMIN_FAILED;
+  });
 }
 
 }  // namespace hailstone

@@ -50,15 +50,19 @@ void HailstoneHandler::write_batch_row(uchar* record) const {
 
 // --- whole table
 
-int HailstoneHandler::rnd_init(bool) {
-  scan_.reset();
-  batch_ = nullptr;
-  place_ = Place::None;
-  use_read_columns();
-  return 0;
+int HailstoneHandler::rnd_init(bool whole_table) {
+  return entry({"rnd_init", Returns::Error, Argument::Scan, whole_table}, [&]() -> int {
+    scan_.reset();
+    batch_ = nullptr;
+    place_ = Place::None;
+    use_read_columns();
+    return 0;
+  });
 }
 
-int HailstoneHandler::rnd_end() { return 0; }
+int HailstoneHandler::rnd_end() {
+  return traced({"rnd_end"}, [&]() -> int { return 0; });
+}
 
 int HailstoneHandler::next_batch() {
   if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
@@ -78,13 +82,15 @@ int HailstoneHandler::next_batch() {
 }
 
 int HailstoneHandler::rnd_next(uchar* record) {
-  if (batch_ != nullptr) ++batch_row_;
-  while (batch_ == nullptr || batch_row_ >= batch_->rows) {
-    if (const int error = next_batch(); error != 0) return error;
-  }
-  place_ = Place::Scan;
-  write_batch_row(record);
-  return 0;
+  return traced({"rnd_next", Returns::Row}, [&]() -> int {
+    if (batch_ != nullptr) ++batch_row_;
+    while (batch_ == nullptr || batch_row_ >= batch_->rows) {
+      if (const int error = next_batch(); error != 0) return error;
+    }
+    place_ = Place::Scan;
+    write_batch_row(record);
+    return 0;
+  });
 }
 
 // --- counting
@@ -123,28 +129,34 @@ Result<ByteView> HailstoneHandler::current_key() {
 }
 
 void HailstoneHandler::position(const uchar*) {
-  std::memset(ref, 0, ref_length);
-  const auto key = current_key();
-  // A position cannot fail; a length that no key has makes rnd_pos() fail.
-  const bool fits = key && key->size() + 2 <= ref_length;
-  store<uint16_t>(ref, fits ? static_cast<uint16_t>(key->size()) : uint16_t{0xffff});
-  if (fits) std::memcpy(ref + 2, key->data(), key->size());
+  traced({"position", Returns::Nothing}, [&]() {
+    std::memset(ref, 0, ref_length);
+    const auto key = current_key();
+    // A position cannot fail; a length that no key has makes rnd_pos() fail.
+    const bool fits = key && key->size() + 2 <= ref_length;
+    store<uint16_t>(ref, fits ? static_cast<uint16_t>(key->size()) : uint16_t{0xffff});
+    if (fits) std::memcpy(ref + 2, key->data(), key->size());
+  });
 }
 
 int HailstoneHandler::cmp_ref(const uchar* left, const uchar* right) {
-  const auto key = [](const uchar* position) {
-    return ByteView(reinterpret_cast<const char*>(position + 2), load<uint16_t>(position));
-  };
-  const int order = key(left).compare(key(right));
-  return order < 0 ? -1 : order > 0 ? 1 : 0;
+  return traced({"cmp_ref", Returns::Nothing}, [&]() -> int {
+    const auto key = [](const uchar* position) {
+      return ByteView(reinterpret_cast<const char*>(position + 2), load<uint16_t>(position));
+    };
+    const int order = key(left).compare(key(right));
+    return order < 0 ? -1 : order > 0 ? 1 : 0;
+  });
 }
 
 int HailstoneHandler::rnd_pos(uchar* record, uchar* position) {
-  const auto size = load<uint16_t>(position);
-  if (size + 2U > ref_length)
-    return report(Error(ErrorCode::InvalidArgument, "a row's position was not kept; repeat the statement"));
-  use_read_columns();
-  return find_row({reinterpret_cast<const char*>(position + 2), size}, record);
+  return traced({"rnd_pos", Returns::Row}, [&]() -> int {
+    const auto size = load<uint16_t>(position);
+    if (size + 2U > ref_length)
+      return report(Error(ErrorCode::InvalidArgument, "a row's position was not kept; repeat the statement"));
+    use_read_columns();
+    return find_row({reinterpret_cast<const char*>(position + 2), size}, record);
+  });
 }
 
 int HailstoneHandler::find_row(ByteView key, uchar* record) {
@@ -164,17 +176,21 @@ int HailstoneHandler::find_row(ByteView key, uchar* record) {
 
 // --- indexes
 
-int HailstoneHandler::index_init(uint index, bool) {
-  active_index = index;
-  cursor_.reset();
-  place_ = Place::None;
-  use_read_columns();
-  return 0;
+int HailstoneHandler::index_init(uint index, bool sorted) {
+  return entry({"index_init", Returns::Error, Argument::SortedIndex, index, sorted}, [&]() -> int {
+    active_index = index;
+    cursor_.reset();
+    place_ = Place::None;
+    use_read_columns();
+    return 0;
+  });
 }
 
 int HailstoneHandler::index_end() {
-  active_index = MAX_KEY;
-  return 0;
+  return traced({"index_end"}, [&]() -> int {
+    active_index = MAX_KEY;
+    return 0;
+  });
 }
 
 void HailstoneHandler::open_cursor() {
@@ -217,8 +233,7 @@ bool HailstoneHandler::is_whole_primary_key(uint index, key_part_map parts) cons
   return (parts & all) == all;
 }
 
-int HailstoneHandler::index_read_map(uchar* record, const uchar* key, key_part_map parts,
-                                     ha_rkey_function mode) {
+int HailstoneHandler::search(uchar* record, const uchar* key, key_part_map parts, ha_rkey_function mode) {
   if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
   use_read_columns();
   if (const Status encoded = encode_key(active_index, key, parts, search_key_); !encoded) {
@@ -260,59 +275,78 @@ int HailstoneHandler::index_read_map(uchar* record, const uchar* key, key_part_m
   }
 }
 
+int HailstoneHandler::index_read_map(uchar* record, const uchar* key, key_part_map parts,
+                                     ha_rkey_function mode) {
+  return traced({"index_read_map", Returns::Row, Argument::Search, active_index, mode},
+                [&]() -> int { return search(record, key, parts, mode); });
+}
+
 int HailstoneHandler::index_read_last_map(uchar* record, const uchar* key, key_part_map parts) {
-  return index_read_map(record, key, parts, HA_READ_PREFIX_LAST);
+  return traced({"index_read_last_map", Returns::Row, Argument::Index, active_index},
+                [&]() -> int { return search(record, key, parts, HA_READ_PREFIX_LAST); });
 }
 
 int HailstoneHandler::index_next(uchar* record) {
-  if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
-  if (place_ == Place::Key) {
-    // The row was found without a cursor; the next entry has the least key that is greater.
-    open_cursor();
-    return finish_move(cursor_->seek_at_or_after(key_ + '\0'), HA_ERR_END_OF_FILE, record);
-  }
-  if (place_ != Place::Cursor) return HA_ERR_END_OF_FILE;
-  return finish_move(cursor_->next(), HA_ERR_END_OF_FILE, record);
+  return traced({"index_next", Returns::Row, Argument::Index, active_index}, [&]() -> int {
+    if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
+    if (place_ == Place::Key) {
+      // The row was found without a cursor; the next entry has the least key that is greater.
+      open_cursor();
+      return finish_move(cursor_->seek_at_or_after(key_ + '\0'), HA_ERR_END_OF_FILE, record);
+    }
+    if (place_ != Place::Cursor) return HA_ERR_END_OF_FILE;
+    return finish_move(cursor_->next(), HA_ERR_END_OF_FILE, record);
+  });
 }
 
 int HailstoneHandler::index_prev(uchar* record) {
-  if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
-  if (place_ == Place::Key) {
-    open_cursor();
-    return finish_move(cursor_->seek_before(key_), HA_ERR_END_OF_FILE, record);
-  }
-  if (place_ != Place::Cursor) return HA_ERR_END_OF_FILE;
-  return finish_move(cursor_->previous(), HA_ERR_END_OF_FILE, record);
+  return traced({"index_prev", Returns::Row, Argument::Index, active_index}, [&]() -> int {
+    if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
+    if (place_ == Place::Key) {
+      open_cursor();
+      return finish_move(cursor_->seek_before(key_), HA_ERR_END_OF_FILE, record);
+    }
+    if (place_ != Place::Cursor) return HA_ERR_END_OF_FILE;
+    return finish_move(cursor_->previous(), HA_ERR_END_OF_FILE, record);
+  });
 }
 
 int HailstoneHandler::index_first(uchar* record) {
-  if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
-  use_read_columns();
-  open_cursor();
-  return finish_move(cursor_->seek_at_or_after({}), HA_ERR_END_OF_FILE, record);
+  return traced({"index_first", Returns::Row, Argument::Index, active_index}, [&]() -> int {
+    if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
+    use_read_columns();
+    open_cursor();
+    return finish_move(cursor_->seek_at_or_after({}), HA_ERR_END_OF_FILE, record);
+  });
 }
 
 int HailstoneHandler::index_last(uchar* record) {
-  if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
-  use_read_columns();
-  open_cursor();
-  return finish_move(cursor_->seek_before({}), HA_ERR_END_OF_FILE, record);
+  return traced({"index_last", Returns::Row, Argument::Index, active_index}, [&]() -> int {
+    if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
+    use_read_columns();
+    open_cursor();
+    return finish_move(cursor_->seek_before({}), HA_ERR_END_OF_FILE, record);
+  });
 }
 
 int HailstoneHandler::index_next_same(uchar* record, const uchar*, uint) {
-  if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
-  // Found by its whole primary key: there is no other.
-  if (place_ != Place::Cursor) return HA_ERR_END_OF_FILE;
-  Result<bool> moved = cursor_->next();
-  if (moved && *moved) moved = cursor_->entry_key().starts_with(search_key_);
-  return finish_move(std::move(moved), HA_ERR_END_OF_FILE, record);
+  return traced({"index_next_same", Returns::Row, Argument::Index, active_index}, [&]() -> int {
+    if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
+    // Found by its whole primary key: there is no other.
+    if (place_ != Place::Cursor) return HA_ERR_END_OF_FILE;
+    Result<bool> moved = cursor_->next();
+    if (moved && *moved) moved = cursor_->entry_key().starts_with(search_key_);
+    return finish_move(std::move(moved), HA_ERR_END_OF_FILE, record);
+  });
 }
 
 void HailstoneHandler::unlock_row() {
-  if (lock_ == ReadLock::None || transaction_ == nullptr ||
-      transaction_->isolation() > Isolation::ReadCommitted)
-    return;
-  if (const auto key = current_key(); key) table_->unlock_row(*transaction_, *key);
+  traced({"unlock_row", Returns::Nothing}, [&]() {
+    if (lock_ == ReadLock::None || transaction_ == nullptr ||
+        transaction_->isolation() > Isolation::ReadCommitted)
+      return;
+    if (const auto key = current_key(); key) table_->unlock_row(*transaction_, *key);
+  });
 }
 
 }  // namespace hailstone

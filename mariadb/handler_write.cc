@@ -20,144 +20,156 @@ int HailstoneHandler::report_duplicate(const Error& error, const Duplicate& dupl
 }
 
 int HailstoneHandler::write_row(const uchar* record) {
-  if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
-  if (table->next_number_field != nullptr && record == table->record[0]) {
-    if (const int error = update_auto_increment(); error != 0) return error;
-  }
-  if (bulk_) {
-    format_->read(record, values_);
-    if (const Status appended = bulk_->append(values_); !appended) {
-      bulk_.reset();
-      return report(appended.error());
+  return traced({"write_row", Returns::Row}, [&]() -> int {
+    if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
+    if (table->next_number_field != nullptr && record == table->record[0]) {
+      if (const int error = update_auto_increment(); error != 0) return error;
     }
-  } else {
-    if (const Status encoded = format_->encode(record, table_->layout()->row_codec(), values_, row_);
-        !encoded) {
-      return report(encoded.error());
+    if (bulk_) {
+      format_->read(record, values_);
+      if (const Status appended = bulk_->append(values_); !appended) {
+        bulk_.reset();
+        return report(appended.error());
+      }
+    } else {
+      if (const Status encoded = format_->encode(record, table_->layout()->row_codec(), values_, row_);
+          !encoded) {
+        return report(encoded.error());
+      }
+      Duplicate duplicate;
+      auto key = table_->insert(*transaction_, row_, duplicate);
+      if (!key) return report_duplicate(key.error(), duplicate);
+      key_ = std::move(*key);
+      place_ = Place::Key;
     }
-    Duplicate duplicate;
-    auto key = table_->insert(*transaction_, row_, duplicate);
-    if (!key) return report_duplicate(key.error(), duplicate);
-    key_ = std::move(*key);
-    place_ = Place::Key;
-  }
-  if (table->next_number_field != nullptr && record == table->record[0]) {
-    if (const Status noted = note_auto_increment(); !noted) return report(noted.error());
-  }
-  return 0;
+    if (table->next_number_field != nullptr && record == table->record[0]) {
+      if (const Status noted = note_auto_increment(); !noted) return report(noted.error());
+    }
+    return 0;
+  });
 }
 
 int HailstoneHandler::update_row(const uchar*, const uchar* new_record) {
-  if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
-  const auto found = current_key();
-  if (!found) return report(found.error());
-  const std::string key(*found);
-  const RowCodec& codec = table_->layout()->row_codec();
-  if (!reads_all_) {
-    // The record holds only some columns: the others come from the row as it is now.
-    std::vector<uint16_t> columns(format_->column_count());
-    for (size_t i = 0; i < columns.size(); ++i) columns[i] = static_cast<uint16_t>(i);
-    const Projection projection(table_->layout(), std::move(columns));
-    Batch batch;
-    std::vector<Value> values(format_->column_count());
-    const auto there = table_->find(*transaction_, key, ReadLock::Exclusive, projection, batch, values);
-    if (!there) return report(there.error());
-    if (!*there) return HA_ERR_KEY_NOT_FOUND;
-    for (size_t i = 0; i < values.size(); ++i) {
-      const uint field = format_->field_of_column(i);
-      if (bitmap_is_set(table->write_set, field) || bitmap_is_set(table->read_set, field))
-        values[i] = format_->column(i).value_in(new_record);
+  return traced({"update_row", Returns::Row}, [&]() -> int {
+    if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
+    const auto found = current_key();
+    if (!found) return report(found.error());
+    const std::string key(*found);
+    const RowCodec& codec = table_->layout()->row_codec();
+    if (!reads_all_) {
+      // The record holds only some columns: the others come from the row as it is now.
+      std::vector<uint16_t> columns(format_->column_count());
+      for (size_t i = 0; i < columns.size(); ++i) columns[i] = static_cast<uint16_t>(i);
+      const Projection projection(table_->layout(), std::move(columns));
+      Batch batch;
+      std::vector<Value> values(format_->column_count());
+      const auto there = table_->find(*transaction_, key, ReadLock::Exclusive, projection, batch, values);
+      if (!there) return report(there.error());
+      if (!*there) return HA_ERR_KEY_NOT_FOUND;
+      for (size_t i = 0; i < values.size(); ++i) {
+        const uint field = format_->field_of_column(i);
+        if (bitmap_is_set(table->write_set, field) || bitmap_is_set(table->read_set, field))
+          values[i] = format_->column(i).value_in(new_record);
+      }
+      if (const Status encoded = codec.encode(values, row_); !encoded) return report(encoded.error());
+    } else if (const Status encoded = format_->encode(new_record, codec, values_, row_); !encoded) {
+      return report(encoded.error());
     }
-    if (const Status encoded = codec.encode(values, row_); !encoded) return report(encoded.error());
-  } else if (const Status encoded = format_->encode(new_record, codec, values_, row_); !encoded) {
-    return report(encoded.error());
-  }
-  Duplicate duplicate;
-  const auto updated = table_->update(*transaction_, key, row_, duplicate);
-  if (!updated) return report_duplicate(updated.error(), duplicate);
-  if (place_ == Place::Key) key_ = *updated;
-  if (table->found_next_number_field != nullptr && new_record == table->record[0]) {
-    if (const Status noted = note_auto_increment(); !noted) return report(noted.error());
-  }
-  return 0;
+    Duplicate duplicate;
+    const auto updated = table_->update(*transaction_, key, row_, duplicate);
+    if (!updated) return report_duplicate(updated.error(), duplicate);
+    if (place_ == Place::Key) key_ = *updated;
+    if (table->found_next_number_field != nullptr && new_record == table->record[0]) {
+      if (const Status noted = note_auto_increment(); !noted) return report(noted.error());
+    }
+    return 0;
+  });
 }
 
 int HailstoneHandler::delete_row(const uchar*) {
-  if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
-  const auto found = current_key();
-  if (!found) return report(found.error());
-  const std::string key(*found);
-  const Status erased = table_->erase(*transaction_, key);
-  return erased ? 0 : report(erased.error());
+  return traced({"delete_row", Returns::Row}, [&]() -> int {
+    if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
+    const auto found = current_key();
+    if (!found) return report(found.error());
+    const std::string key(*found);
+    const Status erased = table_->erase(*transaction_, key);
+    return erased ? 0 : report(erased.error());
+  });
 }
 
 // --- bulk load
 
 void HailstoneHandler::start_bulk_insert(ha_rows rows, uint) {
-  bulk_.reset();
-  if (transaction_ == nullptr || (rows != 0 && rows < least_rows_of_bulk_load)) return;
-  THD* const thd = ha_thd();
-  // Where the statement goes on after a duplicate, or may read what it has inserted, each row has to be in
-  // the table at once.
-  if (duplicates_are_handled_ || can_replace_ || updates_duplicates_ || thd->lex->ignore ||
-      thd->lex->duplicates != DUP_ERROR)
-    return;
-  if (table->triggers != nullptr || thd->in_sub_stmt != 0 || thd->locked_tables_mode == LTM_PRELOCKED ||
-      thd->locked_tables_mode == LTM_PRELOCKED_UNDER_LOCK_TABLES) {
-    return;
-  }
-  if (table->s->long_unique_table || table->s->period.unique_keys != 0 || table->versioned()) return;
-  bulk_ = std::make_unique<BulkLoad>(table_, *transaction_);
+  entry({"start_bulk_insert", Returns::Nothing, Argument::Rows, static_cast<int64_t>(rows)}, [&]() {
+    bulk_.reset();
+    if (transaction_ == nullptr || (rows != 0 && rows < least_rows_of_bulk_load)) return;
+    THD* const thd = ha_thd();
+    // Where the statement goes on after a duplicate, or may read what it has inserted, each row has to be in
+    // the table at once.
+    if (duplicates_are_handled_ || can_replace_ || updates_duplicates_ || thd->lex->ignore ||
+        thd->lex->duplicates != DUP_ERROR)
+      return;
+    if (table->triggers != nullptr || thd->in_sub_stmt != 0 || thd->locked_tables_mode == LTM_PRELOCKED ||
+        thd->locked_tables_mode == LTM_PRELOCKED_UNDER_LOCK_TABLES) {
+      return;
+    }
+    if (table->s->long_unique_table || table->s->period.unique_keys != 0 || table->versioned()) return;
+    bulk_ = std::make_unique<BulkLoad>(table_, *transaction_);
+  });
 }
 
 int HailstoneHandler::end_bulk_insert() {
-  if (!bulk_) return 0;
-  const auto load = std::move(bulk_);
-  // The statement has failed and will be taken back: the rows need not be written.
-  THD* const thd = ha_thd();
-  if (thd->is_error() || thd_kill_level(thd) != THD_IS_NOT_KILLED || transaction_ == nullptr) return 0;
-  Duplicate duplicate;
-  const Status finished = load->finish(duplicate);
-  if (finished) return 0;
-  if (finished.error().code() == ErrorCode::DuplicateKey && !duplicate.row.empty()) {
-    // The server prints the key from record[0], which holds the last row by now.
-    duplicate_row_ = duplicate.row;
-    format_->decode(duplicate_row_, table_->layout()->row_codec(), table->record[0]);
-  }
-  my_errno = report_duplicate(finished.error(), duplicate);
-  return my_errno;
+  return entry({"end_bulk_insert"}, [&]() -> int {
+    if (!bulk_) return 0;
+    const auto load = std::move(bulk_);
+    // The statement has failed and will be taken back: the rows need not be written.
+    THD* const thd = ha_thd();
+    if (thd->is_error() || thd_kill_level(thd) != THD_IS_NOT_KILLED || transaction_ == nullptr) return 0;
+    Duplicate duplicate;
+    const Status finished = load->finish(duplicate);
+    if (finished) return 0;
+    if (finished.error().code() == ErrorCode::DuplicateKey && !duplicate.row.empty()) {
+      // The server prints the key from record[0], which holds the last row by now.
+      duplicate_row_ = duplicate.row;
+      format_->decode(duplicate_row_, table_->layout()->row_codec(), table->record[0]);
+    }
+    my_errno = report_duplicate(finished.error(), duplicate);
+    return my_errno;
+  });
 }
 
 // --- AUTO_INCREMENT
 
 void HailstoneHandler::get_auto_increment(ulonglong offset, ulonglong increment, ulonglong wanted,
                                           ulonglong* first, ulonglong* reserved) {
-  const std::lock_guard guard(shared_->counter_mutex());
-  const uint64_t counter = table_->next_auto_increment();
-  // The least value of the series offset, offset + increment, … that is not below the counter.
-  if (increment == 0) increment = 1;
-  if (offset > increment) offset = 0;
-  uint64_t value = counter;
-  if (increment > 1) {
-    const uint64_t start = offset % increment;
-    const uint64_t behind = (counter % increment + increment - start) % increment;
-    if (behind != 0) value += increment - behind;
-    if (value == 0) value = increment;
-  }
-  const uint64_t count = wanted == 0 || wanted > 65'536 ? 1 : wanted;
-  // Raising the counter puts it into the transaction's redo, so that after a crash no value of a committed
-  // row comes again.
-  const bool in_range = value >= counter && value <= ULONGLONG_MAX - increment * count;
-  const bool raised =
-      in_range && transaction_ != nullptr &&
-      table_->raise_auto_increment(*transaction_, value + increment * (count - 1) + 1).has_value();
-  if (!raised) {
-    *first = ULONGLONG_MAX;
-    *reserved = 0;
-    return;
-  }
-  *first = value;
-  *reserved = count;
+  traced({"get_auto_increment", Returns::Nothing, Argument::Values, static_cast<int64_t>(wanted)}, [&]() {
+    const std::lock_guard guard(shared_->counter_mutex());
+    const uint64_t counter = table_->next_auto_increment();
+    // The least value of the series offset, offset + increment, … that is not below the counter.
+    if (increment == 0) increment = 1;
+    if (offset > increment) offset = 0;
+    uint64_t value = counter;
+    if (increment > 1) {
+      const uint64_t start = offset % increment;
+      const uint64_t behind = (counter % increment + increment - start) % increment;
+      if (behind != 0) value += increment - behind;
+      if (value == 0) value = increment;
+    }
+    const uint64_t count = wanted == 0 || wanted > 65'536 ? 1 : wanted;
+    // Raising the counter puts it into the transaction's redo, so that after a crash no value of a committed
+    // row comes again.
+    const bool in_range = value >= counter && value <= ULONGLONG_MAX - increment * count;
+    const bool raised =
+        in_range && transaction_ != nullptr &&
+        table_->raise_auto_increment(*transaction_, value + increment * (count - 1) + 1).has_value();
+    if (!raised) {
+      *first = ULONGLONG_MAX;
+      *reserved = 0;
+      return;
+    }
+    *first = value;
+    *reserved = count;
+  });
 }
 
 Status HailstoneHandler::note_auto_increment() {
@@ -170,16 +182,20 @@ Status HailstoneHandler::note_auto_increment() {
 }
 
 int HailstoneHandler::reset_auto_increment(ulonglong value) {
-  if (value == 0) return 0;
-  const std::lock_guard guard(shared_->counter_mutex());
-  const Status raised = in_own_transaction(
-      [&](Transaction& transaction) { return table_->raise_auto_increment(transaction, value); });
-  return raised ? 0 : report(raised.error());
+  return entry({"reset_auto_increment"}, [&]() -> int {
+    if (value == 0) return 0;
+    const std::lock_guard guard(shared_->counter_mutex());
+    const Status raised = in_own_transaction(
+        [&](Transaction& transaction) { return table_->raise_auto_increment(transaction, value); });
+    return raised ? 0 : report(raised.error());
+  });
 }
 
 void HailstoneHandler::update_create_info(HA_CREATE_INFO* info) {
-  if ((info->used_fields & HA_CREATE_USED_AUTO) != 0 || table->found_next_number_field == nullptr) return;
-  info->auto_increment_value = table_->next_auto_increment();
+  entry({"update_create_info", Returns::Nothing}, [&]() {
+    if ((info->used_fields & HA_CREATE_USED_AUTO) != 0 || table->found_next_number_field == nullptr) return;
+    info->auto_increment_value = table_->next_auto_increment();
+  });
 }
 
 }  // namespace hailstone

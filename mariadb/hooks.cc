@@ -11,6 +11,7 @@
 #include "error.h"
 #include "ha_hailstone.h"
 #include "session.h"
+#include "trace.h"
 
 namespace hailstone {
 
@@ -20,39 +21,55 @@ handler* create_handler(handlerton* engine, TABLE_SHARE* share, MEM_ROOT* memory
   return new (memory) HailstoneHandler(engine, share);
 }
 
+/// Of a commit or rollback: `all` alone does not say what ends.
+TracedCall end_of(const char* function, THD* thd, bool all) {
+  const bool transaction = all || thd_test_options(thd, OPTION_NOT_AUTOCOMMIT | OPTION_BEGIN) == 0;
+  return {function, Returns::Error, Argument::TransactionEnd, all, transaction};
+}
+
 int commit(handlerton*, THD* thd, bool all) {
-  Session* session = Session::find(thd);
-  if (session == nullptr) return 0;
-  if (const Status status = session->commit(all); !status) {
-    raise_error(status.error());
-    return 1;
-  }
-  return 0;
+  return run_traced(thd, end_of("commit", thd, all), [&]() -> int {
+    Session* session = Session::find(thd);
+    if (session == nullptr) return 0;
+    if (const Status status = session->commit(all); !status) {
+      raise_error(status.error());
+      return 1;
+    }
+    return 0;
+  });
 }
 
 int rollback(handlerton*, THD* thd, bool all) {
-  if (Session* session = Session::find(thd); session != nullptr) session->rollback(all);
-  return 0;
+  return run_traced(thd, end_of("rollback", thd, all), [&]() -> int {
+    if (Session* session = Session::find(thd); session != nullptr) session->rollback(all);
+    return 0;
+  });
 }
 
 int set_savepoint(handlerton*, THD* thd, void* area) {
-  const Transaction* transaction = Session::of(thd).transaction();
-  const Savepoint savepoint = transaction != nullptr ? transaction->savepoint() : Savepoint{};
-  std::memcpy(area, &savepoint, sizeof savepoint);
-  return 0;
+  return run_traced(thd, {"savepoint_set"}, [&]() -> int {
+    const Transaction* transaction = Session::of(thd).transaction();
+    const Savepoint savepoint = transaction != nullptr ? transaction->savepoint() : Savepoint{};
+    std::memcpy(area, &savepoint, sizeof savepoint);
+    return 0;
+  });
 }
 
 int roll_back_to_savepoint(handlerton*, THD* thd, void* area) {
-  Savepoint savepoint;
-  std::memcpy(&savepoint, area, sizeof savepoint);
-  if (const Status status = Session::of(thd).roll_back_to(savepoint); !status) {
-    raise_error(status.error());
-    return 1;
-  }
-  return 0;
+  return run_traced(thd, {"savepoint_rollback"}, [&]() -> int {
+    Savepoint savepoint;
+    std::memcpy(&savepoint, area, sizeof savepoint);
+    if (const Status status = Session::of(thd).roll_back_to(savepoint); !status) {
+      raise_error(status.error());
+      return 1;
+    }
+    return 0;
+  });
 }
 
-int release_savepoint(handlerton*, THD*, void*) { return 0; }
+int release_savepoint(handlerton*, THD* thd, void*) {
+  return run_traced(thd, {"savepoint_release"}, [&]() -> int { return 0; });
+}
 
 int close_connection(handlerton*, THD* thd) {
   Session::destroy(thd);
@@ -60,45 +77,59 @@ int close_connection(handlerton*, THD* thd) {
 }
 
 int start_consistent_snapshot(handlerton*, THD* thd) {
-  Transaction& transaction = Session::of(thd).enter_statement();
-  if (transaction.isolation() >= Isolation::RepeatableRead) transaction.snapshot();
-  return 0;
+  return run_traced(thd, {"start_consistent_snapshot"}, [&]() -> int {
+    Transaction& transaction = Session::of(thd).enter_statement();
+    if (transaction.isolation() >= Isolation::RepeatableRead) transaction.snapshot();
+    return 0;
+  });
 }
 
 void kill_query(handlerton*, THD* thd, thd_kill_levels) {
   if (const Session* session = Session::find(thd); session != nullptr) session->wake();
 }
 
-int drop_table(handlerton*, const char* path) { return drop_table_of_path(current_thd, path); }
+int drop_table(handlerton*, const char* path) {
+  return run_traced(current_thd, {.function = "drop_table", .path = path},
+                    [&]() -> int { return drop_table_of_path(current_thd, path); });
+}
 
 /// What is left of a database when its directory has gone.
 void drop_database(handlerton*, char* path) {
-  std::string name(path);
-  while (!name.empty() && name.back() == '/') name.pop_back();
-  name.erase(0, name.find_last_of('/') + 1);
-  if (name.empty()) return;
-  for (const std::string& table : database().table_names(name + "/")) {
-    const Status dropped = in_own_transaction(
-        [&](Transaction& transaction) { return database().drop_table(transaction, table); });
-    if (!dropped) sql_print_error("Hailstone: %s", dropped.error().message().c_str());
-  }
+  run_traced(
+      current_thd,
+      {.function = "drop_database", .returns = Returns::Nothing, .argument = Argument::Text, .text = path},
+      [&]() {
+        std::string name(path);
+        while (!name.empty() && name.back() == '/') name.pop_back();
+        name.erase(0, name.find_last_of('/') + 1);
+        if (name.empty()) return;
+        for (const std::string& table : database().table_names(name + "/")) {
+          const Status dropped = in_own_transaction(
+              [&](Transaction& transaction) { return database().drop_table(transaction, table); });
+          if (!dropped) sql_print_error("Hailstone: %s", dropped.error().message().c_str());
+        }
+      });
 }
 
 bool flush_logs(handlerton*) {
-  const Status status = database().checkpoint();
-  if (!status) sql_print_error("Hailstone: %s", status.error().message().c_str());
-  return !status;
+  return run_traced(current_thd, {"flush_logs"}, [&]() -> bool {
+    const Status status = database().checkpoint();
+    if (!status) sql_print_error("Hailstone: %s", status.error().message().c_str());
+    return !status;
+  });
 }
 
 bool show_status(handlerton*, THD* thd, stat_print_fn* print, ha_stat_type type) {
-  if (type != HA_ENGINE_STATUS) return false;
-  const Counters& counters = database().counters();
-  std::string text;
-  for (const CounterDescription& counter : counter_descriptions) {
-    text += fmt::format("{:<28}{:>20}  {}\n", counter.name,
-                        (counters.*counter.value).load(std::memory_order_relaxed), counter.description);
-  }
-  return print(thd, STRING_WITH_LEN("HAILSTONE"), STRING_WITH_LEN(""), text.data(), text.size());
+  return run_traced(thd, {"show_status"}, [&]() -> bool {
+    if (type != HA_ENGINE_STATUS) return false;
+    const Counters& counters = database().counters();
+    std::string text;
+    for (const CounterDescription& counter : counter_descriptions) {
+      text += fmt::format("{:<28}{:>20}  {}\n", counter.name,
+                          (counters.*counter.value).load(std::memory_order_relaxed), counter.description);
+    }
+    return print(thd, STRING_WITH_LEN("HAILSTONE"), STRING_WITH_LEN(""), text.data(), text.size());
+  });
 }
 
 const char* no_files[] = {nullptr};

@@ -3,7 +3,9 @@
 #include <string_view>
 
 #include "engine.h"
+#include "session.h"
 #include "table/table.h"
+#include "trace.h"
 // clang-format off
 #include "server.h"
 #include <sql_i_s.h>
@@ -103,6 +105,72 @@ int fill_columns(THD* thd, TABLE_LIST* tables, COND*) {
   return 0;
 }
 
+// --- HAILSTONE_TRACE
+
+ST_FIELD_INFO trace_fields[] = {
+    Show::Column("STATEMENT", Show::ULonglong(), NOT_NULL), Show::Column("STEP", Show::ULonglong(), NOT_NULL),
+    // with the partition, where there is one
+    Show::Column("TABLE_NAME", Show::Varchar(3 * NAME_CHAR_LEN + 16), NULLABLE),
+    Show::Column("FUNCTION", Show::Varchar(64), NOT_NULL),
+    Show::Column("ARGUMENTS", Show::Varchar(256), NOT_NULL),
+    Show::Column("CALLS", Show::ULonglong(), NOT_NULL), Show::Column("IN_TURNS", Show::Varchar(16), NOT_NULL),
+    Show::Column("ROW_COUNT", Show::ULonglong(), NOT_NULL),
+    Show::Column("RESULT", Show::Varchar(64), NOT_NULL),
+    // 16 digits, 1 of them after the point
+    Show::Column("MICROSECONDS", Show::Decimal(1601), NOT_NULL),
+    Show::Column("QUERY", Show::Varchar(256), NOT_NULL), Show::CEnd()};
+
+bool store_line(THD* thd, TABLE* to, const TracedStatement& statement, size_t step) {
+  const TraceLine& line = statement.lines[step];
+  restore_record(to, s->default_values);
+  store_number(to->field[0], statement.number);
+  store_number(to->field[1], step + 1);
+  if (!line.table.empty()) {
+    to->field[2]->set_notnull();
+    store_text(to->field[2], line.table);
+  }
+  store_text(to->field[3], line.function);
+  store_text(to->field[4], line.arguments);
+  store_number(to->field[5], line.calls);
+  if (line.loop != 0) {
+    const auto [first, last] = statement.loop_of(step);
+    store_text(to->field[6], std::to_string(first + 1) + "-" + std::to_string(last + 1));
+  }
+  store_number(to->field[7], line.rows);
+  store_text(to->field[8], line.result_text());
+  to->field[9]->store(line.microseconds());
+  if (statement.query_charset != nullptr)
+    to->field[10]->store(statement.query.data(), statement.query.size(), statement.query_charset);
+  return schema_table_store_record(thd, to);
+}
+
+/// The last line of a statement whose other lines were too many.
+bool store_calls_not_kept(THD* thd, TABLE* to, const TracedStatement& statement) {
+  restore_record(to, s->default_values);
+  store_number(to->field[0], statement.number);
+  store_number(to->field[1], statement.lines.size() + 1);
+  store_text(to->field[3], "(further calls)");
+  store_number(to->field[5], statement.calls_not_kept);
+  return schema_table_store_record(thd, to);
+}
+
+int fill_trace(THD* thd, TABLE_LIST* tables, COND*) {
+  Session* const session = Session::find(thd);
+  if (session == nullptr) return 0;
+  Trace& trace = session->trace();
+  trace.hide_current_statement();
+  const auto& statements = trace.statements();
+  const size_t shown = statements.size() - (!statements.empty() && statements.back().reads_trace ? 1 : 0);
+  for (size_t i = shown - std::min(shown, Trace::statements_kept); i < shown; ++i) {
+    const TracedStatement& statement = statements[i];
+    for (size_t step = 0; step < statement.lines.size(); ++step) {
+      if (store_line(thd, tables->table, statement, step)) return 1;
+    }
+    if (statement.calls_not_kept != 0 && store_calls_not_kept(thd, tables->table, statement)) return 1;
+  }
+  return 0;
+}
+
 }  // namespace
 
 int initialise_status_table(void* schema_table) {
@@ -116,6 +184,13 @@ int initialise_columns_table(void* schema_table) {
   auto* table = static_cast<ST_SCHEMA_TABLE*>(schema_table);
   table->fields_info = columns_fields;
   table->fill_table = fill_columns;
+  return 0;
+}
+
+int initialise_trace_table(void* schema_table) {
+  auto* table = static_cast<ST_SCHEMA_TABLE*>(schema_table);
+  table->fields_info = trace_fields;
+  table->fill_table = fill_trace;
   return 0;
 }
 

@@ -1,4 +1,4 @@
-// INFORMATION_SCHEMA.HAILSTONE_STATUS and HAILSTONE_COLUMNS.
+// INFORMATION_SCHEMA.HAILSTONE_STATUS, HAILSTONE_COLUMNS and HAILSTONE_TRACE.
 #pragma once
 
 // clang-format off
@@ -9,5 +9,6 @@ namespace hailstone {
 
 int initialise_status_table(void* schema_table);
 int initialise_columns_table(void* schema_table);
+int initialise_trace_table(void* schema_table);
 
 }  // namespace hailstone

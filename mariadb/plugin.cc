@@ -1,4 +1,4 @@
-// What the server loads: the storage engine and two INFORMATION_SCHEMA tables.
+// What the server loads: the storage engine and three INFORMATION_SCHEMA tables.
 #include "engine.h"
 #include "information_schema.h"
 #include "variables.h"
@@ -39,6 +39,10 @@ maria_declare_plugin(hailstone)
 },
 {
   MYSQL_INFORMATION_SCHEMA_PLUGIN, &information_schema, "HAILSTONE_COLUMNS", author, "How Hailstone stores each column", PLUGIN_LICENSE_GPL, hailstone::initialise_columns_table, nullptr,
+  version, nullptr, nullptr, version_text, MariaDB_PLUGIN_MATURITY_ALPHA
+},
+{
+  MYSQL_INFORMATION_SCHEMA_PLUGIN, &information_schema, "HAILSTONE_TRACE", author, "What the server calls in Hailstone", PLUGIN_LICENSE_GPL, hailstone::initialise_trace_table, nullptr,
   version, nullptr, nullptr, version_text, MariaDB_PLUGIN_MATURITY_ALPHA
 }
 maria_declare_plugin_end;

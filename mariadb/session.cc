@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine.h"
+#include "trace.h"
 #include "variables.h"
 
 namespace hailstone {
@@ -42,6 +43,8 @@ void Session::destroy(THD* thd) {
   thd_set_ha_data(thd, engine_handlerton(), nullptr);
   delete session;
 }
+
+Session::Session(THD* thd) : thd_(thd) {}
 
 Session::~Session() {
   end_transaction();
@@ -124,6 +127,11 @@ void Session::roll_back_deadlock() {
     database().transactions().rollback(*transaction);
   }
   thd_->mark_transaction_to_rollback(true);
+}
+
+Trace& Session::trace() {
+  if (!trace_) trace_ = std::make_unique<Trace>(thd_);
+  return *trace_;
 }
 
 void Session::add_user(TransactionUser* user) {

@@ -34,6 +34,8 @@ class TransactionUser {
   size_t slot_ = no_slot;  // in the session's users_: a statement may use thousands of partitions
 };
 
+class Trace;
+
 class Session {
  public:
   /// The connection's session, made when there is none.
@@ -61,11 +63,14 @@ class Session {
   void add_user(TransactionUser* user);
   void remove_user(TransactionUser* user);
 
+  /// What hailstone_trace has seen, made when there is none.
+  Trace& trace();
+
   /// From any thread: makes a waiting statement look at whether it was killed.
   void wake() const;
 
  private:
-  explicit Session(THD* thd) : thd_(thd) {}
+  explicit Session(THD* thd);
   ~Session();
   void end_transaction();
 
@@ -75,6 +80,7 @@ class Session {
   bool statement_open_ = false;
   Savepoint statement_;
   std::vector<TransactionUser*> users_;
+  std::unique_ptr<Trace> trace_;
 };
 
 }  // namespace hailstone

@@ -14,6 +14,7 @@ unsigned int background_threads_value;
 unsigned int flush_log_value;
 unsigned long long table_cache_size_value;
 char* data_dir_value;
+my_bool trace_log_value;
 
 void update_memory_budget(THD*, st_mysql_sys_var*, void* variable, const void* value) {
   const auto bytes = *static_cast<const unsigned long long*>(value);
@@ -75,6 +76,14 @@ MYSQL_THDVAR_ULONG(lock_wait_timeout, PLUGIN_VAR_RQCMDARG,
                    "How long a statement waits for a row lock, in seconds", nullptr, nullptr, 50, 1,
                    1'000'000, 0);
 
+MYSQL_THDVAR_BOOL(
+    trace, PLUGIN_VAR_OPCMDARG,
+    "Whether INFORMATION_SCHEMA.HAILSTONE_TRACE shows which functions of the storage engine the "
+    "server calls for this connection's statements",
+    nullptr, nullptr, 0);
+MYSQL_SYSVAR_BOOL(trace_log, trace_log_value, PLUGIN_VAR_OPCMDARG,
+                  "Whether what hailstone_trace sees is written to the error log, too", nullptr, nullptr, 0);
+
 constexpr size_t counter_count = counter_descriptions.size();
 std::array<st_mysql_show_var, counter_count + 1> counter_variables;
 
@@ -106,12 +115,16 @@ st_mysql_sys_var* system_variables[] = {MYSQL_SYSVAR(memory_budget),
                                         MYSQL_SYSVAR(columnar_default),
                                         MYSQL_SYSVAR(lock_wait_timeout),
                                         MYSQL_SYSVAR(table_cache_size),
+                                        MYSQL_SYSVAR(trace),
+                                        MYSQL_SYSVAR(trace_log),
                                         nullptr};
 
 st_mysql_show_var status_variables[] = {{"Hailstone", reinterpret_cast<void*>(&show_counters), SHOW_FUNC},
                                         {nullptr, nullptr, SHOW_UNDEF}};
 
 bool columnar_by_default(THD* thd) { return THDVAR(thd, columnar_default) != 0; }
+bool trace_wanted(THD* thd) { return THDVAR(thd, trace) != 0; }
+bool trace_log_wanted() { return trace_log_value != 0; }
 unsigned long lock_wait_timeout(THD* thd) { return THDVAR(thd, lock_wait_timeout); }
 
 std::string data_directory() {

@@ -16,6 +16,9 @@ extern st_mysql_show_var status_variables[];
 /// Session variables.
 bool columnar_by_default(THD* thd);
 unsigned long lock_wait_timeout(THD* thd);
+bool trace_wanted(THD* thd);
+/// A global one.
+bool trace_log_wanted();
 
 /// What the server was started with.
 std::string data_directory();
