@@ -52,18 +52,22 @@ class TableInfo:
         return next((index.columns for index in self.indexes if index.primary), ())
 
 
-def open(directory, *, create=True, memory_bytes=None, durability="commit", background_threads=None, lock_wait_ms=None):
+def open(directory, *, create=True, memory_bytes=None, durability="commit", background_threads=None, lock_wait_ms=None,
+         open_tables=None):
     """Opens the database in a directory, which one process holds alone (Busy).
 
     create: makes it when it is not there, else NotFound. memory_bytes: for rows in memory, loads and the cache (512 MiB).
     durability: "commit": a commit returns when it is on the disk; "crash": when the system has it; "second": both once a second.
+    background_threads: flush, merge, encode loads and help scans (2). lock_wait_ms: how long a transaction waits for a lock
+    (50,000). open_tables: tables that nobody uses stay ready in memory up to so many (4096); with very many tables a larger
+    number saves opening them anew, a smaller one saves memory.
     """
     options = Options()
     lib.hs_options_init_sized(ctypes.byref(options), ctypes.sizeof(options))
     options.must_exist = 0 if create else 1
     options.durability = _choice(_DURABILITY, durability, "durability")
     for name, value in (("memory_bytes", memory_bytes), ("background_threads", background_threads),
-                        ("lock_wait_ms", lock_wait_ms)):
+                        ("lock_wait_ms", lock_wait_ms), ("open_tables", open_tables)):
         if value is not None:
             setattr(options, name, value)
     handle = ctypes.c_void_p()

@@ -37,7 +37,8 @@ class Options(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("memory_bytes", ctypes.c_uint64), ("checkpoint_log_bytes", ctypes.c_uint64),
                 ("row_memory_bytes", ctypes.c_uint64), ("durability", ctypes.c_int), ("background_threads", ctypes.c_uint),
                 ("lock_wait_ms", ctypes.c_uint), ("must_exist", ctypes.c_int), ("log", ctypes.c_void_p),
-                ("log_context", ctypes.c_void_p), ("panic", ctypes.c_void_p), ("panic_context", ctypes.c_void_p)]
+                ("log_context", ctypes.c_void_p), ("panic", ctypes.c_void_p), ("panic_context", ctypes.c_void_p),
+                ("open_tables", ctypes.c_uint64)]
 
 
 NULL, INT, UINT, DOUBLE, BYTES = range(5)  # hs_value_kind

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -215,6 +216,23 @@ def test_backup_check_counters(articles, tmp_path):
     with hailstone.open(tmp_path / "copy") as copy:
         copy.check("shop/article")
         assert copy.scan("shop/article").count() == 200_000
+
+
+def test_tables_beyond_open_tables_come_back(tmp_path):
+    names = [f"many/t{i}" for i in range(30)]
+    with hailstone.open(tmp_path / "data", open_tables=2) as db:
+        for i, name in enumerate(names):
+            db.create_table(name, {"id": "int32"}, primary_key=["id"])
+            with db.begin() as tx:
+                tx.insert(name, {"id": i})
+        db.checkpoint()
+        # The table objects are let go in the background.
+        deadline = time.monotonic() + 60
+        while db.counters()["table_evictions"] == 0 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert db.counters()["table_evictions"] > 0
+        for i, name in enumerate(names):
+            assert db.scan(name).to_arrow()["id"].to_pylist() == [i]
 
 
 def test_threads(articles):
