@@ -160,6 +160,17 @@ typedef enum hs_durability {
   HS_DURABLE_AGAINST_CRASH = 2 /* a commit returns when the system has it; synced once a second */
 } hs_durability;
 
+/* How files of columns are written, and how all files are read. docs/io.md compares them, `hailstone disk
+ * sweep` measures them on a disk. Where the system refuses one (io_uring is often forbidden in containers),
+ * the log callback is told and HS_IO_BUFFERED is used. */
+typedef enum hs_io_method {
+  HS_IO_SYNC = 0,     /* a system call for each block; the system's page cache reads ahead */
+  HS_IO_BUFFERED = 1, /* through buffers of 128 KiB where blocks follow each other */
+  HS_IO_ASYNC = 2,    /* the same with two buffers, through io_uring */
+  HS_IO_MMAP = 3,     /* through memory mappings */
+  HS_IO_DIRECT = 4    /* past the system's page cache (O_DIRECT), through io_uring */
+} hs_io_method;
+
 typedef enum hs_log_level { HS_LOG_NOTE = 0, HS_LOG_WARNING = 1, HS_LOG_ERROR = 2 } hs_log_level;
 
 /* Called from any thread, also from several at once; must not call the library. */
@@ -188,7 +199,8 @@ typedef struct hs_options {
   void* log_context;
   hs_panic_callback panic; /* NULL: none */
   void* panic_context;
-  uint64_t open_tables; /* 4096; tables that nobody uses stay ready in memory up to so many */
+  uint64_t open_tables;   /* 4096; tables that nobody uses stay ready in memory up to so many */
+  hs_io_method io_method; /* HS_IO_SYNC */
 } hs_options;
 
 /* hs_options_init(&options) */

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "collation.h"
-#include "file/filesystem.h"
+#include "file/method_filesystem.h"
 #include "variables.h"
 
 // The server exports it, but no header of its declares it.
@@ -17,6 +17,7 @@ constexpr const char* temporary_prefix = "#temporary/";
 // Begins the file name of every temporary table (sql/temporary_tables.cc builds them so).
 constexpr const char* temporary_file_prefix = "#sql-temptable-";
 
+std::unique_ptr<MethodFilesystem> the_filesystem;  // outlives the database
 std::unique_ptr<Database> the_database;
 handlerton* the_engine = nullptr;
 
@@ -79,7 +80,10 @@ bool start_engine(handlerton* engine) {
   DatabaseOptions options = database_options();
   options.collations = &mariadb_collations();
   options.logger = log_message;
-  auto opened = Database::open(posix_filesystem(), directory, std::move(options));
+  the_filesystem = std::make_unique<MethodFilesystem>(
+      IoSettings{.method = io_method()},
+      [](const std::string& warning) { log_message(DatabaseOptions::Severity::Warning, warning); });
+  auto opened = Database::open(*the_filesystem, directory, std::move(options));
   if (!opened) {
     sql_print_error("Hailstone: %s", opened.error().message().c_str());
     return false;
@@ -98,6 +102,10 @@ void stop_engine() {
   if (const Status closed = the_database->close(); !closed)
     sql_print_error("Hailstone: %s", closed.error().message().c_str());
   the_database.reset();
+}
+
+void set_io_method(IoMethod method) {
+  if (the_filesystem) the_filesystem->set_method(method);
 }
 
 Database& database() { return *the_database; }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "database/database.h"
+#include "file/io_method.h"
 // clang-format off
 #include "server.h"
 // clang-format on
@@ -20,6 +21,9 @@ Database& database();
 /// Null before start_engine() and after stop_engine().
 Database* database_if_open();
 handlerton* engine_handlerton();
+
+/// How files opened from now on are read and written.
+void set_io_method(IoMethod method);
 
 /// Fills in the functions that the server calls for transactions and for the engine as a whole (hooks.cc).
 void set_hooks(handlerton* engine);

@@ -1,6 +1,7 @@
 #include "variables.h"
 
 #include <array>
+#include <iterator>
 
 #include "engine.h"
 
@@ -15,6 +16,12 @@ unsigned int flush_log_value;
 unsigned long long table_cache_size_value;
 char* data_dir_value;
 my_bool trace_log_value;
+unsigned long io_method_value;
+
+// In the order of IoMethod.
+const char* io_method_words[] = {"sync", "buffered", "async", "mmap", "direct", nullptr};
+static_assert(std::size(io_method_words) == io_method_names.size() + 1);
+TYPELIB io_method_typelib = {io_method_names.size(), "", io_method_words, nullptr};
 
 void update_memory_budget(THD*, st_mysql_sys_var*, void* variable, const void* value) {
   const auto bytes = *static_cast<const unsigned long long*>(value);
@@ -35,6 +42,12 @@ void update_table_cache_size(THD*, st_mysql_sys_var*, void* variable, const void
   *static_cast<unsigned long long*>(variable) = tables;
   if (Database* open = database_if_open(); open != nullptr)
     open->set_open_tables(static_cast<size_t>(tables));
+}
+
+void update_io_method(THD*, st_mysql_sys_var*, void* variable, const void* value) {
+  const auto method = *static_cast<const unsigned long*>(value);
+  *static_cast<unsigned long*>(variable) = method;
+  set_io_method(static_cast<IoMethod>(method));
 }
 
 void update_flush_log(THD*, st_mysql_sys_var*, void* variable, const void* value) {
@@ -64,6 +77,11 @@ MYSQL_SYSVAR_UINT(flush_log_at_trx_commit, flush_log_value, PLUGIN_VAR_RQCMDARG,
 MYSQL_SYSVAR_ULONGLONG(table_cache_size, table_cache_size_value, PLUGIN_VAR_RQCMDARG,
                        "Tables that stay ready in the engine's memory although the server has closed them",
                        nullptr, update_table_cache_size, 4096, 1, 1ULL << 32, 0);
+MYSQL_SYSVAR_ENUM(
+    io_method, io_method_value, PLUGIN_VAR_RQCMDARG,
+    "How files that are opened from now on are read, and new ones of columns written: sync (a "
+    "system call for each block), buffered, async (io_uring), mmap, direct (past the page cache)",
+    nullptr, update_io_method, static_cast<unsigned long>(default_io_method), &io_method_typelib);
 MYSQL_SYSVAR_STR(data_dir, data_dir_value, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY,
                  "Directory of the engine's files; the default is 'hailstone' in the server's data directory",
                  nullptr, nullptr, nullptr);
@@ -107,17 +125,13 @@ int show_counters(THD*, st_mysql_show_var* variable, void*, system_status_var*, 
 
 }  // namespace
 
-st_mysql_sys_var* system_variables[] = {MYSQL_SYSVAR(memory_budget),
-                                        MYSQL_SYSVAR(checkpoint_log_size),
-                                        MYSQL_SYSVAR(background_threads),
-                                        MYSQL_SYSVAR(flush_log_at_trx_commit),
-                                        MYSQL_SYSVAR(data_dir),
-                                        MYSQL_SYSVAR(columnar_default),
-                                        MYSQL_SYSVAR(lock_wait_timeout),
-                                        MYSQL_SYSVAR(table_cache_size),
-                                        MYSQL_SYSVAR(trace),
-                                        MYSQL_SYSVAR(trace_log),
-                                        nullptr};
+st_mysql_sys_var* system_variables[] = {
+    MYSQL_SYSVAR(memory_budget),      MYSQL_SYSVAR(checkpoint_log_size),
+    MYSQL_SYSVAR(background_threads), MYSQL_SYSVAR(flush_log_at_trx_commit),
+    MYSQL_SYSVAR(io_method),          MYSQL_SYSVAR(data_dir),
+    MYSQL_SYSVAR(columnar_default),   MYSQL_SYSVAR(lock_wait_timeout),
+    MYSQL_SYSVAR(table_cache_size),   MYSQL_SYSVAR(trace),
+    MYSQL_SYSVAR(trace_log),          nullptr};
 
 st_mysql_show_var status_variables[] = {{"Hailstone", reinterpret_cast<void*>(&show_counters), SHOW_FUNC},
                                         {nullptr, nullptr, SHOW_UNDEF}};
@@ -131,6 +145,8 @@ std::string data_directory() {
   if (data_dir_value != nullptr && *data_dir_value != '\0') return data_dir_value;
   return "./hailstone";
 }
+
+IoMethod io_method() { return static_cast<IoMethod>(io_method_value); }
 
 DatabaseOptions database_options() {
   DatabaseOptions options;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "database/database.h"
+#include "file/io_method.h"
 // clang-format off
 #include "server.h"
 // clang-format on
@@ -23,5 +24,6 @@ bool trace_log_wanted();
 /// What the server was started with.
 std::string data_directory();
 DatabaseOptions database_options();
+IoMethod io_method();
 
 }  // namespace hailstone

@@ -16,6 +16,7 @@
 #include "api/haildb_table.h"
 #include "api/haildb_transaction.h"
 #include "api/haildb_tuple.h"
+#include "file/method_filesystem.h"
 
 namespace hailstone::haildb {
 namespace {
@@ -73,6 +74,18 @@ DatabaseOptions options() {
   return options;
 }
 
+/// By the variable flush_method; lives for ever.
+Filesystem& filesystem() {
+  const char* const method = text_of(Variable::FlushMethod);
+  const std::string_view name = method == nullptr ? "" : method;
+  if (name == "nosync") return nosync_filesystem();
+  if (name != "O_DIRECT") return posix_filesystem();
+  static MethodFilesystem* const direct = new MethodFilesystem(
+      {.method = IoMethod::Direct},
+      [](const std::string& warning) { log_message(DatabaseOptions::Severity::Warning, warning); });
+  return *direct;
+}
+
 ib_err_t start(const char* format) {
   Engine& now = engine();
   if (!now.initialised.load() || now.running.load()) return DB_ERROR;
@@ -80,10 +93,7 @@ ib_err_t start(const char* format) {
   if (file_format == nullptr) return DB_UNSUPPORTED;
   const char* const home = text_of(Variable::DataHomeDir);
   now.home = home == nullptr ? "./" : home;
-  const char* const method = text_of(Variable::FlushMethod);
-  const bool sync = method == nullptr || std::string_view(method) != "nosync";
-  auto database =
-      Database::open(sync ? posix_filesystem() : nosync_filesystem(), now.home + engine_directory, options());
+  auto database = Database::open(filesystem(), now.home + engine_directory, options());
   if (!database) {
     log_message(DatabaseOptions::Severity::Error, database.error().message());
     return DB_ERROR;

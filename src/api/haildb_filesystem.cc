@@ -1,5 +1,7 @@
 #include "api/haildb_filesystem.h"
 
+#include "file/forwarding_filesystem.h"
+
 namespace hailstone::haildb {
 namespace {
 
@@ -17,35 +19,25 @@ class NosyncFile final : public WritableFile {
   const std::unique_ptr<WritableFile> file_;
 };
 
-class NosyncFilesystem final : public Filesystem {
+class NosyncFilesystem final : public ForwardingFilesystem {
  public:
-  Result<std::unique_ptr<RandomAccessFile>> open(const std::string& path) override {
-    return below_.open(path);
-  }
+  NosyncFilesystem() : ForwardingFilesystem(posix_filesystem()) {}
   Result<std::unique_ptr<WritableFile>> create(const std::string& path) override {
-    return wrap(below_.create(path));
+    return wrap(below().create(path));
+  }
+  Result<std::unique_ptr<WritableFile>> create_whole(const std::string& path) override {
+    return wrap(below().create_whole(path));
   }
   Result<std::unique_ptr<WritableFile>> append_to(const std::string& path) override {
-    return wrap(below_.append_to(path));
+    return wrap(below().append_to(path));
   }
-  Status rename(const std::string& from, const std::string& to) override { return below_.rename(from, to); }
-  Status remove(const std::string& path) override { return below_.remove(path); }
-  Status truncate(const std::string& path, uint64_t size) override { return below_.truncate(path, size); }
   Status sync_directory(const std::string&) override { return {}; }
-  Status make_directory(const std::string& path) override { return below_.make_directory(path); }
-  Result<std::vector<std::string>> list(const std::string& path) override { return below_.list(path); }
-  bool exists(const std::string& path) override { return below_.exists(path); }
-  Result<uint64_t> file_size(const std::string& path) override { return below_.file_size(path); }
-  Result<std::unique_ptr<DirectoryLock>> lock_directory(const std::string& path) override {
-    return below_.lock_directory(path);
-  }
 
  private:
   static Result<std::unique_ptr<WritableFile>> wrap(Result<std::unique_ptr<WritableFile>> file) {
     HAILSTONE_ASSIGN(auto opened, std::move(file));
     return std::make_unique<NosyncFile>(std::move(opened));
   }
-  Filesystem& below_ = posix_filesystem();
 };
 
 }  // namespace

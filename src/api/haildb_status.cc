@@ -35,12 +35,18 @@ constexpr StatusVariable variables[] = {
     {"fsync_req_pending", none},
     {"write_req_done",
      [](const Counters& c) { return get(c.segment_writes) + get(c.log_writes) + get(c.manifest_writes); }},
-    {"read_req_done", [](const Counters& c) { return get(c.segment_reads); }},
+    {"read_req_done",
+     [](const Counters& c) { return get(c.segment_reads) + get(c.log_reads) + get(c.manifest_reads); }},
     {"fsync_req_done",
      [](const Counters& c) { return get(c.segment_fsyncs) + get(c.log_fsyncs) + get(c.manifest_fsyncs); }},
     {"bytes_total_written",
-     [](const Counters& c) { return get(c.segment_write_bytes) + get(c.log_write_bytes); }},
-    {"bytes_total_read", [](const Counters& c) { return get(c.segment_read_bytes); }},
+     [](const Counters& c) {
+       return get(c.segment_write_bytes) + get(c.log_write_bytes) + get(c.manifest_write_bytes);
+     }},
+    {"bytes_total_read",
+     [](const Counters& c) {
+       return get(c.segment_read_bytes) + get(c.log_read_bytes) + get(c.manifest_read_bytes);
+     }},
     {"buffer_pool_current_size", [](const Counters& c) { return get(c.memory_budget); }},
     {"buffer_pool_data_pages",
      [](const Counters& c) { return (get(c.block_cache_bytes) + get(c.delta_bytes)) / page_bytes; }},

@@ -72,6 +72,7 @@ hs_options default_options() {
   options.background_threads = defaults.background_threads;
   options.lock_wait_ms = 50'000;
   options.open_tables = defaults.open_tables;
+  options.io_method = static_cast<hs_io_method>(default_io_method);
   return options;
 }
 
@@ -84,6 +85,10 @@ Returned<hs_options> read_options(const hs_options* given) {
   }
   std::memcpy(&options, given, std::min(given->struct_size, sizeof options));
   options.struct_size = sizeof options;
+  if (options.io_method < HS_IO_SYNC || options.io_method > HS_IO_DIRECT) {
+    return refuse(HS_INVALID,
+                  fmt::format("there is no method {} to read files by", static_cast<int>(options.io_method)));
+  }
   if (options.durability < HS_DURABLE_EACH_SECOND || options.durability > HS_DURABLE_AGAINST_CRASH) {
     return refuse(HS_INVALID, fmt::format("there is no durability {}", static_cast<int>(options.durability)));
   }
@@ -122,7 +127,12 @@ Outcome open(const char* directory, const hs_options* given, SharedDatabase& sha
       log(context, level_of(severity), message.c_str());
     };
   }
-  HAILSTONE_ASSIGN(shared.database, Database::open(posix_filesystem(), path, std::move(options)));
+  shared.filesystem = std::make_unique<MethodFilesystem>(
+      IoSettings{.method = static_cast<IoMethod>(shared.options.io_method)},
+      [logger = options.logger](const std::string& warning) {
+        if (logger) logger(DatabaseOptions::Severity::Warning, warning);
+      });
+  HAILSTONE_ASSIGN(shared.database, Database::open(*shared.filesystem, path, std::move(options)));
   return {};
 }
 

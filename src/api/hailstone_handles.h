@@ -14,6 +14,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "database/database.h"
+#include "file/method_filesystem.h"
 #include "hailstone.h"
 
 namespace hailstone::capi {
@@ -58,6 +59,7 @@ struct Handle {
 
 /// An open database as its handles share it. Thread-safe.
 struct SharedDatabase {
+  std::unique_ptr<MethodFilesystem> filesystem;  // outlives the database
   std::unique_ptr<Database> database;
   std::atomic<size_t> users{0};  // handles and streams, without the database's own
   uint64_t number = 0;           // tells databases of a process apart

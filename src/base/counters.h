@@ -39,13 +39,18 @@ namespace hailstone {
   COUNTER(log_writes, "write calls on log files")                                                      \
   COUNTER(log_write_bytes, "bytes written to log files")                                               \
   COUNTER(log_fsyncs, "fdatasync calls on log files")                                                  \
-  COUNTER(segment_reads, "read calls on segment files")                                                \
-  COUNTER(segment_read_bytes, "bytes read from segment files")                                         \
-  COUNTER(segment_writes, "write calls on segment files")                                              \
-  COUNTER(segment_write_bytes, "bytes written to segment files")                                       \
-  COUNTER(segment_fsyncs, "fsync calls on segment files")                                              \
+  COUNTER(log_reads, "read calls on log files, at recovery")                                           \
+  COUNTER(log_read_bytes, "bytes read from log files")                                                 \
+  COUNTER(segment_reads, "read calls on segment files and delete vectors")                             \
+  COUNTER(segment_read_bytes, "bytes read from segment files and delete vectors")                      \
+  COUNTER(segment_writes, "write calls on segment files and delete vectors")                           \
+  COUNTER(segment_write_bytes, "bytes written to segment files and delete vectors")                    \
+  COUNTER(segment_fsyncs, "fsync calls on segment files and delete vectors")                           \
   COUNTER(manifest_writes, "records appended to the manifest")                                         \
+  COUNTER(manifest_write_bytes, "bytes written to manifest files")                                     \
   COUNTER(manifest_fsyncs, "fsync calls on manifest files")                                            \
+  COUNTER(manifest_reads, "read calls on the manifest, at the start")                                  \
+  COUNTER(manifest_read_bytes, "bytes read from the manifest")                                         \
   COUNTER(flushes, "deltas written to segments")                                                       \
   COUNTER(merges, "merges of segments")                                                                \
   COUNTER(checkpoints, "checkpoints taken")                                                            \

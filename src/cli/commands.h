@@ -16,5 +16,6 @@ void add_inspect_command(CLI::App& app, Ending& ending);
 void add_backup_command(CLI::App& app, Ending& ending);
 void add_restore_command(CLI::App& app, Ending& ending);
 void add_generate_command(CLI::App& app, Ending& ending);
+void add_disk_command(CLI::App& app, Ending& ending);
 
 }  // namespace hailstone

@@ -27,6 +27,7 @@ int main(int argc, char** argv) {
   hailstone::add_backup_command(app, ending);
   hailstone::add_restore_command(app, ending);
   hailstone::add_generate_command(app, ending);
+  hailstone::add_disk_command(app, ending);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -126,7 +126,7 @@ Result<std::unique_ptr<Database>> Database::open(Filesystem& filesystem, const s
   DatabaseCore& core = *owned;
   HAILSTONE_ASSIGN(core.directory_lock, filesystem.lock_directory(directory));
   HAILSTONE_ASSIGN(auto names, filesystem.list(directory));
-  HAILSTONE_ASSIGN(auto content, Manifest::load(filesystem, directory));
+  HAILSTONE_ASSIGN(auto content, Manifest::load(filesystem, directory, &core.counters()));
   const bool is_new = !content;
   HAILSTONE_TRY(is_new ? check_new(filesystem, directory, names) : check_known(directory, names));
   if (is_new) content.emplace();

@@ -225,13 +225,18 @@ Result<ManifestContent> parse_manifest(ByteView bytes, const std::string& path) 
 
 std::string Manifest::path_in(const std::string& directory) { return directory + "/manifest"; }
 
-Result<std::optional<ManifestContent>> Manifest::load(Filesystem& filesystem, const std::string& directory) {
+Result<std::optional<ManifestContent>> Manifest::load(Filesystem& filesystem, const std::string& directory,
+                                                      Counters* counters) {
   const std::string path = path_in(directory);
   if (!filesystem.exists(path)) return std::nullopt;
   HAILSTONE_ASSIGN(const auto file, filesystem.open(path));
   HAILSTONE_ASSIGN(const uint64_t size, file->size());
   std::string bytes(static_cast<size_t>(size), '\0');
   HAILSTONE_TRY(file->read_at(0, bytes.size(), bytes.data()));
+  if (counters != nullptr) {
+    count(counters->manifest_reads);
+    count(counters->manifest_read_bytes, bytes.size());
+  }
   HAILSTONE_ASSIGN(ManifestContent content, parse_manifest(bytes, path));
   return std::optional(std::move(content));
 }
@@ -254,6 +259,7 @@ Status Manifest::write_and_sync(WritableFile& file, ManifestRecords& records) {
   }
   HAILSTONE_TRY(file.append(frames));
   count(counters_.manifest_writes, records.count_);
+  count(counters_.manifest_write_bytes, frames.size());
   HAILSTONE_TRY(file.sync());
   count(counters_.manifest_fsyncs);
   bytes_ = file.size();

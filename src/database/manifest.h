@@ -64,7 +64,8 @@ class ManifestRecords {
 class Manifest {
  public:
   /// Nothing when the directory has no manifest. ErrorCode::Corruption names file and offset.
-  static Result<std::optional<ManifestContent>> load(Filesystem& filesystem, const std::string& directory);
+  static Result<std::optional<ManifestContent>> load(Filesystem& filesystem, const std::string& directory,
+                                                     Counters* counters = nullptr);
   static std::string path_in(const std::string& directory);
 
   /// `bytes`: of the file that load() read; `torn`: as load() found it. The file is opened at the first

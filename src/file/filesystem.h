@@ -24,7 +24,8 @@ class RandomAccessFile {
   virtual const std::string& path() const = 0;
 };
 
-/// A file being written from its start or, reopened, from its end.
+/// A file being written from its start or, reopened, from its end. What is appended is in the file at once,
+/// for whoever reads it, but for files from Filesystem::create_whole().
 class WritableFile {
  public:
   virtual ~WritableFile() = default;  // closes; what was not synced may be lost
@@ -56,6 +57,10 @@ class Filesystem {
   virtual Result<std::unique_ptr<RandomAccessFile>> open(const std::string& path) = 0;
   /// Creates a file; one that exists is cut to nothing.
   virtual Result<std::unique_ptr<WritableFile>> create(const std::string& path) = 0;
+  /// As create(), for a file that nobody reads before it has been written from its start to its end, synced
+  /// and closed. What is appended may wait in memory for more, so that a failure to write it may be told by a
+  /// later append(), sync() or close(); preallocate() may do nothing.
+  virtual Result<std::unique_ptr<WritableFile>> create_whole(const std::string& path) { return create(path); }
   /// Opens an existing file to append to.
   virtual Result<std::unique_ptr<WritableFile>> append_to(const std::string& path) = 0;
   virtual Status rename(const std::string& from, const std::string& to) = 0;

@@ -220,7 +220,7 @@ Result<std::unique_ptr<Log>> Log::open(Filesystem& filesystem, Options options, 
 Status Log::replay(Lsn from, const std::function<Status(const LogRecord&)>& apply) {
   State& state = *state_;
   if (state.replayed) return fail(ErrorCode::InvalidArgument, "the log has been replayed already");
-  HAILSTONE_ASSIGN(const LogEnd found, scan_log(state.filesystem, state.files, from, apply));
+  HAILSTONE_ASSIGN(const LogEnd found, scan_log(state.filesystem, state.files, from, apply, &state.counters));
   // What is behind the end must be gone for good before anything new gets the same positions.
   if (found.file + 1 < state.files.size()) {
     while (state.files.size() > found.file + 1) {

@@ -14,10 +14,10 @@ namespace {
 /// A file read front to back in big pieces.
 class Window {
  public:
-  static Result<Window> open(Filesystem& filesystem, const std::string& path) {
+  static Result<Window> open(Filesystem& filesystem, const std::string& path, Counters* counters) {
     HAILSTONE_ASSIGN(auto file, filesystem.open(path));
     HAILSTONE_ASSIGN(const uint64_t size, file->size());
-    return Window(std::move(file), size);
+    return Window(std::move(file), size, counters);
   }
   uint64_t size() const { return size_; }
   /// The bytes at `offset`, at most `size` of them, fewer where the file ends. Valid until the next call.
@@ -28,6 +28,10 @@ class Window {
       bytes_.resize(static_cast<size_t>(wanted));
       offset_ = offset;
       HAILSTONE_TRY(file_->read_at(offset, bytes_.size(), bytes_.data()));
+      if (counters_ != nullptr) {
+        count(counters_->log_reads);
+        count(counters_->log_read_bytes, bytes_.size());
+      }
     }
     return ByteView(bytes_).substr(static_cast<size_t>(offset - offset_), static_cast<size_t>(size));
   }
@@ -35,10 +39,12 @@ class Window {
   static constexpr uint64_t piece = uint64_t{1} << 20;
 
  private:
-  Window(std::unique_ptr<RandomAccessFile> file, uint64_t size) : file_(std::move(file)), size_(size) {}
+  Window(std::unique_ptr<RandomAccessFile> file, uint64_t size, Counters* counters)
+      : file_(std::move(file)), size_(size), counters_(counters) {}
 
   std::unique_ptr<RandomAccessFile> file_;
   uint64_t size_;
+  Counters* counters_;
   uint64_t offset_ = 0;  // of bytes_ in the file
   std::string bytes_;
 };
@@ -64,8 +70,8 @@ Result<Lsn> durable_claim_behind(Window& window, Lsn file_begin, uint64_t offset
 class Scan {
  public:
   Scan(Filesystem& filesystem, const std::vector<LogFileName>& files, Lsn from,
-       const std::function<Status(const LogRecord&)>& apply)
-      : filesystem_(filesystem), files_(files), from_(from), apply_(apply) {}
+       const std::function<Status(const LogRecord&)>& apply, Counters* counters)
+      : filesystem_(filesystem), files_(files), from_(from), apply_(apply), counters_(counters) {}
 
   Result<LogEnd> run() {
     size_t index = files_.size();
@@ -81,7 +87,7 @@ class Scan {
     }
     for (--index;; ++index) {
       const LogFileName& file = files_[index];
-      HAILSTONE_ASSIGN(Window window, Window::open(filesystem_, file.path));
+      HAILSTONE_ASSIGN(Window window, Window::open(filesystem_, file.path, counters_));
       HAILSTONE_ASSIGN(const bool header_intact, read_header(window, file));
       result_.file = index;
       result_.end = file.begin;
@@ -176,7 +182,7 @@ class Scan {
     HAILSTONE_ASSIGN(Lsn durable, durable_claim_behind(window, file.begin, end - file.begin));
     durable = std::max({durable, from_, result_.durable});
     for (size_t later = index + 1; later < files_.size(); ++later) {
-      HAILSTONE_ASSIGN(Window later_window, Window::open(filesystem_, files_[later].path));
+      HAILSTONE_ASSIGN(Window later_window, Window::open(filesystem_, files_[later].path, counters_));
       HAILSTONE_ASSIGN(const ByteView bytes, later_window.view(0, log_file_header_size));
       const auto header = decode_file_header(bytes);
       if (header && header->begin == files_[later].begin) durable = std::max(durable, header->durable);
@@ -196,6 +202,7 @@ class Scan {
   const std::vector<LogFileName>& files_;
   const Lsn from_;
   const std::function<Status(const LogRecord&)>& apply_;
+  Counters* const counters_;
   LogEnd result_;
   Lsn reached_ = 0;  // end of the last intact batch, in whichever file
 };
@@ -203,8 +210,8 @@ class Scan {
 }  // namespace
 
 Result<LogEnd> scan_log(Filesystem& filesystem, const std::vector<LogFileName>& files, Lsn from,
-                        const std::function<Status(const LogRecord&)>& apply) {
-  return Scan(filesystem, files, from, apply).run();
+                        const std::function<Status(const LogRecord&)>& apply, Counters* counters) {
+  return Scan(filesystem, files, from, apply, counters).run();
 }
 
 }  // namespace hailstone

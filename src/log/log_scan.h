@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/counters.h"
 #include "file/filesystem.h"
 #include "log/log.h"
 
@@ -25,8 +26,8 @@ struct LogEnd {
 
 /// Calls `apply` for the records at or after `from`. `files` are the log's files by ascending beginning. A
 /// batch that is not intact ends the log when nothing behind it says that it had been durable, nor `from`
-/// does; else it is ErrorCode::Corruption.
+/// does; else it is ErrorCode::Corruption. `counters`: null where nobody counts.
 Result<LogEnd> scan_log(Filesystem& filesystem, const std::vector<LogFileName>& files, Lsn from,
-                        const std::function<Status(const LogRecord&)>& apply);
+                        const std::function<Status(const LogRecord&)>& apply, Counters* counters = nullptr);
 
 }  // namespace hailstone

@@ -387,7 +387,7 @@ Status write_segment(Filesystem& filesystem, const std::string& path, const Segm
   HAILSTONE_TRY(check_input(path, input));
   Status written;
   {
-    HAILSTONE_ASSIGN(auto file, filesystem.create(path));
+    HAILSTONE_ASSIGN(auto file, filesystem.create_whole(path));
     written = Writer(std::move(file), input, counters, stop).write();
   }
   if (!written) {

@@ -6,19 +6,25 @@ namespace hailstone {
 
 namespace {
 
-Result<std::string> read_file(Filesystem& filesystem, const std::string& path) {
-  HAILSTONE_ASSIGN(const auto file, filesystem.open(path));
+Result<std::string> read_file(TableHost& host, const std::string& path) {
+  HAILSTONE_ASSIGN(const auto file, host.filesystem().open(path));
   HAILSTONE_ASSIGN(const uint64_t size, file->size());
   std::string bytes(static_cast<size_t>(size), '\0');
   HAILSTONE_TRY(file->read_at(0, bytes.size(), bytes.data()));
+  count(host.counters().segment_reads);
+  count(host.counters().segment_read_bytes, bytes.size());
   return bytes;
 }
 
-Status write_file(Filesystem& filesystem, const std::string& path, ByteView bytes) {
+Status write_file(TableHost& host, const std::string& path, ByteView bytes) {
+  Filesystem& filesystem = host.filesystem();
   const auto write = [&]() -> Status {
-    HAILSTONE_ASSIGN(const auto file, filesystem.create(path));
+    HAILSTONE_ASSIGN(const auto file, filesystem.create_whole(path));
     HAILSTONE_TRY(file->append(bytes));
+    count(host.counters().segment_writes);
+    count(host.counters().segment_write_bytes, bytes.size());
     HAILSTONE_TRY(file->sync());
+    count(host.counters().segment_fsyncs);
     return file->close();
   };
   Status written = write();
@@ -39,7 +45,7 @@ Result<std::shared_ptr<TableSegment>> open_table_segment(Table::State& state,
   std::unique_ptr<DeleteVector> ends;
   if (entry.delete_vector != 0) {
     const std::string path = host.delete_vector_path(entry.delete_vector);
-    HAILSTONE_ASSIGN(const std::string bytes, read_file(host.filesystem(), path));
+    HAILSTONE_ASSIGN(const std::string bytes, read_file(host, path));
     HAILSTONE_ASSIGN(ends, DeleteVector::parse(bytes, rows, host.budget(), path));
   } else {
     ends = std::make_unique<DeleteVector>(rows, host.budget());
@@ -74,7 +80,7 @@ Result<bool> write_delete_vector(Table::State& state, TableSegment& segment, uin
     bytes = segment.ends->serialise();
   }
   const uint64_t file = state.host.new_file_number();
-  HAILSTONE_TRY(write_file(state.host.filesystem(), state.host.delete_vector_path(file), bytes));
+  HAILSTONE_TRY(write_file(state.host, state.host.delete_vector_path(file), bytes));
   const std::unique_lock guard(*state.latch);
   obsolete = segment.ends_file;
   segment.ends_file = file;

@@ -1,0 +1,38 @@
+// A file descriptor, closed with the object.
+#pragma once
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/status.h"
+
+namespace hailstone {
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&&) = delete;
+  ~Descriptor() {
+    // Whoever needs to know whether closing worked has called close().
+    if (number_ >= 0) ::close(number_);
+  }
+  int number() const { return number_; }
+  bool is_open() const { return number_ >= 0; }
+  /// False with errno set. The descriptor is gone in any case, as Linux frees it before it can fail; EINTR is
+  /// no failure therefore.
+  bool close() { return ::close(std::exchange(number_, -1)) == 0 || errno == EINTR; }
+
+ private:
+  int number_;
+};
+
+/// open() with O_CLOEXEC; files that it makes get the mode 0660. `what` begins the error: "open".
+Result<Descriptor> open_file(std::string_view what, const std::string& path, int flags);
+Result<uint64_t> size_of(const Descriptor& file, const std::string& path);
+
+}  // namespace hailstone
