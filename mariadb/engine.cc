@@ -75,6 +75,7 @@ std::string sql_name(const std::string& encoded) {
 bool start_engine(handlerton* engine) {
   if (!server_is_the_one_compiled_for()) return false;
   the_engine = engine;
+  note_trace_option();
   std::string directory = data_directory();
   while (directory.size() > 1 && directory.back() == '/') directory.pop_back();
   DatabaseOptions options = database_options();

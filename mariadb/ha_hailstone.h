@@ -155,7 +155,8 @@ class HailstoneHandler final : public handler, private TransactionUser {
   /// a statement's work, or are called few times, it is found out here whether the connection is traced.
   template <typename Body>
   auto entry(const TracedCall& call, Body&& body) {
-    return run_traced(follow_trace(), call, {this, table, &name_}, body);
+    Trace* const trace = tracing_was_on.load(std::memory_order_relaxed) ? follow_trace() : nullptr;
+    return run_traced(trace, call, {this, table, &name_}, body);
   }
   /// The same for handlers without an open table, which only have a name.
   template <typename Body>

@@ -71,9 +71,8 @@ std::pair<size_t, size_t> TracedStatement::loop_of(size_t line) const {
   return {from, to};
 }
 
-Trace* Trace::of(THD* thd) {
-  if (thd == nullptr || !trace_wanted(thd)) [[likely]]
-    return nullptr;
+Trace* Trace::find(THD* thd) {
+  if (thd == nullptr || !trace_wanted(thd)) return nullptr;
   // The server may call for another connection that has to give up its lock.
   if (thd != current_thd) return nullptr;
   return &Session::of(thd).trace();
@@ -126,25 +125,24 @@ size_t Trace::find_line(const TracedCall& call, const TracedTable& table) {
   return count;
 }
 
-Trace::Running Trace::begin(const TracedCall& call, const TracedTable& table) {
+void Trace::begin(const TracedCall& call, const TracedTable& table) {
   // Statements of triggers and stored functions belong to the statement that makes them run.
   if (statements_.empty() || (statements_.back().query_id != thd_->query_id && thd_->in_sub_stmt == 0))
     start_statement();
   TracedStatement& statement = statements_.back();
-  Running running;
-  running.statement = statement.number;
-  running.line = find_line(call, table);
-  if (running.line < statement.lines.size()) {
-    ++statement.lines[running.line].calls;
+  const size_t line = find_line(call, table);
+  if (line < statement.lines.size()) {
+    ++statement.lines[line].calls;
   } else {
     ++statement.calls_not_kept;
   }
-  running.start = std::chrono::steady_clock::now();
-  return running;
+  running_.push_back({statement.number, line, std::chrono::steady_clock::now()});
 }
 
-void Trace::end(const Running& running, int64_t result) {
+void Trace::end(int64_t result) {
   const auto now = std::chrono::steady_clock::now();
+  const Running running = running_.back();
+  running_.pop_back();
   TracedStatement& statement = statements_.back();
   if (running.statement == statement.number && running.line < statement.lines.size()) {
     TraceLine& line = statement.lines[running.line];

@@ -3,7 +3,8 @@
 // error log when hailstone_trace_log is on.
 //
 // Each function of the handler and of the handlerton runs its body through run_traced(). With tracing off
-// that is a branch on a null pointer.
+// that is a branch on a null pointer, or, where it has to be found out whether the session is traced, on a
+// flag that stays false until somebody switches tracing on for the first time.
 //
 // A line of a trace stands for all calls of one function with the same arguments that follow each other. When
 // a function that handles rows comes again after others, all lines since its line become a loop: they took
@@ -14,6 +15,7 @@
 // lines_kept lines in each.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -111,24 +113,22 @@ struct TracedStatement {
   std::pair<size_t, size_t> loop_of(size_t line) const;
 };
 
+/// Set when hailstone_trace is switched on in any session or for all of them; never cleared.
+inline std::atomic<bool> tracing_was_on{false};
+
 class Trace {
  public:
   static constexpr size_t statements_kept = 10;
   static constexpr size_t lines_kept = 1000;
 
   /// The trace of a session that is traced now, else null.
-  static Trace* of(THD* thd);
+  static Trace* of(THD* thd) { return tracing_was_on.load(std::memory_order_relaxed) ? find(thd) : nullptr; }
 
   explicit Trace(THD* thd) : thd_(thd) {}
 
-  /// One call that has begun.
-  struct Running {
-    uint64_t statement = 0;
-    size_t line = 0;
-    std::chrono::steady_clock::time_point start;
-  };
-  Running begin(const TracedCall& call, const TracedTable& table);
-  void end(const Running& running, int64_t result);
+  void begin(const TracedCall& call, const TracedTable& table);
+  /// Of the call that was begun last and has not ended.
+  void end(int64_t result);
 
   /// Of a handler, for a statement. While none is at work, calls are written to the error log at once.
   void start_work() { ++handlers_at_work_; }
@@ -140,12 +140,20 @@ class Trace {
   const std::deque<TracedStatement>& statements() const { return statements_; }
 
  private:
+  /// A call that has begun.
+  struct Running {
+    uint64_t statement;
+    size_t line;
+    std::chrono::steady_clock::time_point start;
+  };
+  static Trace* find(THD* thd);
   void start_statement();
   size_t find_line(const TracedCall& call, const TracedTable& table);
   void write_log();
 
   THD* thd_;
   std::deque<TracedStatement> statements_;
+  std::vector<Running> running_;  // one within the other
   uint64_t last_number_ = 0;
   size_t handlers_at_work_ = 0;
 };
@@ -162,17 +170,20 @@ int64_t trace_number(const Result& result) {
 /// Runs the body of a function that the server calls; `trace` is null when nobody wants to know.
 template <typename Body>
 auto run_traced(Trace* trace, const TracedCall& call, const TracedTable& table, Body&& body) {
-  Trace::Running running;
-  if (trace != nullptr) [[unlikely]]
-    running = trace->begin(call, table);
+  if (trace != nullptr) [[unlikely]] {
+    // Copies, as the compiler would otherwise build what nobody looks at.
+    const TracedCall begun = call;
+    const TracedTable of = table;
+    trace->begin(begun, of);
+  }
   if constexpr (std::is_void_v<decltype(body())>) {
     body();
     if (trace != nullptr) [[unlikely]]
-      trace->end(running, 0);
+      trace->end(0);
   } else {
     auto result = body();
     if (trace != nullptr) [[unlikely]]
-      trace->end(running, trace_number(result));
+      trace->end(trace_number(result));
     return result;
   }
 }

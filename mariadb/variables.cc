@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "engine.h"
+#include "trace.h"
 
 namespace hailstone {
 
@@ -94,11 +95,17 @@ MYSQL_THDVAR_ULONG(lock_wait_timeout, PLUGIN_VAR_RQCMDARG,
                    "How long a statement waits for a row lock, in seconds", nullptr, nullptr, 50, 1,
                    1'000'000, 0);
 
+void update_trace(THD*, st_mysql_sys_var*, void* variable, const void* value) {
+  const auto on = *static_cast<const my_bool*>(value);
+  *static_cast<my_bool*>(variable) = on;
+  if (on != 0) tracing_was_on.store(true, std::memory_order_relaxed);
+}
+
 MYSQL_THDVAR_BOOL(
     trace, PLUGIN_VAR_OPCMDARG,
     "Whether INFORMATION_SCHEMA.HAILSTONE_TRACE shows which functions of the storage engine the "
     "server calls for this connection's statements",
-    nullptr, nullptr, 0);
+    nullptr, update_trace, 0);
 MYSQL_SYSVAR_BOOL(trace_log, trace_log_value, PLUGIN_VAR_OPCMDARG,
                   "Whether what hailstone_trace sees is written to the error log, too", nullptr, nullptr, 0);
 
@@ -137,6 +144,9 @@ st_mysql_show_var status_variables[] = {{"Hailstone", reinterpret_cast<void*>(&s
                                         {nullptr, nullptr, SHOW_UNDEF}};
 
 bool columnar_by_default(THD* thd) { return THDVAR(thd, columnar_default) != 0; }
+void note_trace_option() {
+  if (THDVAR(nullptr, trace) != 0) tracing_was_on.store(true, std::memory_order_relaxed);
+}
 bool trace_wanted(THD* thd) { return THDVAR(thd, trace) != 0; }
 bool trace_log_wanted() { return trace_log_value != 0; }
 unsigned long lock_wait_timeout(THD* thd) { return THDVAR(thd, lock_wait_timeout); }

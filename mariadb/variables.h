@@ -17,6 +17,8 @@ extern st_mysql_show_var status_variables[];
 /// Session variables.
 bool columnar_by_default(THD* thd);
 unsigned long lock_wait_timeout(THD* thd);
+/// At the start: the configuration may have switched tracing on.
+void note_trace_option();
 bool trace_wanted(THD* thd);
 /// A global one.
 bool trace_log_wanted();
