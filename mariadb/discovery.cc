@@ -90,6 +90,16 @@ int discover_table_existence(handlerton*, const char* db, const char* table) {
                     [&]() -> int { return database().has_table(name_of_table(db, table)) ? 1 : 0; });
 }
 
+/// After a crash within ALTER TABLE in place: 0 when the engine has committed the new definition, so that the
+/// server's recovery takes the new .frm file; else it keeps the old state.
+int check_version(handlerton*, const char* path, const LEX_CUSTRING* version, ulonglong) {
+  const auto definition = database().definition(table_name_of_path(path));
+  PackedImage packed;
+  // Without an image (a partitioned table) the file is all there is.
+  if (!definition || !packed.parse(definition->application)) return 0;
+  return packed.version == ByteView(reinterpret_cast<const char*>(version->str), version->length) ? 0 : 1;
+}
+
 std::string pack(ByteView image, const TABLE_SHARE& version_of) {
   std::string packed;
   const LEX_CUSTRING& version = version_of.tabledef_version;
@@ -135,6 +145,7 @@ void set_discovery(handlerton* engine) {
   engine->discover_table = discover_table;
   engine->discover_table_names = discover_table_names;
   engine->discover_table_existence = discover_table_existence;
+  engine->check_version = check_version;
 }
 
 std::string pack_image(const TABLE_SHARE& image_of, const TABLE_SHARE& version_of) {

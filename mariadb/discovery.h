@@ -18,7 +18,7 @@
 
 namespace hailstone {
 
-/// Sets the server's functions for discovery.
+/// Sets the server's functions for discovery and for its recovery of ALTER TABLE.
 void set_discovery(handlerton* engine);
 
 /// The part of the definition that describes the table to the server: the image of `image_of` and the version

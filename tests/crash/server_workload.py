@@ -1,7 +1,8 @@
 """What one client of the server's crash test does, and what must be there afterwards.
 
 A client has tables of its own, which it creates, drops, renames, rebuilds and empties, and its own rows (id modulo the
-number of clients) in a table that all share. It keeps a model of them: tables, a dictionary of name -> {id: Row}. A
+number of clients) in a table that all share. It keeps a model of them: tables, a dictionary of name -> Table, which is
+{id: Row} with what CREATE and ALTER TABLE have made of it. A
 statement is an SQL text together with the model as it must be afterwards; so when the server dies, what must be there
 is either the model before the statement that was under way or the one after it, whole, and after a COMMIT that was
 under way, the whole transaction or nothing of it.
@@ -28,6 +29,21 @@ class Row(typing.NamedTuple):
     u: int | None
     s: str
     t: str | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Definition:
+    """What ALTER TABLE changes. The server writes a file of its own for a table only when ALTER TABLE has changed it; all
+    others are known to it from the engine alone."""
+    comment: str = ""
+    extra: bool = False  # has the index of that name
+    altered: bool = False
+
+
+class Table(dict):
+    def __init__(self, rows=(), definition=Definition()):
+        super().__init__(rows)
+        self.definition = definition
 
 
 @dataclasses.dataclass
@@ -103,9 +119,13 @@ class Workload:
 
     @staticmethod
     def _changed(tables, name, rows):
-        after = dict(tables)
-        after[name] = rows
-        return after
+        """The same definition with other rows."""
+        return {**tables, name: Table(rows, tables[name].definition)}
+
+    @staticmethod
+    def _altered(tables, name, **what):
+        definition = dataclasses.replace(tables[name].definition, altered=True, **what)
+        return {**tables, name: Table(tables[name], definition)}
 
     # --- changes of rows, which may stand alone or in a transaction
 
@@ -245,7 +265,7 @@ class Workload:
         if not own:
             return self._create(tables, own)
         functions = [self._create, self._drop, self._truncate, self._rename, self._rebuild, self._create_select,
-                     self._swap_names, self._index]
+                     self._swap_names, self._index, self._comment]
         return self.chance.choice(functions)(tables, own)
 
     def _free_name(self, own):
@@ -255,8 +275,9 @@ class Workload:
         if len(own) > 3:
             return self._drop(tables, own)
         name = self._free_name(own)
-        return Statement(f"CREATE TABLE {name} ({self.chance.choice(LAYOUTS)}) ENGINE=HAILSTONE",
-                         self._changed(tables, name, {}))
+        comment = f"made {self.next_token()}"
+        return Statement(f"CREATE TABLE {name} ({self.chance.choice(LAYOUTS)}) ENGINE=HAILSTONE COMMENT='{comment}'",
+                         {**tables, name: Table(definition=Definition(comment))})
 
     def _create_select(self, tables, own):
         if len(own) > 3:
@@ -264,7 +285,7 @@ class Workload:
         name, source = self._free_name(own), self.chance.choice(own)
         return Statement(
             f"CREATE TABLE {name} ({self.chance.choice(LAYOUTS)}) ENGINE=HAILSTONE AS SELECT * FROM {source}",
-            self._changed(tables, name, tables[source]))
+            {**tables, name: Table(tables[source])})
 
     def _drop(self, tables, own):
         if len(own) < 3:
@@ -292,12 +313,22 @@ class Workload:
 
     def _rebuild(self, tables, own):
         name = self.chance.choice(own)
-        return Statement(self.chance.choice((f"ALTER TABLE {name} FORCE", f"OPTIMIZE TABLE {name}")), tables)
+        if self.chance.random() < 0.5:
+            return Statement(f"OPTIMIZE TABLE {name}", tables)
+        return Statement(f"ALTER TABLE {name} FORCE", self._altered(tables, name))
 
     def _index(self, tables, own):
+        """By copying."""
         name = self.chance.choice(own)
-        return Statement(self.chance.choice((f"ALTER TABLE {name} ADD KEY IF NOT EXISTS extra (n, id)",
-                                             f"ALTER TABLE {name} DROP KEY IF EXISTS extra")), tables)
+        if self.chance.random() < 0.5:
+            return Statement(f"ALTER TABLE {name} DROP KEY IF EXISTS extra", self._altered(tables, name, extra=False))
+        return Statement(f"ALTER TABLE {name} ADD KEY IF NOT EXISTS extra (n, id)", self._altered(tables, name, extra=True))
+
+    def _comment(self, tables, own):
+        """In place."""
+        name, comment = self.chance.choice(own), f"altered {self.next_token()}"
+        return Statement(f"ALTER TABLE {name} COMMENT='{comment}', ALGORITHM=INSTANT",
+                         self._altered(tables, name, comment=comment))
 
 
 # --- comparing
@@ -333,6 +364,21 @@ def index_differences(connection, name, rows, mine):
         if (count, int(total)) != (len(values), sum(values)):
             said.append(f"{name}: by the index {index} there are {count} rows with checksum {total}; right are "
                         f"{len(values)} with {sum(values)}")
+    return said
+
+
+def definition_differences(connection, number, model):
+    """In words, what the server knows of the client's tables against what it must know."""
+    indexed = {name for (name,) in connection.execute(
+        f"SELECT DISTINCT table_name FROM information_schema.statistics WHERE table_schema='{SCHEMA}' AND index_name='extra'")}
+    said = []
+    for name, comment in connection.execute(
+            f"SELECT table_name, table_comment FROM information_schema.tables WHERE table_schema='{SCHEMA}' "
+            f"AND table_name LIKE 'client{number}\\_%'"):
+        must = model[name].definition
+        if (comment, name in indexed) != (must.comment, must.extra):
+            said.append(f"{name}: its comment is '{comment}' and must be '{must.comment}'; the index 'extra' is "
+                        f"{'there' if name in indexed else 'not there'} and must {'' if must.extra else 'not '}be there")
     return said
 
 
