@@ -176,7 +176,9 @@ def write(folder, figures):
 def main():
     parser = argparse.ArgumentParser(prog="./run bench tables", description=__doc__)
     parser.add_argument("part", nargs="*", help=f"only these of {', '.join(PARTS)}; without any, all")
-    parser.add_argument("--tables", type=int, default=TABLES, help="tables of a run (default 30,000)")
+    parser.add_argument("--tables", type=int, default=TABLES, help="tables of a run of the library (default 30,000)")
+    parser.add_argument("--server-tables", type=int, default=TABLES,
+                        help="tables of a run through MariaDB (default 30,000)")
     parser.add_argument("--peer-tables", type=int, default=PEER_TABLES,
                         help="at most so many for MyISAM and InnoDB (default 3,000)")
     parser.add_argument("--catalog-tables", type=int, default=CATALOG_TABLES,
@@ -184,7 +186,7 @@ def main():
     parser.add_argument("--output", default=os.path.join(common.PROJECT, "bench/results"), help="folder of the results")
     arguments = parser.parse_args()
     parts = common.chosen(arguments.part, PARTS)
-    if min(arguments.tables, arguments.peer_tables, arguments.catalog_tables) < 1:
+    if min(arguments.tables, arguments.server_tables, arguments.peer_tables, arguments.catalog_tables) < 1:
         raise common.Failure("a benchmark needs at least one table")
     figures = report.Figures()
     folder = os.path.join(common.PROJECT, "build/tables-bench")
@@ -206,7 +208,7 @@ def main():
         shutil.rmtree(folder, ignore_errors=True)
     if "server" in parts:
         for mode in (SYNCED, UNSYNCED):
-            bench_server(mode, arguments.tables, arguments.peer_tables, figures)
+            bench_server(mode, arguments.server_tables, arguments.peer_tables, figures)
     write(arguments.output, figures)
     say(f"written: {arguments.output}/tables.md, tables.csv, tables.svg")
 
