@@ -122,7 +122,8 @@ ib_err_t ib_table_schema_add_col(ib_tbl_sch_t ib_tbl_sch, const char* name, ib_c
                                  ib_col_attr_t ib_col_attr, ib_u16_t client_type, ib_ulint_t len) {
   if (const ib_err_t code = check_stopped(); code != DB_SUCCESS) return code;
   if (!good(ib_tbl_sch) || name == nullptr) return DB_INVALID_INPUT;
-  if (*name == '\0' || std::ssize(std::string_view(name)) > IB_MAX_COL_NAME_LEN) return DB_ERROR;
+  constexpr int longest_name = IB_MAX_COL_NAME_LEN;
+  if (*name == '\0' || std::ssize(std::string_view(name)) > longest_name) return DB_ERROR;
   if (std::ranges::any_of(ib_tbl_sch->columns,
                           [&](const auto& each) { return same_word(each.name, name); })) {
     return DB_DUPLICATE_KEY;

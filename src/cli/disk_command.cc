@@ -220,7 +220,9 @@ std::string buffers_json(const std::vector<BufferMeasurement>& measured) {
 std::vector<NamedPlot> buffers_plots(const std::vector<BufferMeasurement>& measured) {
   std::vector<PlotLine> writes, seconds;
   for (const bool fixed : {true, false}) {
-    PlotLine of_writes{fixed ? "fixed rows" : "variable rows", {}}, of_seconds = of_writes;
+    const char* const name = fixed ? "fixed rows" : "variable rows";
+    PlotLine of_writes{name, {}};
+    PlotLine of_seconds{name, {}};
     for (const BufferMeasurement& one : measured) {
       if (one.fixed != fixed) continue;
       const auto buffer = static_cast<double>(one.buffer_bytes);

@@ -48,7 +48,7 @@ struct JobFigures {
       if (summary.job != job) continue;
       methods.insert(summary.cost.method);
       most = std::max(most, summary.cost.records);
-      summaries.push_back(std::move(summary));
+      summaries.push_back(summary);
     }
   }
   const DiskSummary* find(uint64_t records, IoMethod method) const {
@@ -145,6 +145,7 @@ std::string report_html(const std::vector<DiskResults>& all) {
       "svg{max-width:100%;height:auto}\nsummary{cursor:pointer}\n</style></head><body>\n"
       "<h1>How fast files are written and read</h1>\n";
   std::vector<std::string> heads;
+  heads.reserve(figure_heads.size());
   for (const std::string& head : figure_heads) heads.push_back(head.starts_with('>') ? head.substr(1) : head);
   for (const DiskResults& results : all) {
     html += fmt::format("<p>{}</p>\n", markup_text(description_of(results.conditions)));
