@@ -11,6 +11,7 @@ import re
 import shutil
 import statistics
 import subprocess
+import tempfile
 
 import common
 import report
@@ -181,20 +182,21 @@ def main():
     arguments = parser.parse_args()
     parts = common.chosen(arguments.part, PARTS)
     figures = report.Figures()
-    shutil.rmtree(arguments.folder, ignore_errors=True)
-    os.makedirs(arguments.folder)
+    os.makedirs(arguments.folder, exist_ok=True)
     os.makedirs(arguments.output, exist_ok=True)
+    # A folder of its own, as what else lies there is somebody's.
+    folder = tempfile.mkdtemp(prefix="hailstone-bench-", dir=arguments.folder)
     try:
-        common.need_disk(arguments.folder, max(len(METHODS) * RECORD * arguments.records, arguments.megabytes << 20,
+        common.need_disk(folder, max(len(METHODS) * RECORD * arguments.records, arguments.megabytes << 20,
                                                150 * arguments.rows) + 500_000_000)
         if "records" in parts:
-            records(arguments.folder, arguments.records, figures, arguments.output)
+            records(folder, arguments.records, figures, arguments.output)
         if "large" in parts:
-            large(arguments.folder, arguments.megabytes, figures)
+            large(folder, arguments.megabytes, figures)
         if "scan" in parts:
-            scan(arguments.folder, arguments.rows, figures)
+            scan(folder, arguments.rows, figures)
     finally:
-        shutil.rmtree(arguments.folder, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
     write(arguments.output, figures, arguments.records, arguments.megabytes, arguments.rows)
     say(f"written: {arguments.output}/disk.md, disk.csv, disk.html, disk/")
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/number_text.h"
 #include "discovery.h"
 #include "engine.h"
 #include "session.h"
@@ -40,21 +41,14 @@ std::string table_text(const TracedCall& call, const TracedTable& table) {
   return {alias.ptr(), alias.length()};
 }
 
-/// 1234567 as 1,234,567.
-std::string grouped(uint64_t number) {
-  std::string text = fmt::format("{}", number);
-  for (size_t i = text.size(); i > 3; i -= 3) text.insert(i - 3, 1, ',');
-  return text;
-}
-
 std::string log_line(const TraceLine& line) {
   std::string text = line.loop != 0 ? "| " : "  ";
   if (!line.table.empty()) text += line.table + ": ";
   text += line.function;
   if (!line.arguments.empty()) text += "(" + line.arguments + ")";
-  if (line.calls > 1) text += " x " + grouped(line.calls);
+  if (line.calls > 1) text += " x " + with_commas(line.calls);
   if (const std::string result = line.result_text(); !result.empty()) text += " -> " + result;
-  if (line.rows > 0) text += fmt::format(", {} {}", grouped(line.rows), line.rows == 1 ? "row" : "rows");
+  if (line.rows > 0) text += fmt::format(", {} {}", with_commas(line.rows), line.rows == 1 ? "row" : "rows");
   text += fmt::format(", {:.1f} us", line.microseconds());
   return text;
 }

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "base/number_text.h"
 #include "cli/article_data.h"
 #include "cli/commands.h"
 #include "cli/disk_report.h"

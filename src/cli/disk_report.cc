@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "base/number_text.h"
 #include "cli/session.h"
 #include "cli/svg_plot.h"
 #include "cli/text_table.h"

@@ -217,12 +217,6 @@ std::string title_of(const DiskConditions& conditions, DiskJob job) {
   return conditions.cold ? "reading, not in the page cache" : "reading, in the page cache";
 }
 
-std::string with_commas(uint64_t number) {
-  std::string text = std::to_string(number);
-  for (size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");
-  return text;
-}
-
 std::string description_of(const DiskConditions& conditions) {
   return fmt::format("records of {} bytes, buffers of {} bytes, direct with {} on their way; {} at {}; {}",
                      conditions.record_bytes, conditions.buffer_bytes, conditions.queue_depth,

@@ -61,8 +61,6 @@ std::vector<DiskSummary> summarise(const DiskResults& results);
 
 /// "writing, page cache warm, 103-byte records": what the figures of a job are.
 std::string title_of(const DiskConditions& conditions, DiskJob job);
-/// 1,234,567
-std::string with_commas(uint64_t number);
 /// One line about the machine and the settings.
 std::string description_of(const DiskConditions& conditions);
 

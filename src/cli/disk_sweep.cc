@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/number_text.h"
 #include "cli/article_data.h"
 #include "cli/memory_limit.h"
 #include "cli/session.h"

@@ -25,6 +25,8 @@ std::optional<IoMethod> parse_io_method(std::string_view name);
 
 /// What files begin, and memory they are read to directly from the disk must be aligned to.
 constexpr size_t io_alignment = 4096;
+/// The next multiple of io_alignment that is not less.
+constexpr size_t io_aligned(size_t size) { return (size + io_alignment - 1) / io_alignment * io_alignment; }
 
 /// What databases use unless they are told otherwise; docs/io.md has the measurements that it follows from.
 constexpr IoMethod default_io_method = IoMethod::Sync;

@@ -50,36 +50,25 @@ class MappedReader final : public RandomAccessFile {
 class StreamedSequentialFile final : public SequentialFile {
  public:
   StreamedSequentialFile(std::unique_ptr<ReadStream> stream, OpenFile file)
-      : size_(file.size), stream_(std::move(stream)) {
-    stream_->bind(std::make_shared<const OpenFile>(std::move(file)), size_);
+      : SequentialFile(file.size), stream_(std::move(stream)) {
+    const uint64_t size = file.size;
+    stream_->bind(std::make_shared<const OpenFile>(std::move(file)), size);
   }
-  Status read(size_t size, char* to) override {
-    HAILSTONE_TRY(stream_->read(position_, size, to));
-    position_ += size;
-    return {};
-  }
-  uint64_t size() const override { return size_; }
 
  private:
-  const uint64_t size_;
-  uint64_t position_ = 0;
+  Status read_at(uint64_t offset, size_t size, char* to) override { return stream_->read(offset, size, to); }
+
   const std::unique_ptr<ReadStream> stream_;
 };
 
 class SyncSequentialFile final : public SequentialFile {
  public:
   SyncSequentialFile(std::unique_ptr<RandomAccessFile> file, uint64_t size)
-      : size_(size), file_(std::move(file)) {}
-  Status read(size_t size, char* to) override {
-    HAILSTONE_TRY(file_->read_at(position_, size, to));
-    position_ += size;
-    return {};
-  }
-  uint64_t size() const override { return size_; }
+      : SequentialFile(size), file_(std::move(file)) {}
 
  private:
-  const uint64_t size_;
-  uint64_t position_ = 0;
+  Status read_at(uint64_t offset, size_t size, char* to) override { return file_->read_at(offset, size, to); }
+
   const std::unique_ptr<RandomAccessFile> file_;
 };
 

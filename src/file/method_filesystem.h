@@ -23,8 +23,21 @@ class SequentialFile {
  public:
   virtual ~SequentialFile() = default;
   /// The next `size` bytes. ErrorCode::Corruption where there are fewer.
-  virtual Status read(size_t size, char* to) = 0;
-  virtual uint64_t size() const = 0;  // when it was opened
+  Status read(size_t size, char* to) {
+    HAILSTONE_TRY(read_at(position_, size, to));
+    position_ += size;
+    return {};
+  }
+  uint64_t size() const { return size_; }  // when it was opened
+
+ protected:
+  explicit SequentialFile(uint64_t size) : size_(size) {}
+
+ private:
+  virtual Status read_at(uint64_t offset, size_t size, char* to) = 0;
+
+  const uint64_t size_;
+  uint64_t position_ = 0;
 };
 
 class MethodFilesystem final : public ForwardingFilesystem {

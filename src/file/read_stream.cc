@@ -5,8 +5,7 @@
 namespace hailstone {
 
 Result<std::unique_ptr<ReadStream>> ReadStream::make(SystemCalls& calls, const IoSettings& settings) {
-  const size_t window =
-      (std::max(settings.window_bytes, io_alignment) + io_alignment - 1) / io_alignment * io_alignment;
+  const size_t window = io_aligned(std::max(settings.window_bytes, io_alignment));
   const bool with_ring = settings.method == IoMethod::Async || settings.method == IoMethod::Direct;
   const unsigned ahead = settings.method == IoMethod::Direct ? std::max(settings.queue_depth, 1U)
                          : with_ring                         ? 1

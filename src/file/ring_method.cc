@@ -9,8 +9,6 @@
 namespace hailstone {
 namespace {
 
-size_t aligned_up(size_t size) { return (size + io_alignment - 1) / io_alignment * io_alignment; }
-
 /// Requests for the windows of one stream, by their index.
 class WindowRing {
  public:
@@ -71,7 +69,7 @@ class WindowRing {
     ring_->queue({.file = file.number(),
                   .is_write = is_write,
                   .bytes = window.bytes + window.done,
-                  .size = file.is_direct ? aligned_up(left) : left,
+                  .size = file.is_direct ? io_aligned(left) : left,
                   .offset = window.begin + window.done,
                   .buffer = window.index});
     window.on_its_way = true;
@@ -108,7 +106,7 @@ class RingSink final : public WindowSink {
       : ring_(std::move(ring)), end_(end_of_file) {}
   Status start(const OpenFile& file, Window& window) override {
     ring_->start(file, window, true);
-    const size_t size = file.is_direct ? aligned_up(window.size) : window.size;
+    const size_t size = file.is_direct ? io_aligned(window.size) : window.size;
     end_ = std::max(end_, window.begin + size);
     // At once: the disk is to be busy while the next window fills.
     return ring_->submit();

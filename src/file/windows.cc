@@ -8,8 +8,7 @@ namespace hailstone {
 
 Result<Windows> Windows::make(size_t count, size_t bytes) {
   Windows windows;
-  const size_t all = (count * bytes + io_alignment - 1) / io_alignment * io_alignment;
-  windows.memory_.reset(static_cast<char*>(std::aligned_alloc(io_alignment, all)));
+  windows.memory_.reset(static_cast<char*>(std::aligned_alloc(io_alignment, io_aligned(count * bytes))));
   if (windows.memory_ == nullptr) {
     return fail(ErrorCode::OutOfMemory,
                 fmt::format("no memory for {} buffers of {} bytes to read or write files through; give the "

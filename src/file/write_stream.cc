@@ -17,8 +17,7 @@ size_t window_count(const IoSettings& settings) {
 
 size_t window_bytes_of(const IoSettings& settings) {
   const size_t bytes = std::max<size_t>(settings.window_bytes, 1);
-  if (settings.method != IoMethod::Direct) return bytes;
-  return (bytes + io_alignment - 1) / io_alignment * io_alignment;
+  return settings.method == IoMethod::Direct ? io_aligned(bytes) : bytes;
 }
 
 }  // namespace
@@ -135,8 +134,7 @@ Status WriteStream::flush() {
   if (error_) return std::unexpected(*error_);
   if (current_->size > 0 && !flushed_) {
     if (file_.is_direct) {
-      const size_t aligned = (current_->size + io_alignment - 1) / io_alignment * io_alignment;
-      std::memset(current_->bytes + current_->size, 0, aligned - current_->size);
+      std::memset(current_->bytes + current_->size, 0, io_aligned(current_->size) - current_->size);
     }
     HAILSTONE_TRY(sink_->start(file_, *current_));
     current_->started = true;
