@@ -187,6 +187,8 @@ class HailstoneHandler final : public handler, private TransactionUser {
   void write_values(std::span<const Value> values, uchar* record) const;
   int find_row(ByteView key, uchar* record);
   void open_cursor();
+  /// Whether the cursor's entry does.
+  Result<bool> begins_with_search_key();
   int search(uchar* record, const uchar* key, key_part_map parts, ha_rkey_function mode);
   int finish_move(Result<bool> moved, int otherwise, uchar* record);
   Status encode_key(uint index, const uchar* key, key_part_map parts, std::string& to) const;

@@ -233,6 +233,12 @@ bool HailstoneHandler::is_whole_primary_key(uint index, key_part_map parts) cons
   return (parts & all) == all;
 }
 
+Result<bool> HailstoneHandler::begins_with_search_key() {
+  const auto key = cursor_->entry_key();
+  if (!key) return std::unexpected(key.error());
+  return key->starts_with(search_key_);
+}
+
 int HailstoneHandler::search(uchar* record, const uchar* key, key_part_map parts, ha_rkey_function mode) {
   if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
   use_read_columns();
@@ -247,7 +253,7 @@ int HailstoneHandler::search(uchar* record, const uchar* key, key_part_map parts
   open_cursor();
   const auto begins_with_key = [&](Result<bool> moved) -> Result<bool> {
     if (!moved || !*moved) return moved;
-    return cursor_->entry_key().starts_with(search_key_);
+    return begins_with_search_key();
   };
   // Empty when no key comes after those that begin with the search key.
   const std::string after =
@@ -335,7 +341,7 @@ int HailstoneHandler::index_next_same(uchar* record, const uchar*, uint) {
     // Found by its whole primary key: there is no other.
     if (place_ != Place::Cursor) return HA_ERR_END_OF_FILE;
     Result<bool> moved = cursor_->next();
-    if (moved && *moved) moved = cursor_->entry_key().starts_with(search_key_);
+    if (moved && *moved) moved = begins_with_search_key();
     return finish_move(std::move(moved), HA_ERR_END_OF_FILE, record);
   });
 }

@@ -17,8 +17,8 @@ class TableWalker final : public Walker {
   Result<bool> seek_before(ByteView bound) override { return cursor_.seek_before(bound); }
   Result<bool> next() override { return cursor_.next(); }
   Result<bool> previous() override { return cursor_.previous(); }
-  ByteView entry_key() const override { return cursor_.entry_key(); }
-  ByteView clustered_key() const override { return cursor_.clustered_key(); }
+  Result<ByteView> entry_key() override { return cursor_.entry_key(); }
+  Result<ByteView> clustered_key() override { return cursor_.clustered_key(); }
   Status load_row(std::string& to) override { return cursor_.load_row(to); }
 
  private:
@@ -57,8 +57,8 @@ class MemoryWalker final : public Walker {
     --at_;
     return true;
   }
-  ByteView entry_key() const override { return at_->key; }
-  ByteView clustered_key() const override {
+  Result<ByteView> entry_key() override { return at_->key; }
+  Result<ByteView> clustered_key() override {
     return ByteView(at_->key).substr(at_->key.size() - at_->clustered_size);
   }
   Status load_row(std::string& to) override {
@@ -136,8 +136,14 @@ void leave_place(ib_crsr_struct& cursor) {
   if (cursor.place == ib_crsr_struct::Place::Entry && cursor.at_walker) {
     // A row that cannot be read any more is one that read_row does not find.
     cursor.has_row = cursor.walker->load_row(cursor.row).has_value();
-    cursor.key = cursor.walker->entry_key();
-    cursor.clustered_size = cursor.walker->clustered_key().size();
+    const auto key = cursor.walker->entry_key();
+    const auto clustered_key = cursor.walker->clustered_key();
+    if (key && clustered_key) {
+      cursor.key = *key;
+      cursor.clustered_size = clustered_key->size();
+    } else {
+      cursor.place = ib_crsr_struct::Place::Nowhere;
+    }
   }
   cursor.at_walker = false;
 }
@@ -221,8 +227,8 @@ ib_err_t refresh_table(ib_crsr_struct& cursor, bool writing) {
   return DB_SUCCESS;
 }
 
-ByteView clustered_key_of(const ib_crsr_struct& cursor) {
-  if (cursor.place != ib_crsr_struct::Place::Entry) return {};
+Result<ByteView> clustered_key_of(ib_crsr_struct& cursor) {
+  if (cursor.place != ib_crsr_struct::Place::Entry) return ByteView();
   if (cursor.at_walker) return cursor.walker->clustered_key();
   return ByteView(cursor.key).substr(cursor.key.size() - cursor.clustered_size);
 }

@@ -27,8 +27,8 @@ class Walker {
   virtual Result<bool> seek_before(ByteView bound) = 0;
   virtual Result<bool> next() = 0;
   virtual Result<bool> previous() = 0;
-  virtual ByteView entry_key() const = 0;
-  virtual ByteView clustered_key() const = 0;
+  virtual Result<ByteView> entry_key() = 0;
+  virtual Result<ByteView> clustered_key() = 0;
   virtual Status load_row(std::string& to) = 0;
 };
 
@@ -106,7 +106,7 @@ Status open_walker(ib_crsr_struct& cursor);
 /// Takes up the table that has replaced the cursor's, if one has. `writing`: whatever the snapshot sees.
 ib_err_t refresh_table(ib_crsr_struct& cursor, bool writing);
 /// The clustered key of the entry where the cursor is; empty when it is at none.
-ByteView clustered_key_of(const ib_crsr_struct& cursor);
+Result<ByteView> clustered_key_of(ib_crsr_struct& cursor);
 /// The entry's row, encoded: from the copy, or the walker. False: none.
 Result<bool> row_of(ib_crsr_struct& cursor, std::string& to);
 

@@ -184,7 +184,8 @@ Result<bool> begins_with(ib_crsr_struct& cursor, const ib_tpl_struct& tuple) {
   const Value wanted = tuple.value(last);
   if (wanted.null || column.is_number()) return false;
   HAILSTONE_ASSIGN(const SearchRange before, make_range(*cursor.info, index, tuple, last));
-  if (!within(before, cursor.walker->entry_key())) return false;
+  HAILSTONE_ASSIGN(const ByteView key, cursor.walker->entry_key());
+  if (!within(before, key)) return false;
   HAILSTONE_TRY(cursor.walker->load_row(cursor.encoded));
   const Value found = cursor.info->layout->row_codec().value(cursor.encoded, index.parts[last].column);
   return !found.null && found.bytes.starts_with(wanted.bytes);
@@ -245,10 +246,13 @@ ib_err_t move_to(ib_crsr_struct& cursor, const ib_tpl_struct& tuple, ib_srch_mod
   const ib_err_t arrived = arrive(cursor, found, forward);
   if (arrived != DB_SUCCESS && arrived != DB_END_OF_INDEX) return arrived;
   const bool there = arrived == DB_SUCCESS;
-  const bool equal = there && within(*range, cursor.walker->entry_key());
-  if (equal) {
-    result = 0;
-    return DB_SUCCESS;
+  if (there) {
+    const auto key = cursor.walker->entry_key();
+    if (!key) return failed(*cursor.trx, key.error());
+    if (within(*range, *key)) {
+      result = 0;
+      return DB_SUCCESS;
+    }
   }
   switch (cursor.match_mode) {
     case IB_CLOSEST_MATCH:
@@ -328,14 +332,14 @@ ib_err_t read_row(ib_crsr_struct& cursor, ib_tpl_struct& tuple) {
   const auto found = row_of(cursor, row);
   if (!found) return cursor.trx != nullptr ? failed(*cursor.trx, found.error()) : code_of(found.error());
   if (!*found) return DB_RECORD_NOT_FOUND;
+  const bool needs_key = !whole || cursor.info->indexes[0].generated;
+  const auto key = needs_key ? clustered_key_of(cursor) : ByteView();
+  if (!key) return cursor.trx != nullptr ? failed(*cursor.trx, key.error()) : code_of(key.error());
   if (whole) {
     tuple.has_row = true;
-    if (cursor.info->indexes[0].generated) {
-      const ByteView key = clustered_key_of(cursor);
-      if (key.size() == 8) std::copy_n(key.data() + 2, sizeof tuple.row_id, tuple.row_id);
-    }
+    if (key->size() == 8) std::copy_n(key->data() + 2, sizeof tuple.row_id, tuple.row_id);
   } else {
-    copy_index_columns(cursor, row, clustered_key_of(cursor), tuple);
+    copy_index_columns(cursor, row, *key, tuple);
   }
   return DB_SUCCESS;
 }

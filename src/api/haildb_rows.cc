@@ -89,7 +89,9 @@ ib_err_t update_row(ib_crsr_struct& cursor, const ib_tpl_struct& before, const i
     changed.push_back(i);
   }
   if (changed.empty()) return DB_SUCCESS;
-  const std::string key(clustered_key_of(cursor));
+  const auto place = clustered_key_of(cursor);
+  if (!place) return failed(*cursor.trx, place.error());
+  const std::string key(*place);
   Transaction& transaction = *cursor.trx->transaction;
   // Columns that the program does not change keep what the newest version has, which nobody can change from
   // here on.
@@ -97,8 +99,8 @@ ib_err_t update_row(ib_crsr_struct& cursor, const ib_tpl_struct& before, const i
   const auto found = info.table->find_row(transaction, key, ReadLock::Exclusive, cursor.scratch, row);
   if (!found) return failed(*cursor.trx, found.error());
   if (!*found) return DB_RECORD_NOT_FOUND;
-  cursor.values.clear();
-  for (size_t i = 0; i < columns.size(); ++i) cursor.values.push_back(info.layout->row_codec().value(row, i));
+  cursor.values.resize(columns.size());
+  info.layout->row_codec().decode(row, cursor.values);
   for (const size_t i : changed) {
     cursor.values[i] = after.value(i);
     TableInfo::normalise(columns[i], cursor.values[i]);
@@ -151,7 +153,9 @@ ib_err_t ib_cursor_update_row(ib_crsr_t ib_crsr, const ib_tpl_t ib_old_tpl, cons
 
 ib_err_t ib_cursor_delete_row(ib_crsr_t ib_crsr) {
   if (const ib_err_t code = begin_change(ib_crsr); code != DB_SUCCESS) return code;
-  const std::string key(clustered_key_of(*ib_crsr));
+  const auto place = clustered_key_of(*ib_crsr);
+  if (!place) return failed(*ib_crsr->trx, place.error());
+  const std::string key(*place);
   const hailstone::Status erased = ib_crsr->info->table->erase(*ib_crsr->trx->transaction, key);
   if (!erased) return failed(*ib_crsr->trx, erased.error(), DB_RECORD_NOT_FOUND);
   ib_crsr->info->changed_rows.fetch_add(1, std::memory_order_relaxed);

@@ -92,14 +92,27 @@ struct SharedTransaction {
   SharedTransaction(Use use, std::unique_ptr<Transaction> begun);
   ~SharedTransaction();
 
-  /// Every statement begins here: the transaction must be active and not interrupted.
-  Outcome begin_statement() {
-    if (!active || interrupted.load(std::memory_order_relaxed)) return refuse_statement();
+  /// Every statement begins here: the transaction must be active and not interrupted. False:
+  /// refuse_statement() says why.
+  bool begin_statement() {
+    if (!active || interrupted.load(std::memory_order_relaxed)) [[unlikely]]
+      return false;
     if (open_reads == 0) transaction->next_statement();
-    return {};
+    return true;
   }
+  Outcome refuse_statement() const;
   /// Before the first use of a table: it must be there. `writes`: and keeps it so until the end.
-  Outcome check_table(const Table& table, bool writes);
+  Outcome check_table(const Table& table, bool writes) {
+    if (table.id() == (writes ? last_written_ : last_read_)) [[likely]]
+      return {};
+    return look_up_table(table, writes);
+  }
+  /// Tables may have come or gone.
+  void forget_tables() {
+    readable_.clear();
+    writable_.clear();
+    last_read_ = last_written_ = no_table;
+  }
   /// Passes a result on; a deadlock rolls the transaction back.
   Failure failed(Failure failure);
   void roll_back();
@@ -117,16 +130,10 @@ struct SharedTransaction {
   std::vector<Mark> savepoints;
 
  private:
-  Outcome refuse_statement() const;
+  Outcome look_up_table(const Table& table, bool writes);
   absl::flat_hash_set<TableId> readable_, writable_;  // tables that check_table() has passed
-  friend struct ::hs_transaction;
-
- public:
-  /// Tables may have come or gone.
-  void forget_tables() {
-    readable_.clear();
-    writable_.clear();
-  }
+  static constexpr TableId no_table = ~TableId{0};
+  TableId last_read_ = no_table, last_written_ = no_table;  // by check_table()
 };
 
 /// A column as hailstone.h shows it.
@@ -194,7 +201,8 @@ template <typename Work>
 int run(Handle& handle, Work&& work) noexcept {
   try {
     Outcome outcome = std::forward<Work>(work)();
-    if (outcome) return HS_OK;
+    if (outcome) [[likely]]
+      return HS_OK;
     handle.message = std::move(outcome.error().message);
     return outcome.error().status;
   } catch (const std::bad_alloc&) {
@@ -220,9 +228,11 @@ int run(hs_database& handle, Work&& work) noexcept {
 template <typename Work>
 int run_statement(Handle& handle, SharedTransaction& transaction, Work&& work) noexcept {
   return run(handle, [&]() -> Outcome {
-    HAILSTONE_TRY(transaction.begin_statement());
+    if (!transaction.begin_statement()) [[unlikely]]
+      return transaction.refuse_statement();
     Outcome outcome = std::forward<Work>(work)();
-    if (!outcome) return std::unexpected(transaction.failed(std::move(outcome).error()));
+    if (!outcome) [[unlikely]]
+      return std::unexpected(transaction.failed(std::move(outcome).error()));
     return outcome;
   });
 }

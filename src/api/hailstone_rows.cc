@@ -78,7 +78,7 @@ Outcome update(hs_transaction& transaction, const TableShape& table, const uint3
                                            transaction.batch, transaction.row));
     if (!found) return no_row(table);
     transaction.values.resize(table.columns.size());
-    for (size_t i = 0; i < table.columns.size(); ++i) transaction.values[i] = codec.value(transaction.row, i);
+    codec.decode(transaction.row, transaction.values);
     HAILSTONE_TRY(change_columns(table, columns, values, count, transaction.values));
   }
   HAILSTONE_TRY(codec.encode(transaction.values, changed));
@@ -164,10 +164,8 @@ int hs_get(hs_transaction* transaction, hs_table* table, const hs_value* key, si
                      shape.table->find_row(*shared.transaction, transaction->key, lock_of(shared, lock),
                                            transaction->batch, transaction->row));
     if (!found) return no_row(shape);
-    const RowCodec& codec = shape.table->layout()->row_codec();
     transaction->values.resize(shape.columns.size());
-    for (size_t i = 0; i < shape.columns.size(); ++i)
-      transaction->values[i] = codec.value(transaction->row, i);
+    shape.table->layout()->row_codec().decode(transaction->row, transaction->values);
     show_row(shape, transaction->values, values, value_count);
     return {};
   });
@@ -208,15 +206,19 @@ void hs_cursor_close(hs_cursor* cursor) {
 
 namespace {
 
+enum class From : uint8_t { Anywhere, Row };
+
 /// Runs a move of the cursor; `move` says whether it stands on a row then.
 template <typename Move>
-int move_cursor(hs_cursor* cursor, Move&& move) {
+int move_cursor(hs_cursor* cursor, From from, Move&& move) {
   if (!is_live(cursor, HandleKind::Cursor)) return HS_INVALID;
   return run_statement(*cursor, *cursor->shared, [&]() -> Outcome {
-    const bool was_on_row = std::exchange(cursor->on_row, false);
-    cursor->loaded = false;
-    HAILSTONE_ASSIGN(cursor->on_row, std::forward<Move>(move)(was_on_row));
-    if (cursor->on_row) return {};
+    if (from == From::Row && !cursor->on_row)
+      return refuse(HS_INVALID, "the cursor stands on no row; seek one first");
+    cursor->on_row = cursor->loaded = false;
+    HAILSTONE_ASSIGN(cursor->on_row, std::forward<Move>(move)());
+    if (cursor->on_row) [[likely]]
+      return {};
     return refuse(HS_NOT_FOUND, fmt::format("table '{}' has no further row there", cursor->shape->name()));
   });
 }
@@ -230,16 +232,10 @@ Outcome cursor_bound(const hs_cursor& cursor, const hs_value* key, size_t count,
   return encode_key(*cursor.shape, cursor.index, key, count, to);
 }
 
-Returned<bool> step(hs_cursor& cursor, bool was_on_row, bool forwards) {
-  if (!was_on_row) return refuse(HS_INVALID, "the cursor stands on no row; seek one first");
-  HAILSTONE_ASSIGN(const bool moved, forwards ? cursor.cursor->next() : cursor.cursor->previous());
-  return moved;
-}
-
 }  // namespace
 
 int hs_cursor_seek(hs_cursor* cursor, const hs_value* key, size_t key_count) {
-  return move_cursor(cursor, [&](bool) -> Returned<bool> {
+  return move_cursor(cursor, From::Anywhere, [&]() -> Returned<bool> {
     std::string bound;
     HAILSTONE_TRY(cursor_bound(*cursor, key, key_count, bound));
     HAILSTONE_ASSIGN(const bool found, cursor->cursor->seek_at_or_after(bound));
@@ -248,7 +244,7 @@ int hs_cursor_seek(hs_cursor* cursor, const hs_value* key, size_t key_count) {
 }
 
 int hs_cursor_seek_last(hs_cursor* cursor, const hs_value* key, size_t key_count) {
-  return move_cursor(cursor, [&](bool) -> Returned<bool> {
+  return move_cursor(cursor, From::Anywhere, [&]() -> Returned<bool> {
     std::string bound;
     HAILSTONE_TRY(cursor_bound(*cursor, key, key_count, bound));
     // Empty means the end here, which is also where a key of the greatest bytes leads.
@@ -258,11 +254,11 @@ int hs_cursor_seek_last(hs_cursor* cursor, const hs_value* key, size_t key_count
 }
 
 int hs_cursor_next(hs_cursor* cursor) {
-  return move_cursor(cursor, [&](bool was_on_row) { return step(*cursor, was_on_row, true); });
+  return move_cursor(cursor, From::Row, [&] { return cursor->cursor->next(); });
 }
 
 int hs_cursor_previous(hs_cursor* cursor) {
-  return move_cursor(cursor, [&](bool was_on_row) { return step(*cursor, was_on_row, false); });
+  return move_cursor(cursor, From::Row, [&] { return cursor->cursor->previous(); });
 }
 
 int hs_cursor_row(hs_cursor* cursor, hs_value* values, size_t value_count) {

@@ -27,9 +27,13 @@ Outcome SharedTransaction::refuse_statement() const {
   return refuse(HS_INTERRUPTED, "the transaction was interrupted");
 }
 
-Outcome SharedTransaction::check_table(const Table& table, bool writes) {
+Outcome SharedTransaction::look_up_table(const Table& table, bool writes) {
   auto& checked = writes ? writable_ : readable_;
-  if (checked.contains(table.id())) return {};
+  TableId& last = writes ? last_written_ : last_read_;
+  if (checked.contains(table.id())) {
+    last = table.id();
+    return {};
+  }
   if (writes) {
     HAILSTONE_TRY(
         database->database->locks().lock_table(*transaction, table.id(), TableLockMode::IntentionExclusive));
@@ -39,6 +43,7 @@ Outcome SharedTransaction::check_table(const Table& table, bool writes) {
     return refuse(HS_NOT_FOUND, fmt::format("table '{}' has been dropped", table.definition().name));
   }
   checked.insert(table.id());
+  last = table.id();
   return {};
 }
 

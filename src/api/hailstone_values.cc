@@ -50,9 +50,6 @@ IntegerLimits limits_of(const ColumnShape& column) {
   return {0, (one << bits) - 1};
 }
 
-bool is_floating(const ColumnShape& column) {
-  return column.stored == Type::Float || column.stored == Type::Double;
-}
 bool is_text(const ColumnShape& column) { return column.type == HS_STRING || column.type == HS_BYTES; }
 
 uint64_t ordered_integer(const ColumnShape& column, Integer number) {
@@ -114,14 +111,6 @@ Outcome to_engine(const TableShape& table, const hs_value* values, size_t count,
     HAILSTONE_ASSIGN(to[i], to_engine(table.columns[i], values[i]));
   }
   return {};
-}
-
-hs_value from_engine(const ColumnShape& column, const Value& value) {
-  if (value.null) return hs_null();
-  if (!column.integer) return hs_bytes(value.bytes.data(), value.bytes.size());
-  if (is_floating(column)) return hs_double(native_real(column, value.integer));
-  if (is_signed(column)) return hs_int(native_signed(value.integer, column.width));
-  return hs_uint(value.integer);
 }
 
 Outcome encode_key(const TableShape& table, size_t index, const hs_value* values, size_t count,

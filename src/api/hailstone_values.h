@@ -17,7 +17,9 @@ struct IntegerLimits {
   Integer least, greatest;
 };
 IntegerLimits limits_of(const ColumnShape& column);
-bool is_floating(const ColumnShape& column);
+inline bool is_floating(const ColumnShape& column) {
+  return column.stored == Type::Float || column.stored == Type::Double;
+}
 bool is_text(const ColumnShape& column);
 inline bool is_signed(const ColumnShape& column) { return column.stored == Type::Signed; }
 
@@ -33,7 +35,13 @@ Returned<Value> to_engine(const ColumnShape& column, const hs_value& value);
 /// Values for all columns of a table.
 Outcome to_engine(const TableShape& table, const hs_value* values, size_t count, std::vector<Value>& to);
 /// Bytes point to where the value's are.
-hs_value from_engine(const ColumnShape& column, const Value& value);
+inline hs_value from_engine(const ColumnShape& column, const Value& value) {
+  if (value.null) return hs_null();
+  if (!column.integer) return hs_bytes(value.bytes.data(), value.bytes.size());
+  if (is_signed(column)) return hs_int(native_signed(value.integer, column.width));
+  if (is_floating(column)) return hs_double(native_real(column, value.integer));
+  return hs_uint(value.integer);
+}
 
 /// A key, or the beginning of one, of an index of the table, encoded.
 Outcome encode_key(const TableShape& table, size_t index, const hs_value* values, size_t count,

@@ -2,6 +2,7 @@
 // chunk.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <memory>
@@ -9,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/memory_budget.h"
+#include "base/page_allocator.h"
 
 namespace hailstone {
 
@@ -38,6 +40,7 @@ class Arena {
   size_t bytes() const { return bytes_; }
   void clear() {
     chunks_.clear();
+    pages_.clear();
     if (budget_ != nullptr) budget_->release(bytes_);
     bytes_ = 0;
     next_ = nullptr;
@@ -46,18 +49,25 @@ class Arena {
 
  private:
   void add_chunk(size_t at_least) {
-    // Chunks double from 1 KiB to 1 MiB: a one-row table stays small, a big one needs few calls.
-    size_t size = bytes_ < 1024 ? 1024 : bytes_ < (size_t{1} << 20) ? bytes_ : size_t{1} << 20;
+    // Chunks double from 1 KiB on until they are huge pages: a one-row table stays small, a big one needs few
+    // calls and its rows are quick to reach.
+    size_t size = std::clamp(bytes_, size_t{1024}, huge_page_bytes);
     if (size < at_least) size = at_least;
-    chunks_.push_back(std::make_unique_for_overwrite<char[]>(size));
+    if (size < huge_page_bytes) {
+      chunks_.push_back(std::make_unique_for_overwrite<char[]>(size));
+      next_ = chunks_.back().get();
+    } else {
+      pages_.push_back(make_page_bytes(size));
+      next_ = pages_.back().get();
+    }
     if (budget_ != nullptr) budget_->reserve(size);
     bytes_ += size;
-    next_ = chunks_.back().get();
     available_ = size;
   }
 
   MemoryBudget* budget_;
   std::vector<std::unique_ptr<char[]>> chunks_;
+  std::vector<PageBytes> pages_;
   char* next_ = nullptr;
   size_t available_ = 0;
   size_t bytes_ = 0;

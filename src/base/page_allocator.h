@@ -4,13 +4,35 @@
 #pragma once
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <new>
 #include <vector>
 
 namespace hailstone {
+
+constexpr size_t huge_page_bytes = size_t{2} << 20;
+
+/// Pages of their own, cleared; from huge_page_bytes on they begin at a multiple of that, so that the system
+/// can back them by huge pages where it is asked to. Throws std::bad_alloc.
+inline void* map_pages(size_t bytes) {
+  const size_t slack = bytes < huge_page_bytes ? 0 : huge_page_bytes;
+  void* const mapped =
+      ::mmap(nullptr, bytes + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) throw std::bad_alloc();
+  if (slack == 0) return mapped;
+  auto* const begin = static_cast<char*>(mapped);
+  const size_t before =
+      (huge_page_bytes - reinterpret_cast<uintptr_t>(begin) % huge_page_bytes) % huge_page_bytes;
+  const size_t page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  const size_t end = (before + bytes + page - 1) / page * page;
+  if (before != 0) ::munmap(begin, before);
+  if (end < bytes + slack) ::munmap(begin + end, bytes + slack - end);
+  return begin + before;
+}
 
 template <typename T>
 class PageAllocator {
@@ -23,9 +45,7 @@ class PageAllocator {
   T* allocate(size_t count) {
     const size_t bytes = count * sizeof(T);
     if (bytes < least_bytes) return static_cast<T*>(::operator new(bytes, alignment));
-    void* const pages = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (pages == MAP_FAILED) throw std::bad_alloc();
-    return static_cast<T*>(pages);
+    return static_cast<T*>(map_pages(bytes));
   }
   void deallocate(T* array, size_t count) noexcept {
     const size_t bytes = count * sizeof(T);
@@ -45,14 +65,18 @@ class PageAllocator {
 template <typename T>
 using PageVector = std::vector<T, PageAllocator<T>>;
 
-/// Bytes that are not cleared before they are written.
 struct PageDeleter {
   size_t bytes = 0;
   void operator()(char* array) const { PageAllocator<char>().deallocate(array, bytes); }
 };
 using PageBytes = std::unique_ptr<char[], PageDeleter>;
+/// Bytes to be filled, not cleared. Many of them get huge pages: reads all over them then find their pages'
+/// addresses in the processor.
 inline PageBytes make_page_bytes(size_t bytes) {
-  return PageBytes(PageAllocator<char>().allocate(bytes), PageDeleter{bytes});
+  char* const array = PageAllocator<char>().allocate(bytes);
+  // Advice: where the system does not take it, pages are small.
+  if (bytes >= huge_page_bytes) static_cast<void>(::madvise(array, bytes, MADV_HUGEPAGE));
+  return PageBytes(array, PageDeleter{bytes});
 }
 
 }  // namespace hailstone

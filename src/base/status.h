@@ -56,16 +56,18 @@ inline std::unexpected<Error> fail(ErrorCode code, std::string message) {
 #define HAILSTONE_JOIN(a, b) HAILSTONE_JOIN_INNER(a, b)
 
 /// Returns the error of a Status (or Result, whose value is dropped) to the caller.
-#define HAILSTONE_TRY(expression)                                           \
-  do {                                                                      \
-    auto&& try_result = (expression);                                       \
-    if (!try_result) return std::unexpected(std::move(try_result).error()); \
+#define HAILSTONE_TRY(expression)                            \
+  do {                                                       \
+    auto&& try_result = (expression);                        \
+    if (!try_result) [[unlikely]]                            \
+      return std::unexpected(std::move(try_result).error()); \
   } while (false)
 
 /// Declares or assigns `target` from a Result, or returns its error to the caller.
 #define HAILSTONE_ASSIGN(target, expression) \
   HAILSTONE_ASSIGN_INNER(HAILSTONE_JOIN(assign_result_, __LINE__), target, expression)
-#define HAILSTONE_ASSIGN_INNER(result, target, expression)        \
-  auto result = (expression);                                     \
-  if (!result) return std::unexpected(std::move(result).error()); \
+#define HAILSTONE_ASSIGN_INNER(result, target, expression) \
+  auto result = (expression);                              \
+  if (!result) [[unlikely]]                                \
+    return std::unexpected(std::move(result).error());     \
   target = std::move(*result)

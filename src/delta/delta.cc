@@ -6,13 +6,10 @@
 namespace hailstone {
 
 Delta::Delta(size_t secondary_indexes, MemoryBudget* budget, std::atomic<uint64_t>* total)
-    : total_(total),
-      arena_(budget),
-      tree_memory_{budget},
-      clustered_(ClusteredTree::allocator_type(tree_memory_)) {
+    : total_(total), arena_(budget), nodes_(arena_), clustered_(ClusteredTree::allocator_type(nodes_)) {
   secondary_.reserve(secondary_indexes);
   for (size_t i = 0; i < secondary_indexes; ++i) {
-    secondary_.emplace_back(EntryLess(), SecondaryTree::allocator_type(tree_memory_));
+    secondary_.emplace_back(EntryLess(), SecondaryTree::allocator_type(nodes_));
   }
 }
 
@@ -96,7 +93,5 @@ Version* Delta::find(ByteView key) const {
   const auto place = clustered_.find(TreeKey(key));
   return place == clustered_.end() ? nullptr : place->newest;
 }
-
-size_t Delta::bytes() const { return arena_.bytes() + tree_memory_.bytes; }
 
 }  // namespace hailstone

@@ -12,6 +12,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/btree_set.h"
@@ -38,41 +39,56 @@ struct Version {
   ByteView row() const { return {row_data, row_size}; }
 };
 
-/// Memory of the trees of one delta: counted, and reserved from the budget node by node.
-struct TreeMemory {
-  MemoryBudget* budget = nullptr;
-  size_t bytes = 0;
+/// Memory of the nodes of a delta's trees, out of its arena. What a tree gives back is used for the next
+/// nodes of the same size, of which there are few.
+class NodePool {
+ public:
+  explicit NodePool(Arena& arena) : arena_(arena) {}
+  void* allocate(size_t bytes) {
+    Free*& list = list_of(bytes);
+    if (list == nullptr) return arena_.allocate(bytes);
+    return std::exchange(list, list->next);
+  }
+  void deallocate(void* node, size_t bytes) {
+    Free*& list = list_of(bytes);
+    list = new (node) Free{list};
+  }
+
+ private:
+  struct Free {
+    Free* next;
+  };
+  Free*& list_of(size_t bytes) {
+    for (auto& [size, list] : lists_) {
+      if (size == bytes) return list;
+    }
+    return lists_.emplace_back(bytes, nullptr).second;
+  }
+
+  Arena& arena_;
+  std::vector<std::pair<size_t, Free*>> lists_;
 };
 
-/// Gives tree nodes their memory and counts it in a TreeMemory, which outlives the tree.
+/// Gives tree nodes their memory; the pool outlives the tree.
 template <typename T>
 class TreeAllocator {
  public:
   using value_type = T;
-  explicit TreeAllocator(TreeMemory& memory) : memory_(&memory) {}
+  explicit TreeAllocator(NodePool& pool) : pool_(&pool) {}
   template <typename U>
   TreeAllocator(const TreeAllocator<U>& other)
-      : memory_(&other.memory()) {}  // NOLINT(google-explicit-constructor): containers convert
+      : pool_(&other.pool()) {}  // NOLINT(google-explicit-constructor): containers convert
 
-  T* allocate(size_t count) {
-    T* const allocated = std::allocator<T>().allocate(count);
-    memory_->bytes += count * sizeof(T);
-    if (memory_->budget != nullptr) memory_->budget->reserve(count * sizeof(T));
-    return allocated;
-  }
-  void deallocate(T* at, size_t count) {
-    std::allocator<T>().deallocate(at, count);
-    memory_->bytes -= count * sizeof(T);
-    if (memory_->budget != nullptr) memory_->budget->release(count * sizeof(T));
-  }
-  TreeMemory& memory() const { return *memory_; }
+  T* allocate(size_t count) { return static_cast<T*>(pool_->allocate(count * sizeof(T))); }
+  void deallocate(T* at, size_t count) { pool_->deallocate(at, count * sizeof(T)); }
+  NodePool& pool() const { return *pool_; }
   template <typename U>
   bool operator==(const TreeAllocator<U>& other) const {
-    return memory_ == &other.memory();
+    return pool_ == &other.pool();
   }
 
  private:
-  TreeMemory* memory_;
+  NodePool* pool_;
 };
 
 /// A key that is sought in the tree, with its first 8 bytes as a number: most comparisons are decided by
@@ -154,7 +170,7 @@ class Delta {
   uint64_t change_count() const { return change_count_; }
 
   /// Memory held: rows, keys and trees.
-  size_t bytes() const;
+  size_t bytes() const { return arena_.bytes(); }
   size_t version_count() const { return version_count_; }
 
  private:
@@ -163,7 +179,7 @@ class Delta {
   std::atomic<uint64_t>* const total_;
   size_t counted_bytes_ = 0;  // in *total_
   Arena arena_;
-  TreeMemory tree_memory_;
+  NodePool nodes_;  // in arena_
   ClusteredTree clustered_;
   std::vector<SecondaryTree> secondary_;
   size_t version_count_ = 0;

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "absl/container/inlined_vector.h"
+
 namespace hailstone {
 
 namespace {
@@ -159,6 +161,8 @@ Projection::Projection(std::shared_ptr<const TableLayout> layout, std::vector<ui
                        std::vector<bool> as_codes)
     : layout_(std::move(layout)), columns_(std::move(columns)), as_codes_(std::move(as_codes)) {
   as_codes_.resize(columns_.size(), false);
+  whole_row_ = columns_.size() == layout_->row_codec().column_count();
+  for (size_t i = 0; i < columns_.size(); ++i) whole_row_ = whole_row_ && columns_[i] == i;
 }
 
 Status Projection::read(const SegmentColumns& segment, uint32_t block, std::span<const uint16_t> rows,
@@ -208,6 +212,17 @@ Status Projection::read_row(const SegmentColumns& segment, uint32_t ordinal, Bat
   return read_values(segment, columns_, ordinal, batch, values);
 }
 
+void Projection::decode(ByteView row, uint64_t row_id, std::span<Value> values) const {
+  const RowCodec& codec = layout_->row_codec();
+  if (whole_row_) {
+    codec.decode(row, values);
+    return;
+  }
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    values[i] = columns_[i] == StoredColumn::row_id ? Value::of(row_id) : codec.value(row, columns_[i]);
+  }
+}
+
 Status Projection::read_encoded(const SegmentColumns& segment, uint32_t ordinal, Batch& scratch,
                                 std::string& row) {
   const TableLayout& layout = segment.layout();
@@ -220,10 +235,11 @@ Status Projection::read_encoded(const SegmentColumns& segment, uint32_t ordinal,
     row.assign(group);
     return {};
   }
-  std::vector<uint16_t> all(columns);
+  constexpr size_t few_columns = 16;
+  absl::InlinedVector<uint16_t, few_columns> all(columns);
   std::iota(all.begin(), all.end(), uint16_t{0});
-  std::vector<Value> values(columns);
-  HAILSTONE_TRY(read_values(segment, all, ordinal, scratch, values));
+  absl::InlinedVector<Value, few_columns> values(columns);
+  HAILSTONE_TRY(read_values(segment, all, ordinal, scratch, {values.data(), values.size()}));
   return layout.row_codec().encode(values, row);
 }
 

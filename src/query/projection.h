@@ -60,6 +60,8 @@ class Projection {
   /// One row of a segment; `values` gets one value a column. Bytes live as long as batch is not cleared.
   Status read_row(const SegmentColumns& segment, uint32_t ordinal, Batch& batch,
                   std::span<Value> values) const;
+  /// The same of an encoded row; `row_id` for the hidden key. Bytes point into the row.
+  void decode(ByteView row, uint64_t row_id, std::span<Value> values) const;
   /// The whole row, encoded by the layout's row_codec().
   static Status read_encoded(const SegmentColumns& segment, uint32_t ordinal, Batch& scratch,
                              std::string& row);
@@ -68,6 +70,7 @@ class Projection {
   std::shared_ptr<const TableLayout> layout_;
   std::vector<uint16_t> columns_;
   std::vector<bool> as_codes_;
+  bool whole_row_;  // all columns of the table, in order
 };
 
 }  // namespace hailstone

@@ -10,12 +10,6 @@ namespace {
 
 constexpr uint32_t header_bytes = 2;
 
-constexpr uint64_t bits_of_width(unsigned width) {
-  return width >= 8 ? ~uint64_t{0} : (uint64_t{1} << (8 * width)) - 1;
-}
-
-constexpr uint64_t sign_of_width(unsigned width) { return uint64_t{1} << (8 * width - 1); }
-
 bool is_null(const char* row, size_t column) {
   return (static_cast<unsigned char>(row[header_bytes + column / 8]) >> (column % 8) & 1) != 0;
 }
@@ -41,16 +35,6 @@ std::unexpected<Error> damaged(size_t column, std::string_view what) {
 }
 
 }  // namespace
-
-uint64_t order_signed(int64_t value, unsigned width) {
-  return (static_cast<uint64_t>(value) ^ sign_of_width(width)) & bits_of_width(width);
-}
-
-int64_t native_signed(uint64_t ordered, unsigned width) {
-  const uint64_t bits = (ordered ^ sign_of_width(width)) & bits_of_width(width);
-  const bool negative = (bits & sign_of_width(width)) != 0;
-  return static_cast<int64_t>(negative ? bits | ~bits_of_width(width) : bits);
-}
 
 uint64_t order_float(float value) {
   const auto bits = std::bit_cast<uint32_t>(value);
@@ -171,6 +155,28 @@ Value RowCodec::value(ByteView row, size_t column) const {
           ? 0
           : load<uint32_t>(row.data() + (slots_[static_cast<size_t>(slot.previous_variable)].offset - moved));
   return Value::of(ByteView(row.data() + variable_part(present) + begin, load<uint32_t>(at) - begin));
+}
+
+void RowCodec::decode(ByteView row, std::span<Value> values) const {
+  const size_t present = load<uint16_t>(row.data());
+  const uint32_t moved = shift(present);
+  const char* const variable = row.data() + variable_part(present);
+  uint32_t begin = 0;
+  for (size_t i = 0; i < present; ++i) {
+    const Slot& slot = slots_[i];
+    const char* const at = row.data() + (slot.offset - moved);
+    const bool null = is_null(row.data(), i);
+    if (slot.integer) {
+      values[i] = null ? Value{} : Value::of(load_little_endian(at, slot.width));
+    } else if (slot.variable) {
+      const auto end = load<uint32_t>(at);
+      values[i] = null ? Value{} : Value::of(ByteView(variable + begin, end - begin));
+      begin = end;
+    } else {
+      values[i] = null ? Value{} : Value::of(ByteView(at, slot.width));
+    }
+  }
+  for (size_t i = present; i < slots_.size(); ++i) values[i] = {};
 }
 
 Status RowCodec::check(ByteView row) const {

@@ -38,8 +38,16 @@ struct Value {
 
 // Between native numbers and ordered ones. Signed numbers of `width` bytes have their order in `width` bytes,
 // so that they can be cut to it.
-uint64_t order_signed(int64_t value, unsigned width);
-int64_t native_signed(uint64_t ordered, unsigned width);
+constexpr uint64_t bits_of_width(unsigned width) { return ~uint64_t{0} >> (64 - 8 * width); }
+constexpr uint64_t sign_of_width(unsigned width) { return uint64_t{1} << (8 * width - 1); }
+constexpr uint64_t order_signed(int64_t value, unsigned width) {
+  return (static_cast<uint64_t>(value) ^ sign_of_width(width)) & bits_of_width(width);
+}
+constexpr int64_t native_signed(uint64_t ordered, unsigned width) {
+  // The sign moves up to bit 63 and back.
+  const unsigned unused = 64 - 8 * width;
+  return static_cast<int64_t>((ordered ^ sign_of_width(width)) << unused) >> unused;
+}
 uint64_t order_float(float value);  // width 4; -0.0 sorts just below +0.0
 float native_float(uint64_t ordered);
 uint64_t order_double(double value);
@@ -59,6 +67,8 @@ class RowCodec {
   Status encode(std::span<const Value> values, std::string& to) const;
   /// The value of a column; points into `row`, which must have passed check().
   Value value(ByteView row, size_t column) const;
+  /// The values of all columns, one a column; otherwise as value().
+  void decode(ByteView row, std::span<Value> values) const;
   /// ErrorCode::Corruption unless every column of `row` lies within it. Rows from files and from applications
   /// pass through here once.
   Status check(ByteView row) const;

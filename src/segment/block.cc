@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <ranges>
 
 #include "base/hash.h"
 #include "segment/bit_packing.h"
@@ -153,6 +154,12 @@ void Block::nulls(BlockBitmap& bitmap) const {
 }
 
 uint64_t Block::integer(uint32_t row) const { return state_->numbers.at(row); }
+uint32_t Block::lower_bound(uint32_t first, uint32_t last, uint64_t number) const {
+  const auto rows = std::views::iota(first, last);
+  const auto found =
+      std::ranges::partition_point(rows, [&](uint32_t row) { return state_->numbers.at(row) < number; });
+  return first + static_cast<uint32_t>(found - rows.begin());
+}
 void Block::integers(uint32_t first, uint32_t count, uint64_t* to) const {
   state_->numbers.decode(first, count, to);
 }

@@ -69,6 +69,9 @@ class Block : public BlockCache::Entry {
 
   // Integer columns. A NULL row's value is unspecified.
   uint64_t integer(uint32_t row) const;
+  /// Where the values of [first, last) rise, none NULL: the first row with at least `number`; `last` when
+  /// none has.
+  uint32_t lower_bound(uint32_t first, uint32_t last, uint64_t number) const;
   void integers(uint32_t first, uint32_t count, uint64_t* to) const;
   void gather_integers(std::span<const uint16_t> rows, uint64_t* to) const;
   /// Sets bitmap to the rows whose value is not NULL and lies in one of the ranges (sorted, disjoint). SIMD

@@ -8,7 +8,8 @@ namespace hailstone {
 
 namespace {
 constexpr uint32_t moves_between_interruption_checks = 512;
-}
+constexpr uint32_t moves_before_run = 8;
+}  // namespace
 
 struct Cursor::State {
   State(std::shared_ptr<Table> read, Transaction& reader, size_t index_number, ReadLock read_lock,
@@ -28,7 +29,7 @@ struct Cursor::State {
   /// Opens the sources at the first move, and again for a locking cursor when the table's places have
   /// changed, as its rows may have moved on.
   void open_sources() {
-    const bool refresh = own_changes != transaction.change_count() && options.sees_own_changes;
+    const bool refresh = has_new_own_changes();
     own_changes = transaction.change_count();
     if (view == nullptr || refresh) {
       if (lock == ReadLock::None) {
@@ -62,9 +63,10 @@ struct Cursor::State {
     view = std::move(now);
     sequence_limits = std::move(limits);
     sources.clear();
+    current = nullptr;
     for (size_t i = 0; i < view->deltas.size(); ++i) {
       sources.push_back(
-          make_delta_source(view->deltas[i], inside, secondary, visibility, sequence_limits[i], projection));
+          make_delta_source(view->deltas[i], secondary, visibility, sequence_limits[i], projection));
     }
     for (const auto& segment : view->segments) {
       sources.push_back(make_segment_source(segment, inside, secondary, visibility, projection));
@@ -72,11 +74,15 @@ struct Cursor::State {
     sought = false;
   }
 
-  /// The source that comes next in the direction; null: none.
-  CursorSource* nearest() const {
+  bool has_new_own_changes() const {
+    return own_changes != transaction.change_count() && options.sees_own_changes;
+  }
+
+  /// The source that comes next in the direction, except for one; null: none.
+  CursorSource* nearest(const CursorSource* except = nullptr) const {
     CursorSource* best = nullptr;
     for (const auto& source : sources) {
-      if (!source->valid) continue;
+      if (!source->valid || source.get() == except) continue;
       if (best == nullptr ||
           (direction == Direction::Forward ? source->key < best->key : best->key < source->key)) {
         best = source.get();
@@ -85,8 +91,33 @@ struct Cursor::State {
     return best;
   }
 
+  /// When entries have come from one source for a while, the next ones probably do, too: until the first key
+  /// of the others they need not be compared, nor have their keys made. Only without locks, as a snapshot has
+  /// each key in one source.
+  Status begin_run_after_a_while(const CursorSource* before) {
+    moves_in_source = current == before ? moves_in_source + 1 : 0;
+    if (moves_in_source < moves_before_run || current->in_run) return {};
+    moves_in_source = 0;
+    const CursorSource* const rival = nearest(current);
+    return current->begin_run(rival == nullptr ? nullptr : &rival->key);
+  }
+
+  /// Makes `key` of the current entry, which a run has left out.
+  Status make_key() {
+    if (has_key) return {};
+    HAILSTONE_TRY(current->make_key());
+    take_key();
+    return {};
+  }
+  void take_key() {
+    key.assign(current->key);
+    clustered_size = current->clustered_size;
+    has_key = true;
+  }
+
   Status seek_all(Direction to, const SeekBound& bound) {
     direction = to;
+    moves_in_source = 0;
     for (const auto& source : sources) HAILSTONE_TRY(source->seek(to, bound));
     sought = true;
     return {};
@@ -111,6 +142,15 @@ struct Cursor::State {
   Result<bool> move(Direction to) {
     HAILSTONE_TRY(inside.usable());
     if (!positioned) return false;
+    if (current != nullptr && current->in_run && direction == to && sought && !has_new_own_changes())
+        [[likely]] {
+      HAILSTONE_TRY(current->step());
+      if (!current->valid || !current->in_run) return settle();
+      loaded = has_key = false;
+      HAILSTONE_TRY(count_move());
+      return true;
+    }
+    HAILSTONE_TRY(make_key());
     if (locks_ranges()) {
       const std::string from = key;
       return settle_in_range(to, {.key = from, .after = true});
@@ -130,16 +170,16 @@ struct Cursor::State {
   Result<bool> settle() {
     loaded = false;
     for (;;) {
-      if (++moves % moves_between_interruption_checks == 0 && transaction.interrupted()) {
-        return fail(ErrorCode::Interrupted,
-                    "interrupted while reading table " + inside.layout->definition().name + " in key order");
-      }
+      HAILSTONE_TRY(count_move());
+      const CursorSource* const before = current;
       current = nearest();
       positioned = current != nullptr;
       if (!positioned) return false;
-      key.assign(current->key);
-      clustered_size = current->clustered_size;
-      if (lock == ReadLock::None) return true;
+      take_key();
+      if (lock == ReadLock::None) {
+        HAILSTONE_TRY(begin_run_after_a_while(before));
+        return true;
+      }
       HAILSTONE_ASSIGN(const bool taken, take_lock());
       if (taken) return true;
       if (view != inside.current_view()) {
@@ -153,6 +193,17 @@ struct Cursor::State {
     }
   }
 
+  Status check_interruption() const {
+    if (!transaction.interrupted()) return {};
+    return fail(ErrorCode::Interrupted,
+                "interrupted while reading table " + inside.layout->definition().name + " in key order");
+  }
+  /// Looks for an interruption now and then.
+  Status count_move() {
+    if (++moves % moves_between_interruption_checks == 0) return check_interruption();
+    return {};
+  }
+
   bool locks_ranges() const { return lock != ReadLock::None && transaction.locks_ranges(); }
 
   /// Goes to the first entry from the bound on that can be locked, and keeps others from inserting up to it.
@@ -161,10 +212,7 @@ struct Cursor::State {
     std::string from(bound.key);
     SeekBound next{.key = from, .after = bound.after, .unbounded = bound.unbounded};
     for (;;) {
-      if (transaction.interrupted()) {
-        return fail(ErrorCode::Interrupted,
-                    "interrupted while reading table " + inside.layout->definition().name + " in key order");
-      }
+      HAILSTONE_TRY(check_interruption());
       {
         // Whoever inserts holds the write mutex: its entry is met here, or it meets the range and waits.
         const std::lock_guard writers(inside.write_mutex);
@@ -175,8 +223,7 @@ struct Cursor::State {
       }
       positioned = current != nullptr;
       if (!positioned) return false;
-      key.assign(current->key);
-      clustered_size = current->clustered_size;
+      take_key();
       HAILSTONE_ASSIGN(const bool taken, take_lock());
       if (taken) return true;
       from = key;
@@ -266,10 +313,12 @@ struct Cursor::State {
   Direction direction = Direction::Forward;
   bool sought = false;  // the sources stand where `key` is, or behind it
   bool positioned = false;
+  bool has_key = false;  // `key` and `clustered_size` are the current entry's
   std::string key;
   size_t clustered_size = 0;
   CursorSource* current = nullptr;
-  RowPlace newest;  // the locked row
+  uint32_t moves_in_source = 0;  // how often the current source was the nearest, one time after the other
+  RowPlace newest;               // the locked row
   std::vector<Value> values;
   bool loaded = false;
   Batch batch;
@@ -294,9 +343,13 @@ Result<bool> Cursor::seek_before(ByteView bound) {
 
 Result<bool> Cursor::next() { return state_->inside.noted(state_->move(Direction::Forward)); }
 Result<bool> Cursor::previous() { return state_->inside.noted(state_->move(Direction::Backward)); }
-ByteView Cursor::entry_key() const { return state_->key; }
-ByteView Cursor::clustered_key() const {
-  return ByteView(state_->key).substr(state_->key.size() - state_->clustered_size);
+Result<ByteView> Cursor::entry_key() {
+  HAILSTONE_TRY(state_->inside.noted(state_->make_key()));
+  return ByteView(state_->key);
+}
+Result<ByteView> Cursor::clustered_key() {
+  HAILSTONE_ASSIGN(const ByteView key, entry_key());
+  return key.substr(key.size() - state_->clustered_size);
 }
 Status Cursor::load_values() { return state_->inside.noted(state_->load()); }
 std::span<const Value> Cursor::values() { return state_->values; }

@@ -38,9 +38,10 @@ class Cursor {
   Result<bool> next();
   Result<bool> previous();
 
-  /// Key of the entry: the index key, followed by the clustered key for a secondary index.
-  ByteView entry_key() const;
-  ByteView clustered_key() const;
+  /// Key of the entry: the index key, followed by the clustered key for a secondary index. Valid until the
+  /// cursor moves.
+  Result<ByteView> entry_key();
+  Result<ByteView> clustered_key();
   /// Reads the values of the row where the cursor stands; only once until it moves.
   Status load_values();
   /// Values of the columns asked for, after load_values(); valid until the cursor moves.

@@ -12,18 +12,19 @@ constexpr size_t most_delta_entries = 256;
 
 class DeltaSource : public CursorSource {
  public:
-  DeltaSource(DeltaReader reader, const Table::State& table, const Projection& projection)
-      : reader_(std::move(reader)), table_(table), projection_(projection) {}
+  DeltaSource(DeltaReader reader, const Projection& projection)
+      : reader_(std::move(reader)), projection_(projection) {}
 
   Status seek(Direction direction, const SeekBound& bound) override {
     direction_ = direction;
     wanted_ = first_delta_entries;
+    in_run = has_run_ = false;
     fill(bound);
     return {};
   }
 
   Status step() override {
-    if (++next_ < entries_.size()) {
+    if (++next_ < entries_.size()) [[likely]] {
       stand();
     } else if (entries_.size() < wanted_) {
       valid = false;
@@ -44,12 +45,7 @@ class DeltaSource : public CursorSource {
 
   Status load(std::span<Value> values) override {
     const Version& version = *entries_[next_].version;
-    const auto columns = projection_.columns();
-    for (size_t i = 0; i < columns.size(); ++i) {
-      values[i] = columns[i] == StoredColumn::row_id
-                      ? Value::of(row_id_of(version.key()))
-                      : table_.layout->row_codec().value(version.row(), columns[i]);
-    }
+    projection_.decode(version.row(), row_id_of(version.key()), values);
     return {};
   }
 
@@ -58,7 +54,27 @@ class DeltaSource : public CursorSource {
     return {};
   }
 
+  Status begin_run(const ByteView* rival) override {
+    has_run_ = true;
+    has_rival_ = rival != nullptr;
+    if (has_rival_) rival_ = *rival;
+    find_run_end();
+    in_run = next_ < run_end_;
+    return {};
+  }
+  Status make_key() override { return {}; }
+
  private:
+  void find_run_end() {
+    const auto before_rival = [&](const DeltaReader::Entry& entry) {
+      return direction_ == Direction::Forward ? entry.key < rival_ : rival_ < entry.key;
+    };
+    run_end_ =
+        !has_rival_ || entries_.empty() || before_rival(entries_.back())
+            ? entries_.size()
+            : static_cast<size_t>(std::ranges::partition_point(entries_, before_rival) - entries_.begin());
+  }
+
   void fill(const SeekBound& bound) {
     // Keys stay where they are as long as the delta: `bound` may be one of the entries that are replaced.
     if (direction_ == Direction::Forward) {
@@ -67,21 +83,26 @@ class DeltaSource : public CursorSource {
       reader_.backward(bound.key, bound.unbounded, wanted_, entries_);
     }
     next_ = 0;
+    if (has_run_) find_run_end();
     valid = !entries_.empty();
     if (valid) stand();
   }
   void stand() {
     key = entries_[next_].key;
     clustered_size = entries_[next_].version->key_size;
+    in_run = next_ < run_end_;
   }
 
   const DeltaReader reader_;
-  const Table::State& table_;
   const Projection& projection_;
   Direction direction_ = Direction::Forward;
   std::vector<DeltaReader::Entry> entries_;
   size_t wanted_ = first_delta_entries;
   size_t next_ = 0;
+
+  bool has_run_ = false, has_rival_ = false;
+  std::string rival_;
+  size_t run_end_ = 0;  // of entries_: those before the rival; 0 without a run
 };
 
 class SegmentSource : public CursorSource {
@@ -101,7 +122,8 @@ class SegmentSource : public CursorSource {
 
   Status seek(Direction direction, const SeekBound& bound) override {
     direction_ = direction;
-    valid = false;
+    valid = in_run = false;
+    run_first_ = run_last_ = 0;
     if (excluded_ || keys_.entries() == 0) return {};
     if (direction == Direction::Backward) {
       uint32_t limit = keys_.entries();
@@ -146,8 +168,29 @@ class SegmentSource : public CursorSource {
   Status load_row(std::string& to) override;
   void forget() override { masked_block_ = no_block; }
 
+  Status begin_run(const ByteView* rival) override {
+    run_first_ = 0;
+    run_last_ = keys_.entries();
+    if (rival != nullptr && direction_ == Direction::Forward) {
+      HAILSTONE_ASSIGN(run_last_, keys_.lower_bound(*rival));
+    } else if (rival != nullptr) {
+      HAILSTONE_ASSIGN(run_first_, keys_.lower_bound(std::string(*rival) + '\0'));
+    }
+    in_run = is_in_run();
+    return {};
+  }
+
+  Status make_key() override {
+    HAILSTONE_TRY(keys_.key(position_, key_));
+    key = key_;
+    clustered_size = secondary_ == SegmentKeys::clustered ? key_.size() : keys_.clustered_size();
+    return {};
+  }
+
  private:
-  /// Goes on in the direction to the first entry that is taken, and decodes its key.
+  bool is_in_run() const { return position_ >= run_first_ && position_ < run_last_; }
+
+  /// Goes on in the direction to the first entry that is taken, and makes its key unless it is in a run.
   Status stand() {
     valid = false;
     for (;;) {
@@ -161,9 +204,8 @@ class SegmentSource : public CursorSource {
         return {};
       }
     }
-    HAILSTONE_TRY(keys_.key(position_, key_));
-    key = key_;
-    clustered_size = secondary_ == SegmentKeys::clustered ? key_.size() : keys_.clustered_size();
+    in_run = is_in_run();
+    if (!in_run) HAILSTONE_TRY(make_key());
     valid = true;
     return {};
   }
@@ -204,6 +246,7 @@ class SegmentSource : public CursorSource {
   Direction direction_ = Direction::Forward;
   uint32_t position_ = 0;
   uint32_t ordinal_ = 0;
+  uint32_t run_first_ = 0, run_last_ = 0;  // positions of the run: [first, last)
   std::string key_;
   BlockBitmap bitmap_;  // rows taken of masked_block_
   uint32_t masked_block_ = no_block;
@@ -259,12 +302,10 @@ Status SegmentSource::load(std::span<Value> values) {
 
 }  // namespace
 
-std::unique_ptr<CursorSource> make_delta_source(const std::shared_ptr<TableDelta>& delta,
-                                                const Table::State& table, size_t secondary,
+std::unique_ptr<CursorSource> make_delta_source(const std::shared_ptr<TableDelta>& delta, size_t secondary,
                                                 const Visibility& visibility, uint32_t sequence_limit,
                                                 const Projection& projection) {
-  return std::make_unique<DeltaSource>(DeltaReader(delta, secondary, visibility, sequence_limit), table,
-                                       projection);
+  return std::make_unique<DeltaSource>(DeltaReader(delta, secondary, visibility, sequence_limit), projection);
 }
 
 std::unique_ptr<CursorSource> make_segment_source(const std::shared_ptr<TableSegment>& segment,

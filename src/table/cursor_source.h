@@ -35,19 +35,25 @@ class CursorSource {
   virtual Status load(std::span<Value> values) = 0;
   /// Replaces `to` by the entry's row, encoded. The projection holds all columns, in order.
   virtual Status load_row(std::string& to) = 0;
+  /// Begins a run, which lasts until the next seek: while the entry comes before `rival` in the direction
+  /// (null: always), step() says `in_run` and may leave `key` and `clustered_size` as they are. `rival` is
+  /// not kept.
+  virtual Status begin_run(const ByteView* rival) = 0;
+  /// Makes the key of an entry in a run.
+  virtual Status make_key() = 0;
   /// The transaction has changed rows: what is known of them beyond the entry it stands on is not true any
   /// more. The next call is seek().
   virtual void forget() {}
 
   // The entry it stands on.
   bool valid = false;
+  bool in_run = false;
   ByteView key;
   size_t clustered_size = 0;  // of the clustered key at the end of `key`
 };
 
 /// `secondary`: number of a secondary index or SegmentKeys::clustered (== DeltaReader::clustered).
-std::unique_ptr<CursorSource> make_delta_source(const std::shared_ptr<TableDelta>& delta,
-                                                const Table::State& table, size_t secondary,
+std::unique_ptr<CursorSource> make_delta_source(const std::shared_ptr<TableDelta>& delta, size_t secondary,
                                                 const Visibility& visibility, uint32_t sequence_limit,
                                                 const Projection& projection);
 std::unique_ptr<CursorSource> make_segment_source(const std::shared_ptr<TableSegment>& segment,

@@ -1,6 +1,7 @@
 #include "table/key_search.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "base/hash.h"
 
@@ -11,6 +12,15 @@ namespace {
 std::vector<uint16_t> key_columns(const KeyCodec& codec, bool hidden_row_id) {
   if (hidden_row_id) return {StoredColumn::row_id};
   return {codec.columns().begin(), codec.columns().end()};
+}
+
+/// The first sample that is >= bound, which lies behind the one before it.
+template <typename Samples>
+size_t first_sample(size_t count, ByteView bound, Samples&& sample) {
+  const auto numbers = std::views::iota(size_t{0}, count);
+  const auto found =
+      std::ranges::partition_point(numbers, [&](size_t number) { return sample(number) < bound; });
+  return static_cast<size_t>(found - numbers.begin());
 }
 
 }  // namespace
@@ -89,9 +99,7 @@ SegmentKeys::SegmentKeys(const TableSegment& segment, const TableKeys& keys, siz
       keys_(keys),
       secondary_(secondary),
       entries_(secondary == clustered ? segment.rows() : segment.segment->index_entries(secondary)),
-      integer_width_(secondary != clustered ? 0
-                     : keys.hidden_row_id() ? sizeof(uint64_t)
-                                            : keys.clustered().integer_width()),
+      integer_width_(secondary == clustered ? keys.clustered_integer_width() : 0),
       clustered_reader_(segment, key_columns(keys.clustered(), keys.hidden_row_id())),
       secondary_reader_(segment, secondary == clustered ? std::vector<uint16_t>()
                                                         : key_columns(keys.secondary(secondary), false)) {}
@@ -173,16 +181,7 @@ Result<int> SegmentKeys::compare(uint32_t position, ByteView bound) {
 Result<uint32_t> SegmentKeys::lower_bound(ByteView bound) {
   if (entries_ == 0) return 0U;
   if (last_key() < bound) return entries_;
-  // The first sample that is >= bound; what is sought lies behind the sample before it.
-  size_t low = 0, high = sample_count();
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    if (sample(middle) < bound) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
+  const size_t low = first_sample(sample_count(), bound, [&](size_t number) { return sample(number); });
   if (low == 0) return 0U;
   auto first = static_cast<uint32_t>((low - 1) * key_sample_stride + 1);
   auto last = static_cast<uint32_t>(std::min<size_t>(low * key_sample_stride, entries_));
@@ -198,6 +197,34 @@ Result<uint32_t> SegmentKeys::lower_bound(ByteView bound) {
   return first;
 }
 
+namespace {
+
+/// The same as find_clustered() for keys that are one integer, in place of which its column is searched.
+Result<OrdinalRange> find_integer(const TableSegment& segment, size_t column, ByteView key) {
+  const Segment& file = *segment.segment;
+  const uint64_t number = load_big_endian(key.data(), static_cast<unsigned>(key.size()));
+  const size_t sample =
+      first_sample(file.key_sample_count(), key, [&](size_t position) { return file.key_sample(position); });
+  // Between two samples, and so within one block.
+  const auto first = sample == 0 ? 0U : static_cast<uint32_t>((sample - 1) * key_sample_stride + 1);
+  const auto last = static_cast<uint32_t>(std::min<size_t>(sample * key_sample_stride, segment.rows()));
+  uint32_t block_number = first / block_rows;
+  HAILSTONE_ASSIGN(auto block, file.block(column, block_number));
+  const uint32_t before = block_number * block_rows;
+  const uint32_t found = before + block->lower_bound(first - before, last - before, number);
+  OrdinalRange range{found, found};
+  for (; range.last < segment.rows(); ++range.last) {
+    if (range.last / block_rows != block_number) {
+      block_number = range.last / block_rows;
+      HAILSTONE_ASSIGN(block, file.block(column, block_number));
+    }
+    if (block->integer(range.last % block_rows) != number) break;
+  }
+  return range;
+}
+
+}  // namespace
+
 Result<OrdinalRange> find_clustered(const TableSegment& segment, const TableKeys& keys, ByteView key,
                                     Counters& counters) {
   if (segment.rows() == 0 || key < segment.segment->first_key() || segment.segment->last_key() < key) {
@@ -208,6 +235,13 @@ Result<OrdinalRange> find_clustered(const TableSegment& segment, const TableKeys
     if (!may_contain) {
       count(counters.bloom_filter_skips);
       return OrdinalRange{};
+    }
+  }
+  if (keys.clustered_integer_width() != 0 && key.size() == keys.clustered_integer_width()) {
+    const auto location = segment.columns.location(keys.hidden_row_id() ? StoredColumn::row_id
+                                                                        : keys.clustered().columns().front());
+    if (location.kind == SegmentColumns::Location::Kind::Stored) {
+      return find_integer(segment, location.position, key);
     }
   }
   SegmentKeys rows(segment, keys, SegmentKeys::clustered);

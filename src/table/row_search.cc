@@ -167,11 +167,7 @@ Status Table::State::read_place(const RowPlace& place, const Projection& project
   }
   // Copied: the delta may be gone when the caller looks at the values.
   const ByteView row = batch.scratch.copy(place.version->row());
-  const auto columns = projection.columns();
-  for (size_t i = 0; i < columns.size(); ++i) {
-    values[i] = columns[i] == StoredColumn::row_id ? Value::of(row_id_of(place.version->key()))
-                                                   : layout->row_codec().value(row, columns[i]);
-  }
+  projection.decode(row, row_id_of(place.version->key()), values);
   return {};
 }
 

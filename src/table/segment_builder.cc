@@ -114,10 +114,8 @@ void SegmentBuilder::append(std::span<const Value> values, uint64_t row_id, Time
 }
 
 void SegmentBuilder::append(ByteView row, uint64_t row_id, Timestamp begin) {
-  const RowCodec& codec = table_.layout->row_codec();
   row_values_.resize(positions_.size());
-  for (size_t column = 0; column < positions_.size(); ++column)
-    row_values_[column] = codec.value(row, column);
+  table_.layout->row_codec().decode(row, row_values_);
   append(row_values_, row_id, begin);
 }
 

@@ -128,7 +128,7 @@ Status Table::analyze() {
     std::string previous;
     HAILSTONE_ASSIGN(bool on_row, cursor.seek_at_or_after({}));
     for (bool first = true; on_row; first = false) {
-      const ByteView key = cursor.entry_key();
+      HAILSTONE_ASSIGN(const ByteView key, cursor.entry_key());
       for (size_t parts = 1; parts <= counts.size(); ++parts) {
         const ByteView prefix = key.substr(0, codec.prefix_size(key, parts));
         if (first || !previous.starts_with(prefix)) ++counts[parts - 1];

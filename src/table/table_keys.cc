@@ -38,6 +38,4 @@ void append_row_id(uint64_t row_id, std::string& to) {
   to.append(bytes, sizeof bytes);
 }
 
-uint64_t row_id_of(ByteView key) { return key.size() == 8 ? load_big_endian(key.data(), 8) : 0; }
-
 }  // namespace hailstone

@@ -25,6 +25,11 @@ class TableKeys {
   /// Of the clustered key; without parts for the hidden row id.
   const KeyCodec& clustered() const { return hidden_row_id() ? no_parts_ : codecs_[0]; }
 
+  /// When each clustered key is one integer, big-endian: its bytes; else 0.
+  unsigned clustered_integer_width() const {
+    return hidden_row_id() ? sizeof(uint64_t) : clustered().integer_width();
+  }
+
   // Secondary indexes are numbered from 0 here and in deltas and segments: all of the definition's indexes
   // but the clustered one.
   size_t secondary_count() const { return codecs_.size() - first_secondary(); }
@@ -47,6 +52,6 @@ class TableKeys {
 
 void append_row_id(uint64_t row_id, std::string& to);
 /// The row id of a hidden clustered key; 0 when the key is none.
-uint64_t row_id_of(ByteView key);
+inline uint64_t row_id_of(ByteView key) { return key.size() == 8 ? load_big_endian(key.data(), 8) : 0; }
 
 }  // namespace hailstone

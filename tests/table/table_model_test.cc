@@ -381,8 +381,10 @@ class TableModel {
       ASSERT_EQ(*moved, expected) << "index " << index << " at " << at << " of " << entries.size();
       if (!expected) break;
       const auto& [entry, row] = entries[static_cast<size_t>(at)];
-      ASSERT_EQ(cursor.entry_key(), entry);
-      ASSERT_TRUE(entry.ends_with(cursor.clustered_key()));
+      if (chance(70)) {
+        ASSERT_EQ(cursor.entry_key().value(), entry);
+        ASSERT_TRUE(entry.ends_with(cursor.clustered_key().value()));
+      }
       if (chance(80)) {
         ASSERT_TRUE(cursor.load_values());
         ASSERT_EQ(decode(cursor.values()), row);
@@ -451,13 +453,13 @@ class TableModel {
     Cursor cursor(table_, *open.transaction, Cursor::by_row_id, ReadLock::None, all_columns());
     auto on_row = cursor.seek_at_or_after({});
     for (; on_row && *on_row; on_row = cursor.next()) {
-      if (known.contains(std::string(cursor.clustered_key()))) continue;
+      if (known.contains(std::string(cursor.clustered_key().value()))) continue;
       ASSERT_TRUE(cursor.load_values());
       const TestRow row = decode(cursor.values());
       const auto match = loaded.find(row);
       ASSERT_NE(match, loaded.end());
       loaded.erase(match);
-      note_write(open, std::string(cursor.clustered_key()), row);
+      note_write(open, std::string(cursor.clustered_key().value()), row);
     }
     EXPECT_TRUE(loaded.empty());
   }

@@ -70,8 +70,8 @@ TEST_F(TableTest, AStatementDoesNotMeetTheRowsThatItWrites) {
       TestRow row = decode(cursor.values());
       row.id += 1000;  // ahead of the cursor
       Duplicate duplicate;
-      const auto updated =
-          table_->update(*transaction, std::string(cursor.clustered_key()), encode(*table_, row), duplicate);
+      const auto updated = table_->update(*transaction, std::string(cursor.clustered_key().value()),
+                                          encode(*table_, row), duplicate);
       ASSERT_TRUE(updated) << message(updated);
       if (moved == 50) {
         ASSERT_TRUE(table_->flush(true));
