@@ -143,7 +143,6 @@ FieldFormat::FieldFormat(const Field& field, const uchar* record)
     case Type::Float:
     case Type::Double:
       kind = column->type == Type::Float ? Kind::Float : Kind::Double;
-      zero_has_no_sign = (field.flags & PART_KEY_FLAG) != 0;
       break;
     case Type::OrderedBytes:
       kind = column->is_integer() ? Kind::BigEndian : Kind::Fixed;
@@ -171,14 +170,10 @@ Value FieldFormat::read(const uchar* from) const {
       return Value::of(order_signed(sign_extended(load_little_endian(from, width), width), width));
     case Kind::Unsigned:
       return Value::of(load_little_endian(from, width));
-    case Kind::Float: {
-      const auto value = load<float>(from);
-      return Value::of(order_float(zero_has_no_sign && value == 0.0F ? 0.0F : value));
-    }
-    case Kind::Double: {
-      const auto value = load<double>(from);
-      return Value::of(order_double(zero_has_no_sign && value == 0.0 ? 0.0 : value));
-    }
+    case Kind::Float:
+      return Value::of(order_float(load<float>(from)));
+    case Kind::Double:
+      return Value::of(order_double(load<double>(from)));
     case Kind::BigEndian:
       return Value::of(load_big_endian(from, width));
     case Kind::Fixed:

@@ -36,11 +36,9 @@ struct FieldFormat {
     Blob,
   };
   Kind kind = Kind::Signed;
-  uint8_t length_bytes = 0;  // Varchar, Blob: of the length before the bytes
-  uint8_t null_bit = 0;      // 0: never NULL
-  bool zero_has_no_sign =
-      false;            // Float, Double in an index: -0.0 is kept as 0.0, so that equal keys have equal bytes
-  uint32_t offset = 0;  // of the field in the record
+  uint8_t length_bytes = 0;         // Varchar, Blob: of the length before the bytes
+  uint8_t null_bit = 0;             // 0: never NULL
+  uint32_t offset = 0;              // of the field in the record
   uint32_t null_offset = 0;         // of the byte with its null bit
   uint32_t width = 0;               // bytes of the value (without the length)
   CHARSET_INFO* charset = nullptr;  // Char

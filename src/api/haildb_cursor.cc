@@ -100,10 +100,11 @@ bool same_columns(const TableInfo& a, const TableInfo& b) {
 }
 
 void set_table(ib_crsr_struct& cursor, const std::shared_ptr<TableInfo>& info, size_t index) {
-  if (cursor.info != nullptr) cursor.info->open_cursors.fetch_sub(1);
+  if (cursor.info != nullptr) cursor.info->open_cursors.remove(cursor.opened_by);
   cursor.info = info;
   cursor.index = index;
-  if (info != nullptr) info->open_cursors.fetch_add(1);
+  cursor.opened_by = std::this_thread::get_id();
+  if (info != nullptr) info->open_cursors.add(cursor.opened_by);
 }
 
 ib_err_t open_cursor(const Result<std::shared_ptr<TableInfo>>& info, ib_trx_t transaction, ib_crsr_t* to) {
@@ -215,7 +216,9 @@ ib_err_t refresh_table(ib_crsr_struct& cursor, bool writing) {
   TableCache& tables = *engine().tables;
   const Transaction* const transaction = cursor.trx->transaction.get();
   auto found = tables.find(cursor.info->id, transaction);
-  if (!found) found = tables.find(cursor.info->schema.name, transaction);
+  if (const ib_id_t newest = cursor.info->lineage->newest.load(); !found && newest != 0) {
+    found = tables.find(newest, transaction);
+  }
   cursor.schema_version = now;
   // A table that has been dropped is there for its cursors to the end.
   if (!found || *found == cursor.info || !same_columns(**found, *cursor.info)) return DB_SUCCESS;
@@ -401,13 +404,15 @@ ib_err_t ib_tuple_get_cluster_key(ib_crsr_t ib_crsr, ib_tpl_t* ib_dst_tpl, const
   if (ib_dst_tpl == nullptr) return DB_INVALID_INPUT;
   *ib_dst_tpl = nullptr;
   if (!good(ib_crsr) || !good(ib_src_tpl)) return DB_INVALID_INPUT;
-  if (ib_src_tpl->info->id != ib_crsr->info->id) return DB_DATA_MISMATCH;
+  if (!ib_src_tpl->info->is_same_table(*ib_crsr->info)) return DB_DATA_MISMATCH;
   if (!ib_src_tpl->is_key() || ib_src_tpl->key_index->clustered) return DB_ERROR;
   ib_tpl_t const key = make_key_tuple(ib_crsr->info, ib_crsr->info->indexes[0]);
   for (size_t i = 0; i < key->column_count(); ++i) {
-    const auto from = std::ranges::find(ib_src_tpl->columns, key->columns[i]);
-    if (from == ib_src_tpl->columns.end()) continue;
-    const hailstone::Value value = ib_src_tpl->value(static_cast<size_t>(from - ib_src_tpl->columns.begin()));
+    // The last one: before it there may be one with the column's beginning only.
+    const auto& columns = ib_src_tpl->columns;
+    const auto from = std::find(columns.rbegin(), columns.rend(), key->columns[i]);
+    if (from == columns.rend()) continue;
+    const hailstone::Value value = ib_src_tpl->value(static_cast<size_t>(columns.rend() - from) - 1);
     if (value.null) continue;
     if (key->info_at(i).is_number()) {
       key->set_integer(i, value.integer);

@@ -58,7 +58,8 @@ struct ib_crsr_struct : hailstone::haildb::Handle {
   bool clustered() const { return index_info().clustered; }
 
   std::shared_ptr<hailstone::haildb::TableInfo> info;
-  size_t index = 0;  // of info->indexes
+  size_t index = 0;           // of info->indexes
+  std::thread::id opened_by;  // as info->open_cursors has it
   ib_trx_t trx = nullptr;
   ib_lck_mode_t lock_mode = IB_LOCK_NONE;
   ib_match_mode_t match_mode = IB_CLOSEST_MATCH;

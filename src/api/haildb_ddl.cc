@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "api/haildb_config.h"
 #include "api/haildb_cursor.h"
@@ -20,6 +22,11 @@ namespace {
 
 constexpr std::string_view engine_directory = "hailstone.data";
 
+bool is_database_name(std::string_view name) {
+  return !name.empty() && name.find('/') == std::string_view::npos && name != engine_directory &&
+         name != "." && name != "..";
+}
+
 std::string directory_of(std::string_view database) { return engine().home + std::string(database); }
 
 /// Whether the directory of the table's database is there. Nothing is stored in it, but programs rely on its
@@ -30,6 +37,11 @@ bool has_directory(std::string_view table) {
   if (slash == std::string_view::npos) return false;
   struct stat status;
   return ::stat(directory_of(table.substr(0, slash)).c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+ib_err_t no_directory(const std::string& table) {
+  return refused(
+      fmt::format("table '{}': its database has no directory; make it by ib_database_create()", table));
 }
 
 bool is_hidden_column_name(const std::string& name) {
@@ -53,8 +65,14 @@ ib_err_t check_schema(const ib_tbl_sch_struct& schema) {
     if (index->index.parts.empty()) return DB_SCHEMA_ERROR;
   }
   for (const ColumnInfo& column : schema.columns) {
-    if (is_hidden_column_name(column.name)) return DB_ERROR;
-    if (column.is_unsigned() && !column.is_integer()) return DB_ERROR;
+    if (is_hidden_column_name(column.name)) {
+      return refused(
+          fmt::format("table '{}': the name '{}' is reserved for a hidden column", schema.name, column.name));
+    }
+    if (column.is_unsigned() && !column.is_integer()) {
+      return refused(fmt::format("table '{}': column '{}' is unsigned, which only integers can be",
+                                 schema.name, column.name));
+    }
   }
   return DB_SUCCESS;
 }
@@ -82,7 +100,21 @@ Result<std::shared_ptr<TableInfo>> replace_by_empty(ib_trx_struct& transaction, 
   HAILSTONE_TRY(database.drop_table(*transaction.transaction, schema.name));
   HAILSTONE_ASSIGN(const auto table, database.create_table(*transaction.transaction, schema.definition()));
   note_ddl(transaction);
-  return engine().tables->add(table, old.orders);
+  HAILSTONE_ASSIGN(auto made, engine().tables->add(table, old.orders));
+  engine().tables->hand_on(old, *made);
+  return made;
+}
+
+/// Commits the transaction in which `made` has replaced a table: cursors of that one go over to it.
+ib_err_t commit_replacement(ib_trx_struct& transaction, const TableInfo& made, ib_id_t* id) {
+  const ib_id_t before = made.lineage->newest.exchange(made.id);
+  const ib_err_t code = commit_keeping_handle(transaction);
+  if (code == DB_SUCCESS) {
+    *id = made.id;
+  } else {
+    made.lineage->newest.store(before);
+  }
+  return code;
 }
 
 ib_err_t drop_table(ib_trx_struct& transaction, const std::string& name) {
@@ -98,6 +130,28 @@ ib_err_t drop_table(ib_trx_struct& transaction, const std::string& name) {
   note_ddl(transaction);
   if (info) tables.note_dropped(*info);
   return DB_SUCCESS;
+}
+
+/// Drops all tables of a database, unless cursors are open on them.
+ib_err_t drop_tables(const std::string& database, bool& in_use) {
+  in_use = false;
+  OwnTransaction own;
+  if (own.begun() != DB_SUCCESS) return own.begun();
+  const auto names = engine().database->table_names(database + "/");
+  for (const std::string& name : names) {
+    const auto info = engine().tables->find(name, own.handle().transaction.get());
+    if (!info || !(*info)->open_cursors.any()) continue;
+    if ((*info)->open_cursors.any_of_this_thread()) {
+      return refused(fmt::format(
+          "database '{}' cannot be dropped: this thread has cursors open on table '{}'", database, name));
+    }
+    in_use = true;
+    return DB_SUCCESS;
+  }
+  for (const std::string& name : names) {
+    if (const ib_err_t code = drop_table(own.handle(), name); code != DB_SUCCESS) return code;
+  }
+  return own.commit();
 }
 
 /// The orders of `schema`: those of the table before where they are the same.
@@ -182,7 +236,7 @@ using hailstone::TableLockMode;
 ib_bool_t ib_database_create(const char* dbname) {
   if (!engine().running.load() || dbname == nullptr || *dbname == '\0') return IB_FALSE;
   const std::string_view name(dbname);
-  if (name.find('/') != std::string_view::npos || name == engine_directory) return IB_FALSE;
+  if (!is_database_name(name)) return IB_FALSE;
   if (!is_on(Variable::FilePerTable)) return IB_TRUE;
   return ::mkdir(directory_of(name).c_str(), 0770) == 0 || errno == EEXIST ? IB_TRUE : IB_FALSE;
 }
@@ -192,15 +246,14 @@ ib_err_t ib_database_drop(const char* dbname) {
   if (dbname == nullptr || *dbname == '\0') return DB_INVALID_INPUT;
   std::string name(dbname);
   if (name.back() == '/') name.pop_back();
-  if (name.empty() || name.find('/') != std::string::npos || name == engine_directory)
-    return DB_INVALID_INPUT;
-  // The caller's own lock would be waited for for ever.
-  if (transaction_of_this_thread() != nullptr) return DB_ERROR;
-  OwnTransaction own;
-  for (const std::string& table : engine().database->table_names(name + "/")) {
-    if (const ib_err_t code = drop_table(own.handle(), table); code != DB_SUCCESS) return code;
+  if (!is_database_name(name)) return DB_INVALID_INPUT;
+  constexpr auto pause = std::chrono::milliseconds(50);
+  for (bool in_use = true; in_use;) {
+    if (const ib_err_t code = check_running(); code != DB_SUCCESS) return code;
+    if (const ib_err_t code = drop_tables(name, in_use); code != DB_SUCCESS) return code;
+    // Without the schema lock meanwhile: those who have the cursors may need it before they close them.
+    if (in_use) std::this_thread::sleep_for(pause);
   }
-  if (const ib_err_t code = own.commit(); code != DB_SUCCESS) return code;
   // What programs have put there themselves stays.
   static_cast<void>(::rmdir(directory_of(name).c_str()));
   return DB_SUCCESS;
@@ -216,7 +269,7 @@ ib_err_t ib_table_create(ib_trx_t ib_trx, const ib_tbl_sch_t ib_tbl_sch, ib_id_t
     *id = (*there)->id;
     return DB_TABLE_IS_BEING_USED;
   }
-  if (!has_directory(ib_tbl_sch->name)) return DB_ERROR;
+  if (!has_directory(ib_tbl_sch->name)) return no_directory(ib_tbl_sch->name);
   auto table = engine().database->create_table(*ib_trx->transaction, schema_of(*ib_tbl_sch).definition());
   if (!table) return failed(*ib_trx, table.error());
   note_ddl(*ib_trx);
@@ -236,14 +289,17 @@ ib_err_t ib_table_rename(ib_trx_t ib_trx, const char* old_name, const char* new_
   if (const ib_err_t code = enter(ib_trx); code != DB_SUCCESS) return code;
   if (old_name == nullptr || new_name == nullptr) return DB_INVALID_INPUT;
   if (const ib_err_t code = lock_schema(*ib_trx, SchemaLock::Exclusive); code != DB_SUCCESS) return code;
-  if (number_of(Variable::ForceRecovery) > 0) return DB_ERROR;
+  if (number_of(Variable::ForceRecovery) > 0)
+    return refused("no table can be renamed while force_recovery is set");
   const std::string from = normalised_name(old_name);
   const std::string to = normalised_name(new_name);
   hailstone::Database& database = *engine().database;
   hailstone::Transaction& transaction = *ib_trx->transaction;
   if (!database.table(from, &transaction)) return DB_TABLE_NOT_FOUND;
   if (from == to || database.table(to, &transaction)) return DB_DUPLICATE_KEY;
-  if (to.find('/') == std::string::npos || !has_directory(to)) return DB_ERROR;
+  if (!is_table_name(to))
+    return refused(fmt::format("'{}' is no name of a table: those are 'database/table'", to));
+  if (!has_directory(to)) return no_directory(to);
   if (hailstone::Status status = database.rename_table(transaction, from, to); !status) {
     return failed(*ib_trx, status.error(), DB_TABLE_NOT_FOUND);
   }
@@ -254,17 +310,15 @@ ib_err_t ib_table_rename(ib_trx_t ib_trx, const char* old_name, const char* new_
 ib_err_t ib_table_truncate(const char* table_name, ib_id_t* table_id) {
   if (const ib_err_t code = check_running(); code != DB_SUCCESS) return code;
   if (table_name == nullptr || table_id == nullptr) return DB_INVALID_INPUT;
-  if (transaction_of_this_thread() != nullptr) return DB_ERROR;
   OwnTransaction own;
+  if (own.begun() != DB_SUCCESS) return own.begun();
   const auto info = engine().tables->find(std::string(table_name), own.handle().transaction.get());
   if (!info) return code_of(info.error(), DB_TABLE_NOT_FOUND);
   const ib_err_t locked = lock_table(own.handle(), (*info)->table->id(), TableLockMode::Exclusive);
   if (locked != DB_SUCCESS) return locked;
   const auto made = replace_by_empty(own.handle(), **info);
   if (!made) return failed(own.handle(), made.error());
-  if (const ib_err_t code = own.commit(); code != DB_SUCCESS) return code;
-  *table_id = (*made)->id;
-  return DB_SUCCESS;
+  return commit_replacement(own.handle(), **made, table_id);
 }
 
 ib_err_t ib_cursor_truncate(ib_crsr_t* ib_crsr, ib_id_t* table_id) {
@@ -283,8 +337,7 @@ ib_err_t ib_cursor_truncate(ib_crsr_t* ib_crsr, ib_id_t* table_id) {
   if (!made) return failed(transaction, made.error(), DB_TABLE_NOT_FOUND);
   cursors().give_back(cursor);
   *ib_crsr = nullptr;
-  *table_id = (*made)->id;
-  return commit_keeping_handle(transaction);
+  return commit_replacement(transaction, **made, table_id);
 }
 
 ib_err_t ib_index_create(ib_idx_sch_t ib_idx_sch, ib_id_t* index_id) {
@@ -302,7 +355,7 @@ ib_err_t ib_index_create(ib_idx_sch_t ib_idx_sch, ib_id_t* index_id) {
   IndexInfo index = ib_idx_sch->index;
   index.number = schema.next_number++;
   if (index.clustered) {
-    if ((*info)->open_cursors.load() > 0) return DB_TABLE_IS_BEING_USED;
+    if ((*info)->open_cursors.any()) return DB_TABLE_IS_BEING_USED;
     if (schema.has_clustered()) schema.indexes[0].clustered = false;
     schema.indexes.insert(schema.indexes.begin(), index);
   } else {

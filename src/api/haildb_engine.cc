@@ -88,16 +88,14 @@ Filesystem& filesystem() {
 
 ib_err_t start(const char* format) {
   Engine& now = engine();
-  if (!now.initialised.load() || now.running.load()) return DB_ERROR;
+  if (!now.initialised.load()) return refused("ib_startup() was called before ib_init()");
+  if (now.running.load()) return refused("ib_startup() was called while the engine runs");
   const char* const file_format = file_format_of(format);
   if (file_format == nullptr) return DB_UNSUPPORTED;
   const char* const home = text_of(Variable::DataHomeDir);
   now.home = home == nullptr ? "./" : home;
   auto database = Database::open(filesystem(), now.home + engine_directory, options());
-  if (!database) {
-    log_message(DatabaseOptions::Severity::Error, database.error().message());
-    return DB_ERROR;
-  }
+  if (!database) return refused(database.error().message());
   now.database = std::move(*database);
   now.tables = std::make_unique<TableCache>(*now.database);
   now.rows_read.store(0);
@@ -156,8 +154,12 @@ void log_message(DatabaseOptions::Severity severity, const std::string& message)
 void panic(ib_err_t code, const std::string& message) {
   int none = DB_SUCCESS;
   if (!engine().stopped.compare_exchange_strong(none, code)) return;
-  log_message(DatabaseOptions::Severity::Error, message);
   call_panic_handler(code, "%s", message.c_str());
+}
+
+ib_err_t refused(const std::string& reason) {
+  log_message(DatabaseOptions::Severity::Error, reason);
+  return DB_ERROR;
 }
 
 ib_err_t code_of(const Error& error, ib_err_t not_found) {
@@ -196,7 +198,7 @@ ib_err_t code_of(const Error& error, ib_err_t not_found) {
       call_panic_handler(DB_CORRUPTION, "%s", error.message().c_str());
       return DB_CORRUPTION;
     case ErrorCode::ReadOnly:
-      panic(DB_ERROR, error.message());
+      panic(logged(DB_ERROR), error.message());
       return DB_ERROR;
   }
   return DB_ERROR;

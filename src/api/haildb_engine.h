@@ -14,6 +14,8 @@ namespace hailstone::haildb {
 
 class TableCache;
 
+constexpr uint64_t page_bytes = 16384;  // of the original's pages, in which sizes are told
+
 struct Engine {
   std::atomic<bool> initialised{false};
   std::atomic<bool> running{false};
@@ -46,9 +48,10 @@ inline ib_err_t check_stopped() {
 }
 
 void log_message(DatabaseOptions::Severity severity, const std::string& message);
-/// Ends all work: `code` is what functions return from now on. Tells the handler, or the logger when there is
-/// none.
+/// Ends all work: `code` is what functions return from now on. Tells the handler; the log has been told.
 void panic(ib_err_t code, const std::string& message);
+/// DB_ERROR, with the reason in the log.
+ib_err_t refused(const std::string& reason);
 /// What the interface calls an error; the words go to the logger when the code says too little.
 ib_err_t code_of(const Error& error, ib_err_t not_found = DB_ERROR);
 /// After a change of variables: those that work at once.

@@ -144,7 +144,6 @@ Result<SearchRange> make_range(const TableInfo& info, const IndexInfo& index, co
       const IndexPartInfo& part = index.parts[i];
       Value value = tuple.value(i);
       const ColumnInfo& column = info.schema.columns[part.column];
-      TableInfo::normalise(column, value);
       if (value.null) {
         // Before all values of a column that has no NULLs.
         range.may_exist = !column.not_null() && !info.indexes[0].has(part.column);
@@ -275,7 +274,7 @@ ib_err_t move_to(ib_crsr_struct& cursor, const ib_tpl_struct& tuple, ib_srch_mod
 /// they are.
 bool fit_tuple(const ib_crsr_struct& cursor, ib_tpl_struct& tuple) {
   if (tuple.info == cursor.info) return true;
-  if (tuple.info->id != cursor.info->id ||
+  if (!tuple.info->is_same_table(*cursor.info) ||
       tuple.info->schema.columns.size() != cursor.info->schema.columns.size()) {
     return false;
   }
@@ -361,7 +360,7 @@ ib_err_t ib_cursor_moveto(ib_crsr_t ib_crsr, ib_tpl_t ib_tpl, ib_srch_mode_t ib_
   if (const ib_err_t code = enter(ib_crsr, DB_MISSING_HISTORY); code != DB_SUCCESS) return code;
   if (!good(ib_tpl) || ib_srch_mode < IB_CUR_G || ib_srch_mode > IB_CUR_LE) return DB_INVALID_INPUT;
   if (const ib_err_t code = refresh_table(*ib_crsr, false); code != DB_SUCCESS) return code;
-  if (!ib_tpl->is_key() || ib_tpl->info->id != ib_crsr->info->id ||
+  if (!ib_tpl->is_key() || !ib_tpl->info->is_same_table(*ib_crsr->info) ||
       ib_tpl->columns != ib_crsr->index_info().key_columns) {
     return DB_DATA_MISMATCH;
   }

@@ -41,7 +41,7 @@ ib_err_t write_failed(ib_crsr_struct& cursor, const Error& error, const Duplicat
 }
 
 bool is_row_of(const ib_crsr_struct& cursor, const ib_tpl_struct& tuple) {
-  return !tuple.is_key() && tuple.info->id == cursor.info->id &&
+  return !tuple.is_key() && tuple.info->is_same_table(*cursor.info) &&
          tuple.info->schema.columns.size() == cursor.info->schema.columns.size();
 }
 
@@ -68,7 +68,6 @@ ib_err_t insert_row(ib_crsr_struct& cursor, const ib_tpl_struct& tuple) {
   for (size_t i = 0; i < info.schema.columns.size(); ++i) {
     Value value = tuple.value(i);
     if (refuses(info, i, value)) return DB_DATA_MISMATCH;
-    TableInfo::normalise(info.schema.columns[i], value);
     cursor.values.push_back(value);
   }
   if (Status encoded = encode_row(cursor); !encoded) return failed(*cursor.trx, encoded.error());
@@ -103,7 +102,6 @@ ib_err_t update_row(ib_crsr_struct& cursor, const ib_tpl_struct& before, const i
   info.layout->row_codec().decode(row, cursor.values);
   for (const size_t i : changed) {
     cursor.values[i] = after.value(i);
-    TableInfo::normalise(columns[i], cursor.values[i]);
   }
   Duplicate duplicate;
   Status status = encode_row(cursor);

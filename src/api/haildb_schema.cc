@@ -1,5 +1,6 @@
 #include "api/haildb_schema.h"
 
+#include <fmt/format.h>
 #include <strings.h>
 
 #include <algorithm>
@@ -13,14 +14,6 @@ namespace hailstone::haildb {
 namespace {
 
 bool same_word(const std::string& a, const char* b) { return strcasecmp(a.c_str(), b) == 0; }
-
-bool is_table_name(std::string_view name) {
-  const size_t slash = name.find('/');
-  if (name.size() < 2 || slash == std::string_view::npos || slash == 0 || slash + 1 == name.size())
-    return false;
-  return name.find('/', slash + 1) == std::string_view::npos && !name.starts_with("./") &&
-         !name.starts_with("../");
-}
 
 bool is_reserved_index_name(const char* name) {
   return strcasecmp(name, generated_index_name) == 0 || static_cast<unsigned char>(name[0]) == 0xFF;
@@ -71,6 +64,14 @@ int find_column(const std::vector<ColumnInfo>& columns, const char* name) {
 }
 
 }  // namespace
+
+bool is_table_name(std::string_view name) {
+  const size_t slash = name.find('/');
+  if (name.size() < 2 || slash == std::string_view::npos || slash == 0 || slash + 1 == name.size())
+    return false;
+  return name.find('/', slash + 1) == std::string_view::npos && !name.starts_with("./") &&
+         !name.starts_with("../");
+}
 
 HandlePool<ib_tbl_sch_struct>& table_schemas() {
   static HandlePool<ib_tbl_sch_struct>& pool = *new HandlePool<ib_tbl_sch_struct>;
@@ -123,13 +124,16 @@ ib_err_t ib_table_schema_add_col(ib_tbl_sch_t ib_tbl_sch, const char* name, ib_c
   if (const ib_err_t code = check_stopped(); code != DB_SUCCESS) return code;
   if (!good(ib_tbl_sch) || name == nullptr) return DB_INVALID_INPUT;
   constexpr int longest_name = IB_MAX_COL_NAME_LEN;
-  if (*name == '\0' || std::ssize(std::string_view(name)) > longest_name) return DB_ERROR;
+  if (*name == '\0' || std::ssize(std::string_view(name)) > longest_name)
+    return refused(fmt::format("the name of a column has 1 to {} bytes", longest_name));
   if (std::ranges::any_of(ib_tbl_sch->columns,
                           [&](const auto& each) { return same_word(each.name, name); })) {
     return DB_DUPLICATE_KEY;
   }
-  if (!is_column_type(ib_col_type) || !is_possible_length(ib_col_type, len)) return DB_ERROR;
-  if (len > std::numeric_limits<uint32_t>::max() / 2) return DB_ERROR;
+  if (!is_column_type(ib_col_type))
+    return refused(fmt::format("column '{}': there is no type {}", name, static_cast<int>(ib_col_type)));
+  if (!is_possible_length(ib_col_type, len) || len > std::numeric_limits<uint32_t>::max() / 2)
+    return refused(fmt::format("column '{}': its type takes no length of {} bytes", name, len));
   ColumnInfo column;
   column.name = name;
   column.type = ib_col_type;

@@ -35,6 +35,9 @@ struct ib_tbl_sch_struct : hailstone::haildb::Handle {
 
 namespace hailstone::haildb {
 
+/// "database/table", both without a slash.
+bool is_table_name(std::string_view name);
+
 HandlePool<ib_tbl_sch_struct>& table_schemas();
 HandlePool<ib_idx_sch_struct>& index_schemas();
 

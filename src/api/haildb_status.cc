@@ -11,7 +11,6 @@
 namespace hailstone::haildb {
 namespace {
 
-constexpr uint64_t page_bytes = 16384;
 constexpr uint64_t microseconds_a_second = 1'000'000;
 
 uint64_t get(const std::atomic<uint64_t>& counter) { return counter.load(std::memory_order_relaxed); }
@@ -101,7 +100,7 @@ constexpr StatusVariable variables[] = {
 using namespace hailstone::haildb;
 
 ib_err_t ib_status_get_all(const char*** names, ib_u32_t* names_num) {
-  if (const ib_err_t code = check_running(); code != DB_SUCCESS) return code;
+  if (!engine().running.load(std::memory_order_acquire)) return DB_ERROR;
   if (names == nullptr || names_num == nullptr) return DB_INVALID_INPUT;
   const size_t count = std::size(variables) + hailstone::counter_descriptions.size();
   auto* const all = static_cast<const char**>(std::malloc((count + 1) * sizeof(const char*)));
@@ -116,7 +115,7 @@ ib_err_t ib_status_get_all(const char*** names, ib_u32_t* names_num) {
 }
 
 ib_err_t ib_status_get_i64(const char* name, ib_i64_t* dst) {
-  if (const ib_err_t code = check_running(); code != DB_SUCCESS) return code;
+  if (!engine().running.load(std::memory_order_acquire)) return DB_ERROR;
   if (name == nullptr || dst == nullptr) return DB_INVALID_INPUT;
   const hailstone::Counters& counters = engine().database->counters();
   for (const auto& variable : variables) {

@@ -81,7 +81,11 @@ std::vector<uint16_t> key_columns_of(const IndexInfo& index, const std::vector<I
   if (clustered.generated) columns.push_back(row_id_column);
   if (&index == &clustered) return columns;
   for (const IndexPartInfo& part : clustered.parts) {
-    if (std::ranges::find(columns, part.column) == columns.end()) columns.push_back(part.column);
+    // The beginning of a column does not say what the clustered key has of it.
+    const bool has_it = std::ranges::any_of(index.parts, [&](const IndexPartInfo& own) {
+      return own.column == part.column && (own.prefix == 0 || own.prefix == part.prefix);
+    });
+    if (!has_it) columns.push_back(part.column);
   }
   return columns;
 }
@@ -257,9 +261,6 @@ Status TableInfo::describe(const TableDefinition& definition) {
   for (const OrderInfo& order : schema.orders) {
     orders.push_back(std::make_shared<ClientOrder>(schema.columns[order.column].compare_meta()));
   }
-  for (const IndexInfo& index : indexes) {
-    for (const IndexPartInfo& part : index.parts) schema.columns[part.column].indexed = true;
-  }
   return {};
 }
 
@@ -312,13 +313,6 @@ void TableInfo::append_labels(std::vector<Value>& values, std::vector<std::strin
   }
 }
 
-void TableInfo::normalise(const ColumnInfo& column, Value& value) {
-  if (value.null || !column.indexed) return;
-  // The engine orders -0.0 just below 0.0.
-  if (column.type == IB_FLOAT && value.integer == order_float(-0.0F)) value.integer = order_float(0.0F);
-  if (column.type == IB_DOUBLE && value.integer == order_double(-0.0)) value.integer = order_double(0.0);
-}
-
 TableCache::TableCache(Database& database) : database_(database) {
   database_.visit_tables([this](TableId table, const TableDefinition& definition) {
     const auto schema = TableSchema::of(definition);
@@ -350,8 +344,17 @@ void TableCache::keep(const std::shared_ptr<TableInfo>& info) {
     absl::erase_if(
         infos_, [](const auto& each) { return each.second.use_count() == 1 && each.second->orders.empty(); });
     next_look_ = 2 * infos_.size();
+    absl::erase_if(lineages_, [](const auto& each) { return each.second.expired(); });
   }
+  std::weak_ptr<Lineage>& known = lineages_[info->id];
+  info->lineage = known.lock();
+  if (info->lineage == nullptr) known = info->lineage = std::make_shared<Lineage>();
   infos_[info->table->id()] = info;
+}
+
+void TableCache::hand_on(const TableInfo& from, TableInfo& to) {
+  const std::lock_guard guard(mutex_);
+  lineages_[to.id] = to.lineage = from.lineage;
 }
 
 Result<std::shared_ptr<TableInfo>> TableCache::find(const std::string& name, const Transaction* transaction) {
@@ -392,7 +395,7 @@ Result<std::shared_ptr<TableInfo>> TableCache::add(const std::shared_ptr<Table>&
 
 void TableCache::note_dropped(const std::shared_ptr<TableInfo>& info) {
   const std::lock_guard guard(mutex_);
-  if (info->open_cursors.load() == 0) return;
+  if (!info->open_cursors.any()) return;
   dropped_[info->schema.name] = info;
 }
 
@@ -401,7 +404,7 @@ bool TableCache::is_dropped_but_open(const std::string& name) {
   const auto found = dropped_.find(name);
   if (found == dropped_.end()) return false;
   const auto info = found->second.lock();
-  if (info != nullptr && info->open_cursors.load() > 0) return true;
+  if (info != nullptr && info->open_cursors.any()) return true;
   dropped_.erase(found);
   return false;
 }

@@ -16,6 +16,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -34,7 +35,6 @@ struct ColumnInfo {
   ib_col_attr_t attributes = IB_COL_NONE;
   uint16_t client_type = 0;
   uint32_t length = 0;
-  bool indexed = false;  // part of some index; known of the columns of a TableInfo
 
   bool is_integer() const { return type == IB_INT; }
   bool is_unsigned() const { return (attributes & IB_COL_UNSIGNED) != 0; }
@@ -97,6 +97,40 @@ struct TableSchema {
   static Result<TableSchema> of(const TableDefinition& definition);
 };
 
+/// What a table hands on to the empty one that truncating makes in its place: cursors and tuples of either
+/// are at home in both.
+struct Lineage {
+  std::atomic<ib_id_t> newest{0};  // id of the table that has been truncated last, once committed; 0: none
+};
+
+/// The cursors that are open on a table, by the threads that opened them. Thread-safe.
+class OpenCursors {
+ public:
+  void add(std::thread::id thread) {
+    const std::lock_guard guard(mutex_);
+    threads_.push_back(thread);
+  }
+  void remove(std::thread::id thread) {
+    const std::lock_guard guard(mutex_);
+    const auto found = std::ranges::find(threads_, thread);
+    if (found == threads_.end()) return;
+    *found = threads_.back();
+    threads_.pop_back();
+  }
+  bool any() const {
+    const std::lock_guard guard(mutex_);
+    return !threads_.empty();
+  }
+  bool any_of_this_thread() const {
+    const std::lock_guard guard(mutex_);
+    return std::ranges::find(threads_, std::this_thread::get_id()) != threads_.end();
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::thread::id> threads_;
+};
+
 class TableInfo {
  public:
   /// Reads all labels of stored rows when `with_rows`. ErrorCode::InvalidArgument: they contradict the
@@ -112,9 +146,11 @@ class TableInfo {
   /// The values of hidden columns for a row of user values; `labels` keeps their bytes. `values` has the
   /// user's columns and is made longer.
   void append_labels(std::vector<Value>& values, std::vector<std::string>& labels) const;
-  /// Changes the value of a column of some index to what is stored: numbers that compare equal must be so by
-  /// their bytes.
-  static void normalise(const ColumnInfo& column, Value& value);
+
+  /// Whether places and tuples of the other table are such of this one.
+  bool is_same_table(const TableInfo& other) const {
+    return id == other.id || (lineage != nullptr && lineage == other.lineage);
+  }
 
   /// The codec of an index that is not generated.
   const KeyCodec& codec(const IndexInfo& index) const { return codecs[index.engine_index]; }
@@ -126,7 +162,8 @@ class TableInfo {
   ib_id_t id = 0;
   std::vector<IndexInfo> indexes;  // of the schema; the generated clustered one in front
   std::vector<std::shared_ptr<ClientOrder>> orders;
-  std::atomic<uint32_t> open_cursors{0};
+  OpenCursors open_cursors;
+  std::shared_ptr<Lineage> lineage;  // null for a system table
   /// Of a table that was rebuilt with its rows: the commit that did so, as snapshots from before it see none
   /// of them.
   std::atomic<Timestamp> visible_from{0};
@@ -148,6 +185,8 @@ class TableCache {
   /// Of a table that has just been made: without rows, or with rows whose labels `orders` gave.
   Result<std::shared_ptr<TableInfo>> add(const std::shared_ptr<Table>& table,
                                          std::vector<std::shared_ptr<ClientOrder>> orders);
+  /// The empty table that is to replace one belongs to its lineage.
+  void hand_on(const TableInfo& from, TableInfo& to);
   /// A table that is being dropped while cursors are open on it.
   void note_dropped(const std::shared_ptr<TableInfo>& info);
   bool is_dropped_but_open(const std::string& name);
@@ -162,6 +201,7 @@ class TableCache {
   std::mutex loading_;  // one thread at a time reads labels
   absl::flat_hash_map<TableId, std::shared_ptr<TableInfo>> infos_;
   size_t next_look_ = 0;  // size of infos_ at which those not in use go
+  absl::flat_hash_map<ib_id_t, std::weak_ptr<Lineage>> lineages_;  // of infos_, and of those in use
   absl::flat_hash_map<ib_id_t, std::vector<TableId>>
       rebuilt_;  // engine tables that have this id, in order of making
   std::map<std::string, std::weak_ptr<TableInfo>> dropped_;

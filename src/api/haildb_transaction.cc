@@ -12,6 +12,9 @@
 namespace hailstone::haildb {
 namespace {
 
+constexpr const char* own_schema_lock =
+    "another transaction of this thread holds the schema lock: unlock it first";
+
 std::atomic<uint64_t> next_serial{1};
 
 struct SchemaLatch {
@@ -19,7 +22,15 @@ struct SchemaLatch {
   std::condition_variable changed;
   const ib_trx_struct* exclusive = nullptr;
   std::thread::id exclusive_thread;
-  size_t shared = 0;
+  std::vector<std::pair<const ib_trx_struct*, std::thread::id>> shared;  // with the threads that took it
+
+  /// Whether this thread holds what it would wait for: then nobody would let it go.
+  bool is_own(SchemaLock wanted) const {
+    const auto self = std::this_thread::get_id();
+    if (exclusive != nullptr && exclusive_thread == self) return true;
+    return wanted == SchemaLock::Exclusive &&
+           std::ranges::any_of(shared, [self](const auto& holder) { return holder.second == self; });
+  }
 };
 SchemaLatch& schema_latch() {
   static SchemaLatch& latch = *new SchemaLatch;
@@ -136,13 +147,18 @@ ib_err_t commit_keeping_handle(ib_trx_struct& handle) {
   // Until the commit's time is known, nobody else may take the rows of a rebuilt table for invisible ones.
   for (const auto& info : handle.rebuilt) info->visible_from.store(infinity);
   const Status status = engine().database->transactions().commit(*handle.transaction);
+  const bool committed = handle.transaction->commit_timestamp() != 0;
   for (const auto& info : handle.rebuilt) info->visible_from.store(handle.transaction->commit_timestamp());
   handle.rebuilt.clear();
   handle.transaction.reset();
   handle.savepoints.clear();
   handle.table_locks.clear();
   if (handle.made_ddl) engine().schema_version.fetch_add(1);
-  return status ? DB_SUCCESS : code_of(status.error());
+  if (status) return DB_SUCCESS;
+  const ib_err_t code = code_of(status.error());
+  // Others see what it has changed, and the log could not take it: they must not go on with that.
+  if (committed) panic(code, status.error().message());
+  return code;
 }
 
 void abandon(ib_trx_struct& handle) {
@@ -180,13 +196,16 @@ ib_err_t lock_schema(ib_trx_struct& handle, SchemaLock wanted) {
   std::unique_lock guard(latch.mutex);
   if (wanted == SchemaLock::Shared) {
     if (handle.schema_lock == SchemaLock::Exclusive) return DB_SUCCESS;
-    if (handle.schema_lock == SchemaLock::Shared) return DB_ERROR;
+    if (handle.schema_lock == SchemaLock::Shared)
+      return refused("the transaction holds the schema lock shared already");
+    if (latch.is_own(wanted)) return refused(own_schema_lock);
     latch.changed.wait(guard, [&] { return latch.exclusive == nullptr; });
-    ++latch.shared;
+    latch.shared.emplace_back(&handle, std::this_thread::get_id());
   } else {
     if (handle.schema_lock == SchemaLock::Exclusive) return DB_SUCCESS;
     if (handle.schema_lock == SchemaLock::Shared) return DB_SCHEMA_NOT_LOCKED;
-    latch.changed.wait(guard, [&] { return latch.exclusive == nullptr && latch.shared == 0; });
+    if (latch.is_own(wanted)) return refused(own_schema_lock);
+    latch.changed.wait(guard, [&] { return latch.exclusive == nullptr && latch.shared.empty(); });
     latch.exclusive = &handle;
     latch.exclusive_thread = std::this_thread::get_id();
   }
@@ -202,7 +221,7 @@ void unlock_schema(ib_trx_struct& handle) {
     if (handle.schema_lock == SchemaLock::Exclusive) {
       latch.exclusive = nullptr;
     } else {
-      --latch.shared;
+      std::erase_if(latch.shared, [&](const auto& holder) { return holder.first == &handle; });
     }
     handle.schema_lock = SchemaLock::None;
   }
@@ -211,8 +230,7 @@ void unlock_schema(ib_trx_struct& handle) {
 
 OwnTransaction::OwnTransaction() : handle_(transactions().take()) {
   start(*handle_, IB_TRX_REPEATABLE_READ);
-  // Never refused: the handle is new.
-  static_cast<void>(lock_schema(*handle_, SchemaLock::Exclusive));
+  begun_ = lock_schema(*handle_, SchemaLock::Exclusive);
 }
 
 OwnTransaction::~OwnTransaction() {
@@ -247,7 +265,7 @@ ib_err_t ib_trx_start(ib_trx_t ib_trx, ib_trx_level_t ib_trx_level) {
   if (const ib_err_t code = check_handle(ib_trx); code != DB_SUCCESS) return code;
   if (!is_level(ib_trx_level)) return DB_INVALID_INPUT;
   ib_trx->client_data = nullptr;
-  if (ib_trx->active()) return DB_ERROR;
+  if (ib_trx->active()) return refused("ib_trx_start() was called for a transaction that is active");
   start(*ib_trx, ib_trx_level);
   return DB_SUCCESS;
 }

@@ -69,7 +69,7 @@ ib_err_t lock_table(ib_trx_struct& transaction, TableId table, TableLockMode mod
 bool has_exclusive_schema_lock(const ib_trx_struct& transaction);
 /// The transaction that changes the schema on this thread: functions that are given none see what it sees.
 const Transaction* transaction_of_this_thread();
-/// Waits for the lock, without a limit.
+/// Waits for the lock, without a limit. DB_ERROR when this thread holds it by another transaction.
 ib_err_t lock_schema(ib_trx_struct& transaction, SchemaLock wanted);
 void unlock_schema(ib_trx_struct& transaction);
 
@@ -80,11 +80,14 @@ class OwnTransaction {
   ~OwnTransaction();
   OwnTransaction(const OwnTransaction&) = delete;
   OwnTransaction& operator=(const OwnTransaction&) = delete;
+  /// DB_ERROR: it has not got the schema lock, as this thread holds it by another transaction.
+  ib_err_t begun() const { return begun_; }
   ib_trx_struct& handle() { return *handle_; }
   ib_err_t commit();
 
  private:
   ib_trx_t handle_;
+  ib_err_t begun_;
 };
 
 }  // namespace hailstone::haildb

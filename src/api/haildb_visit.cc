@@ -69,6 +69,9 @@ size_t unique_columns(const IndexInfo& index) {
   return index.unique ? index.parts.size() : index.key_columns.size();
 }
 
+/// Bytes of as many pages of the original.
+uint64_t whole_pages(uint64_t bytes) { return (bytes + page_bytes - 1) / page_bytes * page_bytes; }
+
 }  // namespace
 }  // namespace hailstone::haildb
 
@@ -110,8 +113,8 @@ ib_err_t ib_get_table_statistics(ib_crsr_t ib_crsr, ib_table_stats_t* table_stat
   }
   const hailstone::TableStatistics statistics = ib_crsr->info->table->statistics();
   table_stats->stat_n_rows = static_cast<ib_i64_t>(statistics.rows);
-  table_stats->stat_clustered_index_size = statistics.data_bytes;
-  table_stats->stat_sum_of_other_index_sizes = statistics.index_bytes;
+  table_stats->stat_clustered_index_size = whole_pages(statistics.data_bytes);
+  table_stats->stat_sum_of_other_index_sizes = whole_pages(statistics.index_bytes);
   table_stats->stat_modified_counter = ib_crsr->info->changed_rows.load(std::memory_order_relaxed);
   return DB_SUCCESS;
 }
@@ -123,8 +126,13 @@ ib_err_t ib_get_index_stat_n_diff_key_vals(ib_crsr_t ib_crsr, const char* index_
     return DB_INVALID_INPUT;
   const TableInfo& info = *ib_crsr->info;
   const IndexInfo* const index = info.find_index(index_name);
-  if (index == nullptr || info.table == nullptr) return DB_NOT_FOUND;
-  const hailstone::TableStatistics statistics = info.table->statistics();
+  if (index == nullptr) return DB_NOT_FOUND;
+  hailstone::TableStatistics statistics;
+  if (info.table != nullptr) {
+    statistics = info.table->statistics();
+  } else {
+    statistics.rows = ib_crsr->memory->size();
+  }
   const size_t columns = unique_columns(*index);
   auto* const values = static_cast<ib_i64_t*>(std::malloc(columns * sizeof(ib_i64_t)));
   if (values == nullptr) return DB_OUT_OF_MEMORY;

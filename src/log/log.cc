@@ -267,6 +267,7 @@ Result<Lsn> Log::append(LogRecordType type, ByteView payload) {
   const size_t size = log_record_header_size + payload.size();
   std::unique_lock lock(state.mutex);
   for (;;) {
+    if (state.error) return fail(ErrorCode::ReadOnly, state.error->message());
     if (auto reason = state.unusable()) return std::unexpected(*reason);
     const bool fits = state.buffer.empty() || state.buffer.size() + size <= state.options.buffer_bytes;
     if (fits && !state.rotating) break;

@@ -51,7 +51,8 @@ class Log {
   /// missing. An error of `apply` ends the replay.
   Status replay(Lsn from, const std::function<Status(const LogRecord&)>& apply);
 
-  /// Position after the record. ErrorCode::RowTooLarge beyond 1 GiB.
+  /// Position after the record. ErrorCode::RowTooLarge beyond 1 GiB; ReadOnly once a write or sync has
+  /// failed, which ends all appending.
   Result<Lsn> append(LogRecordType type, ByteView payload);
   /// Positions beyond end() mean end().
   Status write(Lsn upto);

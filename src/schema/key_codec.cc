@@ -46,6 +46,8 @@ Result<KeyCodec> KeyCodec::make(const TableDefinition& table, const Index& index
     part.nullable = column.nullable;
     part.descending = from.descending;
     part.integer = column.is_integer();
+    if (column.type == Type::Float) part.negative_zero = order_float(-0.0F);
+    if (column.type == Type::Double) part.negative_zero = order_double(-0.0);
     part.variable = column.type > Type::OrderedBytes;
     if (part.variable) {
       part.prefix = from.prefix;
@@ -73,7 +75,8 @@ Result<KeyCodec> KeyCodec::make(const TableDefinition& table, const Index& index
 unsigned KeyCodec::integer_width() const {
   if (parts_.size() != 1) return 0;
   const Part& part = parts_.front();
-  return part.integer && !part.nullable && !part.descending && part.dropped == 0 ? part.width : 0;
+  const bool is_number = part.integer && part.negative_zero == 0;
+  return is_number && !part.nullable && !part.descending && part.dropped == 0 ? part.width : 0;
 }
 
 Status KeyCodec::append_part(const Part& part, const Value& value, std::string& to) const {
@@ -87,8 +90,11 @@ Status KeyCodec::append_part(const Part& part, const Value& value, std::string& 
   }
   if (part.nullable) to.push_back(value_mark);
   if (part.integer) {
+    // The two zeros are one key.
+    const bool is_negative_zero = part.negative_zero != 0 && value.integer == part.negative_zero;
+    const uint64_t number = is_negative_zero ? value.integer + 1 : value.integer;
     char bytes[8];
-    store_big_endian(bytes, value.integer >> (8 * part.dropped), part.width);
+    store_big_endian(bytes, number >> (8 * part.dropped), part.width);
     to.append(bytes, part.width);
   } else if (!part.variable) {
     if (value.bytes.size() < part.width) {

@@ -1,6 +1,6 @@
 // Index keys as byte strings whose memcmp order is the order of the index. For each part, in turn:
 //   nullable columns    0x00 for NULL (and nothing more), 0x01 before a value
-//   Integer             the ordered value big-endian in `width` bytes
+//   Integer             the ordered value big-endian in `width` bytes; of -0.0 that of 0.0
 //   fixed bytes         the bytes
 //   Char/Varchar/Blob   weights of the collation (of the prefix, for a prefix part), 0x00 escaped as
 //                       0x00 0xFF, ended by 0x00 0x01
@@ -57,6 +57,8 @@ class KeyCodec {
     uint32_t dropped = 0;  // low bytes of an integer that a prefix leaves out
     uint32_t prefix = 0;   // characters of a variable part; 0: all
     const Collation* collation = nullptr;
+    uint64_t negative_zero =
+        0;  // of a Float or Double part: the ordered value of -0.0, just below that of 0.0
   };
   Status append_part(const Part& part, const Value& value, std::string& to) const;
   /// append_part for the key that starts at `key_begin`: inverts descending parts, takes the key back on an

@@ -19,6 +19,7 @@ class DeltaSource : public CursorSource {
     direction_ = direction;
     wanted_ = first_delta_entries;
     in_run = has_run_ = false;
+    run_end_ = 0;
     fill(bound);
     return {};
   }

@@ -56,6 +56,9 @@ TableStatistics Table::statistics() const {
       if (delta->rows.version_count() == 0) continue;
       result.rows += delta->rows.clustered().size();
       result.data_bytes += delta->rows.bytes();
+      for (size_t i = 0; i < state.keys->secondary_count(); ++i) {
+        result.index_bytes += delta->rows.secondary(i).size() * sizeof(Delta::Entry);
+      }
     }
   }
   for (const auto& segment : view->segments) {

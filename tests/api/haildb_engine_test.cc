@@ -1,4 +1,7 @@
 // The life of the engine, configuration, status, logger and panic.
+#include <sys/resource.h>
+
+#include <csignal>
 #include <cstdarg>
 #include <cstdlib>
 #include <cstring>
@@ -152,6 +155,43 @@ void panic_and_exit() {
   good = good && ib_cfg_get("open_files", &value) == DB_SUCCESS;
   good = good && ib_shutdown(IB_SHUTDOWN_NORMAL) == DB_CORRUPTION;
   std::_Exit(good ? 0 : 1);
+}
+
+void note_real_panic(void* data, int code, char* format, ...) {
+  if (data == nullptr && std::strcmp(format, "%s") == 0) panicked_with = code;
+}
+
+/// In a process of its own, in which no file can grow any more.
+void fill_the_disk_and_exit() {
+  const TemporaryDirectory directory;
+  const std::string home = directory.path() + "/";
+  bool good = ib_init() == DB_SUCCESS;
+  ib_logger_set(quiet_log, nullptr);
+  ib_set_panic_handler(note_real_panic);
+  good = good && ib_cfg_set_text("data_home_dir", home.c_str()) == DB_SUCCESS &&
+         ib_startup(nullptr) == DB_SUCCESS && ib_database_create("test") == IB_TRUE;
+  std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit nothing{1, RLIM_INFINITY};
+  good = good && ::setrlimit(RLIMIT_FSIZE, &nothing) == 0;
+  ib_tbl_sch_t schema = nullptr;
+  ib_id_t id = 0;
+  ib_trx_t trx = ib_trx_begin(IB_TRX_REPEATABLE_READ);
+  good = good && ib_table_schema_create("test/t", &schema, IB_TBL_COMPACT, 0) == DB_SUCCESS &&
+         ib_table_schema_add_col(schema, "n", IB_INT, IB_COL_NONE, 0, 4) == DB_SUCCESS &&
+         ib_schema_lock_exclusive(trx) == DB_SUCCESS && ib_table_create(trx, schema, &id) == DB_SUCCESS;
+  good = good && panicked_with == 0;
+  // What could not be kept is seen by nobody from here on.
+  good = good && ib_trx_commit(trx) == DB_OUT_OF_FILE_SPACE && panicked_with == DB_OUT_OF_FILE_SPACE;
+  good = good && ib_table_get_id("test/t", &id) == DB_OUT_OF_FILE_SPACE;
+  ib_i64_t inserted = -1;
+  good = good && ib_status_get_i64("row_total_inserted", &inserted) == DB_SUCCESS && inserted == 0;
+  good = good && ib_shutdown(IB_SHUTDOWN_NORMAL) == DB_OUT_OF_FILE_SPACE;
+  std::_Exit(good ? 0 : 1);
+}
+
+TEST(HaildbPanicDeathTest, ALogThatCannotBeWrittenStopsAllWork) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(fill_the_disk_and_exit(), ::testing::ExitedWithCode(0), "");
 }
 
 TEST(HaildbPanicDeathTest, StopsAllWorkAndTellsTheHandler) {

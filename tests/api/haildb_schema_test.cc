@@ -1,9 +1,14 @@
 // Describing tables, DDL in transactions, indexes on existing tables, visitors, system tables.
 #include <sys/stat.h>
 
+#include <atomic>
+#include <chrono>
+#include <cstdarg>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <set>
+#include <thread>
 
 #include "api/haildb_fixture.h"
 
@@ -132,6 +137,81 @@ TEST_F(HaildbSchemaTest, TruncateGivesANewTable) {
   EXPECT_OK(ib_trx_start(trx, IB_TRX_REPEATABLE_READ));
   ASSERT_OK(ib_cursor_open_table_using_id(id, trx, &cursor));
   EXPECT_EQ(all_ids(cursor), (std::vector<int>{}));
+  EXPECT_OK(ib_cursor_close(cursor));
+  EXPECT_OK(ib_trx_commit(trx));
+}
+
+TEST_F(HaildbSchemaTest, CursorsAndTuplesGoOverToTheTableThatTruncateMakes) {
+  create_people();
+  fill({{1, "a"}});
+  ib_trx_t trx = begin();
+  ib_crsr_t cursor = open("test/people", trx);
+  ib_tpl_t row = ib_clust_read_tuple_create(cursor);
+  ib_tpl_t key = ib_clust_search_tuple_create(cursor);
+  EXPECT_OK(ib_trx_commit(trx));
+  for (int round = 0; round < 2; ++round) {
+    ib_id_t id = 0;
+    ASSERT_OK(ib_table_truncate("test/people", &id));
+    trx = begin();
+    ib_cursor_attach_trx(cursor, trx);
+    set(row, 0, 7);
+    set(row, 1, "seven");
+    EXPECT_OK(ib_cursor_insert_row(cursor, row));
+    set(key, 0, 7);
+    int compared = -1;
+    EXPECT_OK(ib_cursor_moveto(cursor, key, IB_CUR_GE, &compared));
+    EXPECT_EQ(compared, 0);
+    EXPECT_OK(ib_cursor_read_row(cursor, row));
+    EXPECT_EQ(text(row, 1), "seven");
+    EXPECT_EQ(all_ids(cursor), (std::vector<int>{7}));
+    EXPECT_OK(ib_trx_commit(trx));
+  }
+  ib_tuple_delete(row);
+  ib_tuple_delete(key);
+  EXPECT_OK(ib_cursor_close(cursor));
+}
+
+TEST_F(HaildbSchemaTest, CursorsStayOnADroppedTableWhenItsNameIsUsedAgain) {
+  create_people();
+  fill({{1, "a"}});
+  ib_trx_t trx = begin(IB_TRX_READ_COMMITTED);
+  ib_crsr_t cursor = open("test/people", trx);
+  EXPECT_EQ(all_ids(cursor), (std::vector<int>{1}));
+  ib_trx_t other = begin();
+  EXPECT_OK(ib_schema_lock_exclusive(other));
+  EXPECT_OK(ib_table_drop(other, "test/people"));
+  EXPECT_OK(ib_trx_commit(other));
+  create_people();
+  fill({{2, "b"}});
+  EXPECT_EQ(all_ids(cursor), (std::vector<int>{1}));
+  EXPECT_OK(ib_cursor_close(cursor));
+  EXPECT_OK(ib_trx_commit(trx));
+}
+
+TEST_F(HaildbSchemaTest, KeysOfAnIndexOnABeginningOfTheClusteredKeyHaveAllOfIt) {
+  create("test/words", {{"word", IB_VARCHAR, IB_COL_NOT_NULL, 20}},
+         {{"PRIMARY", {{"word"}}, true}, {"beginnings", {{"word", 2}}}});
+  ib_trx_t trx = begin();
+  ib_crsr_t cursor = open("test/words", trx);
+  ib_tpl_t row = ib_clust_read_tuple_create(cursor);
+  set(row, 0, "abcdef");
+  EXPECT_OK(ib_cursor_insert_row(cursor, row));
+  ib_crsr_t beginnings = open_index(cursor, "beginnings");
+  EXPECT_OK(ib_cursor_first(beginnings));
+  ib_tpl_t entry = ib_sec_search_tuple_create(beginnings);
+  EXPECT_EQ(ib_tuple_get_n_cols(entry), 2U);
+  EXPECT_OK(ib_cursor_read_row(beginnings, entry));
+  EXPECT_EQ(text(entry, 0), "ab");
+  EXPECT_EQ(text(entry, 1), "abcdef");
+  ib_tpl_t key = nullptr;
+  EXPECT_OK(ib_tuple_get_cluster_key(beginnings, &key, entry));
+  EXPECT_EQ(text(key, 0), "abcdef");
+  int compared = -1;
+  ib_cursor_set_match_mode(cursor, IB_EXACT_MATCH);
+  EXPECT_OK(ib_cursor_moveto(cursor, key, IB_CUR_GE, &compared));
+  EXPECT_EQ(compared, 0);
+  for (ib_tpl_t tuple : {row, entry, key}) ib_tuple_delete(tuple);
+  EXPECT_OK(ib_cursor_close(beginnings));
   EXPECT_OK(ib_cursor_close(cursor));
   EXPECT_OK(ib_trx_commit(trx));
 }
@@ -276,6 +356,80 @@ TEST_F(HaildbSchemaTest, DatabasesAreDirectories) {
   EXPECT_NE(::stat((home_ + "more").c_str(), &status), 0);
   ib_id_t id = 0;
   EXPECT_DB(DB_TABLE_NOT_FOUND, ib_table_get_id("more/t1", &id));
+}
+
+TEST_F(HaildbSchemaTest, DroppingADatabaseWaitsForTheCursorsOfOthers) {
+  EXPECT_EQ(ib_database_create("more"), IB_TRUE);
+  create_people("more/t");
+  ib_trx_t trx = begin();
+  ib_crsr_t cursor = open("more/t", trx);
+  EXPECT_OK(insert(cursor, 1, "a"));
+  EXPECT_DB(DB_ERROR, ib_database_drop("more")) << "its own cursor would be waited for for ever";
+  std::atomic<bool> dropped{false};
+  std::thread other([&] {
+    EXPECT_OK(ib_database_drop("more"));
+    dropped = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_FALSE(dropped);
+  EXPECT_OK(insert(cursor, 2, "b"));
+  EXPECT_OK(ib_trx_commit(trx));
+  EXPECT_OK(ib_cursor_close(cursor));
+  other.join();
+  EXPECT_TRUE(dropped);
+}
+
+std::vector<std::string> messages;
+int keep_message(ib_msg_stream_t, const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  char text[1000];
+  std::vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  messages.emplace_back(text);
+  return 0;
+}
+
+TEST_F(HaildbSchemaTest, WhatIsRefusedIsExplainedInTheLog) {
+  ib_logger_set(keep_message, nullptr);
+  messages.clear();
+  const auto explained = [](const char* by) {
+    const bool found = messages.size() == 1 && messages[0].find(by) != std::string::npos;
+    const std::string all = ::testing::PrintToString(messages);
+    messages.clear();
+    return found ? ::testing::AssertionSuccess() : ::testing::AssertionFailure() << all;
+  };
+  ib_trx_t trx = begin();
+  EXPECT_OK(ib_schema_lock_exclusive(trx));
+  ib_id_t id = 0;
+  ib_tbl_sch_t schema = describe("nowhere/t", {{"a", IB_INT, 0, 4}}, {});
+  EXPECT_DB(DB_ERROR, ib_table_create(trx, schema, &id));
+  EXPECT_TRUE(explained("ib_database_create"));
+  EXPECT_DB(DB_ERROR, ib_table_schema_add_col(schema, "b", IB_INT, IB_COL_NONE, 0, 3));
+  EXPECT_TRUE(explained("3 bytes"));
+  ib_table_schema_delete(schema);
+  schema = describe("test/t", {{"DB_ROW_ID", IB_INT, 0, 4}}, {});
+  EXPECT_DB(DB_ERROR, ib_table_create(trx, schema, &id));
+  EXPECT_TRUE(explained("DB_ROW_ID"));
+  ib_table_schema_delete(schema);
+  schema = describe("test/t", {{"a", IB_FLOAT, IB_COL_UNSIGNED, 4}}, {});
+  EXPECT_DB(DB_ERROR, ib_table_create(trx, schema, &id));
+  EXPECT_TRUE(explained("unsigned"));
+  ib_table_schema_delete(schema);
+  schema = describe("test/t", {{"a", IB_INT, 0, 4}}, {});
+  EXPECT_OK(ib_table_create(trx, schema, &id));
+  ib_table_schema_delete(schema);
+  for (const char* const name : {"test/", "t"}) {
+    EXPECT_DB(DB_ERROR, ib_table_rename(trx, "test/t", name)) << name;
+    EXPECT_TRUE(explained("no name of a table")) << name;
+  }
+  EXPECT_DB(DB_ERROR, ib_trx_start(trx, IB_TRX_REPEATABLE_READ));
+  EXPECT_TRUE(explained("active"));
+  EXPECT_OK(ib_trx_rollback(trx));
+  EXPECT_DB(DB_ERROR, ib_startup("barracuda"));
+  EXPECT_TRUE(explained("runs"));
+  for (const char* const name : {".", "..", "a/b"}) EXPECT_EQ(ib_database_create(name), IB_FALSE) << name;
+  ib_logger_set(quiet_log, nullptr);
 }
 
 struct Visited {

@@ -271,6 +271,27 @@ TEST_F(HaildbTransactionTest, TheSchemaLockIsOneForAll) {
   EXPECT_OK(ib_trx_rollback(one));
 }
 
+TEST_F(HaildbTransactionTest, NoThreadWaitsForASchemaLockThatItHolds) {
+  ib_trx_t one = begin(), two = begin();
+  ib_id_t id = 0;
+  EXPECT_OK(ib_schema_lock_shared(one));
+  EXPECT_DB(DB_ERROR, ib_schema_lock_exclusive(two));
+  EXPECT_DB(DB_ERROR, ib_table_truncate("test/people", &id));
+  EXPECT_DB(DB_ERROR, ib_database_drop("test"));
+  EXPECT_OK(ib_schema_lock_shared(two));
+  EXPECT_OK(ib_schema_unlock(two));
+  EXPECT_OK(ib_schema_unlock(one));
+  EXPECT_OK(ib_schema_lock_exclusive(one));
+  EXPECT_DB(DB_ERROR, ib_schema_lock_shared(two));
+  EXPECT_DB(DB_ERROR, ib_schema_lock_exclusive(two));
+  EXPECT_DB(DB_ERROR, ib_table_rename(two, "test/people", "test/others"));
+  EXPECT_DB(DB_ERROR, ib_table_truncate("test/people", &id));
+  EXPECT_DB(DB_ERROR, ib_database_drop("test"));
+  EXPECT_OK(ib_trx_rollback(one));
+  EXPECT_OK(ib_schema_lock_exclusive(two));
+  EXPECT_OK(ib_trx_rollback(two));
+}
+
 TEST_F(HaildbTransactionTest, ShutdownEndsWhatIsOpen) {
   ib_trx_t trx = begin();
   ib_crsr_t cursor = open("test/people", trx);

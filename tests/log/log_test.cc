@@ -313,7 +313,10 @@ TEST_F(LogTest, AFailureSticks) {
     ASSERT_FALSE(status);
     EXPECT_EQ(status.error().code(), ErrorCode::DiskFull);
     EXPECT_EQ((*log)->sync(end).error().message(), status.error().message());
-    EXPECT_EQ((*log)->append(LogRecordType::Commit, "x").error().message(), status.error().message());
+    const auto appended = (*log)->append(LogRecordType::Commit, "x");
+    ASSERT_FALSE(appended);
+    EXPECT_EQ(appended.error().code(), ErrorCode::ReadOnly);
+    EXPECT_EQ(appended.error().message(), status.error().message());
     EXPECT_EQ((*log)->rotate().error().message(), status.error().message());
     EXPECT_TRUE((*log)->sync((*log)->durable())) << "what was durable before stays so";
   }

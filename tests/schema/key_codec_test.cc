@@ -18,8 +18,12 @@ int compare_values(const Column& column, const IndexPart& part, const Value& a, 
   } else if (column.is_integer()) {
     const unsigned dropped =
         part.prefix != 0 && part.prefix < column.width ? 8 * (column.width - part.prefix) : 0;
-    const uint64_t left = a.integer >> dropped;
-    const uint64_t right = b.integer >> dropped;
+    const auto number = [&](const Value& value) {
+      const bool is_negative_zero = (column.type == Type::Float && value.integer == order_float(-0.0F)) ||
+                                    (column.type == Type::Double && value.integer == order_double(-0.0));
+      return is_negative_zero ? value.integer + 1 : value.integer >> dropped;
+    };
+    const uint64_t left = number(a), right = number(b);
     order = left < right ? -1 : left > right ? 1 : 0;
   } else {
     const Collation& collation =
@@ -95,6 +99,30 @@ TEST(KeyCodecTest, OrderOfKeysIsOrderOfValues) {
       }
     }
   }
+}
+
+TEST(KeyCodecTest, BothZerosAreOneKey) {
+  TableDefinition table;
+  table.columns = {{.name = "f", .type = Type::Float, .width = 4},
+                   {.name = "d", .type = Type::Double, .width = 8}};
+  for (const bool descending : {false, true}) {
+    const Index index{.name = "i", .parts = {{0, 0, descending}, {1, 0, descending}}};
+    const auto codec = KeyCodec::make(table, index, CollationResolver());
+    ASSERT_TRUE(codec);
+    const auto key = [&](float number, double wide) {
+      std::string made;
+      EXPECT_TRUE(
+          codec->append(std::vector{Value::of(order_float(number)), Value::of(order_double(wide))}, made));
+      return made;
+    };
+    EXPECT_EQ(key(-0.0F, -0.0), key(0.0F, 0.0));
+    EXPECT_NE(key(-0.0F, -0.0), key(0.0F, -5e-324));
+    EXPECT_NE(key(-0.0F, -0.0), key(-1e-45F, 0.0));
+    EXPECT_EQ(key(-1e-45F, 0) < key(-0.0F, 0), !descending);
+    EXPECT_EQ(key(0.0F, 5e-324) > key(0.0F, -0.0), !descending);
+  }
+  const Index alone{.name = "i", .parts = {{1, 0, false}}};
+  EXPECT_EQ(KeyCodec::make(table, alone, CollationResolver())->integer_width(), 0u);
 }
 
 TEST(KeyCodecTest, RefusesWhatItCannotEncodeAndLeavesTheTargetAlone) {
