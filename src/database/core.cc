@@ -72,6 +72,12 @@ void DatabaseCore::request_flush(const std::shared_ptr<Table>& table) {
   if (maintenance != nullptr) maintenance->request_flush(table, false);
 }
 
+void DatabaseCore::request_room() {
+  if (maintenance != nullptr) maintenance->request_room();
+}
+
+bool DatabaseCore::working() { return maintenance != nullptr && maintenance->working(); }
+
 void DatabaseCore::request_merge(const std::shared_ptr<Table>& table) {
   if (maintenance != nullptr) maintenance->request_merge(table);
 }

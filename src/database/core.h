@@ -38,6 +38,8 @@ class DatabaseCore final : public TableHost {
   Status sync_files() override { return filesystem_.sync_directory(directory_); }
   Status record_state(Table& table) override;
   void request_flush(const std::shared_ptr<Table>& table) override;
+  void request_room() override;
+  bool working() override;
   void request_merge(const std::shared_ptr<Table>& table) override;
   void run(std::function<void()> job) override;
   size_t segment_buffer_bytes() override;

@@ -4,6 +4,7 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "database/checkpoint.h"
 #include "database/core.h"
@@ -20,6 +21,9 @@ constexpr auto memory_interval = 250ms;
 constexpr auto retry_pause = 1s;
 /// So many tables beyond the limit of open ones are worth a checkpoint, without which they cannot be closed.
 constexpr size_t unrecorded_tables = 1000;
+/// So many tables are flushed at once for a writer that waits for memory. Rows of open transactions cannot
+/// be, so that some may be asked in vain.
+constexpr size_t tables_for_room = 64;
 
 }  // namespace
 
@@ -276,12 +280,18 @@ void Maintenance::trim_memory() {
 #endif
 }
 
+void Maintenance::request_room() { flush_greatest(0, tables_for_room); }
+
 void Maintenance::flush_for_memory() {
   // The block cache fills what is free, so what is used says little: what counts is how much of it the deltas
   // take.
   const size_t limit = core_.budget().limit();
+  if (core_.counters().delta_bytes.load(std::memory_order_relaxed) < limit / 2) return;
+  flush_greatest(limit / 4, std::numeric_limits<size_t>::max());
+}
+
+void Maintenance::flush_greatest(size_t bytes_left, size_t most_tables) {
   size_t left = core_.counters().delta_bytes.load(std::memory_order_relaxed);
-  if (left < limit / 2) return;
   // A file for each of very many tables would take minutes: their rows leave memory as close_tables() closes
   // them.
   const bool closing = core_.catalog().open_count() > core_.open_tables.load();
@@ -296,7 +306,7 @@ void Maintenance::flush_for_memory() {
   }
   std::ranges::sort(deltas, std::ranges::greater(), [](const auto& each) { return each.first; });
   for (const auto& [bytes, table] : deltas) {
-    if (left < limit / 4) break;
+    if (left < bytes_left || most_tables-- == 0) break;
     left -= std::min(left, bytes);
     request_flush(table, true);
   }

@@ -28,6 +28,10 @@ class Maintenance {
   /// May be called with any mutex held. `force`: also a delta below its limit.
   void request_flush(const std::shared_ptr<Table>& table, bool force);
   void request_merge(const std::shared_ptr<Table>& table);
+  /// Flushes of the tables with most rows in memory, whatever is there besides. With no mutex held.
+  void request_room();
+  /// Whether work is queued or running.
+  bool working() const { return workers_->unfinished() > 0; }
   /// On a background thread, or on this one when none is free.
   void run(std::function<void()> job);
   /// Returns when nothing that was asked for is queued or running.
@@ -57,6 +61,8 @@ class Maintenance {
   void close_tables_if_due();
   Status close_tables();
   void flush_for_memory();
+  /// Until so many bytes of rows are left, if all goes well, and no more than so many tables.
+  void flush_greatest(size_t bytes_left, size_t most_tables);
   void trim_memory();
 
   DatabaseCore& core_;

@@ -69,6 +69,11 @@ void TableDelta::stamp_end(Version& version, Timestamp end) {
   }
 }
 
+size_t TableDelta::row_bytes() const {
+  const std::shared_lock guard(*latch);
+  return rows.bytes();
+}
+
 void TableDelta::commit(std::span<const Change> changes, Timestamp timestamp) {
   uint64_t inserted = 0;
   const auto stamp = [&] {

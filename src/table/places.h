@@ -70,6 +70,7 @@ class TableDelta : public VersionStore {
 
   void commit(std::span<const Change> changes, Timestamp timestamp) override;
   void undo(const Change& change) override;
+  size_t row_bytes() const override;
 
   static uint64_t slot_of(const Version* version) { return reinterpret_cast<uint64_t>(version); }
 

@@ -3,8 +3,8 @@
 //
 // Reads and writes name a row by its clustered key (encoded; for a table without primary key the 8 byte row
 // id). All public members are thread-safe; the Transaction passed belongs to the calling thread. A table that
-// met damaged bytes is marked corrupt: every operation returns ErrorCode::Corruption with the first message,
-// others stay usable.
+// met damaged bytes is marked corrupt: every operation returns ErrorCode::Corruption with the first message
+// (Io when a file could not be read as the table was opened), others stay usable.
 #pragma once
 
 #include <atomic>
@@ -64,6 +64,10 @@ class TableHost {
   virtual Status record_state(Table& table) = 0;
   /// Asks for flush() / merge() on a background thread.
   virtual void request_flush(const std::shared_ptr<Table>& table) = 0;
+  /// Asks for flushes of the tables with most rows in memory, since a writer waits for room.
+  virtual void request_room() = 0;
+  /// Whether background work is under way or asked for; it may hold memory until it ends.
+  virtual bool working() = 0;
   virtual void request_merge(const std::shared_ptr<Table>& table) = 0;
   /// Runs `job` on a background thread, or on this one when none is free; used by bulk load to encode while
   /// rows come in.

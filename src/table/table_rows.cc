@@ -19,10 +19,14 @@ struct Wait {
   bool needed() const { return holder != 0 || row_lock; }
 };
 
-Status wait_for(TableHost& host, Transaction& transaction, TableId table, ByteView key, const Wait& wait,
+Status wait_for(Table::State& state, Transaction& transaction, ByteView key, const Wait& wait,
                 RowLockMode mode) {
-  if (wait.row_lock) return host.locks().lock_row(transaction, table, key, mode);
-  return host.locks().wait_for_end(transaction, wait.holder);
+  LockManager& locks = state.host.locks();
+  const Status waited = wait.row_lock ? locks.lock_row(transaction, state.id, key, mode)
+                                      : locks.wait_for_end(transaction, wait.holder);
+  if (waited) return {};
+  return fail(waited.error().code(),
+              fmt::format("table {}: {}", state.layout->definition().name, waited.error().message()));
 }
 
 std::string put_operation(TableId table, bool hidden_row_id, ByteView key, ByteView row) {
@@ -169,6 +173,18 @@ void flush_when_full(Table& table, Table::State& state, const TableDelta& delta)
   }
 }
 
+/// Whether memory may come free without the transaction's end: from rows of others, which their ends and
+/// flushes move out, from bulk loads, and from background work.
+bool room_may_come(TableHost& host, const Transaction& transaction, size_t bytes) {
+  const MemoryBudget& budget = host.budget();
+  const size_t used = budget.used(), limit = budget.limit();
+  if (used + bytes <= limit) return true;
+  const size_t wanted = used + bytes - limit;
+  const size_t rows = host.counters().delta_bytes.load(std::memory_order_relaxed);
+  if (rows >= transaction.held_row_bytes() + wanted) return true;
+  return host.bulk_loads().load(std::memory_order_relaxed) > 0 || host.working();
+}
+
 }  // namespace
 
 Status Table::State::make_room(Table& table, Transaction& transaction, size_t bytes) {
@@ -177,9 +193,11 @@ Status Table::State::make_room(Table& table, Transaction& transaction, size_t by
     return {};
   constexpr size_t always_granted = size_t{256}
                                     << 10;  // so that small tables can be written however short memory is
-  constexpr auto pause = std::chrono::milliseconds(2);
-  constexpr int most_pauses = 5000;
-  for (int pauses = 0;; ++pauses) {
+  constexpr auto pause = std::chrono::milliseconds(2), between_requests = std::chrono::milliseconds(1000);
+  constexpr auto patience = std::chrono::seconds(10);
+  const auto begun = std::chrono::steady_clock::now();
+  auto next_request = begun;
+  for (;;) {
     // Makes the block cache give memory back.
     if (budget.try_reserve(bytes)) {
       budget.release(bytes);
@@ -191,15 +209,20 @@ Status Table::State::make_room(Table& table, Transaction& transaction, size_t by
                   fmt::format("interrupted while waiting for memory for a row of table {}",
                               layout->definition().name));
     }
-    if (pauses == most_pauses) break;
-    if (pauses % 500 == 0) host.request_flush(table.shared_from_this());
+    const auto now = std::chrono::steady_clock::now();
+    if (now >= begun + patience || !room_may_come(host, transaction, bytes)) break;
+    if (now >= next_request) {
+      next_request = now + between_requests;
+      host.request_room();
+    }
     std::this_thread::sleep_for(pause);
   }
   return fail(
       ErrorCode::OutOfMemory,
       fmt::format(
-          "table {}: no memory for a row of {} bytes: {} of {} bytes of the memory budget are in use; raise "
-          "hailstone_memory_budget, or commit more often",
+          "table {}: no memory for a row of {} bytes: {} of {} bytes of the memory budget are in use; commit "
+          "more often, load in bulk, or raise the budget (hailstone_memory_budget of a server, "
+          "hs_options.memory_bytes of a program)",
           layout->definition().name, bytes, budget.used(), budget.limit()));
 }
 
@@ -226,7 +249,7 @@ Result<std::string> Table::insert(Transaction& transaction, ByteView row, Duplic
         break;
       }
     }
-    HAILSTONE_TRY(wait_for(state.host, transaction, state.id, key, wait, RowLockMode::Exclusive));
+    HAILSTONE_TRY(wait_for(state, transaction, key, wait, RowLockMode::Exclusive));
   }
   count(state.host.counters().rows_inserted);
   HAILSTONE_TRY(transaction.add_redo(put_operation(state.id, state.keys->hidden_row_id(), key, row)));
@@ -270,7 +293,7 @@ Result<std::string> Table::update(Transaction& transaction, ByteView key, ByteVi
         }
       }
     }
-    HAILSTONE_TRY(wait_for(state.host, transaction, state.id, wait_key, wait, RowLockMode::Exclusive));
+    HAILSTONE_TRY(wait_for(state, transaction, wait_key, wait, RowLockMode::Exclusive));
   }
   count(state.host.counters().rows_updated);
   if (new_key != key) HAILSTONE_TRY(transaction.add_redo(delete_operation(state.id, key)));
@@ -301,7 +324,7 @@ Status Table::erase(Transaction& transaction, ByteView key) {
         }
       }
     }
-    HAILSTONE_TRY(wait_for(state.host, transaction, state.id, key, wait, RowLockMode::Exclusive));
+    HAILSTONE_TRY(wait_for(state, transaction, key, wait, RowLockMode::Exclusive));
   }
   count(state.host.counters().rows_deleted);
   return transaction.add_redo(delete_operation(state.id, key));
@@ -328,7 +351,7 @@ Result<RowPlace> Table::State::lock_newest(Transaction& transaction, ByteView ke
         wait.row_lock = true;
       }
     }
-    HAILSTONE_TRY(wait_for(host, transaction, id, key, wait, mode));
+    HAILSTONE_TRY(wait_for(*this, transaction, key, wait, mode));
   }
 }
 

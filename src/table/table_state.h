@@ -135,7 +135,7 @@ struct Table::State {
   /// maintenance_mutex.
   Status flush_delta(const std::shared_ptr<TableDelta>& delta);
   bool merge_due() const;
-  /// Waits for memory when the budget is exhausted.
+  /// Waits for memory when the budget is exhausted, as long as somebody else may give some back.
   Status make_room(Table& table, Transaction& transaction, size_t bytes);
   /// Rows that began at or before this may forget when: every snapshot sees them, and replay repeats nothing
   /// that old. Newer begins are kept, since replay tells by them whether an operation is in a segment

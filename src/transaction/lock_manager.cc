@@ -235,11 +235,10 @@ Status LockManager::State::wait(std::unique_lock<std::mutex>& guard, Owner& wait
     return error;
   }
   if (waits_for_itself(waiter)) {
-    auto error =
-        fail(ErrorCode::Deadlock,
-             fmt::format("transaction {} and others wait for each other: it wants {}; roll it back and "
-                         "run it again",
-                         waiter.id, wanted_by(waiter)));
+    auto error = fail(ErrorCode::Deadlock,
+                      fmt::format("transaction {} and others wait for each other: it wants {}; run the whole "
+                                  "transaction again",
+                                  waiter.id, wanted_by(waiter)));
     count(counters.deadlocks);
     stop_waiting(waiter);
     return error;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "absl/container/flat_hash_set.h"
 #include "transaction/transaction_manager.h"
 
 namespace hailstone {
@@ -63,6 +64,15 @@ void Transaction::add_change(const std::shared_ptr<VersionStore>& store, uint64_
   changes_.push_back({store.get(), slot, kind});
   ++change_count_;
   charge_memory();
+}
+
+size_t Transaction::held_row_bytes() const {
+  absl::flat_hash_set<const VersionStore*> counted;
+  size_t bytes = 0;
+  for (const auto& store : stores_) {
+    if (counted.insert(store.get()).second) bytes += store->row_bytes();
+  }
+  return bytes;
 }
 
 void Transaction::add_action(std::unique_ptr<TransactionAction> action) {

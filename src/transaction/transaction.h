@@ -42,6 +42,8 @@ class VersionStore {
   virtual void commit(std::span<const Change> changes, Timestamp timestamp) = 0;
   /// Takes one change back: an inserted version is unlinked, an end becomes infinity.
   virtual void undo(const Change& change) = 0;
+  /// Bytes of rows in memory, which stay at least as long as a transaction has changes here.
+  virtual size_t row_bytes() const { return 0; }
 };
 
 /// A change that is not a row version: private segments to publish, catalog changes.
@@ -92,6 +94,8 @@ class Transaction {
   /// Rises with every change and every rollback to a savepoint: whoever reads ahead tells by it that the
   /// transaction has changed something since.
   uint64_t change_count() const { return change_count_; }
+  /// Bytes of rows in memory that nothing gives back before the end of this transaction.
+  size_t held_row_bytes() const;
   bool has_writes() const { return !changes_.empty() || !actions_.empty() || redo_length_ > 0; }
 
   Savepoint savepoint() const { return {changes_.size(), actions_.size(), redo_length_}; }

@@ -294,5 +294,51 @@ TEST_F(TableTest, EstimatesAreNear) {
   EXPECT_EQ(statistics.distinct[2], (std::vector<uint64_t>{1, 1100}));
 }
 
+/// Inserts rows of this transaction until they fill the memory; the error of the first that does not fit.
+Error fill(Table& table, Transaction& transaction, int32_t first) {
+  for (int32_t id = first;; ++id) {
+    Duplicate duplicate;
+    const auto inserted = table.insert(transaction, encode(table, {.id = id, .padding = 9000}), duplicate);
+    if (!inserted) return inserted.error();
+  }
+}
+
+TEST_F(TableTest, NobodyWaitsForMemoryThatOnlyItselfHolds) {
+  host_.budget().set_limit(host_.budget().used() + (size_t{8} << 20));
+  const auto transaction = begin();
+  for (int32_t first = 0; first < 2'000'000; first += 1'000'000) {
+    const Error error = fill(*table_, *transaction, first);
+    EXPECT_EQ(error.code(), ErrorCode::OutOfMemory);
+    EXPECT_NE(error.message().find("hs_options.memory_bytes"), std::string::npos) << error.message();
+  }
+  EXPECT_EQ(host_.room_requests.load(), 0U);
+}
+
+TEST_F(TableTest, AWriterWaitsForMemoryThatOthersGiveBack) {
+  host_.budget().set_limit(host_.budget().used() + (size_t{8} << 20));
+  const auto other_table = host_.create(test_definition(true), 2);
+  const auto other = begin();
+  const auto writer = begin();
+  constexpr int32_t few = 100;  // beyond what is always granted
+  for (int32_t id = 0; id < few; ++id) {
+    ASSERT_TRUE(insert(*writer, {.id = id, .padding = 9000}));
+  }
+  for (int32_t id = 0; host_.budget().used() + 20'000 < host_.budget().limit(); ++id) {
+    Duplicate duplicate;
+    ASSERT_TRUE(other_table->insert(*other, encode(*other_table, {.id = id, .padding = 9000}), duplicate));
+  }
+  std::thread helper([&] {
+    while (host_.room_requests.load() == 0) std::this_thread::yield();
+    EXPECT_TRUE(host_.transactions().commit(*other));
+    EXPECT_TRUE(other_table->flush(true));
+  });
+  for (int32_t id = few; host_.room_requests.load() == 0; ++id) {
+    const auto inserted = insert(*writer, {.id = id, .padding = 9000});
+    EXPECT_TRUE(inserted) << message(inserted);
+    if (!inserted) break;
+  }
+  helper.join();
+}
+
 }  // namespace
 }  // namespace hailstone

@@ -55,6 +55,8 @@ class TestHost : public TableHost {
     return {};
   }
   void request_flush(const std::shared_ptr<Table>&) override { flush_requests.fetch_add(1); }
+  void request_room() override { room_requests.fetch_add(1); }
+  bool working() override { return false; }
   void request_merge(const std::shared_ptr<Table>&) override {}
   void run(std::function<void()> job) override {
     if (!background) return job();
@@ -76,7 +78,7 @@ class TestHost : public TableHost {
     return *table;
   }
 
-  std::atomic<uint64_t> flush_requests{0};
+  std::atomic<uint64_t> flush_requests{0}, room_requests{0};
   std::atomic<Timestamp> checkpointed_timestamp{0};
   size_t buffer_bytes = size_t{1} << 20;
   size_t delta_bytes = size_t{1} << 20;
