@@ -81,10 +81,10 @@ bool Checkpointer::must_keep_log(Lsn end) {
     if (table->usable() || given_up_.contains(entry->id) || !damaged_.insert(entry->id).second) continue;
     core_.log_message(
         Severity::Warning,
-        fmt::format("table '{}' is damaged; the log is kept from position {} on, as it may hold "
-                    "changes of the table that are nowhere else. Restore the table's files and "
-                    "open the database again, or drop or truncate the table",
-                    entry->definition.name(), in_force_.log_start));
+        fmt::format("table '{}' cannot be used ({}); the log is kept from position {} on, as it may hold "
+                    "changes of the table that are nowhere else. Restore the table's files, or what keeps "
+                    "them from being read, and open the database again, or drop or truncate the table",
+                    entry->definition.name(), table->usable().error().message(), in_force_.log_start));
   }
   absl::erase_if(damaged_, [&](TableId id) { return core_.catalog().find(id) == nullptr; });
   if (damaged_.empty()) return false;

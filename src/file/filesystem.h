@@ -76,6 +76,7 @@ class Filesystem {
   virtual Status make_directory(const std::string& path) = 0;
   /// Names (not paths) of the files in the directory, in any order, without "." and "..".
   virtual Result<std::vector<std::string>> list(const std::string& path) = 0;
+  /// True also where it cannot be found out, as for lack of permission: whoever opens the file then is told.
   virtual bool exists(const std::string& path) = 0;
   virtual Result<uint64_t> file_size(const std::string& path) = 0;
   /// Locks the file "lock" in the directory, which it makes when there is none and which stays.

@@ -28,12 +28,25 @@ SystemCalls& calls() {
 
 /// The lock lasts as long as the open file. It is the open file's and not the process's, so that a second
 /// holder in the same process meets it too, and closing some other descriptor of the file does not lose it.
+/// A child of fork() has the open file, too, so that closing it is not enough; but what the child does must
+/// not take the lock from its parent.
 class PosixDirectoryLock final : public DirectoryLock {
  public:
-  explicit PosixDirectoryLock(Descriptor file) : file_(std::move(file)) {}
+  explicit PosixDirectoryLock(Descriptor file) : file_(std::move(file)), holder_(::getpid()) {}
+  ~PosixDirectoryLock() override {
+    if (::getpid() != holder_) return;
+    struct flock whole = {};
+    whole.l_type = F_UNLCK;
+    whole.l_whence = SEEK_SET;
+    // Closing the file unlocks it, too, where no child has it.
+    static_cast<void>(::fcntl(file_.number(), F_OFD_SETLK, &whole));
+  }
+  PosixDirectoryLock(const PosixDirectoryLock&) = delete;
+  PosixDirectoryLock& operator=(const PosixDirectoryLock&) = delete;
 
  private:
   const Descriptor file_;
+  const pid_t holder_;
 };
 
 class PosixFilesystem final : public Filesystem {
@@ -88,8 +101,10 @@ class PosixFilesystem final : public Filesystem {
     if (::mkdir(path.c_str(), 0770) == 0) return {};
     const int error_number = errno;
     struct stat attributes;
-    if (error_number == EEXIST && ::stat(path.c_str(), &attributes) == 0 && S_ISDIR(attributes.st_mode))
-      return {};
+    if (error_number == EEXIST && ::stat(path.c_str(), &attributes) == 0) {
+      if (S_ISDIR(attributes.st_mode)) return {};
+      return fail(ErrorCode::AlreadyExists, fmt::format("'{}' is not a directory; give another name", path));
+    }
     return std::unexpected(io_error("make directory", path, error_number));
   }
   Result<std::vector<std::string>> list(const std::string& path) override {
@@ -109,7 +124,9 @@ class PosixFilesystem final : public Filesystem {
     if (errno != 0) return failed("list directory", path);
     return names;
   }
-  bool exists(const std::string& path) override { return ::access(path.c_str(), F_OK) == 0; }
+  bool exists(const std::string& path) override {
+    return ::access(path.c_str(), F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR);
+  }
   Result<uint64_t> file_size(const std::string& path) override {
     struct stat attributes;
     if (::stat(path.c_str(), &attributes) != 0) return failed("get the size of", path);

@@ -139,6 +139,54 @@ TEST(PosixFilesystemTest, ADirectoryIsLockedOnce) {
   EXPECT_TRUE(filesystem.lock_directory(directory.path()));
 }
 
+TEST(PosixFilesystemTest, AChildKeepsNoLockOfItsParent) {
+  TemporaryDirectory directory;
+  Filesystem& filesystem = posix_filesystem();
+  auto lock = filesystem.lock_directory(directory.path());
+  ASSERT_TRUE(lock);
+  int released[2], done[2];
+  ASSERT_EQ(::pipe(released), 0);
+  ASSERT_EQ(::pipe(done), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    // What another descriptor of the child lets go of stays its parent's. Then it lives until the parent is
+    // done, with the lock file open.
+    ::close(done[1]);
+    const bool held = !filesystem.lock_directory(directory.path());
+    char byte = 0;
+    const bool told = ::write(released[1], "x", 1) == 1;
+    const bool ended = ::read(done[0], &byte, 1) == 0;
+    ::_exit(held && told && ended ? 0 : 1);
+  }
+  ::close(done[0]);
+  char byte = 0;
+  ASSERT_EQ(::read(released[0], &byte, 1), 1);
+  lock->reset();
+  EXPECT_TRUE(filesystem.lock_directory(directory.path()));
+  ::close(done[1]);
+  ::close(released[0]);
+  ::close(released[1]);
+  int how = 0;
+  ASSERT_EQ(::waitpid(child, &how, 0), child);
+  EXPECT_TRUE(WIFEXITED(how) && WEXITSTATUS(how) == 0);
+}
+
+TEST(PosixFilesystemTest, WhatCannotBeFoundOutMayBeThere) {
+  TemporaryDirectory directory;
+  Filesystem& filesystem = posix_filesystem();
+  const std::string path = directory.file("link");
+  EXPECT_FALSE(filesystem.exists(path));
+  ASSERT_TRUE(filesystem.create(directory.file("file")));
+  EXPECT_FALSE(filesystem.exists(directory.file("file") + "/below"));
+  ASSERT_EQ(::symlink("link", path.c_str()), 0);
+  EXPECT_TRUE(filesystem.exists(path));
+  EXPECT_EQ(filesystem.open(path).error().code(), ErrorCode::Io);
+  const Status made = filesystem.make_directory(directory.file("file"));
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code(), ErrorCode::AlreadyExists);
+  EXPECT_NE(made.error().message().find("is not a directory"), std::string::npos);
+}
+
 TEST(PosixFilesystemTest, AFailedWriteIsAnErrorAndKeepsTheSize) {
   TemporaryDirectory directory;
   // In a child, as the limit on file sizes holds for a whole process.
