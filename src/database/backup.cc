@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <vector>
 
 #include "database/checkpoint.h"
@@ -30,6 +31,7 @@ class Backup {
         files_(filesystem_, core.directory(), target, progress) {}
 
   Status run() {
+    HAILSTONE_TRY(check_outside());
     HAILSTONE_TRY(make_empty_directory(filesystem_, target_, "backup"));
     // Most of the log then need not be copied.
     Status made = core_.checkpointer->run();
@@ -42,6 +44,18 @@ class Backup {
   }
 
  private:
+  /// Who removes or moves the database must not lose its backup.
+  Status check_outside() const {
+    std::error_code ignored;  // what cannot be resolved cannot be made either
+    const auto target = std::filesystem::weakly_canonical(target_, ignored);
+    const auto database = std::filesystem::weakly_canonical(core_.directory(), ignored);
+    const auto [outer, inner] = std::ranges::mismatch(database, target);
+    if (outer != database.end() || inner == target.end()) return {};
+    return fail(
+        ErrorCode::InvalidArgument,
+        fmt::format("the backup's directory '{}' is inside of the database's; give another", target_));
+  }
+
   Status copy_all() {
     Lsn end = 0;
     HAILSTONE_TRY(core_.transactions().with_commits_stopped([&](Timestamp) -> Status {
