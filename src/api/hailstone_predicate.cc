@@ -431,22 +431,77 @@ bool is_value(const hs_value& value) {
   return value.kind != HS_VALUE_BYTES || value.as.bytes.data != nullptr || value.as.bytes.size == 0;
 }
 
-hs_predicate* combine(hs_predicate::Kind kind, hs_predicate* const* parts, size_t count) noexcept {
-  try {
-    bool whole = parts != nullptr || count == 0;
-    auto made = std::make_unique<hs_predicate>(kind);
-    std::vector<std::unique_ptr<hs_predicate>> owned;
-    owned.reserve(parts == nullptr ? 0 : count);
+/// The parts given to a call: those that nobody owned are the call's, to be taken in order, or freed.
+class Parts {
+ public:
+  Parts(hs_predicate* const* parts, size_t count) noexcept : whole_(parts != nullptr || count == 0) {
     for (size_t i = 0; parts != nullptr && i < count; ++i) {
-      const bool live = is_live(parts[i], HandleKind::Predicate);
-      if (live) owned.emplace_back(parts[i]);
-      whole = whole && live;
+      hs_predicate* const part = parts[i];
+      if (!is_live(part, HandleKind::Predicate) || part->owned) {
+        whole_ = false;
+        continue;
+      }
+      part->owned = true;
+      part->next = nullptr;
+      (last_ == nullptr ? first_ : last_->next) = part;
+      last_ = part;
     }
-    if (!whole) return nullptr;
-    made->parts = std::move(owned);
+  }
+  ~Parts() {
+    while (first_ != nullptr) take();
+  }
+  Parts(const Parts&) = delete;
+  Parts& operator=(const Parts&) = delete;
+
+  /// Each is a predicate that was nobody's, and came once.
+  bool whole() const { return whole_; }
+  hs_predicate* first() const { return first_; }
+  std::unique_ptr<hs_predicate> take() {
+    std::unique_ptr<hs_predicate> part(first_);
+    first_ = part->next;
+    return part;
+  }
+
+ private:
+  bool whole_;
+  hs_predicate *first_ = nullptr, *last_ = nullptr;
+};
+
+template <typename T>
+void append_all(std::vector<T>& to, std::vector<T>&& from) {
+  // Whatever is appended to something long is short.
+  if (from.size() > to.size()) to.swap(from);
+  for (T& each : from) to.push_back(std::move(each));
+  from.clear();
+}
+
+hs_predicate* combine(hs_predicate::Kind kind, hs_predicate* const* given, size_t count) noexcept {
+  // Nothing is allocated before they have been looked at: it might get the place of one that was freed.
+  Parts parts(given, count);
+  if (!parts.whole()) return nullptr;
+  const auto is_merged = [&](const hs_predicate& part) {
+    return part.node == kind && kind != hs_predicate::Kind::Not;
+  };
+  unsigned depth = 1;
+  for (const hs_predicate* part = parts.first(); part != nullptr; part = part->next) {
+    depth = std::max(depth, part->depth + (is_merged(*part) ? 0 : 1));
+  }
+  if (depth > hs_predicate::most_depth) return nullptr;
+  try {
+    auto made = std::make_unique<hs_predicate>(kind);
+    made->depth = depth;
+    while (parts.first() != nullptr) {
+      std::unique_ptr<hs_predicate> part = parts.take();
+      if (is_merged(*part)) {
+        append_all(made->parts, std::move(part->parts));
+        append_all(made->emptied, std::move(part->emptied));
+        made->emptied.push_back(std::move(part));
+      } else {
+        made->parts.push_back(std::move(part));
+      }
+    }
     return made.release();
   } catch (const std::bad_alloc&) {
-    for (size_t i = 0; parts != nullptr && i < count; ++i) hs_predicate_free(parts[i]);
     return nullptr;
   }
 }
@@ -519,5 +574,5 @@ hs_predicate* hs_or(hs_predicate* const* parts, size_t part_count) {
 hs_predicate* hs_not(hs_predicate* part) { return combine(hs_predicate::Kind::Not, &part, 1); }
 
 void hs_predicate_free(hs_predicate* predicate) {
-  if (is_live(predicate, HandleKind::Predicate)) delete predicate;
+  if (is_live(predicate, HandleKind::Predicate) && !predicate->owned) delete predicate;
 }

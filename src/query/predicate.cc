@@ -117,7 +117,11 @@ Predicate Predicate::combine(Kind kind, std::vector<Predicate> parts) {
       if (same->ranges_.empty()) return never();
     } else {
       std::ranges::copy(part.ranges_, std::back_inserter(same->ranges_));
-      same->ranges_ = normalise(std::move(same->ranges_));
+    }
+  }
+  if (!conjunction) {
+    for (auto& part : result) {
+      if (part.kind_ == Kind::Integer) part.ranges_ = normalise(std::move(part.ranges_));
     }
   }
   if (result.empty()) return Predicate(neutral);
