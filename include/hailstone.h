@@ -35,7 +35,9 @@
  *   hs_schema, hs_predicate   one thread at a time; belong to no database.
  *   Handles are closed in any order, but for hs_close(): it refuses with HS_BUSY while others are open. Every
  *   ..._close() and ..._free() takes NULL for "nothing to do". A process holds a database directory alone
- *   (HS_BUSY for others, and for a second hs_open() in the same process).
+ *   (HS_BUSY for others, and for a second hs_open() in the same process). A child of fork() must use no
+ * handle that its parent has, nor close it. It keeps nothing from its parent's hs_close(), but when the
+ * parent ends without one, the directory stays held until such children have ended, too, or called exec().
  *
  * Memory
  *   What a function takes (strings, values, arrays) it copies; nothing needs to outlive the call. What it
@@ -128,14 +130,16 @@ typedef enum hs_status {
   HS_ALREADY_EXISTS = 2, /* a table or file of that name is there */
   HS_DUPLICATE_KEY = 3,  /* a unique index or the primary key has that key already */
   HS_LOCK_TIMEOUT = 4,   /* a lock was not granted in time; the transaction lives on */
-  HS_DEADLOCK = 5,       /* two transactions waited for each other; this one has been rolled back */
+  HS_DEADLOCK = 5,       /* two transactions waited for each other; this one has been rolled back: it can only
+                          * be closed, and run again from its beginning */
   HS_INTERRUPTED = 6,    /* hs_interrupt() */
-  HS_NO_MEMORY = 7,      /* the database's memory, or the system's, does not suffice */
+  HS_NO_MEMORY = 7, /* the database's memory (hs_options.memory_bytes), or the system's, does not suffice */
   HS_DISK_FULL = 8,
   HS_IO = 9,           /* any other failure of the filesystem */
   HS_CORRUPT = 10,     /* stored bytes are damaged; the message names the file. Other tables stay usable */
   HS_INVALID = 11,     /* the call is wrong */
-  HS_TOO_LARGE = 12,   /* a row (1 GiB) or key (16 KiB) is beyond its limit */
+  HS_TOO_LARGE = 12,   /* a row (1 GiB) or a key (16 KiB, as it is stored) is beyond its limit. A string in a
+                        * key takes two bytes more than it has, and one more for each zero byte */
   HS_BUSY = 13,        /* in use by another process or transaction, or handles are still open */
   HS_READ_ONLY = 14,   /* an earlier failure of the disk has stopped all changes; open the database again */
   HS_UNSUPPORTED = 15, /* valid, but not offered */
@@ -185,8 +189,10 @@ typedef void (*hs_panic_callback)(void* context, hs_status status, const char* m
 
 /* Fill with hs_options_init(), then change what is to differ. */
 typedef struct hs_options {
-  size_t struct_size;            /* set by hs_options_init() */
-  uint64_t memory_bytes;         /* 512 MiB; for rows in memory, loads and the cache; at least 16 MiB */
+  size_t struct_size; /* set by hs_options_init() */
+  /* 512 MiB; for rows in memory, loads and the cache; at least 16 MiB. What a transaction has inserted row by
+   * row stays in memory until it ends, so it must fit in here (HS_NO_MEMORY); what it loads need not. */
+  uint64_t memory_bytes;
   uint64_t checkpoint_log_bytes; /* 256 MiB; length of log that starts a checkpoint; at least 64 KiB */
   /* So much of a table's newest rows stays in memory as rows, where single rows are quickest, before it
    * becomes columns in a file. 0: an eighth of memory_bytes, at most 64 MiB; at most half. */
@@ -223,7 +229,8 @@ HS_API int hs_checkpoint(hs_database* database);
 /* Makes `directory`, which must be new or empty, a copy of the database as it is now, while writers go on. To
  * restore is to open the copy (or a copy of it). Files that never change are hard links where possible, so
  * that this takes little time and space, but a failing disk hits both: copy it elsewhere. HS_ALREADY_EXISTS
- * when the directory is not empty. On failure no file is left behind. Error handle: database. */
+ * when the directory is not empty, HS_INVALID when it is inside of the database's. On failure no file is left
+ * behind. Error handle: database. */
 HS_API int hs_backup(hs_database* database, const char* directory);
 
 /* The value of a counter ("rows_inserted", "log_fsyncs" …). HS_NOT_FOUND. Error handle: database. */
@@ -263,8 +270,8 @@ typedef enum hs_value_kind {
 
 /* One value. Given to the library, any kind of number goes into any column that holds it exactly (a double
  * only into HS_FLOAT, rounded, and HS_DOUBLE; an integer into a floating column is rounded); else
- * HS_OUT_OF_RANGE, or HS_INVALID when the kind does not fit the column at all. Bytes are not ended by a zero.
- */
+ * HS_OUT_OF_RANGE, or HS_INVALID when the kind does not fit the column at all, or a string is longer than the
+ * column's max_bytes. Bytes are not ended by a zero. */
 typedef struct hs_value {
   hs_value_kind kind;
   union {
@@ -307,8 +314,8 @@ static inline hs_value hs_bytes(const void* data, size_t size) {
   value.as.bytes.size = size;
   return value;
 }
-/* A string that ends with a zero. */
-static inline hs_value hs_text(const char* text) { return hs_bytes(text, strlen(text)); }
+/* A string that ends with a zero. Of NULL: a value that every function refuses. */
+static inline hs_value hs_text(const char* text) { return hs_bytes(text, text == NULL ? 1 : strlen(text)); }
 
 /* ------------------------------------------------------------------------------------------------------
  * Transactions. Each call that reads or writes rows is one statement: it takes effect wholly or not at all.
@@ -340,14 +347,14 @@ HS_API int hs_rollback_to(hs_transaction* transaction, const char* name);
 /* Forgets the point and later ones. HS_NOT_FOUND. */
 HS_API int hs_release(hs_transaction* transaction, const char* name);
 
-/* Makes the call that the transaction is in, and all later ones but commit and rollback, return
- * HS_INTERRUPTED (on = 1), or stops doing so (on = 0). The one function for other threads: the transaction
- * must not be closed meanwhile. */
+/* Makes the call that the transaction is in, and all later ones but commit and rollback (also to a
+ * savepoint), return HS_INTERRUPTED (on = 1), or stops doing so (on = 0). The one function for other threads:
+ * the transaction must not be closed meanwhile. */
 HS_API void hs_interrupt(hs_transaction* transaction, int on);
 
 /* ------------------------------------------------------------------------------------------------------
  * Tables. Making, dropping and renaming tables is part of the transaction: others see it after the commit, a
- * rollback takes it back. Names are "group/table", any bytes without zero.
+ * rollback takes it back. Names are "group/table": something, a slash, and something, of any bytes but zero.
  */
 
 /* A description of a table, to be made or as it is. */
@@ -359,8 +366,8 @@ HS_API void hs_schema_free(hs_schema* schema);
   2 /* stored with the other such columns as rows; else columnar, which is what scans like */
 #define HS_DESCENDING 4 /* for index parts */
 
-/* Adds a column. `max_bytes`: of HS_STRING and HS_BYTES; 0: only the row's limit. `flags`: HS_NOT_NULL,
- * HS_ROW_WISE or 0. Error handle: schema. */
+/* Adds a column, one of at most 4096. `max_bytes`: of HS_STRING and HS_BYTES; 0: only the row's limit; 0 for
+ * other types. `flags`: HS_NOT_NULL, HS_ROW_WISE or 0. Error handle: schema. */
 HS_API int hs_schema_column(hs_schema* schema, const char* name, hs_type type, uint32_t max_bytes, int flags);
 /* Sets the primary key: the order that rows are stored in, and what hs_get(), hs_update() and hs_delete()
  * find them by. A table without one keeps rows in the order of insertion. */
@@ -410,7 +417,8 @@ HS_API int hs_table_index_column(const hs_table* table, size_t index, size_t par
 /* Reads every byte of the table and compares its indexes with its rows. HS_CORRUPT names the first thing that
  * is wrong. Error handle: transaction. */
 HS_API int hs_table_check(hs_transaction* transaction, hs_table* table);
-/* Estimates: rows, and bytes on disk and in memory. Each pointer may be NULL. */
+/* Estimates: rows, and bytes on disk and in memory; of a table that was dropped, what they were last. Each
+ * pointer may be NULL. */
 HS_API int hs_table_size(hs_table* table, uint64_t* rows, uint64_t* bytes);
 
 /* ------------------------------------------------------------------------------------------------------
@@ -419,11 +427,12 @@ HS_API int hs_table_size(hs_table* table, uint64_t* rows, uint64_t* bytes);
  * locked row waits (HS_LOCK_TIMEOUT, HS_DEADLOCK). Error handle: transaction.
  */
 
-/* HS_DUPLICATE_KEY names the index. */
+/* HS_DUPLICATE_KEY names the index and the key. */
 HS_API int hs_insert(hs_transaction* transaction, hs_table* table, const hs_value* values,
                      size_t value_count);
 /* Replaces the row of this key. `columns`: NULL, `values` is the whole new row; else the numbers of the
- * columns that change, one for each value. The key itself may change. HS_NOT_FOUND, HS_DUPLICATE_KEY. */
+ * columns that change, each once, one for each value. The key itself may change. HS_NOT_FOUND,
+ * HS_DUPLICATE_KEY. */
 HS_API int hs_update(hs_transaction* transaction, hs_table* table, const hs_value* key, size_t key_count,
                      const uint32_t* columns, const hs_value* values, size_t value_count);
 HS_API int hs_delete(hs_transaction* transaction, hs_table* table, const hs_value* key, size_t key_count);
@@ -471,8 +480,9 @@ HS_API int hs_load_begin(hs_transaction* transaction, hs_table* table, hs_load**
 HS_API int hs_load_row(hs_load* load, const hs_value* values, size_t value_count);
 /* The rows of an Arrow struct array (a record batch), whose children go to the columns of their names.
  * Columns that have no child become NULL. Taken are integers, floating-point numbers, booleans (0 and 1),
- * strings and binaries (also large and fixed-size ones), date32, timestamps of any unit, null, and
- * dictionaries of these. Numbers must fit as for hs_insert(). Both structures stay the caller's. */
+ * strings and binaries (also large and fixed-size ones, and views), date32, date64, timestamps of any unit,
+ * null, and dictionaries of these. Numbers must fit as for hs_insert(), times without loss: HS_OUT_OF_RANGE
+ * for a timestamp with digits below the microsecond. Both structures stay the caller's. */
 HS_API int hs_load_arrow(hs_load* load, const struct ArrowSchema* schema, const struct ArrowArray* array);
 /* All batches of the stream. The stream is released, also on failure. */
 HS_API int hs_load_stream(hs_load* load, struct ArrowArrayStream* stream);
@@ -487,6 +497,7 @@ HS_API void hs_load_close(hs_load* load);
  * fit is found out by hs_scan_filter(). Numbers compare by value whatever their kinds (a column of HS_INT8
  * may be compared with 1000 or 1.5). Each function returns NULL when there is no memory, or an argument is
  * wrong; the combining ones take NULL parts and return NULL then, so that only the root need be looked at.
+ * AND within AND and OR within OR count as one level; of others there may be 1,000: more are NULL, too.
  */
 typedef enum hs_comparison {
   HS_EQUAL = 0,
@@ -505,10 +516,12 @@ HS_API hs_predicate* hs_is_null(const char* column);
 /* `pattern`: % stands for any characters, _ for one (of UTF-8 for HS_STRING, a byte for HS_BYTES), `escape`
  * before a character for that character itself; escape = 0: there is none. Case counts. */
 HS_API hs_predicate* hs_like(const char* column, const char* pattern, char escape);
-/* These three own their parts from now on, also when they return NULL. No parts: true and false. */
+/* These three own their parts from now on, also when they return NULL. No parts: true and false. A part that
+ * is owned already, or comes twice, is wrong: NULL. */
 HS_API hs_predicate* hs_and(hs_predicate* const* parts, size_t part_count);
 HS_API hs_predicate* hs_or(hs_predicate* const* parts, size_t part_count);
 HS_API hs_predicate* hs_not(hs_predicate* part);
+/* Frees it with its parts. Nothing happens to one that another owns. */
 HS_API void hs_predicate_free(hs_predicate* predicate);
 
 /* ------------------------------------------------------------------------------------------------------

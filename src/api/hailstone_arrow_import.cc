@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <string_view>
 
 #include "api/hailstone_values.h"
@@ -21,6 +22,12 @@ std::unexpected<Failure> unfit(const ColumnShape& column, std::string_view forma
 }
 std::unexpected<Failure> out_of_range(const ColumnShape& column) {
   return refuse(HS_OUT_OF_RANGE, fmt::format("a number does not fit into column '{}'", column.name));
+}
+
+/// Whether no position in the array, and no byte offset of one, can overflow.
+bool has_possible_size(const ArrowArray& array) {
+  constexpr int64_t most = int64_t{1} << 48;  // of values; more have no room in an address space
+  return array.length >= 0 && array.length <= most && array.offset >= 0 && array.offset <= most;
 }
 
 /// What all kinds share: offset and validity.
@@ -75,8 +82,12 @@ class IntegerColumn final : public Base {
     if (floating_) return Value::of(ordered_real(column_, static_cast<double>(stored)));
     Integer number = static_cast<Integer>(stored) * multiply_;
     if (divide_ != 1) {
-      const Integer rest = number % divide_;
-      number = number / divide_ - (rest < 0 ? 1 : 0);
+      if (number % divide_ != 0) {
+        return refuse(HS_OUT_OF_RANGE,
+                      fmt::format("a time has digits that column '{}' does not hold: round it to {} first",
+                                  column_.name, column_.type == HS_DATE ? "days" : "microseconds"));
+      }
+      number /= divide_;
     }
     if (number < limits_.least || number > limits_.greatest) return out_of_range(column_);
     return Value::of(ordered_integer(column_, number));
@@ -281,7 +292,10 @@ Made make_text(const ColumnShape& column, std::string_view format, const ArrowAr
   if (format.starts_with("w:")) {
     int64_t width = 0;
     const auto [end, error] = std::from_chars(format.data() + 2, format.data() + format.size(), width);
-    const bool whole = error == std::errc() && end == format.data() + format.size() && width >= 0;
+    const bool whole =
+        error == std::errc() && end == format.data() + format.size() && width >= 0 &&
+        width <= std::numeric_limits<int32_t>::max() &&
+        (width == 0 || array.offset + array.length <= std::numeric_limits<int64_t>::max() / width);
     if (!whole || !has_buffers(array, 2)) return malformed(column);
     return std::make_unique<FixedColumn>(column, array, width);
   }
@@ -289,7 +303,8 @@ Made make_text(const ColumnShape& column, std::string_view format, const ArrowAr
 }
 
 Made make_dictionary(const ColumnShape& column, const ArrowSchema& schema, const ArrowArray& array) {
-  if (array.dictionary == nullptr || !has_buffers(array, 2) || !is_integer_format(schema.format)) {
+  if (array.dictionary == nullptr || array.dictionary->release == nullptr ||
+      schema.dictionary->release == nullptr || !has_buffers(array, 2) || !is_integer_format(schema.format)) {
     return malformed(column);
   }
   HAILSTONE_ASSIGN(auto values, ArrowColumn::make(column, *schema.dictionary, *array.dictionary));
@@ -299,7 +314,7 @@ Made make_dictionary(const ColumnShape& column, const ArrowSchema& schema, const
 }  // namespace
 
 Made ArrowColumn::make(const ColumnShape& column, const ArrowSchema& schema, const ArrowArray& array) {
-  if (schema.format == nullptr || array.length < 0 || array.offset < 0) return malformed(column);
+  if (schema.format == nullptr || !has_possible_size(array)) return malformed(column);
   if (schema.dictionary != nullptr) return make_dictionary(column, schema, array);
   const std::string_view format = schema.format;
   if (format == "n") return std::make_unique<NullColumn>(column, array);
@@ -339,7 +354,7 @@ Outcome read_arrow(const TableShape& table, const ArrowSchema* schema, const Arr
     return refuse(HS_INVALID, "the Arrow schema or array is NULL or was released");
   }
   const bool is_struct = schema->format != nullptr && std::string_view(schema->format) == "+s";
-  if (!is_struct || schema->n_children != array->n_children || array->length < 0 || array->offset < 0 ||
+  if (!is_struct || schema->n_children != array->n_children || !has_possible_size(*array) ||
       (schema->n_children > 0 && (schema->children == nullptr || array->children == nullptr))) {
     return refuse(HS_INVALID, "the Arrow array is no well-formed struct array (a record batch)");
   }
@@ -348,8 +363,10 @@ Outcome read_arrow(const TableShape& table, const ArrowSchema* schema, const Arr
   for (int64_t i = 0; i < schema->n_children; ++i) {
     const ArrowSchema* const child = schema->children[i];
     const ArrowArray* const values = array->children[i];
-    if (child == nullptr || values == nullptr || values->length < array->offset + array->length) {
-      return refuse(HS_INVALID, fmt::format("child {} of the Arrow array is missing or too short", i));
+    if (child == nullptr || values == nullptr || child->release == nullptr || values->release == nullptr ||
+        values->length < array->offset + array->length) {
+      return refuse(HS_INVALID,
+                    fmt::format("child {} of the Arrow array is missing, released or too short", i));
     }
     HAILSTONE_ASSIGN(const uint16_t column, table.column(child->name == nullptr ? "" : child->name));
     if (columns[column] != nullptr) {

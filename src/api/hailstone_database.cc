@@ -172,6 +172,17 @@ bool fit(const hs_transaction* transaction, const hs_table* table) {
          &*transaction->shared->database == &*table->database;
 }
 
+int misuse(Handle* handle, HandleKind kind, const char* sentence) noexcept {
+  if (!is_live(handle, kind)) return HS_INVALID;
+  return run(*handle, [&]() -> Outcome { return refuse(HS_INVALID, sentence); });
+}
+
+int misuse(hs_database* database, const char* sentence) noexcept {
+  // The sentence of one that could not be opened says why.
+  if (!is_live(database, HandleKind::Database) || database->shared->database == nullptr) return HS_INVALID;
+  return run(*database, [&]() -> Outcome { return refuse(HS_INVALID, sentence); });
+}
+
 }  // namespace hailstone::capi
 
 using namespace hailstone;
@@ -236,9 +247,10 @@ int hs_close(hs_database* database) {
   int status = HS_OK;
   if (shared.database != nullptr) {
     status = run(*database, [&]() -> Outcome {
-      const size_t users = shared.users.load();
-      if (users == 0) return {};
-      return refuse(HS_BUSY, fmt::format("{} handles or streams of the database are still open", users));
+      if (shared.users.load() == 0) return {};
+      return refuse(HS_BUSY,
+                    "the database is in use: transactions, tables, or cursors, loads, scans or streams that "
+                    "were made from them, are still open");
     });
     if (status != HS_OK) return status;
     status = run(*database, [&]() -> Outcome {
@@ -294,7 +306,10 @@ int hs_counter_at(hs_database* database, size_t index, const char** name, const 
 }
 
 int hs_counter(hs_database* database, const char* name, uint64_t* value) {
-  if (!usable(database) || name == nullptr || value == nullptr) return HS_INVALID;
+  if (name == nullptr || value == nullptr) {
+    return misuse(database, "the counter's name or the place for its value is NULL");
+  }
+  if (!usable(database)) return HS_INVALID;
   const auto counter = std::ranges::find(counter_descriptions, name, &CounterDescription::name);
   if (counter != counter_descriptions.end()) {
     return hs_counter_at(database, static_cast<size_t>(counter - counter_descriptions.begin()), nullptr,

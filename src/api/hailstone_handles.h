@@ -107,6 +107,8 @@ struct SharedTransaction {
       return {};
     return look_up_table(table, writes);
   }
+  /// Waits for the lock; the sentence of a failure names the table.
+  Outcome lock_table(const Table& table, TableLockMode mode);
   /// Tables may have come or gone.
   void forget_tables() {
     readable_.clear();
@@ -145,6 +147,7 @@ struct ColumnShape {
   unsigned width = 8;
   bool nullable = true;
   bool columnar = true;
+  uint32_t most_bytes = 0;  // of a text; 0: no limit of its own
 };
 
 /// HS_UNSUPPORTED for what hailstone.h does not know.
@@ -239,5 +242,16 @@ int run_statement(Handle& handle, SharedTransaction& transaction, Work&& work) n
 
 /// Whether the handles are live and of one database.
 bool fit(const hs_transaction* transaction, const hs_table* table);
+
+/// HS_INVALID of a call that cannot begin, with its sentence when the error handle is a live one.
+int misuse(Handle* handle, HandleKind kind, const char* sentence) noexcept;
+int misuse(hs_database* database, const char* sentence) noexcept;
+inline int misuse(hs_transaction* transaction, const char* sentence) noexcept {
+  return misuse(transaction, HandleKind::Transaction, sentence);
+}
+/// Of handles that are not fit().
+inline int misfit(hs_transaction* transaction) noexcept {
+  return misuse(transaction, "the table is NULL, closed, or of another database");
+}
 
 }  // namespace hailstone::capi

@@ -78,9 +78,9 @@ Outcome load_stream(hs_load& load, ArrowArrayStream& stream) {
 }  // namespace hailstone::capi
 
 int hs_load_begin(hs_transaction* transaction, hs_table* table, hs_load** load) {
-  if (load == nullptr) return HS_INVALID;
+  if (load == nullptr) return misuse(transaction, "the place for the load's handle is NULL");
   *load = nullptr;
-  if (!fit(transaction, table)) return HS_INVALID;
+  if (!fit(transaction, table)) return misfit(transaction);
   SharedTransaction& shared = *transaction->shared;
   return run_statement(*transaction, shared, [&]() -> Outcome {
     HAILSTONE_TRY(shared.check_table(*table->shape->table, true));
@@ -102,7 +102,10 @@ int hs_load_arrow(hs_load* load, const ArrowSchema* schema, const ArrowArray* ar
 }
 
 int hs_load_stream(hs_load* load, ArrowArrayStream* stream) {
-  if (stream == nullptr || stream->release == nullptr) return HS_INVALID;
+  if (stream == nullptr || stream->release == nullptr) {
+    return load_step(load,
+                     [] { return Outcome(refuse(HS_INVALID, "the Arrow stream is NULL or was released")); });
+  }
   Released<ArrowArrayStream> owned{*stream};
   stream->release = nullptr;
   return load_step(load, [&] { return load_stream(*load, owned.structure); });
@@ -114,9 +117,13 @@ int hs_load_finish(hs_load* load) {
     const Status finished = load->load->finish(duplicate);
     const auto& indexes = load->shape->table->layout()->definition().indexes;
     if (!finished && finished.error().code() == ErrorCode::DuplicateKey && duplicate.index < indexes.size()) {
-      return refuse(HS_DUPLICATE_KEY,
-                    fmt::format("table '{}': two rows have the same key of index '{}'; nothing was loaded",
-                                load->shape->name(), indexes[duplicate.index].name));
+      const std::string key = key_text(*load->shape, duplicate.index, duplicate.row);
+      return refuse(
+          HS_DUPLICATE_KEY,
+          fmt::format(
+              "table '{}': {} key {} of index '{}'; nothing was loaded", load->shape->name(),
+              duplicate.clustered_key.empty() ? "two rows of the load have" : "there is a row already with",
+              key, indexes[duplicate.index].name));
     }
     HAILSTONE_TRY(finished);
     load->load.reset();

@@ -10,6 +10,8 @@ namespace hailstone::capi {
 
 namespace {
 
+constexpr const char* no_place = "the place for the values is NULL";
+
 ReadLock lock_of(const SharedTransaction& shared, hs_lock lock) {
   if (lock == HS_LOCK_EXCLUSIVE) return ReadLock::Exclusive;
   if (lock == HS_LOCK_SHARED || shared.transaction->isolation() == Isolation::Serializable) {
@@ -41,8 +43,9 @@ Failure write_failure(const TableShape& table, const Error& error, const Duplica
   Failure failure(error);
   const auto& indexes = table.table->layout()->definition().indexes;
   if (failure.status == HS_DUPLICATE_KEY && duplicate.index < indexes.size()) {
-    failure.message = fmt::format("table '{}': a row with this key of index '{}' is there already",
-                                  table.name(), indexes[duplicate.index].name);
+    failure.message =
+        fmt::format("table '{}': a row with key {} of index '{}' is there already", table.name(),
+                    key_text(table, duplicate.index, duplicate.row), indexes[duplicate.index].name);
   }
   return failure;
 }
@@ -54,12 +57,18 @@ std::unexpected<Failure> no_row(const TableShape& table) {
 /// Puts the new values into `values`, which are those of the row as it is.
 Outcome change_columns(const TableShape& table, const uint32_t* columns, const hs_value* values, size_t count,
                        std::vector<Value>& to) {
+  std::vector<bool> changed(table.columns.size());
   for (size_t i = 0; i < count; ++i) {
     if (columns[i] >= table.columns.size()) {
       return refuse(HS_NOT_FOUND,
                     fmt::format("table '{}' has no column number {}", table.name(), columns[i]));
     }
-    HAILSTONE_ASSIGN(to[columns[i]], to_engine(table.columns[columns[i]], values[i]));
+    if (changed[columns[i]]) {
+      return refuse(HS_INVALID, fmt::format("column '{}' of table '{}' was given two values",
+                                            table.columns[columns[i]].name, table.name()));
+    }
+    changed[columns[i]] = true;
+    HAILSTONE_ASSIGN(to[columns[i]], to_engine(table, columns[i], values[i]));
   }
   return {};
 }
@@ -114,7 +123,7 @@ struct hs_cursor : Handle {
 };
 
 int hs_insert(hs_transaction* transaction, hs_table* table, const hs_value* values, size_t value_count) {
-  if (!fit(transaction, table)) return HS_INVALID;
+  if (!fit(transaction, table)) return misfit(transaction);
   SharedTransaction& shared = *transaction->shared;
   const TableShape& shape = *table->shape;
   return run_statement(*transaction, shared, [&]() -> Outcome {
@@ -130,7 +139,7 @@ int hs_insert(hs_transaction* transaction, hs_table* table, const hs_value* valu
 
 int hs_update(hs_transaction* transaction, hs_table* table, const hs_value* key, size_t key_count,
               const uint32_t* columns, const hs_value* values, size_t value_count) {
-  if (!fit(transaction, table)) return HS_INVALID;
+  if (!fit(transaction, table)) return misfit(transaction);
   return run_statement(*transaction, *transaction->shared, [&]() -> Outcome {
     HAILSTONE_TRY(primary_key(*table->shape, key, key_count, transaction->key));
     HAILSTONE_TRY(transaction->shared->check_table(*table->shape->table, true));
@@ -139,7 +148,7 @@ int hs_update(hs_transaction* transaction, hs_table* table, const hs_value* key,
 }
 
 int hs_delete(hs_transaction* transaction, hs_table* table, const hs_value* key, size_t key_count) {
-  if (!fit(transaction, table)) return HS_INVALID;
+  if (!fit(transaction, table)) return misfit(transaction);
   SharedTransaction& shared = *transaction->shared;
   return run_statement(*transaction, shared, [&]() -> Outcome {
     HAILSTONE_TRY(primary_key(*table->shape, key, key_count, transaction->key));
@@ -153,7 +162,8 @@ int hs_delete(hs_transaction* transaction, hs_table* table, const hs_value* key,
 
 int hs_get(hs_transaction* transaction, hs_table* table, const hs_value* key, size_t key_count, hs_lock lock,
            hs_value* values, size_t value_count) {
-  if (!fit(transaction, table) || (values == nullptr && value_count > 0)) return HS_INVALID;
+  if (!fit(transaction, table)) return misfit(transaction);
+  if (values == nullptr && value_count > 0) return misuse(transaction, no_place);
   SharedTransaction& shared = *transaction->shared;
   const TableShape& shape = *table->shape;
   return run_statement(*transaction, shared, [&]() -> Outcome {
@@ -173,9 +183,9 @@ int hs_get(hs_transaction* transaction, hs_table* table, const hs_value* key, si
 
 int hs_cursor_open(hs_transaction* transaction, hs_table* table, const char* index, hs_lock lock,
                    hs_cursor** cursor) {
-  if (cursor == nullptr) return HS_INVALID;
+  if (cursor == nullptr) return misuse(transaction, "the place for the cursor's handle is NULL");
   *cursor = nullptr;
-  if (!fit(transaction, table)) return HS_INVALID;
+  if (!fit(transaction, table)) return misfit(transaction);
   SharedTransaction& shared = *transaction->shared;
   return run_statement(*transaction, shared, [&]() -> Outcome {
     HAILSTONE_TRY(check_lock(lock));
@@ -262,7 +272,8 @@ int hs_cursor_previous(hs_cursor* cursor) {
 }
 
 int hs_cursor_row(hs_cursor* cursor, hs_value* values, size_t value_count) {
-  if (!is_live(cursor, HandleKind::Cursor) || (values == nullptr && value_count > 0)) return HS_INVALID;
+  if (!is_live(cursor, HandleKind::Cursor)) return HS_INVALID;
+  if (values == nullptr && value_count > 0) return misuse(cursor, HandleKind::Cursor, no_place);
   return run_statement(*cursor, *cursor->shared, [&]() -> Outcome {
     if (!cursor->on_row) return refuse(HS_INVALID, "the cursor stands on no row; seek one first");
     if (!cursor->loaded) {

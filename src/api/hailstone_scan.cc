@@ -197,9 +197,9 @@ Outcome aggregate(hs_scan& scan, const hs_aggregate* aggregates, hs_value* resul
 }  // namespace hailstone::capi
 
 int hs_scan_open(hs_transaction* transaction, hs_table* table, hs_scan** scan) {
-  if (scan == nullptr) return HS_INVALID;
+  if (scan == nullptr) return misuse(transaction, "the place for the scan's handle is NULL");
   *scan = nullptr;
-  if (!fit(transaction, table)) return HS_INVALID;
+  if (!fit(transaction, table)) return misfit(transaction);
   SharedTransaction& shared = *transaction->shared;
   return run_statement(*transaction, shared, [&]() -> Outcome {
     HAILSTONE_TRY(shared.check_table(*table->shape->table, false));
@@ -214,7 +214,7 @@ void hs_scan_close(hs_scan* scan) {
 
 int hs_scan_column(hs_scan* scan, const char* column, int flags) {
   if (!is_live(scan, HandleKind::Scan)) return HS_INVALID;
-  return run(*scan, [&]() -> Outcome {
+  return run_statement(*scan, *scan->shared, [&]() -> Outcome {
     if (column == nullptr) return refuse(HS_INVALID, "the column's name is NULL");
     HAILSTONE_ASSIGN(const uint16_t found, scan->shape->column(column));
     const bool as_dictionary = flags == HS_AS_DICTIONARY;
@@ -229,7 +229,7 @@ int hs_scan_column(hs_scan* scan, const char* column, int flags) {
 
 int hs_scan_filter(hs_scan* scan, const hs_predicate* predicate) {
   if (!is_live(scan, HandleKind::Scan)) return HS_INVALID;
-  return run(*scan, [&]() -> Outcome {
+  return run_statement(*scan, *scan->shared, [&]() -> Outcome {
     if (predicate == nullptr) {
       scan->predicate = nullptr;
       return {};
@@ -245,7 +245,7 @@ int hs_scan_filter(hs_scan* scan, const hs_predicate* predicate) {
 
 int hs_scan_threads(hs_scan* scan, unsigned threads) {
   if (!is_live(scan, HandleKind::Scan)) return HS_INVALID;
-  return run(*scan, [&]() -> Outcome {
+  return run_statement(*scan, *scan->shared, [&]() -> Outcome {
     if (threads < 1 || threads > most_threads) {
       return refuse(HS_INVALID,
                     fmt::format("{} threads are not possible; give 1 to {}", threads, most_threads));
@@ -256,7 +256,7 @@ int hs_scan_threads(hs_scan* scan, unsigned threads) {
 }
 
 int hs_scan_stream(hs_scan* scan, ArrowArrayStream* stream) {
-  if (stream == nullptr) return HS_INVALID;
+  if (stream == nullptr) return misuse(scan, HandleKind::Scan, "the place for the Arrow stream is NULL");
   *stream = {};
   if (!is_live(scan, HandleKind::Scan)) return HS_INVALID;
   return run_statement(*scan, *scan->shared, [&]() -> Outcome {
@@ -278,7 +278,7 @@ int hs_scan_aggregate(hs_scan* scan, const hs_aggregate* aggregates, hs_value* r
 }
 
 int hs_scan_count(hs_scan* scan, uint64_t* rows) {
-  if (rows == nullptr) return HS_INVALID;
+  if (rows == nullptr) return misuse(scan, HandleKind::Scan, "the place for the number of rows is NULL");
   const hs_aggregate all = {HS_COUNT_ROWS, nullptr};
   hs_value result = hs_null();
   const int status = hs_scan_aggregate(scan, &all, &result, 1);

@@ -98,7 +98,8 @@ Returned<std::shared_ptr<const TableShape>> TableShape::make(std::shared_ptr<Tab
                               .stored = column.type,
                               .width = column.width,
                               .nullable = column.nullable,
-                              .columnar = column.columnar});
+                              .columnar = column.columnar,
+                              .most_bytes = column.type == Type::Varchar ? column.width : 0});
   }
   shape->table = std::move(table);
   return shape;
@@ -125,10 +126,14 @@ Outcome add_index(TableDefinition& definition, const char* name, bool unique, co
     if (found == definition.columns.end()) {
       return refuse(HS_NOT_FOUND, fmt::format("index '{}': there is no column '{}'", name, columns[i]));
     }
-    const bool descending = flags != nullptr && (flags[i] & HS_DESCENDING) != 0;
+    const int wanted = flags == nullptr ? 0 : flags[i];
+    if ((wanted & ~HS_DESCENDING) != 0) {
+      return refuse(HS_INVALID,
+                    fmt::format("index '{}', column '{}': unknown flags {}", name, columns[i], wanted));
+    }
     index.parts.push_back({.column = static_cast<uint16_t>(found - definition.columns.begin()),
                            .prefix = 0,
-                           .descending = descending});
+                           .descending = wanted == HS_DESCENDING});
     if (primary) found->nullable = false;
   }
   definition.indexes.insert(primary ? definition.indexes.begin() : definition.indexes.end(),
@@ -143,12 +148,17 @@ Returned<hs_table*> table_handle(const SharedTransaction& shared, std::shared_pt
   return handle.release();
 }
 
+Outcome check_name(std::string_view name) {
+  const size_t slash = name.find('/');
+  if (slash != std::string_view::npos && slash > 0 && slash + 1 < name.size()) return {};
+  return refuse(HS_INVALID, fmt::format("'{}' is no name for a table; give it as group/table", name));
+}
+
 /// Waits until no other transaction has changed rows of the table.
 Outcome lock_for_ddl(SharedTransaction& shared, const std::string& name) {
   Database& database = *shared.database->database;
   HAILSTONE_ASSIGN(const auto table, database.table(name, shared.transaction.get()));
-  HAILSTONE_TRY(database.locks().lock_table(*shared.transaction, table->id(), TableLockMode::Exclusive));
-  return {};
+  return shared.lock_table(*table, TableLockMode::Exclusive);
 }
 
 }  // namespace
@@ -176,10 +186,17 @@ int hs_schema_column(hs_schema* schema, const char* name, hs_type type, uint32_t
       return refuse(HS_INVALID, fmt::format("column '{}': unknown flags {}", name, flags));
     }
     auto& columns = schema->definition.columns;
+    if (columns.size() == max_columns) {
+      return refuse(HS_INVALID,
+                    fmt::format("column '{}' is one too many: a table has at most {}", name, max_columns));
+    }
     if (std::ranges::find(columns, std::string_view(name), &Column::name) != columns.end()) {
       return refuse(HS_ALREADY_EXISTS, fmt::format("there is a column '{}' already", name));
     }
     HAILSTONE_ASSIGN(const ColumnType chosen, column_type(type, max_bytes));
+    if (max_bytes != 0 && type != HS_STRING && type != HS_BYTES) {
+      return refuse(HS_INVALID, fmt::format("column '{}': only HS_STRING and HS_BYTES have max_bytes", name));
+    }
     columns.push_back({.name = name,
                        .type = chosen.type,
                        .width = chosen.width,
@@ -218,6 +235,7 @@ int hs_table_create(hs_transaction* transaction, const char* name, const hs_sche
     if (name == nullptr || !is_live(schema, HandleKind::Schema)) {
       return refuse(HS_INVALID, "the table's name or schema is NULL");
     }
+    HAILSTONE_TRY(check_name(name));
     TableDefinition definition = schema->definition;
     definition.name = name;
     HAILSTONE_ASSIGN(auto made,
@@ -245,13 +263,15 @@ int hs_table_rename(hs_transaction* transaction, const char* from, const char* t
   SharedTransaction& shared = *transaction->shared;
   return run_statement(*transaction, shared, [&]() -> Outcome {
     if (from == nullptr || to == nullptr) return refuse(HS_INVALID, "a name of the table is NULL");
+    HAILSTONE_TRY(check_name(to));
     HAILSTONE_TRY(shared.database->database->rename_table(*shared.transaction, from, to));
     return {};
   });
 }
 
 int hs_table_next(hs_transaction* transaction, const char* prefix, const char* after, const char** name) {
-  if (!usable(transaction) || name == nullptr) return HS_INVALID;
+  if (!usable(transaction)) return HS_INVALID;
+  if (name == nullptr) return misuse(transaction, "the place for the table's name is NULL");
   SharedTransaction& shared = *transaction->shared;
   return run_statement(*transaction, shared, [&]() -> Outcome {
     const auto names =
@@ -265,7 +285,7 @@ int hs_table_next(hs_transaction* transaction, const char* prefix, const char* a
 }
 
 int hs_table_open(hs_transaction* transaction, const char* name, hs_table** table) {
-  if (table == nullptr) return HS_INVALID;
+  if (table == nullptr) return misuse(transaction, "the place for the table's handle is NULL");
   *table = nullptr;
   if (!usable(transaction)) return HS_INVALID;
   SharedTransaction& shared = *transaction->shared;
@@ -328,7 +348,7 @@ int hs_table_index_column(const hs_table* table, size_t index, size_t part, size
 }
 
 int hs_table_check(hs_transaction* transaction, hs_table* table) {
-  if (!fit(transaction, table)) return HS_INVALID;
+  if (!fit(transaction, table)) return misfit(transaction);
   SharedTransaction& shared = *transaction->shared;
   return run_statement(*transaction, shared, [&]() -> Outcome {
     HAILSTONE_TRY(shared.check_table(*table->shape->table, false));

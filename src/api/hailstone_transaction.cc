@@ -27,6 +27,14 @@ Outcome SharedTransaction::refuse_statement() const {
   return refuse(HS_INTERRUPTED, "the transaction was interrupted");
 }
 
+Outcome SharedTransaction::lock_table(const Table& table, TableLockMode mode) {
+  const Status locked = database->database->locks().lock_table(*transaction, table.id(), mode);
+  if (locked) return {};
+  Failure failure(locked.error());
+  failure.message = fmt::format("table '{}': {}", table.definition().name, failure.message);
+  return std::unexpected(std::move(failure));
+}
+
 Outcome SharedTransaction::look_up_table(const Table& table, bool writes) {
   auto& checked = writes ? writable_ : readable_;
   TableId& last = writes ? last_written_ : last_read_;
@@ -35,8 +43,7 @@ Outcome SharedTransaction::look_up_table(const Table& table, bool writes) {
     return {};
   }
   if (writes) {
-    HAILSTONE_TRY(
-        database->database->locks().lock_table(*transaction, table.id(), TableLockMode::IntentionExclusive));
+    HAILSTONE_TRY(lock_table(table, TableLockMode::IntentionExclusive));
   }
   const auto found = database->database->table(table.id(), transaction.get());
   if (!found) {
@@ -83,7 +90,7 @@ using namespace hailstone;
 using namespace hailstone::capi;
 
 int hs_begin(hs_database* database, hs_isolation isolation, hs_transaction** transaction) {
-  if (transaction == nullptr) return HS_INVALID;
+  if (transaction == nullptr) return misuse(database, "the place for the transaction's handle is NULL");
   *transaction = nullptr;
   if (!is_live(database, HandleKind::Database) || database->shared->database == nullptr) return HS_INVALID;
   return run(*database, [&]() -> Outcome {
@@ -141,7 +148,7 @@ int hs_savepoint(hs_transaction* transaction, const char* name) {
   if (!usable(transaction)) return HS_INVALID;
   SharedTransaction& shared = *transaction->shared;
   return run(*transaction, [&]() -> Outcome {
-    HAILSTONE_TRY(check_active(shared));
+    if (!shared.active || shared.interrupted.load()) return shared.refuse_statement();
     if (name == nullptr) return refuse(HS_INVALID, "the savepoint's name is NULL");
     std::erase_if(shared.savepoints, [&](const auto& mark) { return mark.name == name; });
     shared.savepoints.push_back({name, shared.transaction->savepoint()});
@@ -167,7 +174,7 @@ int hs_release(hs_transaction* transaction, const char* name) {
   if (!usable(transaction)) return HS_INVALID;
   SharedTransaction& shared = *transaction->shared;
   return run(*transaction, [&]() -> Outcome {
-    HAILSTONE_TRY(check_active(shared));
+    if (!shared.active || shared.interrupted.load()) return shared.refuse_statement();
     HAILSTONE_ASSIGN(const size_t found, find_savepoint(shared, name));
     shared.savepoints.resize(found);
     return {};

@@ -20,6 +20,39 @@ std::unexpected<Failure> out_of_range(const ColumnShape& column) {
   return refuse(HS_OUT_OF_RANGE, fmt::format("a number does not fit into column '{}'", column.name));
 }
 
+std::unexpected<Failure> of_table(const TableShape& table, Failure failure) {
+  return refuse(failure.status, fmt::format("table '{}': {}", table.name(), failure.message));
+}
+
+/// Long texts are cut, and bytes that are no text are numbers.
+std::string text_of(const ColumnShape& column, const hs_value& value) {
+  constexpr size_t most_bytes = 60;
+  switch (value.kind) {
+    case HS_VALUE_NULL:
+      return "NULL";
+    case HS_VALUE_INT:
+      return fmt::format("{}", value.as.i);
+    case HS_VALUE_UINT:
+      return fmt::format("{}", value.as.u);
+    case HS_VALUE_DOUBLE:
+      return fmt::format("{}", value.as.d);
+    case HS_VALUE_BYTES:
+      break;
+  }
+  const ByteView bytes(static_cast<const char*>(value.as.bytes.data), value.as.bytes.size);
+  size_t shown = std::min(bytes.size(), most_bytes);
+  // Not within a character.
+  while (shown > 0 && shown < bytes.size() && (static_cast<unsigned char>(bytes[shown]) & 0xc0) == 0x80)
+    --shown;
+  std::string text = "'";
+  for (const char c : bytes.substr(0, shown)) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool is_text = byte >= 0x20 && byte != 0x7f && (byte < 0x80 || column.type == HS_STRING);
+    text += is_text ? std::string(1, c) : fmt::format("\\x{:02x}", byte);
+  }
+  return text + (shown < bytes.size() ? "…'" : "'");
+}
+
 Returned<Value> real_value(const ColumnShape& column, const hs_value& value) {
   double number = 0;
   switch (value.kind) {
@@ -101,14 +134,30 @@ Returned<Value> to_engine(const ColumnShape& column, const hs_value& value) {
   return Value::of(ordered_integer(column, number));
 }
 
+Returned<Value> to_engine(const TableShape& table, size_t column, const hs_value& value) {
+  const ColumnShape& shape = table.columns[column];
+  auto converted = to_engine(shape, value);
+  if (!converted) [[unlikely]]
+    return of_table(table, std::move(converted).error());
+  if (shape.most_bytes != 0 && converted->bytes.size() > shape.most_bytes) [[unlikely]] {
+    return refuse(HS_INVALID,
+                  fmt::format("table '{}': {} bytes are too many for column '{}', which takes {}",
+                              table.name(), converted->bytes.size(), shape.name, shape.most_bytes));
+  }
+  return converted;
+}
+
 Outcome to_engine(const TableShape& table, const hs_value* values, size_t count, std::vector<Value>& to) {
-  if (values == nullptr || count != table.columns.size()) {
+  if (values == nullptr) {
+    return refuse(HS_INVALID, fmt::format("the values for a row of table '{}' are NULL", table.name()));
+  }
+  if (count != table.columns.size()) {
     return refuse(HS_INVALID, fmt::format("table '{}' has {} columns, but {} values were given", table.name(),
-                                          table.columns.size(), values == nullptr ? 0 : count));
+                                          table.columns.size(), count));
   }
   to.resize(count);
   for (size_t i = 0; i < count; ++i) {
-    HAILSTONE_ASSIGN(to[i], to_engine(table.columns[i], values[i]));
+    HAILSTONE_ASSIGN(to[i], to_engine(table, i, values[i]));
   }
   return {};
 }
@@ -117,17 +166,36 @@ Outcome encode_key(const TableShape& table, size_t index, const hs_value* values
                    std::string& to) {
   const TableDefinition& definition = table.table->layout()->definition();
   const Index& parts = definition.indexes[index];
-  if (count > parts.parts.size() || (values == nullptr && count > 0)) {
+  if (values == nullptr && count > 0) {
+    return refuse(HS_INVALID,
+                  fmt::format("the key for index '{}' of table '{}' is NULL", parts.name, table.name()));
+  }
+  if (count > parts.parts.size()) {
     return refuse(HS_INVALID, fmt::format("index '{}' of table '{}' has {} columns, but {} values were given",
                                           parts.name, table.name(), parts.parts.size(), count));
   }
   absl::InlinedVector<Value, few_key_columns> converted(count);
   for (size_t i = 0; i < count; ++i) {
-    HAILSTONE_ASSIGN(converted[i], to_engine(table.columns[parts.parts[i].column], values[i]));
+    auto value = to_engine(table.columns[parts.parts[i].column], values[i]);
+    if (!value) return of_table(table, std::move(value).error());
+    converted[i] = *value;
   }
   to.clear();
   HAILSTONE_TRY(table.table->key_codec(index).append(converted, to));
   return {};
+}
+
+std::string key_text(const TableShape& table, size_t index, ByteView row) {
+  const TableLayout& layout = *table.table->layout();
+  std::vector<Value> values(table.columns.size());
+  layout.row_codec().decode(row, values);
+  std::string text;
+  for (const IndexPart& part : layout.definition().indexes[index].parts) {
+    if (!text.empty()) text += ", ";
+    const ColumnShape& column = table.columns[part.column];
+    text += text_of(column, from_engine(column, values[part.column]));
+  }
+  return fmt::format("({})", text);
 }
 
 }  // namespace hailstone::capi

@@ -32,6 +32,8 @@ double native_real(const ColumnShape& column, uint64_t ordered);
 
 /// The value for a column; bytes point to where the given ones are. HS_INVALID, HS_OUT_OF_RANGE.
 Returned<Value> to_engine(const ColumnShape& column, const hs_value& value);
+/// The same for a row, where texts have their limits, with the table's name in the sentence.
+Returned<Value> to_engine(const TableShape& table, size_t column, const hs_value& value);
 /// Values for all columns of a table.
 Outcome to_engine(const TableShape& table, const hs_value* values, size_t count, std::vector<Value>& to);
 /// Bytes point to where the value's are.
@@ -46,5 +48,8 @@ inline hs_value from_engine(const ColumnShape& column, const Value& value) {
 /// A key, or the beginning of one, of an index of the table, encoded.
 Outcome encode_key(const TableShape& table, size_t index, const hs_value* values, size_t count,
                    std::string& to);
+
+/// The key of an index that an encoded row has, for a sentence: "(7, 'seven')".
+std::string key_text(const TableShape& table, size_t index, ByteView row);
 
 }  // namespace hailstone::capi
