@@ -53,8 +53,11 @@ Outcome stream_failed(ArrowArrayStream& stream, int number) {
 
 Outcome load_arrow(hs_load& load, const ArrowSchema* schema, const ArrowArray* array) {
   return read_arrow(*load.shape, schema, array, [&](std::span<const Value> values) -> Outcome {
-    HAILSTONE_TRY(load.load->append(values));
-    return {};
+    const Status appended = load.load->append(values);
+    if (appended) [[likely]]
+      return {};
+    HAILSTONE_TRY(check_lengths(*load.shape, values));
+    return std::unexpected(Failure(appended.error()));
   });
 }
 

@@ -24,6 +24,14 @@ std::unexpected<Failure> of_table(const TableShape& table, Failure failure) {
   return refuse(failure.status, fmt::format("table '{}': {}", table.name(), failure.message));
 }
 
+bool is_too_long(const ColumnShape& column, const Value& value) {
+  return column.most_bytes != 0 && !value.null && value.bytes.size() > column.most_bytes;
+}
+std::unexpected<Failure> too_long(const TableShape& table, const ColumnShape& column, const Value& value) {
+  return refuse(HS_INVALID, fmt::format("table '{}': {} bytes are too many for column '{}', which takes {}",
+                                        table.name(), value.bytes.size(), column.name, column.most_bytes));
+}
+
 /// Long texts are cut, and bytes that are no text are numbers.
 std::string text_of(const ColumnShape& column, const hs_value& value) {
   constexpr size_t most_bytes = 60;
@@ -139,12 +147,16 @@ Returned<Value> to_engine(const TableShape& table, size_t column, const hs_value
   auto converted = to_engine(shape, value);
   if (!converted) [[unlikely]]
     return of_table(table, std::move(converted).error());
-  if (shape.most_bytes != 0 && converted->bytes.size() > shape.most_bytes) [[unlikely]] {
-    return refuse(HS_INVALID,
-                  fmt::format("table '{}': {} bytes are too many for column '{}', which takes {}",
-                              table.name(), converted->bytes.size(), shape.name, shape.most_bytes));
-  }
+  if (is_too_long(shape, *converted)) [[unlikely]]
+    return too_long(table, shape, *converted);
   return converted;
+}
+
+Outcome check_lengths(const TableShape& table, std::span<const Value> values) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (is_too_long(table.columns[i], values[i])) return too_long(table, table.columns[i], values[i]);
+  }
+  return {};
 }
 
 Outcome to_engine(const TableShape& table, const hs_value* values, size_t count, std::vector<Value>& to) {

@@ -34,6 +34,8 @@ double native_real(const ColumnShape& column, uint64_t ordered);
 Returned<Value> to_engine(const ColumnShape& column, const hs_value& value);
 /// The same for a row, where texts have their limits, with the table's name in the sentence.
 Returned<Value> to_engine(const TableShape& table, size_t column, const hs_value& value);
+/// HS_INVALID names the first text that is longer than its column takes.
+Outcome check_lengths(const TableShape& table, std::span<const Value> values);
 /// Values for all columns of a table.
 Outcome to_engine(const TableShape& table, const hs_value* values, size_t count, std::vector<Value>& to);
 /// Bytes point to where the value's are.

@@ -48,6 +48,32 @@ class HailstoneErrorTest : public HailstoneTest {
   hs_transaction* transaction_ = nullptr;
 };
 
+/// An Arrow struct array of one column, without the memory that a wrong length would need.
+struct Batch {
+  Batch(const char* format, const char* name, const void* data, int64_t rows) : buffers{nullptr, data} {
+    child_schema.format = format;
+    child_schema.name = name;
+    child_schema.release = [](ArrowSchema* of) { of->release = nullptr; };
+    schema = child_schema;
+    schema.format = "+s";
+    schema.n_children = 1;
+    schema.children = &child_schemas;
+    child.length = array.length = rows;
+    child.n_buffers = 2;
+    child.buffers = buffers;
+    child.release = array.release = [](ArrowArray* of) { of->release = nullptr; };
+    array.n_buffers = 1;
+    array.buffers = buffers;
+    array.n_children = 1;
+    array.children = &children;
+  }
+  const void* buffers[2];
+  ArrowSchema child_schema{}, schema{};
+  ArrowArray child{}, array{};
+  ArrowSchema* child_schemas = &child_schema;
+  ArrowArray* children = &child;
+};
+
 TEST_F(HailstoneErrorTest, MisuseHasASentenceOfItsOwn) {
   ASSERT_HS_OK(insert(transaction_, table_, 1, "one"), transaction_);
   const hs_value row[] = {hs_int(1), hs_text("again")};
@@ -185,32 +211,6 @@ TEST_F(HailstoneErrorTest, EndedAndInterruptedTransactionsRefuse) {
   hs_scan_close(scanned);
 }
 
-/// An Arrow struct array of one column, without the memory that a wrong length would need.
-struct Batch {
-  Batch(const char* format, const char* name, const void* data, int64_t rows) : buffers{nullptr, data} {
-    child_schema.format = format;
-    child_schema.name = name;
-    child_schema.release = [](ArrowSchema* of) { of->release = nullptr; };
-    schema = child_schema;
-    schema.format = "+s";
-    schema.n_children = 1;
-    schema.children = &child_schemas;
-    child.length = array.length = rows;
-    child.n_buffers = 2;
-    child.buffers = buffers;
-    child.release = array.release = [](ArrowArray* of) { of->release = nullptr; };
-    array.n_buffers = 1;
-    array.buffers = buffers;
-    array.n_children = 1;
-    array.children = &children;
-  }
-  const void* buffers[2];
-  ArrowSchema child_schema{}, schema{};
-  ArrowArray child{}, array{};
-  ArrowSchema* child_schemas = &child_schema;
-  ArrowArray* children = &child;
-};
-
 TEST_F(HailstoneErrorTest, MalformedArrowIsRefused) {
   const int64_t ids[] = {1, 2};
   const auto loads = [&](Batch& batch) {
@@ -251,11 +251,12 @@ TEST_F(HailstoneErrorTest, MalformedArrowIsRefused) {
   }
 }
 
-TEST_F(HailstoneErrorTest, TimesLoseNoDigits) {
+TEST_F(HailstoneErrorTest, WhatArrowLoadsMustFit) {
   hs_schema* schema = nullptr;
   ASSERT_HS(HS_OK, hs_schema_new(&schema));
   ASSERT_HS_OK(hs_schema_column(schema, "at", HS_TIMESTAMP, 0, 0), schema);
   ASSERT_HS_OK(hs_schema_column(schema, "day", HS_DATE, 0, 0), schema);
+  ASSERT_HS_OK(hs_schema_column(schema, "short", HS_STRING, 4, 0), schema);
   hs_table* table = nullptr;
   ASSERT_HS_OK(hs_table_create(transaction_, "t/times", schema, &table), transaction_);
   hs_schema_free(schema);
@@ -272,6 +273,11 @@ TEST_F(HailstoneErrorTest, TimesLoseNoDigits) {
   EXPECT_HS(HS_OUT_OF_RANGE, loads("tsn:", "at", 999));
   EXPECT_HS(HS_OK, loads("tdm", "day", 86'400'000));
   EXPECT_HS(HS_OUT_OF_RANGE, loads("tdm", "day", 86'400'001));
+  Batch batch("w:5", "short", "fives", 1);
+  hs_load* loaded = nullptr;
+  ASSERT_HS_OK(hs_load_begin(transaction_, table, &loaded), transaction_);
+  expect_said(HS_INVALID, hs_load_arrow(loaded, &batch.schema, &batch.array), loaded, "for column 'short'");
+  hs_load_close(loaded);
   hs_table_close(table);
 }
 
