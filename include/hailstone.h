@@ -497,7 +497,8 @@ HS_API void hs_load_close(hs_load* load);
  * fit is found out by hs_scan_filter(). Numbers compare by value whatever their kinds (a column of HS_INT8
  * may be compared with 1000 or 1.5). Each function returns NULL when there is no memory, or an argument is
  * wrong; the combining ones take NULL parts and return NULL then, so that only the root need be looked at.
- * AND within AND and OR within OR count as one level; of others there may be 1,000: more are NULL, too.
+ * AND within AND and OR within OR count as one level; of others there may be 1,000: more are NULL, too. Do
+ * look at the root: to hs_scan_filter() NULL means all rows.
  */
 typedef enum hs_comparison {
   HS_EQUAL = 0,
