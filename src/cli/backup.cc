@@ -1,11 +1,14 @@
 // `hailstone backup`: a copy of a database. `hailstone restore`: a database from such a copy.
 #include <fmt/format.h>
 
+#include <map>
 #include <memory>
 
 #include "cli/check.h"
 #include "cli/commands.h"
+#include "cli/new_database.h"
 #include "cli/progress.h"
+#include "cli/segment_files.h"
 #include "database/file_copy.h"
 
 namespace hailstone {
@@ -33,11 +36,12 @@ Status back_up(const BackupOptions& options) {
   Session session;
   HAILSTONE_TRY(session.open(options.database));
   const std::string target = without_last_slashes(options.target);
+  const NewDatabase copy(target);
   std::unique_ptr<Progress> bar;
   const Status made = session.engine().backup(target, progress_of(session, "backing up", bar));
   bar.reset();
   const Status closed = session.close();
-  HAILSTONE_TRY(made);
+  if (!made) return std::unexpected(copy.remove_directory(made.error()));
   fmt::print("{} is a backup of {}; copy it to another disk\n", target, options.database.directory);
   return closed;
 }
@@ -48,36 +52,87 @@ struct RestoreOptions {
   bool check = false;
 };
 
+/// Prints a line for each table that is damaged. `damaged`: those of which that is known.
+Result<CheckResult> check_restored(Session& session, const std::map<std::string, std::string>& damaged,
+                                   bool read_all) {
+  CheckResult result;
+  const auto tell = [&](const std::string& name, const std::string& what) {
+    ++result.damaged;
+    fmt::print("{}: damaged: {}\n", printable(name), what);
+  };
+  std::vector<std::string> others;
+  for (const std::string& name : session.engine().table_names()) {
+    if (session.is_interrupted()) return fail(ErrorCode::Interrupted, "interrupted");
+    if (const auto known = damaged.find(name); known != damaged.end()) {
+      tell(name, known->second);
+      continue;
+    }
+    // Files that only the log names are opened by its replay.
+    const auto table = session.engine().table(name);
+    const Status usable = table ? (*table)->usable() : std::unexpected(table.error());
+    if (!usable && usable.error().code() == ErrorCode::Corruption) {
+      tell(name, usable.error().message());
+    } else {
+      others.push_back(name);
+    }
+  }
+  if (!read_all) {
+    result.sound = others.size();
+  } else if (!others.empty()) {
+    HAILSTONE_ASSIGN(const CheckResult read, check_tables(session, others, false));
+    result.sound = read.sound;
+    result.damaged += read.damaged;
+    result.unchecked = read.unchecked;
+  }
+  return result;
+}
+
+Result<CheckResult> open_restored(Session& session, const RestoreOptions& options,
+                                  const std::string& directory) {
+  HAILSTONE_ASSIGN(const auto damaged, find_damaged_tables(directory));
+  fmt::print("{}", torn_end(directory));
+  DatabaseArguments arguments = options.database;
+  arguments.directory = directory;
+  // Only a copy that opens is a database.
+  if (const Status opened = session.open(arguments); !opened) {
+    return fail(
+        opened.error().code(),
+        fmt::format("'{}' cannot be opened after it was copied from '{}', so that nothing is restored: {}",
+                    directory, options.backup, opened.error().message()));
+  }
+  HAILSTONE_ASSIGN(const CheckResult result, check_restored(session, damaged, options.check));
+  HAILSTONE_TRY(session.close());
+  return result;
+}
+
 Result<int> restore(const RestoreOptions& options) {
   Session session;
   const std::string target = without_last_slashes(options.database.directory);
+  const NewDatabase made(target);
   {
     std::unique_ptr<Progress> bar;
-    HAILSTONE_TRY(restore_database(posix_filesystem(), without_last_slashes(options.backup), target,
-                                   progress_of(session, "restoring", bar)));
+    const Status copied = restore_database(posix_filesystem(), without_last_slashes(options.backup), target,
+                                           progress_of(session, "restoring", bar));
+    bar.reset();
+    if (!copied) return std::unexpected(made.remove_directory(copied.error()));
   }
-  DatabaseArguments arguments = options.database;
-  arguments.directory = target;
-  // Only a copy that opens is a database.
-  const Status opened = session.open(arguments);
-  if (!opened) {
-    return fail(opened.error().code(), fmt::format("the files are restored to '{}', but they are no good: {}",
-                                                   target, opened.error().message()));
+  const auto result = open_restored(session, options, target);
+  if (!result) {
+    static_cast<void>(session.close());  // the first error is the one to be told
+    return std::unexpected(made.remove_all(result.error()));
   }
-  CheckResult result;
-  if (options.check) {
-    auto checked_tables = check_tables(session, {}, false);
-    if (!checked_tables) {
-      static_cast<void>(session.close());  // the first error is the one to be told
-      return std::unexpected(checked_tables.error());
-    }
-    result = *checked_tables;
+  if (options.check) print_summary(*result);
+  const uint64_t tables = result->sound + result->damaged + result->unchecked;
+  if (result->damaged == 0) {
+    fmt::print("{} is restored from {}: {}\n", target, options.backup, counted(tables, "table"));
+    return 0;
   }
-  const size_t tables = session.engine().table_names().size();
-  HAILSTONE_TRY(session.close());
-  if (options.check) print_summary(result);
-  fmt::print("{} is restored from {}: {} tables\n", target, options.backup, tables);
-  return result.damaged > 0 ? exit_damage : 0;
+  fmt::print(
+      "{} is restored from {}, but of {} {} damaged as said above; look for a backup in which {} not\n",
+      target, options.backup, counted(tables, "table"),
+      result->damaged == 1 ? "1 is" : fmt::format("{} are", result->damaged),
+      result->damaged == 1 ? "it is" : "they are");
+  return exit_damage;
 }
 
 }  // namespace
@@ -95,7 +150,9 @@ void add_backup_command(CLI::App& app, Ending& ending) {
 
 void add_restore_command(CLI::App& app, Ending& ending) {
   CLI::App* const command = app.add_subcommand(
-      "restore", "make a database from a backup: copies it, shares no file with it, opens it");
+      "restore",
+      "make a database from a backup: copies it, shares no file with it, opens it and each file of it; exit "
+      "code 3: damage");
   const auto options = std::make_shared<RestoreOptions>();
   command->add_option("BACKUP", options->backup, "the backup's directory, which stays as it is")->required();
   add_database_arguments(*command, options->database);

@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/progress.h"
+#include "database/manifest.h"
 
 namespace hailstone {
 namespace {
@@ -24,10 +25,9 @@ Status check_table(Session& session, const std::string& name) {
 
 int check_database(const CheckOptions& options) {
   Session session;
-  if (const Status opened = session.open(options.database); !opened) {
-    const int code = finished("check", opened);
-    return opened.error().code() == ErrorCode::Corruption ? exit_damage : code;
-  }
+  const std::string torn = torn_end(options.database.directory);
+  if (const Status opened = session.open(options.database); !opened) return finished("check", opened);
+  fmt::print("{}", torn);
   const auto result = check_tables(session, options.tables, options.verbose);
   const Status closed = session.close();
   if (!result) return finished("check", std::unexpected(result.error()));
@@ -37,6 +37,17 @@ int check_database(const CheckOptions& options) {
 }
 
 }  // namespace
+
+std::string torn_end(const std::string& directory) {
+  // What else is wrong with the manifest is told by whoever opens the database.
+  const auto content = Manifest::load(posix_filesystem(), directory);
+  if (!content || !*content || !(*content)->torn) return {};
+  return fmt::format(
+      "manifest {}: its end is torn and left out. After a crash that is as it should be; otherwise the file "
+      "was "
+      "damaged there, and the last changes to some tables may be lost\n",
+      Manifest::path_in(directory));
+}
 
 Result<CheckResult> check_tables(Session& session, std::vector<std::string> names, bool verbose) {
   HAILSTONE_TRY(session.begin());
@@ -80,7 +91,8 @@ Result<CheckResult> check_tables(Session& session, std::vector<std::string> name
 
 void print_summary(const CheckResult& result) {
   fmt::print(
-      "{} tables are sound, {} damaged{}\n", result.sound, result.damaged,
+      "{} {} sound, {} damaged{}\n", counted(result.sound, "table"), result.sound == 1 ? "is" : "are",
+      result.damaged,
       result.unchecked > 0
           ? fmt::format(", {} not checked: CHECK TABLE in the server that made them does", result.unchecked)
           : "");

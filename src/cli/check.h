@@ -16,6 +16,9 @@ struct CheckResult {
 
 /// Prints a line for each table that is not sound, and with `verbose` for all. `names` empty: all tables.
 Result<CheckResult> check_tables(Session& session, std::vector<std::string> names, bool verbose);
+/// A line about the manifest of a database that is not open, when its end is torn; else empty. Opening the
+/// database leaves the end out for good.
+std::string torn_end(const std::string& directory);
 void print_summary(const CheckResult& result);
 
 }  // namespace hailstone

@@ -126,7 +126,7 @@ Status run_compare(const DiskArguments& arguments) {
   Supervised supervised("comparing", bytes);
   HAILSTONE_TRY(compare_files(arguments.files, supervised.watch()));
   supervised.clear();
-  fmt::print("{} files of {} bytes are the same\n", arguments.files.size(), with_commas(bytes));
+  fmt::print("{} of {} bytes are the same\n", counted(arguments.files.size(), "file"), with_commas(bytes));
   return {};
 }
 
@@ -389,7 +389,8 @@ void add_disk_command(CLI::App& app, Ending& ending) {
         ->add_option(
             "--memory-limit", sweep.memory_limit,
             "run in so little memory, page cache included, as 256M (needs root or a delegated control group)")
-        ->transform(CLI::AsSizeValue(false));
+        ->transform(CLI::AsSizeValue(false))
+        ->transform(no_minus());
     command->add_option("--html", arguments->html, "also write a page with tables and plots");
     add_results_option(*command, *arguments);
   }

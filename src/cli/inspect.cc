@@ -1,5 +1,5 @@
 // `hailstone inspect`: what the files of a database hold, without opening it as a database: nothing is
-// recovered, nothing is written (but for the lock file).
+// recovered, nothing is written.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,14 +9,14 @@
 
 #include "cli/column_text.h"
 #include "cli/commands.h"
+#include "cli/segment_files.h"
 #include "cli/text_table.h"
 #include "cli/value_text.h"
 #include "database/core.h"
 #include "database/manifest.h"
+#include "file/read_lock.h"
 #include "log/log_format.h"
 #include "log/log_scan.h"
-#include "segment/delete_vector.h"
-#include "segment/segment.h"
 
 namespace hailstone {
 namespace {
@@ -27,19 +27,17 @@ struct InspectOptions {
   bool columns = false;
 };
 
-constexpr size_t inspection_memory = size_t{256} << 20;
-
 class Inspection {
  public:
-  explicit Inspection(const InspectOptions& options)
-      : options_(options), budget_(inspection_memory), cache_(budget_, counters_) {}
+  explicit Inspection(const InspectOptions& options) : options_(options), segments_(options.directory) {}
 
   Status run() {
-    if (!filesystem_.exists(Manifest::path_in(options_.directory))) {
+    if (const auto size = filesystem_.file_size(Manifest::path_in(options_.directory)); !size) {
+      if (size.error().code() != ErrorCode::NotFound) return std::unexpected(size.error());
       return fail(ErrorCode::NotFound,
                   fmt::format("there is no database in directory '{}'", options_.directory));
     }
-    HAILSTONE_ASSIGN(const auto lock, filesystem_.lock_directory(options_.directory));
+    HAILSTONE_ASSIGN(const auto lock, lock_directory_to_read(options_.directory));
     HAILSTONE_ASSIGN(const auto content, Manifest::load(filesystem_, options_.directory));
     if (!content) return fail(ErrorCode::NotFound, "the manifest is gone");
     if (options_.tables.empty()) {
@@ -59,9 +57,9 @@ class Inspection {
 
   void show_manifest(const ManifestContent& content) const {
     const CheckpointMark& mark = content.mark;
-    fmt::print("manifest {}: {}, {} tables, {} drops remembered{}\n", Manifest::path_in(options_.directory),
-               human_bytes(content.bytes), content.tables.size(), content.dropped.size(),
-               content.torn ? ", a torn end that is left out" : "");
+    fmt::print("manifest {}: {}, {}, {} remembered{}\n", Manifest::path_in(options_.directory),
+               human_bytes(content.bytes), counted(content.tables.size(), "table"),
+               counted(content.dropped.size(), "drop"), content.torn ? ", a torn end that is left out" : "");
     fmt::print(
         "checkpoint: commits up to {} need no log; replay begins at {:#x}, carried rows count from {:#x}\n",
         mark.committed, mark.log_start, mark.carried);
@@ -128,38 +126,28 @@ class Inspection {
 
   Status show_table(const TableState& state) {
     const TableDefinition definition = state.definition.unpack();
-    fmt::print("table {} (id {}): {} columns, {} indexes, next row id {}, {} segments{}\n",
-               printable(definition.name), state.id, definition.columns.size(), definition.indexes.size(),
-               state.next_row_id, state.segments.size(),
-               state.rows.empty()
-                   ? ""
-                   : fmt::format(", {} of rows in the manifest", human_bytes(state.rows.size())));
+    fmt::print(
+        "table {} (id {}): {}, {}, next row id {}, {}{}\n", printable(definition.name), state.id,
+        counted(definition.columns.size(), "column"), counted(definition.indexes.size(), "index", "indexes"),
+        state.next_row_id, counted(state.segments.size(), "segment"),
+        state.rows.empty() ? ""
+                           : fmt::format(", {} of rows in the manifest", human_bytes(state.rows.size())));
     for (const auto& entry : state.segments) {
-      const std::string path = segment_path_in(options_.directory, entry.file);
-      const auto segment = Segment::open(filesystem_, path, cache_, counters_);
-      if (!segment) {
-        damaged(segment.error());
-        continue;
-      }
-      if (const Status shown = show_segment(definition, entry, **segment); !shown) damaged(shown.error());
+      const auto opened = segments_.open(entry);
+      const Status shown =
+          opened ? show_segment(definition, entry, *opened) : std::unexpected(opened.error());
+      if (shown) continue;
+      if (shown.error().code() != ErrorCode::Corruption) return shown;
+      damaged(shown.error());
     }
     return {};
   }
 
   Status show_segment(const TableDefinition& definition, const TableState::SegmentEntry& entry,
-                      const Segment& segment) {
-    uint64_t ended = 0;
-    if (entry.delete_vector != 0) {
-      const std::string path = delete_vector_path_in(options_.directory, entry.delete_vector);
-      HAILSTONE_ASSIGN(const auto file, filesystem_.open(path));
-      HAILSTONE_ASSIGN(const uint64_t size, file->size());
-      std::string bytes(static_cast<size_t>(size), 0);
-      HAILSTONE_TRY(file->read_at(0, bytes.size(), bytes.data()));
-      HAILSTONE_ASSIGN(const auto ends, DeleteVector::parse(bytes, segment.rows(), budget_, path));
-      ended = ends->count();
-    }
-    fmt::print("  {:016x}: {} rows, {} of them ended, {} blocks, {}\n", entry.file, segment.rows(), ended,
-               segment.blocks(), human_bytes(segment.file_bytes()));
+                      const SegmentFiles::Opened& opened) {
+    const Segment& segment = *opened.segment;
+    fmt::print("  {:016x}: {}, {} of them ended, {}, {}\n", entry.file, counted(segment.rows(), "row"),
+               opened.ended, counted(segment.blocks(), "block"), human_bytes(segment.file_bytes()));
     if (!options_.columns) return {};
     TextTable shown({"column", "encoding", ">bytes", ">raw bytes", ">distinct", ">NULLs", "from", "to"});
     for (size_t i = 0; i < segment.columns().size(); ++i) {
@@ -232,9 +220,7 @@ class Inspection {
 
   const InspectOptions& options_;
   Filesystem& filesystem_ = posix_filesystem();
-  Counters counters_;
-  MemoryBudget budget_;
-  BlockCache cache_;
+  SegmentFiles segments_;
   bool damage_ = false;
 };
 

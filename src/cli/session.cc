@@ -6,6 +6,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "api/hailstone_handles.h"
@@ -30,12 +31,20 @@ void show_message(void*, hs_log_level level, const char* message) {
 
 }  // namespace
 
+CLI::Validator no_minus() {
+  return {[](std::string& text) {
+            return text.starts_with('-') ? fmt::format("{} is less than 0", text) : std::string();
+          },
+          ""};
+}
+
 void add_database_arguments(CLI::App& command, DatabaseArguments& arguments) {
   command.add_option("DATABASE", arguments.directory, "the database's directory")->required();
   command
       .add_option("--memory", arguments.memory_bytes,
                   "memory for rows, loads and the cache, in bytes or as 512MB, 2GB; at least 16MB")
       ->transform(CLI::AsSizeValue(false))
+      ->transform(no_minus())
       ->default_str("512MB");
 }
 
@@ -131,7 +140,12 @@ int finished(const std::string& command, const Status& status) {
     return exit_interrupted;
   }
   fmt::print(stderr, "hailstone {}: {}\n", command, error.message());
-  return exit_error;
+  return error.code() == ErrorCode::Corruption ? exit_damage : exit_error;
+}
+
+std::string counted(uint64_t number, std::string_view noun, std::string_view plural) {
+  if (number == 1 || !plural.empty()) return fmt::format("{} {}", number, number == 1 ? noun : plural);
+  return fmt::format("{} {}s", number, noun);
 }
 
 std::string printable(ByteView text) {
@@ -146,6 +160,13 @@ std::string printable(ByteView text) {
     }
   }
   return shown;
+}
+
+std::string beginning(std::string_view text) {
+  constexpr size_t most = 60;
+  size_t shown = std::min(most, text.size());
+  while (shown < text.size() && shown > 0 && (text[shown] & 0xc0) == 0x80) --shown;  // not within a character
+  return printable(text.substr(0, shown)) + (shown < text.size() ? "…" : "");
 }
 
 std::string human_bytes(uint64_t bytes) {

@@ -32,6 +32,8 @@ struct DatabaseArguments {
   std::string directory;
   uint64_t memory_bytes = uint64_t{512} << 20;
 };
+/// For transform() of an option for a number without a sign: CLI11 takes -1 for a very great one.
+CLI::Validator no_minus();
 /// Adds the positional DATABASE and --memory.
 void add_database_arguments(CLI::App& command, DatabaseArguments& arguments);
 
@@ -90,11 +92,16 @@ class Session {
 /// The status of a call of hailstone.h as a Status, with the handle's sentence.
 Status checked(int status, const void* handle);
 
-/// The exit code of a subcommand's work; an error is printed as "hailstone COMMAND: …".
+/// The exit code of a subcommand's work; an error is printed as "hailstone COMMAND: …". ErrorCode::Corruption
+/// is damage.
 int finished(const std::string& command, const Status& status);
 
 /// The text with \x.. for what a terminal would not show as it is.
 std::string printable(ByteView text);
+/// The same of the text's beginning, with … if there is more: for messages.
+std::string beginning(std::string_view text);
+/// "1 table", "2 tables".
+std::string counted(uint64_t number, std::string_view noun, std::string_view plural = {});
 /// "1.5 MB".
 std::string human_bytes(uint64_t bytes);
 

@@ -68,9 +68,10 @@ Status describe(const DescribeOptions& options) {
     const TableDefinition& definition = table->definition();
     const TableStatistics statistics = table->statistics();
     fmt::print("table {}\n", printable(definition.name));
-    fmt::print("about {} rows; {} of values and {} of indexes in {} segments and memory; {} dead rows\n\n",
-               statistics.rows, human_bytes(statistics.data_bytes), human_bytes(statistics.index_bytes),
-               statistics.segments, statistics.deleted_rows);
+    fmt::print("about {}; {} of values and {} of indexes in {} and memory; {}\n\n",
+               counted(statistics.rows, "row"), human_bytes(statistics.data_bytes),
+               human_bytes(statistics.index_bytes), counted(statistics.segments, "segment"),
+               counted(statistics.deleted_rows, "dead row"));
     TextTable columns({"column", "type", "NULL", "stored", ">bytes", ">raw bytes", "encoding"});
     for (size_t i = 0; i < definition.columns.size(); ++i) {
       const Column& column = definition.columns[i];

@@ -4,6 +4,8 @@
 #include <sys/statvfs.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include "database/core.h"
 #include "database/manifest.h"
@@ -17,6 +19,16 @@ constexpr size_t copied_at_once = size_t{1} << 20;
 std::string parent_of(const std::string& path) {
   const size_t slash = path.find_last_of('/');
   return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+
+/// Whether `path`, which need not be there, is `directory` or lies in it.
+bool is_within(const std::string& path, const std::string& directory) {
+  std::error_code error;
+  const auto inner = std::filesystem::weakly_canonical(path, error);
+  if (error) return false;
+  const auto outer = std::filesystem::canonical(directory, error);
+  if (error) return false;
+  return std::ranges::mismatch(outer, inner).in1 == outer.end();
 }
 
 }  // namespace
@@ -78,8 +90,16 @@ Status make_empty_directory(Filesystem& filesystem, const std::string& path, con
 Status restore_database(Filesystem& filesystem, const std::string& from, const std::string& to,
                         const CopyProgress& progress) {
   const std::string manifest = Manifest::path_in(from);
-  if (!filesystem.exists(manifest)) {
+  if (const auto size = filesystem.file_size(manifest); !size) {
+    if (size.error().code() != ErrorCode::NotFound) return std::unexpected(size.error());
     return fail(ErrorCode::NotFound, fmt::format("there is no database in directory '{}'", from));
+  }
+  if (is_within(to, from)) {
+    return fail(
+        ErrorCode::InvalidArgument,
+        fmt::format("directory '{}' is the backup '{}' or lies in it, which is to stay as it is; restore "
+                    "to another place",
+                    to, from));
   }
   // Where nothing can be written nobody can have it open, and the lock could not be taken either.
   struct statvfs attributes;
@@ -89,6 +109,8 @@ Status restore_database(Filesystem& filesystem, const std::string& from, const s
     HAILSTONE_ASSIGN(lock, filesystem.lock_directory(from));
   }
   HAILSTONE_ASSIGN(const auto names, filesystem.list(from));
+  // Without an intact manifest nothing of the copy could be read.
+  HAILSTONE_TRY(Manifest::load(filesystem, from));
   HAILSTONE_TRY(make_empty_directory(filesystem, to, "restored database"));
   FileCopy files(filesystem, from, to, progress);
   const auto copy_all = [&]() -> Status {

@@ -42,9 +42,10 @@ class FileCopy {
 /// Makes the directory, unless it is there and empty. ErrorCode::AlreadyExists names what to do.
 Status make_empty_directory(Filesystem& filesystem, const std::string& path, const std::string& what);
 
-/// Makes `to`, which must be new or empty, a copy of the database in `from`, which nobody may have open:
-/// ErrorCode::Busy. Nothing in `from` changes but that it may get a lock file. On an error what was made is
-/// removed again.
+/// Makes `to`, which must be new or empty and not lie in `from`, a copy of the database in `from`, which
+/// nobody may have open: ErrorCode::Busy. Nothing in `from` changes but that it may get a lock file. On an
+/// error the files that were made are removed again. ErrorCode::Corruption when the manifest is damaged;
+/// other damage is copied.
 Status restore_database(Filesystem& filesystem, const std::string& from, const std::string& to,
                         const CopyProgress& progress);
 

@@ -60,4 +60,12 @@ std::string lock_holder(const std::string& path) {
   return {};
 }
 
+std::unexpected<Error> directory_in_use(const std::string& directory, const std::string& lock_path) {
+  const std::string holder = lock_holder(lock_path);
+  return fail(
+      ErrorCode::Busy,
+      fmt::format("directory '{}' is in use: {} holds '{}'; close the database there first", directory,
+                  holder.empty() ? "another database object of this or another process" : holder, lock_path));
+}
+
 }  // namespace hailstone

@@ -140,14 +140,7 @@ class PosixFilesystem final : public Filesystem {
     whole.l_whence = SEEK_SET;
     while (::fcntl(file.number(), F_OFD_SETLK, &whole) != 0) {
       if (errno == EINTR) continue;
-      if (errno == EAGAIN || errno == EACCES) {
-        const std::string holder = lock_holder(lock_path);
-        return fail(
-            ErrorCode::Busy,
-            fmt::format("directory '{}' is in use: {} holds '{}'; close the database there first", path,
-                        holder.empty() ? "another database object of this or another process" : holder,
-                        lock_path));
-      }
+      if (errno == EAGAIN || errno == EACCES) return directory_in_use(path, lock_path);
       return failed("lock", lock_path);
     }
     return std::make_unique<PosixDirectoryLock>(std::move(file));
