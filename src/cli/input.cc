@@ -11,6 +11,8 @@
 #include <cstring>
 #include <utility>
 
+#include "cli/session.h"
+#include "cli/value_text.h"
 #include "file/io_error.h"
 
 namespace hailstone {
@@ -36,6 +38,17 @@ std::optional<TextFormat> format_of_path(std::string_view path) {
 std::string check_delimiter(const std::string& text) {
   if (text.size() == 1 && text != "\"" && text != "\n" && text != "\r") return {};
   return "the delimiter is one character (one byte), and no quote or line end";
+}
+
+Status check_text_options(const TextOptions& options) {
+  if (options.format == TextFormat::JsonLines || !options.null_text) return {};
+  const bool csv = options.format == TextFormat::Csv;
+  const std::string wrong = csv ? std::string("\"\r\n") + options.delimiter : "\t\r\n";
+  if (options.null_text->find_first_of(wrong) == std::string::npos) return {};
+  return fail(
+      ErrorCode::InvalidArgument,
+      fmt::format("--null '{}' cannot stand for NULL: in a {} file it may hold no {} and no line end",
+                  printable(*options.null_text), csv ? "CSV" : "TSV", csv ? "delimiter, no quote" : "tab"));
 }
 
 Result<std::unique_ptr<InputFile>> InputFile::open(const std::string& path, int interrupt_descriptor) {
@@ -89,28 +102,32 @@ Result<bool> InputWindow::more() {
   return !ended_;
 }
 
-std::unexpected<Error> RowReader::wrong(uint64_t line, std::string_view what) const {
+std::unexpected<Error> TextRows::wrong(uint64_t line, std::string_view what) const {
   return fail(ErrorCode::InvalidArgument, fmt::format("{}:{}: {}", file().name(), line, what));
 }
 
 namespace {
 
 /// What CSV and TSV have in common: a record is found in the window, then its fields are unescaped in place.
-class LineReader : public RowReader {
+class LineReader : public TextRows {
  public:
-  LineReader(std::unique_ptr<InputFile> file, std::vector<std::string> names) : RowReader(std::move(file)) {
+  LineReader(std::unique_ptr<InputFile> file, std::vector<std::string> names) : TextRows(std::move(file)) {
     names_ = std::move(names);
   }
 
   Status start(bool has_header) {
     HAILSTONE_TRY(skip_byte_order_mark());
     if (!has_header) return {};
+    HAILSTONE_TRY(check_kind());
+    in_header_ = true;
     HAILSTONE_ASSIGN(const bool found, next_record());
+    in_header_ = false;
     if (!found) return wrong(1, "the file is empty where a header with the names of the columns should be");
     names_.clear();
-    for (const Field& field : fields_) {
-      const std::string name(field.text);
-      if (name.empty()) return wrong(row_line_, fmt::format("column {} has no name", names_.size() + 1));
+    for (size_t i = 0; i < fields_.size(); ++i) {
+      const std::string name(fields_[i].text);
+      if (name.empty()) return wrong(row_line_, fmt::format("column {} has no name", i + 1));
+      HAILSTONE_TRY(check_name(name, i));
       if (std::ranges::find(names_, name) != names_.end()) {
         return wrong(row_line_, fmt::format("two columns have the name '{}'", name));
       }
@@ -143,8 +160,41 @@ class LineReader : public RowReader {
   };
   std::vector<Raw> raw_;
   uint64_t next_line_ = 1;
+  bool in_header_ = false;  // where nothing is NULL
 
  private:
+  /// Files that are easily taken for text ones, by their first bytes.
+  Status check_kind() const {
+    const std::string_view begin(window_.begin(), window_.size());
+    if (begin.starts_with("\x1f\x8b")) {
+      return wrong(1,
+                   "the file is compressed by gzip; load it so: zcat FILE | hailstone load … - --format csv");
+    }
+    const bool has_null = begin.substr(0, 2).find('\0') != std::string_view::npos;
+    if (begin.starts_with("\xff\xfe") || begin.starts_with("\xfe\xff") || has_null) {
+      return wrong(1, "the file is UTF-16, or no text; convert it: iconv -f UTF-16 -t UTF-8 FILE");
+    }
+    return {};
+  }
+
+  /// Of the column at `place`. Within quotes or by escapes a name may hold all characters.
+  Status check_name(std::string_view name, size_t place) const {
+    const auto is_control = [](char character) {
+      return static_cast<unsigned char>(character) < 0x20 || character == 0x7f;
+    };
+    std::string_view why;
+    if (!is_utf8(name)) {
+      why = "is not UTF-8; convert the file (iconv), or is it compressed, or no text?";
+    } else if (raw_[place].marked || std::ranges::none_of(name, is_control)) {
+      return {};
+    } else if (name.find('\r') != std::string_view::npos) {
+      why = "holds a carriage return. If the file's lines end so, convert it: tr '\\r' '\\n' < FILE";
+    } else {
+      why = "holds a control character; is the file UTF-16, or compressed, or no text?";
+    }
+    return wrong(row_line_, fmt::format("the name of column {}, '{}', {}", place + 1, beginning(name), why));
+  }
+
   Status skip_byte_order_mark() {
     while (window_.size() < 3) {
       HAILSTONE_ASSIGN(const bool more, window_.more());
@@ -251,7 +301,7 @@ class CsvReader final : public LineReader {
   Field finish(char* text, size_t size, bool marked) override {
     if (!marked) {
       const std::string_view plain(text, size);
-      return plain == null_text_ ? Field{} : Field{Field::Kind::Text, plain};
+      return plain == null_text_ && !in_header_ ? Field{} : Field{Field::Kind::Text, plain};
     }
     char* to = text;
     for (const char *from = text, *end = text + size; from < end; ++from) {
@@ -293,7 +343,7 @@ class TsvReader final : public LineReader {
   }
 
   Field finish(char* text, size_t size, bool marked) override {
-    if (std::string_view(text, size) == null_text_) return {};
+    if (std::string_view(text, size) == null_text_ && !in_header_) return {};
     if (!marked) return {Field::Kind::Text, {text, size}};
     char* to = text;
     for (const char *from = text, *end = text + size; from < end; ++from) {
@@ -326,8 +376,9 @@ class TsvReader final : public LineReader {
 
 }  // namespace
 
-Result<std::unique_ptr<RowReader>> open_rows(const std::string& path, const TextOptions& options,
-                                             std::vector<std::string> names, int interrupt_descriptor) {
+Result<std::unique_ptr<TextRows>> open_rows(const std::string& path, const TextOptions& options,
+                                            std::vector<std::string> names, int interrupt_descriptor) {
+  HAILSTONE_TRY(check_text_options(options));
   HAILSTONE_ASSIGN(auto file, InputFile::open(path, interrupt_descriptor));
   if (options.format == TextFormat::JsonLines) return open_json_lines(std::move(file));
   std::unique_ptr<LineReader> reader;

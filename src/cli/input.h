@@ -1,6 +1,6 @@
 // Files of rows as the command reads them: CSV, TSV and JSON lines. docs/tools.md says what each is.
 //
-// A RowReader gives one row after another. Its fields stand in the order of names(), which for JSON lines
+// A TextRows gives one row after another. Its fields stand in the order of names(), which for JSON lines
 // grows as keys are met. One thread at a time.
 #pragma once
 
@@ -32,6 +32,9 @@ struct TextOptions {
   char delimiter = ',';                  // of CSV
   std::optional<std::string> null_text;  // CSV: unless given, an empty field without quotes; TSV: \N
 };
+
+/// What these options cannot be: a text for NULL that no field can hold.
+Status check_text_options(const TextOptions& options);
 
 struct Field {
   enum class Kind : uint8_t {
@@ -77,6 +80,7 @@ class InputWindow {
   explicit InputWindow(std::unique_ptr<InputFile> file);
 
   char* begin() { return buffer_.data() + first_; }
+  const char* begin() const { return buffer_.data() + first_; }
   size_t size() const { return last_ - first_; }
   bool at_end() const { return ended_; }
   /// Brings more bytes behind those that are there; begin() may move. False: the file has ended.
@@ -93,9 +97,9 @@ class InputWindow {
   uint64_t bytes_read_ = 0;
 };
 
-class RowReader {
+class TextRows {
  public:
-  virtual ~RowReader() = default;
+  virtual ~TextRows() = default;
   /// False: there are no more rows. Errors name file and line.
   virtual Result<bool> next() = 0;
   /// One for each name; shorter when later names are not in this row.
@@ -108,7 +112,7 @@ class RowReader {
   std::unexpected<Error> wrong(uint64_t line, std::string_view what) const;
 
  protected:
-  explicit RowReader(std::unique_ptr<InputFile> file) : window_(std::move(file)) {}
+  explicit TextRows(std::unique_ptr<InputFile> file) : window_(std::move(file)) {}
   InputWindow window_;
   std::vector<std::string> names_;
   std::vector<Field> fields_;
@@ -116,11 +120,11 @@ class RowReader {
 };
 
 /// `names`: of the columns, for files without a header.
-Result<std::unique_ptr<RowReader>> open_rows(const std::string& path, const TextOptions& options,
-                                             std::vector<std::string> names, int interrupt_descriptor);
+Result<std::unique_ptr<TextRows>> open_rows(const std::string& path, const TextOptions& options,
+                                            std::vector<std::string> names, int interrupt_descriptor);
 
 /// For open_rows().
-Result<std::unique_ptr<RowReader>> open_json_lines(std::unique_ptr<InputFile> file);
+Result<std::unique_ptr<TextRows>> open_json_lines(std::unique_ptr<InputFile> file);
 
 constexpr size_t longest_record = size_t{1} << 30;
 

@@ -12,9 +12,9 @@ namespace {
 
 static_assert(InputWindow::padding >= simdjson::SIMDJSON_PADDING);
 
-class JsonLinesReader final : public RowReader {
+class JsonLinesReader final : public TextRows {
  public:
-  explicit JsonLinesReader(std::unique_ptr<InputFile> file) : RowReader(std::move(file)) {}
+  explicit JsonLinesReader(std::unique_ptr<InputFile> file) : TextRows(std::move(file)) {}
 
   Result<bool> next() override {
     for (;;) {
@@ -152,7 +152,7 @@ class JsonLinesReader final : public RowReader {
 
 }  // namespace
 
-Result<std::unique_ptr<RowReader>> open_json_lines(std::unique_ptr<InputFile> file) {
+Result<std::unique_ptr<TextRows>> open_json_lines(std::unique_ptr<InputFile> file) {
   return std::make_unique<JsonLinesReader>(std::move(file));
 }
 

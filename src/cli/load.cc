@@ -10,6 +10,7 @@
 #include <set>
 
 #include "cli/commands.h"
+#include "cli/new_database.h"
 #include "cli/progress.h"
 #include "cli/type_guess.h"
 #include "cli/value_text.h"
@@ -148,7 +149,7 @@ class Rows {
   std::vector<std::string> names_;
   size_t file_ = 0;  // the next one to be opened
   TextFormat format_ = TextFormat::Csv;
-  std::unique_ptr<RowReader> reader_;
+  std::unique_ptr<TextRows> reader_;
   std::deque<Kept> kept_;
   bool current_ = false;  // the first of kept_ has been given out
   std::vector<Field> fields_;
@@ -175,6 +176,18 @@ class Loader {
       HAILSTONE_TRY(rows_.open_next());
       HAILSTONE_TRY(rows_.look_ahead(std::max<uint64_t>(1, options_.sample_rows)));
     }
+    const NewDatabase made(options_.database.directory);
+    const Status status = work();
+    if (status || !options_.create || committed_) return status;
+    // Closed, as the directory may have to go.
+    load_.reset();
+    table_.reset();
+    static_cast<void>(session_.close());
+    return std::unexpected(made.remove_if_empty(status.error()));
+  }
+
+ private:
+  Status work() {
     HAILSTONE_TRY(session_.open(options_.database, options_.create));
     HAILSTONE_TRY(session_.begin());
     HAILSTONE_TRY(open_table());
@@ -186,15 +199,15 @@ class Loader {
     load_.reset();
     table_.reset();
     if (loaded) HAILSTONE_TRY(session_.commit());
+    committed_ = loaded.has_value();
     const Status closed = session_.close();
     if (!loaded) return std::unexpected(loaded.error());
     HAILSTONE_TRY(closed);
-    fmt::print("{} rows loaded into {}{}\n", *loaded, made_ ? "the new table " : "",
+    fmt::print("{} loaded into {}{}\n", counted(*loaded, "row"), made_ ? "the new table " : "",
                printable(options_.table));
     return {};
   }
 
- private:
   Status check_options() {
     for (const std::string& entry : options_.types) {
       const size_t equals = entry.rfind('=');
@@ -393,15 +406,11 @@ class Loader {
           "column '{}': the text is not UTF-8; convert the file, or let the column be of type bytes",
           column.name));
     }
-    size_t shown = std::min<size_t>(60, text.size());
-    while (shown < text.size() && shown > 0 && (text[shown] & 0xc0) == 0x80)
-      --shown;  // not within a character
     const std::string guess =
         guessed_.contains(column.name)
             ? fmt::format(" (which was guessed from the first rows; --types {}=TYPE says it)", column.name)
             : "";
-    return rows_.wrong(fmt::format("column '{}': '{}{}' is no {}{}", column.name,
-                                   printable(text.substr(0, shown)), shown < text.size() ? "…" : "",
+    return rows_.wrong(fmt::format("column '{}': '{}' is no {}{}", column.name, beginning(text),
                                    type_name(column.type), guess));
   }
 
@@ -410,7 +419,8 @@ class Loader {
   Rows rows_;
   std::map<std::string, ColumnType> types_;
   std::set<std::string> guessed_;  // columns whose type was
-  bool made_ = false;
+  bool made_ = false;              // the table
+  bool committed_ = false;
   std::unique_ptr<hs_table, TableCloser> table_;
   std::unique_ptr<hs_load, LoadCloser> load_;
   std::vector<TargetColumn> columns_;
@@ -463,7 +473,8 @@ void add_load_command(CLI::App& app, Ending& ending) {
       ->delimiter(',')
       ->allow_extra_args(false);
   command->add_option("--sample", options->sample_rows, "rows that types are guessed from")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->transform(no_minus());
   command->callback([command, options, header, null_text, delimiter, &ending] {
     options->text.has_header = !*header;
     options->text.delimiter = delimiter->front();

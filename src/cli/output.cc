@@ -142,13 +142,18 @@ Status RowFormatter::append_value(const OutputColumn& column, const ArrowArray& 
   }
   const size_t begin = to.size();
   HAILSTONE_TRY(append_present(column, array, row, to));
-  if (std::string_view(to).substr(begin) != null_text_) return {};
-  // A value that looks like NULL must not become one.
+  const std::string_view written = std::string_view(to).substr(begin);
   if (options_.format == TextFormat::Csv) {
+    // A value that looks like NULL must not become one, nor a number or a time two fields. Texts have their
+    // quotes already where they need them.
+    const bool is_text = column.type == HS_STRING || column.type == HS_BYTES;
+    const bool is_cut = !is_text && written.find(options_.delimiter) != std::string_view::npos;
+    if (!is_cut && written != null_text_) return {};
     to.insert(begin, "\"");
     to += '"';
     return {};
   }
+  if (written != null_text_) return {};
   static constexpr std::string_view escapes = "tnr0bZ";
   if (null_text_.empty() || escapes.find(null_text_[0]) != std::string_view::npos) {
     return fail(

@@ -89,8 +89,9 @@ class Scanner {
   Status count() {
     uint64_t rows = 0;
     HAILSTONE_TRY(checked(hs_scan_count(scan_.get(), &rows), scan_.get()));
-    fmt::print("{}\n", rows);
-    return {};
+    HAILSTONE_ASSIGN(const auto file, OutputFile::create(options_.output));
+    HAILSTONE_TRY(file->write(fmt::format("{}\n", rows)));
+    return file->finish();
   }
 
   Status write_rows() {
@@ -166,8 +167,7 @@ void add_scan_command(CLI::App& app, Ending& ending) {
       "--where", options->condition,
       "condition: \"price >= 9.5 AND maker = 'Ada'\", with AND OR NOT, = != < <= > >=, IN, BETWEEN, "
       "LIKE, IS NULL; default: none");
-  command->add_option("--limit", options->limit, "so many rows at most; default: all")
-      ->check(CLI::Range(uint64_t{0}, std::numeric_limits<uint64_t>::max()));
+  command->add_option("--limit", options->limit, "so many rows at most; default: all")->transform(no_minus());
   command->add_flag("--count", options->count, "print the number of rows instead of the rows");
   command->add_option("--threads", options->threads, "threads that count")
       ->capture_default_str()
@@ -194,12 +194,11 @@ void add_scan_command(CLI::App& app, Ending& ending) {
     options->text.has_header = !*header;
     options->text.delimiter = delimiter->front();
     if (command->count("--null") > 0) options->text.null_text = *null_text;
-    Status status;
-    if (options->count && (!options->columns.empty() || command->count("--limit") > 0)) {
+    Status status = check_text_options(options->text);
+    if (status && options->count && (!options->columns.empty() || command->count("--limit") > 0)) {
       status = fail(ErrorCode::InvalidArgument, "--count goes with --where, not with --columns or --limit");
-    } else {
-      status = Scanner(*options).run();
     }
+    if (status) status = Scanner(*options).run();
     ending.exit_code = finished("scan", status);
   });
 }

@@ -16,6 +16,15 @@ bool is_plain_number(std::string_view text) {
   return text.size() < 2 || text[0] != '0' || !is_digit(text[1]);
 }
 
+/// Whether a double brings the plain number back as it is written: of whole numbers up to 2^53 it holds all.
+bool fits_double(std::string_view text) {
+  constexpr int64_t last_exact = int64_t{1} << 53;
+  if (text.starts_with('-')) text.remove_prefix(1);
+  if (!std::ranges::all_of(text, is_digit)) return parse_double(text).has_value();
+  const auto number = parse_int(text);
+  return number && *number <= last_exact;
+}
+
 }  // namespace
 
 void TypeGuess::add(const Field& field) {
@@ -40,7 +49,7 @@ void TypeGuess::add(const Field& field) {
   if (!number) int64_ = uint64_ = double_ = false;
   int64_ = int64_ && parse_int(text).has_value();
   uint64_ = uint64_ && parse_uint(text).has_value();
-  double_ = double_ && parse_double(text).has_value();
+  double_ = double_ && fits_double(text);
   const bool may_be_date = field.kind != Field::Kind::Number;
   date_ = date_ && may_be_date && parse_date(text).has_value();
   timestamp_ = timestamp_ && may_be_date && parse_timestamp(text).has_value();

@@ -1,5 +1,6 @@
 // What type a column of a file should have, by the values of its first rows: the narrowest that all of them
-// fit, of int64, uint64, double, date, timestamp and, if nothing else, string.
+// fit, of int64, uint64, double, date, timestamp and, if nothing else, string. No digit of a whole number is
+// lost: beside numbers with a fraction those beyond 2^53 make a string, too.
 #pragma once
 
 #include "cli/input.h"

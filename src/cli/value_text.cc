@@ -41,6 +41,8 @@ std::optional<Number> parse_number(std::string_view text) {
   return number;
 }
 
+__extension__ typedef __int128 WideInteger;
+
 constexpr int64_t microseconds_per_second = 1'000'000;
 constexpr int64_t microseconds_per_day = 86'400 * microseconds_per_second;
 
@@ -228,12 +230,10 @@ std::optional<int64_t> parse_timestamp(std::string_view text) {
     if (!zone || !text.empty()) return std::nullopt;
     microseconds = *time - *zone;
   }
-  int64_t whole = 0;
-  if (__builtin_mul_overflow(*days, microseconds_per_day, &whole) ||
-      __builtin_add_overflow(whole, microseconds, &whole)) {
-    return std::nullopt;
-  }
-  return whole;
+  // The first and the last day are there in part only, so that days alone may be out of range.
+  const WideInteger whole = WideInteger{*days} * microseconds_per_day + microseconds;
+  if (whole != static_cast<int64_t>(whole)) return std::nullopt;
+  return static_cast<int64_t>(whole);
 }
 
 std::optional<hs_value> parse_value(hs_type type, std::string_view text, std::string& scratch) {
