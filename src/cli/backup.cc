@@ -70,10 +70,13 @@ Result<CheckResult> check_restored(Session& session, const std::map<std::string,
     // Files that only the log names are opened by its replay.
     const auto table = session.engine().table(name);
     const Status usable = table ? (*table)->usable() : std::unexpected(table.error());
-    if (!usable && usable.error().code() == ErrorCode::Corruption) {
+    const ErrorCode code = usable ? ErrorCode::Unsupported : usable.error().code();
+    if (code == ErrorCode::Corruption) {
       tell(name, usable.error().message());
-    } else {
+    } else if (code == ErrorCode::Unsupported) {  // sound, or for the server that made it to read
       others.push_back(name);
+    } else {
+      return std::unexpected(usable.error());
     }
   }
   if (!read_all) {

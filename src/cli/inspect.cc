@@ -32,8 +32,7 @@ class Inspection {
   explicit Inspection(const InspectOptions& options) : options_(options), segments_(options.directory) {}
 
   Status run() {
-    if (const auto size = filesystem_.file_size(Manifest::path_in(options_.directory)); !size) {
-      if (size.error().code() != ErrorCode::NotFound) return std::unexpected(size.error());
+    if (!filesystem_.exists(Manifest::path_in(options_.directory))) {
       return fail(ErrorCode::NotFound,
                   fmt::format("there is no database in directory '{}'", options_.directory));
     }

@@ -284,6 +284,7 @@ class Loader {
 
   std::vector<std::string> column_names() const {
     std::vector<std::string> names;
+    names.reserve(columns_.size());
     for (const TargetColumn& column : columns_) names.push_back(column.name);
     return names;
   }
@@ -324,6 +325,7 @@ class Loader {
     }
     if (!options_.key.empty()) {
       std::vector<const char*> key;
+      key.reserve(options_.key.size());
       for (const std::string& name : options_.key) key.push_back(name.c_str());
       HAILSTONE_TRY(checked(hs_schema_primary_key(made, key.data(), key.size()), made));
     }

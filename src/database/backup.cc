@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <vector>
 
 #include "database/checkpoint.h"
@@ -46,11 +45,7 @@ class Backup {
  private:
   /// Who removes or moves the database must not lose its backup.
   Status check_outside() const {
-    std::error_code ignored;  // what cannot be resolved cannot be made either
-    const auto target = std::filesystem::weakly_canonical(target_, ignored);
-    const auto database = std::filesystem::weakly_canonical(core_.directory(), ignored);
-    const auto [outer, inner] = std::ranges::mismatch(database, target);
-    if (outer != database.end() || inner == target.end()) return {};
+    if (!is_within(target_, core_.directory())) return {};
     return fail(
         ErrorCode::InvalidArgument,
         fmt::format("the backup's directory '{}' is inside of the database's; give another", target_));

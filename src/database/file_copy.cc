@@ -21,16 +21,6 @@ std::string parent_of(const std::string& path) {
   return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
 }
 
-/// Whether `path`, which need not be there, is `directory` or lies in it.
-bool is_within(const std::string& path, const std::string& directory) {
-  std::error_code error;
-  const auto inner = std::filesystem::weakly_canonical(path, error);
-  if (error) return false;
-  const auto outer = std::filesystem::canonical(directory, error);
-  if (error) return false;
-  return std::ranges::mismatch(outer, inner).in1 == outer.end();
-}
-
 }  // namespace
 
 Status FileCopy::advance(uint64_t bytes) {
@@ -77,6 +67,16 @@ void FileCopy::remove_all() {
   made_.clear();
 }
 
+bool is_within(const std::string& path, const std::string& directory) {
+  std::error_code error;
+  const auto inner = std::filesystem::weakly_canonical(path, error);
+  if (error) return false;
+  const auto outer = std::filesystem::canonical(directory, error);
+  if (error) return false;
+  const auto [rest_of_outer, rest_of_inner] = std::ranges::mismatch(outer, inner);
+  return rest_of_outer == outer.end() && rest_of_inner != inner.end();
+}
+
 Status make_empty_directory(Filesystem& filesystem, const std::string& path, const std::string& what) {
   if (path.empty())
     return fail(ErrorCode::InvalidArgument, fmt::format("the {}'s directory has no name", what));
@@ -90,15 +90,14 @@ Status make_empty_directory(Filesystem& filesystem, const std::string& path, con
 Status restore_database(Filesystem& filesystem, const std::string& from, const std::string& to,
                         const CopyProgress& progress) {
   const std::string manifest = Manifest::path_in(from);
-  if (const auto size = filesystem.file_size(manifest); !size) {
-    if (size.error().code() != ErrorCode::NotFound) return std::unexpected(size.error());
+  if (!filesystem.exists(manifest)) {
     return fail(ErrorCode::NotFound, fmt::format("there is no database in directory '{}'", from));
   }
   if (is_within(to, from)) {
     return fail(
         ErrorCode::InvalidArgument,
-        fmt::format("directory '{}' is the backup '{}' or lies in it, which is to stay as it is; restore "
-                    "to another place",
+        fmt::format("directory '{}' is inside of the backup '{}', which is to stay as it is; restore to "
+                    "another place",
                     to, from));
   }
   // Where nothing can be written nobody can have it open, and the lock could not be taken either.

@@ -39,6 +39,9 @@ class FileCopy {
   std::vector<std::string> made_;
 };
 
+/// Whether `path`, which need not be there, lies in `directory` or a folder of it.
+bool is_within(const std::string& path, const std::string& directory);
+
 /// Makes the directory, unless it is there and empty. ErrorCode::AlreadyExists names what to do.
 Status make_empty_directory(Filesystem& filesystem, const std::string& path, const std::string& what);
 
