@@ -139,7 +139,7 @@ def _catalog_text(figures):
             ("a checkpoint after one row in one table, ms", ("empty-checkpoint", "row-checkpoint"), 1000),
             ("… manifest records that it wrote", ("empty-checkpoint-records", "row-checkpoint-records"), 1)):
         rows.append([title] + [_number(get(key) * unit) for key in keys])
-    return (f"## A catalog of {get('catalog-tables'):,.0f} tables\nUnsynced, `open_tables` at its default. Memory is the "
+    return (f"## A catalog of {get('catalog-tables'):,.0f} tables\nUnsynced, `open_tables` 4,096. Memory is the "
             "process's own, less what it takes with an empty database.\n\n"
             + report.table(["", "empty", "one row each"], rows)
             + f"\nSegment files: {get('row-files'):,.0f}; the manifest has {get('row-manifest-bytes'):,.0f} bytes a table.\n")

@@ -47,11 +47,14 @@ std::string table_name(int64_t number) { return "bench/t" + std::to_string(numbe
 
 class Tables {
  public:
-  Tables(const std::string& directory, hs_durability durability, uint64_t memory) {
+  /// `open_tables` 0: the default.
+  Tables(const std::string& directory, hs_durability durability, uint64_t memory, uint64_t open_tables = 0)
+      : open_tables_(open_tables) {
     hs_options options;
     hs_options_init(&options);
     options.durability = durability;
     options.memory_bytes = memory;
+    options.open_tables = open_tables;
     check(hs_open(directory.c_str(), &options, &database_), database_);
     check(hs_schema_new(&schema_), nullptr);
     check(hs_schema_column(schema_, "id", HS_INT32, 0, HS_NOT_NULL), schema_);
@@ -118,14 +121,13 @@ class Tables {
   void checkpoint() { check(hs_checkpoint(database_), database_); }
   /// Waits until no more tables are open than are kept.
   void settle() {
-    hs_options options;
-    hs_options_init(&options);
-    for (int i = 0; i < 600 && counter("tables_open") > options.open_tables; ++i) ::usleep(100'000);
+    for (int i = 0; i < 600 && counter("tables_open") > open_tables_; ++i) ::usleep(100'000);
   }
 
  private:
   hs_database* database_ = nullptr;
   hs_schema* schema_ = nullptr;
+  const uint64_t open_tables_;
 };
 
 /// What the disk needs for so many writes that are each synced: appended to a file, as a log does.
@@ -196,14 +198,14 @@ void one_change(Tables& database, const std::string& key, int64_t number) {
 }
 
 void run_catalog(const std::string& directory, int64_t tables) {
-  constexpr uint64_t memory = uint64_t{1} << 30;
+  constexpr uint64_t memory = uint64_t{1} << 30, open_tables = 4096;
   const double idle = [&] {
-    Tables database(directory, HS_DURABLE_AGAINST_CRASH, memory);
+    Tables database(directory, HS_DURABLE_AGAINST_CRASH, memory, open_tables);
     return memory_now();
   }();
   const auto count = static_cast<double>(tables);
   {
-    Tables database(directory, HS_DURABLE_AGAINST_CRASH, memory);
+    Tables database(directory, HS_DURABLE_AGAINST_CRASH, memory, open_tables);
     print("empty-create", seconds([&] {
             database.in_transactions(
                 0, tables, catalog_tables_a_transaction,
@@ -217,7 +219,8 @@ void run_catalog(const std::string& directory, int64_t tables) {
   }
   {
     Tables* database = nullptr;
-    print("empty-open", seconds([&] { database = new Tables(directory, HS_DURABLE_AGAINST_CRASH, memory); }));
+    print("empty-open",
+          seconds([&] { database = new Tables(directory, HS_DURABLE_AGAINST_CRASH, memory, open_tables); }));
     print("empty-memory", (memory_now() - idle) / count);
     print("row-insert", seconds([&] {
             database->in_transactions(1, tables, catalog_tables_a_transaction, Tables::insert);
@@ -233,7 +236,8 @@ void run_catalog(const std::string& directory, int64_t tables) {
   }
   {
     Tables* database = nullptr;
-    print("row-open", seconds([&] { database = new Tables(directory, HS_DURABLE_AGAINST_CRASH, memory); }));
+    print("row-open",
+          seconds([&] { database = new Tables(directory, HS_DURABLE_AGAINST_CRASH, memory, open_tables); }));
     print("row-memory", (memory_now() - idle) / count);
     print("row-files", files_in(directory));
     delete database;

@@ -205,7 +205,9 @@ typedef struct hs_options {
   void* log_context;
   hs_panic_callback panic; /* NULL: none */
   void* panic_context;
-  uint64_t open_tables;   /* 4096; tables that nobody uses stay ready in memory up to so many */
+  /* Tables that nobody uses stay ready in memory up to so many, with some 4 KiB each and a row or two; further
+   * ones are opened when they are used. 0: one for each 16 KiB of memory_bytes, at most 32,768. */
+  uint64_t open_tables;
   hs_io_method io_method; /* HS_IO_SYNC */
 } hs_options;
 

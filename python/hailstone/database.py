@@ -59,8 +59,8 @@ def open(directory, *, create=True, memory_bytes=None, durability="commit", back
     create: makes it when it is not there, else NotFound. memory_bytes: for rows in memory, loads and the cache (512 MiB).
     durability: "commit": a commit returns when it is on the disk; "crash": when the system has it; "second": both once a second.
     background_threads: flush, merge, encode loads and help scans (2). lock_wait_ms: how long a transaction waits for a lock
-    (50,000). open_tables: tables that nobody uses stay ready in memory up to so many (4096); with very many tables a larger
-    number saves opening them anew, a smaller one saves memory.
+    (50,000). open_tables: tables that nobody uses stay ready in memory up to so many (one for each 16 KiB of memory_bytes,
+    at most 32,768); with very many tables a larger number saves opening them anew, a smaller one saves memory.
     """
     options = Options()
     lib.hs_options_init_sized(ctypes.byref(options), ctypes.sizeof(options))

@@ -71,7 +71,6 @@ hs_options default_options() {
   options.durability = HS_DURABLE;
   options.background_threads = defaults.background_threads;
   options.lock_wait_ms = 50'000;
-  options.open_tables = defaults.open_tables;
   options.io_method = static_cast<hs_io_method>(default_io_method);
   return options;
 }
@@ -119,7 +118,10 @@ Outcome open(const char* directory, const hs_options* given, SharedDatabase& sha
   options.checkpoint_log_bytes = static_cast<size_t>(shared.options.checkpoint_log_bytes);
   options.delta_limit = static_cast<size_t>(shared.options.row_memory_bytes);
   options.background_threads = shared.options.background_threads;
-  options.open_tables = static_cast<size_t>(shared.options.open_tables);
+  constexpr uint64_t memory_a_table = uint64_t{16} << 10, most_tables = 32'768;
+  const uint64_t tables = shared.options.open_tables;
+  options.open_tables = static_cast<size_t>(
+      tables != 0 ? tables : std::min(shared.options.memory_bytes / memory_a_table, most_tables));
   options.flush_log_at_commit = static_cast<FlushLogAtCommit>(shared.options.durability);
   if (shared.options.log != nullptr) {
     options.logger = [log = shared.options.log, context = shared.options.log_context](

@@ -50,8 +50,12 @@ class Arena {
  private:
   void add_chunk(size_t at_least) {
     // Chunks double from 1 KiB on until they are huge pages: a one-row table stays small, a big one needs few
-    // calls and its rows are quick to reach.
-    size_t size = std::clamp(bytes_, size_t{1024}, huge_page_bytes);
+    // calls and its rows are quick to reach. But what may lie unused is little beside the budget.
+    constexpr size_t least = 1024, smallest_limit = size_t{64} << 10;
+    const size_t most = budget_ == nullptr
+                            ? huge_page_bytes
+                            : std::clamp(budget_->limit() / 128, smallest_limit, huge_page_bytes);
+    size_t size = std::clamp(bytes_, least, most);
     if (size < at_least) size = at_least;
     if (size < huge_page_bytes) {
       chunks_.push_back(std::make_unique_for_overwrite<char[]>(size));
