@@ -205,8 +205,8 @@ typedef struct hs_options {
   void* log_context;
   hs_panic_callback panic; /* NULL: none */
   void* panic_context;
-  /* Tables that nobody uses stay ready in memory up to so many, with some 4 KiB each and a row or two; further
-   * ones are opened when they are used. 0: one for each 16 KiB of memory_bytes, at most 32,768. */
+  /* Tables that nobody uses stay ready in memory up to so many, with some 4 KiB each and a row or two;
+   * further ones are opened when they are used. 0: one for each 16 KiB of memory_bytes, at most 32,768. */
   uint64_t open_tables;
   hs_io_method io_method; /* HS_IO_SYNC */
 } hs_options;
@@ -317,7 +317,9 @@ static inline hs_value hs_bytes(const void* data, size_t size) {
   return value;
 }
 /* A string that ends with a zero. Of NULL: a value that every function refuses. */
-static inline hs_value hs_text(const char* text) { return hs_bytes(text, text == NULL ? 1 : strlen(text)); }
+static inline hs_value hs_text(const char* text) {
+  return hs_bytes(text, text == NULL ? 1 : strlen(text)); /* NOLINT(modernize-use-nullptr): this is C */
+}
 
 /* ------------------------------------------------------------------------------------------------------
  * Transactions. Each call that reads or writes rows is one statement: it takes effect wholly or not at all.
