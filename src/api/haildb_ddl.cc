@@ -29,17 +29,16 @@ bool is_database_name(std::string_view name) {
 
 std::string directory_of(std::string_view database) { return engine().home + std::string(database); }
 
-/// Whether the directory of the table's database is there. Nothing is stored in it, but programs rely on its
+/// The directory of the table's database must be there. Nothing is stored in it, but programs rely on its
 /// being needed.
-bool has_directory(std::string_view table) {
-  if (!is_on(Variable::FilePerTable)) return true;
+ib_err_t check_directory(const std::string& table) {
+  if (!is_on(Variable::FilePerTable)) return DB_SUCCESS;
   const size_t slash = table.find('/');
-  if (slash == std::string_view::npos) return false;
   struct stat status;
-  return ::stat(directory_of(table.substr(0, slash)).c_str(), &status) == 0 && S_ISDIR(status.st_mode);
-}
-
-ib_err_t no_directory(const std::string& table) {
+  const bool is_there = slash != std::string::npos &&
+                        ::stat(directory_of(table.substr(0, slash)).c_str(), &status) == 0 &&
+                        S_ISDIR(status.st_mode);
+  if (is_there) return DB_SUCCESS;
   return refused(
       fmt::format("table '{}': its database has no directory; make it by ib_database_create()", table));
 }
@@ -269,7 +268,7 @@ ib_err_t ib_table_create(ib_trx_t ib_trx, const ib_tbl_sch_t ib_tbl_sch, ib_id_t
     *id = (*there)->id;
     return DB_TABLE_IS_BEING_USED;
   }
-  if (!has_directory(ib_tbl_sch->name)) return no_directory(ib_tbl_sch->name);
+  if (const ib_err_t code = check_directory(ib_tbl_sch->name); code != DB_SUCCESS) return code;
   auto table = engine().database->create_table(*ib_trx->transaction, schema_of(*ib_tbl_sch).definition());
   if (!table) return failed(*ib_trx, table.error());
   note_ddl(*ib_trx);
@@ -299,7 +298,7 @@ ib_err_t ib_table_rename(ib_trx_t ib_trx, const char* old_name, const char* new_
   if (from == to || database.table(to, &transaction)) return DB_DUPLICATE_KEY;
   if (!is_table_name(to))
     return refused(fmt::format("'{}' is no name of a table: those are 'database/table'", to));
-  if (!has_directory(to)) return no_directory(to);
+  if (const ib_err_t code = check_directory(to); code != DB_SUCCESS) return code;
   if (hailstone::Status status = database.rename_table(transaction, from, to); !status) {
     return failed(*ib_trx, status.error(), DB_TABLE_NOT_FOUND);
   }

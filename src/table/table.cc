@@ -43,11 +43,9 @@ Result<std::shared_ptr<Table>> Table::open(TableHost& host, TableState given) {
       // Nothing of the table can be trusted without one of its segments, but its state must stay as it is, so
       // that a repaired or restored file is found again.
       state.unopened.push_back(entry);
-      // A file that the system does not let us read need not be damaged.
       const Error& error = segment.error();
-      state.mark_corrupt(
-          Error(error.code() == ErrorCode::Io ? ErrorCode::Io : ErrorCode::Corruption,
-                fmt::format("table {} cannot be read: {}", table->definition().name, error.message())));
+      state.mark_corrupt(Error(error.code(), fmt::format("table {} cannot be read: {}",
+                                                         table->definition().name, error.message())));
       continue;
     }
     view->segments.push_back(std::move(*segment));
@@ -88,6 +86,7 @@ Status Table::State::usable() const {
 void Table::State::mark_corrupt(const Error& error) {
   const std::lock_guard guard(corruption_mutex);
   if (corruption) return;
+  // A file that the system does not let us read need not be damaged.
   corruption = Error(error.code() == ErrorCode::Io ? ErrorCode::Io : ErrorCode::Corruption, error.message());
   corrupt.store(true, std::memory_order_release);
   count(host.counters().tables_corrupt);
