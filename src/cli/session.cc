@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -48,18 +49,25 @@ void add_database_arguments(CLI::App& command, DatabaseArguments& arguments) {
       ->default_str("512MB");
 }
 
-SignalWatch::SignalWatch(std::function<void()> arrived) : descriptor_(eventfd(0, EFD_CLOEXEC)) {
+SignalWatch::SignalWatch(std::function<void()> arrived) {
   const sigset_t signals = watched_signals();
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  signal_descriptor_ = signalfd(-1, &signals, SFD_CLOEXEC);
+  arrived_descriptor_ = eventfd(0, EFD_CLOEXEC);
+  // Without a descriptor a signal ends the process, which is safe, too.
+  if (signal_descriptor_ >= 0) pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   // Who reads our output may have had enough: the write fails then, and that is looked at.
   (void)signal(SIGPIPE, SIG_IGN);
-  thread_ = std::thread([this, signals, arrived = std::move(arrived)] {
-    const timespec a_moment{.tv_sec = 0, .tv_nsec = 50'000'000};
+  thread_ = std::thread([this, arrived = std::move(arrived)] {
     while (!ending_.load(std::memory_order_relaxed)) {
-      if (sigtimedwait(&signals, nullptr, &a_moment) < 0) continue;
-      if (arrived_.exchange(true)) _exit(exit_interrupted);  // the second time: at once, which is safe, too
+      pollfd waits = {.fd = signal_descriptor_, .events = POLLIN, .revents = 0};
+      if (poll(&waits, 1, 50) <= 0) continue;
+      // Before the signal is taken from the queue, so that has_been_sent() holds all the while.
+      const bool is_second = arrived_.exchange(true);
+      signalfd_siginfo taken;
+      (void)!read(signal_descriptor_, &taken, sizeof taken);
+      if (is_second) _exit(exit_interrupted);  // at once, which is safe
       const uint64_t one = 1;
-      (void)!write(descriptor_, &one, sizeof one);
+      (void)!write(arrived_descriptor_, &one, sizeof one);
       arrived();
     }
   });
@@ -68,7 +76,13 @@ SignalWatch::SignalWatch(std::function<void()> arrived) : descriptor_(eventfd(0,
 SignalWatch::~SignalWatch() {
   ending_.store(true);
   thread_.join();
-  if (descriptor_ >= 0) ::close(descriptor_);
+  if (signal_descriptor_ >= 0) ::close(signal_descriptor_);
+  if (arrived_descriptor_ >= 0) ::close(arrived_descriptor_);
+}
+
+bool SignalWatch::has_been_sent() const {
+  pollfd waits = {.fd = signal_descriptor_, .events = POLLIN, .revents = 0};
+  return poll(&waits, 1, 0) > 0 || has_arrived();
 }
 
 Session::Session()
@@ -102,7 +116,10 @@ Status Session::begin() {
   return {};
 }
 
-Status Session::commit() { return checked(hs_commit(transaction_), transaction_); }
+Status Session::commit() {
+  if (watch_.has_been_sent()) return fail(ErrorCode::Interrupted, "interrupted");
+  return checked(hs_commit(transaction_), transaction_);
+}
 
 Status Session::close() {
   {

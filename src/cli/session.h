@@ -46,14 +46,18 @@ class SignalWatch {
   SignalWatch(const SignalWatch&) = delete;
   SignalWatch& operator=(const SignalWatch&) = delete;
 
-  bool has_arrived() const { return arrived_.load(std::memory_order_relaxed); }
-  /// Readable from the moment that a signal has arrived: for poll().
-  int descriptor() const { return descriptor_; }
+  /// Costs a load; holds a moment after the signal, when the thread has seen it.
+  bool has_arrived() const { return arrived_.load(std::memory_order_acquire); }
+  /// Costs a system call; holds for each signal that was sent before the call.
+  bool has_been_sent() const;
+  /// Readable as soon as has_arrived() holds: for poll().
+  int descriptor() const { return arrived_descriptor_; }
 
  private:
   std::atomic<bool> arrived_{false};
   std::atomic<bool> ending_{false};
-  int descriptor_ = -1;
+  int signal_descriptor_ = -1;
+  int arrived_descriptor_ = -1;
   std::thread thread_;
 };
 
@@ -68,6 +72,8 @@ class Session {
   /// stderr.
   Status open(const DatabaseArguments& arguments, bool may_make = false);
   Status begin();
+  /// ErrorCode::Interrupted if a signal was sent before: who ends a pipe by Ctrl-C ends its input, too, and
+  /// half of that must not pass for all of it.
   Status commit();
   /// Ends what is open. Rolls an open transaction back.
   Status close();
