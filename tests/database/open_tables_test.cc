@@ -190,10 +190,13 @@ TEST_F(OpenTablesConcurrentTest, TablesAreOpenedWhileOthersAreClosed) {
   std::vector<std::vector<Rows>> expected(threads_count, std::vector<Rows>(tables));
   std::vector<std::thread> threads;
   const uint64_t seed = test_seed(1);
+  // Who closes tables may have to wait for the processor.
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
   for (int number = 0; number < threads_count; ++number) {
     threads.emplace_back([&, number] {
       std::mt19937_64 random(seed + static_cast<uint64_t>(number));
-      for (int step = 0; step < steps; ++step) {
+      for (int step = 0; step < steps || (evicted() == 0 && std::chrono::steady_clock::now() < deadline);
+           ++step) {
         const int which = static_cast<int>(random() % tables);
         const int64_t id = static_cast<int64_t>(random() % 8) * threads_count + number;
         const std::string text = fmt::format("{} {}", number, step);
