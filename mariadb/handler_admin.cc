@@ -15,7 +15,7 @@ int HailstoneHandler::create(const char* name, TABLE* form, HA_CREATE_INFO* info
     if (!is_temporary_name(definition->name) && !is_partition_name(definition->name))
       definition->application = pack_image(*form->s, *form->s);
     const Status created = in_own_transaction([&](Transaction& transaction) -> Status {
-      HAILSTONE_ASSIGN(const auto made, database().create_table(transaction, std::move(*definition)));
+      HAILSTONE_ASSIGN(const auto made, database().create_table(transaction, *definition));
       if (info->auto_increment_value > 1)
         return made->raise_auto_increment(transaction, info->auto_increment_value);
       return {};

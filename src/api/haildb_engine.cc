@@ -105,6 +105,8 @@ ib_err_t start(const char* format) {
   set_configuration_started();
   configuration_changed();
   now.running.store(true, std::memory_order_release);
+  const ib_cb_t hook = callback_of(Variable::PreRollbackHook);
+  if (hook != nullptr && now.database->counters().transactions_recovered.load() > 0) hook();
   return DB_SUCCESS;
 }
 

@@ -89,7 +89,7 @@ class Use {
 
 /// A transaction as its handle and what was made from it share it.
 struct SharedTransaction {
-  SharedTransaction(Use use, std::unique_ptr<Transaction> begun);
+  SharedTransaction(const Use& use, std::unique_ptr<Transaction> begun);
   ~SharedTransaction();
 
   /// Every statement begins here: the transaction must be active and not interrupted. False:

@@ -147,7 +147,7 @@ Returned<hs_value> sum_value(const ColumnShape& column, const AggregateResult& r
       result.integer_sum <= std::numeric_limits<int64_t>::max()) {
     return hs_int(static_cast<int64_t>(result.integer_sum));
   }
-  if (result.integer_sum >= 0 && result.integer_sum <= static_cast<WideInteger>(~uint64_t{0})) {
+  if (result.integer_sum >= 0 && result.integer_sum <= WideInteger{std::numeric_limits<uint64_t>::max()}) {
     return hs_uint(static_cast<uint64_t>(result.integer_sum));
   }
   return refuse(HS_OUT_OF_RANGE,

@@ -238,8 +238,7 @@ int hs_table_create(hs_transaction* transaction, const char* name, const hs_sche
     HAILSTONE_TRY(check_name(name));
     TableDefinition definition = schema->definition;
     definition.name = name;
-    HAILSTONE_ASSIGN(auto made,
-                     shared.database->database->create_table(*shared.transaction, std::move(definition)));
+    HAILSTONE_ASSIGN(auto made, shared.database->database->create_table(*shared.transaction, definition));
     if (table == nullptr) return {};
     HAILSTONE_ASSIGN(*table, table_handle(shared, std::move(made)));
     return {};

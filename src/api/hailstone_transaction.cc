@@ -7,8 +7,8 @@
 
 namespace hailstone::capi {
 
-SharedTransaction::SharedTransaction(Use use, std::unique_ptr<Transaction> begun)
-    : database(std::move(use)), transaction(std::move(begun)) {
+SharedTransaction::SharedTransaction(const Use& use, std::unique_ptr<Transaction> begun)
+    : database(use), transaction(std::move(begun)) {
   transaction->set_lock_wait_timeout(std::chrono::milliseconds(database->options.lock_wait_ms));
   transaction->set_interruption_check([this] { return interrupted.load(std::memory_order_relaxed); });
 }

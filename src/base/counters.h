@@ -11,61 +11,62 @@
 namespace hailstone {
 
 // name, description
-#define HAILSTONE_COUNTERS(COUNTER)                                                                    \
-  COUNTER(rows_inserted, "rows inserted one by one")                                                   \
-  COUNTER(rows_updated, "rows updated")                                                                \
-  COUNTER(rows_deleted, "rows deleted")                                                                \
-  COUNTER(rows_bulk_loaded, "rows written straight to segments")                                       \
-  COUNTER(rows_scanned, "rows that a scan's predicate was evaluated on")                               \
-  COUNTER(rows_returned, "rows that scans and cursors returned")                                       \
-  COUNTER(blocks_skipped, "column blocks not read because their minimum and maximum excluded a match") \
-  COUNTER(block_cache_hits, "column blocks found in the cache")                                        \
-  COUNTER(block_cache_misses, "column blocks read from a file")                                        \
-  COUNTER(block_cache_evicted_bytes, "bytes of column blocks dropped from the cache to make room")     \
-  COUNTER(block_cache_bytes, "bytes of column blocks in the cache")                                    \
-  COUNTER(block_cache_unpacked,                                                                        \
-          "column blocks decompressed as a whole, as single values of them are read often")            \
-  COUNTER(point_lookups, "keys looked up")                                                             \
-  COUNTER(bloom_filter_skips, "segments not searched because their Bloom filter excluded the key")     \
-  COUNTER(transactions_committed, "transactions committed")                                            \
-  COUNTER(transactions_rolled_back, "transactions rolled back")                                        \
-  COUNTER(transactions_active, "transactions that have begun and not ended")                           \
-  COUNTER(lock_waits, "times a transaction waited for a row or table lock")                            \
-  COUNTER(lock_waiting, "transactions that wait for a lock now")                                       \
-  COUNTER(lock_wait_microseconds, "time that ended lock waits took")                                   \
-  COUNTER(lock_wait_longest_microseconds, "the longest lock wait")                                     \
-  COUNTER(lock_wait_timeouts, "lock waits that ended by their timeout")                                \
-  COUNTER(deadlocks, "deadlocks found")                                                                \
-  COUNTER(log_writes, "write calls on log files")                                                      \
-  COUNTER(log_write_bytes, "bytes written to log files")                                               \
-  COUNTER(log_fsyncs, "fdatasync calls on log files")                                                  \
-  COUNTER(log_reads, "read calls on log files, at recovery")                                           \
-  COUNTER(log_read_bytes, "bytes read from log files")                                                 \
-  COUNTER(segment_reads, "read calls on segment files and delete vectors")                             \
-  COUNTER(segment_read_bytes, "bytes read from segment files and delete vectors")                      \
-  COUNTER(segment_writes, "write calls on segment files and delete vectors")                           \
-  COUNTER(segment_write_bytes, "bytes written to segment files and delete vectors")                    \
-  COUNTER(segment_fsyncs, "fsync calls on segment files and delete vectors")                           \
-  COUNTER(manifest_writes, "records appended to the manifest")                                         \
-  COUNTER(manifest_write_bytes, "bytes written to manifest files")                                     \
-  COUNTER(manifest_fsyncs, "fsync calls on manifest files")                                            \
-  COUNTER(manifest_reads, "read calls on the manifest, at the start")                                  \
-  COUNTER(manifest_read_bytes, "bytes read from the manifest")                                         \
-  COUNTER(flushes, "deltas written to segments")                                                       \
-  COUNTER(merges, "merges of segments")                                                                \
-  COUNTER(checkpoints, "checkpoints taken")                                                            \
-  COUNTER(flush_backlog, "deltas waiting to be flushed")                                               \
-  COUNTER(merge_backlog, "tables waiting for a merge")                                                 \
-  COUNTER(delta_bytes, "bytes of rows in deltas")                                                      \
-  COUNTER(memory_used, "bytes reserved from the memory budget")                                        \
-  COUNTER(memory_budget, "the memory budget in bytes")                                                 \
-  COUNTER(tables, "tables in the catalog")                                                             \
-  COUNTER(tables_open, "table objects in memory")                                                      \
-  COUNTER(table_hits, "times a table was asked for and its object was in memory")                      \
-  COUNTER(table_opens, "table objects made for tables that were not in memory")                        \
-  COUNTER(table_evictions, "table objects let go because more than open_tables were in memory")        \
-  COUNTER(tables_corrupt, "tables marked corrupt")                                                     \
-  COUNTER(segments, "segments in use")                                                                 \
+#define HAILSTONE_COUNTERS(COUNTER)                                                                        \
+  COUNTER(rows_inserted, "rows inserted one by one")                                                       \
+  COUNTER(rows_updated, "rows updated")                                                                    \
+  COUNTER(rows_deleted, "rows deleted")                                                                    \
+  COUNTER(rows_bulk_loaded, "rows written straight to segments")                                           \
+  COUNTER(rows_scanned, "rows that a scan's predicate was evaluated on")                                   \
+  COUNTER(rows_returned, "rows that scans and cursors returned")                                           \
+  COUNTER(blocks_skipped, "column blocks not read because their minimum and maximum excluded a match")     \
+  COUNTER(block_cache_hits, "column blocks found in the cache")                                            \
+  COUNTER(block_cache_misses, "column blocks read from a file")                                            \
+  COUNTER(block_cache_evicted_bytes, "bytes of column blocks dropped from the cache to make room")         \
+  COUNTER(block_cache_bytes, "bytes of column blocks in the cache")                                        \
+  COUNTER(block_cache_unpacked,                                                                            \
+          "column blocks decompressed as a whole, as single values of them are read often")                \
+  COUNTER(point_lookups, "keys looked up")                                                                 \
+  COUNTER(bloom_filter_skips, "segments not searched because their Bloom filter excluded the key")         \
+  COUNTER(transactions_committed, "transactions committed")                                                \
+  COUNTER(transactions_rolled_back, "transactions rolled back")                                            \
+  COUNTER(transactions_recovered, "transactions that the start found in the log: done again, or left out") \
+  COUNTER(transactions_active, "transactions that have begun and not ended")                               \
+  COUNTER(lock_waits, "times a transaction waited for a row or table lock")                                \
+  COUNTER(lock_waiting, "transactions that wait for a lock now")                                           \
+  COUNTER(lock_wait_microseconds, "time that ended lock waits took")                                       \
+  COUNTER(lock_wait_longest_microseconds, "the longest lock wait")                                         \
+  COUNTER(lock_wait_timeouts, "lock waits that ended by their timeout")                                    \
+  COUNTER(deadlocks, "deadlocks found")                                                                    \
+  COUNTER(log_writes, "write calls on log files")                                                          \
+  COUNTER(log_write_bytes, "bytes written to log files")                                                   \
+  COUNTER(log_fsyncs, "fdatasync calls on log files")                                                      \
+  COUNTER(log_reads, "read calls on log files, at recovery")                                               \
+  COUNTER(log_read_bytes, "bytes read from log files")                                                     \
+  COUNTER(segment_reads, "read calls on segment files and delete vectors")                                 \
+  COUNTER(segment_read_bytes, "bytes read from segment files and delete vectors")                          \
+  COUNTER(segment_writes, "write calls on segment files and delete vectors")                               \
+  COUNTER(segment_write_bytes, "bytes written to segment files and delete vectors")                        \
+  COUNTER(segment_fsyncs, "fsync calls on segment files and delete vectors")                               \
+  COUNTER(manifest_writes, "records appended to the manifest")                                             \
+  COUNTER(manifest_write_bytes, "bytes written to manifest files")                                         \
+  COUNTER(manifest_fsyncs, "fsync calls on manifest files")                                                \
+  COUNTER(manifest_reads, "read calls on the manifest, at the start")                                      \
+  COUNTER(manifest_read_bytes, "bytes read from the manifest")                                             \
+  COUNTER(flushes, "deltas written to segments")                                                           \
+  COUNTER(merges, "merges of segments")                                                                    \
+  COUNTER(checkpoints, "checkpoints taken")                                                                \
+  COUNTER(flush_backlog, "deltas waiting to be flushed")                                                   \
+  COUNTER(merge_backlog, "tables waiting for a merge")                                                     \
+  COUNTER(delta_bytes, "bytes of rows in deltas")                                                          \
+  COUNTER(memory_used, "bytes reserved from the memory budget")                                            \
+  COUNTER(memory_budget, "the memory budget in bytes")                                                     \
+  COUNTER(tables, "tables in the catalog")                                                                 \
+  COUNTER(tables_open, "table objects in memory")                                                          \
+  COUNTER(table_hits, "times a table was asked for and its object was in memory")                          \
+  COUNTER(table_opens, "table objects made for tables that were not in memory")                            \
+  COUNTER(table_evictions, "table objects let go because more than open_tables were in memory")            \
+  COUNTER(tables_corrupt, "tables marked corrupt")                                                         \
+  COUNTER(segments, "segments in use")                                                                     \
   COUNTER(background_errors, "flushes, merges and checkpoints that failed and will be retried")
 
 struct Counters {

@@ -140,6 +140,7 @@ class Parser {
   static Result<OwnedPredicate> combined(std::vector<OwnedPredicate> parts,
                                          hs_predicate* (*combine)(hs_predicate* const*, size_t)) {
     std::vector<hs_predicate*> given;
+    given.reserve(parts.size());
     for (OwnedPredicate& part : parts) given.push_back(part.release());
     return made(combine(given.data(), given.size()));
   }

@@ -136,7 +136,7 @@ class Inspection {
       const Status shown =
           opened ? show_segment(definition, entry, *opened) : std::unexpected(opened.error());
       if (shown) continue;
-      if (shown.error().code() != ErrorCode::Corruption) return shown;
+      if (shown.error().code() != ErrorCode::Corruption) return std::unexpected(shown.error());
       damaged(shown.error());
     }
     return {};

@@ -106,14 +106,14 @@ void Catalog::change_names(Transaction& transaction, const std::shared_ptr<Pendi
 }
 
 Result<std::shared_ptr<Table>> Catalog::create(Transaction& transaction, TableId id,
-                                               TableDefinition definition) {
-  const std::string name = definition.name;
+                                               const TableDefinition& definition) {
+  const std::string& name = definition.name;
   auto entry = std::make_shared<CatalogEntry>(id);
   TableState state;
   state.id = id;
   entry->definition = definition;
   state.definition = entry->definition;
-  HAILSTONE_ASSIGN(auto table, Table::open(host_, std::move(state)));
+  HAILSTONE_ASSIGN(auto table, Table::open(host_, state));
   entry->table = table;
   const std::unique_lock guard(mutex_);
   HAILSTONE_TRY(reserve(name, transaction.id()));
@@ -304,7 +304,7 @@ Result<std::shared_ptr<Table>> Catalog::open(const EntryPointer& entry) {
     state.rows = entry->recorded->rows;
   }
   const Timestamp opened_with = state.definition_timestamp;
-  HAILSTONE_ASSIGN(auto table, Table::open(host_, std::move(state)));
+  HAILSTONE_ASSIGN(auto table, Table::open(host_, state));
   if (entry->analyzed != nullptr) table->set_analyzed_counts(std::move(*entry->analyzed));
   entry->analyzed.reset();
   count(host_.counters().table_opens);

@@ -67,7 +67,8 @@ class Catalog {
   // --- DDL. `transaction` gets an action; the redo is the caller's.
 
   /// A new table, seen by the transaction from now on. ErrorCode::AlreadyExists, Busy.
-  Result<std::shared_ptr<Table>> create(Transaction& transaction, TableId id, TableDefinition definition);
+  Result<std::shared_ptr<Table>> create(Transaction& transaction, TableId id,
+                                        const TableDefinition& definition);
   Result<EntryPointer> drop(Transaction& transaction, const std::string& name);
   /// The table's new definition; `change` is given the present one, as the transaction sees it, and may give
   /// it another name.

@@ -177,13 +177,14 @@ Counters& Database::counters() {
   return counters;
 }
 
-Result<std::shared_ptr<Table>> Database::create_table(Transaction& transaction, TableDefinition definition) {
+Result<std::shared_ptr<Table>> Database::create_table(Transaction& transaction,
+                                                      const TableDefinition& definition) {
   HAILSTONE_TRY(definition.validate());
   DatabaseCore& core = *state_->core;
   const TableId id = core.next_table.fetch_add(1);
   const std::string operation = definition_operation(OperationKind::CreateTable, id, definition);
   const Savepoint before = transaction.savepoint();
-  HAILSTONE_ASSIGN(auto table, core.catalog().create(transaction, id, std::move(definition)));
+  HAILSTONE_ASSIGN(auto table, core.catalog().create(transaction, id, definition));
   HAILSTONE_TRY(add_redo(transaction, before, operation));
   return table;
 }
@@ -214,9 +215,9 @@ Status Database::rename_table(Transaction& transaction, const std::string& from,
 Result<std::shared_ptr<Table>> Database::truncate_table(Transaction& transaction, const std::string& name) {
   Catalog& catalog = state_->core->catalog();
   const Savepoint before = transaction.savepoint();
-  HAILSTONE_ASSIGN(TableDefinition definition, catalog.definition(name, &transaction));
+  HAILSTONE_ASSIGN(const TableDefinition definition, catalog.definition(name, &transaction));
   HAILSTONE_TRY(drop_table(transaction, name));
-  auto table = create_table(transaction, std::move(definition));
+  auto table = create_table(transaction, definition);
   if (!table) {
     // The statement has failed for that reason, whatever else does.
     static_cast<void>(state_->core->transactions().rollback_to(transaction, before));

@@ -57,7 +57,7 @@ class Database {
   // --- DDL, part of the transaction: seen by others from its commit on, taken back by its rollback. Names
   // are "database/table". ErrorCode::AlreadyExists, NotFound; Busy when another open transaction is changing
   // a table of that name.
-  Result<std::shared_ptr<Table>> create_table(Transaction& transaction, TableDefinition definition);
+  Result<std::shared_ptr<Table>> create_table(Transaction& transaction, const TableDefinition& definition);
   Status drop_table(Transaction& transaction, const std::string& name);
   Status rename_table(Transaction& transaction, const std::string& from, const std::string& to);
   /// Replaces the table by an empty one of the same definition (a new id).
@@ -73,7 +73,7 @@ class Database {
   /// and writes as long as copying the rows takes. ErrorCode::DuplicateKey fills `duplicate` (positions of
   /// the new definition).
   Result<std::shared_ptr<Table>> rebuild_table(Transaction& transaction, const std::string& name,
-                                               TableDefinition definition, const RowChange& change,
+                                               const TableDefinition& definition, const RowChange& change,
                                                Duplicate& duplicate);
 
   /// The table as the transaction sees it (null: only committed ones). ErrorCode::NotFound.

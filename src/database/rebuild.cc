@@ -33,14 +33,14 @@ Status copy_rows(const std::shared_ptr<Table>& from, const std::shared_ptr<Table
 }  // namespace
 
 Result<std::shared_ptr<Table>> Database::rebuild_table(Transaction& transaction, const std::string& name,
-                                                       TableDefinition definition, const RowChange& change,
-                                                       Duplicate& duplicate) {
+                                                       const TableDefinition& definition,
+                                                       const RowChange& change, Duplicate& duplicate) {
   const Savepoint before = transaction.savepoint();
   HAILSTONE_ASSIGN(const auto old, table(name, &transaction));
   HAILSTONE_TRY(locks().lock_table(transaction, old->id(), TableLockMode::Exclusive));
   const auto rebuild = [&]() -> Result<std::shared_ptr<Table>> {
     HAILSTONE_TRY(drop_table(transaction, name));
-    HAILSTONE_ASSIGN(auto made, create_table(transaction, std::move(definition)));
+    HAILSTONE_ASSIGN(auto made, create_table(transaction, definition));
     HAILSTONE_TRY(copy_rows(old, made, transaction, change, duplicate));
     return made;
   };

@@ -24,6 +24,7 @@ Status Recovery::run() {
   core_.recorder->set_recovering(true);
   HAILSTONE_TRY(
       core_.log->replay(content_.mark.log_start, [this](const LogRecord& record) { return apply(record); }));
+  core_.counters().transactions_recovered.store(transactions_ + gathered_.size());
   gathered_.clear();  // never committed
   core_.recorder->set_recovering(false);
   HAILSTONE_TRY(core_.catalog().finish_recovery());

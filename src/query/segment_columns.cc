@@ -12,6 +12,7 @@ std::vector<uint16_t> find_group_columns(const TableDefinition& definition) {
   // A search in an index reads the key columns of one row after the other: they must be had without the rest
   // of the row.
   std::vector<bool> stored_alone;
+  stored_alone.reserve(definition.columns.size());
   for (const Column& column : definition.columns) stored_alone.push_back(column.columnar);
   for (const Index& index : definition.indexes) {
     for (const IndexPart& part : index.parts) stored_alone[part.column] = true;

@@ -18,7 +18,7 @@ Table::~Table() {
     state_->host.counters().segments.fetch_sub(last->segments.size(), std::memory_order_relaxed);
 }
 
-Table::State::State(TableHost& table_host, TableState state)
+Table::State::State(TableHost& table_host, const TableState& state)
     : host(table_host),
       id(state.id),
       definition_timestamp(state.definition_timestamp),
@@ -28,16 +28,14 @@ Table::State::State(TableHost& table_host, TableState state)
       last_publish(state.last_publish),
       recorded_publish(state.last_publish) {}
 
-Result<std::shared_ptr<Table>> Table::open(TableHost& host, TableState given) {
-  const std::vector<TableState::SegmentEntry> entries = std::move(given.segments);
-  const std::string rows = std::move(given.rows);
+Result<std::shared_ptr<Table>> Table::open(TableHost& host, const TableState& given) {
   std::shared_ptr<Table> table(new Table);
-  table->state_ = std::make_unique<State>(host, std::move(given));
+  table->state_ = std::make_unique<State>(host, given);
   State& state = *table->state_;
   HAILSTONE_ASSIGN(state.keys, TableKeys::make(state.layout, host.collations()));
   auto view = std::make_shared<TableView>();
   view->deltas.push_back(state.new_delta(*table));
-  for (const auto& entry : entries) {
+  for (const auto& entry : given.segments) {
     auto segment = open_table_segment(state, entry);
     if (!segment) {
       // Nothing of the table can be trusted without one of its segments, but its state must stay as it is, so
@@ -52,9 +50,10 @@ Result<std::shared_ptr<Table>> Table::open(TableHost& host, TableState given) {
   }
   count(host.counters().segments, view->segments.size());
   state.set_view(std::move(view));
-  if (!rows.empty() && state.usable()) {
+  if (!given.rows.empty() && state.usable()) {
     // As above: a table whose rows cannot be read is damaged, but there.
-    if (const Status restored = table->restore_rows(rows); !restored) state.mark_corrupt(restored.error());
+    if (const Status restored = table->restore_rows(given.rows); !restored)
+      state.mark_corrupt(restored.error());
   }
   return table;
 }

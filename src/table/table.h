@@ -141,7 +141,7 @@ class Table : public std::enable_shared_from_this<Table> {
  public:
   /// Opens the segments named by `state` and puts its rows into the delta. Damage does not fail it: the table
   /// comes up marked corrupt.
-  static Result<std::shared_ptr<Table>> open(TableHost& host, TableState state);
+  static Result<std::shared_ptr<Table>> open(TableHost& host, const TableState& state);
   ~Table();
 
   TableId id() const;

@@ -43,7 +43,7 @@ struct NewestRow {
 };
 
 struct Table::State {
-  State(TableHost& table_host, TableState state);
+  State(TableHost& table_host, const TableState& state);
 
   TableHost& host;
   const TableId id;

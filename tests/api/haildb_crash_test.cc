@@ -40,6 +40,25 @@ class HaildbCrashTest : public HaildbTest {
   }
 };
 
+int hook_calls = 0;
+
+TEST_F(HaildbCrashTest, TheHookIsCalledAfterACrashOnly) {
+  work_and_die([] { create_people(); });
+  const auto calls_at_start = [&] {
+    hook_calls = 0;
+    EXPECT_OK(ib_init());
+    ib_logger_set(quiet_log, nullptr);
+    EXPECT_OK(ib_cfg_set_text("data_home_dir", home_.c_str()));
+    EXPECT_OK(ib_cfg_set_callback(
+        "pre_rollback_hook", +[] { ++hook_calls; }));
+    EXPECT_OK(ib_startup("barracuda"));
+    return hook_calls;
+  };
+  EXPECT_EQ(calls_at_start(), 1);
+  EXPECT_OK(ib_shutdown(IB_SHUTDOWN_NORMAL));
+  EXPECT_EQ(calls_at_start(), 0);
+}
+
 TEST_F(HaildbCrashTest, WholeTransactionsSurvive) {
   work_and_die([] {
     create_people();

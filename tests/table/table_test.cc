@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "table/bulk_load.h"
 #include "table/cursor.h"
 #include "table/scan.h"
@@ -153,6 +155,33 @@ TEST_F(TableTest, ALoadRolledBackLeavesNothing) {
   EXPECT_EQ(table_->statistics().segments, 0U);
 }
 
+TEST_F(TableTest, RowsOfAnyLengthAreFlushed) {
+  constexpr int32_t rows = 10'000;
+  // The first ones are the longest, the shortest, and all alike.
+  const std::function<std::string(int32_t)> texts[] = {
+      [](int32_t id) { return std::string(id < 5000 ? 900 : 1, 'a'); },
+      [](int32_t id) { return std::string(id < 5000 ? 0 : 900, 'b'); },
+      [](int32_t id) { return std::to_string(id); }};
+  int32_t first = 0;
+  for (const auto& text : texts) {
+    const auto transaction = begin();
+    for (int32_t id = 0; id < rows; ++id) {
+      ASSERT_TRUE(insert(*transaction, {.id = first + id, .note = text(id)}));
+    }
+    ASSERT_TRUE(host_.transactions().commit(*transaction));
+    ASSERT_TRUE(table_->flush(true));
+    const auto reader = begin();
+    Cursor cursor(table_, *reader, 0, ReadLock::None, all_columns());
+    auto on_row = cursor.seek_at_or_after(key_of(*table_, first));
+    for (int32_t id = 0; id < rows; ++id, on_row = cursor.next()) {
+      ASSERT_TRUE(on_row && *on_row);
+      ASSERT_TRUE(cursor.load_values());
+      ASSERT_EQ(decode(cursor.values()).note, text(id)) << id;
+    }
+    first += rows;
+  }
+}
+
 TEST_F(TableTest, AFailedFlushLosesNothing) {
   insert_committed(0, 100);
   host_.filesystem().add_rule({.call = FaultFilesystem::Call::Append, .path_part = "segment-"});
@@ -262,7 +291,7 @@ TEST_F(TableTest, SmallDeltasAreCarriedAsTheyAre) {
   table_->append_delta_rows(0, state.rows);
   EXPECT_TRUE(state.rows.empty());
   table_->append_delta_rows(1, state.rows);
-  const auto copy = Table::open(host_, std::move(state));
+  const auto copy = Table::open(host_, state);
   ASSERT_TRUE(copy && (*copy)->usable());
   EXPECT_EQ((*copy)->statistics().rows, 9U);
 }

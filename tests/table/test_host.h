@@ -73,7 +73,7 @@ class TestHost : public TableHost {
     TableState state;
     state.id = id;
     state.definition = std::move(definition);
-    auto table = Table::open(*this, std::move(state));
+    auto table = Table::open(*this, state);
     EXPECT_TRUE(table) << table.error().message();
     return *table;
   }
