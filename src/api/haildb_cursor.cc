@@ -92,13 +92,6 @@ void count_rows(ib_crsr_struct& cursor) {
                                std::memory_order_relaxed);
 }
 
-/// Whether two tables have the same columns, so that a place in one is a place in the other.
-bool same_columns(const TableInfo& a, const TableInfo& b) {
-  return std::ranges::equal(a.schema.columns, b.schema.columns, [](const ColumnInfo& x, const ColumnInfo& y) {
-    return x.name == y.name && x.type == y.type && x.attributes == y.attributes && x.length == y.length;
-  });
-}
-
 void set_table(ib_crsr_struct& cursor, const std::shared_ptr<TableInfo>& info, size_t index) {
   if (cursor.info != nullptr) cursor.info->open_cursors.remove(cursor.opened_by);
   cursor.info = info;
@@ -168,6 +161,7 @@ void attach(ib_crsr_struct& cursor, ib_trx_t transaction) {
   cursor.trx = transaction;
   transaction->cursors.push_back(&cursor);
   take_snapshot(*transaction);
+  if (transaction->active() && !sees(*transaction, *cursor.info)) cursor.schema_version = 0;
 }
 
 void detach(ib_crsr_struct& cursor) {
@@ -209,24 +203,29 @@ Status open_walker(ib_crsr_struct& cursor) {
 ib_err_t refresh_table(ib_crsr_struct& cursor, bool writing) {
   const uint64_t now = engine().schema_version.load(std::memory_order_acquire);
   if (cursor.schema_version == now || cursor.memory != nullptr) return DB_SUCCESS;
+  const bool by_snapshot = !writing && read_lock(cursor) == ReadLock::None;
   // DDL of others that came after the transaction's snapshot does not concern what it reads.
-  const bool by_old_snapshot =
-      !writing && cursor.trx->level > IB_TRX_READ_COMMITTED && read_lock(cursor) == ReadLock::None;
-  if (by_old_snapshot && cursor.trx->schema_version < now) return DB_SUCCESS;
-  TableCache& tables = *engine().tables;
-  const Transaction* const transaction = cursor.trx->transaction.get();
-  auto found = tables.find(cursor.info->id, transaction);
-  if (const ib_id_t newest = cursor.info->lineage->newest.load(); !found && newest != 0) {
-    found = tables.find(newest, transaction);
+  if (by_snapshot && cursor.trx->level > IB_TRX_READ_COMMITTED && cursor.trx->schema_version < now &&
+      sees(*cursor.trx, *cursor.info)) {
+    return DB_SUCCESS;
   }
-  cursor.schema_version = now;
-  // A table that has been dropped is there for its cursors to the end.
-  if (!found || *found == cursor.info || !same_columns(**found, *cursor.info)) return DB_SUCCESS;
-  const IndexInfo* const index =
-      cursor.clustered() ? &(*found)->indexes[0] : (*found)->find_index(cursor.index_info().name);
+  const auto index_of = [&cursor](const TableInfo& info) -> const IndexInfo* {
+    return cursor.clustered() ? &info.indexes[0] : info.find_index(cursor.index_info().name);
+  };
+  const auto newest = newest_table(cursor.info, cursor.trx->transaction.get());
+  auto wanted = newest;
+  while (by_snapshot && !sees(*cursor.trx, *wanted)) {
+    auto before = engine().tables->replaced_by(*wanted);
+    if (before == nullptr || !same_columns(*before, *wanted) || index_of(*before) == nullptr) break;
+    wanted = std::move(before);
+  }
+  // One that has been replaced is the right one for this snapshot only.
+  if (wanted == newest) cursor.schema_version = now;
+  if (wanted == cursor.info) return DB_SUCCESS;
+  const IndexInfo* const index = index_of(*wanted);
   if (index == nullptr) return DB_TABLE_NOT_FOUND;
   leave_transaction(cursor);
-  set_table(cursor, *found, static_cast<size_t>(index - (*found)->indexes.data()));
+  set_table(cursor, wanted, static_cast<size_t>(index - wanted->indexes.data()));
   return DB_SUCCESS;
 }
 
@@ -298,8 +297,13 @@ ib_err_t ib_cursor_open_index_using_name(ib_crsr_t ib_open_crsr, const char* ind
   if (started) {
     if (const ib_err_t code = refresh_table(*ib_open_crsr, false); code != DB_SUCCESS) return code;
   }
-  const auto& info = ib_open_crsr->info;
-  const IndexInfo* const index = info->find_index(index_name);
+  auto info = ib_open_crsr->info;
+  const IndexInfo* index = info->find_index(index_name);
+  if (index == nullptr && ib_open_crsr->memory == nullptr) {
+    // It may be newer than what the cursor reads; that is an error when it is read.
+    info = newest_table(info, started ? seen_by(ib_open_crsr->trx) : transaction_of_this_thread());
+    index = info->find_index(index_name);
+  }
   if (index == nullptr) return DB_TABLE_NOT_FOUND;
   const auto number = static_cast<size_t>(index - info->indexes.data());
   if (ib_open_crsr->memory != nullptr) return open_system_index(*ib_open_crsr, number, ib_crsr);
@@ -351,9 +355,7 @@ ib_err_t ib_cursor_lock(ib_crsr_t ib_crsr, ib_lck_mode_t ib_lck_mode) {
   if (const ib_err_t code = enter(ib_crsr, DB_ERROR); code != DB_SUCCESS) return code;
   if (ib_lck_mode < IB_LOCK_IS || ib_lck_mode > IB_LOCK_X) return DB_INVALID_INPUT;
   if (ib_crsr->memory != nullptr) return DB_SUCCESS;
-  if (const ib_err_t code = refresh_table(*ib_crsr, true); code != DB_SUCCESS) return code;
-  return lock_table(*ib_crsr->trx, ib_crsr->info->table->id(),
-                    static_cast<hailstone::TableLockMode>(ib_lck_mode));
+  return lock_newest_table(*ib_crsr->trx, ib_crsr->info, static_cast<hailstone::TableLockMode>(ib_lck_mode));
 }
 
 ib_err_t ib_cursor_set_lock_mode(ib_crsr_t ib_crsr, ib_lck_mode_t ib_lck_mode) {
@@ -363,10 +365,8 @@ ib_err_t ib_cursor_set_lock_mode(ib_crsr_t ib_crsr, ib_lck_mode_t ib_lck_mode) {
   if (ib_crsr->memory != nullptr) return DB_SUCCESS;
   const auto table_mode = ib_lck_mode == IB_LOCK_X ? hailstone::TableLockMode::IntentionExclusive
                                                    : hailstone::TableLockMode::IntentionShared;
-  if (const ib_err_t code = lock_table(*ib_crsr->trx, ib_crsr->info->table->id(), table_mode);
-      code != DB_SUCCESS) {
+  if (const ib_err_t code = lock_newest_table(*ib_crsr->trx, ib_crsr->info, table_mode); code != DB_SUCCESS)
     return code;
-  }
   leave_transaction(*ib_crsr);  // the walker reads in another way from now on
   ib_crsr->lock_mode = ib_lck_mode;
   return DB_SUCCESS;
@@ -377,7 +377,7 @@ ib_err_t ib_table_lock(ib_trx_t ib_trx, ib_id_t table_id, ib_lck_mode_t ib_lck_m
   if (ib_lck_mode != IB_LOCK_IS && ib_lck_mode != IB_LOCK_IX) return DB_INVALID_INPUT;
   const auto info = engine().tables->find(table_id, ib_trx->transaction.get());
   if (!info) return code_of(info.error(), DB_TABLE_NOT_FOUND);
-  return lock_table(*ib_trx, (*info)->table->id(), static_cast<hailstone::TableLockMode>(ib_lck_mode));
+  return lock_newest_table(*ib_trx, *info, static_cast<hailstone::TableLockMode>(ib_lck_mode));
 }
 
 ib_tpl_t ib_clust_read_tuple_create(ib_crsr_t ib_crsr) {

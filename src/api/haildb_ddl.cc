@@ -120,14 +120,15 @@ ib_err_t drop_table(ib_trx_struct& transaction, const std::string& name) {
   TableCache& tables = *engine().tables;
   const auto info = tables.find(name, transaction.transaction.get());
   if (!info && info.error().code() == ErrorCode::NotFound) {
-    return tables.is_dropped_but_open(name) ? DB_TABLESPACE_DELETED : DB_TABLE_NOT_FOUND;
+    return tables.is_dropped_but_open(name, transaction.transaction.get()) ? DB_TABLESPACE_DELETED
+                                                                           : DB_TABLE_NOT_FOUND;
   }
   // One that cannot be opened can be dropped.
   if (Status status = engine().database->drop_table(*transaction.transaction, name); !status) {
     return failed(transaction, status.error(), DB_TABLE_NOT_FOUND);
   }
   note_ddl(transaction);
-  if (info) tables.note_dropped(*info);
+  if (info) tables.note_dropped(name, *info);
   return DB_SUCCESS;
 }
 
@@ -153,6 +154,21 @@ ib_err_t drop_tables(const std::string& database, bool& in_use) {
   return own.commit();
 }
 
+/// Finds the table by name or id, and locks it exclusively. `check` says whether the change is possible:
+/// before the wait, and after it, as others may have changed the table.
+template <typename NameOrId, typename Check>
+ib_err_t lock_for_ddl(ib_trx_struct& transaction, const NameOrId& which, const Check& check,
+                      std::shared_ptr<TableInfo>& to) {
+  const auto found = engine().tables->find(which, transaction.transaction.get());
+  if (!found) return code_of(found.error(), DB_TABLE_NOT_FOUND);
+  if (const ib_err_t code = check(**found); code != DB_SUCCESS) return code;
+  transaction.ask = true;
+  const ib_err_t locked = lock_newest_table(transaction, *found, TableLockMode::Exclusive);
+  if (locked != DB_SUCCESS) return locked;
+  to = newest_table(*found, transaction.transaction.get());
+  return check(*to);
+}
+
 /// The orders of `schema`: those of the table before where they are the same.
 std::vector<std::shared_ptr<ClientOrder>> orders_of(const TableSchema& schema, const TableInfo& before) {
   std::vector<std::shared_ptr<ClientOrder>> orders;
@@ -168,8 +184,9 @@ std::vector<std::shared_ptr<ClientOrder>> orders_of(const TableSchema& schema, c
   return orders;
 }
 
-/// Makes the table anew with other indexes.
-ib_err_t rebuild(ib_trx_struct& transaction, const TableInfo& before, TableSchema schema) {
+/// Makes the table anew with other indexes. Caller holds its X lock.
+ib_err_t rebuild(ib_trx_struct& transaction, const std::shared_ptr<TableInfo>& old, TableSchema schema) {
+  const TableInfo& before = *old;
   schema.id = before.id;
   schema.settle_orders();
   const std::string name = before.table->definition().name;
@@ -206,7 +223,6 @@ ib_err_t rebuild(ib_trx_struct& transaction, const TableInfo& before, TableSchem
   Duplicate duplicate;
   const auto made =
       engine().database->rebuild_table(*transaction.transaction, name, definition, change, duplicate);
-  note_ddl(transaction);
   if (!made) {
     const Error& error = made.error();
     if (null_in_key) return DB_PRIMARY_KEY_IS_NULL;
@@ -216,14 +232,14 @@ ib_err_t rebuild(ib_trx_struct& transaction, const TableInfo& before, TableSchem
       transaction.duplicate_index = definition.indexes[duplicate.index].name;
       return DB_DUPLICATE_KEY;
     }
-    // Between the lock and the end of the copy only the application's handler interrupts.
+    // Only the application's handler interrupts the copying.
     if (error.code() == ErrorCode::Interrupted) return DB_INTERRUPTED;
     return failed(transaction, error, DB_TABLE_NOT_FOUND);
   }
   const auto info = engine().tables->add(*made, orders);
-  if (!info) return code_of(info.error());
-  transaction.rebuilt.push_back(*info);
-  return DB_SUCCESS;
+  if (info) engine().tables->replace(*info, old);
+  note_ddl(transaction, info ? *info : nullptr);
+  return info ? DB_SUCCESS : code_of(info.error());
 }
 
 }  // namespace
@@ -259,9 +275,9 @@ ib_err_t ib_database_drop(const char* dbname) {
 }
 
 ib_err_t ib_table_create(ib_trx_t ib_trx, const ib_tbl_sch_t ib_tbl_sch, ib_id_t* id) {
+  if (id != nullptr) *id = 0;
   if (const ib_err_t code = begin_ddl(ib_trx); code != DB_SUCCESS) return code;
   if (!good(ib_tbl_sch) || id == nullptr) return DB_INVALID_INPUT;
-  *id = 0;
   if (const ib_err_t code = check_schema(*ib_tbl_sch); code != DB_SUCCESS) return code;
   TableCache& tables = *engine().tables;
   if (const auto there = tables.find(ib_tbl_sch->name, ib_trx->transaction.get()); there) {
@@ -311,11 +327,11 @@ ib_err_t ib_table_truncate(const char* table_name, ib_id_t* table_id) {
   if (table_name == nullptr || table_id == nullptr) return DB_INVALID_INPUT;
   OwnTransaction own;
   if (own.begun() != DB_SUCCESS) return own.begun();
-  const auto info = engine().tables->find(std::string(table_name), own.handle().transaction.get());
-  if (!info) return code_of(info.error(), DB_TABLE_NOT_FOUND);
-  const ib_err_t locked = lock_table(own.handle(), (*info)->table->id(), TableLockMode::Exclusive);
+  std::shared_ptr<TableInfo> info;
+  const auto any = [](const TableInfo&) { return DB_SUCCESS; };
+  const ib_err_t locked = lock_for_ddl(own.handle(), std::string(table_name), any, info);
   if (locked != DB_SUCCESS) return locked;
-  const auto made = replace_by_empty(own.handle(), **info);
+  const auto made = replace_by_empty(own.handle(), *info);
   if (!made) return failed(own.handle(), made.error());
   return commit_replacement(own.handle(), **made, table_id);
 }
@@ -328,10 +344,9 @@ ib_err_t ib_cursor_truncate(ib_crsr_t* ib_crsr, ib_id_t* table_id) {
   if (!has_exclusive_schema_lock(transaction)) return DB_SCHEMA_NOT_LOCKED;
   *table_id = 0;
   if (cursor->memory != nullptr) return DB_ERROR;
-  if (const ib_err_t code = refresh_table(*cursor, true); code != DB_SUCCESS) return code;
-  const auto info = cursor->info;
-  const ib_err_t locked = lock_table(transaction, info->table->id(), TableLockMode::Exclusive);
+  const ib_err_t locked = lock_newest_table(transaction, cursor->info, TableLockMode::Exclusive);
   if (locked != DB_SUCCESS) return locked;
+  const auto info = newest_table(cursor->info, transaction.transaction.get());
   const auto made = replace_by_empty(transaction, *info);
   if (!made) return failed(transaction, made.error(), DB_TABLE_NOT_FOUND);
   cursors().give_back(cursor);
@@ -347,40 +362,44 @@ ib_err_t ib_index_create(ib_idx_sch_t ib_idx_sch, ib_id_t* index_id) {
   if (!good(trx) || trx->serial != ib_idx_sch->trx_serial) return DB_SCHEMA_NOT_LOCKED;
   if (const ib_err_t code = begin_ddl(trx); code != DB_SUCCESS) return code;
   if (ib_idx_sch->index.parts.empty()) return DB_SCHEMA_ERROR;
-  const auto info = engine().tables->find(ib_idx_sch->table_name, trx->transaction.get());
-  if (!info) return code_of(info.error(), DB_TABLE_NOT_FOUND);
-  if ((*info)->find_index(ib_idx_sch->index.name) != nullptr) return DB_DUPLICATE_KEY;
-  TableSchema schema = (*info)->schema;
   IndexInfo index = ib_idx_sch->index;
+  const auto check = [&index](const TableInfo& info) {
+    if (info.find_index(index.name) != nullptr) return DB_DUPLICATE_KEY;
+    return index.clustered && info.open_cursors.any() ? DB_TABLE_IS_BEING_USED : DB_SUCCESS;
+  };
+  std::shared_ptr<TableInfo> info;
+  const ib_err_t locked = lock_for_ddl(*trx, ib_idx_sch->table_name, check, info);
+  if (locked != DB_SUCCESS) return locked;
+  TableSchema schema = info->schema;
   index.number = schema.next_number++;
   if (index.clustered) {
-    if ((*info)->open_cursors.any()) return DB_TABLE_IS_BEING_USED;
     if (schema.has_clustered()) schema.indexes[0].clustered = false;
     schema.indexes.insert(schema.indexes.begin(), index);
   } else {
     schema.indexes.push_back(index);
   }
-  if (const ib_err_t code = rebuild(*trx, **info, std::move(schema)); code != DB_SUCCESS) return code;
-  *index_id = (*info)->index_id(index);
+  if (const ib_err_t code = rebuild(*trx, info, std::move(schema)); code != DB_SUCCESS) return code;
+  *index_id = info->index_id(index);
   return DB_SUCCESS;
 }
 
 ib_err_t ib_index_drop(ib_trx_t trx, ib_id_t index_id) {
   if (const ib_err_t code = begin_ddl(trx); code != DB_SUCCESS) return code;
-  const auto info = engine().tables->find(index_id >> 32, trx->transaction.get());
-  if (!info) return code_of(info.error(), DB_TABLE_NOT_FOUND);
-  TableSchema schema = (*info)->schema;
-  const auto found = std::ranges::find_if(
-      schema.indexes, [&](const IndexInfo& index) { return index.number == (index_id & 0xFFFFFFFFU); });
-  if (found == schema.indexes.end()) {
-    // The generated index is what the rows are stored in.
-    return (*info)->indexes[0].generated && (*info)->index_id((*info)->indexes[0]) == index_id
-               ? DB_ERROR
-               : DB_TABLE_NOT_FOUND;
-  }
-  if (found->clustered) return DB_ERROR;
-  schema.indexes.erase(found);
-  return rebuild(*trx, **info, std::move(schema));
+  const auto has_number = [index_id](const IndexInfo& index) {
+    return index.number == (index_id & 0xFFFFFFFFU);
+  };
+  const auto check = [&](const TableInfo& info) {
+    // The clustered one is what the rows are stored in.
+    const auto found = std::ranges::find_if(info.indexes, has_number);
+    if (found == info.indexes.end()) return DB_TABLE_NOT_FOUND;
+    return found->clustered ? DB_ERROR : DB_SUCCESS;
+  };
+  std::shared_ptr<TableInfo> info;
+  const ib_err_t locked = lock_for_ddl(*trx, ib_id_t{index_id >> 32}, check, info);
+  if (locked != DB_SUCCESS) return locked;
+  TableSchema schema = info->schema;
+  std::erase_if(schema.indexes, has_number);
+  return rebuild(*trx, info, std::move(schema));
 }
 
 ib_err_t ib_table_get_id(const char* table_name, ib_id_t* table_id) {

@@ -39,10 +39,7 @@ void begin_statement(ib_crsr_struct& cursor, bool keep_place) {
 
 /// A snapshot from before the table was rebuilt sees none of its rows: that is an error, not an empty table.
 ib_err_t check_history(ib_crsr_struct& cursor) {
-  const Timestamp from = cursor.info->visible_from.load(std::memory_order_acquire);
-  if (from == 0 || reads_locking(cursor) || cursor.memory != nullptr) [[likely]]
-    return DB_SUCCESS;
-  return cursor.trx->transaction->snapshot().read < from ? DB_MISSING_HISTORY : DB_SUCCESS;
+  return sees(*cursor.trx, *cursor.info) || reads_locking(cursor) ? DB_SUCCESS : DB_MISSING_HISTORY;
 }
 
 /// Takes the cursor to where the walker is now.
@@ -68,8 +65,9 @@ ib_err_t arrive(ib_crsr_struct& cursor, const Result<bool>& found, bool forward)
 /// DB_SUCCESS: the cursor can be taken somewhere.
 ib_err_t begin_move(ib_crsr_t cursor, bool keep_place) {
   if (const ib_err_t code = enter(cursor, DB_MISSING_HISTORY); code != DB_SUCCESS) return code;
-  if (const ib_err_t code = refresh_table(*cursor, false); code != DB_SUCCESS) return code;
+  // First, as the table is that of the statement's snapshot.
   if (!keep_place || cursor->new_statement) begin_statement(*cursor, keep_place);
+  if (const ib_err_t code = refresh_table(*cursor, false); code != DB_SUCCESS) return code;
   if (const ib_err_t code = check_history(*cursor); code != DB_SUCCESS) return code;
   // In a plain read nobody waits for a lock, and only then is the application asked.
   cursor->trx->ask = reads_locking(*cursor);

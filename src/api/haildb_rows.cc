@@ -13,19 +13,15 @@ ib_err_t begin_write(ib_crsr_t cursor) {
   if (const ib_err_t code = enter(cursor, DB_ERROR); code != DB_SUCCESS) return code;
   if (cursor->memory != nullptr) return DB_ERROR;
   cursor->trx->ask = true;
-  for (;;) {
-    if (const ib_err_t code = refresh_table(*cursor, true); code != DB_SUCCESS) return code;
-    if (cursor->write_lock_serial == cursor->trx->serial) [[likely]]
-      return DB_SUCCESS;
-    const auto info = cursor->info;
-    const ib_err_t code = lock_table(*cursor->trx, info->table->id(), TableLockMode::IntentionExclusive);
-    if (code != DB_SUCCESS) return code;
-    cursor->write_lock_serial = cursor->trx->serial;
-    // Whoever held the table may have replaced it: then its successor is to be locked.
-    if (const ib_err_t fresh = refresh_table(*cursor, true); fresh != DB_SUCCESS) return fresh;
-    if (cursor->info == info) return DB_SUCCESS;
-    cursor->write_lock_serial = 0;
-  }
+  if (const ib_err_t code = refresh_table(*cursor, true); code != DB_SUCCESS) return code;
+  if (cursor->write_lock_serial == cursor->trx->serial) [[likely]]
+    return DB_SUCCESS;
+  const ib_err_t code = lock_newest_table(*cursor->trx, cursor->info, TableLockMode::IntentionExclusive);
+  if (code != DB_SUCCESS) return code;
+  // Nobody can replace it from here on.
+  if (const ib_err_t fresh = refresh_table(*cursor, true); fresh != DB_SUCCESS) return fresh;
+  cursor->write_lock_serial = cursor->trx->serial;
+  return DB_SUCCESS;
 }
 
 void note_duplicate(ib_crsr_struct& cursor, const Duplicate& duplicate) {
@@ -110,8 +106,8 @@ ib_err_t update_row(ib_crsr_struct& cursor, const ib_tpl_struct& before, const i
     if (!updated) status = std::unexpected(updated.error());
   }
   if (!status) return write_failed(cursor, status.error(), duplicate);
-  // The new version is a lock itself.
-  info.table->unlock_row(transaction, key);
+  // The new version is a lock itself, but a rollback to a savepoint takes it back, and the lock is to stay.
+  if (cursor.trx->savepoints.empty()) info.table->unlock_row(transaction, key);
   return DB_SUCCESS;
 }
 
@@ -154,6 +150,13 @@ ib_err_t ib_cursor_delete_row(ib_crsr_t ib_crsr) {
   const auto place = clustered_key_of(*ib_crsr);
   if (!place) return failed(*ib_crsr->trx, place.error());
   const std::string key(*place);
+  if (!ib_crsr->trx->savepoints.empty()) {
+    // As with an update.
+    std::string row;
+    const auto found = ib_crsr->info->table->find_row(*ib_crsr->trx->transaction, key,
+                                                      hailstone::ReadLock::Exclusive, ib_crsr->scratch, row);
+    if (!found) return failed(*ib_crsr->trx, found.error());
+  }
   const hailstone::Status erased = ib_crsr->info->table->erase(*ib_crsr->trx->transaction, key);
   if (!erased) return failed(*ib_crsr->trx, erased.error(), DB_RECORD_NOT_FOUND);
   ib_crsr->info->changed_rows.fetch_add(1, std::memory_order_relaxed);

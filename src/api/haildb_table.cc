@@ -102,6 +102,12 @@ const ColumnInfo& system_column(size_t number) {
   return columns[number];
 }
 
+bool same_columns(const TableInfo& a, const TableInfo& b) {
+  return std::ranges::equal(a.schema.columns, b.schema.columns, [](const ColumnInfo& x, const ColumnInfo& y) {
+    return x.name == y.name && x.type == y.type && x.attributes == y.attributes && x.length == y.length;
+  });
+}
+
 std::string normalised_name(const char* name) {
   std::string text(name == nullptr ? "" : name);
   std::ranges::replace(text, '\\', '/');
@@ -393,20 +399,68 @@ Result<std::shared_ptr<TableInfo>> TableCache::add(const std::shared_ptr<Table>&
   return info;
 }
 
-void TableCache::note_dropped(const std::shared_ptr<TableInfo>& info) {
-  const std::lock_guard guard(mutex_);
-  if (!info->open_cursors.any()) return;
-  dropped_[info->schema.name] = info;
+void TableCache::forget(const TableInfo& info) {
+  infos_.erase(info.table->id());
+  if (const auto same = rebuilt_.find(info.id); same != rebuilt_.end()) {
+    std::erase(same->second, info.table->id());
+    if (same->second.empty()) rebuilt_.erase(same);
+  }
 }
 
-bool TableCache::is_dropped_but_open(const std::string& name) {
+void TableCache::replace(const std::shared_ptr<TableInfo>& made, const std::shared_ptr<TableInfo>& before) {
+  made->visible_from.store(infinity, std::memory_order_release);
   const std::lock_guard guard(mutex_);
-  const auto found = dropped_.find(name);
-  if (found == dropped_.end()) return false;
-  const auto info = found->second.lock();
-  if (info != nullptr && info->open_cursors.any()) return true;
-  dropped_.erase(found);
-  return false;
+  replaced_[made->table->id()] = {made, before};
+}
+
+void TableCache::take_back(const TableInfo& made) {
+  const std::lock_guard guard(mutex_);
+  forget(made);
+  replaced_.erase(made.table->id());
+}
+
+void TableCache::forget_replaced(std::span<const std::shared_ptr<TableInfo>> made) {
+  const Timestamp horizon = database_.transactions().horizon();
+  std::vector<Replaced> unneeded;  // goes when the mutex is free again
+  const std::lock_guard guard(mutex_);
+  for (const auto& info : made) {
+    if (const auto found = replaced_.find(info->table->id()); found != replaced_.end())
+      forget(*found->second.before);
+  }
+  absl::erase_if(replaced_, [&](auto& each) {
+    if (each.second.made->visible_from.load(std::memory_order_acquire) > horizon) return false;
+    unneeded.push_back(std::move(each.second));
+    return true;
+  });
+}
+
+std::shared_ptr<TableInfo> TableCache::replaced_by(const TableInfo& info) {
+  if (info.visible_from.load(std::memory_order_acquire) == 0) return nullptr;
+  const std::lock_guard guard(mutex_);
+  const auto found = replaced_.find(info.table->id());
+  return found == replaced_.end() ? nullptr : found->second.before;
+}
+
+void TableCache::note_dropped(const std::string& name, const std::shared_ptr<TableInfo>& info) {
+  const std::lock_guard guard(mutex_);
+  if (!info->open_cursors.any()) return;
+  dropped_[name] = info;
+}
+
+bool TableCache::is_dropped_but_open(const std::string& name, const Transaction* transaction) {
+  std::shared_ptr<TableInfo> info;
+  {
+    const std::lock_guard guard(mutex_);
+    const auto found = dropped_.find(name);
+    if (found == dropped_.end()) return false;
+    info = found->second.lock();
+    if (info == nullptr || !info->open_cursors.any()) {
+      dropped_.erase(found);
+      return false;
+    }
+  }
+  // The drop may have been rolled back, and the table renamed since.
+  return !database_.table(info->table->id(), transaction);
 }
 
 }  // namespace hailstone::haildb

@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -165,7 +166,7 @@ class TableInfo {
   OpenCursors open_cursors;
   std::shared_ptr<Lineage> lineage;  // null for a system table
   /// Of a table that was rebuilt with its rows: the commit that did so, as snapshots from before it see none
-  /// of them.
+  /// of them; infinity until then.
   std::atomic<Timestamp> visible_from{0};
   std::atomic<uint64_t> changed_rows{0};  // since the statistics were computed
 
@@ -187,14 +188,26 @@ class TableCache {
                                          std::vector<std::shared_ptr<ClientOrder>> orders);
   /// The empty table that is to replace one belongs to its lineage.
   void hand_on(const TableInfo& from, TableInfo& to);
+  /// `made` is `before`, rebuilt, and takes its place when the transaction commits. Snapshots from before
+  /// that read the old one.
+  void replace(const std::shared_ptr<TableInfo>& made, const std::shared_ptr<TableInfo>& before);
+  /// The change that has made it is taken back.
+  void take_back(const TableInfo& made);
+  /// The transaction that has made them is committed: what they have replaced is kept only as long as a
+  /// snapshot needs it.
+  void forget_replaced(std::span<const std::shared_ptr<TableInfo>> made);
+  /// The table that this one has replaced; null: none, or one that no snapshot needs any more.
+  std::shared_ptr<TableInfo> replaced_by(const TableInfo& info);
   /// A table that is being dropped while cursors are open on it.
-  void note_dropped(const std::shared_ptr<TableInfo>& info);
-  bool is_dropped_but_open(const std::string& name);
+  void note_dropped(const std::string& name, const std::shared_ptr<TableInfo>& info);
+  /// As the transaction sees it.
+  bool is_dropped_but_open(const std::string& name, const Transaction* transaction);
 
  private:
   Result<std::shared_ptr<TableInfo>> info_of(const std::shared_ptr<Table>& table);
-  /// Caller holds mutex_.
+  // Caller holds mutex_.
   void keep(const std::shared_ptr<TableInfo>& info);
+  void forget(const TableInfo& info);
 
   Database& database_;
   std::mutex mutex_;    // protects all below
@@ -204,9 +217,15 @@ class TableCache {
   absl::flat_hash_map<ib_id_t, std::weak_ptr<Lineage>> lineages_;  // of infos_, and of those in use
   absl::flat_hash_map<ib_id_t, std::vector<TableId>>
       rebuilt_;  // engine tables that have this id, in order of making
+  struct Replaced {
+    std::shared_ptr<TableInfo> made, before;
+  };
+  absl::flat_hash_map<TableId, Replaced> replaced_;  // by the engine's id of `made`
   std::map<std::string, std::weak_ptr<TableInfo>> dropped_;
 };
 
+/// Whether two tables have the same columns, so that a place in one is a place in the other.
+bool same_columns(const TableInfo& a, const TableInfo& b);
 /// Keeps the last two components of a name, split at '/' or '\', joined by '/'.
 std::string normalised_name(const char* name);
 

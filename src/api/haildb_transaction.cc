@@ -22,7 +22,8 @@ struct SchemaLatch {
   std::condition_variable changed;
   const ib_trx_struct* exclusive = nullptr;
   std::thread::id exclusive_thread;
-  std::vector<std::pair<const ib_trx_struct*, std::thread::id>> shared;  // with the threads that took it
+  std::vector<std::pair<const ib_trx_struct*, std::thread::id>> shared;    // with the threads that took it
+  std::vector<std::pair<const ib_trx_struct*, std::thread::id>> changing;  // have made DDL; with the threads
 
   /// Whether this thread holds what it would wait for: then nobody would let it go.
   bool is_own(SchemaLock wanted) const {
@@ -79,6 +80,40 @@ void start(ib_trx_struct& handle, ib_trx_level_t level) {
   });
 }
 
+/// Whoever waits for a lock of the transaction must find the tables that have replaced others as soon as it
+/// has the lock, and readers with the commit's snapshot must see their rows.
+class SchemaChange final : public TransactionAction {
+ public:
+  /// `rebuilt`: null when no table has been replaced.
+  SchemaChange(ib_trx_struct& handle, std::shared_ptr<TableInfo> rebuilt)
+      : handle_(handle), rebuilt_(std::move(rebuilt)) {}
+  void commit(Timestamp timestamp) override {
+    if (rebuilt_ != nullptr) rebuilt_->visible_from.store(timestamp, std::memory_order_release);
+    engine().schema_version.fetch_add(1);
+  }
+  void undo() override {
+    if (rebuilt_ == nullptr) return;
+    engine().tables->take_back(*rebuilt_);
+    std::erase(handle_.rebuilt, rebuilt_);
+  }
+
+ private:
+  ib_trx_struct& handle_;
+  const std::shared_ptr<TableInfo> rebuilt_;
+};
+
+/// The transaction has ended.
+void end_ddl(ib_trx_struct& handle) {
+  if (!handle.made_ddl) return;
+  handle.made_ddl = false;
+  engine().schema_version.fetch_add(1);
+  engine().tables->forget_replaced(handle.rebuilt);
+  handle.rebuilt.clear();
+  SchemaLatch& latch = schema_latch();
+  const std::lock_guard guard(latch.mutex);
+  std::erase_if(latch.changing, [&](const auto& each) { return each.first == &handle; });
+}
+
 /// Cursors keep their places, but nothing of the transaction.
 void detach_cursors(ib_trx_struct& handle) {
   for (const ib_crsr_t cursor : handle.cursors) leave_transaction(*cursor);
@@ -89,8 +124,7 @@ void roll_back(ib_trx_struct& handle) {
   detach_cursors(handle);
   engine().database->transactions().rollback(*handle.transaction);
   handle.transaction.reset();
-  if (handle.made_ddl) engine().schema_version.fetch_add(1);
-  handle.rebuilt.clear();
+  end_ddl(handle);
   handle.savepoints.clear();
   handle.table_locks.clear();
 }
@@ -144,16 +178,12 @@ ib_err_t failed(ib_trx_struct& handle, const Error& error, ib_err_t not_found) {
 
 ib_err_t commit_keeping_handle(ib_trx_struct& handle) {
   detach_cursors(handle);
-  // Until the commit's time is known, nobody else may take the rows of a rebuilt table for invisible ones.
-  for (const auto& info : handle.rebuilt) info->visible_from.store(infinity);
   const Status status = engine().database->transactions().commit(*handle.transaction);
   const bool committed = handle.transaction->commit_timestamp() != 0;
-  for (const auto& info : handle.rebuilt) info->visible_from.store(handle.transaction->commit_timestamp());
-  handle.rebuilt.clear();
   handle.transaction.reset();
   handle.savepoints.clear();
   handle.table_locks.clear();
-  if (handle.made_ddl) engine().schema_version.fetch_add(1);
+  end_ddl(handle);
   if (status) return DB_SUCCESS;
   const ib_err_t code = code_of(status.error());
   // Others see what it has changed, and the log could not take it: they must not go on with that.
@@ -175,9 +205,46 @@ ib_err_t lock_table(ib_trx_struct& handle, TableId table, TableLockMode mode) {
   return DB_SUCCESS;
 }
 
-void note_ddl(ib_trx_struct& handle) {
+std::shared_ptr<TableInfo> newest_table(const std::shared_ptr<TableInfo>& info,
+                                        const Transaction* transaction) {
+  TableCache& tables = *engine().tables;
+  auto found = tables.find(info->id, transaction);
+  if (const ib_id_t newest = info->lineage->newest.load(); !found && newest != 0) {
+    found = tables.find(newest, transaction);
+  }
+  return found && same_columns(**found, *info) ? *found : info;
+}
+
+ib_err_t lock_newest_table(ib_trx_struct& handle, const std::shared_ptr<TableInfo>& info,
+                           TableLockMode mode) {
+  auto present = newest_table(info, handle.transaction.get());
+  for (;;) {
+    if (const ib_err_t code = lock_table(handle, present->table->id(), mode); code != DB_SUCCESS) return code;
+    auto now = newest_table(present, handle.transaction.get());
+    if (now->table->id() == present->table->id()) return DB_SUCCESS;
+    present = std::move(now);
+  }
+}
+
+bool sees(const ib_trx_struct& handle, const TableInfo& info) {
+  const Timestamp from = info.visible_from.load(std::memory_order_acquire);
+  if (from == 0) [[likely]]
+    return true;
+  const bool is_own =
+      std::ranges::any_of(handle.rebuilt, [&](const auto& own) { return own.get() == &info; });
+  return is_own || handle.transaction->snapshot().read >= from;
+}
+
+void note_ddl(ib_trx_struct& handle, const std::shared_ptr<TableInfo>& rebuilt) {
   handle.made_ddl = true;
   handle.schema_version = engine().schema_version.fetch_add(1) + 1;
+  handle.transaction->add_action(std::make_unique<SchemaChange>(handle, rebuilt));
+  if (rebuilt != nullptr) handle.rebuilt.push_back(rebuilt);
+  SchemaLatch& latch = schema_latch();
+  const std::lock_guard guard(latch.mutex);
+  const auto is_known = [&](const auto& each) { return each.first == &handle; };
+  if (std::ranges::none_of(latch.changing, is_known))
+    latch.changing.emplace_back(&handle, std::this_thread::get_id());
 }
 
 bool has_exclusive_schema_lock(const ib_trx_struct& handle) {
@@ -186,9 +253,11 @@ bool has_exclusive_schema_lock(const ib_trx_struct& handle) {
 
 const Transaction* transaction_of_this_thread() {
   SchemaLatch& latch = schema_latch();
+  const auto self = std::this_thread::get_id();
   const std::lock_guard guard(latch.mutex);
-  if (latch.exclusive == nullptr || latch.exclusive_thread != std::this_thread::get_id()) return nullptr;
-  return latch.exclusive->transaction.get();
+  if (latch.exclusive != nullptr && latch.exclusive_thread == self) return latch.exclusive->transaction.get();
+  const auto own = std::ranges::find(latch.changing, self, [](const auto& each) { return each.second; });
+  return own == latch.changing.end() ? nullptr : own->first->transaction.get();
 }
 
 ib_err_t lock_schema(ib_trx_struct& handle, SchemaLock wanted) {
@@ -333,7 +402,7 @@ ib_err_t ib_savepoint_rollback(ib_trx_t ib_trx, const void* name, ib_ulint_t nam
   const hailstone::Savepoint at = found->at;
   ib_trx->savepoints.erase(found + 1, ib_trx->savepoints.end());
   const hailstone::Status status = engine().database->transactions().rollback_to(*ib_trx->transaction, at);
-  if (ib_trx->made_ddl) note_ddl(*ib_trx);
+  if (ib_trx->made_ddl) ib_trx->schema_version = engine().schema_version.fetch_add(1) + 1;
   return status ? DB_SUCCESS : code_of(status.error());
 }
 

@@ -61,13 +61,23 @@ ib_err_t commit_keeping_handle(ib_trx_struct& transaction);
 /// Rolls back what is open and frees the schema lock; the handle stays.
 void abandon(ib_trx_struct& transaction);
 
-/// The transaction has changed the schema, or taken such a change back.
-void note_ddl(ib_trx_struct& transaction);
+/// The transaction has changed the schema. `rebuilt`: by replacing a table by this one.
+void note_ddl(ib_trx_struct& transaction, const std::shared_ptr<TableInfo>& rebuilt = nullptr);
+/// Whether the transaction's snapshot has the rows of the table, which may have been rebuilt since.
+bool sees(const ib_trx_struct& transaction, const TableInfo& info);
 /// A table lock, once a mode.
 ib_err_t lock_table(ib_trx_struct& transaction, TableId table, TableLockMode mode);
+/// The table as it is now for the transaction (null: by what is committed), which may have replaced `info`;
+/// `info` itself when that has been dropped.
+std::shared_ptr<TableInfo> newest_table(const std::shared_ptr<TableInfo>& info,
+                                        const Transaction* transaction);
+/// Locks that table: whoever held it before may have replaced it.
+ib_err_t lock_newest_table(ib_trx_struct& transaction, const std::shared_ptr<TableInfo>& info,
+                           TableLockMode mode);
 
 bool has_exclusive_schema_lock(const ib_trx_struct& transaction);
-/// The transaction that changes the schema on this thread: functions that are given none see what it sees.
+/// The transaction that changes the schema on this thread, or has changed it and is not committed: functions
+/// that are given none see what it sees.
 const Transaction* transaction_of_this_thread();
 /// Waits for the lock, without a limit. DB_ERROR when this thread holds it by another transaction.
 ib_err_t lock_schema(ib_trx_struct& transaction, SchemaLock wanted);

@@ -36,8 +36,14 @@ Result<std::shared_ptr<Table>> Database::rebuild_table(Transaction& transaction,
                                                        const TableDefinition& definition,
                                                        const RowChange& change, Duplicate& duplicate) {
   const Savepoint before = transaction.savepoint();
-  HAILSTONE_ASSIGN(const auto old, table(name, &transaction));
-  HAILSTONE_TRY(locks().lock_table(transaction, old->id(), TableLockMode::Exclusive));
+  HAILSTONE_ASSIGN(auto old, table(name, &transaction));
+  for (;;) {
+    HAILSTONE_TRY(locks().lock_table(transaction, old->id(), TableLockMode::Exclusive));
+    // Whoever held the table may have replaced it.
+    HAILSTONE_ASSIGN(auto now, table(name, &transaction));
+    if (now->id() == old->id()) break;
+    old = std::move(now);
+  }
   const auto rebuild = [&]() -> Result<std::shared_ptr<Table>> {
     HAILSTONE_TRY(drop_table(transaction, name));
     HAILSTONE_ASSIGN(auto made, create_table(transaction, definition));

@@ -1,4 +1,5 @@
 // Describing tables, DDL in transactions, indexes on existing tables, visitors, system tables.
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <atomic>
@@ -264,35 +265,185 @@ TEST_F(HaildbSchemaTest, IndexesAreAddedAndDropped) {
   EXPECT_OK(ib_trx_commit(trx));
 }
 
-TEST_F(HaildbSchemaTest, SnapshotsFromBeforeAnIndexDoNotReadTheTable) {
-  create_people();
-  fill({{1, "a"}});
-  ib_trx_t old = begin();
-  ib_crsr_t before = open("test/people", old);
-  EXPECT_EQ(all_ids(before), (std::vector<int>{1}));
-  ib_trx_t trx = begin();
+ib_err_t add_number_index(ib_trx_t trx, const char* name = "numbers") {
   EXPECT_OK(ib_schema_lock_exclusive(trx));
   ib_idx_sch_t index = nullptr;
-  ASSERT_OK(ib_index_schema_create(trx, "numbers", "test/people", &index));
+  EXPECT_OK(ib_index_schema_create(trx, name, "test/people", &index));
   EXPECT_OK(ib_index_schema_add_col(index, "number", 0));
   ib_id_t id = 0;
-  EXPECT_OK(ib_index_create(index, &id));
+  const ib_err_t code = ib_index_create(index, &id);
   ib_index_schema_delete(index);
-  EXPECT_OK(ib_trx_commit(trx));
-  EXPECT_EQ(all_ids(before), (std::vector<int>{1}));
+  return code;
+}
+
+TEST_F(HaildbSchemaTest, SnapshotsFromBeforeAnIndexReadTheTableAsItWas) {
+  create_people();
+  fill({{1, "a"}, {3, "c"}});
+  ib_trx_t old = begin();
+  ib_crsr_t before = open("test/people", old);
+  EXPECT_EQ(all_ids(before), (std::vector<int>{1, 3}));
+  for (const char* name : {"numbers", "again"}) {
+    ib_trx_t trx = begin();
+    EXPECT_OK(add_number_index(trx, name));
+    EXPECT_OK(ib_trx_commit(trx));
+  }
+  fill({{2, "b"}});
+  EXPECT_EQ(all_ids(before), (std::vector<int>{1, 3}));
   ib_crsr_t after = open("test/people", old);
-  EXPECT_DB(DB_MISSING_HISTORY, ib_cursor_first(after));
-  EXPECT_DB(DB_MISSING_HISTORY, move_to(after, 1));
-  // What is written goes to the table as it is now.
-  EXPECT_OK(insert(before, 2, "b"));
-  EXPECT_OK(ib_cursor_close(after));
-  EXPECT_OK(ib_cursor_close(before));
+  EXPECT_EQ(all_ids(after), (std::vector<int>{1, 3}));
+  EXPECT_OK(move_to(after, 3));
+  ib_crsr_t names = open_index(after, "names");
+  ib_cursor_set_cluster_access(names);
+  EXPECT_EQ(all_ids(names), (std::vector<int>{1, 3}));
+  // An index that the snapshot does not have.
+  ib_crsr_t numbers = open_index(before, "numbers");
+  EXPECT_DB(DB_MISSING_HISTORY, ib_cursor_first(numbers));
+  // What is written goes to the table as it is now, whose other rows the snapshot has not got.
+  EXPECT_OK(insert(before, 4, "d"));
+  EXPECT_DB(DB_MISSING_HISTORY, ib_cursor_first(before));
+  for (ib_crsr_t cursor : {numbers, names, after, before}) EXPECT_OK(ib_cursor_close(cursor));
   EXPECT_OK(ib_trx_commit(old));
-  trx = begin();
+  ib_trx_t trx = begin();
   after = open("test/people", trx);
-  EXPECT_EQ(all_ids(after), (std::vector<int>{1, 2}));
+  EXPECT_EQ(all_ids(after), (std::vector<int>{1, 2, 3, 4}));
   EXPECT_OK(ib_cursor_close(after));
   EXPECT_OK(ib_trx_commit(trx));
+}
+
+TEST_F(HaildbSchemaTest, ReadersMeetNoGapWhenAnIndexIsCommitted) {
+  create_people();
+  fill({{1, "a"}, {2, "b"}});
+  std::atomic<bool> done{false};
+  std::vector<std::thread> readers;
+  for (const auto level : {IB_TRX_READ_COMMITTED, IB_TRX_REPEATABLE_READ}) {
+    readers.emplace_back([&done, level] {
+      while (!done) {
+        ib_trx_t trx = begin(level);
+        ib_crsr_t cursor = open("test/people", trx);
+        EXPECT_EQ(all_ids(cursor), (std::vector<int>{1, 2}));
+        EXPECT_OK(ib_cursor_close(cursor));
+        EXPECT_OK(ib_trx_commit(trx));
+      }
+    });
+  }
+  for (int round = 0; round < 30; ++round) {
+    ib_trx_t trx = begin();
+    EXPECT_OK(add_number_index(trx));
+    EXPECT_OK(ib_trx_commit(trx));
+    trx = begin();
+    ib_id_t id = 0;
+    EXPECT_OK(ib_index_get_id("test/people", "numbers", &id));
+    EXPECT_OK(ib_schema_lock_exclusive(trx));
+    EXPECT_OK(ib_index_drop(trx, id));
+    EXPECT_OK(ib_trx_commit(trx));
+  }
+  done = true;
+  for (std::thread& reader : readers) reader.join();
+}
+
+/// What waits for the table while an index of it is made goes on in the table that has the index.
+TEST_F(HaildbSchemaTest, NothingOfThoseWhoWaitedForAnIndexIsLost) {
+  create_people();
+  fill({{1, "a"}});
+  std::vector<int> expected{1};
+  for (int round = 0; round < 10; ++round) {
+    ib_trx_t builder = begin();
+    EXPECT_OK(add_number_index(builder, fmt::format("numbers{}", round).c_str()));
+    ib_trx_t writer = begin(IB_TRX_READ_COMMITTED);
+    ib_crsr_t cursor = open("test/people", writer);
+    std::thread waits([&] { EXPECT_OK(insert(cursor, round + 2, "new")); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    EXPECT_OK(ib_trx_commit(builder));
+    waits.join();
+    EXPECT_OK(ib_cursor_close(cursor));
+    EXPECT_OK(ib_trx_commit(writer));
+    expected.push_back(round + 2);
+    ib_trx_t reader = begin();
+    cursor = open("test/people", reader);
+    EXPECT_EQ(all_ids(cursor), expected);
+    EXPECT_OK(ib_cursor_close(cursor));
+    EXPECT_OK(ib_trx_commit(reader));
+  }
+}
+
+TEST_F(HaildbSchemaTest, TableLocksAreOnTheTableThatHasTheIndex) {
+  ASSERT_OK(ib_cfg_set_int("lock_wait_timeout", 1UL));
+  ASSERT_OK(ib_cfg_set_bool_off("rollback_on_timeout"));
+  create_people();
+  ib_trx_t holder = begin();
+  ib_trx_t by_id = begin();
+  ib_crsr_t cursor = open("test/people", holder);
+  ib_id_t table = 0;
+  EXPECT_OK(ib_table_get_id("test/people", &table));
+  ib_trx_t builder = begin();
+  EXPECT_OK(add_number_index(builder));
+  EXPECT_OK(ib_trx_commit(builder));
+  EXPECT_OK(ib_cursor_set_lock_mode(cursor, IB_LOCK_X));
+  EXPECT_OK(ib_table_lock(by_id, table, IB_LOCK_IX));
+  ib_trx_t other = begin();
+  ib_crsr_t others = open("test/people", other);
+  EXPECT_DB(DB_LOCK_WAIT_TIMEOUT, ib_cursor_lock(others, IB_LOCK_S));
+  EXPECT_OK(ib_cursor_close(cursor));
+  EXPECT_OK(ib_trx_commit(holder));
+  EXPECT_DB(DB_LOCK_WAIT_TIMEOUT, ib_cursor_lock(others, IB_LOCK_S));
+  EXPECT_OK(ib_trx_commit(by_id));
+  EXPECT_OK(ib_cursor_lock(others, IB_LOCK_S));
+  // Who makes an index waits for the table as others do.
+  builder = begin();
+  EXPECT_DB(DB_LOCK_WAIT_TIMEOUT, add_number_index(builder, "again"));
+  EXPECT_OK(ib_trx_rollback(builder));
+  EXPECT_OK(ib_cursor_close(others));
+  EXPECT_OK(ib_trx_commit(other));
+}
+
+TEST_F(HaildbSchemaTest, IndexesOfTransactionsThatWaitForEachOtherAreAllThere) {
+  create_people();
+  fill({{1, "a"}, {2, "b"}});
+  ib_trx_t first = begin();
+  EXPECT_OK(add_number_index(first));
+  EXPECT_OK(ib_schema_unlock(first));
+  std::thread second([] {
+    ib_trx_t trx = begin();
+    EXPECT_OK(add_number_index(trx, "again"));
+    EXPECT_OK(ib_trx_commit(trx));
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_OK(ib_trx_commit(first));
+  second.join();
+  ib_trx_t trx = begin();
+  ib_crsr_t cursor = open("test/people", trx);
+  for (const char* name : {"names", "numbers", "again"}) {
+    ib_crsr_t index = open_index(cursor, name);
+    ib_cursor_set_cluster_access(index);
+    EXPECT_EQ(all_ids(index), (std::vector<int>{1, 2})) << name;
+    EXPECT_OK(ib_cursor_close(index));
+  }
+  EXPECT_OK(ib_cursor_close(cursor));
+  EXPECT_OK(ib_trx_commit(trx));
+}
+
+TEST_F(HaildbSchemaTest, TheThreadThatMadeATableFindsItBeforeTheCommit) {
+  ib_tbl_sch_t schema = describe("test/new", {{"a", IB_INT, 0, 4}}, {{"as", {{"a"}}}});
+  ib_trx_t trx = begin();
+  ib_id_t made = 5;
+  EXPECT_DB(DB_SCHEMA_NOT_LOCKED, ib_table_create(trx, schema, &made));
+  EXPECT_EQ(made, 0U);
+  EXPECT_OK(ib_schema_lock_exclusive(trx));
+  EXPECT_OK(ib_table_create(trx, schema, &made));
+  EXPECT_OK(ib_schema_unlock(trx));
+  ib_table_schema_delete(schema);
+  ib_id_t id = 0;
+  EXPECT_OK(ib_table_get_id("test/new", &id));
+  EXPECT_EQ(id, made);
+  EXPECT_OK(ib_index_get_id("test/new", "as", &id));
+  ib_crsr_t cursor = open("test/new", nullptr);
+  EXPECT_OK(ib_cursor_close(cursor));
+  std::thread([] {
+    ib_id_t none = 0;
+    EXPECT_DB(DB_TABLE_NOT_FOUND, ib_table_get_id("test/new", &none));
+  }).join();
+  EXPECT_OK(ib_trx_rollback(trx));
+  EXPECT_DB(DB_TABLE_NOT_FOUND, ib_table_get_id("test/new", &id));
 }
 
 TEST_F(HaildbSchemaTest, UniqueIndexesRefuseDuplicatesOfExistingRows) {
@@ -340,6 +491,25 @@ TEST_F(HaildbSchemaTest, DroppedTablesLiveOnForTheirCursors) {
   EXPECT_EQ(all_ids(cursor), (std::vector<int>{1}));
   EXPECT_OK(ib_cursor_close(cursor));
   EXPECT_OK(ib_trx_commit(reader));
+}
+
+TEST_F(HaildbSchemaTest, ADroppedTableIsKnownByItsLastName) {
+  create_people();
+  ib_trx_t trx = begin();
+  EXPECT_OK(ib_table_rename(trx, "test/people", "test/folk"));
+  EXPECT_OK(ib_trx_commit(trx));
+  trx = begin();
+  ib_crsr_t cursor = open("test/folk", nullptr);
+  EXPECT_OK(ib_schema_lock_exclusive(trx));
+  EXPECT_OK(ib_table_drop(trx, "test/folk"));
+  EXPECT_DB(DB_TABLESPACE_DELETED, ib_table_drop(trx, "test/folk"));
+  EXPECT_DB(DB_TABLE_NOT_FOUND, ib_table_drop(trx, "test/people"));
+  EXPECT_OK(ib_trx_rollback(trx));
+  trx = begin();
+  EXPECT_OK(ib_table_rename(trx, "test/folk", "test/people"));
+  EXPECT_DB(DB_TABLE_NOT_FOUND, ib_table_drop(trx, "test/folk"));
+  EXPECT_OK(ib_trx_commit(trx));
+  EXPECT_OK(ib_cursor_close(cursor));
 }
 
 TEST_F(HaildbSchemaTest, DatabasesAreDirectories) {

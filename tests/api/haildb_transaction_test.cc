@@ -92,6 +92,39 @@ TEST_F(HaildbTransactionTest, SavepointsAreNamedByBytes) {
   EXPECT_OK(ib_trx_commit(trx));
 }
 
+TEST_F(HaildbTransactionTest, RowsStayLockedAfterARollbackToASavepoint) {
+  ASSERT_OK(ib_cfg_set_bool_off("rollback_on_timeout"));
+  fill({{1, "a"}, {2, "b"}, {3, "c"}});
+  ib_trx_t trx = begin();
+  ib_crsr_t cursor = open("test/people", trx);
+  ib_savepoint_take(trx, "s", 1);
+  EXPECT_OK(move_to(cursor, 1));
+  EXPECT_OK(ib_cursor_delete_row(cursor));
+  EXPECT_OK(move_to(cursor, 2));
+  ib_tpl_t before = ib_clust_read_tuple_create(cursor), after = ib_clust_read_tuple_create(cursor);
+  EXPECT_OK(ib_cursor_read_row(cursor, before));
+  EXPECT_OK(ib_tuple_copy(after, before));
+  set(after, 2, 7);
+  EXPECT_OK(ib_cursor_update_row(cursor, before, after));
+  ib_tuple_delete(before);
+  ib_tuple_delete(after);
+  EXPECT_OK(ib_savepoint_rollback(trx, "s", 1));
+  ib_trx_t other = begin();
+  ib_crsr_t others = open("test/people", other);
+  for (const int id : {1, 2}) {
+    EXPECT_OK(move_to(others, id));
+    EXPECT_DB(DB_LOCK_WAIT_TIMEOUT, ib_cursor_delete_row(others)) << id;
+  }
+  EXPECT_OK(move_to(others, 3));
+  EXPECT_OK(ib_cursor_delete_row(others));
+  EXPECT_OK(ib_cursor_close(cursor));
+  EXPECT_OK(ib_trx_commit(trx));
+  EXPECT_OK(move_to(others, 1));
+  EXPECT_OK(ib_cursor_delete_row(others));
+  EXPECT_OK(ib_cursor_close(others));
+  EXPECT_OK(ib_trx_rollback(other));
+}
+
 TEST_F(HaildbTransactionTest, TimeoutsRollBackOrNot) {
   fill({{1, "a"}, {2, "b"}});
   ib_trx_t holder = begin();
