@@ -100,9 +100,16 @@ void set_table(ib_crsr_struct& cursor, const std::shared_ptr<TableInfo>& info, s
   if (info != nullptr) info->open_cursors.add(cursor.opened_by);
 }
 
-ib_err_t open_cursor(const Result<std::shared_ptr<TableInfo>>& info, ib_trx_t transaction, ib_crsr_t* to) {
+const Transaction* seen_by(ib_trx_t transaction) {
+  return transaction == nullptr ? transaction_of_this_thread() : transaction->transaction.get();
+}
+
+template <typename NameOrId>
+ib_err_t open_cursor(const NameOrId& which, ib_trx_t transaction, ib_crsr_t* to) {
+  const uint64_t version = engine().schema_version.load(std::memory_order_acquire);
+  const auto info = engine().tables->find(which, seen_by(transaction));
   if (!info) return code_of(info.error(), DB_TABLE_NOT_FOUND);
-  *to = make_cursor(*info, 0, transaction);
+  *to = make_cursor(*info, 0, transaction, version);
   return DB_SUCCESS;
 }
 
@@ -113,10 +120,6 @@ ib_err_t check_open(ib_trx_t transaction, ib_crsr_t* to) {
   *to = nullptr;
   if (transaction == nullptr) return DB_SUCCESS;
   return enter(transaction);
-}
-
-const Transaction* seen_by(ib_trx_t transaction) {
-  return transaction == nullptr ? transaction_of_this_thread() : transaction->transaction.get();
 }
 
 }  // namespace
@@ -169,11 +172,12 @@ void detach(ib_crsr_struct& cursor) {
   forget_transaction(cursor);
 }
 
-ib_crsr_t make_cursor(const std::shared_ptr<TableInfo>& info, size_t index, ib_trx_t transaction) {
+ib_crsr_t make_cursor(const std::shared_ptr<TableInfo>& info, size_t index, ib_trx_t transaction,
+                      uint64_t schema_version) {
   ib_crsr_t const cursor = cursors().take();
   set_table(*cursor, info, index);
   cursor->match_mode = IB_CLOSEST_MATCH;
-  cursor->schema_version = engine().schema_version.load(std::memory_order_relaxed);
+  cursor->schema_version = schema_version;
   forget_transaction(*cursor);
   if (transaction != nullptr) attach(*cursor, transaction);
   return cursor;
@@ -212,15 +216,16 @@ ib_err_t refresh_table(ib_crsr_struct& cursor, bool writing) {
   const auto index_of = [&cursor](const TableInfo& info) -> const IndexInfo* {
     return cursor.clustered() ? &info.indexes[0] : info.find_index(cursor.index_info().name);
   };
-  const auto newest = newest_table(cursor.info, cursor.trx->transaction.get());
-  auto wanted = newest;
+  const auto newest = engine().tables->newest(cursor.info, cursor.trx->transaction.get());
+  if (!newest) return failed(*cursor.trx, newest.error());
+  auto wanted = *newest;
   while (by_snapshot && !sees(*cursor.trx, *wanted)) {
     auto before = engine().tables->replaced_by(*wanted);
     if (before == nullptr || !same_columns(*before, *wanted) || index_of(*before) == nullptr) break;
     wanted = std::move(before);
   }
   // One that has been replaced is the right one for this snapshot only.
-  if (wanted == newest) cursor.schema_version = now;
+  if (wanted == *newest) cursor.schema_version = now;
   if (wanted == cursor.info) return DB_SUCCESS;
   const IndexInfo* const index = index_of(*wanted);
   if (index == nullptr) return DB_TABLE_NOT_FOUND;
@@ -269,21 +274,22 @@ ib_err_t ib_cursor_open_table(const char* name, ib_trx_t ib_trx, ib_crsr_t* ib_c
   if (name == nullptr) return DB_INVALID_INPUT;
   const std::string normal = normalised_name(name);
   if (is_system_table(normal)) return open_system_table(normal, ib_trx, ib_crsr);
-  return open_cursor(engine().tables->find(normal, seen_by(ib_trx)), ib_trx, ib_crsr);
+  return open_cursor(normal, ib_trx, ib_crsr);
 }
 
 ib_err_t ib_cursor_open_table_using_id(ib_id_t table_id, ib_trx_t ib_trx, ib_crsr_t* ib_crsr) {
   if (const ib_err_t code = check_open(ib_trx, ib_crsr); code != DB_SUCCESS) return code;
-  return open_cursor(engine().tables->find(table_id, seen_by(ib_trx)), ib_trx, ib_crsr);
+  return open_cursor(table_id, ib_trx, ib_crsr);
 }
 
 ib_err_t ib_cursor_open_index_using_id(ib_id_t index_id, ib_trx_t ib_trx, ib_crsr_t* ib_crsr) {
   if (const ib_err_t code = check_open(ib_trx, ib_crsr); code != DB_SUCCESS) return code;
+  const uint64_t version = engine().schema_version.load(std::memory_order_acquire);
   const auto info = engine().tables->find(index_id >> 32, seen_by(ib_trx));
   if (!info) return code_of(info.error(), DB_TABLE_NOT_FOUND);
   for (size_t i = 0; i < (*info)->indexes.size(); ++i) {
     if ((*info)->indexes[i].number != (index_id & 0xFFFFFFFFU)) continue;
-    *ib_crsr = make_cursor(*info, i, ib_trx);
+    *ib_crsr = make_cursor(*info, i, ib_trx, version);
     return DB_SUCCESS;
   }
   return DB_TABLE_NOT_FOUND;
@@ -298,16 +304,20 @@ ib_err_t ib_cursor_open_index_using_name(ib_crsr_t ib_open_crsr, const char* ind
     if (const ib_err_t code = refresh_table(*ib_open_crsr, false); code != DB_SUCCESS) return code;
   }
   auto info = ib_open_crsr->info;
+  uint64_t version = ib_open_crsr->schema_version;
   const IndexInfo* index = info->find_index(index_name);
   if (index == nullptr && ib_open_crsr->memory == nullptr) {
     // It may be newer than what the cursor reads; that is an error when it is read.
-    info = newest_table(info, started ? seen_by(ib_open_crsr->trx) : transaction_of_this_thread());
+    version = engine().schema_version.load(std::memory_order_acquire);
+    auto newest = engine().tables->newest(info, seen_by(started ? ib_open_crsr->trx : nullptr));
+    if (!newest) return code_of(newest.error());
+    info = std::move(*newest);
     index = info->find_index(index_name);
   }
   if (index == nullptr) return DB_TABLE_NOT_FOUND;
   const auto number = static_cast<size_t>(index - info->indexes.data());
   if (ib_open_crsr->memory != nullptr) return open_system_index(*ib_open_crsr, number, ib_crsr);
-  *ib_crsr = make_cursor(info, number, ib_open_crsr->trx);
+  *ib_crsr = make_cursor(info, number, ib_open_crsr->trx, version);
   return DB_SUCCESS;
 }
 
@@ -355,7 +365,8 @@ ib_err_t ib_cursor_lock(ib_crsr_t ib_crsr, ib_lck_mode_t ib_lck_mode) {
   if (const ib_err_t code = enter(ib_crsr, DB_ERROR); code != DB_SUCCESS) return code;
   if (ib_lck_mode < IB_LOCK_IS || ib_lck_mode > IB_LOCK_X) return DB_INVALID_INPUT;
   if (ib_crsr->memory != nullptr) return DB_SUCCESS;
-  return lock_newest_table(*ib_crsr->trx, ib_crsr->info, static_cast<hailstone::TableLockMode>(ib_lck_mode));
+  auto info = ib_crsr->info;
+  return lock_newest_table(*ib_crsr->trx, info, static_cast<hailstone::TableLockMode>(ib_lck_mode));
 }
 
 ib_err_t ib_cursor_set_lock_mode(ib_crsr_t ib_crsr, ib_lck_mode_t ib_lck_mode) {
@@ -365,7 +376,8 @@ ib_err_t ib_cursor_set_lock_mode(ib_crsr_t ib_crsr, ib_lck_mode_t ib_lck_mode) {
   if (ib_crsr->memory != nullptr) return DB_SUCCESS;
   const auto table_mode = ib_lck_mode == IB_LOCK_X ? hailstone::TableLockMode::IntentionExclusive
                                                    : hailstone::TableLockMode::IntentionShared;
-  if (const ib_err_t code = lock_newest_table(*ib_crsr->trx, ib_crsr->info, table_mode); code != DB_SUCCESS)
+  auto info = ib_crsr->info;
+  if (const ib_err_t code = lock_newest_table(*ib_crsr->trx, info, table_mode); code != DB_SUCCESS)
     return code;
   leave_transaction(*ib_crsr);  // the walker reads in another way from now on
   ib_crsr->lock_mode = ib_lck_mode;
@@ -375,7 +387,7 @@ ib_err_t ib_cursor_set_lock_mode(ib_crsr_t ib_crsr, ib_lck_mode_t ib_lck_mode) {
 ib_err_t ib_table_lock(ib_trx_t ib_trx, ib_id_t table_id, ib_lck_mode_t ib_lck_mode) {
   if (const ib_err_t code = enter(ib_trx); code != DB_SUCCESS) return code;
   if (ib_lck_mode != IB_LOCK_IS && ib_lck_mode != IB_LOCK_IX) return DB_INVALID_INPUT;
-  const auto info = engine().tables->find(table_id, ib_trx->transaction.get());
+  auto info = engine().tables->find(table_id, ib_trx->transaction.get());
   if (!info) return code_of(info.error(), DB_TABLE_NOT_FOUND);
   return lock_newest_table(*ib_trx, *info, static_cast<hailstone::TableLockMode>(ib_lck_mode));
 }

@@ -97,8 +97,9 @@ void forget_transaction(ib_crsr_struct& cursor);
 /// DB_SUCCESS, or why nothing can be done with the cursor; `needs_transaction`: also when it has none that is
 /// started.
 ib_err_t enter(ib_crsr_t cursor, ib_err_t without_transaction);
-/// A new cursor on an index of the table.
-ib_crsr_t make_cursor(const std::shared_ptr<TableInfo>& info, size_t index, ib_trx_t transaction);
+/// A new cursor on an index of the table. `schema_version`: the engine's, before the table was looked up.
+ib_crsr_t make_cursor(const std::shared_ptr<TableInfo>& info, size_t index, ib_trx_t transaction,
+                      uint64_t schema_version);
 void attach(ib_crsr_struct& cursor, ib_trx_t transaction);
 void detach(ib_crsr_struct& cursor);
 

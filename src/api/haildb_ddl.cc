@@ -104,18 +104,6 @@ Result<std::shared_ptr<TableInfo>> replace_by_empty(ib_trx_struct& transaction, 
   return made;
 }
 
-/// Commits the transaction in which `made` has replaced a table: cursors of that one go over to it.
-ib_err_t commit_replacement(ib_trx_struct& transaction, const TableInfo& made, ib_id_t* id) {
-  const ib_id_t before = made.lineage->newest.exchange(made.id);
-  const ib_err_t code = commit_keeping_handle(transaction);
-  if (code == DB_SUCCESS) {
-    *id = made.id;
-  } else {
-    made.lineage->newest.store(before);
-  }
-  return code;
-}
-
 ib_err_t drop_table(ib_trx_struct& transaction, const std::string& name) {
   TableCache& tables = *engine().tables;
   const auto info = tables.find(name, transaction.transaction.get());
@@ -159,14 +147,13 @@ ib_err_t drop_tables(const std::string& database, bool& in_use) {
 template <typename NameOrId, typename Check>
 ib_err_t lock_for_ddl(ib_trx_struct& transaction, const NameOrId& which, const Check& check,
                       std::shared_ptr<TableInfo>& to) {
-  const auto found = engine().tables->find(which, transaction.transaction.get());
+  auto found = engine().tables->find(which, transaction.transaction.get());
   if (!found) return code_of(found.error(), DB_TABLE_NOT_FOUND);
   if (const ib_err_t code = check(**found); code != DB_SUCCESS) return code;
   transaction.ask = true;
-  const ib_err_t locked = lock_newest_table(transaction, *found, TableLockMode::Exclusive);
-  if (locked != DB_SUCCESS) return locked;
-  to = newest_table(*found, transaction.transaction.get());
-  return check(*to);
+  to = std::move(*found);
+  const ib_err_t locked = lock_newest_table(transaction, to, TableLockMode::Exclusive);
+  return locked == DB_SUCCESS ? check(*to) : locked;
 }
 
 /// The orders of `schema`: those of the table before where they are the same.
@@ -333,7 +320,9 @@ ib_err_t ib_table_truncate(const char* table_name, ib_id_t* table_id) {
   if (locked != DB_SUCCESS) return locked;
   const auto made = replace_by_empty(own.handle(), *info);
   if (!made) return failed(own.handle(), made.error());
-  return commit_replacement(own.handle(), **made, table_id);
+  const ib_err_t code = own.commit();
+  if (code == DB_SUCCESS) *table_id = (*made)->id;
+  return code;
 }
 
 ib_err_t ib_cursor_truncate(ib_crsr_t* ib_crsr, ib_id_t* table_id) {
@@ -344,14 +333,16 @@ ib_err_t ib_cursor_truncate(ib_crsr_t* ib_crsr, ib_id_t* table_id) {
   if (!has_exclusive_schema_lock(transaction)) return DB_SCHEMA_NOT_LOCKED;
   *table_id = 0;
   if (cursor->memory != nullptr) return DB_ERROR;
-  const ib_err_t locked = lock_newest_table(transaction, cursor->info, TableLockMode::Exclusive);
+  auto info = cursor->info;
+  const ib_err_t locked = lock_newest_table(transaction, info, TableLockMode::Exclusive);
   if (locked != DB_SUCCESS) return locked;
-  const auto info = newest_table(cursor->info, transaction.transaction.get());
   const auto made = replace_by_empty(transaction, *info);
   if (!made) return failed(transaction, made.error(), DB_TABLE_NOT_FOUND);
   cursors().give_back(cursor);
   *ib_crsr = nullptr;
-  return commit_replacement(transaction, **made, table_id);
+  const ib_err_t code = commit_keeping_handle(transaction);
+  if (code == DB_SUCCESS) *table_id = (*made)->id;
+  return code;
 }
 
 ib_err_t ib_index_create(ib_idx_sch_t ib_idx_sch, ib_id_t* index_id) {

@@ -16,7 +16,8 @@ ib_err_t begin_write(ib_crsr_t cursor) {
   if (const ib_err_t code = refresh_table(*cursor, true); code != DB_SUCCESS) return code;
   if (cursor->write_lock_serial == cursor->trx->serial) [[likely]]
     return DB_SUCCESS;
-  const ib_err_t code = lock_newest_table(*cursor->trx, cursor->info, TableLockMode::IntentionExclusive);
+  auto info = cursor->info;
+  const ib_err_t code = lock_newest_table(*cursor->trx, info, TableLockMode::IntentionExclusive);
   if (code != DB_SUCCESS) return code;
   // Nobody can replace it from here on.
   if (const ib_err_t fresh = refresh_table(*cursor, true); fresh != DB_SUCCESS) return fresh;

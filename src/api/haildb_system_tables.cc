@@ -187,7 +187,7 @@ ib_err_t open_index(const std::shared_ptr<TableInfo>& info, size_t index, std::v
                     ib_trx_t transaction, ib_crsr_t* cursor) {
   auto entries = make_entries(*info, info->indexes[index], std::move(rows));
   if (!entries) return code_of(entries.error());
-  *cursor = make_cursor(info, index, transaction);
+  *cursor = make_cursor(info, index, transaction, 0);
   (*cursor)->memory = std::move(*entries);
   return DB_SUCCESS;
 }

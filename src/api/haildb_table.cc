@@ -108,6 +108,13 @@ bool same_columns(const TableInfo& a, const TableInfo& b) {
   });
 }
 
+namespace {
+void add_to(Lineage& lineage, const Table& table) {
+  if (std::ranges::find(lineage.tables, table.id()) == lineage.tables.end())
+    lineage.tables.push_back(table.id());
+}
+}  // namespace
+
 std::string normalised_name(const char* name) {
   std::string text(name == nullptr ? "" : name);
   std::ranges::replace(text, '\\', '/');
@@ -355,12 +362,14 @@ void TableCache::keep(const std::shared_ptr<TableInfo>& info) {
   std::weak_ptr<Lineage>& known = lineages_[info->id];
   info->lineage = known.lock();
   if (info->lineage == nullptr) known = info->lineage = std::make_shared<Lineage>();
+  add_to(*info->lineage, *info->table);
   infos_[info->table->id()] = info;
 }
 
 void TableCache::hand_on(const TableInfo& from, TableInfo& to) {
   const std::lock_guard guard(mutex_);
   lineages_[to.id] = to.lineage = from.lineage;
+  add_to(*to.lineage, *to.table);
 }
 
 Result<std::shared_ptr<TableInfo>> TableCache::find(const std::string& name, const Transaction* transaction) {
@@ -368,25 +377,46 @@ Result<std::shared_ptr<TableInfo>> TableCache::find(const std::string& name, con
   return info_of(table);
 }
 
+/// The last of the tables that `candidates` gives, which may have become more meanwhile.
+template <typename Candidates>
+Result<std::shared_ptr<Table>> TableCache::last_of(const Candidates& candidates,
+                                                   const Transaction* transaction) {
+  std::vector<TableId> before;
+  for (;;) {
+    std::vector<TableId> ids;
+    {
+      const std::lock_guard guard(mutex_);
+      ids = candidates();
+    }
+    auto table = database_.last_table(ids, transaction);
+    if (table || table.error().code() != ErrorCode::NotFound || ids == before) return table;
+    before = std::move(ids);
+  }
+}
+
 Result<std::shared_ptr<TableInfo>> TableCache::find(ib_id_t id, const Transaction* transaction) {
-  std::vector<TableId> candidates{id};
-  {
-    const std::lock_guard guard(mutex_);
+  const auto candidates = [&] {
+    std::vector<TableId> ids{id};
     const auto found = rebuilt_.find(id);
-    if (found != rebuilt_.end())
-      candidates.insert(candidates.end(), found->second.begin(), found->second.end());
-  }
-  for (auto candidate = candidates.rbegin();; ++candidate) {
-    auto table = database_.table(*candidate, transaction);
-    if (table) {
-      HAILSTONE_ASSIGN(auto info, info_of(*table));
-      if (info->id == id) return info;
-    }
-    if (std::next(candidate) == candidates.rend()) {
-      return table ? fail(ErrorCode::NotFound, fmt::format("there is no table of id {}", id))
-                   : std::unexpected(table.error());
-    }
-  }
+    if (found != rebuilt_.end()) ids.insert(ids.end(), found->second.begin(), found->second.end());
+    return ids;
+  };
+  HAILSTONE_ASSIGN(const auto table, last_of(candidates, transaction));
+  HAILSTONE_ASSIGN(auto info, info_of(table));
+  // A rebuilt table has the id of the one before.
+  if (info->id != id) return fail(ErrorCode::NotFound, fmt::format("there is no table of id {}", id));
+  return info;
+}
+
+Result<std::shared_ptr<TableInfo>> TableCache::newest(const std::shared_ptr<TableInfo>& info,
+                                                      const Transaction* transaction) {
+  const auto table = last_of([&] { return info->lineage->tables; }, transaction);
+  if (!table)
+    return table.error().code() == ErrorCode::NotFound
+               ? info
+               : Result<std::shared_ptr<TableInfo>>(std::unexpected(table.error()));
+  HAILSTONE_ASSIGN(auto found, info_of(*table));
+  return same_columns(*found, *info) ? std::move(found) : info;
 }
 
 Result<std::shared_ptr<TableInfo>> TableCache::add(const std::shared_ptr<Table>& table,
@@ -401,6 +431,7 @@ Result<std::shared_ptr<TableInfo>> TableCache::add(const std::shared_ptr<Table>&
 
 void TableCache::forget(const TableInfo& info) {
   infos_.erase(info.table->id());
+  std::erase(info.lineage->tables, info.table->id());
   if (const auto same = rebuilt_.find(info.id); same != rebuilt_.end()) {
     std::erase(same->second, info.table->id());
     if (same->second.empty()) rebuilt_.erase(same);

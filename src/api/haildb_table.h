@@ -98,10 +98,10 @@ struct TableSchema {
   static Result<TableSchema> of(const TableDefinition& definition);
 };
 
-/// What a table hands on to the empty one that truncating makes in its place: cursors and tuples of either
-/// are at home in both.
+/// What a table hands on to the one that takes its place, empty or rebuilt: cursors and tuples of either are
+/// at home in both.
 struct Lineage {
-  std::atomic<ib_id_t> newest{0};  // id of the table that has been truncated last, once committed; 0: none
+  std::vector<TableId> tables;  // the engine's ids, in order of making; protected by the TableCache's mutex
 };
 
 /// The cursors that are open on a table, by the threads that opened them. Thread-safe.
@@ -183,6 +183,10 @@ class TableCache {
   /// As the transaction sees it. ErrorCode::NotFound.
   Result<std::shared_ptr<TableInfo>> find(const std::string& name, const Transaction* transaction);
   Result<std::shared_ptr<TableInfo>> find(ib_id_t id, const Transaction* transaction);
+  /// The table as it is now for the transaction, which may have replaced `info`; `info` itself when that has
+  /// been dropped.
+  Result<std::shared_ptr<TableInfo>> newest(const std::shared_ptr<TableInfo>& info,
+                                            const Transaction* transaction);
   /// Of a table that has just been made: without rows, or with rows whose labels `orders` gave.
   Result<std::shared_ptr<TableInfo>> add(const std::shared_ptr<Table>& table,
                                          std::vector<std::shared_ptr<ClientOrder>> orders);
@@ -205,6 +209,8 @@ class TableCache {
 
  private:
   Result<std::shared_ptr<TableInfo>> info_of(const std::shared_ptr<Table>& table);
+  template <typename Candidates>
+  Result<std::shared_ptr<Table>> last_of(const Candidates& candidates, const Transaction* transaction);
   // Caller holds mutex_.
   void keep(const std::shared_ptr<TableInfo>& info);
   void forget(const TableInfo& info);

@@ -205,24 +205,15 @@ ib_err_t lock_table(ib_trx_struct& handle, TableId table, TableLockMode mode) {
   return DB_SUCCESS;
 }
 
-std::shared_ptr<TableInfo> newest_table(const std::shared_ptr<TableInfo>& info,
-                                        const Transaction* transaction) {
+ib_err_t lock_newest_table(ib_trx_struct& handle, std::shared_ptr<TableInfo>& info, TableLockMode mode) {
   TableCache& tables = *engine().tables;
-  auto found = tables.find(info->id, transaction);
-  if (const ib_id_t newest = info->lineage->newest.load(); !found && newest != 0) {
-    found = tables.find(newest, transaction);
-  }
-  return found && same_columns(**found, *info) ? *found : info;
-}
-
-ib_err_t lock_newest_table(ib_trx_struct& handle, const std::shared_ptr<TableInfo>& info,
-                           TableLockMode mode) {
-  auto present = newest_table(info, handle.transaction.get());
-  for (;;) {
-    if (const ib_err_t code = lock_table(handle, present->table->id(), mode); code != DB_SUCCESS) return code;
-    auto now = newest_table(present, handle.transaction.get());
-    if (now->table->id() == present->table->id()) return DB_SUCCESS;
-    present = std::move(now);
+  for (bool is_locked = false;;) {
+    auto now = tables.newest(info, handle.transaction.get());
+    if (!now) return failed(handle, now.error());
+    if (is_locked && (*now)->table->id() == info->table->id()) return DB_SUCCESS;
+    info = std::move(*now);
+    if (const ib_err_t code = lock_table(handle, info->table->id(), mode); code != DB_SUCCESS) return code;
+    is_locked = true;
   }
 }
 

@@ -67,13 +67,8 @@ void note_ddl(ib_trx_struct& transaction, const std::shared_ptr<TableInfo>& rebu
 bool sees(const ib_trx_struct& transaction, const TableInfo& info);
 /// A table lock, once a mode.
 ib_err_t lock_table(ib_trx_struct& transaction, TableId table, TableLockMode mode);
-/// The table as it is now for the transaction (null: by what is committed), which may have replaced `info`;
-/// `info` itself when that has been dropped.
-std::shared_ptr<TableInfo> newest_table(const std::shared_ptr<TableInfo>& info,
-                                        const Transaction* transaction);
-/// Locks that table: whoever held it before may have replaced it.
-ib_err_t lock_newest_table(ib_trx_struct& transaction, const std::shared_ptr<TableInfo>& info,
-                           TableLockMode mode);
+/// Locks the table as it is now, which `info` becomes: whoever held it before may have replaced it.
+ib_err_t lock_newest_table(ib_trx_struct& transaction, std::shared_ptr<TableInfo>& info, TableLockMode mode);
 
 bool has_exclusive_schema_lock(const ib_trx_struct& transaction);
 /// The transaction that changes the schema on this thread, or has changed it and is not committed: functions

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 
 namespace hailstone {
 
@@ -221,19 +222,21 @@ Result<EntryPointer> Catalog::find(const std::string& name, const Transaction* t
   return resolve(name, find_pending(transaction));
 }
 
-Result<EntryPointer> Catalog::find(TableId id, const Transaction* transaction) const {
+Result<EntryPointer> Catalog::find_last(std::span<const TableId> ids, const Transaction* transaction) const {
   const std::shared_lock guard(mutex_);
   const Pending* const pending = find_pending(transaction);
-  EntryPointer entry;
-  if (const auto committed = by_id_.find(id); committed != by_id_.end()) entry = committed->second;
-  if (pending != nullptr) {
-    for (const EntryPointer& created : pending->created) {
-      if (created->id == id) entry = created;
+  for (const TableId id : ids | std::views::reverse) {
+    EntryPointer entry;
+    if (const auto committed = by_id_.find(id); committed != by_id_.end()) entry = committed->second;
+    if (pending != nullptr) {
+      for (const EntryPointer& created : pending->created) {
+        if (created->id == id) entry = created;
+      }
+      if (std::ranges::find(pending->dropped, entry) != pending->dropped.end()) entry = nullptr;
     }
-    if (std::ranges::find(pending->dropped, entry) != pending->dropped.end()) entry = nullptr;
+    if (entry != nullptr) return entry;
   }
-  if (entry == nullptr) return fail(ErrorCode::NotFound, fmt::format("there is no table of id {}", id));
-  return entry;
+  return fail(ErrorCode::NotFound, fmt::format("there is no table of id {}", fmt::join(ids, ", ")));
 }
 
 Result<TableDefinition> Catalog::definition(const std::string& name, const Transaction* transaction) const {

@@ -16,6 +16,7 @@
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -79,8 +80,9 @@ class Catalog {
   Result<EntryPointer> find(const std::string& name, const Transaction* transaction) const;
   /// The definition of a table as the transaction sees it; null: as committed. ErrorCode::NotFound.
   Result<TableDefinition> definition(const std::string& name, const Transaction* transaction) const;
-  /// By id, as the transaction sees it; null `transaction`: as committed. ErrorCode::NotFound.
-  Result<EntryPointer> find(TableId id, const Transaction* transaction) const;
+  /// The last of these ids that there is, as the transaction sees it; null `transaction`: as committed.
+  /// ErrorCode::NotFound.
+  Result<EntryPointer> find_last(std::span<const TableId> ids, const Transaction* transaction) const;
   /// Null when there is no committed table of this id.
   EntryPointer find(TableId id) const;
   /// The table of an entry, opened if need be.

@@ -244,16 +244,31 @@ Status Database::add_redo(Transaction& transaction, const Savepoint& before, con
   return status;
 }
 
+namespace {
+/// The table of the entry that `find` gives; what is dropped between the two may have been replaced.
+template <typename Find>
+Result<std::shared_ptr<Table>> open_found(Catalog& catalog, const Find& find) {
+  for (;;) {
+    HAILSTONE_ASSIGN(const EntryPointer entry, find());
+    auto table = catalog.open(entry);
+    if (table || table.error().code() != ErrorCode::NotFound) return table;
+  }
+}
+}  // namespace
+
 Result<std::shared_ptr<Table>> Database::table(const std::string& name, const Transaction* transaction) {
   Catalog& catalog = state_->core->catalog();
-  HAILSTONE_ASSIGN(const auto entry, catalog.find(name, transaction));
-  return catalog.open(entry);
+  return open_found(catalog, [&] { return catalog.find(name, transaction); });
 }
 
 Result<std::shared_ptr<Table>> Database::table(TableId id, const Transaction* transaction) {
+  return last_table({&id, 1}, transaction);
+}
+
+Result<std::shared_ptr<Table>> Database::last_table(std::span<const TableId> ids,
+                                                    const Transaction* transaction) {
   Catalog& catalog = state_->core->catalog();
-  HAILSTONE_ASSIGN(const auto entry, catalog.find(id, transaction));
-  return catalog.open(entry);
+  return open_found(catalog, [&] { return catalog.find_last(ids, transaction); });
 }
 
 Result<TableDefinition> Database::definition(const std::string& name) {

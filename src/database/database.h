@@ -79,6 +79,9 @@ class Database {
   /// The table as the transaction sees it (null: only committed ones). ErrorCode::NotFound.
   Result<std::shared_ptr<Table>> table(const std::string& name, const Transaction* transaction = nullptr);
   Result<std::shared_ptr<Table>> table(TableId id, const Transaction* transaction = nullptr);
+  /// The last of these that there is, at one moment: of tables that have replaced one another.
+  Result<std::shared_ptr<Table>> last_table(std::span<const TableId> ids,
+                                            const Transaction* transaction = nullptr);
   /// The committed definition of a table, which is not opened for it. ErrorCode::NotFound.
   Result<TableDefinition> definition(const std::string& name);
   bool has_table(const std::string& name);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdarg>
@@ -364,6 +365,50 @@ TEST_F(HaildbSchemaTest, NothingOfThoseWhoWaitedForAnIndexIsLost) {
     EXPECT_OK(ib_cursor_close(cursor));
     EXPECT_OK(ib_trx_commit(reader));
   }
+}
+
+using HaildbConcurrentTest = HaildbTest;
+
+TEST_F(HaildbConcurrentTest, RowsSurviveIndexesThatComeAndGo) {
+  create_people();
+  std::atomic<bool> done{false};
+  std::vector<std::vector<int>> committed(2);
+  std::vector<std::thread> writers;
+  for (int number = 0; number < 2; ++number) {
+    writers.emplace_back([&, number] {
+      for (int i = 0; !done; ++i) {
+        ib_trx_t trx = begin(i % 2 == 0 ? IB_TRX_READ_COMMITTED : IB_TRX_REPEATABLE_READ);
+        ib_crsr_t cursor = open("test/people", trx);
+        EXPECT_OK(insert(cursor, 2 * i + number, "new"));
+        EXPECT_OK(ib_cursor_close(cursor));
+        EXPECT_OK(ib_trx_commit(trx));
+        committed[static_cast<size_t>(number)].push_back(2 * i + number);
+      }
+    });
+  }
+  for (int round = 0; round < 300; ++round) {
+    ib_trx_t trx = begin();
+    if (round % 2 == 0) {
+      EXPECT_OK(add_number_index(trx));
+    } else {
+      ib_id_t id = 0;
+      EXPECT_OK(ib_index_get_id("test/people", "numbers", &id));
+      EXPECT_OK(ib_schema_lock_exclusive(trx));
+      EXPECT_OK(ib_index_drop(trx, id));
+    }
+    EXPECT_OK(round % 10 == 0 ? ib_trx_rollback(trx) : ib_trx_commit(trx));
+    if (round % 10 == 0) ++round;
+  }
+  done = true;
+  for (std::thread& writer : writers) writer.join();
+  std::vector<int> expected;
+  for (const auto& each : committed) expected.insert(expected.end(), each.begin(), each.end());
+  std::ranges::sort(expected);
+  ib_trx_t trx = begin();
+  ib_crsr_t cursor = open("test/people", trx);
+  EXPECT_EQ(all_ids(cursor), expected);
+  EXPECT_OK(ib_cursor_close(cursor));
+  EXPECT_OK(ib_trx_commit(trx));
 }
 
 TEST_F(HaildbSchemaTest, TableLocksAreOnTheTableThatHasTheIndex) {
