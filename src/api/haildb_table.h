@@ -168,7 +168,8 @@ class TableInfo {
   /// Of a table that was rebuilt with its rows: the commit that did so, as snapshots from before it see none
   /// of them; infinity until then.
   std::atomic<Timestamp> visible_from{0};
-  std::atomic<uint64_t> changed_rows{0};  // since the statistics were computed
+  std::atomic<bool> has_statistics{false};  // they have been computed
+  std::atomic<uint64_t> changed_rows{0};    // since then
 
  private:
   Status describe(const TableDefinition& definition);

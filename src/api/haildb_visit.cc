@@ -69,6 +69,23 @@ size_t unique_columns(const IndexInfo& index) {
   return index.unique ? index.parts.size() : index.key_columns.size();
 }
 
+/// Computes the statistics of the cursor's table.
+ib_err_t compute_statistics(TableInfo& info) {
+  if (const Status status = info.table->analyze(); !status) return code_of(status.error());
+  info.changed_rows.store(0, std::memory_order_relaxed);
+  info.has_statistics.store(true, std::memory_order_relaxed);
+  return DB_SUCCESS;
+}
+
+/// The same when they have not been computed yet, or since then a sixteenth of the rows has changed.
+ib_err_t refresh_statistics(TableInfo& info) {
+  const bool computed =
+      info.has_statistics.load(std::memory_order_relaxed) || !info.table->analyzed_counts().empty();
+  const uint64_t changed = info.changed_rows.load(std::memory_order_relaxed);
+  if (computed && changed <= 16 + info.table->statistics().rows / 16) return DB_SUCCESS;
+  return compute_statistics(info);
+}
+
 /// Bytes of as many pages of the original.
 uint64_t whole_pages(uint64_t bytes) { return (bytes + page_bytes - 1) / page_bytes * page_bytes; }
 
@@ -111,6 +128,7 @@ ib_err_t ib_get_table_statistics(ib_crsr_t ib_crsr, ib_table_stats_t* table_stat
     table_stats->stat_n_rows = static_cast<ib_i64_t>(ib_crsr->memory->size());
     return DB_SUCCESS;
   }
+  if (const ib_err_t code = refresh_statistics(*ib_crsr->info); code != DB_SUCCESS) return code;
   const hailstone::TableStatistics statistics = ib_crsr->info->table->statistics();
   table_stats->stat_n_rows = static_cast<ib_i64_t>(statistics.rows);
   table_stats->stat_clustered_index_size = whole_pages(statistics.data_bytes);
@@ -124,11 +142,12 @@ ib_err_t ib_get_index_stat_n_diff_key_vals(ib_crsr_t ib_crsr, const char* index_
   if (const ib_err_t code = check_running(); code != DB_SUCCESS) return code;
   if (!good(ib_crsr) || index_name == nullptr || ncols == nullptr || n_diff == nullptr)
     return DB_INVALID_INPUT;
-  const TableInfo& info = *ib_crsr->info;
+  TableInfo& info = *ib_crsr->info;
   const IndexInfo* const index = info.find_index(index_name);
   if (index == nullptr) return DB_NOT_FOUND;
   hailstone::TableStatistics statistics;
   if (info.table != nullptr) {
+    if (const ib_err_t code = refresh_statistics(info); code != DB_SUCCESS) return code;
     statistics = info.table->statistics();
   } else {
     statistics.rows = ib_crsr->memory->size();
@@ -155,7 +174,5 @@ ib_err_t ib_update_table_statistics(ib_crsr_t crsr) {
   if (const ib_err_t code = check_running(); code != DB_SUCCESS) return code;
   if (!good(crsr)) return DB_INVALID_INPUT;
   if (crsr->info->table == nullptr) return DB_SUCCESS;
-  if (hailstone::Status status = crsr->info->table->analyze(); !status) return code_of(status.error());
-  crsr->info->changed_rows.store(0, std::memory_order_relaxed);
-  return DB_SUCCESS;
+  return compute_statistics(*crsr->info);
 }

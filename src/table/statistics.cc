@@ -122,7 +122,8 @@ Status Table::analyze() {
     state.analyzed.clear();
     return {};
   }
-  const auto transaction = state.host.transactions().begin(Isolation::RepeatableRead);
+  // Rows of open transactions count, as statistics() counts them: whoever asks may have written them himself.
+  const auto transaction = state.host.transactions().begin(Isolation::ReadUncommitted);
   std::vector<std::vector<uint64_t>> distinct;
   for (size_t index = 0; index < definition().indexes.size(); ++index) {
     const KeyCodec& codec = state.keys->codec(index);

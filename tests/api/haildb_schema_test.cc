@@ -771,7 +771,11 @@ TEST_F(HaildbSchemaTest, StatisticsCountRows) {
   EXPECT_DB(DB_INVALID_INPUT, ib_get_table_statistics(cursor, &statistics, 1));
   EXPECT_OK(ib_get_table_statistics(cursor, &statistics, sizeof statistics));
   EXPECT_EQ(statistics.stat_n_rows, 3);
-  EXPECT_EQ(statistics.stat_modified_counter, 3U);
+  EXPECT_EQ(statistics.stat_modified_counter, 0U);
+  EXPECT_OK(insert(cursor, 4, "b"));
+  EXPECT_OK(ib_get_table_statistics(cursor, &statistics, sizeof statistics));
+  EXPECT_EQ(statistics.stat_n_rows, 4);
+  EXPECT_EQ(statistics.stat_modified_counter, 1U);
   EXPECT_OK(ib_update_table_statistics(cursor));
   EXPECT_OK(ib_get_table_statistics(cursor, &statistics, sizeof statistics));
   EXPECT_EQ(statistics.stat_modified_counter, 0U);
@@ -780,8 +784,33 @@ TEST_F(HaildbSchemaTest, StatisticsCountRows) {
   EXPECT_DB(DB_NOT_FOUND, ib_get_index_stat_n_diff_key_vals(cursor, "none", &columns, &distinct));
   ASSERT_OK(ib_get_index_stat_n_diff_key_vals(cursor, "names", &columns, &distinct));
   EXPECT_EQ(columns, 2U);
-  EXPECT_EQ(distinct[1], 3);
+  EXPECT_EQ(distinct[1], 4);
   std::free(distinct);
+  EXPECT_OK(ib_cursor_close(cursor));
+  EXPECT_OK(ib_trx_commit(trx));
+}
+
+TEST_F(HaildbSchemaTest, StatisticsAreComputedWhenTheyAreOld) {
+  create_people();
+  ib_trx_t trx = begin();
+  ib_crsr_t cursor = open("test/people", trx);
+  const auto names = [&] {
+    ib_u64_t columns = 0;
+    ib_i64_t* distinct = nullptr;
+    EXPECT_OK(ib_get_index_stat_n_diff_key_vals(cursor, "names", &columns, &distinct));
+    const ib_i64_t count = distinct[0];
+    std::free(distinct);
+    return count;
+  };
+  for (int i = 0; i < 20; ++i) EXPECT_OK(insert(cursor, i, i % 2 == 0 ? "a" : "b"));
+  EXPECT_EQ(names(), 2);
+  EXPECT_OK(insert(cursor, 20, "c"));
+  EXPECT_EQ(names(), 2);
+  ib_table_stats_t statistics;
+  for (int i = 21; i < 60; ++i) EXPECT_OK(insert(cursor, i, "d"));
+  EXPECT_OK(ib_get_table_statistics(cursor, &statistics, sizeof statistics));
+  EXPECT_EQ(statistics.stat_modified_counter, 0U);
+  EXPECT_EQ(names(), 4);
   EXPECT_OK(ib_cursor_close(cursor));
   EXPECT_OK(ib_trx_commit(trx));
 }
