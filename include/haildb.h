@@ -209,7 +209,7 @@ typedef enum {
 } ib_trx_state_t;
 
 typedef enum {
-  IB_TRX_READ_UNCOMMITTED = 0, /* sees the latest versions, committed or not */
+  IB_TRX_READ_UNCOMMITTED = 0, /* a search sees the latest versions, committed or not */
   IB_TRX_READ_COMMITTED = 1,   /* a snapshot per statement: ib_cursor_stmt_begin, _first, _last, _moveto */
   IB_TRX_REPEATABLE_READ = 2,  /* one snapshot, taken when the first cursor is opened or attached */
   IB_TRX_SERIALIZABLE = 3      /* locks what it reads, ranges too */
@@ -467,6 +467,7 @@ HAILDB_API ib_err_t ib_cursor_open_index_using_name(ib_crsr_t ib_open_crsr, cons
 HAILDB_API ib_err_t ib_cursor_close(ib_crsr_t ib_crsr) UNIV_NO_IGNORE;
 /* Lets go of the transaction. Place and match mode stay, lock mode and the rest go back to their defaults. */
 HAILDB_API ib_err_t ib_cursor_reset(ib_crsr_t ib_crsr) UNIV_NO_IGNORE;
+/* To a started transaction; the cursor has none. Without lock mode, cluster access and simple select. */
 HAILDB_API void ib_cursor_attach_trx(ib_crsr_t ib_crsr, ib_trx_t ib_trx);
 HAILDB_API void ib_cursor_set_match_mode(ib_crsr_t ib_crsr, ib_match_mode_t match_mode);
 /* A cursor on a secondary index then has whole rows, and may update and delete. */
@@ -480,7 +481,8 @@ HAILDB_API ib_err_t ib_cursor_lock(ib_crsr_t ib_crsr, ib_lck_mode_t ib_lck_mode)
 /* Rows that the cursor comes to from now on: IB_LOCK_S, IB_LOCK_X or IB_LOCK_NONE. */
 HAILDB_API ib_err_t ib_cursor_set_lock_mode(ib_crsr_t ib_crsr, ib_lck_mode_t ib_lck_mode) UNIV_NO_IGNORE;
 
-/* DB_END_OF_INDEX: no row. DB_MISSING_HISTORY: no transaction is attached. */
+/* DB_END_OF_INDEX: no row. DB_MISSING_HISTORY: no transaction is attached. When a lock is refused, here and
+   below, the cursor stays where it is. */
 HAILDB_API ib_err_t ib_cursor_first(ib_crsr_t ib_crsr) UNIV_NO_IGNORE;
 HAILDB_API ib_err_t ib_cursor_last(ib_crsr_t ib_crsr) UNIV_NO_IGNORE;
 /* DB_END_OF_INDEX: outside then; the opposite move comes back. */
@@ -506,7 +508,8 @@ HAILDB_API ib_err_t ib_cursor_delete_row(ib_crsr_t ib_crsr) UNIV_NO_IGNORE;
 HAILDB_API ib_tpl_t ib_clust_read_tuple_create(ib_crsr_t ib_crsr) UNIV_NO_IGNORE;
 /* A key of the clustered index. */
 HAILDB_API ib_tpl_t ib_clust_search_tuple_create(ib_crsr_t ib_crsr) UNIV_NO_IGNORE;
-/* A row, of which a cursor on a secondary index fills what its index holds. */
+/* A row, of which a cursor on a secondary index fills what its index holds. Not of the same kind as a row of
+   the clustered index (ib_tuple_copy). */
 HAILDB_API ib_tpl_t ib_sec_read_tuple_create(ib_crsr_t ib_crsr) UNIV_NO_IGNORE;
 /* A key of the cursor's secondary index: its columns, then those of the clustered key that are not among
  * them. */
@@ -559,7 +562,7 @@ HAILDB_API ib_err_t ib_tuple_write_u64(ib_tpl_t ib_tpl, int col_no, ib_u64_t val
 HAILDB_API ib_err_t ib_tuple_write_float(ib_tpl_t ib_tpl, int col_no, float val) UNIV_NO_IGNORE;
 HAILDB_API ib_err_t ib_tuple_write_double(ib_tpl_t ib_tpl, int col_no, double val) UNIV_NO_IGNORE;
 
-/* --- Statistics of the cursor's table --- */
+/* --- Statistics of the cursor's table: computed at first use, and again when many rows have changed --- */
 
 HAILDB_API ib_err_t ib_get_table_statistics(ib_crsr_t ib_crsr, ib_table_stats_t* table_stats,
                                             size_t sizeof_ib_table_stats_t);

@@ -146,9 +146,11 @@ void leave_place(ib_crsr_struct& cursor) {
 }
 
 void leave_transaction(ib_crsr_struct& cursor) {
+  // A row that cannot be found any more is one that read_row does not find.
+  static_cast<void>(go_to_wanted_row(cursor));
   leave_place(cursor);
   cursor.walker.reset();
-  cursor.write_lock_serial = 0;
+  cursor.write_lock_serial = cursor.read_lock_serial = 0;
 }
 
 void forget_transaction(ib_crsr_struct& cursor) {
@@ -162,6 +164,8 @@ void forget_transaction(ib_crsr_struct& cursor) {
 
 void attach(ib_crsr_struct& cursor, ib_trx_t transaction) {
   cursor.trx = transaction;
+  cursor.lock_mode = IB_LOCK_NONE;
+  cursor.cluster_access = cursor.simple_select = false;
   transaction->cursors.push_back(&cursor);
   take_snapshot(*transaction);
   if (transaction->active() && !sees(*transaction, *cursor.info)) cursor.schema_version = 0;
@@ -195,6 +199,7 @@ ib_err_t enter(ib_crsr_t cursor, ib_err_t without_transaction) {
 
 Status open_walker(ib_crsr_struct& cursor) {
   if (cursor.walker != nullptr) return {};
+  cursor.statement = cursor.trx->statements;
   if (cursor.memory != nullptr) {
     cursor.walker = std::make_unique<MemoryWalker>(cursor.memory);
   } else {
@@ -403,7 +408,7 @@ ib_tpl_t ib_clust_search_tuple_create(ib_crsr_t ib_crsr) {
 ib_tpl_t ib_sec_read_tuple_create(ib_crsr_t ib_crsr) {
   if (!good(ib_crsr)) return nullptr;
   ib_tpl_t const tuple = make_row_tuple(ib_crsr->info);
-  tuple->secondary_row = true;
+  if (!ib_crsr->clustered()) tuple->row_index = ib_crsr->index_info().number;
   return tuple;
 }
 

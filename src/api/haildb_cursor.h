@@ -4,7 +4,11 @@
 // (whose row may be gone by now). It moves by a walker, which reads the index as its transaction sees it; the
 // walker belongs to the transaction and is made anew when the transaction, the lock mode or the table's
 // definition changes. What outlives the walker is the key of the place and a copy of the row, made when the
-// walker goes.
+// walker goes. A move that fails leaves the cursor where it was: as the lock of a row may be refused, a
+// cursor that locks copies its place out of the walker before each move.
+//
+// An exact search that misses takes no walker: the row where the cursor stands then, the next larger one, is
+// looked for when it is needed, but before anything that the transaction sees can change.
 #pragma once
 
 #include <memory>
@@ -68,15 +72,18 @@ struct ib_crsr_struct : hailstone::haildb::Handle {
   bool new_statement = false;
   uint64_t schema_version = 0;     // of the engine when the table was looked up
   uint64_t write_lock_serial = 0;  // start of the transaction that is known to have the table's IX lock
+  uint64_t read_lock_serial = 0;   // the same of the IS lock, for plain reads of SERIALIZABLE
 
   enum class Place : uint8_t { Nowhere, Begin, End, Entry };
   Place place = Place::Nowhere;
   std::unique_ptr<hailstone::haildb::Walker> walker;
+  uint64_t statement = 0;  // of the transaction, for which the walker was made
   bool at_walker = false;  // the entry is the one where the walker stands; else it is the one of `key`
   std::string key;         // entry key
   size_t clustered_size = 0;
   bool has_row = false;     // `row` is the entry's row
-  bool row_wanted = false;  // the walker has to go to the entry for it first
+  bool row_wanted = false;  // the walker has to go to the first entry from `key` on first; never once the
+                            // transaction has ended or changed anything there
   std::string row;
   std::atomic<uint64_t> rows_read{0};  // not counted in the engine yet; only the cursor's thread changes it
   hailstone::Batch scratch;
@@ -114,7 +121,12 @@ Result<bool> row_of(ib_crsr_struct& cursor, std::string& to);
 
 /// Copies the place out of the walker: it may move then, and the cursor still stays.
 void leave_place(ib_crsr_struct& cursor);
-/// Goes to the entry that a search which needed no walker has left for later: the next larger row.
+/// Goes to the entry that a search which needed no walker has left for later: the next larger row. When that
+/// fails, the cursor is nowhere.
 ib_err_t go_to_wanted_row(ib_crsr_struct& cursor);
+/// The same for all cursors of the transaction but one: what it sees is about to change.
+void settle_misses(ib_trx_struct& transaction, const ib_crsr_struct* but = nullptr);
+/// The transaction has just inserted a row, on which no cursor can stand that has missed before.
+void settle_misses_at(ib_trx_struct& transaction, const TableInfo& info, ByteView inserted_key);
 
 }  // namespace hailstone::haildb

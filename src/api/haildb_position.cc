@@ -1,5 +1,6 @@
 // Where cursors go, and what they read there.
 #include <algorithm>
+#include <limits>
 
 #include "api/haildb_cursor.h"
 #include "api/haildb_engine.h"
@@ -20,21 +21,39 @@ bool reads_locking(const ib_crsr_struct& cursor) {
          cursor.trx->level == IB_TRX_SERIALIZABLE;
 }
 
-/// A new statement sees what is committed by now, where the isolation level says so.
+/// A new statement sees what is committed by now, where the isolation level says so. The place stays; but the
+/// row where a miss stands is only looked for when it is to be kept.
 void begin_statement(ib_crsr_struct& cursor, bool keep_place) {
   cursor.new_statement = false;
   if (cursor.trx->level > IB_TRX_READ_COMMITTED || cursor.memory != nullptr) return;
   Transaction& transaction = *cursor.trx->transaction;
   const bool nothing_new = cursor.trx->level == IB_TRX_READ_COMMITTED && transaction.has_snapshot() &&
                            transaction.snapshot().read == engine().database->transactions().last_committed();
+  if (nothing_new && (cursor.walker == nullptr || cursor.statement == cursor.trx->statements)) return;
+  if (!nothing_new) settle_misses(*cursor.trx, keep_place ? nullptr : &cursor);
+  if (cursor.row_wanted && !keep_place) {
+    cursor.place = Place::Nowhere;
+    cursor.row_wanted = false;
+  }
+  leave_place(cursor);
+  cursor.walker.reset();
   if (nothing_new) return;
   transaction.next_statement();
-  if (keep_place) {
-    leave_transaction(cursor);
-  } else {
-    cursor.at_walker = false;
-    cursor.walker.reset();
-  }
+  ++cursor.trx->statements;
+}
+
+/// Locks the table where plain reads lock rows: set_lock_mode() has done so for all other cursors that do.
+ib_err_t lock_for_reading(ib_crsr_struct& cursor) {
+  ib_trx_struct& transaction = *cursor.trx;
+  const bool locks_table = transaction.level == IB_TRX_SERIALIZABLE && cursor.lock_mode == IB_LOCK_NONE &&
+                           cursor.memory == nullptr;
+  if (!locks_table || cursor.read_lock_serial == transaction.serial) [[likely]]
+    return DB_SUCCESS;
+  transaction.ask = true;
+  auto info = cursor.info;
+  const ib_err_t code = lock_newest_table(transaction, info, TableLockMode::IntentionShared);
+  if (code == DB_SUCCESS) cursor.read_lock_serial = transaction.serial;
+  return code;
 }
 
 /// A snapshot from before the table was rebuilt sees none of its rows: that is an error, not an empty table.
@@ -42,22 +61,25 @@ ib_err_t check_history(ib_crsr_struct& cursor) {
   return sees(*cursor.trx, *cursor.info) || reads_locking(cursor) ? DB_SUCCESS : DB_MISSING_HISTORY;
 }
 
-/// Takes the cursor to where the walker is now.
+/// Takes the cursor to where the walker is now. When the move has failed, it is where it was, if its place
+/// had been copied, and else nowhere.
 ib_err_t arrive(ib_crsr_struct& cursor, const Result<bool>& found, bool forward) {
+  if (!found) {
+    if (cursor.at_walker) cursor.place = Place::Nowhere;
+    cursor.at_walker = false;
+    // The walker may be half way.
+    cursor.walker.reset();
+    return failed(*cursor.trx, found.error());
+  }
   cursor.has_row = false;
   cursor.row_wanted = false;
-  if (found && *found) {
+  if (*found) {
     cursor.place = Place::Entry;
     cursor.at_walker = true;
     count_row(cursor);
     return DB_SUCCESS;
   }
   cursor.at_walker = false;
-  if (!found) {
-    // The walker may be half way.
-    cursor.walker.reset();
-    return failed(*cursor.trx, found.error());
-  }
   cursor.place = forward ? Place::End : Place::Begin;
   return DB_END_OF_INDEX;
 }
@@ -65,6 +87,8 @@ ib_err_t arrive(ib_crsr_struct& cursor, const Result<bool>& found, bool forward)
 /// DB_SUCCESS: the cursor can be taken somewhere.
 ib_err_t begin_move(ib_crsr_t cursor, bool keep_place) {
   if (const ib_err_t code = enter(cursor, DB_MISSING_HISTORY); code != DB_SUCCESS) return code;
+  if (const ib_err_t code = lock_for_reading(*cursor); code != DB_SUCCESS) return code;
+  if (!keep_place && reads_locking(*cursor)) leave_place(*cursor);
   // First, as the table is that of the statement's snapshot.
   if (!keep_place || cursor->new_statement) begin_statement(*cursor, keep_place);
   if (const ib_err_t code = refresh_table(*cursor, false); code != DB_SUCCESS) return code;
@@ -73,14 +97,6 @@ ib_err_t begin_move(ib_crsr_t cursor, bool keep_place) {
   cursor->trx->ask = reads_locking(*cursor);
   const Status opened = open_walker(*cursor);
   return opened ? DB_SUCCESS : failed(*cursor->trx, opened.error());
-}
-
-ib_err_t find_wanted_row(ib_crsr_struct& cursor) {
-  if (!cursor.row_wanted) return DB_SUCCESS;
-  if (const ib_err_t code = begin_move(&cursor, true); code != DB_SUCCESS) return code;
-  const std::string bound = cursor.key;
-  const ib_err_t code = arrive(cursor, cursor.walker->seek_at_or_after(bound), true);
-  return code == DB_END_OF_INDEX ? DB_SUCCESS : code;
 }
 
 ib_err_t go_to_end(ib_crsr_t cursor, bool first) {
@@ -92,10 +108,8 @@ ib_err_t go_to_end(ib_crsr_t cursor, bool first) {
 
 ib_err_t move(ib_crsr_t cursor, bool forward) {
   if (const ib_err_t code = begin_move(cursor, true); code != DB_SUCCESS) return code;
-  if (cursor->row_wanted) {
-    // A miss stands on the next larger row, from which the move goes on.
-    if (const ib_err_t code = find_wanted_row(*cursor); code != DB_SUCCESS) return code;
-  }
+  // A miss stands on the next larger row, from which the move goes on.
+  if (const ib_err_t code = go_to_wanted_row(*cursor); code != DB_SUCCESS) return code;
   Walker& walker = *cursor->walker;
   switch (cursor->place) {
     case Place::Nowhere:
@@ -108,19 +122,12 @@ ib_err_t move(ib_crsr_t cursor, bool forward) {
       break;
   }
   if (cursor->at_walker) {
-    if (!reads_locking(*cursor)) return arrive(*cursor, forward ? walker.next() : walker.previous(), forward);
     // The lock of the next row may be refused: the cursor then stays.
-    leave_place(*cursor);
-    const auto found = forward ? walker.next() : walker.previous();
-    if (found) return arrive(*cursor, found, forward);
-    cursor->walker.reset();
-    return failed(*cursor->trx, found.error());
+    if (reads_locking(*cursor)) leave_place(*cursor);
+    return arrive(*cursor, forward ? walker.next() : walker.previous(), forward);
   }
   const std::string bound = forward ? cursor->key + '\0' : cursor->key;
-  const auto found = forward ? walker.seek_at_or_after(bound) : walker.seek_before(bound);
-  if (found) return arrive(*cursor, found, forward);
-  cursor->walker.reset();
-  return failed(*cursor->trx, found.error());
+  return arrive(*cursor, forward ? walker.seek_at_or_after(bound) : walker.seek_before(bound), forward);
 }
 
 /// The range of the first `parts` parts of the key.
@@ -156,7 +163,12 @@ Result<SearchRange> make_range(const TableInfo& info, const IndexInfo& index, co
       values.push_back(value);
       if (!range.may_exist) break;
     }
-    HAILSTONE_TRY(info.codec(index).append(values, range.low));
+    HAILSTONE_TRY(info.codec(index).append(values, range.low, std::numeric_limits<size_t>::max()));
+    if (range.low.size() > max_key_bytes) {
+      // No row has such a key, nor is one equal to its beginning, which is at the same place between them.
+      range.low.resize(max_key_bytes);
+      range.may_exist = false;
+    }
     if (!range.may_exist) {
       range.high = range.low;
       return range;
@@ -196,7 +208,7 @@ ib_err_t find_exactly(ib_crsr_struct& cursor, SearchRange& range, int& result) {
   cursor.clustered_size = range.low.size();
   cursor.key.swap(range.low);
   cursor.has_row = false;
-  cursor.row_wanted = true;
+  cursor.row_wanted = false;
   if (range.may_exist) {
     const auto found = cursor.info->table->find_row(*cursor.trx->transaction, cursor.key, ReadLock::None,
                                                     cursor.scratch, cursor.row);
@@ -206,13 +218,16 @@ ib_err_t find_exactly(ib_crsr_struct& cursor, SearchRange& range, int& result) {
     }
     if (*found) {
       cursor.has_row = true;
-      cursor.row_wanted = false;
       count_row(cursor);
       result = 0;
       return DB_SUCCESS;
     }
   }
-  result = -1;
+  cursor.row_wanted = cursor.trx->has_misses = true;
+  if (cursor.trx->level == IB_TRX_READ_UNCOMMITTED) {
+    // What others do changes what it sees, at any time.
+    if (const ib_err_t code = go_to_wanted_row(cursor); code != DB_SUCCESS) return code;
+  }
   return DB_RECORD_NOT_FOUND;
 }
 
@@ -318,9 +333,7 @@ void copy_index_columns(const ib_crsr_struct& cursor, ByteView row, ByteView clu
 }
 
 ib_err_t read_row(ib_crsr_struct& cursor, ib_tpl_struct& tuple) {
-  if (cursor.row_wanted) {
-    if (const ib_err_t code = find_wanted_row(cursor); code != DB_SUCCESS) return code;
-  }
+  if (const ib_err_t code = go_to_wanted_row(cursor); code != DB_SUCCESS) return code;
   if (!fit_tuple(cursor, tuple)) return DB_DATA_MISMATCH;
   if (tuple.is_key() && tuple.columns != cursor.index_info().key_columns) return DB_DATA_MISMATCH;
   tuple.forget_values();
@@ -343,7 +356,41 @@ ib_err_t read_row(ib_crsr_struct& cursor, ib_tpl_struct& tuple) {
 
 }  // namespace
 
-ib_err_t go_to_wanted_row(ib_crsr_struct& cursor) { return find_wanted_row(cursor); }
+ib_err_t go_to_wanted_row(ib_crsr_struct& cursor) {
+  if (!cursor.row_wanted) [[likely]]
+    return DB_SUCCESS;
+  cursor.row_wanted = false;
+  cursor.place = Place::Nowhere;
+  if (const Status opened = open_walker(cursor); !opened) return failed(*cursor.trx, opened.error());
+  const ib_err_t code = arrive(cursor, cursor.walker->seek_at_or_after(cursor.key), true);
+  return code == DB_END_OF_INDEX ? DB_SUCCESS : code;
+}
+
+void settle_misses(ib_trx_struct& transaction, const ib_crsr_struct* but) {
+  if (!transaction.has_misses) [[likely]]
+    return;
+  transaction.has_misses = false;
+  for (const ib_crsr_t cursor : transaction.cursors) {
+    if (cursor == but || !cursor->row_wanted) continue;
+    // A row that cannot be found any more is one that read_row does not find.
+    static_cast<void>(go_to_wanted_row(*cursor));
+    leave_place(*cursor);
+  }
+}
+
+void settle_misses_at(ib_trx_struct& transaction, const TableInfo& info, ByteView inserted_key) {
+  for (const ib_crsr_t cursor : transaction.cursors) {
+    if (!cursor->row_wanted || cursor->info->table != info.table || inserted_key < cursor->key) continue;
+    if (inserted_key == cursor->key) {
+      // Looked for, missed, inserted: the row sought is the next one still.
+      cursor->key.push_back('\0');
+      continue;
+    }
+    if (go_to_wanted_row(*cursor) != DB_SUCCESS || !cursor->at_walker) continue;
+    const auto key = cursor->walker->entry_key();
+    if (key && *key == inserted_key) static_cast<void>(arrive(*cursor, cursor->walker->next(), true));
+  }
+}
 
 }  // namespace hailstone::haildb
 
@@ -357,12 +404,14 @@ ib_err_t ib_cursor_prev(ib_crsr_t ib_crsr) { return move(ib_crsr, false); }
 ib_err_t ib_cursor_moveto(ib_crsr_t ib_crsr, ib_tpl_t ib_tpl, ib_srch_mode_t ib_srch_mode, int* result) {
   if (const ib_err_t code = enter(ib_crsr, DB_MISSING_HISTORY); code != DB_SUCCESS) return code;
   if (!good(ib_tpl) || ib_srch_mode < IB_CUR_G || ib_srch_mode > IB_CUR_LE) return DB_INVALID_INPUT;
+  if (const ib_err_t code = lock_for_reading(*ib_crsr); code != DB_SUCCESS) return code;
+  if (reads_locking(*ib_crsr)) leave_place(*ib_crsr);
+  begin_statement(*ib_crsr, false);
   if (const ib_err_t code = refresh_table(*ib_crsr, false); code != DB_SUCCESS) return code;
   if (!ib_tpl->is_key() || !ib_tpl->info->is_same_table(*ib_crsr->info) ||
       ib_tpl->columns != ib_crsr->index_info().key_columns) {
     return DB_DATA_MISMATCH;
   }
-  begin_statement(*ib_crsr, false);
   if (const ib_err_t code = check_history(*ib_crsr); code != DB_SUCCESS) return code;
   ib_crsr->trx->ask = reads_locking(*ib_crsr);
   int compared = -1;

@@ -71,6 +71,7 @@ ib_err_t insert_row(ib_crsr_struct& cursor, const ib_tpl_struct& tuple) {
   Duplicate duplicate;
   const auto inserted = info.table->insert(*cursor.trx->transaction, cursor.encoded, duplicate);
   if (!inserted) return write_failed(cursor, inserted.error(), duplicate);
+  if (cursor.trx->has_misses) settle_misses_at(*cursor.trx, info, *inserted);
   return DB_SUCCESS;
 }
 
@@ -116,10 +117,8 @@ ib_err_t update_row(ib_crsr_struct& cursor, const ib_tpl_struct& before, const i
 ib_err_t begin_change(ib_crsr_t cursor) {
   if (const ib_err_t code = begin_write(cursor); code != DB_SUCCESS) return code;
   if (!cursor->clustered() && !cursor->cluster_access) return DB_ERROR;
-  if (cursor->row_wanted) {
-    if (const ib_err_t code = go_to_wanted_row(*cursor); code != DB_SUCCESS) return code;
-    cursor->trx->ask = true;
-  }
+  if (const ib_err_t code = go_to_wanted_row(*cursor); code != DB_SUCCESS) return code;
+  settle_misses(*cursor->trx);
   return cursor->place == ib_crsr_struct::Place::Entry ? DB_SUCCESS : DB_RECORD_NOT_FOUND;
 }
 

@@ -392,6 +392,7 @@ ib_err_t ib_savepoint_rollback(ib_trx_t ib_trx, const void* name, ib_ulint_t nam
   if (found == ib_trx->savepoints.end()) return DB_NO_SAVEPOINT;
   const hailstone::Savepoint at = found->at;
   ib_trx->savepoints.erase(found + 1, ib_trx->savepoints.end());
+  settle_misses(*ib_trx);
   const hailstone::Status status = engine().database->transactions().rollback_to(*ib_trx->transaction, at);
   if (ib_trx->made_ddl) ib_trx->schema_version = engine().schema_version.fetch_add(1) + 1;
   return status ? DB_SUCCESS : code_of(status.error());

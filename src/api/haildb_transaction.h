@@ -35,6 +35,8 @@ struct ib_trx_struct : hailstone::haildb::Handle {
   void* client_data = nullptr;
   bool ask = true;  // whether the interruption handler may be asked now
   std::vector<ib_crsr_t> cursors;
+  bool has_misses = false;  // some of them may have ib_crsr_struct::row_wanted
+  uint64_t statements = 0;  // begun so far, each with a snapshot of its own
   struct Named {
     std::string name;
     hailstone::Savepoint at;

@@ -24,7 +24,7 @@ ib_tpl_t new_tuple(const std::shared_ptr<TableInfo>& info, const IndexInfo* key,
   tuple->key_index = key;
   tuple->columns = std::move(columns);
   tuple->fields.resize(tuple->columns.size());
-  tuple->secondary_row = false;
+  tuple->row_index = 0;
   tuple->forget_values();
   return tuple;
 }
@@ -174,12 +174,14 @@ ib_err_t ib_tuple_copy(ib_tpl_t ib_dst_tpl, const ib_tpl_t ib_src_tpl) {
   if (ib_dst_tpl == ib_src_tpl) return DB_SUCCESS;
   const bool same_kind =
       ib_dst_tpl->is_key() == ib_src_tpl->is_key() && ib_dst_tpl->info->id == ib_src_tpl->info->id &&
+      ib_dst_tpl->row_index == ib_src_tpl->row_index &&
       (!ib_dst_tpl->is_key() || ib_dst_tpl->key_index->number == ib_src_tpl->key_index->number);
   if (!same_kind || ib_dst_tpl->columns != ib_src_tpl->columns) return DB_DATA_MISMATCH;
   ib_dst_tpl->stamp = ib_src_tpl->stamp;
   ib_dst_tpl->fields = ib_src_tpl->fields;
   ib_dst_tpl->has_row = ib_src_tpl->has_row;
   ib_dst_tpl->row = ib_src_tpl->row;
+  std::ranges::copy(ib_src_tpl->row_id, ib_dst_tpl->row_id);
   return DB_SUCCESS;
 }
 

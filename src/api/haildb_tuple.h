@@ -71,7 +71,7 @@ struct ib_tpl_struct : hailstone::haildb::Handle {
 
   std::shared_ptr<hailstone::haildb::TableInfo> info;
   const hailstone::haildb::IndexInfo* key_index = nullptr;  // of a key; null for a row
-  bool secondary_row = false;                               // made by ib_sec_read_tuple_create
+  uint32_t row_index = 0;  // of a row made for a secondary index: the index's number; 0: the clustered one
   std::vector<uint16_t> columns;
   std::vector<Field> fields;
   uint64_t stamp = 1;

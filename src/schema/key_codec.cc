@@ -114,15 +114,15 @@ Status KeyCodec::append_part(const Part& part, const Value& value, std::string& 
   return {};
 }
 
-Status KeyCodec::append_bounded(const Part& part, const Value& value, size_t key_begin,
-                                std::string& to) const {
+Status KeyCodec::append_bounded(const Part& part, const Value& value, size_t key_begin, std::string& to,
+                                size_t most_bytes) const {
   const size_t begin = to.size();
   Status appended = append_part(part, value, to);
-  if (appended && to.size() - key_begin > max_key_bytes) {
+  if (appended && to.size() - key_begin > most_bytes) {
     appended =
         fail(ErrorCode::RowTooLarge,
              fmt::format("a key of index '{}' has more than {} bytes; index a prefix of its long columns",
-                         index_name_, max_key_bytes));
+                         index_name_, most_bytes));
   }
   if (!appended) {
     to.resize(key_begin);
@@ -134,13 +134,15 @@ Status KeyCodec::append_bounded(const Part& part, const Value& value, size_t key
   return {};
 }
 
-Status KeyCodec::append(std::span<const Value> values, std::string& to) const {
+Status KeyCodec::append(std::span<const Value> values, std::string& to, size_t most_bytes) const {
   if (values.size() > parts_.size()) {
     return fail(ErrorCode::InvalidArgument, fmt::format("{} values were given for index '{}' of {} columns",
                                                         values.size(), index_name_, parts_.size()));
   }
   const size_t begin = to.size();
-  for (size_t i = 0; i < values.size(); ++i) HAILSTONE_TRY(append_bounded(parts_[i], values[i], begin, to));
+  for (size_t i = 0; i < values.size(); ++i) {
+    HAILSTONE_TRY(append_bounded(parts_[i], values[i], begin, to, most_bytes));
+  }
   return {};
 }
 

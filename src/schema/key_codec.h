@@ -35,9 +35,10 @@ class KeyCodec {
   size_t part_count() const { return parts_.size(); }
   /// Table columns of the parts, in order.
   std::span<const uint16_t> columns() const { return columns_; }
-  /// Appends the key of the first `values.size()` parts. ErrorCode::RowTooLarge beyond max_key_bytes,
-  /// InvalidArgument for NULL in a column that cannot be NULL; `to` is then as before.
-  Status append(std::span<const Value> values, std::string& to) const;
+  /// Appends the key of the first `values.size()` parts. ErrorCode::RowTooLarge beyond `most_bytes` (rows
+  /// have no longer keys than by default, but one may be sought), InvalidArgument for NULL in a column that
+  /// cannot be NULL; `to` is then as before.
+  Status append(std::span<const Value> values, std::string& to, size_t most_bytes = max_key_bytes) const;
   /// Appends the whole key of a table row.
   Status append_row(const RowCodec& codec, ByteView row, std::string& to) const;
   /// True when some part of the row is NULL (a unique index then admits duplicates).
@@ -63,7 +64,8 @@ class KeyCodec {
   Status append_part(const Part& part, const Value& value, std::string& to) const;
   /// append_part for the key that starts at `key_begin`: inverts descending parts, takes the key back on an
   /// error.
-  Status append_bounded(const Part& part, const Value& value, size_t key_begin, std::string& to) const;
+  Status append_bounded(const Part& part, const Value& value, size_t key_begin, std::string& to,
+                        size_t most_bytes = max_key_bytes) const;
   std::vector<Part> parts_;
   std::vector<uint16_t> columns_;
   std::string index_name_;

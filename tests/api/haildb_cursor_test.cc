@@ -127,6 +127,109 @@ TEST_F(HaildbCursorTest, AfterAnExactSearchTheCursorGoesOn) {
   EXPECT_OK(ib_trx_commit(trx));
 }
 
+TEST_F(HaildbCursorTest, AMissStandsOnTheRowThatWasNextThen) {
+  fill({{10, "a"}, {20, "b"}, {30, "c"}, {40, "d"}, {50, "e"}});
+  for (const ib_lck_mode_t mode : {IB_LOCK_NONE, IB_LOCK_X}) {
+    ib_trx_t trx = begin();
+    ib_crsr_t cursor = open("test/people", trx), other = open("test/people", trx);
+    EXPECT_OK(ib_cursor_set_lock_mode(cursor, mode));
+    ib_cursor_set_match_mode(cursor, IB_EXACT_MATCH);
+    // Inserted: the key itself, one between, one behind, one before.
+    for (const int inserted : {25, 27, 35, 22}) {
+      EXPECT_DB(DB_RECORD_NOT_FOUND, move_to(cursor, 25));
+      EXPECT_OK(insert(inserted % 2 == 0 ? cursor : other, inserted, "new"));
+      EXPECT_EQ(ib_cursor_is_positioned(cursor), IB_TRUE);
+      EXPECT_EQ(id_at(cursor), 30);
+      EXPECT_OK(ib_cursor_prev(cursor));
+      EXPECT_EQ(id_at(cursor), inserted < 30 ? inserted : 20);
+      if (inserted > 30) {
+        EXPECT_OK(ib_cursor_next(cursor));
+        EXPECT_OK(ib_cursor_next(cursor));
+        EXPECT_EQ(id_at(cursor), inserted);
+      }
+      ib_cursor_set_match_mode(other, IB_EXACT_MATCH);
+      EXPECT_OK(move_to(other, inserted));
+      EXPECT_OK(ib_cursor_delete_row(other));
+    }
+    // The same key again and again, and the one that is deleted.
+    EXPECT_DB(DB_RECORD_NOT_FOUND, move_to(cursor, 25));
+    EXPECT_OK(insert(other, 25, "new"));
+    EXPECT_OK(insert(other, 26, "new"));
+    EXPECT_OK(ib_cursor_delete_row(cursor));
+    EXPECT_EQ(all_ids(cursor), (std::vector<int>{10, 20, 25, 26, 40, 50}));
+    EXPECT_DB(DB_RECORD_NOT_FOUND, move_to(cursor, 60));
+    EXPECT_OK(insert(cursor, 60, "new"));
+    EXPECT_EQ(id_at(cursor), -1);
+    EXPECT_OK(ib_cursor_prev(cursor));
+    EXPECT_EQ(id_at(cursor), 60);
+    EXPECT_DB(DB_RECORD_NOT_FOUND, move_to(cursor, 35));
+    EXPECT_OK(move_to(other, 40));
+    EXPECT_OK(ib_cursor_delete_row(other));
+    EXPECT_EQ(id_at(cursor), 40);
+    EXPECT_DB(DB_RECORD_NOT_FOUND, ib_cursor_delete_row(cursor));
+    EXPECT_OK(ib_cursor_close(other));
+    EXPECT_OK(ib_cursor_close(cursor));
+    EXPECT_OK(ib_trx_rollback(trx));
+  }
+}
+
+TEST_F(HaildbCursorTest, WhereAMissStandsOutlivesTheTransactionAndSavepoints) {
+  fill({{10, "a"}, {30, "c"}, {40, "d"}});
+  ib_trx_t trx = begin();
+  ib_crsr_t cursor = open("test/people", trx);
+  ib_cursor_set_match_mode(cursor, IB_EXACT_MATCH);
+  EXPECT_DB(DB_RECORD_NOT_FOUND, move_to(cursor, 20));
+  EXPECT_OK(ib_cursor_reset(cursor));
+  EXPECT_EQ(id_at(cursor), 30);
+  ib_cursor_attach_trx(cursor, trx);
+  EXPECT_OK(ib_cursor_next(cursor));
+  EXPECT_EQ(id_at(cursor), 40);
+  ib_savepoint_take(trx, "a", 1);
+  EXPECT_OK(insert(cursor, 25, "b"));
+  EXPECT_DB(DB_RECORD_NOT_FOUND, move_to(cursor, 20));
+  EXPECT_OK(ib_savepoint_rollback(trx, "a", 1));
+  EXPECT_EQ(id_at(cursor), 25);
+  EXPECT_DB(DB_RECORD_NOT_FOUND, ib_cursor_delete_row(cursor));
+  EXPECT_DB(DB_RECORD_NOT_FOUND, move_to(cursor, 35));
+  EXPECT_OK(ib_trx_commit(trx));
+  EXPECT_EQ(id_at(cursor), 40);
+  EXPECT_OK(ib_cursor_close(cursor));
+}
+
+TEST_F(HaildbCursorTest, LongerKeysThanRowsCanHaveAreBetweenRows) {
+  create("test/long", {{"key", IB_VARBINARY, IB_COL_NOT_NULL, 0}, {"number", IB_INT, 0, 4}},
+         {{"PRIMARY", {{"key"}}, true}});
+  ib_trx_t trx = begin();
+  ib_crsr_t cursor = open("test/long", trx);
+  ib_tpl_t row = ib_clust_read_tuple_create(cursor), key = ib_clust_search_tuple_create(cursor);
+  const std::string bytes(40'000, 'x');
+  set(row, 0, bytes);
+  EXPECT_DB(DB_TOO_BIG_RECORD, ib_cursor_insert_row(cursor, row));
+  for (const std::string& short_one : {bytes.substr(0, 700), bytes.substr(0, 7'000) + "y"}) {
+    set(row, 0, short_one);
+    ASSERT_OK(ib_cursor_insert_row(cursor, row));
+  }
+  set(key, 0, bytes);
+  const auto search = [&](ib_srch_mode_t mode) {
+    Answer answer{};
+    answer.code = ib_cursor_moveto(cursor, key, mode, &answer.result);
+    answer.row = ib_cursor_read_row(cursor, row) == DB_SUCCESS ? static_cast<int>(ib_col_get_len(row, 0)) : 0;
+    return answer;
+  };
+  EXPECT_EQ(search(IB_CUR_GE), (Answer{10, -1, 7'001}));
+  EXPECT_EQ(search(IB_CUR_G), (Answer{10, -1, 7'001}));
+  EXPECT_EQ(search(IB_CUR_LE), (Answer{10, 1, 700}));
+  EXPECT_EQ(search(IB_CUR_L), (Answer{10, 1, 700}));
+  ib_cursor_set_match_mode(cursor, IB_EXACT_MATCH);
+  EXPECT_EQ(search(IB_CUR_GE), (Answer{1500, -1, 7'001}));
+  set(key, 0, std::string(40'000, 'z'));
+  EXPECT_EQ(search(IB_CUR_GE), (Answer{1500, -1, 0}));
+  ib_tuple_delete(key);
+  ib_tuple_delete(row);
+  EXPECT_OK(ib_cursor_close(cursor));
+  EXPECT_OK(ib_trx_commit(trx));
+}
+
 class HaildbSecondaryTest : public HaildbCursorTest {
  protected:
   struct Cursors {
@@ -336,6 +439,21 @@ TEST_F(HaildbCursorTest, ResetKeepsThePlace) {
   EXPECT_EQ(id_at(cursor), 3);
   EXPECT_DB(DB_MISSING_HISTORY, ib_cursor_prev(cursor));
   EXPECT_OK(ib_cursor_close(cursor));
+}
+
+TEST_F(HaildbSecondaryTest, AttachingBeginsWithoutClusterAccess) {
+  fill({{1, "a"}});
+  ib_trx_t trx = begin();
+  const Cursors cursors = open_both(trx);
+  EXPECT_OK(ib_cursor_reset(cursors.names));
+  ib_cursor_set_cluster_access(cursors.names);
+  ib_cursor_attach_trx(cursors.names, trx);
+  EXPECT_OK(ib_cursor_first(cursors.names));
+  EXPECT_DB(DB_ERROR, ib_cursor_delete_row(cursors.names));
+  ib_cursor_set_cluster_access(cursors.names);
+  EXPECT_OK(ib_cursor_delete_row(cursors.names));
+  close(cursors);
+  EXPECT_OK(ib_trx_rollback(trx));
 }
 
 TEST_F(HaildbCursorTest, CursorsOpenByIds) {

@@ -311,6 +311,22 @@ TEST_F(HaildbSchemaTest, SnapshotsFromBeforeAnIndexReadTheTableAsItWas) {
   EXPECT_OK(ib_trx_commit(trx));
 }
 
+TEST_F(HaildbSchemaTest, ReadCommittedSearchesTheTableThatHasTheIndex) {
+  create_people();
+  fill({{1, "a"}, {3, "c"}});
+  ib_trx_t reader = begin(IB_TRX_READ_COMMITTED);
+  ib_crsr_t cursor = open("test/people", reader);
+  EXPECT_OK(ib_cursor_first(cursor));
+  ib_trx_t trx = begin();
+  EXPECT_OK(add_number_index(trx));
+  EXPECT_OK(ib_trx_commit(trx));
+  fill({{2, "b"}});
+  EXPECT_OK(move_to(cursor, 2));
+  EXPECT_EQ(id_at(cursor), 2);
+  EXPECT_OK(ib_cursor_close(cursor));
+  EXPECT_OK(ib_trx_commit(reader));
+}
+
 TEST_F(HaildbSchemaTest, ReadersMeetNoGapWhenAnIndexIsCommitted) {
   create_people();
   fill({{1, "a"}, {2, "b"}});

@@ -153,6 +153,104 @@ TEST_F(HaildbTransactionTest, TimeoutsRollBackOrNot) {
   EXPECT_EQ(committed(), (std::vector<int>{1, 2}));
 }
 
+/// Ends the lock waits of transactions whose client data says so.
+int stops(void* data) { return *static_cast<const int*>(data); }
+
+TEST_F(HaildbTransactionTest, ACursorStaysWhereItIsWhenALockIsRefused) {
+  fill({{10, "a"}, {20, "b"}, {30, "c"}, {40, "d"}, {50, "e"}});
+  ASSERT_OK(ib_cfg_set_bool_off("rollback_on_timeout"));
+  ib_set_trx_is_interrupted_handler(stops);
+  ib_trx_t holder = begin();
+  ib_crsr_t held = open("test/people", holder);
+  EXPECT_OK(move_to(held, 40));
+  EXPECT_OK(ib_cursor_delete_row(held));
+  for (const ib_trx_level_t level : {IB_TRX_READ_COMMITTED, IB_TRX_REPEATABLE_READ, IB_TRX_SERIALIZABLE}) {
+    ib_trx_t trx = begin(level);
+    int stop = 0;
+    ib_trx_set_client_data(trx, &stop);
+    ib_crsr_t cursor = open("test/people", trx);
+    EXPECT_OK(ib_cursor_set_lock_mode(cursor, IB_LOCK_X));
+    EXPECT_OK(ib_cursor_first(cursor));
+    EXPECT_OK(ib_cursor_next(cursor));
+    EXPECT_OK(ib_cursor_last(cursor));
+    // Once by the time limit.
+    stop = level == IB_TRX_REPEATABLE_READ ? 0 : 1;
+    EXPECT_DB(DB_LOCK_WAIT_TIMEOUT, move_to(cursor, 40));
+    EXPECT_EQ(id_at(cursor), 50);
+    stop = 1;
+    EXPECT_DB(DB_LOCK_WAIT_TIMEOUT, ib_cursor_prev(cursor));
+    EXPECT_EQ(id_at(cursor), 50);
+    stop = 0;
+    EXPECT_OK(ib_cursor_delete_row(cursor));
+    EXPECT_OK(move_to(cursor, 30));
+    stop = 1;
+    EXPECT_DB(DB_LOCK_WAIT_TIMEOUT, ib_cursor_next(cursor));
+    EXPECT_DB(DB_LOCK_WAIT_TIMEOUT, move_to(cursor, 40));
+    EXPECT_DB(DB_LOCK_WAIT_TIMEOUT, ib_cursor_last(cursor));
+    EXPECT_EQ(id_at(cursor), 30);
+    stop = 0;
+    EXPECT_OK(ib_cursor_prev(cursor));
+    EXPECT_EQ(id_at(cursor), 20);
+    EXPECT_OK(move_to(cursor, 10));
+    EXPECT_EQ(id_at(cursor), 10);
+    EXPECT_OK(ib_cursor_close(cursor));
+    EXPECT_OK(ib_trx_rollback(trx));
+  }
+  EXPECT_OK(ib_cursor_close(held));
+  EXPECT_OK(ib_trx_rollback(holder));
+}
+
+TEST_F(HaildbTransactionTest, SerializableReadsKeepTheTableFromBeingLocked) {
+  fill({{1, "a"}});
+  ASSERT_OK(ib_cfg_set_bool_off("rollback_on_timeout"));
+  ib_set_trx_is_interrupted_handler(stops);
+  int stop = 1;
+  ib_trx_t reader = begin(IB_TRX_SERIALIZABLE), other = begin();
+  ib_trx_set_client_data(other, &stop);
+  ib_crsr_t cursor = open("test/people", reader), locks = open("test/people", other);
+  EXPECT_OK(ib_cursor_first(cursor));
+  EXPECT_DB(DB_LOCK_WAIT_TIMEOUT, ib_cursor_lock(locks, IB_LOCK_X));
+  EXPECT_OK(ib_cursor_lock(locks, IB_LOCK_S));
+  EXPECT_OK(ib_cursor_reset(cursor));
+  EXPECT_OK(ib_trx_commit(reader));
+  EXPECT_OK(ib_cursor_lock(locks, IB_LOCK_X));
+  reader = begin(IB_TRX_SERIALIZABLE);
+  ib_cursor_attach_trx(cursor, reader);
+  EXPECT_DB(DB_LOCK_WAIT_TIMEOUT, ib_cursor_first(cursor));
+  ib_trx_set_client_data(reader, &stop);
+  EXPECT_DB(DB_LOCK_WAIT_TIMEOUT, move_to(cursor, 1));
+  EXPECT_DB(DB_LOCK_WAIT_TIMEOUT, ib_cursor_next(cursor));
+  EXPECT_EQ(id_at(cursor), 1);
+  stop = 0;
+  EXPECT_OK(ib_cursor_close(locks));
+  EXPECT_OK(ib_trx_commit(other));
+  EXPECT_OK(ib_cursor_first(cursor));
+  EXPECT_OK(ib_cursor_close(cursor));
+  EXPECT_OK(ib_trx_commit(reader));
+}
+
+TEST_F(HaildbTransactionTest, StatementsOfOneCursorDoNotDisturbAnother) {
+  fill({{10, "a"}, {30, "c"}, {50, "e"}});
+  ib_trx_t reader = begin(IB_TRX_READ_COMMITTED);
+  ib_crsr_t cursor = open("test/people", reader), other = open("test/people", reader);
+  // The row where a miss stands is that of its own statement.
+  ib_cursor_set_match_mode(cursor, IB_EXACT_MATCH);
+  EXPECT_DB(DB_RECORD_NOT_FOUND, move_to(cursor, 20));
+  fill({{20, "b"}});
+  EXPECT_OK(ib_cursor_first(other));
+  EXPECT_EQ(id_at(cursor), 30);
+  // A search is a new statement, also when another cursor has begun one that is as new.
+  ib_cursor_set_match_mode(cursor, IB_CLOSEST_MATCH);
+  EXPECT_OK(ib_cursor_first(cursor));
+  fill({{40, "d"}});
+  EXPECT_OK(ib_cursor_first(other));
+  EXPECT_OK(move_to(cursor, 40));
+  EXPECT_EQ(id_at(cursor), 40);
+  EXPECT_OK(ib_cursor_close(other));
+  EXPECT_OK(ib_cursor_close(cursor));
+  EXPECT_OK(ib_trx_commit(reader));
+}
+
 TEST_F(HaildbTransactionTest, DeadlocksHaveOneVictim) {
   fill({{1, "a"}, {2, "b"}});
   ASSERT_OK(ib_cfg_set_int("lock_wait_timeout", 50UL));

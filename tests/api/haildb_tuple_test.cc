@@ -172,10 +172,41 @@ TEST_F(HaildbTupleTest, CopiesNeedTheSameKind) {
   ib_tpl_t made = nullptr;
   EXPECT_DB(DB_ERROR, ib_tuple_get_cluster_key(cursor_, &made, row_));
   EXPECT_DB(DB_ERROR, ib_tuple_get_cluster_key(cursor_, &made, key));
+  // Rows of a secondary index are another kind.
+  ib_tpl_t clustered = ib_sec_read_tuple_create(cursor_);
+  EXPECT_OK(ib_tuple_copy(clustered, row_));
+  ib_tuple_delete(clustered);
+  create_people();
+  ib_crsr_t people = open("test/people", trx_);
+  ib_crsr_t names = open_index(people, "names");
+  ib_tpl_t person = ib_clust_read_tuple_create(people);
+  ib_tpl_t named = ib_sec_read_tuple_create(names), same = ib_sec_read_tuple_create(names);
+  EXPECT_DB(DB_DATA_MISMATCH, ib_tuple_copy(person, named));
+  EXPECT_DB(DB_DATA_MISMATCH, ib_tuple_copy(named, person));
+  EXPECT_OK(ib_tuple_copy(named, same));
+  for (ib_tpl_t tuple : {person, named, same}) ib_tuple_delete(tuple);
+  EXPECT_OK(ib_cursor_close(names));
+  EXPECT_OK(ib_cursor_close(people));
   ib_tuple_delete(other);
   ib_tuple_delete(key);
   ib_tuple_delete(key);  // again: nothing happens
   EXPECT_EQ(ib_tuple_get_n_cols(key), 0U);
+}
+
+TEST_F(HaildbTupleTest, CopiesHaveTheRowId) {
+  create("test/unkeyed", {{"number", IB_INT, 0, 4}}, {});
+  ib_crsr_t cursor = open("test/unkeyed", trx_);
+  ib_tpl_t read = ib_clust_read_tuple_create(cursor), copy = ib_clust_read_tuple_create(cursor);
+  set(read, 0, 7);
+  ASSERT_OK(ib_cursor_insert_row(cursor, read));
+  ASSERT_OK(ib_cursor_first(cursor));
+  ASSERT_OK(ib_cursor_read_row(cursor, read));
+  EXPECT_NE(text(read, 1), std::string(6, '\0'));
+  EXPECT_OK(ib_tuple_copy(copy, read));
+  EXPECT_EQ(text(copy, 1), text(read, 1));
+  ib_tuple_delete(copy);
+  ib_tuple_delete(read);
+  EXPECT_OK(ib_cursor_close(cursor));
 }
 
 }  // namespace
