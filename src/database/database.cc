@@ -248,10 +248,11 @@ namespace {
 /// The table of the entry that `find` gives; what is dropped between the two may have been replaced.
 template <typename Find>
 Result<std::shared_ptr<Table>> open_found(Catalog& catalog, const Find& find) {
-  for (;;) {
-    HAILSTONE_ASSIGN(const EntryPointer entry, find());
+  for (EntryPointer before;;) {
+    HAILSTONE_ASSIGN(auto entry, find());
     auto table = catalog.open(entry);
-    if (table || table.error().code() != ErrorCode::NotFound) return table;
+    if (table || table.error().code() != ErrorCode::NotFound || entry == before) return table;
+    before = std::move(entry);
   }
 }
 }  // namespace
