@@ -80,6 +80,11 @@ void start(ib_trx_struct& handle, ib_trx_level_t level) {
   });
 }
 
+/// Cursors look their tables up again; what has changed is known to the transaction.
+void raise_schema_version(ib_trx_struct& handle) {
+  handle.schema_version = engine().schema_version.fetch_add(1) + 1;
+}
+
 /// Whoever waits for a lock of the transaction must find the tables that have replaced others as soon as it
 /// has the lock, and readers with the commit's snapshot must see their rows.
 class SchemaChange final : public TransactionAction {
@@ -89,9 +94,10 @@ class SchemaChange final : public TransactionAction {
       : handle_(handle), rebuilt_(std::move(rebuilt)) {}
   void commit(Timestamp timestamp) override {
     if (rebuilt_ != nullptr) rebuilt_->visible_from.store(timestamp, std::memory_order_release);
-    engine().schema_version.fetch_add(1);
+    raise_schema_version(handle_);
   }
   void undo() override {
+    raise_schema_version(handle_);
     if (rebuilt_ == nullptr) return;
     engine().tables->take_back(*rebuilt_);
     std::erase(handle_.rebuilt, rebuilt_);
@@ -106,7 +112,6 @@ class SchemaChange final : public TransactionAction {
 void end_ddl(ib_trx_struct& handle) {
   if (!handle.made_ddl) return;
   handle.made_ddl = false;
-  engine().schema_version.fetch_add(1);
   engine().tables->forget_replaced(handle.rebuilt);
   handle.rebuilt.clear();
   SchemaLatch& latch = schema_latch();
@@ -228,7 +233,7 @@ bool sees(const ib_trx_struct& handle, const TableInfo& info) {
 
 void note_ddl(ib_trx_struct& handle, const std::shared_ptr<TableInfo>& rebuilt) {
   handle.made_ddl = true;
-  handle.schema_version = engine().schema_version.fetch_add(1) + 1;
+  raise_schema_version(handle);
   handle.transaction->add_action(std::make_unique<SchemaChange>(handle, rebuilt));
   if (rebuilt != nullptr) handle.rebuilt.push_back(rebuilt);
   SchemaLatch& latch = schema_latch();
@@ -394,7 +399,6 @@ ib_err_t ib_savepoint_rollback(ib_trx_t ib_trx, const void* name, ib_ulint_t nam
   ib_trx->savepoints.erase(found + 1, ib_trx->savepoints.end());
   settle_misses(*ib_trx);
   const hailstone::Status status = engine().database->transactions().rollback_to(*ib_trx->transaction, at);
-  if (ib_trx->made_ddl) ib_trx->schema_version = engine().schema_version.fetch_add(1) + 1;
   return status ? DB_SUCCESS : code_of(status.error());
 }
 
