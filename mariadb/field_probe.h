@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "query/predicate.h"
+#include "column/predicate.h"
 #include "record.h"
 // clang-format off
 #include "server.h"

@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
+#include "column/predicate.h"
+#include "column/projection.h"
 #include "database/database.h"
-#include "query/predicate.h"
-#include "query/projection.h"
 #include "record.h"
 #include "session.h"
 #include "table/bulk_load.h"

@@ -11,7 +11,7 @@
 
 #include <memory>
 
-#include "query/predicate.h"
+#include "column/predicate.h"
 #include "record.h"
 // clang-format off
 #include "server.h"

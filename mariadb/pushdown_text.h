@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "query/predicate.h"
+#include "column/predicate.h"
 // clang-format off
 #include "server.h"
 // clang-format on

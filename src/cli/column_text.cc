@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "api/hailstone_handles.h"
+#include "api/hailstone/handles.h"
 #include "cli/value_text.h"
 #include "schema/row_codec.h"
 

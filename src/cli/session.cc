@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "api/hailstone_handles.h"
+#include "api/hailstone/handles.h"
 #include "cli/value_text.h"
 
 namespace hailstone {

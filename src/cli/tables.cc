@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "api/hailstone_handles.h"
+#include "api/hailstone/handles.h"
 #include "cli/column_text.h"
 #include "cli/commands.h"
 #include "cli/text_table.h"

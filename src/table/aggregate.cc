@@ -6,7 +6,7 @@
 #include <condition_variable>
 #include <deque>
 
-#include "query/segment_filter.h"
+#include "column/segment_filter.h"
 
 namespace hailstone {
 

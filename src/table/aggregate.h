@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "query/projection.h"
+#include "column/projection.h"
 #include "table/scan.h"
 #include "table/table_state.h"
 #include "table/visibility.h"

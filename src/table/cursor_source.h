@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "query/projection.h"
+#include "column/projection.h"
 #include "table/key_search.h"
 #include "table/table_state.h"
 #include "table/visibility.h"

@@ -13,8 +13,8 @@
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
+#include "column/segment_columns.h"
 #include "delta/delta.h"
-#include "query/segment_columns.h"
 #include "segment/delete_vector.h"
 #include "table/table_keys.h"
 #include "transaction/transaction.h"

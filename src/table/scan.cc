@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
-#include "query/segment_filter.h"
+#include "column/segment_filter.h"
 #include "table/aggregate.h"
 #include "table/table_state.h"
 #include "table/visibility.h"

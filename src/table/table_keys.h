@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "query/segment_columns.h"
+#include "column/segment_columns.h"
 #include "schema/key_codec.h"
 
 namespace hailstone {

@@ -1,0 +1,164 @@
+// Inserting, updating and deleting rows.
+#include <algorithm>
+
+#include "api/haildb/cursor.h"
+#include "api/haildb/engine.h"
+#include "api/haildb/tuple.h"
+
+namespace hailstone::haildb {
+namespace {
+
+/// The lock on the table that changes of its rows need, and its present definition.
+ib_err_t begin_write(ib_crsr_t cursor) {
+  if (const ib_err_t code = enter(cursor, DB_ERROR); code != DB_SUCCESS) return code;
+  if (cursor->memory != nullptr) return DB_ERROR;
+  cursor->trx->ask = true;
+  if (const ib_err_t code = refresh_table(*cursor, true); code != DB_SUCCESS) return code;
+  if (cursor->write_lock_serial == cursor->trx->serial) [[likely]]
+    return DB_SUCCESS;
+  auto info = cursor->info;
+  const ib_err_t code = lock_newest_table(*cursor->trx, info, TableLockMode::IntentionExclusive);
+  if (code != DB_SUCCESS) return code;
+  // Nobody can replace it from here on.
+  if (const ib_err_t fresh = refresh_table(*cursor, true); fresh != DB_SUCCESS) return fresh;
+  cursor->write_lock_serial = cursor->trx->serial;
+  return DB_SUCCESS;
+}
+
+void note_duplicate(ib_crsr_struct& cursor, const Duplicate& duplicate) {
+  ib_trx_struct& transaction = *cursor.trx;
+  transaction.has_duplicate = true;
+  transaction.duplicate_table = cursor.info->table->definition().name;
+  transaction.duplicate_index = cursor.info->table->definition().indexes[duplicate.index].name;
+}
+
+ib_err_t write_failed(ib_crsr_struct& cursor, const Error& error, const Duplicate& duplicate) {
+  if (error.code() == ErrorCode::DuplicateKey) note_duplicate(cursor, duplicate);
+  return failed(*cursor.trx, error, DB_RECORD_NOT_FOUND);
+}
+
+bool is_row_of(const ib_crsr_struct& cursor, const ib_tpl_struct& tuple) {
+  return !tuple.is_key() && tuple.info->is_same_table(*cursor.info) &&
+         tuple.info->schema.columns.size() == cursor.info->schema.columns.size();
+}
+
+/// A NULL where there must be none.
+bool refuses(const TableInfo& info, size_t column, const Value& value) {
+  return value.null && !info.layout->definition().columns[column].nullable;
+}
+
+/// cursor.values, which has the user's columns, becomes cursor.encoded.
+Status encode_row(ib_crsr_struct& cursor) {
+  const TableInfo& info = *cursor.info;
+  if (!info.orders.empty()) info.append_labels(cursor.values, cursor.labels);
+  return info.layout->row_codec().encode(cursor.values, cursor.encoded);
+}
+
+bool same_value(const ColumnInfo& column, const Value& a, const Value& b) {
+  if (a.null || b.null) return a.null == b.null;
+  return column.is_number() ? a.integer == b.integer : a.bytes == b.bytes;
+}
+
+ib_err_t insert_row(ib_crsr_struct& cursor, const ib_tpl_struct& tuple) {
+  const TableInfo& info = *cursor.info;
+  cursor.values.clear();
+  for (size_t i = 0; i < info.schema.columns.size(); ++i) {
+    Value value = tuple.value(i);
+    if (refuses(info, i, value)) return DB_DATA_MISMATCH;
+    cursor.values.push_back(value);
+  }
+  if (Status encoded = encode_row(cursor); !encoded) return failed(*cursor.trx, encoded.error());
+  Duplicate duplicate;
+  const auto inserted = info.table->insert(*cursor.trx->transaction, cursor.encoded, duplicate);
+  if (!inserted) return write_failed(cursor, inserted.error(), duplicate);
+  if (cursor.trx->has_misses) settle_misses_at(*cursor.trx, info, *inserted);
+  return DB_SUCCESS;
+}
+
+ib_err_t update_row(ib_crsr_struct& cursor, const ib_tpl_struct& before, const ib_tpl_struct& after) {
+  const TableInfo& info = *cursor.info;
+  const auto& columns = info.schema.columns;
+  std::vector<size_t> changed;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const Value value = after.value(i);
+    if (same_value(columns[i], before.value(i), value)) continue;
+    if (refuses(info, i, value)) return DB_DATA_MISMATCH;
+    changed.push_back(i);
+  }
+  if (changed.empty()) return DB_SUCCESS;
+  const auto place = clustered_key_of(cursor);
+  if (!place) return failed(*cursor.trx, place.error());
+  const std::string key(*place);
+  Transaction& transaction = *cursor.trx->transaction;
+  // Columns that the program does not change keep what the newest version has, which nobody can change from
+  // here on.
+  std::string row;
+  const auto found = info.table->find_row(transaction, key, ReadLock::Exclusive, cursor.scratch, row);
+  if (!found) return failed(*cursor.trx, found.error());
+  if (!*found) return DB_RECORD_NOT_FOUND;
+  cursor.values.resize(columns.size());
+  info.layout->row_codec().decode(row, cursor.values);
+  for (const size_t i : changed) {
+    cursor.values[i] = after.value(i);
+  }
+  Duplicate duplicate;
+  Status status = encode_row(cursor);
+  if (status) {
+    auto updated = info.table->update(transaction, key, cursor.encoded, duplicate);
+    if (!updated) status = std::unexpected(updated.error());
+  }
+  if (!status) return write_failed(cursor, status.error(), duplicate);
+  // The new version is a lock itself, but a rollback to a savepoint takes it back, and the lock is to stay.
+  if (cursor.trx->savepoints.empty()) info.table->unlock_row(transaction, key);
+  return DB_SUCCESS;
+}
+
+/// What a change of the current row needs.
+ib_err_t begin_change(ib_crsr_t cursor) {
+  if (const ib_err_t code = begin_write(cursor); code != DB_SUCCESS) return code;
+  if (!cursor->clustered() && !cursor->cluster_access) return DB_ERROR;
+  if (const ib_err_t code = go_to_wanted_row(*cursor); code != DB_SUCCESS) return code;
+  settle_misses(*cursor->trx);
+  return cursor->place == ib_crsr_struct::Place::Entry ? DB_SUCCESS : DB_RECORD_NOT_FOUND;
+}
+
+}  // namespace
+}  // namespace hailstone::haildb
+
+using namespace hailstone::haildb;
+
+ib_err_t ib_cursor_insert_row(ib_crsr_t ib_crsr, const ib_tpl_t ib_tpl) {
+  if (const ib_err_t code = begin_write(ib_crsr); code != DB_SUCCESS) return code;
+  if (!good(ib_tpl)) return DB_INVALID_INPUT;
+  if (!is_row_of(*ib_crsr, *ib_tpl)) return DB_DATA_MISMATCH;
+  const ib_err_t code = insert_row(*ib_crsr, *ib_tpl);
+  if (code == DB_SUCCESS) ib_crsr->info->changed_rows.fetch_add(1, std::memory_order_relaxed);
+  return code;
+}
+
+ib_err_t ib_cursor_update_row(ib_crsr_t ib_crsr, const ib_tpl_t ib_old_tpl, const ib_tpl_t ib_new_tpl) {
+  if (const ib_err_t code = begin_change(ib_crsr); code != DB_SUCCESS) return code;
+  if (!good(ib_old_tpl) || !good(ib_new_tpl)) return DB_INVALID_INPUT;
+  if (!is_row_of(*ib_crsr, *ib_old_tpl) || !is_row_of(*ib_crsr, *ib_new_tpl)) return DB_DATA_MISMATCH;
+  const ib_err_t code = update_row(*ib_crsr, *ib_old_tpl, *ib_new_tpl);
+  if (code == DB_SUCCESS) ib_crsr->info->changed_rows.fetch_add(1, std::memory_order_relaxed);
+  return code;
+}
+
+ib_err_t ib_cursor_delete_row(ib_crsr_t ib_crsr) {
+  if (const ib_err_t code = begin_change(ib_crsr); code != DB_SUCCESS) return code;
+  const auto place = clustered_key_of(*ib_crsr);
+  if (!place) return failed(*ib_crsr->trx, place.error());
+  const std::string key(*place);
+  if (!ib_crsr->trx->savepoints.empty()) {
+    // As with an update.
+    std::string row;
+    const auto found = ib_crsr->info->table->find_row(*ib_crsr->trx->transaction, key,
+                                                      hailstone::ReadLock::Exclusive, ib_crsr->scratch, row);
+    if (!found) return failed(*ib_crsr->trx, found.error());
+  }
+  const hailstone::Status erased = ib_crsr->info->table->erase(*ib_crsr->trx->transaction, key);
+  if (!erased) return failed(*ib_crsr->trx, erased.error(), DB_RECORD_NOT_FOUND);
+  ib_crsr->info->changed_rows.fetch_add(1, std::memory_order_relaxed);
+  return DB_SUCCESS;
+}

@@ -1,0 +1,47 @@
+// Rows of a scan as arrays of the Arrow C data interface. Belongs to one thread; the structures that it makes
+// own themselves.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "api/hailstone/handles.h"
+#include "column/projection.h"
+
+namespace hailstone::capi {
+
+/// One column of the result.
+struct ExportedColumn {
+  ColumnShape shape;
+  bool as_dictionary = false;
+};
+
+/// Fills `schema` for a struct of the columns. Throws std::bad_alloc only.
+void export_schema(const std::vector<ExportedColumn>& columns, ArrowSchema* schema);
+
+/// Collects batches of rows into one array.
+class ArrayBuilder {
+ public:
+  static constexpr uint32_t most_rows = 65536;
+
+  explicit ArrayBuilder(std::vector<ExportedColumn> columns);
+  ~ArrayBuilder();
+
+  /// Takes rows of the batch from `first` on; how many. 0: the array is full, or the rows need another
+  /// dictionary, so that finish() has to come first.
+  uint32_t append(const Batch& batch, uint32_t first);
+  uint32_t rows() const { return rows_; }
+  /// Moves the rows taken to `array` and begins anew.
+  void finish(ArrowArray* array);
+
+ private:
+  class Builder;
+  class NumberBuilder;
+  class TextBuilder;
+  class DictionaryBuilder;
+  const std::vector<ExportedColumn> columns_;
+  std::vector<std::unique_ptr<Builder>> builders_;
+  uint32_t rows_ = 0;
+};
+
+}  // namespace hailstone::capi

@@ -1,0 +1,323 @@
+// Opening and closing databases, errors and their sentences, counters, backup.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "api/hailstone/handles.h"
+
+namespace hailstone::capi {
+
+namespace {
+
+hs_status status_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::NotFound:
+      return HS_NOT_FOUND;
+    case ErrorCode::AlreadyExists:
+      return HS_ALREADY_EXISTS;
+    case ErrorCode::DuplicateKey:
+      return HS_DUPLICATE_KEY;
+    case ErrorCode::LockWaitTimeout:
+      return HS_LOCK_TIMEOUT;
+    case ErrorCode::Deadlock:
+      return HS_DEADLOCK;
+    case ErrorCode::Interrupted:
+      return HS_INTERRUPTED;
+    case ErrorCode::OutOfMemory:
+      return HS_NO_MEMORY;
+    case ErrorCode::DiskFull:
+      return HS_DISK_FULL;
+    case ErrorCode::Io:
+      return HS_IO;
+    case ErrorCode::Corruption:
+      return HS_CORRUPT;
+    case ErrorCode::InvalidArgument:
+      return HS_INVALID;
+    case ErrorCode::RowTooLarge:
+      return HS_TOO_LARGE;
+    case ErrorCode::Busy:
+      return HS_BUSY;
+    case ErrorCode::ReadOnly:
+      return HS_READ_ONLY;
+    case ErrorCode::Unsupported:
+      return HS_UNSUPPORTED;
+  }
+  return HS_INVALID;
+}
+
+constexpr const char* status_names[] = {
+    "ok",          "not found",        "already exists", "duplicate key", "lock wait timeout",
+    "deadlock",    "interrupted",      "out of memory",  "disk full",     "input/output error",
+    "corruption",  "invalid argument", "too large",      "busy",          "read only",
+    "unsupported", "out of range"};
+
+/// The last failure of a database call on this thread.
+struct LastError {
+  uint64_t database = 0;
+  std::string message;
+};
+LastError& last_error() {
+  thread_local LastError last;
+  return last;
+}
+
+hs_options default_options() {
+  const DatabaseOptions defaults;
+  hs_options options{};
+  options.struct_size = sizeof options;
+  options.memory_bytes = defaults.memory_budget;
+  options.checkpoint_log_bytes = defaults.checkpoint_log_bytes;
+  options.durability = HS_DURABLE;
+  options.background_threads = defaults.background_threads;
+  options.lock_wait_ms = 50'000;
+  options.io_method = static_cast<hs_io_method>(default_io_method);
+  return options;
+}
+
+Returned<hs_options> read_options(const hs_options* given) {
+  hs_options options = default_options();
+  if (given == nullptr) return options;
+  // A program that was compiled with another version of the header has fewer options, or more.
+  if (given->struct_size < offsetof(hs_options, memory_bytes) || given->struct_size > 4096) {
+    return refuse(HS_INVALID, "the options were not filled in by hs_options_init()");
+  }
+  std::memcpy(&options, given, std::min(given->struct_size, sizeof options));
+  options.struct_size = sizeof options;
+  if (options.io_method < HS_IO_SYNC || options.io_method > HS_IO_DIRECT) {
+    return refuse(HS_INVALID,
+                  fmt::format("there is no method {} to read files by", static_cast<int>(options.io_method)));
+  }
+  if (options.durability < HS_DURABLE_EACH_SECOND || options.durability > HS_DURABLE_AGAINST_CRASH) {
+    return refuse(HS_INVALID, fmt::format("there is no durability {}", static_cast<int>(options.durability)));
+  }
+  return options;
+}
+
+hs_log_level level_of(DatabaseOptions::Severity severity) {
+  switch (severity) {
+    case DatabaseOptions::Severity::Note:
+      return HS_LOG_NOTE;
+    case DatabaseOptions::Severity::Warning:
+      return HS_LOG_WARNING;
+    case DatabaseOptions::Severity::Error:
+      break;
+  }
+  return HS_LOG_ERROR;
+}
+
+Outcome open(const char* directory, const hs_options* given, SharedDatabase& shared) {
+  if (directory == nullptr) return refuse(HS_INVALID, "the database's directory is NULL");
+  HAILSTONE_ASSIGN(shared.options, read_options(given));
+  const std::string path = directory;
+  if (shared.options.must_exist != 0 && !posix_filesystem().exists(path + "/manifest")) {
+    return refuse(HS_NOT_FOUND, fmt::format("there is no database in directory '{}'", path));
+  }
+  DatabaseOptions options;
+  options.memory_budget = static_cast<size_t>(shared.options.memory_bytes);
+  options.checkpoint_log_bytes = static_cast<size_t>(shared.options.checkpoint_log_bytes);
+  options.delta_limit = static_cast<size_t>(shared.options.row_memory_bytes);
+  options.background_threads = shared.options.background_threads;
+  constexpr uint64_t memory_a_table = uint64_t{16} << 10, most_tables = 32'768;
+  const uint64_t tables = shared.options.open_tables;
+  options.open_tables = static_cast<size_t>(
+      tables != 0 ? tables : std::min(shared.options.memory_bytes / memory_a_table, most_tables));
+  options.flush_log_at_commit = static_cast<FlushLogAtCommit>(shared.options.durability);
+  if (shared.options.log != nullptr) {
+    options.logger = [log = shared.options.log, context = shared.options.log_context](
+                         DatabaseOptions::Severity severity, const std::string& message) {
+      log(context, level_of(severity), message.c_str());
+    };
+  }
+  shared.filesystem = std::make_unique<MethodFilesystem>(
+      IoSettings{.method = static_cast<IoMethod>(shared.options.io_method)},
+      [logger = options.logger](const std::string& warning) {
+        if (logger) logger(DatabaseOptions::Severity::Warning, warning);
+      });
+  HAILSTONE_ASSIGN(shared.database, Database::open(*shared.filesystem, path, std::move(options)));
+  return {};
+}
+
+std::atomic<uint64_t> databases{0};
+
+}  // namespace
+
+ErrorCode code_of(int status) {
+  for (auto code = static_cast<int>(ErrorCode::NotFound); code <= static_cast<int>(ErrorCode::Unsupported);
+       ++code) {
+    if (status_of(static_cast<ErrorCode>(code)) == status) return static_cast<ErrorCode>(code);
+  }
+  return ErrorCode::InvalidArgument;
+}
+
+Failure::Failure(const Error& error) : status(status_of(error.code())), message(error.message()) {}
+
+void set_database_message(const SharedDatabase& database, std::string message) {
+  last_error() = {database.number, std::move(message)};
+}
+
+void SharedDatabase::note(const Failure& failure, bool while_committing) {
+  const hs_status status = failure.status;
+  const bool disk = status == HS_IO || status == HS_DISK_FULL;
+  if (options.panic == nullptr) return;
+  if (status != HS_CORRUPT && status != HS_READ_ONLY && !(disk && while_committing)) return;
+  {
+    const std::lock_guard guard(panic_mutex);
+    if (last_panic == failure.message) return;
+    last_panic = failure.message;
+  }
+  options.panic(options.panic_context, status, failure.message.c_str());
+}
+
+bool fit(const hs_transaction* transaction, const hs_table* table) {
+  return is_live(transaction, HandleKind::Transaction) && is_live(table, HandleKind::Table) &&
+         &*transaction->shared->database == &*table->database;
+}
+
+int misuse(Handle* handle, HandleKind kind, const char* sentence) noexcept {
+  if (!is_live(handle, kind)) return HS_INVALID;
+  return run(*handle, [&]() -> Outcome { return refuse(HS_INVALID, sentence); });
+}
+
+int misuse(hs_database* database, const char* sentence) noexcept {
+  // The sentence of one that could not be opened says why.
+  if (!is_live(database, HandleKind::Database) || database->shared->database == nullptr) return HS_INVALID;
+  return run(*database, [&]() -> Outcome { return refuse(HS_INVALID, sentence); });
+}
+
+}  // namespace hailstone::capi
+
+using namespace hailstone;
+using namespace hailstone::capi;
+
+const char* hs_version(void) { return HAILSTONE_VERSION; }
+
+const char* hs_status_name(int status) {
+  if (status < 0 || static_cast<size_t>(status) >= std::size(status_names)) return "unknown";
+  return status_names[status];
+}
+
+const char* hs_error_message(const void* handle) {
+  if (handle == nullptr) return "";
+  const auto* const known = static_cast<const Handle*>(handle);
+  switch (known->kind) {
+    case HandleKind::Database: {
+      const auto* const database = static_cast<const hs_database*>(known);
+      const bool ours = last_error().database == database->shared->number;
+      return ours ? last_error().message.c_str() : known->message.c_str();
+    }
+    case HandleKind::Transaction:
+    case HandleKind::Schema:
+    case HandleKind::Cursor:
+    case HandleKind::Load:
+    case HandleKind::Scan:
+      return known->message.c_str();
+    default:
+      return "";
+  }
+}
+
+void hs_options_init_sized(hs_options* options, size_t struct_size) {
+  if (options == nullptr) return;
+  const hs_options defaults = default_options();
+  std::memset(options, 0, struct_size);
+  std::memcpy(options, &defaults, std::min(struct_size, sizeof defaults));
+  options->struct_size = struct_size;
+}
+
+int hs_open(const char* directory, const hs_options* options, hs_database** database) {
+  if (database == nullptr) return HS_INVALID;
+  *database = nullptr;
+  try {
+    auto handle = std::make_unique<hs_database>();
+    handle->shared = std::make_shared<SharedDatabase>();
+    handle->shared->number = databases.fetch_add(1) + 1;
+    const int status = run(*handle, [&] { return open(directory, options, *handle->shared); });
+    // A failure to open may be looked at by another thread.
+    if (status != HS_OK) handle->message = last_error().message;
+    *database = handle.release();
+    return status;
+  } catch (const std::bad_alloc&) {
+    return HS_NO_MEMORY;
+  }
+}
+
+int hs_close(hs_database* database) {
+  if (database == nullptr) return HS_OK;
+  if (!is_live(database, HandleKind::Database)) return HS_INVALID;
+  SharedDatabase& shared = *database->shared;
+  int status = HS_OK;
+  if (shared.database != nullptr) {
+    status = run(*database, [&]() -> Outcome {
+      if (shared.users.load() == 0) return {};
+      return refuse(HS_BUSY,
+                    "the database is in use: transactions, tables, or cursors, loads, scans or streams that "
+                    "were made from them, are still open");
+    });
+    if (status != HS_OK) return status;
+    status = run(*database, [&]() -> Outcome {
+      const Status closed = shared.database->close();
+      if (closed) return {};
+      if (shared.options.log != nullptr) {
+        shared.options.log(shared.options.log_context, HS_LOG_ERROR, closed.error().message().c_str());
+      }
+      return std::unexpected(Failure(closed.error()));
+    });
+  }
+  delete database;
+  return status;
+}
+
+namespace {
+
+bool usable(const hs_database* database) {
+  return is_live(database, HandleKind::Database) && database->shared->database != nullptr;
+}
+
+}  // namespace
+
+int hs_checkpoint(hs_database* database) {
+  if (!usable(database)) return HS_INVALID;
+  return run(*database, [&]() -> Outcome {
+    HAILSTONE_TRY(database->shared->database->checkpoint());
+    return {};
+  });
+}
+
+int hs_backup(hs_database* database, const char* directory) {
+  if (!usable(database)) return HS_INVALID;
+  return run(*database, [&]() -> Outcome {
+    if (directory == nullptr) return refuse(HS_INVALID, "the backup's directory is NULL");
+    HAILSTONE_TRY(database->shared->database->backup(directory));
+    return {};
+  });
+}
+
+int hs_counter_at(hs_database* database, size_t index, const char** name, const char** description,
+                  uint64_t* value) {
+  if (!usable(database)) return HS_INVALID;
+  if (index >= counter_descriptions.size()) return HS_NOT_FOUND;
+  return run(*database, [&]() -> Outcome {
+    const CounterDescription& counter = counter_descriptions[index];
+    // Both are made from literals, which end with a zero.
+    if (name != nullptr) *name = counter.name.data();
+    if (description != nullptr) *description = counter.description.data();
+    if (value != nullptr) *value = (database->shared->database->counters().*counter.value).load();
+    return {};
+  });
+}
+
+int hs_counter(hs_database* database, const char* name, uint64_t* value) {
+  if (name == nullptr || value == nullptr) {
+    return misuse(database, "the counter's name or the place for its value is NULL");
+  }
+  if (!usable(database)) return HS_INVALID;
+  const auto counter = std::ranges::find(counter_descriptions, name, &CounterDescription::name);
+  if (counter != counter_descriptions.end()) {
+    return hs_counter_at(database, static_cast<size_t>(counter - counter_descriptions.begin()), nullptr,
+                         nullptr, value);
+  }
+  return run(*database, [&]() -> Outcome {
+    return refuse(HS_NOT_FOUND, fmt::format("there is no counter '{}'", name));
+  });
+}

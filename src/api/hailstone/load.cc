@@ -1,0 +1,139 @@
+// Bulk loads of rows and of Arrow arrays.
+#include <fmt/format.h>
+
+#include "api/hailstone/arrow_import.h"
+#include "api/hailstone/values.h"
+#include "table/bulk_load.h"
+
+using namespace hailstone;
+using namespace hailstone::capi;
+
+struct hs_load : Handle {
+  hs_load(std::shared_ptr<SharedTransaction> loader, std::shared_ptr<const TableShape> loaded)
+      : Handle(HandleKind::Load),
+        shared(std::move(loader)),
+        shape(std::move(loaded)),
+        load(std::make_unique<BulkLoad>(shape->table, *shared->transaction)) {}
+  std::shared_ptr<SharedTransaction> shared;
+  std::shared_ptr<const TableShape> shape;
+  std::unique_ptr<BulkLoad> load;  // null once it has ended, or failed
+  std::vector<Value> values;       // scratch space
+};
+
+namespace hailstone::capi {
+
+namespace {
+
+/// Runs a part of the load; when it fails, the load is over, and what was appended is discarded.
+template <typename Work>
+int load_step(hs_load* load, Work&& work) noexcept {
+  if (!is_live(load, HandleKind::Load)) return HS_INVALID;
+  return run_statement(*load, *load->shared, [&]() -> Outcome {
+    if (load->load == nullptr) return refuse(HS_INVALID, "the load has been finished or has failed");
+    Outcome outcome = std::forward<Work>(work)();
+    if (!outcome) load->load.reset();
+    return outcome;
+  });
+}
+
+/// Releases what a stream gives and the stream itself.
+template <typename Structure>
+struct Released {
+  Structure structure{};
+  ~Released() {
+    if (structure.release != nullptr) structure.release(&structure);
+  }
+};
+
+Outcome stream_failed(ArrowArrayStream& stream, int number) {
+  const char* const reason = stream.get_last_error == nullptr ? nullptr : stream.get_last_error(&stream);
+  return refuse(HS_INVALID, fmt::format("the Arrow stream failed with error {}: {}", number,
+                                        reason == nullptr ? "it gives no reason" : reason));
+}
+
+Outcome load_arrow(hs_load& load, const ArrowSchema* schema, const ArrowArray* array) {
+  return read_arrow(*load.shape, schema, array, [&](std::span<const Value> values) -> Outcome {
+    const Status appended = load.load->append(values);
+    if (appended) [[likely]]
+      return {};
+    HAILSTONE_TRY(check_lengths(*load.shape, values));
+    return std::unexpected(Failure(appended.error()));
+  });
+}
+
+Outcome load_stream(hs_load& load, ArrowArrayStream& stream) {
+  Released<ArrowSchema> schema;
+  if (const int error = stream.get_schema(&stream, &schema.structure); error != 0) {
+    return stream_failed(stream, error);
+  }
+  for (;;) {
+    Released<ArrowArray> array;
+    if (const int error = stream.get_next(&stream, &array.structure); error != 0) {
+      return stream_failed(stream, error);
+    }
+    if (array.structure.release == nullptr) return {};
+    HAILSTONE_TRY(load_arrow(load, &schema.structure, &array.structure));
+  }
+}
+
+}  // namespace
+
+}  // namespace hailstone::capi
+
+int hs_load_begin(hs_transaction* transaction, hs_table* table, hs_load** load) {
+  if (load == nullptr) return misuse(transaction, "the place for the load's handle is NULL");
+  *load = nullptr;
+  if (!fit(transaction, table)) return misfit(transaction);
+  SharedTransaction& shared = *transaction->shared;
+  return run_statement(*transaction, shared, [&]() -> Outcome {
+    HAILSTONE_TRY(shared.check_table(*table->shape->table, true));
+    *load = new hs_load(transaction->shared, table->shape);
+    return {};
+  });
+}
+
+int hs_load_row(hs_load* load, const hs_value* values, size_t value_count) {
+  return load_step(load, [&]() -> Outcome {
+    HAILSTONE_TRY(to_engine(*load->shape, values, value_count, load->values));
+    HAILSTONE_TRY(load->load->append(load->values));
+    return {};
+  });
+}
+
+int hs_load_arrow(hs_load* load, const ArrowSchema* schema, const ArrowArray* array) {
+  return load_step(load, [&] { return load_arrow(*load, schema, array); });
+}
+
+int hs_load_stream(hs_load* load, ArrowArrayStream* stream) {
+  if (stream == nullptr || stream->release == nullptr) {
+    return load_step(load,
+                     [] { return Outcome(refuse(HS_INVALID, "the Arrow stream is NULL or was released")); });
+  }
+  Released<ArrowArrayStream> owned{*stream};
+  stream->release = nullptr;
+  return load_step(load, [&] { return load_stream(*load, owned.structure); });
+}
+
+int hs_load_finish(hs_load* load) {
+  return load_step(load, [&]() -> Outcome {
+    Duplicate duplicate;
+    const Status finished = load->load->finish(duplicate);
+    const auto& indexes = load->shape->table->layout()->definition().indexes;
+    if (!finished && finished.error().code() == ErrorCode::DuplicateKey && duplicate.index < indexes.size()) {
+      const std::string key = key_text(*load->shape, duplicate.index, duplicate.row);
+      return refuse(
+          HS_DUPLICATE_KEY,
+          fmt::format(
+              "table '{}': {} key {} of index '{}'; nothing was loaded", load->shape->name(),
+              duplicate.clustered_key.empty() ? "two rows of the load have" : "there is a row already with",
+              key, indexes[duplicate.index].name));
+    }
+    HAILSTONE_TRY(finished);
+    load->load.reset();
+    return {};
+  });
+}
+
+void hs_load_close(hs_load* load) {
+  if (is_live(load, HandleKind::Load)) delete load;
+}

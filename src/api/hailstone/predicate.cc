@@ -1,0 +1,578 @@
+#include "api/hailstone/predicate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "api/hailstone/values.h"
+
+namespace hailstone::capi {
+
+namespace {
+
+hs_comparison opposite(hs_comparison comparison) {
+  switch (comparison) {
+    case HS_EQUAL:
+      return HS_NOT_EQUAL;
+    case HS_NOT_EQUAL:
+      return HS_EQUAL;
+    case HS_LESS:
+      return HS_GREATER_OR_EQUAL;
+    case HS_LESS_OR_EQUAL:
+      return HS_GREATER;
+    case HS_GREATER:
+      return HS_LESS_OR_EQUAL;
+    case HS_GREATER_OR_EQUAL:
+      break;
+  }
+  return HS_LESS;
+}
+
+bool holds(hs_comparison comparison, int order) {
+  switch (comparison) {
+    case HS_EQUAL:
+      return order == 0;
+    case HS_NOT_EQUAL:
+      return order != 0;
+    case HS_LESS:
+      return order < 0;
+    case HS_LESS_OR_EQUAL:
+      return order <= 0;
+    case HS_GREATER:
+      return order > 0;
+    case HS_GREATER_OR_EQUAL:
+      break;
+  }
+  return order >= 0;
+}
+
+/// A text compared with one.
+class ComparisonTest final : public BytesTest {
+ public:
+  ComparisonTest(hs_comparison comparison, std::string text, const Collation& collation)
+      : comparison_(comparison), text_(std::move(text)), collation_(collation) {}
+  bool matches(ByteView value) const override { return holds(comparison_, collation_.compare(value, text_)); }
+  std::optional<Limits> limits() const override {
+    if (!collation_.bytes_decide_order()) return std::nullopt;
+    switch (comparison_) {
+      case HS_EQUAL:
+        return Limits{text_, text_};
+      case HS_LESS:
+      case HS_LESS_OR_EQUAL:
+        return Limits{"", text_};
+      case HS_GREATER:
+      case HS_GREATER_OR_EQUAL:
+        return Limits{text_, std::nullopt};
+      case HS_NOT_EQUAL:
+        break;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  const hs_comparison comparison_;
+  const std::string text_;
+  const Collation& collation_;
+};
+
+/// A text among others, or not.
+class ListTest final : public BytesTest {
+ public:
+  /// `texts`: at least one.
+  ListTest(std::vector<std::string> texts, bool among, const Collation& collation)
+      : texts_(std::move(texts)), among_(among), collation_(collation) {
+    std::ranges::sort(texts_, [&](const auto& a, const auto& b) { return collation_.compare(a, b) < 0; });
+  }
+  bool matches(ByteView value) const override {
+    const auto at = std::ranges::lower_bound(
+        texts_, value, [&](ByteView a, ByteView b) { return collation_.compare(a, b) < 0; });
+    return (at != texts_.end() && collation_.compare(*at, value) == 0) == among_;
+  }
+  std::optional<Limits> limits() const override {
+    if (!among_ || !collation_.bytes_decide_order()) return std::nullopt;
+    return Limits{texts_.front(), texts_.back()};
+  }
+
+ private:
+  std::vector<std::string> texts_;
+  const bool among_;
+  const Collation& collation_;
+};
+
+class LikeTest final : public BytesTest {
+ public:
+  /// `characters`: _ stands for a character of UTF-8, else for a byte.
+  LikeTest(ByteView pattern, char escape, bool characters, bool like) : characters_(characters), like_(like) {
+    bool literal = true;
+    for (size_t i = 0; i < pattern.size(); ++i) {
+      const char c = pattern[i];
+      if (escape != 0 && c == escape && i + 1 < pattern.size()) {
+        parts_.push_back({Part::Kind::Byte, pattern[++i]});
+      } else if (c == '%') {
+        if (parts_.empty() || parts_.back().kind != Part::Kind::Any) parts_.push_back({Part::Kind::Any, 0});
+      } else if (c == '_') {
+        parts_.push_back({Part::Kind::One, 0});
+      } else {
+        parts_.push_back({Part::Kind::Byte, c});
+      }
+      literal = literal && parts_.back().kind == Part::Kind::Byte;
+      if (literal) prefix_.push_back(parts_.back().byte);
+    }
+  }
+
+  bool matches(ByteView value) const override { return like(value) == like_; }
+  std::optional<Limits> limits() const override {
+    if (!like_ || prefix_.empty()) return std::nullopt;
+    // Every string that begins with the prefix is below this.
+    std::string after(prefix_);
+    while (!after.empty() && after.back() == '\xff') after.pop_back();
+    if (after.empty()) return Limits{prefix_, std::nullopt};
+    after.back() = static_cast<char>(static_cast<unsigned char>(after.back()) + 1);
+    return Limits{prefix_, after};
+  }
+
+ private:
+  struct Part {
+    enum class Kind : uint8_t { Byte, One, Any } kind;
+    char byte;
+  };
+
+  /// Each % tries the shortest stretch first; when what follows does not fit, only the last % need try again,
+  /// since an earlier one could only start what follows later.
+  bool like(ByteView value) const {
+    size_t part = 0, at = 0, any = parts_.size(), resume = 0;
+    while (at < value.size()) {
+      if (part < parts_.size() && parts_[part].kind == Part::Kind::Any) {
+        any = part++;
+        resume = at;
+      } else if (part < parts_.size() && parts_[part].kind == Part::Kind::One) {
+        at = next(value, at);
+        ++part;
+      } else if (part < parts_.size() && parts_[part].byte == value[at]) {
+        ++at;
+        ++part;
+      } else if (any < parts_.size()) {
+        at = resume = next(value, resume);
+        part = any + 1;
+      } else {
+        return false;
+      }
+    }
+    while (part < parts_.size() && parts_[part].kind == Part::Kind::Any) ++part;
+    return part == parts_.size();
+  }
+  size_t next(ByteView value, size_t at) const {
+    ++at;
+    while (characters_ && at < value.size() && (static_cast<unsigned char>(value[at]) & 0xc0) == 0x80) ++at;
+    return at;
+  }
+
+  std::vector<Part> parts_;
+  std::string prefix_;
+  const bool characters_, like_;
+};
+
+/// Turns a comparison of one column into ranges of ordered values.
+using Ranges = std::vector<IntegerRange>;
+
+Predicate in_ranges(uint16_t column, const Ranges& ranges) {
+  return ranges.empty() ? Predicate::never() : Predicate::integer(column, ranges);
+}
+
+/// Values below, equal to and above a point of the ordered numbers low..high: below..equal_low-1, and so on.
+/// `equal_low` > `equal_high`: no value is equal, and those above begin at equal_low.
+Ranges ranges_around(hs_comparison comparison, uint64_t low, uint64_t high, Integer equal_low,
+                     Integer equal_high) {
+  Ranges ranges;
+  const auto add = [&](Integer from, Integer to) {
+    from = std::max<Integer>(from, static_cast<Integer>(low));
+    to = std::min<Integer>(to, static_cast<Integer>(high));
+    if (from <= to) ranges.push_back({static_cast<uint64_t>(from), static_cast<uint64_t>(to)});
+  };
+  const auto first = static_cast<Integer>(low), last = static_cast<Integer>(high);
+  if (holds(comparison, -1)) add(first, equal_low - 1);
+  if (holds(comparison, 0)) add(equal_low, equal_high);
+  if (holds(comparison, 1)) add(equal_high + 1, last);
+  return ranges;
+}
+
+std::unexpected<Failure> wrong_kind(const ColumnShape& column) {
+  return refuse(HS_INVALID,
+                fmt::format("column '{}' cannot be compared with a value of that kind", column.name));
+}
+
+/// Of an integer column.
+Returned<Ranges> integer_ranges(const ColumnShape& column, hs_comparison comparison, const hs_value& value) {
+  const IntegerLimits limits = limits_of(column);
+  // The numbers equal to the value: one, or none, where [low, high] is empty and lies between two numbers.
+  Integer low = 0, high = 0;
+  switch (value.kind) {
+    case HS_VALUE_INT:
+      low = high = value.as.i;
+      break;
+    case HS_VALUE_UINT:
+      low = high = static_cast<Integer>(value.as.u);
+      break;
+    case HS_VALUE_DOUBLE: {
+      const double number = value.as.d;
+      // NaN is above all numbers.
+      const double bound = 1e30;
+      const double within = std::isnan(number) ? bound : std::clamp(number, -bound, bound);
+      low = static_cast<Integer>(std::ceil(within));
+      high = static_cast<Integer>(std::floor(within));
+      break;
+    }
+    default:
+      return wrong_kind(column);
+  }
+  // In native numbers first, as those beyond the limits have no ordered form.
+  Ranges ranges;
+  const auto add = [&](Integer from, Integer to) {
+    from = std::max(from, limits.least);
+    to = std::min(to, limits.greatest);
+    if (from <= to) ranges.push_back({ordered_integer(column, from), ordered_integer(column, to)});
+  };
+  if (holds(comparison, -1)) add(limits.least, low - 1);
+  if (holds(comparison, 0)) add(low, high);
+  if (holds(comparison, 1)) add(high + 1, limits.greatest);
+  return ranges;
+}
+
+/// The value as the widest floating number, which holds every 64-bit integer exactly.
+Returned<long double> real_constant(const ColumnShape& column, const hs_value& value) {
+  static_assert(std::numeric_limits<long double>::digits >= 64);
+  switch (value.kind) {
+    case HS_VALUE_INT:
+      return static_cast<long double>(value.as.i);
+    case HS_VALUE_UINT:
+      return static_cast<long double>(value.as.u);
+    case HS_VALUE_DOUBLE:
+      return static_cast<long double>(value.as.d);
+    default:
+      return wrong_kind(column);
+  }
+}
+
+/// The greatest number of the column's type that is not above `bound`.
+template <typename Real>
+Real at_most(long double bound) {
+  constexpr auto infinite = std::numeric_limits<Real>::infinity();
+  auto nearest = static_cast<Real>(bound);
+  if (static_cast<long double>(nearest) > bound) nearest = std::nextafter(nearest, -infinite);
+  return nearest;
+}
+
+template <typename Real, typename Order>
+Ranges real_ranges(hs_comparison comparison, long double number, const Order& order) {
+  constexpr auto infinite = std::numeric_limits<Real>::infinity();
+  const uint64_t first = order(-infinite), last = order(std::numeric_limits<Real>::quiet_NaN());
+  if (std::isnan(number)) {
+    return ranges_around(comparison, first, last, static_cast<Integer>(last), static_cast<Integer>(last));
+  }
+  const Real below = at_most<Real>(number);
+  Integer low = static_cast<Integer>(order(below)), high = low;
+  if (below == Real{0} && number == 0) {
+    // The two zeros are equal.
+    low = static_cast<Integer>(order(-Real{0}));
+    high = static_cast<Integer>(order(Real{0}));
+  } else if (static_cast<long double>(below) != number) {
+    // Between two numbers; a zero below it is the positive one.
+    if (below == Real{0}) high = static_cast<Integer>(order(Real{0}));
+    low = high + 1;
+  }
+  return ranges_around(comparison, first, last, low, high);
+}
+
+Returned<Ranges> number_ranges(const ColumnShape& column, hs_comparison comparison, const hs_value& value) {
+  if (!is_floating(column)) return integer_ranges(column, comparison, value);
+  HAILSTONE_ASSIGN(const long double number, real_constant(column, value));
+  if (column.stored == Type::Float) return real_ranges<float>(comparison, number, order_float);
+  return real_ranges<double>(comparison, number, order_double);
+}
+
+class Compiler {
+ public:
+  explicit Compiler(const TableShape& table) : table_(table) {}
+
+  /// `truth`: whether the predicate or its negation is wanted.
+  Returned<Predicate> compile(const hs_predicate& predicate, bool truth) {
+    switch (predicate.node) {
+      case hs_predicate::Kind::And:
+      case hs_predicate::Kind::Or:
+        return combined(predicate, truth);
+      case hs_predicate::Kind::Not:
+        return compile(*predicate.parts[0], !truth);
+      default:
+        break;
+    }
+    HAILSTONE_ASSIGN(const uint16_t column, table_.column(predicate.column));
+    switch (predicate.node) {
+      case hs_predicate::Kind::IsNull:
+        return truth ? Predicate::is_null(column) : Predicate::is_not_null(column);
+      case hs_predicate::Kind::Like:
+        return like(predicate, column, truth);
+      case hs_predicate::Kind::In:
+        return in(predicate, column, truth);
+      default:
+        return compare(column, truth ? predicate.comparison : opposite(predicate.comparison),
+                       predicate.constants[0].get());
+    }
+  }
+
+ private:
+  Returned<Predicate> combined(const hs_predicate& predicate, bool truth) {
+    std::vector<Predicate> parts;
+    for (const auto& part : predicate.parts) {
+      HAILSTONE_ASSIGN(auto compiled, compile(*part, truth));
+      parts.push_back(std::move(compiled));
+    }
+    const bool all = (predicate.node == hs_predicate::Kind::And) == truth;
+    return all ? Predicate::all_of(std::move(parts)) : Predicate::any_of(std::move(parts));
+  }
+
+  Returned<Predicate> like(const hs_predicate& predicate, uint16_t column, bool truth) {
+    const ColumnShape& shape = table_.columns[column];
+    if (!is_text(shape)) {
+      return refuse(HS_INVALID,
+                    fmt::format("column '{}' is no text to be compared with a pattern", shape.name));
+    }
+    return Predicate::bytes(column, std::make_shared<LikeTest>(predicate.pattern, predicate.escape,
+                                                               shape.type == HS_STRING, truth));
+  }
+
+  Returned<Predicate> compare(uint16_t column, hs_comparison comparison, const hs_value& value) {
+    const ColumnShape& shape = table_.columns[column];
+    if (value.kind == HS_VALUE_NULL) return Predicate::never();
+    if (shape.integer) {
+      HAILSTONE_ASSIGN(const Ranges ranges, number_ranges(shape, comparison, value));
+      return in_ranges(column, ranges);
+    }
+    if (value.kind != HS_VALUE_BYTES) return wrong_kind(shape);
+    HAILSTONE_ASSIGN(const Collation* const collation, collation_of(column));
+    return Predicate::bytes(column, std::make_shared<ComparisonTest>(comparison, text_of(value), *collation));
+  }
+
+  Returned<Predicate> in(const hs_predicate& predicate, uint16_t column, bool truth) {
+    const ColumnShape& shape = table_.columns[column];
+    // None of no values: true even of NULL.
+    if (predicate.constants.empty()) return truth ? Predicate::never() : Predicate::always();
+    bool any_null = false;
+    std::vector<std::string> texts;
+    Ranges ranges;
+    for (const auto& constant : predicate.constants) {
+      const hs_value value = constant.get();
+      if (value.kind == HS_VALUE_NULL) {
+        any_null = true;
+      } else if (shape.integer) {
+        HAILSTONE_ASSIGN(const Ranges equal, number_ranges(shape, HS_EQUAL, value));
+        ranges.insert(ranges.end(), equal.begin(), equal.end());
+      } else if (value.kind == HS_VALUE_BYTES) {
+        texts.push_back(text_of(value));
+      } else {
+        return wrong_kind(shape);
+      }
+    }
+    // Whether a value is none of some unknown ones is never known.
+    if (!truth && any_null) return Predicate::never();
+    if (shape.integer) return in_ranges(column, truth ? ranges : all_but(std::move(ranges)));
+    if (texts.empty()) return Predicate::never();
+    HAILSTONE_ASSIGN(const Collation* const collation, collation_of(column));
+    return Predicate::bytes(column, std::make_shared<ListTest>(std::move(texts), truth, *collation));
+  }
+
+  /// The ordered numbers in none of the ranges.
+  static Ranges all_but(Ranges ranges) {
+    std::ranges::sort(ranges, {}, &IntegerRange::low);
+    Ranges rest;
+    uint64_t next = 0;
+    for (const IntegerRange& range : ranges) {
+      if (range.low > next) rest.push_back({next, range.low - 1});
+      if (range.high == ~uint64_t{0}) return rest;
+      next = std::max(next, range.high + 1);
+    }
+    rest.push_back({next, ~uint64_t{0}});
+    return rest;
+  }
+
+  Returned<const Collation*> collation_of(uint16_t column) const {
+    const Column& defined = table_.table->layout()->definition().columns[column];
+    const CollationResolver library;
+    HAILSTONE_ASSIGN(const Collation* const found,
+                     library.resolve(defined.type >= Type::Char ? defined.collation : binary_collation_id));
+    return found;
+  }
+
+  static std::string text_of(const hs_value& value) {
+    if (value.as.bytes.size == 0) return {};
+    return {static_cast<const char*>(value.as.bytes.data), value.as.bytes.size};
+  }
+
+  const TableShape& table_;
+};
+
+/// A leaf on a column; null when it cannot be made.
+template <typename Fill>
+hs_predicate* make(hs_predicate::Kind kind, const char* column, const Fill& fill) noexcept {
+  if (column == nullptr) return nullptr;
+  try {
+    auto made = std::make_unique<hs_predicate>(kind);
+    made->column = column;
+    fill(*made);
+    return made.release();
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+bool is_value(const hs_value& value) {
+  if (value.kind < HS_VALUE_NULL || value.kind > HS_VALUE_BYTES) return false;
+  return value.kind != HS_VALUE_BYTES || value.as.bytes.data != nullptr || value.as.bytes.size == 0;
+}
+
+/// The parts given to a call: those that nobody owned are the call's, to be taken in order, or freed.
+class Parts {
+ public:
+  Parts(hs_predicate* const* parts, size_t count) noexcept : whole_(parts != nullptr || count == 0) {
+    for (size_t i = 0; parts != nullptr && i < count; ++i) {
+      hs_predicate* const part = parts[i];
+      if (!is_live(part, HandleKind::Predicate) || part->owned) {
+        whole_ = false;
+        continue;
+      }
+      part->owned = true;
+      part->next = nullptr;
+      (last_ == nullptr ? first_ : last_->next) = part;
+      last_ = part;
+    }
+  }
+  ~Parts() {
+    while (first_ != nullptr) take();
+  }
+  Parts(const Parts&) = delete;
+  Parts& operator=(const Parts&) = delete;
+
+  /// Each is a predicate that was nobody's, and came once.
+  bool whole() const { return whole_; }
+  hs_predicate* first() const { return first_; }
+  std::unique_ptr<hs_predicate> take() {
+    std::unique_ptr<hs_predicate> part(first_);
+    first_ = part->next;
+    return part;
+  }
+
+ private:
+  bool whole_;
+  hs_predicate *first_ = nullptr, *last_ = nullptr;
+};
+
+template <typename T>
+void append_all(std::vector<T>& to, std::vector<T>&& from) {
+  // Whatever is appended to something long is short.
+  if (from.size() > to.size()) to.swap(from);
+  for (T& each : from) to.push_back(std::move(each));
+  from.clear();
+}
+
+hs_predicate* combine(hs_predicate::Kind kind, hs_predicate* const* given, size_t count) noexcept {
+  // Nothing is allocated before they have been looked at: it might get the place of one that was freed.
+  Parts parts(given, count);
+  if (!parts.whole()) return nullptr;
+  const auto is_merged = [&](const hs_predicate& part) {
+    return part.node == kind && kind != hs_predicate::Kind::Not;
+  };
+  unsigned depth = 1;
+  for (const hs_predicate* part = parts.first(); part != nullptr; part = part->next) {
+    depth = std::max(depth, part->depth + (is_merged(*part) ? 0 : 1));
+  }
+  if (depth > hs_predicate::most_depth) return nullptr;
+  try {
+    auto made = std::make_unique<hs_predicate>(kind);
+    made->depth = depth;
+    while (parts.first() != nullptr) {
+      std::unique_ptr<hs_predicate> part = parts.take();
+      if (is_merged(*part)) {
+        append_all(made->parts, std::move(part->parts));
+        append_all(made->emptied, std::move(part->emptied));
+        made->emptied.push_back(std::move(part));
+      } else {
+        made->parts.push_back(std::move(part));
+      }
+    }
+    return made.release();
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+}  // namespace
+
+Returned<Predicate> compile(const TableShape& table, const hs_predicate& predicate) {
+  return Compiler(table).compile(predicate, true);
+}
+
+}  // namespace hailstone::capi
+
+using namespace hailstone;
+using namespace hailstone::capi;
+
+hs_predicate::Constant::Constant(const hs_value& given) : value(given) {
+  if (given.kind == HS_VALUE_BYTES && given.as.bytes.size > 0) {
+    bytes.assign(static_cast<const char*>(given.as.bytes.data), given.as.bytes.size);
+  }
+}
+
+hs_value hs_predicate::Constant::get() const {
+  return value.kind == HS_VALUE_BYTES ? hs_bytes(bytes.data(), bytes.size()) : value;
+}
+
+hs_predicate* hs_compare(const char* column, hs_comparison comparison, hs_value value) {
+  if (comparison < HS_EQUAL || comparison > HS_GREATER_OR_EQUAL || !is_value(value)) return nullptr;
+  return make(hs_predicate::Kind::Compare, column, [&](hs_predicate& made) {
+    made.comparison = comparison;
+    made.constants.emplace_back(value);
+  });
+}
+
+hs_predicate* hs_between(const char* column, hs_value low, hs_value high) {
+  hs_predicate* const parts[] = {hs_compare(column, HS_GREATER_OR_EQUAL, low),
+                                 hs_compare(column, HS_LESS_OR_EQUAL, high)};
+  return hs_and(parts, 2);
+}
+
+hs_predicate* hs_in(const char* column, const hs_value* values, size_t value_count) {
+  if (values == nullptr && value_count > 0) return nullptr;
+  for (size_t i = 0; i < value_count; ++i) {
+    if (!is_value(values[i])) return nullptr;
+  }
+  return make(hs_predicate::Kind::In, column, [&](hs_predicate& made) {
+    for (size_t i = 0; i < value_count; ++i) made.constants.emplace_back(values[i]);
+  });
+}
+
+hs_predicate* hs_is_null(const char* column) {
+  return make(hs_predicate::Kind::IsNull, column, [](hs_predicate&) {});
+}
+
+hs_predicate* hs_like(const char* column, const char* pattern, char escape) {
+  if (pattern == nullptr) return nullptr;
+  return make(hs_predicate::Kind::Like, column, [&](hs_predicate& made) {
+    made.pattern = pattern;
+    made.escape = escape;
+  });
+}
+
+hs_predicate* hs_and(hs_predicate* const* parts, size_t part_count) {
+  return combine(hs_predicate::Kind::And, parts, part_count);
+}
+
+hs_predicate* hs_or(hs_predicate* const* parts, size_t part_count) {
+  return combine(hs_predicate::Kind::Or, parts, part_count);
+}
+
+hs_predicate* hs_not(hs_predicate* part) { return combine(hs_predicate::Kind::Not, &part, 1); }
+
+void hs_predicate_free(hs_predicate* predicate) {
+  if (is_live(predicate, HandleKind::Predicate) && !predicate->owned) delete predicate;
+}

@@ -1,0 +1,286 @@
+// Rows one by one: insert, update, delete, get; and cursors.
+#include <fmt/format.h>
+
+#include <numeric>
+
+#include "api/hailstone/values.h"
+#include "table/cursor.h"
+
+namespace hailstone::capi {
+
+namespace {
+
+constexpr const char* no_place = "the place for the values is NULL";
+
+ReadLock lock_of(const SharedTransaction& shared, hs_lock lock) {
+  if (lock == HS_LOCK_EXCLUSIVE) return ReadLock::Exclusive;
+  if (lock == HS_LOCK_SHARED || shared.transaction->isolation() == Isolation::Serializable) {
+    return ReadLock::Shared;
+  }
+  return ReadLock::None;
+}
+
+Outcome check_lock(hs_lock lock) {
+  if (lock >= HS_LOCK_NONE && lock <= HS_LOCK_EXCLUSIVE) return {};
+  return refuse(HS_INVALID, fmt::format("there is no lock {}", static_cast<int>(lock)));
+}
+
+Outcome primary_key(const TableShape& table, const hs_value* key, size_t count, std::string& to) {
+  const TableDefinition& definition = table.table->layout()->definition();
+  if (!definition.has_primary_key) {
+    return refuse(HS_INVALID, fmt::format("table '{}' has no primary key to find rows by", table.name()));
+  }
+  if (count != definition.indexes[0].parts.size()) {
+    return refuse(HS_INVALID,
+                  fmt::format("the primary key of table '{}' has {} columns, but {} values were given",
+                              table.name(), definition.indexes[0].parts.size(), count));
+  }
+  return encode_key(table, 0, key, count, to);
+}
+
+/// The error of a write, with the index that refused it.
+Failure write_failure(const TableShape& table, const Error& error, const Duplicate& duplicate) {
+  Failure failure(error);
+  const auto& indexes = table.table->layout()->definition().indexes;
+  if (failure.status == HS_DUPLICATE_KEY && duplicate.index < indexes.size()) {
+    failure.message =
+        fmt::format("table '{}': a row with key {} of index '{}' is there already", table.name(),
+                    key_text(table, duplicate.index, duplicate.row), indexes[duplicate.index].name);
+  }
+  return failure;
+}
+
+std::unexpected<Failure> no_row(const TableShape& table) {
+  return refuse(HS_NOT_FOUND, fmt::format("table '{}' has no row of this key", table.name()));
+}
+
+/// Puts the new values into `values`, which are those of the row as it is.
+Outcome change_columns(const TableShape& table, const uint32_t* columns, const hs_value* values, size_t count,
+                       std::vector<Value>& to) {
+  std::vector<bool> changed(table.columns.size());
+  for (size_t i = 0; i < count; ++i) {
+    if (columns[i] >= table.columns.size()) {
+      return refuse(HS_NOT_FOUND,
+                    fmt::format("table '{}' has no column number {}", table.name(), columns[i]));
+    }
+    if (changed[columns[i]]) {
+      return refuse(HS_INVALID, fmt::format("column '{}' of table '{}' was given two values",
+                                            table.columns[columns[i]].name, table.name()));
+    }
+    changed[columns[i]] = true;
+    HAILSTONE_ASSIGN(to[columns[i]], to_engine(table, columns[i], values[i]));
+  }
+  return {};
+}
+
+Outcome update(hs_transaction& transaction, const TableShape& table, const uint32_t* columns,
+               const hs_value* values, size_t count) {
+  SharedTransaction& shared = *transaction.shared;
+  const RowCodec& codec = table.table->layout()->row_codec();
+  std::string changed;
+  if (columns == nullptr) {
+    HAILSTONE_TRY(to_engine(table, values, count, transaction.values));
+  } else {
+    if (values == nullptr && count > 0) return refuse(HS_INVALID, "the values are NULL");
+    HAILSTONE_ASSIGN(const bool found,
+                     table.table->find_row(*shared.transaction, transaction.key, ReadLock::Exclusive,
+                                           transaction.batch, transaction.row));
+    if (!found) return no_row(table);
+    transaction.values.resize(table.columns.size());
+    codec.decode(transaction.row, transaction.values);
+    HAILSTONE_TRY(change_columns(table, columns, values, count, transaction.values));
+  }
+  HAILSTONE_TRY(codec.encode(transaction.values, changed));
+  Duplicate duplicate;
+  const auto updated = table.table->update(*shared.transaction, transaction.key, changed, duplicate);
+  if (updated) return {};
+  if (updated.error().code() == ErrorCode::NotFound) return no_row(table);
+  return std::unexpected(write_failure(table, updated.error(), duplicate));
+}
+
+void show_row(const TableShape& table, std::span<const Value> from, hs_value* to, size_t count) {
+  for (size_t i = 0; i < std::min(count, from.size()); ++i) to[i] = from_engine(table.columns[i], from[i]);
+}
+
+}  // namespace
+
+}  // namespace hailstone::capi
+
+using namespace hailstone;
+using namespace hailstone::capi;
+
+struct hs_cursor : Handle {
+  hs_cursor(std::shared_ptr<SharedTransaction> reader, std::shared_ptr<const TableShape> read)
+      : Handle(HandleKind::Cursor), shared(std::move(reader)), shape(std::move(read)) {
+    ++shared->open_reads;
+  }
+  ~hs_cursor() { --shared->open_reads; }
+  std::shared_ptr<SharedTransaction> shared;
+  std::shared_ptr<const TableShape> shape;
+  std::unique_ptr<Cursor> cursor;
+  size_t index = Cursor::by_row_id;
+  bool on_row = false, loaded = false;
+};
+
+int hs_insert(hs_transaction* transaction, hs_table* table, const hs_value* values, size_t value_count) {
+  if (!fit(transaction, table)) return misfit(transaction);
+  SharedTransaction& shared = *transaction->shared;
+  const TableShape& shape = *table->shape;
+  return run_statement(*transaction, shared, [&]() -> Outcome {
+    HAILSTONE_TRY(to_engine(shape, values, value_count, transaction->values));
+    HAILSTONE_TRY(shared.check_table(*shape.table, true));
+    HAILSTONE_TRY(shape.table->layout()->row_codec().encode(transaction->values, transaction->row));
+    Duplicate duplicate;
+    const auto key = shape.table->insert(*shared.transaction, transaction->row, duplicate);
+    if (!key) return std::unexpected(write_failure(shape, key.error(), duplicate));
+    return {};
+  });
+}
+
+int hs_update(hs_transaction* transaction, hs_table* table, const hs_value* key, size_t key_count,
+              const uint32_t* columns, const hs_value* values, size_t value_count) {
+  if (!fit(transaction, table)) return misfit(transaction);
+  return run_statement(*transaction, *transaction->shared, [&]() -> Outcome {
+    HAILSTONE_TRY(primary_key(*table->shape, key, key_count, transaction->key));
+    HAILSTONE_TRY(transaction->shared->check_table(*table->shape->table, true));
+    return update(*transaction, *table->shape, columns, values, value_count);
+  });
+}
+
+int hs_delete(hs_transaction* transaction, hs_table* table, const hs_value* key, size_t key_count) {
+  if (!fit(transaction, table)) return misfit(transaction);
+  SharedTransaction& shared = *transaction->shared;
+  return run_statement(*transaction, shared, [&]() -> Outcome {
+    HAILSTONE_TRY(primary_key(*table->shape, key, key_count, transaction->key));
+    HAILSTONE_TRY(shared.check_table(*table->shape->table, true));
+    const Status erased = table->shape->table->erase(*shared.transaction, transaction->key);
+    if (!erased && erased.error().code() == ErrorCode::NotFound) return no_row(*table->shape);
+    HAILSTONE_TRY(erased);
+    return {};
+  });
+}
+
+int hs_get(hs_transaction* transaction, hs_table* table, const hs_value* key, size_t key_count, hs_lock lock,
+           hs_value* values, size_t value_count) {
+  if (!fit(transaction, table)) return misfit(transaction);
+  if (values == nullptr && value_count > 0) return misuse(transaction, no_place);
+  SharedTransaction& shared = *transaction->shared;
+  const TableShape& shape = *table->shape;
+  return run_statement(*transaction, shared, [&]() -> Outcome {
+    HAILSTONE_TRY(check_lock(lock));
+    HAILSTONE_TRY(primary_key(shape, key, key_count, transaction->key));
+    HAILSTONE_TRY(shared.check_table(*shape.table, false));
+    HAILSTONE_ASSIGN(const bool found,
+                     shape.table->find_row(*shared.transaction, transaction->key, lock_of(shared, lock),
+                                           transaction->batch, transaction->row));
+    if (!found) return no_row(shape);
+    transaction->values.resize(shape.columns.size());
+    shape.table->layout()->row_codec().decode(transaction->row, transaction->values);
+    show_row(shape, transaction->values, values, value_count);
+    return {};
+  });
+}
+
+int hs_cursor_open(hs_transaction* transaction, hs_table* table, const char* index, hs_lock lock,
+                   hs_cursor** cursor) {
+  if (cursor == nullptr) return misuse(transaction, "the place for the cursor's handle is NULL");
+  *cursor = nullptr;
+  if (!fit(transaction, table)) return misfit(transaction);
+  SharedTransaction& shared = *transaction->shared;
+  return run_statement(*transaction, shared, [&]() -> Outcome {
+    HAILSTONE_TRY(check_lock(lock));
+    HAILSTONE_TRY(shared.check_table(*table->shape->table, false));
+    const TableDefinition& definition = table->shape->table->layout()->definition();
+    auto opened = std::make_unique<hs_cursor>(transaction->shared, table->shape);
+    if (index != nullptr) {
+      const auto found = std::ranges::find(definition.indexes, std::string_view(index), &Index::name);
+      if (found == definition.indexes.end()) {
+        return refuse(HS_NOT_FOUND, fmt::format("table '{}' has no index '{}'", table->shape->name(), index));
+      }
+      opened->index = static_cast<size_t>(found - definition.indexes.begin());
+    } else if (definition.has_primary_key) {
+      opened->index = 0;
+    }
+    std::vector<uint16_t> columns(definition.columns.size());
+    std::iota(columns.begin(), columns.end(), uint16_t{0});
+    opened->cursor = std::make_unique<Cursor>(table->shape->table, *shared.transaction, opened->index,
+                                              lock_of(shared, lock), std::move(columns));
+    *cursor = opened.release();
+    return {};
+  });
+}
+
+void hs_cursor_close(hs_cursor* cursor) {
+  if (is_live(cursor, HandleKind::Cursor)) delete cursor;
+}
+
+namespace {
+
+enum class From : uint8_t { Anywhere, Row };
+
+/// Runs a move of the cursor; `move` says whether it stands on a row then.
+template <typename Move>
+int move_cursor(hs_cursor* cursor, From from, Move&& move) {
+  if (!is_live(cursor, HandleKind::Cursor)) return HS_INVALID;
+  return run_statement(*cursor, *cursor->shared, [&]() -> Outcome {
+    if (from == From::Row && !cursor->on_row)
+      return refuse(HS_INVALID, "the cursor stands on no row; seek one first");
+    cursor->on_row = cursor->loaded = false;
+    HAILSTONE_ASSIGN(cursor->on_row, std::forward<Move>(move)());
+    if (cursor->on_row) [[likely]]
+      return {};
+    return refuse(HS_NOT_FOUND, fmt::format("table '{}' has no further row there", cursor->shape->name()));
+  });
+}
+
+Outcome cursor_bound(const hs_cursor& cursor, const hs_value* key, size_t count, std::string& to) {
+  to.clear();
+  if (count == 0) return {};
+  if (cursor.index == Cursor::by_row_id) {
+    return refuse(HS_INVALID, "a cursor in the order of insertion has no key to be sought");
+  }
+  return encode_key(*cursor.shape, cursor.index, key, count, to);
+}
+
+}  // namespace
+
+int hs_cursor_seek(hs_cursor* cursor, const hs_value* key, size_t key_count) {
+  return move_cursor(cursor, From::Anywhere, [&]() -> Returned<bool> {
+    std::string bound;
+    HAILSTONE_TRY(cursor_bound(*cursor, key, key_count, bound));
+    HAILSTONE_ASSIGN(const bool found, cursor->cursor->seek_at_or_after(bound));
+    return found;
+  });
+}
+
+int hs_cursor_seek_last(hs_cursor* cursor, const hs_value* key, size_t key_count) {
+  return move_cursor(cursor, From::Anywhere, [&]() -> Returned<bool> {
+    std::string bound;
+    HAILSTONE_TRY(cursor_bound(*cursor, key, key_count, bound));
+    // Empty means the end here, which is also where a key of the greatest bytes leads.
+    HAILSTONE_ASSIGN(const bool found, cursor->cursor->seek_before(key_after_prefix(bound)));
+    return found;
+  });
+}
+
+int hs_cursor_next(hs_cursor* cursor) {
+  return move_cursor(cursor, From::Row, [&] { return cursor->cursor->next(); });
+}
+
+int hs_cursor_previous(hs_cursor* cursor) {
+  return move_cursor(cursor, From::Row, [&] { return cursor->cursor->previous(); });
+}
+
+int hs_cursor_row(hs_cursor* cursor, hs_value* values, size_t value_count) {
+  if (!is_live(cursor, HandleKind::Cursor)) return HS_INVALID;
+  if (values == nullptr && value_count > 0) return misuse(cursor, HandleKind::Cursor, no_place);
+  return run_statement(*cursor, *cursor->shared, [&]() -> Outcome {
+    if (!cursor->on_row) return refuse(HS_INVALID, "the cursor stands on no row; seek one first");
+    if (!cursor->loaded) {
+      HAILSTONE_TRY(cursor->cursor->load_values());
+      cursor->loaded = true;
+    }
+    show_row(*cursor->shape, cursor->cursor->values(), values, value_count);
+    return {};
+  });
+}

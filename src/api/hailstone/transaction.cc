@@ -1,0 +1,189 @@
+// Transactions: begin, end, savepoints, interruption.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "api/hailstone/handles.h"
+
+namespace hailstone::capi {
+
+SharedTransaction::SharedTransaction(const Use& use, std::unique_ptr<Transaction> begun)
+    : database(use), transaction(std::move(begun)) {
+  transaction->set_lock_wait_timeout(std::chrono::milliseconds(database->options.lock_wait_ms));
+  transaction->set_interruption_check([this] { return interrupted.load(std::memory_order_relaxed); });
+}
+
+SharedTransaction::~SharedTransaction() {
+  if (active) roll_back();
+}
+
+void SharedTransaction::roll_back() {
+  database->database->transactions().rollback(*transaction);
+  active = false;
+}
+
+Outcome SharedTransaction::refuse_statement() const {
+  if (!active) return refuse(HS_INVALID, "the transaction has ended: " + ended_by);
+  return refuse(HS_INTERRUPTED, "the transaction was interrupted");
+}
+
+Outcome SharedTransaction::lock_table(const Table& table, TableLockMode mode) {
+  const Status locked = database->database->locks().lock_table(*transaction, table.id(), mode);
+  if (locked) return {};
+  Failure failure(locked.error());
+  failure.message = fmt::format("table '{}': {}", table.definition().name, failure.message);
+  return std::unexpected(std::move(failure));
+}
+
+Outcome SharedTransaction::look_up_table(const Table& table, bool writes) {
+  auto& checked = writes ? writable_ : readable_;
+  TableId& last = writes ? last_written_ : last_read_;
+  if (checked.contains(table.id())) {
+    last = table.id();
+    return {};
+  }
+  if (writes) {
+    HAILSTONE_TRY(lock_table(table, TableLockMode::IntentionExclusive));
+  }
+  const auto found = database->database->table(table.id(), transaction.get());
+  if (!found) {
+    return refuse(HS_NOT_FOUND, fmt::format("table '{}' has been dropped", table.definition().name));
+  }
+  checked.insert(table.id());
+  last = table.id();
+  return {};
+}
+
+Failure SharedTransaction::failed(Failure failure) {
+  if (failure.status == HS_DEADLOCK) {
+    roll_back();
+    ended_by = "a deadlock was found, and it was rolled back";
+  }
+  database->note(failure, false);
+  return failure;
+}
+
+namespace {
+
+bool usable(const hs_transaction* transaction) { return is_live(transaction, HandleKind::Transaction); }
+
+/// Position of the savepoint.
+Returned<size_t> find_savepoint(const SharedTransaction& shared, const char* name) {
+  if (name == nullptr) return refuse(HS_INVALID, "the savepoint's name is NULL");
+  const auto found = std::ranges::find(shared.savepoints, name, &SharedTransaction::Mark::name);
+  if (found == shared.savepoints.end()) {
+    return refuse(HS_NOT_FOUND, fmt::format("there is no savepoint '{}'", name));
+  }
+  return static_cast<size_t>(found - shared.savepoints.begin());
+}
+
+Outcome check_active(const SharedTransaction& shared) {
+  if (shared.active) return {};
+  return refuse(HS_INVALID, "the transaction has ended: " + shared.ended_by);
+}
+
+}  // namespace
+
+}  // namespace hailstone::capi
+
+using namespace hailstone;
+using namespace hailstone::capi;
+
+int hs_begin(hs_database* database, hs_isolation isolation, hs_transaction** transaction) {
+  if (transaction == nullptr) return misuse(database, "the place for the transaction's handle is NULL");
+  *transaction = nullptr;
+  if (!is_live(database, HandleKind::Database) || database->shared->database == nullptr) return HS_INVALID;
+  return run(*database, [&]() -> Outcome {
+    if (isolation < HS_READ_UNCOMMITTED || isolation > HS_SERIALIZABLE) {
+      return refuse(HS_INVALID, fmt::format("there is no isolation {}", static_cast<int>(isolation)));
+    }
+    // READ UNCOMMITTED shows nothing more than READ COMMITTED here.
+    constexpr Isolation levels[] = {Isolation::ReadCommitted, Isolation::ReadCommitted,
+                                    Isolation::RepeatableRead, Isolation::Serializable};
+    auto handle = std::make_unique<hs_transaction>();
+    handle->shared = std::make_shared<SharedTransaction>(
+        Use(database->shared), database->shared->database->transactions().begin(levels[isolation]));
+    *transaction = handle.release();
+    return {};
+  });
+}
+
+int hs_commit(hs_transaction* transaction) {
+  if (!usable(transaction)) return HS_INVALID;
+  SharedTransaction& shared = *transaction->shared;
+  return run(*transaction, [&]() -> Outcome {
+    HAILSTONE_TRY(check_active(shared));
+    shared.active = false;
+    const Status committed = shared.database->database->transactions().commit(*shared.transaction);
+    shared.ended_by = committed ? "it was committed" : "its commit failed";
+    if (committed) return {};
+    Failure failure(committed.error());
+    shared.database->note(failure, true);
+    return std::unexpected(std::move(failure));
+  });
+}
+
+int hs_rollback(hs_transaction* transaction) {
+  if (!usable(transaction)) return HS_INVALID;
+  SharedTransaction& shared = *transaction->shared;
+  return run(*transaction, [&]() -> Outcome {
+    HAILSTONE_TRY(check_active(shared));
+    shared.roll_back();
+    shared.ended_by = "it was rolled back";
+    return {};
+  });
+}
+
+void hs_transaction_close(hs_transaction* transaction) {
+  if (!usable(transaction)) return;
+  SharedTransaction& shared = *transaction->shared;
+  if (shared.active) {
+    shared.roll_back();
+    shared.ended_by = "it was closed";
+  }
+  delete transaction;
+}
+
+int hs_savepoint(hs_transaction* transaction, const char* name) {
+  if (!usable(transaction)) return HS_INVALID;
+  SharedTransaction& shared = *transaction->shared;
+  return run(*transaction, [&]() -> Outcome {
+    if (!shared.active || shared.interrupted.load()) return shared.refuse_statement();
+    if (name == nullptr) return refuse(HS_INVALID, "the savepoint's name is NULL");
+    std::erase_if(shared.savepoints, [&](const auto& mark) { return mark.name == name; });
+    shared.savepoints.push_back({name, shared.transaction->savepoint()});
+    return {};
+  });
+}
+
+int hs_rollback_to(hs_transaction* transaction, const char* name) {
+  if (!usable(transaction)) return HS_INVALID;
+  SharedTransaction& shared = *transaction->shared;
+  return run(*transaction, [&]() -> Outcome {
+    HAILSTONE_TRY(check_active(shared));
+    HAILSTONE_ASSIGN(const size_t found, find_savepoint(shared, name));
+    shared.forget_tables();
+    HAILSTONE_TRY(shared.database->database->transactions().rollback_to(*shared.transaction,
+                                                                        shared.savepoints[found].savepoint));
+    shared.savepoints.resize(found + 1);
+    return {};
+  });
+}
+
+int hs_release(hs_transaction* transaction, const char* name) {
+  if (!usable(transaction)) return HS_INVALID;
+  SharedTransaction& shared = *transaction->shared;
+  return run(*transaction, [&]() -> Outcome {
+    if (!shared.active || shared.interrupted.load()) return shared.refuse_statement();
+    HAILSTONE_ASSIGN(const size_t found, find_savepoint(shared, name));
+    shared.savepoints.resize(found);
+    return {};
+  });
+}
+
+void hs_interrupt(hs_transaction* transaction, int on) {
+  if (!usable(transaction)) return;
+  SharedTransaction& shared = *transaction->shared;
+  shared.interrupted.store(on != 0, std::memory_order_relaxed);
+  if (on != 0) shared.database->database->locks().wake(shared.transaction->id());
+}

@@ -1,0 +1,80 @@
+// The inside of SegmentFilter: a predicate compiled for one segment, and its evaluation on one block.
+// Nodes are immutable once made and shared by threads; a FilterRun belongs to one thread and one block.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/arena.h"
+#include "base/counters.h"
+#include "base/status.h"
+#include "column/predicate.h"
+#include "column/segment_columns.h"
+
+namespace hailstone {
+
+struct FilterNode {
+  enum class Kind : uint8_t {
+    Always,
+    Never,
+    And,
+    Or,
+    Integers,    // `ranges` of values
+    CodeRanges,  // `ranges` of dictionary codes
+    Codes,       // `codes`: a bit per dictionary entry
+    Bytes,       // `test` of values without dictionary
+    Null,
+    NotNull,
+    Grouped,  // `subtree` on the columns of the row group
+  };
+  Kind kind = Kind::Always;
+  size_t position = 0;               // leaves: column of the segment
+  std::vector<FilterNode> parts;     // And, Or: in the order in which they are evaluated
+  std::vector<IntegerRange> ranges;  // sorted, disjoint
+  std::vector<uint64_t> codes;
+  const BytesTest* test = nullptr;          // CodeRanges, Codes, Bytes
+  std::optional<BytesTest::Limits> limits;  // Bytes
+  const Predicate* subtree = nullptr;       // Grouped
+  // For ordering the parts of And and Or.
+  double cost = 0;   // nanoseconds a row, roughly
+  double share = 1;  // of the rows that match, estimated
+};
+
+/// `predicate` must outlive the node. Reads the dictionaries of the columns that have one.
+Result<FilterNode> make_filter_node(const Predicate& predicate, const SegmentColumns& columns);
+
+/// What the summaries alone say of a block.
+enum class BlockOutcome : uint8_t { None, Some, All };
+BlockOutcome block_outcome(const FilterNode& node, const Segment& segment, uint32_t block);
+
+class FilterRun {
+ public:
+  FilterRun(const SegmentColumns& columns, Counters& counters, uint32_t block)
+      : columns_(columns), counters_(counters), block_(block) {}
+
+  /// Clears the bits of the rows for which `node` is not TRUE.
+  Status apply(const FilterNode& node, BlockBitmap& rows);
+
+ private:
+  Status apply_and(const FilterNode& node, BlockBitmap& rows);
+  Status apply_or(const FilterNode& node, BlockBitmap& rows);
+  Status apply_test(const FilterNode& node, const Block& block, BlockBitmap& rows);
+  Status apply_grouped(const FilterNode& node, BlockBitmap& rows);
+  Result<std::shared_ptr<const Block>> load(size_t position);
+  Status decode_groups(const BlockBitmap& rows);
+
+  const SegmentColumns& columns_;
+  Counters& counters_;
+  const uint32_t block_;
+  std::vector<std::pair<size_t, std::shared_ptr<const Block>>> loaded_;
+  // Row groups decoded so far, by row; empty until one is asked for.
+  std::vector<ByteView> groups_;
+  BlockBitmap groups_decoded_;
+  std::shared_ptr<const Dictionary> group_dictionary_;
+  Arena group_scratch_;
+};
+
+}  // namespace hailstone

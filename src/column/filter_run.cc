@@ -1,0 +1,174 @@
+// Evaluates a compiled predicate on the encoded columns of one block.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "column/filter_node.h"
+
+namespace hailstone {
+
+namespace {
+
+using Kind = FilterNode::Kind;
+
+// Values gathered at once where they have to be looked at one by one: few enough that they stay in the cache
+// and that large values do not fill the memory, many enough that a compressed frame is seldom opened twice.
+constexpr size_t gathered_rows = 1024;
+
+void subtract(BlockBitmap& from, const BlockBitmap& what) {
+  for (size_t i = 0; i < BlockBitmap::words; ++i) from.bits[i] &= ~what.bits[i];
+}
+
+void clear_row(BlockBitmap& bitmap, uint32_t row) { bitmap.bits[row / 64] &= ~(uint64_t{1} << (row % 64)); }
+
+}  // namespace
+
+Result<std::shared_ptr<const Block>> FilterRun::load(size_t position) {
+  for (const auto& [known, block] : loaded_) {
+    if (known == position) return block;
+  }
+  HAILSTONE_ASSIGN(auto block, columns_.segment().block(position, block_));
+  loaded_.emplace_back(position, block);
+  return block;
+}
+
+Status FilterRun::apply(const FilterNode& node, BlockBitmap& rows) {
+  switch (node.kind) {
+    case Kind::And:
+      return apply_and(node, rows);
+    case Kind::Or:
+      return apply_or(node, rows);
+    case Kind::Grouped:
+      return apply_grouped(node, rows);
+    default:
+      break;
+  }
+  switch (block_outcome(node, columns_.segment(), block_)) {
+    case BlockOutcome::All:
+      count(counters_.blocks_skipped);
+      return {};
+    case BlockOutcome::None:
+      count(counters_.blocks_skipped);
+      rows.clear();
+      return {};
+    case BlockOutcome::Some:
+      break;
+  }
+  HAILSTONE_ASSIGN(const auto block, load(node.position));
+  BlockBitmap matching;
+  switch (node.kind) {
+    case Kind::Integers:
+      block->select_ranges(node.ranges, matching);
+      break;
+    case Kind::CodeRanges:
+    case Kind::Codes:
+      // A block of a dictionary column may hold its values themselves.
+      if (!block->has_codes()) return apply_test(node, *block, rows);
+      if (node.kind == Kind::CodeRanges) {
+        block->select_code_ranges(node.ranges, matching);
+      } else {
+        block->select_codes(node.codes, matching);
+      }
+      break;
+    case Kind::Null:
+      block->nulls(matching);
+      break;
+    case Kind::NotNull:
+      block->nulls(matching);
+      subtract(rows, matching);
+      return {};
+    default:
+      return apply_test(node, *block, rows);
+  }
+  rows.intersect(matching);
+  return {};
+}
+
+Status FilterRun::apply_and(const FilterNode& node, BlockBitmap& rows) {
+  for (const auto& part : node.parts) {
+    HAILSTONE_TRY(apply(part, rows));
+    if (rows.none()) break;
+  }
+  return {};
+}
+
+Status FilterRun::apply_or(const FilterNode& node, BlockBitmap& rows) {
+  BlockBitmap undecided = rows;
+  rows.clear();
+  for (const auto& part : node.parts) {
+    BlockBitmap matching = undecided;
+    HAILSTONE_TRY(apply(part, matching));
+    rows.unite(matching);
+    subtract(undecided, matching);
+    if (undecided.none()) break;
+  }
+  return {};
+}
+
+Status FilterRun::apply_test(const FilterNode& node, const Block& block, BlockBitmap& rows) {
+  if (block.has_nulls()) {
+    BlockBitmap nulls;
+    block.nulls(nulls);
+    subtract(rows, nulls);
+  }
+  std::shared_ptr<const Dictionary> dictionary;
+  if (block.has_codes()) {
+    HAILSTONE_ASSIGN(dictionary, columns_.segment().dictionary(node.position));
+  }
+  std::vector<uint16_t> numbers;
+  rows.append_rows(0, block.rows(), numbers);
+  std::array<ByteView, gathered_rows> values;
+  Arena scratch;
+  for (size_t first = 0; first < numbers.size(); first += gathered_rows) {
+    const auto chunk = std::span(numbers).subspan(first, std::min(gathered_rows, numbers.size() - first));
+    HAILSTONE_TRY(block.gather_bytes(chunk, dictionary.get(), scratch, values.data()));
+    for (size_t i = 0; i < chunk.size(); ++i) {
+      if (!node.test->matches(values[i])) clear_row(rows, chunk[i]);
+    }
+    scratch.clear();
+  }
+  return {};
+}
+
+Status FilterRun::decode_groups(const BlockBitmap& rows) {
+  const auto position = static_cast<size_t>(columns_.row_group());
+  HAILSTONE_ASSIGN(const auto block, load(position));
+  if (groups_.empty()) {
+    groups_.resize(block_rows);
+    groups_decoded_.clear();
+    if (block->has_codes()) {
+      HAILSTONE_ASSIGN(group_dictionary_, columns_.segment().dictionary(position));
+    }
+  }
+  BlockBitmap missing = rows;
+  subtract(missing, groups_decoded_);
+  std::vector<uint16_t> numbers;
+  missing.append_rows(0, block->rows(), numbers);
+  if (numbers.empty()) return {};
+  std::vector<ByteView> groups(numbers.size());
+  HAILSTONE_TRY(block->gather_bytes(numbers, group_dictionary_.get(), group_scratch_, groups.data()));
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    HAILSTONE_TRY(columns_.check_group(block_, numbers[i], groups[i]));
+    groups_[numbers[i]] = groups[i];
+  }
+  groups_decoded_.unite(missing);
+  return {};
+}
+
+Status FilterRun::apply_grouped(const FilterNode& node, BlockBitmap& rows) {
+  HAILSTONE_TRY(decode_groups(rows));
+  const TableLayout& layout = columns_.layout();
+  std::vector<uint16_t> numbers;
+  rows.append_rows(0, block_rows, numbers);
+  ByteView group;
+  const std::function<Value(uint16_t)> value = [&](uint16_t column) {
+    return layout.group_codec().value(group, static_cast<size_t>(layout.group_position(column)));
+  };
+  for (const uint16_t row : numbers) {
+    group = groups_[row];
+    if (!node.subtree->matches(value)) clear_row(rows, row);
+  }
+  return {};
+}
+
+}  // namespace hailstone

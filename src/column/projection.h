@@ -1,0 +1,76 @@
+// Reads chosen columns of chosen rows out of segments and encoded rows, into vectors.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/arena.h"
+#include "base/status.h"
+#include "column/segment_columns.h"
+#include "schema/row_codec.h"
+
+namespace hailstone {
+
+constexpr uint32_t batch_rows = 1024;
+
+/// Values of one column for the rows of a batch. Exactly one of `integers`, `bytes` and `codes` is in use:
+/// `codes` where `dictionary` is set (only when they were asked for), else as the column's kind says.
+struct ColumnVector {
+  std::vector<uint64_t> integers;
+  std::vector<ByteView> bytes;
+  std::vector<uint32_t> codes;  // of the values in `dictionary`; a NULL row's is any code
+  std::shared_ptr<const Dictionary> dictionary;
+  std::vector<uint8_t> nulls;  // 1: NULL; one a row
+  bool any_nulls = false;      // false: `nulls` need not be looked at (and may be stale)
+
+  Value value(size_t row) const {
+    if (any_nulls && nulls[row] != 0) return {};
+    if (dictionary != nullptr) return Value::of(dictionary->value(codes[row]));
+    return integers.empty() ? Value::of(bytes[row]) : Value::of(integers[row]);
+  }
+};
+
+/// Up to batch_rows rows. Bytes stay valid until the batch is filled again or destroyed. Not thread-safe.
+struct Batch {
+  uint32_t rows = 0;
+  std::vector<ColumnVector> columns;  // in the order asked for
+  Arena scratch;
+  std::vector<std::shared_ptr<const BlockCache::Entry>> pins;
+
+  void clear();
+};
+
+/// The columns to read, by table column number (and StoredColumn::row_id). Immutable, thread-safe.
+class Projection {
+ public:
+  /// `as_codes`, of as many entries as `columns` or none: for these columns read() gives codes and their
+  /// dictionary where the block is stored so.
+  Projection(std::shared_ptr<const TableLayout> layout, std::vector<uint16_t> columns,
+             std::vector<bool> as_codes = {});
+  std::span<const uint16_t> columns() const { return columns_; }
+
+  /// Fills `batch` with `rows` (ascending row numbers within the block, at most batch_rows).
+  Status read(const SegmentColumns& segment, uint32_t block, std::span<const uint16_t> rows,
+              Batch& batch) const;
+  /// Appends one encoded row (from a delta, kept alive by the caller) to `batch`; `row_id` for the hidden
+  /// key.
+  void append(ByteView row, uint64_t row_id, Batch& batch) const;
+  /// One row of a segment; `values` gets one value a column. Bytes live as long as batch is not cleared.
+  Status read_row(const SegmentColumns& segment, uint32_t ordinal, Batch& batch,
+                  std::span<Value> values) const;
+  /// The same of an encoded row; `row_id` for the hidden key. Bytes point into the row.
+  void decode(ByteView row, uint64_t row_id, std::span<Value> values) const;
+  /// The whole row, encoded by the layout's row_codec().
+  static Status read_encoded(const SegmentColumns& segment, uint32_t ordinal, Batch& scratch,
+                             std::string& row);
+
+ private:
+  std::shared_ptr<const TableLayout> layout_;
+  std::vector<uint16_t> columns_;
+  std::vector<bool> as_codes_;
+  bool whole_row_;  // all columns of the table, in order
+};
+
+}  // namespace hailstone

@@ -1,0 +1,47 @@
+#include "column/segment_filter.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "column/filter_node.h"
+
+namespace hailstone {
+
+struct SegmentFilter::State {
+  std::shared_ptr<const Predicate> predicate;  // nodes refer to its tests and to its subtrees
+  SegmentColumns columns;
+  Counters& counters;
+  FilterNode root;
+};
+
+SegmentFilter::SegmentFilter() = default;
+SegmentFilter::SegmentFilter(SegmentFilter&&) noexcept = default;
+SegmentFilter& SegmentFilter::operator=(SegmentFilter&&) noexcept = default;
+SegmentFilter::~SegmentFilter() = default;
+
+Result<SegmentFilter> SegmentFilter::prepare(std::shared_ptr<const Predicate> predicate,
+                                             const SegmentColumns& columns, Counters& counters) {
+  HAILSTONE_ASSIGN(auto root, make_filter_node(*predicate, columns));
+  SegmentFilter filter;
+  filter.state_ = std::make_unique<State>(State{std::move(predicate), columns, counters, std::move(root)});
+  return filter;
+}
+
+bool SegmentFilter::excludes_segment() const { return state_->root.kind == FilterNode::Kind::Never; }
+
+bool SegmentFilter::excludes_block(uint32_t block) const {
+  if (block_outcome(state_->root, state_->columns.segment(), block) != BlockOutcome::None) return false;
+  count(state_->counters.blocks_skipped);
+  return true;
+}
+
+Status SegmentFilter::evaluate(uint32_t block, BlockBitmap& bitmap) const {
+  const Segment& segment = state_->columns.segment();
+  const uint32_t rows = std::min(block_rows, segment.rows() - block * block_rows);
+  count(state_->counters.rows_scanned, rows);
+  bitmap.set_first(rows);
+  FilterRun run(state_->columns, state_->counters, block);
+  return run.apply(state_->root, bitmap);
+}
+
+}  // namespace hailstone

@@ -1,0 +1,36 @@
+// A predicate made ready for one segment: leaves on dictionary columns have been evaluated once per distinct
+// value. Blocks that cannot match are told without being read. evaluate() may be called by several threads at
+// once.
+#pragma once
+
+#include <memory>
+
+#include "base/counters.h"
+#include "base/status.h"
+#include "column/predicate.h"
+#include "column/segment_columns.h"
+
+namespace hailstone {
+
+class SegmentFilter {
+ public:
+  static Result<SegmentFilter> prepare(std::shared_ptr<const Predicate> predicate,
+                                       const SegmentColumns& columns, Counters& counters);
+  SegmentFilter(SegmentFilter&&) noexcept;
+  SegmentFilter& operator=(SegmentFilter&&) noexcept;
+  ~SegmentFilter();
+
+  /// True: no row of the segment can match.
+  bool excludes_segment() const;
+  /// True: no row of the block can match, by its summary alone.
+  bool excludes_block(uint32_t block) const;
+  /// Sets `bitmap` to the rows of the block for which the predicate is TRUE.
+  Status evaluate(uint32_t block, BlockBitmap& bitmap) const;
+
+ private:
+  SegmentFilter();
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace hailstone

@@ -1,0 +1,85 @@
+#include "column/projection.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "base/test_seed.h"
+#include "column/random_segment.h"
+
+namespace hailstone {
+namespace {
+
+void expect_same(const Value& got, const Value& expected, const std::string& where) {
+  ASSERT_EQ(got.null, expected.null) << where;
+  if (got.null) return;
+  ASSERT_EQ(got.integer, expected.integer) << where;
+  ASSERT_EQ(got.bytes, expected.bytes) << where;
+}
+
+TEST(ProjectionTest, RandomColumnsOfRandomRowsReadAsWritten) {
+  const uint64_t seed = test_seed(21);
+  for (uint64_t round = 0; round < 40; ++round) {
+    RandomSegment data(seed + round);
+    const auto rows = static_cast<uint32_t>(1 + data.below(round % 4 == 0 ? 2 * block_rows : 3000));
+    data.fill(rows);
+    if (testing::Test::HasFatalFailure()) return;
+    const auto total = static_cast<uint16_t>(data.layout->definition().columns.size());
+    std::vector<uint16_t> wanted;
+    for (uint64_t n = 1 + data.below(total + 1U); n > 0; --n) {
+      wanted.push_back(static_cast<uint16_t>(data.below(total)));
+    }
+    wanted.push_back(StoredColumn::row_id);
+    const Projection projection(data.layout, wanted);
+    const auto expected = [&](size_t row, uint16_t column) {
+      return column == StoredColumn::row_id ? Value::of(uint64_t{row}) : data.value(row, column);
+    };
+
+    Batch batch;
+    for (int attempt = 0; attempt < 10; ++attempt) {
+      const auto block = static_cast<uint32_t>(data.below(data.columns->segment().blocks()));
+      const uint32_t in_block = std::min(block_rows, rows - block * block_rows);
+      std::vector<uint16_t> numbers;
+      const uint64_t stride = 1 + data.below(40);
+      for (uint64_t row = data.below(in_block); row < in_block && numbers.size() < batch_rows;
+           row += 1 + data.below(stride)) {
+        numbers.push_back(static_cast<uint16_t>(row));
+      }
+      const Status status = projection.read(*data.columns, block, numbers, batch);
+      ASSERT_TRUE(status) << status.error().message();
+      ASSERT_EQ(batch.rows, numbers.size());
+      for (size_t i = 0; i < wanted.size(); ++i) {
+        for (size_t row = 0; row < numbers.size(); ++row) {
+          const size_t ordinal = size_t{block} * block_rows + numbers[row];
+          expect_same(batch.columns[i].value(row), expected(ordinal, wanted[i]),
+                      "round " + std::to_string(round) + " row " + std::to_string(ordinal) + " column " +
+                          std::to_string(wanted[i]));
+          if (testing::Test::HasFatalFailure()) return;
+        }
+      }
+    }
+
+    // Single rows, and rows appended as a delta gives them.
+    Batch single, appended, scratch;
+    for (int attempt = 0; attempt < 20; ++attempt) {
+      const auto ordinal = static_cast<uint32_t>(data.below(rows));
+      std::vector<Value> values(wanted.size());
+      const Status status = projection.read_row(*data.columns, ordinal, single, values);
+      ASSERT_TRUE(status) << status.error().message();
+      std::string row;
+      const Status encoded = Projection::read_encoded(*data.columns, ordinal, scratch, row);
+      ASSERT_TRUE(encoded) << encoded.error().message();
+      projection.append(row, ordinal, appended);
+      const std::string where = "round " + std::to_string(round) + " row " + std::to_string(ordinal);
+      for (size_t i = 0; i < wanted.size(); ++i) {
+        expect_same(values[i], expected(ordinal, wanted[i]), where);
+        expect_same(appended.columns[i].value(appended.rows - 1), expected(ordinal, wanted[i]), where);
+        if (testing::Test::HasFatalFailure()) return;
+      }
+      appended.clear();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hailstone
