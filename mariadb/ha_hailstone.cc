@@ -18,15 +18,20 @@ HailstoneHandler::~HailstoneHandler() {
 
 handler::Table_flags HailstoneHandler::table_flags() const {
   // Statements are not repeatable from the binary log, as no gaps are locked: rows are logged.
+  // HA_PRIMARY_KEY_IN_READ_INDEX goes with HA_CLUSTERED_INDEX below: to merge a range of the clustered key
+  // with scans of other indexes, the server looks at the key's columns in the rows of those scans. With the
+  // flag it asks for them.
   return HA_REC_NOT_IN_SEQ | HA_NULL_IN_KEY | HA_CAN_INDEX_BLOBS | HA_CAN_GEOMETRY | HA_CAN_VIRTUAL_COLUMNS |
          HA_CAN_ONLINE_BACKUPS | HA_TABLE_SCAN_ON_INDEX | HA_ONLINE_ANALYZE | HA_CONCURRENT_OPTIMIZE |
-         HA_PARTIAL_COLUMN_READ | HA_BINLOG_ROW_CAPABLE | HA_CRASH_SAFE | HA_CAN_TABLE_CONDITION_PUSHDOWN |
-         HA_CAN_TABLES_WITHOUT_ROLLBACK;
+         HA_PARTIAL_COLUMN_READ | HA_PRIMARY_KEY_IN_READ_INDEX | HA_BINLOG_ROW_CAPABLE | HA_CRASH_SAFE |
+         HA_CAN_TABLE_CONDITION_PUSHDOWN | HA_CAN_TABLES_WITHOUT_ROLLBACK;
 }
 
 ulong HailstoneHandler::index_flags(uint index, uint, bool) const {
   constexpr ulong all = HA_READ_NEXT | HA_READ_PREV | HA_READ_ORDER | HA_READ_RANGE;
-  return all | (index == table_share->primary_key ? HA_CLUSTERED_INDEX : HA_KEYREAD_ONLY);
+  // The server may take a later index for its primary key, on which rows are not clustered.
+  const bool is_clustered = index == 0 && table_share->primary_key == 0;
+  return all | (is_clustered ? HA_CLUSTERED_INDEX : HA_KEYREAD_ONLY);
 }
 
 const char* HailstoneHandler::index_type(uint) { return "BTREE"; }
@@ -101,6 +106,13 @@ int HailstoneHandler::close() {
   });
   trace_ = nullptr;
   return error;
+}
+
+handler* HailstoneHandler::clone(const char* name, MEM_ROOT* root) {
+  handler* const copy = handler::clone(name, root);
+  // The server locks the copy for reading even where it looks for rows to change with it.
+  if (copy != nullptr) static_cast<HailstoneHandler*>(copy)->wanted_lock_ = lock_;
+  return copy;
 }
 
 // --- transactions

@@ -73,6 +73,7 @@ class HailstoneHandler final : public handler, private TransactionUser {
   // --- opening, locking, statistics (ha_hailstone.cc)
   int open(const char* name, int mode, uint test_if_locked) override;
   int close() override;
+  handler* clone(const char* name, MEM_ROOT* root) override;
   int external_lock(THD* thd, int lock_type) override;
   int start_stmt(THD* thd, thr_lock_type lock_type) override;
   THR_LOCK_DATA** store_lock(THD* thd, THR_LOCK_DATA** to, thr_lock_type lock_type) override;
@@ -233,6 +234,7 @@ class HailstoneHandler final : public handler, private TransactionUser {
 
   // Writing.
   std::vector<Value> values_;
+  std::vector<Value> old_values_;
   std::string row_;
   uint duplicate_index_ = MAX_KEY;
   std::string duplicate_row_;

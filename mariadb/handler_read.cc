@@ -37,13 +37,13 @@ void HailstoneHandler::use_read_columns() {
   if (place_ == Place::Cursor) place_ = Place::None;
 }
 
+// Of columns that are not read, nothing changes, not even the null bits: when the server intersects several
+// index scans, each of them brings its own columns to the same record.
 void HailstoneHandler::write_values(std::span<const Value> values, uchar* record) const {
-  std::memcpy(record, table->s->default_values, table->s->null_bytes);
   for (size_t i = 0; i < read_formats_.size(); ++i) read_formats_[i]->write_to(values[i], record);
 }
 
 void HailstoneHandler::write_batch_row(uchar* record) const {
-  std::memcpy(record, table->s->default_values, table->s->null_bytes);
   for (size_t i = 0; i < read_formats_.size(); ++i)
     read_formats_[i]->write_to(batch_->columns[i].value(batch_row_), record);
 }

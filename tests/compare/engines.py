@@ -1,0 +1,93 @@
+"""One server, two schemas: the same statements in HAILSTONE and in InnoDB, whose answers must be the same."""
+
+import collections
+
+import pymysql
+from program import Failure
+
+ENGINES = ("HAILSTONE", "InnoDB")
+Answer = collections.namedtuple("Answer", "rows affected error warnings")
+
+
+class Difference(Failure):
+    """The engines' answers differ."""
+
+
+class Pair:
+    """A connection to the schema of each engine."""
+
+    def __init__(self, server):
+        self._connections = {}
+        self.settings = []  # statements that brought the sessions to where they are
+        for engine in ENGINES:
+            connection = pymysql.connect(unix_socket=server.socket, user="root", autocommit=True, charset="utf8mb4")
+            self._connections[engine] = connection
+            with connection.cursor() as cursor:
+                cursor.execute(f"CREATE OR REPLACE DATABASE in_{engine.lower()} CHARACTER SET utf8mb4")
+                cursor.execute(f"USE in_{engine.lower()}")
+                cursor.execute(f"SET default_storage_engine = {engine}")
+        self.statements = 0
+
+    def close(self):
+        for connection in self._connections.values():
+            connection.close()
+
+    def run(self, engine, sql):
+        """The answer of one engine. A row is a tuple of what the client shows."""
+        with self._connections[engine].cursor() as cursor:
+            try:
+                affected = cursor.execute(sql)
+                rows = [tuple(map(repr, row)) for row in cursor.fetchall()]
+                error = None
+            except pymysql.MySQLError as failure:
+                if failure.args[0] in (2006, 2013):
+                    raise Failure(f"the server went away during: {sql}") from failure
+                affected, rows, error = 0, [], failure.args[0]
+            try:
+                cursor.execute("SHOW WARNINGS")
+                warnings = [(row[1], row[2]) for row in cursor.fetchall()]
+            except pymysql.MySQLError as failure:
+                raise Failure(f"the server went away after: {sql}") from failure
+        return Answer(rows, affected, error, warnings)
+
+    def set(self, sql, *engines):
+        """Changes a setting of both sessions, or of some engines'."""
+        self.settings.append(sql)
+        for engine in engines or ENGINES:
+            answer = self.run(engine, sql)
+            if answer.error is not None:
+                raise Failure(f"'{sql}' failed with error {answer.error}")
+
+    def both(self, sql, ordered=False, warnings=False, may_fail=False):
+        """The common answer. Raises Difference when there is none. `ordered`: rows come in one order only."""
+        answers = [self.run(engine, sql) for engine in ENGINES]
+        self.statements += 1
+        for part, name in enumerate(Answer._fields):
+            if name == "warnings" and not warnings:
+                continue
+            seen = [answer[part] for answer in answers]
+            if name == "rows" and not ordered:
+                seen = [sorted(rows) for rows in seen]
+            if seen[0] != seen[1]:
+                plans = "".join(f"\n{engine} plans: {self.run(engine, 'EXPLAIN ' + sql).rows}" for engine in ENGINES)
+                raise Difference(f"{name} differ for: {sql}\nafter: {'; '.join(self.settings[-2:])}" +
+                                 "".join(f"\n{engine}: {_shown(name, seen[i], seen[1 - i])}"
+                                         for i, engine in enumerate(ENGINES)) + plans)
+        if answers[0].error is not None and not may_fail:
+            raise Failure(f"'{sql}' failed with error {answers[0].error}: {answers[0].warnings}")
+        return answers[0]
+
+    def plans(self, sql):
+        """What EXPLAIN says of HAILSTONE's access: types of access and remarks."""
+        words = set()
+        for row in self.run(ENGINES[0], "EXPLAIN " + sql).rows:
+            words.add(row[3].strip("'"))
+            words.update(row[9].strip("'").split("; "))
+        return words
+
+
+def _shown(name, seen, other):
+    if name != "rows":
+        return seen
+    extra = list((collections.Counter(seen) - collections.Counter(other)).elements())
+    return f"{len(seen)} rows, only here: {extra[:5]}" if extra else f"{len(seen)} rows: {seen[:10]}"
