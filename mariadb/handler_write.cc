@@ -1,4 +1,5 @@
 // Writing rows, one by one or in bulk, and AUTO_INCREMENT.
+#include <algorithm>
 #include <cstring>
 
 #include "engine.h"
@@ -11,6 +12,11 @@ namespace {
 
 // A load of fewer rows is not worth its set-up.
 constexpr ha_rows least_rows_of_bulk_load = 1000;
+
+/// Whether the same is stored for both, which is more than that they compare as equal.
+bool same(const Value& a, const Value& b) {
+  return a.null == b.null && a.integer == b.integer && a.bytes == b.bytes;
+}
 
 }  // namespace
 
@@ -49,7 +55,7 @@ int HailstoneHandler::write_row(const uchar* record) {
   });
 }
 
-int HailstoneHandler::update_row(const uchar*, const uchar* new_record) {
+int HailstoneHandler::update_row(const uchar* old_record, const uchar* new_record) {
   return traced({"update_row", Returns::Row}, [&]() -> int {
     if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
     const auto found = current_key();
@@ -66,14 +72,21 @@ int HailstoneHandler::update_row(const uchar*, const uchar* new_record) {
       const auto there = table_->find(*transaction_, key, ReadLock::Exclusive, projection, batch, values);
       if (!there) return report(there.error());
       if (!*there) return HA_ERR_KEY_NOT_FOUND;
+      bool changes = false;
       for (size_t i = 0; i < values.size(); ++i) {
         const uint field = format_->field_of_column(i);
-        if (bitmap_is_set(table->write_set, field) || bitmap_is_set(table->read_set, field))
-          values[i] = format_->column(i).value_in(new_record);
+        if (!bitmap_is_set(table->write_set, field) && !bitmap_is_set(table->read_set, field)) continue;
+        const Value value = format_->column(i).value_in(new_record);
+        changes = changes || !same(value, values[i]);
+        values[i] = value;
       }
+      if (!changes) return HA_ERR_RECORD_IS_THE_SAME;
       if (const Status encoded = codec.encode(values, row_); !encoded) return report(encoded.error());
-    } else if (const Status encoded = format_->encode(new_record, codec, values_, row_); !encoded) {
-      return report(encoded.error());
+    } else {
+      format_->read(old_record, old_values_);
+      format_->read(new_record, values_);
+      if (std::ranges::equal(values_, old_values_, same)) return HA_ERR_RECORD_IS_THE_SAME;
+      if (const Status encoded = codec.encode(values_, row_); !encoded) return report(encoded.error());
     }
     Duplicate duplicate;
     const auto updated = table_->update(*transaction_, key, row_, duplicate);
