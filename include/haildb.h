@@ -152,11 +152,11 @@ typedef enum {
   IB_BINARY = 3,    /* as IB_CHAR, padded with zero bytes */
   IB_VARBINARY = 4, /* as IB_VARCHAR */
   IB_BLOB = 5,      /* compared by the client's function (ib_set_client_compare) */
-  IB_INT = 6,       /* 1, 2, 4 or 8 bytes, signed unless IB_COL_UNSIGNED */
+  IB_INT = 6,       /* 1, 2, 4 or 8 bytes, signed unless IB_COL_UNSIGNED; compared by value */
   IB_SYS = 8,       /* the hidden columns */
   IB_FLOAT = 9,
   IB_DOUBLE = 10,
-  IB_DECIMAL = 11,            /* a number as text, "-12.50" */
+  IB_DECIMAL = 11,            /* a number as text, "-12.50"; compared by value */
   IB_VARCHAR_ANYCHARSET = 12, /* compared by the client's function */
   IB_CHAR_ANYCHARSET = 13     /* compared by the client's function; padded with spaces */
 } ib_col_type_t;
@@ -241,7 +241,7 @@ typedef struct {
   ib_i64_t stat_n_rows;                   /* estimate */
   ib_u64_t stat_clustered_index_size;     /* bytes */
   ib_u64_t stat_sum_of_other_index_sizes; /* bytes */
-  ib_u64_t stat_modified_counter;         /* row changes since the statistics were computed */
+  ib_u64_t stat_modified_counter; /* row changes since the first look, or ib_update_table_statistics */
 } ib_table_stats_t;
 
 /* --- Callbacks --- */
@@ -410,7 +410,8 @@ HAILDB_API ib_err_t ib_table_truncate(const char* table_name, ib_id_t* table_id)
 /* Empties the cursor's table, commits, closes the cursor and sets it to NULL. The schema lock is still held
  * then. */
 HAILDB_API ib_err_t ib_cursor_truncate(ib_crsr_t* ib_crsr, ib_id_t* table_id) UNIV_NO_IGNORE;
-/* Builds the index from the rows. DB_DUPLICATE_KEY: there is none then. */
+/* Builds the index from the rows. DB_DUPLICATE_KEY, DB_INTERRUPTED: there is none then, and the transaction
+   is active still. */
 HAILDB_API ib_err_t ib_index_create(ib_idx_sch_t ib_idx_sch, ib_id_t* index_id) UNIV_NO_IGNORE;
 HAILDB_API ib_err_t ib_index_drop(ib_trx_t trx, ib_id_t index_id) UNIV_NO_IGNORE;
 HAILDB_API ib_err_t ib_table_get_id(const char* table_name, ib_id_t* table_id) UNIV_NO_IGNORE;
@@ -489,8 +490,8 @@ HAILDB_API ib_err_t ib_cursor_last(ib_crsr_t ib_crsr) UNIV_NO_IGNORE;
 HAILDB_API ib_err_t ib_cursor_next(ib_crsr_t ib_crsr) UNIV_NO_IGNORE;
 HAILDB_API ib_err_t ib_cursor_prev(ib_crsr_t ib_crsr) UNIV_NO_IGNORE;
 /* *result: how the key compares with the row where the cursor stands then. DB_RECORD_NOT_FOUND: no hit, by
-   the match mode; DB_END_OF_INDEX. After a miss the cursor stands on the neighbour that the search mode says.
- */
+   the match mode; DB_END_OF_INDEX. After a miss the cursor stands on the neighbour that the search mode says,
+   which is not locked. */
 HAILDB_API ib_err_t ib_cursor_moveto(ib_crsr_t ib_crsr, ib_tpl_t ib_tpl, ib_srch_mode_t ib_srch_mode,
                                      int* result) UNIV_NO_IGNORE;
 /* The row as it was when the cursor came to it. */

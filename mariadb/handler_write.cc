@@ -1,10 +1,10 @@
 // Writing rows, one by one or in bulk, and AUTO_INCREMENT.
-#include <algorithm>
 #include <cstring>
 
 #include "engine.h"
 #include "error.h"
 #include "ha_hailstone.h"
+#include "table/column_update.h"
 
 namespace hailstone {
 
@@ -12,11 +12,6 @@ namespace {
 
 // A load of fewer rows is not worth its set-up.
 constexpr ha_rows least_rows_of_bulk_load = 1000;
-
-/// Whether the same is stored for both, which is more than that they compare as equal.
-bool same(const Value& a, const Value& b) {
-  return a.null == b.null && a.integer == b.integer && a.bytes == b.bytes;
-}
 
 }  // namespace
 
@@ -61,41 +56,36 @@ int HailstoneHandler::update_row(const uchar* old_record, const uchar* new_recor
     const auto found = current_key();
     if (!found) return report(found.error());
     const std::string key(*found);
-    const RowCodec& codec = table_->layout()->row_codec();
+    Duplicate duplicate;
+    std::string new_key;
+    bool changed = true;
     if (!reads_all_) {
       // The record holds only some columns: the others come from the row as it is now.
-      std::vector<uint16_t> columns(format_->column_count());
-      for (size_t i = 0; i < columns.size(); ++i) columns[i] = static_cast<uint16_t>(i);
-      const Projection projection(table_->layout(), std::move(columns));
-      Batch batch;
-      std::vector<Value> values(format_->column_count());
-      const auto there = table_->find(*transaction_, key, ReadLock::Exclusive, projection, batch, values);
-      if (!there) return report(there.error());
-      if (!*there) return HA_ERR_KEY_NOT_FOUND;
-      bool changes = false;
-      for (size_t i = 0; i < values.size(); ++i) {
+      ColumnUpdate update;
+      for (size_t i = 0; i < format_->column_count(); ++i) {
         const uint field = format_->field_of_column(i);
-        if (!bitmap_is_set(table->write_set, field) && !bitmap_is_set(table->read_set, field)) continue;
-        const Value value = format_->column(i).value_in(new_record);
-        changes = changes || !same(value, values[i]);
-        values[i] = value;
+        if (bitmap_is_set(table->write_set, field) || bitmap_is_set(table->read_set, field))
+          update.set(static_cast<uint16_t>(i), format_->column(i).value_in(new_record));
       }
-      if (!changes) return HA_ERR_RECORD_IS_THE_SAME;
-      if (const Status encoded = codec.encode(values, row_); !encoded) return report(encoded.error());
+      auto updated = update.run(*table_, *transaction_, key, duplicate);
+      if (!updated) return report_duplicate(updated.error(), duplicate);
+      new_key = std::move(updated->key);
+      changed = updated->changed;
     } else {
       format_->read(old_record, old_values_);
       format_->read(new_record, values_);
-      if (std::ranges::equal(values_, old_values_, same)) return HA_ERR_RECORD_IS_THE_SAME;
-      if (const Status encoded = codec.encode(values_, row_); !encoded) return report(encoded.error());
+      if (values_ == old_values_) return HA_ERR_RECORD_IS_THE_SAME;
+      const Status encoded = table_->layout()->row_codec().encode(values_, row_);
+      if (!encoded) return report(encoded.error());
+      auto updated = table_->update(*transaction_, key, row_, duplicate);
+      if (!updated) return report_duplicate(updated.error(), duplicate);
+      new_key = std::move(*updated);
     }
-    Duplicate duplicate;
-    const auto updated = table_->update(*transaction_, key, row_, duplicate);
-    if (!updated) return report_duplicate(updated.error(), duplicate);
-    if (place_ == Place::Key) key_ = *updated;
+    if (place_ == Place::Key) key_ = std::move(new_key);
     if (table->found_next_number_field != nullptr && new_record == table->record[0]) {
       if (const Status noted = note_auto_increment(); !noted) return report(noted.error());
     }
-    return 0;
+    return changed ? 0 : HA_ERR_RECORD_IS_THE_SAME;
   });
 }
 

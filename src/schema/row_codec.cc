@@ -1,5 +1,6 @@
 #include "schema/row_codec.h"
 
+#include <algorithm>
 #include <cassert>
 #include <limits>
 
@@ -159,10 +160,11 @@ Value RowCodec::value(ByteView row, size_t column) const {
 
 void RowCodec::decode(ByteView row, std::span<Value> values) const {
   const size_t present = load<uint16_t>(row.data());
+  const size_t wanted = std::min(values.size(), slots_.size());
   const uint32_t moved = shift(present);
   const char* const variable = row.data() + variable_part(present);
   uint32_t begin = 0;
-  for (size_t i = 0; i < present; ++i) {
+  for (size_t i = 0; i < std::min(wanted, present); ++i) {
     const Slot& slot = slots_[i];
     const char* const at = row.data() + (slot.offset - moved);
     const bool null = is_null(row.data(), i);
@@ -176,7 +178,7 @@ void RowCodec::decode(ByteView row, std::span<Value> values) const {
       values[i] = null ? Value{} : Value::of(ByteView(at, slot.width));
     }
   }
-  for (size_t i = present; i < slots_.size(); ++i) values[i] = {};
+  for (size_t i = present; i < wanted; ++i) values[i] = {};
 }
 
 Status RowCodec::check(ByteView row) const {

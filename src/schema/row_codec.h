@@ -32,6 +32,9 @@ struct Value {
   uint64_t integer = 0;  // ordered value of an Integer column
   ByteView bytes;        // of a Bytes column
 
+  /// Whether the same is stored for both, which is more than that they compare as equal.
+  bool operator==(const Value&) const = default;
+
   static Value of(uint64_t integer) { return {false, integer, {}}; }
   static Value of(ByteView bytes) { return {false, 0, bytes}; }
 };
@@ -67,7 +70,7 @@ class RowCodec {
   Status encode(std::span<const Value> values, std::string& to) const;
   /// The value of a column; points into `row`, which must have passed check().
   Value value(ByteView row, size_t column) const;
-  /// The values of all columns, one a column; otherwise as value().
+  /// The values of the first columns, as many as `values` has room for; otherwise as value().
   void decode(ByteView row, std::span<Value> values) const;
   /// ErrorCode::Corruption unless every column of `row` lies within it. Rows from files and from applications
   /// pass through here once.

@@ -123,12 +123,12 @@ struct Cursor::State {
     return {};
   }
 
-  Result<bool> seek(Direction to, const SeekBound& bound) {
+  Result<bool> seek(Direction to, const SeekBound& bound, const Wanted& wanted) {
     HAILSTONE_TRY(inside.usable());
-    if (locks_ranges()) return settle_in_range(to, bound);
+    if (locks_ranges()) return settle_in_range(to, bound, wanted);
     open_sources();
     HAILSTONE_TRY(seek_all(to, bound));
-    return settle();
+    return settle(wanted);
   }
 
   /// Steps every source off the current key.
@@ -167,7 +167,7 @@ struct Cursor::State {
 
   /// Takes up the nearest entry as the current one; when rows are locked, the nearest that is one after
   /// locking it.
-  Result<bool> settle() {
+  Result<bool> settle(const Wanted& wanted = {}) {
     loaded = false;
     for (;;) {
       HAILSTONE_TRY(count_move());
@@ -180,6 +180,8 @@ struct Cursor::State {
         HAILSTONE_TRY(begin_run_after_a_while(before));
         return true;
       }
+      HAILSTONE_ASSIGN(const bool missed, has_missed(wanted));
+      if (missed) return stand_unlocked();
       HAILSTONE_ASSIGN(const bool taken, take_lock());
       if (taken) return true;
       if (view != inside.current_view()) {
@@ -207,23 +209,29 @@ struct Cursor::State {
   bool locks_ranges() const { return lock != ReadLock::None && transaction.locks_ranges(); }
 
   /// Goes to the first entry from the bound on that can be locked, and keeps others from inserting up to it.
-  Result<bool> settle_in_range(Direction to, const SeekBound& bound) {
+  Result<bool> settle_in_range(Direction to, const SeekBound& bound, const Wanted& wanted = {}) {
     loaded = false;
     std::string from(bound.key);
     SeekBound next{.key = from, .after = bound.after, .unbounded = bound.unbounded};
     for (;;) {
       HAILSTONE_TRY(check_interruption());
+      bool missed = false;
       {
-        // Whoever inserts holds the write mutex: its entry is met here, or it meets the range and waits.
+        // A writer that inserts holds the write mutex: its entry is met here, or it meets the range and
+        // waits.
         const std::lock_guard writers(inside.write_mutex);
         open_sources();
         HAILSTONE_TRY(seek_all(to, next));
         current = nearest();
-        lock_range_to_current(to, next);
+        positioned = current != nullptr;
+        if (positioned) {
+          take_key();
+          HAILSTONE_ASSIGN(missed, has_missed(wanted));
+        }
+        lock_range_to_current(to, next, missed ? RangeEnd::BeforeEntry : RangeEnd::AtEntry);
       }
-      positioned = current != nullptr;
       if (!positioned) return false;
-      take_key();
+      if (missed) return stand_unlocked();
       HAILSTONE_ASSIGN(const bool taken, take_lock());
       if (taken) return true;
       from = key;
@@ -231,19 +239,49 @@ struct Cursor::State {
     }
   }
 
-  void lock_range_to_current(Direction to, const SeekBound& bound) {
+  enum class RangeEnd : uint8_t { AtEntry, BeforeEntry };
+
+  /// Keeps others from inserting between the bound and the current entry, whose own key belongs to the range
+  /// or not.
+  void lock_range_to_current(Direction to, const SeekBound& bound, RangeEnd end) {
     const uint32_t order =
         secondary == SegmentKeys::clustered ? LockManager::clustered_order : static_cast<uint32_t>(secondary);
     std::string low, high;
     if (to == Direction::Forward) {
       low = bound.key;
       if (bound.after) low.push_back('\0');
-      if (current != nullptr) high = std::string(current->key) + '\0';
+      if (current != nullptr) high = current->key;
+      if (current != nullptr && end == RangeEnd::AtEntry) high.push_back('\0');
     } else {
       if (current != nullptr) low = current->key;
+      if (current != nullptr && end == RangeEnd::BeforeEntry) low.push_back('\0');
       if (!bound.unbounded) high = bound.key;
     }
     inside.host.locks().lock_range(transaction, inside.id, order, low, high);
+  }
+
+  /// Whether the current entry is none that was sought.
+  Result<bool> has_missed(const Wanted& wanted) {
+    if (!wanted) return false;
+    HAILSTONE_ASSIGN(const bool is_wanted,
+                     wanted(key, [this](std::string& row) { return current->load_row(row); }));
+    return !is_wanted;
+  }
+
+  /// After a miss: goes on to the first entry that is committed or the transaction's own.
+  Result<bool> stand_unlocked() {
+    while (current != nullptr) {
+      take_key();
+      HAILSTONE_TRY(count_move());
+      const std::string row_key(ByteView(key).substr(key.size() - clustered_size));
+      const RowPlace candidate = current->place();
+      HAILSTONE_ASSIGN(newest, inside.find_visible(*view, row_key, transaction.current(), nullptr));
+      if (newest.found() && newest == candidate) break;
+      HAILSTONE_TRY(leave_key());
+      current = nearest();
+    }
+    positioned = current != nullptr;
+    return positioned;
   }
 
   /// Locks the row of the current entry; false when its newest version has no such entry, or was written by
@@ -332,13 +370,13 @@ Cursor::Cursor(std::shared_ptr<Table> table, Transaction& transaction, size_t in
 
 Cursor::~Cursor() = default;
 
-Result<bool> Cursor::seek_at_or_after(ByteView bound) {
-  return state_->inside.noted(state_->seek(Direction::Forward, {.key = bound}));
+Result<bool> Cursor::seek_at_or_after(ByteView bound, const Wanted& wanted) {
+  return state_->inside.noted(state_->seek(Direction::Forward, {.key = bound}, wanted));
 }
 
-Result<bool> Cursor::seek_before(ByteView bound) {
+Result<bool> Cursor::seek_before(ByteView bound, const Wanted& wanted) {
   return state_->inside.noted(
-      state_->seek(Direction::Backward, {.key = bound, .after = false, .unbounded = bound.empty()}));
+      state_->seek(Direction::Backward, {.key = bound, .after = false, .unbounded = bound.empty()}, wanted));
 }
 
 Result<bool> Cursor::next() { return state_->inside.noted(state_->move(Direction::Forward)); }

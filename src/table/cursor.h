@@ -3,6 +3,7 @@
 // each row).
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -29,12 +30,21 @@ class Cursor {
          std::vector<uint16_t> columns, CursorOptions options = {});
   ~Cursor();
 
+  /// Tells whether an entry is one that was sought. `load_row` reads the entry's row, as Cursor::load_row().
+  using Wanted =
+      std::function<Result<bool>(ByteView key, const std::function<Status(std::string& to)>& load_row)>;
+
   // Each returns whether the cursor stands on a row then. Bounds are encoded keys or prefixes of them
   // (KeyCodec::append); empty: no bound.
+  //
+  // With `wanted`, a cursor that locks rows locks the entry that it finds only if it is wanted. If not, the
+  // search has missed: the cursor neither locks nor waits for the row, and stands on the first one from there
+  // on that is committed or the transaction's own. A transaction that locks ranges still keeps others from
+  // inserting between the bound and the entry found.
   /// First entry whose key is >= bound (bytewise).
-  Result<bool> seek_at_or_after(ByteView bound);
+  Result<bool> seek_at_or_after(ByteView bound, const Wanted& wanted = {});
   /// Last entry whose key is < bound.
-  Result<bool> seek_before(ByteView bound);
+  Result<bool> seek_before(ByteView bound, const Wanted& wanted = {});
   Result<bool> next();
   Result<bool> previous();
 

@@ -13,8 +13,12 @@ class TableWalker final : public Walker {
  public:
   TableWalker(const TableInfo& info, Transaction& transaction, size_t index, ReadLock lock)
       : cursor_(info.table, transaction, index, lock, all_columns(info), options()) {}
-  Result<bool> seek_at_or_after(ByteView bound) override { return cursor_.seek_at_or_after(bound); }
-  Result<bool> seek_before(ByteView bound) override { return cursor_.seek_before(bound); }
+  Result<bool> seek_at_or_after(ByteView bound, const Wanted& wanted) override {
+    return cursor_.seek_at_or_after(bound, wanted);
+  }
+  Result<bool> seek_before(ByteView bound, const Wanted& wanted) override {
+    return cursor_.seek_before(bound, wanted);
+  }
   Result<bool> next() override { return cursor_.next(); }
   Result<bool> previous() override { return cursor_.previous(); }
   Result<ByteView> entry_key() override { return cursor_.entry_key(); }
@@ -39,11 +43,11 @@ class TableWalker final : public Walker {
 class MemoryWalker final : public Walker {
  public:
   explicit MemoryWalker(std::shared_ptr<const MemoryEntries> entries) : entries_(std::move(entries)) {}
-  Result<bool> seek_at_or_after(ByteView bound) override {
+  Result<bool> seek_at_or_after(ByteView bound, const Wanted&) override {
     at_ = lower_bound(bound);
     return at_ != entries_->end();
   }
-  Result<bool> seek_before(ByteView bound) override {
+  Result<bool> seek_before(ByteView bound, const Wanted&) override {
     at_ = bound.empty() ? entries_->end() : lower_bound(bound);
     return previous();
   }

@@ -18,17 +18,19 @@
 #include "api/haildb/table.h"
 #include "api/haildb/transaction.h"
 #include "haildb.h"
+#include "table/column_update.h"
 #include "table/cursor.h"
 
 namespace hailstone::haildb {
 
-/// The entries of one index in order, as something sees them. The meaning of bounds is that of
-/// hailstone::Cursor.
+/// The entries of one index in order, as something sees them. The meaning of bounds, and of `wanted`, is that
+/// of hailstone::Cursor.
 class Walker {
  public:
+  using Wanted = Cursor::Wanted;
   virtual ~Walker() = default;
-  virtual Result<bool> seek_at_or_after(ByteView bound) = 0;
-  virtual Result<bool> seek_before(ByteView bound) = 0;
+  virtual Result<bool> seek_at_or_after(ByteView bound, const Wanted& wanted = {}) = 0;
+  virtual Result<bool> seek_before(ByteView bound, const Wanted& wanted = {}) = 0;
   virtual Result<bool> next() = 0;
   virtual Result<bool> previous() = 0;
   virtual Result<ByteView> entry_key() = 0;
@@ -90,6 +92,7 @@ struct ib_crsr_struct : hailstone::haildb::Handle {
   std::vector<hailstone::Value> values;
   std::vector<std::string> labels;
   std::string encoded;
+  hailstone::ColumnUpdate update;
   std::shared_ptr<const hailstone::haildb::MemoryEntries> memory;  // of a system table's index, in order
 };
 

@@ -101,6 +101,7 @@ Result<std::shared_ptr<TableInfo>> replace_by_empty(ib_trx_struct& transaction, 
   note_ddl(transaction);
   HAILSTONE_ASSIGN(auto made, engine().tables->add(table, old.orders));
   engine().tables->hand_on(old, *made);
+  made->lineage->statistics_seen.store(false, std::memory_order_relaxed);
   return made;
 }
 

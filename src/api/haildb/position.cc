@@ -183,9 +183,10 @@ bool within(const SearchRange& range, ByteView key) {
   return range.may_exist && key >= range.low && (range.high_is_end || key < range.high);
 }
 
-/// Whether the row where the cursor is begins with the key: its last column with the key's bytes, those
+/// Whether an entry of the cursor's index begins with the key: its last column with the key's bytes, those
 /// before equal.
-Result<bool> begins_with(ib_crsr_struct& cursor, const ib_tpl_struct& tuple) {
+Result<bool> begins_with(ib_crsr_struct& cursor, const ib_tpl_struct& tuple, ByteView key,
+                         const std::function<Status(std::string&)>& load_row) {
   const IndexInfo& index = cursor.index_info();
   if (index.parts.empty()) return true;
   const size_t last = index.parts.size() - 1;
@@ -193,11 +194,27 @@ Result<bool> begins_with(ib_crsr_struct& cursor, const ib_tpl_struct& tuple) {
   const Value wanted = tuple.value(last);
   if (wanted.null || column.is_number()) return false;
   HAILSTONE_ASSIGN(const SearchRange before, make_range(*cursor.info, index, tuple, last));
-  HAILSTONE_ASSIGN(const ByteView key, cursor.walker->entry_key());
   if (!within(before, key)) return false;
-  HAILSTONE_TRY(cursor.walker->load_row(cursor.encoded));
+  HAILSTONE_TRY(load_row(cursor.encoded));
   const Value found = cursor.info->layout->row_codec().value(cursor.encoded, index.parts[last].column);
   return !found.null && found.bytes.starts_with(wanted.bytes);
+}
+
+/// What a search with the cursor's match mode is for; none: any entry.
+Walker::Wanted wanted_by(ib_crsr_struct& cursor, const ib_tpl_struct& tuple, const SearchRange& range,
+                         bool forward) {
+  switch (cursor.match_mode) {
+    case IB_EXACT_MATCH:
+      return [&range](ByteView key, const auto&) { return within(range, key); };
+    case IB_EXACT_PREFIX:
+      return [&cursor, &tuple, &range, forward](ByteView key, const auto& load_row) -> Result<bool> {
+        if (within(range, key)) return true;
+        if (!forward) return false;
+        return begins_with(cursor, tuple, key, load_row);
+      };
+    default:
+      return {};
+  }
 }
 
 /// An exact search for a whole clustered key, without locks: no walker is needed. The cursor keeps a copy of
@@ -243,17 +260,18 @@ ib_err_t move_to(ib_crsr_struct& cursor, const ib_tpl_struct& tuple, ib_srch_mod
   if (const Status opened = open_walker(cursor); !opened) return failed(*cursor.trx, opened.error());
   if (whole_key) mode = IB_CUR_GE;
   const bool forward = mode == IB_CUR_G || mode == IB_CUR_GE;
+  const Walker::Wanted wanted = wanted_by(cursor, tuple, *range, forward);
   Result<bool> found = false;
   if (mode == IB_CUR_GE) {
-    found = cursor.walker->seek_at_or_after(range->low);
+    found = cursor.walker->seek_at_or_after(range->low, wanted);
   } else if (mode == IB_CUR_G) {
-    if (!range->high_is_end) found = cursor.walker->seek_at_or_after(range->high);
+    if (!range->high_is_end) found = cursor.walker->seek_at_or_after(range->high, wanted);
   } else if (mode == IB_CUR_LE) {
     if (range->high_is_end || !range->high.empty()) {
-      found = cursor.walker->seek_before(range->high_is_end ? ByteView() : ByteView(range->high));
+      found = cursor.walker->seek_before(range->high_is_end ? ByteView() : ByteView(range->high), wanted);
     }
   } else if (!range->low.empty()) {
-    found = cursor.walker->seek_before(range->low);
+    found = cursor.walker->seek_before(range->low, wanted);
   }
   const ib_err_t arrived = arrive(cursor, found, forward);
   if (arrived != DB_SUCCESS && arrived != DB_END_OF_INDEX) return arrived;
@@ -275,7 +293,10 @@ ib_err_t move_to(ib_crsr_struct& cursor, const ib_tpl_struct& tuple, ib_srch_mod
       return DB_RECORD_NOT_FOUND;
     case IB_EXACT_PREFIX: {
       if (!there || !forward) return DB_RECORD_NOT_FOUND;
-      const auto prefix = begins_with(cursor, tuple);
+      const auto key = cursor.walker->entry_key();
+      if (!key) return failed(*cursor.trx, key.error());
+      const auto prefix = begins_with(cursor, tuple, *key,
+                                      [&cursor](std::string& row) { return cursor.walker->load_row(row); });
       if (!prefix) return failed(*cursor.trx, prefix.error());
       return *prefix ? DB_SUCCESS : DB_RECORD_NOT_FOUND;
     }

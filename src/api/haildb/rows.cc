@@ -47,18 +47,6 @@ bool refuses(const TableInfo& info, size_t column, const Value& value) {
   return value.null && !info.layout->definition().columns[column].nullable;
 }
 
-/// cursor.values, which has the user's columns, becomes cursor.encoded.
-Status encode_row(ib_crsr_struct& cursor) {
-  const TableInfo& info = *cursor.info;
-  if (!info.orders.empty()) info.append_labels(cursor.values, cursor.labels);
-  return info.layout->row_codec().encode(cursor.values, cursor.encoded);
-}
-
-bool same_value(const ColumnInfo& column, const Value& a, const Value& b) {
-  if (a.null || b.null) return a.null == b.null;
-  return column.is_number() ? a.integer == b.integer : a.bytes == b.bytes;
-}
-
 ib_err_t insert_row(ib_crsr_struct& cursor, const ib_tpl_struct& tuple) {
   const TableInfo& info = *cursor.info;
   cursor.values.clear();
@@ -67,7 +55,13 @@ ib_err_t insert_row(ib_crsr_struct& cursor, const ib_tpl_struct& tuple) {
     if (refuses(info, i, value)) return DB_DATA_MISMATCH;
     cursor.values.push_back(value);
   }
-  if (Status encoded = encode_row(cursor); !encoded) return failed(*cursor.trx, encoded.error());
+  cursor.labels.resize(info.orders.size());
+  for (size_t order = 0; order < info.orders.size(); ++order) {
+    const Value value = cursor.values[info.schema.orders[order].column];
+    cursor.values.push_back(info.label(order, value, cursor.labels[order]));
+  }
+  const Status encoded = info.layout->row_codec().encode(cursor.values, cursor.encoded);
+  if (!encoded) return failed(*cursor.trx, encoded.error());
   Duplicate duplicate;
   const auto inserted = info.table->insert(*cursor.trx->transaction, cursor.encoded, duplicate);
   if (!inserted) return write_failed(cursor, inserted.error(), duplicate);
@@ -78,38 +72,31 @@ ib_err_t insert_row(ib_crsr_struct& cursor, const ib_tpl_struct& tuple) {
 ib_err_t update_row(ib_crsr_struct& cursor, const ib_tpl_struct& before, const ib_tpl_struct& after) {
   const TableInfo& info = *cursor.info;
   const auto& columns = info.schema.columns;
-  std::vector<size_t> changed;
+  // Columns that the program does not change keep what the newest version of the row has.
+  cursor.update.clear();
+  cursor.labels.resize(info.orders.size());
+  bool changes = false;
   for (size_t i = 0; i < columns.size(); ++i) {
     const Value value = after.value(i);
-    if (same_value(columns[i], before.value(i), value)) continue;
+    if (value == before.value(i)) continue;
     if (refuses(info, i, value)) return DB_DATA_MISMATCH;
-    changed.push_back(i);
+    changes = true;
+    cursor.update.set(static_cast<uint16_t>(i), value);
+    for (size_t order = 0; order < info.orders.size(); ++order) {
+      if (info.schema.orders[order].column != i) continue;
+      cursor.update.set(info.label_column(order), info.label(order, value, cursor.labels[order]));
+    }
   }
-  if (changed.empty()) return DB_SUCCESS;
+  if (!changes) return DB_SUCCESS;
   const auto place = clustered_key_of(cursor);
   if (!place) return failed(*cursor.trx, place.error());
   const std::string key(*place);
   Transaction& transaction = *cursor.trx->transaction;
-  // Columns that the program does not change keep what the newest version has, which nobody can change from
-  // here on.
-  std::string row;
-  const auto found = info.table->find_row(transaction, key, ReadLock::Exclusive, cursor.scratch, row);
-  if (!found) return failed(*cursor.trx, found.error());
-  if (!*found) return DB_RECORD_NOT_FOUND;
-  cursor.values.resize(columns.size());
-  info.layout->row_codec().decode(row, cursor.values);
-  for (const size_t i : changed) {
-    cursor.values[i] = after.value(i);
-  }
   Duplicate duplicate;
-  Status status = encode_row(cursor);
-  if (status) {
-    auto updated = info.table->update(transaction, key, cursor.encoded, duplicate);
-    if (!updated) status = std::unexpected(updated.error());
-  }
-  if (!status) return write_failed(cursor, status.error(), duplicate);
+  const auto updated = cursor.update.run(*info.table, transaction, key, duplicate);
+  if (!updated) return write_failed(cursor, updated.error(), duplicate);
   // The new version is a lock itself, but a rollback to a savepoint takes it back, and the lock is to stay.
-  if (cursor.trx->savepoints.empty()) info.table->unlock_row(transaction, key);
+  if (updated->changed && cursor.trx->savepoints.empty()) info.table->unlock_row(transaction, key);
   return DB_SUCCESS;
 }
 
@@ -132,7 +119,7 @@ ib_err_t ib_cursor_insert_row(ib_crsr_t ib_crsr, const ib_tpl_t ib_tpl) {
   if (!good(ib_tpl)) return DB_INVALID_INPUT;
   if (!is_row_of(*ib_crsr, *ib_tpl)) return DB_DATA_MISMATCH;
   const ib_err_t code = insert_row(*ib_crsr, *ib_tpl);
-  if (code == DB_SUCCESS) ib_crsr->info->changed_rows.fetch_add(1, std::memory_order_relaxed);
+  if (code == DB_SUCCESS) ib_crsr->info->count_change();
   return code;
 }
 
@@ -141,7 +128,7 @@ ib_err_t ib_cursor_update_row(ib_crsr_t ib_crsr, const ib_tpl_t ib_old_tpl, cons
   if (!good(ib_old_tpl) || !good(ib_new_tpl)) return DB_INVALID_INPUT;
   if (!is_row_of(*ib_crsr, *ib_old_tpl) || !is_row_of(*ib_crsr, *ib_new_tpl)) return DB_DATA_MISMATCH;
   const ib_err_t code = update_row(*ib_crsr, *ib_old_tpl, *ib_new_tpl);
-  if (code == DB_SUCCESS) ib_crsr->info->changed_rows.fetch_add(1, std::memory_order_relaxed);
+  if (code == DB_SUCCESS) ib_crsr->info->count_change();
   return code;
 }
 
@@ -159,6 +146,6 @@ ib_err_t ib_cursor_delete_row(ib_crsr_t ib_crsr) {
   }
   const hailstone::Status erased = ib_crsr->info->table->erase(*ib_crsr->trx->transaction, key);
   if (!erased) return failed(*ib_crsr->trx, erased.error(), DB_RECORD_NOT_FOUND);
-  ib_crsr->info->changed_rows.fetch_add(1, std::memory_order_relaxed);
+  ib_crsr->info->count_change();
   return DB_SUCCESS;
 }

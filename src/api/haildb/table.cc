@@ -282,7 +282,7 @@ Status TableInfo::load_labels(Database& database) {
   std::vector<uint16_t> columns;
   for (size_t i = 0; i < orders.size(); ++i) {
     columns.push_back(schema.orders[i].column);
-    columns.push_back(static_cast<uint16_t>(schema.columns.size() + i));
+    columns.push_back(label_column(i));
   }
   Cursor cursor(table, *transaction, indexes[0].engine_index, ReadLock::None, columns);
   HAILSTONE_ASSIGN(bool found, cursor.seek_at_or_after({}));
@@ -312,18 +312,11 @@ const IndexInfo* TableInfo::find_index(std::string_view name) const {
   return nullptr;
 }
 
-void TableInfo::append_labels(std::vector<Value>& values, std::vector<std::string>& labels) const {
-  labels.resize(orders.size());
-  for (size_t i = 0; i < orders.size(); ++i) {
-    const Value& value = values[schema.orders[i].column];
-    if (value.null) {
-      values.emplace_back();
-      continue;
-    }
-    const uint32_t prefix = schema.orders[i].prefix;
-    labels[i] = orders[i]->label(prefix == 0 ? value.bytes : value.bytes.substr(0, prefix));
-    values.push_back(Value::of(ByteView(labels[i])));
-  }
+Value TableInfo::label(size_t order, const Value& value, std::string& kept) const {
+  if (value.null) return {};
+  const uint32_t prefix = schema.orders[order].prefix;
+  kept = orders[order]->label(prefix == 0 ? value.bytes : value.bytes.substr(0, prefix));
+  return Value::of(ByteView(kept));
 }
 
 TableCache::TableCache(Database& database) : database_(database) {

@@ -102,6 +102,10 @@ struct TableSchema {
 /// at home in both.
 struct Lineage {
   std::vector<TableId> tables;  // the engine's ids, in order of making; protected by the TableCache's mutex
+  /// Rows changed since the program first saw statistics, or had them computed by
+  /// ib_update_table_statistics().
+  std::atomic<uint64_t> changed_rows{0};
+  std::atomic<bool> statistics_seen{false};
 };
 
 /// The cursors that are open on a table, by the threads that opened them. Thread-safe.
@@ -144,9 +148,16 @@ class TableInfo {
   ib_id_t index_id(const IndexInfo& index) const { return id << 32 | index.number; }
   /// Null: none of this name (exact).
   const IndexInfo* find_index(std::string_view name) const;
-  /// The values of hidden columns for a row of user values; `labels` keeps their bytes. `values` has the
-  /// user's columns and is made longer.
-  void append_labels(std::vector<Value>& values, std::vector<std::string>& labels) const;
+  /// The hidden column with the labels of an order, by the number in the engine's table.
+  uint16_t label_column(size_t order) const { return static_cast<uint16_t>(schema.columns.size() + order); }
+  /// What that column holds in a row whose column has `value`; `kept` keeps its bytes.
+  Value label(size_t order, const Value& value, std::string& kept) const;
+
+  /// Counts a row that was changed, for statistics.
+  void count_change() {
+    changed_since_computed.fetch_add(1, std::memory_order_relaxed);
+    lineage->changed_rows.fetch_add(1, std::memory_order_relaxed);
+  }
 
   /// Whether places and tuples of the other table are such of this one.
   bool is_same_table(const TableInfo& other) const {
@@ -168,8 +179,8 @@ class TableInfo {
   /// Of a table that was rebuilt with its rows: the commit that did so, as snapshots from before it see none
   /// of them; infinity until then.
   std::atomic<Timestamp> visible_from{0};
-  std::atomic<bool> has_statistics{false};  // they have been computed
-  std::atomic<uint64_t> changed_rows{0};    // since then
+  std::atomic<bool> has_statistics{false};          // they have been computed
+  std::atomic<uint64_t> changed_since_computed{0};  // rows
 
  private:
   Status describe(const TableDefinition& definition);

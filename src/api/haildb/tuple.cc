@@ -177,6 +177,9 @@ ib_err_t ib_tuple_copy(ib_tpl_t ib_dst_tpl, const ib_tpl_t ib_src_tpl) {
       ib_dst_tpl->row_index == ib_src_tpl->row_index &&
       (!ib_dst_tpl->is_key() || ib_dst_tpl->key_index->number == ib_src_tpl->key_index->number);
   if (!same_kind || ib_dst_tpl->columns != ib_src_tpl->columns) return DB_DATA_MISMATCH;
+  // The table may have been rebuilt between the making of the two; the row is encoded as in its own.
+  ib_dst_tpl->info = ib_src_tpl->info;
+  ib_dst_tpl->key_index = ib_src_tpl->key_index;
   ib_dst_tpl->stamp = ib_src_tpl->stamp;
   ib_dst_tpl->fields = ib_src_tpl->fields;
   ib_dst_tpl->has_row = ib_src_tpl->has_row;

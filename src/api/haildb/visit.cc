@@ -69,19 +69,26 @@ size_t unique_columns(const IndexInfo& index) {
   return index.unique ? index.parts.size() : index.key_columns.size();
 }
 
-/// Computes the statistics of the cursor's table.
 ib_err_t compute_statistics(TableInfo& info) {
   if (const Status status = info.table->analyze(); !status) return code_of(status.error());
-  info.changed_rows.store(0, std::memory_order_relaxed);
+  info.changed_since_computed.store(0, std::memory_order_relaxed);
   info.has_statistics.store(true, std::memory_order_relaxed);
   return DB_SUCCESS;
 }
 
-/// The same when they have not been computed yet, or since then a sixteenth of the rows has changed.
+/// Row changes are counted from here on.
+void begin_to_count(Lineage& lineage) {
+  lineage.statistics_seen.store(true, std::memory_order_relaxed);
+  lineage.changed_rows.store(0, std::memory_order_relaxed);
+}
+
+/// Computes the statistics when they have not been computed yet, or since then a sixteenth of the rows has
+/// changed. The program does not notice the latter, so that its count of changes goes on.
 ib_err_t refresh_statistics(TableInfo& info) {
+  if (!info.lineage->statistics_seen.load(std::memory_order_relaxed)) begin_to_count(*info.lineage);
   const bool computed =
       info.has_statistics.load(std::memory_order_relaxed) || !info.table->analyzed_counts().empty();
-  const uint64_t changed = info.changed_rows.load(std::memory_order_relaxed);
+  const uint64_t changed = info.changed_since_computed.load(std::memory_order_relaxed);
   if (computed && changed <= 16 + info.table->statistics().rows / 16) return DB_SUCCESS;
   return compute_statistics(info);
 }
@@ -133,7 +140,7 @@ ib_err_t ib_get_table_statistics(ib_crsr_t ib_crsr, ib_table_stats_t* table_stat
   table_stats->stat_n_rows = static_cast<ib_i64_t>(statistics.rows);
   table_stats->stat_clustered_index_size = whole_pages(statistics.data_bytes);
   table_stats->stat_sum_of_other_index_sizes = whole_pages(statistics.index_bytes);
-  table_stats->stat_modified_counter = ib_crsr->info->changed_rows.load(std::memory_order_relaxed);
+  table_stats->stat_modified_counter = ib_crsr->info->lineage->changed_rows.load(std::memory_order_relaxed);
   return DB_SUCCESS;
 }
 
@@ -174,5 +181,7 @@ ib_err_t ib_update_table_statistics(ib_crsr_t crsr) {
   if (const ib_err_t code = check_running(); code != DB_SUCCESS) return code;
   if (!good(crsr)) return DB_INVALID_INPUT;
   if (crsr->info->table == nullptr) return DB_SUCCESS;
-  return compute_statistics(*crsr->info);
+  const ib_err_t code = compute_statistics(*crsr->info);
+  if (code == DB_SUCCESS) begin_to_count(*crsr->info->lineage);
+  return code;
 }

@@ -16,6 +16,7 @@
 #include "database/database.h"
 #include "file/method_filesystem.h"
 #include "hailstone.h"
+#include "table/column_update.h"
 
 namespace hailstone::capi {
 
@@ -177,6 +178,7 @@ struct hs_transaction : hailstone::capi::Handle {
   hailstone::Batch batch;                // scratch space of reads
   std::vector<hailstone::Value> values;  // likewise
   std::string row, key, text;            // likewise
+  hailstone::ColumnUpdate update;        // likewise
 };
 
 struct hs_table : hailstone::capi::Handle {

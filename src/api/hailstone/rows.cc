@@ -54,9 +54,11 @@ std::unexpected<Failure> no_row(const TableShape& table) {
   return refuse(HS_NOT_FOUND, fmt::format("table '{}' has no row of this key", table.name()));
 }
 
-/// Puts the new values into `values`, which are those of the row as it is.
-Outcome change_columns(const TableShape& table, const uint32_t* columns, const hs_value* values, size_t count,
-                       std::vector<Value>& to) {
+/// The new values of some columns.
+Outcome set_columns(const TableShape& table, const uint32_t* columns, const hs_value* values, size_t count,
+                    ColumnUpdate& to) {
+  if (values == nullptr && count > 0) return refuse(HS_INVALID, "the values are NULL");
+  to.clear();
   std::vector<bool> changed(table.columns.size());
   for (size_t i = 0; i < count; ++i) {
     if (columns[i] >= table.columns.size()) {
@@ -68,31 +70,28 @@ Outcome change_columns(const TableShape& table, const uint32_t* columns, const h
                                             table.columns[columns[i]].name, table.name()));
     }
     changed[columns[i]] = true;
-    HAILSTONE_ASSIGN(to[columns[i]], to_engine(table, columns[i], values[i]));
+    HAILSTONE_ASSIGN(const Value value, to_engine(table, columns[i], values[i]));
+    to.set(static_cast<uint16_t>(columns[i]), value);
   }
   return {};
 }
 
+/// Replaces the row of transaction.key by `values`, or, with `columns`, gives these columns new values.
 Outcome update(hs_transaction& transaction, const TableShape& table, const uint32_t* columns,
                const hs_value* values, size_t count) {
-  SharedTransaction& shared = *transaction.shared;
-  const RowCodec& codec = table.table->layout()->row_codec();
-  std::string changed;
+  Transaction& writer = *transaction.shared->transaction;
+  Duplicate duplicate;
+  Status updated;
   if (columns == nullptr) {
     HAILSTONE_TRY(to_engine(table, values, count, transaction.values));
+    HAILSTONE_TRY(table.table->layout()->row_codec().encode(transaction.values, transaction.row));
+    const auto done = table.table->update(writer, transaction.key, transaction.row, duplicate);
+    if (!done) updated = std::unexpected(done.error());
   } else {
-    if (values == nullptr && count > 0) return refuse(HS_INVALID, "the values are NULL");
-    HAILSTONE_ASSIGN(const bool found,
-                     table.table->find_row(*shared.transaction, transaction.key, ReadLock::Exclusive,
-                                           transaction.batch, transaction.row));
-    if (!found) return no_row(table);
-    transaction.values.resize(table.columns.size());
-    codec.decode(transaction.row, transaction.values);
-    HAILSTONE_TRY(change_columns(table, columns, values, count, transaction.values));
+    HAILSTONE_TRY(set_columns(table, columns, values, count, transaction.update));
+    const auto done = transaction.update.run(*table.table, writer, transaction.key, duplicate);
+    if (!done) updated = std::unexpected(done.error());
   }
-  HAILSTONE_TRY(codec.encode(transaction.values, changed));
-  Duplicate duplicate;
-  const auto updated = table.table->update(*shared.transaction, transaction.key, changed, duplicate);
   if (updated) return {};
   if (updated.error().code() == ErrorCode::NotFound) return no_row(table);
   return std::unexpected(write_failure(table, updated.error(), duplicate));

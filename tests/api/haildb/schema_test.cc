@@ -277,6 +277,59 @@ ib_err_t add_number_index(ib_trx_t trx, const char* name = "numbers") {
   return code;
 }
 
+TEST_F(HaildbSchemaTest, AnInterruptedIndexLeavesTableAndTransactionAsTheyWere) {
+  create_people();
+  std::map<int, std::string> rows;
+  for (int i = 0; i < 3000; ++i) rows[i] = std::to_string(i);
+  fill(rows);
+  ib_set_trx_is_interrupted_handler([](void* data) { return *static_cast<int*>(data); });
+  int stop = 1;
+  ib_trx_t trx = begin();
+  ib_trx_set_client_data(trx, &stop);
+  EXPECT_DB(DB_INTERRUPTED, add_number_index(trx));
+  EXPECT_EQ(ib_trx_state(trx), IB_TRX_ACTIVE);
+  EXPECT_EQ(ib_schema_lock_is_exclusive(trx), IB_TRUE);
+  ib_id_t id = 0;
+  EXPECT_DB(DB_TABLE_NOT_FOUND, ib_index_get_id("test/people", "numbers", &id));
+  ib_crsr_t cursor = open("test/people", trx);
+  EXPECT_EQ(all_ids(cursor).size(), rows.size());
+  EXPECT_OK(ib_cursor_close(cursor));
+  stop = 0;
+  EXPECT_OK(add_number_index(trx));
+  ASSERT_OK(ib_index_get_id("test/people", "numbers", &id));
+  stop = 1;
+  EXPECT_DB(DB_INTERRUPTED, ib_index_drop(trx, id));
+  stop = 0;
+  EXPECT_OK(ib_index_drop(trx, id));
+  EXPECT_OK(ib_trx_commit(trx));
+  ib_set_trx_is_interrupted_handler(nullptr);
+}
+
+TEST_F(HaildbSchemaTest, TheEmptyNameNamesNothing) {
+  create_people();
+  EXPECT_EQ(ib_database_create(""), IB_FALSE);
+  EXPECT_DB(DB_INVALID_INPUT, ib_database_drop(""));
+  ib_tbl_sch_t schema = nullptr;
+  EXPECT_DB(DB_DATA_MISMATCH, ib_table_schema_create("", &schema, IB_TBL_COMPACT, 0));
+  ASSERT_OK(ib_table_schema_create("test/other", &schema, IB_TBL_COMPACT, 0));
+  EXPECT_DB(DB_ERROR, ib_table_schema_add_col(schema, "", IB_INT, IB_COL_NONE, 0, 4));
+  ib_idx_sch_t index = nullptr;
+  EXPECT_DB(DB_INVALID_INPUT, ib_table_schema_add_index(schema, "", &index));
+  ib_table_schema_delete(schema);
+  ib_trx_t trx = begin();
+  ib_crsr_t cursor = nullptr;
+  EXPECT_DB(DB_TABLE_NOT_FOUND, ib_cursor_open_table("", trx, &cursor));
+  cursor = open("test/people", trx);
+  ib_crsr_t other = nullptr;
+  EXPECT_DB(DB_TABLE_NOT_FOUND, ib_cursor_open_index_using_name(cursor, "", &other));
+  ib_savepoint_take(trx, "", 0);
+  EXPECT_DB(DB_NO_SAVEPOINT, ib_savepoint_rollback(trx, nullptr, 0));
+  EXPECT_OK(ib_cursor_close(cursor));
+  EXPECT_OK(ib_schema_lock_exclusive(trx));
+  EXPECT_DB(DB_INVALID_INPUT, ib_index_schema_create(trx, "", "test/people", &index));
+  EXPECT_OK(ib_trx_commit(trx));
+}
+
 TEST_F(HaildbSchemaTest, SnapshotsFromBeforeAnIndexReadTheTableAsItWas) {
   create_people();
   fill({{1, "a"}, {3, "c"}});
@@ -822,11 +875,50 @@ TEST_F(HaildbSchemaTest, StatisticsAreComputedWhenTheyAreOld) {
   EXPECT_EQ(names(), 2);
   EXPECT_OK(insert(cursor, 20, "c"));
   EXPECT_EQ(names(), 2);
-  ib_table_stats_t statistics;
   for (int i = 21; i < 60; ++i) EXPECT_OK(insert(cursor, i, "d"));
-  EXPECT_OK(ib_get_table_statistics(cursor, &statistics, sizeof statistics));
-  EXPECT_EQ(statistics.stat_modified_counter, 0U);
   EXPECT_EQ(names(), 4);
+  EXPECT_OK(ib_cursor_close(cursor));
+  EXPECT_OK(ib_trx_commit(trx));
+}
+
+TEST_F(HaildbSchemaTest, ChangesAreCountedUntilTheProgramHasStatisticsComputed) {
+  create_people();
+  ib_trx_t trx = begin();
+  ib_crsr_t cursor = open("test/people", trx);
+  for (int i = 0; i < 50; ++i) EXPECT_OK(insert(cursor, i, "a"));
+  const auto changes = [](ib_crsr_t of) {
+    ib_table_stats_t statistics;
+    EXPECT_OK(ib_get_table_statistics(of, &statistics, sizeof statistics));
+    return statistics.stat_modified_counter;
+  };
+  EXPECT_EQ(changes(cursor), 0U);  // computed at first use
+  // So many that the statistics are computed anew, which the program does not notice.
+  for (int i = 50; i < 200; ++i) EXPECT_OK(insert(cursor, i, "a"));
+  EXPECT_EQ(changes(cursor), 150U);
+  EXPECT_EQ(changes(cursor), 150U);
+  EXPECT_OK(move_to(cursor, 7));
+  EXPECT_OK(ib_cursor_delete_row(cursor));
+  EXPECT_EQ(changes(cursor), 151U);
+  EXPECT_OK(ib_cursor_close(cursor));
+  EXPECT_OK(ib_trx_commit(trx));
+  // An index builds the table anew; its rows stay what they were.
+  trx = begin();
+  ASSERT_OK(add_number_index(trx));
+  EXPECT_OK(ib_trx_commit(trx));
+  trx = begin();
+  cursor = open("test/people", trx);
+  EXPECT_EQ(changes(cursor), 151U);
+  EXPECT_OK(ib_update_table_statistics(cursor));
+  EXPECT_EQ(changes(cursor), 0U);
+  EXPECT_OK(insert(cursor, 300, "a"));
+  EXPECT_EQ(changes(cursor), 1U);
+  EXPECT_OK(ib_cursor_close(cursor));
+  EXPECT_OK(ib_trx_commit(trx));
+  ib_id_t id = 0;
+  ASSERT_OK(ib_table_truncate("test/people", &id));
+  trx = begin();
+  cursor = open("test/people", trx);
+  EXPECT_EQ(changes(cursor), 0U);
   EXPECT_OK(ib_cursor_close(cursor));
   EXPECT_OK(ib_trx_commit(trx));
 }
@@ -912,6 +1004,85 @@ TEST_F(HaildbClientOrderTest, TheFunctionDecidesOrderAndEquality) {
   restart();
   trx = begin();
   EXPECT_DB(DB_ERROR, ib_cursor_open_table("test/words", trx, &cursor));
+  EXPECT_OK(ib_trx_commit(trx));
+}
+
+TEST_F(HaildbClientOrderTest, UpdatesKeepTheOrder) {
+  {
+    ib_trx_t trx = begin();
+    ib_crsr_t cursor = open("test/words", trx);
+    for (const char* word : {"delta", "Alpha", "charlie", "Bravo"}) EXPECT_OK(insert(cursor, word, word));
+    EXPECT_OK(ib_cursor_close(cursor));
+    EXPECT_OK(ib_trx_commit(trx));
+  }
+  // A cursor that has only updated has no room but that of the update itself.
+  ib_trx_t trx = begin();
+  const auto update = [&](const std::string& word, ib_ulint_t column, const char* value) {
+    ib_crsr_t cursor = open("test/words", trx);
+    ib_tpl_t key = ib_clust_search_tuple_create(cursor);
+    ib_tpl_t before = ib_clust_read_tuple_create(cursor), after = ib_clust_read_tuple_create(cursor);
+    set(key, 0, word);
+    int result = 9;
+    EXPECT_OK(ib_cursor_moveto(cursor, key, IB_CUR_GE, &result));
+    EXPECT_EQ(result, 0);
+    EXPECT_OK(ib_cursor_read_row(cursor, before));
+    EXPECT_OK(ib_tuple_copy(after, before));
+    if (value == nullptr) {
+      EXPECT_OK(ib_col_set_value(after, column, nullptr, IB_SQL_NULL));
+    } else {
+      set(after, column, value);
+    }
+    const ib_err_t code = ib_cursor_update_row(cursor, before, after);
+    for (ib_tpl_t tuple : {key, before, after}) ib_tuple_delete(tuple);
+    EXPECT_OK(ib_cursor_close(cursor));
+    return code;
+  };
+  EXPECT_OK(update("delta", 0, "Aaa"));
+  EXPECT_OK(update("alpha", 1, "Zulu"));
+  EXPECT_OK(update("bravo", 1, nullptr));
+  EXPECT_DB(DB_DUPLICATE_KEY, update("CHARLIE", 0, "AAA"));
+  EXPECT_OK(update("CHARLIE", 0, "Charlie"));
+  EXPECT_DB(DB_DATA_MISMATCH, update("charlie", 0, nullptr));
+  ib_crsr_t cursor = open("test/words", trx);
+  ib_crsr_t notes = open_index(cursor, "notes");
+  ib_cursor_set_cluster_access(notes);
+  EXPECT_EQ(words(cursor), "Aaa Alpha Bravo Charlie ");
+  EXPECT_EQ(words(notes), "Bravo Charlie Aaa Alpha ");
+  EXPECT_OK(ib_cursor_close(notes));
+  EXPECT_OK(ib_cursor_close(cursor));
+  EXPECT_OK(ib_trx_commit(trx));
+}
+
+TEST_F(HaildbClientOrderTest, TuplesAreCopiedOverARebuildOfTheTable) {
+  ib_trx_t trx = begin();
+  ib_crsr_t cursor = open("test/words", trx);
+  EXPECT_OK(insert(cursor, "word", "a note"));
+  EXPECT_OK(ib_cursor_first(cursor));
+  ib_tpl_t old_row = ib_clust_read_tuple_create(cursor);
+  EXPECT_OK(ib_cursor_read_row(cursor, old_row));
+  EXPECT_OK(ib_cursor_close(cursor));
+  EXPECT_OK(ib_trx_commit(trx));
+  trx = begin();
+  EXPECT_OK(ib_schema_lock_exclusive(trx));
+  ib_idx_sch_t index = nullptr;
+  ASSERT_OK(ib_index_schema_create(trx, "whole_notes", "test/words", &index));
+  EXPECT_OK(ib_index_schema_add_col(index, "note", 0));
+  ib_id_t id = 0;
+  ASSERT_OK(ib_index_create(index, &id));
+  ib_index_schema_delete(index);
+  EXPECT_OK(ib_trx_commit(trx));
+  trx = begin();
+  cursor = open("test/words", trx);
+  EXPECT_OK(ib_cursor_first(cursor));
+  ib_tpl_t new_row = ib_clust_read_tuple_create(cursor);
+  EXPECT_OK(ib_cursor_read_row(cursor, new_row));
+  ib_tpl_t copy = ib_clust_read_tuple_create(cursor);
+  EXPECT_OK(ib_tuple_copy(copy, old_row));
+  EXPECT_EQ(text(copy, 0) + " " + text(copy, 1), "word a note");
+  EXPECT_OK(ib_tuple_copy(old_row, new_row));
+  EXPECT_EQ(text(old_row, 0) + " " + text(old_row, 1), "word a note");
+  for (ib_tpl_t tuple : {old_row, new_row, copy}) ib_tuple_delete(tuple);
+  EXPECT_OK(ib_cursor_close(cursor));
   EXPECT_OK(ib_trx_commit(trx));
 }
 

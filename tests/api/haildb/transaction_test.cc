@@ -349,6 +349,99 @@ TEST_F(HaildbTransactionTest, SerializableSearchesThatMissKeepTheKeyFree) {
   EXPECT_OK(ib_trx_commit(reader));
 }
 
+// The rows have an index on each way to the clustered key, and one that is not unique.
+class HaildbMissTest : public HaildbTest, public ::testing::WithParamInterface<ib_trx_level_t> {
+ protected:
+  static ib_err_t search(ib_crsr_t cursor, const std::string& name, ib_srch_mode_t mode) {
+    ib_tpl_t key = ib_sec_search_tuple_create(cursor);
+    set(key, 0, name);
+    int result = 7;
+    const ib_err_t code = ib_cursor_moveto(cursor, key, mode, &result);
+    ib_tuple_delete(key);
+    return code;
+  }
+};
+
+TEST_P(HaildbMissTest, ExactSearchesThatMissLeaveTheNextRowToOthers) {
+  create_people();
+  fill({{10, "b"}, {20, "d"}, {30, "f"}});
+  ASSERT_OK(ib_cfg_set_bool_off("rollback_on_timeout"));
+  ASSERT_OK(ib_cfg_set_int("lock_wait_timeout", 1UL));
+  // A holder has the neighbours, so that a search that waits for them fails; and a row that is not committed.
+  ib_trx_t holder = begin();
+  ib_crsr_t held = open("test/people", holder);
+  EXPECT_OK(ib_cursor_set_lock_mode(held, IB_LOCK_X));
+  for (const int id : {10, 20, 30}) EXPECT_OK(move_to(held, id));
+  EXPECT_OK(insert(held, 18, "cz"));
+  for (const ib_match_mode_t match : {IB_EXACT_MATCH, IB_EXACT_PREFIX}) {
+    for (const ib_lck_mode_t mode : {IB_LOCK_S, IB_LOCK_X}) {
+      SCOPED_TRACE(::testing::Message() << "match " << match << ", lock " << mode);
+      ib_trx_t trx = begin(GetParam());
+      ib_crsr_t cursor = open("test/people", trx), names = open_index(cursor, "names");
+      ib_cursor_set_cluster_access(names);
+      for (ib_crsr_t each : {cursor, names}) {
+        EXPECT_OK(ib_cursor_set_lock_mode(each, mode));
+        ib_cursor_set_match_mode(each, match);
+      }
+      EXPECT_DB(DB_RECORD_NOT_FOUND, move_to(cursor, 15));
+      EXPECT_EQ(id_at(cursor), 20);
+      EXPECT_DB(DB_RECORD_NOT_FOUND, move_to(cursor, 25));
+      EXPECT_EQ(id_at(cursor), 30);
+      EXPECT_DB(DB_RECORD_NOT_FOUND, move_to(cursor, 35));
+      EXPECT_EQ(id_at(cursor), -1);
+      EXPECT_DB(DB_RECORD_NOT_FOUND, search(names, "cm", IB_CUR_GE));
+      EXPECT_EQ(id_at(names), 20);
+      EXPECT_DB(DB_RECORD_NOT_FOUND, search(names, "e", IB_CUR_LE));
+      EXPECT_EQ(id_at(names), 20);
+      EXPECT_DB(DB_RECORD_NOT_FOUND, search(names, "d", IB_CUR_G));
+      EXPECT_EQ(id_at(names), 30);
+      EXPECT_DB(DB_RECORD_NOT_FOUND, search(names, "d", IB_CUR_L));
+      EXPECT_EQ(id_at(names), 10);
+      EXPECT_DB(DB_RECORD_NOT_FOUND, search(names, "a", IB_CUR_LE));
+      EXPECT_EQ(id_at(names), -1);
+      if (match == IB_EXACT_MATCH && mode == IB_LOCK_X) {
+        EXPECT_DB(DB_LOCK_WAIT_TIMEOUT, search(names, "d", IB_CUR_GE));  // a hit is locked
+      }
+      EXPECT_OK(ib_cursor_close(names));
+      EXPECT_OK(ib_cursor_close(cursor));
+      EXPECT_OK(ib_trx_rollback(trx));
+    }
+  }
+  EXPECT_OK(ib_cursor_close(held));
+  EXPECT_OK(ib_trx_rollback(holder));
+
+  // What missed has not locked the row where it stands, which others may change; but none is inserted before
+  // it.
+  ib_trx_t trx = begin(GetParam());
+  ib_crsr_t cursor = open("test/people", trx), names = open_index(cursor, "names");
+  for (ib_crsr_t each : {cursor, names}) {
+    EXPECT_OK(ib_cursor_set_lock_mode(each, IB_LOCK_X));
+    ib_cursor_set_match_mode(each, IB_EXACT_MATCH);
+  }
+  EXPECT_DB(DB_RECORD_NOT_FOUND, move_to(cursor, 15));
+  EXPECT_DB(DB_RECORD_NOT_FOUND, search(names, "c", IB_CUR_GE));
+  const ib_err_t in_gap = GetParam() >= IB_TRX_REPEATABLE_READ ? DB_LOCK_WAIT_TIMEOUT : DB_SUCCESS;
+  ib_trx_t other = begin();
+  ib_crsr_t writing = open("test/people", other);
+  ib_cursor_set_match_mode(writing, IB_EXACT_MATCH);
+  EXPECT_DB(in_gap, insert(writing, 15, "z"));
+  EXPECT_DB(in_gap, insert(writing, 40, "c"));
+  EXPECT_OK(insert(writing, 12, "a"));
+  EXPECT_OK(insert(writing, 21, "g"));
+  EXPECT_OK(move_to(writing, 20));
+  EXPECT_OK(ib_cursor_delete_row(writing));
+  EXPECT_OK(ib_cursor_close(writing));
+  EXPECT_OK(ib_trx_commit(other));
+  EXPECT_EQ(id_at(cursor), 20);
+  EXPECT_OK(ib_cursor_close(names));
+  EXPECT_OK(ib_cursor_close(cursor));
+  EXPECT_OK(ib_trx_commit(trx));
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, HaildbMissTest,
+                         ::testing::Values(IB_TRX_READ_UNCOMMITTED, IB_TRX_READ_COMMITTED,
+                                           IB_TRX_REPEATABLE_READ, IB_TRX_SERIALIZABLE));
+
 TEST_F(HaildbTransactionTest, ReadCommittedLocksNoRanges) {
   fill({{10, "a"}, {30, "c"}});
   ib_trx_t reader = begin(IB_TRX_READ_COMMITTED);
