@@ -323,11 +323,17 @@ static inline hs_value hs_text(const char* text) {
 
 /* ------------------------------------------------------------------------------------------------------
  * Transactions. Each call that reads or writes rows is one statement: it takes effect wholly or not at all.
+ *
+ * Writes always act on the newest version of a row. A program that reads a row without a lock, computes a new
+ * value from what it saw, and writes it by hs_update() can so lose the update that another transaction has
+ * committed in between, under HS_READ_COMMITTED and HS_REPEATABLE_READ alike. A value that a write depends on
+ * must be read with HS_LOCK_EXCLUSIVE, or under HS_SERIALIZABLE: then the other one waits, or one of the two
+ * gets HS_DEADLOCK and begins again.
  */
 typedef enum hs_isolation {
   HS_READ_UNCOMMITTED = 0, /* as HS_READ_COMMITTED */
   HS_READ_COMMITTED = 1,   /* each statement sees what was committed when it began */
-  HS_REPEATABLE_READ = 2,  /* all statements see what was committed when the first one began */
+  HS_REPEATABLE_READ = 2,  /* all statements see what was committed when the first one began; see above */
   HS_SERIALIZABLE = 3      /* as before, and hs_get() and cursors lock what they read. Scans do not */
 } hs_isolation;
 
