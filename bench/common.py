@@ -32,14 +32,6 @@ def warm_time(action, repeats):
     return statistics.median(again), value
 
 
-def chosen(names, parts):
-    """The parts of a benchmark that were named; all when none was."""
-    for name in names:
-        if name not in parts:
-            raise Failure(f"there is no benchmark '{name}'; there are {', '.join(parts)}")
-    return names or parts
-
-
 def need_disk(folder, size):
     free = shutil.disk_usage(folder).free
     if free < size:

@@ -155,14 +155,13 @@ def install_duckdb():
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="./run bench", description=__doc__)
-    parser.add_argument("part", nargs="*", help=f"only these of {', '.join(PARTS)}; without any, all")
-    parser.add_argument("--rows", type=int, default=article.FULL_ROWS, help="rows of Big (default 10,000,000)")
-    parser.add_argument("--output", default=os.path.join(common.PROJECT, "bench/results"), help="folder of the results")
+    # scripts/bench has looked at the arguments.
+    parser = argparse.ArgumentParser()
+    parser.add_argument("part", nargs="*")
+    parser.add_argument("--rows", type=int, default=article.FULL_ROWS)
+    parser.add_argument("--output", default=os.path.join(common.PROJECT, "bench/results"))
     arguments = parser.parse_args()
-    parts = common.chosen(arguments.part, PARTS)
-    if not 1 <= arguments.rows <= 99_999_999:
-        raise common.Failure(f"--rows must be between 1 and 99,999,999, not {arguments.rows}")
+    parts = arguments.part or PARTS
 
     figures = report.Figures()
     missing = {}

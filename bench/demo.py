@@ -1,9 +1,9 @@
-"""./run demo: the article's tables in MyISAM and in Hailstone, its queries in each, one table of what came out."""
+"""./run demo (demo.py ROWS JSON-FILE-OR-NOTHING): the article's tables in MyISAM and in Hailstone, its queries in each, one table of what came out."""
 
-import argparse
 import json
 import os
 import shutil
+import sys
 
 import article
 import common
@@ -113,36 +113,36 @@ def as_json(figures, counts, version):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="./run demo", description=__doc__)
-    parser.add_argument("--rows", type=int, default=article.FULL_ROWS, help="rows of Big (default 10,000,000)")
-    parser.add_argument("--json", metavar="FILE", help="also write the figures to this file")
-    arguments = parser.parse_args()
-    if not 1 <= arguments.rows <= 99_999_999:
-        raise common.Failure(f"--rows must be between 1 and 99,999,999, not {arguments.rows}")
-    if arguments.json and not os.path.isdir(os.path.dirname(os.path.abspath(arguments.json))):
-        raise common.Failure(f"the folder of {arguments.json} does not exist")
+    # scripts/demo has looked at the arguments.
+    rows, json_file = int(sys.argv[1]), sys.argv[2]
 
     say("starting a private server …")
     with PrivateServer("demo") as server:
         folder = os.path.join(server.facts["home"], "demo-data")
         try:
             # Text, MyISAM twice while it builds its indexes, and two Hailstone tables.
-            common.need_disk(server.facts["home"], 450 * arguments.rows + 500_000_000)
-            say(f"generating Small and Big ({arguments.rows:,} rows) …")
-            counts = article.generate(folder, arguments.rows)
+            common.need_disk(server.facts["home"], 450 * rows + 500_000_000)
+            say(f"generating Small and Big ({rows:,} rows) …")
+            counts = article.generate(folder, rows)
             figures = measure(server, folder, counts)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+        server.keep()
     say("done; all answers agree, and are those that the generated data must give")
     print_table(table_rows(figures))
+    databases = ", ".join(setup.database for setup in SETUPS)
+    size = sum(figure["bytes"] for figure in figures.values())
     print("Seconds are medians of warm runs; what takes more than 3 s ran once. Hailstone has no index anywhere.\n"
           "In the article its engine had the index on PZN too, and could not beat MyISAM with both indexes.\n"
-          "To play with the tables yourself: ./run server, then ./run sql")
-    if arguments.json:
-        with open(arguments.json, "w", encoding="utf-8") as file:
+          f"The tables Small and Big are kept, in the databases {databases} ({size / 1e6:,.0f} MB). To ask them yourself:\n"
+          "  ./run server demo\n"
+          f"  ./run sql {article.ALL_COLUMNAR.database} -e \"{article.QUERIES[1].sql}\"\n"
+          "'./run demo --remove' removes them.")
+    if json_file:
+        with open(json_file, "w", encoding="utf-8") as file:
             json.dump(as_json(figures, counts, server.facts["version"]), file, indent=2)
             file.write("\n")
-        print(f"Figures: {arguments.json}")
+        print(f"Figures: {json_file}")
 
 
 if __name__ == "__main__":

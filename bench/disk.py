@@ -172,15 +172,16 @@ def write(folder, figures, count, megabytes, rows):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="./run bench disk", description=__doc__)
-    parser.add_argument("part", nargs="*", help=f"only these of {', '.join(PARTS)}; without any, all")
-    parser.add_argument("--records", type=int, default=1 << 22, help="records of the greatest file (default 4,194,304)")
-    parser.add_argument("--megabytes", type=int, default=2048, help="MiB of the file that is read as dd does (default 2,048)")
-    parser.add_argument("--rows", type=int, default=10_000_000, help="rows of the table (default 10,000,000)")
-    parser.add_argument("--folder", default=os.path.join(common.PROJECT, "build/disk-bench"), help="where to write: on the disk of interest")
-    parser.add_argument("--output", default=os.path.join(common.PROJECT, "bench/results"), help="folder of the results")
+    # scripts/bench has looked at the arguments.
+    parser = argparse.ArgumentParser()
+    parser.add_argument("part", nargs="*")
+    parser.add_argument("--records", type=int, default=1 << 22)
+    parser.add_argument("--megabytes", type=int, default=2048)
+    parser.add_argument("--rows", type=int, default=10_000_000)
+    parser.add_argument("--folder", default=os.path.join(common.PROJECT, "build/disk-bench"))
+    parser.add_argument("--output", default=os.path.join(common.PROJECT, "bench/results"))
     arguments = parser.parse_args()
-    parts = common.chosen(arguments.part, PARTS)
+    parts = arguments.part or PARTS
     figures = report.Figures()
     os.makedirs(arguments.folder, exist_ok=True)
     os.makedirs(arguments.output, exist_ok=True)

@@ -183,18 +183,15 @@ def write(folder, figures):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="./run bench tables", description=__doc__)
-    parser.add_argument("part", nargs="*", help=f"only these of {', '.join(PARTS)}; without any, all")
-    parser.add_argument("--tables", type=int, default=TABLES, help="tables of a run of the library (default 30,000)")
-    parser.add_argument("--server-tables", type=int, default=TABLES,
-                        help="tables of each engine through MariaDB (default 30,000)")
-    parser.add_argument("--catalog-tables", type=int, default=CATALOG_TABLES,
-                        help="tables of the big catalog (default 1,000,000)")
-    parser.add_argument("--output", default=os.path.join(common.PROJECT, "bench/results"), help="folder of the results")
+    # scripts/bench has looked at the arguments.
+    parser = argparse.ArgumentParser()
+    parser.add_argument("part", nargs="*")
+    parser.add_argument("--tables", type=int, default=TABLES)
+    parser.add_argument("--server-tables", type=int, default=TABLES)
+    parser.add_argument("--catalog-tables", type=int, default=CATALOG_TABLES)
+    parser.add_argument("--output", default=os.path.join(common.PROJECT, "bench/results"))
     arguments = parser.parse_args()
-    parts = common.chosen(arguments.part, PARTS)
-    if min(arguments.tables, arguments.server_tables, arguments.catalog_tables) < 1:
-        raise common.Failure("a benchmark needs at least one table")
+    parts = arguments.part or PARTS
     figures = report.Figures()
     folder = os.path.join(common.PROJECT, "build/tables-bench")
     shutil.rmtree(folder, ignore_errors=True)

@@ -17,10 +17,11 @@ build_packages=(g++ cmake ninja-build pkg-config libfmt-dev libabsl-dev libxxhas
   libhwy-dev liburing-dev libcli11-dev libsimdjson-dev)
 server_packages=(ca-certificates netbase xz-utils dpkg-dev libssl-dev zlib1g-dev libaio1 libnuma1 libpcre2-8-0 libssl3
   libsystemd0 liburing2 libedit2 libncurses6 libcrypt1 zlib1g util-linux)
-unit_test_packages=(libgtest-dev python3)
+unit_test_packages=(libgtest-dev python3 util-linux)
 fuzz_packages=(clang-19 libclang-rt-19-dev)
 sql_test_packages=(perl patch libpcre2-posix3 libpam0g procps)
 python_packages=(python3 python3-pymysql)
+wheel_packages=(python3 python3-venv python3-pip)
 bench_packages=(python3-venv python3-pip python3-matplotlib)
 segment_bench_packages=(libbenchmark-dev)
 
@@ -33,7 +34,8 @@ need_packages() {
   [ ${#missing[@]} -gt 0 ] || return 0
   if [ "$(id -u)" != 0 ]; then
     command -v sudo >/dev/null ||
-      die "packages are missing and this user can neither act as root nor use sudo; run this as root, then repeat: apt-get install ${missing[*]}"
+      die "packages are missing and this user can neither act as root nor use sudo; run this as root, then repeat: \
+apt-get update && apt-get install --no-install-recommends ${missing[*]}"
     as_root=(sudo)
   fi
   say "installing Debian packages: ${missing[*]}"
@@ -46,6 +48,33 @@ need_packages() {
   "${as_root[@]}" apt-get -q -o DPkg::Lock::Timeout=600 -o Acquire::Retries=3 update >>"$log" 2>&1 || true
   "${install[@]}" "${missing[@]}" >>"$log" 2>&1 ||
     die "apt-get could not install ${missing[*]}; its output is in $log"
+}
+
+# run_ninja LOG COMMAND...: builds by a command that runs ninja. All its output goes to LOG. How far it is: on a
+# terminal one line that changes, else a line now and then.
+run_ninja() {
+  local log=$1 failed=0
+  shift
+  NINJA_STATUS='[%f/%t] ' "$@" 2>&1 | tee -a "$log" | show_steps || failed=1
+  [ "$failed" = 0 ] ||
+    { grep -aE -m 20 'error:|FAILED:|undefined reference' "$log" >&2 || tail -n 5 "$log" >&2; die "the build failed; its output is in $log"; }
+}
+
+# Shows ninja's steps, "[n/all] what", of its output.
+show_steps() {
+  local line step all name next=0
+  while IFS= read -r line; do
+    [[ $line =~ ^\[([0-9]+)/([0-9]+)\]\ (.*) ]] || continue
+    step=${BASH_REMATCH[1]} all=${BASH_REMATCH[2]} name=${BASH_REMATCH[3]##*/}
+    if [ -t 1 ]; then
+      printf '\r\033[K   [%s/%s] %s' "$step" "$all" "${name%.o}"
+    elif [ "$step" -ge "$next" ]; then
+      printf '   [%s/%s]\n' "$step" "$all"
+      # About twenty lines in all.
+      next=$((step + (all + 19) / 20))
+    fi
+  done
+  [ ! -t 1 ] || printf '\r\033[K'
 }
 
 # A server never runs as root: when root calls, it runs as nobody.

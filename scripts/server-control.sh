@@ -31,6 +31,17 @@ server_pid() {
     tr '\0' '\n' <"/proc/$pid/cmdline" 2>/dev/null | grep -xF -- "--datadir=$server_data" >/dev/null && echo "$pid"
 }
 
+# set_running_server: the paths of the server that ./run server has started, with its own tables or the demo's; fails
+# when none runs.
+set_running_server() {
+  local name
+  for name in server demo; do
+    set_server "$name"
+    ! server_pid >/dev/null || return 0
+  done
+  return 1
+}
+
 server_answers() {
   "$mariadb_root/usr/bin/mariadb-admin" --no-defaults --socket="$server_socket" --user=root --connect-timeout=5 \
     ping >/dev/null 2>&1
@@ -83,6 +94,11 @@ start_server() {
 # stop_server NAME: fails when none runs.
 stop_server() {
   set_server "$1"
+  end_server
+}
+
+# The same for the server whose paths are set.
+end_server() {
   local pid waited=0
   pid=$(server_pid) || return 1
   kill -TERM "$pid"

@@ -12,10 +12,11 @@ from program import PROJECT, Failure, run
 
 
 class PrivateServer:
-    """A private mariadbd with the plugin, in a folder of its own that goes away with it."""
+    """A private mariadbd with the plugin, in a folder of its own that goes away with it, unless it is to be kept."""
 
     def __init__(self, name, *options):
         self._name = name
+        self._kept = False
         self._control("remove")
         self.start(*options)
 
@@ -62,6 +63,10 @@ class PrivateServer:
         shutil.copy(self.facts["log"], kept)
         return kept
 
+    def keep(self):
+        """Its end leaves its data."""
+        self._kept = True
+
     def remove(self):
         self._control("remove")
 
@@ -75,7 +80,10 @@ class PrivateServer:
     def __exit__(self, failure, *_):
         if failure is not None and os.path.exists(self.facts["log"]):
             print(f"the server's log is kept as {self.keep_log()}", flush=True)
-        self.remove()
+        if self._kept and failure is None:
+            self.stop()
+        else:
+            self.remove()
 
     def connect(self):
         return Connection(self)
