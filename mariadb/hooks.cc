@@ -59,10 +59,7 @@ int roll_back_to_savepoint(handlerton*, THD* thd, void* area) {
   return run_traced(thd, {"savepoint_rollback"}, [&]() -> int {
     Savepoint savepoint;
     std::memcpy(&savepoint, area, sizeof savepoint);
-    if (const Status status = Session::of(thd).roll_back_to(savepoint); !status) {
-      raise_error(status.error());
-      return 1;
-    }
+    Session::of(thd).roll_back_to(savepoint);
     return 0;
   });
 }

@@ -4,8 +4,10 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "transaction/statement.h"
 #include "transaction/transaction_manager.h"
 // clang-format off
 #include "server.h"
@@ -58,7 +60,7 @@ class Session {
   void rollback(bool all);
   /// Ends the transaction by itself (deadlock) and makes the server do the same.
   void roll_back_deadlock();
-  Status roll_back_to(const Savepoint& savepoint);
+  void roll_back_to(const Savepoint& savepoint);
 
   void add_user(TransactionUser* user);
   void remove_user(TransactionUser* user);
@@ -73,12 +75,12 @@ class Session {
   explicit Session(THD* thd);
   ~Session();
   void end_transaction();
+  void roll_back_transaction();
 
   THD* thd_;
   std::unique_ptr<Transaction> transaction_;
   std::atomic<TransactionId> transaction_id_{0};
-  bool statement_open_ = false;
-  Savepoint statement_;
+  std::optional<Statement> statement_;  // of transaction_
   std::vector<TransactionUser*> users_;
   std::unique_ptr<Trace> trace_;
 };

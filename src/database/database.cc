@@ -11,6 +11,7 @@
 #include "database/state_recorder.h"
 #include "log/log_format.h"
 #include "table/operation.h"
+#include "transaction/statement.h"
 
 namespace hailstone {
 namespace {
@@ -183,22 +184,26 @@ Result<std::shared_ptr<Table>> Database::create_table(Transaction& transaction,
   DatabaseCore& core = *state_->core;
   const TableId id = core.next_table.fetch_add(1);
   const std::string operation = definition_operation(OperationKind::CreateTable, id, definition);
-  const Savepoint before = transaction.savepoint();
+  Write write(transaction);
+  HAILSTONE_TRY(write.prepare(1));
   HAILSTONE_ASSIGN(auto table, core.catalog().create(transaction, id, definition));
-  HAILSTONE_TRY(add_redo(transaction, before, operation));
+  write.redo().append(operation);
+  write.keep();
   return table;
 }
 
 Status Database::drop_table(Transaction& transaction, const std::string& name) {
-  const Savepoint before = transaction.savepoint();
+  Write write(transaction);
+  HAILSTONE_TRY(write.prepare(1));
   HAILSTONE_ASSIGN(const auto entry, state_->core->catalog().drop(transaction, name));
-  std::string operation;
-  append_operation_head(operation, OperationKind::DropTable, entry->id);
-  return add_redo(transaction, before, operation);
+  append_operation_head(write.redo(), OperationKind::DropTable, entry->id);
+  write.keep();
+  return {};
 }
 
 Status Database::rename_table(Transaction& transaction, const std::string& from, const std::string& to) {
-  const Savepoint before = transaction.savepoint();
+  Write write(transaction);
+  HAILSTONE_TRY(write.prepare(1));
   const auto rename = [&](const TableDefinition& present) -> Result<TableDefinition> {
     TableDefinition definition = present;
     definition.name = to;
@@ -206,42 +211,35 @@ Status Database::rename_table(Transaction& transaction, const std::string& from,
     return definition;
   };
   HAILSTONE_ASSIGN(const auto entry, state_->core->catalog().redefine(transaction, from, rename));
-  std::string operation;
-  append_operation_head(operation, OperationKind::RenameTable, entry->id);
-  append_string(operation, to);
-  return add_redo(transaction, before, operation);
+  append_operation_head(write.redo(), OperationKind::RenameTable, entry->id);
+  append_string(write.redo(), to);
+  write.keep();
+  return {};
 }
 
 Result<std::shared_ptr<Table>> Database::truncate_table(Transaction& transaction, const std::string& name) {
   Catalog& catalog = state_->core->catalog();
-  const Savepoint before = transaction.savepoint();
+  Write both(transaction);
   HAILSTONE_ASSIGN(const TableDefinition definition, catalog.definition(name, &transaction));
   HAILSTONE_TRY(drop_table(transaction, name));
-  auto table = create_table(transaction, definition);
-  if (!table) {
-    // The statement has failed for that reason, whatever else does.
-    static_cast<void>(state_->core->transactions().rollback_to(transaction, before));
-  }
+  HAILSTONE_ASSIGN(auto table, create_table(transaction, definition));
+  both.keep();
   return table;
 }
 
 Status Database::replace_definition(Transaction& transaction, const std::string& name,
                                     TableDefinition definition) {
   HAILSTONE_TRY(definition.validate());
-  const Savepoint before = transaction.savepoint();
+  Write write(transaction);
+  HAILSTONE_TRY(write.prepare(1));
   const auto replace = [&](const TableDefinition& present) -> Result<TableDefinition> {
     HAILSTONE_TRY(check_redefinition(present, definition));
     return definition;
   };
   HAILSTONE_ASSIGN(const auto entry, state_->core->catalog().redefine(transaction, name, replace));
-  return add_redo(transaction, before,
-                  definition_operation(OperationKind::ReplaceDefinition, entry->id, definition));
-}
-
-Status Database::add_redo(Transaction& transaction, const Savepoint& before, const std::string& operation) {
-  Status status = transaction.add_redo(operation);
-  if (!status) static_cast<void>(state_->core->transactions().rollback_to(transaction, before));
-  return status;
+  write.redo().append(definition_operation(OperationKind::ReplaceDefinition, entry->id, definition));
+  write.keep();
+  return {};
 }
 
 namespace {

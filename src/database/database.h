@@ -108,8 +108,6 @@ class Database {
 
  private:
   Database();
-  /// On error the transaction is back at `before`.
-  Status add_redo(Transaction& transaction, const Savepoint& before, const std::string& operation);
   struct State;
   std::unique_ptr<State> state_;
 };

@@ -91,8 +91,10 @@ Status Recovery::apply(const LogRecord& record) {
         return damaged(record, "is too short");
       }
       std::string& gathered = gathered_[id];
-      if (gathered.size() != number)
+      if (gathered.size() < number)
         return damaged(record, "does not continue the operations of its transaction");
+      // What is beyond was taken back by a rollback to a savepoint.
+      gathered.resize(static_cast<size_t>(number));
       gathered.append(operations);
       return {};
     }
@@ -133,7 +135,8 @@ Status Recovery::apply_gathered(const LogRecord& record) {
     gathered_.erase(found);
   }
   if (timestamp <= content_.mark.committed) return {};
-  if (earlier.size() != offset) return damaged(record, "does not continue the operations of its transaction");
+  if (earlier.size() < offset) return damaged(record, "does not continue the operations of its transaction");
+  earlier.resize(static_cast<size_t>(offset));
   if (timestamp <= last_applied_) return damaged(record, "is out of commit order");
   last_applied_ = timestamp;
   last_committed_ = std::max(last_committed_, timestamp);

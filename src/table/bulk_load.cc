@@ -10,6 +10,7 @@
 #include "table/operation.h"
 #include "table/segment_builder.h"
 #include "table/uniqueness.h"
+#include "transaction/statement.h"
 
 namespace hailstone {
 
@@ -259,16 +260,14 @@ Status BulkLoad::finish(Duplicate& duplicate) {
 }
 
 Status BulkLoad::State::insert_small(Duplicate& duplicate) {
-  const Savepoint before = transaction.savepoint();
+  Write all(transaction);
   size_t start = 0;
   for (const size_t end : small_ends) {
     const ByteView row = ByteView(small_rows).substr(start, end - start);
     start = end;
-    auto inserted = table->insert(transaction, row, duplicate);
-    if (inserted) continue;
-    HAILSTONE_TRY(inside.host.transactions().rollback_to(transaction, before));
-    return std::unexpected(std::move(inserted).error());
+    HAILSTONE_TRY(table->insert(transaction, row, duplicate));
   }
+  all.keep();
   return {};
 }
 
@@ -294,7 +293,9 @@ Status BulkLoad::State::finish_segments(Duplicate& duplicate) {
   HAILSTONE_TRY(open_segments(segments));
   HAILSTONE_TRY(inside.host.sync_files());
 
-  const Savepoint before = transaction.savepoint();
+  Write write(transaction);
+  HAILSTONE_TRY(write.prepare(1));
+  auto publish = std::make_unique<PublishAction>(table, inside, segments);
   std::shared_ptr<const TableView> places;
   {
     const std::lock_guard write_guard(inside.write_mutex);
@@ -305,23 +306,15 @@ Status BulkLoad::State::finish_segments(Duplicate& duplicate) {
     inside.set_view(std::move(next));
     count(inside.host.counters().segments, segments.size());
   }
-  transaction.add_action(std::make_unique<PublishAction>(table, inside, segments));
-  const auto complete = [&]() -> Status {
-    HAILSTONE_TRY(check_loaded(table, inside, transaction, segments, *places, duplicate));
-    std::string operation;
-    append_operation_head(operation, OperationKind::Publish, inside.id);
-    append_varint(operation, sets.size());
-    for (const auto& set : sets) {
-      append_varint(operation, set->file);
-      append_varint(operation, set->rows);
-    }
-    return transaction.add_redo(operation);
-  };
-  Status completed = complete();
-  if (!completed) {
-    HAILSTONE_TRY(inside.host.transactions().rollback_to(transaction, before));
-    return completed;
+  transaction.add_action(std::move(publish));
+  HAILSTONE_TRY(check_loaded(inside, transaction, segments, *places, duplicate));
+  append_operation_head(write.redo(), OperationKind::Publish, inside.id);
+  append_varint(write.redo(), sets.size());
+  for (const auto& set : sets) {
+    append_varint(write.redo(), set->file);
+    append_varint(write.redo(), set->rows);
   }
+  write.keep();
   count(inside.host.counters().rows_bulk_loaded, rows);
   return {};
 }

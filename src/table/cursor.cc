@@ -32,13 +32,18 @@ struct Cursor::State {
     const bool refresh = has_new_own_changes();
     own_changes = transaction.change_count();
     if (view == nullptr || refresh) {
-      if (lock == ReadLock::None) {
-        visibility = options.reads_newest
-                         ? Visibility{transaction.current(), false, nullptr}
-                         : Visibility{transaction.snapshot(), false, inside.superseded.of(transaction)};
-      } else {
+      const uint32_t own_writes =
+          options.sees_own_changes ? Visibility::all_writes : transaction.own_writes();
+      if (lock != ReadLock::None) {
         // Each row's newest state counts: a version is passed over only when it has ended already.
-        visibility = {transaction.current(), true, nullptr};
+        visibility = {.snapshot = transaction.current(), .candidates = true, .own_writes = own_writes};
+      } else if (options.reads_newest) {
+        visibility = {.snapshot = transaction.current(), .own_writes = own_writes};
+      } else {
+        visibility = {.snapshot = transaction.snapshot(),
+                      .own_writes = own_writes,
+                      .superseded = transaction.superseded(inside.id),
+                      .held = transaction.hold_snapshot()};
       }
     } else if (lock == ReadLock::None || view == inside.current_view()) {
       return;
@@ -49,24 +54,11 @@ struct Cursor::State {
       sought = false;
       return;
     }
-    std::vector<uint32_t> limits;
-    {
-      const std::shared_lock guard(*inside.latch);
-      for (const auto& delta : now->deltas) {
-        uint32_t limit = options.sees_own_changes ? no_limit : view == nullptr ? delta->next_sequence : 0;
-        for (size_t i = 0; !options.sees_own_changes && view != nullptr && i < view->deltas.size(); ++i) {
-          if (view->deltas[i] == delta) limit = sequence_limits[i];
-        }
-        limits.push_back(limit);
-      }
-    }
     view = std::move(now);
-    sequence_limits = std::move(limits);
     sources.clear();
     current = nullptr;
     for (size_t i = 0; i < view->deltas.size(); ++i) {
-      sources.push_back(
-          make_delta_source(view->deltas[i], secondary, visibility, sequence_limits[i], projection));
+      sources.push_back(make_delta_source(view->deltas[i], secondary, visibility, projection));
     }
     for (const auto& segment : view->segments) {
       sources.push_back(make_segment_source(segment, inside, secondary, visibility, projection));
@@ -275,7 +267,7 @@ struct Cursor::State {
       HAILSTONE_TRY(count_move());
       const std::string row_key(ByteView(key).substr(key.size() - clustered_size));
       const RowPlace candidate = current->place();
-      HAILSTONE_ASSIGN(newest, inside.find_visible(*view, row_key, transaction.current(), nullptr));
+      HAILSTONE_ASSIGN(newest, inside.find_visible(*view, row_key, transaction.current(), transaction));
       if (newest.found() && newest == candidate) break;
       HAILSTONE_TRY(leave_key());
       current = nearest();
@@ -292,13 +284,7 @@ struct Cursor::State {
     HAILSTONE_ASSIGN(newest, inside.lock_newest(transaction, row_key, lock));
     if (!newest.found()) return false;
     if (newest == candidate) return true;
-    if (newest.version != nullptr && newest.begin == transaction.marker()) {
-      uint32_t limit = options.sees_own_changes ? no_limit : 0;
-      for (size_t i = 0; i < view->deltas.size(); ++i) {
-        if (view->deltas[i] == newest.delta) limit = sequence_limits[i];
-      }
-      if (newest.version->sequence >= limit) return false;
-    }
+    if (newest.version != nullptr && visibility.is_own_and_new(*newest.version)) return false;
     if (secondary == SegmentKeys::clustered) return true;
     const KeyCodec& codec = inside.keys->secondary(secondary);
     std::string entry;
@@ -334,8 +320,6 @@ struct Cursor::State {
     return Projection::read_encoded(newest.segment->columns, newest.ordinal, batch, to);
   }
 
-  static constexpr uint32_t no_limit = ~uint32_t{0};
-
   const std::shared_ptr<Table> table;
   Table::State& inside;
   Transaction& transaction;
@@ -346,7 +330,6 @@ struct Cursor::State {
   size_t secondary = 0;
   Visibility visibility;
   std::shared_ptr<const TableView> view;
-  std::vector<uint32_t> sequence_limits;  // one a delta of the view
   std::vector<std::unique_ptr<CursorSource>> sources;
   Direction direction = Direction::Forward;
   bool sought = false;  // the sources stand where `key` is, or behind it

@@ -79,7 +79,7 @@ Status Table::replay_put(Timestamp timestamp, uint64_t row_id, ByteView row) {
   end_version(state, found.live, timestamp);
   const std::unique_lock latched(*state.latch);
   TableDelta& delta = *state.current_view()->deltas.front();
-  delta.rows.insert(key, row, timestamp, secondary)->sequence = delta.next_sequence++;
+  delta.rows.insert(key, row, timestamp, secondary);
   return {};
 }
 

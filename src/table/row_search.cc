@@ -70,8 +70,9 @@ Result<NewestRow> Table::State::find_newest(const TableView& places, ByteView ke
 }
 
 Result<RowPlace> Table::State::find_visible(const TableView& places, ByteView key, const Snapshot& snapshot,
-                                            const KeySet* superseded_keys) {
-  const bool own_only = superseded_keys != nullptr && superseded_keys->contains(key);
+                                            const Transaction& transaction) {
+  const auto superseded = transaction.superseded(id);
+  const bool own_only = superseded != nullptr && superseded->contains(key, transaction.own_writes());
   for (const auto& delta : places.deltas) {
     const std::shared_lock guard(*latch);
     if (delta->rows.version_count() == 0) continue;

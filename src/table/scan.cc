@@ -34,9 +34,14 @@ struct Scan::State {
   void start() {
     if (view != nullptr) return;
     if (lock == ReadLock::None) {
-      visibility = {transaction.snapshot(), false, inside.superseded.of(transaction)};
+      visibility = {.snapshot = transaction.snapshot(),
+                    .own_writes = transaction.own_writes(),
+                    .superseded = transaction.superseded(inside.id),
+                    .held = transaction.hold_snapshot()};
     } else {
-      visibility = {{inside.host.transactions().last_committed(), transaction.marker()}, true, nullptr};
+      visibility = {.snapshot = {inside.host.transactions().last_committed(), transaction.marker()},
+                    .candidates = true,
+                    .own_writes = transaction.own_writes()};
     }
     if (lock != ReadLock::None && transaction.locks_ranges()) {
       // Whoever inserts a row holds the write mutex: it has done so before the view is taken, or will wait.
@@ -44,8 +49,6 @@ struct Scan::State {
       inside.host.locks().lock_range(transaction, inside.id, LockManager::clustered_order, {}, {});
     }
     view = inside.current_view();
-    const std::shared_lock guard(*inside.latch);
-    for (const auto& each : view->deltas) sequence_limits.push_back(each->next_sequence);
   }
 
   /// Finds the next block with matching rows. False: no segment is left.
@@ -98,8 +101,7 @@ struct Scan::State {
   /// Fills `entries` with the next versions of the deltas that match. False: none is left.
   Result<bool> next_delta_rows(size_t most) {
     for (; delta < view->deltas.size(); ++delta, delta_begun = false) {
-      const DeltaReader reader(view->deltas[delta], DeltaReader::clustered, visibility,
-                               sequence_limits[delta]);
+      const DeltaReader reader(view->deltas[delta], DeltaReader::clustered, visibility);
       for (;;) {
         HAILSTONE_TRY(check_interruption());
         reader.forward(delta_begun ? ByteView(delta_key) : ByteView(), delta_begun, most, entries);
@@ -133,7 +135,6 @@ struct Scan::State {
   const Projection projection;
   Visibility visibility;
   std::shared_ptr<const TableView> view;
-  std::vector<uint32_t> sequence_limits;  // one a delta of the view
 
   size_t segment = 0;
   uint32_t block = 0;          // to look at next, in `segment`
@@ -236,14 +237,7 @@ Result<bool> Scan::State::next_candidate(std::string& candidate_key, RowPlace& p
 Status Scan::State::add_locked(const std::string& candidate_key, const RowPlace& candidate) {
   HAILSTONE_ASSIGN(const RowPlace newest, inside.lock_newest(transaction, candidate_key, lock));
   if (!newest.found()) return {};
-  if (newest.version != nullptr && newest.begin == transaction.marker()) {
-    // Written by this very statement?
-    uint32_t limit = 0;
-    for (size_t i = 0; i < view->deltas.size(); ++i) {
-      if (view->deltas[i] == newest.delta) limit = sequence_limits[i];
-    }
-    if (newest.version->sequence >= limit) return {};
-  }
+  if (newest.version != nullptr && visibility.is_own_and_new(*newest.version)) return {};
   std::string row;
   if (newest.version != nullptr) {
     row = newest.version->row();

@@ -7,6 +7,7 @@
 #include "table/delete_vector_file.h"
 #include "table/operation.h"
 #include "table/table_state.h"
+#include "transaction/statement.h"
 
 namespace hailstone {
 
@@ -113,14 +114,17 @@ uint64_t Table::next_auto_increment() const {
 Status Table::raise_auto_increment(Transaction& transaction, uint64_t next) {
   std::atomic<uint64_t>& counter = state_->next_auto_increment;
   uint64_t now = counter.load(std::memory_order_relaxed);
+  if (now >= next) return {};
+  Write write(transaction);
+  HAILSTONE_TRY(write.prepare(0));
+  append_operation_head(write.redo(), OperationKind::Counter, id());
+  append_varint(write.redo(), next);
   while (now < next && !counter.compare_exchange_weak(now, next, std::memory_order_relaxed)) {
   }
   if (now >= next) return {};
   state_->generation.fetch_add(1, std::memory_order_relaxed);
-  std::string operation;
-  append_operation_head(operation, OperationKind::Counter, id());
-  append_varint(operation, next);
-  return transaction.add_redo(operation);
+  write.keep();
+  return {};
 }
 
 uint64_t Table::take_auto_increment(uint64_t count_taken) {

@@ -3,6 +3,7 @@
 
 #include "table/operation.h"
 #include "table/table_state.h"
+#include "transaction/statement.h"
 
 namespace hailstone {
 
@@ -26,27 +27,25 @@ Status wait_for(Table::State& state, Transaction& transaction, ByteView key, con
               fmt::format("table {}: {}", state.layout->definition().name, waited.error().message()));
 }
 
-std::string put_operation(TableId table, bool hidden_row_id, ByteView key, ByteView row) {
-  std::string operation;
-  operation.reserve(row.size() + 32);
-  append_operation_head(operation, OperationKind::Put, table);
-  append_varint(operation, hidden_row_id ? row_id_of(key) : 0);
-  append_string(operation, row);
-  return operation;
+void append_put(std::string& to, TableId table, bool hidden_row_id, ByteView key, ByteView row) {
+  append_operation_head(to, OperationKind::Put, table);
+  append_varint(to, hidden_row_id ? row_id_of(key) : 0);
+  append_string(to, row);
 }
 
-std::string delete_operation(TableId table, ByteView key) {
-  std::string operation;
-  append_operation_head(operation, OperationKind::Delete, table);
-  append_string(operation, key);
-  return operation;
+void append_delete(std::string& to, TableId table, ByteView key) {
+  append_operation_head(to, OperationKind::Delete, table);
+  append_string(to, key);
 }
 
-/// Checks of one row against the newest state, and the write itself, all under the table's write mutex.
+/// Checks of one row against the newest state, and the write itself, all under the table's write mutex and
+/// within a Write.
 class RowWriter {
  public:
-  RowWriter(Table& table, Table::State& state, Transaction& transaction)
-      : table_(table), state_(state), transaction_(transaction), view_(state.current_view()) {}
+  RowWriter(Table::State& state, Transaction& transaction)
+      : state_(state), transaction_(transaction), view_(state.current_view()) {}
+  /// insert() and end() note at most so many changes each.
+  static constexpr size_t most_changes = 2;
 
   const TableView& view() const { return *view_; }
 
@@ -94,13 +93,13 @@ class RowWriter {
   }
 
   void insert(ByteView key, ByteView row, std::span<const std::string> secondary) {
-    if (behind_snapshot(ended_)) supersede(key);
+    if (is_behind(ended_)) transaction_.supersede(state_.id, key);
     const std::shared_ptr<TableDelta>& delta = view().deltas.front();
     Version* version = nullptr;
     {
       const std::unique_lock guard(*state_.latch);
       version = delta->rows.insert(key, row, transaction_.marker(), secondary);
-      version->sequence = delta->next_sequence++;
+      version->write = transaction_.own_writes();
       delta->uncommitted.fetch_add(1, std::memory_order_relaxed);
     }
     transaction_.add_change(delta, TableDelta::slot_of(version), Change::Kind::Insert);
@@ -109,10 +108,10 @@ class RowWriter {
   /// Ends the live version of `key`, which is in `place`.
   Status end(ByteView key, const RowPlace& place) {
     Timestamp begin = place.begin;
-    if (place.segment != nullptr && behind_snapshot(begin)) {
+    if (place.segment != nullptr && is_behind(begin)) {
       HAILSTONE_ASSIGN(begin, state_.noted(place.segment->begin_of(place.ordinal)));
     }
-    if (behind_snapshot(begin)) supersede(key);
+    if (is_behind(begin)) transaction_.supersede(state_.id, key);
     if (place.version != nullptr) {
       const std::shared_lock guard(*state_.latch);
       place.version->end.store(transaction_.marker(), std::memory_order_release);
@@ -138,12 +137,10 @@ class RowWriter {
   }
 
   /// Whether something that another transaction did at `timestamp` is newer than what this one sees.
-  bool behind_snapshot(Timestamp timestamp) const {
-    return transaction_.has_snapshot() && !is_marker(timestamp) && timestamp > transaction_.snapshot().read;
+  bool is_behind(Timestamp timestamp) const {
+    return !is_marker(timestamp) && transaction_.is_behind(timestamp);
   }
-  void supersede(ByteView key) { state_.superseded.add(table_.shared_from_this(), transaction_, key); }
 
-  Table& table_;
   Table::State& state_;
   Transaction& transaction_;
   const std::shared_ptr<const TableView> view_;
@@ -183,22 +180,25 @@ Result<std::string> Table::insert(Transaction& transaction, ByteView row, Duplic
   std::vector<std::string> secondary;
   HAILSTONE_TRY(state.keys->clustered_key(row, row_id, key));
   HAILSTONE_TRY(state.keys->secondary_keys(row, key, secondary));
+  Write write(transaction);
+  HAILSTONE_TRY(write.prepare(RowWriter::most_changes));
+  append_put(write.redo(), state.id, state.keys->hidden_row_id(), key, row);
   for (;;) {
     Wait wait;
     {
       const std::lock_guard guard(state.write_mutex);
-      RowWriter writer(*this, state, transaction);
+      RowWriter writer(state, transaction);
       HAILSTONE_TRY(writer.check(key, row, secondary, {}, duplicate, wait));
       if (!wait.needed()) {
         writer.insert(key, row, secondary);
         flush_when_full(*this, state, *writer.view().deltas.front());
+        write.keep();
         break;
       }
     }
     HAILSTONE_TRY(wait_for(state, transaction, key, wait, RowLockMode::Exclusive));
   }
   count(state.host.counters().rows_inserted);
-  HAILSTONE_TRY(transaction.add_redo(put_operation(state.id, state.keys->hidden_row_id(), key, row)));
   return key;
 }
 
@@ -212,12 +212,16 @@ Result<std::string> Table::update(Transaction& transaction, ByteView key, ByteVi
   std::vector<std::string> secondary;
   HAILSTONE_TRY(state.keys->clustered_key(row, row_id_of(key), new_key));
   HAILSTONE_TRY(state.keys->secondary_keys(row, new_key, secondary));
+  Write write(transaction);
+  HAILSTONE_TRY(write.prepare(2 * RowWriter::most_changes));
+  if (new_key != key) append_delete(write.redo(), state.id, key);
+  append_put(write.redo(), state.id, state.keys->hidden_row_id(), new_key, row);
   for (;;) {
     Wait wait;
     ByteView wait_key = key;
     {
       const std::lock_guard guard(state.write_mutex);
-      RowWriter writer(*this, state, transaction);
+      RowWriter writer(state, transaction);
       wait.row_lock = state.host.locks().row_locked_by_other(transaction, state.id, key);
       if (!wait.needed()) {
         HAILSTONE_ASSIGN(const NewestRow newest,
@@ -234,6 +238,7 @@ Result<std::string> Table::update(Transaction& transaction, ByteView key, ByteVi
             HAILSTONE_TRY(writer.end(key, newest.place));
             writer.insert(new_key, row, secondary);
             flush_when_full(*this, state, *writer.view().deltas.front());
+            write.keep();
             break;
           }
         }
@@ -242,19 +247,20 @@ Result<std::string> Table::update(Transaction& transaction, ByteView key, ByteVi
     HAILSTONE_TRY(wait_for(state, transaction, wait_key, wait, RowLockMode::Exclusive));
   }
   count(state.host.counters().rows_updated);
-  if (new_key != key) HAILSTONE_TRY(transaction.add_redo(delete_operation(state.id, key)));
-  HAILSTONE_TRY(transaction.add_redo(put_operation(state.id, state.keys->hidden_row_id(), new_key, row)));
   return new_key;
 }
 
 Status Table::erase(Transaction& transaction, ByteView key) {
   State& state = *state_;
   HAILSTONE_TRY(state.usable());
+  Write write(transaction);
+  HAILSTONE_TRY(write.prepare(RowWriter::most_changes));
+  append_delete(write.redo(), state.id, key);
   for (;;) {
     Wait wait;
     {
       const std::lock_guard guard(state.write_mutex);
-      RowWriter writer(*this, state, transaction);
+      RowWriter writer(state, transaction);
       wait.row_lock = state.host.locks().row_locked_by_other(transaction, state.id, key);
       if (!wait.needed()) {
         HAILSTONE_ASSIGN(const NewestRow newest,
@@ -266,6 +272,7 @@ Status Table::erase(Transaction& transaction, ByteView key) {
                         fmt::format("table {}: the row to delete is gone", definition().name));
           }
           HAILSTONE_TRY(writer.end(key, newest.place));
+          write.keep();
           break;
         }
       }
@@ -273,7 +280,7 @@ Status Table::erase(Transaction& transaction, ByteView key) {
     HAILSTONE_TRY(wait_for(state, transaction, key, wait, RowLockMode::Exclusive));
   }
   count(state.host.counters().rows_deleted);
-  return transaction.add_redo(delete_operation(state.id, key));
+  return {};
 }
 
 Result<RowPlace> Table::State::lock_newest(Transaction& transaction, ByteView key, ReadLock lock) {
@@ -309,9 +316,8 @@ Result<bool> Table::find(Transaction& transaction, ByteView key, ReadLock lock, 
   if (lock == ReadLock::None) {
     const Snapshot snapshot = transaction.snapshot();
     const auto view = state.current_view();
-    const auto superseded = state.superseded.of(transaction);
     HAILSTONE_ASSIGN(const RowPlace place,
-                     state.noted(state.find_visible(*view, key, snapshot, superseded.get())));
+                     state.noted(state.find_visible(*view, key, snapshot, transaction)));
     if (!place.found()) return false;
     HAILSTONE_TRY(state.noted(state.read_place(place, projection, batch, values)));
     return true;
@@ -331,8 +337,7 @@ Result<bool> Table::find_row(Transaction& transaction, ByteView key, ReadLock lo
   if (lock == ReadLock::None) {
     const Snapshot snapshot = transaction.snapshot();
     const auto view = state.current_view();
-    const auto superseded = state.superseded.of(transaction);
-    HAILSTONE_ASSIGN(place, state.noted(state.find_visible(*view, key, snapshot, superseded.get())));
+    HAILSTONE_ASSIGN(place, state.noted(state.find_visible(*view, key, snapshot, transaction)));
   } else {
     HAILSTONE_ASSIGN(place, state.lock_newest(transaction, key, lock));
   }

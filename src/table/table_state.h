@@ -15,8 +15,8 @@
 
 #include "table/key_search.h"
 #include "table/places.h"
-#include "table/superseded.h"
 #include "table/table.h"
+#include "transaction/superseded.h"
 
 namespace hailstone {
 
@@ -89,8 +89,6 @@ struct Table::State {
   mutable std::mutex statistics_mutex;
   std::vector<std::vector<uint64_t>> analyzed;
 
-  SupersededKeys superseded;
-
   Status usable() const;
   void mark_corrupt(const Error& error);
   /// Passes `result` on; damage in it marks the table.
@@ -114,9 +112,9 @@ struct Table::State {
 
   /// The live version of a key in the newest state, as transaction `own` (marker) sees it.
   Result<NewestRow> find_newest(const TableView& places, ByteView key, Timestamp own);
-  /// The version of a key that the snapshot sees.
+  /// The version of a key that the snapshot, which is the transaction's, sees.
   Result<RowPlace> find_visible(const TableView& places, ByteView key, const Snapshot& snapshot,
-                                const KeySet* superseded_keys);
+                                const Transaction& transaction);
   /// A live entry of a unique secondary index with this index key, other than the row with clustered key
   /// `except`.
   struct UniqueEntry {

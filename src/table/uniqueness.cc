@@ -55,10 +55,9 @@ class KeyStream {
 /// The check of one unique index.
 class IndexCheck {
  public:
-  IndexCheck(const std::shared_ptr<Table>& owner, Table::State& state, Transaction& transaction,
-             const LoadedSegments& loaded, const TableView& before, size_t secondary, Duplicate& duplicate)
-      : owner_(owner),
-        state_(state),
+  IndexCheck(Table::State& state, Transaction& transaction, const LoadedSegments& loaded,
+             const TableView& before, size_t secondary, Duplicate& duplicate)
+      : state_(state),
         transaction_(transaction),
         loaded_(loaded),
         before_(before),
@@ -219,8 +218,7 @@ class IndexCheck {
   /// A row that ended after the transaction's snapshot would be seen beside ours.
   void note_ended(ByteView key, Timestamp end) {
     if (secondary_ != SegmentKeys::clustered || end == infinity || is_marker(end)) return;
-    if (!transaction_.has_snapshot() || end <= transaction_.snapshot().read) return;
-    state_.superseded.add(owner_, transaction_, key);
+    if (transaction_.is_behind(end)) transaction_.supersede(state_.id, key);
   }
 
   /// True: the version is live, ours is refused. Else `blocker` may have been set.
@@ -299,7 +297,6 @@ class IndexCheck {
     return {};
   }
 
-  const std::shared_ptr<Table>& owner_;
   Table::State& state_;
   Transaction& transaction_;
   const LoadedSegments& loaded_;
@@ -318,8 +315,8 @@ std::unexpected<Error> refuse_duplicate(const Table::State& state, size_t index)
                           definition.indexes[index].name));
 }
 
-Status check_loaded(const std::shared_ptr<Table>& owner, Table::State& state, Transaction& transaction,
-                    const LoadedSegments& loaded, const TableView& before, Duplicate& duplicate) {
+Status check_loaded(Table::State& state, Transaction& transaction, const LoadedSegments& loaded,
+                    const TableView& before, Duplicate& duplicate) {
   // Whoever reads ranges from now on meets the loaded rows and waits for them.
   while (const TransactionId reader = state.host.locks().any_range_locked_by_other(transaction, state.id)) {
     HAILSTONE_TRY(state.host.locks().wait_for_end(transaction, reader));
@@ -332,8 +329,8 @@ Status check_loaded(const std::shared_ptr<Table>& owner, Table::State& state, Tr
   }
   for (size_t i = 0; i < indexes.size();) {
     TransactionId blocker = 0;
-    HAILSTONE_TRY(state.noted(
-        IndexCheck(owner, state, transaction, loaded, before, indexes[i], duplicate).run(blocker)));
+    HAILSTONE_TRY(
+        state.noted(IndexCheck(state, transaction, loaded, before, indexes[i], duplicate).run(blocker)));
     if (blocker == 0) {
       ++i;
       continue;

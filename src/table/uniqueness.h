@@ -13,8 +13,8 @@ using LoadedSegments = std::vector<std::shared_ptr<TableSegment>>;
 
 /// `before`: the places of the table from before the segments were added. Undecided rows of other
 /// transactions are waited for. ErrorCode::DuplicateKey fills `duplicate`.
-Status check_loaded(const std::shared_ptr<Table>& owner, Table::State& state, Transaction& transaction,
-                    const LoadedSegments& loaded, const TableView& before, Duplicate& duplicate);
+Status check_loaded(Table::State& state, Transaction& transaction, const LoadedSegments& loaded,
+                    const TableView& before, Duplicate& duplicate);
 
 std::unexpected<Error> refuse_duplicate(const Table::State& state, size_t index);
 

@@ -146,7 +146,7 @@ TEST_F(DatabaseTest, SavepointsTakeBackDdl) {
     ASSERT_OK(database_->rename_table(*transaction, "d/b", "d/c"));
     ASSERT_OK(database_->drop_table(*transaction, "d/a"));
     ASSERT_OK(database_->create_table(*transaction, pair_definition("d/d")));
-    ASSERT_OK(database_->transactions().rollback_to(*transaction, savepoint));
+    transaction->roll_back_to(savepoint);
     EXPECT_OK(database_->table("d/a", transaction.get()));
     EXPECT_OK(database_->table("d/b", transaction.get()));
     // What was taken back is free again.

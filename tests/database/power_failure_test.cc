@@ -151,7 +151,7 @@ class Workload {
       }
     }
     if (random_() % 10 == 0) {
-      if (!database.transactions().rollback_to(transaction, savepoint)) return false;
+      transaction.roll_back_to(savepoint);
       rows = before;
     }
     return true;

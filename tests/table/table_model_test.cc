@@ -266,8 +266,7 @@ class TableModel {
       return;
     }
     const size_t to = number(open.savepoints.size());
-    const Status status = host_.transactions().rollback_to(*open.transaction, open.savepoints[to].first);
-    ASSERT_TRUE(status) << message(status);
+    open.transaction->roll_back_to(open.savepoints[to].first);
     open.changes = open.savepoints[to].second;
     open.savepoints.resize(to + 1);
   }

@@ -118,7 +118,7 @@ TEST_F(TableTest, OwnVersionHidesTheOneOfAnOlderSnapshot) {
   EXPECT_EQ(count(*old), 2U);
   ASSERT_TRUE(table_->erase(*old, key_of(*table_, 2)));
   EXPECT_EQ(count(*old), 1U);
-  ASSERT_TRUE(host_.transactions().rollback_to(*old, before));
+  old->roll_back_to(before);
   EXPECT_EQ(count(*old), 2U);
 }
 

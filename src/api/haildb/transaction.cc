@@ -398,8 +398,8 @@ ib_err_t ib_savepoint_rollback(ib_trx_t ib_trx, const void* name, ib_ulint_t nam
   const hailstone::Savepoint at = found->at;
   ib_trx->savepoints.erase(found + 1, ib_trx->savepoints.end());
   settle_misses(*ib_trx);
-  const hailstone::Status status = engine().database->transactions().rollback_to(*ib_trx->transaction, at);
-  return status ? DB_SUCCESS : code_of(status.error());
+  ib_trx->transaction->roll_back_to(at);
+  return DB_SUCCESS;
 }
 
 ib_err_t ib_schema_lock_shared(ib_trx_t ib_trx) {

@@ -110,10 +110,7 @@ using namespace hailstone::capi;
 
 struct hs_cursor : Handle {
   hs_cursor(std::shared_ptr<SharedTransaction> reader, std::shared_ptr<const TableShape> read)
-      : Handle(HandleKind::Cursor), shared(std::move(reader)), shape(std::move(read)) {
-    ++shared->open_reads;
-  }
-  ~hs_cursor() { --shared->open_reads; }
+      : Handle(HandleKind::Cursor), shared(std::move(reader)), shape(std::move(read)) {}
   std::shared_ptr<SharedTransaction> shared;
   std::shared_ptr<const TableShape> shape;
   std::unique_ptr<Cursor> cursor;

@@ -45,9 +45,7 @@ class Stream {
     builder_ = std::make_unique<ArrayBuilder>(exported_);
     scan_ = std::make_unique<Scan>(shape_->table, *shared_->transaction, ReadLock::None, scan.predicate,
                                    std::move(columns), std::move(as_codes));
-    ++shared_->open_reads;
   }
-  ~Stream() { --shared_->open_reads; }
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
