@@ -140,29 +140,27 @@ Result<int> restore(const RestoreOptions& options) {
 
 }  // namespace
 
-void add_backup_command(CLI::App& app, Ending& ending) {
-  CLI::App* const command = app.add_subcommand(
+void add_backup_command(Arguments& root, Ending& ending) {
+  Arguments command = root.add_subcommand(
       "backup", "make a directory that is a copy of a database, with hard links where files never change");
   const auto options = std::make_shared<BackupOptions>();
-  add_database_arguments(*command, options->database);
-  command
-      ->add_option("TARGET", options->target, "directory for the copy: new or empty, its parent must exist")
-      ->required();
-  command->callback([options, &ending] { ending.exit_code = finished("backup", back_up(*options)); });
+  add_database_arguments(command, options->database);
+  command.add("TARGET", options->target, "directory for the copy: new or empty, its parent must exist")
+      .required();
+  command.run([options, &ending] { ending.exit_code = finished("backup", back_up(*options)); });
 }
 
-void add_restore_command(CLI::App& app, Ending& ending) {
-  CLI::App* const command = app.add_subcommand(
+void add_restore_command(Arguments& root, Ending& ending) {
+  Arguments command = root.add_subcommand(
       "restore",
       "make a database from a backup: copies it, shares no file with it, opens it and each file of it; exit "
       "code 3: damage");
   const auto options = std::make_shared<RestoreOptions>();
-  command->add_option("BACKUP", options->backup, "the backup's directory, which stays as it is")->required();
-  add_database_arguments(*command, options->database);
-  command->get_option("DATABASE")
-      ->description("directory for the database: new or empty, its parent must exist");
-  command->add_flag("--check", options->check, "read every byte of the restored tables; exit code 3: damage");
-  command->callback([options, &ending] {
+  command.add("BACKUP", options->backup, "the backup's directory, which stays as it is").required();
+  add_database_arguments(command, options->database);
+  command.describe("DATABASE", "directory for the database: new or empty, its parent must exist");
+  command.add_flag("--check", options->check, "read every byte of the restored tables; exit code 3: damage");
+  command.run([options, &ending] {
     const auto code = restore(*options);
     ending.exit_code = code ? *code : finished("restore", std::unexpected(code.error()));
   });

@@ -225,15 +225,15 @@ class Inspection {
 
 }  // namespace
 
-void add_inspect_command(CLI::App& app, Ending& ending) {
-  CLI::App* const command = app.add_subcommand(
+void add_inspect_command(Arguments& root, Ending& ending) {
+  Arguments command = root.add_subcommand(
       "inspect", "show manifest, checkpoint, log files, and the tables' segments, changing nothing");
   const auto options = std::make_shared<InspectOptions>();
-  command->add_option("DATABASE", options->directory, "the database's directory")->required();
-  command->add_option("TABLE", options->tables, "only these tables; default: all, with manifest and log");
-  command->add_flag("--columns", options->columns,
-                    "of each segment also the columns: encodings, bytes, and the ranges of their values");
-  command->callback([options, &ending] {
+  command.add("DATABASE", options->directory, "the database's directory").required();
+  command.add("TABLE", options->tables, "only these tables; default: all, with manifest and log");
+  command.add_flag("--columns", options->columns,
+                   "of each segment also the columns: encodings, bytes, and the ranges of their values");
+  command.run([options, &ending] {
     Inspection inspection(*options);
     const Status status = inspection.run();
     ending.exit_code = finished("inspect", status);

@@ -32,21 +32,14 @@ void show_message(void*, hs_log_level level, const char* message) {
 
 }  // namespace
 
-CLI::Validator no_minus() {
-  return {[](std::string& text) {
-            return text.starts_with('-') ? fmt::format("{} is less than 0", text) : std::string();
-          },
-          ""};
-}
-
-void add_database_arguments(CLI::App& command, DatabaseArguments& arguments) {
-  command.add_option("DATABASE", arguments.directory, "the database's directory")->required();
+void add_database_arguments(Arguments& command, DatabaseArguments& arguments) {
+  command.add("DATABASE", arguments.directory, "the database's directory").required();
   command
-      .add_option("--memory", arguments.memory_bytes,
-                  "memory for rows, loads and the cache, in bytes or as 512MB, 2GB; at least 16MB")
-      ->transform(CLI::AsSizeValue(false))
-      ->transform(no_minus())
-      ->default_str("512MB");
+      .add("--memory", arguments.memory_bytes,
+           "memory for rows, loads and the cache, in bytes or as 512MB, 2GB; at least 16MB")
+      .as_bytes()
+      .not_negative()
+      .show_default("512MB");
 }
 
 SignalWatch::SignalWatch(std::function<void()> arrived) {
@@ -55,7 +48,7 @@ SignalWatch::SignalWatch(std::function<void()> arrived) {
   arrived_descriptor_ = eventfd(0, EFD_CLOEXEC);
   // Without a descriptor a signal ends the process, which is safe, too.
   if (signal_descriptor_ >= 0) pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  // Who reads our output may have had enough: the write fails then, and that is looked at.
+  // The reader of the output may close its end: the write fails then, and the command looks at that.
   (void)signal(SIGPIPE, SIG_IGN);
   thread_ = std::thread([this, arrived = std::move(arrived)] {
     while (!ending_.load(std::memory_order_relaxed)) {
@@ -92,7 +85,7 @@ Session::Session()
       }) {}
 
 Session::~Session() {
-  // Whoever wants to know whether closing worked has called close().
+  // A caller that needs to know whether closing worked has called close().
   static_cast<void>(close());
 }
 

@@ -132,7 +132,7 @@ std::optional<int64_t> take_time(std::string_view& text) {
   if (take(text, '.')) {
     size_t digits = 0;
     for (; !text.empty() && text.front() >= '0' && text.front() <= '9'; text.remove_prefix(1)) {
-      // What a microsecond does not hold must be zero: nothing is rounded away unseen.
+      // Digits beyond the microsecond must be zero: nothing is rounded away unseen.
       if (++digits > 6 && text.front() != '0') return std::nullopt;
       if (digits <= 6) fraction = fraction * 10 + (text.front() - '0');
     }
