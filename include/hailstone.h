@@ -62,8 +62,8 @@ extern "C" {
 #endif
 
 /* ------------------------------------------------------------------------------------------------------
- * The Arrow C data and stream interfaces, as their specification defines them. Who gets a structure calls
- * its release() when done with it, unless that is NULL.
+ * The Arrow C data and stream interfaces, as their specification defines them. The receiver of a
+ * structure calls its release() when done with it, unless that is NULL.
  */
 #ifndef ARROW_C_DATA_INTERFACE
 #define ARROW_C_DATA_INTERFACE
@@ -433,8 +433,8 @@ HS_API int hs_table_size(hs_table* table, uint64_t* rows, uint64_t* bytes);
 
 /* ------------------------------------------------------------------------------------------------------
  * Rows one by one. `values`: one for each column of the table, in order. `key`: one value for each column of
- * the primary key. Writers lock the rows that they change until the end of the transaction; who meets a
- * locked row waits (HS_LOCK_TIMEOUT, HS_DEADLOCK). Error handle: transaction.
+ * the primary key. A call that writes a row locks it until the end of the transaction; a call that
+ * needs a locked row waits (HS_LOCK_TIMEOUT, HS_DEADLOCK). Error handle: transaction.
  */
 
 /* HS_DUPLICATE_KEY names the index and the key. */

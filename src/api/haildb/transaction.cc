@@ -85,8 +85,8 @@ void raise_schema_version(ib_trx_struct& handle) {
   handle.schema_version = engine().schema_version.fetch_add(1) + 1;
 }
 
-/// Whoever waits for a lock of the transaction must find the tables that have replaced others as soon as it
-/// has the lock, and readers with the commit's snapshot must see their rows.
+/// A thread that waits for a lock of the transaction must find the tables that have replaced others as soon
+/// as it has the lock, and readers with the commit's snapshot must see their rows.
 class SchemaChange final : public TransactionAction {
  public:
   /// `rebuilt`: null when no table has been replaced.
