@@ -150,7 +150,8 @@ class HailstoneHandler final : public handler, private TransactionUser {
 
  private:
   /// Where the row that the server looks at came from, and so how its clustered key is found.
-  enum class Place : uint8_t { None, Scan, Cursor, Key };
+  /// Duplicate: it is in the way of the row that a bulk load refused last.
+  enum class Place : uint8_t { None, Scan, Cursor, Key, Duplicate };
 
   /// The bodies of the functions that the server calls, seen by hailstone_trace: for those that begin and end
   /// a statement's work, or are called few times, it is found out here whether the connection is traced.
@@ -196,6 +197,13 @@ class HailstoneHandler final : public handler, private TransactionUser {
   bool is_whole_primary_key(uint index, key_part_map parts) const;
   Result<ByteView> current_key();
 
+  /// One row on its way: to the load under way, or to the table itself.
+  int load_row(const uchar* record);
+  int insert_row(const uchar* record);
+  /// Whether the server reads the row that a refused one met, to replace or to update it.
+  bool looks_at_duplicates() const;
+  /// Of a row that duplicate_row_ is and new_record takes the place of.
+  int replace_loaded(const uchar* new_record);
   Status note_auto_increment();
   uint reference_length() const;
 
@@ -237,8 +245,9 @@ class HailstoneHandler final : public handler, private TransactionUser {
   std::vector<Value> old_values_;
   std::string row_;
   uint duplicate_index_ = MAX_KEY;
-  std::string duplicate_row_;
+  std::string duplicate_row_;  // encoded
   std::unique_ptr<BulkLoad> bulk_;
+  bool bulk_tells_duplicates_ = false;
   bool duplicates_are_handled_ = false;  // IGNORE, REPLACE, ON DUPLICATE KEY UPDATE
   bool can_replace_ = false;
   bool updates_duplicates_ = false;

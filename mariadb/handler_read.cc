@@ -122,6 +122,7 @@ Result<ByteView> HailstoneHandler::current_key() {
       return cursor_->clustered_key();
     case Place::Key:
       return ByteView(key_);
+    case Place::Duplicate:
     case Place::None:
       break;
   }
@@ -241,6 +242,12 @@ Result<bool> HailstoneHandler::begins_with_search_key() {
 
 int HailstoneHandler::search(uchar* record, const uchar* key, key_part_map parts, ha_rkey_function mode) {
   if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
+  if (bulk_ && bulk_->has_duplicate() && looks_at_duplicates()) {
+    // The server looks for the row to replace, by the key that was refused.
+    format_->decode(duplicate_row_, table_->layout()->row_codec(), record);
+    place_ = Place::Duplicate;
+    return 0;
+  }
   use_read_columns();
   if (const Status encoded = encode_key(active_index, key, parts, search_key_); !encoded) {
     // A key too long to be stored is in no row; only a search for what lies next to it has to fail.

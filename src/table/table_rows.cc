@@ -65,6 +65,8 @@ class RowWriter {
       }
       // A hidden row id is new by its making.
       if (!state_.keys->hidden_row_id()) {
+        wait.holder = state_.load_with_key(transaction_, 0, key);
+        if (wait.holder != 0) return {};
         HAILSTONE_ASSIGN(const NewestRow newest, state_.noted(state_.find_newest(view(), key, own)));
         if (newest.blocker != 0) {
           wait.holder = newest.blocker;
@@ -81,6 +83,8 @@ class RowWriter {
       const KeyCodec& codec = state_.keys->secondary(i);
       if (!state_.keys->secondary_unique(i) || codec.has_null(state_.layout->row_codec(), row)) continue;
       const ByteView index_key = ByteView(secondary[i]).substr(0, secondary[i].size() - key.size());
+      wait.holder = state_.load_with_key(transaction_, i + state_.keys->first_secondary(), index_key);
+      if (wait.holder != 0) return {};
       HAILSTONE_ASSIGN(const auto entry,
                        state_.noted(state_.find_unique(view(), i, index_key, replaced, own)));
       if (entry.blocker != 0) {

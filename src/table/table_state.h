@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "table/key_search.h"
+#include "table/load_keys.h"
 #include "table/places.h"
 #include "table/table.h"
 #include "transaction/superseded.h"
@@ -89,6 +90,9 @@ struct Table::State {
   mutable std::mutex statistics_mutex;
   std::vector<std::vector<uint64_t>> analyzed;
 
+  /// Of the bulk loads whose rows are not all in the view yet. Protected by write_mutex.
+  std::vector<const PendingKeys*> pending_keys;
+
   Status usable() const;
   void mark_corrupt(const Error& error);
   /// Passes `result` on; damage in it marks the table.
@@ -124,6 +128,17 @@ struct Table::State {
   };
   Result<UniqueEntry> find_unique(const TableView& places, size_t secondary, ByteView index_key,
                                   ByteView except, Timestamp own);
+  /// Another transaction whose bulk load has taken a row with this key of a unique index; 0: none. Caller
+  /// holds write_mutex.
+  TransactionId load_with_key(const Transaction& transaction, size_t index, ByteView key) const {
+    return pending_keys.empty() ? 0 : load_with_hash(transaction, LoadKeys::hash(index, key));
+  }
+  TransactionId load_with_hash(const Transaction& transaction, uint64_t hash) const {
+    for (const PendingKeys* load : pending_keys) {
+      if (load->transaction != transaction.id() && load->contains(hash)) return load->transaction;
+    }
+    return 0;
+  }
   /// Reads the values of a found version; bytes live in `batch`, which is cleared.
   Status read_place(const RowPlace& place, const Projection& projection, Batch& batch,
                     std::span<Value> values);

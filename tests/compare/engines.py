@@ -20,7 +20,8 @@ class Pair:
         self._connections = {}
         self.settings = []  # statements that brought the sessions to where they are
         for engine in ENGINES:
-            connection = pymysql.connect(unix_socket=server.socket, user="root", autocommit=True, charset="utf8mb4")
+            connection = pymysql.connect(unix_socket=server.socket, user="root", autocommit=True, charset="utf8mb4",
+                                         local_infile=True)
             self._connections[engine] = connection
             with connection.cursor() as cursor:
                 cursor.execute(f"CREATE OR REPLACE DATABASE in_{engine.lower()} CHARACTER SET utf8mb4")

@@ -122,6 +122,82 @@ TEST_F(TableTest, OwnVersionHidesTheOneOfAnOlderSnapshot) {
   EXPECT_EQ(count(*old), 2U);
 }
 
+TEST_F(TableTest, OthersWaitForKeysThatALoadByRowHasTaken) {
+  const auto loader = begin();
+  BulkLoad load(table_, *loader, BulkLoad::Duplicates::AreToldByRow);
+  const auto append_row = [&](int32_t id) {
+    std::string note;
+    Duplicate duplicate;
+    return load.append(values_of({.id = id, .number = id + 10'000, .padding = 9000}, note), duplicate);
+  };
+  for (int32_t id = 0; id < 300; ++id) ASSERT_TRUE(append_row(id));
+  EXPECT_EQ(append_row(299).error().code(), ErrorCode::DuplicateKey);
+  const auto refused_for = [&](const TestRow& row) -> std::optional<ErrorCode> {
+    const auto other = begin();
+    const auto inserted = insert(*other, row);
+    return inserted ? std::nullopt : std::optional(inserted.error().code());
+  };
+  // One that is in the table already, and one that is not.
+  for (const int32_t id : {3, 299}) {
+    EXPECT_EQ(refused_for({.id = id}), ErrorCode::LockWaitTimeout);
+    EXPECT_EQ(refused_for({.id = 5000, .number = id + 10'000}), ErrorCode::LockWaitTimeout);
+  }
+  EXPECT_EQ(refused_for({.id = 5000, .number = 5}), std::nullopt);
+  // Other loads: one that is told by row, and one that is not.
+  {
+    const auto other = begin();
+    BulkLoad second(table_, *other, BulkLoad::Duplicates::AreToldByRow);
+    std::string note;
+    Duplicate duplicate;
+    for (int32_t id = 1000; id < 1200; ++id)
+      ASSERT_TRUE(second.append(values_of({.id = id, .padding = 9000}, note), duplicate));
+    const Status appended = second.append(values_of({.id = 299, .padding = 9000}, note), duplicate);
+    ASSERT_FALSE(appended);
+    EXPECT_EQ(appended.error().code(), ErrorCode::LockWaitTimeout);
+  }
+  for (const bool overlaps : {true, false}) {
+    const auto other = begin();
+    Duplicate duplicate;
+    const int32_t id = overlaps ? 150 : 2000;
+    const Status loaded = this->load(*other, id, id + 200, duplicate);
+    EXPECT_EQ(loaded.has_value(), !overlaps) << message(loaded);
+    EXPECT_TRUE(loaded || loaded.error().code() == ErrorCode::LockWaitTimeout) << message(loaded);
+  }
+  Duplicate duplicate;
+  ASSERT_TRUE(load.finish(duplicate));
+  EXPECT_EQ(refused_for({.id = 299}), ErrorCode::LockWaitTimeout);
+  ASSERT_TRUE(host_.transactions().commit(*loader));
+  EXPECT_EQ(refused_for({.id = 299}), ErrorCode::DuplicateKey);
+  EXPECT_EQ(count(), 300U);
+}
+
+TEST_F(TableTest, ALoadByRowMeetsWhatOthersHaveNotDecided) {
+  insert_committed(0, 10);
+  const auto other = begin();
+  ASSERT_TRUE(insert(*other, {.id = 500, .number = 700}));
+  ASSERT_TRUE(table_->erase(*other, key_of(*table_, 3)));
+  const auto loader = begin();
+  BulkLoad load(table_, *loader, BulkLoad::Duplicates::AreToldByRow);
+  std::string note;
+  Duplicate duplicate;
+  for (int32_t id = 1000; id < 1200; ++id)
+    ASSERT_TRUE(load.append(values_of({.id = id, .padding = 9000}, note), duplicate));
+  for (const TestRow& row : {TestRow{.id = 500}, TestRow{.id = 501, .number = 700}, TestRow{.id = 3}}) {
+    const Status appended = load.append(values_of(row, note), duplicate);
+    ASSERT_FALSE(appended);
+    EXPECT_EQ(appended.error().code(), ErrorCode::LockWaitTimeout);
+    EXPECT_FALSE(load.has_duplicate());
+  }
+  ASSERT_TRUE(host_.transactions().commit(*other));
+  ASSERT_TRUE(load.append(values_of({.id = 3, .number = 3}, note), duplicate));
+  EXPECT_FALSE(load.append(values_of({.id = 501, .number = 700}, note), duplicate));
+  EXPECT_EQ(duplicate.index, 1U);
+  EXPECT_EQ(duplicate.clustered_key, key_of(*table_, 500));
+  ASSERT_TRUE(load.finish(duplicate));
+  ASSERT_TRUE(host_.transactions().commit(*loader));
+  EXPECT_EQ(count(), 211U);
+}
+
 TEST_F(TableTest, LoadedRowsAreSeenByOthersFromTheCommitOn) {
   const auto loader = begin();
   Duplicate duplicate;
