@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/progress.h"
+#include "cli/value_text.h"
 #include "database/manifest.h"
 
 namespace hailstone {
@@ -78,10 +79,10 @@ Result<CheckResult> check_tables(Session& session, std::vector<std::string> name
       fmt::print("{}: sound\n", printable(names[i]));
     } else if (status.error().code() == ErrorCode::Corruption) {
       ++result.damaged;
-      fmt::print("{}: damaged: {}\n", printable(names[i]), status.error().message());
+      fmt::print("{}: damaged: {}\n", printable(names[i]), safe_for_terminal(status.error().message()));
     } else if (status.error().code() == ErrorCode::Unsupported) {
       ++result.unchecked;
-      fmt::print("{}: not checked: {}\n", printable(names[i]), status.error().message());
+      fmt::print("{}: not checked: {}\n", printable(names[i]), safe_for_terminal(status.error().message()));
     } else {
       return std::unexpected(status.error());
     }

@@ -149,7 +149,8 @@ int finished(const std::string& command, const Status& status) {
     fmt::print(stderr, "hailstone {}: interrupted; the database is as it was\n", command);
     return exit_interrupted;
   }
-  fmt::print(stderr, "hailstone {}: {}\n", command, error.message());
+  // It may name what the database holds.
+  fmt::print(stderr, "hailstone {}: {}\n", command, safe_for_terminal(error.message()));
   return error.code() == ErrorCode::Corruption ? exit_damage : exit_error;
 }
 
@@ -159,14 +160,10 @@ std::string counted(uint64_t number, std::string_view noun, std::string_view plu
 }
 
 std::string printable(ByteView text) {
-  std::string shown;
-  const bool utf8 = is_utf8(text);
-  for (const char character : text) {
-    const auto byte = static_cast<unsigned char>(character);
-    if (byte < 0x20 || byte == 0x7f || (byte >= 0x80 && !utf8)) {
-      shown += fmt::format("\\x{:02x}", byte);
-    } else {
-      shown += character;
+  std::string shown = safe_for_terminal(text);
+  for (const auto& [character, escape] : {std::pair("\n", "\\x0a"), std::pair("\t", "\\x09")}) {
+    for (size_t at = 0; (at = shown.find(character, at)) != std::string::npos; at += 4) {
+      shown.replace(at, 1, escape);
     }
   }
   return shown;

@@ -31,7 +31,8 @@ Status list_tables(const TablesOptions& options) {
     }
     const auto table = database.table(name);
     if (!table) {
-      shown.add({printable(name), "", "", "", "", "cannot be opened: " + table.error().message()});
+      shown.add({printable(name), "", "", "", "",
+                 "cannot be opened: " + safe_for_terminal(table.error().message())});
       continue;
     }
     const TableStatistics statistics = (*table)->statistics();
