@@ -209,6 +209,15 @@ typedef struct hs_options {
    * further ones are opened when they are used. 0: one for each 16 KiB of memory_bytes, at most 32,768. */
   uint64_t open_tables;
   hs_io_method io_method; /* HS_IO_SYNC */
+  /* How long hs_commit() waits, at most, when the log cannot be written, as on a full disk; what was written
+   * of it is cut off, and the same is written again until it fits. hs_interrupt() ends the wait of a
+   * transaction: HS_INTERRUPTED then says that it is committed, others may have seen it, but that it would be
+   * lost if the process ended before the log can be written. After this time, or when the disk fails to sync
+   * the log, nothing can be committed until the database has been opened again. */
+  unsigned log_write_timeout_ms; /* 600,000 */
+  /* Files of columns that stay open although nobody reads them; others are opened again when they are read.
+   * 0: half of the files that the process may have open. */
+  uint64_t open_files;
 } hs_options;
 
 /* hs_options_init(&options) */

@@ -65,10 +65,6 @@ Status NewDatabase::remove_files(bool with_tables) const {
   return filesystem.remove(fmt::format("{}/{}", directory_, lock_name));
 }
 
-Error NewDatabase::remove_directory(const Error& error) const {
-  return with_what_stayed(error, directory_, remove_directory_if_made());
-}
-
 Error NewDatabase::remove(const Error& error, bool with_tables) const {
   if (!new_) return error;
   Status removed = remove_files(with_tables);

@@ -281,7 +281,7 @@ std::shared_ptr<Table> Catalog::let_go(const EntryPointer& entry) {
   return std::exchange(entry->table, nullptr);
 }
 
-Result<std::shared_ptr<Table>> Catalog::open(const EntryPointer& entry) {
+Result<std::shared_ptr<Table>> Catalog::open(const EntryPointer& entry, bool set_aside) {
   if (auto table = opened(entry)) {
     count(host_.counters().table_hits);
     return table;
@@ -307,7 +307,7 @@ Result<std::shared_ptr<Table>> Catalog::open(const EntryPointer& entry) {
     state.rows = entry->recorded->rows;
   }
   const Timestamp opened_with = state.definition_timestamp;
-  HAILSTONE_ASSIGN(auto table, Table::open(host_, state));
+  HAILSTONE_ASSIGN(auto table, Table::open(host_, state, set_aside));
   if (entry->analyzed != nullptr) table->set_analyzed_counts(std::move(*entry->analyzed));
   entry->analyzed.reset();
   count(host_.counters().table_opens);

@@ -6,9 +6,9 @@
 #include <condition_variable>
 #include <deque>
 
+#include "log/operation.h"
 #include "table/delete_vector_file.h"
 #include "table/load_check.h"
-#include "table/operation.h"
 #include "table/segment_builder.h"
 #include "table/uniqueness.h"
 #include "transaction/statement.h"
@@ -68,7 +68,7 @@ struct BulkLoad::State {
   /// Rows that become one segment, encoded on a background thread. Kept when two of them have the same key.
   struct Set {
     std::unique_ptr<SegmentBuilder> builder;
-    uint64_t file = 0;
+    FileIdentity file;
     uint32_t rows = 0;
     size_t bytes = 0;
     std::optional<SegmentBuilder::DuplicateRows> duplicate;
@@ -307,15 +307,15 @@ Status BulkLoad::State::hand_off() {
   HAILSTONE_TRY(wait_for_sets(most - std::min(most, set->bytes)));
   set->builder = std::move(builder);
   handed_off_bytes += set->bytes;
-  set->file = inside.host.new_file_number();
+  set->file = inside.host.new_file(inside.id);
   sets.push_back(set);
   {
     const std::lock_guard guard(shared->mutex);
     ++shared->sets_in_flight;
     shared->bytes_in_flight += set->bytes;
   }
-  inside.host.run([set, shared = shared, &host = inside.host] {
-    auto written = set->builder->write(host.segment_path(set->file), true,
+  inside.host.run([set, shared = shared] {
+    auto written = set->builder->write(set->file, true,
                                        [&] { return shared->cancelled.load(std::memory_order_relaxed); });
     if (written) set->duplicate = written->duplicate;
     if (!set->duplicate) set->builder->clear();
@@ -341,7 +341,7 @@ Status BulkLoad::State::wait_for_sets(size_t most_bytes) {
 
 void BulkLoad::State::remove_files() {
   for (const auto& set : sets) {
-    const std::string path = inside.host.segment_path(set->file);
+    const std::string path = inside.host.segment_path(set->file.file);
     // A file that stays is an orphan, which the next recovery removes.
     if (inside.host.filesystem().exists(path)) static_cast<void>(inside.host.filesystem().remove(path));
   }
@@ -377,7 +377,7 @@ Status BulkLoad::State::insert_small(Duplicate& duplicate) {
 
 Status BulkLoad::State::open_segments(std::span<const std::shared_ptr<Set>> of, LoadedSegments& segments) {
   for (const auto& set : of) {
-    HAILSTONE_ASSIGN(auto segment, open_new_segment(inside, set->file, transaction.marker()));
+    HAILSTONE_ASSIGN(auto segment, open_new_segment(inside, set->file.file, transaction.marker()));
     segments.push_back(std::move(segment));
   }
   return inside.host.sync_files();
@@ -407,12 +407,9 @@ std::shared_ptr<const TableView> BulkLoad::State::add_to_view(const LoadedSegmen
 }
 
 void BulkLoad::State::append_publish(std::span<const std::shared_ptr<Set>> of, std::string& redo) const {
-  append_operation_head(redo, OperationKind::Publish, inside.id);
-  append_varint(redo, of.size());
-  for (const auto& set : of) {
-    append_varint(redo, set->file);
-    append_varint(redo, set->rows);
-  }
+  Operation publish{.kind = OperationKind::Publish, .table = inside.id};
+  for (const auto& set : of) publish.files.push_back({.file = set->file.file, .rows = set->rows});
+  append_operation(redo, publish);
 }
 
 void BulkLoad::State::count_rows(std::span<const std::shared_ptr<Set>> of) const {

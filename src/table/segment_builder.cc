@@ -242,10 +242,11 @@ Status SegmentBuilder::make_index(size_t secondary, const std::vector<uint32_t>&
   return {};
 }
 
-Result<SegmentBuilder::Written> SegmentBuilder::write(const std::string& path, bool unique,
+Result<SegmentBuilder::Written> SegmentBuilder::write(const FileIdentity& file, bool unique,
                                                       const std::function<bool()>& stop) {
   Written written;
   SegmentInput input;
+  input.identity = file;
   const uint32_t rows = input.rows = rows_kept();
   clustered_.clear();
   std::vector<uint32_t>& order = written.order;
@@ -299,7 +300,8 @@ Result<SegmentBuilder::Written> SegmentBuilder::write(const std::string& path, b
   for (const ColumnBuffer& column : columns_) columns.push_back(&column);
   input.columns = columns;
   input.order = order;
-  HAILSTONE_TRY(write_segment(table_.host.filesystem(), path, input, table_.host.counters(), stop));
+  HAILSTONE_TRY(write_segment(table_.host.filesystem(), table_.host.segment_path(file.file), input,
+                              table_.host.counters(), stop));
   return written;
 }
 

@@ -76,9 +76,9 @@ class SegmentBuilder {
     std::vector<uint32_t> order;
     std::optional<DuplicateRows> duplicate;
   };
-  /// Sorts and writes the file. `unique`: looks for rows that have the same key; when there are some, nothing
-  /// is written.
-  Result<Written> write(const std::string& path, bool unique, const std::function<bool()>& stop);
+  /// Sorts the rows and writes them to the file. `unique`: looks for rows that have the same key; when there
+  /// are some, nothing is written.
+  Result<Written> write(const FileIdentity& file, bool unique, const std::function<bool()>& stop);
   /// One of the rows appended, encoded again.
   Status row(uint32_t number, std::string& to) const;
 

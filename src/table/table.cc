@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "log/operation.h"
 #include "table/delete_vector_file.h"
-#include "table/operation.h"
 #include "table/table_state.h"
 #include "transaction/statement.h"
 
@@ -29,7 +29,7 @@ Table::State::State(TableHost& table_host, const TableState& state)
       last_publish(state.last_publish),
       recorded_publish(state.last_publish) {}
 
-Result<std::shared_ptr<Table>> Table::open(TableHost& host, const TableState& given) {
+Result<std::shared_ptr<Table>> Table::open(TableHost& host, const TableState& given, bool set_aside) {
   std::shared_ptr<Table> table(new Table);
   table->state_ = std::make_unique<State>(host, given);
   State& state = *table->state_;
@@ -39,12 +39,15 @@ Result<std::shared_ptr<Table>> Table::open(TableHost& host, const TableState& gi
   for (const auto& entry : given.segments) {
     auto segment = open_table_segment(state, entry);
     if (!segment) {
+      const Error& error = segment.error();
+      const Error unreadable(
+          error.code(), fmt::format("table {} cannot be read: {}", table->definition().name, error.message()),
+          error.system_error());
+      if (error.code() != ErrorCode::Corruption && !set_aside) return std::unexpected(unreadable);
       // Nothing of the table can be trusted without one of its segments, but its state must stay as it is, so
       // that a repaired or restored file is found again.
       state.unopened.push_back(entry);
-      const Error& error = segment.error();
-      state.mark_corrupt(Error(error.code(), fmt::format("table {} cannot be read: {}",
-                                                         table->definition().name, error.message())));
+      state.mark_corrupt(unreadable);
       continue;
     }
     view->segments.push_back(std::move(*segment));
@@ -52,9 +55,12 @@ Result<std::shared_ptr<Table>> Table::open(TableHost& host, const TableState& gi
   count(host.counters().segments, view->segments.size());
   state.set_view(std::move(view));
   if (!given.rows.empty() && state.usable()) {
-    // As above: a table whose rows cannot be read is damaged, but there.
-    if (const Status restored = table->restore_rows(given.rows); !restored)
+    // As above.
+    if (const Status restored = table->restore_rows(given.rows); !restored) {
+      if (restored.error().code() != ErrorCode::Corruption && !set_aside)
+        return std::unexpected(restored.error());
       state.mark_corrupt(restored.error());
+    }
   }
   return table;
 }
@@ -86,7 +92,7 @@ Status Table::State::usable() const {
 void Table::State::mark_corrupt(const Error& error) {
   const std::lock_guard guard(corruption_mutex);
   if (corruption) return;
-  // A file that the system does not let us read need not be damaged.
+  // A file that the system could not read during recovery need not be damaged.
   corruption = Error(error.code() == ErrorCode::Io ? ErrorCode::Io : ErrorCode::Corruption, error.message());
   corrupt.store(true, std::memory_order_release);
   count(host.counters().tables_corrupt);
@@ -117,8 +123,7 @@ Status Table::raise_auto_increment(Transaction& transaction, uint64_t next) {
   if (now >= next) return {};
   Write write(transaction);
   HAILSTONE_TRY(write.prepare(0));
-  append_operation_head(write.redo(), OperationKind::Counter, id());
-  append_varint(write.redo(), next);
+  append_operation(write.redo(), {.kind = OperationKind::Counter, .table = id(), .number = next});
   while (now < next && !counter.compare_exchange_weak(now, next, std::memory_order_relaxed)) {
   }
   if (now >= next) return {};

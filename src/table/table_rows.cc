@@ -1,7 +1,7 @@
 // Writing single rows, and reading them by clustered key.
 #include <fmt/format.h>
 
-#include "table/operation.h"
+#include "log/operation.h"
 #include "table/table_state.h"
 #include "transaction/statement.h"
 
@@ -28,14 +28,14 @@ Status wait_for(Table::State& state, Transaction& transaction, ByteView key, con
 }
 
 void append_put(std::string& to, TableId table, bool hidden_row_id, ByteView key, ByteView row) {
-  append_operation_head(to, OperationKind::Put, table);
-  append_varint(to, hidden_row_id ? row_id_of(key) : 0);
-  append_string(to, row);
+  append_operation(to, {.kind = OperationKind::Put,
+                        .table = table,
+                        .number = hidden_row_id ? row_id_of(key) : 0,
+                        .bytes = row});
 }
 
 void append_delete(std::string& to, TableId table, ByteView key) {
-  append_operation_head(to, OperationKind::Delete, table);
-  append_string(to, key);
+  append_operation(to, {.kind = OperationKind::Delete, .table = table, .bytes = key});
 }
 
 /// Checks of one row against the newest state, and the write itself, all under the table's write mutex and

@@ -138,7 +138,8 @@ Status Transaction::prepare(size_t changes) {
                             "change one by one: commit more often, or load in bulk",
                             id_, change_count_));
   }
-  if (redo_.size() >= redo_buffer_bytes) HAILSTONE_TRY(manager_.spill_redo(*this));
+  // While the log cannot be written it stays here: the caller may hold a table's mutex and must not wait.
+  if (redo_.size() >= redo_buffer_bytes && !manager_.log_.stall()) HAILSTONE_TRY(manager_.spill_redo(*this));
   make_room(changes);
   return {};
 }

@@ -64,6 +64,13 @@ Status TransactionManager::commit_visible(Transaction& transaction) {
   record.append(transaction.redo_);
   // Changes without redo (of tables in memory only) need a timestamp, but nothing in the log.
   const bool logged = transaction.redo_length_ > 0 || !transaction.actions_.empty();
+  // Nobody may wait for the log under the mutex, where no interruption would be noticed.
+  if (logged) {
+    if (Status room = log_.wait_for_room([&] { return transaction.interrupted(); }); !room) {
+      rollback(transaction);
+      return room;
+    }
+  }
   {
     std::unique_lock guard(commit_mutex_);
     const Timestamp timestamp = last_committed_.load(std::memory_order_relaxed) + 1;
@@ -88,15 +95,23 @@ Status TransactionManager::commit_visible(Transaction& transaction) {
 
 Status TransactionManager::make_durable(Transaction& transaction) {
   if (transaction.commit_end_ == 0) return {};
+  const auto interrupted = [&] { return transaction.interrupted(); };
+  Status reached;
   switch (flush_log_at_commit()) {
     case FlushLogAtCommit::Sync:
-      return log_.sync(transaction.commit_end_);
+      reached = log_.sync(transaction.commit_end_, interrupted);
+      break;
     case FlushLogAtCommit::Write:
-      return log_.write(transaction.commit_end_);
+      reached = log_.write(transaction.commit_end_, interrupted);
+      break;
     case FlushLogAtCommit::EverySecond:
-      return {};  // the database's background thread does both
+      break;  // the database's background thread does both
   }
-  return {};
+  if (reached || reached.error().code() != ErrorCode::Interrupted) return reached;
+  // Others see it already, so it cannot be taken back.
+  return fail(ErrorCode::Interrupted,
+              fmt::format("transaction {} is committed, but would be lost if the process ended now: {}",
+                          transaction.id_, reached.error().message()));
 }
 
 void TransactionManager::rollback(Transaction& transaction) noexcept {

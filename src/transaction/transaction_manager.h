@@ -46,6 +46,8 @@ class TransactionManager {
   /// On error (the log cannot take the record) the transaction has been rolled back. InvalidArgument when it
   /// had ended before.
   Status commit_visible(Transaction& transaction);
+  /// Waits as long as the log cannot be written, but for the transaction's interruption:
+  /// ErrorCode::Interrupted leaves it committed, and durable as soon as the log can be written.
   Status make_durable(Transaction& transaction);
   /// Needs no memory.
   void rollback(Transaction& transaction) noexcept;
