@@ -34,7 +34,12 @@ struct Cursor::State {
     if (view == nullptr || refresh) {
       const uint32_t own_writes =
           options.sees_own_changes ? Visibility::all_writes : transaction.own_writes();
-      if (lock != ReadLock::None) {
+      if (dirty) {
+        visibility = {.snapshot = transaction.snapshot(),
+                      .candidates = true,
+                      .own_writes = own_writes,
+                      .held = transaction.hold_snapshot()};
+      } else if (lock != ReadLock::None) {
         // Each row's newest state counts: a version is passed over only when it has ended already.
         visibility = {.snapshot = transaction.current(), .candidates = true, .own_writes = own_writes};
       } else if (options.reads_newest) {
@@ -168,6 +173,12 @@ struct Cursor::State {
       positioned = current != nullptr;
       if (!positioned) return false;
       take_key();
+      if (dirty) {
+        HAILSTONE_ASSIGN(const bool taken, take_latest());
+        if (taken) return true;
+        HAILSTONE_TRY(leave_key());
+        continue;
+      }
       if (lock == ReadLock::None) {
         HAILSTONE_TRY(begin_run_after_a_while(before));
         return true;
@@ -285,23 +296,48 @@ struct Cursor::State {
     if (!newest.found()) return false;
     if (newest == candidate) return true;
     if (newest.version != nullptr && visibility.is_own_and_new(*newest.version)) return false;
+    return has_current_key(newest, row_key);
+  }
+
+  /// Whether the entry of a version of the row in this index is the current one.
+  Result<bool> has_current_key(const RowPlace& place, ByteView row_key) {
     if (secondary == SegmentKeys::clustered) return true;
     const KeyCodec& codec = inside.keys->secondary(secondary);
     std::string entry;
-    if (newest.version != nullptr) {
-      HAILSTONE_TRY(codec.append_row(inside.layout->row_codec(), newest.version->row(), entry));
+    if (place.version != nullptr) {
+      HAILSTONE_TRY(codec.append_row(inside.layout->row_codec(), place.version->row(), entry));
     } else {
-      RowReader reader(*newest.segment, {codec.columns().begin(), codec.columns().end()});
-      HAILSTONE_TRY(reader.read(newest.ordinal));
+      RowReader reader(*place.segment, {codec.columns().begin(), codec.columns().end()});
+      HAILSTONE_TRY(reader.read(place.ordinal));
       HAILSTONE_TRY(codec.append(reader.values(), entry));
     }
     entry.append(row_key);
     return entry == key;
   }
 
+  /// READ UNCOMMITTED: each row that the snapshot has is met once, where the snapshot has it, however it is
+  /// changed meanwhile; with its latest version, unless that has another place in this index. A row that
+  /// the snapshot has not is met where it is. False: the current entry is none of these.
+  Result<bool> take_latest() {
+    newest = current->place();
+    HAILSTONE_ASSIGN(const bool unchanged, inside.is_unchanged(newest, visibility.snapshot));
+    if (unchanged) return true;
+    const std::string row_key(ByteView(key).substr(key.size() - clustered_size));
+    HAILSTONE_ASSIGN(newest, inside.find_latest(row_key));
+    if (!newest.found()) return false;
+    if (newest.version != nullptr && visibility.is_own_and_new(*newest.version)) return false;
+    if (secondary == SegmentKeys::clustered) return true;
+    HAILSTONE_ASSIGN(const bool is_here, has_current_key(newest, row_key));
+    HAILSTONE_ASSIGN(RowPlace before, inside.find_visible(*view, row_key, visibility.snapshot, transaction));
+    if (!before.found()) return is_here;
+    HAILSTONE_ASSIGN(const bool was_here, has_current_key(before, row_key));
+    if (!is_here) newest = std::move(before);
+    return was_here;
+  }
+
   Status load() {
     if (loaded) return {};
-    if (lock == ReadLock::None) {
+    if (lock == ReadLock::None && !dirty) {
       HAILSTONE_TRY(current->load(values));
     } else {
       HAILSTONE_TRY(inside.read_place(newest, projection, batch, values));
@@ -311,7 +347,7 @@ struct Cursor::State {
   }
 
   Status load_row(std::string& to) {
-    if (lock == ReadLock::None) return current->load_row(to);
+    if (lock == ReadLock::None && !dirty) return current->load_row(to);
     if (newest.version != nullptr) {
       to.assign(newest.version->row());
       return {};
@@ -325,6 +361,7 @@ struct Cursor::State {
   Transaction& transaction;
   const ReadLock lock;
   const CursorOptions options;
+  const bool dirty = lock == ReadLock::None && !options.reads_newest && transaction.reads_uncommitted();
   const Projection projection;
   uint64_t own_changes = 0;  // of the transaction when the sources were opened or made to forget
   size_t secondary = 0;
@@ -339,7 +376,7 @@ struct Cursor::State {
   size_t clustered_size = 0;
   CursorSource* current = nullptr;
   uint32_t moves_in_source = 0;  // how often the current source was the nearest, one time after the other
-  RowPlace newest;               // the locked row
+  RowPlace newest;               // the locked row, or the latest version
   std::vector<Value> values;
   bool loaded = false;
   Batch batch;

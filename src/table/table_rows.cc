@@ -312,16 +312,20 @@ Result<RowPlace> Table::State::lock_newest(Transaction& transaction, ByteView ke
   }
 }
 
+Result<RowPlace> Table::State::find_plain(Transaction& transaction, ByteView key) {
+  if (transaction.reads_uncommitted()) return find_latest(key);
+  const Snapshot snapshot = transaction.snapshot();
+  const auto places = current_view();
+  return find_visible(*places, key, snapshot, transaction);
+}
+
 Result<bool> Table::find(Transaction& transaction, ByteView key, ReadLock lock, const Projection& projection,
                          Batch& batch, std::span<Value> values) {
   State& state = *state_;
   HAILSTONE_TRY(state.usable());
   count(state.host.counters().point_lookups);
   if (lock == ReadLock::None) {
-    const Snapshot snapshot = transaction.snapshot();
-    const auto view = state.current_view();
-    HAILSTONE_ASSIGN(const RowPlace place,
-                     state.noted(state.find_visible(*view, key, snapshot, transaction)));
+    HAILSTONE_ASSIGN(const RowPlace place, state.noted(state.find_plain(transaction, key)));
     if (!place.found()) return false;
     HAILSTONE_TRY(state.noted(state.read_place(place, projection, batch, values)));
     return true;
@@ -339,9 +343,7 @@ Result<bool> Table::find_row(Transaction& transaction, ByteView key, ReadLock lo
   count(state.host.counters().point_lookups);
   RowPlace place;
   if (lock == ReadLock::None) {
-    const Snapshot snapshot = transaction.snapshot();
-    const auto view = state.current_view();
-    HAILSTONE_ASSIGN(place, state.noted(state.find_visible(*view, key, snapshot, transaction)));
+    HAILSTONE_ASSIGN(place, state.noted(state.find_plain(transaction, key)));
   } else {
     HAILSTONE_ASSIGN(place, state.lock_newest(transaction, key, lock));
   }

@@ -116,9 +116,16 @@ struct Table::State {
 
   /// The live version of a key in the newest state, as transaction `own` (marker) sees it.
   Result<NewestRow> find_newest(const TableView& places, ByteView key, Timestamp own);
+  /// The live version of a key, committed or not: what READ UNCOMMITTED gives. Takes write_mutex, as an
+  /// update is between its two versions only under that.
+  Result<RowPlace> find_latest(ByteView key);
+  /// Whether the version is the row's latest, and was there already when the snapshot was taken.
+  Result<bool> is_unchanged(const RowPlace& place, const Snapshot& snapshot);
   /// The version of a key that the snapshot, which is the transaction's, sees.
   Result<RowPlace> find_visible(const TableView& places, ByteView key, const Snapshot& snapshot,
                                 const Transaction& transaction);
+  /// What a read without locks finds at a key.
+  Result<RowPlace> find_plain(Transaction& transaction, ByteView key);
   /// A live entry of a unique secondary index with this index key, other than the row with clustered key
   /// `except`.
   struct UniqueEntry {

@@ -41,10 +41,7 @@ HeldSnapshot::HeldSnapshot(TransactionManager& manager, Timestamp own)
 HeldSnapshot::~HeldSnapshot() { manager_.release_snapshot(snapshot_); }
 
 const Snapshot& Transaction::snapshot() {
-  if (isolation_ == Isolation::ReadUncommitted) {
-    // Every begin counts, markers too, and every end.
-    snapshot_ = {.read = infinity - 1, .own = marker()};
-  } else if (held_ == nullptr) {
+  if (held_ == nullptr) {
     held_ = std::make_shared<const HeldSnapshot>(manager_, marker());
     snapshot_ = **held_;
   }
@@ -53,7 +50,6 @@ const Snapshot& Transaction::snapshot() {
 
 std::shared_ptr<const HeldSnapshot> Transaction::hold_snapshot() {
   snapshot();
-  if (held_ == nullptr) return nullptr;
   // A list of one place for each snapshot in use, so that is_behind() knows them all.
   if (isolation_ < Isolation::RepeatableRead) earlier_.reserve(earlier_.size() + 1);
   return held_;

@@ -88,12 +88,13 @@ class Transaction {
   TransactionId id() const { return id_; }
   Timestamp marker() const { return marker_of(id_); }
   Isolation isolation() const { return isolation_; }
+  bool reads_uncommitted() const { return isolation_ == Isolation::ReadUncommitted; }
   State state() const { return state_; }
 
   /// What plain reads see. Taken at the first call; kept to the end for RepeatableRead and above, until
-  /// next_statement() below.
+  /// next_statement() below. Readers of READ UNCOMMITTED find each row by it, and give its latest version.
   const Snapshot& snapshot();
-  /// The same, for a reader that may go on when the statement has ended. Null for READ UNCOMMITTED.
+  /// The same, for a reader that may go on when the statement has ended.
   std::shared_ptr<const HeldSnapshot> hold_snapshot();
   /// False: the next snapshot() takes a new one.
   bool has_snapshot() const { return held_ != nullptr; }
