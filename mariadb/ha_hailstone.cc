@@ -49,8 +49,11 @@ uint HailstoneHandler::reference_length() const {
       length += 1 + column.width;
       continue;
     }
-    // Weights, of which every byte may have to be escaped, with their end and what pads them.
-    const size_t weights = std::max<size_t>(part.length, part.field->charset()->strnxfrmlen(part.length));
+    // Weights, of which every byte may have to be escaped, with their end and what pads them. Of a CHAR
+    // column, even those of a prefix may be filled up to its length.
+    const size_t bytes =
+        column.type == Type::Char ? std::max<size_t>(part.length, column.width) : part.length;
+    const size_t weights = std::max(bytes, part.field->charset()->strnxfrmlen(bytes));
     length += 2 * weights + weights / 4 + 64;
   }
   return static_cast<uint>(std::min(length, max_key_bytes + 2));

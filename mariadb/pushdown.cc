@@ -436,6 +436,8 @@ class Translator {
 
   /// Whether the stored bytes are what the server compares.
   bool compares_stored_bytes(const Field& field, CHARSET_INFO* collation) const {
+    // Its type does not tell that a column is COMPRESSED.
+    if (field.compression_method() != nullptr) return false;
     switch (field.real_type()) {
       case MYSQL_TYPE_STRING:
         if (field.type_handler() != &type_handler_string) return false;

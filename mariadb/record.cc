@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "collation.h"
+
 namespace hailstone {
 
 namespace {
@@ -49,9 +51,7 @@ Result<Column> column_for(const Field& field) {
   const auto set_string = [&](Type type, uint32_t width) {
     column.type = type;
     column.width = width;
-    CHARSET_INFO* charset = field.charset();
-    column.collation =
-        charset == &my_charset_bin ? binary_collation_id : first_application_collation_id + charset->number;
+    column.collation = collation_id(*field.charset(), type == Type::Char ? field.char_length() : 0);
   };
   switch (field.real_type()) {
     case MYSQL_TYPE_TINY:
