@@ -5,6 +5,7 @@
 #include "error.h"
 #include "ha_hailstone.h"
 #include "pushdown.h"
+#include "variables.h"
 
 namespace hailstone {
 
@@ -106,9 +107,10 @@ std::optional<std::shared_ptr<const Predicate>> HailstoneHandler::whole_conditio
 int HailstoneHandler::count_rows(const std::shared_ptr<const Predicate>& predicate, uint64_t& rows) {
   if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
   Scan scan(table_, *transaction_, lock_, predicate, {});
-  const auto counted = scan.count_rest();
+  const Aggregate all_rows{Aggregate::Kind::Rows};
+  const auto counted = scan.aggregate({&all_rows, 1}, query_threads());
   if (!counted) return report(counted.error());
-  rows = *counted;
+  rows = counted->front().count;
   return 0;
 }
 

@@ -1,7 +1,9 @@
 #include "variables.h"
 
+#include <algorithm>
 #include <array>
 #include <iterator>
+#include <thread>
 
 #include "engine.h"
 #include "trace.h"
@@ -192,6 +194,10 @@ DatabaseOptions database_options() {
   options.open_files = static_cast<size_t>(open_files_limit_value);
   options.log_write_timeout = std::chrono::seconds(log_write_timeout_value);
   return options;
+}
+
+unsigned query_threads() {
+  return std::min(1 + background_threads_value, std::max(1U, std::thread::hardware_concurrency()));
 }
 
 }  // namespace hailstone

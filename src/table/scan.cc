@@ -76,18 +76,15 @@ struct Scan::State {
       }
       while (block < place.segment->blocks()) {
         current_block = block++;
-        if (filter->excludes_block(current_block)) {
-          count(inside.host.counters().blocks_skipped);
-          continue;
-        }
+        if (filter->excludes_block(current_block)) continue;
         HAILSTONE_TRY(check_interruption());
         const uint32_t rows = std::min(block_rows, place.rows() - current_block * block_rows);
         if (always) {
           bitmap.set_first(rows);
+          count(inside.host.counters().rows_scanned, rows);
         } else {
           HAILSTONE_TRY(filter->evaluate(current_block, bitmap));
         }
-        count(inside.host.counters().rows_scanned, rows);
         if (!always && bitmap.none()) continue;
         if (dirty) {
           HAILSTONE_TRY(put_changed_aside(place));
