@@ -376,7 +376,8 @@ Result<const Batch*> Scan::State::next_locking() {
     if (!found) break;
     HAILSTONE_TRY(add_locked(key, place));
   }
-  lock_batch = std::min(lock_batch * 2, most_rows_locked_ahead);
+  // Rows locked ahead would be missing for others who skip them, and nobody may ever ask for them here.
+  if (!skips_locked(lock)) lock_batch = std::min(lock_batch * 2, most_rows_locked_ahead);
   return batch.rows == 0 ? nullptr : &batch;
 }
 

@@ -59,10 +59,8 @@ class RowWriter {
       wait.holder = state_.host.locks().range_locked_by_other(transaction_, state_.id,
                                                               LockManager::clustered_order, key);
       if (wait.holder != 0) return {};
-      if (state_.host.locks().row_locked_by_other(transaction_, state_.id, key)) {
-        wait.row_lock = true;
-        return {};
-      }
+      const LockManager& locks = state_.host.locks();
+      const bool locked = locks.row_locked_by_other(transaction_, state_.id, key);
       // A hidden row id is new by its making.
       if (!state_.keys->hidden_row_id()) {
         wait.holder = state_.load_with_key(transaction_, 0, key);
@@ -72,9 +70,17 @@ class RowWriter {
           wait.holder = newest.blocker;
           return {};
         }
-        if (newest.place.found()) return refuse(0, key, row, duplicate);
+        if (newest.place.found()) {
+          // Where others have only shared locks the row stays; one that has it alone may delete it.
+          wait.row_lock =
+              locked && locks.row_locked_by_other(transaction_, state_.id, key, RowLockMode::Shared);
+          if (wait.row_lock) return {};
+          return refuse(0, key, row, duplicate);
+        }
         ended_ = newest.ended;
       }
+      wait.row_lock = locked;
+      if (locked) return {};
     }
     for (size_t i = 0; i < secondary.size(); ++i) {
       wait.holder = state_.host.locks().range_locked_by_other(transaction_, state_.id,
@@ -288,7 +294,8 @@ Status Table::erase(Transaction& transaction, ByteView key) {
 }
 
 Result<RowPlace> Table::State::lock_newest(Transaction& transaction, ByteView key, ReadLock lock) {
-  const RowLockMode mode = lock == ReadLock::Shared ? RowLockMode::Shared : RowLockMode::Exclusive;
+  const bool shared = lock == ReadLock::Shared || lock == ReadLock::SharedSkippingLocked;
+  const RowLockMode mode = shared ? RowLockMode::Shared : RowLockMode::Exclusive;
   for (;;) {
     Wait wait;
     {
@@ -308,6 +315,7 @@ Result<RowPlace> Table::State::lock_newest(Transaction& transaction, ByteView ke
         wait.row_lock = true;
       }
     }
+    if (skips_locked(lock)) return RowPlace{};
     HAILSTONE_TRY(wait_for(*this, transaction, key, wait, mode));
   }
 }

@@ -42,6 +42,12 @@ class TableTest : public testing::Test {
     }
     return rows.finish(duplicate);
   }
+  Result<bool> find(Transaction& transaction, int32_t id, ReadLock lock) {
+    const Projection projection(table_->layout(), all_columns());
+    Batch batch;
+    std::vector<Value> values(all_columns().size());
+    return table_->find(transaction, key_of(*table_, id), lock, projection, batch, values);
+  }
   uint64_t count(Transaction& transaction) {
     Scan scan(table_, transaction, ReadLock::None, nullptr, {});
     const auto rows = scan.count_rest();
@@ -99,6 +105,76 @@ TEST_F(TableTest, AStatementDoesNotMeetTheRowsThatItWrites) {
     }
   }
   EXPECT_EQ(rows, 100U);
+}
+
+// A job queue: each worker takes rows that no other one has.
+TEST_F(TableTest, ReadsThatSkipLockedRowsDoNotWait) {
+  insert_committed(0, 4);
+  const auto worker = begin();
+  ASSERT_TRUE(find(*worker, 0, ReadLock::Exclusive));
+  ASSERT_TRUE(find(*worker, 1, ReadLock::Shared));
+  ASSERT_TRUE(table_->erase(*worker, key_of(*table_, 2)));
+  ASSERT_TRUE(insert(*worker, {.id = 4}));
+  const auto ids = [&](ReadLock lock) {
+    std::vector<int32_t> scanned, walked, found;
+    const auto transaction = begin();
+    Scan scan(table_, *transaction, lock, nullptr, all_columns());
+    for (auto batch = scan.next(); batch && *batch != nullptr; batch = scan.next()) {
+      for (uint32_t i = 0; i < (*batch)->rows; ++i) {
+        std::vector<Value> values;
+        for (const auto& column : (*batch)->columns) values.push_back(column.value(i));
+        scanned.push_back(decode(values).id);
+      }
+    }
+    Cursor cursor(table_, *transaction, 0, lock, all_columns());
+    for (auto on_row = cursor.seek_at_or_after({}); on_row && *on_row; on_row = cursor.next()) {
+      EXPECT_TRUE(cursor.load_values());
+      walked.push_back(decode(cursor.values()).id);
+    }
+    for (int32_t id = 0; id < 6; ++id) {
+      const auto is_there = find(*transaction, id, lock);
+      EXPECT_TRUE(is_there) << message(is_there);
+      if (is_there && *is_there) found.push_back(id);
+    }
+    EXPECT_EQ(scanned, walked);
+    EXPECT_EQ(scanned, found);
+    return found;
+  };
+  EXPECT_EQ(ids(ReadLock::ExclusiveSkippingLocked), (std::vector<int32_t>{3}));
+  EXPECT_EQ(ids(ReadLock::SharedSkippingLocked), (std::vector<int32_t>{1, 3}));
+  ASSERT_TRUE(table_->flush(true));
+  EXPECT_EQ(ids(ReadLock::ExclusiveSkippingLocked), (std::vector<int32_t>{3}));
+  host_.transactions().rollback(*worker);
+  EXPECT_EQ(ids(ReadLock::ExclusiveSkippingLocked), (std::vector<int32_t>{0, 1, 2, 3}));
+}
+
+TEST_F(TableTest, AScanThatSkipsLockedRowsLocksOnlyWhatItReturns) {
+  insert_committed(0, 8);
+  const auto first = begin();
+  const auto second = begin();
+  const auto rows_of = [&](Transaction& transaction) {
+    Scan scan(table_, transaction, ReadLock::ExclusiveSkippingLocked, nullptr, all_columns());
+    uint32_t rows = 0;
+    for (int i = 0; i < 4; ++i) {
+      const auto batch = scan.next();
+      EXPECT_TRUE(batch) << message(batch);
+      if (batch && *batch != nullptr) rows += (*batch)->rows;
+    }
+    return rows;
+  };
+  EXPECT_EQ(rows_of(*first), 4U);
+  EXPECT_EQ(rows_of(*second), 4U);
+}
+
+TEST_F(TableTest, AKeyThatOthersOnlyReadIsADuplicateAtOnce) {
+  insert_committed(0, 2);
+  const auto reader = begin();
+  ASSERT_TRUE(find(*reader, 0, ReadLock::Shared));
+  ASSERT_TRUE(find(*reader, 1, ReadLock::Exclusive));
+  const auto writer = begin();
+  EXPECT_EQ(insert(*writer, {.id = 0}).error().code(), ErrorCode::DuplicateKey);
+  // Its holder may delete it.
+  EXPECT_EQ(insert(*writer, {.id = 1}).error().code(), ErrorCode::LockWaitTimeout);
 }
 
 TEST_F(TableTest, OwnVersionHidesTheOneOfAnOlderSnapshot) {
