@@ -135,15 +135,17 @@ typedef enum hs_status {
   HS_INTERRUPTED = 6,    /* hs_interrupt() */
   HS_NO_MEMORY = 7, /* the database's memory (hs_options.memory_bytes), or the system's, does not suffice */
   HS_DISK_FULL = 8,
-  HS_IO = 9,           /* any other failure of the filesystem */
-  HS_CORRUPT = 10,     /* stored bytes are damaged; the message names the file. Other tables stay usable */
-  HS_INVALID = 11,     /* the call is wrong */
-  HS_TOO_LARGE = 12,   /* a row (1 GiB) or a key (16 KiB, as it is stored) is beyond its limit. A string in a
-                        * key takes two bytes more than it has, and one more for each zero byte */
-  HS_BUSY = 13,        /* in use by another process or transaction, or handles are still open */
-  HS_READ_ONLY = 14,   /* an earlier failure of the disk has stopped all changes; open the database again */
-  HS_UNSUPPORTED = 15, /* valid, but not offered */
-  HS_OUT_OF_RANGE = 16 /* a number does not fit into its column, or a sum into 64 bits */
+  HS_IO = 9,            /* any other failure of the filesystem */
+  HS_CORRUPT = 10,      /* stored bytes are damaged; the message names the file. Other tables stay usable */
+  HS_INVALID = 11,      /* the call is wrong */
+  HS_TOO_LARGE = 12,    /* a row (1 GiB) or a key (16 KiB, as it is stored) is beyond its limit. A string in a
+                         * key takes two bytes more than it has, and one more for each zero byte */
+  HS_BUSY = 13,         /* in use by another process or transaction, or handles are still open */
+  HS_READ_ONLY = 14,    /* an earlier failure of the disk has stopped all changes; open the database again */
+  HS_UNSUPPORTED = 15,  /* valid, but not offered */
+  HS_OUT_OF_RANGE = 16, /* a number does not fit into its column, or a sum into 64 bits */
+  HS_TABLE_CHANGED = 17 /* the table was made or replaced after the transaction's snapshot was taken; read it
+                         * in a new transaction */
 } hs_status;
 
 /* "0.1.0". */
@@ -342,7 +344,9 @@ static inline hs_value hs_text(const char* text) {
 typedef enum hs_isolation {
   HS_READ_UNCOMMITTED = 0, /* as HS_READ_COMMITTED */
   HS_READ_COMMITTED = 1,   /* each statement sees what was committed when it began */
-  HS_REPEATABLE_READ = 2,  /* all statements see what was committed when the first one began; see above */
+  HS_REPEATABLE_READ = 2,  /* all statements see what was committed when the first one began; see above. Of a
+                            * table that was made later, plain reads give HS_TABLE_CHANGED: one of its name may
+                            * have had rows then */
   HS_SERIALIZABLE = 3      /* as before, and hs_get() and cursors lock what they read. Scans do not */
 } hs_isolation;
 

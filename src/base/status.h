@@ -26,6 +26,7 @@ enum class ErrorCode : uint8_t {
   Busy,             // another process or transaction has it
   ReadOnly,         // database was stopped from writing by an earlier failure
   Unsupported,      // valid, but not offered
+  TableChanged,     // the table was made or renamed after the transaction's snapshot was taken
 };
 
 std::string_view to_string(ErrorCode code);

@@ -48,6 +48,7 @@ struct CatalogEntry {
   // Protected by the catalog's mutex.
   PackedDefinition definition;
   Timestamp definition_timestamp = 0;  // commit of the newest DDL; 0: of none yet
+  Timestamp made = 0, named = 0;       // as Table::set_ddl_commits()
   std::shared_ptr<Table> table;        // null until it is first used
   bool dropped = false;
   std::atomic<bool> used{false};  // since it was last looked at for closing

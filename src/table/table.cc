@@ -113,6 +113,33 @@ const KeyCodec& Table::key_codec(size_t index) const { return state_->keys->code
 Status Table::usable() const { return state_->usable(); }
 void Table::mark_corrupt(const Error& error) { state_->mark_corrupt(error); }
 
+void Table::set_ddl_commits(Timestamp made, Timestamp named) {
+  state_->made.store(made, std::memory_order_release);
+  state_->named.store(named, std::memory_order_release);
+}
+
+Status Table::check_snapshot(Transaction& transaction, bool by_name) const {
+  const Timestamp made = state_->made.load(std::memory_order_acquire);
+  const Timestamp named = by_name ? state_->named.load(std::memory_order_acquire) : 0;
+  if (std::max(made, named) == 0) return {};
+  if (!transaction.has_snapshot()) {
+    TransactionManager& transactions = state_->host.transactions();
+    if (std::max(made, named) <= transactions.last_committed()) [[likely]]
+      return {};
+    // The commit has put the table into the catalog, but is not published yet: a snapshot taken now would be
+    // older. Commits are stopped only when this one is done.
+    return transactions.with_commits_stopped([](Timestamp) { return Status(); });
+  }
+  const Timestamp read = transaction.snapshot().read;
+  if (made <= read && named <= read) [[likely]]
+    return {};
+  return fail(ErrorCode::TableChanged,
+              fmt::format("table {} was {} after transaction {} had taken its snapshot; read it in a new "
+                          "transaction",
+                          definition().name, made > read ? "made, emptied or rebuilt" : "given this name",
+                          transaction.id()));
+}
+
 uint64_t Table::next_auto_increment() const {
   return state_->next_auto_increment.load(std::memory_order_relaxed);
 }

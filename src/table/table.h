@@ -107,8 +107,13 @@ struct TableState {
   uint64_t generation = 0;  // not stored: hand it to Table::state_recorded()
 };
 
-/// How a read deals with row locks.
-enum class ReadLock : uint8_t { None, Shared, Exclusive };
+/// How a read deals with row locks. The last two leave out rows that would have to be waited for: those that
+/// others have locked, or changed without a commit so far.
+enum class ReadLock : uint8_t { None, Shared, Exclusive, SharedSkippingLocked, ExclusiveSkippingLocked };
+
+inline bool skips_locked(ReadLock lock) {
+  return lock == ReadLock::SharedSkippingLocked || lock == ReadLock::ExclusiveSkippingLocked;
+}
 
 /// Which index refused a row, and the row that was refused.
 struct Duplicate {
@@ -163,6 +168,14 @@ class Table : public std::enable_shared_from_this<Table> {
   /// Not ok: the table is corrupt; the error says where.
   Status usable() const;
   void mark_corrupt(const Error& error);
+
+  /// The commits that made the table (TRUNCATE and rebuilding make a new one) and gave it its name. 0: it was
+  /// so when the database was opened, or that commit is still to come. Set by the catalog.
+  void set_ddl_commits(Timestamp made, Timestamp named);
+  /// Before plain reads. ErrorCode::TableChanged when the transaction's snapshot is from before the table was
+  /// made: the snapshot would show it empty, whatever rows were under its name then. `by_name`: also when it
+  /// was from before the table had this name. A transaction without a snapshot may read any table.
+  Status check_snapshot(Transaction& transaction, bool by_name) const;
 
   // --- rows. Rows are encoded by layout()->row_codec(). Locks are waited for; DuplicateKey fills
   // `duplicate`.

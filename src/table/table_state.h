@@ -49,6 +49,7 @@ struct Table::State {
   TableHost& host;
   const TableId id;
   Timestamp definition_timestamp;
+  std::atomic<Timestamp> made{0}, named{0};
   std::shared_ptr<const TableLayout> layout;
   // What DDL has put in the place of the layout's definition: other names only, so nothing else looks here.
   // Kept, as definition() gives references.

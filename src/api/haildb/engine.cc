@@ -187,6 +187,8 @@ ib_err_t code_of(const Error& error, ib_err_t not_found) {
       return DB_INTERRUPTED;
     case ErrorCode::RowTooLarge:
       return DB_TOO_BIG_RECORD;
+    case ErrorCode::TableChanged:
+      return DB_MISSING_HISTORY;
     case ErrorCode::Unsupported:
       return logged(DB_UNSUPPORTED);
     case ErrorCode::OutOfMemory:

@@ -42,6 +42,8 @@ hs_status status_of(ErrorCode code) {
       return HS_READ_ONLY;
     case ErrorCode::Unsupported:
       return HS_UNSUPPORTED;
+    case ErrorCode::TableChanged:
+      return HS_TABLE_CHANGED;
   }
   return HS_INVALID;
 }
@@ -50,7 +52,7 @@ constexpr const char* status_names[] = {
     "ok",          "not found",        "already exists", "duplicate key", "lock wait timeout",
     "deadlock",    "interrupted",      "out of memory",  "disk full",     "input/output error",
     "corruption",  "invalid argument", "too large",      "busy",          "read only",
-    "unsupported", "out of range"};
+    "unsupported", "out of range",     "table changed"};
 
 /// The last failure of a database call on this thread.
 struct LastError {

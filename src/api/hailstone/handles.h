@@ -104,6 +104,12 @@ struct SharedTransaction {
       return {};
     return look_up_table(table, writes);
   }
+  /// The same before a plain read, which the snapshot must be fit for.
+  Outcome check_read(const Table& table, ReadLock lock) {
+    HAILSTONE_TRY(check_table(table, false));
+    if (lock == ReadLock::None) HAILSTONE_TRY(table.check_snapshot(*transaction, false));
+    return {};
+  }
   /// Waits for the lock; the sentence of a failure names the table.
   Outcome lock_table(const Table& table, TableLockMode mode);
   /// Tables may have come or gone.

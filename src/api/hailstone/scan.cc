@@ -200,7 +200,7 @@ int hs_scan_open(hs_transaction* transaction, hs_table* table, hs_scan** scan) {
   if (!fit(transaction, table)) return misfit(transaction);
   SharedTransaction& shared = *transaction->shared;
   return run_statement(*transaction, shared, [&]() -> Outcome {
-    HAILSTONE_TRY(shared.check_table(*table->shape->table, false));
+    HAILSTONE_TRY(shared.check_read(*table->shape->table, ReadLock::None));
     *scan = new hs_scan(transaction->shared, table->shape);
     return {};
   });
