@@ -20,6 +20,7 @@ unsigned long long table_cache_size_value;
 unsigned long long open_files_limit_value;
 unsigned int log_write_timeout_value;
 char* data_dir_value;
+constexpr const char* default_data_dir = "hailstone";
 my_bool trace_log_value;
 unsigned long io_method_value;
 
@@ -109,8 +110,8 @@ MYSQL_SYSVAR_ENUM(
     "system call for each block), buffered, async (io_uring), mmap, direct (past the page cache)",
     nullptr, update_io_method, static_cast<unsigned long>(default_io_method), &io_method_typelib);
 MYSQL_SYSVAR_STR(data_dir, data_dir_value, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY,
-                 "Directory of the engine's files; the default is 'hailstone' in the server's data directory",
-                 nullptr, nullptr, nullptr);
+                 "Directory of the engine's files, absolute or in the server's data directory", nullptr,
+                 nullptr, default_data_dir);
 MYSQL_THDVAR_BOOL(columnar_default, PLUGIN_VAR_OPCMDARG,
                   "Whether a new table whose columns do not say COLUMNAR is stored column by column (all but "
                   "its BLOB, TEXT, JSON "
@@ -178,8 +179,9 @@ bool trace_log_wanted() { return trace_log_value != 0; }
 unsigned long lock_wait_timeout(THD* thd) { return THDVAR(thd, lock_wait_timeout); }
 
 std::string data_directory() {
-  if (data_dir_value != nullptr && *data_dir_value != '\0') return data_dir_value;
-  return "./hailstone";
+  const std::string given(data_dir_value == nullptr || *data_dir_value == '\0' ? default_data_dir
+                                                                               : data_dir_value);
+  return given.starts_with('/') || given.starts_with("./") ? given : "./" + given;
 }
 
 IoMethod io_method() { return static_cast<IoMethod>(io_method_value); }
