@@ -47,6 +47,9 @@ class SharedTable final : public Handler_share {
     generation_.fetch_add(1, std::memory_order_release);
   }
   uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
+  /// Rises with each ANALYZE: what the server remembers of the keys is old then.
+  uint64_t analyses() const { return analyses_.load(std::memory_order_relaxed); }
+  void note_analysis() { analyses_.fetch_add(1, std::memory_order_relaxed); }
   /// Held while the auto-increment counter is read and moved on.
   std::mutex& counter_mutex() { return counter_mutex_; }
 
@@ -55,6 +58,7 @@ class SharedTable final : public Handler_share {
   std::mutex counter_mutex_;
   std::shared_ptr<Table> table_;
   std::atomic<uint64_t> generation_{1};
+  std::atomic<uint64_t> analyses_{0};
 };
 
 class HailstoneHandler final : public handler, private TransactionUser {
@@ -177,6 +181,11 @@ class HailstoneHandler final : public handler, private TransactionUser {
   /// Until the next begin_statement() there is no transaction to work in.
   void leave_session();
   int begin_statement(THD* thd, bool writes);
+  static ReadLock read_lock_of(thr_lock_type lock_type);
+  /// Makes a change of a sequence permanent at once: no rollback may give out its numbers again, and no other
+  /// session wait for them. A handler error, or 0, also for other tables.
+  int commit_sequence();
+  void begin_sequence_transaction();
 
   /// Keeps the message and gives the server's number.
   int report(const Error& error);
@@ -211,13 +220,15 @@ class HailstoneHandler final : public handler, private TransactionUser {
   std::string name_;
   SharedTable* shared_ = nullptr;
   uint64_t generation_ = 0;
+  uint64_t analyses_ = 0;  // that the server's numbers of keys are of
   std::unique_ptr<RecordFormat> format_;
 
   Trace* trace_ = nullptr;  // of the connection that uses this handler, when it is traced
   Trace* working_for_ = nullptr;
   Session* session_ = nullptr;
   Transaction* transaction_ = nullptr;
-  ReadLock wanted_lock_ = ReadLock::None;  // of store_lock()
+  std::unique_ptr<Transaction> sequence_transaction_;  // that transaction_ is, where the table is a sequence
+  ReadLock wanted_lock_ = ReadLock::None;              // of store_lock()
   ReadLock lock_ = ReadLock::None;
   std::string message_;  // of the last error that has no number of the server's
 

@@ -53,6 +53,10 @@ void HailstoneHandler::write_batch_row(uchar* record) const {
 
 int HailstoneHandler::rnd_init(bool whole_table) {
   return entry({"rnd_init", Returns::Error, Argument::Scan, whole_table}, [&]() -> int {
+    // Under LOCK TABLES, the server does not say that a statement with a sequence begins.
+    if (transaction_ == nullptr && table->s->sequence != nullptr) {
+      if (const int error = begin_statement(ha_thd(), true); error != 0) return error;
+    }
     scan_.reset();
     batch_ = nullptr;
     place_ = Place::None;

@@ -16,13 +16,20 @@ constexpr ha_rows least_rows_of_bulk_load = 1000;
 }  // namespace
 
 int HailstoneHandler::report_duplicate(const Error& error, const Duplicate& duplicate) {
-  if (error.code() == ErrorCode::DuplicateKey) duplicate_index_ = static_cast<uint>(duplicate.index);
+  if (error.code() == ErrorCode::DuplicateKey) {
+    duplicate_index_ = static_cast<uint>(duplicate.index);
+    session_->note_duplicate(*table, duplicate_index_);
+  }
   return report(error);
 }
 
 int HailstoneHandler::write_row(const uchar* record) {
   return traced({"write_row", Returns::Row}, [&]() -> int {
-    if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
+    if (transaction_ == nullptr) {
+      // The first row of a temporary sequence comes without a lock on its table.
+      if (table->s->sequence == nullptr) return HA_ERR_LOCK_DEADLOCK;
+      if (const int error = begin_statement(ha_thd(), true); error != 0) return error;
+    }
     if (table->next_number_field != nullptr && record == table->record[0]) {
       if (const int error = update_auto_increment(); error != 0) return error;
     }
@@ -30,7 +37,7 @@ int HailstoneHandler::write_row(const uchar* record) {
     if (table->next_number_field != nullptr && record == table->record[0]) {
       if (const Status noted = note_auto_increment(); !noted) return report(noted.error());
     }
-    return 0;
+    return commit_sequence();
   });
 }
 
@@ -133,6 +140,7 @@ int HailstoneHandler::update_row(const uchar* old_record, const uchar* new_recor
     if (table->found_next_number_field != nullptr && new_record == table->record[0]) {
       if (const Status noted = note_auto_increment(); !noted) return report(noted.error());
     }
+    if (const int error = commit_sequence(); error != 0) return error;
     return changed ? 0 : HA_ERR_RECORD_IS_THE_SAME;
   });
 }
@@ -235,7 +243,8 @@ Status HailstoneHandler::note_auto_increment() {
   if (value <= 0 && !(field.is_unsigned() && value != 0)) return {};
   const std::lock_guard guard(shared_->counter_mutex());
   const auto next = static_cast<uint64_t>(value) + 1;
-  return next == 0 ? Status{} : table_->raise_auto_increment(*transaction_, next);
+  // After the last number there is none, which get_auto_increment() then says.
+  return table_->raise_auto_increment(*transaction_, next == 0 ? ULONGLONG_MAX : next);
 }
 
 int HailstoneHandler::reset_auto_increment(ulonglong value) {

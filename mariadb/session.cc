@@ -1,5 +1,6 @@
 #include "session.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -61,10 +62,10 @@ Transaction& Session::enter_statement() {
     THD* const thd = thd_;
     transaction_->set_interruption_check([thd] { return thd_kill_level(thd) != THD_IS_NOT_KILLED; });
   }
-  if (!statement_) {
-    statement_.emplace(*transaction_);
-    transaction_->set_lock_wait_timeout(std::chrono::seconds(lock_wait_timeout(thd_)));
-  }
+  if (!statement_) statement_.emplace(*transaction_);
+  // SELECT … NOWAIT and WAIT n set the server's own timeout for the statement.
+  transaction_->set_lock_wait_timeout(std::chrono::seconds(
+      std::min<unsigned long>(lock_wait_timeout(thd_), thd_->variables.lock_wait_timeout)));
   trans_register_ha(thd_, false, engine_handlerton(), 0);
   if (in_multi_statement_transaction()) trans_register_ha(thd_, true, engine_handlerton(), 0);
   return *transaction_;

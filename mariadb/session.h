@@ -65,6 +65,13 @@ class Session {
   void add_user(TransactionUser* user);
   void remove_user(TransactionUser* user);
 
+  /// The index that refused the last row of a table; MAX_KEY: none has. For all handlers of a partitioned
+  /// table.
+  void note_duplicate(const TABLE& table, uint index) { duplicate_ = {&table, index}; }
+  uint duplicate_index(const TABLE& table) const {
+    return duplicate_.first == &table ? duplicate_.second : MAX_KEY;
+  }
+
   /// What hailstone_trace has seen, made when there is none.
   Trace& trace();
 
@@ -82,6 +89,7 @@ class Session {
   std::atomic<TransactionId> transaction_id_{0};
   std::optional<Statement> statement_;  // of transaction_
   std::vector<TransactionUser*> users_;
+  std::pair<const TABLE*, uint> duplicate_{nullptr, MAX_KEY};
   std::unique_ptr<Trace> trace_;
 };
 
