@@ -260,6 +260,16 @@ class Translator {
     return copy->fix_fields(thd_, &fixed) || fixed != copy ? nullptr : copy;
   }
 
+  /// In a list of several types the server makes strings of all constants, and still compares each by the
+  /// type that it had: the copy, which meets the strings, would compare strings.
+  static bool compares_alike(const Leaf& leaf, const Item& original, const Item& copy) {
+    if (leaf.operation != Item_func::IN_FUNC) return true;
+    const auto& one = static_cast<const Item_func_in&>(original);
+    const auto& other = static_cast<const Item_func_in&>(copy);
+    return one.arg_types_compatible == other.arg_types_compatible &&
+           (one.array == nullptr) == (other.array == nullptr);
+  }
+
   std::optional<uint16_t> column_of(Item& item) const {
     const Field* field = field_of(item);
     if (field == nullptr) return std::nullopt;
@@ -306,8 +316,13 @@ class Translator {
     bool null_seen = false;
     for (Item* constant : leaf.constants) null_seen = constant->is_null() || null_seen;
     if (quiet.warned()) return std::nullopt;
-    leaf.item = copy_of(leaf);
-    if (leaf.item == nullptr) return std::nullopt;
+    Item* const copy = copy_of(leaf);
+    if (copy == nullptr) return std::nullopt;
+    if (!compares_alike(leaf, *leaf.item, *copy)) {
+      warns_ = true;
+      return std::nullopt;
+    }
+    leaf.item = copy;
     if (null_seen) {
       if (leaf.operation == Item_func::EQUAL_FUNC) {
         return Translation{truth ? Predicate::is_null(leaf.column) : Predicate::is_not_null(leaf.column),
