@@ -1,6 +1,5 @@
 #include "session.h"
 
-#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -47,7 +46,10 @@ void Session::destroy(THD* thd) {
 
 Session::Session(THD* thd) : thd_(thd) {}
 
-Session::~Session() { roll_back_transaction(); }
+Session::~Session() {
+  end_transaction();
+  if (transaction_) database().transactions().rollback(*transaction_);
+}
 
 bool Session::in_multi_statement_transaction() const {
   return thd_test_options(thd_, OPTION_NOT_AUTOCOMMIT | OPTION_BEGIN) != 0;
@@ -62,10 +64,11 @@ Transaction& Session::enter_statement() {
     THD* const thd = thd_;
     transaction_->set_interruption_check([thd] { return thd_kill_level(thd) != THD_IS_NOT_KILLED; });
   }
-  if (!statement_) statement_.emplace(*transaction_);
-  // SELECT … NOWAIT and WAIT n set the server's own timeout for the statement.
-  transaction_->set_lock_wait_timeout(std::chrono::seconds(
-      std::min<unsigned long>(lock_wait_timeout(thd_), thd_->variables.lock_wait_timeout)));
+  if (!statement_open_) {
+    statement_open_ = true;
+    statement_ = transaction_->savepoint();
+    transaction_->set_lock_wait_timeout(std::chrono::seconds(lock_wait_timeout(thd_)));
+  }
   trans_register_ha(thd_, false, engine_handlerton(), 0);
   if (in_multi_statement_transaction()) trans_register_ha(thd_, true, engine_handlerton(), 0);
   return *transaction_;
@@ -76,16 +79,15 @@ void Session::end_transaction() {
     user->slot_ = TransactionUser::no_slot;
     user->transaction_ends();
   }
-  if (statement_) statement_->end();
-  statement_.reset();
+  statement_open_ = false;
   transaction_id_.store(0, std::memory_order_release);
 }
 
 Status Session::commit(bool all) {
   if (!transaction_) return {};
   if (!all && in_multi_statement_transaction()) {
-    if (statement_) statement_->end();
-    statement_.reset();
+    statement_open_ = false;
+    transaction_->next_statement();
     return {};
   }
   end_transaction();
@@ -96,28 +98,34 @@ Status Session::commit(bool all) {
 void Session::rollback(bool all) {
   if (!transaction_) return;
   if (!all && in_multi_statement_transaction()) {
-    if (!statement_) return;
-    for (TransactionUser* user : users_) user->statement_rolls_back();
-    statement_->roll_back();
-    statement_.reset();
+    if (!statement_open_) return;
+    statement_open_ = false;
+    // A statement that cannot be taken back alone takes the transaction with it.
+    if (const Status status = roll_back_to(statement_); !status) {
+      sql_print_error("Hailstone: %s", status.error().message().c_str());
+      roll_back_deadlock();
+      return;
+    }
+    transaction_->next_statement();
     return;
   }
-  roll_back_transaction();
-}
-
-void Session::roll_back_transaction() {
   end_transaction();
-  if (const auto transaction = std::move(transaction_)) database().transactions().rollback(*transaction);
+  const auto transaction = std::move(transaction_);
+  database().transactions().rollback(*transaction);
 }
 
-void Session::roll_back_to(const Savepoint& savepoint) {
-  if (!transaction_) return;
+Status Session::roll_back_to(const Savepoint& savepoint) {
+  if (!transaction_) return {};
   for (TransactionUser* user : users_) user->statement_rolls_back();
-  transaction_->roll_back_to(savepoint);
+  return database().transactions().rollback_to(*transaction_, savepoint);
 }
 
 void Session::roll_back_deadlock() {
-  roll_back_transaction();
+  if (transaction_) {
+    end_transaction();
+    const auto transaction = std::move(transaction_);
+    database().transactions().rollback(*transaction);
+  }
   thd_->mark_transaction_to_rollback(true);
 }
 

@@ -19,9 +19,7 @@ struct OutputColumn {
   hs_type type;
 };
 
-/// Where rows go: standard output, or a file that gets its name when it is complete. On a terminal stored
-/// bytes that it would obey, as those that move its cursor or set its title, are shown as \x and hexadecimal
-/// digits.
+/// Where rows go: standard output, or a file that gets its name when it is complete.
 class OutputFile {
  public:
   /// "-": standard output.
@@ -30,7 +28,6 @@ class OutputFile {
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  /// Whole lines.
   Status write(std::string_view bytes);
   Status finish();
   /// Nobody reads the standard output any more: there is no use in writing, and no error in stopping.
@@ -38,11 +35,9 @@ class OutputFile {
 
  private:
   OutputFile() = default;
-  Status write_all(std::string_view bytes);
   std::string path_, temporary_;
   int descriptor_ = -1;
   bool owned_ = false;
-  bool is_terminal_ = false;
   bool closed_ = false;
 };
 

@@ -102,14 +102,12 @@ struct Segment::State {
   }
 
   /// Reads header, footer and trailer and tests them.
-  Status read_footer(std::string& bytes, uint64_t& offset, bool& with_identity) const {
-    if (file_bytes < segment_header_bytes + segment_trailer_bytes)
+  Status read_footer(std::string& bytes, uint64_t& offset) const {
+    if (file_bytes < segment_header.size() + segment_trailer_bytes)
       return file->corrupt(file_bytes, "the file is cut short");
-    std::array<char, segment_header_bytes> header;
+    std::array<char, segment_header.size()> header;
     HAILSTONE_TRY(file->read(0, header.size(), header.data()));
-    const ByteView header_bytes(header.data(), header.size());
-    with_identity = header_bytes == segment_header;
-    if (!with_identity && header_bytes != segment_header_1) {
+    if (ByteView(header.data(), header.size()) != segment_header) {
       return file->corrupt(0, "this is not the header of a segment of a known version");
     }
     std::array<char, segment_trailer_bytes> trailer;
@@ -117,7 +115,7 @@ struct Segment::State {
     HAILSTONE_TRY(file->read(trailer_offset, trailer.size(), trailer.data()));
     offset = load<uint64_t>(trailer.data());
     const auto size = load<uint64_t>(trailer.data() + 8);
-    if (ByteView(trailer.data() + 24, 8) != segment_trailer_magic || offset < segment_header_bytes ||
+    if (ByteView(trailer.data() + 24, 8) != segment_trailer_magic || offset < segment_header.size() ||
         offset > trailer_offset || size != trailer_offset - offset) {
       return file->corrupt(trailer_offset, "the end of the file is not that of a segment");
     }
@@ -157,9 +155,8 @@ Result<std::shared_ptr<Segment>> Segment::open(Filesystem& filesystem, const std
   HAILSTONE_ASSIGN(auto file, filesystem.open(path));
   state.file = std::make_shared<SegmentFile>(filesystem, std::move(file), counters);
   HAILSTONE_ASSIGN(state.file_bytes, state.file->size());
-  bool with_identity = false;
-  HAILSTONE_TRY(state.read_footer(state.footer_bytes, state.footer_offset, with_identity));
-  if (!state.footer.parse(state.footer_bytes, state.footer_offset, with_identity)) {
+  HAILSTONE_TRY(state.read_footer(state.footer_bytes, state.footer_offset));
+  if (!state.footer.parse(state.footer_bytes, state.footer_offset)) {
     return state.file->corrupt(state.footer_offset, "the structure of the footer is wrong");
   }
   for (const auto& column : state.footer.columns) state.columns.push_back(column.column);
@@ -178,7 +175,6 @@ uint64_t Segment::unpacked_bytes() const {
   return bytes;
 }
 const std::string& Segment::path() const { return state_->file->path(); }
-const std::optional<FileIdentity>& Segment::identity() const { return state_->footer.identity; }
 std::span<const StoredColumn> Segment::columns() const { return state_->columns; }
 
 std::optional<size_t> Segment::find_column(uint16_t id) const {
@@ -308,16 +304,9 @@ std::span<const uint64_t> Segment::index_distinct_prefixes(size_t index) const {
 }
 
 Status Segment::check() const {
-  // The file is opened by its name once more: another one may have been put in its place since.
-  State named(state_->cache);
-  HAILSTONE_ASSIGN(named.file, state_->file->open_again());
-  HAILSTONE_ASSIGN(named.file_bytes, named.file->size());
-  bool with_identity = false;
-  HAILSTONE_TRY(named.read_footer(named.footer_bytes, named.footer_offset, with_identity));
-  if (named.footer_bytes != state_->footer_bytes || named.file_bytes != state_->file_bytes) {
-    return state_->file->corrupt(
-        named.footer_offset, "another file has been put in its place since it was opened, whose footer is");
-  }
+  std::string footer;
+  uint64_t offset = 0;
+  HAILSTONE_TRY(state_->read_footer(footer, offset));
   HAILSTONE_TRY(state_->check_order(state_->footer.keys));
   for (const auto& column : state_->footer.columns) {
     if (column.dictionary_size != 0) {

@@ -108,7 +108,11 @@ void TableDelta::undo(const Change& change) {
     stamp_end(version, infinity);
     return;
   }
-  rows.remove(&version);
+  std::vector<std::string> secondary;
+  // The same row gave these keys when it was inserted.
+  [[maybe_unused]] const Status made = keys->secondary_keys(version.row(), version.key(), secondary);
+  assert(made);
+  rows.remove(&version, secondary);
   guard.unlock();
   decide(1);
 }
