@@ -62,8 +62,8 @@ extern "C" {
 #endif
 
 /* ------------------------------------------------------------------------------------------------------
- * The Arrow C data and stream interfaces, as their specification defines them. Who gets a structure calls
- * its release() when done with it, unless that is NULL.
+ * The Arrow C data and stream interfaces, as their specification defines them. The receiver of a
+ * structure calls its release() when done with it, unless that is NULL.
  */
 #ifndef ARROW_C_DATA_INTERFACE
 #define ARROW_C_DATA_INTERFACE
@@ -135,15 +135,17 @@ typedef enum hs_status {
   HS_INTERRUPTED = 6,    /* hs_interrupt() */
   HS_NO_MEMORY = 7, /* the database's memory (hs_options.memory_bytes), or the system's, does not suffice */
   HS_DISK_FULL = 8,
-  HS_IO = 9,           /* any other failure of the filesystem */
-  HS_CORRUPT = 10,     /* stored bytes are damaged; the message names the file. Other tables stay usable */
-  HS_INVALID = 11,     /* the call is wrong */
-  HS_TOO_LARGE = 12,   /* a row (1 GiB) or a key (16 KiB, as it is stored) is beyond its limit. A string in a
-                        * key takes two bytes more than it has, and one more for each zero byte */
-  HS_BUSY = 13,        /* in use by another process or transaction, or handles are still open */
-  HS_READ_ONLY = 14,   /* an earlier failure of the disk has stopped all changes; open the database again */
-  HS_UNSUPPORTED = 15, /* valid, but not offered */
-  HS_OUT_OF_RANGE = 16 /* a number does not fit into its column, or a sum into 64 bits */
+  HS_IO = 9,            /* any other failure of the filesystem */
+  HS_CORRUPT = 10,      /* stored bytes are damaged; the message names the file. Other tables stay usable */
+  HS_INVALID = 11,      /* the call is wrong */
+  HS_TOO_LARGE = 12,    /* a row (1 GiB) or a key (16 KiB, as it is stored) is beyond its limit. A string in a
+                         * key takes two bytes more than it has, and one more for each zero byte */
+  HS_BUSY = 13,         /* in use by another process or transaction, or handles are still open */
+  HS_READ_ONLY = 14,    /* an earlier failure of the disk has stopped all changes; open the database again */
+  HS_UNSUPPORTED = 15,  /* valid, but not offered */
+  HS_OUT_OF_RANGE = 16, /* a number does not fit into its column, or a sum into 64 bits */
+  HS_TABLE_CHANGED = 17 /* the table was made or replaced after the transaction's snapshot was taken; read it
+                         * in a new transaction */
 } hs_status;
 
 /* "0.1.0". */
@@ -209,6 +211,15 @@ typedef struct hs_options {
    * further ones are opened when they are used. 0: one for each 16 KiB of memory_bytes, at most 32,768. */
   uint64_t open_tables;
   hs_io_method io_method; /* HS_IO_SYNC */
+  /* How long hs_commit() waits, at most, when the log cannot be written, as on a full disk; what was written
+   * of it is cut off, and the same is written again until it fits. hs_interrupt() ends the wait of a
+   * transaction: HS_INTERRUPTED then says that it is committed, others may have seen it, but that it would be
+   * lost if the process ended before the log can be written. After this time, or when the disk fails to sync
+   * the log, nothing can be committed until the database has been opened again. */
+  unsigned log_write_timeout_ms; /* 600,000 */
+  /* Files of columns that stay open although nobody reads them; others are opened again when they are read.
+   * 0: half of the files that the process may have open. */
+  uint64_t open_files;
 } hs_options;
 
 /* hs_options_init(&options) */
@@ -333,7 +344,9 @@ static inline hs_value hs_text(const char* text) {
 typedef enum hs_isolation {
   HS_READ_UNCOMMITTED = 0, /* as HS_READ_COMMITTED */
   HS_READ_COMMITTED = 1,   /* each statement sees what was committed when it began */
-  HS_REPEATABLE_READ = 2,  /* all statements see what was committed when the first one began; see above */
+  HS_REPEATABLE_READ = 2,  /* all statements see what was committed when the first one began; see above. Of a
+                            * table that was made later, plain reads give HS_TABLE_CHANGED: one of its name may
+                            * have had rows then */
   HS_SERIALIZABLE = 3      /* as before, and hs_get() and cursors lock what they read. Scans do not */
 } hs_isolation;
 
@@ -433,8 +446,8 @@ HS_API int hs_table_size(hs_table* table, uint64_t* rows, uint64_t* bytes);
 
 /* ------------------------------------------------------------------------------------------------------
  * Rows one by one. `values`: one for each column of the table, in order. `key`: one value for each column of
- * the primary key. Writers lock the rows that they change until the end of the transaction; who meets a
- * locked row waits (HS_LOCK_TIMEOUT, HS_DEADLOCK). Error handle: transaction.
+ * the primary key. A call that writes a row locks it until the end of the transaction; a call that
+ * needs a locked row waits (HS_LOCK_TIMEOUT, HS_DEADLOCK). Error handle: transaction.
  */
 
 /* HS_DUPLICATE_KEY names the index and the key. */

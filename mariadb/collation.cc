@@ -14,21 +14,32 @@ namespace hailstone {
 
 namespace {
 
+constexpr unsigned length_shift = 16;
+
 const uchar* bytes_of(ByteView value) { return reinterpret_cast<const uchar*>(value.data()); }
+
+bool has_name(const CHARSET_INFO& charset, ByteView name) {
+  return ByteView(charset.cs_name.str, charset.cs_name.length) == name;
+}
+
+bool is_thai(const CHARSET_INFO& charset) {
+  return has_name(charset, "tis620") && (charset.state & MY_CS_BINSORT) == 0;
+}
 
 class MariaDbCollation final : public Collation {
  public:
-  explicit MariaDbCollation(CHARSET_INFO* charset)
+  /// `characters`: of a CHAR column whose values compare with the spaces that fill it; else 0.
+  MariaDbCollation(CHARSET_INFO* charset, uint32_t characters)
       : charset_(charset),
+        characters_(characters),
         pads_((charset->state & MY_CS_NOPAD) == 0 && charset != &my_charset_bin),
         by_bytes_((charset->state & MY_CS_BINSORT) != 0 && charset->mbminlen == 1),
-        is_big5_(!by_bytes_ && ByteView(charset->cs_name.str, charset->cs_name.length) == "big5") {
+        is_big5_(!by_bytes_ && has_name(*charset, "big5")),
+        is_thai_(is_thai(*charset)) {
     if (by_bytes_ || is_big5_) return;
     // The Czech collations go over a value several times.
     irregular_ = charset->uca == nullptr && charset->levels_for_order != 1;
-    std::string space(charset->mbmaxlen, '\0');
-    auto* const begin = reinterpret_cast<uchar*>(space.data());
-    space.resize(static_cast<size_t>(std::max(charset->wc_mb(' ', begin, begin + space.size()), 0)));
+    const std::string space = filled({}, 1);
     for (uint level = 0; level < MY_STRXFRM_NLEVELS; ++level) {
       if ((charset->levels_for_order >> level & 1) == 0) continue;
       const uint flag = MY_STRXFRM_LEVEL1 << level;
@@ -36,17 +47,57 @@ class MariaDbCollation final : public Collation {
       append_level(space, flag, weight);
       // Weights that are no plain sequence of units, one a character.
       if (weight.empty() || weight.size() > 4) irregular_ = true;
-      levels_.push_back({flag, pads_ || level > 0, weight});
+      levels_.push_back({flag, pads_ || (level > 0 && characters_ == 0), weight});
     }
   }
 
-  uint32_t id() const override { return first_application_collation_id + charset_->number; }
+  uint32_t id() const override {
+    return first_application_collation_id + charset_->number + (characters_ << length_shift);
+  }
 
   int compare(ByteView a, ByteView b) const override {
+    if (characters_ != 0) {
+      const std::string filled_a = filled(a, characters_), filled_b = filled(b, characters_);
+      return charset_->coll->strnncollsp_nchars(charset_, bytes_of(filled_a), filled_a.size(),
+                                                bytes_of(filled_b), filled_b.size(), characters_, 0);
+    }
     return charset_->strnncollsp(a.data(), a.size(), b.data(), b.size());
   }
 
   void append_weights(ByteView value, std::string& to) const override {
+    if (characters_ != 0) {
+      append_weights_of(filled(value, characters_), to);
+    } else {
+      append_weights_of(value, to);
+    }
+  }
+
+  size_t prefix_bytes(ByteView value, size_t characters) const override {
+    if (charset_->mbmaxlen == 1) return std::min(value.size(), characters);
+    return std::min(value.size(), charset_->charpos(value.data(), value.data() + value.size(), characters));
+  }
+
+  bool bytes_decide_equality() const override { return by_bytes_ && !pads_; }
+  bool bytes_decide_order() const override { return by_bytes_ && !pads_ && characters_ == 0; }
+
+ private:
+  struct Level {
+    uint flag;
+    bool pads;          // NO PAD collations pad all levels but the first, except in CHAR columns
+    std::string space;  // weight of the space
+  };
+
+  /// The value as a CHAR column of so many characters holds it.
+  std::string filled(ByteView value, size_t characters) const {
+    const size_t there = charset_->numchars(value.data(), value.data() + value.size());
+    std::string result(value);
+    if (there >= characters) return result;
+    result.resize(value.size() + (characters - there) * charset_->mbminlen);
+    charset_->fill(result.data() + value.size(), result.size() - value.size(), ' ');
+    return result;
+  }
+
+  void append_weights_of(ByteView value, std::string& to) const {
     if (by_bytes_) {
       if (pads_) {
         append_padded_weights(value, 1, ' ', to);
@@ -86,21 +137,6 @@ class MariaDbCollation final : public Collation {
     }
   }
 
-  size_t prefix_bytes(ByteView value, size_t characters) const override {
-    if (charset_->mbmaxlen == 1) return std::min(value.size(), characters);
-    return std::min(value.size(), charset_->charpos(value.data(), value.data() + value.size(), characters));
-  }
-
-  bool bytes_decide_equality() const override { return by_bytes_ && !pads_; }
-  bool bytes_decide_order() const override { return by_bytes_ && !pads_; }
-
- private:
-  struct Level {
-    uint flag;
-    bool pads;          // NO PAD collations pad all levels but the first
-    std::string space;  // weight of the space
-  };
-
   /// Big5's collations sort by strokes but compare by codes, and it is comparing that counts in keys.
   void append_big5(ByteView value, std::string& to) const {
     const uchar* at = bytes_of(value);
@@ -121,6 +157,10 @@ class MariaDbCollation final : public Collation {
 
   /// Appends the weights on one level, without padding.
   void append_level(ByteView value, uint flag, std::string& to) const {
+    if (is_thai_ && value.contains('\0')) {
+      append_thai(value, flag, to);
+      return;
+    }
     const size_t start = to.size();
     // A character may expand to more weights than strnxfrmlen foresees: whatever nearly fills the room is
     // done again in more of it.
@@ -134,10 +174,44 @@ class MariaDbCollation final : public Collation {
     }
   }
 
+  /// TIS-620's collations take a zero for the end of the text when they make weights, but not when they
+  /// compare. Another character stands in for it, and is found again: the characters below 0x80 keep their
+  /// order, while some of those above move to the end.
+  void append_thai(ByteView value, uint flag, std::string& to) const {
+    std::string text(value);
+    std::ranges::replace(text, '\0', '\x01');
+    const size_t start = to.size();
+    append_level(text, flag, to);
+    std::string single;
+    const auto moved = std::ranges::count_if(value, [&](char byte) {
+      if (is_plain(byte)) return false;
+      single.clear();
+      append_level({&byte, 1}, flag, single);
+      return single.front() != byte;
+    });
+    auto at = to.begin() + static_cast<std::ptrdiff_t>(start);
+    const auto end = to.end() - moved;
+    for (const char byte : value) {
+      if (!is_plain(byte)) continue;
+      at = std::find_if(at, end, is_plain);
+      if (at == end) return;
+      if (byte == '\0' && !pads_) {
+        // Here comparing ends with a zero, after the characters have been moved.
+        to.erase(at, to.end());
+        return;
+      }
+      if (byte == '\0') *at = '\0';
+      ++at;
+    }
+  }
+  static bool is_plain(char byte) { return static_cast<unsigned char>(byte) < 0x80; }
+
   CHARSET_INFO* const charset_;
+  const uint32_t characters_;
   const bool pads_;
   const bool by_bytes_;  // but for padding
   const bool is_big5_;
+  const bool is_thai_;
   bool irregular_ = false;
   std::vector<Level> levels_;
 };
@@ -146,42 +220,42 @@ class MariaDbCollations final : public CollationResolver {
  public:
   Result<const Collation*> resolve(uint32_t id) const override {
     if (id < first_application_collation_id) return CollationResolver::resolve(id);
-    CHARSET_INFO* charset = get_charset(id - first_application_collation_id, MYF(0));
+    const uint32_t number = (id & ((1U << length_shift) - 1)) - first_application_collation_id;
+    CHARSET_INFO* charset = get_charset(number, MYF(0));
     if (charset == nullptr) {
       return fail(
           ErrorCode::Unsupported,
           fmt::format(
               "collation number {} is unknown to this server; open the table with a server that has it, "
               "or add it to the server's character set files",
-              id - first_application_collation_id));
+              number));
     }
-    return &of(charset);
-  }
-
-  const Collation& of(CHARSET_INFO* charset) const {
     const std::lock_guard guard(mutex_);
-    auto& collation = known_[charset->number];
-    if (!collation) collation = std::make_unique<MariaDbCollation>(charset);
-    return *collation;
+    auto& collation = known_[id];
+    if (!collation) collation = std::make_unique<MariaDbCollation>(charset, id >> length_shift);
+    return collation.get();
   }
 
  private:
   mutable std::mutex mutex_;
-  mutable std::unordered_map<uint, std::unique_ptr<const MariaDbCollation>> known_;
+  mutable std::unordered_map<uint32_t, std::unique_ptr<const MariaDbCollation>> known_;
 };
-
-const MariaDbCollations& collations() {
-  static const MariaDbCollations all;
-  return all;
-}
 
 }  // namespace
 
-const Collation& mariadb_collation(CHARSET_INFO* charset) {
-  if (charset == &my_charset_bin) return binary_collation();
-  return collations().of(charset);
+uint32_t collation_id(const CHARSET_INFO& charset, uint32_t characters) {
+  if (&charset == &my_charset_bin) return binary_collation_id;
+  const uint32_t plain = first_application_collation_id + charset.number;
+  // Elsewhere the spaces at the end of a value make no difference, whether they are there or not.
+  const bool spaces_count = (charset.state & MY_CS_NOPAD) != 0 || is_thai(charset);
+  return spaces_count ? plain + (characters << length_shift) : plain;
 }
 
-const CollationResolver& mariadb_collations() { return collations(); }
+uint32_t earlier_collation_id(uint32_t id) { return id & ((1U << length_shift) - 1); }
+
+const CollationResolver& mariadb_collations() {
+  static const MariaDbCollations all;
+  return all;
+}
 
 }  // namespace hailstone

@@ -1,6 +1,7 @@
 // The server's collations for the library's keys. A column of collation number n in the server has the id
-// first_application_collation_id + n in table definitions. Any thread; what is handed out lives as long as
-// the plugin.
+// first_application_collation_id + n in table definitions; a CHAR column whose order depends on the spaces
+// that fill it has its length in characters above that (from bit 16 on). Any thread; what is handed out lives
+// as long as the plugin.
 #pragma once
 
 #include "schema/collation.h"
@@ -10,8 +11,12 @@
 
 namespace hailstone {
 
-/// The collation of a column with this character set; never fails, as the server has loaded it already.
-const Collation& mariadb_collation(CHARSET_INFO* charset);
+/// Of a column that holds strings of this character set: CHAR(`characters`), or 0 for those that are not
+/// filled with spaces.
+uint32_t collation_id(const CHARSET_INFO& charset, uint32_t characters);
+
+/// The id that tables of earlier versions have in place of `id`: they took no notice of the spaces.
+uint32_t earlier_collation_id(uint32_t id);
 
 /// Finds them by the id in a table definition, loading a character set of the server where need be.
 const CollationResolver& mariadb_collations();

@@ -66,6 +66,8 @@ group_by_handler* create_count_handler(THD* thd, Query* query) {
         query->having != nullptr) {
       return nullptr;
     }
+    // Without its one row FOUND_ROWS() is the server's to say.
+    if (query->limit->get_select_limit() == 0 || query->limit->get_offset_limit() != 0) return nullptr;
     List_iterator_fast<Item> items(*query->select);
     while (Item* item = items++) {
       if (!counts_rows(item)) return nullptr;

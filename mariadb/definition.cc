@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "collation.h"
 #include "fmt/format.h"
 
 // The server gives each column an object of this type, with what its COLUMNAR attribute said.
@@ -97,6 +98,9 @@ std::string difference(const TableDefinition& stored, const TableDefinition& wan
     column.columnar = wanted.columns[i].columnar;
     column.name = wanted.columns[i].name;
     column.application = wanted.columns[i].application;
+    // Keys of a table of an earlier version stay in the order in which they are.
+    if (column.collation == earlier_collation_id(wanted.columns[i].collation))
+      column.collation = wanted.columns[i].collation;
     if (column != wanted.columns[i])
       return fmt::format("column '{}' is stored as another type", wanted.columns[i].name);
   }

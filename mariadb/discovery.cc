@@ -2,6 +2,8 @@
 
 #include <lz4.h>
 
+#include <atomic>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <vector>
@@ -39,27 +41,27 @@ struct PackedImage {
   }
 };
 
-std::string name_of_table(const char* db, const char* table) {
-  char path[FN_REFLEN + 1];
-  build_table_filename(path, sizeof path - 1, db, table, "", 0);
-  return table_name_of_path(path);
+/// The server's image in a definition. HA_ERR_NO_SUCH_TABLE: it has none.
+int unpack_image(const TableDefinition& definition, std::vector<char>& image) {
+  PackedImage packed;
+  if (!packed.parse(definition.application)) return HA_ERR_NO_SUCH_TABLE;
+  image.resize(static_cast<size_t>(packed.size));
+  const int unpacked =
+      LZ4_decompress_safe(packed.compressed.data(), image.data(), static_cast<int>(packed.compressed.size()),
+                          static_cast<int>(image.size()));
+  if (unpacked >= 0 && static_cast<uint64_t>(unpacked) == packed.size) return 0;
+  sql_print_error(
+      "Hailstone: the stored definition of table '%s' cannot be unpacked; restore it from a backup",
+      definition.name.c_str());
+  return HA_ERR_CRASHED;
 }
 
 int discover_table(handlerton*, THD* thd, TABLE_SHARE* share) {
   return run_traced(thd, {.function = "discover_table", .path = share->normalized_path.str}, [&]() -> int {
     const auto definition = database().definition(table_name_of_path(share->normalized_path.str));
-    PackedImage packed;
-    if (!definition || !packed.parse(definition->application)) return HA_ERR_NO_SUCH_TABLE;
-    std::vector<char> image(static_cast<size_t>(packed.size));
-    const int unpacked =
-        LZ4_decompress_safe(packed.compressed.data(), image.data(),
-                            static_cast<int>(packed.compressed.size()), static_cast<int>(image.size()));
-    if (unpacked < 0 || static_cast<uint64_t>(unpacked) != packed.size) {
-      sql_print_error(
-          "Hailstone: the stored definition of table '%s' cannot be unpacked; restore it from a backup",
-          definition->name.c_str());
-      return HA_ERR_CRASHED;
-    }
+    if (!definition) return HA_ERR_NO_SUCH_TABLE;
+    std::vector<char> image;
+    if (const int error = unpack_image(*definition, image); error != 0) return error;
     my_errno = share->init_from_binary_frm_image(thd, false, reinterpret_cast<const uchar*>(image.data()),
                                                  image.size());
     return my_errno;
@@ -87,7 +89,11 @@ int discover_table_existence(handlerton*, const char* db, const char* table) {
                      .returns = Returns::Number,
                      .argument = Argument::Text,
                      .text = table},
-                    [&]() -> int { return database().has_table(name_of_table(db, table)) ? 1 : 0; });
+                    [&]() -> int {
+                      char path[FN_REFLEN + 1];
+                      build_table_filename(path, sizeof path - 1, db, table, "", 0);
+                      return database().has_table(table_name_of_path(path)) ? 1 : 0;
+                    });
 }
 
 /// After a crash within ALTER TABLE in place: 0 when the engine has committed the new definition, so that the
@@ -134,6 +140,53 @@ class ExchangedImages {
   std::map<std::string, std::string> images_;  // protected by the mutex
 };
 
+/// When a table last lost a partition, by its name. Snapshots end with the server, so nothing of this is
+/// stored.
+class LostPartitions {
+ public:
+  void note(const std::string& table, Timestamp when, Timestamp horizon) {
+    const std::lock_guard guard(mutex_);
+    // No snapshot reads before the horizon.
+    std::erase_if(tables_, [&](const auto& each) { return each.second <= horizon; });
+    tables_[table] = when;
+    any_.store(true, std::memory_order_release);
+  }
+  /// 0: not within the reach of any snapshot.
+  Timestamp of(const std::string& table) const {
+    if (!any_.load(std::memory_order_acquire)) return 0;
+    const std::lock_guard guard(mutex_);
+    const auto found = tables_.find(table);
+    return found == tables_.end() ? 0 : found->second;
+  }
+
+ private:
+  std::atomic<bool> any_{false};
+  mutable std::mutex mutex_;
+  std::map<std::string, Timestamp> tables_;  // protected by the mutex
+};
+
+LostPartitions& lost_partitions() {
+  static LostPartitions lost;
+  return lost;
+}
+
+/// Writes a file whole or not at all; the name it has meanwhile is one that the server removes with a
+/// database.
+bool write_file(const std::string& path, const std::vector<char>& content) {
+  const std::string unfinished = path.substr(0, path.size() - std::strlen(reg_ext)) + ".BAK";
+  const File file = my_create(unfinished.c_str(), 0, O_RDWR | O_TRUNC, MYF(MY_WME));
+  if (file < 0) return false;
+  bool written = my_write(file, reinterpret_cast<const uchar*>(content.data()), content.size(),
+                          MYF(MY_WME | MY_NABP)) == 0;
+  // As the server does with the files that it writes itself.
+  if (written && opt_sync_frm) written = my_sync(file, MYF(MY_WME)) == 0;
+  if (my_close(file, MYF(MY_WME)) != 0) written = false;
+  if (written) written = my_rename(unfinished.c_str(), path.c_str(), MYF(MY_WME)) == 0;
+  if (!written) my_delete(unfinished.c_str(), MYF(0));
+  if (written && opt_sync_frm) written = my_sync_dir_by_file(path.c_str(), MYF(MY_WME)) == 0;
+  return written;
+}
+
 ExchangedImages& exchanged_images() {
   static ExchangedImages images;
   return images;
@@ -169,6 +222,44 @@ bool contradicts(const std::string& packed_image, const TABLE_SHARE& share) {
   if (!packed.parse(packed_image)) return false;
   const LEX_CUSTRING& version = share.tabledef_version;
   return packed.version != ByteView(reinterpret_cast<const char*>(version.str), version.length);
+}
+
+int ensure_definition_file(const char* table_path) {
+  const std::string name = table_name_of_path(table_path);
+  if (is_temporary_name(name) || is_partition_name(name)) return 0;
+  const std::string path = std::string(table_path) + reg_ext;
+  if (my_access(path.c_str(), F_OK) == 0) return 0;
+  const auto definition = database().definition(name);
+  if (!definition) return HA_ERR_NO_SUCH_TABLE;
+  std::vector<char> image;
+  if (const int error = unpack_image(*definition, image); error != 0) return error;
+  return write_file(path, image) ? 0 : my_errno;
+}
+
+bool is_sequence(const TableDefinition& definition) {
+  // As the server finds it out from a file.
+  constexpr size_t sequence_byte = 39;
+  constexpr unsigned sequence_bits = 0x30;
+  std::vector<char> image;
+  return unpack_image(definition, image) == 0 && image.size() > sequence_byte &&
+         (static_cast<unsigned>(image[sequence_byte]) & sequence_bits) == unsigned{HA_CHOICE_YES} << 4;
+}
+
+std::string table_of_partition(const std::string& name) { return name.substr(0, name.find(partition_mark)); }
+
+void note_partition_gone(const std::string& name) {
+  const TransactionManager& transactions = database().transactions();
+  lost_partitions().note(table_of_partition(name), transactions.last_committed(), transactions.horizon());
+}
+
+Status check_partition_snapshot(const std::string& name, Transaction& transaction) {
+  if (!transaction.has_snapshot()) return {};
+  const std::string table = table_of_partition(name);
+  if (lost_partitions().of(table) <= transaction.snapshot().read) return {};
+  return fail(ErrorCode::TableChanged,
+              "table " + table +
+                  " has lost a partition since the transaction took its snapshot; read it in a "
+                  "new transaction");
 }
 
 bool is_partition_name(const std::string& name) { return name.find(partition_mark) != std::string::npos; }

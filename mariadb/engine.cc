@@ -1,6 +1,7 @@
 #include "engine.h"
 
 #include <cstring>
+#include <filesystem>
 
 #include "collation.h"
 #include "file/method_filesystem.h"
@@ -57,11 +58,12 @@ Status drop_left_over_temporary_tables() {
   return {};
 }
 
-/// The server takes every directory in its data directory for a database, but for those on this list.
-void hide_directory(const std::string& directory) {
-  const size_t slash = directory.find_last_of('/');
-  const std::string name = directory.substr(slash == std::string::npos ? 0 : slash + 1);
-  if (!name.empty() && directory == "./" + name) ignore_db_dirs_append(name.c_str());
+/// The server takes every directory in its data directory for a database, but for those on this list. The
+/// data directory is the server's working directory.
+void hide_directory(const std::filesystem::path& directory) {
+  const std::filesystem::path parent = directory.has_parent_path() ? directory.parent_path() : ".";
+  std::error_code failed;  // what cannot be looked at is no directory of the server's
+  if (std::filesystem::equivalent(parent, ".", failed)) ignore_db_dirs_append(directory.filename().c_str());
 }
 
 std::string sql_name(const std::string& encoded) {

@@ -26,6 +26,8 @@ int handler_error(THD* thd, const Error& error) {
     case ErrorCode::Deadlock:
       if (Session* session = Session::find(thd); session != nullptr) session->roll_back_deadlock();
       return HA_ERR_LOCK_DEADLOCK;
+    case ErrorCode::TableChanged:
+      return HA_ERR_TABLE_DEF_CHANGED;
     case ErrorCode::Interrupted:
       return HA_ERR_ABORTED_BY_USER;
     case ErrorCode::DiskFull:

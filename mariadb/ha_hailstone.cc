@@ -2,6 +2,7 @@
 #include "ha_hailstone.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "definition.h"
 #include "discovery.h"
@@ -17,14 +18,14 @@ HailstoneHandler::~HailstoneHandler() {
 }
 
 handler::Table_flags HailstoneHandler::table_flags() const {
-  // Statements are not repeatable from the binary log, as no gaps are locked: rows are logged.
+  // Statements are not repeatable from the binary log, as only SERIALIZABLE locks gaps: rows are logged.
   // HA_PRIMARY_KEY_IN_READ_INDEX goes with HA_CLUSTERED_INDEX below: to merge a range of the clustered key
   // with scans of other indexes, the server looks at the key's columns in the rows of those scans. With the
   // flag it asks for them.
   return HA_REC_NOT_IN_SEQ | HA_NULL_IN_KEY | HA_CAN_INDEX_BLOBS | HA_CAN_GEOMETRY | HA_CAN_VIRTUAL_COLUMNS |
          HA_CAN_ONLINE_BACKUPS | HA_TABLE_SCAN_ON_INDEX | HA_ONLINE_ANALYZE | HA_CONCURRENT_OPTIMIZE |
          HA_PARTIAL_COLUMN_READ | HA_PRIMARY_KEY_IN_READ_INDEX | HA_BINLOG_ROW_CAPABLE | HA_CRASH_SAFE |
-         HA_CAN_TABLE_CONDITION_PUSHDOWN | HA_CAN_TABLES_WITHOUT_ROLLBACK;
+         HA_CAN_TABLE_CONDITION_PUSHDOWN | HA_CAN_TABLES_WITHOUT_ROLLBACK | HA_CAN_SKIP_LOCKED;
 }
 
 ulong HailstoneHandler::index_flags(uint index, uint, bool) const {
@@ -49,8 +50,11 @@ uint HailstoneHandler::reference_length() const {
       length += 1 + column.width;
       continue;
     }
-    // Weights, of which every byte may have to be escaped, with their end and what pads them.
-    const size_t weights = std::max<size_t>(part.length, part.field->charset()->strnxfrmlen(part.length));
+    // Weights, of which every byte may have to be escaped, with their end and what pads them. Of a CHAR
+    // column, even those of a prefix may be filled up to its length.
+    const size_t bytes =
+        column.type == Type::Char ? std::max<size_t>(part.length, column.width) : part.length;
+    const size_t weights = std::max(bytes, part.field->charset()->strnxfrmlen(bytes));
     length += 2 * weights + weights / 4 + 64;
   }
   return static_cast<uint>(std::min(length, max_key_bytes + 2));
@@ -123,6 +127,7 @@ int HailstoneHandler::begin_statement(THD* thd, bool writes) {
     session_ = &session;
   }
   transaction_ = &session_->enter_statement();
+  if (table->s->sequence != nullptr) begin_sequence_transaction();
   // From now on the session tells when the transaction ends: nothing here may outlive it.
   session_->add_user(this);
   if (generation_ != shared_->generation()) {
@@ -131,12 +136,12 @@ int HailstoneHandler::begin_statement(THD* thd, bool writes) {
     table_ = shared_->table();
     read_set_.clear();
   }
-  lock_ = writes ? ReadLock::Exclusive : wanted_lock_;
+  lock_ = writes && !skips_locked(wanted_lock_) ? ReadLock::Exclusive : wanted_lock_;
   if (lock_ == ReadLock::None && transaction_->isolation() == Isolation::Serializable &&
       session_->in_multi_statement_transaction()) {
     lock_ = ReadLock::Shared;
   }
-  if (writes && session_->in_xa_transaction()) {
+  if (writes && session_->in_xa_transaction() && !sequence_transaction_) {
     // A prepared transaction would not survive a crash, and XA COMMIT would say that it was there.
     return report(
         Error(ErrorCode::Unsupported, "table '" + name_ +
@@ -146,8 +151,25 @@ int HailstoneHandler::begin_statement(THD* thd, bool writes) {
   // These two do not need what is damaged.
   if (const int command = thd_sql_command(thd); command == SQLCOM_CHECK || command == SQLCOM_TRUNCATE)
     return 0;
-  const Status usable = table_->usable();
-  return usable ? 0 : report(usable.error());
+  if (const Status usable = table_->usable(); !usable) return report(usable.error());
+  // No other connection sees a temporary table, so it has no past to be missed.
+  if (lock_ != ReadLock::None || is_temporary_name(name_)) return 0;
+  Status fits = table_->check_snapshot(*transaction_, true);
+  if (fits && is_partition_name(name_)) fits = check_partition_snapshot(name_, *transaction_);
+  return fits ? 0 : report(fits.error());
+}
+
+ReadLock HailstoneHandler::read_lock_of(thr_lock_type lock_type) {
+  switch (lock_type) {
+    case TL_READ_WITH_SHARED_LOCKS:
+      return ReadLock::Shared;
+    case TL_READ_SKIP_LOCKED:
+      return ReadLock::SharedSkippingLocked;
+    case TL_WRITE_SKIP_LOCKED:
+      return ReadLock::ExclusiveSkippingLocked;
+    default:
+      return lock_type >= TL_FIRST_WRITE ? ReadLock::Exclusive : ReadLock::None;
+  }
 }
 
 int HailstoneHandler::external_lock(THD* thd, int lock_type) {
@@ -157,6 +179,12 @@ int HailstoneHandler::external_lock(THD* thd, int lock_type) {
       return 0;
     }
     start_tracing_work();
+    // While tables are locked, the server locks again what it has opened anew.
+    const bool locks_tables =
+        thd_sql_command(thd) == SQLCOM_LOCK_TABLES || thd->locked_tables_mode == LTM_LOCK_TABLES;
+    if (locks_tables && lock_type == F_WRLCK) {
+      if (const int error = ensure_definition_file(table->s->normalized_path.str); error != 0) return error;
+    }
     return begin_statement(thd, lock_type == F_WRLCK);
   });
 }
@@ -164,7 +192,7 @@ int HailstoneHandler::external_lock(THD* thd, int lock_type) {
 int HailstoneHandler::start_stmt(THD* thd, thr_lock_type lock_type) {
   return entry({"start_stmt", Returns::Error, Argument::TableLock, lock_type}, [&]() -> int {
     start_tracing_work();
-    wanted_lock_ = lock_type == TL_READ_WITH_SHARED_LOCKS ? ReadLock::Shared : ReadLock::None;
+    wanted_lock_ = read_lock_of(lock_type);
     return begin_statement(thd, lock_type >= TL_FIRST_WRITE);
   });
 }
@@ -172,10 +200,7 @@ int HailstoneHandler::start_stmt(THD* thd, thr_lock_type lock_type) {
 THR_LOCK_DATA** HailstoneHandler::store_lock(THD*, THR_LOCK_DATA** to, thr_lock_type lock_type) {
   return entry({"store_lock", Returns::Nothing, Argument::TableLock, lock_type}, [&]() -> THR_LOCK_DATA** {
     if (lock_type == TL_IGNORE) return to;
-    wanted_lock_ = lock_type >= TL_FIRST_WRITE ? ReadLock::Exclusive
-                   : lock_type == TL_READ_WITH_SHARED_LOCKS || lock_type == TL_READ_SKIP_LOCKED
-                       ? ReadLock::Shared
-                       : ReadLock::None;
+    wanted_lock_ = read_lock_of(lock_type);
     return to;
   });
 }
@@ -193,14 +218,32 @@ void HailstoneHandler::release_readers() {
 void HailstoneHandler::leave_session() {
   release_readers();
   if (session_ != nullptr) session_->remove_user(this);
-  session_ = nullptr;
-  transaction_ = nullptr;
+  transaction_ends();
 }
 
 void HailstoneHandler::transaction_ends() {
   release_readers();
   session_ = nullptr;
   transaction_ = nullptr;
+  sequence_transaction_.reset();
+}
+
+void HailstoneHandler::begin_sequence_transaction() {
+  release_readers();
+  const std::chrono::milliseconds timeout = transaction_->lock_wait_timeout();
+  sequence_transaction_ = database().transactions().begin(Isolation::ReadCommitted);
+  THD* const thd = ha_thd();
+  sequence_transaction_->set_interruption_check([thd] { return thd_kill_level(thd) != THD_IS_NOT_KILLED; });
+  sequence_transaction_->set_lock_wait_timeout(timeout);
+  transaction_ = sequence_transaction_.get();
+}
+
+int HailstoneHandler::commit_sequence() {
+  if (!sequence_transaction_) return 0;
+  release_readers();
+  const Status committed = database().transactions().commit(*sequence_transaction_);
+  begin_sequence_transaction();
+  return committed ? 0 : report(committed.error());
 }
 
 void HailstoneHandler::statement_rolls_back() { bulk_.reset(); }
@@ -226,6 +269,11 @@ int HailstoneHandler::extra(ha_extra_function operation) {
       case HA_EXTRA_ABORT_COPY:
         bulk_.reset();
         break;
+      case HA_EXTRA_PREPARE_FOR_RENAME:
+        // ALTER TABLE to another engine moves the old table's file aside, and nothing else.
+        if (thd_sql_command(ha_thd()) == SQLCOM_ALTER_TABLE)
+          return ensure_definition_file(table->s->normalized_path.str);
+        break;
       default:
         break;
     }
@@ -241,6 +289,7 @@ int HailstoneHandler::reset() {
     duplicates_are_handled_ = false;
     can_replace_ = false;
     updates_duplicates_ = false;
+    message_.clear();
     return 0;
   });
   // The last call of a statement; the next one may be another connection's.
@@ -302,6 +351,9 @@ int HailstoneHandler::info(uint flag) {
 }
 
 void HailstoneHandler::update_statistics(uint flag) {
+  // The server asks for what does not change when it opens a table, and then keeps it. The keys of a
+  // partitioned table are described by its largest partition, which only the server knows.
+  if (analyses_ != shared_->analyses() && !is_partition_name(name_)) flag |= HA_STATUS_CONST;
   if ((flag & (HA_STATUS_VARIABLE | HA_STATUS_CONST)) != 0) {
     const TableStatistics statistics = table_->statistics();
     // An estimate of no rows would make each plan of the optimizer's look free. Who only shows the number
@@ -315,6 +367,7 @@ void HailstoneHandler::update_statistics(uint flag) {
     stats.mean_rec_length =
         static_cast<ulong>(statistics.data_bytes / std::max<uint64_t>(1, statistics.rows));
     if ((flag & HA_STATUS_CONST) != 0) {
+      analyses_ = shared_->analyses();
       for (uint i = 0; i < table_share->keys; ++i) {
         KEY& key = table->key_info[i];
         for (uint part = 0; part < key.user_defined_key_parts; ++part) {
@@ -331,7 +384,11 @@ void HailstoneHandler::update_statistics(uint flag) {
       }
     }
   }
-  if ((flag & HA_STATUS_ERRKEY) != 0) errkey = duplicate_index_;
+  if ((flag & HA_STATUS_ERRKEY) != 0) {
+    // A partitioned table asks its partition used last, which need not be the one that found the duplicate.
+    const bool of_another = duplicate_index_ == MAX_KEY && session_ != nullptr && is_partition_name(name_);
+    errkey = of_another ? session_->duplicate_index(*table) : duplicate_index_;
+  }
   if ((flag & HA_STATUS_AUTO) != 0) stats.auto_increment_value = table_->next_auto_increment();
 }
 
@@ -365,8 +422,10 @@ int HailstoneHandler::report(const Error& error) {
   return handler_error(ha_thd(), error);
 }
 
-bool HailstoneHandler::get_error_message(int, String* buffer) {
+bool HailstoneHandler::get_error_message(int error, String* buffer) {
   return entry({"get_error_message", Returns::Nothing}, [&]() -> bool {
+    // The server would put it behind its own sentence, which says all.
+    if (error == HA_ERR_LOCK_DEADLOCK) return false;
     buffer->append(message_.data(), message_.size(), system_charset_info);
     return false;
   });

@@ -47,6 +47,9 @@ class SharedTable final : public Handler_share {
     generation_.fetch_add(1, std::memory_order_release);
   }
   uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
+  /// Rises with each ANALYZE: what the server remembers of the keys is old then.
+  uint64_t analyses() const { return analyses_.load(std::memory_order_relaxed); }
+  void note_analysis() { analyses_.fetch_add(1, std::memory_order_relaxed); }
   /// Held while the auto-increment counter is read and moved on.
   std::mutex& counter_mutex() { return counter_mutex_; }
 
@@ -55,6 +58,7 @@ class SharedTable final : public Handler_share {
   std::mutex counter_mutex_;
   std::shared_ptr<Table> table_;
   std::atomic<uint64_t> generation_{1};
+  std::atomic<uint64_t> analyses_{0};
 };
 
 class HailstoneHandler final : public handler, private TransactionUser {
@@ -150,7 +154,8 @@ class HailstoneHandler final : public handler, private TransactionUser {
 
  private:
   /// Where the row that the server looks at came from, and so how its clustered key is found.
-  enum class Place : uint8_t { None, Scan, Cursor, Key };
+  /// Duplicate: it is in the way of the row that a bulk load refused last.
+  enum class Place : uint8_t { None, Scan, Cursor, Key, Duplicate };
 
   /// The bodies of the functions that the server calls, seen by hailstone_trace: for those that begin and end
   /// a statement's work, or are called few times, it is found out here whether the connection is traced.
@@ -176,6 +181,11 @@ class HailstoneHandler final : public handler, private TransactionUser {
   /// Until the next begin_statement() there is no transaction to work in.
   void leave_session();
   int begin_statement(THD* thd, bool writes);
+  static ReadLock read_lock_of(thr_lock_type lock_type);
+  /// Makes a change of a sequence permanent at once: no rollback may give out its numbers again, and no other
+  /// session wait for them. A handler error, or 0, also for other tables.
+  int commit_sequence();
+  void begin_sequence_transaction();
 
   /// Keeps the message and gives the server's number.
   int report(const Error& error);
@@ -196,6 +206,13 @@ class HailstoneHandler final : public handler, private TransactionUser {
   bool is_whole_primary_key(uint index, key_part_map parts) const;
   Result<ByteView> current_key();
 
+  /// One row on its way: to the load under way, or to the table itself.
+  int load_row(const uchar* record);
+  int insert_row(const uchar* record);
+  /// Whether the server reads the row that a refused one met, to replace or to update it.
+  bool looks_at_duplicates() const;
+  /// Of a row that duplicate_row_ is and new_record takes the place of.
+  int replace_loaded(const uchar* new_record);
   Status note_auto_increment();
   uint reference_length() const;
 
@@ -203,13 +220,15 @@ class HailstoneHandler final : public handler, private TransactionUser {
   std::string name_;
   SharedTable* shared_ = nullptr;
   uint64_t generation_ = 0;
+  uint64_t analyses_ = 0;  // that the server's numbers of keys are of
   std::unique_ptr<RecordFormat> format_;
 
   Trace* trace_ = nullptr;  // of the connection that uses this handler, when it is traced
   Trace* working_for_ = nullptr;
   Session* session_ = nullptr;
   Transaction* transaction_ = nullptr;
-  ReadLock wanted_lock_ = ReadLock::None;  // of store_lock()
+  std::unique_ptr<Transaction> sequence_transaction_;  // that transaction_ is, where the table is a sequence
+  ReadLock wanted_lock_ = ReadLock::None;              // of store_lock()
   ReadLock lock_ = ReadLock::None;
   std::string message_;  // of the last error that has no number of the server's
 
@@ -237,8 +256,9 @@ class HailstoneHandler final : public handler, private TransactionUser {
   std::vector<Value> old_values_;
   std::string row_;
   uint duplicate_index_ = MAX_KEY;
-  std::string duplicate_row_;
+  std::string duplicate_row_;  // encoded
   std::unique_ptr<BulkLoad> bulk_;
+  bool bulk_tells_duplicates_ = false;
   bool duplicates_are_handled_ = false;  // IGNORE, REPLACE, ON DUPLICATE KEY UPDATE
   bool can_replace_ = false;
   bool updates_duplicates_ = false;

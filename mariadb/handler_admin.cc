@@ -1,4 +1,8 @@
 // CREATE, DROP, RENAME, TRUNCATE, ALTER in place; CHECK, ANALYZE, OPTIMIZE.
+#include <climits>
+#include <cstring>
+#include <string_view>
+
 #include "definition.h"
 #include "discovery.h"
 #include "engine.h"
@@ -8,8 +12,53 @@
 
 namespace hailstone {
 
+namespace {
+
+/// The server finds out by writing a .frm file whether a table's place is there, so it is looked for here. A
+/// handler error, after its message, or 0.
+int check_place(const char* path) {
+  const std::string_view whole(path);
+  const size_t slash = whole.rfind('/');
+  if (slash == std::string_view::npos) return 0;
+  const std::string folder(whole.substr(0, slash));
+  const std::string name = table_name_of_path(path);
+  if (my_access(folder.c_str(), F_OK) != 0) {
+    my_error(ER_BAD_DB_ERROR, MYF(0), sql_names(name).first.c_str());
+    return HA_ERR_NO_SUCH_TABLE;
+  }
+  // A name that no file can have would make every later ALTER and DROP fail.
+  const std::string_view file = whole.substr(slash + 1);
+  const size_t length = table_of_partition(std::string(file)).size() + std::strlen(reg_ext);
+  if (length <= NAME_MAX) return 0;
+  my_printf_error(ER_TOO_LONG_IDENT,
+                  "Identifier name '%s' is too long: written as a file name it has %zu of %d bytes", MYF(0),
+                  sql_names(name).second.c_str(), length, NAME_MAX);
+  return ENAMETOOLONG;
+}
+
+void warn_of_ignored(THD* thd, const char* option) {
+  push_warning_printf(thd, Sql_condition::WARN_LEVEL_WARN, WARN_OPTION_IGNORED,
+                      ER_DEFAULT(WARN_OPTION_IGNORED), option);
+}
+
+/// What the statement says and the engine does not do.
+void warn_of_what_is_ignored(THD* thd, const HA_CREATE_INFO& info) {
+  if (info.data_file_name != nullptr) warn_of_ignored(thd, "DATA DIRECTORY");
+  if (info.index_file_name != nullptr) warn_of_ignored(thd, "INDEX DIRECTORY");
+  if (const int command = thd_sql_command(thd);
+      command != SQLCOM_CREATE_TABLE && command != SQLCOM_ALTER_TABLE && command != SQLCOM_CREATE_INDEX)
+    return;
+  List_iterator<Key> keys(thd->lex->alter_info.key_list);
+  while (const Key* const key = keys++) {
+    if (key->type == Key::FOREIGN_KEY) warn_of_ignored(thd, "FOREIGN KEY");
+  }
+}
+
+}  // namespace
+
 int HailstoneHandler::create(const char* name, TABLE* form, HA_CREATE_INFO* info) {
   return on_path({.function = "create", .path = name}, [&]() -> int {
+    if (const int error = check_place(name); error != 0) return error;
     auto definition = define_table(*form, table_name_of_path(name), columnar_by_default(ha_thd()));
     if (!definition) return report(definition.error());
     if (!is_temporary_name(definition->name) && !is_partition_name(definition->name))
@@ -20,7 +69,13 @@ int HailstoneHandler::create(const char* name, TABLE* form, HA_CREATE_INFO* info
         return made->raise_auto_increment(transaction, info->auto_increment_value);
       return {};
     });
-    if (created) return 0;
+    if (created) {
+      warn_of_what_is_ignored(ha_thd(), *info);
+      // A database under its old name can be given its new one: the server then moves the files that it sees.
+      if (sql_names(definition->name).first.starts_with(MYSQL50_TABLE_NAME_PREFIX))
+        return ensure_definition_file(name);
+      return 0;
+    }
     // The server's own message names no reason.
     if (created.error().code() == ErrorCode::InvalidArgument ||
         created.error().code() == ErrorCode::Unsupported) {
@@ -34,7 +89,11 @@ int drop_table_of_path(THD* thd, const char* path) {
   const std::string name = table_name_of_path(path);
   const Status dropped =
       in_own_transaction([&](Transaction& transaction) { return database().drop_table(transaction, name); });
-  if (dropped) return 0;
+  if (dropped) {
+    // Not when the whole table goes.
+    if (is_partition_name(name) && thd_sql_command(thd) == SQLCOM_ALTER_TABLE) note_partition_gone(name);
+    return 0;
+  }
   if (dropped.error().code() == ErrorCode::NotFound) return HA_ERR_NO_SUCH_TABLE;
   raise_error(dropped.error());
   return handler_error(thd, dropped.error());
@@ -50,6 +109,7 @@ int HailstoneHandler::rename_table(const char* from, const char* to) {
                  [&]() -> int {
                    const std::string name = table_name_of_path(from);
                    const std::string new_name = table_name_of_path(to);
+                   if (const int error = check_place(to); error != 0) return error;
                    note_exchange(name, new_name);
                    const Status renamed = in_own_transaction([&](Transaction& transaction) -> Status {
                      HAILSTONE_TRY(database().rename_table(transaction, name, new_name));
@@ -60,7 +120,11 @@ int HailstoneHandler::rename_table(const char* from, const char* to) {
                      definition.application = std::move(*image);
                      return database().replace_definition(transaction, new_name, std::move(definition));
                    });
-                   if (renamed) return 0;
+                   if (renamed) {
+                     if (is_partition_name(name) && table_of_partition(name) != table_of_partition(new_name))
+                       note_partition_gone(name);
+                     return 0;
+                   }
                    if (renamed.error().code() == ErrorCode::NotFound) return HA_ERR_NO_SUCH_TABLE;
                    return report(renamed.error());
                  });
@@ -102,6 +166,9 @@ enum_alter_inplace_result HailstoneHandler::check_if_supported_inplace_alter(TAB
     for (size_t i = 0; i < before->columns.size(); ++i) {
       // The words of a column or its comment now want it stored otherwise.
       if (before->columns[i].columnar != after->columns[i].columnar) return HA_ALTER_INPLACE_NOT_SUPPORTED;
+      // The keys of an earlier version are in another order: a copy puts them right.
+      if (table_->definition().columns[i].collation != after->columns[i].collation)
+        return HA_ALTER_INPLACE_NOT_SUPPORTED;
     }
     return HA_ALTER_INPLACE_INSTANT;
   });
@@ -169,6 +236,7 @@ int HailstoneHandler::analyze(THD*, HA_CHECK_OPT*) {
       raise_error(analyzed.error());
       return HA_ADMIN_FAILED;
     }
+    shared_->note_analysis();
     return HA_ADMIN_OK;
   });
 }

@@ -5,6 +5,7 @@
 #include "error.h"
 #include "ha_hailstone.h"
 #include "pushdown.h"
+#include "variables.h"
 
 namespace hailstone {
 
@@ -52,6 +53,10 @@ void HailstoneHandler::write_batch_row(uchar* record) const {
 
 int HailstoneHandler::rnd_init(bool whole_table) {
   return entry({"rnd_init", Returns::Error, Argument::Scan, whole_table}, [&]() -> int {
+    // Under LOCK TABLES, the server does not say that a statement with a sequence begins.
+    if (transaction_ == nullptr && table->s->sequence != nullptr) {
+      if (const int error = begin_statement(ha_thd(), true); error != 0) return error;
+    }
     scan_.reset();
     batch_ = nullptr;
     place_ = Place::None;
@@ -106,9 +111,10 @@ std::optional<std::shared_ptr<const Predicate>> HailstoneHandler::whole_conditio
 int HailstoneHandler::count_rows(const std::shared_ptr<const Predicate>& predicate, uint64_t& rows) {
   if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
   Scan scan(table_, *transaction_, lock_, predicate, {});
-  const auto counted = scan.count_rest();
+  const Aggregate all_rows{Aggregate::Kind::Rows};
+  const auto counted = scan.aggregate({&all_rows, 1}, query_threads());
   if (!counted) return report(counted.error());
-  rows = *counted;
+  rows = counted->front().count;
   return 0;
 }
 
@@ -122,6 +128,7 @@ Result<ByteView> HailstoneHandler::current_key() {
       return cursor_->clustered_key();
     case Place::Key:
       return ByteView(key_);
+    case Place::Duplicate:
     case Place::None:
       break;
   }
@@ -241,6 +248,12 @@ Result<bool> HailstoneHandler::begins_with_search_key() {
 
 int HailstoneHandler::search(uchar* record, const uchar* key, key_part_map parts, ha_rkey_function mode) {
   if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
+  if (bulk_ && bulk_->has_duplicate() && looks_at_duplicates()) {
+    // The server looks for the row to replace, by the key that was refused.
+    format_->decode(duplicate_row_, table_->layout()->row_codec(), record);
+    place_ = Place::Duplicate;
+    return 0;
+  }
   use_read_columns();
   if (const Status encoded = encode_key(active_index, key, parts, search_key_); !encoded) {
     // A key too long to be stored is in no row; only a search for what lies next to it has to fail.

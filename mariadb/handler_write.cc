@@ -16,43 +16,98 @@ constexpr ha_rows least_rows_of_bulk_load = 1000;
 }  // namespace
 
 int HailstoneHandler::report_duplicate(const Error& error, const Duplicate& duplicate) {
-  if (error.code() == ErrorCode::DuplicateKey) duplicate_index_ = static_cast<uint>(duplicate.index);
+  if (error.code() == ErrorCode::DuplicateKey) {
+    duplicate_index_ = static_cast<uint>(duplicate.index);
+    session_->note_duplicate(*table, duplicate_index_);
+  }
   return report(error);
 }
 
 int HailstoneHandler::write_row(const uchar* record) {
   return traced({"write_row", Returns::Row}, [&]() -> int {
-    if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
+    if (transaction_ == nullptr) {
+      // The first row of a temporary sequence comes without a lock on its table.
+      if (table->s->sequence == nullptr) return HA_ERR_LOCK_DEADLOCK;
+      if (const int error = begin_statement(ha_thd(), true); error != 0) return error;
+    }
     if (table->next_number_field != nullptr && record == table->record[0]) {
       if (const int error = update_auto_increment(); error != 0) return error;
     }
-    if (bulk_) {
-      format_->read(record, values_);
-      if (const Status appended = bulk_->append(values_); !appended) {
-        bulk_.reset();
-        return report(appended.error());
-      }
-    } else {
-      if (const Status encoded = format_->encode(record, table_->layout()->row_codec(), values_, row_);
-          !encoded) {
-        return report(encoded.error());
-      }
-      Duplicate duplicate;
-      auto key = table_->insert(*transaction_, row_, duplicate);
-      if (!key) return report_duplicate(key.error(), duplicate);
-      key_ = std::move(*key);
-      place_ = Place::Key;
-    }
+    if (const int error = bulk_ ? load_row(record) : insert_row(record); error != 0) return error;
     if (table->next_number_field != nullptr && record == table->record[0]) {
       if (const Status noted = note_auto_increment(); !noted) return report(noted.error());
     }
-    return 0;
+    return commit_sequence();
   });
+}
+
+bool HailstoneHandler::looks_at_duplicates() const {
+  return can_replace_ || updates_duplicates_ || ha_thd()->lex->duplicates != DUP_ERROR;
+}
+
+int HailstoneHandler::insert_row(const uchar* record) {
+  if (const Status encoded = format_->encode(record, table_->layout()->row_codec(), values_, row_);
+      !encoded) {
+    return report(encoded.error());
+  }
+  for (;;) {
+    Duplicate duplicate;
+    auto key = table_->insert(*transaction_, row_, duplicate);
+    if (key) {
+      key_ = std::move(*key);
+      place_ = Place::Key;
+      return 0;
+    }
+    if (key.error().code() == ErrorCode::DuplicateKey && looks_at_duplicates()) {
+      // The server will look for the row in the way: nobody may remove it before.
+      Batch scratch;
+      const auto there = table_->find_row(*transaction_, duplicate.clustered_key, ReadLock::Exclusive,
+                                          scratch, duplicate_row_);
+      if (!there) return report(there.error());
+      if (!*there) continue;
+    }
+    return report_duplicate(key.error(), duplicate);
+  }
+}
+
+int HailstoneHandler::load_row(const uchar* record) {
+  format_->read(record, values_);
+  for (;;) {
+    Duplicate duplicate;
+    const Status appended =
+        bulk_tells_duplicates_ ? bulk_->append(values_, duplicate) : bulk_->append(values_);
+    if (appended) return 0;
+    if (!bulk_tells_duplicates_) bulk_.reset();
+    if (bulk_ && bulk_->has_duplicate() && looks_at_duplicates()) {
+      const auto there = bulk_->find_duplicate(duplicate_row_);
+      if (!there) return report(there.error());
+      if (!*there) continue;
+    }
+    return report_duplicate(appended.error(), duplicate);
+  }
+}
+
+int HailstoneHandler::replace_loaded(const uchar* new_record) {
+  if (const Status encoded = format_->encode(new_record, table_->layout()->row_codec(), values_, row_);
+      !encoded) {
+    return report(encoded.error());
+  }
+  if (row_ == duplicate_row_) return HA_ERR_RECORD_IS_THE_SAME;
+  if (const Status removed = bulk_->remove_duplicate(); !removed) return report(removed.error());
+  return load_row(new_record);
 }
 
 int HailstoneHandler::update_row(const uchar* old_record, const uchar* new_record) {
   return traced({"update_row", Returns::Row}, [&]() -> int {
     if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
+    if (place_ == Place::Duplicate) {
+      place_ = Place::None;
+      const int error = replace_loaded(new_record);
+      if (error != 0 || table->found_next_number_field == nullptr || new_record != table->record[0])
+        return error;
+      const Status noted = note_auto_increment();
+      return noted ? 0 : report(noted.error());
+    }
     const auto found = current_key();
     if (!found) return report(found.error());
     const std::string key(*found);
@@ -85,6 +140,7 @@ int HailstoneHandler::update_row(const uchar* old_record, const uchar* new_recor
     if (table->found_next_number_field != nullptr && new_record == table->record[0]) {
       if (const Status noted = note_auto_increment(); !noted) return report(noted.error());
     }
+    if (const int error = commit_sequence(); error != 0) return error;
     return changed ? 0 : HA_ERR_RECORD_IS_THE_SAME;
   });
 }
@@ -92,6 +148,11 @@ int HailstoneHandler::update_row(const uchar* old_record, const uchar* new_recor
 int HailstoneHandler::delete_row(const uchar*) {
   return traced({"delete_row", Returns::Row}, [&]() -> int {
     if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
+    if (place_ == Place::Duplicate) {
+      place_ = Place::None;
+      const Status removed = bulk_->remove_duplicate();
+      return removed ? 0 : report(removed.error());
+    }
     const auto found = current_key();
     if (!found) return report(found.error());
     const std::string key(*found);
@@ -107,17 +168,18 @@ void HailstoneHandler::start_bulk_insert(ha_rows rows, uint) {
     bulk_.reset();
     if (transaction_ == nullptr || (rows != 0 && rows < least_rows_of_bulk_load)) return;
     THD* const thd = ha_thd();
-    // Where the statement goes on after a duplicate, or may read what it has inserted, each row has to be in
-    // the table at once.
-    if (duplicates_are_handled_ || can_replace_ || updates_duplicates_ || thd->lex->ignore ||
-        thd->lex->duplicates != DUP_ERROR)
-      return;
+    // Where the statement may read what it has inserted, each row has to be in the table at once.
+    if (updates_duplicates_ || thd->lex->duplicates == DUP_UPDATE) return;
     if (table->triggers != nullptr || thd->in_sub_stmt != 0 || thd->locked_tables_mode == LTM_PRELOCKED ||
         thd->locked_tables_mode == LTM_PRELOCKED_UNDER_LOCK_TABLES) {
       return;
     }
     if (table->s->long_unique_table || table->s->period.unique_keys != 0 || table->versioned()) return;
-    bulk_ = std::make_unique<BulkLoad>(table_, *transaction_);
+    bulk_tells_duplicates_ =
+        duplicates_are_handled_ || can_replace_ || thd->lex->ignore || thd->lex->duplicates == DUP_REPLACE;
+    bulk_ = std::make_unique<BulkLoad>(
+        table_, *transaction_,
+        bulk_tells_duplicates_ ? BulkLoad::Duplicates::AreToldByRow : BulkLoad::Duplicates::FailTheLoad);
   });
 }
 
@@ -181,7 +243,8 @@ Status HailstoneHandler::note_auto_increment() {
   if (value <= 0 && !(field.is_unsigned() && value != 0)) return {};
   const std::lock_guard guard(shared_->counter_mutex());
   const auto next = static_cast<uint64_t>(value) + 1;
-  return next == 0 ? Status{} : table_->raise_auto_increment(*transaction_, next);
+  // After the last number there is none, which get_auto_increment() then says.
+  return table_->raise_auto_increment(*transaction_, next == 0 ? ULONGLONG_MAX : next);
 }
 
 int HailstoneHandler::reset_auto_increment(ulonglong value) {

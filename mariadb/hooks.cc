@@ -59,10 +59,7 @@ int roll_back_to_savepoint(handlerton*, THD* thd, void* area) {
   return run_traced(thd, {"savepoint_rollback"}, [&]() -> int {
     Savepoint savepoint;
     std::memcpy(&savepoint, area, sizeof savepoint);
-    if (const Status status = Session::of(thd).roll_back_to(savepoint); !status) {
-      raise_error(status.error());
-      return 1;
-    }
+    Session::of(thd).roll_back_to(savepoint);
     return 0;
   });
 }
@@ -88,9 +85,24 @@ void kill_query(handlerton*, THD* thd, thd_kill_levels) {
   if (const Session* session = Session::find(thd); session != nullptr) session->wake();
 }
 
+/// DROP SEQUENCE of an ordinary table.
+int refuse_to_drop(const TableDefinition& definition) {
+  if (current_thd->lex->if_exists()) return HA_ERR_NO_SUCH_TABLE;
+  const auto [schema, table] = sql_names(definition.name);
+  my_error(ER_NOT_SEQUENCE2, MYF(0), (schema + "." + table).c_str());
+  return HA_ERR_WRONG_COMMAND;
+}
+
 int drop_table(handlerton*, const char* path) {
-  return run_traced(current_thd, {.function = "drop_table", .path = path},
-                    [&]() -> int { return drop_table_of_path(current_thd, path); });
+  return run_traced(current_thd, {.function = "drop_table", .path = path}, [&]() -> int {
+    // Without a .frm file the server knows no kind of table.
+    if (thd_sql_command(current_thd) == SQLCOM_DROP_SEQUENCE) {
+      const auto definition = database().definition(table_name_of_path(path));
+      if (definition && !is_temporary_name(definition->name) && !is_sequence(*definition))
+        return refuse_to_drop(*definition);
+    }
+    return drop_table_of_path(current_thd, path);
+  });
 }
 
 /// What is left of a database when its directory has gone.

@@ -3,13 +3,13 @@
 #include <string_view>
 
 #include "engine.h"
+#include "rights.h"
 #include "session.h"
 #include "table/table.h"
 #include "trace.h"
 // clang-format off
 #include "server.h"
 #include <sql_i_s.h>
-#include <sql_acl.h>
 // clang-format on
 
 namespace hailstone {
@@ -56,24 +56,6 @@ ST_FIELD_INFO columns_fields[] = {Show::Column("TABLE_SCHEMA", Show::Varchar(NAM
                                   Show::Column("DISTINCT_VALUES", Show::ULonglong(), NOT_NULL),
                                   Show::Column("BLOCKS", Show::ULonglong(), NOT_NULL), Show::CEnd()};
 
-/// As for the server's own tables: who has no right on the table does not see it.
-bool may_see(THD* thd, const std::string& schema, const std::string& name) {
-  if (schema.empty()) return false;
-  TABLE_LIST list;
-  list.reset();
-  LEX_CSTRING schema_name{schema.data(), schema.size()};
-  // A partition is seen by who sees its table.
-  const size_t partition = name.find("#P#");
-  const std::string table = name.substr(0, partition);
-  LEX_CSTRING table_name{table.data(), table.size()};
-  list.db = schema_name;
-  list.table_name = table_name;
-  list.alias = table_name;
-  return !check_access(thd, SELECT_ACL, schema.c_str(), &list.grant.privilege, &list.grant.m_internal, false,
-                       true) ||
-         !check_grant(thd, SELECT_ACL, &list, true, 1, true);
-}
-
 int fill_columns(THD* thd, TABLE_LIST* tables, COND*) {
   Database* open = database_if_open();
   if (open == nullptr) return 0;
@@ -81,12 +63,14 @@ int fill_columns(THD* thd, TABLE_LIST* tables, COND*) {
   for (const std::string& name : open->table_names()) {
     if (is_temporary_name(name)) continue;
     if (thd_kill_level(thd) != THD_IS_NOT_KILLED) return 1;
+    TableRights rights(thd, name);
+    if (!rights.any()) continue;
     const auto [schema, sql_name] = sql_names(name);
-    if (!may_see(thd, schema, sql_name)) continue;
     const auto found = open->table(name);
     if (!found) continue;  // dropped since
     const TableDefinition& definition = (*found)->definition();
     for (size_t i = 0; i < definition.columns.size(); ++i) {
+      if (!rights.may_read(definition.columns[i].name)) continue;
       const ColumnStatistics statistics = (*found)->column_statistics(static_cast<uint16_t>(i));
       restore_record(to, s->default_values);
       store_text(to->field[0], schema);
@@ -120,6 +104,16 @@ ST_FIELD_INFO trace_fields[] = {
     Show::Column("MICROSECONDS", Show::Decimal(1601), NOT_NULL),
     Show::Column("QUERY", Show::Varchar(256), NOT_NULL), Show::CEnd()};
 
+/// Whether the user may know of a line: a trigger, a view or a routine of another user may work on tables
+/// that this one has no rights on.
+bool may_see(THD* thd, const TracedStatement& statement, const TraceLine& line) {
+  const std::string& name = line.catalog_name;
+  if (name.empty()) return !statement.of_another || line.arguments.empty();
+  // Tables of this connection alone; in a statement of another user's, only that one knows them.
+  if (is_temporary_name(name) || name.find("/#sql") != std::string::npos) return !statement.of_another;
+  return TableRights(thd, name).any();
+}
+
 bool store_line(THD* thd, TABLE* to, const TracedStatement& statement, size_t step) {
   const TraceLine& line = statement.lines[step];
   restore_record(to, s->default_values);
@@ -139,7 +133,7 @@ bool store_line(THD* thd, TABLE* to, const TracedStatement& statement, size_t st
   store_number(to->field[7], line.rows);
   store_text(to->field[8], line.result_text());
   to->field[9]->store(line.microseconds());
-  if (statement.query_charset != nullptr)
+  if (statement.query_charset != nullptr && !statement.of_another)
     to->field[10]->store(statement.query.data(), statement.query.size(), statement.query_charset);
   return schema_table_store_record(thd, to);
 }
@@ -164,6 +158,7 @@ int fill_trace(THD* thd, TABLE_LIST* tables, COND*) {
   for (size_t i = shown - std::min(shown, Trace::statements_kept); i < shown; ++i) {
     const TracedStatement& statement = statements[i];
     for (size_t step = 0; step < statement.lines.size(); ++step) {
+      if (!may_see(thd, statement, statement.lines[step])) continue;
       if (store_line(thd, tables->table, statement, step)) return 1;
     }
     if (statement.calls_not_kept != 0 && store_calls_not_kept(thd, tables->table, statement)) return 1;

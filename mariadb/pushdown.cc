@@ -24,8 +24,8 @@ struct Translation {
 // More constants in one list than this are left to the server, which sorts them once and for all.
 constexpr size_t most_constants = 2'000;
 
-/// Keeps what evaluation reports from the user: a leaf whose evaluation reports anything worth a warning is
-/// left to the server, which will report it as it should (strict modes make errors of warnings).
+/// Keeps what evaluation reports from the user: a condition whose evaluation reports anything worth a warning
+/// is left to the server, which will report it as it should (strict modes make errors of warnings).
 class QuietEvaluation final : public Internal_error_handler {
  public:
   explicit QuietEvaluation(THD* thd) : thd_(thd) { thd->push_internal_handler(this); }
@@ -46,7 +46,7 @@ class QuietEvaluation final : public Internal_error_handler {
 
 /// A leaf taken apart: `column OP constants`.
 struct Leaf {
-  Item* item = nullptr;                                     // the server's whole comparison
+  Item* item = nullptr;                                     // the whole comparison
   Item_func::Functype operation = Item_func::UNKNOWN_FUNC;  // with the column on its left
   bool negated = false;                                     // NOT BETWEEN, NOT IN, NOT LIKE
   Field* field = nullptr;
@@ -112,6 +112,14 @@ bool is_constant(Item& item) {
   return item.const_item() && !item.is_expensive() && !item.with_subquery() && item.cols() == 1;
 }
 
+/// The constant itself where the server would keep its value at the first evaluation: that one is the
+/// server's, as it may report something.
+Item* without_cache(Item* constant) {
+  if (constant->type() != Item::CACHE_ITEM) return constant;
+  Item* const cached = static_cast<Item_cache*>(constant)->get_example();
+  return cached != nullptr ? cached : constant;
+}
+
 /// Times of day differ from UTC by the same amount all the year round, so that they grow as the timestamps
 /// do.
 bool time_zone_is_fixed(THD* thd) {
@@ -123,7 +131,14 @@ bool time_zone_is_fixed(THD* thd) {
 
 class Translator {
  public:
-  Translator(TABLE& table, const RecordFormat& format) : thd_(table.in_use), table_(table), format_(format) {}
+  Translator(TABLE& table, const RecordFormat& format)
+      : thd_(table.in_use),
+        table_(table),
+        format_(format),
+        warnings_are_errors_(thd_->is_strict_mode() && thd_->lex->sql_command != SQLCOM_SELECT) {}
+
+  /// Whether the condition holds something that the server will warn of.
+  bool warns() const { return warns_; }
 
   /// For the rows for which `item` is TRUE, or (`truth` false) for which it is FALSE; never for those where
   /// it is NULL.
@@ -146,15 +161,17 @@ class Translator {
     }
     auto leaf = take_apart(function);
     if (!leaf) return {};
-    evaluate_once(*leaf);
     const QuietEvaluation quiet(thd_);
-    const auto predicate = comparison(*leaf, truth != leaf->negated);
-    if (!predicate || quiet.warned() || thd_->is_error()) return {};
+    const auto predicate = comparison(*leaf, truth != leaf->negated, quiet);
+    warns_ = warns_ || quiet.warned() || thd_->is_error();
+    if (!predicate || warns_) return {};
     return *predicate;
   }
 
  private:
   Translation constant(Item& item, bool truth) {
+    // Others may keep values that it took warnings to make.
+    if (!item.basic_const_item()) return {};
     const QuietEvaluation quiet(thd_);
     const bool value = item.val_bool();
     if (quiet.warned() || thd_->is_error()) return {};
@@ -171,7 +188,10 @@ class Translator {
     while (Item* argument = arguments++) {
       Translation part = translate(*argument, truth);
       exact = exact && part.exact;
+      if (!exact && !all && warnings_are_errors_) return {};
       parts.push_back(std::move(part.predicate));
+      // What the server evaluates for a row may be an error, which no later part of the condition prevents.
+      if (!exact && warnings_are_errors_) break;
     }
     return {all ? Predicate::all_of(std::move(parts)) : Predicate::any_of(std::move(parts)), exact};
   }
@@ -190,13 +210,64 @@ class Translator {
     return field->table == &table_ && field->stored_in_db() ? field : nullptr;
   }
 
-  /// The server converts a constant once and keeps the result: what that reports is for the user.
-  void evaluate_once(const Leaf& leaf) {
-    const auto kind = FieldProbe::kind_of(*leaf.field);
-    if (!kind || *kind == FieldProbe::Kind::Enumerated) return;
-    FieldProbe probe(table_, *leaf.field, *kind);
-    probe.put(probe.greatest());
-    leaf.item->val_bool();
+  /// A comparison like the leaf's. The server's own one keeps what it has converted its constants to, once
+  /// and for all, and has reported then what there is to report: it is left alone until the server evaluates
+  /// it.
+  Item* copy_of(const Leaf& leaf) const {
+    // Converts nothing.
+    if (leaf.operation == Item_func::LIKE_FUNC) return leaf.item;
+    MEM_ROOT* const root = thd_->mem_root;
+    Item* const column = new (root) Item_field(thd_, leaf.field);
+    Item* const first = leaf.constants.front();
+    Item_func* copy = nullptr;
+    switch (leaf.operation) {
+      case Item_func::EQ_FUNC:
+        copy = new (root) Item_func_eq(thd_, column, first);
+        break;
+      case Item_func::EQUAL_FUNC:
+        copy = new (root) Item_func_equal(thd_, column, first);
+        break;
+      case Item_func::NE_FUNC:
+        copy = new (root) Item_func_ne(thd_, column, first);
+        break;
+      case Item_func::LT_FUNC:
+        copy = new (root) Item_func_lt(thd_, column, first);
+        break;
+      case Item_func::LE_FUNC:
+        copy = new (root) Item_func_le(thd_, column, first);
+        break;
+      case Item_func::GT_FUNC:
+        copy = new (root) Item_func_gt(thd_, column, first);
+        break;
+      case Item_func::GE_FUNC:
+        copy = new (root) Item_func_ge(thd_, column, first);
+        break;
+      case Item_func::BETWEEN:
+        copy = new (root) Item_func_between(thd_, column, first, leaf.constants[1]);
+        break;
+      case Item_func::IN_FUNC: {
+        List<Item> arguments;
+        arguments.push_back(column, root);
+        for (Item* constant : leaf.constants) arguments.push_back(constant, root);
+        copy = new (root) Item_func_in(thd_, arguments);
+        break;
+      }
+      default:
+        return nullptr;
+    }
+    if (leaf.negated) static_cast<Item_func_opt_neg*>(copy)->negated = true;
+    Item* fixed = copy;
+    return copy->fix_fields(thd_, &fixed) || fixed != copy ? nullptr : copy;
+  }
+
+  /// In a list of several types the server makes strings of all constants, and still compares each by the
+  /// type that it had: the copy, which meets the strings, would compare strings.
+  static bool compares_alike(const Leaf& leaf, const Item& original, const Item& copy) {
+    if (leaf.operation != Item_func::IN_FUNC) return true;
+    const auto& one = static_cast<const Item_func_in&>(original);
+    const auto& other = static_cast<const Item_func_in&>(copy);
+    return one.arg_types_compatible == other.arg_types_compatible &&
+           (one.array == nullptr) == (other.array == nullptr);
   }
 
   std::optional<uint16_t> column_of(Item& item) const {
@@ -234,16 +305,24 @@ class Translator {
     for (size_t i = 0; i < count; ++i) {
       if (i == column_argument) continue;
       if (!is_constant(*arguments[i])) return std::nullopt;
-      leaf.constants.push_back(arguments[i]);
+      leaf.constants.push_back(without_cache(arguments[i]));
     }
     return leaf;
   }
 
   /// `truth` is about the leaf without its own NOT.
-  std::optional<Translation> comparison(Leaf& leaf, bool truth) {
+  std::optional<Translation> comparison(Leaf& leaf, bool truth, const QuietEvaluation& quiet) {
     // What a NULL among the constants does needs no value of the column.
     bool null_seen = false;
     for (Item* constant : leaf.constants) null_seen = constant->is_null() || null_seen;
+    if (quiet.warned()) return std::nullopt;
+    Item* const copy = copy_of(leaf);
+    if (copy == nullptr) return std::nullopt;
+    if (!compares_alike(leaf, *leaf.item, *copy)) {
+      warns_ = true;
+      return std::nullopt;
+    }
+    leaf.item = copy;
     if (null_seen) {
       if (leaf.operation == Item_func::EQUAL_FUNC) {
         return Translation{truth ? Predicate::is_null(leaf.column) : Predicate::is_not_null(leaf.column),
@@ -436,6 +515,8 @@ class Translator {
 
   /// Whether the stored bytes are what the server compares.
   bool compares_stored_bytes(const Field& field, CHARSET_INFO* collation) const {
+    // Its type does not tell that a column is COMPRESSED.
+    if (field.compression_method() != nullptr) return false;
     switch (field.real_type()) {
       case MYSQL_TYPE_STRING:
         if (field.type_handler() != &type_handler_string) return false;
@@ -488,10 +569,12 @@ class Translator {
 
   std::optional<Translation> by_collation(const Leaf& leaf, bool truth) {
     CHARSET_INFO* collation = static_cast<Item_bool_func*>(leaf.item)->compare_collation();
-    if (collation == nullptr || !compares_stored_bytes(*leaf.field, collation) ||
-        !compares_as_strings(leaf)) {
+    if (!compares_as_strings(leaf)) {
+      // As numbers or times, whatever the column holds may be worth a warning.
+      warns_ = true;
       return std::nullopt;
     }
+    if (collation == nullptr || !compares_stored_bytes(*leaf.field, collation)) return std::nullopt;
     std::vector<std::string> texts;
     for (Item* constant : leaf.constants) {
       auto text = text_of(*constant);
@@ -553,6 +636,8 @@ class Translator {
   THD* const thd_;
   TABLE& table_;
   const RecordFormat& format_;
+  const bool warnings_are_errors_;
+  bool warns_ = false;
 };
 
 }  // namespace
@@ -562,7 +647,10 @@ PushedCondition translate_condition(TABLE& table, const RecordFormat& format, co
   // A constant table's row has been read, and its columns look like constants.
   if (table.in_use == nullptr || table.maybe_null != 0 || table.const_table) return {};
   // The server's items are evaluated by members that are not const.
-  Translation translation = Translator(table, format).translate(const_cast<Item&>(condition), true);
+  Translator translator(table, format);
+  Translation translation = translator.translate(const_cast<Item&>(condition), true);
+  // A row that is passed over warns of nothing.
+  if (translator.warns()) return {};
   if (translation.predicate.kind() == Predicate::Kind::Always) return {nullptr, translation.exact};
   return {std::make_shared<const Predicate>(std::move(translation.predicate)), translation.exact};
 }

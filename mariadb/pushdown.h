@@ -5,8 +5,10 @@
 // a few points of the column's order, those points are found by putting values into the record and evaluating
 // the server's own comparison. So its conversions, time zone, sql_mode and rounding are honoured without
 // being written again. Only strings are compared by the predicate itself, with the comparison's collation.
-// Whatever is not understood (other tables, subqueries, functions of columns, constants whose evaluation
-// would warn) stays with the server.
+// Whatever is not understood (other tables, subqueries, functions of columns) stays with the server. So does
+// the whole condition where some comparison in it is worth a warning, as the server warns of rows that it
+// sees; asking it is done with copies of its comparisons, so that it still finds out, and tells, when the
+// first row comes. In a statement that fails by a warning, nothing is pushed that stands behind what is not.
 #pragma once
 
 #include <memory>

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "collation.h"
+
 namespace hailstone {
 
 namespace {
@@ -49,9 +51,7 @@ Result<Column> column_for(const Field& field) {
   const auto set_string = [&](Type type, uint32_t width) {
     column.type = type;
     column.width = width;
-    CHARSET_INFO* charset = field.charset();
-    column.collation =
-        charset == &my_charset_bin ? binary_collation_id : first_application_collation_id + charset->number;
+    column.collation = collation_id(*field.charset(), type == Type::Char ? field.char_length() : 0);
   };
   switch (field.real_type()) {
     case MYSQL_TYPE_TINY:
@@ -253,6 +253,24 @@ Value field_value(Field& field) {
   return FieldFormat(field, field.ptr).read(field.ptr);
 }
 
+namespace {
+
+/// The field that is stored, although virtual, where no other one is: a table of the library has columns. Not
+/// a BLOB, as the server need not have computed its value, and the pointer may lead anywhere then. Null: none
+/// is needed, or fit.
+const Field* stand_in(const TABLE& table) {
+  if (table.s->keys != 0) return nullptr;
+  const Field* found = nullptr;
+  for (uint i = 0; i < table.s->fields; ++i) {
+    const Field* const field = table.field[i];
+    if (field->stored_in_db()) return nullptr;
+    if (found == nullptr && (field->flags & BLOB_FLAG) == 0) found = field;
+  }
+  return found;
+}
+
+}  // namespace
+
 bool RecordFormat::is_stored(const TABLE& table, const Field& field) {
   if (field.stored_in_db()) return true;
   for (uint i = 0; i < table.s->keys; ++i) {
@@ -261,7 +279,7 @@ bool RecordFormat::is_stored(const TABLE& table, const Field& field) {
       if (key.key_part[part].fieldnr == field.field_index + 1U) return true;
     }
   }
-  return false;
+  return &field == stand_in(table);
 }
 
 RecordFormat::RecordFormat(const TABLE& table) : columns_(table.s->fields, not_stored) {

@@ -1,5 +1,6 @@
 #include "session.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -46,10 +47,7 @@ void Session::destroy(THD* thd) {
 
 Session::Session(THD* thd) : thd_(thd) {}
 
-Session::~Session() {
-  end_transaction();
-  if (transaction_) database().transactions().rollback(*transaction_);
-}
+Session::~Session() { roll_back_transaction(); }
 
 bool Session::in_multi_statement_transaction() const {
   return thd_test_options(thd_, OPTION_NOT_AUTOCOMMIT | OPTION_BEGIN) != 0;
@@ -64,11 +62,10 @@ Transaction& Session::enter_statement() {
     THD* const thd = thd_;
     transaction_->set_interruption_check([thd] { return thd_kill_level(thd) != THD_IS_NOT_KILLED; });
   }
-  if (!statement_open_) {
-    statement_open_ = true;
-    statement_ = transaction_->savepoint();
-    transaction_->set_lock_wait_timeout(std::chrono::seconds(lock_wait_timeout(thd_)));
-  }
+  if (!statement_) statement_.emplace(*transaction_);
+  // SELECT … NOWAIT and WAIT n set the server's own timeout for the statement.
+  transaction_->set_lock_wait_timeout(std::chrono::seconds(
+      std::min<unsigned long>(lock_wait_timeout(thd_), thd_->variables.lock_wait_timeout)));
   trans_register_ha(thd_, false, engine_handlerton(), 0);
   if (in_multi_statement_transaction()) trans_register_ha(thd_, true, engine_handlerton(), 0);
   return *transaction_;
@@ -79,15 +76,16 @@ void Session::end_transaction() {
     user->slot_ = TransactionUser::no_slot;
     user->transaction_ends();
   }
-  statement_open_ = false;
+  if (statement_) statement_->end();
+  statement_.reset();
   transaction_id_.store(0, std::memory_order_release);
 }
 
 Status Session::commit(bool all) {
   if (!transaction_) return {};
   if (!all && in_multi_statement_transaction()) {
-    statement_open_ = false;
-    transaction_->next_statement();
+    if (statement_) statement_->end();
+    statement_.reset();
     return {};
   }
   end_transaction();
@@ -98,34 +96,28 @@ Status Session::commit(bool all) {
 void Session::rollback(bool all) {
   if (!transaction_) return;
   if (!all && in_multi_statement_transaction()) {
-    if (!statement_open_) return;
-    statement_open_ = false;
-    // A statement that cannot be taken back alone takes the transaction with it.
-    if (const Status status = roll_back_to(statement_); !status) {
-      sql_print_error("Hailstone: %s", status.error().message().c_str());
-      roll_back_deadlock();
-      return;
-    }
-    transaction_->next_statement();
+    if (!statement_) return;
+    for (TransactionUser* user : users_) user->statement_rolls_back();
+    statement_->roll_back();
+    statement_.reset();
     return;
   }
-  end_transaction();
-  const auto transaction = std::move(transaction_);
-  database().transactions().rollback(*transaction);
+  roll_back_transaction();
 }
 
-Status Session::roll_back_to(const Savepoint& savepoint) {
-  if (!transaction_) return {};
+void Session::roll_back_transaction() {
+  end_transaction();
+  if (const auto transaction = std::move(transaction_)) database().transactions().rollback(*transaction);
+}
+
+void Session::roll_back_to(const Savepoint& savepoint) {
+  if (!transaction_) return;
   for (TransactionUser* user : users_) user->statement_rolls_back();
-  return database().transactions().rollback_to(*transaction_, savepoint);
+  transaction_->roll_back_to(savepoint);
 }
 
 void Session::roll_back_deadlock() {
-  if (transaction_) {
-    end_transaction();
-    const auto transaction = std::move(transaction_);
-    database().transactions().rollback(*transaction);
-  }
+  roll_back_transaction();
   thd_->mark_transaction_to_rollback(true);
 }
 

@@ -4,8 +4,10 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "transaction/statement.h"
 #include "transaction/transaction_manager.h"
 // clang-format off
 #include "server.h"
@@ -58,10 +60,17 @@ class Session {
   void rollback(bool all);
   /// Ends the transaction by itself (deadlock) and makes the server do the same.
   void roll_back_deadlock();
-  Status roll_back_to(const Savepoint& savepoint);
+  void roll_back_to(const Savepoint& savepoint);
 
   void add_user(TransactionUser* user);
   void remove_user(TransactionUser* user);
+
+  /// The index that refused the last row of a table; MAX_KEY: none has. For all handlers of a partitioned
+  /// table.
+  void note_duplicate(const TABLE& table, uint index) { duplicate_ = {&table, index}; }
+  uint duplicate_index(const TABLE& table) const {
+    return duplicate_.first == &table ? duplicate_.second : MAX_KEY;
+  }
 
   /// What hailstone_trace has seen, made when there is none.
   Trace& trace();
@@ -73,13 +82,14 @@ class Session {
   explicit Session(THD* thd);
   ~Session();
   void end_transaction();
+  void roll_back_transaction();
 
   THD* thd_;
   std::unique_ptr<Transaction> transaction_;
   std::atomic<TransactionId> transaction_id_{0};
-  bool statement_open_ = false;
-  Savepoint statement_;
+  std::optional<Statement> statement_;  // of transaction_
   std::vector<TransactionUser*> users_;
+  std::pair<const TABLE*, uint> duplicate_{nullptr, MAX_KEY};
   std::unique_ptr<Trace> trace_;
 };
 

@@ -7,6 +7,7 @@
 #include "base/number_text.h"
 #include "discovery.h"
 #include "engine.h"
+#include "rights.h"
 #include "session.h"
 #include "trace_text.h"
 #include "variables.h"
@@ -39,6 +40,11 @@ std::string table_text(const TracedCall& call, const TracedTable& table) {
   if (table.table == nullptr) return {};
   const String& alias = table.table->alias;
   return {alias.ptr(), alias.length()};
+}
+
+std::string catalog_name(const TracedCall& call, const TracedTable& table) {
+  if (call.path != nullptr) return table_name_of_path(call.path);
+  return table.name != nullptr ? *table.name : std::string();
 }
 
 std::string log_line(const TraceLine& line) {
@@ -83,6 +89,7 @@ void Trace::start_statement() {
                             .query_id = thd_->query_id,
                             .query = {},
                             .query_charset = thd_->query_charset(),
+                            .of_another = runs_with_rights_of_another(thd_),
                             .lines = {}};
   if (const char* query = thd_->query(); query != nullptr && statement.query_charset != nullptr) {
     const Well_formed_prefix beginning(statement.query_charset, query, thd_->query_length(),
@@ -115,6 +122,7 @@ size_t Trace::find_line(const TracedCall& call, const TracedTable& table) {
                    .second = call.second,
                    .returns = call.returns,
                    .table = table_text(call, table),
+                   .catalog_name = catalog_name(call, table),
                    .arguments = argument_text(call, table.table)});
   return count;
 }

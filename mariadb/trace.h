@@ -86,6 +86,7 @@ struct TraceLine {
   int64_t second;
   Returns returns;
   std::string table;
+  std::string catalog_name;  // of that table; empty: of none
   std::string arguments;
 
   uint64_t calls = 0;
@@ -103,6 +104,8 @@ struct TracedStatement {
   query_id_t query_id;
   std::string query;  // its beginning
   CHARSET_INFO* query_charset;
+  bool of_another =
+      false;  // ran with the rights of another user, as the statements of a definer's routine do
   bool reads_trace = false;
   std::vector<TraceLine> lines;
   uint32_t loops = 0;

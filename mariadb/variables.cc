@@ -1,7 +1,9 @@
 #include "variables.h"
 
+#include <algorithm>
 #include <array>
 #include <iterator>
+#include <thread>
 
 #include "engine.h"
 #include "trace.h"
@@ -15,7 +17,10 @@ unsigned long long checkpoint_log_size_value;
 unsigned int background_threads_value;
 unsigned int flush_log_value;
 unsigned long long table_cache_size_value;
+unsigned long long open_files_limit_value;
+unsigned int log_write_timeout_value;
 char* data_dir_value;
+constexpr const char* default_data_dir = "hailstone";
 my_bool trace_log_value;
 unsigned long io_method_value;
 
@@ -43,6 +48,19 @@ void update_table_cache_size(THD*, st_mysql_sys_var*, void* variable, const void
   *static_cast<unsigned long long*>(variable) = tables;
   if (Database* open = database_if_open(); open != nullptr)
     open->set_open_tables(static_cast<size_t>(tables));
+}
+
+void update_open_files_limit(THD*, st_mysql_sys_var*, void* variable, const void* value) {
+  const auto files = *static_cast<const unsigned long long*>(value);
+  *static_cast<unsigned long long*>(variable) = files;
+  if (Database* open = database_if_open(); open != nullptr) open->set_open_files(static_cast<size_t>(files));
+}
+
+void update_log_write_timeout(THD*, st_mysql_sys_var*, void* variable, const void* value) {
+  const auto seconds = *static_cast<const unsigned int*>(value);
+  *static_cast<unsigned int*>(variable) = seconds;
+  if (Database* open = database_if_open(); open != nullptr)
+    open->set_log_write_timeout(std::chrono::seconds(seconds));
 }
 
 void update_io_method(THD*, st_mysql_sys_var*, void* variable, const void* value) {
@@ -78,14 +96,22 @@ MYSQL_SYSVAR_UINT(flush_log_at_trx_commit, flush_log_value, PLUGIN_VAR_RQCMDARG,
 MYSQL_SYSVAR_ULONGLONG(table_cache_size, table_cache_size_value, PLUGIN_VAR_RQCMDARG,
                        "Tables that stay ready in the engine's memory although the server has closed them",
                        nullptr, update_table_cache_size, 4096, 1, 1ULL << 32, 0);
+MYSQL_SYSVAR_ULONGLONG(open_files_limit, open_files_limit_value, PLUGIN_VAR_RQCMDARG,
+                       "Files of the engine's tables that stay open although nobody reads them; 0: half of "
+                       "those that the server may have open",
+                       nullptr, update_open_files_limit, 0, 0, 1ULL << 20, 0);
+MYSQL_SYSVAR_UINT(log_write_timeout, log_write_timeout_value, PLUGIN_VAR_RQCMDARG,
+                  "How long commits wait, in seconds, when the engine's log cannot be written, as on a full "
+                  "disk; after that nothing can be committed until the server has been started again",
+                  nullptr, update_log_write_timeout, 600, 0, 1'000'000, 0);
 MYSQL_SYSVAR_ENUM(
     io_method, io_method_value, PLUGIN_VAR_RQCMDARG,
     "How files that are opened from now on are read, and new ones of columns written: sync (a "
     "system call for each block), buffered, async (io_uring), mmap, direct (past the page cache)",
     nullptr, update_io_method, static_cast<unsigned long>(default_io_method), &io_method_typelib);
 MYSQL_SYSVAR_STR(data_dir, data_dir_value, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY,
-                 "Directory of the engine's files; the default is 'hailstone' in the server's data directory",
-                 nullptr, nullptr, nullptr);
+                 "Directory of the engine's files, absolute or in the server's data directory", nullptr,
+                 nullptr, default_data_dir);
 MYSQL_THDVAR_BOOL(columnar_default, PLUGIN_VAR_OPCMDARG,
                   "Whether a new table whose columns do not say COLUMNAR is stored column by column (all but "
                   "its BLOB, TEXT, JSON "
@@ -138,7 +164,8 @@ st_mysql_sys_var* system_variables[] = {
     MYSQL_SYSVAR(io_method),          MYSQL_SYSVAR(data_dir),
     MYSQL_SYSVAR(columnar_default),   MYSQL_SYSVAR(lock_wait_timeout),
     MYSQL_SYSVAR(table_cache_size),   MYSQL_SYSVAR(trace),
-    MYSQL_SYSVAR(trace_log),          nullptr};
+    MYSQL_SYSVAR(trace_log),          MYSQL_SYSVAR(open_files_limit),
+    MYSQL_SYSVAR(log_write_timeout),  nullptr};
 
 st_mysql_show_var status_variables[] = {{"Hailstone", reinterpret_cast<void*>(&show_counters), SHOW_FUNC},
                                         {nullptr, nullptr, SHOW_UNDEF}};
@@ -152,8 +179,9 @@ bool trace_log_wanted() { return trace_log_value != 0; }
 unsigned long lock_wait_timeout(THD* thd) { return THDVAR(thd, lock_wait_timeout); }
 
 std::string data_directory() {
-  if (data_dir_value != nullptr && *data_dir_value != '\0') return data_dir_value;
-  return "./hailstone";
+  const std::string given(data_dir_value == nullptr || *data_dir_value == '\0' ? default_data_dir
+                                                                               : data_dir_value);
+  return given.starts_with('/') || given.starts_with("./") ? given : "./" + given;
 }
 
 IoMethod io_method() { return static_cast<IoMethod>(io_method_value); }
@@ -165,7 +193,13 @@ DatabaseOptions database_options() {
   options.checkpoint_log_bytes = static_cast<size_t>(checkpoint_log_size_value);
   options.background_threads = background_threads_value;
   options.open_tables = static_cast<size_t>(table_cache_size_value);
+  options.open_files = static_cast<size_t>(open_files_limit_value);
+  options.log_write_timeout = std::chrono::seconds(log_write_timeout_value);
   return options;
+}
+
+unsigned query_threads() {
+  return std::min(1 + background_threads_value, std::max(1U, std::thread::hardware_concurrency()));
 }
 
 }  // namespace hailstone

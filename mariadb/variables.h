@@ -28,4 +28,7 @@ std::string data_directory();
 DatabaseOptions database_options();
 IoMethod io_method();
 
+/// How many threads may work at one query: the connection's own one, and background threads that are free.
+unsigned query_threads();
+
 }  // namespace hailstone

@@ -21,6 +21,7 @@ class Status(enum.IntEnum):
     READ_ONLY = 14
     UNSUPPORTED = 15
     OUT_OF_RANGE = 16
+    TABLE_CHANGED = 17
 
 
 class Error(Exception):

@@ -30,6 +30,10 @@ class Arena {
     available_ -= size;
     return result;
   }
+  /// The next `size` bytes, in pieces that are each a multiple of 8, can be allocated without fail.
+  void reserve(size_t size) {
+    if (size > available_) add_chunk(size);
+  }
   ByteView copy(ByteView bytes) {
     if (bytes.empty()) return {};
     char* to = allocate(bytes.size());

@@ -40,6 +40,7 @@ namespace hailstone {
   COUNTER(log_writes, "write calls on log files")                                                          \
   COUNTER(log_write_bytes, "bytes written to log files")                                                   \
   COUNTER(log_fsyncs, "fdatasync calls on log files")                                                      \
+  COUNTER(log_stalls, "times the log could not be written and commits had to wait")                        \
   COUNTER(log_reads, "read calls on log files, at recovery")                                               \
   COUNTER(log_read_bytes, "bytes read from log files")                                                     \
   COUNTER(segment_reads, "read calls on segment files and delete vectors")                                 \
@@ -67,6 +68,7 @@ namespace hailstone {
   COUNTER(table_evictions, "table objects let go because more than open_tables were in memory")            \
   COUNTER(tables_corrupt, "tables marked corrupt")                                                         \
   COUNTER(segments, "segments in use")                                                                     \
+  COUNTER(files_open, "files of segments that hold a descriptor")                                          \
   COUNTER(background_errors, "flushes, merges and checkpoints that failed and will be retried")
 
 struct Counters {

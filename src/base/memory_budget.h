@@ -1,4 +1,4 @@
-// One limit for the memory of a database. Whoever holds rows or blocks reserves their bytes here.
+// One limit for the memory of a database. Each part that holds rows or blocks reserves their bytes here.
 // Thread-safe.
 #pragma once
 
@@ -15,7 +15,7 @@ class MemoryBudget {
   /// `limit` in bytes.
   explicit MemoryBudget(size_t limit) : limit_(limit) {}
 
-  /// Who gives memory back when it is short: gets the bytes wanted, returns the bytes freed. The block cache
+  /// Gives memory back when it is short: takes the bytes wanted, returns the bytes freed. The block cache
   /// registers itself before any thread reserves.
   void set_reclaimer(std::function<size_t(size_t)> reclaimer) { reclaimer_ = std::move(reclaimer); }
 

@@ -32,6 +32,8 @@ std::string_view to_string(ErrorCode code) {
       return "busy";
     case ErrorCode::ReadOnly:
       return "read only";
+    case ErrorCode::TableChanged:
+      return "table changed";
     case ErrorCode::Unsupported:
       return "unsupported";
   }

@@ -26,18 +26,23 @@ enum class ErrorCode : uint8_t {
   Busy,             // another process or transaction has it
   ReadOnly,         // database was stopped from writing by an earlier failure
   Unsupported,      // valid, but not offered
+  TableChanged,     // the table was made or renamed after the transaction's snapshot was taken
 };
 
 std::string_view to_string(ErrorCode code);
 
 class [[nodiscard]] Error {
  public:
-  Error(ErrorCode code, std::string message) : code_(code), message_(std::move(message)) {}
+  Error(ErrorCode code, std::string message, int system_error = 0)
+      : code_(code), system_error_(system_error), message_(std::move(message)) {}
   ErrorCode code() const { return code_; }
+  /// The errno of a system call that failed; 0 for other errors.
+  int system_error() const { return system_error_; }
   const std::string& message() const { return message_; }
 
  private:
   ErrorCode code_;
+  int system_error_;
   std::string message_;
 };
 

@@ -9,6 +9,7 @@
 #include "cli/new_database.h"
 #include "cli/progress.h"
 #include "cli/segment_files.h"
+#include "cli/value_text.h"
 #include "database/file_copy.h"
 
 namespace hailstone {
@@ -36,12 +37,11 @@ Status back_up(const BackupOptions& options) {
   Session session;
   HAILSTONE_TRY(session.open(options.database));
   const std::string target = without_last_slashes(options.target);
-  const NewDatabase copy(target);
   std::unique_ptr<Progress> bar;
   const Status made = session.engine().backup(target, progress_of(session, "backing up", bar));
   bar.reset();
   const Status closed = session.close();
-  if (!made) return std::unexpected(copy.remove_directory(made.error()));
+  HAILSTONE_TRY(made);
   fmt::print("{} is a backup of {}; copy it to another disk\n", target, options.database.directory);
   return closed;
 }
@@ -58,7 +58,7 @@ Result<CheckResult> check_restored(Session& session, const std::map<std::string,
   CheckResult result;
   const auto tell = [&](const std::string& name, const std::string& what) {
     ++result.damaged;
-    fmt::print("{}: damaged: {}\n", printable(name), what);
+    fmt::print("{}: damaged: {}\n", printable(name), safe_for_terminal(what));
   };
   std::vector<std::string> others;
   for (const std::string& name : session.engine().table_names()) {
@@ -117,7 +117,7 @@ Result<int> restore(const RestoreOptions& options) {
     const Status copied = restore_database(posix_filesystem(), without_last_slashes(options.backup), target,
                                            progress_of(session, "restoring", bar));
     bar.reset();
-    if (!copied) return std::unexpected(made.remove_directory(copied.error()));
+    HAILSTONE_TRY(copied);
   }
   const auto result = open_restored(session, options, target);
   if (!result) {
@@ -140,29 +140,27 @@ Result<int> restore(const RestoreOptions& options) {
 
 }  // namespace
 
-void add_backup_command(CLI::App& app, Ending& ending) {
-  CLI::App* const command = app.add_subcommand(
+void add_backup_command(Arguments& root, Ending& ending) {
+  Arguments command = root.add_subcommand(
       "backup", "make a directory that is a copy of a database, with hard links where files never change");
   const auto options = std::make_shared<BackupOptions>();
-  add_database_arguments(*command, options->database);
-  command
-      ->add_option("TARGET", options->target, "directory for the copy: new or empty, its parent must exist")
-      ->required();
-  command->callback([options, &ending] { ending.exit_code = finished("backup", back_up(*options)); });
+  add_database_arguments(command, options->database);
+  command.add("TARGET", options->target, "directory for the copy: new or empty, its parent must exist")
+      .required();
+  command.run([options, &ending] { ending.exit_code = finished("backup", back_up(*options)); });
 }
 
-void add_restore_command(CLI::App& app, Ending& ending) {
-  CLI::App* const command = app.add_subcommand(
+void add_restore_command(Arguments& root, Ending& ending) {
+  Arguments command = root.add_subcommand(
       "restore",
       "make a database from a backup: copies it, shares no file with it, opens it and each file of it; exit "
       "code 3: damage");
   const auto options = std::make_shared<RestoreOptions>();
-  command->add_option("BACKUP", options->backup, "the backup's directory, which stays as it is")->required();
-  add_database_arguments(*command, options->database);
-  command->get_option("DATABASE")
-      ->description("directory for the database: new or empty, its parent must exist");
-  command->add_flag("--check", options->check, "read every byte of the restored tables; exit code 3: damage");
-  command->callback([options, &ending] {
+  command.add("BACKUP", options->backup, "the backup's directory, which stays as it is").required();
+  add_database_arguments(command, options->database);
+  command.describe("DATABASE", "directory for the database: new or empty, its parent must exist");
+  command.add_flag("--check", options->check, "read every byte of the restored tables; exit code 3: damage");
+  command.run([options, &ending] {
     const auto code = restore(*options);
     ending.exit_code = code ? *code : finished("restore", std::unexpected(code.error()));
   });

@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/progress.h"
+#include "cli/value_text.h"
 #include "database/manifest.h"
 
 namespace hailstone {
@@ -39,7 +40,7 @@ int check_database(const CheckOptions& options) {
 }  // namespace
 
 std::string torn_end(const std::string& directory) {
-  // What else is wrong with the manifest is told by whoever opens the database.
+  // Opening the database tells what else is wrong with the manifest.
   const auto content = Manifest::load(posix_filesystem(), directory);
   if (!content || !*content || !(*content)->torn) return {};
   return fmt::format(
@@ -78,10 +79,10 @@ Result<CheckResult> check_tables(Session& session, std::vector<std::string> name
       fmt::print("{}: sound\n", printable(names[i]));
     } else if (status.error().code() == ErrorCode::Corruption) {
       ++result.damaged;
-      fmt::print("{}: damaged: {}\n", printable(names[i]), status.error().message());
+      fmt::print("{}: damaged: {}\n", printable(names[i]), safe_for_terminal(status.error().message()));
     } else if (status.error().code() == ErrorCode::Unsupported) {
       ++result.unchecked;
-      fmt::print("{}: not checked: {}\n", printable(names[i]), status.error().message());
+      fmt::print("{}: not checked: {}\n", printable(names[i]), safe_for_terminal(status.error().message()));
     } else {
       return std::unexpected(status.error());
     }
@@ -98,14 +99,14 @@ void print_summary(const CheckResult& result) {
           : "");
 }
 
-void add_check_command(CLI::App& app, Ending& ending) {
-  CLI::App* const command = app.add_subcommand(
+void add_check_command(Arguments& root, Ending& ending) {
+  Arguments command = root.add_subcommand(
       "check", "read every byte of tables and compare indexes with rows; exit code 3: damage");
   const auto options = std::make_shared<CheckOptions>();
-  add_database_arguments(*command, options->database);
-  command->add_option("TABLE", options->tables, "tables, as group/table; default: all");
-  command->add_flag("--verbose", options->verbose, "name the sound tables, too");
-  command->callback([options, &ending] { ending.exit_code = check_database(*options); });
+  add_database_arguments(command, options->database);
+  command.add("TABLE", options->tables, "tables, as group/table; default: all");
+  command.add_flag("--verbose", options->verbose, "name the sound tables, too");
+  command.run([options, &ending] { ending.exit_code = check_database(*options); });
 }
 
 }  // namespace hailstone

@@ -279,79 +279,74 @@ Status run_buffers(const DiskArguments& arguments) {
                     arguments.results.ends_with(".csv") ? buffers_csv(measured) : buffers_json(measured));
 }
 
-CLI::AsNumberWithUnit record_units() {
-  return CLI::AsNumberWithUnit(std::map<std::string, uint64_t>{{"k", 1000}, {"m", 1'000'000}});
-}
-
-void add_method(CLI::App& command, DiskArguments& arguments) {
+void add_method(Arguments& command, DiskArguments& arguments) {
   command
-      .add_option_function<std::string>(
+      .add(
           "--method",
           [&arguments](const std::string& name) { arguments.setup.io.method = *parse_io_method(name); },
           "how: sync, buffered, async, mmap or direct")
-      ->required()
-      ->check(CLI::IsMember(std::vector<std::string>(io_method_names.begin(), io_method_names.end())));
+      .required()
+      .one_of(std::vector<std::string>(io_method_names.begin(), io_method_names.end()));
 }
 
-void add_setting_options(CLI::App& command, size_t& record_bytes, size_t& buffer_bytes,
+void add_setting_options(Arguments& command, size_t& record_bytes, size_t& buffer_bytes,
                          unsigned& queue_depth) {
-  command.add_option("--record-size", record_bytes, "bytes of a record")
-      ->capture_default_str()
-      ->check(CLI::Range(size_t{1}, size_t{64} << 20));
-  command.add_option("--buffer", buffer_bytes, "the buffer of all methods but sync, as 128K or 1M")
-      ->transform(CLI::AsSizeValue(false))
-      ->default_str("128K")
-      ->check(CLI::Range(size_t{1}, size_t{1} << 30));
-  command.add_option("--queue-depth", queue_depth, "buffers on their way at once with direct")
-      ->capture_default_str()
-      ->check(CLI::Range(1U, 1024U));
+  command.add("--record-size", record_bytes, "bytes of a record")
+      .show_default()
+      .between(size_t{1}, size_t{64} << 20);
+  command.add("--buffer", buffer_bytes, "the buffer of all methods but sync, as 128K or 1M")
+      .as_bytes()
+      .show_default("128K")
+      .between(size_t{1}, size_t{1} << 30);
+  command.add("--queue-depth", queue_depth, "buffers on their way at once with direct")
+      .show_default()
+      .between(1, 1024);
 }
 
-void add_results_option(CLI::App& command, DiskArguments& arguments) {
-  command.add_option("--output", arguments.results, "also write the figures to this file, .json or .csv")
-      ->check(check_results_path);
+void add_results_option(Arguments& command, DiskArguments& arguments) {
+  command.add("--output", arguments.results, "also write the figures to this file, .json or .csv")
+      .check(check_results_path);
 }
 
 }  // namespace
 
-void add_disk_command(CLI::App& app, Ending& ending) {
-  CLI::App* const disk =
-      app.add_subcommand("disk", "measure how fast files are written and read, by each method of the engine");
-  disk->require_subcommand(1);
+void add_disk_command(Arguments& root, Ending& ending) {
+  Arguments disk = root.add_subcommand(
+      "disk", "measure how fast files are written and read, by each method of the engine");
   const auto add = [&](const char* name, const char* description, Status (*run)(const DiskArguments&)) {
-    CLI::App* const command = disk->add_subcommand(name, description);
+    Arguments command = disk.add_subcommand(name, description);
     const auto arguments = std::make_shared<DiskArguments>();
-    command->callback([arguments, run, &ending, name] { ending.exit_code = ended(name, run(*arguments)); });
+    command.run([arguments, run, &ending, name] { ending.exit_code = ended(name, run(*arguments)); });
     return std::pair(command, arguments.get());
   };
   {
     auto [command, arguments] = add("write", "write a new file of records", run_write);
     arguments->files.resize(1);
-    command->add_option("FILE", arguments->files.front(), "the file to make")->required();
-    add_method(*command, *arguments);
-    command->add_option("--records", arguments->setup.records, "so many records, as 1000000 or 1M")
-        ->required()
-        ->transform(record_units());
-    add_setting_options(*command, arguments->setup.record_bytes, arguments->setup.io.window_bytes,
+    command.add("FILE", arguments->files.front(), "the file to make").required();
+    add_method(command, *arguments);
+    command.add("--records", arguments->setup.records, "so many records, as 1000000 or 1M")
+        .required()
+        .as_count();
+    add_setting_options(command, arguments->setup.record_bytes, arguments->setup.io.window_bytes,
                         arguments->setup.io.queue_depth);
-    command->add_flag("--fsync", arguments->setup.fsync, "until the file is durable");
-    command->add_flag("--replace", arguments->replace, "write over a file that is there");
-    add_results_option(*command, *arguments);
+    command.add_flag("--fsync", arguments->setup.fsync, "until the file is durable");
+    command.add_flag("--replace", arguments->replace, "write over a file that is there");
+    add_results_option(command, *arguments);
   }
   {
     auto [command, arguments] = add("read", "read a file record by record", run_read);
     arguments->files.resize(1);
-    command->add_option("FILE", arguments->files.front(), "the file to read")->required();
-    add_method(*command, *arguments);
-    add_setting_options(*command, arguments->setup.record_bytes, arguments->setup.io.window_bytes,
+    command.add("FILE", arguments->files.front(), "the file to read").required();
+    add_method(command, *arguments);
+    add_setting_options(command, arguments->setup.record_bytes, arguments->setup.io.window_bytes,
                         arguments->setup.io.queue_depth);
-    command->add_flag("--verify", arguments->verify, "also print the sum of all bytes read");
-    command->add_flag("--cold", arguments->sweep.cold, "drop the file from the page cache before");
-    add_results_option(*command, *arguments);
+    command.add_flag("--verify", arguments->verify, "also print the sum of all bytes read");
+    command.add_flag("--cold", arguments->sweep.cold, "drop the file from the page cache before");
+    add_results_option(command, *arguments);
   }
   {
     auto [command, arguments] = add("compare", "compare files byte for byte", run_compare);
-    command->add_option("FILE", arguments->files, "two files or more")->required()->expected(2, 1'000'000);
+    command.add("FILE", arguments->files, "two files or more").required().count_between(2, 1'000'000);
   }
   {
     auto [command, arguments] = add(
@@ -359,72 +354,70 @@ void add_disk_command(CLI::App& app, Ending& ending) {
     SweepOptions& sweep = arguments->sweep;
     sweep.folder = ".";
     sweep.methods = {IoMethod::Sync, IoMethod::Buffered, IoMethod::Async, IoMethod::Mmap, IoMethod::Direct};
-    command->add_option("FOLDER", sweep.folder, "where to write; on the disk that is of interest")
-        ->capture_default_str();
+    command.add("FOLDER", sweep.folder, "where to write; on the disk that is of interest").show_default();
     command
-        ->add_option_function<std::vector<std::string>>(
+        .add(
             "--methods",
             [&sweep](const std::vector<std::string>& names) {
               sweep.methods.clear();
               for (const std::string& name : names) sweep.methods.push_back(*parse_io_method(name));
             },
             "only these, with commas between")
-        ->delimiter(',')
-        ->check(CLI::IsMember(std::vector<std::string>(io_method_names.begin(), io_method_names.end())));
-    command->add_option("--from", sweep.from, "records of the smallest file")
-        ->capture_default_str()
-        ->transform(record_units())
-        ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 40));
-    command->add_option("--to", sweep.to, "records of the greatest file, at most")
-        ->capture_default_str()
-        ->transform(record_units())
-        ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 40));
-    add_setting_options(*command, sweep.record_bytes, sweep.buffer_bytes, sweep.queue_depth);
-    command->add_option("--repeat", sweep.repeats, "measure each so often; the median counts")
-        ->capture_default_str()
-        ->check(CLI::Range(1U, 1000U));
-    command->add_flag("--fsync", sweep.fsync, "writing lasts until the file is durable");
-    command->add_flag("--cold", sweep.cold, "drop a file from the page cache before it is read");
+        .comma_list()
+        .one_of(std::vector<std::string>(io_method_names.begin(), io_method_names.end()));
+    command.add("--from", sweep.from, "records of the smallest file")
+        .show_default()
+        .as_count()
+        .between(uint64_t{1}, uint64_t{1} << 40);
+    command.add("--to", sweep.to, "records of the greatest file, at most")
+        .show_default()
+        .as_count()
+        .between(uint64_t{1}, uint64_t{1} << 40);
+    add_setting_options(command, sweep.record_bytes, sweep.buffer_bytes, sweep.queue_depth);
+    command.add("--repeat", sweep.repeats, "measure each so often; the median counts")
+        .show_default()
+        .between(1, 1000);
+    command.add_flag("--fsync", sweep.fsync, "writing lasts until the file is durable");
+    command.add_flag("--cold", sweep.cold, "drop a file from the page cache before it is read");
     command
-        ->add_option(
+        .add(
             "--memory-limit", sweep.memory_limit,
             "run in so little memory, page cache included, as 256M (needs root or a delegated control group)")
-        ->transform(CLI::AsSizeValue(false))
-        ->transform(no_minus());
-    command->add_option("--html", arguments->html, "also write a page with tables and plots");
-    add_results_option(*command, *arguments);
+        .as_bytes()
+        .not_negative();
+    command.add("--html", arguments->html, "also write a page with tables and plots");
+    add_results_option(command, *arguments);
   }
   {
     auto [command, arguments] = add("report", "show what sweeps have measured", run_report);
-    command->add_option("RESULTS", arguments->files, "files that 'sweep --output X.json' wrote")->required();
-    command->add_option("--html", arguments->html, "write a page with tables and plots");
-    command->add_option("--svg", arguments->svg_folder, "write the plots to this folder");
-    command->add_flag("--all", arguments->all_sizes, "all figures of every size, not of the greatest only");
+    command.add("RESULTS", arguments->files, "files that 'sweep --output X.json' wrote").required();
+    command.add("--html", arguments->html, "write a page with tables and plots");
+    command.add("--svg", arguments->svg_folder, "write the plots to this folder");
+    command.add_flag("--all", arguments->all_sizes, "all figures of every size, not of the greatest only");
   }
   {
     auto [command, arguments] =
         add("buffers", "count writes and measure time for buffers of doubling size", run_buffers);
     BuffersOptions& buffers = arguments->buffers;
     buffers.folder = ".";
-    command->add_option("FOLDER", buffers.folder, "where to write")->capture_default_str();
-    command->add_option("--rows", buffers.rows, "so many rows")
-        ->capture_default_str()
-        ->check(CLI::Range(uint64_t{1}, ArticleRows::kLimitBig));
-    command
-        ->add_option("--kind", arguments->rows, "of rows: fixed (103 bytes), variable (the table Big), both")
-        ->capture_default_str()
-        ->check(CLI::IsMember({"fixed", "variable", "both"}));
-    command->add_option("--from", buffers.from, "the smallest buffer, in bytes or as 128, 4K")
-        ->transform(CLI::AsSizeValue(false))
-        ->default_str("128")
-        ->check(CLI::Range(size_t{16}, size_t{1} << 30));
-    command->add_option("--to", buffers.to, "the greatest buffer, at most 1G")
-        ->transform(CLI::AsSizeValue(false))
-        ->default_str("1G")
-        ->check(CLI::Range(size_t{16}, size_t{1} << 30));
-    command->add_flag("--fsync", buffers.fsync, "until the file is durable");
-    command->add_option("--svg", arguments->svg_folder, "write plots to this folder");
-    add_results_option(*command, *arguments);
+    command.add("FOLDER", buffers.folder, "where to write").show_default();
+    command.add("--rows", buffers.rows, "so many rows")
+        .show_default()
+        .between(uint64_t{1}, ArticleRows::kLimitBig);
+    command.add("--kind", arguments->rows, "of rows: fixed (103 bytes), variable (the table Big), both")
+        .show_default()
+        .one_of({"fixed", "variable", "both"});
+    command.add("--from", buffers.from, "the smallest buffer, in bytes or as 128, 4K")
+        .as_bytes()
+        .show_default("128")
+        .between(size_t{16}, size_t{1} << 30);
+    command.add("--to", buffers.to, "the greatest buffer, at most 1G")
+        .as_bytes()
+        .show_default("1G")
+        .between(size_t{16}, size_t{1} << 30);
+    command.add_flag("--fsync", buffers.fsync, "until the file is durable");
+    command.add("--svg", arguments->svg_folder, "write plots to this folder");
+    add_results_option(command, *arguments);
   }
 }
 

@@ -45,7 +45,7 @@ std::string as_csv(const DiskResults& results);
 Result<DiskResults> read_results(const std::string& path);
 /// Writes JSON or CSV by the end of the path. ErrorCode::InvalidArgument for other ends.
 Status write_results(const std::string& path, const DiskResults& results);
-/// For CLI11: empty when the path ends in .json or .csv.
+/// Empty when the path ends in .json or .csv.
 std::string check_results_path(const std::string& path);
 
 /// The median run of each (job, method, number of records), in order of records, job, method.

@@ -40,7 +40,7 @@ class TemporaryFolder {
   void clear() const {
     const auto names = posix_filesystem().list(path_);
     if (!names) return;
-    // What cannot be removed is seen by the next file of that name, or by the user, who knows the folder.
+    // The next file of the same name fails if this one stays, or the user sees it in the folder.
     for (const std::string& name : *names) static_cast<void>(posix_filesystem().remove(file(name)));
   }
 
@@ -129,7 +129,7 @@ class Sweep {
   /// A method that the system refuses is left out, and the warning says why.
   bool refused(IoMethod method) {
     MethodFilesystem filesystem({.method = method});
-    // An error is met again, and told, by who measures.
+    // The measurement meets the same error again, and tells it.
     static_cast<void>(filesystem.create_whole(folder_->file("attempt")));
     const std::string reason = filesystem.refused();
     if (reason.empty()) return false;

@@ -27,23 +27,22 @@ Status run_generate(const GenerateOptions& options) {
 
 }  // namespace
 
-void add_generate_command(CLI::App& app, Ending& ending) {
-  CLI::App* const command = app.add_subcommand(
+void add_generate_command(Arguments& root, Ending& ending) {
+  Arguments command = root.add_subcommand(
       "generate", "write the article's tables Small and Big as tab-separated values, always the same");
   const auto options = std::make_shared<GenerateOptions>();
-  command->add_option("--rows", options->rows.big, "rows of Big; the counts scale with it")
-      ->capture_default_str()
-      ->check(CLI::Range(uint64_t{0}, ArticleRows::kLimitBig));
-  command->add_option("--small-rows", options->rows.small, "rows of Small")
-      ->capture_default_str()
-      ->check(CLI::Range(uint64_t{0}, ArticleRows::kFullSmall));
-  command->add_option("--output", options->directory, "folder for small.tsv and big.tsv")
-      ->capture_default_str();
-  command->add_option("--expect", options->counts_file, "also write the exact counts to this file, as JSON");
-  command->add_option("--threads", options->threads, "threads; 0: as many as the machine has")
-      ->capture_default_str()
-      ->check(CLI::Range(0U, 256U));
-  command->callback([options, &ending] { ending.exit_code = finished("generate", run_generate(*options)); });
+  command.add("--rows", options->rows.big, "rows of Big; the counts scale with it")
+      .show_default()
+      .between(uint64_t{0}, ArticleRows::kLimitBig);
+  command.add("--small-rows", options->rows.small, "rows of Small")
+      .show_default()
+      .between(uint64_t{0}, ArticleRows::kFullSmall);
+  command.add("--output", options->directory, "folder for small.tsv and big.tsv").show_default();
+  command.add("--expect", options->counts_file, "also write the exact counts to this file, as JSON");
+  command.add("--threads", options->threads, "threads; 0: as many as the machine has")
+      .show_default()
+      .between(0, 256);
+  command.run([options, &ending] { ending.exit_code = finished("generate", run_generate(*options)); });
 }
 
 }  // namespace hailstone

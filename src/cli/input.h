@@ -23,7 +23,7 @@ std::optional<TextFormat> format_of_name(std::string_view name);
 /// By the end of a path.
 std::optional<TextFormat> format_of_path(std::string_view path);
 
-/// For CLI11: empty when the text is a delimiter of CSV, else what is wrong with it.
+/// Empty when the text is a delimiter of CSV, else what is wrong with it.
 std::string check_delimiter(const std::string& text);
 
 struct TextOptions {

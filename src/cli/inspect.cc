@@ -51,7 +51,7 @@ class Inspection {
  private:
   void damaged(const Error& error) {
     damage_ = true;
-    fmt::print("  damaged: {}\n", error.message());
+    fmt::print("  damaged: {}\n", safe_for_terminal(error.message()));
   }
 
   void show_manifest(const ManifestContent& content) const {
@@ -62,7 +62,12 @@ class Inspection {
     fmt::print(
         "checkpoint: commits up to {} need no log; replay begins at {:#x}, carried rows count from {:#x}\n",
         mark.committed, mark.log_start, mark.carried);
-    fmt::print("next table {}, next file {:#x}\n\n", mark.next_table, mark.next_file);
+    fmt::print("next table {}, next file {:#x}\n", mark.next_table, mark.next_file);
+    if (content.databases.empty()) fmt::print("files do not say whose they are yet\n");
+    for (const DatabaseIdentity& each : content.databases) {
+      fmt::print("files from {:#x} on are of database {:016x}\n", each.first_file, each.database);
+    }
+    fmt::print("\n");
   }
 
   Status show_log(const ManifestContent& content) {
@@ -117,13 +122,13 @@ class Inspection {
     }
     for (const auto& [name, state] : by_name) {
       if (options_.tables.empty() || std::ranges::find(options_.tables, name) != options_.tables.end()) {
-        HAILSTONE_TRY(show_table(*state));
+        HAILSTONE_TRY(show_table(content, *state));
       }
     }
     return {};
   }
 
-  Status show_table(const TableState& state) {
+  Status show_table(const ManifestContent& content, const TableState& state) {
     const TableDefinition definition = state.definition.unpack();
     fmt::print(
         "table {} (id {}): {}, {}, next row id {}, {}{}\n", printable(definition.name), state.id,
@@ -132,7 +137,7 @@ class Inspection {
         state.rows.empty() ? ""
                            : fmt::format(", {} of rows in the manifest", human_bytes(state.rows.size())));
     for (const auto& entry : state.segments) {
-      const auto opened = segments_.open(entry);
+      const auto opened = segments_.open(content, state.id, entry);
       const Status shown =
           opened ? show_segment(definition, entry, *opened) : std::unexpected(opened.error());
       if (shown) continue;
@@ -145,8 +150,9 @@ class Inspection {
   Status show_segment(const TableDefinition& definition, const TableState::SegmentEntry& entry,
                       const SegmentFiles::Opened& opened) {
     const Segment& segment = *opened.segment;
-    fmt::print("  {:016x}: {}, {} of them ended, {}, {}\n", entry.file, counted(segment.rows(), "row"),
-               opened.ended, counted(segment.blocks(), "block"), human_bytes(segment.file_bytes()));
+    fmt::print("  {:016x}: {}, {} of them ended, {}, {}{}\n", entry.file, counted(segment.rows(), "row"),
+               opened.ended, counted(segment.blocks(), "block"), human_bytes(segment.file_bytes()),
+               segment.identity() ? "" : ", without identity");
     if (!options_.columns) return {};
     TextTable shown({"column", "encoding", ">bytes", ">raw bytes", ">distinct", ">NULLs", "from", "to"});
     for (size_t i = 0; i < segment.columns().size(); ++i) {
@@ -225,15 +231,15 @@ class Inspection {
 
 }  // namespace
 
-void add_inspect_command(CLI::App& app, Ending& ending) {
-  CLI::App* const command = app.add_subcommand(
+void add_inspect_command(Arguments& root, Ending& ending) {
+  Arguments command = root.add_subcommand(
       "inspect", "show manifest, checkpoint, log files, and the tables' segments, changing nothing");
   const auto options = std::make_shared<InspectOptions>();
-  command->add_option("DATABASE", options->directory, "the database's directory")->required();
-  command->add_option("TABLE", options->tables, "only these tables; default: all, with manifest and log");
-  command->add_flag("--columns", options->columns,
-                    "of each segment also the columns: encodings, bytes, and the ranges of their values");
-  command->callback([options, &ending] {
+  command.add("DATABASE", options->directory, "the database's directory").required();
+  command.add("TABLE", options->tables, "only these tables; default: all, with manifest and log");
+  command.add_flag("--columns", options->columns,
+                   "of each segment also the columns: encodings, bytes, and the ranges of their values");
+  command.run([options, &ending] {
     Inspection inspection(*options);
     const Status status = inspection.run();
     ending.exit_code = finished("inspect", status);

@@ -432,55 +432,49 @@ class Loader {
 
 }  // namespace
 
-void add_load_command(CLI::App& app, Ending& ending) {
-  CLI::App* const command =
-      app.add_subcommand("load", "load rows of CSV, TSV or JSON lines into a table: all or none");
+void add_load_command(Arguments& root, Ending& ending) {
+  Arguments command =
+      root.add_subcommand("load", "load rows of CSV, TSV or JSON lines into a table: all or none");
   const auto options = std::make_shared<LoadOptions>();
   const auto header = std::make_shared<bool>(false);
   const auto null_text = std::make_shared<std::string>();
   const auto delimiter = std::make_shared<std::string>(",");
-  add_database_arguments(*command, options->database);
-  command->add_option("TABLE", options->table, "the table, as group/table")->required();
-  command->add_option("FILE", options->files, "files; - is the standard input")->required();
-  command->add_option("--format", options->format, "csv, tsv or jsonl; default: as the file's name ends")
-      ->check(CLI::IsMember({"csv", "tsv", "jsonl"}));
-  command->add_flag("--no-header", *header,
-                    "CSV, TSV: the first line is a row; default: it names the columns of the table");
+  add_database_arguments(command, options->database);
+  command.add("TABLE", options->table, "the table, as group/table").required();
+  command.add("FILE", options->files, "files; - is the standard input").required();
+  command.add("--format", options->format, "csv, tsv or jsonl; default: as the file's name ends")
+      .one_of({"csv", "tsv", "jsonl"});
+  command.add_flag("--no-header", *header,
+                   "CSV, TSV: the first line is a row; default: it names the columns of the table");
   command
-      ->add_option("--columns", options->columns,
-                   "columns that the file's go to, in order, - for none; with jsonl: the keys to load; "
-                   "default: by the header or keys, or with --no-header those of the table in order")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  command->add_option("--delimiter", *delimiter, "CSV: the character between fields")
-      ->capture_default_str()
-      ->check(check_delimiter);
-  command->add_option(
-      "--null", *null_text,
-      "CSV, TSV: fields without quotes that stand for NULL; default: empty ones in CSV, \\N in TSV");
-  command->add_flag("--create", options->create,
-                    "make the table (and the database) if it is not there, with columns as in the file");
+      .add("--columns", options->columns,
+           "columns that the file's go to, in order, - for none; with jsonl: the keys to load; "
+           "default: by the header or keys, or with --no-header those of the table in order")
+      .comma_list();
+  command.add("--delimiter", *delimiter, "CSV: the character between fields")
+      .show_default()
+      .check(check_delimiter);
+  command.add("--null", *null_text,
+              "CSV, TSV: fields without quotes that stand for NULL; default: empty ones in CSV, \\N in TSV");
+  command.add_flag("--create", options->create,
+                   "make the table (and the database) if it is not there, with columns as in the file");
   command
-      ->add_option("--types", options->types,
-                   "NAME=TYPE,…: types of columns, for --create; others are guessed. Types: " + type_names() +
-                       ", string(N), bytes(N) with at most N bytes")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  command->add_option("--key", options->key, "columns of the primary key, for --create; default: none")
-      ->delimiter(',')
-      ->allow_extra_args(false);
+      .add("--types", options->types,
+           "NAME=TYPE,…: types of columns, for --create; others are guessed. Types: " + type_names() +
+               ", string(N), bytes(N) with at most N bytes")
+      .comma_list();
+  command.add("--key", options->key, "columns of the primary key, for --create; default: none").comma_list();
   command
-      ->add_option("--row-wise", options->row_wise,
-                   "columns to be stored together as rows, for --create; default: none")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  command->add_option("--sample", options->sample_rows, "rows that types are guessed from")
-      ->capture_default_str()
-      ->transform(no_minus());
-  command->callback([command, options, header, null_text, delimiter, &ending] {
+      .add("--row-wise", options->row_wise,
+           "columns to be stored together as rows, for --create; default: none")
+      .comma_list();
+  command.add("--sample", options->sample_rows, "rows that types are guessed from")
+      .show_default()
+      .not_negative();
+  command.run([command, options, header, null_text, delimiter, &ending] {
     options->text.has_header = !*header;
     options->text.delimiter = delimiter->front();
-    if (command->count("--null") > 0) options->text.null_text = *null_text;
+    if (command.given("--null")) options->text.null_text = *null_text;
     ending.exit_code = finished("load", Loader(*options).run());
   });
 }

@@ -94,7 +94,7 @@ Result<std::unique_ptr<MemoryLimit>> MemoryLimit::set(uint64_t bytes) {
 }
 
 MemoryLimit::~MemoryLimit() {
-  // What fails here leaves an empty group, or this process in it until it ends.
+  // A failure here leaves an empty group, or this process in it until it ends.
   (void)put(parent_ + "/cgroup.procs", std::to_string(::getpid()));
   // In version 1 the page cache still belongs to the group until it is given back.
   (void)put(group_ + "/memory.force_empty", "0");

@@ -23,7 +23,7 @@ bool is_of_database(const std::string& name) {
 
 Error with_what_stayed(const Error& error, const std::string& directory, const Status& removed) {
   if (removed) return error;
-  // Who interrupts a command is told that nothing was done, which is not so here.
+  // ErrorCode::Interrupted tells the user that nothing was done, which is not so here.
   const ErrorCode code = error.code() == ErrorCode::Interrupted ? ErrorCode::Io : error.code();
   return {code, fmt::format("{}; what is in directory '{}' is of no use, but could not be removed: {}",
                             error.message(), directory, removed.error().message())};
@@ -39,7 +39,7 @@ NewDatabase::NewDatabase(std::string directory) : directory_(std::move(directory
 
 Status NewDatabase::remove_directory_if_made() const {
   if (directory_existed_ || ::rmdir(directory_.c_str()) == 0) return {};
-  // What others put there stays.
+  // Files of others stay there.
   if (errno == ENOENT || errno == ENOTEMPTY || errno == EEXIST) return {};
   return std::unexpected(io_error("remove directory", directory_, errno));
 }
@@ -63,10 +63,6 @@ Status NewDatabase::remove_files(bool with_tables) const {
     HAILSTONE_TRY(filesystem.remove(directory_ + "/" + name));
   }
   return filesystem.remove(fmt::format("{}/{}", directory_, lock_name));
-}
-
-Error NewDatabase::remove_directory(const Error& error) const {
-  return with_what_stayed(error, directory_, remove_directory_if_made());
 }
 
 Error NewDatabase::remove(const Error& error, bool with_tables) const {

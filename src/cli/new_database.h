@@ -16,9 +16,7 @@ class NewDatabase {
 
   // Each returns the error, with what should have been removed and was not.
 
-  /// Removes the directory if the command made it and there is nothing in it.
-  Error remove_directory(const Error& error) const;
-  /// Removes also a database that was not there before; only for who has made all of it, and has closed it.
+  /// Removes also a database that was not there before; the caller has made all of it and closed it.
   Error remove_all(const Error& error) const;
   /// The same, unless the database has tables: others may have made them meanwhile.
   Error remove_if_empty(const Error& error) const;

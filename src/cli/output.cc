@@ -22,6 +22,7 @@ Result<std::unique_ptr<OutputFile>> OutputFile::create(const std::string& path) 
   if (path == "-") {
     file->path_ = "(standard output)";
     file->descriptor_ = STDOUT_FILENO;
+    file->is_terminal_ = ::isatty(STDOUT_FILENO) != 0;
     return file;
   }
   file->temporary_ = path + ".part";
@@ -38,6 +39,10 @@ OutputFile::~OutputFile() {
 }
 
 Status OutputFile::write(std::string_view bytes) {
+  return is_terminal_ ? write_all(safe_for_terminal(bytes)) : write_all(bytes);
+}
+
+Status OutputFile::write_all(std::string_view bytes) {
   while (!bytes.empty() && !closed_) {
     const ssize_t now = ::write(descriptor_, bytes.data(), bytes.size());
     if (now >= 0) {

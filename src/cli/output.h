@@ -19,7 +19,9 @@ struct OutputColumn {
   hs_type type;
 };
 
-/// Where rows go: standard output, or a file that gets its name when it is complete.
+/// Where rows go: standard output, or a file that gets its name when it is complete. On a terminal stored
+/// bytes that it would obey, as those that move its cursor or set its title, are shown as \x and hexadecimal
+/// digits.
 class OutputFile {
  public:
   /// "-": standard output.
@@ -28,6 +30,7 @@ class OutputFile {
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
+  /// Whole lines.
   Status write(std::string_view bytes);
   Status finish();
   /// Nobody reads the standard output any more: there is no use in writing, and no error in stopping.
@@ -35,9 +38,11 @@ class OutputFile {
 
  private:
   OutputFile() = default;
+  Status write_all(std::string_view bytes);
   std::string path_, temporary_;
   int descriptor_ = -1;
   bool owned_ = false;
+  bool is_terminal_ = false;
   bool closed_ = false;
 };
 

@@ -151,51 +151,43 @@ class Scanner {
 
 }  // namespace
 
-void add_scan_command(CLI::App& app, Ending& ending) {
-  CLI::App* const command =
-      app.add_subcommand("scan", "write a table's rows, or those of a condition, as CSV, TSV or JSON lines");
+void add_scan_command(Arguments& root, Ending& ending) {
+  Arguments command =
+      root.add_subcommand("scan", "write a table's rows, or those of a condition, as CSV, TSV or JSON lines");
   const auto options = std::make_shared<ScanOptions>();
   const auto header = std::make_shared<bool>(false);
   const auto null_text = std::make_shared<std::string>();
   const auto delimiter = std::make_shared<std::string>(",");
-  add_database_arguments(*command, options->database);
-  command->add_option("TABLE", options->table, "the table, as group/table")->required();
-  command->add_option("--columns", options->columns, "columns, in this order; default: all")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  command->add_option(
-      "--where", options->condition,
-      "condition: \"price >= 9.5 AND maker = 'Ada'\", with AND OR NOT, = != < <= > >=, IN, BETWEEN, "
-      "LIKE, IS NULL; default: none");
-  command->add_option("--limit", options->limit, "so many rows at most; default: all")->transform(no_minus());
-  command->add_flag("--count", options->count, "print the number of rows instead of the rows");
-  command->add_option("--threads", options->threads, "threads that count")
-      ->capture_default_str()
-      ->check(CLI::Range(1U, 64U));
+  add_database_arguments(command, options->database);
+  command.add("TABLE", options->table, "the table, as group/table").required();
+  command.add("--columns", options->columns, "columns, in this order; default: all").comma_list();
+  command.add("--where", options->condition,
+              "condition: \"price >= 9.5 AND maker = 'Ada'\", with AND OR NOT, = != < <= > >=, IN, BETWEEN, "
+              "LIKE, IS NULL; default: none");
+  command.add("--limit", options->limit, "so many rows at most; default: all").not_negative();
+  command.add_flag("--count", options->count, "print the number of rows instead of the rows");
+  command.add("--threads", options->threads, "threads that count").show_default().between(1, 64);
   command
-      ->add_option("--output", options->output,
-                   "file to write, which is there when it is complete; - is the "
-                   "standard output")
-      ->capture_default_str();
-  command
-      ->add_option("--format", options->format,
-                   "csv, tsv or jsonl; default: as the output's name ends, else csv")
-      ->check(CLI::IsMember({"csv", "tsv", "jsonl"}));
-  command->add_flag("--no-header", *header, "CSV, TSV: no first line with the names of the columns");
-  command->add_option("--delimiter", *delimiter, "CSV: the character between fields")
-      ->capture_default_str()
-      ->check(check_delimiter);
-  command->add_option("--null", *null_text,
-                      "CSV, TSV: what NULL is written as; default: nothing in CSV, \\N in TSV");
-  command->callback([command, options, header, null_text, delimiter, &ending] {
+      .add("--output", options->output,
+           "file to write, which is there when it is complete; - is the "
+           "standard output")
+      .show_default();
+  command.add("--format", options->format, "csv, tsv or jsonl; default: as the output's name ends, else csv")
+      .one_of({"csv", "tsv", "jsonl"});
+  command.add_flag("--no-header", *header, "CSV, TSV: no first line with the names of the columns");
+  command.add("--delimiter", *delimiter, "CSV: the character between fields")
+      .show_default()
+      .check(check_delimiter);
+  command.add("--null", *null_text, "CSV, TSV: what NULL is written as; default: nothing in CSV, \\N in TSV");
+  command.run([command, options, header, null_text, delimiter, &ending] {
     const auto format =
         options->format.empty() ? format_of_path(options->output) : format_of_name(options->format);
     options->text.format = format.value_or(TextFormat::Csv);
     options->text.has_header = !*header;
     options->text.delimiter = delimiter->front();
-    if (command->count("--null") > 0) options->text.null_text = *null_text;
+    if (command.given("--null")) options->text.null_text = *null_text;
     Status status = check_text_options(options->text);
-    if (status && options->count && (!options->columns.empty() || command->count("--limit") > 0)) {
+    if (status && options->count && (!options->columns.empty() || command.given("--limit"))) {
       status = fail(ErrorCode::InvalidArgument, "--count goes with --where, not with --columns or --limit");
     }
     if (status) status = Scanner(*options).run();

@@ -17,12 +17,14 @@ Error of_named_file(const Error& error, const std::string& path) {
 
 }  // namespace
 
-Result<SegmentFiles::Opened> SegmentFiles::open(const TableState::SegmentEntry& entry) {
+Result<SegmentFiles::Opened> SegmentFiles::open(const ManifestContent& manifest, TableId table,
+                                                const TableState::SegmentEntry& entry) {
   Opened opened;
   const std::string path = segment_path_in(directory_, entry.file);
   auto segment = Segment::open(posix_filesystem(), path, cache_, counters_);
   if (!segment) return std::unexpected(of_named_file(segment.error(), path));
   opened.segment = std::move(*segment);
+  HAILSTONE_TRY(check_identity(manifest.databases, path, table, entry.file, opened.segment->identity()));
   if (entry.delete_vector == 0) return opened;
   const std::string ends_path = delete_vector_path_in(directory_, entry.delete_vector);
   const auto file = posix_filesystem().open(ends_path);
@@ -31,7 +33,8 @@ Result<SegmentFiles::Opened> SegmentFiles::open(const TableState::SegmentEntry& 
   std::string bytes(static_cast<size_t>(size), '\0');
   HAILSTONE_TRY((*file)->read_at(0, bytes.size(), bytes.data()));
   HAILSTONE_ASSIGN(const auto ends, DeleteVector::parse(bytes, opened.segment->rows(), budget_, ends_path));
-  opened.ended = ends->count();
+  HAILSTONE_TRY(check_identity(manifest.databases, ends_path, table, entry.delete_vector, ends.identity));
+  opened.ended = ends.vector->count();
   return opened;
 }
 
@@ -42,7 +45,7 @@ Result<std::map<std::string, std::string>> find_damaged_tables(const std::string
   SegmentFiles files(directory);
   for (const auto& [id, state] : content->tables) {
     for (const auto& entry : state.segments) {
-      const auto opened = files.open(entry);
+      const auto opened = files.open(*content, id, entry);
       if (opened) continue;
       if (opened.error().code() != ErrorCode::Corruption) return std::unexpected(opened.error());
       damaged.emplace(state.definition.name(), opened.error().message());

@@ -9,6 +9,7 @@
 #include "base/counters.h"
 #include "base/memory_budget.h"
 #include "base/status.h"
+#include "database/manifest.h"
 #include "segment/block_cache.h"
 #include "segment/segment.h"
 #include "table/table.h"
@@ -25,8 +26,8 @@ class SegmentFiles {
     uint32_t ended = 0;  // rows
   };
   /// Reads the segment's footer and the whole delete vector. ErrorCode::Corruption also for files that are
-  /// not there.
-  Result<Opened> open(const TableState::SegmentEntry& entry);
+  /// not there, or are not the table's.
+  Result<Opened> open(const ManifestContent& manifest, TableId table, const TableState::SegmentEntry& entry);
 
  private:
   static constexpr size_t memory = size_t{256} << 20;

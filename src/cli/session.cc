@@ -32,21 +32,14 @@ void show_message(void*, hs_log_level level, const char* message) {
 
 }  // namespace
 
-CLI::Validator no_minus() {
-  return {[](std::string& text) {
-            return text.starts_with('-') ? fmt::format("{} is less than 0", text) : std::string();
-          },
-          ""};
-}
-
-void add_database_arguments(CLI::App& command, DatabaseArguments& arguments) {
-  command.add_option("DATABASE", arguments.directory, "the database's directory")->required();
+void add_database_arguments(Arguments& command, DatabaseArguments& arguments) {
+  command.add("DATABASE", arguments.directory, "the database's directory").required();
   command
-      .add_option("--memory", arguments.memory_bytes,
-                  "memory for rows, loads and the cache, in bytes or as 512MB, 2GB; at least 16MB")
-      ->transform(CLI::AsSizeValue(false))
-      ->transform(no_minus())
-      ->default_str("512MB");
+      .add("--memory", arguments.memory_bytes,
+           "memory for rows, loads and the cache, in bytes or as 512MB, 2GB; at least 16MB")
+      .as_bytes()
+      .not_negative()
+      .show_default("512MB");
 }
 
 SignalWatch::SignalWatch(std::function<void()> arrived) {
@@ -55,7 +48,7 @@ SignalWatch::SignalWatch(std::function<void()> arrived) {
   arrived_descriptor_ = eventfd(0, EFD_CLOEXEC);
   // Without a descriptor a signal ends the process, which is safe, too.
   if (signal_descriptor_ >= 0) pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  // Who reads our output may have had enough: the write fails then, and that is looked at.
+  // The reader of the output may close its end: the write fails then, and the command looks at that.
   (void)signal(SIGPIPE, SIG_IGN);
   thread_ = std::thread([this, arrived = std::move(arrived)] {
     while (!ending_.load(std::memory_order_relaxed)) {
@@ -92,7 +85,7 @@ Session::Session()
       }) {}
 
 Session::~Session() {
-  // Whoever wants to know whether closing worked has called close().
+  // A caller that needs to know whether closing worked has called close().
   static_cast<void>(close());
 }
 
@@ -156,7 +149,8 @@ int finished(const std::string& command, const Status& status) {
     fmt::print(stderr, "hailstone {}: interrupted; the database is as it was\n", command);
     return exit_interrupted;
   }
-  fmt::print(stderr, "hailstone {}: {}\n", command, error.message());
+  // It may name what the database holds.
+  fmt::print(stderr, "hailstone {}: {}\n", command, safe_for_terminal(error.message()));
   return error.code() == ErrorCode::Corruption ? exit_damage : exit_error;
 }
 
@@ -166,14 +160,10 @@ std::string counted(uint64_t number, std::string_view noun, std::string_view plu
 }
 
 std::string printable(ByteView text) {
-  std::string shown;
-  const bool utf8 = is_utf8(text);
-  for (const char character : text) {
-    const auto byte = static_cast<unsigned char>(character);
-    if (byte < 0x20 || byte == 0x7f || (byte >= 0x80 && !utf8)) {
-      shown += fmt::format("\\x{:02x}", byte);
-    } else {
-      shown += character;
+  std::string shown = safe_for_terminal(text);
+  for (const auto& [character, escape] : {std::pair("\n", "\\x0a"), std::pair("\t", "\\x09")}) {
+    for (size_t at = 0; (at = shown.find(character, at)) != std::string::npos; at += 4) {
+      shown.replace(at, 1, escape);
     }
   }
   return shown;

@@ -6,7 +6,6 @@
 // and is_interrupted() holds; nothing has been changed unless the commit was through already.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -15,6 +14,7 @@
 #include <thread>
 
 #include "base/status.h"
+#include "cli/arguments.h"
 #include "database/database.h"
 #include "hailstone.h"
 
@@ -32,10 +32,8 @@ struct DatabaseArguments {
   std::string directory;
   uint64_t memory_bytes = uint64_t{512} << 20;
 };
-/// For transform() of an option for a number without a sign: CLI11 takes -1 for a very great one.
-CLI::Validator no_minus();
 /// Adds the positional DATABASE and --memory.
-void add_database_arguments(CLI::App& command, DatabaseArguments& arguments);
+void add_database_arguments(Arguments& command, DatabaseArguments& arguments);
 
 /// Waits for SIGINT and SIGTERM as long as it lives, in a thread of its own.
 class SignalWatch {
@@ -72,8 +70,8 @@ class Session {
   /// stderr.
   Status open(const DatabaseArguments& arguments, bool may_make = false);
   Status begin();
-  /// ErrorCode::Interrupted if a signal was sent before: who ends a pipe by Ctrl-C ends its input, too, and
-  /// half of that must not pass for all of it.
+  /// ErrorCode::Interrupted if a signal was sent before: Ctrl-C ends the other programs of a pipe, too, and
+  /// half of their output must not pass for all of it.
   Status commit();
   /// Ends what is open. Rolls an open transaction back.
   Status close();

@@ -9,7 +9,7 @@
 namespace hailstone {
 namespace {
 
-// Told apart by people who do not see all colours, and on white and black.
+// They differ for people who do not see all colours, and on white and on black.
 constexpr std::array<const char*, 6> colors{"#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#7f7f7f"};
 constexpr double width = 720, height = 420, left = 80, right = 130, top = 44, bottom = 56;
 

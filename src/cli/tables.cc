@@ -31,7 +31,8 @@ Status list_tables(const TablesOptions& options) {
     }
     const auto table = database.table(name);
     if (!table) {
-      shown.add({printable(name), "", "", "", "", "cannot be opened: " + table.error().message()});
+      shown.add({printable(name), "", "", "", "",
+                 "cannot be opened: " + safe_for_terminal(table.error().message())});
       continue;
     }
     const TableStatistics statistics = (*table)->statistics();
@@ -97,22 +98,22 @@ Status describe(const DescribeOptions& options) {
 
 }  // namespace
 
-void add_tables_command(CLI::App& app, Ending& ending) {
-  CLI::App* const command = app.add_subcommand("tables", "list the tables of a database");
+void add_tables_command(Arguments& root, Ending& ending) {
+  Arguments command = root.add_subcommand("tables", "list the tables of a database");
   const auto options = std::make_shared<TablesOptions>();
-  add_database_arguments(*command, options->database);
-  command->add_option("--prefix", options->prefix, "only tables whose names begin so; default: all");
-  command->add_flag("--names", options->names_only, "print the names only, one a line");
-  command->callback([options, &ending] { ending.exit_code = finished("tables", list_tables(*options)); });
+  add_database_arguments(command, options->database);
+  command.add("--prefix", options->prefix, "only tables whose names begin so; default: all");
+  command.add_flag("--names", options->names_only, "print the names only, one a line");
+  command.run([options, &ending] { ending.exit_code = finished("tables", list_tables(*options)); });
 }
 
-void add_describe_command(CLI::App& app, Ending& ending) {
-  CLI::App* const command =
-      app.add_subcommand("describe", "show a table's columns, how they are stored, and its indexes");
+void add_describe_command(Arguments& root, Ending& ending) {
+  Arguments command =
+      root.add_subcommand("describe", "show a table's columns, how they are stored, and its indexes");
   const auto options = std::make_shared<DescribeOptions>();
-  add_database_arguments(*command, options->database);
-  command->add_option("TABLE", options->table, "the table, as group/table")->required();
-  command->callback([options, &ending] { ending.exit_code = finished("describe", describe(*options)); });
+  add_database_arguments(command, options->database);
+  command.add("TABLE", options->table, "the table, as group/table").required();
+  command.run([options, &ending] { ending.exit_code = finished("describe", describe(*options)); });
 }
 
 }  // namespace hailstone

@@ -132,7 +132,7 @@ std::optional<int64_t> take_time(std::string_view& text) {
   if (take(text, '.')) {
     size_t digits = 0;
     for (; !text.empty() && text.front() >= '0' && text.front() <= '9'; text.remove_prefix(1)) {
-      // What a microsecond does not hold must be zero: nothing is rounded away unseen.
+      // Digits beyond the microsecond must be zero: nothing is rounded away unseen.
       if (++digits > 6 && text.front() != '0') return std::nullopt;
       if (digits <= 6) fraction = fraction * 10 + (text.front() - '0');
     }
@@ -312,6 +312,48 @@ void append_bytes(std::string_view bytes, std::string& to) {
     to += digits[byte >> 4];
     to += digits[byte & 15];
   }
+}
+
+namespace {
+
+/// Bytes of the UTF-8 character that begins at `at`; 0 when there is none.
+size_t character_bytes(std::string_view text, size_t at) {
+  const auto lead = static_cast<unsigned char>(text[at]);
+  const size_t size = lead < 0x80   ? 1
+                      : lead < 0xc2 ? 0
+                      : lead < 0xe0 ? 2
+                      : lead < 0xf0 ? 3
+                      : lead < 0xf5 ? 4
+                                    : 0;
+  return size != 0 && is_utf8(text.substr(at, size)) && at + size <= text.size() ? size : 0;
+}
+
+bool is_obeyed(std::string_view character) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(character[i]); };
+  if (character.size() == 1) return (byte(0) < 0x20 && byte(0) != '\n' && byte(0) != '\t') || byte(0) == 0x7f;
+  if (character.size() == 2) return byte(0) == 0xc2 && byte(1) < 0xa0;  // U+0080 to U+009F
+  if (character.size() != 3 || byte(0) != 0xe2) return false;
+  // U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069
+  return (byte(1) == 0x80 && (byte(2) == 0x8e || byte(2) == 0x8f || (byte(2) >= 0xaa && byte(2) <= 0xae))) ||
+         (byte(1) == 0x81 && byte(2) >= 0xa6 && byte(2) <= 0xa9);
+}
+
+}  // namespace
+
+std::string safe_for_terminal(std::string_view text) {
+  std::string shown;
+  shown.reserve(text.size());
+  for (size_t at = 0; at < text.size();) {
+    const size_t size = character_bytes(text, at);
+    const std::string_view character = text.substr(at, std::max<size_t>(size, 1));
+    if (size != 0 && !is_obeyed(character)) {
+      shown += character;
+    } else {
+      for (const char byte : character) shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
+    }
+    at += character.size();
+  }
+  return shown;
 }
 
 bool is_utf8(std::string_view text) { return simdjson::validate_utf8(text.data(), text.size()); }

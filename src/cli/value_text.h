@@ -42,6 +42,11 @@ void append_timestamp(int64_t microseconds, std::string& to);
 /// As short as brings back the same number; "nan", "inf".
 void append_double(double number, std::string& to);
 void append_float(float number, std::string& to);
+/// Lines of text as a terminal may get them: characters that it would obey (ASCII and ISO 6429 control
+/// characters but for line feed and tab, and those that change the direction of writing), and what is not
+/// UTF-8, become \x and two hexadecimal digits a byte.
+std::string safe_for_terminal(std::string_view text);
+
 /// Bytes of HS_BYTES: as they are when they are printable UTF-8, else \x and hexadecimal digits, which
 /// parse_value() reads.
 void append_bytes(std::string_view bytes, std::string& to);

@@ -24,21 +24,21 @@ namespace {
 class Backup {
  public:
   Backup(DatabaseCore& core, const std::string& target, const CopyProgress& progress)
-      : core_(core),
-        filesystem_(core.filesystem()),
-        target_(target),
-        files_(filesystem_, core.directory(), target, progress) {}
+      : core_(core), filesystem_(core.filesystem()), target_(target), progress_(progress) {}
 
   Status run() {
     HAILSTONE_TRY(check_outside());
-    HAILSTONE_TRY(make_empty_directory(filesystem_, target_, "backup"));
+    HAILSTONE_ASSIGN(const bool is_new, make_empty_directory(filesystem_, target_, "backup"));
+    FileCopy files(filesystem_, core_.directory(), target_, is_new, progress_);
     // Most of the log then need not be copied.
     Status made = core_.checkpointer->run();
     if (made) {
-      made = core_.checkpointer->with_checkpoints_stopped(
-          [&] { return core_.recorder->with_manifest_kept([&] { return copy_all(); }); });
+      made = core_.checkpointer->with_checkpoints_stopped([&] {
+        return core_.recorder->with_manifest_kept(
+            [&](uint64_t manifest_bytes) { return copy_all(files, manifest_bytes); });
+      });
     }
-    if (!made) files_.remove_all();
+    if (!made) files.remove_all();
     return made;
   }
 
@@ -51,7 +51,7 @@ class Backup {
         fmt::format("the backup's directory '{}' is inside of the database's; give another", target_));
   }
 
-  Status copy_all() {
+  Status copy_all(FileCopy& files, uint64_t manifest_bytes) {
     Lsn end = 0;
     HAILSTONE_TRY(core_.transactions().with_commits_stopped([&](Timestamp) -> Status {
       HAILSTONE_ASSIGN(end, core_.log->rotate());
@@ -69,27 +69,25 @@ class Backup {
       if (!size && size.error().code() == ErrorCode::NotFound) continue;
       HAILSTONE_TRY(size);
       unchanging.push_back(name);
-      files_.expect(*size);
+      files.expect(*size);
     }
-    for (const std::string& name : unchanging) HAILSTONE_TRY(link_file(name));
+    for (const std::string& name : unchanging) HAILSTONE_TRY(link_file(files, name));
     std::ranges::sort(logs);
     for (size_t i = 0; i < logs.size(); ++i) {
       const Lsn file_end = i + 1 < logs.size() ? logs[i + 1] : end;
-      HAILSTONE_TRY(files_.copy(log_file_name(logs[i]), file_end - logs[i]));
+      HAILSTONE_TRY(files.copy(log_file_name(logs[i]), file_end - logs[i]));
     }
-    HAILSTONE_TRY(files_.sync());
+    HAILSTONE_TRY(files.sync());
     const std::string manifest = Manifest::path_in(core_.directory());
-    HAILSTONE_ASSIGN(const uint64_t size, filesystem_.file_size(manifest));
-    HAILSTONE_TRY(files_.copy(manifest.substr(core_.directory().size() + 1), size));
-    HAILSTONE_TRY(files_.sync());
-    const size_t slash = target_.find_last_of('/');
-    return filesystem_.sync_directory(slash == std::string::npos ? "."
-                                      : slash == 0               ? "/"
-                                                                 : target_.substr(0, slash));
+    HAILSTONE_TRY(files.copy(manifest.substr(core_.directory().size() + 1), manifest_bytes));
+    HAILSTONE_TRY(begin_new_identity(filesystem_, target_, manifest_bytes, core_.file_numbers.databases(),
+                                     core_.file_numbers.next()));
+    HAILSTONE_TRY(files.sync());
+    return filesystem_.sync_directory(parent_of(target_));
   }
 
-  Status link_file(const std::string& name) {
-    const Status linked = files_.link(name);
+  Status link_file(FileCopy& files, const std::string& name) {
+    const Status linked = files.link(name);
     const bool gone = !linked && linked.error().code() == ErrorCode::NotFound &&
                       !filesystem_.exists(core_.directory() + "/" + name);
     if (gone) return {};  // as above
@@ -99,7 +97,7 @@ class Backup {
   DatabaseCore& core_;
   Filesystem& filesystem_;
   const std::string target_;
-  FileCopy files_;
+  const CopyProgress& progress_;
 };
 
 }  // namespace

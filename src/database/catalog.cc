@@ -184,14 +184,20 @@ void Catalog::commit(Pending& pending, Timestamp timestamp) {
   if (known == pending_.end() || known->second.get() != &pending) return;  // an earlier step has done it
   for (const EntryPointer& entry : pending.created) {
     entry->definition_timestamp = timestamp;
+    entry->made = entry->named = timestamp;
+    entry->table->set_ddl_commits(timestamp, timestamp);
     by_id_[entry->id] = entry;
     opened_[entry->id] = entry;
     changed_.push_back(entry);
   }
   for (auto& [entry, definition] : pending.definitions) {
+    if (entry->definition.name() != definition.name) entry->named = timestamp;
     entry->definition = definition;
     entry->definition_timestamp = timestamp;
-    if (entry->table != nullptr) entry->table->replace_definition(std::move(definition));
+    if (entry->table != nullptr) {
+      entry->table->set_ddl_commits(entry->made, entry->named);
+      entry->table->replace_definition(std::move(definition));
+    }
     changed_.push_back(entry);
   }
   for (const EntryPointer& entry : pending.dropped) {
@@ -281,7 +287,7 @@ std::shared_ptr<Table> Catalog::let_go(const EntryPointer& entry) {
   return std::exchange(entry->table, nullptr);
 }
 
-Result<std::shared_ptr<Table>> Catalog::open(const EntryPointer& entry) {
+Result<std::shared_ptr<Table>> Catalog::open(const EntryPointer& entry, bool set_aside) {
   if (auto table = opened(entry)) {
     count(host_.counters().table_hits);
     return table;
@@ -307,12 +313,13 @@ Result<std::shared_ptr<Table>> Catalog::open(const EntryPointer& entry) {
     state.rows = entry->recorded->rows;
   }
   const Timestamp opened_with = state.definition_timestamp;
-  HAILSTONE_ASSIGN(auto table, Table::open(host_, state));
+  HAILSTONE_ASSIGN(auto table, Table::open(host_, state, set_aside));
   if (entry->analyzed != nullptr) table->set_analyzed_counts(std::move(*entry->analyzed));
   entry->analyzed.reset();
   count(host_.counters().table_opens);
   const std::unique_lock guard(mutex_);
   if (entry->definition_timestamp != opened_with) table->replace_definition(entry->definition.unpack());
+  table->set_ddl_commits(entry->made, entry->named);
   entry->used.store(true, std::memory_order_relaxed);
   entry->table = table;
   if (!entry->dropped) opened_[entry->id] = entry;

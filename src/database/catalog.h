@@ -48,6 +48,7 @@ struct CatalogEntry {
   // Protected by the catalog's mutex.
   PackedDefinition definition;
   Timestamp definition_timestamp = 0;  // commit of the newest DDL; 0: of none yet
+  Timestamp made = 0, named = 0;       // as Table::set_ddl_commits()
   std::shared_ptr<Table> table;        // null until it is first used
   bool dropped = false;
   std::atomic<bool> used{false};  // since it was last looked at for closing
@@ -85,8 +86,8 @@ class Catalog {
   Result<EntryPointer> find_last(std::span<const TableId> ids, const Transaction* transaction) const;
   /// Null when there is no committed table of this id.
   EntryPointer find(TableId id) const;
-  /// The table of an entry, opened if need be.
-  Result<std::shared_ptr<Table>> open(const EntryPointer& entry);
+  /// The table of an entry, opened if need be. `set_aside`: as Table::open() has it.
+  Result<std::shared_ptr<Table>> open(const EntryPointer& entry, bool set_aside = false);
   /// Lets the table of an entry go when the caller, with `table`, is its only user and nobody has asked for
   /// it since `used` was cleared. False: it stays.
   bool close(const EntryPointer& entry, const std::shared_ptr<Table>& table);

@@ -22,9 +22,9 @@ constexpr std::string_view delete_vector_prefix = "deletes-";
 DatabaseCore::DatabaseCore(Filesystem& filesystem, std::string directory, DatabaseOptions options)
     : checkpoint_log_bytes(options.checkpoint_log_bytes),
       open_tables(options.open_tables),
-      filesystem_(filesystem),
       directory_(std::move(directory)),
       options_(std::move(options)),
+      files_read_(filesystem, options_.open_files != 0 ? options_.open_files : OpenFiles::default_limit()),
       budget_(options_.memory_budget),
       cache_(budget_, counters_),
       locks_(counters_),

@@ -11,6 +11,8 @@
 #include "database/catalog.h"
 #include "database/database.h"
 #include "database/file_copy.h"
+#include "database/file_numbers.h"
+#include "file/open_files.h"
 #include "segment/block_cache.h"
 
 namespace hailstone {
@@ -24,7 +26,7 @@ class DatabaseCore final : public TableHost {
   DatabaseCore(Filesystem& filesystem, std::string directory, DatabaseOptions options);
   ~DatabaseCore() override;
 
-  Filesystem& filesystem() override { return filesystem_; }
+  Filesystem& filesystem() override { return files_read_; }
   BlockCache& cache() override { return cache_; }
   MemoryBudget& budget() override { return budget_; }
   Counters& counters() override { return counters_; }
@@ -32,10 +34,14 @@ class DatabaseCore final : public TableHost {
   LockManager& locks() override { return locks_; }
   Timestamp checkpointed() override { return checkpoint_timestamp.load(std::memory_order_relaxed); }
   const CollationResolver& collations() override;
-  uint64_t new_file_number() override { return next_file.fetch_add(1, std::memory_order_relaxed); }
+  FileIdentity new_file(TableId table) override { return file_numbers.take(table); }
+  Status check_file(const std::string& path, TableId table, uint64_t file,
+                    const std::optional<FileIdentity>& found) override {
+    return file_numbers.check(path, table, file, found);
+  }
   std::string segment_path(uint64_t file_number) override;
   std::string delete_vector_path(uint64_t file_number) override;
-  Status sync_files() override { return filesystem_.sync_directory(directory_); }
+  Status sync_files() override { return files_read_.sync_directory(directory_); }
   Status record_state(Table& table) override;
   void request_flush(const std::shared_ptr<Table>& table) override;
   void request_room() override;
@@ -46,6 +52,12 @@ class DatabaseCore final : public TableHost {
   std::atomic<size_t>& bulk_loads() override { return bulk_loads_; }
   size_t delta_limit_bytes() override;
 
+  /// 0: as the process may have.
+  void set_open_files(size_t files) {
+    files_read_.set_limit(files != 0 ? files : OpenFiles::default_limit());
+  }
+  size_t open_files() const { return files_read_.open_count(); }
+
   /// Database::backup().
   Status backup(const std::string& target, const CopyProgress& progress);
 
@@ -54,16 +66,17 @@ class DatabaseCore final : public TableHost {
   Catalog& catalog() { return catalog_; }
   void log_message(DatabaseOptions::Severity severity, const std::string& message) const;
 
-  std::atomic<uint64_t> next_file{1};
+  FileNumbers file_numbers;
   std::atomic<TableId> next_table{1};
   std::atomic<size_t> checkpoint_log_bytes;
   std::atomic<size_t> open_tables;
+  std::atomic<bool> closing{false};                // background work waits for a full disk no more
   std::atomic<Timestamp> checkpoint_timestamp{0};  // of the mark that the manifest has
 
  private:
-  Filesystem& filesystem_;
   const std::string directory_;
   const DatabaseOptions options_;
+  OpenFiles files_read_;
   const CollationResolver default_collations_;
   Counters counters_;
   MemoryBudget budget_;

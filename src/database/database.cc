@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "database/checkpoint.h"
 #include "database/core.h"
@@ -10,7 +11,8 @@
 #include "database/recovery.h"
 #include "database/state_recorder.h"
 #include "log/log_format.h"
-#include "table/operation.h"
+#include "log/operation.h"
+#include "transaction/statement.h"
 
 namespace hailstone {
 namespace {
@@ -60,6 +62,16 @@ Status check_new(Filesystem& filesystem, const std::string& directory,
   return {};
 }
 
+/// Makes the name of a new database's directory durable.
+Status sync_parent(Filesystem& filesystem, const std::string& directory, bool made) {
+  const size_t end = directory.find_last_not_of('/');
+  const std::string parent = parent_of(end == std::string::npos ? directory : directory.substr(0, end + 1));
+  Status synced = filesystem.sync_directory(parent);
+  // A directory that somebody else has made may lie where this process may not look; it is theirs to sync.
+  if (!synced && !made && synced.error().system_error() == EACCES) return {};
+  return synced;
+}
+
 Status check_known(const std::string& directory, const std::vector<std::string>& names) {
   const bool has_log =
       std::ranges::any_of(names, [](const auto& name) { return parse_log_file_name(name).has_value(); });
@@ -93,11 +105,9 @@ Status check_redefinition(const TableDefinition& before, const TableDefinition& 
 }
 
 std::string definition_operation(OperationKind kind, TableId id, const TableDefinition& definition) {
-  std::string operation;
-  append_operation_head(operation, kind, id);
-  std::string bytes;
+  std::string bytes, operation;
   definition.append_to(bytes);
-  append_string(operation, bytes);
+  append_operation(operation, {.kind = kind, .table = id, .bytes = bytes});
   return operation;
 }
 
@@ -121,6 +131,7 @@ Database::~Database() {
 Result<std::unique_ptr<Database>> Database::open(Filesystem& filesystem, const std::string& directory,
                                                  DatabaseOptions options) {
   HAILSTONE_TRY(validate(directory, options));
+  const bool makes_directory = !filesystem.exists(directory);
   HAILSTONE_TRY(filesystem.make_directory(directory));
   auto owned = std::make_unique<DatabaseCore>(filesystem, directory, std::move(options));
   DatabaseCore& core = *owned;
@@ -129,22 +140,40 @@ Result<std::unique_ptr<Database>> Database::open(Filesystem& filesystem, const s
   HAILSTONE_ASSIGN(auto content, Manifest::load(filesystem, directory, &core.counters()));
   const bool is_new = !content;
   HAILSTONE_TRY(is_new ? check_new(filesystem, directory, names) : check_known(directory, names));
-  if (is_new) content.emplace();
+  if (is_new) {
+    content.emplace();
+    // Also for one that is there already: its making may have been cut short before this.
+    HAILSTONE_TRY(sync_parent(filesystem, directory, makes_directory));
+  }
 
-  HAILSTONE_ASSIGN(core.log, Log::open(filesystem, {.directory = directory}, core.counters()));
+  HAILSTONE_ASSIGN(core.log,
+                   Log::open(core.filesystem(),
+                             {.directory = directory, .write_timeout = core.options().log_write_timeout},
+                             core.counters()));
   core.transaction_manager = std::make_unique<TransactionManager>(
       *core.log, core.locks(), core.budget(), core.counters(), content->mark.committed, 1);
   core.transaction_manager->set_flush_log_at_commit(core.options().flush_log_at_commit);
   core.recorder = std::make_unique<StateRecorder>(
-      core, Manifest(filesystem, directory, core.counters(), content->bytes, is_new || content->torn));
+      core, Manifest(core.filesystem(), directory, core.counters(), content->bytes, is_new || content->torn));
   core.checkpointer = std::make_unique<Checkpointer>(core);
 
   Recovery recovery(core, std::move(*content), std::move(names));
-  HAILSTONE_TRY(recovery.run());
+  if (const Status recovered = recovery.run(); !recovered) {
+    recovery.remove_new_files();
+    return std::unexpected(recovered.error());
+  }
   if (is_new) HAILSTONE_TRY(core.recorder->record_checkpoint({}, 0, {}));
   // Drops are made durable first: a table that the manifest still knows must have its files.
-  HAILSTONE_TRY(core.recorder->finish_drops());
-  recovery.remove_orphans();
+  if (const Status finished = core.recorder->finish_drops()) {
+    recovery.remove_orphans();
+  } else if (finished.error().code() == ErrorCode::DiskFull) {
+    // What else can be done is to be done: freeing space, too.
+    core.log_message(DatabaseOptions::Severity::Warning,
+                     fmt::format("files that no table uses stay until there is room for the manifest: {}",
+                                 finished.error().message()));
+  } else {
+    return std::unexpected(finished.error());
+  }
 
   HAILSTONE_ASSIGN(core.maintenance, Maintenance::start(core));
   for (const auto& [entry, table] : core.catalog().open_tables()) {
@@ -157,6 +186,7 @@ Result<std::unique_ptr<Database>> Database::open(Filesystem& filesystem, const s
 
 Status Database::close() {
   if (state_->core == nullptr) return {};
+  state_->core->closing.store(true);
   state_->core->maintenance->stop();
   Status status = state_->core->checkpointer->run();
   state_->core.reset();
@@ -173,6 +203,7 @@ Counters& Database::counters() {
   counters.memory_used.store(core.budget().used(), std::memory_order_relaxed);
   counters.memory_budget.store(core.budget().limit(), std::memory_order_relaxed);
   counters.tables.store(core.catalog().size(), std::memory_order_relaxed);
+  counters.files_open.store(core.open_files(), std::memory_order_relaxed);
   counters.tables_open.store(core.catalog().open_count(), std::memory_order_relaxed);
   return counters;
 }
@@ -183,22 +214,26 @@ Result<std::shared_ptr<Table>> Database::create_table(Transaction& transaction,
   DatabaseCore& core = *state_->core;
   const TableId id = core.next_table.fetch_add(1);
   const std::string operation = definition_operation(OperationKind::CreateTable, id, definition);
-  const Savepoint before = transaction.savepoint();
+  Write write(transaction);
+  HAILSTONE_TRY(write.prepare(1));
   HAILSTONE_ASSIGN(auto table, core.catalog().create(transaction, id, definition));
-  HAILSTONE_TRY(add_redo(transaction, before, operation));
+  write.redo().append(operation);
+  write.keep();
   return table;
 }
 
 Status Database::drop_table(Transaction& transaction, const std::string& name) {
-  const Savepoint before = transaction.savepoint();
+  Write write(transaction);
+  HAILSTONE_TRY(write.prepare(1));
   HAILSTONE_ASSIGN(const auto entry, state_->core->catalog().drop(transaction, name));
-  std::string operation;
-  append_operation_head(operation, OperationKind::DropTable, entry->id);
-  return add_redo(transaction, before, operation);
+  append_operation(write.redo(), {.kind = OperationKind::DropTable, .table = entry->id});
+  write.keep();
+  return {};
 }
 
 Status Database::rename_table(Transaction& transaction, const std::string& from, const std::string& to) {
-  const Savepoint before = transaction.savepoint();
+  Write write(transaction);
+  HAILSTONE_TRY(write.prepare(1));
   const auto rename = [&](const TableDefinition& present) -> Result<TableDefinition> {
     TableDefinition definition = present;
     definition.name = to;
@@ -206,42 +241,34 @@ Status Database::rename_table(Transaction& transaction, const std::string& from,
     return definition;
   };
   HAILSTONE_ASSIGN(const auto entry, state_->core->catalog().redefine(transaction, from, rename));
-  std::string operation;
-  append_operation_head(operation, OperationKind::RenameTable, entry->id);
-  append_string(operation, to);
-  return add_redo(transaction, before, operation);
+  append_operation(write.redo(), {.kind = OperationKind::RenameTable, .table = entry->id, .bytes = to});
+  write.keep();
+  return {};
 }
 
 Result<std::shared_ptr<Table>> Database::truncate_table(Transaction& transaction, const std::string& name) {
   Catalog& catalog = state_->core->catalog();
-  const Savepoint before = transaction.savepoint();
+  Write both(transaction);
   HAILSTONE_ASSIGN(const TableDefinition definition, catalog.definition(name, &transaction));
   HAILSTONE_TRY(drop_table(transaction, name));
-  auto table = create_table(transaction, definition);
-  if (!table) {
-    // The statement has failed for that reason, whatever else does.
-    static_cast<void>(state_->core->transactions().rollback_to(transaction, before));
-  }
+  HAILSTONE_ASSIGN(auto table, create_table(transaction, definition));
+  both.keep();
   return table;
 }
 
 Status Database::replace_definition(Transaction& transaction, const std::string& name,
                                     TableDefinition definition) {
   HAILSTONE_TRY(definition.validate());
-  const Savepoint before = transaction.savepoint();
+  Write write(transaction);
+  HAILSTONE_TRY(write.prepare(1));
   const auto replace = [&](const TableDefinition& present) -> Result<TableDefinition> {
     HAILSTONE_TRY(check_redefinition(present, definition));
     return definition;
   };
   HAILSTONE_ASSIGN(const auto entry, state_->core->catalog().redefine(transaction, name, replace));
-  return add_redo(transaction, before,
-                  definition_operation(OperationKind::ReplaceDefinition, entry->id, definition));
-}
-
-Status Database::add_redo(Transaction& transaction, const Savepoint& before, const std::string& operation) {
-  Status status = transaction.add_redo(operation);
-  if (!status) static_cast<void>(state_->core->transactions().rollback_to(transaction, before));
-  return status;
+  write.redo().append(definition_operation(OperationKind::ReplaceDefinition, entry->id, definition));
+  write.keep();
+  return {};
 }
 
 namespace {
@@ -310,6 +337,12 @@ void Database::set_checkpoint_log_bytes(size_t bytes) {
 }
 
 void Database::set_open_tables(size_t tables) { state_->core->open_tables.store(tables); }
+
+void Database::set_open_files(size_t files) { state_->core->set_open_files(files); }
+
+void Database::set_log_write_timeout(std::chrono::milliseconds timeout) {
+  state_->core->log->set_write_timeout(timeout);
+}
 
 void Database::wait_for_background_work() { state_->core->maintenance->wait(); }
 

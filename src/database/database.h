@@ -32,6 +32,12 @@ struct DatabaseOptions {
   /// Table objects that stay in memory although nobody uses them; more are let go and made again at the next
   /// use. What is in use, or has changes that no checkpoint has seen yet, comes on top.
   size_t open_tables = 4096;
+  /// Segments of which the file stays open although nobody reads it; 0: half of the files that the process
+  /// may have open.
+  size_t open_files = 0;
+  /// How long commits wait, on a full disk, for the log to be written. When it is over, nothing can be
+  /// committed until the database has been opened again.
+  std::chrono::milliseconds log_write_timeout = std::chrono::minutes(10);
   const CollationResolver* collations = nullptr;  // null: the library's own two; must outlive the database
   /// Warnings and notes (recovery, background errors). May be called from any thread; empty: dropped.
   enum class Severity : uint8_t { Note, Warning, Error };
@@ -103,13 +109,14 @@ class Database {
   void set_memory_budget(size_t bytes);
   void set_checkpoint_log_bytes(size_t bytes);
   void set_open_tables(size_t tables);
+  /// As DatabaseOptions has them.
+  void set_open_files(size_t files);
+  void set_log_write_timeout(std::chrono::milliseconds timeout);
   /// Waits until no flush or merge is due (for tests and benchmarks).
   void wait_for_background_work();
 
  private:
   Database();
-  /// On error the transaction is back at `before`.
-  Status add_redo(Transaction& transaction, const Savepoint& before, const std::string& operation);
   struct State;
   std::unique_ptr<State> state_;
 };

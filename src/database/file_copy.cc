@@ -16,12 +16,21 @@ namespace {
 
 constexpr size_t copied_at_once = size_t{1} << 20;
 
+}  // namespace
+
 std::string parent_of(const std::string& path) {
   const size_t slash = path.find_last_of('/');
   return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
 }
 
-}  // namespace
+Status begin_new_identity(Filesystem& filesystem, const std::string& directory, uint64_t manifest_bytes,
+                          std::span<const DatabaseIdentity> databases, uint64_t next_file) {
+  const uint64_t first = databases.empty() ? next_file : std::max(next_file, databases.back().first_file + 1);
+  ManifestRecords records;
+  records.add_database({.first_file = first, .database = new_database_number()});
+  Counters counters;
+  return Manifest(filesystem, directory, counters, manifest_bytes, false).append(std::move(records));
+}
 
 Status FileCopy::advance(uint64_t bytes) {
   done_ += bytes;
@@ -31,7 +40,7 @@ Status FileCopy::advance(uint64_t bytes) {
 
 Status FileCopy::copy(const std::string& name, uint64_t size) {
   const std::string to = to_ + "/" + name;
-  HAILSTONE_ASSIGN(const auto source, filesystem_.open(from_ + "/" + name));
+  HAILSTONE_ASSIGN(const auto source, filesystem_.open_plain(from_ + "/" + name));
   HAILSTONE_ASSIGN(const uint64_t present, source->size());
   HAILSTONE_ASSIGN(const auto copied, filesystem_.create(to));
   made_.push_back(to);
@@ -65,6 +74,7 @@ void FileCopy::remove_all() {
   // What stays can be told from a database by the missing manifest, which is copied last.
   for (const std::string& path : made_) static_cast<void>(filesystem_.remove(path));
   made_.clear();
+  if (is_new_) static_cast<void>(filesystem_.remove_directory(to_));
 }
 
 bool is_within(const std::string& path, const std::string& directory) {
@@ -77,12 +87,17 @@ bool is_within(const std::string& path, const std::string& directory) {
   return rest_of_outer == outer.end() && rest_of_inner != inner.end();
 }
 
-Status make_empty_directory(Filesystem& filesystem, const std::string& path, const std::string& what) {
+Result<bool> make_empty_directory(Filesystem& filesystem, const std::string& path, const std::string& what) {
   if (path.empty())
     return fail(ErrorCode::InvalidArgument, fmt::format("the {}'s directory has no name", what));
+  const bool is_new = !filesystem.exists(path);
   HAILSTONE_TRY(filesystem.make_directory(path));
-  HAILSTONE_ASSIGN(const auto names, filesystem.list(path));
-  if (names.empty()) return {};
+  const auto names = filesystem.list(path);
+  if (!names) {
+    if (is_new) static_cast<void>(filesystem.remove_directory(path));
+    return std::unexpected(names.error());
+  }
+  if (names->empty()) return is_new;
   return fail(ErrorCode::AlreadyExists,
               fmt::format("directory '{}' is not empty; give a {} a directory of its own", path, what));
 }
@@ -109,22 +124,27 @@ Status restore_database(Filesystem& filesystem, const std::string& from, const s
   }
   HAILSTONE_ASSIGN(const auto names, filesystem.list(from));
   // Without an intact manifest nothing of the copy could be read.
-  HAILSTONE_TRY(Manifest::load(filesystem, from));
-  HAILSTONE_TRY(make_empty_directory(filesystem, to, "restored database"));
-  FileCopy files(filesystem, from, to, progress);
+  HAILSTONE_ASSIGN(const auto content, Manifest::load(filesystem, from));
+  if (!content) return fail(ErrorCode::NotFound, fmt::format("the manifest '{}' is gone", manifest));
+  HAILSTONE_ASSIGN(const bool is_new, make_empty_directory(filesystem, to, "restored database"));
+  FileCopy files(filesystem, from, to, is_new, progress);
   const auto copy_all = [&]() -> Status {
     const std::string manifest_name = manifest.substr(from.size() + 1);
     std::vector<std::pair<std::string, uint64_t>> wanted;
+    uint64_t next_file = content->mark.next_file;
     for (const std::string& name : names) {
-      if (!file_number_of(name) && !parse_log_file_name(name)) continue;
-      HAILSTONE_ASSIGN(const uint64_t size, filesystem.file_size(from + "/" + name));
+      const auto number = file_number_of(name);
+      if (!number && !parse_log_file_name(name)) continue;
+      if (number) next_file = std::max(next_file, *number + 1);
+      HAILSTONE_ASSIGN(const auto file, filesystem.open_plain(from + "/" + name));
+      HAILSTONE_ASSIGN(const uint64_t size, file->size());
       wanted.emplace_back(name, size);
       files.expect(size);
     }
     for (const auto& [name, size] : wanted) HAILSTONE_TRY(files.copy(name, size));
     HAILSTONE_TRY(files.sync());
-    HAILSTONE_ASSIGN(const uint64_t size, filesystem.file_size(manifest));
-    HAILSTONE_TRY(files.copy(manifest_name, size));
+    HAILSTONE_TRY(files.copy(manifest_name, content->intact_bytes));
+    HAILSTONE_TRY(begin_new_identity(filesystem, to, content->intact_bytes, content->databases, next_file));
     HAILSTONE_TRY(files.sync());
     return filesystem.sync_directory(parent_of(to));
   };

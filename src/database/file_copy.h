@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "file/filesystem.h"
+#include "segment/file_identity.h"
 
 namespace hailstone {
 
@@ -15,12 +17,17 @@ using CopyProgress = std::function<bool(uint64_t done, uint64_t all)>;
 
 class FileCopy {
  public:
-  /// Both directories must be there. `all`: bytes to come, for `progress`, which may be empty.
-  FileCopy(Filesystem& filesystem, std::string from, std::string to, CopyProgress progress)
-      : filesystem_(filesystem), from_(std::move(from)), to_(std::move(to)), progress_(std::move(progress)) {}
+  /// Both directories must be there; `to` is removed with what was made in it when it `is_new`. `all`: bytes
+  /// to come, for `progress`, which may be empty.
+  FileCopy(Filesystem& filesystem, std::string from, std::string to, bool is_new, CopyProgress progress)
+      : filesystem_(filesystem),
+        from_(std::move(from)),
+        to_(std::move(to)),
+        is_new_(is_new),
+        progress_(std::move(progress)) {}
 
   void expect(uint64_t bytes) { all_ += bytes; }
-  /// The first `size` bytes of the file, or all when it is shorter; synced.
+  /// The first `size` bytes of the file, which must be a plain one, or all when it is shorter; synced.
   Status copy(const std::string& name, uint64_t size);
   /// The file under a second name, or copied where there can be none. Only for files that never change.
   Status link(const std::string& name);
@@ -34,6 +41,7 @@ class FileCopy {
 
   Filesystem& filesystem_;
   const std::string from_, to_;
+  const bool is_new_;
   const CopyProgress progress_;
   uint64_t all_ = 0, done_ = 0;
   std::vector<std::string> made_;
@@ -42,13 +50,24 @@ class FileCopy {
 /// Whether `path`, which need not be there, lies in `directory` or a folder of it.
 bool is_within(const std::string& path, const std::string& directory);
 
-/// Makes the directory, unless it is there and empty. ErrorCode::AlreadyExists names what to do.
-Status make_empty_directory(Filesystem& filesystem, const std::string& path, const std::string& what);
+/// Makes the directory, unless it is there and empty; whether it made it. ErrorCode::AlreadyExists names what
+/// to do.
+Result<bool> make_empty_directory(Filesystem& filesystem, const std::string& path, const std::string& what);
+
+/// The directory that holds the file or directory at `path`.
+std::string parent_of(const std::string& path);
+
+/// Gives the database in a directory, the copy of another one, a number of its own: files that either writes
+/// from now on are not taken for the other's. `manifest_bytes`: of its manifest. `databases`: what that
+/// holds. `next_file`: a number that no file has yet, nor any beyond it.
+Status begin_new_identity(Filesystem& filesystem, const std::string& directory, uint64_t manifest_bytes,
+                          std::span<const DatabaseIdentity> databases, uint64_t next_file);
 
 /// Makes `to`, which must be new or empty and not lie in `from`, a copy of the database in `from`, which
 /// nobody may have open: ErrorCode::Busy. Nothing in `from` changes but that it may get a lock file. On an
-/// error the files that were made are removed again. ErrorCode::Corruption when the manifest is damaged;
-/// other damage is copied.
+/// error what was made is removed again. ErrorCode::Corruption when the manifest is damaged; other damage is
+/// copied. ErrorCode::InvalidArgument for a symbolic link, a pipe or a device in place of a file: `from` may
+/// come from somebody who must not choose what this process reads.
 Status restore_database(Filesystem& filesystem, const std::string& from, const std::string& to,
                         const CopyProgress& progress);
 

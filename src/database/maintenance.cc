@@ -176,8 +176,16 @@ void Maintenance::tick() {
 void Maintenance::sync_log() {
   const Lsn end = core_.log->end();
   if (log_failed_ || core_.log->durable() >= end) return;
-  const Status status = core_.log->sync(end);
-  if (status) return;
+  // A log that cannot be written for the moment is tried again at the next tick.
+  const Status status = core_.log->sync(end, [] { return true; });
+  if (status || status.error().code() == ErrorCode::Interrupted) {
+    if (const auto stall = core_.log->stall(); stall && !log_stalled_) {
+      core_.log_message(DatabaseOptions::Severity::Warning,
+                        fmt::format("{}; commits wait until the log can be written", stall->message()));
+    }
+    log_stalled_ = !status;
+    return;
+  }
   // The log takes nothing more, so neither checkpoints nor drops can succeed.
   log_failed_ = true;
   count(core_.counters().background_errors);

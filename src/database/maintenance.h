@@ -87,6 +87,7 @@ class Maintenance {
   Clock::time_point next_memory_look_{};
   uint64_t trimmed_at_ = 0;  // block_cache_evicted_bytes then
   bool log_failed_ = false;
+  bool log_stalled_ = false;  // and the server's log has been told
 };
 
 }  // namespace hailstone

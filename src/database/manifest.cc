@@ -18,7 +18,8 @@ enum RecordType : uint8_t {
   dropped_record = 2,
   mark_record = 3,
   seal_record = 4,
-  rows_record = 5
+  rows_record = 5,
+  database_record = 6
 };
 
 std::string file_header() {
@@ -114,6 +115,19 @@ bool apply_record(uint8_t type, ByteView payload, ManifestContent& content) {
       // Replay skips what these drops would have to be known for.
       std::erase_if(content.dropped, [&](const auto& each) { return each.second <= content.mark.committed; });
       return true;
+    case database_record: {
+      DatabaseIdentity identity;
+      if (!reader.take_varint(identity.first_file) || !reader.take(identity.database) || !reader.empty() ||
+          identity.first_file == 0 || identity.database == 0) {
+        return false;
+      }
+      // The same again was written by a second attempt.
+      if (!content.databases.empty() && content.databases.back() == identity) return true;
+      if (!content.databases.empty() && content.databases.back().first_file >= identity.first_file)
+        return false;
+      content.databases.push_back(identity);
+      return true;
+    }
     case seal_record:
       return payload == seal_payload;
     default:
@@ -179,6 +193,13 @@ void ManifestRecords::add_mark(const CheckpointMark& mark) {
   end();
 }
 
+void ManifestRecords::add_database(const DatabaseIdentity& identity) {
+  begin(database_record);
+  append_varint(frames_, identity.first_file);
+  append_number(frames_, identity.database);
+  end();
+}
+
 Result<ManifestContent> parse_manifest(ByteView bytes, const std::string& path) {
   const std::string header = file_header();
   if (bytes.size() < header.size() || bytes.substr(0, file_magic.size()) != file_magic ||
@@ -197,7 +218,7 @@ Result<ManifestContent> parse_manifest(ByteView bytes, const std::string& path) 
                     path, version, format_version));
   }
   ManifestContent content;
-  content.bytes = bytes.size();
+  content.bytes = content.intact_bytes = bytes.size();
   for (uint64_t offset = header.size(); offset < bytes.size();) {
     const auto frame = intact_frame(bytes, offset);
     if (!frame) {
@@ -207,6 +228,7 @@ Result<ManifestContent> parse_manifest(ByteView bytes, const std::string& path) 
                                 path, offset));
       }
       content.torn = true;
+      content.intact_bytes = offset;
       return content;
     }
     if (!apply_record(static_cast<uint8_t>((*frame)[4]), frame->substr(frame_header_size), content)) {
@@ -229,7 +251,7 @@ Result<std::optional<ManifestContent>> Manifest::load(Filesystem& filesystem, co
                                                       Counters* counters) {
   const std::string path = path_in(directory);
   if (!filesystem.exists(path)) return std::nullopt;
-  HAILSTONE_ASSIGN(const auto file, filesystem.open(path));
+  HAILSTONE_ASSIGN(const auto file, filesystem.open_plain(path));
   HAILSTONE_ASSIGN(const uint64_t size, file->size());
   std::string bytes(static_cast<size_t>(size), '\0');
   HAILSTONE_TRY(file->read_at(0, bytes.size(), bytes.data()));

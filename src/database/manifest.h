@@ -15,12 +15,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "base/counters.h"
 #include "base/status.h"
 #include "file/filesystem.h"
 #include "log/log.h"
+#include "segment/file_identity.h"
 #include "table/table.h"
 
 namespace hailstone {
@@ -38,8 +40,11 @@ struct ManifestContent {
   absl::flat_hash_map<TableId, TableState> tables;
   std::map<TableId, Timestamp> dropped;  // tables whose drop may still have to be replayed
   CheckpointMark mark;
-  uint64_t bytes = 0;  // of the file
-  bool torn = false;   // a tail was left out
+  std::vector<DatabaseIdentity>
+      databases;              // ascending by their first files; none before the database had one
+  uint64_t bytes = 0;         // of the file
+  uint64_t intact_bytes = 0;  // of them before the tail that was left out
+  bool torn = false;          // a tail was left out
 };
 
 /// Records on their way into the manifest.
@@ -48,6 +53,7 @@ class ManifestRecords {
   void add_table(const TableState& state);
   void add_dropped(TableId table, Timestamp timestamp);
   void add_mark(const CheckpointMark& mark);
+  void add_database(const DatabaseIdentity& identity);
   bool empty() const { return frames_.empty(); }
   size_t bytes() const { return frames_.size(); }
   size_t count() const { return count_; }

@@ -5,6 +5,7 @@
 #include "database/database.h"
 #include "table/bulk_load.h"
 #include "table/cursor.h"
+#include "transaction/statement.h"
 
 namespace hailstone {
 namespace {
@@ -35,7 +36,7 @@ Status copy_rows(const std::shared_ptr<Table>& from, const std::shared_ptr<Table
 Result<std::shared_ptr<Table>> Database::rebuild_table(Transaction& transaction, const std::string& name,
                                                        const TableDefinition& definition,
                                                        const RowChange& change, Duplicate& duplicate) {
-  const Savepoint before = transaction.savepoint();
+  Write all(transaction);
   HAILSTONE_ASSIGN(auto old, table(name, &transaction));
   for (;;) {
     HAILSTONE_TRY(locks().lock_table(transaction, old->id(), TableLockMode::Exclusive));
@@ -44,15 +45,10 @@ Result<std::shared_ptr<Table>> Database::rebuild_table(Transaction& transaction,
     if (now->id() == old->id()) break;
     old = std::move(now);
   }
-  const auto rebuild = [&]() -> Result<std::shared_ptr<Table>> {
-    HAILSTONE_TRY(drop_table(transaction, name));
-    HAILSTONE_ASSIGN(auto made, create_table(transaction, definition));
-    HAILSTONE_TRY(copy_rows(old, made, transaction, change, duplicate));
-    return made;
-  };
-  auto made = rebuild();
-  // The statement has failed for its reason, whatever else does.
-  if (!made) static_cast<void>(transactions().rollback_to(transaction, before));
+  HAILSTONE_TRY(drop_table(transaction, name));
+  HAILSTONE_ASSIGN(auto made, create_table(transaction, definition));
+  HAILSTONE_TRY(copy_rows(old, made, transaction, change, duplicate));
+  all.keep();
   return made;
 }
 

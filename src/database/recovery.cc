@@ -3,13 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "base/clock.h"
 #include "database/checkpoint.h"
 #include "database/state_recorder.h"
-#include "table/operation.h"
+#include "log/operation.h"
 
 namespace hailstone {
+
+namespace {
+// What the system cannot read now is tried again so often before the table is set aside.
+constexpr int tries_to_read = 20;
+constexpr auto pause_between_tries = std::chrono::milliseconds(50);
+}  // namespace
 
 std::unexpected<Error> Recovery::damaged(const LogRecord& record, std::string_view what) const {
   return fail(
@@ -30,7 +38,7 @@ Status Recovery::run() {
   HAILSTONE_TRY(core_.catalog().finish_recovery());
   core_.transactions().resume_after(last_committed_, last_transaction_);
   core_.next_table.store(last_table_ + 1);
-  core_.next_file.store(last_file_ + 1);
+  core_.file_numbers.skip_to(last_file_ + 1);
   core_.checkpointer->start_from(content_.mark, passed_over_);
   core_.checkpoint_timestamp.store(content_.mark.committed, std::memory_order_relaxed);
   for (const TableId id : passed_over_) {
@@ -55,6 +63,7 @@ Status Recovery::run() {
 }
 
 Status Recovery::adopt_manifest() {
+  core_.file_numbers.adopt(std::move(content_.databases));
   last_committed_ = content_.mark.committed;
   last_table_ = content_.mark.next_table - 1;
   last_file_ = content_.mark.next_file - 1;
@@ -91,8 +100,10 @@ Status Recovery::apply(const LogRecord& record) {
         return damaged(record, "is too short");
       }
       std::string& gathered = gathered_[id];
-      if (gathered.size() != number)
+      if (gathered.size() < number)
         return damaged(record, "does not continue the operations of its transaction");
+      // What is beyond was taken back by a rollback to a savepoint.
+      gathered.resize(static_cast<size_t>(number));
       gathered.append(operations);
       return {};
     }
@@ -133,7 +144,8 @@ Status Recovery::apply_gathered(const LogRecord& record) {
     gathered_.erase(found);
   }
   if (timestamp <= content_.mark.committed) return {};
-  if (earlier.size() != offset) return damaged(record, "does not continue the operations of its transaction");
+  if (earlier.size() < offset) return damaged(record, "does not continue the operations of its transaction");
+  earlier.resize(static_cast<size_t>(offset));
   if (timestamp <= last_applied_) return damaged(record, "is out of commit order");
   last_applied_ = timestamp;
   last_committed_ = std::max(last_committed_, timestamp);
@@ -151,31 +163,35 @@ Status Recovery::apply_operations(ByteView operations, Timestamp timestamp, cons
 }
 
 Status Recovery::apply_operation(ByteReader& reader, Timestamp timestamp, const LogRecord& record) {
-  uint8_t kind = 0;
-  TableId id = 0;
-  if (!reader.take(kind) || !reader.take_varint(id)) return damaged(record, "ends within an operation");
-  last_table_ = std::max(last_table_, id);
-  return kind >= static_cast<uint8_t>(OperationKind::CreateTable)
-             ? apply_catalog(kind, id, reader, timestamp, record)
-             : apply_row(kind, id, reader, timestamp, record);
+  Operation operation;
+  switch (take_operation(reader, operation)) {
+    case TakenOperation::Whole:
+      break;
+    case TakenOperation::Cut:
+      return damaged(record, "ends within an operation");
+    case TakenOperation::Unknown:
+      return damaged(record, fmt::format("holds an operation of a kind ({}) unknown to this program",
+                                         static_cast<int>(operation.kind)));
+  }
+  last_table_ = std::max(last_table_, operation.table);
+  return is_of_catalog(operation.kind) ? apply_catalog(operation, timestamp, record)
+                                       : apply_row(operation, timestamp);
 }
 
-Status Recovery::apply_catalog(uint8_t kind, TableId id, ByteReader& reader, Timestamp timestamp,
-                               const LogRecord& record) {
+Status Recovery::apply_catalog(const Operation& operation, Timestamp timestamp, const LogRecord& record) {
   Catalog& catalog = core_.catalog();
+  const TableId id = operation.table;
   const EntryPointer entry = catalog.find(id);
   const auto in_manifest = manifest_ddl_.find(id);
   const bool done = content_.dropped.contains(id) ||
                     (in_manifest != manifest_ddl_.end() && timestamp <= in_manifest->second);
-  ByteView bytes;
-  switch (static_cast<OperationKind>(kind)) {
+  switch (operation.kind) {
     case OperationKind::CreateTable:
     case OperationKind::ReplaceDefinition: {
-      if (!reader.take_string(bytes)) return damaged(record, "ends within an operation");
-      ByteReader definition_reader(bytes);
+      ByteReader definition_reader(operation.bytes);
       HAILSTONE_ASSIGN(TableDefinition definition, TableDefinition::parse(definition_reader));
       if (done) return {};
-      if (kind == static_cast<uint8_t>(OperationKind::CreateTable)) {
+      if (operation.kind == OperationKind::CreateTable) {
         if (entry != nullptr) return damaged(record, "creates a table that is there already");
         catalog.recover_create(id, definition, timestamp, /*changed=*/true);
       } else if (entry != nullptr) {
@@ -184,10 +200,9 @@ Status Recovery::apply_catalog(uint8_t kind, TableId id, ByteReader& reader, Tim
       return {};
     }
     case OperationKind::RenameTable: {
-      if (!reader.take_string(bytes)) return damaged(record, "ends within an operation");
       if (done || entry == nullptr) return {};
       TableDefinition definition = entry->definition.unpack();
-      definition.name = bytes;
+      definition.name = operation.bytes;
       catalog.recover_definition(entry, definition, timestamp);
       return {};
     }
@@ -195,46 +210,35 @@ Status Recovery::apply_catalog(uint8_t kind, TableId id, ByteReader& reader, Tim
       if (entry != nullptr) catalog.recover_drop(entry, timestamp);
       return {};
     default:
-      return damaged(record, fmt::format("holds an operation of a kind ({}) unknown to this program", kind));
+      return {};  // not of the catalog
   }
 }
 
-Status Recovery::apply_row(uint8_t kind, TableId id, ByteReader& reader, Timestamp timestamp,
-                           const LogRecord& record) {
-  uint64_t number = 0;
-  ByteView bytes;
-  switch (static_cast<OperationKind>(kind)) {
+Status Recovery::apply_row(const Operation& operation, Timestamp timestamp) {
+  const TableId id = operation.table;
+  switch (operation.kind) {
     case OperationKind::Put:
-      if (!reader.take_varint(number) || !reader.take_string(bytes))
-        return damaged(record, "ends within an operation");
       return with_table(id, [&](Table& table) -> Status {
-        HAILSTONE_TRY(table.layout()->row_codec().check(bytes));
-        return table.replay_put(timestamp, number, bytes);
+        HAILSTONE_TRY(table.layout()->row_codec().check(operation.bytes));
+        return table.replay_put(timestamp, operation.number, operation.bytes);
       });
     case OperationKind::Delete:
-      if (!reader.take_string(bytes)) return damaged(record, "ends within an operation");
-      return with_table(id, [&](Table& table) { return table.replay_delete(timestamp, bytes); });
-    case OperationKind::Publish: {
-      if (!reader.take_varint(number)) return damaged(record, "ends within an operation");
-      for (; number > 0; --number) {
-        uint64_t file = 0;
-        uint64_t rows = 0;
-        if (!reader.take_varint(file) || !reader.take_varint(rows))
-          return damaged(record, "ends within an operation");
-        last_file_ = std::max(last_file_, file);
-        HAILSTONE_TRY(with_table(id, [&](Table& table) { return table.replay_publish(timestamp, file); }));
-        if (passed_over_.contains(id)) unpublished_files_.insert(file);
+      return with_table(id, [&](Table& table) { return table.replay_delete(timestamp, operation.bytes); });
+    case OperationKind::Publish:
+      for (const LoadedFile& each : operation.files) {
+        last_file_ = std::max(last_file_, each.file);
+        HAILSTONE_TRY(
+            with_table(id, [&](Table& table) { return table.replay_publish(timestamp, each.file); }));
+        if (passed_over_.contains(id)) unpublished_files_.insert(each.file);
       }
       return {};
-    }
     case OperationKind::Counter:
-      if (!reader.take_varint(number)) return damaged(record, "ends within an operation");
       return with_table(id, [&](Table& table) -> Status {
-        table.replay_counter(number);
+        table.replay_counter(operation.number);
         return {};
       });
     default:
-      return damaged(record, fmt::format("holds an operation of a kind ({}) unknown to this program", kind));
+      return {};  // of the catalog
   }
 }
 
@@ -257,18 +261,51 @@ Status Recovery::apply_carry(const LogRecord& record) {
 Status Recovery::with_table(TableId id, const std::function<Status(Table&)>& work) {
   const EntryPointer entry = core_.catalog().find(id);
   if (entry == nullptr) return {};  // dropped, and the manifest knows it already
-  HAILSTONE_ASSIGN(const auto table, core_.catalog().open(entry));
-  if (table->usable()) {
-    touched_.insert(id);
-    const Status status = work(*table);
-    if (status || status.error().code() != ErrorCode::Corruption) return status;
+  std::shared_ptr<Table> table;
+  for (int tries_left = tries_to_read;; --tries_left) {
+    auto opened = core_.catalog().open(entry);
+    Status status = opened ? Status() : std::unexpected(opened.error());
+    if (opened) {
+      table = std::move(*opened);
+      if (!table->usable()) break;
+      touched_.insert(id);
+      status = work(*table);
+      if (status) return {};
+    }
+    const ErrorCode code = status.error().code();
+    if (code != ErrorCode::Io && code != ErrorCode::Corruption) return status;
+    if (code == ErrorCode::Io && tries_left > 0) {
+      std::this_thread::sleep_for(pause_between_tries);
+      continue;
+    }
+    if (table == nullptr) {
+      HAILSTONE_ASSIGN(table, core_.catalog().open(entry, /*set_aside=*/true));
+    }
     table->mark_corrupt(status.error());
+    break;
   }
   passed_over_.insert(id);
   return {};
 }
 
+Status Recovery::flush(Table& table) {
+  auto flushed = table.flush(true);
+  if (flushed || flushed.error().code() != ErrorCode::DiskFull) {
+    return flushed ? Status() : std::unexpected(std::move(flushed).error());
+  }
+  // The rows stay in memory, so that the database comes up, and space can be made by dropping tables.
+  disk_is_full_ = true;
+  core_.log_message(
+      DatabaseOptions::Severity::Warning,
+      fmt::format("rows stay in memory until there is room for a segment: {}", flushed.error().message()));
+  return {};
+}
+
 Status Recovery::flush_big_deltas() {
+  if (disk_is_full_) {
+    touched_.clear();
+    return {};
+  }
   for (const TableId id : touched_) {
     const EntryPointer entry = core_.catalog().find(id);
     if (entry == nullptr) continue;
@@ -277,12 +314,23 @@ Status Recovery::flush_big_deltas() {
     // Versions that no later snapshot can see are left behind, so the manager must know how far the replay
     // is.
     core_.transactions().resume_after(last_committed_, last_transaction_);
-    core_.next_file.store(std::max(core_.next_file.load(), last_file_ + 1));
-    HAILSTONE_TRY(table->flush(true));
-    last_file_ = std::max(last_file_, core_.next_file.load() - 1);
+    core_.file_numbers.skip_to(last_file_ + 1);
+    if (first_new_file_ == 0) first_new_file_ = core_.file_numbers.next();
+    if (const Status flushed = flush(*table); !flushed) return flushed;
+    last_file_ = std::max(last_file_, core_.file_numbers.next() - 1);
   }
   touched_.clear();
   return {};
+}
+
+void Recovery::remove_new_files() {
+  if (first_new_file_ == 0) return;
+  for (uint64_t file = first_new_file_; file < core_.file_numbers.next(); ++file) {
+    // One that cannot be removed is an orphan, which the recovery that succeeds removes.
+    for (const std::string& path : {core_.segment_path(file), core_.delete_vector_path(file)}) {
+      if (core_.filesystem().exists(path)) static_cast<void>(core_.filesystem().remove(path));
+    }
+  }
 }
 
 void Recovery::remove_orphans() {

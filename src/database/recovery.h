@@ -14,6 +14,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "database/core.h"
 #include "database/manifest.h"
+#include "log/operation.h"
 
 namespace hailstone {
 
@@ -28,6 +29,8 @@ class Recovery {
   Status run();
   /// Removes segments and delete vectors that no table knows; afterwards.
   void remove_orphans();
+  /// After run() has failed: removes the segments that it wrote, or each further attempt would leave some.
+  void remove_new_files();
 
  private:
   Status adopt_manifest();
@@ -35,14 +38,13 @@ class Recovery {
   Status apply_gathered(const LogRecord& record);
   Status apply_operations(ByteView operations, Timestamp timestamp, const LogRecord& record);
   Status apply_operation(ByteReader& reader, Timestamp timestamp, const LogRecord& record);
-  Status apply_catalog(uint8_t kind, TableId id, ByteReader& reader, Timestamp timestamp,
-                       const LogRecord& record);
-  Status apply_row(uint8_t kind, TableId id, ByteReader& reader, Timestamp timestamp,
-                   const LogRecord& record);
+  Status apply_catalog(const Operation& operation, Timestamp timestamp, const LogRecord& record);
+  Status apply_row(const Operation& operation, Timestamp timestamp);
   Status apply_carry(const LogRecord& record);
   /// Runs `work` on the open table of the id; damage of the table ends here.
   Status with_table(TableId id, const std::function<Status(Table&)>& work);
   Status flush_big_deltas();
+  Status flush(Table& table);
   std::unexpected<Error> damaged(const LogRecord& record, std::string_view what) const;
 
   DatabaseCore& core_;
@@ -58,6 +60,8 @@ class Recovery {
   TransactionId last_transaction_ = 0;
   TableId last_table_ = 0;
   uint64_t last_file_ = 0;
+  uint64_t first_new_file_ = 0;  // of those that a flush during the replay wrote; 0: none did
+  bool disk_is_full_ = false;    // flushes have met it, and are not tried again
   uint64_t transactions_ = 0;
   uint64_t carried_rows_ = 0;
   uint64_t bytes_ = 0;

@@ -138,7 +138,7 @@ Status StateRecorder::record_checkpoint(CheckpointMark mark, Timestamp committed
     Status status = collect(updates, changed, committed, carried);
     if (status) {
       mark.next_table = core_.next_table.load();
-      mark.next_file = core_.next_file.load();
+      mark.next_file = core_.file_numbers.next();
       status = write(updates, drops, mark, true);
     }
     if (!status) {
@@ -153,9 +153,9 @@ Status StateRecorder::record_checkpoint(CheckpointMark mark, Timestamp committed
   return {};
 }
 
-Status StateRecorder::with_manifest_kept(const std::function<Status()>& action) {
+Status StateRecorder::with_manifest_kept(const std::function<Status(uint64_t bytes)>& action) {
   const std::lock_guard guard(mutex_);
-  return action();
+  return action(manifest_.bytes());
 }
 
 bool StateRecorder::has_files(const Catalog::Dropped& dropped) {
@@ -247,8 +247,14 @@ Status StateRecorder::write(std::vector<Update>& updates, const std::map<TableId
   for (const auto& [table, timestamp] : rewrite ? drops : dropped) records.add_dropped(table, timestamp);
   if (with_mark || rewrite) records.add_mark(mark);
   if (records.empty()) return {};
-  HAILSTONE_TRY(core_.log->sync(core_.log->end()));
+  const auto identity = core_.file_numbers.missing();
+  if (rewrite) {
+    for (const DatabaseIdentity& each : core_.file_numbers.databases()) records.add_database(each);
+  }
+  if (identity) records.add_database(*identity);
+  HAILSTONE_TRY(core_.log->sync(core_.log->end(), [this] { return core_.closing.load(); }));
   HAILSTONE_TRY(rewrite ? manifest_.rewrite(std::move(records)) : manifest_.append(std::move(records)));
+  if (identity) core_.file_numbers.recorded(*identity);
   if (with_mark) {
     mark_ = mark;
     core_.checkpoint_timestamp.store(mark.committed, std::memory_order_relaxed);

@@ -45,8 +45,9 @@ class StateRecorder {
   Closed close_idle(size_t most);
   /// Makes drops of tables that have files durable and then removes the files.
   Status finish_drops();
-  /// Runs `action` while the manifest does not change, nor any file that it names goes.
-  Status with_manifest_kept(const std::function<Status()>& action);
+  /// Runs `action` while the manifest does not change, nor any file that it names goes. `bytes`: how much of
+  /// the manifest's file counts.
+  Status with_manifest_kept(const std::function<Status(uint64_t bytes)>& action);
 
   // For recovery, single thread.
   /// Takes what load() found; the entry of the catalog is marked as recorded.

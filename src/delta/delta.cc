@@ -1,5 +1,6 @@
 #include "delta/delta.h"
 
+#include <bit>
 #include <cassert>
 #include <new>
 
@@ -37,9 +38,18 @@ Version* Delta::insert(ByteView key, ByteView row, Timestamp begin,
   }
 
   // Version, key and row lie side by side: a reader that found the version has the rest in the same or the
-  // next cache line.
+  // next cache line. Behind them are the keys of the secondary entries, for remove(): the length of each in 4
+  // bytes, then its bytes.
   const size_t key_bytes = exists ? 0 : key.size();
-  char* const memory = arena_.allocate(sizeof(Version) + key_bytes + row.size());
+  size_t bytes = sizeof(Version) + key_bytes + row.size();
+  size_t room = node_room(clustered_.size());
+  for (size_t i = 0; i < secondary_.size(); ++i) {
+    bytes += sizeof(uint32_t) + secondary_keys[i].size();
+    room += node_room(secondary_[i].size());
+  }
+  char* const memory = arena_.allocate(bytes);
+  // From here on nothing fails.
+  arena_.reserve(room);
   auto* const version = new (memory) Version;
   char* const own_key = memory + sizeof(Version);
   char* const own_row = own_key + key_bytes;
@@ -58,20 +68,45 @@ Version* Delta::insert(ByteView key, ByteView row, Timestamp begin,
   } else {
     clustered_.insert(place, TreeEntry{sought.head, version});
   }
-  for (size_t i = 0; i < secondary_.size(); ++i) {
-    if (secondary_keys[i].empty()) continue;
-    secondary_[i].emplace_hint(secondary_[i].end(), Entry{arena_.copy(secondary_keys[i]), version});
+  char* to = own_row + row.size();
+  for (const std::string& entry : secondary_keys) {
+    store(to, static_cast<uint32_t>(entry.size()));
+    to += sizeof(uint32_t);
+    if (!entry.empty()) std::memcpy(to, entry.data(), entry.size());
+    to += entry.size();
   }
+  for_each_secondary(*version, [&](size_t i, ByteView entry) {
+    secondary_[i].emplace_hint(secondary_[i].end(), Entry{entry, version});
+  });
   ++version_count_;
   ++change_count_;
   count_bytes();
   return version;
 }
 
-void Delta::remove(Version* version, std::span<const std::string> secondary_keys) {
-  assert(secondary_keys.size() == secondary_.size());
+size_t Delta::node_room(size_t entries) {
+  // While there is one node, it is replaced by one of twice the size. Later a node is split at each level at
+  // most, and a root is put on top; nodes have 4 children at least, and mostly many more.
+  if (entries < 8) return 64 + entries * 2 * sizeof(Entry);
+  const auto levels = static_cast<size_t>(std::bit_width(entries) + 1) / 2;
+  return (levels + 1) * NodePool::greatest_node;
+}
+
+template <typename Visit>
+void Delta::for_each_secondary(const Version& version, const Visit& visit) const {
+  const char* at = version.row_data + version.row_size;
+  for (size_t i = 0; i < secondary_.size(); ++i) {
+    const auto size = load<uint32_t>(at);
+    at += sizeof(uint32_t);
+    if (size != 0) visit(i, ByteView(at, size));
+    at += size;
+  }
+}
+
+void Delta::remove(Version* version) noexcept {
   const auto place = clustered_.find(TreeKey(version->key()));
   assert(place != clustered_.end());
+  for_each_secondary(*version, [&](size_t i, ByteView entry) { secondary_[i].erase(Entry{entry, version}); });
   if (place->newest != version) {
     Version* newer = place->newest;
     while (newer->older != version) newer = newer->older;
@@ -80,9 +115,6 @@ void Delta::remove(Version* version, std::span<const std::string> secondary_keys
     place->newest = version->older;
   } else {
     clustered_.erase(place);
-  }
-  for (size_t i = 0; i < secondary_.size(); ++i) {
-    if (!secondary_keys[i].empty()) secondary_[i].erase(Entry{secondary_keys[i], version});
   }
   --version_count_;
   ++change_count_;

@@ -5,6 +5,8 @@
 // latch exclusively, everything else shared. begin and end are atomic, since commit stamps them under the
 // shared latch. Versions, rows and keys live in the delta's arena and stay valid as long as the delta, also
 // after remove().
+//
+// insert() does all or, when there is no memory (std::bad_alloc), nothing. remove() needs no memory.
 #pragma once
 
 #include <atomic>
@@ -16,6 +18,7 @@
 #include <vector>
 
 #include "absl/container/btree_set.h"
+#include "absl/container/inlined_vector.h"
 #include "base/arena.h"
 #include "base/bytes.h"
 #include "base/timestamp.h"
@@ -32,7 +35,7 @@ struct Version {
   uint32_t row_size = 0;
   /// In the segment, once the delta is flushed; no_ordinal when it was dead and left behind.
   uint32_t ordinal = 0;
-  uint32_t sequence = 0;  // of its insertion in the table's delta: a statement tells what it wrote itself
+  uint32_t write = 0;  // number of the write within its transaction: readers of that tell by it what is new
   static constexpr uint32_t no_ordinal = ~uint32_t{0};
 
   ByteView key() const { return {key_data, key_size}; }
@@ -43,6 +46,10 @@ struct Version {
 /// nodes of the same size, of which there are few.
 class NodePool {
  public:
+  /// No node is greater, with some room to spare: the trees make nodes of about 256 bytes, and add the
+  /// addresses of their children.
+  static constexpr size_t greatest_node = 448;
+
   explicit NodePool(Arena& arena) : arena_(arena) {}
   void* allocate(size_t bytes) {
     Free*& list = list_of(bytes);
@@ -66,7 +73,7 @@ class NodePool {
   }
 
   Arena& arena_;
-  std::vector<std::pair<size_t, Free*>> lists_;
+  absl::InlinedVector<std::pair<size_t, Free*>, 16> lists_;  // all sizes that there are
 };
 
 /// Gives tree nodes their memory; the pool outlives the tree.
@@ -142,9 +149,8 @@ class Delta {
   /// Adds the newest version of `key`. `secondary_keys[i]`: index key + clustered key of secondary index i;
   /// empty string: not in that index.
   Version* insert(ByteView key, ByteView row, Timestamp begin, std::span<const std::string> secondary_keys);
-  /// Takes a version of this delta out that was inserted and rolled back. `secondary_keys`: as they were
-  /// given to insert().
-  void remove(Version* version, std::span<const std::string> secondary_keys);
+  /// Takes a version of this delta out that was inserted and rolled back.
+  void remove(Version* version) noexcept;
 
   /// The newest version of the key, or null.
   Version* find(ByteView key) const;
@@ -175,6 +181,11 @@ class Delta {
 
  private:
   void count_bytes();
+  /// Memory that an insert into a tree of `entries` entries may need for nodes.
+  static size_t node_room(size_t entries);
+  /// Calls `visit` with the index and the key of each secondary entry of a version.
+  template <typename Visit>
+  void for_each_secondary(const Version& version, const Visit& visit) const;
 
   std::atomic<uint64_t>* const total_;
   size_t counted_bytes_ = 0;  // in *total_

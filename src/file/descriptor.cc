@@ -1,6 +1,7 @@
 #include "file/descriptor.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include "file/io_error.h"
@@ -13,6 +14,22 @@ Result<Descriptor> open_file(std::string_view what, const std::string& path, int
     if (number >= 0) return Descriptor(number);
     if (errno != EINTR) return std::unexpected(io_error(what, path, errno));
   }
+}
+
+Result<Descriptor> open_plain_file(std::string_view what, const std::string& path, int flags) {
+  const auto refused = [&] {
+    return fail(ErrorCode::InvalidArgument,
+                fmt::format("cannot {} '{}': it is not a plain file; put the file itself there", what, path));
+  };
+  struct stat attributes;
+  // A pipe opened to be read and a device may do something already when they are opened.
+  if (::lstat(path.c_str(), &attributes) == 0 && !S_ISREG(attributes.st_mode)) return refused();
+  HAILSTONE_ASSIGN(Descriptor file, open_file(what, path, flags | O_NOFOLLOW | O_NONBLOCK));
+  if (::fstat(file.number(), &attributes) != 0) {
+    return std::unexpected(io_error("get the kind of", path, errno));
+  }
+  if (!S_ISREG(attributes.st_mode)) return refused();
+  return file;
 }
 
 Result<uint64_t> size_of(const Descriptor& file, const std::string& path) {

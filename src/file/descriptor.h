@@ -33,6 +33,9 @@ class Descriptor {
 
 /// open() with O_CLOEXEC; files that it makes get the mode 0660. `what` begins the error: "open".
 Result<Descriptor> open_file(std::string_view what, const std::string& path, int flags);
+/// The same for what must be a plain file: neither follows a symbolic link nor waits for the other end of a
+/// pipe. ErrorCode::InvalidArgument when it is something else.
+Result<Descriptor> open_plain_file(std::string_view what, const std::string& path, int flags);
 Result<uint64_t> size_of(const Descriptor& file, const std::string& path);
 
 }  // namespace hailstone

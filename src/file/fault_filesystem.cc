@@ -76,7 +76,7 @@ class FaultFilesystem::ReadFile final : public RandomAccessFile {
 class FaultFilesystem::WriteFile final : public WritableFile {
  public:
   WriteFile(FaultFilesystem& owner, std::unique_ptr<WritableFile> file, NodePointer node)
-      : owner_(owner), file_(std::move(file)), node_(std::move(node)) {}
+      : owner_(owner), file_(std::move(file)), node_(std::move(node)), size_(file_->size()) {}
   ~WriteFile() override {
     const std::lock_guard lock(owner_.mutex_);
     if (!owner_.powered_off_) note_cut();
@@ -86,9 +86,14 @@ class FaultFilesystem::WriteFile final : public WritableFile {
   Status append(ByteView bytes) override {
     const std::lock_guard lock(owner_.mutex_);
     const Decision decision = owner_.decide(Call::Append, path());
-    if (!decision.effect || decision.effect == Effect::FlipBit) return owner_.write(*file_, *node_, bytes);
+    if (!decision.effect || decision.effect == Effect::FlipBit) return write(bytes);
     if (decision.effect == Effect::Tear || decision.effect == Effect::PowerOff) tear(bytes);
     return std::unexpected(io_error("write to", path(), decision.error_number));
+  }
+  Status cut() override {
+    const std::lock_guard lock(owner_.mutex_);
+    HAILSTONE_TRY(owner_.admit(Call::Truncate, "cut", path()));
+    return cut_to_size();
   }
   Status preallocate(uint64_t bytes) override {
     const std::lock_guard lock(owner_.mutex_);
@@ -110,22 +115,57 @@ class FaultFilesystem::WriteFile final : public WritableFile {
   Status close() override {
     const std::lock_guard lock(owner_.mutex_);
     HAILSTONE_TRY(owner_.admit(Call::Close, "close", path()));
+    if (!torn_.empty()) HAILSTONE_TRY(cut_to_size());
     note_cut();
     return file_->close();
   }
-  uint64_t size() const override { return file_->size(); }
+  uint64_t size() const override { return size_; }
   const std::string& path() const override { return file_->path(); }
 
  private:
-  /// Part of an append that fails; the base file's size() grows by it, as no other way leads into the middle
-  /// of a file, so what is appended next comes behind. Whoever meets a failed append does not go on appending
-  /// to that file.
+  Status write(ByteView bytes) {
+    // What a failed append left is overwritten.
+    if (!torn_.empty()) HAILSTONE_TRY(cut_to_size());
+    Status written = owner_.write(*file_, *node_, bytes);
+    if (written) {
+      size_ = file_->size();
+    } else {
+      torn_ = bytes.substr(0, static_cast<size_t>(file_->size() - size_));
+    }
+    return written;
+  }
+  /// Part of an append that fails.
   void tear(ByteView bytes) {
     const ByteView part =
         bytes.substr(0, bytes.empty() ? 0 : static_cast<size_t>(owner_.random_() % bytes.size()));
-    (void)owner_.write(*file_, *node_, part).has_value();  // the append fails in any case
+    // The append fails in any case.
+    static_cast<void>(write(part));
+    if (file_->size() == size_) {
+      size_ -= part.size();
+      torn_ = part;
+    }
+  }
+  /// The base file has no other way into the middle of a file than to be opened again.
+  Status cut_to_size() {
+    if (node_->size == size_) return {};
+    Change cut;
+    cut.offset = size_;
+    cut.before = torn_;
+    cut.before.resize(static_cast<size_t>(node_->size - size_), '\0');
+    cut.size_before = node_->size;
+    cut.size_after = size_;
+    const std::string name = path();
+    HAILSTONE_TRY(file_->close());
+    HAILSTONE_TRY(owner_.base_.truncate(name, size_));
+    HAILSTONE_ASSIGN(file_, owner_.base_.append_to(name));
+    node_->size = size_;
+    if (node_->gone) node_->content.resize(static_cast<size_t>(size_));
+    node_->changes.push_back(std::move(cut));
+    torn_.clear();
+    return {};
   }
   Status allocate(uint64_t bytes) {
+    if (!torn_.empty()) HAILSTONE_TRY(cut_to_size());
     if (owner_.free_bytes_ && bytes > *owner_.free_bytes_) {
       return std::unexpected(io_error("write to", path(), ENOSPC));
     }
@@ -138,6 +178,7 @@ class FaultFilesystem::WriteFile final : public WritableFile {
   void note_cut() {
     if (closed_) return;
     closed_ = true;
+    if (!torn_.empty()) static_cast<void>(cut_to_size());
     const uint64_t used = file_->size();
     if (used >= node_->size) return;
     Change cut;
@@ -153,6 +194,8 @@ class FaultFilesystem::WriteFile final : public WritableFile {
   FaultFilesystem& owner_;
   std::unique_ptr<WritableFile> file_;
   const NodePointer node_;
+  uint64_t size_;     // of what was appended with success
+  std::string torn_;  // what a failed append has left behind it
   bool closed_ = false;
 };
 
@@ -401,6 +444,12 @@ Status FaultFilesystem::make_directory(const std::string& path) {
   const std::lock_guard lock(mutex_);
   HAILSTONE_TRY(admit(Call::MakeDirectory, "make directory", path));
   return base_.make_directory(path);
+}
+
+Status FaultFilesystem::remove_directory(const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  HAILSTONE_TRY(admit(Call::Remove, "remove directory", path));
+  return base_.remove_directory(path);
 }
 
 Result<std::vector<std::string>> FaultFilesystem::list(const std::string& path) {

@@ -67,8 +67,8 @@ class FaultFilesystem final : public Filesystem {
 
   void add_rule(Rule rule);
   void clear_rules();
-  /// From now on so many more bytes can be written; then ErrorCode::DiskFull. Removing files gives nothing
-  /// back; set again for that.
+  /// From now on so many more bytes can be written; then ErrorCode::DiskFull. Removing and cutting files
+  /// gives nothing back; set again for that.
   void set_free_bytes(uint64_t bytes);
   /// Calls so far that change something or make it durable (Create, Append, Preallocate, Sync, Close, Rename,
   /// Remove, Truncate, SyncDirectory): a test repeats its work and switches the power off at each of them in
@@ -91,6 +91,7 @@ class FaultFilesystem final : public Filesystem {
   Status truncate(const std::string& path, uint64_t size) override;
   Status sync_directory(const std::string& path) override;
   Status make_directory(const std::string& path) override;
+  Status remove_directory(const std::string& path) override;
   Result<std::vector<std::string>> list(const std::string& path) override;
   bool exists(const std::string& path) override;
   Result<uint64_t> file_size(const std::string& path) override;

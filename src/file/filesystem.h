@@ -36,6 +36,9 @@ class WritableFile {
   /// nor as content; close() cuts what was not used of them, but after a crash they may be there, so a reader
   /// must know a zero from content.
   virtual Status preallocate(uint64_t bytes) = 0;
+  /// Cuts off what lies beyond size(): what a failed append() left, and zeros written ahead. Appending can go
+  /// on then where it failed. Unsupported for files from Filesystem::create_whole().
+  virtual Status cut() = 0;
   /// Makes everything appended durable (fdatasync). After a failure nothing is known of what was appended
   /// since the sync before.
   virtual Status sync() = 0;
@@ -55,6 +58,9 @@ class Filesystem {
  public:
   virtual ~Filesystem() = default;
   virtual Result<std::unique_ptr<RandomAccessFile>> open(const std::string& path) = 0;
+  /// As open(), for a file that somebody else may have put there: ErrorCode::InvalidArgument for what is no
+  /// plain file, as a symbolic link, which would lead elsewhere, or a pipe, which would be waited for.
+  virtual Result<std::unique_ptr<RandomAccessFile>> open_plain(const std::string& path) { return open(path); }
   /// Creates a file; one that exists is cut to nothing.
   virtual Result<std::unique_ptr<WritableFile>> create(const std::string& path) = 0;
   /// As create(), for a file that nobody reads before it has been written from its start to its end, synced
@@ -74,12 +80,15 @@ class Filesystem {
   virtual Status sync_directory(const std::string& path) = 0;
   /// Creates the directory; SUCCESS also when it exists. The parent must exist.
   virtual Status make_directory(const std::string& path) = 0;
+  /// Removes a directory, which must be empty.
+  virtual Status remove_directory(const std::string& path) = 0;
   /// Names (not paths) of the files in the directory, in any order, without "." and "..".
   virtual Result<std::vector<std::string>> list(const std::string& path) = 0;
   /// True also where it cannot be found out, as for lack of permission: whoever opens the file then is told.
   virtual bool exists(const std::string& path) = 0;
   virtual Result<uint64_t> file_size(const std::string& path) = 0;
-  /// Locks the file "lock" in the directory, which it makes when there is none and which stays.
+  /// Locks the file "lock" in the directory, which it makes when there is none and which stays. It must be a
+  /// plain file.
   /// ErrorCode::Busy when another process (or another holder in this one) has it.
   virtual Result<std::unique_ptr<DirectoryLock>> lock_directory(const std::string& path) = 0;
 };

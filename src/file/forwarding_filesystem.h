@@ -17,6 +17,9 @@ class ForwardingFilesystem : public Filesystem {
   Result<std::unique_ptr<RandomAccessFile>> open(const std::string& path) override {
     return below_.open(path);
   }
+  Result<std::unique_ptr<RandomAccessFile>> open_plain(const std::string& path) override {
+    return below_.open_plain(path);
+  }
   Result<std::unique_ptr<WritableFile>> create(const std::string& path) override {
     return below_.create(path);
   }
@@ -32,6 +35,7 @@ class ForwardingFilesystem : public Filesystem {
   Status truncate(const std::string& path, uint64_t size) override { return below_.truncate(path, size); }
   Status sync_directory(const std::string& path) override { return below_.sync_directory(path); }
   Status make_directory(const std::string& path) override { return below_.make_directory(path); }
+  Status remove_directory(const std::string& path) override { return below_.remove_directory(path); }
   Result<std::vector<std::string>> list(const std::string& path) override { return below_.list(path); }
   bool exists(const std::string& path) override { return below_.exists(path); }
   Result<uint64_t> file_size(const std::string& path) override { return below_.file_size(path); }

@@ -52,9 +52,11 @@ std::string_view cure_of(int error_number) {
 }  // namespace
 
 Error io_error(std::string_view what, const std::string& path, int error_number) {
-  return {code_of(error_number), fmt::format("cannot {} '{}': {} (errno {}){}", what, path,
-                                             std::error_code(error_number, std::generic_category()).message(),
-                                             error_number, cure_of(error_number))};
+  return {code_of(error_number),
+          fmt::format("cannot {} '{}': {} (errno {}){}", what, path,
+                      std::error_code(error_number, std::generic_category()).message(), error_number,
+                      cure_of(error_number)),
+          error_number};
 }
 
 }  // namespace hailstone

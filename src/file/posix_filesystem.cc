@@ -55,6 +55,10 @@ class PosixFilesystem final : public Filesystem {
     HAILSTONE_ASSIGN(Descriptor file, open_file("open", path, O_RDONLY));
     return make_sync_reader({.calls = calls(), .descriptor = std::move(file), .path = path});
   }
+  Result<std::unique_ptr<RandomAccessFile>> open_plain(const std::string& path) override {
+    HAILSTONE_ASSIGN(Descriptor file, open_plain_file("open", path, O_RDONLY));
+    return make_sync_reader({.calls = calls(), .descriptor = std::move(file), .path = path});
+  }
   Result<std::unique_ptr<WritableFile>> create(const std::string& path) override {
     HAILSTONE_ASSIGN(Descriptor file, open_file("create", path, O_WRONLY | O_CREAT | O_TRUNC));
     return make_sync_writer({.calls = calls(), .descriptor = std::move(file), .path = path});
@@ -107,6 +111,10 @@ class PosixFilesystem final : public Filesystem {
     }
     return std::unexpected(io_error("make directory", path, error_number));
   }
+  Status remove_directory(const std::string& path) override {
+    if (::rmdir(path.c_str()) != 0) return failed("remove directory", path);
+    return {};
+  }
   Result<std::vector<std::string>> list(const std::string& path) override {
     struct Closer {
       void operator()(DIR* directory) const { ::closedir(directory); }
@@ -134,7 +142,7 @@ class PosixFilesystem final : public Filesystem {
   }
   Result<std::unique_ptr<DirectoryLock>> lock_directory(const std::string& path) override {
     const std::string lock_path = path + "/lock";
-    HAILSTONE_ASSIGN(Descriptor file, open_file("open lock file", lock_path, O_RDWR | O_CREAT));
+    HAILSTONE_ASSIGN(Descriptor file, open_plain_file("open lock file", lock_path, O_RDWR | O_CREAT));
     struct flock whole = {};
     whole.l_type = F_WRLCK;
     whole.l_whence = SEEK_SET;

@@ -24,7 +24,7 @@ class ReadLock final : public DirectoryLock {
 
 Result<std::unique_ptr<DirectoryLock>> lock_directory_to_read(const std::string& path) {
   const std::string lock_path = path + "/lock";
-  auto file = open_file("open lock file", lock_path, O_RDONLY);
+  auto file = open_plain_file("open lock file", lock_path, O_RDONLY);
   if (!file && file.error().code() == ErrorCode::NotFound) return nullptr;
   HAILSTONE_TRY(file);
   struct flock whole = {};

@@ -44,6 +44,12 @@ class SyncWriter final : public WritableFile {
     }
     return {};
   }
+  Status cut() override {
+    if (const int cut = file_.calls.truncate(file_.number(), size_); cut < 0)
+      return std::unexpected(io_error("cut", file_.path, -cut));
+    allocated_ = size_;
+    return {};
+  }
   Status sync() override {
     const int result = file_.calls.sync(file_.number(), false);
     if (result < 0) return std::unexpected(io_error("sync", file_.path, -result));

@@ -154,6 +154,11 @@ Status WriteStream::flush() {
   return {};
 }
 
+Status WriteStream::cut() {
+  return fail(ErrorCode::Unsupported,
+              fmt::format("file '{}' is written as a whole, and cannot be cut to go on", file_.path));
+}
+
 Status WriteStream::sync() {
   HAILSTONE_TRY(remember(flush()));
   // That a file was cut is no part of what fdatasync is for.

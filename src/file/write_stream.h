@@ -20,6 +20,7 @@ class WriteStream final : public WritableFile {
   Status append(ByteView bytes) override;
   /// Nothing: such a file is synced once, at its end.
   Status preallocate(uint64_t bytes) override;
+  Status cut() override;
   Status sync() override;
   Status close() override;
   uint64_t size() const override { return size_; }

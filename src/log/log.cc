@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -21,6 +22,12 @@ namespace {
 constexpr uint64_t smallest_step = uint64_t{64} << 10;
 constexpr uint64_t greatest_step = uint64_t{4} << 20;
 
+using Clock = std::chrono::steady_clock;
+// A stall that nobody has looked at for so long is a new one.
+constexpr auto forgotten_stall = std::chrono::seconds(2);
+// More than this is not kept in memory while the log is stalled.
+constexpr size_t most_stalled_bytes = log_record_limit;
+
 }  // namespace
 
 // One thread at a time is the leader: it takes what is buffered, and writes and syncs it without holding the
@@ -36,18 +43,23 @@ struct Log::State {
   std::mutex mutex;                 // protects what follows down to the next comment
   std::condition_variable changed;  // the leader went, or an error came
   bool leading = false;
-  bool rotating = false;           // the leader starts a new file: nothing may be appended until it is there
-  bool replayed = false;           // appending is allowed
-  std::string buffer;              // the next batch: room for its header, then records; or nothing
-  Lsn buffer_begin = 0;            // position of the batch in `buffer`
+  bool rotating = false;  // the leader starts a new file: nothing may be appended until it is there
+  bool replayed = false;  // appending is allowed
+  std::string buffer;     // the next batch: room for its header, then records; or nothing
+  Lsn buffer_begin = 0;   // position of the batch in `buffer`
+  std::chrono::milliseconds write_timeout = options.write_timeout;
+  std::optional<Error> stalled;  // why `batch` could not be written; it is tried again
+  Clock::time_point stalled_since, tried_at;
   Lsn end = 0;                     // of everything appended
   Lsn written = 0;                 // of what the system has
   Lsn durable = 0;                 // of what the disk has
-  std::optional<Error> error;      // the first failure of a write or sync
+  std::optional<Error> error;      // the failure after which nothing is written any more
   std::vector<LogFileName> files;  // oldest first; the last one is `current`
 
   // Only the leader's.
-  std::string batch;  // being written
+  std::string batch;    // being written, or, while the log is stalled, to be written again
+  Lsn batch_begin = 0;  // its position
+  Lsn batch_end = 0;
   std::unique_ptr<WritableFile> current;
   std::vector<std::unique_ptr<WritableFile>> retired;  // older files with bytes not synced yet
   bool directory_changed = false;                      // a file was made and the directory not synced since
@@ -91,18 +103,30 @@ struct Log::State {
     }
   }
 
-  /// Writes `batch`, whose records begin behind room for the header.
-  Status write_batch(Lsn begin, Lsn known_durable) {
+  /// Makes the header of `batch`, whose records begin behind room for it.
+  void complete_batch(Lsn begin, Lsn known_durable) {
     const ByteView records = ByteView(batch).substr(log_batch_header_size);
     encode(LogBatchHeader{.size = static_cast<uint32_t>(records.size()),
                           .begin = begin,
                           .durable = known_durable,
                           .records_checksum = checksum(records)},
            batch.data());
-    allocate_for(batch.size());
-    HAILSTONE_TRY(write_to_current(batch));
+    batch_begin = begin;
+    batch_end = begin + batch.size();
     claimed = std::max(claimed, known_durable);
-    if (!records.empty()) records_end = begin + batch.size();
+    allocate_for(batch.size());
+  }
+
+  Status write_batch() {
+    HAILSTONE_TRY(write_to_current(batch));
+    if (batch.size() > log_batch_header_size) records_end = batch_end;
+    return {};
+  }
+
+  /// After a failed write: makes the file what it was before.
+  Status cut_off() {
+    HAILSTONE_TRY(current->cut());
+    allocated = current->size();
     return {};
   }
 
@@ -124,53 +148,115 @@ struct Log::State {
     return sync_file(*current);
   }
 
-  /// Makes the file that begins at `begin` and its header, both not synced.
+  /// Makes the file that begins at `begin` and its header, both not synced. After an error `current` is as
+  /// before, but a file may be there.
   Status create_file(Lsn begin, Lsn known_durable) {
     HAILSTONE_ASSIGN(auto file, filesystem.create(path_of(begin)));
     directory_changed = true;
+    const std::string header = encode(LogFileHeader{.begin = begin, .durable = known_durable});
+    HAILSTONE_TRY(file->append(header));
+    count(counters.log_writes);
+    count(counters.log_write_bytes, header.size());
     if (current != nullptr) retired.push_back(std::move(current));
     current = std::move(file);
-    allocated = 0;
+    allocated = current->size();
     allocate_ahead = true;
-    HAILSTONE_TRY(write_to_current(encode(LogFileHeader{.begin = begin, .durable = known_durable})));
     claimed = std::max(claimed, known_durable);
     return {};
   }
 
-  /// Writes all that is buffered, and syncs when asked. Called with the mutex held and nobody leading;
-  /// releases it meanwhile.
-  template <typename Work>
-  void lead(std::unique_lock<std::mutex>& lock, bool sync, Work&& afterwards) {
+  /// Takes back what create_file() did before it failed. The file must be gone for good before the log goes
+  /// on in the one before it, or a crash would bring it to light beside what was written since.
+  Status uncreate_file(Lsn begin) {
+    if (!filesystem.exists(path_of(begin))) return {};
+    HAILSTONE_TRY(filesystem.remove(path_of(begin)));
+    return filesystem.sync_directory(options.directory);
+  }
+
+  void fail_for_good(const Error& reason) {
+    constexpr const char* consequence = "; nothing can be committed until the database has been opened again";
+    if (!error) error = Error(reason.code(), reason.message() + consequence);
+    stalled.reset();
+  }
+
+  /// A write has failed. With the mutex held.
+  void stall_on(const Error& reason, const Status& cut) {
+    const auto now = Clock::now();
+    if (!stalled) count(counters.log_stalls);
+    if (!stalled || now - tried_at > forgotten_stall) stalled_since = now;
+    tried_at = now;
+    stalled = reason;
+    if (!cut) {
+      fail_for_good(
+          Error(reason.code(), fmt::format("{}; what was written of it cannot be cut off either: {}",
+                                           reason.message(), cut.error().message())));
+    } else if (now - stalled_since >= write_timeout) {
+      fail_for_good(reason);
+    }
+  }
+
+  /// Writes what is to be written again, or else all that is buffered, and syncs when asked. Called with the
+  /// mutex held and nobody leading; releases it meanwhile.
+  void lead(std::unique_lock<std::mutex>& lock, bool sync) {
     leading = true;
-    batch.swap(buffer);
+    const bool again = stalled.has_value();
+    if (!again) batch.swap(buffer);
     const Lsn begin = buffer_begin;
-    const Lsn target = end;
+    const Lsn target = again ? batch_end : end;
     const Lsn known_durable = durable;
     lock.unlock();
-    Status status;
-    if (!batch.empty()) status = write_batch(begin, known_durable);
-    // A buffer that one huge record has grown is given back.
-    if (batch.capacity() > 2 * options.buffer_bytes) batch = std::string();
-    batch.clear();
-    if (status && sync) status = sync_files();
-    if (status) status = afterwards();
+    Status wrote, cut, synced;
+    if (!batch.empty()) {
+      if (!again) complete_batch(begin, known_durable);
+      wrote = write_batch();
+      if (!wrote) cut = cut_off();
+    }
+    if (wrote) {
+      // A buffer that one huge record has grown is given back.
+      if (batch.capacity() > 2 * options.buffer_bytes) batch = std::string();
+      batch.clear();
+      if (sync) synced = sync_files();
+    }
     lock.lock();
     leading = false;
-    if (status) {
-      written = std::max(written, target);
-      if (sync) durable = std::max(durable, target);
-    } else if (!error) {
-      constexpr const char* consequence =
-          "; nothing can be committed until the database has been opened again";
-      error = Error(status.error().code(), status.error().message() + consequence);
+    if (!wrote) {
+      stall_on(wrote.error(), cut);
+    } else {
+      stalled.reset();
+      if (!synced) {
+        fail_for_good(synced.error());
+      } else {
+        written = std::max(written, target);
+        if (sync) durable = std::max(durable, target);
+      }
     }
     changed.notify_all();
   }
-  void lead(std::unique_lock<std::mutex>& lock, bool sync) {
-    lead(lock, sync, [] { return Status(); });
+
+  /// Waits for the next try to write, or makes it. With the mutex held, and nobody leading.
+  Status wait_for_stall(std::unique_lock<std::mutex>& lock, const Interruption& interrupted) {
+    const Error reason = *stalled;
+    const auto next_try = tried_at + options.retry_pause;
+    if (Clock::now() >= next_try) {
+      lead(lock, false);
+      if (!stalled) return {};
+    }
+    if (interrupted) {
+      lock.unlock();
+      const bool stop = interrupted();
+      lock.lock();
+      if (stop) {
+        return fail(ErrorCode::Interrupted,
+                    fmt::format("the wait for the log was interrupted, which cannot be "
+                                "written at present: {}",
+                                reason.message()));
+      }
+    }
+    changed.wait_for(lock, options.retry_pause);
+    return {};
   }
 
-  Status reach(Lsn upto, bool sync) {
+  Status reach(Lsn upto, bool sync, const Interruption& interrupted) {
     std::unique_lock lock(mutex);
     upto = std::min(upto, end);
     for (;;) {
@@ -178,10 +264,24 @@ struct Log::State {
       if (auto reason = unusable()) return std::unexpected(*reason);
       if (leading) {
         changed.wait(lock);
+      } else if (stalled) {
+        HAILSTONE_TRY(wait_for_stall(lock, interrupted));
       } else {
         lead(lock, sync);
       }
     }
+  }
+
+  Status wait_for_room(const Interruption& interrupted) {
+    std::unique_lock lock(mutex);
+    while (stalled && buffer.size() >= options.buffer_bytes) {
+      if (leading) {
+        changed.wait(lock);
+      } else {
+        HAILSTONE_TRY(wait_for_stall(lock, interrupted));
+      }
+    }
+    return {};
   }
 };
 
@@ -189,13 +289,15 @@ Log::Log() = default;
 
 Log::~Log() {
   State& state = *state_;
-  if (!state.replayed || state.error || !state.buffer.empty() || state.durable != state.end) return;
+  if (!state.replayed || state.error || state.stalled || !state.buffer.empty() || state.durable != state.end)
+    return;
   if (state.claimed >= state.records_end) return;
   // An empty batch that says how far the log is durable, so that damage to the last records is later known
   // for what it is. It is worth a try only: without it all is well too, but damage there would pass for a
   // tail that was never durable.
   state.batch.assign(log_batch_header_size, '\0');
-  (void)state.write_batch(state.end, state.durable).has_value();
+  state.complete_batch(state.end, state.durable);
+  static_cast<void>(state.write_batch());
 }
 
 Result<std::unique_ptr<Log>> Log::open(Filesystem& filesystem, Options options, Counters& counters) {
@@ -270,7 +372,9 @@ Result<Lsn> Log::append(LogRecordType type, ByteView payload) {
     if (state.error) return fail(ErrorCode::ReadOnly, state.error->message());
     if (auto reason = state.unusable()) return std::unexpected(*reason);
     const bool fits = state.buffer.empty() || state.buffer.size() + size <= state.options.buffer_bytes;
-    if (fits && !state.rotating) break;
+    if (state.stalled && !fits && state.buffer.size() + size > most_stalled_bytes)
+      return std::unexpected(*state.stalled);
+    if ((fits || state.stalled) && !state.rotating) break;
     if (state.leading) {
       state.changed.wait(lock);
     } else {
@@ -289,9 +393,23 @@ Result<Lsn> Log::append(LogRecordType type, ByteView payload) {
   return state.end;
 }
 
-Status Log::write(Lsn upto) { return state_->reach(upto, false); }
+Status Log::write(Lsn upto, const Interruption& interrupted) {
+  return state_->reach(upto, false, interrupted);
+}
 
-Status Log::sync(Lsn upto) { return state_->reach(upto, true); }
+Status Log::sync(Lsn upto, const Interruption& interrupted) { return state_->reach(upto, true, interrupted); }
+
+Status Log::wait_for_room(const Interruption& interrupted) { return state_->wait_for_room(interrupted); }
+
+std::optional<Error> Log::stall() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->stalled;
+}
+
+void Log::set_write_timeout(std::chrono::milliseconds timeout) {
+  const std::lock_guard lock(state_->mutex);
+  state_->write_timeout = timeout;
+}
 
 Lsn Log::end() const {
   const std::lock_guard lock(state_->mutex);
@@ -310,14 +428,31 @@ Result<Lsn> Log::rotate() {
   if (auto reason = state.unusable()) return std::unexpected(*reason);
   // A file without records serves as well as a new one.
   if (state.end == state.files.back().begin + log_file_header_size) return state.end;
-  const Lsn begin = state.end;
-  const Lsn known_durable = state.durable;
   state.rotating = true;
-  state.lead(lock, false, [&] { return state.create_file(begin, known_durable); });
+  // What is to be written again first; then what is buffered.
+  if (state.stalled) state.lead(lock, false);
+  if (!state.stalled && !state.error) state.lead(lock, false);
+  auto failure = state.error ? state.error : state.stalled;
+  if (!failure) {
+    const Lsn begin = state.end;
+    const Lsn known_durable = state.durable;
+    state.leading = true;
+    lock.unlock();
+    const Status created = state.create_file(begin, known_durable);
+    const Status undone = created ? Status() : state.uncreate_file(begin);
+    lock.lock();
+    state.leading = false;
+    if (created) {
+      state.files.push_back({begin, state.path_of(begin)});
+      state.end = state.written = begin + log_file_header_size;
+    } else {
+      failure = created.error();
+      if (!undone) state.fail_for_good(undone.error());
+    }
+  }
   state.rotating = false;
-  if (state.error) return std::unexpected(*state.error);
-  state.files.push_back({begin, state.path_of(begin)});
-  state.end = state.written = begin + log_file_header_size;
+  state.changed.notify_all();
+  if (failure) return std::unexpected(std::move(*failure));
   return state.end;
 }
 

@@ -11,7 +11,8 @@
 namespace hailstone {
 namespace {
 
-constexpr ByteView magic("HAILDELV\1\0\0\0", 12);  // and version 1
+constexpr ByteView magic("HAILDELV\2\0\0\0", 12);    // and version
+constexpr ByteView magic_1("HAILDELV\1\0\0\0", 12);  // of files without an identity
 constexpr size_t sparse_limit = 512;
 
 /// The ended rows of one block: a sorted list while they are few, then an array.
@@ -172,7 +173,7 @@ void DeleteVector::for_each(const std::function<void(uint32_t ordinal, Timestamp
   }
 }
 
-std::string DeleteVector::serialise() const {
+std::string DeleteVector::serialise(const FileIdentity& identity) const {
   std::string entries;
   uint32_t entry_count = 0, next = 0;
   for_each([&](uint32_t ordinal, Timestamp end) {
@@ -183,6 +184,7 @@ std::string DeleteVector::serialise() const {
     ++entry_count;
   });
   std::string to(magic);
+  append_identity(to, identity);
   append_number(to, state_->rows);
   append_number(to, entry_count);
   to.append(entries);
@@ -190,22 +192,26 @@ std::string DeleteVector::serialise() const {
   return to;
 }
 
-Result<std::unique_ptr<DeleteVector>> DeleteVector::parse(ByteView bytes, uint32_t rows, MemoryBudget& budget,
-                                                          const std::string& path) {
+Result<DeleteVector::Stored> DeleteVector::parse(ByteView bytes, uint32_t rows, MemoryBudget& budget,
+                                                 const std::string& path) {
   const auto damaged = [&](size_t offset, std::string_view what) {
     return fail(
         ErrorCode::Corruption,
         fmt::format("delete vector file {} is damaged: {} at offset {}; restore the table from a backup",
                     path, what, offset));
   };
-  if (bytes.size() < magic.size() + 16 || bytes.substr(0, magic.size()) != magic) {
+  const bool with_identity = bytes.substr(0, magic.size()) == magic;
+  if (bytes.size() < magic.size() + 16 || (!with_identity && bytes.substr(0, magic_1.size()) != magic_1)) {
     return damaged(0, "this is not the header of a delete vector of a known version");
   }
   const ByteView content = bytes.substr(0, bytes.size() - 8);
   if (checksum(content) != load<uint64_t>(bytes.data() + content.size()))
     return damaged(content.size(), "the checksum does not match");
   ByteReader reader(content.substr(magic.size()));
+  Stored stored;
   uint32_t stored_rows = 0, entry_count = 0;
+  if (with_identity && !take_identity(reader, stored.identity.emplace()))
+    return damaged(magic.size(), "the file is cut short");
   if (!reader.take(stored_rows) || !reader.take(entry_count) || stored_rows != rows || entry_count > rows) {
     return damaged(magic.size(), fmt::format("it is not for a segment of {} rows", rows));
   }
@@ -224,7 +230,8 @@ Result<std::unique_ptr<DeleteVector>> DeleteVector::parse(ByteView bytes, uint32
   if (!reader.empty())
     return damaged(content.size() - reader.remaining(), "there are bytes behind the last entry");
   vector->state_->changes = 0;
-  return vector;
+  stored.vector = std::move(vector);
+  return stored;
 }
 
 }  // namespace hailstone

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "base/status.h"
 #include "base/timestamp.h"
 #include "segment/block.h"
+#include "segment/file_identity.h"
 
 namespace hailstone {
 
@@ -37,10 +39,14 @@ class DeleteVector {
   uint64_t change_count() const;
 
   /// Committed ends only. docs/formats.md, with checksum.
-  std::string serialise() const;
+  std::string serialise(const FileIdentity& identity) const;
+  /// What a file holds.
+  struct Stored {
+    std::unique_ptr<DeleteVector> vector;
+    std::optional<FileIdentity> identity;  // nothing for a file of an older version
+  };
   /// ErrorCode::Corruption naming `path`.
-  static Result<std::unique_ptr<DeleteVector>> parse(ByteView bytes, uint32_t rows, MemoryBudget& budget,
-                                                     const std::string& path);
+  static Result<Stored> parse(ByteView bytes, uint32_t rows, MemoryBudget& budget, const std::string& path);
 
  private:
   struct State;

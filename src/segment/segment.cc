@@ -102,12 +102,14 @@ struct Segment::State {
   }
 
   /// Reads header, footer and trailer and tests them.
-  Status read_footer(std::string& bytes, uint64_t& offset) const {
-    if (file_bytes < segment_header.size() + segment_trailer_bytes)
+  Status read_footer(std::string& bytes, uint64_t& offset, bool& with_identity) const {
+    if (file_bytes < segment_header_bytes + segment_trailer_bytes)
       return file->corrupt(file_bytes, "the file is cut short");
-    std::array<char, segment_header.size()> header;
+    std::array<char, segment_header_bytes> header;
     HAILSTONE_TRY(file->read(0, header.size(), header.data()));
-    if (ByteView(header.data(), header.size()) != segment_header) {
+    const ByteView header_bytes(header.data(), header.size());
+    with_identity = header_bytes == segment_header;
+    if (!with_identity && header_bytes != segment_header_1) {
       return file->corrupt(0, "this is not the header of a segment of a known version");
     }
     std::array<char, segment_trailer_bytes> trailer;
@@ -115,7 +117,7 @@ struct Segment::State {
     HAILSTONE_TRY(file->read(trailer_offset, trailer.size(), trailer.data()));
     offset = load<uint64_t>(trailer.data());
     const auto size = load<uint64_t>(trailer.data() + 8);
-    if (ByteView(trailer.data() + 24, 8) != segment_trailer_magic || offset < segment_header.size() ||
+    if (ByteView(trailer.data() + 24, 8) != segment_trailer_magic || offset < segment_header_bytes ||
         offset > trailer_offset || size != trailer_offset - offset) {
       return file->corrupt(trailer_offset, "the end of the file is not that of a segment");
     }
@@ -155,8 +157,9 @@ Result<std::shared_ptr<Segment>> Segment::open(Filesystem& filesystem, const std
   HAILSTONE_ASSIGN(auto file, filesystem.open(path));
   state.file = std::make_shared<SegmentFile>(filesystem, std::move(file), counters);
   HAILSTONE_ASSIGN(state.file_bytes, state.file->size());
-  HAILSTONE_TRY(state.read_footer(state.footer_bytes, state.footer_offset));
-  if (!state.footer.parse(state.footer_bytes, state.footer_offset)) {
+  bool with_identity = false;
+  HAILSTONE_TRY(state.read_footer(state.footer_bytes, state.footer_offset, with_identity));
+  if (!state.footer.parse(state.footer_bytes, state.footer_offset, with_identity)) {
     return state.file->corrupt(state.footer_offset, "the structure of the footer is wrong");
   }
   for (const auto& column : state.footer.columns) state.columns.push_back(column.column);
@@ -175,6 +178,7 @@ uint64_t Segment::unpacked_bytes() const {
   return bytes;
 }
 const std::string& Segment::path() const { return state_->file->path(); }
+const std::optional<FileIdentity>& Segment::identity() const { return state_->footer.identity; }
 std::span<const StoredColumn> Segment::columns() const { return state_->columns; }
 
 std::optional<size_t> Segment::find_column(uint16_t id) const {
@@ -304,9 +308,16 @@ std::span<const uint64_t> Segment::index_distinct_prefixes(size_t index) const {
 }
 
 Status Segment::check() const {
-  std::string footer;
-  uint64_t offset = 0;
-  HAILSTONE_TRY(state_->read_footer(footer, offset));
+  // The file is opened by its name once more: another one may have been put in its place since.
+  State named(state_->cache);
+  HAILSTONE_ASSIGN(named.file, state_->file->open_again());
+  HAILSTONE_ASSIGN(named.file_bytes, named.file->size());
+  bool with_identity = false;
+  HAILSTONE_TRY(named.read_footer(named.footer_bytes, named.footer_offset, with_identity));
+  if (named.footer_bytes != state_->footer_bytes || named.file_bytes != state_->file_bytes) {
+    return state_->file->corrupt(
+        named.footer_offset, "another file has been put in its place since it was opened, whose footer is");
+  }
   HAILSTONE_TRY(state_->check_order(state_->footer.keys));
   for (const auto& column : state_->footer.columns) {
     if (column.dictionary_size != 0) {

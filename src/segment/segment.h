@@ -17,6 +17,7 @@
 #include "segment/block_cache.h"
 #include "segment/column_buffer.h"
 #include "segment/distinct_sketch.h"
+#include "segment/file_identity.h"
 
 namespace hailstone {
 
@@ -54,6 +55,8 @@ class Segment {
   /// Bytes that its values take in ColumnBuffers.
   uint64_t unpacked_bytes() const;
   const std::string& path() const;
+  /// Nothing for a file of an older version.
+  const std::optional<FileIdentity>& identity() const;
 
   // Columns are addressed by their position here.
   std::span<const StoredColumn> columns() const;
@@ -89,7 +92,8 @@ class Segment {
   Result<bool> index_may_contain(size_t index, uint64_t hash) const;
   std::span<const uint64_t> index_distinct_prefixes(size_t index) const;
 
-  /// Reads and checks every byte of the file, past the cache.
+  /// Reads and checks every byte of the file, past the cache, and that it is this segment that its name leads
+  /// to.
   Status check() const;
   /// Deletes the file when the last reader lets go.
   void remove_when_unused();

@@ -31,7 +31,7 @@ class PiecePlacer {
   bool at_end() const { return next_ == end_; }
 
  private:
-  uint64_t next_ = segment_header.size();
+  uint64_t next_ = segment_header_bytes;
   uint64_t end_;
 };
 
@@ -95,6 +95,7 @@ uint32_t Footer::blocks() const { return (rows + block_rows - 1) / block_rows; }
 
 std::string Footer::serialise() const {
   std::string to;
+  if (identity) append_identity(to, *identity);
   append_number(to, rows);
   append_varint(to, columns.size());
   for (const auto& entry : columns) {
@@ -130,10 +131,11 @@ std::string Footer::serialise() const {
   return to;
 }
 
-bool Footer::parse(ByteView bytes, uint64_t end) {
+bool Footer::parse(ByteView bytes, uint64_t end, bool with_identity) {
   ByteReader reader(bytes);
   uint64_t count = 0;
-  if (end < segment_header.size() || !reader.take(rows) || rows == 0 || rows > max_segment_rows ||
+  if (with_identity && !take_identity(reader, identity.emplace())) return false;
+  if (end < segment_header_bytes || !reader.take(rows) || rows == 0 || rows > max_segment_rows ||
       !reader.take_varint(count) || count > reader.remaining()) {
     return false;
   }
@@ -219,6 +221,11 @@ SegmentFile::~SegmentFile() {
   // Nobody is left to hear of a failure; the manifest no longer names the file, and what it does not name is
   // removed at the next start.
   static_cast<void>(filesystem_.remove(path));
+}
+
+Result<std::shared_ptr<SegmentFile>> SegmentFile::open_again() const {
+  HAILSTONE_ASSIGN(auto file, filesystem_.open(path()));
+  return std::make_shared<SegmentFile>(filesystem_, std::move(file), counters_);
 }
 
 Status SegmentFile::read(uint64_t offset, size_t size, char* to) const {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,10 +16,14 @@
 #include "file/filesystem.h"
 #include "segment/bloom_filter.h"
 #include "segment/column_buffer.h"
+#include "segment/file_identity.h"
 
 namespace hailstone {
 
-constexpr ByteView segment_header("HAILSEGM\1\0\0\0\0\0\0\0", 16);  // magic, version 1
+constexpr size_t segment_header_bytes = 16;  // magic, version, zeros
+constexpr ByteView segment_header("HAILSEGM\2\0\0\0\0\0\0\0", segment_header_bytes);
+/// Of files whose footer has no identity.
+constexpr ByteView segment_header_1("HAILSEGM\1\0\0\0\0\0\0\0", segment_header_bytes);
 constexpr ByteView segment_trailer_magic("HAILSEGE", 8);
 constexpr size_t segment_trailer_bytes = 32;    // footer offset, footer size, footer checksum, magic
 constexpr size_t max_value_bytes = 0x7e000000;  // of one stored bytes value; what LZ4 takes at once
@@ -104,6 +109,7 @@ struct IndexEntry {
 };
 
 struct Footer {
+  std::optional<FileIdentity> identity;  // older files have none
   uint32_t rows = 0;
   std::vector<ColumnEntry> columns;
   KeyDirectory keys;
@@ -111,9 +117,9 @@ struct Footer {
 
   uint32_t blocks() const;
   std::string serialise() const;
-  /// Views point into `bytes`. `end` is where the pieces must end: the offset of the footer. Nothing when the
-  /// bytes are not a footer.
-  [[nodiscard]] bool parse(ByteView bytes, uint64_t end);
+  /// Views point into `bytes`. `end` is where the pieces must end: the offset of the footer. False when the
+  /// bytes are not a footer. `with_identity`: of a file of the present version.
+  [[nodiscard]] bool parse(ByteView bytes, uint64_t end, bool with_identity);
   size_t memory() const;
 };
 
@@ -129,6 +135,8 @@ class SegmentFile {
   const std::string& path() const { return file_->path(); }
   Status read(uint64_t offset, size_t size, char* to) const;
   Result<uint64_t> size() const { return file_->size(); }
+  /// What the path leads to now.
+  Result<std::shared_ptr<SegmentFile>> open_again() const;
   void remove_when_closed() { remove_.store(true, std::memory_order_relaxed); }
   /// An error of ErrorCode::Corruption that names the file, the place and the cure.
   std::unexpected<Error> corrupt(uint64_t offset, std::string_view what) const;

@@ -94,6 +94,7 @@ class Writer {
       : input_(input), output_(std::move(file), counters), stop_(stop) {}
 
   Status write() {
+    footer_.identity = input_.identity;
     footer_.rows = input_.rows;
     HAILSTONE_TRY(output_.append(segment_header));
     for (const ColumnBuffer* column : input_.columns) {

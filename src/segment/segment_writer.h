@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "file/filesystem.h"
 #include "segment/column_buffer.h"
+#include "segment/file_identity.h"
 
 namespace hailstone {
 
@@ -33,6 +34,7 @@ struct IndexRun {
 };
 
 struct SegmentInput {
+  FileIdentity identity;
   std::span<const ColumnBuffer* const> columns;
   std::span<const uint32_t> order;  // row i of the segment is row order[i] of the columns; empty: as they are
   uint32_t rows = 0;

@@ -6,10 +6,12 @@
 #include <condition_variable>
 #include <deque>
 
+#include "log/operation.h"
 #include "table/delete_vector_file.h"
-#include "table/operation.h"
+#include "table/load_check.h"
 #include "table/segment_builder.h"
 #include "table/uniqueness.h"
+#include "transaction/statement.h"
 
 namespace hailstone {
 
@@ -56,8 +58,9 @@ class PublishAction : public TransactionAction {
 }  // namespace
 
 struct BulkLoad::State {
-  State(std::shared_ptr<Table> loaded, Transaction& loader)
+  State(std::shared_ptr<Table> loaded, Transaction& loader, Duplicates duplicates)
       : table(std::move(loaded)), inside(*table->state_), transaction(loader) {
+    if (duplicates == Duplicates::AreToldByRow) check = std::make_unique<LoadCheck>(inside, transaction);
     inside.host.bulk_loads().fetch_add(1, std::memory_order_relaxed);
   }
   ~State() { inside.host.bulk_loads().fetch_sub(1, std::memory_order_relaxed); }
@@ -65,10 +68,12 @@ struct BulkLoad::State {
   /// Rows that become one segment, encoded on a background thread. Kept when two of them have the same key.
   struct Set {
     std::unique_ptr<SegmentBuilder> builder;
-    uint64_t file = 0;
+    FileIdentity file;
     uint32_t rows = 0;
     size_t bytes = 0;
     std::optional<SegmentBuilder::DuplicateRows> duplicate;
+    std::shared_ptr<const LoadKeys> keys;  // where duplicates are told by row
+    std::atomic<bool> written{false};
   };
 
   /// What the background threads and the loading one share; outlives neither.
@@ -85,17 +90,32 @@ struct BulkLoad::State {
   };
 
   Status hand_off();
+  /// Of steps that lose rows when they fail.
+  Status noting_failure(Status result) {
+    if (!result && !failure) failure = result.error();
+    return result;
+  }
   /// Until sets of at most so many bytes, or none, are being encoded.
   Status wait_for_sets(size_t most_bytes);
   size_t most_buffer_bytes() const;
   Status look_around() const;
+  Result<size_t> size_of(std::span<const Value> values);
   /// `row`: as SegmentBuilder::append() takes it.
   template <typename Row>
   Status append_to_builder(const Row& row, size_t row_bytes);
   std::unique_ptr<SegmentBuilder> next_builder();
   Status insert_small(Duplicate& duplicate);
   Status finish_segments(Duplicate& duplicate);
-  Status open_segments(LoadedSegments& segments);
+  Status admit_to_builder(std::span<const Value> values, size_t row_bytes, Duplicate& duplicate);
+  std::unexpected<Error> refuse(LoadCheck::Conflict conflict, Duplicate& duplicate);
+  /// Those of the sets that are written, or all of them, become rows of the table and of the transaction.
+  Status join_table(bool all);
+  Status open_segments(std::span<const std::shared_ptr<Set>> of, LoadedSegments& segments);
+  /// Puts segments into the table's view, uncommitted; gives the places from before.
+  std::shared_ptr<const TableView> add_to_view(const LoadedSegments& segments,
+                                               std::span<const std::shared_ptr<Set>> of, bool& beside_loads);
+  void append_publish(std::span<const std::shared_ptr<Set>> of, std::string& redo) const;
+  void count_rows(std::span<const std::shared_ptr<Set>> of) const;
   void remove_files();
 
   const std::shared_ptr<Table> table;
@@ -106,16 +126,21 @@ struct BulkLoad::State {
   std::vector<size_t> small_ends;
   std::unique_ptr<SegmentBuilder> builder;
   bool builder_has_room = false;
-  std::vector<std::shared_ptr<Set>> sets;
+  std::vector<std::shared_ptr<Set>> sets;  // that are not rows of the transaction yet
+  std::unique_ptr<LoadCheck> check;        // null: duplicates are found at the end
+  std::optional<LoadCheck::Conflict> in_the_way;
+  size_t small_bytes = 0;  // of rows that went to the delta, as they were told by row
   const std::shared_ptr<Shared> shared = std::make_shared<Shared>();
   uint64_t rows = 0;
+  uint64_t looks_left = 0;  // rows to come before the load looks around
   size_t handed_off_bytes = 0;
   bool loading_segments = false;
   bool finished = false;
+  std::optional<Error> failure;  // rows that were taken are lost: there is nothing to finish any more
 };
 
-BulkLoad::BulkLoad(std::shared_ptr<Table> table, Transaction& transaction)
-    : state_(std::make_unique<State>(std::move(table), transaction)) {}
+BulkLoad::BulkLoad(std::shared_ptr<Table> table, Transaction& transaction, Duplicates duplicates)
+    : state_(std::make_unique<State>(std::move(table), transaction, duplicates)) {}
 
 BulkLoad::~BulkLoad() {
   State& state = *state_;
@@ -130,16 +155,10 @@ uint64_t BulkLoad::rows() const { return state_->rows; }
 
 Status BulkLoad::append(std::span<const Value> values) {
   State& state = *state_;
-  if (state.rows % rows_between_looks == 0) HAILSTONE_TRY(state.look_around());
-  const RowCodec& codec = state.inside.layout->row_codec();
-  const auto row_bytes = codec.row_bytes(values);
-  if (!row_bytes) {
-    return fail(row_bytes.error().code(),
-                fmt::format("table {}: {}", state.table->definition().name, row_bytes.error().message()));
-  }
+  HAILSTONE_ASSIGN(const size_t row_bytes, state.size_of(values));
   ++state.rows;
-  if (state.loading_segments) return state.append_to_builder(values, *row_bytes);
-  HAILSTONE_TRY(codec.encode(values, state.encoded));
+  if (state.loading_segments) return state.append_to_builder(values, row_bytes);
+  HAILSTONE_TRY(state.inside.layout->row_codec().encode(values, state.encoded));
   state.small_rows.append(state.encoded);
   state.small_ends.push_back(state.small_rows.size());
   if (state.small_rows.size() < small_load_bytes) return {};
@@ -153,6 +172,85 @@ Status BulkLoad::append(std::span<const Value> values) {
   state.small_rows = {};
   state.small_ends = {};
   return {};
+}
+
+Status BulkLoad::append(std::span<const Value> values, Duplicate& duplicate) {
+  State& state = *state_;
+  state.in_the_way.reset();
+  HAILSTONE_ASSIGN(const size_t row_bytes, state.size_of(values));
+  HAILSTONE_TRY(state.inside.layout->row_codec().encode(values, state.encoded));
+  if (state.loading_segments) {
+    HAILSTONE_TRY(state.admit_to_builder(values, row_bytes, duplicate));
+  } else {
+    const auto inserted = state.table->insert(state.transaction, state.encoded, duplicate);
+    if (!inserted) {
+      if (inserted.error().code() == ErrorCode::DuplicateKey) {
+        state.in_the_way = {.index = duplicate.index, .row = {}, .clustered_key = duplicate.clustered_key};
+      }
+      return std::unexpected(inserted.error());
+    }
+    state.small_bytes += row_bytes;
+    state.loading_segments = state.small_bytes >= small_load_bytes;
+  }
+  ++state.rows;
+  return {};
+}
+
+Status BulkLoad::State::admit_to_builder(std::span<const Value> values, size_t row_bytes,
+                                         Duplicate& duplicate) {
+  for (;;) {
+    if (builder == nullptr) builder = next_builder();
+    LoadCheck::Conflict conflict;
+    HAILSTONE_ASSIGN(const LoadCheck::Verdict verdict, check->admit(encoded, *builder, conflict));
+    if (verdict == LoadCheck::Verdict::Admitted) return append_to_builder(values, row_bytes);
+    if (verdict == LoadCheck::Verdict::Refused) return refuse(std::move(conflict), duplicate);
+    if (sets.empty()) HAILSTONE_TRY(noting_failure(hand_off()));
+    HAILSTONE_TRY(noting_failure(join_table(true)));
+  }
+}
+
+std::unexpected<Error> BulkLoad::State::refuse(LoadCheck::Conflict conflict, Duplicate& duplicate) {
+  duplicate.index = conflict.index;
+  duplicate.clustered_key = conflict.clustered_key;
+  duplicate.row = encoded;
+  in_the_way = std::move(conflict);
+  return refuse_duplicate(inside, duplicate.index);
+}
+
+bool BulkLoad::has_duplicate() const { return state_->in_the_way.has_value(); }
+
+Result<bool> BulkLoad::find_duplicate(std::string& row) {
+  State& state = *state_;
+  const LoadCheck::Conflict& conflict = *state.in_the_way;
+  if (conflict.row) {
+    HAILSTONE_TRY(state.builder->row(*conflict.row, row));
+    return true;
+  }
+  Batch scratch;
+  return state.table->find_row(state.transaction, conflict.clustered_key, ReadLock::Exclusive, scratch, row);
+}
+
+Status BulkLoad::remove_duplicate() {
+  State& state = *state_;
+  const LoadCheck::Conflict conflict = *std::exchange(state.in_the_way, std::nullopt);
+  if (!conflict.row) return state.table->erase(state.transaction, conflict.clustered_key);
+  HAILSTONE_TRY(state.builder->row(*conflict.row, state.encoded));
+  HAILSTONE_TRY(state.check->forget(state.encoded));
+  state.builder->remove(*conflict.row);
+  return {};
+}
+
+/// Of a row that is to be appended; looks around now and then.
+Result<size_t> BulkLoad::State::size_of(std::span<const Value> values) {
+  if (failure) return std::unexpected(*failure);
+  if (looks_left-- == 0) {
+    looks_left = rows_between_looks;
+    HAILSTONE_TRY(look_around());
+  }
+  const auto bytes = inside.layout->row_codec().row_bytes(values);
+  if (bytes) return *bytes;
+  return fail(bytes.error().code(),
+              fmt::format("table {}: {}", table->definition().name, bytes.error().message()));
 }
 
 /// Whether there is a reason not to go on.
@@ -177,7 +275,8 @@ Status BulkLoad::State::append_to_builder(const Row& row, size_t row_bytes) {
   const size_t most = most_buffer_bytes();
   const size_t wanted = std::min(most, std::max(first_segment_bytes, handed_off_bytes / loaded_share));
   const size_t bytes = builder->bytes();
-  if (held >= max_segment_rows || bytes >= wanted) return hand_off();
+  const size_t key_bytes = check != nullptr ? check->bytes() : 0;
+  if (held >= max_segment_rows || bytes + key_bytes >= wanted) return noting_failure(hand_off());
   // From a part of the rows on it is known what the rest of them will take: room for all at once, instead of
   // doubling it beyond what is needed.
   if (!builder_has_room && bytes >= wanted / 8) {
@@ -201,32 +300,34 @@ std::unique_ptr<SegmentBuilder> BulkLoad::State::next_builder() {
 
 Status BulkLoad::State::hand_off() {
   auto set = std::make_shared<Set>();
-  set->rows = builder->rows();
+  set->rows = builder->rows_kept();
   set->bytes = builder->bytes();
+  if (check != nullptr) set->keys = check->hand_off();
   const size_t most = most_buffer_bytes();
   HAILSTONE_TRY(wait_for_sets(most - std::min(most, set->bytes)));
   set->builder = std::move(builder);
   handed_off_bytes += set->bytes;
-  set->file = inside.host.new_file_number();
+  set->file = inside.host.new_file(inside.id);
   sets.push_back(set);
   {
     const std::lock_guard guard(shared->mutex);
     ++shared->sets_in_flight;
     shared->bytes_in_flight += set->bytes;
   }
-  inside.host.run([set, shared = shared, &host = inside.host] {
-    auto written = set->builder->write(host.segment_path(set->file), true,
+  inside.host.run([set, shared = shared] {
+    auto written = set->builder->write(set->file, true,
                                        [&] { return shared->cancelled.load(std::memory_order_relaxed); });
     if (written) set->duplicate = written->duplicate;
     if (!set->duplicate) set->builder->clear();
     const std::lock_guard guard(shared->mutex);
     if (!set->duplicate) shared->spare = std::move(set->builder);
     if (!written && !shared->failure) shared->failure = written.error();
+    set->written.store(written.has_value(), std::memory_order_release);
     --shared->sets_in_flight;
     shared->bytes_in_flight -= set->bytes;
     shared->changed.notify_all();
   });
-  return {};
+  return check != nullptr ? join_table(false) : Status{};
 }
 
 Status BulkLoad::State::wait_for_sets(size_t most_bytes) {
@@ -240,7 +341,7 @@ Status BulkLoad::State::wait_for_sets(size_t most_bytes) {
 
 void BulkLoad::State::remove_files() {
   for (const auto& set : sets) {
-    const std::string path = inside.host.segment_path(set->file);
+    const std::string path = inside.host.segment_path(set->file.file);
     // A file that stays is an orphan, which the next recovery removes.
     if (inside.host.filesystem().exists(path)) static_cast<void>(inside.host.filesystem().remove(path));
   }
@@ -248,35 +349,95 @@ void BulkLoad::State::remove_files() {
 
 Status BulkLoad::finish(Duplicate& duplicate) {
   State& state = *state_;
-  if (!state.loading_segments) {
+  if (state.failure) return std::unexpected(*state.failure);
+  if (state.check != nullptr) {
+    if (state.builder != nullptr && state.builder->rows_kept() > 0) HAILSTONE_TRY(state.hand_off());
+    HAILSTONE_TRY(state.join_table(true));
+    state.check.reset();
+  } else if (!state.loading_segments) {
     HAILSTONE_TRY(state.insert_small(duplicate));
-    state.finished = true;
-    return {};
+  } else {
+    HAILSTONE_TRY(state.finish_segments(duplicate));
   }
-  HAILSTONE_TRY(state.finish_segments(duplicate));
   state.finished = true;
   return {};
 }
 
 Status BulkLoad::State::insert_small(Duplicate& duplicate) {
-  const Savepoint before = transaction.savepoint();
+  Write all(transaction);
   size_t start = 0;
   for (const size_t end : small_ends) {
     const ByteView row = ByteView(small_rows).substr(start, end - start);
     start = end;
-    auto inserted = table->insert(transaction, row, duplicate);
-    if (inserted) continue;
-    HAILSTONE_TRY(inside.host.transactions().rollback_to(transaction, before));
-    return std::unexpected(std::move(inserted).error());
+    HAILSTONE_TRY(table->insert(transaction, row, duplicate));
   }
+  all.keep();
   return {};
 }
 
-Status BulkLoad::State::open_segments(LoadedSegments& segments) {
-  for (const auto& set : sets) {
-    HAILSTONE_ASSIGN(auto segment, open_new_segment(inside, set->file, transaction.marker()));
+Status BulkLoad::State::open_segments(std::span<const std::shared_ptr<Set>> of, LoadedSegments& segments) {
+  for (const auto& set : of) {
+    HAILSTONE_ASSIGN(auto segment, open_new_segment(inside, set->file.file, transaction.marker()));
     segments.push_back(std::move(segment));
   }
+  return inside.host.sync_files();
+}
+
+std::shared_ptr<const TableView> BulkLoad::State::add_to_view(const LoadedSegments& segments,
+                                                              std::span<const std::shared_ptr<Set>> of,
+                                                              bool& beside_loads) {
+  auto publish = std::make_unique<PublishAction>(table, inside, segments);
+  std::shared_ptr<const TableView> before;
+  {
+    const std::lock_guard write_guard(inside.write_mutex);
+    const std::unique_lock guard(*inside.latch);
+    before = inside.current_view();
+    auto next = std::make_shared<TableView>(*before);
+    next->segments.insert(next->segments.end(), segments.begin(), segments.end());
+    inside.set_view(std::move(next));
+    count(inside.host.counters().segments, segments.size());
+    // From now on writers meet the rows themselves.
+    for (const auto& set : of) {
+      if (check != nullptr) check->joined(set->keys);
+    }
+    beside_loads = !inside.pending_keys.empty();
+  }
+  transaction.add_action(std::move(publish));
+  return before;
+}
+
+void BulkLoad::State::append_publish(std::span<const std::shared_ptr<Set>> of, std::string& redo) const {
+  Operation publish{.kind = OperationKind::Publish, .table = inside.id};
+  for (const auto& set : of) publish.files.push_back({.file = set->file.file, .rows = set->rows});
+  append_operation(redo, publish);
+}
+
+void BulkLoad::State::count_rows(std::span<const std::shared_ptr<Set>> of) const {
+  for (const auto& set : of) count(inside.host.counters().rows_bulk_loaded, set->rows);
+}
+
+Status BulkLoad::State::join_table(bool all) {
+  if (all) HAILSTONE_TRY(wait_for_sets(0));
+  const auto rest = std::stable_partition(sets.begin(), sets.end(), [](const auto& set) {
+    return !set->written.load(std::memory_order_acquire);
+  });
+  const std::vector<std::shared_ptr<Set>> joining(rest, sets.end());
+  if (joining.empty()) return {};
+  for (const auto& set : joining) {
+    // Each row was let in after a look at all the others.
+    if (set->duplicate) return refuse_duplicate(inside, set->duplicate->index);
+  }
+  LoadedSegments segments;
+  HAILSTONE_TRY(open_segments(joining, segments));
+  Write write(transaction);
+  HAILSTONE_TRY(write.prepare(1));
+  append_publish(joining, write.redo());
+  bool beside_loads = false;
+  static_cast<void>(add_to_view(segments, joining, beside_loads));
+  sets.erase(rest, sets.end());
+  HAILSTONE_TRY(wait_for_range_readers(inside, transaction));
+  write.keep();
+  count_rows(joining);
   return {};
 }
 
@@ -291,38 +452,19 @@ Status BulkLoad::State::finish_segments(Duplicate& duplicate) {
     return refuse_duplicate(inside, duplicate.index);
   }
   LoadedSegments segments;
-  HAILSTONE_TRY(open_segments(segments));
-  HAILSTONE_TRY(inside.host.sync_files());
-
-  const Savepoint before = transaction.savepoint();
-  std::shared_ptr<const TableView> places;
-  {
-    const std::lock_guard write_guard(inside.write_mutex);
-    const std::unique_lock guard(*inside.latch);
-    places = inside.current_view();
-    auto next = std::make_shared<TableView>(*places);
-    next->segments.insert(next->segments.end(), segments.begin(), segments.end());
-    inside.set_view(std::move(next));
-    count(inside.host.counters().segments, segments.size());
+  HAILSTONE_TRY(open_segments(sets, segments));
+  Write write(transaction);
+  HAILSTONE_TRY(write.prepare(1));
+  append_publish(sets, write.redo());
+  bool beside_loads = false;
+  auto places = add_to_view(segments, sets, beside_loads);
+  HAILSTONE_TRY(wait_for_range_readers(inside, transaction));
+  if (beside_loads) {
+    HAILSTONE_ASSIGN(places, wait_for_loads(inside, transaction, segments));
   }
-  transaction.add_action(std::make_unique<PublishAction>(table, inside, segments));
-  const auto complete = [&]() -> Status {
-    HAILSTONE_TRY(check_loaded(table, inside, transaction, segments, *places, duplicate));
-    std::string operation;
-    append_operation_head(operation, OperationKind::Publish, inside.id);
-    append_varint(operation, sets.size());
-    for (const auto& set : sets) {
-      append_varint(operation, set->file);
-      append_varint(operation, set->rows);
-    }
-    return transaction.add_redo(operation);
-  };
-  Status completed = complete();
-  if (!completed) {
-    HAILSTONE_TRY(inside.host.transactions().rollback_to(transaction, before));
-    return completed;
-  }
-  count(inside.host.counters().rows_bulk_loaded, rows);
+  HAILSTONE_TRY(check_loaded(inside, transaction, segments, *places, duplicate));
+  write.keep();
+  count_rows(sets);
   return {};
 }
 

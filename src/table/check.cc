@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "table/cursor.h"
+#include "table/delete_vector_file.h"
 #include "table/scan.h"
 #include "table/table_state.h"
 
@@ -108,6 +109,7 @@ Status Table::check(Transaction& transaction, const std::function<bool()>& stop)
   const auto view = state.current_view();
   for (const auto& segment : view->segments) {
     HAILSTONE_TRY(state.noted(SegmentCheck(state, *segment, stop).run()));
+    HAILSTONE_TRY(state.noted(check_delete_vector(state, *segment)));
   }
   Scan scan(shared_from_this(), transaction, ReadLock::None, nullptr, {});
   HAILSTONE_ASSIGN(const uint64_t rows, scan.count_rest());

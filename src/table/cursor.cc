@@ -32,13 +32,23 @@ struct Cursor::State {
     const bool refresh = has_new_own_changes();
     own_changes = transaction.change_count();
     if (view == nullptr || refresh) {
-      if (lock == ReadLock::None) {
-        visibility = options.reads_newest
-                         ? Visibility{transaction.current(), false, nullptr}
-                         : Visibility{transaction.snapshot(), false, inside.superseded.of(transaction)};
-      } else {
+      const uint32_t own_writes =
+          options.sees_own_changes ? Visibility::all_writes : transaction.own_writes();
+      if (dirty) {
+        visibility = {.snapshot = transaction.snapshot(),
+                      .candidates = true,
+                      .own_writes = own_writes,
+                      .held = transaction.hold_snapshot()};
+      } else if (lock != ReadLock::None) {
         // Each row's newest state counts: a version is passed over only when it has ended already.
-        visibility = {transaction.current(), true, nullptr};
+        visibility = {.snapshot = transaction.current(), .candidates = true, .own_writes = own_writes};
+      } else if (options.reads_newest) {
+        visibility = {.snapshot = transaction.current(), .own_writes = own_writes};
+      } else {
+        visibility = {.snapshot = transaction.snapshot(),
+                      .own_writes = own_writes,
+                      .superseded = transaction.superseded(inside.id),
+                      .held = transaction.hold_snapshot()};
       }
     } else if (lock == ReadLock::None || view == inside.current_view()) {
       return;
@@ -49,24 +59,11 @@ struct Cursor::State {
       sought = false;
       return;
     }
-    std::vector<uint32_t> limits;
-    {
-      const std::shared_lock guard(*inside.latch);
-      for (const auto& delta : now->deltas) {
-        uint32_t limit = options.sees_own_changes ? no_limit : view == nullptr ? delta->next_sequence : 0;
-        for (size_t i = 0; !options.sees_own_changes && view != nullptr && i < view->deltas.size(); ++i) {
-          if (view->deltas[i] == delta) limit = sequence_limits[i];
-        }
-        limits.push_back(limit);
-      }
-    }
     view = std::move(now);
-    sequence_limits = std::move(limits);
     sources.clear();
     current = nullptr;
     for (size_t i = 0; i < view->deltas.size(); ++i) {
-      sources.push_back(
-          make_delta_source(view->deltas[i], secondary, visibility, sequence_limits[i], projection));
+      sources.push_back(make_delta_source(view->deltas[i], secondary, visibility, projection));
     }
     for (const auto& segment : view->segments) {
       sources.push_back(make_segment_source(segment, inside, secondary, visibility, projection));
@@ -176,6 +173,12 @@ struct Cursor::State {
       positioned = current != nullptr;
       if (!positioned) return false;
       take_key();
+      if (dirty) {
+        HAILSTONE_ASSIGN(const bool taken, take_latest());
+        if (taken) return true;
+        HAILSTONE_TRY(leave_key());
+        continue;
+      }
       if (lock == ReadLock::None) {
         HAILSTONE_TRY(begin_run_after_a_while(before));
         return true;
@@ -275,7 +278,7 @@ struct Cursor::State {
       HAILSTONE_TRY(count_move());
       const std::string row_key(ByteView(key).substr(key.size() - clustered_size));
       const RowPlace candidate = current->place();
-      HAILSTONE_ASSIGN(newest, inside.find_visible(*view, row_key, transaction.current(), nullptr));
+      HAILSTONE_ASSIGN(newest, inside.find_visible(*view, row_key, transaction.current(), transaction));
       if (newest.found() && newest == candidate) break;
       HAILSTONE_TRY(leave_key());
       current = nearest();
@@ -292,30 +295,49 @@ struct Cursor::State {
     HAILSTONE_ASSIGN(newest, inside.lock_newest(transaction, row_key, lock));
     if (!newest.found()) return false;
     if (newest == candidate) return true;
-    if (newest.version != nullptr && newest.begin == transaction.marker()) {
-      uint32_t limit = options.sees_own_changes ? no_limit : 0;
-      for (size_t i = 0; i < view->deltas.size(); ++i) {
-        if (view->deltas[i] == newest.delta) limit = sequence_limits[i];
-      }
-      if (newest.version->sequence >= limit) return false;
-    }
+    if (newest.version != nullptr && visibility.is_own_and_new(*newest.version)) return false;
+    return has_current_key(newest, row_key);
+  }
+
+  /// Whether the entry of a version of the row in this index is the current one.
+  Result<bool> has_current_key(const RowPlace& place, ByteView row_key) {
     if (secondary == SegmentKeys::clustered) return true;
     const KeyCodec& codec = inside.keys->secondary(secondary);
     std::string entry;
-    if (newest.version != nullptr) {
-      HAILSTONE_TRY(codec.append_row(inside.layout->row_codec(), newest.version->row(), entry));
+    if (place.version != nullptr) {
+      HAILSTONE_TRY(codec.append_row(inside.layout->row_codec(), place.version->row(), entry));
     } else {
-      RowReader reader(*newest.segment, {codec.columns().begin(), codec.columns().end()});
-      HAILSTONE_TRY(reader.read(newest.ordinal));
+      RowReader reader(*place.segment, {codec.columns().begin(), codec.columns().end()});
+      HAILSTONE_TRY(reader.read(place.ordinal));
       HAILSTONE_TRY(codec.append(reader.values(), entry));
     }
     entry.append(row_key);
     return entry == key;
   }
 
+  /// READ UNCOMMITTED: each row that the snapshot has is met once, where the snapshot has it, however it is
+  /// changed meanwhile; with its latest version, unless that has another place in this index. A row that
+  /// the snapshot has not is met where it is. False: the current entry is none of these.
+  Result<bool> take_latest() {
+    newest = current->place();
+    HAILSTONE_ASSIGN(const bool unchanged, inside.is_unchanged(newest, visibility.snapshot));
+    if (unchanged) return true;
+    const std::string row_key(ByteView(key).substr(key.size() - clustered_size));
+    HAILSTONE_ASSIGN(newest, inside.find_latest(row_key));
+    if (!newest.found()) return false;
+    if (newest.version != nullptr && visibility.is_own_and_new(*newest.version)) return false;
+    if (secondary == SegmentKeys::clustered) return true;
+    HAILSTONE_ASSIGN(const bool is_here, has_current_key(newest, row_key));
+    HAILSTONE_ASSIGN(RowPlace before, inside.find_visible(*view, row_key, visibility.snapshot, transaction));
+    if (!before.found()) return is_here;
+    HAILSTONE_ASSIGN(const bool was_here, has_current_key(before, row_key));
+    if (!is_here) newest = std::move(before);
+    return was_here;
+  }
+
   Status load() {
     if (loaded) return {};
-    if (lock == ReadLock::None) {
+    if (lock == ReadLock::None && !dirty) {
       HAILSTONE_TRY(current->load(values));
     } else {
       HAILSTONE_TRY(inside.read_place(newest, projection, batch, values));
@@ -325,7 +347,7 @@ struct Cursor::State {
   }
 
   Status load_row(std::string& to) {
-    if (lock == ReadLock::None) return current->load_row(to);
+    if (lock == ReadLock::None && !dirty) return current->load_row(to);
     if (newest.version != nullptr) {
       to.assign(newest.version->row());
       return {};
@@ -334,19 +356,17 @@ struct Cursor::State {
     return Projection::read_encoded(newest.segment->columns, newest.ordinal, batch, to);
   }
 
-  static constexpr uint32_t no_limit = ~uint32_t{0};
-
   const std::shared_ptr<Table> table;
   Table::State& inside;
   Transaction& transaction;
   const ReadLock lock;
   const CursorOptions options;
+  const bool dirty = lock == ReadLock::None && !options.reads_newest && transaction.reads_uncommitted();
   const Projection projection;
   uint64_t own_changes = 0;  // of the transaction when the sources were opened or made to forget
   size_t secondary = 0;
   Visibility visibility;
   std::shared_ptr<const TableView> view;
-  std::vector<uint32_t> sequence_limits;  // one a delta of the view
   std::vector<std::unique_ptr<CursorSource>> sources;
   Direction direction = Direction::Forward;
   bool sought = false;  // the sources stand where `key` is, or behind it
@@ -356,7 +376,7 @@ struct Cursor::State {
   size_t clustered_size = 0;
   CursorSource* current = nullptr;
   uint32_t moves_in_source = 0;  // how often the current source was the nearest, one time after the other
-  RowPlace newest;               // the locked row
+  RowPlace newest;               // the locked row, or the latest version
   std::vector<Value> values;
   bool loaded = false;
   Batch batch;

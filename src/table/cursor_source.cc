@@ -304,9 +304,8 @@ Status SegmentSource::load(std::span<Value> values) {
 }  // namespace
 
 std::unique_ptr<CursorSource> make_delta_source(const std::shared_ptr<TableDelta>& delta, size_t secondary,
-                                                const Visibility& visibility, uint32_t sequence_limit,
-                                                const Projection& projection) {
-  return std::make_unique<DeltaSource>(DeltaReader(delta, secondary, visibility, sequence_limit), projection);
+                                                const Visibility& visibility, const Projection& projection) {
+  return std::make_unique<DeltaSource>(DeltaReader(delta, secondary, visibility), projection);
 }
 
 std::unique_ptr<CursorSource> make_segment_source(const std::shared_ptr<TableSegment>& segment,

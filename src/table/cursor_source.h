@@ -54,8 +54,7 @@ class CursorSource {
 
 /// `secondary`: number of a secondary index or SegmentKeys::clustered (== DeltaReader::clustered).
 std::unique_ptr<CursorSource> make_delta_source(const std::shared_ptr<TableDelta>& delta, size_t secondary,
-                                                const Visibility& visibility, uint32_t sequence_limit,
-                                                const Projection& projection);
+                                                const Visibility& visibility, const Projection& projection);
 std::unique_ptr<CursorSource> make_segment_source(const std::shared_ptr<TableSegment>& segment,
                                                   const Table::State& table, size_t secondary,
                                                   const Visibility& visibility, const Projection& projection);

@@ -6,14 +6,31 @@ namespace hailstone {
 
 namespace {
 
+/// A file that is named must be there.
+Error of_named_file(const Error& error, const std::string& path) {
+  if (error.code() != ErrorCode::NotFound) return error;
+  return {ErrorCode::Corruption,
+          fmt::format("file '{}' is missing; put it back, or restore the table from a backup", path)};
+}
+
 Result<std::string> read_file(TableHost& host, const std::string& path) {
-  HAILSTONE_ASSIGN(const auto file, host.filesystem().open(path));
-  HAILSTONE_ASSIGN(const uint64_t size, file->size());
+  const auto file = host.filesystem().open(path);
+  if (!file) return std::unexpected(of_named_file(file.error(), path));
+  HAILSTONE_ASSIGN(const uint64_t size, (*file)->size());
   std::string bytes(static_cast<size_t>(size), '\0');
-  HAILSTONE_TRY(file->read_at(0, bytes.size(), bytes.data()));
+  HAILSTONE_TRY((*file)->read_at(0, bytes.size(), bytes.data()));
   count(host.counters().segment_reads);
   count(host.counters().segment_read_bytes, bytes.size());
   return bytes;
+}
+
+Result<std::unique_ptr<DeleteVector>> read_delete_vector(Table::State& state, uint64_t file, uint32_t rows) {
+  TableHost& host = state.host;
+  const std::string path = host.delete_vector_path(file);
+  HAILSTONE_ASSIGN(const std::string bytes, read_file(host, path));
+  HAILSTONE_ASSIGN(auto stored, DeleteVector::parse(bytes, rows, host.budget(), path));
+  HAILSTONE_TRY(host.check_file(path, state.id, file, stored.identity));
+  return std::move(stored.vector);
 }
 
 Status write_file(TableHost& host, const std::string& path, ByteView bytes) {
@@ -39,14 +56,15 @@ Status write_file(TableHost& host, const std::string& path, ByteView bytes) {
 Result<std::shared_ptr<TableSegment>> open_table_segment(Table::State& state,
                                                          const TableState::SegmentEntry& entry) {
   TableHost& host = state.host;
-  HAILSTONE_ASSIGN(auto segment, Segment::open(host.filesystem(), host.segment_path(entry.file), host.cache(),
-                                               host.counters()));
+  const std::string path = host.segment_path(entry.file);
+  auto opened = Segment::open(host.filesystem(), path, host.cache(), host.counters());
+  if (!opened) return std::unexpected(of_named_file(opened.error(), path));
+  std::shared_ptr<Segment> segment = std::move(*opened);
+  HAILSTONE_TRY(host.check_file(segment->path(), state.id, entry.file, segment->identity()));
   const uint32_t rows = segment->rows();
   std::unique_ptr<DeleteVector> ends;
   if (entry.delete_vector != 0) {
-    const std::string path = host.delete_vector_path(entry.delete_vector);
-    HAILSTONE_ASSIGN(const std::string bytes, read_file(host, path));
-    HAILSTONE_ASSIGN(ends, DeleteVector::parse(bytes, rows, host.budget(), path));
+    HAILSTONE_ASSIGN(ends, read_delete_vector(state, entry.delete_vector, rows));
   } else {
     ends = std::make_unique<DeleteVector>(rows, host.budget());
   }
@@ -69,21 +87,48 @@ Result<std::shared_ptr<TableSegment>> open_new_segment(Table::State& state, uint
   return open_table_segment(state, {.file = file, .delete_vector = 0, .begin = begin});
 }
 
+Result<std::shared_ptr<TableSegment>> open_written_segment(Table::State& state, uint64_t file,
+                                                           Timestamp begin) {
+  auto segment = open_new_segment(state, file, begin);
+  // Nothing names it yet. A file that cannot be removed is an orphan, which recovery removes.
+  if (!segment) static_cast<void>(state.host.filesystem().remove(state.host.segment_path(file)));
+  return segment;
+}
+
+Status check_delete_vector(Table::State& state, const TableSegment& segment) {
+  const auto file_now = [&] {
+    const std::shared_lock guard(*state.latch);
+    return segment.ends_file;
+  };
+  for (;;) {
+    const uint64_t file = file_now();
+    if (file == 0) return {};
+    const auto read = read_delete_vector(state, file, segment.rows());
+    if (read) return {};
+    // It was replaced meanwhile.
+    if (file_now() != file) continue;
+    return std::unexpected(read.error());
+  }
+}
+
 Result<bool> write_delete_vector(Table::State& state, TableSegment& segment, uint64_t& obsolete) {
   obsolete = 0;
+  {
+    const std::shared_lock guard(*state.latch);
+    if (segment.ends->change_count() == segment.ends_written) return false;
+  }
+  const FileIdentity file = state.host.new_file(state.id);
   std::string bytes;
   uint64_t change_count = 0;
   {
     const std::shared_lock guard(*state.latch);
     change_count = segment.ends->change_count();
-    if (change_count == segment.ends_written) return false;
-    bytes = segment.ends->serialise();
+    bytes = segment.ends->serialise(file);
   }
-  const uint64_t file = state.host.new_file_number();
-  HAILSTONE_TRY(write_file(state.host, state.host.delete_vector_path(file), bytes));
+  HAILSTONE_TRY(write_file(state.host, state.host.delete_vector_path(file.file), bytes));
   const std::unique_lock guard(*state.latch);
   obsolete = segment.ends_file;
-  segment.ends_file = file;
+  segment.ends_file = file.file;
   segment.ends_written = change_count;
   state.generation.fetch_add(1, std::memory_order_release);
   return true;

@@ -10,8 +10,13 @@ namespace hailstone {
 /// Opens a segment and its delete vector as the manifest names them.
 Result<std::shared_ptr<TableSegment>> open_table_segment(Table::State& state,
                                                          const TableState::SegmentEntry& entry);
-/// Opens a segment that has just been written: without ended rows.
+/// Opens a segment without ended rows, as a bulk load or its replay publishes it.
 Result<std::shared_ptr<TableSegment>> open_new_segment(Table::State& state, uint64_t file, Timestamp begin);
+/// The same for a file that the caller has just written; it is removed when it cannot be opened.
+Result<std::shared_ptr<TableSegment>> open_written_segment(Table::State& state, uint64_t file,
+                                                           Timestamp begin);
+/// Reads the file that holds the segment's ended rows, if there is one, and checks it.
+Status check_delete_vector(Table::State& state, const TableSegment& segment);
 /// Writes the committed ends of a segment to a new file when they changed since they were written last. The
 /// old file is returned through `obsolete` (0: none); it may go when the manifest names the new one. True: a
 /// file was written, or is not needed any more.

@@ -1,8 +1,8 @@
 // Deltas become segments; what a checkpoint carries of those that stay; delete vector files.
 #include <algorithm>
 
+#include "log/operation.h"
 #include "table/delete_vector_file.h"
-#include "table/operation.h"
 #include "table/segment_builder.h"
 
 namespace hailstone {
@@ -62,7 +62,7 @@ Status Table::State::flush_delta(const std::shared_ptr<TableDelta>& delta) {
     newest_begin = std::max(newest_begin, version.begin.load(std::memory_order_acquire));
   });
   const bool with_begin = newest_begin > forgettable_begin(horizon);
-  uint64_t file = 0;
+  FileIdentity file;
   std::shared_ptr<TableSegment> segment;
   {
     SegmentBuilder builder(*this, with_begin);
@@ -84,9 +84,9 @@ Status Table::State::flush_delta(const std::shared_ptr<TableDelta>& delta) {
       }
     });
     if (builder.rows() > 0) {
-      file = host.new_file_number();
-      HAILSTONE_TRY(builder.write(host.segment_path(file), false, {}));
-      HAILSTONE_ASSIGN(segment, noted(open_new_segment(*this, file, with_begin ? newest_begin : 0)));
+      file = host.new_file(id);
+      HAILSTONE_TRY(builder.write(file, false, {}));
+      HAILSTONE_ASSIGN(segment, noted(open_written_segment(*this, file.file, with_begin ? newest_begin : 0)));
       HAILSTONE_TRY(host.sync_files());
     }
   }
@@ -154,9 +154,10 @@ Status Table::carry(const std::function<Status(ByteView operation, Timestamp beg
   std::string operation;
   for (const LiveRow& row : rows) {
     operation.clear();
-    append_operation_head(operation, OperationKind::Put, state.id);
-    append_varint(operation, state.keys->hidden_row_id() ? row_id_of(row.key) : 0);
-    append_string(operation, row.row);
+    append_operation(operation, {.kind = OperationKind::Put,
+                                 .table = state.id,
+                                 .number = state.keys->hidden_row_id() ? row_id_of(row.key) : 0,
+                                 .bytes = row.row});
     HAILSTONE_TRY(carry(operation, row.begin));
   }
   return {};

@@ -160,11 +160,11 @@ class Merge {
 
   Status write_output() {
     if (builder_ == nullptr) return {};
-    const uint64_t file = state_.host.new_file_number();
+    const FileIdentity file = state_.host.new_file(state_.id);
     const uint32_t rows = builder_->rows();
-    HAILSTONE_TRY(builder_->write(state_.host.segment_path(file), false, stop_));
+    HAILSTONE_TRY(builder_->write(file, false, stop_));
     builder_.reset();
-    HAILSTONE_ASSIGN(auto segment, open_new_segment(state_, file, with_begin_ ? output_begin_ : 0));
+    HAILSTONE_ASSIGN(auto segment, open_written_segment(state_, file.file, with_begin_ ? output_begin_ : 0));
     outputs_.push_back({std::move(segment), position_ - rows});
     output_begin_ = 0;
     return {};

@@ -108,11 +108,7 @@ void TableDelta::undo(const Change& change) {
     stamp_end(version, infinity);
     return;
   }
-  std::vector<std::string> secondary;
-  // The same row gave these keys when it was inserted.
-  [[maybe_unused]] const Status made = keys->secondary_keys(version.row(), version.key(), secondary);
-  assert(made);
-  rows.remove(&version, secondary);
+  rows.remove(&version);
   guard.unlock();
   decide(1);
 }

@@ -79,7 +79,6 @@ class TableDelta : public VersionStore {
 
   // Protected by the latch.
   Delta rows;
-  uint32_t next_sequence = 1;
   std::shared_ptr<TableSegment>
       successor;  // set when the delta has been flushed; Version::ordinal then counts
 

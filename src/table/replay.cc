@@ -79,7 +79,7 @@ Status Table::replay_put(Timestamp timestamp, uint64_t row_id, ByteView row) {
   end_version(state, found.live, timestamp);
   const std::unique_lock latched(*state.latch);
   TableDelta& delta = *state.current_view()->deltas.front();
-  delta.rows.insert(key, row, timestamp, secondary)->sequence = delta.next_sequence++;
+  delta.rows.insert(key, row, timestamp, secondary);
   return {};
 }
 
@@ -116,9 +116,11 @@ Status Table::replay_publish(Timestamp timestamp, uint64_t file) {
   if (timestamp <= state.recorded_publish) return {};
   auto opened = open_new_segment(state, file, timestamp);
   if (!opened) {
-    state.unopened.push_back({.file = file, .delete_vector = 0, .begin = timestamp});
-    return fail(ErrorCode::Corruption, fmt::format("table {}: bulk-loaded rows cannot be read: {}",
-                                                   definition().name, opened.error().message()));
+    const Error& error = opened.error();
+    if (error.code() == ErrorCode::Corruption)
+      state.unopened.push_back({.file = file, .delete_vector = 0, .begin = timestamp});
+    return fail(error.code(), fmt::format("table {}: bulk-loaded rows cannot be read: {}", definition().name,
+                                          error.message()));
   }
   (*opened)->published_by_replay = true;
   if (state.keys->hidden_row_id()) raise(state.next_row_id, row_id_of((*opened)->segment->last_key()) + 1);

@@ -69,9 +69,48 @@ Result<NewestRow> Table::State::find_newest(const TableView& places, ByteView ke
   return result;
 }
 
+Result<RowPlace> Table::State::find_latest(ByteView key) {
+  const std::lock_guard writers(write_mutex);
+  const auto places = current_view();
+  for (const auto& delta : places->deltas) {
+    const std::shared_lock guard(*latch);
+    if (delta->rows.version_count() == 0) continue;
+    Version* const version = delta->rows.find(key);
+    if (version == nullptr || version->end.load(std::memory_order_acquire) != infinity) continue;
+    return RowPlace{.delta = delta,
+                    .version = version,
+                    .segment = nullptr,
+                    .begin = version->begin.load(std::memory_order_acquire)};
+  }
+  for (const auto& segment : places->segments) {
+    HAILSTONE_ASSIGN(const OrdinalRange range, find_clustered(*segment, *keys, key, host.counters()));
+    for (uint32_t ordinal = range.first; ordinal < range.last; ++ordinal) {
+      {
+        const std::shared_lock guard(*latch);
+        if (segment->ends->end(ordinal) != infinity) continue;
+      }
+      HAILSTONE_ASSIGN(const Timestamp begin, segment->begin_of(ordinal));
+      return RowPlace{
+          .delta = nullptr, .version = nullptr, .segment = segment, .ordinal = ordinal, .begin = begin};
+    }
+  }
+  return RowPlace{};
+}
+
+Result<bool> Table::State::is_unchanged(const RowPlace& place, const Snapshot& snapshot) {
+  if (place.version != nullptr) {
+    return snapshot.includes(place.version->begin.load(std::memory_order_acquire)) &&
+           place.version->end.load(std::memory_order_acquire) == infinity;
+  }
+  HAILSTONE_ASSIGN(const Timestamp begin, place.segment->begin_of(place.ordinal));
+  const std::shared_lock guard(*latch);
+  return snapshot.includes(begin) && place.segment->ends->end(place.ordinal) == infinity;
+}
+
 Result<RowPlace> Table::State::find_visible(const TableView& places, ByteView key, const Snapshot& snapshot,
-                                            const KeySet* superseded_keys) {
-  const bool own_only = superseded_keys != nullptr && superseded_keys->contains(key);
+                                            const Transaction& transaction) {
+  const auto superseded = transaction.superseded(id);
+  const bool own_only = superseded != nullptr && superseded->contains(key, transaction.own_writes());
   for (const auto& delta : places.deltas) {
     const std::shared_lock guard(*latch);
     if (delta->rows.version_count() == 0) continue;

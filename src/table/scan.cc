@@ -24,6 +24,7 @@ struct Scan::State {
         inside(*table->state_),
         transaction(reader),
         lock(read_lock),
+        dirty(read_lock == ReadLock::None && reader.reads_uncommitted()),
         predicate(std::move(condition)),
         projection(inside.layout, std::move(columns), std::move(as_codes)) {
     if (predicate == nullptr) predicate = std::make_shared<Predicate>(Predicate::always());
@@ -34,18 +35,24 @@ struct Scan::State {
   void start() {
     if (view != nullptr) return;
     if (lock == ReadLock::None) {
-      visibility = {transaction.snapshot(), false, inside.superseded.of(transaction)};
+      visibility = {.snapshot = transaction.snapshot(),
+                    .own_writes = transaction.own_writes(),
+                    .superseded = transaction.superseded(inside.id),
+                    .held = transaction.hold_snapshot()};
     } else {
-      visibility = {{inside.host.transactions().last_committed(), transaction.marker()}, true, nullptr};
+      visibility = {.snapshot = {inside.host.transactions().last_committed(), transaction.marker()},
+                    .candidates = true,
+                    .own_writes = transaction.own_writes()};
     }
     if (lock != ReadLock::None && transaction.locks_ranges()) {
       // Whoever inserts a row holds the write mutex: it has done so before the view is taken, or will wait.
       const std::lock_guard writers(inside.write_mutex);
       inside.host.locks().lock_range(transaction, inside.id, LockManager::clustered_order, {}, {});
     }
+    delta_visibility = visibility;
+    // Each row that was not ended for good then may be there.
+    if (dirty) delta_visibility.candidates = true;
     view = inside.current_view();
-    const std::shared_lock guard(*inside.latch);
-    for (const auto& each : view->deltas) sequence_limits.push_back(each->next_sequence);
   }
 
   /// Finds the next block with matching rows. False: no segment is left.
@@ -55,7 +62,7 @@ struct Scan::State {
       if (block == 0) {
         filter.reset();
         block_keys.reset();
-        if (place.columns.begin() < 0 && !visibility.candidates &&
+        if (place.columns.begin() < 0 && !visibility.candidates && !dirty &&
             !visibility.snapshot.includes(place.shared_begin())) {
           continue;
         }
@@ -69,24 +76,49 @@ struct Scan::State {
       }
       while (block < place.segment->blocks()) {
         current_block = block++;
-        if (filter->excludes_block(current_block)) {
-          count(inside.host.counters().blocks_skipped);
-          continue;
-        }
+        if (filter->excludes_block(current_block)) continue;
         HAILSTONE_TRY(check_interruption());
         const uint32_t rows = std::min(block_rows, place.rows() - current_block * block_rows);
         if (always) {
           bitmap.set_first(rows);
+          count(inside.host.counters().rows_scanned, rows);
         } else {
           HAILSTONE_TRY(filter->evaluate(current_block, bitmap));
         }
-        count(inside.host.counters().rows_scanned, rows);
         if (!always && bitmap.none()) continue;
-        HAILSTONE_TRY(mask_rows(place, *inside.keys, current_block, visibility, bitmap));
+        if (dirty) {
+          HAILSTONE_TRY(put_changed_aside(place));
+        } else {
+          HAILSTONE_TRY(mask_rows(place, *inside.keys, current_block, visibility, bitmap));
+        }
         if (!bitmap.none()) return true;
       }
     }
     return false;
+  }
+
+  /// READ UNCOMMITTED: of the block's rows that match, those that the snapshot sees and nobody has changed
+  /// since stay; all others that may be there are looked for by their keys later.
+  Status put_changed_aside(const TableSegment& place) {
+    BlockBitmap all = bitmap;
+    HAILSTONE_TRY(mask_rows(place, *inside.keys, current_block, delta_visibility, all));
+    HAILSTONE_TRY(mask_rows(place, *inside.keys, current_block, visibility, bitmap));
+    const BlockBitmap seen = bitmap;
+    {
+      const std::shared_lock guard(*inside.latch);
+      if (!place.ends->empty()) place.ends->mask(current_block, {.read = infinity - 1}, bitmap);
+    }
+    for (size_t word = 0; word < BlockBitmap::words; ++word) all.bits[word] &= ~bitmap.bits[word];
+    if (all.none()) return {};
+    SegmentKeys rows(place, *inside.keys, SegmentKeys::clustered);
+    std::vector<uint16_t> changed;
+    all.append_rows(0, block_rows, changed);
+    for (const uint16_t row : changed) {
+      auto& [changed_key, is_seen] = changed_keys.emplace_back();
+      HAILSTONE_TRY(rows.clustered_key(current_block * block_rows + row, changed_key));
+      is_seen = (seen.bits[row / 64] >> (row % 64) & 1) != 0;
+    }
+    return {};
   }
 
   Status check_interruption() const {
@@ -98,8 +130,7 @@ struct Scan::State {
   /// Fills `entries` with the next versions of the deltas that match. False: none is left.
   Result<bool> next_delta_rows(size_t most) {
     for (; delta < view->deltas.size(); ++delta, delta_begun = false) {
-      const DeltaReader reader(view->deltas[delta], DeltaReader::clustered, visibility,
-                               sequence_limits[delta]);
+      const DeltaReader reader(view->deltas[delta], DeltaReader::clustered, delta_visibility);
       for (;;) {
         HAILSTONE_TRY(check_interruption());
         reader.forward(delta_begun ? ByteView(delta_key) : ByteView(), delta_begun, most, entries);
@@ -107,7 +138,7 @@ struct Scan::State {
         delta_begun = true;
         delta_key = entries.back().key;
         count(inside.host.counters().rows_scanned, entries.size());
-        if (!always) {
+        if (!always && !dirty) {
           std::erase_if(entries, [&](const DeltaReader::Entry& entry) {
             return !predicate->matches(inside.layout->row_codec(), entry.version->row());
           });
@@ -120,6 +151,12 @@ struct Scan::State {
 
   Result<const Batch*> next_plain();
   Result<const Batch*> next_locking();
+  /// READ UNCOMMITTED, behind the rows of segments that nobody has changed.
+  Result<const Batch*> next_changed();
+  /// `unchanged`: the version, when it is known to be the latest; `seen`: the snapshot sees the version that
+  /// was met.
+  Status add_latest(const std::string& key, const RowPlace* unchanged, bool seen);
+  Status read_row(const RowPlace& place, std::string& row);
   /// The next version that may become a row, for a scan that locks. False: none is left.
   Result<bool> next_candidate(std::string& key, RowPlace& place);
   Status add_locked(const std::string& key, const RowPlace& candidate);
@@ -128,12 +165,15 @@ struct Scan::State {
   Table::State& inside;
   Transaction& transaction;
   const ReadLock lock;
+  const bool dirty;  // READ UNCOMMITTED
   std::shared_ptr<const Predicate> predicate;
   bool always = false;
   const Projection projection;
   Visibility visibility;
+  Visibility delta_visibility;                             // the same, but for READ UNCOMMITTED
+  std::vector<std::pair<std::string, bool>> changed_keys;  // and whether the snapshot sees the version
+  size_t changed_next = 0;
   std::shared_ptr<const TableView> view;
-  std::vector<uint32_t> sequence_limits;  // one a delta of the view
 
   size_t segment = 0;
   uint32_t block = 0;          // to look at next, in `segment`
@@ -195,6 +235,7 @@ Result<const Batch*> Scan::State::next_plain() {
     batch_of = BatchOf::Segment;
     return &batch;
   }
+  if (dirty) return next_changed();
   HAILSTONE_ASSIGN(const bool found, next_delta_rows(batch_rows));
   if (!found) return nullptr;
   batch.clear();
@@ -236,21 +277,9 @@ Result<bool> Scan::State::next_candidate(std::string& candidate_key, RowPlace& p
 Status Scan::State::add_locked(const std::string& candidate_key, const RowPlace& candidate) {
   HAILSTONE_ASSIGN(const RowPlace newest, inside.lock_newest(transaction, candidate_key, lock));
   if (!newest.found()) return {};
-  if (newest.version != nullptr && newest.begin == transaction.marker()) {
-    // Written by this very statement?
-    uint32_t limit = 0;
-    for (size_t i = 0; i < view->deltas.size(); ++i) {
-      if (view->deltas[i] == newest.delta) limit = sequence_limits[i];
-    }
-    if (newest.version->sequence >= limit) return {};
-  }
+  if (newest.version != nullptr && visibility.is_own_and_new(*newest.version)) return {};
   std::string row;
-  if (newest.version != nullptr) {
-    row = newest.version->row();
-  } else {
-    scratch.clear();
-    HAILSTONE_TRY(Projection::read_encoded(newest.segment->columns, newest.ordinal, scratch, row));
-  }
+  HAILSTONE_TRY(read_row(newest, row));
   if (!(newest == candidate) && !always && !predicate->matches(inside.layout->row_codec(), row)) return {};
   // A version that was live and committed when the scan began is the only one of its row that the scan can
   // meet.
@@ -262,6 +291,77 @@ Status Scan::State::add_locked(const std::string& candidate_key, const RowPlace&
   projection.append(batch.scratch.copy(row), row_id_of(candidate_key), batch);
   locked_keys.push_back(candidate_key);
   return {};
+}
+
+Status Scan::State::read_row(const RowPlace& place, std::string& row) {
+  if (place.version != nullptr) {
+    row = place.version->row();
+    return {};
+  }
+  scratch.clear();
+  return Projection::read_encoded(place.segment->columns, place.ordinal, scratch, row);
+}
+
+Status Scan::State::add_latest(const std::string& latest_key, const RowPlace* unchanged, bool seen) {
+  RowPlace latest;
+  std::string row;
+  if (unchanged != nullptr) {
+    latest = *unchanged;
+  } else {
+    if (!seen) {
+      // A row that the snapshot has is met where that has it, if it matches there.
+      HAILSTONE_ASSIGN(const RowPlace before,
+                       inside.find_visible(*view, latest_key, visibility.snapshot, transaction));
+      if (before.found()) {
+        HAILSTONE_TRY(read_row(before, row));
+        if (always || predicate->matches(inside.layout->row_codec(), row)) return {};
+      }
+    }
+    HAILSTONE_ASSIGN(latest, inside.find_latest(latest_key));
+    if (!latest.found()) return {};
+    if (latest.version != nullptr && visibility.is_own_and_new(*latest.version)) return {};
+  }
+  HAILSTONE_TRY(read_row(latest, row));
+  if (!always && !predicate->matches(inside.layout->row_codec(), row)) return {};
+  // What the snapshot has not may have been written several times.
+  if (!seen && !returned.insert(latest_key).second) return {};
+  projection.append(batch.scratch.copy(row), row_id_of(latest_key), batch);
+  locked_keys.push_back(latest_key);
+  return {};
+}
+
+Result<const Batch*> Scan::State::next_changed() {
+  batch.clear();
+  locked_keys.clear();
+  batch_of = BatchOf::Locked;
+  while (batch.rows < batch_rows) {
+    if (changed_next < changed_keys.size()) {
+      if (changed_next % rows_between_interruption_checks == 0) HAILSTONE_TRY(check_interruption());
+      const auto& [changed_key, seen] = changed_keys[changed_next++];
+      HAILSTONE_TRY(add_latest(changed_key, nullptr, seen));
+      continue;
+    }
+    if (entries_next == entries.size()) {
+      entries_next = 0;
+      HAILSTONE_ASSIGN(const bool found, next_delta_rows(batch_rows));
+      if (!found) break;
+    }
+    const auto& entry = entries[entries_next++];
+    key = entry.key;
+    const RowPlace place{
+        .delta = view->deltas[delta], .version = const_cast<Version*>(entry.version), .segment = nullptr};
+    bool seen = false, unchanged = false;
+    {
+      // The entry stands for all versions of the row in this delta.
+      const std::shared_lock guard(*inside.latch);
+      for (const Version* each = entry.version; each != nullptr && !seen; each = each->older) {
+        seen = visibility.takes(*each);
+        unchanged = seen && each == entry.version && each->end.load(std::memory_order_acquire) == infinity;
+      }
+    }
+    HAILSTONE_TRY(add_latest(key, unchanged ? &place : nullptr, seen));
+  }
+  return batch.rows == 0 ? nullptr : &batch;
 }
 
 Result<const Batch*> Scan::State::next_locking() {
@@ -276,7 +376,8 @@ Result<const Batch*> Scan::State::next_locking() {
     if (!found) break;
     HAILSTONE_TRY(add_locked(key, place));
   }
-  lock_batch = std::min(lock_batch * 2, most_rows_locked_ahead);
+  // Rows locked ahead would be missing for others who skip them, and nobody may ever ask for them here.
+  if (!skips_locked(lock)) lock_batch = std::min(lock_batch * 2, most_rows_locked_ahead);
   return batch.rows == 0 ? nullptr : &batch;
 }
 
@@ -304,7 +405,7 @@ Result<uint64_t> Scan::count_rest() {
   HAILSTONE_TRY(state.inside.usable());
   state.start();
   uint64_t rows = 0;
-  if (state.lock != ReadLock::None) {
+  if (state.lock != ReadLock::None || state.dirty) {
     for (;;) {
       HAILSTONE_ASSIGN(const Batch* const batch, next());
       if (batch == nullptr) return rows;
@@ -334,7 +435,7 @@ Result<std::vector<AggregateResult>> Scan::aggregate(std::span<const Aggregate> 
   state.start();
   HAILSTONE_ASSIGN(const AggregatePlan plan, AggregatePlan::make(state.inside, state.projection, wanted));
   AggregateSums sums(plan);
-  if (state.lock == ReadLock::None && state.segment == 0 && state.block == 0) {
+  if (state.lock == ReadLock::None && !state.dirty && state.segment == 0 && state.block == 0) {
     HAILSTONE_TRY(state.inside.noted(aggregate_segments(plan, state.view, state.predicate, state.visibility,
                                                         state.transaction, threads, sums)));
     state.segment = state.view->segments.size();

@@ -17,17 +17,23 @@ uint64_t head_of(ByteView key) {
              : load_big_endian(key.data(), static_cast<unsigned>(key.size())) << (64 - 8 * key.size());
 }
 
-/// Numbers of the keys in their order; equal ones as they were. Empty: they are in order already.
-std::vector<uint32_t> sorted_order(const KeyList& keys) {
-  bool sorted = true;
-  for (size_t i = 1; i < keys.size() && sorted; ++i) sorted = keys[i - 1] <= keys[i];
-  if (sorted) return {};
+/// Numbers of the keys in their order; equal ones as they were. Of those in `kept` only, unless it is empty:
+/// then the result is empty when all are in order already.
+std::vector<uint32_t> sorted_order(const KeyList& keys, const std::vector<uint32_t>& kept) {
+  if (kept.empty()) {
+    bool sorted = true;
+    for (size_t i = 1; i < keys.size() && sorted; ++i) sorted = keys[i - 1] <= keys[i];
+    if (sorted) return {};
+  }
   struct Item {
     uint64_t head;
     uint32_t number;
   };
-  std::vector<Item> items(keys.size());
-  for (uint32_t i = 0; i < items.size(); ++i) items[i] = {head_of(keys[i]), i};
+  std::vector<Item> items(kept.empty() ? keys.size() : kept.size());
+  for (uint32_t i = 0; i < items.size(); ++i) {
+    const uint32_t number = kept.empty() ? i : kept[i];
+    items[i] = {head_of(keys[number]), number};
+  }
   std::sort(items.begin(), items.end(), [&](const Item& a, const Item& b) {
     if (a.head != b.head) return a.head < b.head;
     const int order = keys[a.number].compare(keys[b.number]);
@@ -129,10 +135,28 @@ void SegmentBuilder::reserve_times(double times) {
   for (ColumnBuffer& column : columns_) column.reserve_times(times);
 }
 
+void SegmentBuilder::remove(uint32_t row) {
+  if (removed_.size() <= row) removed_.resize(row + 1);
+  if (removed_[row]) return;
+  removed_[row] = true;
+  ++removed_count_;
+}
+
+std::vector<uint32_t> SegmentBuilder::kept() const {
+  std::vector<uint32_t> kept;
+  if (removed_count_ == 0) return kept;
+  kept.reserve(rows_kept());
+  for (uint32_t row = 0; row < rows_; ++row) {
+    if (row >= removed_.size() || !removed_[row]) kept.push_back(row);
+  }
+  return kept;
+}
+
 void SegmentBuilder::clear() {
   for (ColumnBuffer& column : columns_) column.clear();
   clustered_.clear();
-  rows_ = 0;
+  removed_.clear();
+  rows_ = removed_count_ = 0;
 }
 
 Value SegmentBuilder::value(uint32_t row, uint16_t column) const {
@@ -192,16 +216,17 @@ Status SegmentBuilder::make_index(size_t secondary, const std::vector<uint32_t>&
   }
   // Ordinals of rows by their order of append.
   std::vector<uint32_t> ordinals(rows_);
-  for (uint32_t i = 0; i < rows_; ++i) ordinals[order.empty() ? i : order[i]] = i;
-  std::vector<uint32_t> entry_order = sorted_order(entries);
+  const uint32_t rows = rows_kept();
+  for (uint32_t i = 0; i < rows; ++i) ordinals[order.empty() ? i : order[i]] = i;
+  std::vector<uint32_t> entry_order = sorted_order(entries, kept());
   if (entry_order.empty()) {
-    entry_order.resize(rows_);
+    entry_order.resize(rows);
     std::iota(entry_order.begin(), entry_order.end(), 0U);
   }
   PrefixCounter prefixes(codec);
-  run.ordinals.resize(rows_);
-  if (is_unique) run.key_hashes.resize(rows_);
-  for (uint32_t i = 0; i < rows_; ++i) {
+  run.ordinals.resize(rows);
+  if (is_unique) run.key_hashes.resize(rows);
+  for (uint32_t i = 0; i < rows; ++i) {
     const uint32_t row = entry_order[i];
     run.ordinals[i] = ordinals[row];
     if (i % key_sample_stride == 0) run.samples.emplace_back(entries[row]);
@@ -217,36 +242,39 @@ Status SegmentBuilder::make_index(size_t secondary, const std::vector<uint32_t>&
   return {};
 }
 
-Result<SegmentBuilder::Written> SegmentBuilder::write(const std::string& path, bool unique,
+Result<SegmentBuilder::Written> SegmentBuilder::write(const FileIdentity& file, bool unique,
                                                       const std::function<bool()>& stop) {
   Written written;
   SegmentInput input;
-  input.rows = rows_;
+  input.identity = file;
+  const uint32_t rows = input.rows = rows_kept();
   clustered_.clear();
   std::vector<uint32_t>& order = written.order;
   if (row_id_ >= 0) {
     // Row ids mostly come in order; a merge may bring them otherwise.
     const ColumnBuffer& ids = columns_[static_cast<size_t>(row_id_)];
     const auto less = [&](uint32_t a, uint32_t b) { return ids.integer(a) < ids.integer(b); };
-    std::vector<uint32_t> all(rows_);
-    std::iota(all.begin(), all.end(), 0U);
-    if (!std::is_sorted(all.begin(), all.end(), less)) {
-      std::stable_sort(all.begin(), all.end(), less);
-      order = std::move(all);
+    std::vector<uint32_t> all = kept();
+    if (all.empty()) {
+      all.resize(rows);
+      std::iota(all.begin(), all.end(), 0U);
     }
+    const bool sorted = std::is_sorted(all.begin(), all.end(), less);
+    if (!sorted) std::stable_sort(all.begin(), all.end(), less);
+    if (!sorted || removed_count_ != 0) order = std::move(all);
     const auto key = [&](uint32_t ordinal) {
       std::string bytes;
       append_row_id(ids.integer(order.empty() ? ordinal : order[ordinal]), bytes);
       return bytes;
     };
-    for (uint32_t i = 0; i < rows_; i += key_sample_stride) input.key_samples.push_back(key(i));
-    input.last_key = key(rows_ - 1);
+    for (uint32_t i = 0; i < rows; i += key_sample_stride) input.key_samples.push_back(key(i));
+    input.last_key = key(rows - 1);
   } else {
     HAILSTONE_TRY(make_keys(keys_.clustered(), clustered_, nullptr));
-    order = sorted_order(clustered_);
+    order = sorted_order(clustered_, kept());
     PrefixCounter prefixes(keys_.clustered());
-    input.key_hashes.resize(rows_);
-    for (uint32_t i = 0; i < rows_; ++i) {
+    input.key_hashes.resize(rows);
+    for (uint32_t i = 0; i < rows; ++i) {
       const uint32_t row = order.empty() ? i : order[i];
       const ByteView key = clustered_[row];
       if (i % key_sample_stride == 0) input.key_samples.emplace_back(key);
@@ -258,7 +286,7 @@ Result<SegmentBuilder::Written> SegmentBuilder::write(const std::string& path, b
         written.duplicate = DuplicateRows{0, std::max(row, previous_row)};
       }
     }
-    input.last_key = clustered_[order.empty() ? rows_ - 1 : order.back()];
+    input.last_key = clustered_[order.empty() ? rows - 1 : order.back()];
     input.distinct_prefixes = std::move(prefixes).counts();
   }
   input.indexes.resize(keys_.secondary_count());
@@ -272,7 +300,8 @@ Result<SegmentBuilder::Written> SegmentBuilder::write(const std::string& path, b
   for (const ColumnBuffer& column : columns_) columns.push_back(&column);
   input.columns = columns;
   input.order = order;
-  HAILSTONE_TRY(write_segment(table_.host.filesystem(), path, input, table_.host.counters(), stop));
+  HAILSTONE_TRY(write_segment(table_.host.filesystem(), table_.host.segment_path(file.file), input,
+                              table_.host.counters(), stop));
   return written;
 }
 

@@ -54,7 +54,11 @@ class SegmentBuilder {
   void append(std::span<const Value> values, uint64_t row_id, Timestamp begin);
   /// The same for an encoded row.
   void append(ByteView row, uint64_t row_id, Timestamp begin);
+  /// Rows appended, removed ones too: the number of the next row.
   uint32_t rows() const { return rows_; }
+  /// Leaves a row out of the segment, by its number.
+  void remove(uint32_t row);
+  uint32_t rows_kept() const { return rows_ - removed_count_; }
   /// Bytes of the columns' values in memory.
   size_t bytes() const;
   /// Makes room at once for `times` the rows that are there now.
@@ -68,17 +72,20 @@ class SegmentBuilder {
     uint32_t row = 0;  // the later one
   };
   struct Written {
-    std::vector<uint32_t> order;  // row of ordinal i is the order[i]-th appended; empty: as appended
+    /// Row of ordinal i is the order[i]-th appended; empty: as appended, none removed.
+    std::vector<uint32_t> order;
     std::optional<DuplicateRows> duplicate;
   };
-  /// Sorts and writes the file. `unique`: looks for rows that have the same key; when there are some, nothing
-  /// is written.
-  Result<Written> write(const std::string& path, bool unique, const std::function<bool()>& stop);
+  /// Sorts the rows and writes them to the file. `unique`: looks for rows that have the same key; when there
+  /// are some, nothing is written.
+  Result<Written> write(const FileIdentity& file, bool unique, const std::function<bool()>& stop);
   /// One of the rows appended, encoded again.
   Status row(uint32_t number, std::string& to) const;
 
  private:
   Value value(uint32_t row, uint16_t column) const;
+  /// Numbers of the rows kept, in the order of append(); empty: none was removed.
+  std::vector<uint32_t> kept() const;
   Status make_keys(const KeyCodec& codec, KeyList& keys, std::vector<bool>* nulls);
   Status make_index(size_t secondary, const std::vector<uint32_t>& order, bool unique, IndexRun& run,
                     std::optional<DuplicateRows>& duplicate);
@@ -88,7 +95,8 @@ class SegmentBuilder {
   std::vector<ColumnBuffer> columns_;
   std::vector<int> positions_;  // of table columns in columns_; -1: in the row group
   int group_ = -1, row_id_ = -1, begin_ = -1;
-  uint32_t rows_ = 0;
+  uint32_t rows_ = 0, removed_count_ = 0;
+  std::vector<bool> removed_;                     // shorter than the rows: the others are kept
   std::vector<Value> row_values_, group_values_;  // scratch space
   std::string group_row_;
   KeyList clustered_;

@@ -4,9 +4,10 @@
 
 #include <algorithm>
 
+#include "log/operation.h"
 #include "table/delete_vector_file.h"
-#include "table/operation.h"
 #include "table/table_state.h"
+#include "transaction/statement.h"
 
 namespace hailstone {
 
@@ -28,7 +29,7 @@ Table::State::State(TableHost& table_host, const TableState& state)
       last_publish(state.last_publish),
       recorded_publish(state.last_publish) {}
 
-Result<std::shared_ptr<Table>> Table::open(TableHost& host, const TableState& given) {
+Result<std::shared_ptr<Table>> Table::open(TableHost& host, const TableState& given, bool set_aside) {
   std::shared_ptr<Table> table(new Table);
   table->state_ = std::make_unique<State>(host, given);
   State& state = *table->state_;
@@ -38,12 +39,15 @@ Result<std::shared_ptr<Table>> Table::open(TableHost& host, const TableState& gi
   for (const auto& entry : given.segments) {
     auto segment = open_table_segment(state, entry);
     if (!segment) {
+      const Error& error = segment.error();
+      const Error unreadable(
+          error.code(), fmt::format("table {} cannot be read: {}", table->definition().name, error.message()),
+          error.system_error());
+      if (error.code() != ErrorCode::Corruption && !set_aside) return std::unexpected(unreadable);
       // Nothing of the table can be trusted without one of its segments, but its state must stay as it is, so
       // that a repaired or restored file is found again.
       state.unopened.push_back(entry);
-      const Error& error = segment.error();
-      state.mark_corrupt(Error(error.code(), fmt::format("table {} cannot be read: {}",
-                                                         table->definition().name, error.message())));
+      state.mark_corrupt(unreadable);
       continue;
     }
     view->segments.push_back(std::move(*segment));
@@ -51,9 +55,12 @@ Result<std::shared_ptr<Table>> Table::open(TableHost& host, const TableState& gi
   count(host.counters().segments, view->segments.size());
   state.set_view(std::move(view));
   if (!given.rows.empty() && state.usable()) {
-    // As above: a table whose rows cannot be read is damaged, but there.
-    if (const Status restored = table->restore_rows(given.rows); !restored)
+    // As above.
+    if (const Status restored = table->restore_rows(given.rows); !restored) {
+      if (restored.error().code() != ErrorCode::Corruption && !set_aside)
+        return std::unexpected(restored.error());
       state.mark_corrupt(restored.error());
+    }
   }
   return table;
 }
@@ -85,7 +92,7 @@ Status Table::State::usable() const {
 void Table::State::mark_corrupt(const Error& error) {
   const std::lock_guard guard(corruption_mutex);
   if (corruption) return;
-  // A file that the system does not let us read need not be damaged.
+  // A file that the system could not read during recovery need not be damaged.
   corruption = Error(error.code() == ErrorCode::Io ? ErrorCode::Io : ErrorCode::Corruption, error.message());
   corrupt.store(true, std::memory_order_release);
   count(host.counters().tables_corrupt);
@@ -106,6 +113,33 @@ const KeyCodec& Table::key_codec(size_t index) const { return state_->keys->code
 Status Table::usable() const { return state_->usable(); }
 void Table::mark_corrupt(const Error& error) { state_->mark_corrupt(error); }
 
+void Table::set_ddl_commits(Timestamp made, Timestamp named) {
+  state_->made.store(made, std::memory_order_release);
+  state_->named.store(named, std::memory_order_release);
+}
+
+Status Table::check_snapshot(Transaction& transaction, bool by_name) const {
+  const Timestamp made = state_->made.load(std::memory_order_acquire);
+  const Timestamp named = by_name ? state_->named.load(std::memory_order_acquire) : 0;
+  if (std::max(made, named) == 0) return {};
+  if (!transaction.has_snapshot()) {
+    TransactionManager& transactions = state_->host.transactions();
+    if (std::max(made, named) <= transactions.last_committed()) [[likely]]
+      return {};
+    // The commit has put the table into the catalog, but is not published yet: a snapshot taken now would be
+    // older. Commits are stopped only when this one is done.
+    return transactions.with_commits_stopped([](Timestamp) { return Status(); });
+  }
+  const Timestamp read = transaction.snapshot().read;
+  if (made <= read && named <= read) [[likely]]
+    return {};
+  return fail(ErrorCode::TableChanged,
+              fmt::format("table {} was {} after transaction {} had taken its snapshot; read it in a new "
+                          "transaction",
+                          definition().name, made > read ? "made, emptied or rebuilt" : "given this name",
+                          transaction.id()));
+}
+
 uint64_t Table::next_auto_increment() const {
   return state_->next_auto_increment.load(std::memory_order_relaxed);
 }
@@ -113,14 +147,16 @@ uint64_t Table::next_auto_increment() const {
 Status Table::raise_auto_increment(Transaction& transaction, uint64_t next) {
   std::atomic<uint64_t>& counter = state_->next_auto_increment;
   uint64_t now = counter.load(std::memory_order_relaxed);
+  if (now >= next) return {};
+  Write write(transaction);
+  HAILSTONE_TRY(write.prepare(0));
+  append_operation(write.redo(), {.kind = OperationKind::Counter, .table = id(), .number = next});
   while (now < next && !counter.compare_exchange_weak(now, next, std::memory_order_relaxed)) {
   }
   if (now >= next) return {};
   state_->generation.fetch_add(1, std::memory_order_relaxed);
-  std::string operation;
-  append_operation_head(operation, OperationKind::Counter, id());
-  append_varint(operation, next);
-  return transaction.add_redo(operation);
+  write.keep();
+  return {};
 }
 
 uint64_t Table::take_auto_increment(uint64_t count_taken) {

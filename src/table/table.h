@@ -3,8 +3,10 @@
 //
 // Reads and writes name a row by its clustered key (encoded; for a table without primary key the 8 byte row
 // id). All public members are thread-safe; the Transaction passed belongs to the calling thread. A table that
-// met damaged bytes is marked corrupt: every operation returns ErrorCode::Corruption with the first message
-// (Io when a file could not be read as the table was opened), others stay usable.
+// met damaged bytes is marked corrupt: every operation returns ErrorCode::Corruption with the first message,
+// others stay usable. A file that the system cannot read at present is no damage: the operation fails, and
+// the next one tries again. Only recovery sets a table aside for that (ErrorCode::Io), until it is opened
+// anew.
 #pragma once
 
 #include <atomic>
@@ -52,8 +54,12 @@ class TableHost {
   /// it.
   virtual Timestamp checkpointed() = 0;
   virtual const CollationResolver& collations() = 0;
-  /// A file number never used before in this database.
-  virtual uint64_t new_file_number() = 0;
+  /// The identity of a new file of the table, whose number was never used before in this database.
+  virtual FileIdentity new_file(TableId table) = 0;
+  /// Whether the file at `path`, which carries the identity `found`, is the table's file of this number.
+  /// ErrorCode::Corruption.
+  virtual Status check_file(const std::string& path, TableId table, uint64_t file,
+                            const std::optional<FileIdentity>& found) = 0;
   virtual std::string segment_path(uint64_t file_number) = 0;
   virtual std::string delete_vector_path(uint64_t file_number) = 0;
   /// Makes created segment files findable after a crash (syncs the directory).
@@ -101,8 +107,13 @@ struct TableState {
   uint64_t generation = 0;  // not stored: hand it to Table::state_recorded()
 };
 
-/// How a read deals with row locks.
-enum class ReadLock : uint8_t { None, Shared, Exclusive };
+/// How a read deals with row locks. The last two leave out rows that would have to be waited for: those that
+/// others have locked, or changed without a commit so far.
+enum class ReadLock : uint8_t { None, Shared, Exclusive, SharedSkippingLocked, ExclusiveSkippingLocked };
+
+inline bool skips_locked(ReadLock lock) {
+  return lock == ReadLock::SharedSkippingLocked || lock == ReadLock::ExclusiveSkippingLocked;
+}
 
 /// Which index refused a row, and the row that was refused.
 struct Duplicate {
@@ -140,8 +151,10 @@ struct TableView {
 class Table : public std::enable_shared_from_this<Table> {
  public:
   /// Opens the segments named by `state` and puts its rows into the delta. Damage does not fail it: the table
-  /// comes up marked corrupt.
-  static Result<std::shared_ptr<Table>> open(TableHost& host, const TableState& state);
+  /// comes up marked corrupt. A file that cannot be read at present does, unless `set_aside`: the table then
+  /// comes up unusable as long as it is open.
+  static Result<std::shared_ptr<Table>> open(TableHost& host, const TableState& state,
+                                             bool set_aside = false);
   ~Table();
 
   TableId id() const;
@@ -155,6 +168,14 @@ class Table : public std::enable_shared_from_this<Table> {
   /// Not ok: the table is corrupt; the error says where.
   Status usable() const;
   void mark_corrupt(const Error& error);
+
+  /// The commits that made the table (TRUNCATE and rebuilding make a new one) and gave it its name. 0: it was
+  /// so when the database was opened, or that commit is still to come. Set by the catalog.
+  void set_ddl_commits(Timestamp made, Timestamp named);
+  /// Before plain reads. ErrorCode::TableChanged when the transaction's snapshot is from before the table was
+  /// made: the snapshot would show it empty, whatever rows were under its name then. `by_name`: also when it
+  /// was from before the table had this name. A transaction without a snapshot may read any table.
+  Status check_snapshot(Transaction& transaction, bool by_name) const;
 
   // --- rows. Rows are encoded by layout()->row_codec(). Locks are waited for; DuplicateKey fills
   // `duplicate`.

@@ -14,9 +14,10 @@
 #include <vector>
 
 #include "table/key_search.h"
+#include "table/load_keys.h"
 #include "table/places.h"
-#include "table/superseded.h"
 #include "table/table.h"
+#include "transaction/superseded.h"
 
 namespace hailstone {
 
@@ -48,6 +49,7 @@ struct Table::State {
   TableHost& host;
   const TableId id;
   Timestamp definition_timestamp;
+  std::atomic<Timestamp> made{0}, named{0};
   std::shared_ptr<const TableLayout> layout;
   // What DDL has put in the place of the layout's definition: other names only, so nothing else looks here.
   // Kept, as definition() gives references.
@@ -89,7 +91,8 @@ struct Table::State {
   mutable std::mutex statistics_mutex;
   std::vector<std::vector<uint64_t>> analyzed;
 
-  SupersededKeys superseded;
+  /// Of the bulk loads whose rows are not all in the view yet. Protected by write_mutex.
+  std::vector<const PendingKeys*> pending_keys;
 
   Status usable() const;
   void mark_corrupt(const Error& error);
@@ -114,9 +117,16 @@ struct Table::State {
 
   /// The live version of a key in the newest state, as transaction `own` (marker) sees it.
   Result<NewestRow> find_newest(const TableView& places, ByteView key, Timestamp own);
-  /// The version of a key that the snapshot sees.
+  /// The live version of a key, committed or not: what READ UNCOMMITTED gives. Takes write_mutex, as an
+  /// update is between its two versions only under that.
+  Result<RowPlace> find_latest(ByteView key);
+  /// Whether the version is the row's latest, and was there already when the snapshot was taken.
+  Result<bool> is_unchanged(const RowPlace& place, const Snapshot& snapshot);
+  /// The version of a key that the snapshot, which is the transaction's, sees.
   Result<RowPlace> find_visible(const TableView& places, ByteView key, const Snapshot& snapshot,
-                                const KeySet* superseded_keys);
+                                const Transaction& transaction);
+  /// What a read without locks finds at a key.
+  Result<RowPlace> find_plain(Transaction& transaction, ByteView key);
   /// A live entry of a unique secondary index with this index key, other than the row with clustered key
   /// `except`.
   struct UniqueEntry {
@@ -126,6 +136,17 @@ struct Table::State {
   };
   Result<UniqueEntry> find_unique(const TableView& places, size_t secondary, ByteView index_key,
                                   ByteView except, Timestamp own);
+  /// Another transaction whose bulk load has taken a row with this key of a unique index; 0: none. Caller
+  /// holds write_mutex.
+  TransactionId load_with_key(const Transaction& transaction, size_t index, ByteView key) const {
+    return pending_keys.empty() ? 0 : load_with_hash(transaction, LoadKeys::hash(index, key));
+  }
+  TransactionId load_with_hash(const Transaction& transaction, uint64_t hash) const {
+    for (const PendingKeys* load : pending_keys) {
+      if (load->transaction != transaction.id() && load->contains(hash)) return load->transaction;
+    }
+    return 0;
+  }
   /// Reads the values of a found version; bytes live in `batch`, which is cleared.
   Status read_place(const RowPlace& place, const Projection& projection, Batch& batch,
                     std::span<Value> values);

@@ -55,10 +55,9 @@ class KeyStream {
 /// The check of one unique index.
 class IndexCheck {
  public:
-  IndexCheck(const std::shared_ptr<Table>& owner, Table::State& state, Transaction& transaction,
-             const LoadedSegments& loaded, const TableView& before, size_t secondary, Duplicate& duplicate)
-      : owner_(owner),
-        state_(state),
+  IndexCheck(Table::State& state, Transaction& transaction, const LoadedSegments& loaded,
+             const TableView& before, size_t secondary, Duplicate& duplicate)
+      : state_(state),
         transaction_(transaction),
         loaded_(loaded),
         before_(before),
@@ -219,8 +218,7 @@ class IndexCheck {
   /// A row that ended after the transaction's snapshot would be seen beside ours.
   void note_ended(ByteView key, Timestamp end) {
     if (secondary_ != SegmentKeys::clustered || end == infinity || is_marker(end)) return;
-    if (!transaction_.has_snapshot() || end <= transaction_.snapshot().read) return;
-    state_.superseded.add(owner_, transaction_, key);
+    if (transaction_.is_behind(end)) transaction_.supersede(state_.id, key);
   }
 
   /// True: the version is live, ours is refused. Else `blocker` may have been set.
@@ -299,7 +297,6 @@ class IndexCheck {
     return {};
   }
 
-  const std::shared_ptr<Table>& owner_;
   Table::State& state_;
   Transaction& transaction_;
   const LoadedSegments& loaded_;
@@ -309,7 +306,72 @@ class IndexCheck {
   uint32_t steps_ = 0;
 };
 
+/// The orders of a segment whose keys are unique.
+std::vector<size_t> unique_orders(const Table::State& state) {
+  std::vector<size_t> orders;
+  // Hidden row ids are new by their making.
+  if (!state.keys->hidden_row_id()) orders.push_back(SegmentKeys::clustered);
+  for (size_t i = 0; i < state.keys->secondary_count(); ++i) {
+    if (state.keys->secondary_unique(i)) orders.push_back(i);
+  }
+  return orders;
+}
+
+/// Another transaction whose load has taken a key of this segment; 0: none.
+Result<TransactionId> load_with_key_of(Table::State& state, const Transaction& transaction,
+                                       const std::shared_ptr<TableSegment>& segment, size_t order) {
+  constexpr size_t keys_at_once = 4096;  // other writers of the table come in between
+  const size_t index = order == SegmentKeys::clustered ? 0 : order + state.keys->first_secondary();
+  KeyStream keys(segment, *state.keys, order);
+  HAILSTONE_TRY(keys.seek({}));
+  std::vector<uint64_t> hashes;
+  while (!keys.at_end()) {
+    hashes.clear();
+    for (; hashes.size() < keys_at_once && !keys.at_end();) {
+      hashes.push_back(LoadKeys::hash(index, keys.key()));
+      HAILSTONE_TRY(keys.next());
+    }
+    const std::lock_guard guard(state.write_mutex);
+    for (const uint64_t hash : hashes) {
+      if (const TransactionId holder = state.load_with_hash(transaction, hash); holder != 0) return holder;
+    }
+  }
+  return TransactionId{0};
+}
+
 }  // namespace
+
+Status wait_for_range_readers(Table::State& state, Transaction& transaction) {
+  while (const TransactionId reader = state.host.locks().any_range_locked_by_other(transaction, state.id)) {
+    HAILSTONE_TRY(state.host.locks().wait_for_end(transaction, reader));
+  }
+  return {};
+}
+
+Result<std::shared_ptr<const TableView>> wait_for_loads(Table::State& state, Transaction& transaction,
+                                                        const LoadedSegments& loaded) {
+  for (;;) {
+    const auto view = state.current_view();
+    TransactionId holder = 0;
+    for (const auto& segment : loaded) {
+      for (const size_t order : unique_orders(state)) {
+        if (holder != 0) break;
+        HAILSTONE_ASSIGN(holder, state.noted(load_with_key_of(state, transaction, segment, order)));
+      }
+    }
+    if (holder != 0) {
+      HAILSTONE_TRY(state.host.locks().wait_for_end(transaction, holder));
+      continue;
+    }
+    // Keys may have gone from a load to the table while they were looked for.
+    if (state.current_view() != view) continue;
+    auto others = std::make_shared<TableView>(*view);
+    std::erase_if(others->segments, [&](const auto& segment) {
+      return std::find(loaded.begin(), loaded.end(), segment) != loaded.end();
+    });
+    return std::shared_ptr<const TableView>(std::move(others));
+  }
+}
 
 std::unexpected<Error> refuse_duplicate(const Table::State& state, size_t index) {
   const TableDefinition& definition = state.layout->definition();
@@ -318,22 +380,13 @@ std::unexpected<Error> refuse_duplicate(const Table::State& state, size_t index)
                           definition.indexes[index].name));
 }
 
-Status check_loaded(const std::shared_ptr<Table>& owner, Table::State& state, Transaction& transaction,
-                    const LoadedSegments& loaded, const TableView& before, Duplicate& duplicate) {
-  // Whoever reads ranges from now on meets the loaded rows and waits for them.
-  while (const TransactionId reader = state.host.locks().any_range_locked_by_other(transaction, state.id)) {
-    HAILSTONE_TRY(state.host.locks().wait_for_end(transaction, reader));
-  }
-  std::vector<size_t> indexes;
-  // Hidden row ids are new by their making.
-  if (!state.keys->hidden_row_id()) indexes.push_back(SegmentKeys::clustered);
-  for (size_t i = 0; i < state.keys->secondary_count(); ++i) {
-    if (state.keys->secondary_unique(i)) indexes.push_back(i);
-  }
+Status check_loaded(Table::State& state, Transaction& transaction, const LoadedSegments& loaded,
+                    const TableView& before, Duplicate& duplicate) {
+  const std::vector<size_t> indexes = unique_orders(state);
   for (size_t i = 0; i < indexes.size();) {
     TransactionId blocker = 0;
-    HAILSTONE_TRY(state.noted(
-        IndexCheck(owner, state, transaction, loaded, before, indexes[i], duplicate).run(blocker)));
+    HAILSTONE_TRY(
+        state.noted(IndexCheck(state, transaction, loaded, before, indexes[i], duplicate).run(blocker)));
     if (blocker == 0) {
       ++i;
       continue;

@@ -1,5 +1,6 @@
 #include "table/visibility.h"
 
+#include <algorithm>
 #include <mutex>
 
 #include "table/key_search.h"
@@ -8,19 +9,25 @@ namespace hailstone {
 
 namespace {
 
-/// Clears the bits of rows of which only own versions count. There are few such keys, mostly none.
+/// Clears the bits of rows of which only own versions count.
 Status mask_superseded(const TableSegment& segment, const TableKeys& keys, uint32_t block,
                        const Visibility& visibility, BlockBitmap& bitmap) {
   if (segment.shared_begin() == visibility.snapshot.own) return {};
   SegmentKeys rows(segment, keys, SegmentKeys::clustered);
-  std::string found;
-  for (const std::string& key : *visibility.superseded) {
-    HAILSTONE_ASSIGN(uint32_t ordinal, rows.lower_bound(key));
-    for (; ordinal < segment.rows(); ++ordinal) {
+  const uint32_t first = block * block_rows;
+  const uint32_t last = std::min(first + block_rows, segment.rows()) - 1;
+  std::string found, last_key;
+  HAILSTONE_TRY(rows.key(last, last_key));
+  HAILSTONE_TRY(rows.key(first, found));
+  const auto& superseded = visibility.superseded->keys();
+  for (auto each = superseded.lower_bound(found); each != superseded.end() && each->first <= last_key;
+       ++each) {
+    if (each->second >= visibility.own_writes) continue;
+    HAILSTONE_ASSIGN(uint32_t ordinal, rows.lower_bound(each->first));
+    for (ordinal = std::max(ordinal, first); ordinal <= last; ++ordinal) {
       HAILSTONE_TRY(rows.key(ordinal, found));
-      if (found != key) break;
-      if (ordinal / block_rows != block) continue;
-      const uint32_t row = ordinal % block_rows;
+      if (found != each->first) break;
+      const uint32_t row = ordinal - first;
       bitmap.bits[row / 64] &= ~(uint64_t{1} << (row % 64));
     }
   }
@@ -55,16 +62,12 @@ Status mask_rows(const TableSegment& segment, const TableKeys& keys, uint32_t bl
   return {};
 }
 
-DeltaReader::DeltaReader(std::shared_ptr<TableDelta> delta, size_t secondary, const Visibility& visibility,
-                         uint32_t sequence_limit)
-    : delta_(std::move(delta)),
-      secondary_(secondary),
-      visibility_(visibility),
-      sequence_limit_(sequence_limit) {}
+DeltaReader::DeltaReader(std::shared_ptr<TableDelta> delta, size_t secondary, const Visibility& visibility)
+    : delta_(std::move(delta)), secondary_(secondary), visibility_(visibility) {}
 
 const Version* DeltaReader::taken(const Version* newest) const {
   for (const Version* version = newest; version != nullptr; version = version->older) {
-    if (visibility_.takes(*version, sequence_limit_)) return version;
+    if (visibility_.takes(*version)) return version;
   }
   return nullptr;
 }
@@ -87,7 +90,7 @@ void DeltaReader::forward(ByteView bound, bool after, size_t count, std::vector<
     if (to.size() == count) return;
     // A locking cursor sees several versions behind one entry key as one.
     if (!to.empty() && to.back().key == entry->key) continue;
-    if (visibility_.takes(*entry->version, sequence_limit_)) to.push_back({entry->key, entry->version});
+    if (visibility_.takes(*entry->version)) to.push_back({entry->key, entry->version});
   }
 }
 
@@ -108,7 +111,7 @@ void DeltaReader::backward(ByteView bound, bool unbounded, size_t count, std::ve
     --entry;
     if (to.size() == count) return;
     if (!to.empty() && to.back().key == entry->key) continue;
-    if (visibility_.takes(*entry->version, sequence_limit_)) to.push_back({entry->key, entry->version});
+    if (visibility_.takes(*entry->version)) to.push_back({entry->key, entry->version});
   }
 }
 

@@ -8,23 +8,33 @@
 #include <vector>
 
 #include "table/places.h"
-#include "table/superseded.h"
+#include "transaction/superseded.h"
 
 namespace hailstone {
 
 struct Visibility {
-  Snapshot snapshot;                         // locking: the newest commit when the statement began
-  bool candidates = false;                   // locking
-  std::shared_ptr<const KeySet> superseded;  // rows of which only own versions count; null: none
+  Snapshot snapshot;                 // locking: the newest commit when the statement began
+  bool candidates = false;           // locking
+  uint32_t own_writes = all_writes;  // of the transaction: what it writes from there on is passed over
+  std::shared_ptr<const SupersededKeys> superseded = nullptr;  // null: none
+  std::shared_ptr<const HeldSnapshot> held = nullptr;          // keeps alive what the snapshot sees
+
+  static constexpr uint32_t all_writes = ~uint32_t{0};
 
   bool takes(Timestamp begin, Timestamp end) const {
     return candidates ? !snapshot.includes(end) : snapshot.sees(begin, end);
   }
-  bool is_superseded(ByteView key) const { return superseded != nullptr && superseded->contains(key); }
-  bool takes(const Version& version, uint32_t sequence_limit) const {
+  bool is_superseded(ByteView key) const {
+    return superseded != nullptr && superseded->contains(key, own_writes);
+  }
+  /// Whether the transaction has written the version after the reader began.
+  bool is_own_and_new(const Version& version) const {
+    return version.begin.load(std::memory_order_acquire) == snapshot.own && version.write >= own_writes;
+  }
+  bool takes(const Version& version) const {
     const Timestamp begin = version.begin.load(std::memory_order_acquire);
     if (begin == snapshot.own) {
-      if (version.sequence >= sequence_limit) return false;
+      if (version.write >= own_writes) return false;
     } else if (is_superseded(version.key())) {
       return false;
     }
@@ -44,9 +54,7 @@ class DeltaReader {
     const Version* version = nullptr;
   };
   static constexpr size_t clustered = ~size_t{0};
-  /// `sequence_limit`: own versions from here on are passed over.
-  DeltaReader(std::shared_ptr<TableDelta> delta, size_t secondary, const Visibility& visibility,
-              uint32_t sequence_limit);
+  DeltaReader(std::shared_ptr<TableDelta> delta, size_t secondary, const Visibility& visibility);
 
   /// Replaces `to` by up to `count` entries with key >= `bound`, ascending (`after`: > bound). Fewer: there
   /// are no more.
@@ -61,7 +69,6 @@ class DeltaReader {
   std::shared_ptr<TableDelta> delta_;
   size_t secondary_;
   Visibility visibility_;
-  uint32_t sequence_limit_;
 };
 
 }  // namespace hailstone

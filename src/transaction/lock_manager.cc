@@ -388,14 +388,17 @@ void LockManager::unlock_row(Transaction& transaction, TableId table, ByteView k
   state_->settle(lock);
 }
 
-bool LockManager::row_locked_by_other(const Transaction& transaction, TableId table, ByteView key) const {
+bool LockManager::row_locked_by_other(const Transaction& transaction, TableId table, ByteView key,
+                                      RowLockMode mode) const {
   if (state_->row_locks_of(table).load(std::memory_order_acquire) == 0) return false;
   const std::lock_guard guard(state_->mutex);
   const auto found = state_->rows.find(LockName{table, key});
   if (found == state_->rows.end()) return false;
   const auto& holders = (*found)->holders;
-  return std::any_of(holders.begin(), holders.end(),
-                     [&](const Holder& holder) { return holder.owner->id != transaction.id(); });
+  const locking::Modes blocking = locking::conflicts(mode_of(mode));
+  return std::any_of(holders.begin(), holders.end(), [&](const Holder& holder) {
+    return holder.owner->id != transaction.id() && (holder.modes & blocking) != 0;
+  });
 }
 
 Status LockManager::lock_table(Transaction& transaction, TableId table, TableLockMode mode) {

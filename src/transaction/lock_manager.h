@@ -39,9 +39,10 @@ class LockManager {
   /// Gives back one grant before the end of the transaction (a row that was read but did not match). The last
   /// one frees the row.
   void unlock_row(Transaction& transaction, TableId table, ByteView key);
-  /// True when another transaction holds any explicit lock on the row. Cheap when nobody holds explicit locks
-  /// on the table.
-  bool row_locked_by_other(const Transaction& transaction, TableId table, ByteView key) const;
+  /// True when another transaction holds an explicit lock on the row beside which `mode` cannot be granted.
+  /// Cheap when nobody holds explicit locks on the table.
+  bool row_locked_by_other(const Transaction& transaction, TableId table, ByteView key,
+                           RowLockMode mode = RowLockMode::Exclusive) const;
 
   // A range lock keeps other transactions from making entries of one order of a table (an index, or the rows
   // themselves) between two keys. Range locks never conflict with each other. They are made and asked for

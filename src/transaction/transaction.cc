@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
+#include "transaction/superseded.h"
 #include "transaction/transaction_manager.h"
 
 namespace hailstone {
@@ -13,6 +14,9 @@ namespace {
 /// Redo beyond this goes to the log before the commit, so that a long transaction neither holds it in memory
 /// nor delays others at its commit.
 constexpr size_t redo_buffer_bytes = size_t{1} << 20;
+
+/// Version::write holds the number of a change.
+constexpr uint64_t most_changes = ~uint32_t{0};
 
 /// How many of the stores met last are searched before one is noted (again).
 constexpr size_t stores_searched = 8;
@@ -31,39 +35,66 @@ Transaction::~Transaction() {
   if (state_ == State::Active) manager_.rollback(*this);
 }
 
+HeldSnapshot::HeldSnapshot(TransactionManager& manager, Timestamp own)
+    : manager_(manager), snapshot_(manager.acquire_snapshot(own)) {}
+
+HeldSnapshot::~HeldSnapshot() { manager_.release_snapshot(snapshot_); }
+
 const Snapshot& Transaction::snapshot() {
-  if (isolation_ == Isolation::ReadUncommitted) {
-    // Every begin counts, markers too, and every end.
-    snapshot_ = {.read = infinity - 1, .own = marker()};
-    return snapshot_;
-  }
-  if (!has_snapshot_) {
-    snapshot_ = manager_.acquire_snapshot(marker());
-    has_snapshot_ = true;
+  if (held_ == nullptr) {
+    held_ = std::make_shared<const HeldSnapshot>(manager_, marker());
+    snapshot_ = **held_;
   }
   return snapshot_;
 }
 
-void Transaction::next_statement() {
-  if (!has_snapshot_ || isolation_ >= Isolation::RepeatableRead) return;
-  manager_.release_snapshot(snapshot_);
-  has_snapshot_ = false;
+std::shared_ptr<const HeldSnapshot> Transaction::hold_snapshot() {
+  snapshot();
+  // A list of one place for each snapshot in use, so that is_behind() knows them all.
+  if (isolation_ < Isolation::RepeatableRead) earlier_.reserve(earlier_.size() + 1);
+  return held_;
+}
+
+void Transaction::next_statement() noexcept {
+  if (held_ == nullptr || isolation_ >= Isolation::RepeatableRead) return;
+  std::erase_if(earlier_, [](const auto& each) { return each.expired(); });
+  if (held_.use_count() > 1) earlier_.push_back(held_);
+  held_.reset();
+}
+
+bool Transaction::is_behind(Timestamp timestamp) const {
+  if (held_ != nullptr && timestamp > snapshot_.read) return true;
+  return std::ranges::any_of(earlier_, [&](const auto& each) {
+    const auto snapshot = each.lock();
+    return snapshot != nullptr && timestamp > (**snapshot).read;
+  });
 }
 
 Snapshot Transaction::current() const { return {.read = marker_bit - 1, .own = marker()}; }
 
-void Transaction::charge_memory() {
-  const size_t held =
-      changes_.capacity() * sizeof(Change) + stores_.capacity() * sizeof(stores_[0]) + redo_.capacity();
-  if (held > memory_.bytes()) memory_.grow(held - memory_.bytes());
-}
-
-void Transaction::add_change(const std::shared_ptr<VersionStore>& store, uint64_t slot, Change::Kind kind) {
+void Transaction::add_change(const std::shared_ptr<VersionStore>& store, uint64_t slot,
+                             Change::Kind kind) noexcept {
   const auto last = stores_.end() - static_cast<std::ptrdiff_t>(std::min(stores_.size(), stores_searched));
   if (std::find(last, stores_.end(), store) == stores_.end()) stores_.push_back(store);
   changes_.push_back({store.get(), slot, kind});
   ++change_count_;
-  charge_memory();
+}
+
+void Transaction::add_action(std::unique_ptr<TransactionAction> action) noexcept {
+  actions_.push_back(std::move(action));
+}
+
+void Transaction::supersede(TableId table, ByteView key) {
+  make_room(1);
+  std::shared_ptr<SupersededKeys>& keys = superseded_[table];
+  if (keys == nullptr) keys = std::make_shared<SupersededKeys>();
+  const auto [entry, added] = keys->keys_.emplace(key, own_writes());
+  if (added) add_change(keys, reinterpret_cast<uint64_t>(&entry->first), Change::Kind::Insert);
+}
+
+std::shared_ptr<const SupersededKeys> Transaction::superseded(TableId table) const {
+  const auto found = superseded_.find(table);
+  return found == superseded_.end() || found->second->keys_.empty() ? nullptr : found->second;
 }
 
 size_t Transaction::held_row_bytes() const {
@@ -75,23 +106,63 @@ size_t Transaction::held_row_bytes() const {
   return bytes;
 }
 
-void Transaction::add_action(std::unique_ptr<TransactionAction> action) {
-  actions_.push_back(std::move(action));
+void Transaction::make_room(size_t changes) {
+  const auto grow = [](auto& list, size_t by) {
+    const size_t wanted = list.size() + by;
+    if (wanted > list.capacity()) list.reserve(std::max(wanted, 2 * list.capacity()));
+  };
+  grow(changes_, changes);
+  grow(stores_, changes);
+  grow(actions_, changes);
+  const size_t held = changes_.capacity() * sizeof(Change) + stores_.capacity() * sizeof(stores_[0]) +
+                      actions_.capacity() * sizeof(actions_[0]) + redo_.capacity();
+  if (held > memory_.bytes()) memory_.grow(held - memory_.bytes());
 }
 
-Status Transaction::add_redo(ByteView operation) {
+Status Transaction::prepare(size_t changes) {
   // Changes cannot be put elsewhere; a transaction whose list of them fills the memory of all others is
   // refused.
-  if (changes_.capacity() * sizeof(Change) > manager_.budget_.limit() / 2) {
+  if (changes_.capacity() * sizeof(Change) > manager_.budget_.limit() / 2) [[unlikely]] {
     return fail(ErrorCode::OutOfMemory, fmt::format("transaction {} has changed {} rows; the list of them "
                                                     "alone takes half of the memory budget of {} bytes: "
                                                     "commit more often, load in bulk, or raise the budget",
                                                     id_, changes_.size(), manager_.budget_.limit()));
   }
-  redo_.append(operation);
-  redo_length_ += operation.size();
-  charge_memory();
-  return redo_.size() < redo_buffer_bytes ? Status() : manager_.spill_redo(*this);
+  if (change_count_ + changes >= most_changes) [[unlikely]] {
+    return fail(ErrorCode::OutOfMemory,
+                fmt::format("transaction {} has changed {} rows, more than which one transaction cannot "
+                            "change one by one: commit more often, or load in bulk",
+                            id_, change_count_));
+  }
+  // While the log cannot be written it stays here: the caller may hold a table's mutex and must not wait.
+  if (redo_.size() >= redo_buffer_bytes && !manager_.log_.stall()) HAILSTONE_TRY(manager_.spill_redo(*this));
+  make_room(changes);
+  return {};
+}
+
+void Transaction::take_redo() noexcept { redo_length_ = redo_logged_ + redo_.size(); }
+
+void Transaction::roll_back_to(const Savepoint& savepoint) noexcept {
+  if (changes_.size() > savepoint.changes || actions_.size() > savepoint.actions) ++change_count_;
+  undo_to(savepoint.changes, savepoint.actions);
+  // What the log holds beyond this is void: the next record of the transaction says where it goes on.
+  redo_length_ = savepoint.redo;
+  redo_logged_ = std::min(redo_logged_, redo_length_);
+  redo_.resize(static_cast<size_t>(redo_length_ - redo_logged_));
+}
+
+void Transaction::undo_to(size_t changes, size_t actions) noexcept {
+  // Newest first; rows before actions, so that a table made by an action is still there when its rows are
+  // taken back.
+  while (changes_.size() > changes) {
+    const Change change = changes_.back();
+    changes_.pop_back();
+    change.store->undo(change);
+  }
+  while (actions_.size() > actions) {
+    actions_.back()->undo();
+    actions_.pop_back();
+  }
 }
 
 }  // namespace hailstone

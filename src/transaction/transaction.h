@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "base/bytes.h"
 #include "base/memory_budget.h"
 #include "base/status.h"
@@ -22,7 +23,10 @@ namespace hailstone {
 
 enum class Isolation : uint8_t { ReadUncommitted, ReadCommitted, RepeatableRead, Serializable };
 
+class SupersededKeys;
+class TransactionManager;
 class VersionStore;
+using TableId = uint64_t;
 
 /// One change to a row version: what commit stamps and rollback takes back.
 struct Change {
@@ -40,7 +44,7 @@ class VersionStore {
   /// Replaces the transaction's marker by `timestamp` in each change; all are of this store, in the order in
   /// which they were made. Called under the commit mutex.
   virtual void commit(std::span<const Change> changes, Timestamp timestamp) = 0;
-  /// Takes one change back: an inserted version is unlinked, an end becomes infinity.
+  /// Takes one change back: an inserted version is unlinked, an end becomes infinity. Needs no memory.
   virtual void undo(const Change& change) = 0;
   /// Bytes of rows in memory, which stay at least as long as a transaction has changes here.
   virtual size_t row_bytes() const { return 0; }
@@ -50,9 +54,24 @@ class VersionStore {
 class TransactionAction {
  public:
   virtual ~TransactionAction() = default;
-  /// Called under the commit mutex, before the timestamp is published; must not fail or block.
+  /// Called under the commit mutex, before the timestamp is published; must not fail, need memory or block.
   virtual void commit(Timestamp timestamp) = 0;
+  /// Needs no memory.
   virtual void undo() = 0;
+};
+
+/// A snapshot in use: no version that it sees goes as long as somebody holds this.
+class HeldSnapshot {
+ public:
+  HeldSnapshot(TransactionManager& manager, Timestamp own);
+  ~HeldSnapshot();
+  HeldSnapshot(const HeldSnapshot&) = delete;
+  HeldSnapshot& operator=(const HeldSnapshot&) = delete;
+  const Snapshot& operator*() const { return snapshot_; }
+
+ private:
+  TransactionManager& manager_;
+  Snapshot snapshot_;
 };
 
 /// A point to roll back to. Valid while the transaction lives and has not been rolled back behind it.
@@ -69,36 +88,50 @@ class Transaction {
   TransactionId id() const { return id_; }
   Timestamp marker() const { return marker_of(id_); }
   Isolation isolation() const { return isolation_; }
+  bool reads_uncommitted() const { return isolation_ == Isolation::ReadUncommitted; }
   State state() const { return state_; }
 
   /// What plain reads see. Taken at the first call; kept to the end for RepeatableRead and above, until
-  /// next_statement() below.
+  /// next_statement() below. Readers of READ UNCOMMITTED find each row by it, and give its latest version.
   const Snapshot& snapshot();
+  /// The same, for a reader that may go on when the statement has ended.
+  std::shared_ptr<const HeldSnapshot> hold_snapshot();
   /// False: the next snapshot() takes a new one.
-  bool has_snapshot() const { return has_snapshot_; }
+  bool has_snapshot() const { return held_ != nullptr; }
+  /// Whether a commit of this time is newer than what some reader of the transaction sees.
+  bool is_behind(Timestamp timestamp) const;
   /// Ends the statement: READ COMMITTED and READ UNCOMMITTED take a new snapshot at the next read.
-  void next_statement();
+  void next_statement() noexcept;
   /// The newest committed state and own changes: for locking reads and writes. Every timestamp counts as
   /// committed, also that of a commit which is being stamped and not published yet: its redo is in the log,
   /// nothing can take it back, and what it has not stamped so far still has its marker, to wait for. So
   /// `read` is no timestamp to compare commits with. Not registered: keeps no version alive.
   Snapshot current() const;
 
+  // What a Write (statement.h) notes; it has made room for it.
+
   /// Records a change so that commit and rollback act on it; `store` is kept alive to the end of the
   /// transaction.
-  void add_change(const std::shared_ptr<VersionStore>& store, uint64_t slot, Change::Kind kind);
-  void add_action(std::unique_ptr<TransactionAction> action);
-  /// Appends one operation (the database room's format) to the redo of the transaction; long redo goes to the
-  /// log early.
-  Status add_redo(ByteView operation);
-  /// Rises with every change and every rollback to a savepoint: whoever reads ahead tells by it that the
-  /// transaction has changed something since.
+  void add_change(const std::shared_ptr<VersionStore>& store, uint64_t slot, Change::Kind kind) noexcept;
+  void add_action(std::unique_ptr<TransactionAction> action) noexcept;
+
+  /// Only the own version of the row counts from the next write on (superseded.h). Makes room by itself.
+  void supersede(TableId table, ByteView key);
+  /// Null: none.
+  std::shared_ptr<const SupersededKeys> superseded(TableId table) const;
+  /// Writes so far: a reader that was made then passes over own versions of later ones, so that a statement
+  /// does not meet what it writes itself.
+  uint32_t own_writes() const { return static_cast<uint32_t>(change_count_); }
+  /// Rises with every change and every rollback to a savepoint: a reader that reads ahead tells by it that
+  /// the transaction has changed something since.
   uint64_t change_count() const { return change_count_; }
   /// Bytes of rows in memory that nothing gives back before the end of this transaction.
   size_t held_row_bytes() const;
   bool has_writes() const { return !changes_.empty() || !actions_.empty() || redo_length_ > 0; }
 
   Savepoint savepoint() const { return {changes_.size(), actions_.size(), redo_length_}; }
+  /// Undoes all since the savepoint; locks stay.
+  void roll_back_to(const Savepoint& savepoint) noexcept;
 
   // Lock waits: how long (0: not at all), and who may end them. The check is called from the waiting thread
   // at least every 50 ms.
@@ -121,22 +154,30 @@ class Transaction {
 
  private:
   friend class TransactionManager;
-  /// Reserves what the vectors and the redo have grown by.
-  void charge_memory();
-  Transaction(class TransactionManager& manager, TransactionId id, Isolation isolation, MemoryBudget& budget);
+  friend class Write;
+  Transaction(TransactionManager& manager, TransactionId id, Isolation isolation, MemoryBudget& budget);
+  Status prepare(size_t changes);
+  /// What has been appended to `redo_` counts.
+  void take_redo() noexcept;
+  void undo_to(size_t changes, size_t actions) noexcept;
+  void make_room(size_t changes);
+
   TransactionManager& manager_;
   TransactionId id_;
   Isolation isolation_;
   State state_ = State::Active;
   Snapshot snapshot_;
-  bool has_snapshot_ = false;
+  std::shared_ptr<const HeldSnapshot> held_;
+  std::vector<std::weak_ptr<const HeldSnapshot>> earlier_;  // that readers may still use
   bool locks_ranges_;
   std::vector<Change> changes_;
   uint64_t change_count_ = 0;
   std::vector<std::shared_ptr<VersionStore>> stores_;  // kept alive; some may be in it twice
   std::vector<std::unique_ptr<TransactionAction>> actions_;
+  absl::flat_hash_map<TableId, std::shared_ptr<SupersededKeys>> superseded_;
   std::string redo_;          // operations not in the log yet
-  uint64_t redo_length_ = 0;  // all operations, logged ones too
+  uint64_t redo_logged_ = 0;  // length of those before; the log may hold more, which is void
+  uint64_t redo_length_ = 0;  // all operations of writes that were kept
   Lsn first_logged_ = 0;      // where the first early record begins; 0 for none
   Lsn commit_end_ = 0;        // position to make durable
   Timestamp commit_timestamp_ = 0;

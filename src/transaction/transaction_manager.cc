@@ -60,10 +60,17 @@ Status TransactionManager::commit_visible(Transaction& transaction) {
   record.reserve(3 * sizeof(uint64_t) + transaction.redo_.size());
   append_number(record, transaction.id_);
   append_number(record, Timestamp{0});  // known under the mutex only
-  append_number(record, transaction.redo_length_ - transaction.redo_.size());
+  append_number(record, transaction.redo_logged_);
   record.append(transaction.redo_);
   // Changes without redo (of tables in memory only) need a timestamp, but nothing in the log.
   const bool logged = transaction.redo_length_ > 0 || !transaction.actions_.empty();
+  // Nobody may wait for the log under the mutex, where no interruption would be noticed.
+  if (logged) {
+    if (Status room = log_.wait_for_room([&] { return transaction.interrupted(); }); !room) {
+      rollback(transaction);
+      return room;
+    }
+  }
   {
     std::unique_lock guard(commit_mutex_);
     const Timestamp timestamp = last_committed_.load(std::memory_order_relaxed) + 1;
@@ -88,52 +95,29 @@ Status TransactionManager::commit_visible(Transaction& transaction) {
 
 Status TransactionManager::make_durable(Transaction& transaction) {
   if (transaction.commit_end_ == 0) return {};
+  const auto interrupted = [&] { return transaction.interrupted(); };
+  Status reached;
   switch (flush_log_at_commit()) {
     case FlushLogAtCommit::Sync:
-      return log_.sync(transaction.commit_end_);
+      reached = log_.sync(transaction.commit_end_, interrupted);
+      break;
     case FlushLogAtCommit::Write:
-      return log_.write(transaction.commit_end_);
+      reached = log_.write(transaction.commit_end_, interrupted);
+      break;
     case FlushLogAtCommit::EverySecond:
-      return {};  // the database's background thread does both
+      break;  // the database's background thread does both
   }
-  return {};
+  if (reached || reached.error().code() != ErrorCode::Interrupted) return reached;
+  // Others see it already, so it cannot be taken back.
+  return fail(ErrorCode::Interrupted,
+              fmt::format("transaction {} is committed, but would be lost if the process ended now: {}",
+                          transaction.id_, reached.error().message()));
 }
 
-void TransactionManager::rollback(Transaction& transaction) {
+void TransactionManager::rollback(Transaction& transaction) noexcept {
   if (transaction.state_ != Transaction::State::Active) return;
-  undo_to(transaction, 0, 0);
+  transaction.undo_to(0, 0);
   finish(transaction, Transaction::State::RolledBack);
-}
-
-Status TransactionManager::rollback_to(Transaction& transaction, const Savepoint& savepoint) {
-  undo_to(transaction, savepoint.changes, savepoint.actions);
-  ++transaction.change_count_;
-  const uint64_t logged = transaction.redo_length_ - transaction.redo_.size();
-  transaction.redo_length_ = savepoint.redo;
-  if (savepoint.redo >= logged) {
-    transaction.redo_.resize(static_cast<size_t>(savepoint.redo - logged));
-    return {};
-  }
-  transaction.redo_.clear();
-  std::string record;
-  append_number(record, transaction.id_);
-  append_number(record, savepoint.redo);
-  const auto appended = log_.append(LogRecordType::Truncate, record);
-  return appended ? Status() : std::unexpected(appended.error());
-}
-
-void TransactionManager::undo_to(Transaction& transaction, size_t changes, size_t actions) {
-  // Newest first; rows before actions, so that a table made by an action is still there when its rows are
-  // taken back.
-  for (size_t i = transaction.changes_.size(); i-- > changes;) {
-    const Change& change = transaction.changes_[i];
-    change.store->undo(change);
-  }
-  transaction.changes_.resize(std::min(changes, transaction.changes_.size()));
-  while (transaction.actions_.size() > actions) {
-    transaction.actions_.back()->undo();
-    transaction.actions_.pop_back();
-  }
 }
 
 Timestamp TransactionManager::horizon() const {
@@ -167,7 +151,7 @@ Snapshot TransactionManager::acquire_snapshot(Timestamp own) {
   return {read, own};
 }
 
-void TransactionManager::release_snapshot(const Snapshot& snapshot) {
+void TransactionManager::release_snapshot(const Snapshot& snapshot) noexcept {
   const std::lock_guard guard(mutex_);
   snapshots_.erase(snapshots_.find(snapshot.read));
 }
@@ -183,37 +167,41 @@ Status TransactionManager::spill_redo(Transaction& transaction) {
   std::string record;
   record.reserve(2 * sizeof(uint64_t) + transaction.redo_.size());
   append_number(record, transaction.id_);
-  append_number(record, transaction.redo_length_ - transaction.redo_.size());
+  append_number(record, transaction.redo_logged_);
   record.append(transaction.redo_);
   const auto appended = log_.append(LogRecordType::Operations, record);
   if (!appended) return std::unexpected(appended.error());
+  transaction.redo_logged_ += transaction.redo_.size();
   transaction.redo_.clear();
   return {};
 }
 
-void TransactionManager::finish(Transaction& transaction, Transaction::State state) {
+void TransactionManager::finish(Transaction& transaction, Transaction::State state) noexcept {
   const bool committed = state == Transaction::State::Committed;
   if (transaction.first_logged_ != 0 && transaction.commit_end_ == 0) {
-    std::string record;
-    append_number(record, transaction.id_);
     // Only spares recovery the memory of the operations: without the record, too, they have no commit and are
     // void. So a failure costs nothing.
-    static_cast<void>(log_.append(LogRecordType::Rollback, record));
+    try {
+      std::string record;
+      append_number(record, transaction.id_);
+      static_cast<void>(log_.append(LogRecordType::Rollback, record));
+    } catch (const std::bad_alloc&) {
+    }
   }
   transaction.state_ = state;
-  {
+  transaction.held_.reset();
+  if (transaction.first_logged_ != 0) {
     const std::lock_guard guard(mutex_);
-    if (transaction.has_snapshot_) snapshots_.erase(snapshots_.find(transaction.snapshot_.read));
-    if (transaction.first_logged_ != 0) open_records_.erase(transaction.id_);
+    open_records_.erase(transaction.id_);
   }
-  transaction.has_snapshot_ = false;
   locks_.remove_transaction(transaction);
-  // Whoever keeps the ended transaction keeps none of its memory.
+  // An ended transaction that is kept keeps none of its memory.
   transaction.changes_ = std::vector<Change>();
-  transaction.actions_.clear();
+  transaction.actions_ = std::vector<std::unique_ptr<TransactionAction>>();
+  transaction.superseded_ = {};
   transaction.stores_ = std::vector<std::shared_ptr<VersionStore>>();
   transaction.redo_ = std::string();
-  transaction.redo_length_ = 0;
+  transaction.redo_logged_ = transaction.redo_length_ = 0;
   transaction.memory_.clear();
   count(committed ? counters_.transactions_committed : counters_.transactions_rolled_back);
   counters_.transactions_active.fetch_sub(1, std::memory_order_relaxed);

@@ -9,9 +9,9 @@
 // A snapshot sees each transaction wholly or not at all: the timestamp is published, for snapshots to start
 // from, after all changes have been stamped, and timestamps are published in order.
 //
-// Record payloads (docs/formats.md); transaction ids in one log are unique:
+// Record payloads (docs/formats.md); transaction ids in one log are unique. What a transaction has taken back
+// by a rollback to a savepoint is void: its next record has an offset before it.
 //   Operations   u64 transaction id, u64 offset in its redo, operations
-//   Truncate     u64 id, u64 length
 //   Commit       u64 id, u64 timestamp, u64 offset in its redo, operations
 //   Rollback     u64 id
 #pragma once
@@ -46,10 +46,11 @@ class TransactionManager {
   /// On error (the log cannot take the record) the transaction has been rolled back. InvalidArgument when it
   /// had ended before.
   Status commit_visible(Transaction& transaction);
+  /// Waits as long as the log cannot be written, but for the transaction's interruption:
+  /// ErrorCode::Interrupted leaves it committed, and durable as soon as the log can be written.
   Status make_durable(Transaction& transaction);
-  void rollback(Transaction& transaction);
-  /// Undoes all since the savepoint; locks stay. On error the log has failed, and so will the commit.
-  Status rollback_to(Transaction& transaction, const Savepoint& savepoint);
+  /// Needs no memory.
+  void rollback(Transaction& transaction) noexcept;
 
   void set_flush_log_at_commit(FlushLogAtCommit mode) { flush_mode_.store(mode, std::memory_order_relaxed); }
   FlushLogAtCommit flush_log_at_commit() const { return flush_mode_.load(std::memory_order_relaxed); }
@@ -69,12 +70,12 @@ class TransactionManager {
   void resume_after(Timestamp last_committed, TransactionId last_id);
 
  private:
+  friend class HeldSnapshot;
   friend class Transaction;
   Snapshot acquire_snapshot(Timestamp own);
-  void release_snapshot(const Snapshot& snapshot);
+  void release_snapshot(const Snapshot& snapshot) noexcept;
   Status spill_redo(Transaction& transaction);
-  void undo_to(Transaction& transaction, size_t changes, size_t actions);
-  void finish(Transaction& transaction, Transaction::State state);
+  void finish(Transaction& transaction, Transaction::State state) noexcept;
 
   Log& log_;
   LockManager& locks_;

@@ -20,7 +20,8 @@ class Pair:
         self._connections = {}
         self.settings = []  # statements that brought the sessions to where they are
         for engine in ENGINES:
-            connection = pymysql.connect(unix_socket=server.socket, user="root", autocommit=True, charset="utf8mb4")
+            connection = pymysql.connect(unix_socket=server.socket, user="root", autocommit=True, charset="utf8mb4",
+                                         local_infile=True)
             self._connections[engine] = connection
             with connection.cursor() as cursor:
                 cursor.execute(f"CREATE OR REPLACE DATABASE in_{engine.lower()} CHARACTER SET utf8mb4")
@@ -90,4 +91,7 @@ def _shown(name, seen, other):
     if name != "rows":
         return seen
     extra = list((collections.Counter(seen) - collections.Counter(other)).elements())
-    return f"{len(seen)} rows, only here: {extra[:5]}" if extra else f"{len(seen)} rows: {seen[:10]}"
+    if extra:
+        return f"{len(seen)} rows, only here: {extra[:5]}"
+    first = next((i for i, pair in enumerate(zip(seen, other)) if pair[0] != pair[1]), 0)
+    return f"{len(seen)} rows, from number {first}: {seen[first:first + 5]}"

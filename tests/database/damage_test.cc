@@ -160,7 +160,9 @@ TEST(FullDiskTest, WorksAgainWhenThereIsSpace) {
   FaultFilesystem filesystem(posix_filesystem(), 1);
   Rows rows;
   {
-    auto database = Database::open(filesystem, directory.file("database"), {});
+    DatabaseOptions options;
+    options.log_write_timeout = std::chrono::milliseconds(0);
+    auto database = Database::open(filesystem, directory.file("database"), options);
     ASSERT_OK(database);
     const auto creation = (*database)->transactions().begin(Isolation::RepeatableRead);
     const auto table = (*database)->create_table(*creation, pair_definition("d/t"));

@@ -132,6 +132,37 @@ TEST_F(DatabaseTest, BulkLoadedRowsSurvive) {
   expect_rows("d/t", rows);
 }
 
+TEST_F(DatabaseTest, RowsThatALoadReplacedSurvive) {
+  options_.memory_budget = size_t{16} << 20;
+  open();
+  create("d/t");
+  Rows rows;
+  for (int64_t id = 0; id < 500; ++id) rows[id * 50] = "old";
+  put_rows("d/t", rows);
+  {
+    const auto transaction = begin();
+    const auto table = *database_->table("d/t");
+    BulkLoad load(table, *transaction, BulkLoad::Duplicates::AreToldByRow);
+    // The second half repeats the first: some of its rows are in segments by then, some on their way.
+    for (int64_t i = 0; i < 50'000; ++i) {
+      const int64_t id = i % 25'000;
+      rows[id] = std::to_string(i) + std::string(200, 'b');
+      Duplicate duplicate;
+      const Status appended = load.append(pair_values(id, rows[id]), duplicate);
+      if (appended) continue;
+      ASSERT_EQ(appended.error().code(), ErrorCode::DuplicateKey) << appended.error().message();
+      ASSERT_OK(load.remove_duplicate());
+      ASSERT_OK(load.append(pair_values(id, rows[id]), duplicate));
+    }
+    Duplicate duplicate;
+    ASSERT_OK(load.finish(duplicate));
+    ASSERT_OK(commit(*transaction));
+  }
+  expect_rows("d/t", rows);
+  reopen();
+  expect_rows("d/t", rows);
+}
+
 TEST_F(DatabaseTest, OnlyOneHolder) {
   open();
   auto second = Database::open(posix_filesystem(), directory_.path(), {});

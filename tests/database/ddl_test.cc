@@ -146,7 +146,7 @@ TEST_F(DatabaseTest, SavepointsTakeBackDdl) {
     ASSERT_OK(database_->rename_table(*transaction, "d/b", "d/c"));
     ASSERT_OK(database_->drop_table(*transaction, "d/a"));
     ASSERT_OK(database_->create_table(*transaction, pair_definition("d/d")));
-    ASSERT_OK(database_->transactions().rollback_to(*transaction, savepoint));
+    transaction->roll_back_to(savepoint);
     EXPECT_OK(database_->table("d/a", transaction.get()));
     EXPECT_OK(database_->table("d/b", transaction.get()));
     // What was taken back is free again.
@@ -206,6 +206,68 @@ TEST_F(DatabaseTest, TruncatesAndRedefines) {
     expect_rows("d/t", {{9, "nine"}});
     reopen();
   }
+}
+
+// A plain read with an older snapshot would find a table empty that has always had rows under its name.
+TEST_F(DatabaseTest, AnOlderSnapshotDoesNotFitANewTable) {
+  open();
+  for (const std::string name : {"d/truncated", "d/replaced", "d/renamed", "d/redefined", "d/same"}) {
+    create(name);
+    put_rows(name, {{1, "one"}});
+  }
+  const auto reader = begin();
+  static_cast<void>(reader->snapshot());
+  const auto fresh = begin();
+  const auto check = [&](const std::string& name, bool by_name) {
+    return code_of((*database_->table(name))->check_snapshot(*reader, by_name));
+  };
+  {
+    const auto ddl = begin();
+    const auto empty = database_->truncate_table(*ddl, "d/truncated");
+    ASSERT_OK(empty);
+    // The one that makes it may read it.
+    static_cast<void>(ddl->snapshot());
+    EXPECT_OK((*empty)->check_snapshot(*ddl, true));
+    ASSERT_OK(database_->drop_table(*ddl, "d/replaced"));
+    ASSERT_OK(database_->create_table(*ddl, pair_definition("d/replaced")));
+    ASSERT_OK(database_->rename_table(*ddl, "d/renamed", "d/new"));
+    TableDefinition definition = *database_->definition("d/redefined");
+    definition.columns[1].name = "renamed";
+    ASSERT_OK(database_->replace_definition(*ddl, "d/redefined", definition));
+    ASSERT_OK(commit(*ddl));
+  }
+  for (const bool by_name : {false, true}) {
+    EXPECT_EQ(check("d/truncated", by_name), ErrorCode::TableChanged);
+    EXPECT_EQ(check("d/replaced", by_name), ErrorCode::TableChanged);
+    EXPECT_OK((*database_->table("d/redefined"))->check_snapshot(*reader, by_name));
+    EXPECT_OK((*database_->table("d/same"))->check_snapshot(*reader, by_name));
+    EXPECT_OK((*database_->table("d/truncated"))->check_snapshot(*fresh, by_name));
+  }
+  EXPECT_OK((*database_->table("d/new"))->check_snapshot(*reader, false));
+  EXPECT_EQ(check("d/new", true), ErrorCode::TableChanged);
+}
+
+// What the catalog knows of the commits outlives the table object.
+TEST_F(DatabaseTest, AnOlderSnapshotDoesNotFitATableThatWasClosedMeanwhile) {
+  options_.open_tables = 1;
+  open();
+  create("d/t");
+  put_rows("d/t", {{1, "one"}});
+  const auto reader = begin();
+  static_cast<void>(reader->snapshot());
+  {
+    const auto ddl = begin();
+    ASSERT_OK(database_->truncate_table(*ddl, "d/t"));
+    ASSERT_OK(commit(*ddl));
+  }
+  for (int i = 0; i < 20; ++i) create("d/other" + std::to_string(i));
+  ASSERT_OK(database_->checkpoint());
+  for (int i = 0; i < 1000 && database_->counters().tables_open.load() > 2; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  const auto opens = database_->counters().table_opens.load();
+  EXPECT_EQ(code_of((*database_->table("d/t"))->check_snapshot(*reader, true)), ErrorCode::TableChanged);
+  EXPECT_GT(database_->counters().table_opens.load(), opens);
 }
 
 }  // namespace

@@ -151,7 +151,7 @@ class Workload {
       }
     }
     if (random_() % 10 == 0) {
-      if (!database.transactions().rollback_to(transaction, savepoint)) return false;
+      transaction.roll_back_to(savepoint);
       rows = before;
     }
     return true;
@@ -235,12 +235,21 @@ TEST(PowerFailureTest, FailedCallsLoseNothing) {
       auto database = Database::open(filesystem, directory.file("database"), options);
       ASSERT_OK(database);
       for (int steps = 0; steps < 60; ++steps) ASSERT_TRUE(workload.step(**database));
-      // Segments, delete vectors and the manifest fail now and then; the log does not.
+      // Segments, delete vectors and the manifest fail now and then; the log cannot be written now and then.
       for (const char* part : {"segment-", "deletes-", "manifest"}) {
         filesystem.add_rule(
             {.path_part = part,
              .skip = random() % 30,
              .times = 1 + random() % 5,
+             .effect = random() % 2 == 0 ? FaultFilesystem::Effect::Fail : FaultFilesystem::Effect::Tear,
+             .error_number = random() % 2 == 0 ? EIO : ENOSPC});
+      }
+      for (int i = 0; i < 5; ++i) {
+        filesystem.add_rule(
+            {.call = FaultFilesystem::Call::Append,
+             .path_part = "log-",
+             .skip = random() % 30,
+             .times = 1 + random() % 3,
              .effect = random() % 2 == 0 ? FaultFilesystem::Effect::Fail : FaultFilesystem::Effect::Tear,
              .error_number = random() % 2 == 0 ? EIO : ENOSPC});
       }

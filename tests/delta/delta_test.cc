@@ -41,13 +41,13 @@ TEST(DeltaTest, RemovedVersionsLeaveTheirChain) {
   Version* const second = delta.insert("a", "2", 2, no_secondary);
   Version* const third = delta.insert("a", "3", 3, no_secondary);
   const uint64_t changes = delta.change_count();
-  delta.remove(second, no_secondary);
+  delta.remove(second);
   EXPECT_GT(delta.change_count(), changes);
   EXPECT_EQ(third->older, first);
   EXPECT_EQ(second->row(), "2");  // memory lives as long as the delta
-  delta.remove(third, no_secondary);
+  delta.remove(third);
   EXPECT_EQ(delta.find("a"), first);
-  delta.remove(first, no_secondary);
+  delta.remove(first);
   EXPECT_EQ(delta.find("a"), nullptr);
   EXPECT_TRUE(delta.clustered().empty());
   EXPECT_EQ(delta.version_count(), 0u);
@@ -60,7 +60,7 @@ TEST(DeltaTest, EmptyKeysAndRowsAreKept) {
   EXPECT_EQ(delta.find(""), version);
   EXPECT_TRUE(version->row().empty());
   EXPECT_TRUE(delta.secondary(0).empty());
-  delta.remove(version, secondary);
+  delta.remove(version);
   EXPECT_EQ(delta.find(""), nullptr);
 }
 
@@ -73,7 +73,7 @@ TEST(DeltaTest, BudgetIsChargedAndGivenBack) {
       const std::vector<std::string> secondary{number_key(i % 100) + number_key(i)};
       Version* const version =
           delta.insert(number_key(i * 7919 % 10'007), std::string(100, 'r'), 1, secondary);
-      if (i % 3 == 0) delta.remove(version, secondary);
+      if (i % 3 == 0) delta.remove(version);
     }
     EXPECT_EQ(budget.used(), delta.bytes());
     EXPECT_EQ(total.load(), 5 + delta.bytes());
@@ -104,7 +104,7 @@ TEST(DeltaTest, AgreesWithAModel) {
       std::vector<Known>& chain = model[key];
       if (!chain.empty() && random() % 3 == 0) {
         const auto at = chain.begin() + static_cast<std::ptrdiff_t>(random() % chain.size());
-        delta.remove(at->version, at->secondary);
+        delta.remove(at->version);
         for (size_t i = 0; i < 2; ++i) model_secondary[i].erase({at->secondary[i], at->version});
         chain.erase(at);
         --versions;

@@ -95,9 +95,18 @@ TEST_F(FaultFilesystemTest, TearsAnAppend) {
   for (uint64_t seed = 0; seed < 50; ++seed) {
     FaultFilesystem filesystem(posix_filesystem(), seed);
     filesystem.add_rule({.call = Call::Append, .effect = Effect::Tear});
-    EXPECT_FALSE(filesystem.create(path("a")).value()->append("0123456789"));
+    const auto file = filesystem.create(path("a")).value();
+    EXPECT_FALSE(file->append("0123456789"));
+    EXPECT_EQ(file->size(), 0U);
     EXPECT_TRUE(ByteView("0123456789").starts_with(content("a")));
     sizes.insert(content("a").size());
+    filesystem.clear_rules();
+    if (seed % 2 == 0) {
+      EXPECT_TRUE(file->cut());
+      EXPECT_EQ(content("a"), "");
+    }
+    EXPECT_TRUE(file->append("abc"));
+    EXPECT_EQ(content("a"), "abc");
   }
   EXPECT_GT(sizes.size(), 5U);
   EXPECT_LT(*sizes.rbegin(), 10U);
@@ -124,6 +133,7 @@ TEST_F(FaultFilesystemTest, TheDiskFillsUp) {
   EXPECT_TRUE(file->append("123456"));
   EXPECT_EQ(file->append("789012").error().code(), ErrorCode::DiskFull);
   EXPECT_EQ(content("a"), "1234567890");
+  EXPECT_EQ(file->size(), 6U);
   EXPECT_EQ(file->preallocate(1).error().code(), ErrorCode::DiskFull);
   filesystem.set_free_bytes(5);
   EXPECT_TRUE(file->preallocate(5));

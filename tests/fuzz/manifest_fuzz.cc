@@ -45,6 +45,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (content.error().message().find("fuzz") == std::string::npos) std::abort();  // names no file
     return 0;
   }
+  for (size_t i = 1; i < content->databases.size(); ++i) {
+    if (content->databases[i - 1].first_file >= content->databases[i].first_file) std::abort();
+  }
   for (const auto& [id, state] : content->tables) {
     if (id != state.id || content->dropped.contains(id)) std::abort();
   }

@@ -8,6 +8,7 @@
 #include "file/temporary_directory.h"
 #include "log/log.h"
 #include "log/log_format.h"
+#include "log/operation.h"
 #include "schema/random_schema.h"
 #include "segment/delete_vector.h"
 #include "segment/segment_format.h"
@@ -83,6 +84,20 @@ void log_seeds(Folder folder) {
   folder.add({"\2", 1}, ByteView(file).substr(log_file_header_size + log_batch_header_size, 60));
 }
 
+void operation_seeds(Folder folder) {
+  std::string all;
+  for (const auto kind : {OperationKind::Put, OperationKind::Delete, OperationKind::Publish,
+                          OperationKind::Counter, OperationKind::CreateTable, OperationKind::DropTable,
+                          OperationKind::RenameTable, OperationKind::ReplaceDefinition}) {
+    std::string one;
+    append_operation(
+        one, {.kind = kind, .table = 300, .number = 7, .bytes = "bytes", .files = {{20, 30}, {40, 50}}});
+    folder.add({}, one);
+    all += one;
+  }
+  folder.add({}, all);
+}
+
 void segment_seeds(Folder folder) {
   const TemporaryDirectory directory(TemporaryDirectory::Place::Memory);
   MemoryBudget budget(size_t{64} << 20);
@@ -118,6 +133,7 @@ void segment_seeds(Folder folder) {
   std::vector<const ColumnBuffer*> pointers;
   for (const auto& each : columns) pointers.push_back(each.get());
   SegmentInput input;
+  input.identity = {.database = 1, .table = 2, .file = 3};
   input.columns = pointers;
   input.rows = rows;
   const auto key_of = [](uint32_t row) {
@@ -145,8 +161,9 @@ void segment_seeds(Folder folder) {
   const auto footer_offset = load<uint64_t>(trailer);
   const ByteView footer_bytes = ByteView(file).substr(footer_offset, load<uint64_t>(trailer + 8));
   folder.add({"\1\0\0\0", 4}, footer_bytes);
+  folder.add({"\1\1\0\0", 4}, footer_bytes.substr(file_identity_bytes));
   Footer footer;
-  if (!footer.parse(footer_bytes, footer_offset))
+  if (!footer.parse(footer_bytes, footer_offset, true))
     must<void>(fail(ErrorCode::Corruption, "a footer just written"));
   for (const ColumnEntry& entry : footer.columns) {
     const BlockEntry& block = entry.blocks.front();
@@ -156,8 +173,11 @@ void segment_seeds(Folder folder) {
   }
   DeleteVector ends(1000, budget);
   for (uint32_t row = 0; row < 1000; row += 7) ends.set(row, 100 + row);
-  const std::string bytes = ends.serialise();
-  folder.add({"\3\0\0\0", 4}, ByteView(bytes).substr(16, bytes.size() - 24));
+  const std::string bytes = ends.serialise({.database = 1, .table = 2, .file = 3});
+  const size_t entries = 16 + file_identity_bytes;
+  for (const char* const prefix : {"\3\0\0\0", "\3\1\0\0"}) {
+    folder.add({prefix, 4}, ByteView(bytes).substr(entries, bytes.size() - entries - 8));
+  }
 }
 
 void manifest_seeds(Folder folder) {
@@ -182,6 +202,8 @@ void manifest_seeds(Folder folder) {
     records.add_table(state);
   }
   records.add_dropped(2, 40);
+  records.add_database({.first_file = 1, .database = 7});
+  records.add_database({.first_file = 50, .database = 8});
   records.add_mark({.log_start = 100, .carried = 200, .committed = 50, .next_table = 9, .next_file = 90});
   must(manifest.rewrite(std::move(records)));
   const std::string file = content_of(Manifest::path_in(directory.path()));
@@ -205,6 +227,7 @@ int main(int count, char** arguments) {
   const std::string directory = arguments[1];
   schema_seeds({directory, "schema_fuzz"});
   log_seeds({directory, "log_fuzz"});
+  operation_seeds({directory, "operation_fuzz"});
   segment_seeds({directory, "segment_fuzz"});
   manifest_seeds({directory, "manifest_fuzz"});
   return 0;

@@ -57,8 +57,8 @@ void read_all(const Segment& segment) {
 }
 
 /// A file of one piece and a footer.
-std::string file_of(ByteView piece, const std::string& footer) {
-  std::string file(segment_header);
+std::string file_of(ByteView header, ByteView piece, const std::string& footer) {
+  std::string file(header);
   file.append(piece);
   const uint64_t offset = file.size();
   file.append(footer);
@@ -83,11 +83,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       file = input;
       break;
     case 1:
-      file = file_of({}, std::string(input));
+      file = file_of((data[1] & 1) != 0 ? segment_header_1 : segment_header, {}, std::string(input));
       break;
     case 2: {
       // One block; data[1..3] say its rows, whether it is of integers, and whether it has NULLs.
       Footer footer;
+      footer.identity.emplace();
       footer.rows = data[1] * 16U + 1;
       ColumnEntry& column = footer.columns.emplace_back();
       column.column.integer = (data[2] & 1) != 0;
@@ -96,16 +97,21 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       block.piece.size = input.size();
       block.piece.checksum = checksum(input);
       footer.keys.samples.resize((footer.rows + key_sample_stride - 1) / key_sample_stride);
-      file = file_of(input, footer.serialise());
+      file = file_of(segment_header, input, footer.serialise());
       break;
     }
     default: {
-      std::string bytes("HAILDELV\1\0\0\0", 12);
+      // A delete vector; data[1] says whether it has an identity.
+      const bool with_identity = (data[1] & 1) != 0;
+      std::string bytes =
+          with_identity ? std::string("HAILDELV\2\0\0\0", 12) : std::string("HAILDELV\1\0\0\0", 12);
+      if (with_identity) append_identity(bytes, {.database = 1, .table = 2, .file = 3});
       append_number(bytes, uint32_t{1000});
       bytes.append(input);
       append_number(bytes, checksum(bytes));
       const auto parsed = DeleteVector::parse(bytes, 1000, budget, "fuzz");
-      if (parsed && (*parsed)->count() > 1000) std::abort();
+      if (parsed && (parsed->vector->count() > 1000 || parsed->identity.has_value() != with_identity))
+        std::abort();
       return 0;
     }
   }

@@ -27,7 +27,12 @@ class LogTest : public testing::Test {
  protected:
   Result<std::unique_ptr<Log>> open(Filesystem& filesystem = posix_filesystem(),
                                     size_t buffer_bytes = 1 << 16) {
-    return Log::open(filesystem, {.directory = directory_.path(), .buffer_bytes = buffer_bytes}, counters_);
+    return Log::open(filesystem,
+                     {.directory = directory_.path(),
+                      .buffer_bytes = buffer_bytes,
+                      .write_timeout = write_timeout_,
+                      .retry_pause = std::chrono::milliseconds(1)},
+                     counters_);
   }
   /// Opens and replays into seen_.
   Result<std::unique_ptr<Log>> reopen(Lsn from = 0, Filesystem& filesystem = posix_filesystem()) {
@@ -75,6 +80,7 @@ class LogTest : public testing::Test {
   TemporaryDirectory directory_{TemporaryDirectory::Place::Memory};
   Counters counters_;
   std::vector<Seen> seen_;
+  std::chrono::milliseconds write_timeout_{0};
 };
 using LogConcurrentTest = LogTest;
 
@@ -322,6 +328,105 @@ TEST_F(LogTest, AFailureSticks) {
   }
 }
 
+TEST_F(LogTest, APassingFailureToWriteIsWaitedOut) {
+  using Call = FaultFilesystem::Call;
+  using Effect = FaultFilesystem::Effect;
+  write_timeout_ = std::chrono::minutes(10);
+  std::vector<std::string> written;
+  {
+    FaultFilesystem faults(posix_filesystem(), test_seed(7));
+    auto log = reopen(0, faults);
+    ASSERT_TRUE(log) << log.error().message();
+    for (int round = 0; round < 30; ++round) {
+      faults.add_rule({.call = Call::Append,
+                       .times = 1 + static_cast<uint64_t>(round % 3),
+                       .effect = round % 2 == 0 ? Effect::Tear : Effect::Fail,
+                       .error_number = round % 5 == 0 ? EIO : ENOSPC});
+      written.push_back("round " + std::to_string(round) + std::string(static_cast<size_t>(round) * 37, 'x'));
+      const Lsn end = add(**log, written.back());
+      const Status status = round % 4 == 0 ? (*log)->write(end) : (*log)->sync(end);
+      ASSERT_TRUE(status) << status.error().message();
+      EXPECT_FALSE((*log)->stall());
+      if (round % 7 == 0) {
+        ASSERT_TRUE((*log)->rotate());
+      }
+    }
+    EXPECT_EQ(counters_.log_stalls.load(), 30U);
+    ASSERT_TRUE((*log)->sync((*log)->end()));
+  }
+  ASSERT_TRUE(reopen());
+  EXPECT_EQ(payloads(), written);
+}
+
+TEST_F(LogTest, WhoWaitsForAFullDiskCanBeInterrupted) {
+  write_timeout_ = std::chrono::minutes(10);
+  FaultFilesystem faults(posix_filesystem());
+  {
+    auto log = open(faults, 1000);
+    ASSERT_TRUE((*log)->replay(0, [](const LogRecord&) -> Status { return {}; }));
+    faults.add_rule({.call = FaultFilesystem::Call::Append, .error_number = ENOSPC});
+    const Lsn end = add(**log, "waits");
+    int asked = 0;
+    const Status interrupted = (*log)->sync(end, [&] { return ++asked == 3; });
+    ASSERT_FALSE(interrupted);
+    EXPECT_EQ(interrupted.error().code(), ErrorCode::Interrupted);
+    EXPECT_EQ(asked, 3);
+    ASSERT_TRUE((*log)->stall());
+    EXPECT_EQ((*log)->stall()->code(), ErrorCode::DiskFull);
+    // Appending goes on, as callers hold mutexes; waiting for room is for those that hold none.
+    for (int i = 0; i < 3; ++i) add(**log, std::string(900, 'x'));
+    EXPECT_EQ((*log)->wait_for_room([] { return true; }).error().code(), ErrorCode::Interrupted);
+    // Nobody who takes a checkpoint waits either.
+    EXPECT_EQ((*log)->rotate().error().code(), ErrorCode::DiskFull);
+    faults.clear_rules();
+    ASSERT_TRUE((*log)->wait_for_room({}));
+    ASSERT_TRUE((*log)->rotate());
+    ASSERT_TRUE((*log)->sync(add(**log, "in the next file")));
+  }
+  ASSERT_TRUE(reopen());
+  EXPECT_EQ(seen_.size(), 5U);
+}
+
+TEST_F(LogTest, WaitingForTheDiskEnds) {
+  using Call = FaultFilesystem::Call;
+  // By the timeout, a cut that fails, or a sync that fails.
+  for (const Call call : {Call::Append, Call::Truncate, Call::Sync}) {
+    write_timeout_ = call == Call::Append ? std::chrono::milliseconds(20) : std::chrono::minutes(10);
+    FaultFilesystem faults(posix_filesystem());
+    auto log = reopen(0, faults);
+    ASSERT_TRUE(log) << log.error().message();
+    faults.add_rule({.call = call, .error_number = EIO});
+    if (call != Call::Sync) faults.add_rule({.call = Call::Append, .error_number = ENOSPC});
+    const Lsn end = add(**log, "never written");
+    ASSERT_FALSE((*log)->sync(end));
+    EXPECT_FALSE((*log)->stall());
+    faults.clear_rules();
+    EXPECT_FALSE((*log)->sync(end));
+    EXPECT_EQ((*log)->append(LogRecordType::Commit, "x").error().code(), ErrorCode::ReadOnly);
+  }
+}
+
+TEST_F(LogTest, AFileThatCannotBeMadeChangesNothing) {
+  using Call = FaultFilesystem::Call;
+  using Effect = FaultFilesystem::Effect;
+  FaultFilesystem faults(posix_filesystem());
+  {
+    auto log = reopen(0, faults);
+    ASSERT_TRUE((*log)->sync(add(**log, "one")));
+    faults.add_rule({.call = Call::Create, .times = 1, .error_number = EMFILE});
+    EXPECT_FALSE((*log)->rotate());
+    // The header cannot be written: the file goes again.
+    faults.add_rule({.call = Call::Append, .times = 1, .effect = Effect::Tear, .error_number = ENOSPC});
+    EXPECT_FALSE((*log)->rotate());
+    EXPECT_EQ(posix_filesystem().list(directory_.path())->size(), 1U);
+    ASSERT_TRUE((*log)->sync(add(**log, "two")));
+    ASSERT_TRUE((*log)->rotate());
+    ASSERT_TRUE((*log)->sync(add(**log, "three")));
+  }
+  ASSERT_TRUE(reopen());
+  EXPECT_EQ(payloads(), (std::vector<std::string>{"one", "two", "three"}));
+}
+
 TEST_F(LogTest, AFailureToWriteAheadIsNoFailure) {
   FaultFilesystem faults(posix_filesystem());
   faults.add_rule({.call = FaultFilesystem::Call::Preallocate,
@@ -356,6 +461,7 @@ TEST_F(LogTest, AFullDiskLosesNothingThatWasSynced) {
 // synced must be there, in order, and what else is there must be the beginning of what was appended after it.
 TEST_F(LogTest, PowerFailuresLoseNothingThatWasSynced) {
   const uint64_t seed = test_seed(4);
+  write_timeout_ = std::chrono::minutes(10);
   for (uint64_t run = 0; run < 1000; ++run) {
     SCOPED_TRACE("run " + std::to_string(run));
     std::mt19937_64 random(seed * 1000003 + run);
@@ -367,6 +473,15 @@ TEST_F(LogTest, PowerFailuresLoseNothingThatWasSynced) {
     for (int life = 0; life < 4; ++life) {
       FaultFilesystem power(posix_filesystem(), random());
       power.power_off_after(random() % 60);
+      // The disk is full now and then.
+      for (uint64_t i = random() % 3; i > 0; --i) {
+        power.add_rule(
+            {.call = FaultFilesystem::Call::Append,
+             .skip = random() % 20,
+             .times = 1 + random() % 2,
+             .effect = random() % 2 == 0 ? FaultFilesystem::Effect::Tear : FaultFilesystem::Effect::Fail,
+             .error_number = ENOSPC});
+      }
       size_t next_first = first;
       Lsn next_from = from;
       // Until the power goes, the process may be killed and started again any number of times.
@@ -380,7 +495,8 @@ TEST_F(LogTest, PowerFailuresLoseNothingThatWasSynced) {
           appended.resize(first + now.size());
           synced = appended.size();  // replay makes durable what it found
         } else {
-          ASSERT_TRUE(power.powered_off()) << log.error().message();
+          ASSERT_TRUE(power.powered_off() || log.error().code() == ErrorCode::DiskFull)
+              << log.error().message();
         }
         for (bool alive = log.has_value(); alive && random() % 20 != 0;) {
           const uint64_t choice = random() % 10;
@@ -397,8 +513,8 @@ TEST_F(LogTest, PowerFailuresLoseNothingThatWasSynced) {
             if (alive) synced = appended.size();
           } else if (choice < 9) {
             const auto position = (*log)->rotate();
-            alive = position.has_value();
-            if (alive) {
+            alive = position || !power.powered_off();
+            if (position) {
               next_from = *position;
               next_first = appended.size();
             }

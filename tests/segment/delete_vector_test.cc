@@ -5,6 +5,8 @@
 namespace hailstone {
 namespace {
 
+constexpr FileIdentity identity{.database = 11, .table = 12, .file = 13};
+
 constexpr uint32_t rows = 2 * block_rows + 100;
 
 TEST(DeleteVectorTest, AgreesWithAMap) {
@@ -58,12 +60,12 @@ TEST(DeleteVectorTest, AgreesWithAMap) {
   }
   EXPECT_GT(budget.used(), 0U);
   // What is committed comes back from its bytes.
-  const std::string bytes = vector.serialise();
+  const std::string bytes = vector.serialise(identity);
   const auto parsed = DeleteVector::parse(bytes, rows, budget, "v");
   ASSERT_TRUE(parsed) << parsed.error().message();
   for (uint32_t row = 0; row < rows; ++row) {
     const Timestamp end = vector.end(row);
-    ASSERT_EQ((*parsed)->end(row), is_marker(end) ? infinity : end);
+    ASSERT_EQ(parsed->vector->end(row), is_marker(end) ? infinity : end);
   }
 }
 
@@ -86,7 +88,7 @@ TEST(DeleteVectorTest, DamageIsFound) {
   MemoryBudget budget(size_t{1} << 30);
   DeleteVector vector(rows, budget);
   for (int i = 0; i < 50; ++i) vector.set(static_cast<uint32_t>(random() % rows), random() % 100000 + 1);
-  const std::string good = vector.serialise();
+  const std::string good = vector.serialise(identity);
   for (size_t byte = 0; byte < good.size(); ++byte) {
     std::string damaged = good;
     damaged[byte] = static_cast<char>(damaged[byte] ^ (1 << random() % 8));
@@ -103,7 +105,7 @@ TEST(DeleteVectorTest, DamageIsFound) {
     for (int k = 0; k < 3; ++k) hostile[12 + random() % (hostile.size() - 12)] = static_cast<char>(random());
     append_number(hostile, checksum(hostile));
     const auto parsed = DeleteVector::parse(hostile, rows, budget, "p");
-    if (parsed) (*parsed)->for_each([](uint32_t ordinal, Timestamp) { ASSERT_LT(ordinal, rows); });
+    if (parsed) parsed->vector->for_each([](uint32_t ordinal, Timestamp) { ASSERT_LT(ordinal, rows); });
   }
 }
 

@@ -3,6 +3,7 @@
 // moments.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <random>
 #include <set>
@@ -266,8 +267,7 @@ class TableModel {
       return;
     }
     const size_t to = number(open.savepoints.size());
-    const Status status = host_.transactions().rollback_to(*open.transaction, open.savepoints[to].first);
-    ASSERT_TRUE(status) << message(status);
+    open.transaction->roll_back_to(open.savepoints[to].first);
     open.changes = open.savepoints[to].second;
     open.savepoints.resize(to + 1);
   }
@@ -447,8 +447,11 @@ class TableModel {
       for (const TestRow& row : rows) note_write(open, key_of(*table_, row.id), row);
       return;
     }
-    // Hidden keys are learnt from the table.
-    std::multiset<TestRow> loaded(rows.begin(), rows.end());
+    learn_loaded(open, {rows.begin(), rows.end()});
+  }
+
+  /// The hidden keys of rows that were loaded are learnt from the table.
+  void learn_loaded(OpenTransaction& open, std::multiset<TestRow> loaded) {
     const Rows known = visible(open);
     Cursor cursor(table_, *open.transaction, Cursor::by_row_id, ReadLock::None, all_columns());
     auto on_row = cursor.seek_at_or_after({});
@@ -462,6 +465,102 @@ class TableModel {
       note_write(open, std::string(cursor.clustered_key().value()), row);
     }
     EXPECT_TRUE(loaded.empty());
+  }
+
+  /// A load that is told of duplicates row by row, and leaves them out or replaces what is there.
+  void load_by_row() {
+    OpenTransaction& open = some_transaction();
+    Rows now = newest(open);
+    bool in_the_way = false;
+    for (const auto& other : open_) in_the_way = in_the_way || (&other != &open && !other.touched.empty());
+    for (const auto& other : open_) in_the_way = in_the_way || (&other != &open && !other.locked.empty());
+    const bool replaces = chance(50), big = chance(70);
+    const auto first = static_cast<int32_t>(1000 + number(100000));
+    const size_t count = big ? 200 + number(150) : number(20);
+    const Savepoint before = open.transaction->savepoint();
+    const Changes changes_before = open.changes;
+    std::set<std::string> deleted;
+    std::map<std::string, TestRow> loaded;  // of a table with hidden keys: by a name of ours
+    BulkLoad load(table_, *open.transaction, BulkLoad::Duplicates::AreToldByRow);
+    bool failed = false;
+    for (size_t i = 0; i < count && !failed && !testing::Test::HasFailure(); ++i) {
+      TestRow row = random_row();
+      if (chance(80)) row.id = first + static_cast<int32_t>(chance(90) ? i : number(count));
+      if (chance(60)) row.number = std::nullopt;
+      if (row.number && chance(50)) row.number = 1000 + static_cast<int32_t>(number(1000));
+      if (big) row.padding = 9000;
+      const std::string key = primary_key_ ? key_of(*table_, row.id) : "new " + std::to_string(i);
+      open.touched.insert(key);
+      if (row.number) open.numbers.insert(*row.number);
+      for (;;) {
+        Duplicate duplicate;
+        std::string note;
+        const Status appended = load.append(values_of(row, note), duplicate);
+        const auto expected = expected_duplicate(now, key, row, {});
+        if (appended) {
+          ASSERT_EQ(expected, std::nullopt);
+          now.insert_or_assign(key, row);
+          loaded.insert_or_assign(key, row);
+          break;
+        }
+        if (appended.error().code() != ErrorCode::DuplicateKey) {
+          excuse(appended.error(), in_the_way);
+          failed = true;
+          break;
+        }
+        ASSERT_TRUE(expected) << "a row was refused without reason";
+        ASSERT_EQ(duplicate.index, *expected);
+        ASSERT_TRUE(load.has_duplicate());
+        if (!replaces) break;
+        const auto there = primary_key_ && *expected == 0
+                               ? now.find(key)
+                               : std::find_if(now.begin(), now.end(), [&](const auto& other) {
+                                   return other.second.number == row.number;
+                                 });
+        std::string bytes;
+        const auto found = load.find_duplicate(bytes);
+        if (!found) {
+          excuse(found.error(), in_the_way);
+          failed = true;
+          break;
+        }
+        ASSERT_TRUE(*found);
+        std::vector<Value> values(4);
+        table_->layout()->row_codec().decode(bytes, values);
+        ASSERT_EQ(decode(values), there->second);
+        const Status removed = load.remove_duplicate();
+        if (!removed) {
+          excuse(removed.error(), in_the_way);
+          failed = true;
+          break;
+        }
+        if (there->second.number) open.numbers.insert(*there->second.number);
+        if (loaded.erase(there->first) == 0) deleted.insert(there->first);
+        now.erase(there);
+      }
+    }
+    if (testing::Test::HasFailure()) return;
+    Duplicate duplicate;
+    if (!failed && chance(90)) {
+      const Status finished = load.finish(duplicate);
+      if (!finished) excuse(finished.error(), in_the_way);
+      failed = !finished;
+    } else {
+      failed = true;
+    }
+    open.touched.insert(deleted.begin(), deleted.end());
+    if (failed) {
+      open.transaction->roll_back_to(before);
+      open.changes = changes_before;
+      return;
+    }
+    for (const std::string& key : deleted) note_delete(open, key);
+    std::multiset<TestRow> rows;
+    for (const auto& [key, row] : loaded) {
+      if (primary_key_) note_write(open, key, row);
+      rows.insert(row);
+    }
+    if (!primary_key_) learn_loaded(open, std::move(rows));
   }
 
   void maintain() {
@@ -509,7 +608,7 @@ class TableModel {
     if (what < 820) return locking_scan();
     if (what < 870) return savepoint();
     if (what < 890) return next_statement();
-    if (what < 900) return bulk_load();
+    if (what < 900) return chance(50) ? bulk_load() : load_by_row();
     if (what < 950) {
       if (!open_.empty()) end(number(open_.size()), chance(75));
       return;

@@ -42,6 +42,12 @@ class TableTest : public testing::Test {
     }
     return rows.finish(duplicate);
   }
+  Result<bool> find(Transaction& transaction, int32_t id, ReadLock lock) {
+    const Projection projection(table_->layout(), all_columns());
+    Batch batch;
+    std::vector<Value> values(all_columns().size());
+    return table_->find(transaction, key_of(*table_, id), lock, projection, batch, values);
+  }
   uint64_t count(Transaction& transaction) {
     Scan scan(table_, transaction, ReadLock::None, nullptr, {});
     const auto rows = scan.count_rest();
@@ -101,6 +107,76 @@ TEST_F(TableTest, AStatementDoesNotMeetTheRowsThatItWrites) {
   EXPECT_EQ(rows, 100U);
 }
 
+// A job queue: each worker takes rows that no other one has.
+TEST_F(TableTest, ReadsThatSkipLockedRowsDoNotWait) {
+  insert_committed(0, 4);
+  const auto worker = begin();
+  ASSERT_TRUE(find(*worker, 0, ReadLock::Exclusive));
+  ASSERT_TRUE(find(*worker, 1, ReadLock::Shared));
+  ASSERT_TRUE(table_->erase(*worker, key_of(*table_, 2)));
+  ASSERT_TRUE(insert(*worker, {.id = 4}));
+  const auto ids = [&](ReadLock lock) {
+    std::vector<int32_t> scanned, walked, found;
+    const auto transaction = begin();
+    Scan scan(table_, *transaction, lock, nullptr, all_columns());
+    for (auto batch = scan.next(); batch && *batch != nullptr; batch = scan.next()) {
+      for (uint32_t i = 0; i < (*batch)->rows; ++i) {
+        std::vector<Value> values;
+        for (const auto& column : (*batch)->columns) values.push_back(column.value(i));
+        scanned.push_back(decode(values).id);
+      }
+    }
+    Cursor cursor(table_, *transaction, 0, lock, all_columns());
+    for (auto on_row = cursor.seek_at_or_after({}); on_row && *on_row; on_row = cursor.next()) {
+      EXPECT_TRUE(cursor.load_values());
+      walked.push_back(decode(cursor.values()).id);
+    }
+    for (int32_t id = 0; id < 6; ++id) {
+      const auto is_there = find(*transaction, id, lock);
+      EXPECT_TRUE(is_there) << message(is_there);
+      if (is_there && *is_there) found.push_back(id);
+    }
+    EXPECT_EQ(scanned, walked);
+    EXPECT_EQ(scanned, found);
+    return found;
+  };
+  EXPECT_EQ(ids(ReadLock::ExclusiveSkippingLocked), (std::vector<int32_t>{3}));
+  EXPECT_EQ(ids(ReadLock::SharedSkippingLocked), (std::vector<int32_t>{1, 3}));
+  ASSERT_TRUE(table_->flush(true));
+  EXPECT_EQ(ids(ReadLock::ExclusiveSkippingLocked), (std::vector<int32_t>{3}));
+  host_.transactions().rollback(*worker);
+  EXPECT_EQ(ids(ReadLock::ExclusiveSkippingLocked), (std::vector<int32_t>{0, 1, 2, 3}));
+}
+
+TEST_F(TableTest, AScanThatSkipsLockedRowsLocksOnlyWhatItReturns) {
+  insert_committed(0, 8);
+  const auto first = begin();
+  const auto second = begin();
+  const auto rows_of = [&](Transaction& transaction) {
+    Scan scan(table_, transaction, ReadLock::ExclusiveSkippingLocked, nullptr, all_columns());
+    uint32_t rows = 0;
+    for (int i = 0; i < 4; ++i) {
+      const auto batch = scan.next();
+      EXPECT_TRUE(batch) << message(batch);
+      if (batch && *batch != nullptr) rows += (*batch)->rows;
+    }
+    return rows;
+  };
+  EXPECT_EQ(rows_of(*first), 4U);
+  EXPECT_EQ(rows_of(*second), 4U);
+}
+
+TEST_F(TableTest, AKeyThatOthersOnlyReadIsADuplicateAtOnce) {
+  insert_committed(0, 2);
+  const auto reader = begin();
+  ASSERT_TRUE(find(*reader, 0, ReadLock::Shared));
+  ASSERT_TRUE(find(*reader, 1, ReadLock::Exclusive));
+  const auto writer = begin();
+  EXPECT_EQ(insert(*writer, {.id = 0}).error().code(), ErrorCode::DuplicateKey);
+  // Its holder may delete it.
+  EXPECT_EQ(insert(*writer, {.id = 1}).error().code(), ErrorCode::LockWaitTimeout);
+}
+
 TEST_F(TableTest, OwnVersionHidesTheOneOfAnOlderSnapshot) {
   insert_committed(1, 3);
   const auto old = begin();
@@ -118,8 +194,84 @@ TEST_F(TableTest, OwnVersionHidesTheOneOfAnOlderSnapshot) {
   EXPECT_EQ(count(*old), 2U);
   ASSERT_TRUE(table_->erase(*old, key_of(*table_, 2)));
   EXPECT_EQ(count(*old), 1U);
-  ASSERT_TRUE(host_.transactions().rollback_to(*old, before));
+  old->roll_back_to(before);
   EXPECT_EQ(count(*old), 2U);
+}
+
+TEST_F(TableTest, OthersWaitForKeysThatALoadByRowHasTaken) {
+  const auto loader = begin();
+  BulkLoad load(table_, *loader, BulkLoad::Duplicates::AreToldByRow);
+  const auto append_row = [&](int32_t id) {
+    std::string note;
+    Duplicate duplicate;
+    return load.append(values_of({.id = id, .number = id + 10'000, .padding = 9000}, note), duplicate);
+  };
+  for (int32_t id = 0; id < 300; ++id) ASSERT_TRUE(append_row(id));
+  EXPECT_EQ(append_row(299).error().code(), ErrorCode::DuplicateKey);
+  const auto refused_for = [&](const TestRow& row) -> std::optional<ErrorCode> {
+    const auto other = begin();
+    const auto inserted = insert(*other, row);
+    return inserted ? std::nullopt : std::optional(inserted.error().code());
+  };
+  // One that is in the table already, and one that is not.
+  for (const int32_t id : {3, 299}) {
+    EXPECT_EQ(refused_for({.id = id}), ErrorCode::LockWaitTimeout);
+    EXPECT_EQ(refused_for({.id = 5000, .number = id + 10'000}), ErrorCode::LockWaitTimeout);
+  }
+  EXPECT_EQ(refused_for({.id = 5000, .number = 5}), std::nullopt);
+  // Other loads: one that is told by row, and one that is not.
+  {
+    const auto other = begin();
+    BulkLoad second(table_, *other, BulkLoad::Duplicates::AreToldByRow);
+    std::string note;
+    Duplicate duplicate;
+    for (int32_t id = 1000; id < 1200; ++id)
+      ASSERT_TRUE(second.append(values_of({.id = id, .padding = 9000}, note), duplicate));
+    const Status appended = second.append(values_of({.id = 299, .padding = 9000}, note), duplicate);
+    ASSERT_FALSE(appended);
+    EXPECT_EQ(appended.error().code(), ErrorCode::LockWaitTimeout);
+  }
+  for (const bool overlaps : {true, false}) {
+    const auto other = begin();
+    Duplicate duplicate;
+    const int32_t id = overlaps ? 150 : 2000;
+    const Status loaded = this->load(*other, id, id + 200, duplicate);
+    EXPECT_EQ(loaded.has_value(), !overlaps) << message(loaded);
+    EXPECT_TRUE(loaded || loaded.error().code() == ErrorCode::LockWaitTimeout) << message(loaded);
+  }
+  Duplicate duplicate;
+  ASSERT_TRUE(load.finish(duplicate));
+  EXPECT_EQ(refused_for({.id = 299}), ErrorCode::LockWaitTimeout);
+  ASSERT_TRUE(host_.transactions().commit(*loader));
+  EXPECT_EQ(refused_for({.id = 299}), ErrorCode::DuplicateKey);
+  EXPECT_EQ(count(), 300U);
+}
+
+TEST_F(TableTest, ALoadByRowMeetsWhatOthersHaveNotDecided) {
+  insert_committed(0, 10);
+  const auto other = begin();
+  ASSERT_TRUE(insert(*other, {.id = 500, .number = 700}));
+  ASSERT_TRUE(table_->erase(*other, key_of(*table_, 3)));
+  const auto loader = begin();
+  BulkLoad load(table_, *loader, BulkLoad::Duplicates::AreToldByRow);
+  std::string note;
+  Duplicate duplicate;
+  for (int32_t id = 1000; id < 1200; ++id)
+    ASSERT_TRUE(load.append(values_of({.id = id, .padding = 9000}, note), duplicate));
+  for (const TestRow& row : {TestRow{.id = 500}, TestRow{.id = 501, .number = 700}, TestRow{.id = 3}}) {
+    const Status appended = load.append(values_of(row, note), duplicate);
+    ASSERT_FALSE(appended);
+    EXPECT_EQ(appended.error().code(), ErrorCode::LockWaitTimeout);
+    EXPECT_FALSE(load.has_duplicate());
+  }
+  ASSERT_TRUE(host_.transactions().commit(*other));
+  ASSERT_TRUE(load.append(values_of({.id = 3, .number = 3}, note), duplicate));
+  EXPECT_FALSE(load.append(values_of({.id = 501, .number = 700}, note), duplicate));
+  EXPECT_EQ(duplicate.index, 1U);
+  EXPECT_EQ(duplicate.clustered_key, key_of(*table_, 500));
+  ASSERT_TRUE(load.finish(duplicate));
+  ASSERT_TRUE(host_.transactions().commit(*loader));
+  EXPECT_EQ(count(), 211U);
 }
 
 TEST_F(TableTest, LoadedRowsAreSeenByOthersFromTheCommitOn) {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -37,7 +38,14 @@ class TestHost : public TableHost {
   LockManager& locks() override { return locks_; }
   Timestamp checkpointed() override { return checkpointed_timestamp.load(); }
   const CollationResolver& collations() override { return collations_; }
-  uint64_t new_file_number() override { return next_file_.fetch_add(1); }
+  FileIdentity new_file(TableId table) override {
+    return {.database = database, .table = table, .file = next_file_.fetch_add(1)};
+  }
+  Status check_file(const std::string& path, TableId table, uint64_t file,
+                    const std::optional<FileIdentity>& found) override {
+    return check_identity(std::array{DatabaseIdentity{.first_file = 1, .database = database}}, path, table,
+                          file, found);
+  }
   std::string segment_path(uint64_t file) override {
     return directory_.file("segment-" + std::to_string(file));
   }
@@ -85,6 +93,7 @@ class TestHost : public TableHost {
   bool background = false;
 
  private:
+  static constexpr uint64_t database = 42;
   FaultFilesystem filesystem_{posix_filesystem()};  // fails on demand; does not really sync
   TemporaryDirectory directory_;
   Counters counters_;

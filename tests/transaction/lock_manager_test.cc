@@ -29,7 +29,10 @@ TEST_F(LockManagerTest, SharedLocksGoTogetherAndExclusiveOnesAlone) {
   EXPECT_FALSE(locks_.try_lock_row(*a, table, "y", shared));
   EXPECT_TRUE(locks_.try_lock_row(*a, table + 1, "y", exclusive));
   EXPECT_TRUE(locks_.row_locked_by_other(*a, table, "y"));
+  EXPECT_TRUE(locks_.row_locked_by_other(*a, table, "y", shared));
   EXPECT_FALSE(locks_.row_locked_by_other(*b, table, "y"));
+  EXPECT_TRUE(locks_.row_locked_by_other(*a, table, "x"));
+  EXPECT_FALSE(locks_.row_locked_by_other(*a, table, "x", shared));
   manager_->rollback(*a);
   EXPECT_TRUE(locks_.try_lock_row(*b, table, "x", exclusive));  // an upgrade
   manager_->rollback(*b);

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "file/fault_filesystem.h"
+#include "transaction/statement.h"
 #include "transaction/transaction_manager.h"
 
 namespace hailstone {
@@ -76,6 +77,21 @@ class TransactionFixture : public testing::Test {
   std::vector<StoredRecord> records_;
 };
 
+/// A write of this redo and nothing else.
+inline Status add_redo(Transaction& transaction, ByteView redo) {
+  Write write(transaction);
+  HAILSTONE_TRY(write.prepare(0));
+  write.redo().append(redo);
+  write.keep();
+  return {};
+}
+inline void add_action(Transaction& transaction, std::unique_ptr<TransactionAction> action) {
+  Write write(transaction);
+  EXPECT_TRUE(write.prepare(1));
+  transaction.add_action(std::move(action));
+  write.keep();
+}
+
 /// Versions in a list; a slot is a place in it.
 class ListStore final : public VersionStore {
  public:
@@ -105,15 +121,21 @@ class ListStore final : public VersionStore {
   }
 
   static uint64_t insert(const std::shared_ptr<ListStore>& store, Transaction& transaction) {
+    Write write(transaction);
+    EXPECT_TRUE(write.prepare(1));
     const std::lock_guard guard(store->mutex_);
     store->versions_.push_back({transaction.marker(), infinity});
     transaction.add_change(store, store->versions_.size() - 1, Change::Kind::Insert);
+    write.keep();
     return store->versions_.size() - 1;
   }
   static void end(const std::shared_ptr<ListStore>& store, Transaction& transaction, uint64_t slot) {
+    Write write(transaction);
+    EXPECT_TRUE(write.prepare(1));
     const std::lock_guard guard(store->mutex_);
     store->versions_[slot].end = transaction.marker();
     transaction.add_change(store, slot, Change::Kind::End);
+    write.keep();
   }
 
   Version version(uint64_t slot) const {

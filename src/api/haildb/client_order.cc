@@ -44,7 +44,7 @@ std::string ClientOrder::between(ByteView low, ByteView high) {
     const bool in_high = limited && at < high.size();
     const uint64_t above = in_high ? group(high, at) : group_limit;
     if (!in_low) {
-      // What is sought begins with `low` and goes on; a label never ends with a group of zero.
+      // The label begins with `low` and goes on; a label never ends with a group of zero.
       if (above > 1) {
         append_group(result, !in_high ? group_middle : above > 2 * step ? above - step : above / 2);
         return result;

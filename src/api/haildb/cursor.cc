@@ -135,7 +135,7 @@ HandlePool<ib_crsr_struct>& cursors() {
 
 void leave_place(ib_crsr_struct& cursor) {
   if (cursor.place == ib_crsr_struct::Place::Entry && cursor.at_walker) {
-    // A row that cannot be read any more is one that read_row does not find.
+    // If the row cannot be read any more, read_row does not find it.
     cursor.has_row = cursor.walker->load_row(cursor.row).has_value();
     const auto key = cursor.walker->entry_key();
     const auto clustered_key = cursor.walker->clustered_key();
@@ -150,7 +150,7 @@ void leave_place(ib_crsr_struct& cursor) {
 }
 
 void leave_transaction(ib_crsr_struct& cursor) {
-  // A row that cannot be found any more is one that read_row does not find.
+  // If the row cannot be found any more, read_row does not find it.
   static_cast<void>(go_to_wanted_row(cursor));
   leave_place(cursor);
   cursor.walker.reset();

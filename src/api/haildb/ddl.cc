@@ -112,7 +112,7 @@ ib_err_t drop_table(ib_trx_struct& transaction, const std::string& name) {
     return tables.is_dropped_but_open(name, transaction.transaction.get()) ? DB_TABLESPACE_DELETED
                                                                            : DB_TABLE_NOT_FOUND;
   }
-  // One that cannot be opened can be dropped.
+  // A table that cannot be opened can be dropped.
   if (Status status = engine().database->drop_table(*transaction.transaction, name); !status) {
     return failed(transaction, status.error(), DB_TABLE_NOT_FOUND);
   }
@@ -254,10 +254,10 @@ ib_err_t ib_database_drop(const char* dbname) {
   for (bool in_use = true; in_use;) {
     if (const ib_err_t code = check_running(); code != DB_SUCCESS) return code;
     if (const ib_err_t code = drop_tables(name, in_use); code != DB_SUCCESS) return code;
-    // Without the schema lock meanwhile: those who have the cursors may need it before they close them.
+    // Without the schema lock meanwhile: the threads with the cursors may need it before they close them.
     if (in_use) std::this_thread::sleep_for(pause);
   }
-  // What programs have put there themselves stays.
+  // Files that programs have put there stay.
   static_cast<void>(::rmdir(directory_of(name).c_str()));
   return DB_SUCCESS;
 }
@@ -381,7 +381,7 @@ ib_err_t ib_index_drop(ib_trx_t trx, ib_id_t index_id) {
     return index.number == (index_id & 0xFFFFFFFFU);
   };
   const auto check = [&](const TableInfo& info) {
-    // The clustered one is what the rows are stored in.
+    // The rows are stored in the clustered one.
     const auto found = std::ranges::find_if(info.indexes, has_number);
     if (found == info.indexes.end()) return DB_TABLE_NOT_FOUND;
     return found->clustered ? DB_ERROR : DB_SUCCESS;

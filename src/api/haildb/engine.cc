@@ -68,6 +68,8 @@ DatabaseOptions options() {
   options.checkpoint_log_bytes = std::max<size_t>(
       number_of(Variable::LogFileSize) * number_of(Variable::LogFilesInGroup), options.delta_limit);
   options.open_tables = number_of(Variable::OpenFiles);
+  // Programs of this interface expect a full disk to be an error.
+  options.log_write_timeout = std::chrono::seconds(10);
   options.flush_log_at_commit = static_cast<FlushLogAtCommit>(number_of(Variable::FlushLogAtTrxCommit));
   options.collations = &collations();
   options.logger = log_message;
@@ -185,6 +187,8 @@ ib_err_t code_of(const Error& error, ib_err_t not_found) {
       return DB_INTERRUPTED;
     case ErrorCode::RowTooLarge:
       return DB_TOO_BIG_RECORD;
+    case ErrorCode::TableChanged:
+      return DB_MISSING_HISTORY;
     case ErrorCode::Unsupported:
       return logged(DB_UNSUPPORTED);
     case ErrorCode::OutOfMemory:

@@ -10,6 +10,7 @@ class NosyncFile final : public WritableFile {
   explicit NosyncFile(std::unique_ptr<WritableFile> file) : file_(std::move(file)) {}
   Status append(ByteView bytes) override { return file_->append(bytes); }
   Status preallocate(uint64_t bytes) override { return file_->preallocate(bytes); }
+  Status cut() override { return file_->cut(); }
   Status sync() override { return {}; }
   Status close() override { return file_->close(); }
   uint64_t size() const override { return file_->size(); }

@@ -12,7 +12,7 @@ namespace {
 using Place = ib_crsr_struct::Place;
 
 void count_row(ib_crsr_struct& cursor) {
-  // Nobody else writes it, so that no locked instruction is needed.
+  // No other thread writes it, so it needs no locked instruction.
   cursor.rows_read.store(cursor.rows_read.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
@@ -242,7 +242,7 @@ ib_err_t find_exactly(ib_crsr_struct& cursor, SearchRange& range, int& result) {
   }
   cursor.row_wanted = cursor.trx->has_misses = true;
   if (cursor.trx->level == IB_TRX_READ_UNCOMMITTED) {
-    // What others do changes what it sees, at any time.
+    // Other transactions can change what it sees at any time.
     if (const ib_err_t code = go_to_wanted_row(cursor); code != DB_SUCCESS) return code;
   }
   return DB_RECORD_NOT_FOUND;
@@ -393,7 +393,7 @@ void settle_misses(ib_trx_struct& transaction, const ib_crsr_struct* but) {
   transaction.has_misses = false;
   for (const ib_crsr_t cursor : transaction.cursors) {
     if (cursor == but || !cursor->row_wanted) continue;
-    // A row that cannot be found any more is one that read_row does not find.
+    // If the row cannot be found any more, read_row does not find it.
     static_cast<void>(go_to_wanted_row(*cursor));
     leave_place(*cursor);
   }
@@ -403,7 +403,7 @@ void settle_misses_at(ib_trx_struct& transaction, const TableInfo& info, ByteVie
   for (const ib_crsr_t cursor : transaction.cursors) {
     if (!cursor->row_wanted || cursor->info->table != info.table || inserted_key < cursor->key) continue;
     if (inserted_key == cursor->key) {
-      // Looked for, missed, inserted: the row sought is the next one still.
+      // The program has inserted the row that it missed: the cursor still stands on the next one.
       cursor->key.push_back('\0');
       continue;
     }

@@ -19,7 +19,7 @@ ib_err_t begin_write(ib_crsr_t cursor) {
   auto info = cursor->info;
   const ib_err_t code = lock_newest_table(*cursor->trx, info, TableLockMode::IntentionExclusive);
   if (code != DB_SUCCESS) return code;
-  // Nobody can replace it from here on.
+  // No other transaction can replace the table from here on.
   if (const ib_err_t fresh = refresh_table(*cursor, true); fresh != DB_SUCCESS) return fresh;
   cursor->write_lock_serial = cursor->trx->serial;
   return DB_SUCCESS;

@@ -85,8 +85,8 @@ void raise_schema_version(ib_trx_struct& handle) {
   handle.schema_version = engine().schema_version.fetch_add(1) + 1;
 }
 
-/// Whoever waits for a lock of the transaction must find the tables that have replaced others as soon as it
-/// has the lock, and readers with the commit's snapshot must see their rows.
+/// A thread that waits for a lock of the transaction must find the tables that have replaced others as soon
+/// as it has the lock, and readers with the commit's snapshot must see their rows.
 class SchemaChange final : public TransactionAction {
  public:
   /// `rebuilt`: null when no table has been replaced.
@@ -191,8 +191,10 @@ ib_err_t commit_keeping_handle(ib_trx_struct& handle) {
   end_ddl(handle);
   if (status) return DB_SUCCESS;
   const ib_err_t code = code_of(status.error());
-  // Others see what it has changed, and the log could not take it: they must not go on with that.
-  if (committed) panic(code, status.error().message());
+  // Others see what it has changed, and the log could not take it: they must not go on with that. Whoever
+  // ends the wait for a log that cannot be written at present has a commit that is not on the disk yet.
+  const bool only_interrupted = status.error().code() == ErrorCode::Interrupted;
+  if (committed && !only_interrupted) panic(code, status.error().message());
   return code;
 }
 
@@ -398,8 +400,8 @@ ib_err_t ib_savepoint_rollback(ib_trx_t ib_trx, const void* name, ib_ulint_t nam
   const hailstone::Savepoint at = found->at;
   ib_trx->savepoints.erase(found + 1, ib_trx->savepoints.end());
   settle_misses(*ib_trx);
-  const hailstone::Status status = engine().database->transactions().rollback_to(*ib_trx->transaction, at);
-  return status ? DB_SUCCESS : code_of(status.error());
+  ib_trx->transaction->roll_back_to(at);
+  return DB_SUCCESS;
 }
 
 ib_err_t ib_schema_lock_shared(ib_trx_t ib_trx) {

@@ -69,7 +69,7 @@ void note_ddl(ib_trx_struct& transaction, const std::shared_ptr<TableInfo>& rebu
 bool sees(const ib_trx_struct& transaction, const TableInfo& info);
 /// A table lock, once a mode.
 ib_err_t lock_table(ib_trx_struct& transaction, TableId table, TableLockMode mode);
-/// Locks the table as it is now, which `info` becomes: whoever held it before may have replaced it.
+/// Locks the table as it is now, which `info` becomes: the last holder of the lock may have replaced it.
 ib_err_t lock_newest_table(ib_trx_struct& transaction, std::shared_ptr<TableInfo>& info, TableLockMode mode);
 
 bool has_exclusive_schema_lock(const ib_trx_struct& transaction);

@@ -42,6 +42,8 @@ hs_status status_of(ErrorCode code) {
       return HS_READ_ONLY;
     case ErrorCode::Unsupported:
       return HS_UNSUPPORTED;
+    case ErrorCode::TableChanged:
+      return HS_TABLE_CHANGED;
   }
   return HS_INVALID;
 }
@@ -50,7 +52,7 @@ constexpr const char* status_names[] = {
     "ok",          "not found",        "already exists", "duplicate key", "lock wait timeout",
     "deadlock",    "interrupted",      "out of memory",  "disk full",     "input/output error",
     "corruption",  "invalid argument", "too large",      "busy",          "read only",
-    "unsupported", "out of range"};
+    "unsupported", "out of range",     "table changed"};
 
 /// The last failure of a database call on this thread.
 struct LastError {
@@ -72,6 +74,7 @@ hs_options default_options() {
   options.background_threads = defaults.background_threads;
   options.lock_wait_ms = 50'000;
   options.io_method = static_cast<hs_io_method>(default_io_method);
+  options.log_write_timeout_ms = static_cast<unsigned>(defaults.log_write_timeout.count());
   return options;
 }
 
@@ -123,6 +126,8 @@ Outcome open(const char* directory, const hs_options* given, SharedDatabase& sha
   options.open_tables = static_cast<size_t>(
       tables != 0 ? tables : std::min(shared.options.memory_bytes / memory_a_table, most_tables));
   options.flush_log_at_commit = static_cast<FlushLogAtCommit>(shared.options.durability);
+  options.log_write_timeout = std::chrono::milliseconds(shared.options.log_write_timeout_ms);
+  options.open_files = static_cast<size_t>(shared.options.open_files);
   if (shared.options.log != nullptr) {
     options.logger = [log = shared.options.log, context = shared.options.log_context](
                          DatabaseOptions::Severity severity, const std::string& message) {

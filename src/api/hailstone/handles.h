@@ -17,6 +17,7 @@
 #include "file/method_filesystem.h"
 #include "hailstone.h"
 #include "table/column_update.h"
+#include "transaction/statement.h"
 
 namespace hailstone::capi {
 
@@ -93,20 +94,21 @@ struct SharedTransaction {
   SharedTransaction(const Use& use, std::unique_ptr<Transaction> begun);
   ~SharedTransaction();
 
-  /// Every statement begins here: the transaction must be active and not interrupted. False:
-  /// refuse_statement() says why.
-  bool begin_statement() {
-    if (!active || interrupted.load(std::memory_order_relaxed)) [[unlikely]]
-      return false;
-    if (open_reads == 0) transaction->next_statement();
-    return true;
-  }
+  /// Whether a statement may begin: the transaction is active and not interrupted. Else refuse_statement()
+  /// says why it may not.
+  bool takes_statements() const { return active && !interrupted.load(std::memory_order_relaxed); }
   Outcome refuse_statement() const;
   /// Before the first use of a table: it must be there. `writes`: and keeps it so until the end.
   Outcome check_table(const Table& table, bool writes) {
     if (table.id() == (writes ? last_written_ : last_read_)) [[likely]]
       return {};
     return look_up_table(table, writes);
+  }
+  /// The same before a plain read, which the snapshot must be fit for.
+  Outcome check_read(const Table& table, ReadLock lock) {
+    HAILSTONE_TRY(check_table(table, false));
+    if (lock == ReadLock::None) HAILSTONE_TRY(table.check_snapshot(*transaction, false));
+    return {};
   }
   /// Waits for the lock; the sentence of a failure names the table.
   Outcome lock_table(const Table& table, TableLockMode mode);
@@ -125,7 +127,6 @@ struct SharedTransaction {
   bool active = true;
   std::string ended_by;  // why it is not active
   std::atomic<bool> interrupted{false};
-  size_t open_reads = 0;  // cursors and streams, whose snapshot must stay
   struct Mark {
     std::string name;
     Savepoint savepoint;
@@ -233,11 +234,15 @@ int run(hs_database& handle, Work&& work) noexcept {
 template <typename Work>
 int run_statement(Handle& handle, SharedTransaction& transaction, Work&& work) noexcept {
   return run(handle, [&]() -> Outcome {
-    if (!transaction.begin_statement()) [[unlikely]]
+    if (!transaction.takes_statements()) [[unlikely]]
       return transaction.refuse_statement();
+    Statement statement(*transaction.transaction);
     Outcome outcome = std::forward<Work>(work)();
-    if (!outcome) [[unlikely]]
+    if (!outcome) [[unlikely]] {
+      statement.roll_back();
       return std::unexpected(transaction.failed(std::move(outcome).error()));
+    }
+    statement.end();
     return outcome;
   });
 }

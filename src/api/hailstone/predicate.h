@@ -31,7 +31,7 @@ struct hs_predicate : hailstone::capi::Handle {
   std::string pattern;
   char escape = 0;
   std::vector<std::unique_ptr<hs_predicate>> parts;
-  /// Nodes whose parts have become those of this one: handles still, for whoever uses them by mistake.
+  /// Nodes whose parts have become those of this one: handles still, so that using one is an error, no crash.
   std::vector<std::unique_ptr<hs_predicate>> emptied;
   unsigned depth = 1;            // of the tree from here on
   bool owned = false;            // by a tree, or by a call that makes one

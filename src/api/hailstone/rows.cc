@@ -110,10 +110,7 @@ using namespace hailstone::capi;
 
 struct hs_cursor : Handle {
   hs_cursor(std::shared_ptr<SharedTransaction> reader, std::shared_ptr<const TableShape> read)
-      : Handle(HandleKind::Cursor), shared(std::move(reader)), shape(std::move(read)) {
-    ++shared->open_reads;
-  }
-  ~hs_cursor() { --shared->open_reads; }
+      : Handle(HandleKind::Cursor), shared(std::move(reader)), shape(std::move(read)) {}
   std::shared_ptr<SharedTransaction> shared;
   std::shared_ptr<const TableShape> shape;
   std::unique_ptr<Cursor> cursor;
@@ -168,10 +165,10 @@ int hs_get(hs_transaction* transaction, hs_table* table, const hs_value* key, si
   return run_statement(*transaction, shared, [&]() -> Outcome {
     HAILSTONE_TRY(check_lock(lock));
     HAILSTONE_TRY(primary_key(shape, key, key_count, transaction->key));
-    HAILSTONE_TRY(shared.check_table(*shape.table, false));
-    HAILSTONE_ASSIGN(const bool found,
-                     shape.table->find_row(*shared.transaction, transaction->key, lock_of(shared, lock),
-                                           transaction->batch, transaction->row));
+    const ReadLock wanted = lock_of(shared, lock);
+    HAILSTONE_TRY(shared.check_read(*shape.table, wanted));
+    HAILSTONE_ASSIGN(const bool found, shape.table->find_row(*shared.transaction, transaction->key, wanted,
+                                                             transaction->batch, transaction->row));
     if (!found) return no_row(shape);
     transaction->values.resize(shape.columns.size());
     shape.table->layout()->row_codec().decode(transaction->row, transaction->values);
@@ -188,7 +185,8 @@ int hs_cursor_open(hs_transaction* transaction, hs_table* table, const char* ind
   SharedTransaction& shared = *transaction->shared;
   return run_statement(*transaction, shared, [&]() -> Outcome {
     HAILSTONE_TRY(check_lock(lock));
-    HAILSTONE_TRY(shared.check_table(*table->shape->table, false));
+    const ReadLock wanted = lock_of(shared, lock);
+    HAILSTONE_TRY(shared.check_read(*table->shape->table, wanted));
     const TableDefinition& definition = table->shape->table->layout()->definition();
     auto opened = std::make_unique<hs_cursor>(transaction->shared, table->shape);
     if (index != nullptr) {
@@ -202,8 +200,8 @@ int hs_cursor_open(hs_transaction* transaction, hs_table* table, const char* ind
     }
     std::vector<uint16_t> columns(definition.columns.size());
     std::iota(columns.begin(), columns.end(), uint16_t{0});
-    opened->cursor = std::make_unique<Cursor>(table->shape->table, *shared.transaction, opened->index,
-                                              lock_of(shared, lock), std::move(columns));
+    opened->cursor = std::make_unique<Cursor>(table->shape->table, *shared.transaction, opened->index, wanted,
+                                              std::move(columns));
     *cursor = opened.release();
     return {};
   });

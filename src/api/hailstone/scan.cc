@@ -45,9 +45,7 @@ class Stream {
     builder_ = std::make_unique<ArrayBuilder>(exported_);
     scan_ = std::make_unique<Scan>(shape_->table, *shared_->transaction, ReadLock::None, scan.predicate,
                                    std::move(columns), std::move(as_codes));
-    ++shared_->open_reads;
   }
-  ~Stream() { --shared_->open_reads; }
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
@@ -202,7 +200,7 @@ int hs_scan_open(hs_transaction* transaction, hs_table* table, hs_scan** scan) {
   if (!fit(transaction, table)) return misfit(transaction);
   SharedTransaction& shared = *transaction->shared;
   return run_statement(*transaction, shared, [&]() -> Outcome {
-    HAILSTONE_TRY(shared.check_table(*table->shape->table, false));
+    HAILSTONE_TRY(shared.check_read(*table->shape->table, ReadLock::None));
     *scan = new hs_scan(transaction->shared, table->shape);
     return {};
   });

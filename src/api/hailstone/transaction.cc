@@ -148,7 +148,7 @@ int hs_savepoint(hs_transaction* transaction, const char* name) {
   if (!usable(transaction)) return HS_INVALID;
   SharedTransaction& shared = *transaction->shared;
   return run(*transaction, [&]() -> Outcome {
-    if (!shared.active || shared.interrupted.load()) return shared.refuse_statement();
+    if (!shared.takes_statements()) return shared.refuse_statement();
     if (name == nullptr) return refuse(HS_INVALID, "the savepoint's name is NULL");
     std::erase_if(shared.savepoints, [&](const auto& mark) { return mark.name == name; });
     shared.savepoints.push_back({name, shared.transaction->savepoint()});
@@ -163,9 +163,9 @@ int hs_rollback_to(hs_transaction* transaction, const char* name) {
     HAILSTONE_TRY(check_active(shared));
     HAILSTONE_ASSIGN(const size_t found, find_savepoint(shared, name));
     shared.forget_tables();
-    HAILSTONE_TRY(shared.database->database->transactions().rollback_to(*shared.transaction,
-                                                                        shared.savepoints[found].savepoint));
-    shared.savepoints.resize(found + 1);
+    shared.transaction->roll_back_to(shared.savepoints[found].savepoint);
+    shared.savepoints.erase(shared.savepoints.begin() + static_cast<std::ptrdiff_t>(found) + 1,
+                            shared.savepoints.end());
     return {};
   });
 }
@@ -174,7 +174,7 @@ int hs_release(hs_transaction* transaction, const char* name) {
   if (!usable(transaction)) return HS_INVALID;
   SharedTransaction& shared = *transaction->shared;
   return run(*transaction, [&]() -> Outcome {
-    if (!shared.active || shared.interrupted.load()) return shared.refuse_statement();
+    if (!shared.takes_statements()) return shared.refuse_statement();
     HAILSTONE_ASSIGN(const size_t found, find_savepoint(shared, name));
     shared.savepoints.resize(found);
     return {};

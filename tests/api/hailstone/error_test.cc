@@ -309,7 +309,8 @@ TEST_F(HailstoneErrorTest, WhatCannotBeReadIsNotMissing) {
   hs_options_init(&options);
   options.must_exist = 1;
   const int status = hs_open(place.c_str(), &options, &other);
-  expect_said(HS_IO, status, other, "manifest");
+  // The manifest is a link by now, which is not followed.
+  expect_said(HS_INVALID, status, other, "manifest");
   EXPECT_HS(HS_OK, hs_close(other));
 }
 
@@ -335,10 +336,11 @@ TEST_F(HailstoneErrorTest, WhatCannotBeReadIsNotDamaged) {
   make_unreadable(segments[0]);
   open();
   transaction_ = begin();
-  ASSERT_HS_OK(hs_table_open(transaction_, "t/pairs", &table_), transaction_);
-  expect_said(HS_IO, hs_table_check(transaction_, table_), "segment-");
+  // The table stays closed, and is tried again when it is asked for again.
+  for (int i = 0; i < 2; ++i) {
+    expect_said(HS_IO, hs_table_open(transaction_, "t/pairs", &table_), "segment-");
+  }
   hs_transaction_close(transaction_);
-  hs_table_close(table_);
   ASSERT_HS_OK(hs_close(database_), database_);
   // Nothing was given up.
   std::filesystem::remove(segments[0]);

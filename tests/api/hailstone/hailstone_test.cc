@@ -479,4 +479,39 @@ TEST_F(HailstoneTest, DamageReachesTheApplication) {
 }
 
 }  // namespace
+TEST_F(HailstoneTest, APlainReadOfATableNewerThanTheSnapshotIsRefused) {
+  hs_table* const other = create_pairs("d/other");
+  hs_table* const old = create_pairs("d/t");
+  hs_transaction* const repeatable = begin(HS_REPEATABLE_READ);
+  hs_transaction* const committed = begin(HS_READ_COMMITTED);
+  EXPECT_EQ("-", text_of(repeatable, other, 1));
+  EXPECT_EQ("-", text_of(committed, other, 1));
+  hs_transaction* const ddl = begin();
+  ASSERT_HS_OK(hs_table_drop(ddl, "d/t"), ddl);
+  commit(ddl);
+  hs_table_close(old);
+  hs_table* const table = create_pairs("d/t");
+  hs_transaction* const writer = begin();
+  ASSERT_HS_OK(insert(writer, table, 1, "one"), writer);
+  commit(writer);
+
+  EXPECT_EQ("one", text_of(committed, table, 1));
+  const hs_value key = hs_int(1);
+  hs_value row[2];
+  EXPECT_HS(HS_TABLE_CHANGED, hs_get(repeatable, table, &key, 1, HS_LOCK_NONE, row, 2));
+  EXPECT_NE(std::string(hs_error_message(repeatable)).find("d/t"), std::string::npos);
+  hs_cursor* cursor = nullptr;
+  EXPECT_HS(HS_TABLE_CHANGED, hs_cursor_open(repeatable, table, nullptr, HS_LOCK_NONE, &cursor));
+  hs_scan* scan = nullptr;
+  EXPECT_HS(HS_TABLE_CHANGED, hs_scan_open(repeatable, table, &scan));
+  // What is there now can be locked and changed.
+  EXPECT_HS_OK(hs_get(repeatable, table, &key, 1, HS_LOCK_SHARED, row, 2), repeatable);
+  EXPECT_HS_OK(insert(repeatable, table, 2, "two"), repeatable);
+  commit(repeatable);
+  commit(committed);
+  EXPECT_EQ("two", text_of(table, 2));
+  hs_table_close(table);
+  hs_table_close(other);
+}
+
 }  // namespace hailstone
