@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace hailstone {
 
 namespace {
@@ -105,8 +107,12 @@ Status check_delete_vector(Table::State& state, const TableSegment& segment) {
     if (file == 0) return {};
     const auto read = read_delete_vector(state, file, segment.rows());
     if (read) return {};
-    // It was replaced meanwhile.
+    // It was replaced meanwhile, or its segment was merged, and the file went with it.
     if (file_now() != file) continue;
+    const auto view = state.current_view();
+    if (std::ranges::none_of(view->segments, [&](const auto& each) { return each.get() == &segment; })) {
+      return {};
+    }
     return std::unexpected(read.error());
   }
 }

@@ -285,6 +285,30 @@ TEST_F(FileIdentityTest, ACrashBeforeTheFirstManifestOfAnOldDatabaseLosesNothing
   ASSERT_OK((*again)->close());
 }
 
+TEST_F(FileIdentityTest, CheckFindsNoDamageInATableThatIsMergedMeanwhile) {
+  open();
+  make_table("d/a", some_rows("of a"));
+  erase("d/a", 1);
+  ASSERT_OK(database_->checkpoint());
+  ASSERT_EQ(files("deletes-").size(), 1U);
+  const auto table = database_->table("d/a");
+  ASSERT_OK(table);
+  const auto transaction = begin();
+  // The check has begun with the segment, and its delete vector is still to be read.
+  Status merged;
+  int stops = 0;
+  EXPECT_OK((*table)->check(*transaction, [&] {
+    if (stops++ == 0) merged = (*table)->optimize({});
+    return false;
+  }));
+  EXPECT_OK(merged);
+  EXPECT_GT(stops, 0);
+  EXPECT_EQ(files("deletes-").size(), 0U);
+  Rows left = some_rows("of a");
+  left.erase(1);
+  expect_rows("d/a", left);
+}
+
 TEST_F(FileIdentityTest, CheckFindsAFileThatWasReplacedWhileTheDatabaseIsOpen) {
   open();
   make_table("d/a", some_rows("of a"));
