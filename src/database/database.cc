@@ -217,6 +217,8 @@ Result<std::shared_ptr<Table>> Database::create_table(Transaction& transaction,
   Write write(transaction);
   HAILSTONE_TRY(write.prepare(1));
   HAILSTONE_ASSIGN(auto table, core.catalog().create(transaction, id, definition));
+  // Others find the table while the commit goes on; they may write to it when all of the commit is done.
+  HAILSTONE_TRY(locks().lock_table(transaction, id, TableLockMode::Exclusive));
   write.redo().append(operation);
   write.keep();
   return table;

@@ -62,7 +62,7 @@ class Database {
 
   // --- DDL, part of the transaction: seen by others from its commit on, taken back by its rollback. Names
   // are "database/table". ErrorCode::AlreadyExists, NotFound; Busy when another open transaction is changing
-  // a table of that name.
+  // a table of that name. The transaction has an exclusive lock on the tables that it makes.
   Result<std::shared_ptr<Table>> create_table(Transaction& transaction, const TableDefinition& definition);
   Status drop_table(Transaction& transaction, const std::string& name);
   Status rename_table(Transaction& transaction, const std::string& from, const std::string& to);

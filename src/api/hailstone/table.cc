@@ -157,8 +157,13 @@ Outcome check_name(std::string_view name) {
 /// Waits until no other transaction has changed rows of the table.
 Outcome lock_for_ddl(SharedTransaction& shared, const std::string& name) {
   Database& database = *shared.database->database;
-  HAILSTONE_ASSIGN(const auto table, database.table(name, shared.transaction.get()));
-  return shared.lock_table(*table, TableLockMode::Exclusive);
+  for (std::shared_ptr<Table> locked;;) {
+    HAILSTONE_ASSIGN(auto table, database.table(name, shared.transaction.get()));
+    // Another one of this name may have taken its place during the wait.
+    if (locked != nullptr && locked->id() == table->id()) return {};
+    HAILSTONE_TRY(shared.lock_table(*table, TableLockMode::Exclusive));
+    locked = std::move(table);
+  }
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // What hailstone.h promises, one promise a test.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -316,6 +317,62 @@ TEST_F(HailstoneTest, InterruptionEndsWaitsAndStatements) {
   commit(holder);
   EXPECT_EQ(text_of(table, 2), "other");
   hs_table_close(table);
+}
+
+TEST_F(HailstoneTest, ATableThatATransactionHasWrittenToStaysUntilItEnds) {
+  options_.lock_wait_ms = 1000;
+  reopen();
+  hs_table_close(create_pairs("t/pairs"));
+  std::atomic<bool> done{false};
+  std::atomic<int> written{0}, gone{0};
+  std::vector<std::thread> writers;
+  for (int number = 0; number < 2; ++number) {
+    writers.emplace_back([&, number] {
+      for (int64_t i = 0; !done; ++i) {
+        hs_transaction* const transaction = begin();
+        hs_table* table = nullptr;
+        if (hs_table_open(transaction, "t/pairs", &table) == HS_OK &&
+            insert(transaction, table, 2 * i + number, "new") == HS_OK) {
+          ++written;
+          std::this_thread::yield();
+          if (insert(transaction, table, -2 * i - number - 1, "new") != HS_OK) ++gone;
+          hs_table* again = nullptr;
+          if (hs_table_open(transaction, "t/pairs", &again) != HS_OK) ++gone;
+          hs_table_close(again);
+        }
+        hs_table_close(table);
+        hs_transaction_close(transaction);
+      }
+    });
+  }
+  hs_schema* schema = nullptr;
+  ASSERT_HS(HS_OK, hs_schema_new(&schema));
+  ASSERT_HS_OK(hs_schema_column(schema, "id", HS_INT64, 0, HS_NOT_NULL), schema);
+  ASSERT_HS_OK(hs_schema_column(schema, "text", HS_STRING, 0, 0), schema);
+  constexpr int drops = 2000;
+  std::atomic<int> replaced{0};
+  std::vector<std::thread> droppers;
+  for (int number = 0; number < 2; ++number) {
+    droppers.emplace_back([&] {
+      for (int i = 0; i < drops; ++i) {
+        hs_transaction* const transaction = begin();
+        if (hs_table_drop(transaction, "t/pairs") == HS_OK &&
+            hs_table_create(transaction, "t/pairs", schema, nullptr) == HS_OK &&
+            hs_commit(transaction) == HS_OK) {
+          ++replaced;
+        }
+        hs_transaction_close(transaction);
+      }
+    });
+  }
+  for (std::thread& dropper : droppers) dropper.join();
+  done = true;
+  for (std::thread& writer : writers) writer.join();
+  hs_schema_free(schema);
+  // Each waits for the other, and then drops what that has made.
+  EXPECT_EQ(replaced, 2 * drops);
+  EXPECT_GT(written, 0);
+  EXPECT_EQ(gone, 0);
 }
 
 TEST_F(HailstoneTest, ADeadlockRollsBackItsVictim) {
