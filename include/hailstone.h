@@ -144,8 +144,9 @@ typedef enum hs_status {
   HS_READ_ONLY = 14,    /* an earlier failure of the disk has stopped all changes; open the database again */
   HS_UNSUPPORTED = 15,  /* valid, but not offered */
   HS_OUT_OF_RANGE = 16, /* a number does not fit into its column, or a sum into 64 bits */
-  HS_TABLE_CHANGED = 17 /* the table was made or replaced after the transaction's snapshot was taken; read it
-                         * in a new transaction */
+  HS_TABLE_CHANGED = 17, /* the table was made or replaced after the transaction's snapshot was taken; read it
+                          * in a new transaction */
+  HS_SNAPSHOT_TOO_OLD = 18 /* the transaction's snapshot was ended (hs_options.snapshot_too_old_seconds) */
 } hs_status;
 
 /* "0.1.0". */
@@ -220,6 +221,9 @@ typedef struct hs_options {
   /* Files of columns that stay open although nobody reads them; others are opened again when they are read.
    * 0: half of the files that the process may have open. */
   uint64_t open_files;
+  /* 0: a transaction may read by its snapshot as long as it likes. Else: reads by a snapshot that is older
+   * return HS_SNAPSHOT_TOO_OLD, and the disk space of the row versions that only it needed comes free. */
+  unsigned snapshot_too_old_seconds;
 } hs_options;
 
 /* hs_options_init(&options) */

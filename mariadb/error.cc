@@ -46,6 +46,7 @@ int handler_error(THD* thd, const Error& error) {
     case ErrorCode::Busy:
     case ErrorCode::ReadOnly:
     case ErrorCode::Unsupported:
+    case ErrorCode::SnapshotTooOld:
       return error_with_message;
   }
   return HA_ERR_GENERIC;

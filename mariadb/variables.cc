@@ -22,6 +22,7 @@ unsigned int log_write_timeout_value;
 char* data_dir_value;
 constexpr const char* default_data_dir = "hailstone";
 my_bool trace_log_value;
+unsigned int snapshot_too_old_value;
 unsigned long io_method_value;
 
 // In the order of IoMethod.
@@ -61,6 +62,13 @@ void update_log_write_timeout(THD*, st_mysql_sys_var*, void* variable, const voi
   *static_cast<unsigned int*>(variable) = seconds;
   if (Database* open = database_if_open(); open != nullptr)
     open->set_log_write_timeout(std::chrono::seconds(seconds));
+}
+
+void update_snapshot_too_old(THD*, st_mysql_sys_var*, void* variable, const void* value) {
+  const auto seconds = *static_cast<const unsigned int*>(value);
+  *static_cast<unsigned int*>(variable) = seconds;
+  if (Database* open = database_if_open(); open != nullptr)
+    open->set_snapshot_too_old(std::chrono::seconds(seconds));
 }
 
 void update_io_method(THD*, st_mysql_sys_var*, void* variable, const void* value) {
@@ -104,6 +112,11 @@ MYSQL_SYSVAR_UINT(log_write_timeout, log_write_timeout_value, PLUGIN_VAR_RQCMDAR
                   "How long commits wait, in seconds, when the engine's log cannot be written, as on a full "
                   "disk; after that nothing can be committed until the server has been started again",
                   nullptr, update_log_write_timeout, 600, 0, 1'000'000, 0);
+MYSQL_SYSVAR_UINT(
+    snapshot_too_old, snapshot_too_old_value, PLUGIN_VAR_RQCMDARG,
+    "Age in seconds at which a transaction's snapshot is ended: its reads fail from then on, and "
+    "versions of rows that only it needed can go. 0: never",
+    nullptr, update_snapshot_too_old, 0, 0, 100'000'000, 0);
 MYSQL_SYSVAR_ENUM(
     io_method, io_method_value, PLUGIN_VAR_RQCMDARG,
     "How files that are opened from now on are read, and new ones of columns written: sync (a "
@@ -158,14 +171,21 @@ int show_counters(THD*, st_mysql_show_var* variable, void*, system_status_var*, 
 
 }  // namespace
 
-st_mysql_sys_var* system_variables[] = {
-    MYSQL_SYSVAR(memory_budget),      MYSQL_SYSVAR(checkpoint_log_size),
-    MYSQL_SYSVAR(background_threads), MYSQL_SYSVAR(flush_log_at_trx_commit),
-    MYSQL_SYSVAR(io_method),          MYSQL_SYSVAR(data_dir),
-    MYSQL_SYSVAR(columnar_default),   MYSQL_SYSVAR(lock_wait_timeout),
-    MYSQL_SYSVAR(table_cache_size),   MYSQL_SYSVAR(trace),
-    MYSQL_SYSVAR(trace_log),          MYSQL_SYSVAR(open_files_limit),
-    MYSQL_SYSVAR(log_write_timeout),  nullptr};
+st_mysql_sys_var* system_variables[] = {MYSQL_SYSVAR(memory_budget),
+                                        MYSQL_SYSVAR(checkpoint_log_size),
+                                        MYSQL_SYSVAR(background_threads),
+                                        MYSQL_SYSVAR(flush_log_at_trx_commit),
+                                        MYSQL_SYSVAR(io_method),
+                                        MYSQL_SYSVAR(data_dir),
+                                        MYSQL_SYSVAR(columnar_default),
+                                        MYSQL_SYSVAR(lock_wait_timeout),
+                                        MYSQL_SYSVAR(table_cache_size),
+                                        MYSQL_SYSVAR(trace),
+                                        MYSQL_SYSVAR(trace_log),
+                                        MYSQL_SYSVAR(open_files_limit),
+                                        MYSQL_SYSVAR(log_write_timeout),
+                                        MYSQL_SYSVAR(snapshot_too_old),
+                                        nullptr};
 
 st_mysql_show_var status_variables[] = {{"Hailstone", reinterpret_cast<void*>(&show_counters), SHOW_FUNC},
                                         {nullptr, nullptr, SHOW_UNDEF}};
@@ -192,6 +212,7 @@ DatabaseOptions database_options() {
   options.flush_log_at_commit = static_cast<FlushLogAtCommit>(flush_log_value);
   options.checkpoint_log_bytes = static_cast<size_t>(checkpoint_log_size_value);
   options.background_threads = background_threads_value;
+  options.snapshot_too_old = std::chrono::seconds(snapshot_too_old_value);
   options.open_tables = static_cast<size_t>(table_cache_size_value);
   options.open_files = static_cast<size_t>(open_files_limit_value);
   options.log_write_timeout = std::chrono::seconds(log_write_timeout_value);

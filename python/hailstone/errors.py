@@ -22,6 +22,7 @@ class Status(enum.IntEnum):
     UNSUPPORTED = 15
     OUT_OF_RANGE = 16
     TABLE_CHANGED = 17
+    SNAPSHOT_TOO_OLD = 18
 
 
 class Error(Exception):

@@ -30,7 +30,10 @@ namespace hailstone {
   COUNTER(transactions_committed, "transactions committed")                                                \
   COUNTER(transactions_rolled_back, "transactions rolled back")                                            \
   COUNTER(transactions_recovered, "transactions that the start found in the log: done again, or left out") \
+  COUNTER(rows_recovered, "changes of rows that the start applied, as they were in the log only")          \
   COUNTER(transactions_active, "transactions that have begun and not ended")                               \
+  COUNTER(snapshots_expired, "snapshots that were ended because they were too old")                        \
+  COUNTER(memory_waits, "times a writer waited for memory for a row")                                      \
   COUNTER(lock_waits, "times a transaction waited for a row or table lock")                                \
   COUNTER(lock_waiting, "transactions that wait for a lock now")                                           \
   COUNTER(lock_wait_microseconds, "time that ended lock waits took")                                       \

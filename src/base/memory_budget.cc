@@ -18,4 +18,18 @@ void MemoryBudget::reserve(size_t bytes) {
   if (!try_reserve(bytes)) used_.fetch_add(bytes, std::memory_order_relaxed);
 }
 
+void MemoryBudget::wait_for_release(const std::function<bool()>& ready, std::chrono::milliseconds at_most) {
+  std::unique_lock guard(mutex_);
+  // From here on every release comes to wake().
+  waiters_.fetch_add(1);
+  released_.wait_for(guard, at_most, ready);
+  waiters_.fetch_sub(1);
+}
+
+void MemoryBudget::wake() {
+  // Behind the mutex: a waiter that has looked, and not begun to sleep, has it.
+  { const std::lock_guard guard(mutex_); }
+  released_.notify_all();
+}
+
 }  // namespace hailstone

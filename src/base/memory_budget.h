@@ -1,9 +1,12 @@
-// One limit for the memory of a database. Each part that holds rows or blocks reserves their bytes here.
-// Thread-safe.
+// One limit for the memory of a database. Each part that holds rows or blocks reserves their bytes here. A
+// writer that finds no room sleeps until others have given some back. Thread-safe.
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <utility>
@@ -24,16 +27,31 @@ class MemoryBudget {
   [[nodiscard]] bool try_reserve(size_t bytes);
   /// Reserves what the caller cannot do without, even beyond the limit.
   void reserve(size_t bytes);
-  void release(size_t bytes) { used_.fetch_sub(bytes, std::memory_order_relaxed); }
+  void release(size_t bytes) {
+    used_.fetch_sub(bytes);
+    if (waiters_.load() != 0) [[unlikely]]
+      wake();
+  }
+  /// Sleeps until `ready` returns true, or for `at_most`. `ready` is asked now and after each release; it
+  /// must be quick and neither reserve nor release.
+  void wait_for_release(const std::function<bool()>& ready, std::chrono::milliseconds at_most);
 
-  size_t used() const { return used_.load(std::memory_order_relaxed); }
+  size_t used() const { return used_.load(); }
   size_t limit() const { return limit_.load(std::memory_order_relaxed); }
-  void set_limit(size_t limit) { limit_.store(limit, std::memory_order_relaxed); }
+  void set_limit(size_t limit) {
+    limit_.store(limit);
+    if (waiters_.load() != 0) wake();
+  }
 
  private:
+  void wake();
+
   std::atomic<size_t> limit_;
   std::atomic<size_t> used_{0};
   std::function<size_t(size_t)> reclaimer_;
+  std::atomic<uint32_t> waiters_{0};
+  std::mutex mutex_;
+  std::condition_variable released_;
 };
 
 /// Bytes of a budget held by an object, released with it. Not thread-safe.

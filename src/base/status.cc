@@ -36,6 +36,8 @@ std::string_view to_string(ErrorCode code) {
       return "table changed";
     case ErrorCode::Unsupported:
       return "unsupported";
+    case ErrorCode::SnapshotTooOld:
+      return "snapshot too old";
   }
   return "unknown error";
 }

@@ -27,6 +27,7 @@ enum class ErrorCode : uint8_t {
   ReadOnly,         // database was stopped from writing by an earlier failure
   Unsupported,      // valid, but not offered
   TableChanged,     // the table was made or renamed after the transaction's snapshot was taken
+  SnapshotTooOld,   // the transaction's snapshot was ended; only a new transaction sees rows again
 };
 
 std::string_view to_string(ErrorCode code);

@@ -310,6 +310,7 @@ Result<std::shared_ptr<Table>> Catalog::open(const EntryPointer& entry, bool set
     state.next_row_id = entry->recorded->next_row_id;
     state.next_auto_increment = entry->recorded->next_auto_increment;
     state.last_publish = entry->recorded->last_publish;
+    state.applied_until = entry->recorded->applied_until;
     state.rows = entry->recorded->rows;
   }
   const Timestamp opened_with = state.definition_timestamp;

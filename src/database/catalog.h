@@ -34,6 +34,7 @@ struct RecordedState {
   uint64_t next_row_id = 1;
   uint64_t next_auto_increment = 1;
   Timestamp last_publish = 0;
+  Timestamp applied_until = 0;
   size_t bytes = 0;  // of the manifest's record
   /// The table's rows that are in no segment. While the table is not open they are nowhere else.
   std::string rows;

@@ -22,6 +22,7 @@ constexpr std::string_view delete_vector_prefix = "deletes-";
 DatabaseCore::DatabaseCore(Filesystem& filesystem, std::string directory, DatabaseOptions options)
     : checkpoint_log_bytes(options.checkpoint_log_bytes),
       open_tables(options.open_tables),
+      snapshot_too_old(options.snapshot_too_old),
       directory_(std::move(directory)),
       options_(std::move(options)),
       files_read_(filesystem, options_.open_files != 0 ? options_.open_files : OpenFiles::default_limit()),

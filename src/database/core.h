@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -50,6 +51,8 @@ class DatabaseCore final : public TableHost {
   void run(std::function<void()> job) override;
   size_t segment_buffer_bytes() override;
   std::atomic<size_t>& bulk_loads() override { return bulk_loads_; }
+  std::atomic<size_t>& merges() override { return merges_; }
+  uint32_t segment_rows_limit() override { return options_.segment_rows_limit; }
   size_t delta_limit_bytes() override;
 
   /// 0: as the process may have.
@@ -70,8 +73,9 @@ class DatabaseCore final : public TableHost {
   std::atomic<TableId> next_table{1};
   std::atomic<size_t> checkpoint_log_bytes;
   std::atomic<size_t> open_tables;
-  std::atomic<bool> closing{false};                // background work waits for a full disk no more
-  std::atomic<Timestamp> checkpoint_timestamp{0};  // of the mark that the manifest has
+  std::atomic<std::chrono::seconds> snapshot_too_old;  // 0: never
+  std::atomic<bool> closing{false};                    // background work waits for a full disk no more
+  std::atomic<Timestamp> checkpoint_timestamp{0};      // of the mark that the manifest has
 
  private:
   const std::string directory_;
@@ -82,6 +86,7 @@ class DatabaseCore final : public TableHost {
   MemoryBudget budget_;
   BlockCache cache_;
   std::atomic<size_t> bulk_loads_{0};
+  std::atomic<size_t> merges_{0};
   LockManager locks_;
 
  public:

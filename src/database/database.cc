@@ -346,6 +346,8 @@ void Database::set_log_write_timeout(std::chrono::milliseconds timeout) {
   state_->core->log->set_write_timeout(timeout);
 }
 
+void Database::set_snapshot_too_old(std::chrono::seconds age) { state_->core->snapshot_too_old.store(age); }
+
 void Database::wait_for_background_work() { state_->core->maintenance->wait(); }
 
 }  // namespace hailstone

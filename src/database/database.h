@@ -16,6 +16,7 @@
 #include "database/file_copy.h"
 #include "file/filesystem.h"
 #include "schema/collation.h"
+#include "segment/segment_writer.h"
 #include "table/table.h"
 #include "transaction/transaction_manager.h"
 
@@ -28,7 +29,11 @@ struct DatabaseOptions {
   /// Bytes of one table's delta at which it goes to a segment; 0: an eighth of the budget, at most 64 MiB.
   /// Big deltas make single rows quick, and take memory from the block cache.
   size_t delta_limit = 0;
+  /// Rows of one segment at most (for tests: more of them are made with fewer rows).
+  uint32_t segment_rows_limit = max_segment_rows;
   unsigned background_threads = 2;
+  /// Snapshots that are older are ended: reads by them fail with ErrorCode::SnapshotTooOld. 0: none is.
+  std::chrono::seconds snapshot_too_old{0};
   /// Table objects that stay in memory although nobody uses them; more are let go and made again at the next
   /// use. What is in use, or has changes that no checkpoint has seen yet, comes on top.
   size_t open_tables = 4096;
@@ -112,6 +117,7 @@ class Database {
   /// As DatabaseOptions has them.
   void set_open_files(size_t files);
   void set_log_write_timeout(std::chrono::milliseconds timeout);
+  void set_snapshot_too_old(std::chrono::seconds age);
   /// Waits until no flush or merge is due (for tests and benchmarks).
   void wait_for_background_work();
 

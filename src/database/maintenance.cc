@@ -30,13 +30,10 @@ constexpr size_t tables_for_room = 64;
 Result<std::unique_ptr<Maintenance>> Maintenance::start(DatabaseCore& core) {
   std::unique_ptr<Maintenance> maintenance(new Maintenance(core));
   Maintenance* self = maintenance.get();
-  HAILSTONE_ASSIGN(maintenance->workers_,
-                   Background::start(core.options().background_threads,
-                                     [self](const Error& error) { self->report("background work", error); }));
-  HAILSTONE_ASSIGN(maintenance->ticker_, Background::start(1, [self](const Error& error) {
-                     self->report("background work", error);
-                   }));
-  const bool submitted = maintenance->ticker_->submit([self]() -> Status {
+  const auto on_error = [self](const Error& error) { self->report("background work", error); };
+  HAILSTONE_ASSIGN(maintenance->scheduler_, Scheduler::start(core.options().background_threads, on_error));
+  HAILSTONE_ASSIGN(maintenance->ticker_, Scheduler::start(1, on_error));
+  const bool submitted = maintenance->ticker_->submit(WorkClass::Flush, [self]() -> Status {
     self->tick_until_stopped();
     return {};
   });
@@ -50,9 +47,9 @@ void Maintenance::stop() {
     stopping_ = true;
     retries_.clear();
   }
-  stop_changed_.notify_all();
+  woken_.notify_all();
   if (ticker_ != nullptr) ticker_->stop();
-  if (workers_ != nullptr) workers_->stop();
+  if (scheduler_ != nullptr) scheduler_->stop();
   const std::lock_guard guard(mutex_);
   queued_.clear();
 }
@@ -71,7 +68,8 @@ void Maintenance::request(const std::shared_ptr<Table>& table, Kind kind) {
   }
   auto& backlog = kind == Kind::Merge ? core_.counters().merge_backlog : core_.counters().flush_backlog;
   count(backlog);
-  const bool submitted = workers_->submit([this, key, &backlog]() -> Status {
+  const WorkClass work_class = kind == Kind::Merge ? WorkClass::Merge : WorkClass::Flush;
+  const bool submitted = scheduler_->submit(work_class, [this, key, &backlog]() -> Status {
     std::shared_ptr<Table> wanted;
     {
       // From here on a new request means new work.
@@ -81,7 +79,9 @@ void Maintenance::request(const std::shared_ptr<Table>& table, Kind kind) {
       queued_.erase(found);
     }
     backlog.fetch_sub(1, std::memory_order_relaxed);
-    if (Status status = work(wanted, key.kind); !status) {
+    Status status = work(wanted, key.kind);
+    if (!status && status.error().code() == ErrorCode::Interrupted) return {};  // stop()
+    if (!status) {
       report(fmt::format("{} table '{}'", key.kind == Kind::Merge ? "merging" : "flushing",
                          wanted->definition().name),
              status.error());
@@ -96,7 +96,7 @@ void Maintenance::request(const std::shared_ptr<Table>& table, Kind kind) {
 Status Maintenance::work(const std::shared_ptr<Table>& table, Kind kind) {
   if (core_.catalog().find(table->id()) == nullptr) return {};  // dropped meanwhile
   if (kind == Kind::Merge) {
-    HAILSTONE_ASSIGN(const bool more, table->merge());
+    HAILSTONE_ASSIGN(const bool more, table->merge(scheduler_->stop_token()));
     if (more) request_merge(table);
     return {};
   }
@@ -123,25 +123,26 @@ void Maintenance::report(const std::string& what, const Error& error) {
 }
 
 void Maintenance::run(std::function<void()> job) {
-  if (workers_->unfinished() < core_.options().background_threads) {
-    // Shared, so that the job is still here when the queue did not take it.
-    const auto shared = std::make_shared<std::function<void()>>(std::move(job));
-    const bool submitted = workers_->submit([shared]() -> Status {
-      (*shared)();
-      return {};
-    });
-    if (!submitted) (*shared)();
-    return;
-  }
-  job();
+  // Shared, so that the job is still here when no thread took it.
+  const auto shared = std::make_shared<std::function<void()>>(std::move(job));
+  Scheduler::Task task = [shared]() -> Status {
+    (*shared)();
+    return {};
+  };
+  if (!scheduler_->submit_if_free(WorkClass::Query, task)) (*shared)();
 }
 
-void Maintenance::wait() { workers_->drain(); }
+void Maintenance::wait() { scheduler_->drain(); }
 
 void Maintenance::tick_until_stopped() {
   std::unique_lock guard(mutex_);
-  while (!stop_changed_.wait_for(guard, tick_interval, [this] { return stopping_; })) {
+  for (;;) {
+    woken_.wait_for(guard, tick_interval, [this] { return stopping_ || room_wanted_; });
+    if (stopping_) return;
+    const bool room_wanted = std::exchange(room_wanted_, false);
     guard.unlock();
+    // What is under way may give enough.
+    if (room_wanted && scheduler_->unfinished(WorkClass::Flush) == 0) flush_greatest(0, tables_for_room);
     tick();
     guard.lock();
   }
@@ -152,6 +153,7 @@ void Maintenance::tick() {
   if (now >= next_sync_) {
     next_sync_ = now + sync_interval;
     sync_log();
+    expire_snapshots();
   }
   if (now >= next_memory_look_) {
     flush_for_memory();
@@ -161,7 +163,7 @@ void Maintenance::tick() {
   }
   if (log_failed_) return;
   start_checkpoint_if_due();
-  finish_drops();
+  finish_drops_if_due();
   close_tables_if_due();
   std::vector<std::pair<std::shared_ptr<Table>, Kind>> due;
   {
@@ -196,64 +198,50 @@ void Maintenance::sync_log() {
           status.error().message()));
 }
 
-void Maintenance::start_checkpoint_if_due() {
-  if (core_.checkpointer->log_bytes() < core_.checkpoint_log_bytes.load()) return;
+void Maintenance::submit_once(bool& queued, const Clock::time_point& not_before, std::function<void()> job) {
   {
     const std::lock_guard guard(mutex_);
-    if (checkpoint_queued_ || Clock::now() < next_checkpoint_) return;
-    checkpoint_queued_ = true;
+    if (queued || Clock::now() < not_before) return;
+    queued = true;
   }
-  const bool submitted = workers_->submit([this]() -> Status {
+  const bool submitted = scheduler_->submit(WorkClass::Checkpoint, [this, &queued, job = std::move(job)] {
+    job();
+    const std::lock_guard guard(mutex_);
+    queued = false;
+    return Status();
+  });
+  if (submitted) return;
+  const std::lock_guard guard(mutex_);
+  queued = false;
+}
+
+void Maintenance::start_checkpoint_if_due() {
+  if (core_.checkpointer->log_bytes() < core_.checkpoint_log_bytes.load()) return;
+  submit_once(checkpoint_queued_, next_checkpoint_, [this] {
     const Status status = core_.checkpointer->run();
     if (!status) report("a checkpoint", status.error());
     const std::lock_guard guard(mutex_);
-    checkpoint_queued_ = false;
     // Also after success: transactions open for long may keep the log long.
     next_checkpoint_ = Clock::now() + retry_pause;
-    return {};
   });
-  if (submitted) return;
-  const std::lock_guard guard(mutex_);
-  checkpoint_queued_ = false;
 }
 
-void Maintenance::finish_drops() {
+void Maintenance::finish_drops_if_due() {
   if (!core_.catalog().has_dropped()) return;
-  {
-    const std::lock_guard guard(mutex_);
-    if (drops_queued_ || Clock::now() < next_drops_) return;
-    drops_queued_ = true;
-  }
-  const bool submitted = workers_->submit([this]() -> Status {
+  submit_once(drops_queued_, next_drops_, [this] {
     const Status status = core_.recorder->finish_drops();
-    if (!status) report("removing the files of dropped tables", status.error());
+    if (status) return;
+    report("removing the files of dropped tables", status.error());
     const std::lock_guard guard(mutex_);
-    drops_queued_ = false;
-    if (!status) next_drops_ = Clock::now() + retry_pause;
-    return {};
+    next_drops_ = Clock::now() + retry_pause;
   });
-  if (submitted) return;
-  const std::lock_guard guard(mutex_);
-  drops_queued_ = false;
 }
 
 void Maintenance::close_tables_if_due() {
   if (core_.catalog().open_count() <= core_.open_tables.load()) return;
-  {
-    const std::lock_guard guard(mutex_);
-    if (closing_queued_ || Clock::now() < next_closing_) return;
-    closing_queued_ = true;
-  }
-  const bool submitted = workers_->submit([this]() -> Status {
-    const Status status = close_tables();
-    if (!status) report("closing tables", status.error());
-    const std::lock_guard guard(mutex_);
-    closing_queued_ = false;
-    return {};
+  submit_once(closing_queued_, next_closing_, [this] {
+    if (const Status status = close_tables(); !status) report("closing tables", status.error());
   });
-  if (submitted) return;
-  const std::lock_guard guard(mutex_);
-  closing_queued_ = false;
 }
 
 Status Maintenance::close_tables() {
@@ -276,6 +264,13 @@ Status Maintenance::close_tables() {
   return {};
 }
 
+void Maintenance::expire_snapshots() {
+  const std::chrono::seconds age = core_.snapshot_too_old.load();
+  if (age.count() == 0) return;
+  const size_t expired = core_.transactions().expire_snapshots(Clock::now() - age);
+  count(core_.counters().snapshots_expired, expired);
+}
+
 /// Evicted blocks leave holes that malloc keeps, and blocks of other sizes do not fit in: without this the
 /// process outgrows the budget by a sixth when one table's blocks push out another's.
 void Maintenance::trim_memory() {
@@ -288,7 +283,13 @@ void Maintenance::trim_memory() {
 #endif
 }
 
-void Maintenance::request_room() { flush_greatest(0, tables_for_room); }
+void Maintenance::request_room() {
+  {
+    const std::lock_guard guard(mutex_);
+    room_wanted_ = true;
+  }
+  woken_.notify_all();
+}
 
 void Maintenance::flush_for_memory() {
   // The block cache fills what is free, so what is used says little: what counts is how much of it the deltas

@@ -11,7 +11,7 @@
 #include <mutex>
 #include <string>
 
-#include "base/background.h"
+#include "base/scheduler.h"
 #include "table/table.h"
 
 namespace hailstone {
@@ -28,11 +28,12 @@ class Maintenance {
   /// May be called with any mutex held. `force`: also a delta below its limit.
   void request_flush(const std::shared_ptr<Table>& table, bool force);
   void request_merge(const std::shared_ptr<Table>& table);
-  /// Flushes of the tables with most rows in memory, whatever is there besides. With no mutex held.
+  /// Flushes of the tables with most rows in memory, whatever is there besides, unless flushes are under way.
+  /// May be called with any mutex held.
   void request_room();
   /// Whether work is queued or running.
-  bool working() const { return workers_->unfinished() > 0; }
-  /// On a background thread, or on this one when none is free.
+  bool working() const { return scheduler_->unfinished() > 0; }
+  /// A step of a query or a load: on a background thread, or on this one when none is free.
   void run(std::function<void()> job);
   /// Returns when nothing that was asked for is queued or running.
   void wait();
@@ -51,27 +52,31 @@ class Maintenance {
   explicit Maintenance(DatabaseCore& core) : core_(core) {}
   void request(const std::shared_ptr<Table>& table, Kind kind);
   Status work(const std::shared_ptr<Table>& table, Kind kind);
+  /// Queues `job` unless `queued` says that it is already, or `not_before` has not come.
+  void submit_once(bool& queued, const Clock::time_point& not_before, std::function<void()> job);
   void retry_later(const std::shared_ptr<Table>& table, Kind kind);
   void report(const std::string& what, const Error& error);
   void tick_until_stopped();
   void tick();
   void sync_log();
   void start_checkpoint_if_due();
-  void finish_drops();
+  void finish_drops_if_due();
   void close_tables_if_due();
   Status close_tables();
   void flush_for_memory();
   /// Until so many bytes of rows are left, if all goes well, and no more than so many tables.
   void flush_greatest(size_t bytes_left, size_t most_tables);
   void trim_memory();
+  void expire_snapshots();
 
   DatabaseCore& core_;
-  std::unique_ptr<Background> workers_;
-  std::unique_ptr<Background> ticker_;
+  std::unique_ptr<Scheduler> scheduler_;
+  std::unique_ptr<Scheduler> ticker_;  // one thread, which looks around again and again
 
-  std::mutex mutex_;  // protects what follows
-  std::condition_variable stop_changed_;
+  std::mutex mutex_;               // protects what follows
+  std::condition_variable woken_;  // the ticker is: stopping_ or room_wanted_ was set
   bool stopping_ = false;
+  bool room_wanted_ = false;
   std::map<WorkKey, std::shared_ptr<Table>> queued_;
   std::multimap<Clock::time_point, std::pair<std::shared_ptr<Table>, Kind>> retries_;
   bool checkpoint_queued_ = false;

@@ -19,7 +19,8 @@ enum RecordType : uint8_t {
   mark_record = 3,
   seal_record = 4,
   rows_record = 5,
-  database_record = 6
+  database_record = 6,
+  applied_record = 7
 };
 
 std::string file_header() {
@@ -102,6 +103,15 @@ bool apply_record(uint8_t type, ByteView payload, ManifestContent& content) {
       content.tables.insert_or_assign(state.id, std::move(state));
       return reader.empty();
     }
+    case applied_record: {
+      TableId table = 0;
+      Timestamp timestamp = 0;
+      if (!reader.take_varint(table) || !reader.take_varint(timestamp) || !reader.empty()) return false;
+      const auto found = content.tables.find(table);
+      if (found == content.tables.end()) return false;
+      found->second.applied_until = timestamp;
+      return true;
+    }
     case dropped_record: {
       TableId table = 0;
       Timestamp timestamp = 0;
@@ -174,6 +184,12 @@ void ManifestRecords::add_table(const TableState& state) {
   }
   frames_.append(state.definition.bytes());
   frames_.append(state.rows);
+  end();
+  // What is in no segment is replayed anyway.
+  if (state.applied_until == 0 || state.segments.empty()) return;
+  begin(applied_record);
+  append_varint(frames_, state.id);
+  append_varint(frames_, state.applied_until);
   end();
 }
 

@@ -219,11 +219,17 @@ Status Recovery::apply_row(const Operation& operation, Timestamp timestamp) {
   switch (operation.kind) {
     case OperationKind::Put:
       return with_table(id, [&](Table& table) -> Status {
+        if (table.has_applied(timestamp)) return {};
+        count(core_.counters().rows_recovered);
         HAILSTONE_TRY(table.layout()->row_codec().check(operation.bytes));
         return table.replay_put(timestamp, operation.number, operation.bytes);
       });
     case OperationKind::Delete:
-      return with_table(id, [&](Table& table) { return table.replay_delete(timestamp, operation.bytes); });
+      return with_table(id, [&](Table& table) {
+        if (table.has_applied(timestamp)) return Status();
+        count(core_.counters().rows_recovered);
+        return table.replay_delete(timestamp, operation.bytes);
+      });
     case OperationKind::Publish:
       for (const LoadedFile& each : operation.files) {
         last_file_ = std::max(last_file_, each.file);

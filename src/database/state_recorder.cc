@@ -23,6 +23,7 @@ RecordedState recorded_from(TableState&& state, size_t bytes) {
           .next_row_id = state.next_row_id,
           .next_auto_increment = state.next_auto_increment,
           .last_publish = state.last_publish,
+          .applied_until = state.applied_until,
           .bytes = bytes,
           .rows = std::move(state.rows)};
 }
@@ -35,6 +36,7 @@ TableState state_of(const CatalogEntry& entry) {
     state.next_row_id = entry.recorded->next_row_id;
     state.next_auto_increment = entry.recorded->next_auto_increment;
     state.last_publish = entry.recorded->last_publish;
+    state.applied_until = entry.recorded->applied_until;
     state.rows = entry.recorded->rows;
   }
   return state;
@@ -58,7 +60,13 @@ Result<TableState> StateRecorder::capture(Table& table, std::optional<Timestamp>
     const TableState before = table.state();
     // A commit stamps one place after the other. A flush may have taken over what it stamped first; its ends
     // in other places must be there too, or the row would be there twice.
-    HAILSTONE_TRY(core_.transactions().with_commits_stopped([](Timestamp) { return Status(); }));
+    Timestamp stamped = 0;
+    HAILSTONE_TRY(core_.transactions().with_commits_stopped([&](Timestamp committed) {
+      stamped = committed;
+      return Status();
+    }));
+    // Before the rows, as a flush may take some of them out of the deltas meanwhile.
+    const Timestamp applied = table.applied_until(stamped);
     // The rows come before the ends of those that they replaced, as replay would not end these again.
     std::string rows;
     if (rows_until) table.append_delta_rows(*rows_until, rows);
@@ -66,6 +74,7 @@ Result<TableState> StateRecorder::capture(Table& table, std::optional<Timestamp>
     TableState after = table.state();
     if (!same_files(before, after)) continue;
     after.rows = std::move(rows);
+    after.applied_until = applied;
     return after;
   }
 }

@@ -33,7 +33,7 @@ struct Version {
   const char* row_data = nullptr;
   uint32_t key_size = 0;
   uint32_t row_size = 0;
-  /// In the segment, once the delta is flushed; no_ordinal when it was dead and left behind.
+  /// Among the rows that the delta's flush wrote; no_ordinal when it was dead and left behind.
   uint32_t ordinal = 0;
   uint32_t write = 0;  // number of the write within its transaction: readers of that tell by it what is new
   static constexpr uint32_t no_ordinal = ~uint32_t{0};

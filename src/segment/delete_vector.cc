@@ -14,93 +14,211 @@ namespace {
 constexpr ByteView magic("HAILDELV\2\0\0\0", 12);    // and version
 constexpr ByteView magic_1("HAILDELV\1\0\0\0", 12);  // of files without an identity
 constexpr size_t sparse_limit = 512;
+constexpr size_t palette_limit = 255;
 
-/// The ended rows of one block: a sorted list while they are few, then an array.
-struct Chunk {
-  struct End {
-    uint16_t row;
-    Timestamp end;
-  };
-  uint32_t count = 0;
-  std::vector<End> sparse;       // while dense is empty
-  std::vector<Timestamp> dense;  // end of every row
-  BlockBitmap ended;             // kept with dense
-  uint32_t markers = 0;          // entries with a marker
-  Timestamp newest = 0;          // no timestamp (not marker) in here is greater
+/// Frees the memory of a list, too: assigning {} would keep it.
+template <typename T>
+void give_back(std::vector<T>& list) {
+  std::vector<T>().swap(list);
+}
+
+/// The ended rows of one block. While they are few, a sorted list of rows and ends. Then a bit for each row,
+/// and its end in one of three forms: nothing more when all ends are the same (a statement that ended many
+/// rows), the number of its end in the list of the different ones, or the end itself.
+class Chunk {
+ public:
+  uint32_t count() const { return count_; }
+  bool is_wide() const { return !wide_.empty(); }
 
   Timestamp end(uint16_t row) const {
-    if (!dense.empty()) return dense[row];
-    const auto place = find(row);
-    return place != sparse.end() && place->row == row ? place->end : infinity;
+    if (!is_dense_) {
+      const auto place = find(row);
+      return place != sparse_.end() && place->row == row ? place->end : infinity;
+    }
+    return (ended_.bits[row / 64] >> (row % 64) & 1) != 0 ? dense_end(row) : infinity;
   }
-  std::vector<End>::const_iterator find(uint16_t row) const {
-    return std::lower_bound(sparse.begin(), sparse.end(), row,
-                            [](const End& entry, uint16_t wanted) { return entry.row < wanted; });
-  }
+
   /// `value` may be infinity, which forgets the row.
   void set(uint16_t row, Timestamp value) {
     const Timestamp before = end(row);
     if (before == value) return;
     if (before != infinity) {
-      --count;
-      markers -= is_marker(before) ? 1U : 0U;
+      --count_;
+      markers_ -= is_marker(before) ? 1U : 0U;
     }
     if (value != infinity) {
-      ++count;
+      ++count_;
       if (is_marker(value)) {
-        ++markers;
+        ++markers_;
       } else {
-        newest = std::max(newest, value);
+        newest_ = std::max(newest_, value);
       }
     }
-    if (dense.empty() && value != infinity && sparse.size() == sparse_limit) make_dense();
-    if (!dense.empty()) {
-      dense[row] = value;
-      const uint64_t bit = uint64_t{1} << (row % 64);
-      ended.bits[row / 64] = value == infinity ? ended.bits[row / 64] & ~bit : ended.bits[row / 64] | bit;
-      return;
-    }
-    const auto place = sparse.begin() + (find(row) - sparse.cbegin());
+    if (!is_dense_ && before == infinity && sparse_.size() == sparse_limit) make_dense();
+    if (is_dense_) return set_dense(row, value);
+    const auto place = sparse_.begin() + (find(row) - sparse_.cbegin());
     if (value == infinity) {
-      sparse.erase(place);
-    } else if (place != sparse.end() && place->row == row) {
+      sparse_.erase(place);
+    } else if (place != sparse_.end() && place->row == row) {
       place->end = value;
     } else {
-      sparse.insert(place, {row, value});
+      sparse_.insert(place, {row, value});
     }
   }
-  void make_dense() {
-    dense.assign(block_rows, infinity);
-    ended.clear();
-    for (const auto& entry : sparse) {
-      dense[entry.row] = entry.end;
-      ended.bits[entry.row / 64] |= uint64_t{1} << (entry.row % 64);
-    }
-    sparse = {};
+
+  /// DeleteVector::stamp().
+  void stamp(uint16_t row, Timestamp value) {
+    const Timestamp marker = end(row);
+    const auto has_value = [&](const Ends& ends) { return ends.end == value; };
+    if (!is_dense_ || !wide_.empty() || marker == value || std::ranges::any_of(palette_, has_value))
+      return set(row, value);
+    Ends& ends = palette_[code_of(row)];
+    ends.end = value;
+    markers_ -= ends.rows;
+    newest_ = std::max(newest_, value);
   }
+
+  /// Replaces each end that is no marker by `same(end)`, which never rises.
+  void compact(const std::function<Timestamp(Timestamp)>& same) {
+    const auto replaced = [&](Timestamp end) { return is_marker(end) ? end : same(end); };
+    newest_ = same(newest_);
+    for (auto& entry : sparse_) entry.end = replaced(entry.end);
+    if (!is_dense_) return;
+    // Made anew from its rows, with the ends that are left.
+    std::vector<End> ends;
+    ends.reserve(count_);
+    for_each([&](uint16_t row, Timestamp end) { ends.push_back({row, replaced(end)}); });
+    clear_dense();
+    for (const End& each : ends) set_dense(each.row, each.end);
+    palette_.shrink_to_fit();
+  }
+
   size_t memory() const {
-    return sizeof(Chunk) + sparse.capacity() * sizeof(End) + dense.capacity() * sizeof(Timestamp);
+    return sizeof(Chunk) + sparse_.capacity() * sizeof(End) + wide_.capacity() * sizeof(Timestamp) +
+           palette_.capacity() * sizeof(Ends) + codes_.capacity();
   }
+
   template <typename Visit>
   void for_each(const Visit& visit) const {
-    for (const auto& entry : sparse) visit(entry.row, entry.end);
-    if (dense.empty()) return;
+    for (const auto& entry : sparse_) visit(entry.row, entry.end);
+    if (!is_dense_) return;
     for (size_t word = 0; word < BlockBitmap::words; ++word) {
-      for (uint64_t bits = ended.bits[word]; bits != 0; bits &= bits - 1) {
+      for (uint64_t bits = ended_.bits[word]; bits != 0; bits &= bits - 1) {
         const auto row = static_cast<uint16_t>(word * 64 + static_cast<size_t>(std::countr_zero(bits)));
-        visit(row, dense[row]);
+        visit(row, dense_end(row));
       }
     }
   }
+
   void mask(const Snapshot& snapshot, BlockBitmap& bitmap) const {
-    if (!dense.empty() && markers == 0 && newest <= snapshot.read) {
-      for (size_t word = 0; word < BlockBitmap::words; ++word) bitmap.bits[word] &= ~ended.bits[word];
+    const bool all_included = (markers_ == 0 && newest_ <= snapshot.read) ||
+                              (palette_.size() == 1 && snapshot.includes(palette_.front().end));
+    if (is_dense_ && all_included) {
+      for (size_t word = 0; word < BlockBitmap::words; ++word) bitmap.bits[word] &= ~ended_.bits[word];
       return;
     }
     for_each([&](uint16_t row, Timestamp end) {
       if (snapshot.includes(end)) bitmap.bits[row / 64] &= ~(uint64_t{1} << (row % 64));
     });
   }
+
+ private:
+  struct End {
+    uint16_t row;
+    Timestamp end;
+  };
+  struct Ends {
+    Timestamp end = 0;
+    uint32_t rows = 0;  // that have it; none: the place is free
+  };
+
+  std::vector<End>::const_iterator find(uint16_t row) const {
+    return std::lower_bound(sparse_.begin(), sparse_.end(), row,
+                            [](const End& entry, uint16_t wanted) { return entry.row < wanted; });
+  }
+
+  Timestamp dense_end(uint16_t row) const {
+    if (!wide_.empty()) return wide_[row];
+    return palette_[code_of(row)].end;
+  }
+
+  void make_dense() {
+    clear_dense();
+    is_dense_ = true;
+    for (const auto& entry : sparse_) set_dense(entry.row, entry.end);
+    give_back(sparse_);
+  }
+
+  void clear_dense() {
+    ended_.clear();
+    palette_.clear();
+    give_back(codes_);
+    give_back(wide_);
+  }
+
+  size_t code_of(uint16_t row) const { return codes_.empty() ? 0 : codes_[row]; }
+
+  void set_dense(uint16_t row, Timestamp value) {
+    uint64_t& word = ended_.bits[row / 64];
+    const uint64_t bit = uint64_t{1} << (row % 64);
+    const bool had_code = (word & bit) != 0 && wide_.empty();
+    const size_t code_before = had_code ? code_of(row) : 0;
+    if (value == infinity) {
+      word &= ~bit;
+    } else {
+      word |= bit;
+      if (wide_.empty() && !set_code(row, value)) make_wide();
+      if (!wide_.empty()) wide_[row] = value;
+    }
+    if (had_code && wide_.empty()) forget_code(code_before);
+  }
+
+  /// False: there are too many different ends.
+  bool set_code(uint16_t row, Timestamp value) {
+    const auto has_value = [&](const Ends& ends) { return ends.end == value; };
+    auto found = std::find_if(palette_.begin(), palette_.end(), has_value);
+    if (found == palette_.end()) {
+      found = std::find_if(palette_.begin(), palette_.end(), [](const Ends& ends) { return ends.rows == 0; });
+      if (found == palette_.end()) {
+        if (palette_.size() == palette_limit) return false;
+        found = palette_.insert(found, Ends());
+        if (palette_.size() == 2) codes_.assign(block_rows, 0);
+      }
+      found->end = value;
+    }
+    ++found->rows;
+    if (!codes_.empty()) codes_[row] = static_cast<uint8_t>(found - palette_.begin());
+    return true;
+  }
+
+  /// A row has this end no more. When all that are left have the same, they need no codes.
+  void forget_code(size_t code) {
+    if (--palette_[code].rows != 0) return;
+    const auto used = [](const Ends& ends) { return ends.rows != 0; };
+    if (std::count_if(palette_.begin(), palette_.end(), used) > 1) return;
+    const auto last = std::find_if(palette_.begin(), palette_.end(), used);
+    if (last != palette_.end()) palette_.front() = *last;
+    palette_.resize(last == palette_.end() ? 0 : 1);  // shrinks: needs no memory
+    give_back(codes_);
+  }
+
+  void make_wide() {
+    std::vector<Timestamp> ends(block_rows, infinity);
+    for (uint32_t row = 0; row < block_rows; ++row) ends[row] = palette_[codes_[row]].end;
+    wide_ = std::move(ends);
+    give_back(palette_);
+    give_back(codes_);
+  }
+
+  uint32_t count_ = 0;
+  uint32_t markers_ = 0;  // entries with a marker
+  Timestamp newest_ = 0;  // no timestamp (not marker) in here is greater
+  bool is_dense_ = false;
+  std::vector<End> sparse_;      // while it is not dense
+  BlockBitmap ended_;            // of a dense one, as all that follows
+  std::vector<Ends> palette_;    // different ends, while they are few
+  std::vector<uint8_t> codes_;   // of each row, its end in palette_; empty while that has one
+  std::vector<Timestamp> wide_;  // in place of both: the end of each row
 };
 
 }  // namespace
@@ -113,6 +231,11 @@ struct DeleteVector::State {
   uint32_t count = 0;
   uint64_t changes = 0;
   std::vector<std::unique_ptr<Chunk>> chunks;  // by block; empty until a row ends
+
+  void stamp(uint32_t ordinal, Timestamp end) {
+    chunks[ordinal / block_rows]->stamp(static_cast<uint16_t>(ordinal % block_rows), end);
+    ++changes;
+  }
 
   void set(uint32_t ordinal, Timestamp end) {
     const uint32_t block = ordinal / block_rows;
@@ -129,9 +252,9 @@ struct DeleteVector::State {
     } else {
       before = chunk->memory();
     }
-    count -= chunk->count;
+    count -= chunk->count();
     chunk->set(static_cast<uint16_t>(ordinal % block_rows), end);
-    count += chunk->count;
+    count += chunk->count();
     charge(chunk->memory(), before);
     ++changes;
   }
@@ -157,12 +280,27 @@ Timestamp DeleteVector::end(uint32_t ordinal) const {
 }
 
 void DeleteVector::set(uint32_t ordinal, Timestamp end) { state_->set(ordinal, end); }
+void DeleteVector::stamp(uint32_t ordinal, Timestamp end) { state_->stamp(ordinal, end); }
 void DeleteVector::reset(uint32_t ordinal) { state_->set(ordinal, infinity); }
+
+void DeleteVector::compact(const std::function<Timestamp(Timestamp)>& same) {
+  for (auto& chunk : state_->chunks) {
+    if (!chunk || !chunk->is_wide()) continue;
+    const size_t before = chunk->memory();
+    chunk->compact(same);
+    state_->charge(chunk->memory(), before);
+  }
+}
+
+bool DeleteVector::is_wide() const {
+  return std::any_of(state_->chunks.begin(), state_->chunks.end(),
+                     [](const auto& chunk) { return chunk && chunk->is_wide(); });
+}
 
 void DeleteVector::mask(uint32_t block, const Snapshot& snapshot, BlockBitmap& bitmap) const {
   if (state_->count == 0) return;
   const auto& chunk = state_->chunks[block];
-  if (chunk && chunk->count != 0) chunk->mask(snapshot, bitmap);
+  if (chunk && chunk->count() != 0) chunk->mask(snapshot, bitmap);
 }
 
 void DeleteVector::for_each(const std::function<void(uint32_t ordinal, Timestamp end)>& visit) const {

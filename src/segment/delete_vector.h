@@ -27,11 +27,20 @@ class DeleteVector {
   bool empty() const;
   Timestamp end(uint32_t ordinal) const;      // infinity when live
   void set(uint32_t ordinal, Timestamp end);  // also replaces
-  void reset(uint32_t ordinal);               // live again
+  /// The transaction whose marker the row has commits: the marker becomes `end`, perhaps at once in all rows
+  /// of the block that have it. Needs no memory.
+  void stamp(uint32_t ordinal, Timestamp end);
+  void reset(uint32_t ordinal);  // live again
   /// Rows whose end is not infinity.
   uint32_t count() const;
   /// Clears the bits of rows of the block that `snapshot` no longer sees (their end is included in it).
   void mask(uint32_t block, const Snapshot& snapshot, BlockBitmap& bitmap) const;
+  /// Some blocks hold so many different ends that each of their rows takes 8 bytes.
+  bool is_wide() const;
+  /// Replaces ends of such blocks, but for markers, by `same(end)`: an earlier one that no snapshot in use
+  /// can tell from it. Few are left then. Needs the latch exclusively. No change_count(): what a file holds
+  /// stays true.
+  void compact(const std::function<Timestamp(Timestamp)>& same);
   /// Calls for every ended row, ordinals ascending.
   void for_each(const std::function<void(uint32_t ordinal, Timestamp end)>& visit) const;
 

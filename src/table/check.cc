@@ -17,7 +17,7 @@ constexpr uint32_t rows_between_stops = 4096;
 
 class SegmentCheck {
  public:
-  SegmentCheck(const Table::State& state, const TableSegment& segment, const std::function<bool()>& stop)
+  SegmentCheck(const Table::State& state, const TableSegment& segment, const StopToken& stop)
       : state_(state), segment_(segment), file_(*segment.segment), stop_(stop) {}
 
   Status run() {
@@ -43,7 +43,7 @@ class SegmentCheck {
     std::vector<bool> met(is_clustered ? 0 : segment_.rows());
     std::string key, previous;
     for (uint32_t position = 0; position < keys.entries(); ++position) {
-      if (position % rows_between_stops == 0 && stop_ && stop_()) {
+      if (position % rows_between_stops == 0 && stop_.stop_requested()) {
         return fail(ErrorCode::Interrupted, fmt::format("checking {} was interrupted", file_.path()));
       }
       HAILSTONE_ASSIGN(const uint32_t ordinal, keys.ordinal(position));
@@ -98,12 +98,12 @@ class SegmentCheck {
   const Table::State& state_;
   const TableSegment& segment_;
   const Segment& file_;
-  const std::function<bool()>& stop_;
+  const StopToken& stop_;
 };
 
 }  // namespace
 
-Status Table::check(Transaction& transaction, const std::function<bool()>& stop) {
+Status Table::check(Transaction& transaction, const StopToken& stop) {
   State& state = *state_;
   HAILSTONE_TRY(state.usable());
   const auto view = state.current_view();
@@ -118,7 +118,7 @@ Status Table::check(Transaction& transaction, const std::function<bool()>& stop)
     uint64_t entries = 0;
     HAILSTONE_ASSIGN(bool on_row, cursor.seek_at_or_after({}));
     while (on_row) {
-      if (++entries % rows_between_stops == 0 && stop && stop()) {
+      if (++entries % rows_between_stops == 0 && stop.stop_requested()) {
         return fail(ErrorCode::Interrupted,
                     fmt::format("checking table {} was interrupted", definition().name));
       }

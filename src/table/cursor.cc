@@ -335,6 +335,13 @@ struct Cursor::State {
     return was_here;
   }
 
+  /// What a move found, unless the snapshot has been ended meanwhile.
+  template <typename T>
+  Result<T> checked(Result<T> result) const {
+    HAILSTONE_TRY(visibility.check());
+    return inside.noted(std::move(result));
+  }
+
   Status load() {
     if (loaded) return {};
     if (lock == ReadLock::None && !dirty) {
@@ -391,16 +398,16 @@ Cursor::Cursor(std::shared_ptr<Table> table, Transaction& transaction, size_t in
 Cursor::~Cursor() = default;
 
 Result<bool> Cursor::seek_at_or_after(ByteView bound, const Wanted& wanted) {
-  return state_->inside.noted(state_->seek(Direction::Forward, {.key = bound}, wanted));
+  return state_->checked(state_->seek(Direction::Forward, {.key = bound}, wanted));
 }
 
 Result<bool> Cursor::seek_before(ByteView bound, const Wanted& wanted) {
-  return state_->inside.noted(
+  return state_->checked(
       state_->seek(Direction::Backward, {.key = bound, .after = false, .unbounded = bound.empty()}, wanted));
 }
 
-Result<bool> Cursor::next() { return state_->inside.noted(state_->move(Direction::Forward)); }
-Result<bool> Cursor::previous() { return state_->inside.noted(state_->move(Direction::Backward)); }
+Result<bool> Cursor::next() { return state_->checked(state_->move(Direction::Forward)); }
+Result<bool> Cursor::previous() { return state_->checked(state_->move(Direction::Backward)); }
 Result<ByteView> Cursor::entry_key() {
   HAILSTONE_TRY(state_->inside.noted(state_->make_key()));
   return ByteView(state_->key);

@@ -53,6 +53,18 @@ Status write_file(TableHost& host, const std::string& path, ByteView bytes) {
   return written;
 }
 
+/// Many rows that ended one by one take 8 bytes each, until no snapshot tells their ends apart any more.
+void compact_ends(Table::State& state, TableSegment& segment) {
+  {
+    const std::shared_lock guard(*state.latch);
+    if (!segment.ends->is_wide()) return;
+  }
+  // The snapshots first: who takes one later reads behind them.
+  const SnapshotsInUse snapshots = state.host.transactions().snapshots_in_use();
+  const std::unique_lock guard(*state.latch);
+  segment.ends->compact([&](Timestamp end) { return snapshots.same_end(end); });
+}
+
 }  // namespace
 
 Result<std::shared_ptr<TableSegment>> open_table_segment(Table::State& state,
@@ -119,6 +131,7 @@ Status check_delete_vector(Table::State& state, const TableSegment& segment) {
 
 Result<bool> write_delete_vector(Table::State& state, TableSegment& segment, uint64_t& obsolete) {
   obsolete = 0;
+  compact_ends(state, segment);
   {
     const std::shared_lock guard(*state.latch);
     if (segment.ends->change_count() == segment.ends_written) return false;

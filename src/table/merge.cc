@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 
+#include "base/scheduler.h"
 #include "table/delete_vector_file.h"
 #include "table/segment_builder.h"
 
@@ -19,8 +20,7 @@ constexpr size_t most_small = 32;
 constexpr uint64_t small_share = 8;  // a small segment is less than this part of a full one
 constexpr uint64_t most_dead_percent = 30;
 constexpr uint32_t unmapped = ~uint32_t{0};
-
-using Segments = std::vector<std::shared_ptr<TableSegment>>;
+constexpr uint32_t steps_between_yields = 4096;
 
 ByteView first_key(const TableSegment& segment) { return segment.segment->first_key(); }
 ByteView last_key(const TableSegment& segment) { return segment.segment->last_key(); }
@@ -28,10 +28,10 @@ bool overlap(const TableSegment& a, const TableSegment& b) {
   return first_key(a) <= last_key(b) && first_key(b) <= last_key(a);
 }
 
-Segments committed_segments(const TableView& view) {
+Segments mergeable_segments(const Table::State& state, const SegmentClaims::IsClaimed& is_claimed) {
   Segments result;
-  for (const auto& segment : view.segments) {
-    if (!is_marker(segment->shared_begin())) result.push_back(segment);
+  for (const auto& segment : state.current_view()->segments) {
+    if (!is_marker(segment->shared_begin()) && !is_claimed(*segment)) result.push_back(segment);
   }
   return result;
 }
@@ -78,15 +78,20 @@ struct MergeInput {
 /// One merge: reads the inputs, writes the outputs, publishes them in place of the inputs.
 class Merge {
  public:
-  Merge(Table::State& state, const Segments& segments, const std::function<bool()>& stop)
+  /// `segments` are claimed by the caller.
+  Merge(Table::State& state, const Segments& segments, const StopToken& stop)
       : state_(state),
         stop_(stop),
-        horizon_(state.host.transactions().horizon()),
-        forgotten_(state.forgettable_begin(horizon_)) {
+        snapshots_(state.host.transactions().snapshots_in_use()),
+        forgotten_(state.forgettable_begin(snapshots_.oldest())) {
     for (const auto& segment : segments) {
       inputs_.push_back(std::make_unique<MergeInput>(segment, *state.keys, state.host.budget()));
     }
+    state.host.merges().fetch_add(1, std::memory_order_relaxed);
   }
+  ~Merge() { state_.host.merges().fetch_sub(1, std::memory_order_relaxed); }
+  Merge(const Merge&) = delete;
+  Merge& operator=(const Merge&) = delete;
 
   Status run() {
     const Status merged = merge();
@@ -113,7 +118,7 @@ class Merge {
     Batch scratch;
     std::string row;
     for (uint32_t steps = 0;; ++steps) {
-      if (steps % 4096 == 0 && stop_ && stop_())
+      if (steps % steps_between_yields == 0 && yield_or_stop())
         return fail(ErrorCode::Interrupted, "a merge was interrupted");
       MergeInput* next = nullptr;
       for (const auto& input : inputs_) {
@@ -131,7 +136,7 @@ class Merge {
         const std::shared_lock guard(*state_.latch);
         end = next->segment->ends->end(next->ordinal);
       }
-      if (end == infinity || is_marker(end) || end > horizon_) {
+      if (snapshots_.may_see(next->begin, end)) {
         scratch.clear();
         HAILSTONE_TRY(Projection::read_encoded(next->segment->columns, next->ordinal, scratch, row));
         HAILSTONE_TRY(append(*next, row));
@@ -143,12 +148,22 @@ class Merge {
     return state_.host.sync_files();
   }
 
+  /// Between two steps: work that is more urgent goes first.
+  bool yield_or_stop() const {
+    Scheduler::yield();
+    return stop_.stop_requested();
+  }
+
+  size_t buffer_bytes() const {
+    return state_.host.segment_buffer_bytes() / std::max<size_t>(1, state_.host.merges());
+  }
+
   Status append(MergeInput& input, ByteView row) {
-    // Versions of one key stay together, so that segments of one merge do not overlap.
-    if (builder_ != nullptr && input.key != last_key_ &&
-        (builder_->bytes() >= state_.host.segment_buffer_bytes() ||
-         builder_->rows() >= max_segment_rows - 1024)) {
-      HAILSTONE_TRY(write_output());
+    if (builder_ != nullptr) {
+      // Versions of one key stay together where they can, so that segments of one merge do not overlap.
+      const bool full = builder_->rows() >= state_.host.segment_rows_limit();
+      if (full || (builder_->bytes() >= buffer_bytes() && input.key != last_key_))
+        HAILSTONE_TRY(write_output());
     }
     if (builder_ == nullptr) builder_ = std::make_unique<SegmentBuilder>(state_, with_begin_);
     input.positions[input.ordinal] = position_++;
@@ -162,7 +177,7 @@ class Merge {
     if (builder_ == nullptr) return {};
     const FileIdentity file = state_.host.new_file(state_.id);
     const uint32_t rows = builder_->rows();
-    HAILSTONE_TRY(builder_->write(file, false, stop_));
+    HAILSTONE_TRY(builder_->write(file, false, [this] { return yield_or_stop(); }));
     builder_.reset();
     HAILSTONE_ASSIGN(auto segment, open_written_segment(state_, file.file, with_begin_ ? output_begin_ : 0));
     outputs_.push_back({std::move(segment), position_ - rows});
@@ -202,8 +217,8 @@ class Merge {
   }
 
   Table::State& state_;
-  const std::function<bool()>& stop_;
-  const Timestamp horizon_;
+  const StopToken& stop_;
+  const SnapshotsInUse snapshots_;
   const Timestamp forgotten_;  // begins up to here are not kept
   std::vector<std::unique_ptr<MergeInput>> inputs_;
   bool with_begin_ = false;
@@ -214,19 +229,24 @@ class Merge {
   std::vector<Output> outputs_;
 };
 
-/// What to merge now; empty: nothing.
-Segments choose(const Table::State& state) {
-  const auto view = state.current_view();
-  const Segments all = committed_segments(*view);
+/// No row of the ordinal's block began before this.
+Timestamp least_begin(const TableSegment& segment, uint32_t ordinal) {
+  if (segment.columns.begin() < 0) return 0;
+  return segment.segment->summary(static_cast<size_t>(segment.columns.begin()), ordinal / block_rows).low;
+}
+
+/// What to merge now of what is not claimed; empty: nothing.
+Segments choose(const Table::State& state, const SegmentClaims::IsClaimed& is_claimed) {
+  const Segments all = mergeable_segments(state, is_claimed);
   {
     const std::shared_lock guard(*state.latch);
     for (const auto& segment : all) {
       if (uint64_t{segment->ends->count()} * 100 <= uint64_t{segment->rows()} * most_dead_percent) continue;
       // Ends that a snapshot in use still needs, or that are not committed, free nothing.
-      const Timestamp horizon = state.host.transactions().horizon();
+      const SnapshotsInUse snapshots = state.host.transactions().snapshots_in_use();
       uint64_t dead = 0;
-      segment->ends->for_each([&](uint32_t, Timestamp end) {
-        if (!is_marker(end) && end <= horizon) ++dead;
+      segment->ends->for_each([&](uint32_t ordinal, Timestamp end) {
+        if (!snapshots.may_see(least_begin(*segment, ordinal), end)) ++dead;
       });
       if (dead * 100 > uint64_t{segment->rows()} * most_dead_percent) return {segment};
     }
@@ -257,34 +277,39 @@ Segments choose(const Table::State& state) {
 
 }  // namespace
 
-bool Table::State::merge_due() const { return !choose(*this).empty(); }
+bool Table::State::merge_due() const {
+  return !claims.look([this](const auto& is_claimed) { return choose(*this, is_claimed); }).empty();
+}
 
-Result<bool> Table::merge() {
+Result<bool> Table::merge(const StopToken& stop) {
   State& state = *state_;
-  const std::lock_guard maintenance(state.maintenance_mutex);
   HAILSTONE_TRY(state.usable());
-  const Segments chosen = choose(state);
-  if (chosen.empty()) return false;
-  const std::function<bool()> never;
-  HAILSTONE_TRY(state.noted(Merge(state, chosen, never).run()));
+  {
+    const auto claim = state.claims.claim([&](const auto& is_claimed) { return choose(state, is_claimed); });
+    if (!claim) return false;
+    HAILSTONE_TRY(state.noted(Merge(state, claim->segments(), stop).run()));
+  }
   HAILSTONE_TRY(state.host.record_state(*this));
   return state.merge_due();
 }
 
-Status Table::optimize(const std::function<bool()>& stop) {
+Status Table::optimize(const StopToken& stop) {
   HAILSTONE_TRY(flush(true));
   State& state = *state_;
-  const std::lock_guard maintenance(state.maintenance_mutex);
   HAILSTONE_TRY(state.usable());
-  const Segments all = committed_segments(*state.current_view());
-  if (all.empty()) return {};
-  bool useful = all.size() > 1;
   {
-    const std::shared_lock guard(*state.latch);
-    useful = useful || !all.front()->ends->empty() || all.front()->columns.begin() >= 0;
+    const auto all = [&](const auto& is_claimed) { return mergeable_segments(state, is_claimed); };
+    HAILSTONE_ASSIGN(const auto claim, state.claims.claim_all(all, stop));
+    const Segments& segments = claim.segments();
+    if (segments.empty()) return {};
+    bool useful = segments.size() > 1;
+    {
+      const std::shared_lock guard(*state.latch);
+      useful = useful || !segments.front()->ends->empty() || segments.front()->columns.begin() >= 0;
+    }
+    if (!useful) return {};
+    HAILSTONE_TRY(state.noted(Merge(state, segments, stop).run()));
   }
-  if (!useful) return {};
-  HAILSTONE_TRY(state.noted(Merge(state, all, stop).run()));
   return state.host.record_state(*this);
 }
 

@@ -1,5 +1,6 @@
 #include "table/places.h"
 
+#include <algorithm>
 #include <cassert>
 #include <mutex>
 
@@ -28,6 +29,8 @@ TableSegment::TableSegment(std::shared_ptr<TableLatch> table_latch, std::shared_
 void TableSegment::set_end(uint32_t ordinal, Timestamp end) {
   if (end == infinity) {
     ends->reset(ordinal);
+  } else if (!is_marker(end) && is_marker(ends->end(ordinal))) {
+    ends->stamp(ordinal, end);
   } else {
     ends->set(ordinal, end);
   }
@@ -64,9 +67,16 @@ TableDelta::TableDelta(std::shared_ptr<TableLatch> table_latch, std::shared_ptr<
 
 void TableDelta::stamp_end(Version& version, Timestamp end) {
   version.end.store(end, std::memory_order_release);
-  if (successor != nullptr && version.ordinal != Version::no_ordinal) {
-    successor->set_end(version.ordinal, end);
-  }
+  end_in_successor(version, end);
+}
+
+void TableDelta::end_in_successor(const Version& version, Timestamp end) {
+  if (successors.empty() || version.ordinal == Version::no_ordinal) return;
+  const auto after = std::upper_bound(
+      successors.begin(), successors.end(), version.ordinal,
+      [](uint32_t ordinal, const Successor& successor) { return ordinal < successor.first; });
+  const Successor& now = *std::prev(after);
+  now.segment->set_end(version.ordinal - now.first, end);
 }
 
 size_t TableDelta::row_bytes() const {
@@ -80,6 +90,7 @@ void TableDelta::commit(std::span<const Change> changes, Timestamp timestamp) {
     for (const Change& change : changes) {
       auto& version = version_of(change);
       if (change.kind == Change::Kind::Insert) {
+        if (inserted == 0) note_commit(timestamp);
         version.begin.store(timestamp, std::memory_order_release);
         ++inserted;
       } else {
@@ -89,7 +100,7 @@ void TableDelta::commit(std::span<const Change> changes, Timestamp timestamp) {
   };
   {
     std::shared_lock guard(*latch);
-    if (successor == nullptr) {
+    if (successors.empty()) {
       stamp();
     } else {
       // Ends go to the delete vector of the segment that holds the rows now.

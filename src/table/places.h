@@ -11,6 +11,7 @@
 #include <memory>
 #include <shared_mutex>
 #include <string>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "column/segment_columns.h"
@@ -72,6 +73,14 @@ class TableDelta : public VersionStore {
   void undo(const Change& change) override;
   size_t row_bytes() const override;
 
+  /// Versions that began then are there, or will be. Commits come in order, but not what replay and opening
+  /// bring.
+  void note_commit(Timestamp timestamp) {
+    Timestamp first = first_commit.load(std::memory_order_relaxed);
+    while (timestamp < first && !first_commit.compare_exchange_weak(first, timestamp)) {
+    }
+  }
+
   static uint64_t slot_of(const Version* version) { return reinterpret_cast<uint64_t>(version); }
 
   const std::shared_ptr<TableLatch> latch;
@@ -79,8 +88,17 @@ class TableDelta : public VersionStore {
 
   // Protected by the latch.
   Delta rows;
-  std::shared_ptr<TableSegment>
-      successor;  // set when the delta has been flushed; Version::ordinal then counts
+  struct Successor {
+    std::shared_ptr<TableSegment> segment;
+    uint32_t first = 0;  // Version::ordinal of its row 0
+  };
+  /// Segments that the delta has been flushed to, in key order; Version::ordinal then counts rows through all
+  /// of them. Empty: not flushed, or nothing was worth keeping.
+  std::vector<Successor> successors;
+  /// Brings the end of a version to the row that it has become. The caller holds the latch exclusively.
+  void end_in_successor(const Version& version, Timestamp end);
+
+  std::atomic<Timestamp> first_commit{infinity};  // no committed version began before
 
   std::atomic<uint64_t> uncommitted{0};  // versions with a marker as their begin
   std::atomic<bool> frozen{false};       // set under the table's write mutex

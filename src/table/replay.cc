@@ -65,6 +65,8 @@ void raise(std::atomic<uint64_t>& counter, uint64_t to) {
 
 }  // namespace
 
+bool Table::has_applied(Timestamp timestamp) const { return timestamp <= state_->recorded_until; }
+
 Status Table::replay_put(Timestamp timestamp, uint64_t row_id, ByteView row) {
   State& state = *state_;
   HAILSTONE_TRY(state.usable());
@@ -79,6 +81,7 @@ Status Table::replay_put(Timestamp timestamp, uint64_t row_id, ByteView row) {
   end_version(state, found.live, timestamp);
   const std::unique_lock latched(*state.latch);
   TableDelta& delta = *state.current_view()->deltas.front();
+  delta.note_commit(timestamp);
   delta.rows.insert(key, row, timestamp, secondary);
   return {};
 }

@@ -40,9 +40,13 @@ struct Scan::State {
                     .superseded = transaction.superseded(inside.id),
                     .held = transaction.hold_snapshot()};
     } else {
-      visibility = {.snapshot = {inside.host.transactions().last_committed(), transaction.marker()},
+      // Held, as it must be told what has ended since; by its own end only.
+      auto newest = std::make_shared<const HeldSnapshot>(inside.host.transactions(), transaction.marker(),
+                                                         /*may_expire=*/false);
+      visibility = {.snapshot = **newest,
                     .candidates = true,
-                    .own_writes = transaction.own_writes()};
+                    .own_writes = transaction.own_writes(),
+                    .held = std::move(newest)};
     }
     if (lock != ReadLock::None && transaction.locks_ranges()) {
       // Whoever inserts a row holds the write mutex: it has done so before the view is taken, or will wait.
@@ -215,6 +219,7 @@ Result<const Batch*> Scan::next() {
   HAILSTONE_TRY(state.inside.usable());
   state.start();
   auto result = state.inside.noted(state.lock == ReadLock::None ? state.next_plain() : state.next_locking());
+  HAILSTONE_TRY(state.visibility.check());
   if (result && *result != nullptr) count(state.inside.host.counters().rows_returned, (*result)->rows);
   return result;
 }
@@ -425,6 +430,7 @@ Result<uint64_t> Scan::count_rest() {
     if (!found) break;
     rows += state.entries.size();
   }
+  HAILSTONE_TRY(state.visibility.check());
   count(state.inside.host.counters().rows_returned, rows);
   return rows;
 }
@@ -448,6 +454,7 @@ Result<std::vector<AggregateResult>> Scan::aggregate(std::span<const Aggregate> 
     count(state.inside.host.counters().rows_returned, batch->rows);
     sums.add(*batch);
   }
+  HAILSTONE_TRY(state.visibility.check());
   return sums.results();
 }
 

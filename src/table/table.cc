@@ -27,7 +27,8 @@ Table::State::State(TableHost& table_host, const TableState& state)
       next_row_id(state.next_row_id),
       next_auto_increment(state.next_auto_increment),
       last_publish(state.last_publish),
-      recorded_publish(state.last_publish) {}
+      recorded_publish(state.last_publish),
+      recorded_until(state.applied_until) {}
 
 Result<std::shared_ptr<Table>> Table::open(TableHost& host, const TableState& given, bool set_aside) {
   std::shared_ptr<Table> table(new Table);
@@ -203,6 +204,15 @@ TableState Table::state() const {
   result.next_row_id = state.next_row_id.load(std::memory_order_relaxed);
   result.next_auto_increment = state.next_auto_increment.load(std::memory_order_relaxed);
   return result;
+}
+
+Timestamp Table::applied_until(Timestamp committed) const {
+  for (const auto& delta : state_->current_view()->deltas) {
+    // Without one, its versions will have later timestamps.
+    const Timestamp first = delta->first_commit.load();
+    if (first != infinity) committed = std::min(committed, first - 1);
+  }
+  return committed;
 }
 
 void Table::drop_files() {

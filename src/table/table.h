@@ -23,6 +23,7 @@
 #include "base/counters.h"
 #include "base/memory_budget.h"
 #include "base/status.h"
+#include "base/stop_token.h"
 #include "column/predicate.h"
 #include "column/projection.h"
 #include "column/segment_columns.h"
@@ -70,7 +71,8 @@ class TableHost {
   virtual Status record_state(Table& table) = 0;
   /// Asks for flush() / merge() on a background thread.
   virtual void request_flush(const std::shared_ptr<Table>& table) = 0;
-  /// Asks for flushes of the tables with most rows in memory, since a writer waits for room.
+  /// Asks for flushes of the tables with most rows in memory, since a writer waits for room. May be called
+  /// with any mutex held.
   virtual void request_room() = 0;
   /// Whether background work is under way or asked for; it may hold memory until it ends.
   virtual bool working() = 0;
@@ -82,8 +84,12 @@ class TableHost {
   virtual size_t segment_buffer_bytes() = 0;
   /// Bulk loads under way in the database: they share the memory that one of them would have.
   virtual std::atomic<size_t>& bulk_loads() = 0;
+  /// Merges under way in the database: they share the memory that one of them would have.
+  virtual std::atomic<size_t>& merges() = 0;
   /// Bytes of one delta at which it is flushed (a share of the budget).
   virtual size_t delta_limit_bytes() = 0;
+  /// Rows of one segment at most; at most max_segment_rows.
+  virtual uint32_t segment_rows_limit() = 0;
 };
 
 /// What the manifest keeps of a table, and what recovery makes it from.
@@ -102,6 +108,8 @@ struct TableState {
   uint64_t next_auto_increment = 1;
   /// Commit of the newest bulk load that `segments` reflects; replay skips older ones.
   Timestamp last_publish = 0;
+  /// All changes of rows that committed by then are in `segments` or `rows`: replay passes over them.
+  Timestamp applied_until = 0;
   /// Rows that are in no segment, as Table::append_delta_rows() gives them; state() leaves them out.
   std::string rows;
   uint64_t generation = 0;  // not stored: hand it to Table::state_recorded()
@@ -211,19 +219,20 @@ class Table : public std::enable_shared_from_this<Table> {
   /// Estimated number of entries of an index with low <= key < high (encoded; empty: no limit).
   uint64_t estimate_range(size_t index, ByteView low, ByteView high) const;
   /// Reads every byte and checks that indexes and rows agree; the first thing wrong.
-  Status check(Transaction& transaction, const std::function<bool()>& stop);
+  Status check(Transaction& transaction, const StopToken& stop);
   /// Recomputes the distinct counts that statistics() gives.
   Status analyze();
-  /// Flushes, and merges all segments into few, dropping dead versions.
-  Status optimize(const std::function<bool()>& stop);
+  /// Flushes, and merges all segments into few, dropping dead versions. Writers, flushes and merges of other
+  /// segments go on beside it; it waits for merges that have claimed segments before it.
+  Status optimize(const StopToken& stop);
 
   // --- background work, called by the database
 
   /// Freezes the active delta when `force` or it is over the limit, and writes frozen deltas without
   /// uncommitted versions to segments. True: something is left to flush.
   Result<bool> flush(bool force);
-  /// One step of merging when it is due; true: more is due.
-  Result<bool> merge();
+  /// One merge of segments that no other merge has claimed, when it is due; true: more is due.
+  Result<bool> merge(const StopToken& stop = {});
   size_t delta_bytes() const;
   /// Commits in deltas that are not in segments yet.
   bool has_delta_rows() const;
@@ -246,6 +255,9 @@ class Table : public std::enable_shared_from_this<Table> {
   /// the manifest has.
   Result<bool> write_delete_vectors();
   TableState state() const;
+  /// TableState::applied_until, when `committed` is the last commit whose changes are all stamped: what is in
+  /// deltas is not applied yet.
+  Timestamp applied_until(Timestamp committed) const;
   /// The manifest holds what state() gave with this `generation`.
   void state_recorded(uint64_t generation);
   /// Files of the segments are deleted when the last reader lets go.
@@ -256,6 +268,9 @@ class Table : public std::enable_shared_from_this<Table> {
   // timestamp in a delta is an earlier operation of the same transaction and is replaced or ended (insert +
   // update + delete of one key in one transaction must replay to its end state).
 
+  /// Whether the state that the table was opened from has all changes of rows that committed at `timestamp`:
+  /// replay passes over them.
+  bool has_applied(Timestamp timestamp) const;
   Status replay_put(Timestamp timestamp, uint64_t row_id, ByteView row);
   Status replay_delete(Timestamp timestamp, ByteView key);
   Status replay_publish(Timestamp timestamp, uint64_t file);

@@ -16,6 +16,7 @@
 #include "table/key_search.h"
 #include "table/load_keys.h"
 #include "table/places.h"
+#include "table/segment_claims.h"
 #include "table/table.h"
 #include "transaction/superseded.h"
 
@@ -59,7 +60,8 @@ struct Table::State {
   std::shared_ptr<const TableKeys> keys;
   const std::shared_ptr<TableLatch> latch = std::make_shared<TableLatch>();
   std::mutex write_mutex;
-  std::mutex maintenance_mutex;  // flush and merge: one at a time; before write_mutex
+  std::mutex flush_mutex;  // one flush at a time, as they publish oldest first; before write_mutex
+  SegmentClaims claims;    // of merges
   std::mutex files_mutex;  // delete vector files being written, `obsolete` and `delete_vectors_unsynced`
 
   mutable std::mutex view_mutex;
@@ -69,6 +71,7 @@ struct Table::State {
   std::atomic<uint64_t> next_row_id, next_auto_increment;
   std::atomic<Timestamp> last_publish;
   const Timestamp recorded_publish;              // last_publish when the table was opened
+  const Timestamp recorded_until;                // applied_until when the table was opened
   std::atomic<uint64_t> generation{1};           // rises with every change of what state() gives
   std::atomic<uint64_t> recorded_generation{1};  // that the manifest holds
   std::atomic<bool> flush_requested{false};
@@ -152,8 +155,8 @@ struct Table::State {
                     std::span<Value> values);
   /// Locks a row and finds its live version then; nothing when there is none.
   Result<RowPlace> lock_newest(Transaction& transaction, ByteView key, ReadLock lock);
-  /// Writes a frozen delta without uncommitted versions to a segment, which takes its place. Caller holds
-  /// maintenance_mutex.
+  /// Writes a frozen delta without uncommitted versions to segments, which take its place. The caller holds
+  /// flush_mutex.
   Status flush_delta(const std::shared_ptr<TableDelta>& delta);
   bool merge_due() const;
   /// Waits for memory when the budget is exhausted, as long as somebody else may give some back.

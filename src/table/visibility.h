@@ -19,6 +19,9 @@ struct Visibility {
   std::shared_ptr<const SupersededKeys> superseded = nullptr;  // null: none
   std::shared_ptr<const HeldSnapshot> held = nullptr;          // keeps alive what the snapshot sees
 
+  /// Behind each read.
+  Status check() const { return held == nullptr ? Status() : held->check(); }
+
   static constexpr uint32_t all_writes = ~uint32_t{0};
 
   bool takes(Timestamp begin, Timestamp end) const {

@@ -1,8 +1,9 @@
-// Memory for rows that are written: a writer waits for it while others may give some back.
+// Memory for rows that are written. A writer that finds none sleeps until there is some: back-pressure makes
+// writers slower, it fails none that others can make room for.
 #include <fmt/format.h>
 
 #include <chrono>
-#include <thread>
+#include <optional>
 
 #include "table/table_state.h"
 
@@ -10,17 +11,58 @@ namespace hailstone {
 
 namespace {
 
-/// Whether memory may come free without the transaction's end: from rows of others, which their ends and
-/// flushes move out, from bulk loads, and from background work.
-bool room_may_come(TableHost& host, const Transaction& transaction, size_t bytes) {
+/// So that small tables can be written however short memory is.
+constexpr size_t always_granted = size_t{256} << 10;
+
+/// This part of the budget is for rows, whatever merges, loads and the cache take: a writer never waits for
+/// those.
+constexpr size_t row_share = 2;
+
+/// How long a writer sleeps at most before it looks at its interruption check, and asks again for flushes.
+constexpr std::chrono::milliseconds look_interval{50};
+
+bool fits(TableHost& host, size_t bytes) {
   const MemoryBudget& budget = host.budget();
-  const size_t used = budget.used(), limit = budget.limit();
-  if (used + bytes <= limit) return true;
-  const size_t wanted = used + bytes - limit;
   const size_t rows = host.counters().delta_bytes.load(std::memory_order_relaxed);
-  if (rows >= transaction.held_row_bytes() + wanted) return true;
-  return host.bulk_loads().load(std::memory_order_relaxed) > 0 || host.working();
+  return budget.used() + bytes <= budget.limit() || rows + bytes <= budget.limit() / row_share;
 }
+
+/// How often in a row a writer must find that all writers wait: what was asked for has long begun then.
+constexpr unsigned looks_before_refusal = 10;
+
+/// How often a writer looks whose own rows take all that is for rows: others may still give back more than
+/// they have to.
+constexpr unsigned most_looks_of_the_greatest = 200;
+
+/// Tells whether waiting for memory makes sense.
+class Outlook {
+ public:
+  Outlook(TableHost& host, const Transaction& transaction, size_t bytes)
+      : host_(host), transaction_(transaction), bytes_(bytes) {}
+
+  /// Whether memory may come free without the transaction's end: from bulk loads, from background work, and
+  /// from rows of others, which their ends and flushes move out.
+  bool room_may_come() {
+    const bool others_work = host_.bulk_loads().load(std::memory_order_relaxed) > 0 || host_.working();
+    const size_t limit = host_.budget().limit() / row_share;
+    const size_t rows = host_.counters().delta_bytes.load(std::memory_order_relaxed);
+    const size_t own = transaction_.held_row_bytes();
+    // Would there be room without the rows of others?
+    if (rows <= own || own + bytes_ > limit) return others_work && ++looks_ < most_looks_of_the_greatest;
+    // Transactions that all wait for the rows of each other wait in vain: one must give up.
+    const bool in_vain =
+        !others_work && transaction_.has_changes() && host_.transactions().all_writers_wait();
+    looks_in_vain_ = in_vain ? looks_in_vain_ + 1 : 0;
+    return looks_in_vain_ < looks_before_refusal;
+  }
+
+ private:
+  TableHost& host_;
+  const Transaction& transaction_;
+  const size_t bytes_;
+  unsigned looks_ = 0;
+  unsigned looks_in_vain_ = 0;
+};
 
 }  // namespace
 
@@ -28,31 +70,27 @@ Status Table::State::make_room(Table& table, Transaction& transaction, size_t by
   MemoryBudget& budget = host.budget();
   if (budget.used() + bytes <= budget.limit()) [[likely]]
     return {};
-  constexpr size_t always_granted = size_t{256}
-                                    << 10;  // so that small tables can be written however short memory is
-  constexpr auto pause = std::chrono::milliseconds(2), between_requests = std::chrono::milliseconds(1000);
-  constexpr auto patience = std::chrono::seconds(10);
-  const auto begun = std::chrono::steady_clock::now();
-  auto next_request = begun;
+  std::optional<TransactionManager::MemoryWait> waiting;
+  Outlook outlook(host, transaction, bytes);
   for (;;) {
     // Makes the block cache give memory back.
     if (budget.try_reserve(bytes)) {
       budget.release(bytes);
       return {};
     }
-    if (table.delta_bytes() + bytes <= always_granted) return {};
+    if (fits(host, bytes) || table.delta_bytes() + bytes <= always_granted) return {};
     if (transaction.interrupted()) {
       return fail(ErrorCode::Interrupted,
                   fmt::format("interrupted while waiting for memory for a row of table {}",
                               layout->definition().name));
     }
-    const auto now = std::chrono::steady_clock::now();
-    if (now >= begun + patience || !room_may_come(host, transaction, bytes)) break;
-    if (now >= next_request) {
-      next_request = now + between_requests;
-      host.request_room();
+    if (!waiting) {
+      waiting.emplace(host.transactions(), transaction);
+      count(host.counters().memory_waits);
     }
-    std::this_thread::sleep_for(pause);
+    if (!outlook.room_may_come()) break;
+    host.request_room();
+    budget.wait_for_release([&] { return fits(host, bytes); }, look_interval);
   }
   return fail(
       ErrorCode::OutOfMemory,

@@ -35,10 +35,20 @@ Transaction::~Transaction() {
   if (state_ == State::Active) manager_.rollback(*this);
 }
 
-HeldSnapshot::HeldSnapshot(TransactionManager& manager, Timestamp own)
-    : manager_(manager), snapshot_(manager.acquire_snapshot(own)) {}
+HeldSnapshot::HeldSnapshot(TransactionManager& manager, Timestamp own, bool may_expire)
+    : manager_(manager), may_expire_(may_expire), taken_(std::chrono::steady_clock::now()) {
+  snapshot_ = {.read = manager.register_snapshot(*this), .own = own};
+}
 
-HeldSnapshot::~HeldSnapshot() { manager_.release_snapshot(snapshot_); }
+HeldSnapshot::~HeldSnapshot() { manager_.forget_snapshot(*this); }
+
+Status HeldSnapshot::too_old() const {
+  return fail(
+      ErrorCode::SnapshotTooOld,
+      "the transaction's snapshot is too old: it was ended so that old versions of rows can go; begin a "
+      "new transaction, or raise hailstone_snapshot_too_old (of a server; "
+      "hs_options.snapshot_too_old_seconds of a program)");
+}
 
 const Snapshot& Transaction::snapshot() {
   if (held_ == nullptr) {
@@ -76,6 +86,8 @@ void Transaction::add_change(const std::shared_ptr<VersionStore>& store, uint64_
                              Change::Kind kind) noexcept {
   const auto last = stores_.end() - static_cast<std::ptrdiff_t>(std::min(stores_.size(), stores_searched));
   if (std::find(last, stores_.end(), store) == stores_.end()) stores_.push_back(store);
+  if (!is_writer_) manager_.writers_.fetch_add(1);
+  is_writer_ = true;
   changes_.push_back({store.get(), slot, kind});
   ++change_count_;
 }

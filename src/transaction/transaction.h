@@ -63,14 +63,28 @@ class TransactionAction {
 /// A snapshot in use: no version that it sees goes as long as somebody holds this.
 class HeldSnapshot {
  public:
-  HeldSnapshot(TransactionManager& manager, Timestamp own);
+  /// `may_expire`: TransactionManager::expire_snapshots() may end it.
+  HeldSnapshot(TransactionManager& manager, Timestamp own, bool may_expire = true);
   ~HeldSnapshot();
   HeldSnapshot(const HeldSnapshot&) = delete;
   HeldSnapshot& operator=(const HeldSnapshot&) = delete;
   const Snapshot& operator*() const { return snapshot_; }
+  /// ErrorCode::SnapshotTooOld when it was ended since: what was read by it may lack rows. A reader asks
+  /// behind each read.
+  Status check() const {
+    if (!expired_.load()) [[likely]]
+      return {};
+    return too_old();
+  }
 
  private:
+  friend class TransactionManager;
+  Status too_old() const;
+
   TransactionManager& manager_;
+  const bool may_expire_;
+  const std::chrono::steady_clock::time_point taken_;
+  std::atomic<bool> expired_{false};
   Snapshot snapshot_;
 };
 
@@ -98,6 +112,8 @@ class Transaction {
   std::shared_ptr<const HeldSnapshot> hold_snapshot();
   /// False: the next snapshot() takes a new one.
   bool has_snapshot() const { return held_ != nullptr; }
+  /// HeldSnapshot::check() of the snapshot.
+  Status check_snapshot() const { return held_ == nullptr ? Status() : held_->check(); }
   /// Whether a commit of this time is newer than what some reader of the transaction sees.
   bool is_behind(Timestamp timestamp) const;
   /// Ends the statement: READ COMMITTED and READ UNCOMMITTED take a new snapshot at the next read.
@@ -127,6 +143,8 @@ class Transaction {
   uint64_t change_count() const { return change_count_; }
   /// Bytes of rows in memory that nothing gives back before the end of this transaction.
   size_t held_row_bytes() const;
+  /// Whether it has changed rows: others may wait for its end.
+  bool has_changes() const { return is_writer_; }
   bool has_writes() const { return !changes_.empty() || !actions_.empty() || redo_length_ > 0; }
 
   Savepoint savepoint() const { return {changes_.size(), actions_.size(), redo_length_}; }
@@ -172,6 +190,7 @@ class Transaction {
   bool locks_ranges_;
   std::vector<Change> changes_;
   uint64_t change_count_ = 0;
+  bool is_writer_ = false;                             // has changed rows, which may have been taken back
   std::vector<std::shared_ptr<VersionStore>> stores_;  // kept alive; some may be in it twice
   std::vector<std::unique_ptr<TransactionAction>> actions_;
   absl::flat_hash_map<TableId, std::shared_ptr<SupersededKeys>> superseded_;

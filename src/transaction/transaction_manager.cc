@@ -122,7 +122,27 @@ void TransactionManager::rollback(Transaction& transaction) noexcept {
 
 Timestamp TransactionManager::horizon() const {
   const std::lock_guard guard(mutex_);
-  return snapshots_.empty() ? last_committed() : *snapshots_.begin();
+  return snapshots_.empty() ? last_committed() : snapshots_.begin()->first;
+}
+
+SnapshotsInUse TransactionManager::snapshots_in_use() const {
+  std::vector<Timestamp> reads;
+  const std::lock_guard guard(mutex_);
+  for (const auto& [read, snapshot] : snapshots_) {
+    if (reads.empty() || reads.back() != read) reads.push_back(read);
+  }
+  return {std::move(reads), last_committed()};
+}
+
+size_t TransactionManager::expire_snapshots(std::chrono::steady_clock::time_point taken) {
+  const std::lock_guard guard(mutex_);
+  return std::erase_if(snapshots_, [&](const auto& each) {
+    HeldSnapshot& snapshot = *each.second;
+    if (!snapshot.may_expire_ || snapshot.taken_ > taken) return false;
+    // Told first: a reader that finds it valid behind its read has read what the snapshot kept.
+    snapshot.expired_.store(true);
+    return true;
+  });
 }
 
 Lsn TransactionManager::oldest_open_record(Lsn otherwise) const {
@@ -142,18 +162,18 @@ void TransactionManager::resume_after(Timestamp last_committed, TransactionId la
   next_id_.store(last_id + 1, std::memory_order_relaxed);
 }
 
-Snapshot TransactionManager::acquire_snapshot(Timestamp own) {
+Timestamp TransactionManager::register_snapshot(HeldSnapshot& snapshot) {
   // Reading the timestamp and registering are one step for horizon(), or it could pass a snapshot that is
   // about to be registered.
   const std::lock_guard guard(mutex_);
   const Timestamp read = last_committed();
-  snapshots_.insert(read);
-  return {read, own};
+  snapshots_.emplace(read, &snapshot);
+  return read;
 }
 
-void TransactionManager::release_snapshot(const Snapshot& snapshot) noexcept {
+void TransactionManager::forget_snapshot(HeldSnapshot& snapshot) noexcept {
   const std::lock_guard guard(mutex_);
-  snapshots_.erase(snapshots_.find(snapshot.read));
+  snapshots_.erase({snapshot.snapshot_.read, &snapshot});
 }
 
 Status TransactionManager::spill_redo(Transaction& transaction) {
@@ -189,6 +209,7 @@ void TransactionManager::finish(Transaction& transaction, Transaction::State sta
     }
   }
   transaction.state_ = state;
+  if (std::exchange(transaction.is_writer_, false)) writers_.fetch_sub(1);
   transaction.held_.reset();
   if (transaction.first_logged_ != 0) {
     const std::lock_guard guard(mutex_);

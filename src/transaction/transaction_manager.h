@@ -17,14 +17,17 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <set>
 #include <unordered_map>
+#include <utility>
 
 #include "base/counters.h"
+#include "base/snapshots_in_use.h"
 #include "transaction/lock_manager.h"
 #include "transaction/transaction.h"
 
@@ -56,9 +59,33 @@ class TransactionManager {
   FlushLogAtCommit flush_log_at_commit() const { return flush_mode_.load(std::memory_order_relaxed); }
 
   Timestamp last_committed() const { return last_committed_.load(std::memory_order_acquire); }
-  /// No snapshot in use, nor any taken later, reads before this: versions that ended at or before it are
-  /// dead.
+  /// Which versions somebody may still see: all others are dead.
+  SnapshotsInUse snapshots_in_use() const;
+  /// No snapshot in use, nor any taken later, reads before this.
   Timestamp horizon() const;
+  /// Ends snapshots that were taken at or before `taken`: reads by them fail from now on
+  /// (HeldSnapshot::check()), and versions that only they needed are dead. Returns how many.
+  size_t expire_snapshots(std::chrono::steady_clock::time_point taken);
+
+  /// Says that the transaction waits for memory, as long as it lives.
+  class MemoryWait {
+   public:
+    MemoryWait(TransactionManager& manager, const Transaction& transaction)
+        : waiting_(transaction.has_changes() ? &manager.writers_waiting_ : nullptr) {
+      if (waiting_ != nullptr) waiting_->fetch_add(1);
+    }
+    MemoryWait(const MemoryWait&) = delete;
+    MemoryWait& operator=(const MemoryWait&) = delete;
+    ~MemoryWait() {
+      if (waiting_ != nullptr) waiting_->fetch_sub(1);
+    }
+
+   private:
+    std::atomic<size_t>* waiting_;
+  };
+  /// Whether every open transaction that has changed rows waits for memory: none of them will end.
+  bool all_writers_wait() const { return writers_waiting_.load() >= writers_.load(); }
+
   /// Position before which no open transaction has records in the log; `otherwise` when none has. A
   /// checkpoint has to call it within with_commits_stopped(), after rotating the log: otherwise a transaction
   /// that commits meanwhile could lose its early records.
@@ -72,8 +99,9 @@ class TransactionManager {
  private:
   friend class HeldSnapshot;
   friend class Transaction;
-  Snapshot acquire_snapshot(Timestamp own);
-  void release_snapshot(const Snapshot& snapshot) noexcept;
+  /// What the snapshot reads.
+  Timestamp register_snapshot(HeldSnapshot& snapshot);
+  void forget_snapshot(HeldSnapshot& snapshot) noexcept;
   Status spill_redo(Transaction& transaction);
   void finish(Transaction& transaction, Transaction::State state) noexcept;
 
@@ -85,8 +113,10 @@ class TransactionManager {
   std::atomic<Timestamp> last_committed_;
   std::atomic<TransactionId> next_id_;
   std::atomic<FlushLogAtCommit> flush_mode_{FlushLogAtCommit::Sync};
+  std::atomic<size_t> writers_{0};  // open transactions that have changed rows
+  std::atomic<size_t> writers_waiting_{0};
   mutable std::mutex mutex_;  // protects the two below
-  std::multiset<Timestamp> snapshots_;
+  std::set<std::pair<Timestamp, HeldSnapshot*>> snapshots_;
   std::map<TransactionId, Lsn> open_records_;
 };
 

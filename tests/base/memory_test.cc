@@ -81,6 +81,31 @@ TEST(MemoryBudgetTest, AReservationReleasesWhatItHolds) {
   EXPECT_EQ(budget.used(), 0U);
 }
 
+TEST(MemoryBudgetConcurrentTest, AReleaseWakesTheWaiter) {
+  MemoryBudget budget(100);
+  ASSERT_TRUE(budget.try_reserve(100));
+  const auto ready = [&] { return budget.used() + 50 <= budget.limit(); };
+  // Nothing is released: the wait ends by its time.
+  budget.wait_for_release(ready, std::chrono::milliseconds(1));
+  EXPECT_FALSE(ready());
+  std::thread releasing([&] {
+    for (int i = 0; i < 10; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      budget.release(5);
+    }
+  });
+  // Far beyond what the releases take: the test would hang if none of them woke it.
+  budget.wait_for_release(ready, std::chrono::hours(24));
+  EXPECT_TRUE(ready());
+  releasing.join();
+  std::thread raising([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    budget.set_limit(500);
+  });
+  budget.wait_for_release([&] { return budget.used() + 400 <= budget.limit(); }, std::chrono::hours(24));
+  raising.join();
+}
+
 TEST(MemoryBudgetConcurrentTest, NeverExceedsTheLimit) {
   MemoryBudget budget(1000);
   std::vector<std::thread> threads;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <random>
 #include <thread>
 
 #include "database/database_fixture.h"
@@ -64,6 +65,77 @@ TEST_F(DatabaseConcurrentTest, WritersDdlAndCheckpointsTogether) {
   expect_rows("d/shared", expected);
   EXPECT_EQ(database_->table_names(), std::vector<std::string>{"d/shared"});
   EXPECT_TRUE(messages_.empty());
+}
+
+TEST_F(DatabaseConcurrentTest, ShortMemoryAnIdleSnapshotAndOptimizeFailNoWriter) {
+  constexpr int64_t keys = 1500;
+  options_.memory_budget = size_t{16} << 20;
+  options_.flush_log_at_commit = FlushLogAtCommit::Write;
+  options_.checkpoint_log_bytes = size_t{8} << 20;
+  open();
+  create("d/updated");
+  create("d/other");
+  const auto text = [](int64_t number) { return std::to_string(number) + std::string(1000, 't'); };
+  Rows first;
+  for (int64_t id = 0; id < keys; ++id) first[id] = text(-1);
+  put_rows("d/updated", first);
+  const auto idle = begin();
+  ASSERT_OK(read_rows(*database_->table("d/updated"), *idle));
+
+  std::mt19937_64 random(test_seed(61));
+  Rows updated = first, other;
+  std::atomic<bool> writing{true};
+  std::vector<std::thread> threads;
+  threads.emplace_back([&] {
+    const auto table = database_->table("d/updated");
+    for (int64_t batch = 0; batch < 60; ++batch) {
+      const auto transaction = begin();
+      for (int64_t row = 0; row < 500; ++row) {
+        const auto id = static_cast<int64_t>(random() % (2 * keys));
+        updated[id] = text(batch);
+        ASSERT_OK(put(**table, *transaction, id, updated[id]));
+      }
+      ASSERT_OK(commit(*transaction));
+    }
+    writing = false;
+  });
+  threads.emplace_back([&] {
+    const auto table = database_->table("d/other");
+    for (int64_t id = 0; writing; ++id) {
+      const auto transaction = begin();
+      other[id] = text(id);
+      ASSERT_OK(put(**table, *transaction, id, other[id]));
+      ASSERT_OK(commit(*transaction));
+    }
+  });
+  threads.emplace_back([&] {
+    while (writing) ASSERT_OK((*database_->table("d/updated"))->optimize({}));
+  });
+  for (std::thread& thread : threads) thread.join();
+  const auto kept = read_rows(*database_->table("d/updated"), *idle);
+  ASSERT_OK(kept);
+  EXPECT_EQ(*kept, first);
+  database_->transactions().rollback(*idle);
+  expect_rows("d/updated", updated);
+  expect_rows("d/other", other);
+  reopen();
+  expect_rows("d/updated", updated);
+  expect_rows("d/other", other);
+  EXPECT_TRUE(messages_.empty()) << messages_.front();
+}
+
+TEST_F(DatabaseConcurrentTest, OldSnapshotsAreEndedWhenTheOptionSaysSo) {
+  options_.snapshot_too_old = std::chrono::seconds(1);
+  open();
+  create("d/a");
+  put_rows("d/a", {{1, "one"}});
+  const auto old = begin();
+  ASSERT_OK(read_rows(*database_->table("d/a"), *old));
+  while (old->check_snapshot()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(code_of(read_rows(*database_->table("d/a"), *old)), ErrorCode::SnapshotTooOld);
+  EXPECT_EQ(database_->counters().snapshots_expired, 1U);
+  database_->set_snapshot_too_old(std::chrono::seconds(0));
+  expect_rows("d/a", {{1, "one"}});
 }
 
 }  // namespace

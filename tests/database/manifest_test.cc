@@ -24,6 +24,7 @@ TableState make_state(TableId id, const std::string& name, size_t segments) {
   state.next_row_id = id * 7;
   state.next_auto_increment = id * 11;
   state.last_publish = id * 13;
+  if (segments > 0) state.applied_until = id * 17;
   if (id % 2 == 0) state.rows = "rows of " + name;
   return state;
 }
@@ -34,6 +35,7 @@ void expect_same(const TableState& a, const TableState& b) {
   EXPECT_EQ(a.definition, b.definition);
   EXPECT_EQ(a.segments, b.segments);
   EXPECT_EQ(a.next_row_id, b.next_row_id);
+  EXPECT_EQ(a.applied_until, b.applied_until);
   EXPECT_EQ(a.next_auto_increment, b.next_auto_increment);
   EXPECT_EQ(a.last_publish, b.last_publish);
   EXPECT_EQ(a.rows, b.rows);

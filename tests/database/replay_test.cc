@@ -49,6 +49,27 @@ TEST_F(ReplayTest, UpdateAfterFlushSurvives) {
   crash_and_check();
 }
 
+TEST_F(ReplayTest, ChangesThatAreInSegmentsArePassedOver) {
+  for (int64_t id = 0; id < 100; ++id) write(id, "old");
+  for (int64_t id = 0; id < 10; ++id) erase(id);
+  flush();
+  for (int64_t id = 20; id < 30; ++id) write(id, "new");
+  erase(50);
+  crash(1);
+  EXPECT_EQ(database_->counters().rows_recovered, 11U);
+  // What an open transaction holds in a delta leaves nothing out that others commit.
+  {
+    const auto open_transaction = begin();
+    ASSERT_OK(put(*table(table_name), *open_transaction, 500, "uncommitted"));
+    for (int64_t id = 30; id < 40; ++id) write(id, "newer");
+    flush();
+    for (int64_t id = 35; id < 45; ++id) write(id, "newest");
+    flush();
+    database_->transactions().rollback(*open_transaction);
+  }
+  crash_and_check();
+}
+
 TEST_F(ReplayTest, FlushedUpdateSurvives) {
   for (int64_t id = 0; id < 100; ++id) write(id, "old");
   flush();

@@ -1,5 +1,6 @@
 #include "segment/delete_vector.h"
 
+#include "base/snapshots_in_use.h"
 #include "segment_test_support.h"
 
 namespace hailstone {
@@ -107,6 +108,83 @@ TEST(DeleteVectorTest, DamageIsFound) {
     const auto parsed = DeleteVector::parse(hostile, rows, budget, "p");
     if (parsed) parsed->vector->for_each([](uint32_t ordinal, Timestamp) { ASSERT_LT(ordinal, rows); });
   }
+}
+
+/// Memory of the vector when all rows of a block have ended.
+size_t block_memory(const std::function<Timestamp(uint32_t row)>& end) {
+  MemoryBudget budget(size_t{1} << 30);
+  DeleteVector vector(block_rows, budget);
+  for (uint32_t row = 0; row < block_rows; ++row) vector.set(row, marker_of(7));
+  for (uint32_t row = 0; row < block_rows; ++row) vector.set(row, end(row));
+  for (uint32_t row = 0; row < block_rows; ++row) EXPECT_EQ(vector.end(row), end(row));
+  return budget.used();
+}
+
+TEST(DeleteVectorTest, RowsThatEndedTogetherTakeABitEach) {
+  EXPECT_LT(block_memory([](uint32_t) { return 5; }), 3 * block_rows / 8);
+  EXPECT_LT(block_memory([](uint32_t row) { return 5 + row % 100; }), 3 * block_rows / 2);
+  EXPECT_GE(block_memory([](uint32_t row) { return 5 + row; }), 8 * block_rows);
+}
+
+TEST(DeleteVectorTest, ACommitStampsEachRowOfItsMarkerAndNeedsNoMemory) {
+  for (const uint32_t rows_ended : {100U, 512U, 600U, uint32_t{block_rows}}) {
+    MemoryBudget budget(size_t{1} << 30);
+    DeleteVector vector(block_rows, budget);
+    const auto marker = [](uint32_t row) { return marker_of(row % 3 + 1); };
+    for (uint32_t row = 0; row < rows_ended; ++row) vector.set(row, marker(row));
+    size_t memory = budget.used();
+    for (uint32_t owner = 0; owner < 3; ++owner) {
+      for (uint32_t row = owner; row < rows_ended; row += 3) {
+        vector.stamp(row, 10 + owner % 2);
+        ASSERT_LE(budget.used(), memory);
+        memory = budget.used();
+      }
+      for (uint32_t row = 0; row < rows_ended; ++row) {
+        const Timestamp end = row % 3 <= owner ? 10 + row % 3 % 2 : marker(row);
+        ASSERT_EQ(vector.end(row), end) << row;
+      }
+    }
+    // What was taken back is live; the others stay.
+    for (uint32_t row = 0; row < rows_ended; row += 2) vector.reset(row);
+    EXPECT_LE(budget.used(), memory);
+    EXPECT_EQ(vector.count(), rows_ended / 2);
+    BlockBitmap bitmap;
+    bitmap.set_first(block_rows);
+    vector.mask(0, Snapshot{.read = 10}, bitmap);
+    for (uint32_t row = 0; row < rows_ended; ++row)
+      ASSERT_EQ(bitmap.test(row), row % 2 == 0 || row % 3 == 1) << row;
+  }
+}
+
+TEST(DeleteVectorTest, EndsThatNoSnapshotTellsApartBecomeOne) {
+  MemoryBudget budget(size_t{1} << 30);
+  DeleteVector vector(block_rows, budget);
+  for (uint32_t row = 0; row < block_rows; ++row) vector.set(row, row % 10 == 0 ? marker_of(3) : row + 1);
+  ASSERT_TRUE(vector.is_wide());
+  const SnapshotsInUse snapshots({100, 5000}, 9000);
+  const uint64_t changes = vector.change_count();
+  vector.compact([&](Timestamp end) { return snapshots.same_end(end); });
+  EXPECT_EQ(vector.change_count(), changes);
+  EXPECT_EQ(vector.count(), block_rows);
+  std::mt19937_64 random(test_seed());
+  for (const Timestamp read : {Timestamp{100}, Timestamp{5000}, Timestamp{9000}, 9000 + random() % 8000}) {
+    const Snapshot snapshot{.read = read, .own = random() % 2 == 0 ? marker_of(3) : 0};
+    BlockBitmap bitmap;
+    bitmap.set_first(block_rows);
+    vector.mask(0, snapshot, bitmap);
+    for (uint32_t row = 0; row < block_rows; ++row) {
+      const Timestamp end = row % 10 == 0 ? marker_of(3) : row + 1;
+      ASSERT_EQ(bitmap.test(row), snapshot.sees(0, end)) << row;
+    }
+  }
+  // Those behind the last commit are kept, as snapshots are still to come.
+  EXPECT_EQ(vector.end(9001), 9002U);
+  DeleteVector few(block_rows, budget);
+  for (uint32_t row = 0; row < block_rows; ++row) few.set(row, row + 1);
+  const size_t before = budget.used();
+  few.compact([&](Timestamp end) { return SnapshotsInUse({100, 5000}, block_rows).same_end(end); });
+  EXPECT_FALSE(few.is_wide());
+  EXPECT_LT(budget.used() + 6 * size_t{block_rows}, before);
 }
 
 }  // namespace

@@ -475,6 +475,152 @@ TEST_F(TableTest, EstimatesAreNear) {
   EXPECT_EQ(statistics.distinct[2], (std::vector<uint64_t>{1, 1100}));
 }
 
+TEST_F(TableTest, ADeltaOfManyRowsGoesToSeveralSegments) {
+  host_.segment_rows = 100;
+  insert_committed(0, 350);
+  const auto deleting = begin();
+  const auto keeping = begin();
+  for (const int32_t id : {0, 99, 100, 250, 349}) ASSERT_TRUE(table_->erase(*deleting, key_of(*table_, id)));
+  for (const int32_t id : {1, 199, 300}) ASSERT_TRUE(table_->erase(*keeping, key_of(*table_, id)));
+  const auto flushed = table_->flush(true);
+  ASSERT_TRUE(flushed) << message(flushed);
+  EXPECT_EQ(table_->statistics().segments, 4U);
+  EXPECT_FALSE(table_->has_delta_rows());
+  EXPECT_EQ(count(), 350U);
+  // What was decided after the flush is decided where the rows are now.
+  ASSERT_TRUE(host_.transactions().commit(*deleting));
+  host_.transactions().rollback(*keeping);
+  EXPECT_EQ(count(), 345U);
+  const auto reader = begin();
+  Projection projection(table_->layout(), all_columns());
+  for (int32_t id = 0; id < 350; ++id) {
+    Batch batch;
+    std::vector<Value> values(all_columns().size());
+    const auto found = table_->find(*reader, key_of(*table_, id), ReadLock::None, projection, batch, values);
+    ASSERT_TRUE(found) << message(found);
+    EXPECT_EQ(*found, id != 0 && id != 99 && id != 100 && id != 250 && id != 349) << id;
+  }
+  host_.transactions().rollback(*reader);
+  ASSERT_TRUE(table_->optimize({}));
+  EXPECT_EQ(table_->statistics().segments, 4U);
+  EXPECT_EQ(count(), 345U);
+  reopen();
+  EXPECT_EQ(count(), 345U);
+}
+
+TEST_F(TableTest, FlushesAndMergesGoOnBesideOptimize) {
+  const auto add_segments = [&](int32_t first) {
+    for (int32_t part = 0; part < 9; ++part) {
+      insert_committed(first + part, first + part + 1);
+      insert_committed(first + 1000 - part, first + 1001 - part);
+      ASSERT_TRUE(table_->flush(true));
+    }
+  };
+  add_segments(0);
+  int asked = 0;
+  const Status optimized = table_->optimize([&] {
+    if (asked++ != 0) return false;
+    // Within OPTIMIZE, which has claimed all segments that it found.
+    EXPECT_FALSE(table_->merge().value());
+    add_segments(10'000);
+    const uint64_t segments = table_->statistics().segments;
+    EXPECT_TRUE(table_->merge());
+    EXPECT_LT(table_->statistics().segments, segments);
+    return false;
+  });
+  ASSERT_TRUE(optimized) << optimized.error().message();
+  EXPECT_GT(asked, 0);
+  EXPECT_EQ(count(), 36U);
+  ASSERT_TRUE(table_->optimize({}));
+  EXPECT_EQ(table_->statistics().segments, 1U);
+  EXPECT_EQ(count(), 36U);
+  reopen();
+  EXPECT_EQ(count(), 36U);
+}
+
+TEST_F(TableTest, AStoppedOptimizeGivesItsClaimsBack) {
+  insert_committed(0, 10);
+  ASSERT_TRUE(table_->flush(true));
+  insert_committed(10, 20);
+  const Status stopped = table_->optimize([] { return true; });
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().code(), ErrorCode::Interrupted);
+  EXPECT_EQ(count(), 20U);
+  ASSERT_TRUE(table_->optimize({}));
+  EXPECT_EQ(table_->statistics().segments, 1U);
+}
+
+TEST_F(TableTest, AnIdleSnapshotKeepsTheVersionsThatItSeesAndNoOthers) {
+  constexpr int32_t rows = 200;
+  insert_committed(0, rows);
+  const auto idle = begin();
+  EXPECT_EQ(count(*idle), uint64_t{rows});
+  for (int32_t round = 0; round < 12; ++round) {
+    const auto writer = begin();
+    for (int32_t id = 0; id < rows; ++id) {
+      Duplicate duplicate;
+      const TestRow row{.id = id, .number = id, .name = std::to_string(round)};
+      ASSERT_TRUE(table_->update(*writer, key_of(*table_, id), encode(*table_, row), duplicate));
+    }
+    ASSERT_TRUE(host_.transactions().commit(*writer));
+    if (round % 3 == 2) {
+      ASSERT_TRUE(table_->flush(true));
+    }
+  }
+  // Each flush found three versions of each row; one was live, and in the first one was the snapshot's.
+  const TableStatistics flushed = table_->statistics();
+  EXPECT_EQ(flushed.rows, uint64_t{rows});
+  EXPECT_EQ(flushed.deleted_rows, 4 * uint64_t{rows});
+  ASSERT_TRUE(table_->optimize({}));
+  EXPECT_EQ(table_->statistics().deleted_rows, uint64_t{rows});
+  {
+    Cursor cursor(table_, *idle, 0, ReadLock::None, all_columns());
+    auto on_row = cursor.seek_at_or_after({});
+    for (int32_t id = 0; id < rows; ++id, on_row = cursor.next()) {
+      ASSERT_TRUE(on_row && *on_row);
+      ASSERT_TRUE(cursor.load_values());
+      ASSERT_EQ(decode(cursor.values()), (TestRow{.id = id, .number = id, .name = "n"}));
+    }
+    EXPECT_FALSE(on_row.value());
+  }
+  EXPECT_EQ(count(), uint64_t{rows});
+  host_.transactions().rollback(*idle);
+  ASSERT_TRUE(table_->optimize({}));
+  EXPECT_EQ(table_->statistics().deleted_rows, 0U);
+  EXPECT_EQ(count(), uint64_t{rows});
+}
+
+TEST_F(TableTest, ReadsBySnapshotsThatWereEndedFail) {
+  insert_committed(0, 100);
+  ASSERT_TRUE(table_->flush(true));
+  insert_committed(100, 200);
+  const auto old = begin();
+  Scan scan(table_, *old, ReadLock::None, nullptr, all_columns());
+  ASSERT_TRUE(scan.next());
+  Cursor cursor(table_, *old, 0, ReadLock::None, all_columns());
+  ASSERT_TRUE(cursor.seek_at_or_after({}));
+  EXPECT_EQ(host_.transactions().expire_snapshots(std::chrono::steady_clock::now()), 1U);
+  const auto too_old = [](const auto& result) {
+    return !result && result.error().code() == ErrorCode::SnapshotTooOld;
+  };
+  EXPECT_TRUE(too_old(scan.next()));
+  EXPECT_TRUE(too_old(cursor.next()));
+  Scan counting(table_, *old, ReadLock::None, nullptr, {});
+  EXPECT_TRUE(too_old(counting.count_rest()));
+  Scan summing(table_, *old, ReadLock::None, nullptr, {});
+  const Aggregate rows{.kind = Aggregate::Kind::Rows};
+  EXPECT_TRUE(too_old(summing.aggregate({&rows, 1}, 1)));
+  Batch batch;
+  std::string row;
+  EXPECT_TRUE(too_old(table_->find_row(*old, key_of(*table_, 5), ReadLock::None, batch, row)));
+  Projection projection(table_->layout(), {});
+  EXPECT_TRUE(too_old(table_->find(*old, key_of(*table_, 5), ReadLock::None, projection, batch, {})));
+  // The newest state needs no snapshot.
+  EXPECT_TRUE(table_->find_row(*old, key_of(*table_, 5), ReadLock::Exclusive, batch, row).value());
+  Scan locking(table_, *old, ReadLock::Shared, nullptr, {});
+  EXPECT_EQ(locking.count_rest().value(), 200U);
+}
+
 /// Inserts rows of this transaction until they fill the memory; the error of the first that does not fit.
 Error fill(Table& table, Transaction& transaction, int32_t first) {
   for (int32_t id = first;; ++id) {

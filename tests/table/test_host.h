@@ -12,6 +12,7 @@
 #include "file/fault_filesystem.h"
 #include "file/temporary_directory.h"
 #include "segment/block_cache.h"
+#include "segment/segment_writer.h"
 #include "table/table.h"
 
 namespace hailstone {
@@ -73,7 +74,9 @@ class TestHost : public TableHost {
   }
   size_t segment_buffer_bytes() override { return buffer_bytes; }
   std::atomic<size_t>& bulk_loads() override { return bulk_loads_; }
+  std::atomic<size_t>& merges() override { return merges_; }
   size_t delta_limit_bytes() override { return delta_bytes; }
+  uint32_t segment_rows_limit() override { return segment_rows; }
 
   const TableState& recorded(TableId table) { return recorded_.at(table); }
   std::shared_ptr<Table> create(TableDefinition definition, TableId id = 1) {
@@ -90,6 +93,7 @@ class TestHost : public TableHost {
   std::atomic<Timestamp> checkpointed_timestamp{0};
   size_t buffer_bytes = size_t{1} << 20;
   size_t delta_bytes = size_t{1} << 20;
+  uint32_t segment_rows = max_segment_rows;
   bool background = false;
 
  private:
@@ -100,6 +104,7 @@ class TestHost : public TableHost {
   MemoryBudget budget_{size_t{1} << 30};
   BlockCache cache_{budget_, counters_};
   std::atomic<size_t> bulk_loads_{0};
+  std::atomic<size_t> merges_{0};
   LockManager locks_{counters_};
   CollationResolver collations_;
   std::unique_ptr<Log> log_;

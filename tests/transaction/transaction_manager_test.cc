@@ -274,6 +274,67 @@ TEST_F(TransactionTest, HorizonIsTheOldestSnapshot) {
   EXPECT_EQ(manager_->horizon(), 102u);
 }
 
+TEST(SnapshotsInUseTest, TellWhatMayBeSeen) {
+  std::mt19937_64 random(test_seed(51));
+  constexpr Timestamp most = 40;
+  for (int round = 0; round < 200; ++round) {
+    std::set<Timestamp> reads;
+    const Timestamp newest = random() % most;
+    for (uint64_t i = random() % 4; i > 0; --i) reads.insert(random() % (newest + 1));
+    const SnapshotsInUse snapshots({reads.begin(), reads.end()}, newest);
+    EXPECT_EQ(snapshots.oldest(), reads.empty() ? newest : *reads.begin());
+    // Those in use, and those that may come.
+    for (Timestamp read = newest; read <= most; ++read) reads.insert(read);
+    for (Timestamp end = 0; end < most; ++end) {
+      for (Timestamp begin = 0; begin < end; ++begin) {
+        const bool seen = std::ranges::any_of(
+            reads, [&](Timestamp read) { return Snapshot{.read = read}.sees(begin, end); });
+        ASSERT_EQ(snapshots.may_see(begin, end), seen) << begin << " " << end << " " << newest;
+      }
+      const Timestamp same = snapshots.same_end(end);
+      ASSERT_LE(same, end);
+      for (const Timestamp read : reads) ASSERT_EQ(same <= read, end <= read) << same << " " << end;
+    }
+    EXPECT_TRUE(snapshots.may_see(most, infinity));
+    EXPECT_TRUE(snapshots.may_see(0, marker_of(3)));
+    EXPECT_TRUE(snapshots.may_see(marker_of(3), marker_of(3)));
+  }
+}
+
+TEST_F(TransactionTest, AnOldSnapshotIsEndedAndSaysSo) {
+  const auto commit_one = [&] {
+    const auto writer = begin();
+    ListStore::insert(store_, *writer);
+    ASSERT_TRUE(manager_->commit(*writer));
+  };
+  const auto now = [] { return std::chrono::steady_clock::now(); };
+  const auto old = begin();
+  old->snapshot();
+  const auto statement = manager_->begin(Isolation::ReadCommitted);
+  statement->snapshot();
+  const HeldSnapshot held(*manager_, 0, /*may_expire=*/false);
+  EXPECT_EQ((*held).read, 100u);
+  commit_one();
+  EXPECT_EQ(manager_->expire_snapshots(now() - std::chrono::hours(1)), 0u);
+  EXPECT_TRUE(old->check_snapshot());
+  EXPECT_EQ(manager_->expire_snapshots(now()), 2u);
+  const Status checked = old->check_snapshot();
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(checked.error().code(), ErrorCode::SnapshotTooOld);
+  EXPECT_EQ(manager_->horizon(), 100u);  // what a statement holds stays
+  EXPECT_TRUE(held.check());
+  // The next statement has a snapshot of its own.
+  ASSERT_FALSE(statement->check_snapshot());
+  statement->next_statement();
+  EXPECT_EQ(statement->snapshot().read, 101u);
+  EXPECT_TRUE(statement->check_snapshot());
+  EXPECT_EQ(manager_->expire_snapshots(now()), 1u);
+  // It may still write.
+  ListStore::insert(store_, *old);
+  ASSERT_TRUE(manager_->commit(*old));
+  manager_->rollback(*statement);
+}
+
 TEST_F(TransactionTest, LongRedoGoesToTheLogEarly) {
   std::mt19937_64 random(test_seed(50));
   std::map<Timestamp, std::string> expected;

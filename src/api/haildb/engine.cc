@@ -185,6 +185,8 @@ ib_err_t code_of(const Error& error, ib_err_t not_found) {
       return DB_DEADLOCK;
     case ErrorCode::Interrupted:
       return DB_INTERRUPTED;
+    case ErrorCode::SnapshotTooOld:
+      return DB_MISSING_HISTORY;
     case ErrorCode::RowTooLarge:
       return DB_TOO_BIG_RECORD;
     case ErrorCode::TableChanged:

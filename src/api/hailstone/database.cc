@@ -44,15 +44,31 @@ hs_status status_of(ErrorCode code) {
       return HS_UNSUPPORTED;
     case ErrorCode::TableChanged:
       return HS_TABLE_CHANGED;
+    case ErrorCode::SnapshotTooOld:
+      return HS_SNAPSHOT_TOO_OLD;
   }
   return HS_INVALID;
 }
 
-constexpr const char* status_names[] = {
-    "ok",          "not found",        "already exists", "duplicate key", "lock wait timeout",
-    "deadlock",    "interrupted",      "out of memory",  "disk full",     "input/output error",
-    "corruption",  "invalid argument", "too large",      "busy",          "read only",
-    "unsupported", "out of range",     "table changed"};
+constexpr const char* status_names[] = {"ok",
+                                        "not found",
+                                        "already exists",
+                                        "duplicate key",
+                                        "lock wait timeout",
+                                        "deadlock",
+                                        "interrupted",
+                                        "out of memory",
+                                        "disk full",
+                                        "input/output error",
+                                        "corruption",
+                                        "invalid argument",
+                                        "too large",
+                                        "busy",
+                                        "read only",
+                                        "unsupported",
+                                        "out of range",
+                                        "table changed",
+                                        "snapshot too old"};
 
 /// The last failure of a database call on this thread.
 struct LastError {
@@ -121,6 +137,7 @@ Outcome open(const char* directory, const hs_options* given, SharedDatabase& sha
   options.checkpoint_log_bytes = static_cast<size_t>(shared.options.checkpoint_log_bytes);
   options.delta_limit = static_cast<size_t>(shared.options.row_memory_bytes);
   options.background_threads = shared.options.background_threads;
+  options.snapshot_too_old = std::chrono::seconds(shared.options.snapshot_too_old_seconds);
   constexpr uint64_t memory_a_table = uint64_t{16} << 10, most_tables = 32'768;
   const uint64_t tables = shared.options.open_tables;
   options.open_tables = static_cast<size_t>(

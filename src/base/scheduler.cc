@@ -1,0 +1,143 @@
+#include "base/scheduler.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+namespace hailstone {
+
+struct Scheduler::Here {
+  Scheduler* scheduler = nullptr;
+  size_t work_class = 0;  // of the innermost task
+  static thread_local Here current;
+};
+thread_local Scheduler::Here Scheduler::Here::current;
+
+Result<std::unique_ptr<Scheduler>> Scheduler::start(size_t threads, ErrorHandler on_error) {
+  threads = std::max<size_t>(threads, 1);
+  std::unique_ptr<Scheduler> scheduler(new Scheduler(threads, std::move(on_error)));
+  // A thread inherits the mask of the one that makes it, so nothing can be delivered to it even in its first
+  // instant.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  Status started;
+  try {
+    for (size_t i = 0; i < threads; ++i) {
+      scheduler->threads_.emplace_back([self = scheduler.get()] { self->run(); });
+    }
+  } catch (const std::system_error& error) {
+    started =
+        fail(ErrorCode::OutOfMemory,
+             fmt::format("cannot start background thread {} of {}: {}; raise the limit on threads of this "
+                         "process or ask for fewer background threads",
+                         scheduler->threads_.size() + 1, threads, error.what()));
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  HAILSTONE_TRY(started);
+  return scheduler;
+}
+
+bool Scheduler::submit(WorkClass work_class, Task task) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopping_) return false;
+    queues_[static_cast<size_t>(work_class)].waiting.push_back(std::move(task));
+  }
+  task_arrived_.notify_one();
+  return true;
+}
+
+bool Scheduler::submit_if_free(WorkClass work_class, Task& task) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopping_) return false;
+    size_t before = 0;
+    for (size_t i = 0; i <= static_cast<size_t>(work_class); ++i)
+      before += queues_[i].waiting.size() + queues_[i].running;
+    if (before >= thread_count_) return false;
+    queues_[static_cast<size_t>(work_class)].waiting.push_back(std::move(task));
+  }
+  task_arrived_.notify_one();
+  return true;
+}
+
+void Scheduler::yield() {
+  const Here& here = Here::current;
+  if (here.scheduler == nullptr || here.work_class == 0) return;
+  std::unique_lock lock(here.scheduler->mutex_);
+  here.scheduler->run_one(lock, here.work_class);
+}
+
+void Scheduler::drain() {
+  std::unique_lock lock(mutex_);
+  idle_.wait(lock, [this] { return idle(); });
+}
+
+void Scheduler::stop() {
+  const std::lock_guard stop_lock(stop_mutex_);
+  stop_source_.request_stop();
+  std::array<std::deque<Task>, work_classes> dropped;  // destroyed without the mutex, as what a task holds
+                                                       // may do anything when it goes
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    for (size_t i = 0; i < work_classes; ++i) dropped[i].swap(queues_[i].waiting);
+    if (idle()) idle_.notify_all();
+  }
+  task_arrived_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+bool Scheduler::idle() const {
+  return std::ranges::all_of(queues_,
+                             [](const Queue& queue) { return queue.waiting.empty() && queue.running == 0; });
+}
+
+size_t Scheduler::unfinished() const {
+  const std::lock_guard lock(mutex_);
+  size_t tasks = 0;
+  for (const Queue& queue : queues_) tasks += queue.waiting.size() + queue.running;
+  return tasks;
+}
+
+size_t Scheduler::unfinished(WorkClass work_class) const {
+  const std::lock_guard lock(mutex_);
+  const Queue& queue = queues_[static_cast<size_t>(work_class)];
+  return queue.waiting.size() + queue.running;
+}
+
+bool Scheduler::run_one(std::unique_lock<std::mutex>& lock, size_t classes) {
+  const auto end = queues_.begin() + static_cast<std::ptrdiff_t>(classes);
+  const auto queue =
+      std::find_if(queues_.begin(), end, [](const Queue& each) { return !each.waiting.empty(); });
+  if (queue == end) return false;
+  Task task = std::move(queue->waiting.front());
+  queue->waiting.pop_front();
+  ++queue->running;
+  lock.unlock();
+  const Here outer = std::exchange(Here::current, Here{this, static_cast<size_t>(queue - queues_.begin())});
+  if (Status status = task(); !status && on_error_) on_error_(status.error());
+  task = nullptr;
+  Here::current = outer;
+  lock.lock();
+  --queue->running;
+  if (idle()) idle_.notify_all();
+  return true;
+}
+
+void Scheduler::run() {
+  pthread_setname_np(pthread_self(), "hailstone");
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    if (!run_one(lock, work_classes)) task_arrived_.wait(lock);
+  }
+}
+
+}  // namespace hailstone

@@ -1,0 +1,66 @@
+// Which segments of a table are being merged. A merge claims its segments before it reads them, so that two
+// merges never take the same one, and flushes, writers and merges of other segments need not wait.
+// Thread-safe.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "base/status.h"
+#include "base/stop_token.h"
+#include "table/places.h"
+
+namespace hailstone {
+
+using Segments = std::vector<std::shared_ptr<TableSegment>>;
+
+class SegmentClaims {
+ public:
+  /// Segments that nobody else claims as long as this lives. The claims outlive it.
+  class Claim {
+   public:
+    Claim(SegmentClaims& claims, Segments segments) : claims_(&claims), segments_(std::move(segments)) {}
+    Claim(Claim&& other) noexcept
+        : claims_(std::exchange(other.claims_, nullptr)), segments_(std::move(other.segments_)) {}
+    Claim(const Claim&) = delete;
+    Claim& operator=(const Claim&) = delete;
+    ~Claim() {
+      if (claims_ != nullptr) claims_->release(segments_);
+    }
+    const Segments& segments() const { return segments_; }
+
+   private:
+    SegmentClaims* claims_;
+    Segments segments_;
+  };
+
+  /// Tells whether a segment is claimed.
+  using IsClaimed = std::function<bool(const TableSegment&)>;
+  /// Chooses segments that are not claimed.
+  using Choose = std::function<Segments(const IsClaimed&)>;
+
+  /// What `choose` would take now; nothing while claim_all() waits.
+  Segments look(const Choose& choose) const;
+  /// Claims what `choose` takes. Nothing: it takes none, or claim_all() waits.
+  std::optional<Claim> claim(const Choose& choose);
+  /// Waits until nothing is claimed, keeping others from claiming meanwhile, and claims what `choose` takes.
+  /// ErrorCode::Interrupted.
+  Result<Claim> claim_all(const Choose& choose, const StopToken& stop);
+
+ private:
+  Segments choose_unclaimed(const Choose& choose) const;
+  void add(const Segments& segments);
+  void release(const Segments& segments);
+
+  mutable std::mutex mutex_;  // protects what follows; the table's latch is taken under it
+  std::condition_variable released_;
+  absl::flat_hash_set<const TableSegment*> claimed_;
+  size_t waiting_for_all_ = 0;
+};
+
+}  // namespace hailstone
