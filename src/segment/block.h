@@ -12,7 +12,7 @@
 #include "base/bytes.h"
 #include "base/page_allocator.h"
 #include "segment/block_cache.h"
-#include "segment/segment_writer.h"
+#include "segment/geometry.h"
 
 namespace hailstone {
 

@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "segment/bit_packing.h"
-#include "segment/segment_writer.h"
+#include "segment/geometry.h"
 
 namespace hailstone {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "segment/distinct_sketch.h"
-#include "segment/segment_writer.h"
+#include "segment/geometry.h"
 
 namespace hailstone {
 namespace {

@@ -13,12 +13,9 @@
 #include "file/filesystem.h"
 #include "segment/column_buffer.h"
 #include "segment/file_identity.h"
+#include "segment/geometry.h"
 
 namespace hailstone {
-
-constexpr uint32_t block_rows = 16 * 1024;   // rows of one block; the last may have fewer
-constexpr uint32_t key_sample_stride = 128;  // one key in so many is kept in memory, clustered and secondary
-constexpr uint32_t max_segment_rows = 16 * 1024 * 1024;
 
 /// A secondary index of a segment: its rows' ordinals in index order (entries that the index does not have
 /// are left out).

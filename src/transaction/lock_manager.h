@@ -13,12 +13,12 @@
 #include "base/bytes.h"
 #include "base/counters.h"
 #include "base/status.h"
+#include "base/table_id.h"
 #include "base/timestamp.h"
 
 namespace hailstone {
 
 class Transaction;
-using TableId = uint64_t;
 
 enum class RowLockMode : uint8_t { Shared, Exclusive };
 enum class TableLockMode : uint8_t { IntentionShared, IntentionExclusive, Shared, Exclusive };

@@ -16,6 +16,7 @@
 #include "base/bytes.h"
 #include "base/memory_budget.h"
 #include "base/status.h"
+#include "base/table_id.h"
 #include "base/timestamp.h"
 #include "log/log.h"
 
@@ -26,7 +27,6 @@ enum class Isolation : uint8_t { ReadUncommitted, ReadCommitted, RepeatableRead,
 class SupersededKeys;
 class TransactionManager;
 class VersionStore;
-using TableId = uint64_t;
 
 /// One change to a row version: what commit stamps and rollback takes back.
 struct Change {
