@@ -57,11 +57,16 @@ Result<LoadCheck::Look> LoadCheck::look(const TableView& places, const UniqueKey
   if (look.holder != 0) return look;
   const Timestamp own = transaction_.marker();
   if (clustered(key)) {
-    look.row_lock = state_.host.locks().row_locked_by_other(transaction_, state_.id, key.key);
-    if (look.row_lock) return look;
+    const LockManager& locks = state_.host.locks();
+    const bool locked = locks.row_locked_by_other(transaction_, state_.id, key.key);
     HAILSTONE_ASSIGN(const NewestRow newest, state_.noted(state_.find_newest(places, key.key, own)));
     look.holder = newest.blocker;
-    look.found = newest.blocker == 0 && newest.place.found();
+    if (look.holder != 0) return look;
+    const bool there = newest.place.found();
+    // Where others have only shared locks the row stays; one that has it alone may delete it.
+    look.row_lock = locked && (!there || locks.row_locked_by_other(transaction_, state_.id, key.key,
+                                                                   RowLockMode::Shared));
+    look.found = there && !look.row_lock;
     ended = newest.ended;
     if (look.found) conflict = {.index = key.index, .row = {}, .clustered_key = key.key};
     return look;

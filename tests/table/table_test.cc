@@ -266,6 +266,14 @@ TEST_F(TableTest, ALoadByRowMeetsWhatOthersHaveNotDecided) {
   }
   ASSERT_TRUE(host_.transactions().commit(*other));
   ASSERT_TRUE(load.append(values_of({.id = 3, .number = 3}, note), duplicate));
+  // A row that another only reads is a duplicate at once.
+  const auto reader = begin();
+  std::string row;
+  Batch scratch;
+  ASSERT_TRUE(table_->find_row(*reader, key_of(*table_, 7), ReadLock::Shared, scratch, row));
+  EXPECT_EQ(load.append(values_of({.id = 7}, note), duplicate).error().code(), ErrorCode::DuplicateKey);
+  ASSERT_TRUE(table_->find_row(*reader, key_of(*table_, 8), ReadLock::Exclusive, scratch, row));
+  EXPECT_EQ(load.append(values_of({.id = 8}, note), duplicate).error().code(), ErrorCode::LockWaitTimeout);
   EXPECT_FALSE(load.append(values_of({.id = 501, .number = 700}, note), duplicate));
   EXPECT_EQ(duplicate.index, 1U);
   EXPECT_EQ(duplicate.clustered_key, key_of(*table_, 500));
