@@ -1,0 +1,256 @@
+"""./run bench upkeep: what flushes, merges, OPTIMIZE and big transactions cost those who write beside them.
+
+Each part has a server with little memory, and loads the same rows into HAILSTONE and InnoDB: seconds of another run or
+machine do not compare, ratios do. Writes upkeep.md and upkeep.csv to bench/results/.
+"""
+
+import argparse
+import os
+import random
+import shutil
+import threading
+import time
+
+import pymysql
+
+import common
+import report
+from common import say
+from private_server import PrivateServer
+
+PARTS = ("optimize", "batches", "update")
+ENGINES = ("HAILSTONE", "InnoDB")
+BUDGETS = (64, 512)  # MiB
+ROWS = 2_500_000
+BATCH = 40_000  # rows
+
+COLUMNS = ("id BIGINT NOT NULL PRIMARY KEY, device INT NOT NULL, at DATETIME NOT NULL, value DOUBLE NOT NULL, "
+           "kind VARCHAR(20) NOT NULL, place VARCHAR(40) NOT NULL, note VARCHAR(100) NOT NULL, tag VARCHAR(40)")
+ROW = ("{key}, seq % 5000, '2026-01-01' + INTERVAL seq SECOND, seq * 0.37, CONCAT('kind', seq % 17), "
+       "CONCAT('place ', seq * 7919 % 100003), CONCAT('a note of row ', seq, REPEAT(' and more', seq % 6)), "
+       "CONCAT('tag', seq * 31 % 1009)")
+
+
+def server(budget):
+    return PrivateServer("bench-upkeep", f"--hailstone-memory-budget={budget}M", f"--innodb-buffer-pool-size={budget}M",
+                         "--innodb-log-file-size=512M", "--innodb-flush-log-at-trx-commit=2", "--local-infile=1",
+                         "--hailstone-flush-log-at-trx-commit=2", "--secure-file-priv=")
+
+
+def connect(private):
+    connection = pymysql.connect(unix_socket=private.socket, user="root", autocommit=True, local_infile=True)
+    execute(connection, "CREATE DATABASE IF NOT EXISTS upkeep")
+    execute(connection, "USE upkeep")
+    return connection
+
+
+def execute(connection, sql):
+    with connection.cursor() as cursor:
+        return cursor.execute(sql)
+
+
+def write_rows(connection, folder, first, last, key="seq"):
+    path = os.path.join(folder, "rows")
+    if os.path.exists(path):
+        os.remove(path)
+    execute(connection, f"SELECT {ROW.format(key=key)} FROM seq_{first}_to_{last} INTO OUTFILE '{path}'")
+    return path
+
+
+class Writer(threading.Thread):
+    """Inserts single rows, one after the other, until it is stopped."""
+
+    def __init__(self, private, table):
+        super().__init__()
+        self._connection = connect(private)
+        self._table = table
+        self._done = threading.Event()
+        self.seconds = []
+        self.failures = []
+
+    def run(self):
+        choice = random.Random(1)
+        while not self._done.is_set():
+            key = 10**12 + choice.randrange(10**12)
+            start = time.perf_counter()
+            try:
+                execute(self._connection, f"INSERT INTO {self._table} VALUES ({key}, 1, NOW(), 1.5, 'k', 'p', 'n', 't')")
+            except pymysql.MySQLError as error:
+                self.failures.append(str(error))
+            self.seconds.append(time.perf_counter() - start)
+
+    def finish(self):
+        self._done.set()
+        self.join()
+        self._connection.close()
+
+
+def bench_optimize(budget, rows, folder, figures):
+    with server(budget) as private:
+        connection = connect(private)
+        path = write_rows(connection, folder, 1, rows)
+        for engine in ENGINES:
+            say(f"{engine}, {budget} MiB: loading {rows:,} rows, OPTIMIZE beside INSERTs …")
+            for table in ("t", "u"):
+                execute(connection, f"CREATE OR REPLACE TABLE {table} ({COLUMNS}) ENGINE={engine}")
+            load, _ = common.timed(lambda: execute(connection, f"LOAD DATA LOCAL INFILE '{path}' INTO TABLE t"))
+            writers = [Writer(private, table) for table in ("t", "u")]
+            for writer in writers:
+                writer.start()
+            optimize, _ = common.timed(lambda: execute(connection, "OPTIMIZE TABLE t"))
+            for writer in writers:
+                writer.finish()
+            key = f"optimize-{budget}"
+            figures.add(f"{key}-load", "load, s", engine, load)
+            figures.add(f"{key}-optimize", "OPTIMIZE, s", engine, optimize)
+            figures.add(f"{key}-inserts", "INSERTs beside it", engine, sum(len(writer.seconds) for writer in writers))
+            figures.add(f"{key}-longest", "longest of them, s", engine, max(max(writer.seconds) for writer in writers))
+            figures.add(f"{key}-failures", "of them failed", engine, sum(len(writer.failures) for writer in writers))
+            execute(connection, "DROP TABLE t, u")
+        figures.versions["MariaDB"] = private.facts["version"]
+        connection.close()
+
+
+def bench_batches(budget, rows, folder, figures):
+    """Loads of 40,000 rows each, in the order of their keys and in none."""
+    orders = (("in order", "seq"), ("at random", "seq * 2654435761 % 1000000007"))
+    with server(budget) as private:
+        connection = connect(private)
+        for order, key in orders:
+            for engine in ENGINES:
+                say(f"{engine}, {budget} MiB: {rows:,} rows in batches of {BATCH:,}, keys {order} …")
+                execute(connection, f"CREATE OR REPLACE TABLE t ({COLUMNS}) ENGINE={engine}")
+                seconds, failures = [], 0
+                for first in range(1, rows + 1, BATCH):
+                    path = write_rows(connection, folder, first, first + BATCH - 1, key)
+                    start = time.perf_counter()
+                    try:
+                        execute(connection, f"LOAD DATA LOCAL INFILE '{path}' INTO TABLE t")
+                    except pymysql.MySQLError as error:
+                        failures += 1
+                        say(str(error))
+                    seconds.append(time.perf_counter() - start)
+                tenth = max(1, len(seconds) // 10)
+                name = f"batches-{order.split()[-1]}"
+                figures.add(f"{name}-all", f"batches, keys {order}: s", engine, sum(seconds))
+                figures.add(f"{name}-longest", "longest batch, s", engine, max(seconds))
+                figures.add(f"{name}-ratio", "rate of the last tenth / of the first", engine,
+                            sum(seconds[:tenth]) / sum(seconds[-tenth:]))
+                figures.add(f"{name}-failures", "batches failed", engine, failures)
+                execute(connection, "DROP TABLE t")
+        connection.close()
+
+
+def bench_update(budget, rows, folder, figures):
+    """One UPDATE of all rows, and how much memory the process has taken in the end."""
+    for engine in ENGINES:
+        with server(budget) as private:
+            connection = connect(private)
+            path = write_rows(connection, folder, 1, rows)
+            say(f"{engine}, {budget} MiB: one UPDATE of {rows:,} rows …")
+            execute(connection, f"CREATE OR REPLACE TABLE t ({COLUMNS}) ENGINE={engine}")
+            execute(connection, f"LOAD DATA LOCAL INFILE '{path}' INTO TABLE t")
+            before = private.memory("VmRSS")
+            try:
+                seconds, _ = common.timed(lambda: execute(connection, "UPDATE t SET value = value + 1"))
+            except pymysql.MySQLError as error:
+                say(str(error))
+                seconds = None
+            name = f"update-{budget}"
+            figures.add(f"{name}-seconds", "UPDATE, s", engine, seconds)
+            figures.add(f"{name}-before", "memory before, MiB", engine, before / 2**20)
+            figures.add(f"{name}-highest", "highest memory, MiB", engine, private.memory("VmHWM") / 2**20)
+            connection.close()
+
+
+def _number(value):
+    return "failed" if value is None else f"{value:,.0f}" if value >= 100 or value == 0 else f"{value:.3g}"
+
+
+def _rows(figures, keys):
+    """A line for each figure, a column for each engine."""
+    for key in keys:
+        title = next(row[1] for row in figures.rows if row[0] == key)
+        yield [title] + [_number(figures.get(key, engine)) for engine in ENGINES]
+
+
+def write(folder, figures):
+    os.makedirs(folder, exist_ok=True)
+    figures.write_csv(os.path.join(folder, "upkeep.csv"))
+    versions = "".join(f", {name} {version}" for name, version in sorted(figures.versions.items()))
+    text = [f"# Upkeep beside writers\n\nHailstone {report.hailstone_version()}{versions}. Machine: {report.machine()}.\n\n"
+            "Commits are written, not synced. Machines are shared and noisy: compare ratios within this report.\n"]
+    aims = []
+    for budget in BUDGETS:
+        name = f"optimize-{budget}"
+        if not figures.has(f"{name}-load"):
+            continue
+        text.append(f"## OPTIMIZE TABLE with {budget} MiB\nA load of eight columns, four of them text; then OPTIMIZE, while "
+                    "two clients insert single rows: into the same table, and into another one.\n")
+        text.append(report.table(["", *ENGINES], _rows(figures, [f"{name}-{part}" for part in (
+            "load", "optimize", "inserts", "longest", "failures")])))
+        get = lambda part, name=name: figures.get(f"{name}-{part}", "HAILSTONE")  # noqa: E731
+        ratio = get("optimize") / get("load")
+        aims.append((f"{budget} MiB: OPTIMIZE at most 2.5 times the load", f"{ratio:.2f} times", ratio <= 2.5))
+        aims.append((f"{budget} MiB: no INSERT beside it longer than 0.5 s", f"{get('longest'):.2f} s", get("longest") <= 0.5))
+        aims.append((f"{budget} MiB: no INSERT beside it fails", _number(get("failures")), get("failures") == 0))
+    for order, title in (("order", "in the order of their keys"), ("random", "with random keys")):
+        name = f"batches-{order}"
+        if not figures.has(f"{name}-all"):
+            continue
+        text.append(f"## Batches {title}\nLOAD DATA LOCAL of {BATCH:,} rows each, {BUDGETS[0]} MiB.\n")
+        text.append(report.table(["", *ENGINES], _rows(figures, [f"{name}-{part}" for part in (
+            "all", "longest", "ratio", "failures")])))
+        failures = figures.get(f"{name}-failures", "HAILSTONE")
+        aims.append((f"batches {title}: none fails", _number(failures), failures == 0))
+        if order == "order":
+            ratio = figures.get(f"{name}-ratio", "HAILSTONE")
+            aims.append((f"batches {title}: the last tenth at the rate of the first", f"{ratio:.2f} of it", ratio >= 0.9))
+    for budget in BUDGETS:
+        name = f"update-{budget}"
+        if not figures.has(f"{name}-seconds"):
+            continue
+        text.append(f"## One UPDATE of all rows with {budget} MiB\nAfter a load of these rows.\n")
+        text.append(report.table(["", *ENGINES], _rows(figures, [f"{name}-{part}" for part in (
+            "seconds", "before", "highest")])))
+        aims.append((f"{budget} MiB: one UPDATE of all rows ends well",
+                     f"{_number(figures.get(f'{name}-seconds', 'HAILSTONE'))} s",
+                     figures.get(f"{name}-seconds", "HAILSTONE") is not None))
+    text.append("## Aims\n")
+    text.append(report.table(["aim", "measured", "reached"],
+                             [[aim, value, "yes" if met else "**no**"] for aim, value, met in aims]))
+    with open(os.path.join(folder, "upkeep.md"), "w", encoding="utf-8") as file:
+        file.write("\n".join(text))
+
+
+def main():
+    # scripts/bench has looked at the arguments.
+    parser = argparse.ArgumentParser()
+    parser.add_argument("part", nargs="*")
+    parser.add_argument("--rows", type=int, default=ROWS)
+    parser.add_argument("--output", default=os.path.join(common.PROJECT, "bench/results"))
+    arguments = parser.parse_args()
+    parts = arguments.part or PARTS
+    figures = report.Figures()
+    folder = os.path.join(common.PROJECT, "build/upkeep-bench")
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    os.chmod(folder, 0o777)  # the server's own user writes the rows that are loaded
+    try:
+        common.need_disk(folder, 2_000 * arguments.rows + 2_000_000_000)
+        for budget in BUDGETS:
+            if "optimize" in parts:
+                bench_optimize(budget, arguments.rows, folder, figures)
+        if "batches" in parts:
+            bench_batches(BUDGETS[0], 2 * arguments.rows, folder, figures)
+        for budget in BUDGETS:
+            if "update" in parts:
+                bench_update(budget, arguments.rows, folder, figures)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    write(arguments.output, figures)
+    say(f"written: {arguments.output}/upkeep.md, upkeep.csv")
+
+
+if __name__ == "__main__":
+    common.main(main)
