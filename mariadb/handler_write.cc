@@ -60,9 +60,8 @@ int HailstoneHandler::insert_row(const uchar* record) {
     }
     if (key.error().code() == ErrorCode::DuplicateKey && looks_at_duplicates()) {
       // The server will look for the row in the way: nobody may remove it before.
-      Batch scratch;
-      const auto there = table_->find_row(*transaction_, duplicate.clustered_key, ReadLock::Exclusive,
-                                          scratch, duplicate_row_);
+      const auto there =
+          table_->find_row(*transaction_, duplicate.clustered_key, ReadLock::Exclusive, duplicate_row_);
       if (!there) return report(there.error());
       if (!*there) continue;
     }

@@ -11,8 +11,8 @@
 #include "base/arena.h"
 #include "base/counters.h"
 #include "base/status.h"
+#include "column/block_reader.h"
 #include "column/predicate.h"
-#include "column/segment_columns.h"
 
 namespace hailstone {
 
@@ -52,8 +52,8 @@ BlockOutcome block_outcome(const FilterNode& node, const Segment& segment, uint3
 
 class FilterRun {
  public:
-  FilterRun(const SegmentColumns& columns, Counters& counters, uint32_t block)
-      : columns_(columns), counters_(counters), block_(block) {}
+  FilterRun(BlockReader& reader, Counters& counters, uint32_t block)
+      : reader_(reader), columns_(reader.columns()), counters_(counters), block_(block) {}
 
   /// Clears the bits of the rows for which `node` is not TRUE.
   Status apply(const FilterNode& node, BlockBitmap& rows);
@@ -61,19 +61,17 @@ class FilterRun {
  private:
   Status apply_and(const FilterNode& node, BlockBitmap& rows);
   Status apply_or(const FilterNode& node, BlockBitmap& rows);
-  Status apply_test(const FilterNode& node, const Block& block, BlockBitmap& rows);
+  Status apply_test(const FilterNode& node, const BlockReader::Pinned& pinned, BlockBitmap& rows);
   Status apply_grouped(const FilterNode& node, BlockBitmap& rows);
-  Result<std::shared_ptr<const Block>> load(size_t position);
   Status decode_groups(const BlockBitmap& rows);
 
+  BlockReader& reader_;
   const SegmentColumns& columns_;
   Counters& counters_;
   const uint32_t block_;
-  std::vector<std::pair<size_t, std::shared_ptr<const Block>>> loaded_;
   // Row groups decoded so far, by row; empty until one is asked for.
   std::vector<ByteView> groups_;
   BlockBitmap groups_decoded_;
-  std::shared_ptr<const Dictionary> group_dictionary_;
   Arena group_scratch_;
 };
 

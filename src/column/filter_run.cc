@@ -23,15 +23,6 @@ void clear_row(BlockBitmap& bitmap, uint32_t row) { bitmap.bits[row / 64] &= ~(u
 
 }  // namespace
 
-Result<std::shared_ptr<const Block>> FilterRun::load(size_t position) {
-  for (const auto& [known, block] : loaded_) {
-    if (known == position) return block;
-  }
-  HAILSTONE_ASSIGN(auto block, columns_.segment().block(position, block_));
-  loaded_.emplace_back(position, block);
-  return block;
-}
-
 Status FilterRun::apply(const FilterNode& node, BlockBitmap& rows) {
   switch (node.kind) {
     case Kind::And:
@@ -54,7 +45,8 @@ Status FilterRun::apply(const FilterNode& node, BlockBitmap& rows) {
     case BlockOutcome::Some:
       break;
   }
-  HAILSTONE_ASSIGN(const auto block, load(node.position));
+  HAILSTONE_ASSIGN(const BlockReader::Pinned* const pinned, reader_.block(node.position, block_));
+  const Block* const block = pinned->block.get();
   BlockBitmap matching;
   switch (node.kind) {
     case Kind::Integers:
@@ -63,7 +55,7 @@ Status FilterRun::apply(const FilterNode& node, BlockBitmap& rows) {
     case Kind::CodeRanges:
     case Kind::Codes:
       // A block of a dictionary column may hold its values themselves.
-      if (!block->has_codes()) return apply_test(node, *block, rows);
+      if (!block->has_codes()) return apply_test(node, *pinned, rows);
       if (node.kind == Kind::CodeRanges) {
         block->select_code_ranges(node.ranges, matching);
       } else {
@@ -78,7 +70,7 @@ Status FilterRun::apply(const FilterNode& node, BlockBitmap& rows) {
       subtract(rows, matching);
       return {};
     default:
-      return apply_test(node, *block, rows);
+      return apply_test(node, *pinned, rows);
   }
   rows.intersect(matching);
   return {};
@@ -105,15 +97,12 @@ Status FilterRun::apply_or(const FilterNode& node, BlockBitmap& rows) {
   return {};
 }
 
-Status FilterRun::apply_test(const FilterNode& node, const Block& block, BlockBitmap& rows) {
+Status FilterRun::apply_test(const FilterNode& node, const BlockReader::Pinned& pinned, BlockBitmap& rows) {
+  const Block& block = *pinned.block;
   if (block.has_nulls()) {
     BlockBitmap nulls;
     block.nulls(nulls);
     subtract(rows, nulls);
-  }
-  std::shared_ptr<const Dictionary> dictionary;
-  if (block.has_codes()) {
-    HAILSTONE_ASSIGN(dictionary, columns_.segment().dictionary(node.position));
   }
   std::vector<uint16_t> numbers;
   rows.append_rows(0, block.rows(), numbers);
@@ -121,7 +110,7 @@ Status FilterRun::apply_test(const FilterNode& node, const Block& block, BlockBi
   Arena scratch;
   for (size_t first = 0; first < numbers.size(); first += gathered_rows) {
     const auto chunk = std::span(numbers).subspan(first, std::min(gathered_rows, numbers.size() - first));
-    HAILSTONE_TRY(block.gather_bytes(chunk, dictionary.get(), scratch, values.data()));
+    HAILSTONE_TRY(block.gather_bytes(chunk, pinned.dictionary.get(), scratch, values.data()));
     for (size_t i = 0; i < chunk.size(); ++i) {
       if (!node.test->matches(values[i])) clear_row(rows, chunk[i]);
     }
@@ -132,21 +121,20 @@ Status FilterRun::apply_test(const FilterNode& node, const Block& block, BlockBi
 
 Status FilterRun::decode_groups(const BlockBitmap& rows) {
   const auto position = static_cast<size_t>(columns_.row_group());
-  HAILSTONE_ASSIGN(const auto block, load(position));
+  // Pinned by the reader as long as this run goes on, so the values may be kept.
+  HAILSTONE_ASSIGN(const BlockReader::Pinned* const pinned, reader_.block(position, block_));
   if (groups_.empty()) {
     groups_.resize(block_rows);
     groups_decoded_.clear();
-    if (block->has_codes()) {
-      HAILSTONE_ASSIGN(group_dictionary_, columns_.segment().dictionary(position));
-    }
   }
   BlockBitmap missing = rows;
   subtract(missing, groups_decoded_);
   std::vector<uint16_t> numbers;
-  missing.append_rows(0, block->rows(), numbers);
+  missing.append_rows(0, pinned->block->rows(), numbers);
   if (numbers.empty()) return {};
   std::vector<ByteView> groups(numbers.size());
-  HAILSTONE_TRY(block->gather_bytes(numbers, group_dictionary_.get(), group_scratch_, groups.data()));
+  HAILSTONE_TRY(
+      pinned->block->gather_bytes(numbers, pinned->dictionary.get(), group_scratch_, groups.data()));
   for (size_t i = 0; i < numbers.size(); ++i) {
     HAILSTONE_TRY(columns_.check_group(block_, numbers[i], groups[i]));
     groups_[numbers[i]] = groups[i];

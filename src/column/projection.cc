@@ -13,12 +13,6 @@ namespace {
 
 using Location = SegmentColumns::Location;
 
-/// A block of a bytes column with what its values point into.
-struct BytesBlock {
-  std::shared_ptr<const Block> block;
-  std::shared_ptr<const Dictionary> dictionary;  // null where the block has no codes
-};
-
 void pin(Batch& batch, const std::shared_ptr<const BlockCache::Entry>& entry) {
   // Point reads ask for the same few blocks again and again within one batch.
   constexpr size_t looked_at = 8;
@@ -29,24 +23,21 @@ void pin(Batch& batch, const std::shared_ptr<const BlockCache::Entry>& entry) {
   batch.pins.push_back(entry);
 }
 
-Result<BytesBlock> load_bytes(const Segment& segment, size_t position, uint32_t block, Batch& batch) {
-  BytesBlock result;
-  HAILSTONE_ASSIGN(result.block, segment.block(position, block));
-  pin(batch, result.block);
-  if (result.block->has_codes()) {
-    HAILSTONE_ASSIGN(result.dictionary, segment.dictionary(position));
-    pin(batch, result.dictionary);
-  }
-  return result;
+void pin(Batch* batch, const BlockReader::Pinned& pinned) {
+  if (batch == nullptr) return;
+  pin(*batch, pinned.block);
+  if (pinned.dictionary != nullptr) pin(*batch, pinned.dictionary);
 }
 
-/// The row groups of rows of a block, checked, so that RowCodec may read them.
-Status read_groups(const SegmentColumns& segment, uint32_t block, std::span<const uint16_t> rows,
-                   Batch& batch, ByteView* to) {
-  const auto position = static_cast<size_t>(segment.row_group());
-  HAILSTONE_ASSIGN(const BytesBlock bytes, load_bytes(segment.segment(), position, block, batch));
-  HAILSTONE_TRY(bytes.block->gather_bytes(rows, bytes.dictionary.get(), batch.scratch, to));
-  for (size_t i = 0; i < rows.size(); ++i) HAILSTONE_TRY(segment.check_group(block, rows[i], to[i]));
+/// The row groups of rows of a block, checked, so that RowCodec may read them. `batch` (may be null) pins
+/// them.
+Status read_groups(BlockReader& reader, uint32_t block, std::span<const uint16_t> rows, Arena& scratch,
+                   Batch* batch, ByteView* to) {
+  const auto position = static_cast<size_t>(reader.columns().row_group());
+  HAILSTONE_ASSIGN(const BlockReader::Pinned* const pinned, reader.block(position, block));
+  pin(batch, *pinned);
+  HAILSTONE_TRY(pinned->block->gather_bytes(rows, pinned->dictionary.get(), scratch, to));
+  for (size_t i = 0; i < rows.size(); ++i) HAILSTONE_TRY(reader.columns().check_group(block, rows[i], to[i]));
   return {};
 }
 
@@ -71,27 +62,24 @@ void set_nulls(const Block& block, std::span<const uint16_t> rows, ColumnVector&
   vector.any_nulls = any != 0;
 }
 
-Status read_stored(const Segment& segment, size_t position, bool integer, bool as_codes, uint32_t block,
+Status read_stored(BlockReader& reader, size_t position, bool integer, bool as_codes, uint32_t block,
                    std::span<const uint16_t> rows, Batch& batch, ColumnVector& vector) {
+  HAILSTONE_ASSIGN(const BlockReader::Pinned* const pinned, reader.block(position, block));
+  set_nulls(*pinned->block, rows, vector);
   if (integer) {
-    HAILSTONE_ASSIGN(const auto numbers, segment.block(position, block));
     vector.integers.resize(rows.size());
-    numbers->gather_integers(rows, vector.integers.data());
-    set_nulls(*numbers, rows, vector);
+    pinned->block->gather_integers(rows, vector.integers.data());
     return {};
   }
-  HAILSTONE_ASSIGN(const BytesBlock bytes, load_bytes(segment, position, block, batch));
-  if (as_codes && bytes.dictionary != nullptr) {
+  pin(&batch, *pinned);
+  if (as_codes && pinned->dictionary != nullptr) {
     vector.codes.resize(rows.size());
-    bytes.block->gather_codes(rows, vector.codes.data());
-    vector.dictionary = bytes.dictionary;
-    set_nulls(*bytes.block, rows, vector);
+    pinned->block->gather_codes(rows, vector.codes.data());
+    vector.dictionary = pinned->dictionary;
     return {};
   }
   vector.bytes.resize(rows.size());
-  HAILSTONE_TRY(bytes.block->gather_bytes(rows, bytes.dictionary.get(), batch.scratch, vector.bytes.data()));
-  set_nulls(*bytes.block, rows, vector);
-  return {};
+  return pinned->block->gather_bytes(rows, pinned->dictionary.get(), batch.scratch, vector.bytes.data());
 }
 
 /// The values of all rows of a column that the segment has not got.
@@ -105,38 +93,36 @@ void fill_absent(bool integer, size_t rows, ColumnVector& vector) {
   vector.nulls.assign(rows, 1);
 }
 
-Result<Value> read_stored_value(const Segment& segment, size_t position, bool integer, uint32_t block,
-                                uint16_t row, Batch& batch) {
-  if (integer) {
-    HAILSTONE_ASSIGN(const auto numbers, segment.block(position, block));
-    return numbers->has_nulls() && numbers->null(row) ? Value{} : Value::of(numbers->integer(row));
-  }
-  HAILSTONE_ASSIGN(const BytesBlock bytes, load_bytes(segment, position, block, batch));
-  if (bytes.block->has_nulls() && bytes.block->null(row)) return Value{};
+Result<Value> read_stored_value(BlockReader& reader, size_t position, bool integer, uint32_t block,
+                                uint16_t row, Arena& scratch, Batch* batch) {
+  HAILSTONE_ASSIGN(const BlockReader::Pinned* const pinned, reader.block(position, block));
+  if (pinned->block->has_nulls() && pinned->block->null(row)) return Value{};
+  if (integer) return Value::of(pinned->block->integer(row));
+  pin(batch, *pinned);
   ByteView value;
-  HAILSTONE_TRY(bytes.block->gather_bytes({&row, 1}, bytes.dictionary.get(), batch.scratch, &value));
+  HAILSTONE_TRY(pinned->block->gather_bytes({&row, 1}, pinned->dictionary.get(), scratch, &value));
   return Value::of(value);
 }
 
 /// Values of several columns of one row; the row group is read at most once.
-Status read_values(const SegmentColumns& segment, std::span<const uint16_t> columns, uint32_t ordinal,
-                   Batch& batch, std::span<Value> values) {
+Status read_one_row(BlockReader& reader, std::span<const uint16_t> columns, uint32_t ordinal, Arena& scratch,
+                    Batch* batch, std::span<Value> values) {
   const uint32_t block = ordinal / block_rows;
   const auto row = static_cast<uint16_t>(ordinal % block_rows);
-  const TableLayout& layout = segment.layout();
+  const TableLayout& layout = reader.columns().layout();
   ByteView group;
   bool group_read = false;
   for (size_t i = 0; i < columns.size(); ++i) {
-    const Location location = segment.location(columns[i]);
+    const Location location = reader.columns().location(columns[i]);
     if (location.kind == Location::Kind::Grouped) {
       if (!std::exchange(group_read, true))
-        HAILSTONE_TRY(read_groups(segment, block, {&row, 1}, batch, &group));
+        HAILSTONE_TRY(read_groups(reader, block, {&row, 1}, scratch, batch, &group));
       values[i] = layout.group_codec().value(group, location.position);
     } else if (location.kind == Location::Kind::Absent) {
       values[i] = {};
     } else {
-      HAILSTONE_ASSIGN(values[i], read_stored_value(segment.segment(), location.position,
-                                                    layout.is_integer(columns[i]), block, row, batch));
+      HAILSTONE_ASSIGN(values[i], read_stored_value(reader, location.position, layout.is_integer(columns[i]),
+                                                    block, row, scratch, batch));
     }
   }
   return {};
@@ -165,7 +151,7 @@ Projection::Projection(std::shared_ptr<const TableLayout> layout, std::vector<ui
   for (size_t i = 0; i < columns_.size(); ++i) whole_row_ = whole_row_ && columns_[i] == i;
 }
 
-Status Projection::read(const SegmentColumns& segment, uint32_t block, std::span<const uint16_t> rows,
+Status Projection::read(BlockReader& reader, uint32_t block, std::span<const uint16_t> rows,
                         Batch& batch) const {
   batch.clear();
   batch.columns.resize(columns_.size());
@@ -173,16 +159,16 @@ Status Projection::read(const SegmentColumns& segment, uint32_t block, std::span
   bool groups_read = false;
   for (size_t i = 0; i < columns_.size(); ++i) {
     const bool integer = layout_->is_integer(columns_[i]);
-    const Location location = segment.location(columns_[i]);
+    const Location location = reader.columns().location(columns_[i]);
     ColumnVector& vector = batch.columns[i];
     switch (location.kind) {
       case Location::Kind::Stored:
-        HAILSTONE_TRY(read_stored(segment.segment(), location.position, integer, as_codes_[i], block, rows,
-                                  batch, vector));
+        HAILSTONE_TRY(
+            read_stored(reader, location.position, integer, as_codes_[i], block, rows, batch, vector));
         break;
       case Location::Kind::Grouped:
         if (!std::exchange(groups_read, true)) {
-          HAILSTONE_TRY(read_groups(segment, block, rows, batch, groups.data()));
+          HAILSTONE_TRY(read_groups(reader, block, rows, batch.scratch, &batch, groups.data()));
         }
         for (size_t row = 0; row < rows.size(); ++row) {
           append_value(vector, integer, row, layout_->group_codec().value(groups[row], location.position));
@@ -207,9 +193,14 @@ void Projection::append(ByteView row, uint64_t row_id, Batch& batch) const {
   ++batch.rows;
 }
 
-Status Projection::read_row(const SegmentColumns& segment, uint32_t ordinal, Batch& batch,
+Status Projection::read_row(BlockReader& reader, uint32_t ordinal, Batch& batch,
                             std::span<Value> values) const {
-  return read_values(segment, columns_, ordinal, batch, values);
+  return read_one_row(reader, columns_, ordinal, batch.scratch, &batch, values);
+}
+
+Status Projection::read_values(BlockReader& reader, std::span<const uint16_t> columns, uint32_t ordinal,
+                               Arena& scratch, std::span<Value> values) {
+  return read_one_row(reader, columns, ordinal, scratch, nullptr, values);
 }
 
 void Projection::decode(ByteView row, uint64_t row_id, std::span<Value> values) const {
@@ -223,15 +214,15 @@ void Projection::decode(ByteView row, uint64_t row_id, std::span<Value> values) 
   }
 }
 
-Status Projection::read_encoded(const SegmentColumns& segment, uint32_t ordinal, Batch& scratch,
-                                std::string& row) {
-  const TableLayout& layout = segment.layout();
+Status Projection::read_encoded(BlockReader& reader, uint32_t ordinal, std::string& row) {
+  const TableLayout& layout = reader.columns().layout();
   const size_t columns = layout.definition().columns.size();
-  if (layout.group_columns().size() == columns && segment.row_group() >= 0) {
+  Arena scratch;
+  if (layout.group_columns().size() == columns && reader.columns().row_group() >= 0) {
     // The group is the row.
     const auto in_block = static_cast<uint16_t>(ordinal % block_rows);
     ByteView group;
-    HAILSTONE_TRY(read_groups(segment, ordinal / block_rows, {&in_block, 1}, scratch, &group));
+    HAILSTONE_TRY(read_groups(reader, ordinal / block_rows, {&in_block, 1}, scratch, nullptr, &group));
     row.assign(group);
     return {};
   }
@@ -239,7 +230,7 @@ Status Projection::read_encoded(const SegmentColumns& segment, uint32_t ordinal,
   absl::InlinedVector<uint16_t, few_columns> all(columns);
   std::iota(all.begin(), all.end(), uint16_t{0});
   absl::InlinedVector<Value, few_columns> values(columns);
-  HAILSTONE_TRY(read_values(segment, all, ordinal, scratch, {values.data(), values.size()}));
+  HAILSTONE_TRY(read_values(reader, all, ordinal, scratch, {values.data(), values.size()}));
   return layout.row_codec().encode(values, row);
 }
 

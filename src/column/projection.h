@@ -8,7 +8,7 @@
 
 #include "base/arena.h"
 #include "base/status.h"
-#include "column/segment_columns.h"
+#include "column/block_reader.h"
 #include "schema/row_codec.h"
 
 namespace hailstone {
@@ -52,19 +52,20 @@ class Projection {
   std::span<const uint16_t> columns() const { return columns_; }
 
   /// Fills `batch` with `rows` (ascending row numbers within the block, at most batch_rows).
-  Status read(const SegmentColumns& segment, uint32_t block, std::span<const uint16_t> rows,
-              Batch& batch) const;
+  Status read(BlockReader& reader, uint32_t block, std::span<const uint16_t> rows, Batch& batch) const;
   /// Appends one encoded row (from a delta, kept alive by the caller) to `batch`; `row_id` for the hidden
   /// key.
   void append(ByteView row, uint64_t row_id, Batch& batch) const;
   /// One row of a segment; `values` gets one value a column. Bytes live as long as batch is not cleared.
-  Status read_row(const SegmentColumns& segment, uint32_t ordinal, Batch& batch,
-                  std::span<Value> values) const;
+  Status read_row(BlockReader& reader, uint32_t ordinal, Batch& batch, std::span<Value> values) const;
+  /// The same of any columns, with bytes that live until the reader is asked for another block or `scratch`
+  /// is cleared.
+  static Status read_values(BlockReader& reader, std::span<const uint16_t> columns, uint32_t ordinal,
+                            Arena& scratch, std::span<Value> values);
   /// The same of an encoded row; `row_id` for the hidden key. Bytes point into the row.
   void decode(ByteView row, uint64_t row_id, std::span<Value> values) const;
   /// The whole row, encoded by the layout's row_codec().
-  static Status read_encoded(const SegmentColumns& segment, uint32_t ordinal, Batch& scratch,
-                             std::string& row);
+  static Status read_encoded(BlockReader& reader, uint32_t ordinal, std::string& row);
 
  private:
   std::shared_ptr<const TableLayout> layout_;

@@ -35,12 +35,12 @@ bool SegmentFilter::excludes_block(uint32_t block) const {
   return true;
 }
 
-Status SegmentFilter::evaluate(uint32_t block, BlockBitmap& bitmap) const {
+Status SegmentFilter::evaluate(BlockReader& reader, uint32_t block, BlockBitmap& bitmap) const {
   const Segment& segment = state_->columns.segment();
   const uint32_t rows = std::min(block_rows, segment.rows() - block * block_rows);
   count(state_->counters.rows_scanned, rows);
   bitmap.set_first(rows);
-  FilterRun run(state_->columns, state_->counters, block);
+  FilterRun run(reader, state_->counters, block);
   return run.apply(state_->root, bitmap);
 }
 

@@ -7,8 +7,8 @@
 
 #include "base/counters.h"
 #include "base/status.h"
+#include "column/block_reader.h"
 #include "column/predicate.h"
-#include "column/segment_columns.h"
 
 namespace hailstone {
 
@@ -24,8 +24,9 @@ class SegmentFilter {
   bool excludes_segment() const;
   /// True: no row of the block can match, by its summary alone.
   bool excludes_block(uint32_t block) const;
-  /// Sets `bitmap` to the rows of the block for which the predicate is TRUE.
-  Status evaluate(uint32_t block, BlockBitmap& bitmap) const;
+  /// Sets `bitmap` to the rows of the block for which the predicate is TRUE. `reader` is the thread's, of the
+  /// same segment.
+  Status evaluate(BlockReader& reader, uint32_t block, BlockBitmap& bitmap) const;
 
  private:
   SegmentFilter();

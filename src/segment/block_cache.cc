@@ -101,7 +101,7 @@ BlockCache::~BlockCache() { state_->budget.set_reclaimer({}); }
 MemoryBudget& BlockCache::budget() const { return state_->budget; }
 
 Result<std::shared_ptr<const BlockCache::Entry>> BlockCache::get(
-    const Key& key, const std::function<Result<std::shared_ptr<const Entry>>()>& load_entry) {
+    const Key& key, const std::function<Result<std::shared_ptr<const Entry>>()>& load_entry, bool keep) {
   Shard& shard = state_->shard_of(key);
   const auto pin = [](const std::shared_ptr<Charged>& charged) {
     return std::shared_ptr<const Entry>(charged, charged->entry.get());
@@ -120,7 +120,7 @@ Result<std::shared_ptr<const BlockCache::Entry>> BlockCache::get(
   HAILSTONE_ASSIGN(std::shared_ptr<const Entry> entry, load_entry());
   const size_t size = charged_size(*entry);
   auto charged = std::make_shared<Charged>(std::move(entry), state_->budget, size);
-  if (!charged->memory.try_grow(size)) {
+  if (!keep || !charged->memory.try_grow(size)) {
     charged->memory.grow(size);  // in use all the same, so it counts for as long as it is
     return pin(charged);
   }

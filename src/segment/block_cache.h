@@ -31,9 +31,10 @@ class BlockCache {
   BlockCache(MemoryBudget& budget, Counters& counters);  // registers itself as the budget's reclaimer
   ~BlockCache();
   /// The entry, loaded by `load` when absent. Two threads that miss at once may both load; one result is
-  /// kept. An entry that finds no room is returned uncached.
+  /// kept. An entry that finds no room, or that is not to be kept, is returned uncached.
   Result<std::shared_ptr<const Entry>> get(const Key& key,
-                                           const std::function<Result<std::shared_ptr<const Entry>>()>& load);
+                                           const std::function<Result<std::shared_ptr<const Entry>>()>& load,
+                                           bool keep = true);
   /// Whether memory is plentiful enough to keep so much only because it is quicker to read.
   bool has_room(size_t bytes) const;
   /// Puts a larger form of a cached entry in its place. False: there is no room for it, or the entry is not

@@ -65,13 +65,15 @@ struct Segment::State {
             index.pieces[piece]};
   }
 
-  Result<std::shared_ptr<const Block>> cached_block(const BlockContext& block) const {
-    auto entry = cache.get({file_number, block.piece.offset},
-                           [&]() -> Result<std::shared_ptr<const BlockCache::Entry>> {
-                             HAILSTONE_ASSIGN(std::shared_ptr<const BlockCache::Entry> loaded,
-                                              SegmentCodec::load_block(file, block));
-                             return loaded;
-                           });
+  Result<std::shared_ptr<const Block>> cached_block(const BlockContext& block, CacheUse use) const {
+    auto entry = cache.get(
+        {file_number, block.piece.offset},
+        [&]() -> Result<std::shared_ptr<const BlockCache::Entry>> {
+          HAILSTONE_ASSIGN(std::shared_ptr<const BlockCache::Entry> loaded,
+                           SegmentCodec::load_block(file, block));
+          return loaded;
+        },
+        use == CacheUse::Keep);
     if (!entry) return std::unexpected(std::move(entry).error());
     auto found = std::static_pointer_cast<const Block>(*std::move(entry));
     if (found->pays_to_unpack()) return unpacked(block, found);
@@ -87,17 +89,20 @@ struct Segment::State {
     return plain;
   }
 
-  Result<bool> filter_admits(const FilterEntry& filter, uint64_t hash) const {
+  Result<bool> filter_admits(const FilterEntry& filter, uint64_t hash, FilterPart& last) const {
     if (filter.bytes == 0) return true;
     const uint64_t offset = bloom_block_offset(hash, filter.bytes);
     const Piece& piece = filter.pieces[static_cast<size_t>(offset / bloom_piece_bytes)];
-    auto entry =
-        cache.get({file_number, piece.offset}, [&]() -> Result<std::shared_ptr<const BlockCache::Entry>> {
-          HAILSTONE_ASSIGN(PieceBuffer bytes, PieceBuffer::read(*file, piece));
-          return std::make_shared<FilterPiece>(std::move(bytes));
-        });
-    if (!entry) return std::unexpected(std::move(entry).error());
-    const ByteView bytes = static_cast<const FilterPiece&>(**entry).bytes();
+    if (last.piece == nullptr || last.offset != piece.offset) {
+      HAILSTONE_ASSIGN(
+          last.piece,
+          cache.get({file_number, piece.offset}, [&]() -> Result<std::shared_ptr<const BlockCache::Entry>> {
+            HAILSTONE_ASSIGN(PieceBuffer bytes, PieceBuffer::read(*file, piece));
+            return std::make_shared<FilterPiece>(std::move(bytes));
+          }));
+      last.offset = piece.offset;
+    }
+    const ByteView bytes = static_cast<const FilterPiece&>(*last.piece).bytes();
     return bloom_block_contains(bytes.data() + offset % bloom_piece_bytes, hash);
   }
 
@@ -232,8 +237,8 @@ void Segment::add_distinct(size_t column, DistinctSketch& sketch) const {
   sketch.merge(state_->footer.columns[column].sketch);
 }
 
-Result<std::shared_ptr<const Block>> Segment::block(size_t column, uint32_t block) const {
-  return state_->cached_block(state_->context(state_->footer.columns[column], block));
+Result<std::shared_ptr<const Block>> Segment::block(size_t column, uint32_t block, CacheUse use) const {
+  return state_->cached_block(state_->context(state_->footer.columns[column], block), use);
 }
 
 Result<std::shared_ptr<const Dictionary>> Segment::dictionary(size_t column) const {
@@ -258,7 +263,11 @@ size_t Segment::key_sample_count() const { return state_->footer.keys.samples.si
 ByteView Segment::key_sample(size_t number) const { return state_->footer.keys.samples[number]; }
 ByteView Segment::last_key() const { return state_->footer.keys.last_key; }
 Result<bool> Segment::may_contain_key(uint64_t hash) const {
-  return state_->filter_admits(state_->footer.keys.filter, hash);
+  FilterPart part;
+  return may_contain_key(hash, part);
+}
+Result<bool> Segment::may_contain_key(uint64_t hash, FilterPart& last) const {
+  return state_->filter_admits(state_->footer.keys.filter, hash, last);
 }
 std::span<const uint64_t> Segment::distinct_prefixes() const { return state_->footer.keys.distinct_prefixes; }
 
@@ -272,7 +281,8 @@ ByteView Segment::index_sample(size_t index, size_t number) const {
 }
 ByteView Segment::index_last_key(size_t index) const { return state_->footer.indexes[index].keys.last_key; }
 
-Status Segment::index_ordinals(size_t index, uint32_t first, uint32_t count, uint32_t* to) const {
+Status Segment::index_ordinals(size_t index, uint32_t first, uint32_t count, uint32_t* to, IndexBlock& last,
+                               CacheUse use) const {
   const IndexEntry& entry = state_->footer.indexes[index];
   if (first > entry.entries || count > entry.entries - first) {
     return fail(ErrorCode::InvalidArgument,
@@ -281,11 +291,17 @@ Status Segment::index_ordinals(size_t index, uint32_t first, uint32_t count, uin
   }
   std::array<uint64_t, 1024> ordinals;
   while (count > 0) {
-    HAILSTONE_ASSIGN(const auto block,
-                     state_->cached_block(state_->ordinals_context(entry, first / block_rows)));
+    const uint32_t number = first / block_rows;
+    if (last.block == nullptr || last.index != index || last.number != number) {
+      last.block.reset();
+      HAILSTONE_ASSIGN(last.block, state_->cached_block(state_->ordinals_context(entry, number), use));
+      last.index = index;
+      last.number = number;
+    }
     const uint32_t inside = first % block_rows;
-    const uint32_t here = std::min({count, block->rows() - inside, static_cast<uint32_t>(ordinals.size())});
-    block->integers(inside, here, ordinals.data());
+    const uint32_t here =
+        std::min({count, last.block->rows() - inside, static_cast<uint32_t>(ordinals.size())});
+    last.block->integers(inside, here, ordinals.data());
     for (uint32_t i = 0; i < here; ++i) {
       if (ordinals[i] >= rows()) {
         return state_->file->corrupt(entry.pieces[first / block_rows].offset,
@@ -301,7 +317,11 @@ Status Segment::index_ordinals(size_t index, uint32_t first, uint32_t count, uin
 }
 
 Result<bool> Segment::index_may_contain(size_t index, uint64_t hash) const {
-  return state_->filter_admits(state_->footer.indexes[index].keys.filter, hash);
+  FilterPart part;
+  return index_may_contain(index, hash, part);
+}
+Result<bool> Segment::index_may_contain(size_t index, uint64_t hash, FilterPart& last) const {
+  return state_->filter_admits(state_->footer.indexes[index].keys.filter, hash, last);
 }
 std::span<const uint64_t> Segment::index_distinct_prefixes(size_t index) const {
   return state_->footer.indexes[index].keys.distinct_prefixes;

@@ -43,6 +43,24 @@ struct ColumnStorage {
   uint32_t blocks = 0;
 };
 
+/// Whether a block that is read stays in the cache: one that is read once on the way through a whole segment
+/// should not push out what others use.
+enum class CacheUse : uint8_t { Keep, PassBy };
+
+/// The part of a Bloom filter that a reader used last: who asks for many keys, by ascending hash, reads each
+/// part once.
+struct FilterPart {
+  std::shared_ptr<const BlockCache::Entry> piece;
+  uint64_t offset = 0;
+};
+
+/// The block of index ordinals that a reader used last.
+struct IndexBlock {
+  std::shared_ptr<const Block> block;
+  size_t index = 0;
+  uint32_t number = 0;
+};
+
 class Segment {
  public:
   static Result<std::shared_ptr<Segment>> open(Filesystem& filesystem, const std::string& path,
@@ -69,7 +87,8 @@ class Segment {
   /// Adds the column's distinct values to the sketch.
   void add_distinct(size_t column, DistinctSketch& sketch) const;
 
-  Result<std::shared_ptr<const Block>> block(size_t column, uint32_t block) const;
+  Result<std::shared_ptr<const Block>> block(size_t column, uint32_t block,
+                                             CacheUse use = CacheUse::Keep) const;
   Result<std::shared_ptr<const Dictionary>> dictionary(size_t column) const;
 
   // Clustered key. Samples are keys of rows 0, key_sample_stride, …, in memory.
@@ -79,6 +98,7 @@ class Segment {
   ByteView last_key() const;
   /// False: no row has this clustered key (hash_bytes of it). Always true when the segment has no filter.
   Result<bool> may_contain_key(uint64_t hash) const;
+  Result<bool> may_contain_key(uint64_t hash, FilterPart& last) const;
   std::span<const uint64_t> distinct_prefixes() const;
 
   // Secondary indexes, in the order they were written.
@@ -87,9 +107,12 @@ class Segment {
   size_t index_sample_count(size_t index) const;
   ByteView index_sample(size_t index, size_t number) const;
   ByteView index_last_key(size_t index) const;
-  /// Ordinals of entries [first, first + count), in index order.
-  Status index_ordinals(size_t index, uint32_t first, uint32_t count, uint32_t* to) const;
+  /// Ordinals of entries [first, first + count), in index order. The block that holds the last of them stays
+  /// pinned by `last`.
+  Status index_ordinals(size_t index, uint32_t first, uint32_t count, uint32_t* to, IndexBlock& last,
+                        CacheUse use = CacheUse::Keep) const;
   Result<bool> index_may_contain(size_t index, uint64_t hash) const;
+  Result<bool> index_may_contain(size_t index, uint64_t hash, FilterPart& last) const;
   std::span<const uint64_t> index_distinct_prefixes(size_t index) const;
 
   /// Reads and checks every byte of the file, past the cache, and that it is this segment that its name leads

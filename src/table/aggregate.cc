@@ -3,10 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <condition_variable>
-#include <deque>
-
-#include "column/segment_filter.h"
 
 namespace hailstone {
 
@@ -14,10 +10,6 @@ namespace {
 
 /// Numbers looked at together; they stay in the cache, and sums of their 32 bit halves fit into 64 bits.
 constexpr uint32_t numbers_at_once = 1024;
-/// Blocks that a thread takes at a time: enough to make taking them cheap.
-constexpr uint32_t blocks_at_once = 4;
-/// Waking a thread pays from about so many blocks for each.
-constexpr uint32_t blocks_worth_a_thread = 16;
 
 }  // namespace
 
@@ -158,9 +150,10 @@ Result<bool> AggregateSums::add_summary(const Item& item, const SegmentColumns& 
   }
 }
 
-Status AggregateSums::add_numbers(const Item& item, const Segment& segment, size_t position, uint32_t block,
+Status AggregateSums::add_numbers(const Item& item, BlockReader& reader, size_t position, uint32_t block,
                                   const BlockBitmap& rows, bool all, Sum& sum) {
-  HAILSTONE_ASSIGN(const auto numbers, segment.block(position, block));
+  HAILSTONE_ASSIGN(const BlockReader::Pinned* const pinned, reader.block(position, block));
+  const Block* const numbers = pinned->block.get();
   uint64_t values[numbers_at_once];
   if (all && !numbers->has_nulls()) {
     for (uint32_t first = 0; first < numbers->rows(); first += numbers_at_once) {
@@ -191,7 +184,7 @@ Status AggregateSums::add_numbers(const Item& item, const Segment& segment, size
 }
 
 /// Strings, and columns of the row group.
-Status AggregateSums::add_others(const SegmentColumns& columns, uint32_t block, const BlockBitmap& rows,
+Status AggregateSums::add_others(BlockReader& reader, uint32_t block, const BlockBitmap& rows,
                                  std::span<const size_t> items) {
   std::vector<uint16_t> read;
   for (const size_t i : items) read.push_back(plan_.items()[i].column);
@@ -200,7 +193,7 @@ Status AggregateSums::add_others(const SegmentColumns& columns, uint32_t block, 
   rows.append_rows(0, block_rows, selected_);
   for (size_t first = 0; first < selected_.size(); first += batch_rows) {
     const size_t count = std::min<size_t>(batch_rows, selected_.size() - first);
-    HAILSTONE_TRY(projection.read(columns, block, {selected_.data() + first, count}, batch_));
+    HAILSTONE_TRY(projection.read(reader, block, {selected_.data() + first, count}, batch_));
     for (size_t i = 0; i < items.size(); ++i) {
       add_vector(plan_.items()[items[i]], batch_.columns[i], batch_.rows, sums_[items[i]]);
     }
@@ -208,13 +201,18 @@ Status AggregateSums::add_others(const SegmentColumns& columns, uint32_t block, 
   return {};
 }
 
-Status AggregateSums::add(const TableSegment& segment, uint32_t block, const BlockBitmap& rows, bool all) {
-  const SegmentColumns& columns = segment.columns;
+Status AggregateSums::add(BlockScan::Worker& worker) {
+  const SegmentColumns& columns = worker.segment()->columns;
+  const uint32_t block = worker.block();
+  const BlockBitmap& rows = worker.rows();
+  const uint32_t taken = rows.count();
+  const bool all = taken == std::min(block_rows, worker.segment()->rows() - block * block_rows);
+  count(plan_.table().host.counters().rows_returned, taken);
   others_.clear();
   for (size_t i = 0; i < sums_.size(); ++i) {
     const Item& item = plan_.items()[i];
     if (item.wanted.kind == Aggregate::Kind::Rows) {
-      sums_[i].count += rows.count();
+      sums_[i].count += taken;
       continue;
     }
     if (all) {
@@ -224,12 +222,12 @@ Status AggregateSums::add(const TableSegment& segment, uint32_t block, const Blo
     const auto location = columns.location(item.column);
     if (location.kind == SegmentColumns::Location::Kind::Absent) continue;
     if (item.integer && location.kind == SegmentColumns::Location::Kind::Stored) {
-      HAILSTONE_TRY(add_numbers(item, *segment.segment, location.position, block, rows, all, sums_[i]));
+      HAILSTONE_TRY(add_numbers(item, worker.reader(), location.position, block, rows, all, sums_[i]));
     } else {
       others_.push_back(i);
     }
   }
-  return others_.empty() ? Status() : add_others(columns, block, rows, others_);
+  return others_.empty() ? Status() : add_others(worker.reader(), block, rows, others_);
 }
 
 void AggregateSums::add(const AggregateSums& other) {
@@ -271,151 +269,6 @@ std::vector<AggregateResult> AggregateSums::results() const {
     results.push_back(std::move(result));
   }
   return results;
-}
-
-namespace {
-
-/// The blocks of all segments of a view, handed out to threads.
-class BlockQueue {
- public:
-  BlockQueue(const AggregatePlan& plan, std::shared_ptr<const TableView> view,
-             std::shared_ptr<const Predicate> predicate, const Visibility& visibility)
-      : plan_(plan), view_(std::move(view)), predicate_(std::move(predicate)), visibility_(visibility) {
-    always_ = predicate_->kind() == Predicate::Kind::Always;
-    for (const auto& segment : view_->segments) {
-      starts_.push_back(blocks_);
-      blocks_ += segment->segment->blocks();
-      filters_.push_back(std::make_unique<Filter>());
-    }
-  }
-  uint64_t blocks() const { return blocks_; }
-
-  /// Takes blocks until none is left, a thread has failed, or `stop` says so.
-  void work(const std::function<bool()>& stop, AggregateSums& sums) {
-    while (!stopped_.load(std::memory_order_relaxed)) {
-      if (stop && stop()) {
-        fail_with({ErrorCode::Interrupted,
-                   "interrupted while scanning table " + plan_.table().layout->definition().name});
-        return;
-      }
-      const uint64_t first = next_.fetch_add(blocks_at_once, std::memory_order_relaxed);
-      if (first >= blocks_) return;
-      for (uint64_t block = first; block < std::min<uint64_t>(first + blocks_at_once, blocks_); ++block) {
-        if (Status status = add_block(block, sums); !status) {
-          fail_with(std::move(status).error());
-          return;
-        }
-      }
-    }
-  }
-
-  Status status() const {
-    const std::lock_guard guard(mutex_);
-    return failure_ ? Status(std::unexpected(*failure_)) : Status();
-  }
-
- private:
-  struct Filter {
-    std::once_flag prepared;
-    std::optional<Result<SegmentFilter>> filter;  // constant once prepared
-  };
-
-  void fail_with(Error error) {
-    const std::lock_guard guard(mutex_);
-    if (!failure_) failure_.emplace(std::move(error));
-    stopped_.store(true, std::memory_order_relaxed);
-  }
-
-  Status add_block(uint64_t number, AggregateSums& sums) {
-    const auto above = std::ranges::upper_bound(starts_, number);
-    const auto in_view = static_cast<size_t>(above - starts_.begin()) - 1;
-    const TableSegment& place = *view_->segments[in_view];
-    const auto block = static_cast<uint32_t>(number - starts_[in_view]);
-    if (place.columns.begin() < 0 && !visibility_.snapshot.includes(place.shared_begin())) return {};
-    Counters& counters = plan_.table().host.counters();
-    const uint32_t rows = std::min(block_rows, place.rows() - block * block_rows);
-    BlockBitmap bitmap;
-    if (always_) {
-      bitmap.set_first(rows);
-      count(counters.rows_scanned, rows);
-    } else {
-      Filter& prepared = *filters_[in_view];
-      std::call_once(prepared.prepared, [&] {
-        prepared.filter.emplace(SegmentFilter::prepare(predicate_, place.columns, counters));
-      });
-      if (!*prepared.filter) return std::unexpected(prepared.filter->error());
-      const SegmentFilter& filter = **prepared.filter;
-      if (filter.excludes_segment()) {
-        count(counters.blocks_skipped);
-        return {};
-      }
-      if (filter.excludes_block(block)) return {};
-      HAILSTONE_TRY(filter.evaluate(block, bitmap));
-      if (bitmap.none()) return {};
-    }
-    HAILSTONE_TRY(mask_rows(place, *plan_.table().keys, block, visibility_, bitmap));
-    const uint32_t left = bitmap.count();
-    if (left == 0) return {};
-    count(counters.rows_returned, left);
-    return sums.add(place, block, bitmap, left == rows);
-  }
-
-  const AggregatePlan& plan_;
-  const std::shared_ptr<const TableView> view_;
-  const std::shared_ptr<const Predicate> predicate_;
-  const Visibility visibility_;
-  bool always_ = false;
-  std::vector<uint64_t> starts_;  // number of each segment's first block
-  uint64_t blocks_ = 0;
-  std::vector<std::unique_ptr<Filter>> filters_;
-  std::atomic<uint64_t> next_{0};
-  std::atomic<bool> stopped_{false};
-  mutable std::mutex mutex_;      // protects the next one
-  std::optional<Error> failure_;  // the first
-};
-
-/// How the helping threads are waited for. A helper that starts after the work was done finds it closed and
-/// touches nothing else.
-struct Helpers {
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool closed = false;
-  unsigned running = 0;
-};
-
-}  // namespace
-
-Status aggregate_segments(const AggregatePlan& plan, const std::shared_ptr<const TableView>& view,
-                          const std::shared_ptr<const Predicate>& predicate, const Visibility& visibility,
-                          const Transaction& transaction, unsigned threads, AggregateSums& sums) {
-  BlockQueue queue(plan, view, predicate, visibility);
-  const uint64_t most = std::max<uint64_t>(1, queue.blocks() / blocks_worth_a_thread);
-  threads = static_cast<unsigned>(std::clamp<uint64_t>(threads, 1, most));
-  std::deque<AggregateSums> parts;
-  for (unsigned i = 1; i < threads; ++i) parts.emplace_back(plan);
-  const auto helpers = std::make_shared<Helpers>();
-  for (AggregateSums& part : parts) {
-    plan.table().host.run([helpers, &queue, &part] {
-      {
-        const std::lock_guard guard(helpers->mutex);
-        if (helpers->closed) return;
-        ++helpers->running;
-      }
-      queue.work({}, part);
-      const std::lock_guard guard(helpers->mutex);
-      --helpers->running;
-      helpers->changed.notify_all();
-    });
-  }
-  queue.work([&] { return transaction.interrupted(); }, sums);
-  {
-    std::unique_lock guard(helpers->mutex);
-    helpers->closed = true;
-    helpers->changed.wait(guard, [&] { return helpers->running == 0; });
-  }
-  HAILSTONE_TRY(queue.status());
-  for (const AggregateSums& part : parts) sums.add(part);
-  return {};
 }
 
 }  // namespace hailstone

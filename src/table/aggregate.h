@@ -1,5 +1,5 @@
-// Counts, minima, maxima and sums over the rows of a scan: how segments are summed up by several threads,
-// each taking a few blocks at a time. For Scan::aggregate() only; see there for what is computed.
+// Counts, minima, maxima and sums over the rows of a scan: what one thread adds up, of
+// blocks and of batches. For Scan::aggregate() only; see there for what is computed.
 #pragma once
 
 #include <memory>
@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "column/projection.h"
+#include "table/block_scan.h"
 #include "table/scan.h"
 #include "table/table_state.h"
-#include "table/visibility.h"
 
 namespace hailstone {
 
@@ -44,8 +44,8 @@ class AggregateSums {
 
   /// Rows that a scan of the plan's projection returned.
   void add(const Batch& batch);
-  /// The rows of the block whose bits are set, of which there is at least one. `all`: every row of it.
-  Status add(const TableSegment& segment, uint32_t block, const BlockBitmap& rows, bool all);
+  /// The rows of the block where the worker stands.
+  Status add(BlockScan::Worker& worker);
   void add(const AggregateSums& other);
   std::vector<AggregateResult> results() const;
 
@@ -63,9 +63,9 @@ class AggregateSums {
   static void add_vector(const Item& item, const ColumnVector& vector, uint32_t rows, Sum& sum);
   /// True when the block's summary is all that is needed.
   Result<bool> add_summary(const Item& item, const SegmentColumns& columns, uint32_t block, Sum& sum);
-  Status add_numbers(const Item& item, const Segment& segment, size_t position, uint32_t block,
+  Status add_numbers(const Item& item, BlockReader& reader, size_t position, uint32_t block,
                      const BlockBitmap& rows, bool all, Sum& sum);
-  Status add_others(const SegmentColumns& columns, uint32_t block, const BlockBitmap& rows,
+  Status add_others(BlockReader& reader, uint32_t block, const BlockBitmap& rows,
                     std::span<const size_t> items);
 
   const AggregatePlan& plan_;
@@ -75,10 +75,5 @@ class AggregateSums {
   std::vector<size_t> others_;
   Batch batch_;
 };
-
-/// Adds the rows of the view's segments. `transaction` is asked whether to stop, by this thread only.
-Status aggregate_segments(const AggregatePlan& plan, const std::shared_ptr<const TableView>& view,
-                          const std::shared_ptr<const Predicate>& predicate, const Visibility& visibility,
-                          const Transaction& transaction, unsigned threads, AggregateSums& sums);
 
 }  // namespace hailstone

@@ -226,8 +226,7 @@ Result<bool> BulkLoad::find_duplicate(std::string& row) {
     HAILSTONE_TRY(state.builder->row(*conflict.row, row));
     return true;
   }
-  Batch scratch;
-  return state.table->find_row(state.transaction, conflict.clustered_key, ReadLock::Exclusive, scratch, row);
+  return state.table->find_row(state.transaction, conflict.clustered_key, ReadLock::Exclusive, row);
 }
 
 Status BulkLoad::remove_duplicate() {

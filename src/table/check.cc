@@ -3,6 +3,8 @@
 // rows as the table has.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/hash.h"
 #include "table/cursor.h"
 #include "table/delete_vector_file.h"
@@ -14,6 +16,8 @@ namespace hailstone {
 namespace {
 
 constexpr uint32_t rows_between_stops = 4096;
+constexpr uint32_t read_ahead = 1024;
+constexpr size_t most_looked_up = size_t{1} << 18;
 
 class SegmentCheck {
  public:
@@ -34,7 +38,7 @@ class SegmentCheck {
   }
 
   Status check_order(size_t secondary) {
-    SegmentKeys keys(segment_, *state_.keys, secondary);
+    SegmentKeys keys(segment_, *state_.keys, secondary, CacheUse::PassBy);
     const bool is_clustered = secondary == SegmentKeys::clustered;
     if (keys.entries() != segment_.rows()) {
       return damaged(fmt::format("index {} has {} entries for {} rows", name(secondary), keys.entries(),
@@ -42,13 +46,21 @@ class SegmentCheck {
     }
     std::vector<bool> met(is_clustered ? 0 : segment_.rows());
     std::string key, previous;
+    EntryKeys ahead;
+    uint32_t ahead_first = 0;
+    to_look_up_.clear();
     for (uint32_t position = 0; position < keys.entries(); ++position) {
       if (position % rows_between_stops == 0 && stop_.stop_requested()) {
         return fail(ErrorCode::Interrupted, fmt::format("checking {} was interrupted", file_.path()));
       }
       HAILSTONE_ASSIGN(const uint32_t ordinal, keys.ordinal(position));
       if (is_clustered) {
-        HAILSTONE_TRY(keys.clustered_key(ordinal, key));
+        // Not key(), which takes some of them from the samples.
+        if (position % read_ahead == 0) {
+          ahead_first = position;
+          HAILSTONE_TRY(keys.keys(position, std::min(read_ahead, keys.entries() - position), ahead));
+        }
+        key = ahead[position - ahead_first];
       } else {
         HAILSTONE_TRY(keys.key(position, key));
         if (met[ordinal]) return damaged(fmt::format("index {} has row {} twice", name(secondary), ordinal));
@@ -60,6 +72,7 @@ class SegmentCheck {
       HAILSTONE_TRY(check_lookup(secondary, position, key, keys));
       std::swap(previous, key);
     }
+    HAILSTONE_TRY(check_filter(secondary));
     const ByteView last = is_clustered ? file_.last_key() : file_.index_last_key(secondary);
     if (keys.entries() > 0 && previous != last) {
       return damaged(fmt::format("the last key of index {} is not that of its last entry", name(secondary)));
@@ -76,16 +89,28 @@ class SegmentCheck {
       if (sample != key)
         return damaged(fmt::format("key sample {} of index {} is wrong", number, name(secondary)));
     }
-    bool may_contain = true;
     if (is_clustered && !state_.keys->hidden_row_id()) {
-      HAILSTONE_ASSIGN(may_contain, file_.may_contain_key(hash_bytes(key)));
+      to_look_up_.push_back({hash_bytes(key), position});
     } else if (!is_clustered && state_.keys->secondary_unique(secondary)) {
-      const ByteView index_key = key.substr(0, key.size() - keys.clustered_size());
-      HAILSTONE_ASSIGN(may_contain, file_.index_may_contain(secondary, hash_bytes(index_key)));
+      to_look_up_.push_back({hash_bytes(key.substr(0, key.size() - keys.clustered_size())), position});
     }
-    if (may_contain) return {};
-    return damaged(
-        fmt::format("the filter of index {} denies the key of entry {}", name(secondary), position));
+    return to_look_up_.size() < most_looked_up ? Status() : check_filter(secondary);
+  }
+
+  /// Whether the filter admits the keys that were noted. By hash, as each part of the filter is read once so.
+  Status check_filter(size_t secondary) {
+    std::ranges::sort(to_look_up_);
+    FilterPart part;
+    for (const auto& [hash, position] : to_look_up_) {
+      HAILSTONE_ASSIGN(const bool admits, secondary == SegmentKeys::clustered
+                                              ? file_.may_contain_key(hash, part)
+                                              : file_.index_may_contain(secondary, hash, part));
+      if (admits) continue;
+      return damaged(
+          fmt::format("the filter of index {} denies the key of entry {}", name(secondary), position));
+    }
+    to_look_up_.clear();
+    return {};
   }
 
   std::string name(size_t secondary) const {
@@ -99,6 +124,8 @@ class SegmentCheck {
   const TableSegment& segment_;
   const Segment& file_;
   const StopToken& stop_;
+  // Hashes of keys, and the positions of their entries.
+  std::vector<std::pair<uint64_t, uint32_t>> to_look_up_;
 };
 
 }  // namespace

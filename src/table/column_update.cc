@@ -6,8 +6,7 @@ namespace hailstone {
 
 Result<ColumnUpdate::Outcome> ColumnUpdate::run(Table& table, Transaction& transaction, ByteView key,
                                                 Duplicate& duplicate) {
-  HAILSTONE_ASSIGN(const bool found,
-                   table.find_row(transaction, key, ReadLock::Exclusive, scratch_, before_));
+  HAILSTONE_ASSIGN(const bool found, table.find_row(transaction, key, ReadLock::Exclusive, before_));
   if (!found) {
     return fail(ErrorCode::NotFound,
                 fmt::format("table {}: the row to update is gone", table.definition().name));

@@ -35,7 +35,6 @@ class ColumnUpdate {
   std::vector<Change> changes_;
   std::vector<Value> values_;
   std::string before_, after_;
-  Batch scratch_;
 };
 
 }  // namespace hailstone

@@ -1,8 +1,8 @@
 #include "table/cursor.h"
 
-#include <algorithm>
+#include <optional>
 
-#include "table/cursor_source.h"
+#include "table/cursor_sources.h"
 
 namespace hailstone {
 
@@ -24,6 +24,7 @@ struct Cursor::State {
     const bool is_clustered =
         index_number == by_row_id || (index_number == 0 && inside.layout->definition().has_primary_key);
     secondary = is_clustered ? SegmentKeys::clustered : index_number - inside.keys->first_secondary();
+    sources.emplace(inside, secondary, projection);
   }
 
   /// Opens the sources at the first move, and again for a locking cursor when the table's places have
@@ -55,37 +56,18 @@ struct Cursor::State {
     }
     auto now = inside.current_view();
     if (refresh && view == now && visibility.superseded == nullptr) {
-      for (const auto& source : sources) source->forget();
+      sources->forget();
       sought = false;
       return;
     }
     view = std::move(now);
-    sources.clear();
     current = nullptr;
-    for (size_t i = 0; i < view->deltas.size(); ++i) {
-      sources.push_back(make_delta_source(view->deltas[i], secondary, visibility, projection));
-    }
-    for (const auto& segment : view->segments) {
-      sources.push_back(make_segment_source(segment, inside, secondary, visibility, projection));
-    }
+    sources->open(view, visibility);
     sought = false;
   }
 
   bool has_new_own_changes() const {
     return own_changes != transaction.change_count() && options.sees_own_changes;
-  }
-
-  /// The source that comes next in the direction, except for one; null: none.
-  CursorSource* nearest(const CursorSource* except = nullptr) const {
-    CursorSource* best = nullptr;
-    for (const auto& source : sources) {
-      if (!source->valid || source.get() == except) continue;
-      if (best == nullptr ||
-          (direction == Direction::Forward ? source->key < best->key : best->key < source->key)) {
-        best = source.get();
-      }
-    }
-    return best;
   }
 
   /// When entries have come from one source for a while, the next ones probably do, too: until the first key
@@ -95,8 +77,7 @@ struct Cursor::State {
     moves_in_source = current == before ? moves_in_source + 1 : 0;
     if (moves_in_source < moves_before_run || current->in_run) return {};
     moves_in_source = 0;
-    const CursorSource* const rival = nearest(current);
-    return current->begin_run(rival == nullptr ? nullptr : &rival->key);
+    return current->begin_run(sources->rival_of(current));
   }
 
   /// Makes `key` of the current entry, which a run has left out.
@@ -115,7 +96,7 @@ struct Cursor::State {
   Status seek_all(Direction to, const SeekBound& bound) {
     direction = to;
     moves_in_source = 0;
-    for (const auto& source : sources) HAILSTONE_TRY(source->seek(to, bound));
+    HAILSTONE_TRY(sources->seek(to, bound));
     sought = true;
     return {};
   }
@@ -129,12 +110,7 @@ struct Cursor::State {
   }
 
   /// Steps every source off the current key.
-  Status leave_key() {
-    for (const auto& source : sources) {
-      while (source->valid && source->key == key) HAILSTONE_TRY(source->step());
-    }
-    return {};
-  }
+  Status leave_key() { return sources->leave_key(key); }
 
   Result<bool> move(Direction to) {
     HAILSTONE_TRY(inside.usable());
@@ -169,7 +145,7 @@ struct Cursor::State {
     for (;;) {
       HAILSTONE_TRY(count_move());
       const CursorSource* const before = current;
-      current = nearest();
+      HAILSTONE_ASSIGN(current, sources->nearest());
       positioned = current != nullptr;
       if (!positioned) return false;
       take_key();
@@ -219,20 +195,30 @@ struct Cursor::State {
     for (;;) {
       HAILSTONE_TRY(check_interruption());
       bool missed = false;
+      // Files are read before the mutex is taken. Under it only the deltas are asked again: a segment gets no
+      // new entries, and whether one is still there is for the row lock to say.
+      open_sources();
+      HAILSTONE_TRY(seek_all(to, next));
+      HAILSTONE_ASSIGN(current, sources->nearest());
+      const CursorSource* const expected = current;
+      RowPlace expected_place;
+      if (current != nullptr) {
+        take_key();
+        expected_place = current->place();
+        HAILSTONE_ASSIGN(missed, has_missed(wanted));
+      }
       {
         // A writer that inserts holds the write mutex: its entry is met here, or it meets the range and
         // waits.
         const std::lock_guard writers(inside.write_mutex);
-        open_sources();
-        HAILSTONE_TRY(seek_all(to, next));
-        current = nearest();
-        positioned = current != nullptr;
-        if (positioned) {
-          take_key();
-          HAILSTONE_ASSIGN(missed, has_missed(wanted));
-        }
+        if (view != inside.current_view()) continue;
+        HAILSTONE_TRY(sources->seek_deltas(next));
+        const auto nearest = sources->nearest_if_open();
+        if (!nearest || *nearest != expected) continue;
+        if (expected != nullptr && (expected->key != key || !(expected->place() == expected_place))) continue;
         lock_range_to_current(to, next, missed ? RangeEnd::BeforeEntry : RangeEnd::AtEntry);
       }
+      positioned = current != nullptr;
       if (!positioned) return false;
       if (missed) return stand_unlocked();
       HAILSTONE_ASSIGN(const bool taken, take_lock());
@@ -281,7 +267,7 @@ struct Cursor::State {
       HAILSTONE_ASSIGN(newest, inside.find_visible(*view, row_key, transaction.current(), transaction));
       if (newest.found() && newest == candidate) break;
       HAILSTONE_TRY(leave_key());
-      current = nearest();
+      HAILSTONE_ASSIGN(current, sources->nearest());
     }
     positioned = current != nullptr;
     return positioned;
@@ -360,7 +346,8 @@ struct Cursor::State {
       return {};
     }
     batch.clear();
-    return Projection::read_encoded(newest.segment->columns, newest.ordinal, batch, to);
+    BlockReader reader(newest.segment->columns);
+    return Projection::read_encoded(reader, newest.ordinal, to);
   }
 
   const std::shared_ptr<Table> table;
@@ -374,7 +361,7 @@ struct Cursor::State {
   size_t secondary = 0;
   Visibility visibility;
   std::shared_ptr<const TableView> view;
-  std::vector<std::unique_ptr<CursorSource>> sources;
+  std::optional<CursorSources> sources;
   Direction direction = Direction::Forward;
   bool sought = false;  // the sources stand where `key` is, or behind it
   bool positioned = false;

@@ -1,7 +1,6 @@
 #include "table/cursor_source.h"
 
 #include <algorithm>
-#include <array>
 
 namespace hailstone {
 
@@ -115,8 +114,9 @@ class SegmentSource : public CursorSource {
         visibility_(visibility),
         projection_(projection),
         layout_(*table.layout),
-        table_keys_(*table.keys),
-        keys_(*segment_, *table.keys, secondary) {
+        keys_(*segment_, *table.keys, secondary),
+        reader_(segment_->columns),
+        window_(projection) {
     excluded_ = !visibility.candidates && segment_->columns.begin() < 0 &&
                 !visibility.snapshot.includes(segment_->shared_begin());
   }
@@ -172,11 +172,7 @@ class SegmentSource : public CursorSource {
   Status begin_run(const ByteView* rival) override {
     run_first_ = 0;
     run_last_ = keys_.entries();
-    if (rival != nullptr && direction_ == Direction::Forward) {
-      HAILSTONE_ASSIGN(run_last_, keys_.lower_bound(*rival));
-    } else if (rival != nullptr) {
-      HAILSTONE_ASSIGN(run_first_, keys_.lower_bound(std::string(*rival) + '\0'));
-    }
+    if (rival != nullptr) HAILSTONE_TRY(end_run_before(*rival));
     in_run = is_in_run();
     return {};
   }
@@ -189,6 +185,19 @@ class SegmentSource : public CursorSource {
   }
 
  private:
+  Status end_run_before(ByteView rival) {
+    const bool forward = direction_ == Direction::Forward;
+    if (secondary_ != SegmentKeys::clustered) {
+      // The rows of neighbours lie anywhere, so a search would cost more than a run that may be too short.
+      (forward ? run_last_ : run_first_) = forward ? keys_.known_before(rival) : keys_.known_behind(rival);
+    } else if (forward) {
+      HAILSTONE_ASSIGN(run_last_, keys_.lower_bound(rival));
+    } else {
+      HAILSTONE_ASSIGN(run_first_, keys_.lower_bound(std::string(rival) + '\0'));
+    }
+    return {};
+  }
+
   bool is_in_run() const { return position_ >= run_first_ && position_ < run_last_; }
 
   /// Goes on in the direction to the first entry that is taken, and makes its key unless it is in a run.
@@ -215,7 +224,7 @@ class SegmentSource : public CursorSource {
     if (secondary_ != SegmentKeys::clustered) {
       Timestamp begin = 0;
       if (!visibility_.candidates) {
-        HAILSTONE_ASSIGN(begin, segment_->begin_of(ordinal_));
+        HAILSTONE_ASSIGN(begin, begin_here());
       }
       if (visibility_.superseded != nullptr && begin != visibility_.snapshot.own) {
         HAILSTONE_TRY(keys_.clustered_key(ordinal_, key_));
@@ -228,10 +237,23 @@ class SegmentSource : public CursorSource {
     if (block != masked_block_) {
       masked_block_ = no_block;
       bitmap_.set_first(std::min(block_rows, segment_->rows() - block * block_rows));
-      HAILSTONE_TRY(mask_rows(*segment_, table_keys_, block, visibility_, bitmap_));
+      HAILSTONE_TRY(mask_versions(*segment_, reader_, block, visibility_, bitmap_));
       masked_block_ = block;
     }
-    return bitmap_.test(ordinal_ % block_rows);
+    if (!bitmap_.test(ordinal_ % block_rows)) return false;
+    if (visibility_.superseded == nullptr || segment_->shared_begin() == visibility_.snapshot.own)
+      return true;
+    HAILSTONE_TRY(keys_.key(position_, key_));
+    return !visibility_.is_superseded(key_);
+  }
+
+  /// The row's begin, or a later one that the snapshot sees too: then the row's need not be read.
+  Result<Timestamp> begin_here() {
+    if (segment_->columns.begin() < 0) return segment_->shared_begin();
+    const auto column = static_cast<size_t>(segment_->columns.begin());
+    const Timestamp newest = segment_->segment->summary(column, ordinal_ / block_rows).high;
+    if (newest <= visibility_.snapshot.read) return newest;
+    return segment_->begin_of(reader_, ordinal_);
   }
 
   static constexpr uint32_t no_block = ~uint32_t{0};
@@ -241,8 +263,8 @@ class SegmentSource : public CursorSource {
   const Visibility visibility_;
   const Projection& projection_;
   const TableLayout& layout_;
-  const TableKeys& table_keys_;
   SegmentKeys keys_;
+  BlockReader reader_;  // of the values
   bool excluded_ = false;
   Direction direction_ = Direction::Forward;
   uint32_t position_ = 0;
@@ -252,11 +274,13 @@ class SegmentSource : public CursorSource {
   BlockBitmap bitmap_;  // rows taken of masked_block_
   uint32_t masked_block_ = no_block;
 
-  // Values of rows around the one asked for last: [window_first_, window_first_ + window_rows_).
-  Batch window_;
+  // Values of the entries around the one asked for last: [window_first_, window_first_ + window_rows_).
+  RowWindow window_;
   uint32_t window_first_ = 0, window_rows_ = 0;
   uint32_t window_size_ = 1;
-  uint32_t next_ordinal_ = ~uint32_t{0};  // the row behind the window, in the direction
+  uint32_t next_position_ = ~uint32_t{0};  // behind the window, in the direction
+  std::vector<uint32_t> window_ordinals_;
+  Batch single_;
   std::vector<Value> row_values_;
 };
 
@@ -267,37 +291,33 @@ Status SegmentSource::load_row(std::string& to) {
 }
 
 Status SegmentSource::load(std::span<Value> values) {
-  if (secondary_ != SegmentKeys::clustered) {
-    // Rows of neighbouring entries lie anywhere.
-    window_.clear();
-    return projection_.read_row(segment_->columns, ordinal_, window_, values);
-  }
-  if (ordinal_ < window_first_ || ordinal_ >= window_first_ + window_rows_) {
+  if (position_ - window_first_ >= window_rows_) {
     // A window grows while reading goes on where the last one ended, and begins small after a jump.
-    window_size_ = ordinal_ == next_ordinal_ ? std::min(window_size_ * 8, batch_rows) : 1;
-    window_rows_ = 0;
-    const uint32_t block = ordinal_ / block_rows;
-    const uint32_t row = ordinal_ % block_rows;
-    uint32_t first = row, last = row + 1;
+    const bool goes_on = position_ == next_position_;
+    window_size_ = goes_on ? std::min(window_size_ * 8, RowWindow::good_rows(*segment_->segment)) : 1;
+    uint32_t first = position_, last = position_ + 1;
     if (direction_ == Direction::Forward) {
-      last = std::min({row + window_size_, block_rows, segment_->rows() - block * block_rows});
+      last = position_ + std::min(window_size_, keys_.entries() - position_);
+      // Rows in their own order are read a block at a time.
+      if (secondary_ == SegmentKeys::clustered)
+        last = std::min(last, position_ + block_rows - position_ % block_rows);
     } else {
-      first = row + 1 - std::min(row + 1, window_size_);
+      first = last - std::min(last, window_size_);
+      if (secondary_ == SegmentKeys::clustered) first = std::max(first, position_ - position_ % block_rows);
     }
-    next_ordinal_ =
-        direction_ == Direction::Forward ? block * block_rows + last : block * block_rows + first - 1;
+    next_position_ = direction_ == Direction::Forward ? last : first - 1;
+    window_rows_ = 0;
     if (last - first == 1) {
-      window_.clear();
-      return projection_.read_row(segment_->columns, ordinal_, window_, values);
+      single_.clear();
+      return projection_.read_row(reader_, ordinal_, single_, values);
     }
-    std::array<uint16_t, batch_rows> rows;
-    for (uint32_t i = first; i < last; ++i) rows[i - first] = static_cast<uint16_t>(i);
-    HAILSTONE_TRY(projection_.read(segment_->columns, block, {rows.data(), last - first}, window_));
-    window_first_ = block * block_rows + first;
+    window_ordinals_.resize(last - first);
+    HAILSTONE_TRY(keys_.ordinals(first, last - first, window_ordinals_.data()));
+    HAILSTONE_TRY(window_.read(reader_, window_ordinals_));
+    window_first_ = first;
     window_rows_ = last - first;
   }
-  const size_t at = ordinal_ - window_first_;
-  for (size_t i = 0; i < values.size(); ++i) values[i] = window_.columns[i].value(at);
+  window_.values(position_ - window_first_, values);
   return {};
 }
 

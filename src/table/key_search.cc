@@ -1,6 +1,7 @@
 #include "table/key_search.h"
 
 #include <algorithm>
+#include <numeric>
 #include <ranges>
 
 #include "base/hash.h"
@@ -8,6 +9,9 @@
 namespace hailstone {
 
 namespace {
+
+constexpr uint32_t steps_before_reading_ahead = 4;
+constexpr uint32_t first_read_ahead = 32;
 
 std::vector<uint16_t> key_columns(const KeyCodec& codec, bool hidden_row_id) {
   if (hidden_row_id) return {StoredColumn::row_id};
@@ -25,84 +29,19 @@ size_t first_sample(size_t count, ByteView bound, Samples&& sample) {
 
 }  // namespace
 
-RowReader::RowReader(const TableSegment& segment, const std::vector<uint16_t>& columns) : segment_(segment) {
-  sources_.reserve(columns.size());
-  for (const uint16_t column : columns) {
-    Source source;
-    source.column = column;
-    source.location = segment.columns.location(column);
-    source.integer = segment.columns.layout().is_integer(column);
-    grouped_ = grouped_ || source.location.kind == SegmentColumns::Location::Kind::Grouped;
-    sources_.push_back(std::move(source));
-  }
-  values_.resize(columns.size());
-}
-
-Status RowReader::load_bytes(size_t position, uint32_t block, Source& source) const {
-  HAILSTONE_ASSIGN(source.block, segment_.segment->block(position, block));
-  if (source.block->has_codes()) {
-    HAILSTONE_ASSIGN(source.dictionary, segment_.segment->dictionary(position));
-  }
-  return {};
-}
-
-Status RowReader::load(uint32_t block) {
-  block_ = no_block;
-  for (Source& source : sources_) {
-    if (source.location.kind != SegmentColumns::Location::Kind::Stored) continue;
-    HAILSTONE_TRY(load_bytes(source.location.position, block, source));
-  }
-  if (grouped_) {
-    HAILSTONE_TRY(load_bytes(static_cast<size_t>(segment_.columns.row_group()), block, group_));
-  }
-  block_ = block;
-  return {};
-}
-
-Status RowReader::read(uint32_t ordinal) {
-  const uint32_t block = ordinal / block_rows;
-  const auto row = static_cast<uint16_t>(ordinal % block_rows);
-  if (block != block_) HAILSTONE_TRY(load(block));
-  if (scratch_.bytes() != 0) scratch_.clear();
-  ByteView group;
-  if (grouped_) {
-    HAILSTONE_TRY(group_.block->gather_bytes({&row, 1}, group_.dictionary.get(), scratch_, &group));
-    HAILSTONE_TRY(segment_.columns.check_group(block, row, group));
-  }
-  for (size_t i = 0; i < sources_.size(); ++i) {
-    const Source& source = sources_[i];
-    switch (source.location.kind) {
-      case SegmentColumns::Location::Kind::Stored:
-        if (source.block->has_nulls() && source.block->null(row)) {
-          values_[i] = {};
-        } else if (source.integer) {
-          values_[i] = Value::of(source.block->integer(row));
-        } else {
-          ByteView bytes;
-          HAILSTONE_TRY(source.block->gather_bytes({&row, 1}, source.dictionary.get(), scratch_, &bytes));
-          values_[i] = Value::of(bytes);
-        }
-        break;
-      case SegmentColumns::Location::Kind::Grouped:
-        values_[i] = segment_.columns.layout().group_codec().value(group, source.location.position);
-        break;
-      case SegmentColumns::Location::Kind::Absent:
-        values_[i] = {};
-        break;
-    }
-  }
-  return {};
-}
-
-SegmentKeys::SegmentKeys(const TableSegment& segment, const TableKeys& keys, size_t secondary)
+SegmentKeys::SegmentKeys(const TableSegment& segment, const TableKeys& keys, size_t secondary, CacheUse use)
     : segment_(segment),
       keys_(keys),
       secondary_(secondary),
       entries_(secondary == clustered ? segment.rows() : segment.segment->index_entries(secondary)),
       integer_width_(secondary == clustered ? keys.clustered_integer_width() : 0),
-      clustered_reader_(segment, key_columns(keys.clustered(), keys.hidden_row_id())),
-      secondary_reader_(segment, secondary == clustered ? std::vector<uint16_t>()
-                                                        : key_columns(keys.secondary(secondary), false)) {}
+      reader_(segment.columns, use) {
+  if (secondary != clustered) columns_ = key_columns(keys.secondary(secondary), false);
+  const std::vector<uint16_t> of_clustered = key_columns(keys.clustered(), keys.hidden_row_id());
+  columns_.insert(columns_.end(), of_clustered.begin(), of_clustered.end());
+  clustered_columns_ = of_clustered.size();
+  values_.resize(columns_.size());
+}
 
 Result<uint32_t> SegmentKeys::ordinal(uint32_t position) {
   if (secondary_ == clustered) return position;
@@ -110,17 +49,49 @@ Result<uint32_t> SegmentKeys::ordinal(uint32_t position) {
     ordinals_count_ = 0;
     const uint32_t first = position - position % key_sample_stride;
     const uint32_t count = std::min(key_sample_stride, entries_ - first);
-    HAILSTONE_TRY(segment_.segment->index_ordinals(secondary_, first, count, ordinals_.data()));
+    HAILSTONE_TRY(reader_.index_ordinals(secondary_, first, count, ordinals_.data()));
     ordinals_first_ = first;
     ordinals_count_ = count;
   }
   return ordinals_[position - ordinals_first_];
 }
 
+Status SegmentKeys::ordinals(uint32_t first, uint32_t count, uint32_t* to) {
+  if (secondary_ != clustered) return reader_.index_ordinals(secondary_, first, count, to);
+  std::iota(to, to + count, first);
+  return {};
+}
+
+Status SegmentKeys::append_key(std::span<const Value> values, std::string& to) {
+  const std::span<const Value> of_clustered = values.last(clustered_columns_);
+  if (secondary_ != clustered) {
+    HAILSTONE_TRY(keys_.secondary(secondary_).append(values.first(values.size() - clustered_columns_), to));
+  }
+  if (keys_.hidden_row_id()) {
+    append_row_id(of_clustered[0].integer, to);
+    clustered_size_ = sizeof(uint64_t);
+    return {};
+  }
+  if (to.empty()) {
+    HAILSTONE_TRY(keys_.clustered().append(of_clustered, to));
+    clustered_size_ = to.size();
+    return {};
+  }
+  // Apart, as the limit on the size of a key counts from where append() begins.
+  clustered_part_.clear();
+  HAILSTONE_TRY(keys_.clustered().append(of_clustered, clustered_part_));
+  to.append(clustered_part_);
+  clustered_size_ = clustered_part_.size();
+  return {};
+}
+
 Status SegmentKeys::clustered_key(uint32_t ordinal, std::string& to) {
   to.clear();
-  HAILSTONE_TRY(clustered_reader_.read(ordinal));
-  const auto values = clustered_reader_.values();
+  if (scratch_.bytes() != 0) scratch_.clear();
+  const size_t before = columns_.size() - clustered_columns_;
+  const std::span<Value> values = std::span(values_).subspan(before);
+  HAILSTONE_TRY(
+      Projection::read_values(reader_, std::span(columns_).subspan(before), ordinal, scratch_, values));
   if (keys_.hidden_row_id()) {
     append_row_id(values[0].integer, to);
     return {};
@@ -129,26 +100,69 @@ Status SegmentKeys::clustered_key(uint32_t ordinal, std::string& to) {
 }
 
 Status SegmentKeys::key(uint32_t position, std::string& to) {
-  if (secondary_ == clustered) {
-    if (position % key_sample_stride != 0) return clustered_key(position, to);
+  if (secondary_ == clustered && position % key_sample_stride == 0) {
     to = sample(position / key_sample_stride);
+    return {};
+  }
+  HAILSTONE_ASSIGN(const bool is_ahead, read_ahead(position));
+  if (is_ahead) {
+    to = ahead_[position - ahead_first_];
+    clustered_size_ = ahead_.clustered_size(position - ahead_first_);
     return {};
   }
   HAILSTONE_ASSIGN(const uint32_t row, ordinal(position));
   to.clear();
-  HAILSTONE_TRY(secondary_reader_.read(row));
-  HAILSTONE_TRY(keys_.secondary(secondary_).append(secondary_reader_.values(), to));
-  HAILSTONE_TRY(clustered_reader_.read(row));
-  if (keys_.hidden_row_id()) {
-    append_row_id(clustered_reader_.values()[0].integer, to);
-    clustered_size_ = sizeof(uint64_t);
-    return {};
+  if (scratch_.bytes() != 0) scratch_.clear();
+  HAILSTONE_TRY(Projection::read_values(reader_, columns_, row, scratch_, values_));
+  return append_key(values_, to);
+}
+
+uint32_t EntryKeys::count_before(ByteView bound) const {
+  const auto numbers = std::views::iota(0U, size());
+  return static_cast<uint32_t>(
+      std::ranges::partition_point(numbers, [&](uint32_t i) { return (*this)[i] < bound; }) -
+      numbers.begin());
+}
+
+Result<bool> SegmentKeys::read_ahead(uint32_t position) {
+  if (position - ahead_first_ < ahead_.size()) {
+    last_position_ = position;
+    return true;
   }
-  // Apart, as the limit on the size of a key counts from where append() begins.
-  clustered_part_.clear();
-  HAILSTONE_TRY(keys_.clustered().append(clustered_reader_.values(), clustered_part_));
-  to.append(clustered_part_);
-  clustered_size_ = clustered_part_.size();
+  // Every key_sample_stride-th key of the clustered order is not read but known.
+  const uint32_t up = position - last_position_, down = last_position_ - position;
+  // And not all that were read ahead need have been asked for.
+  const bool at_end = ahead_.size() != 0 && position == ahead_first_ + ahead_.size();
+  const bool at_start = ahead_.size() != 0 && position + 1 == ahead_first_;
+  steps_up_ = up == 1 || up == 2 || at_end ? steps_up_ + 1 : 0;
+  steps_down_ = down == 1 || down == 2 || at_start ? steps_down_ + 1 : 0;
+  last_position_ = position;
+  const uint32_t steps = std::max(steps_up_, steps_down_);
+  if (steps == 0) ahead_.clear();
+  if (steps < steps_before_reading_ahead) return false;
+  const uint32_t wanted = std::min(std::max(ahead_.size() * 4, first_read_ahead), batch_rows);
+  const bool upwards = steps_up_ != 0;
+  const uint32_t first = upwards ? position : position + 1 - std::min(position + 1, wanted);
+  const uint32_t count = upwards ? std::min(wanted, entries_ - position) : position + 1 - first;
+  HAILSTONE_TRY(keys(first, count, ahead_));
+  ahead_first_ = first;
+  return true;
+}
+
+Status SegmentKeys::keys(uint32_t first, uint32_t count, EntryKeys& to) {
+  to.clear();
+  window_ordinals_.resize(count);
+  HAILSTONE_TRY(ordinals(first, count, window_ordinals_.data()));
+  if (window_ == nullptr) window_ = std::make_unique<RowWindow>(keys_.layout(), columns_);
+  HAILSTONE_TRY(window_->read(reader_, window_ordinals_));
+  for (uint32_t i = 0; i < count; ++i) {
+    window_->values(i, values_);
+    probe_.clear();
+    HAILSTONE_TRY(append_key(values_, probe_));
+    to.bytes_.append(probe_);
+    to.ends_.push_back(static_cast<uint32_t>(to.bytes_.size()));
+    to.clustered_sizes_.push_back(static_cast<uint32_t>(clustered_size_));
+  }
   return {};
 }
 
@@ -172,8 +186,8 @@ Result<int> SegmentKeys::compare(uint32_t position, ByteView bound) {
     HAILSTONE_TRY(key(position, probe_));
     return ByteView(probe_).compare(bound);
   }
-  HAILSTONE_TRY(clustered_reader_.read(position));
-  const uint64_t number = clustered_reader_.values()[0].integer;
+  HAILSTONE_TRY(Projection::read_values(reader_, columns_, position, scratch_, values_));
+  const uint64_t number = values_[0].integer;
   const uint64_t sought = load_big_endian(bound.data(), integer_width_);
   return number < sought ? -1 : number > sought ? 1 : 0;
 }
@@ -195,6 +209,22 @@ Result<uint32_t> SegmentKeys::lower_bound(ByteView bound) {
     }
   }
   return first;
+}
+
+uint32_t SegmentKeys::known_before(ByteView bound) const {
+  if (entries_ == 0 || last_key() < bound) return entries_;
+  const size_t samples = first_sample(sample_count(), bound, [&](size_t number) { return sample(number); });
+  const uint32_t ahead = ahead_.count_before(bound);
+  return std::max(samples == 0 ? 0 : static_cast<uint32_t>((samples - 1) * key_sample_stride + 1),
+                  ahead == 0 ? 0 : ahead_first_ + ahead);
+}
+
+uint32_t SegmentKeys::known_behind(ByteView bound) const {
+  const std::string behind = std::string(bound) + '\0';
+  const size_t samples = first_sample(sample_count(), behind, [&](size_t number) { return sample(number); });
+  const uint32_t ahead = ahead_.count_before(behind);
+  return std::min(samples == sample_count() ? entries_ : static_cast<uint32_t>(samples * key_sample_stride),
+                  ahead == ahead_.size() ? entries_ : ahead_first_ + ahead);
 }
 
 namespace {

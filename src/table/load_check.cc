@@ -51,15 +51,25 @@ Result<bool> LoadCheck::has_key(const SegmentBuilder& filling, uint32_t row, con
   return other_key_ == key.key;
 }
 
-Result<LoadCheck::Look> LoadCheck::look(const TableView& places, const UniqueKey& key, Conflict& conflict,
-                                        Timestamp& ended) {
+Status LoadCheck::match(const TableView& places, UniqueKey& key) const {
+  if (clustered(key)) {
+    HAILSTONE_ASSIGN(key.rows, state_.noted(state_.match_key(places, key.key)));
+    return {};
+  }
+  const size_t secondary = key.index - state_.keys->first_secondary();
+  HAILSTONE_ASSIGN(key.entries, state_.noted(state_.match_unique(places, secondary, key.key)));
+  return {};
+}
+
+LoadCheck::Look LoadCheck::look(const TableView& places, const UniqueKey& key, Conflict& conflict,
+                                Timestamp& ended) const {
   Look look{.holder = state_.load_with_key(transaction_, key.index, key.key)};
   if (look.holder != 0) return look;
   const Timestamp own = transaction_.marker();
   if (clustered(key)) {
     const LockManager& locks = state_.host.locks();
     const bool locked = locks.row_locked_by_other(transaction_, state_.id, key.key);
-    HAILSTONE_ASSIGN(const NewestRow newest, state_.noted(state_.find_newest(places, key.key, own)));
+    const NewestRow newest = state_.find_newest(places, key.rows, key.key, own);
     look.holder = newest.blocker;
     if (look.holder != 0) return look;
     const bool there = newest.place.found();
@@ -72,7 +82,7 @@ Result<LoadCheck::Look> LoadCheck::look(const TableView& places, const UniqueKey
     return look;
   }
   const size_t secondary = key.index - state_.keys->first_secondary();
-  HAILSTONE_ASSIGN(auto entry, state_.noted(state_.find_unique(places, secondary, key.key, {}, own)));
+  auto entry = state_.find_unique(places, key.entries, secondary, key.key, {}, own);
   look.holder = entry.blocker;
   look.found = entry.blocker == 0 && entry.found;
   if (look.found) {
@@ -92,7 +102,7 @@ Status LoadCheck::wait(const Look& look, ByteView key) {
 
 Result<LoadCheck::Verdict> LoadCheck::admit(ByteView row, const SegmentBuilder& filling, Conflict& conflict) {
   HAILSTONE_TRY(make_keys(row));
-  const std::span<const UniqueKey> keys(unique_.data(), unique_count_);
+  const std::span<UniqueKey> keys(unique_.data(), unique_count_);
   // The first index that another row of the load refuses.
   size_t own = keys.size();
   for (size_t i = 0; i < keys.size(); ++i) {
@@ -108,12 +118,15 @@ Result<LoadCheck::Verdict> LoadCheck::admit(ByteView row, const SegmentBuilder& 
   for (;;) {
     Look found;
     size_t at = 0;
+    const auto looked_at = state_.current_view();
+    for (size_t i = 0; i < own; ++i) HAILSTONE_TRY(match(*looked_at, keys[i]));
     {
       const std::lock_guard guard(state_.write_mutex);
       const auto places = state_.current_view();
+      if (places->orders != looked_at->orders) continue;  // other segments: look again
       Timestamp ended = 0;
       for (; at < own; ++at) {
-        HAILSTONE_ASSIGN(found, look(*places, keys[at], conflict, ended));
+        found = look(*places, keys[at], conflict, ended);
         if (found.found) return Verdict::Refused;
         if (found.holder != 0 || found.row_lock) break;
       }

@@ -45,6 +45,8 @@ class LoadCheck {
     size_t index = 0;  // position in TableDefinition::indexes
     uint64_t hash = 0;
     std::string key;
+    SegmentMatches rows;    // of a clustered key: what the table's segments have of it
+    UniqueMatches entries;  // of another one
   };
   /// What a look at the newest state of the table gives: a transaction or a row lock to wait for, or a row.
   struct Look {
@@ -57,7 +59,9 @@ class LoadCheck {
   Status make_keys(ByteView row);
   Status add_key(size_t index, ByteView row);
   Result<bool> has_key(const SegmentBuilder& filling, uint32_t row, const UniqueKey& key);
-  Result<Look> look(const TableView& places, const UniqueKey& key, Conflict& conflict, Timestamp& ended);
+  /// Reads what the segments of `places` have of the key. Not under the write mutex, as look() is.
+  Status match(const TableView& places, UniqueKey& key) const;
+  Look look(const TableView& places, const UniqueKey& key, Conflict& conflict, Timestamp& ended) const;
   Status wait(const Look& look, ByteView key);
 
   Table::State& state_;

@@ -26,7 +26,15 @@ TableSegment::TableSegment(std::shared_ptr<TableLatch> table_latch, std::shared_
       begin(begin_of_rows),
       ends(std::move(delete_vector)) {}
 
+void TableSegment::count_ended_in(std::shared_ptr<std::atomic<uint64_t>> total) {
+  if (total == ended_rows) return;
+  if (ended_rows != nullptr) ended_rows->fetch_sub(ends->count(), std::memory_order_relaxed);
+  ended_rows = std::move(total);
+  if (ended_rows != nullptr) ended_rows->fetch_add(ends->count(), std::memory_order_relaxed);
+}
+
 void TableSegment::set_end(uint32_t ordinal, Timestamp end) {
+  const uint64_t before = ends->count();
   if (end == infinity) {
     ends->reset(ordinal);
   } else if (!is_marker(end) && is_marker(ends->end(ordinal))) {
@@ -34,6 +42,8 @@ void TableSegment::set_end(uint32_t ordinal, Timestamp end) {
   } else {
     ends->set(ordinal, end);
   }
+  // Wraps around where it falls.
+  if (ended_rows != nullptr) ended_rows->fetch_add(ends->count() - before, std::memory_order_relaxed);
   const auto forward = forwards.find(ordinal);
   if (forward != forwards.end()) forward->second.segment->set_end(forward->second.ordinal, end);
 }
@@ -52,11 +62,11 @@ void TableSegment::undo(const Change& change) {
   set_end(static_cast<uint32_t>(change.slot), infinity);
 }
 
-Result<Timestamp> TableSegment::begin_of(uint32_t ordinal) const {
+Result<Timestamp> TableSegment::begin_of(BlockReader& reader, uint32_t ordinal) const {
   if (columns.begin() < 0) return shared_begin();
-  HAILSTONE_ASSIGN(const auto block,
-                   segment->block(static_cast<size_t>(columns.begin()), ordinal / block_rows));
-  return block->integer(ordinal % block_rows);
+  HAILSTONE_ASSIGN(const BlockReader::Pinned* const pinned,
+                   reader.block(static_cast<size_t>(columns.begin()), ordinal / block_rows));
+  return pinned->block->integer(ordinal % block_rows);
 }
 
 TableDelta::TableDelta(std::shared_ptr<TableLatch> table_latch, std::shared_ptr<const TableKeys> table_keys,

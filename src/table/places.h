@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "column/segment_columns.h"
+#include "column/block_reader.h"
 #include "delta/delta.h"
 #include "segment/delete_vector.h"
 #include "table/table_keys.h"
@@ -37,12 +37,14 @@ class TableSegment : public VersionStore {
   void undo(const Change& change) override;
 
   uint32_t rows() const { return segment->rows(); }
-  /// Begin of a row: of its begin column, or the segment's.
-  Result<Timestamp> begin_of(uint32_t ordinal) const;
+  /// Begin of a row: of its begin column, or the segment's. `reader`: of this segment.
+  Result<Timestamp> begin_of(BlockReader& reader, uint32_t ordinal) const;
   Timestamp shared_begin() const { return begin.load(std::memory_order_acquire); }
 
   /// Caller holds the latch exclusively.
   void set_end(uint32_t ordinal, Timestamp end);
+  /// From now on the number of ended rows is part of `total` (null: of none). The same.
+  void count_ended_in(std::shared_ptr<std::atomic<uint64_t>> total);
 
   const std::shared_ptr<TableLatch> latch;
   const std::shared_ptr<Segment> segment;
@@ -60,9 +62,12 @@ class TableSegment : public VersionStore {
     std::shared_ptr<TableSegment> segment;
     uint32_t ordinal = 0;
   };
+  std::shared_ptr<std::atomic<uint64_t>> ended_rows;  // of all segments of the table; null: not counted
   /// Where rows went whose end was uncommitted when the segment was merged away.
   absl::flat_hash_map<uint32_t, Forward> forwards;
 };
+
+using TableSegments = std::vector<std::shared_ptr<TableSegment>>;
 
 class TableDelta : public VersionStore {
  public:

@@ -29,11 +29,13 @@ Result<Replayed> look(Table::State& state, ByteView key, Timestamp timestamp) {
       result.live = {.delta = delta, .version = version, .segment = nullptr, .ordinal = 0, .begin = begin};
     }
   }
-  for (const auto& segment : view->segments) {
+  const auto look_in = [&](const std::shared_ptr<TableSegment>& segment) -> Status {
     HAILSTONE_ASSIGN(const OrdinalRange range,
                      find_clustered(*segment, *state.keys, key, state.host.counters()));
+    if (range.empty()) return {};
+    BlockReader reader(segment->columns);
     for (uint32_t ordinal = range.first; ordinal < range.last; ++ordinal) {
-      HAILSTONE_ASSIGN(const Timestamp begin, segment->begin_of(ordinal));
+      HAILSTONE_ASSIGN(const Timestamp begin, segment->begin_of(reader, ordinal));
       // A segment of the manifest holds final states; one that replay has just published may still be changed
       // by later operations of its transaction.
       if (begin > timestamp || (begin == timestamp && !segment->published_by_replay))
@@ -44,7 +46,14 @@ Result<Replayed> look(Table::State& state, ByteView key, Timestamp timestamp) {
             .delta = nullptr, .version = nullptr, .segment = segment, .ordinal = ordinal, .begin = begin};
       }
     }
-  }
+    return {};
+  };
+  Status status;
+  view->order(TableView::clustered).visit_between(key, key, [&](const SegmentOrder::Range& candidate) {
+    status = look_in(view->segments[candidate.segment]);
+    return status.has_value();
+  });
+  HAILSTONE_TRY(status);
   return result;
 }
 

@@ -1,4 +1,5 @@
-// Where a row is: in which delta or segment its newest or visible version lives.
+// Where a row is: in which delta or segment its newest or visible version lives. What is read from files
+// (match_…) is apart from what decides on the newest state (find_…), as writers decide under the write mutex.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +9,33 @@
 
 namespace hailstone {
 
-Result<NewestRow> Table::State::find_newest(const TableView& places, ByteView key, Timestamp own) {
+Result<SegmentMatches> Table::State::match_key(const TableView& places, ByteView key,
+                                               const Transaction* writer) const {
+  SegmentMatches matches;
+  const auto look = [&](const std::shared_ptr<TableSegment>& segment) -> Status {
+    HAILSTONE_ASSIGN(const OrdinalRange range, find_clustered(*segment, *keys, key, host.counters()));
+    if (range.empty()) return {};
+    SegmentMatch& match = matches.emplace_back(segment, range);
+    if (segment->columns.begin() < 0 || writer == nullptr || !writer->is_behind(segment->shared_begin()))
+      return {};
+    BlockReader reader(segment->columns);
+    for (uint32_t ordinal = range.first; ordinal < range.last; ++ordinal) {
+      HAILSTONE_ASSIGN(const Timestamp begin, segment->begin_of(reader, ordinal));
+      match.begins.push_back(begin);
+    }
+    return {};
+  };
+  Status status;
+  places.order(TableView::clustered).visit_between(key, key, [&](const SegmentOrder::Range& candidate) {
+    status = look(places.segments[candidate.segment]);
+    return status.has_value();
+  });
+  HAILSTONE_TRY(status);
+  return matches;
+}
+
+NewestRow Table::State::find_newest(const TableView& places, const SegmentMatches& matches, ByteView key,
+                                    Timestamp own) const {
   NewestRow result;
   // At most one version of a key is live; older ones may be anywhere. In a delta only the newest of a key can
   // be live or undecided.
@@ -36,12 +63,11 @@ Result<NewestRow> Table::State::find_newest(const TableView& places, ByteView ke
         break;
     }
   }
-  for (const auto& segment : places.segments) {
-    HAILSTONE_ASSIGN(const OrdinalRange range, find_clustered(*segment, *keys, key, host.counters()));
-    if (range.empty()) continue;
+  for (const SegmentMatch& rows : matches) {
+    const auto& segment = rows.segment;
     const Timestamp shared_begin = segment->shared_begin();
     const std::shared_lock guard(*latch);
-    for (uint32_t ordinal = range.first; ordinal < range.last; ++ordinal) {
+    for (uint32_t ordinal = rows.range.first; ordinal < rows.range.last; ++ordinal) {
       const Timestamp end = segment->ends->end(ordinal);
       const EndState state = end_state(end, own);
       if (state == EndState::Ended) {
@@ -61,7 +87,7 @@ Result<NewestRow> Table::State::find_newest(const TableView& places, ByteView ke
                       .version = nullptr,
                       .segment = segment,
                       .ordinal = ordinal,
-                      .begin = shared_begin};
+                      .begin = rows.begins.empty() ? shared_begin : rows.begins[ordinal - rows.range.first]};
       result.blocker = 0;
       return result;
     }
@@ -69,40 +95,44 @@ Result<NewestRow> Table::State::find_newest(const TableView& places, ByteView ke
   return result;
 }
 
-Result<RowPlace> Table::State::find_latest(ByteView key) {
-  const std::lock_guard writers(write_mutex);
-  const auto places = current_view();
-  for (const auto& delta : places->deltas) {
+Result<RowPlace> Table::State::find_latest(ByteView key) const {
+  for (;;) {
+    const auto looked_at = current_view();
+    HAILSTONE_ASSIGN(const SegmentMatches matches, match_key(*looked_at, key));
+    const std::lock_guard writers(write_mutex);
+    const auto places = current_view();
+    if (places->orders != looked_at->orders) continue;  // other segments: look again
     const std::shared_lock guard(*latch);
-    if (delta->rows.version_count() == 0) continue;
-    Version* const version = delta->rows.find(key);
-    if (version == nullptr || version->end.load(std::memory_order_acquire) != infinity) continue;
-    return RowPlace{.delta = delta,
-                    .version = version,
-                    .segment = nullptr,
-                    .begin = version->begin.load(std::memory_order_acquire)};
-  }
-  for (const auto& segment : places->segments) {
-    HAILSTONE_ASSIGN(const OrdinalRange range, find_clustered(*segment, *keys, key, host.counters()));
-    for (uint32_t ordinal = range.first; ordinal < range.last; ++ordinal) {
-      {
-        const std::shared_lock guard(*latch);
-        if (segment->ends->end(ordinal) != infinity) continue;
-      }
-      HAILSTONE_ASSIGN(const Timestamp begin, segment->begin_of(ordinal));
-      return RowPlace{
-          .delta = nullptr, .version = nullptr, .segment = segment, .ordinal = ordinal, .begin = begin};
+    for (const auto& delta : places->deltas) {
+      if (delta->rows.version_count() == 0) continue;
+      Version* const version = delta->rows.find(key);
+      if (version == nullptr || version->end.load(std::memory_order_acquire) != infinity) continue;
+      return RowPlace{.delta = delta,
+                      .version = version,
+                      .segment = nullptr,
+                      .begin = version->begin.load(std::memory_order_acquire)};
     }
+    for (const SegmentMatch& rows : matches) {
+      for (uint32_t ordinal = rows.range.first; ordinal < rows.range.last; ++ordinal) {
+        if (rows.segment->ends->end(ordinal) != infinity) continue;
+        return RowPlace{.delta = nullptr,
+                        .version = nullptr,
+                        .segment = rows.segment,
+                        .ordinal = ordinal,
+                        .begin = rows.segment->shared_begin()};
+      }
+    }
+    return RowPlace{};
   }
-  return RowPlace{};
 }
 
-Result<bool> Table::State::is_unchanged(const RowPlace& place, const Snapshot& snapshot) {
+Result<bool> Table::State::is_unchanged(const RowPlace& place, const Snapshot& snapshot) const {
   if (place.version != nullptr) {
     return snapshot.includes(place.version->begin.load(std::memory_order_acquire)) &&
            place.version->end.load(std::memory_order_acquire) == infinity;
   }
-  HAILSTONE_ASSIGN(const Timestamp begin, place.segment->begin_of(place.ordinal));
+  BlockReader reader(place.segment->columns);
+  HAILSTONE_ASSIGN(const Timestamp begin, place.segment->begin_of(reader, place.ordinal));
   const std::shared_lock guard(*latch);
   return snapshot.includes(begin) && place.segment->ends->end(place.ordinal) == infinity;
 }
@@ -122,29 +152,69 @@ Result<RowPlace> Table::State::find_visible(const TableView& places, ByteView ke
       }
     }
   }
-  for (const auto& segment : places.segments) {
-    if (segment->columns.begin() < 0 && !snapshot.includes(segment->shared_begin())) continue;
+  RowPlace found;
+  const auto look = [&](const std::shared_ptr<TableSegment>& segment) -> Status {
+    if (segment->columns.begin() < 0 && !snapshot.includes(segment->shared_begin())) return {};
     HAILSTONE_ASSIGN(const OrdinalRange range, find_clustered(*segment, *keys, key, host.counters()));
+    if (range.empty()) return {};
+    BlockReader reader(segment->columns);
     for (uint32_t ordinal = range.first; ordinal < range.last; ++ordinal) {
-      HAILSTONE_ASSIGN(const Timestamp begin, segment->begin_of(ordinal));
+      HAILSTONE_ASSIGN(const Timestamp begin, segment->begin_of(reader, ordinal));
       if (own_only && begin != snapshot.own) continue;
       const std::shared_lock guard(*latch);
       if (snapshot.sees(begin, segment->ends->end(ordinal))) {
-        return RowPlace{
+        found = {
             .delta = nullptr, .version = nullptr, .segment = segment, .ordinal = ordinal, .begin = begin};
+        return {};
       }
     }
-  }
-  return RowPlace{};
+    return {};
+  };
+  Status status;
+  places.order(TableView::clustered).visit_between(key, key, [&](const SegmentOrder::Range& candidate) {
+    status = look(places.segments[candidate.segment]);
+    return status && !found.found();
+  });
+  HAILSTONE_TRY(status);
+  return found;
 }
 
-Result<Table::State::UniqueEntry> Table::State::find_unique(const TableView& places, size_t secondary,
-                                                            ByteView index_key, ByteView except,
-                                                            Timestamp own) {
+Result<UniqueMatches> Table::State::match_unique(const TableView& places, size_t secondary,
+                                                 ByteView index_key) const {
+  UniqueMatches matches;
+  const uint64_t hash = hash_bytes(index_key);
+  const auto look = [&](const std::shared_ptr<TableSegment>& segment) -> Status {
+    HAILSTONE_ASSIGN(const bool may_contain, segment->segment->index_may_contain(secondary, hash));
+    if (!may_contain) {
+      count(host.counters().bloom_filter_skips);
+      return {};
+    }
+    SegmentKeys entries(*segment, *keys, secondary);
+    HAILSTONE_ASSIGN(uint32_t position, entries.lower_bound(index_key));
+    std::string key;
+    for (; position < entries.entries(); ++position) {
+      HAILSTONE_TRY(entries.key(position, key));
+      if (!key.starts_with(index_key)) break;
+      HAILSTONE_ASSIGN(const uint32_t ordinal, entries.ordinal(position));
+      matches.push_back({segment, ordinal, key.substr(index_key.size())});
+    }
+    return {};
+  };
+  Status status;
+  places.order(secondary).visit_between(index_key, index_key, [&](const SegmentOrder::Range& candidate) {
+    status = look(places.segments[candidate.segment]);
+    return status.has_value();
+  });
+  HAILSTONE_TRY(status);
+  return matches;
+}
+
+Table::State::UniqueEntry Table::State::find_unique(const TableView& places, const UniqueMatches& matches,
+                                                    size_t secondary, ByteView index_key, ByteView except,
+                                                    Timestamp own) const {
   UniqueEntry result;
   // True: decided, stop looking.
-  const auto consider = [&](Timestamp begin, Timestamp end, ByteView entry_key) {
-    const ByteView clustered = entry_key.substr(index_key.size());
+  const auto consider = [&](Timestamp begin, Timestamp end, ByteView clustered) {
     const EndState state = end_state(end, own);
     if (state == EndState::Ended) return false;
     if (undecided_begin(begin, own)) {
@@ -168,32 +238,16 @@ Result<Table::State::UniqueEntry> Table::State::find_unique(const TableView& pla
     for (auto entry = tree.lower_bound(index_key); entry != tree.end() && entry->key.starts_with(index_key);
          ++entry) {
       if (consider(entry->version->begin.load(std::memory_order_acquire),
-                   entry->version->end.load(std::memory_order_acquire), entry->key)) {
+                   entry->version->end.load(std::memory_order_acquire),
+                   entry->key.substr(index_key.size()))) {
         return result;
       }
     }
   }
-  const uint64_t hash = hash_bytes(index_key);
-  for (const auto& segment : places.segments) {
-    const Segment& file = *segment->segment;
-    if (file.index_entries(secondary) == 0 || file.index_last_key(secondary) < index_key) continue;
-    const ByteView first = file.index_sample(secondary, 0);
-    if (index_key < first && !first.starts_with(index_key)) continue;
-    HAILSTONE_ASSIGN(const bool may_contain, file.index_may_contain(secondary, hash));
-    if (!may_contain) {
-      count(host.counters().bloom_filter_skips);
-      continue;
-    }
-    SegmentKeys entries(*segment, *keys, secondary);
-    HAILSTONE_ASSIGN(uint32_t position, entries.lower_bound(index_key));
-    std::string key;
-    for (; position < entries.entries(); ++position) {
-      HAILSTONE_TRY(entries.key(position, key));
-      if (!key.starts_with(index_key)) break;
-      HAILSTONE_ASSIGN(const uint32_t ordinal, entries.ordinal(position));
-      const std::shared_lock guard(*latch);
-      if (consider(segment->shared_begin(), segment->ends->end(ordinal), key)) return result;
-    }
+  const std::shared_lock guard(*latch);
+  for (const UniqueMatch& match : matches) {
+    if (consider(match.segment->shared_begin(), match.segment->ends->end(match.ordinal), match.clustered_key))
+      return result;
   }
   return result;
 }
@@ -202,7 +256,8 @@ Status Table::State::read_place(const RowPlace& place, const Projection& project
                                 std::span<Value> values) {
   batch.clear();
   if (place.segment != nullptr) {
-    return projection.read_row(place.segment->columns, place.ordinal, batch, values);
+    BlockReader reader(place.segment->columns);
+    return projection.read_row(reader, place.ordinal, batch, values);
   }
   // Copied: the delta may be gone when the caller looks at the values.
   const ByteView row = batch.scratch.copy(place.version->row());

@@ -1,10 +1,11 @@
 #include "table/scan.h"
 
 #include <algorithm>
+#include <deque>
 
 #include "absl/container/flat_hash_set.h"
-#include "column/segment_filter.h"
 #include "table/aggregate.h"
+#include "table/block_scan.h"
 #include "table/table_state.h"
 #include "table/visibility.h"
 
@@ -53,74 +54,53 @@ struct Scan::State {
       const std::lock_guard writers(inside.write_mutex);
       inside.host.locks().lock_range(transaction, inside.id, LockManager::clustered_order, {}, {});
     }
-    delta_visibility = visibility;
+    candidates = visibility;
     // Each row that was not ended for good then may be there.
-    if (dirty) delta_visibility.candidates = true;
+    if (dirty) candidates.candidates = true;
     view = inside.current_view();
+    blocks.emplace(inside, view, predicate, candidates);
+    worker.emplace(*blocks, [this] { return transaction.interrupted(); });
   }
 
   /// Finds the next block with matching rows. False: no segment is left.
   Result<bool> next_block() {
-    for (; segment < view->segments.size(); ++segment, block = 0) {
-      const TableSegment& place = *view->segments[segment];
-      if (block == 0) {
-        filter.reset();
-        block_keys.reset();
-        if (place.columns.begin() < 0 && !visibility.candidates && !dirty &&
-            !visibility.snapshot.includes(place.shared_begin())) {
-          continue;
-        }
-        HAILSTONE_ASSIGN(SegmentFilter prepared,
-                         SegmentFilter::prepare(predicate, place.columns, inside.host.counters()));
-        filter.emplace(std::move(prepared));
-        if (filter->excludes_segment()) {
-          count(inside.host.counters().blocks_skipped, place.segment->blocks());
-          continue;
-        }
-      }
-      while (block < place.segment->blocks()) {
-        current_block = block++;
-        if (filter->excludes_block(current_block)) continue;
-        HAILSTONE_TRY(check_interruption());
-        const uint32_t rows = std::min(block_rows, place.rows() - current_block * block_rows);
-        if (always) {
-          bitmap.set_first(rows);
-          count(inside.host.counters().rows_scanned, rows);
-        } else {
-          HAILSTONE_TRY(filter->evaluate(current_block, bitmap));
-        }
-        if (!always && bitmap.none()) continue;
-        if (dirty) {
-          HAILSTONE_TRY(put_changed_aside(place));
-        } else {
-          HAILSTONE_TRY(mask_rows(place, *inside.keys, current_block, visibility, bitmap));
-        }
-        if (!bitmap.none()) return true;
-      }
+    for (;;) {
+      HAILSTONE_ASSIGN(const bool found, worker->next(next_number, blocks->blocks()));
+      if (!found) return false;
+      taken = worker->rows();
+      if (dirty) HAILSTONE_TRY(put_changed_aside());
+      if (!taken.none()) return true;
     }
-    return false;
+  }
+
+  /// Keys of the segment where the worker stands.
+  SegmentKeys& keys_here() {
+    const TableSegment& here = *worker->segment();
+    if (keys_of != &here) block_keys.emplace(here, *inside.keys, SegmentKeys::clustered);
+    keys_of = &here;
+    return *block_keys;
   }
 
   /// READ UNCOMMITTED: of the block's rows that match, those that the snapshot sees and nobody has changed
   /// since stay; all others that may be there are looked for by their keys later.
-  Status put_changed_aside(const TableSegment& place) {
-    BlockBitmap all = bitmap;
-    HAILSTONE_TRY(mask_rows(place, *inside.keys, current_block, delta_visibility, all));
-    HAILSTONE_TRY(mask_rows(place, *inside.keys, current_block, visibility, bitmap));
-    const BlockBitmap seen = bitmap;
+  Status put_changed_aside() {
+    const TableSegment& place = *worker->segment();
+    const uint32_t block = worker->block();
+    BlockBitmap changed = taken;
+    HAILSTONE_TRY(mask_rows(place, *inside.keys, worker->reader(), block, visibility, taken));
+    const BlockBitmap seen = taken;
     {
       const std::shared_lock guard(*inside.latch);
-      if (!place.ends->empty()) place.ends->mask(current_block, {.read = infinity - 1}, bitmap);
+      if (!place.ends->empty()) place.ends->mask(block, {.read = infinity - 1}, taken);
     }
-    for (size_t word = 0; word < BlockBitmap::words; ++word) all.bits[word] &= ~bitmap.bits[word];
-    if (all.none()) return {};
-    SegmentKeys rows(place, *inside.keys, SegmentKeys::clustered);
-    std::vector<uint16_t> changed;
-    all.append_rows(0, block_rows, changed);
-    for (const uint16_t row : changed) {
+    for (size_t word = 0; word < BlockBitmap::words; ++word) changed.bits[word] &= ~taken.bits[word];
+    if (changed.none()) return {};
+    std::vector<uint16_t> positions;
+    changed.append_rows(0, block_rows, positions);
+    for (const uint16_t row : positions) {
       auto& [changed_key, is_seen] = changed_keys.emplace_back();
-      HAILSTONE_TRY(rows.clustered_key(current_block * block_rows + row, changed_key));
-      is_seen = (seen.bits[row / 64] >> (row % 64) & 1) != 0;
+      HAILSTONE_TRY(keys_here().clustered_key(block * block_rows + row, changed_key));
+      is_seen = seen.test(row);
     }
     return {};
   }
@@ -134,7 +114,7 @@ struct Scan::State {
   /// Fills `entries` with the next versions of the deltas that match. False: none is left.
   Result<bool> next_delta_rows(size_t most) {
     for (; delta < view->deltas.size(); ++delta, delta_begun = false) {
-      const DeltaReader reader(view->deltas[delta], DeltaReader::clustered, delta_visibility);
+      const DeltaReader reader(view->deltas[delta], DeltaReader::clustered, candidates);
       for (;;) {
         HAILSTONE_TRY(check_interruption());
         reader.forward(delta_begun ? ByteView(delta_key) : ByteView(), delta_begun, most, entries);
@@ -151,6 +131,13 @@ struct Scan::State {
       }
     }
     return false;
+  }
+
+  /// Takes all blocks on several threads; none is left then.
+  Status each_block(unsigned threads, const std::function<Status(unsigned, BlockScan::Worker&)>& take) {
+    next_number = blocks->blocks();
+    return for_each_block(
+        inside.host, *blocks, threads, [&] { return transaction.interrupted(); }, take);
   }
 
   Result<const Batch*> next_plain();
@@ -174,19 +161,19 @@ struct Scan::State {
   bool always = false;
   const Projection projection;
   Visibility visibility;
-  Visibility delta_visibility;                             // the same, but for READ UNCOMMITTED
+  Visibility candidates;  // what is taken up of the places: the same, but for READ UNCOMMITTED
   std::vector<std::pair<std::string, bool>> changed_keys;  // and whether the snapshot sees the version
   size_t changed_next = 0;
   std::shared_ptr<const TableView> view;
 
-  size_t segment = 0;
-  uint32_t block = 0;          // to look at next, in `segment`
-  uint32_t current_block = 0;  // that `selected` is of
-  std::optional<SegmentFilter> filter;
-  BlockBitmap bitmap;
-  std::vector<uint16_t> selected;
+  std::optional<BlockScan> blocks;
+  std::optional<BlockScan::Worker> worker;
+  uint64_t next_number = 0;        // of the block to look at next
+  BlockBitmap taken;               // rows of the block where the worker stands
+  std::vector<uint16_t> selected;  // rows of the block where the worker stands
   size_t selected_next = 0;
-  std::optional<SegmentKeys> block_keys;
+  std::optional<SegmentKeys> block_keys;  // of `keys_of`
+  const TableSegment* keys_of = nullptr;
 
   size_t delta = 0;
   bool delta_begun = false;
@@ -203,7 +190,6 @@ struct Scan::State {
   std::vector<std::string> locked_keys;       // of the batch's rows
   absl::flat_hash_set<std::string> returned;  // rows whose versions may be met more than once
   uint32_t lock_batch = 1;
-  Batch scratch;
 };
 
 Scan::Scan(std::shared_ptr<Table> table, Transaction& transaction, ReadLock lock,
@@ -229,14 +215,14 @@ Result<const Batch*> Scan::State::next_plain() {
     selected.clear();
     selected_next = 0;
     HAILSTONE_ASSIGN(const bool found, next_block());
-    if (found) bitmap.append_rows(0, block_rows, selected);
+    if (found) taken.append_rows(0, block_rows, selected);
   }
   if (!selected.empty()) {
     batch_first = selected_next;
     const size_t rows = std::min<size_t>(batch_rows, selected.size() - selected_next);
     const std::span<const uint16_t> chosen(selected.data() + selected_next, rows);
     selected_next += rows;
-    HAILSTONE_TRY(projection.read(view->segments[segment]->columns, current_block, chosen, batch));
+    HAILSTONE_TRY(projection.read(worker->reader(), worker->block(), chosen, batch));
     batch_of = BatchOf::Segment;
     return &batch;
   }
@@ -254,14 +240,13 @@ Result<bool> Scan::State::next_candidate(std::string& candidate_key, RowPlace& p
     selected.clear();
     selected_next = 0;
     HAILSTONE_ASSIGN(const bool found, next_block());
-    if (found) bitmap.append_rows(0, block_rows, selected);
+    if (found) taken.append_rows(0, block_rows, selected);
   }
   if (!selected.empty()) {
-    const auto& in = view->segments[segment];
-    if (!block_keys) block_keys.emplace(*in, *inside.keys, SegmentKeys::clustered);
-    const uint32_t ordinal = current_block * block_rows + selected[selected_next++];
-    HAILSTONE_TRY(block_keys->clustered_key(ordinal, candidate_key));
-    place = {.delta = nullptr, .version = nullptr, .segment = in, .ordinal = ordinal, .begin = 0};
+    const uint32_t ordinal = worker->block() * block_rows + selected[selected_next++];
+    HAILSTONE_TRY(keys_here().clustered_key(ordinal, candidate_key));
+    place = {
+        .delta = nullptr, .version = nullptr, .segment = worker->segment(), .ordinal = ordinal, .begin = 0};
     return true;
   }
   if (entries_next == entries.size()) {
@@ -290,7 +275,8 @@ Status Scan::State::add_locked(const std::string& candidate_key, const RowPlace&
   // meet.
   Timestamp begin = newest.begin;
   if (newest.segment != nullptr) {
-    HAILSTONE_ASSIGN(begin, newest.segment->begin_of(newest.ordinal));
+    BlockReader reader(newest.segment->columns);
+    HAILSTONE_ASSIGN(begin, newest.segment->begin_of(reader, newest.ordinal));
   }
   if (begin > visibility.snapshot.read && !returned.insert(candidate_key).second) return {};
   projection.append(batch.scratch.copy(row), row_id_of(candidate_key), batch);
@@ -303,8 +289,8 @@ Status Scan::State::read_row(const RowPlace& place, std::string& row) {
     row = place.version->row();
     return {};
   }
-  scratch.clear();
-  return Projection::read_encoded(place.segment->columns, place.ordinal, scratch, row);
+  BlockReader reader(place.segment->columns);
+  return Projection::read_encoded(reader, place.ordinal, row);
 }
 
 Status Scan::State::add_latest(const std::string& latest_key, const RowPlace* unchanged, bool seen) {
@@ -396,16 +382,12 @@ Result<ByteView> Scan::clustered_key(uint32_t row) {
     case State::BatchOf::Segment:
       break;
   }
-  if (!state.block_keys) {
-    state.block_keys.emplace(*state.view->segments[state.segment], *state.inside.keys,
-                             SegmentKeys::clustered);
-  }
-  const uint32_t ordinal = state.current_block * block_rows + state.selected[state.batch_first + row];
-  HAILSTONE_TRY(state.inside.noted(state.block_keys->clustered_key(ordinal, state.key)));
+  const uint32_t ordinal = state.worker->block() * block_rows + state.selected[state.batch_first + row];
+  HAILSTONE_TRY(state.inside.noted(state.keys_here().clustered_key(ordinal, state.key)));
   return ByteView(state.key);
 }
 
-Result<uint64_t> Scan::count_rest() {
+Result<uint64_t> Scan::count_rest(unsigned threads) {
   State& state = *state_;
   HAILSTONE_TRY(state.inside.usable());
   state.start();
@@ -420,10 +402,22 @@ Result<uint64_t> Scan::count_rest() {
   rows += state.selected.size() - state.selected_next;
   state.selected.clear();
   state.selected_next = 0;
+  if (state.next_number == 0) {
+    struct alignas(64) Part {
+      uint64_t rows = 0;
+    };
+    threads = worthwhile_threads(*state.blocks, threads);
+    std::vector<Part> parts(threads);
+    HAILSTONE_TRY(state.inside.noted(state.each_block(threads, [&](unsigned part, BlockScan::Worker& worker) {
+      parts[part].rows += worker.rows().count();
+      return Status();
+    })));
+    for (const Part& part : parts) rows += part.rows;
+  }
   for (;;) {
     HAILSTONE_ASSIGN(const bool found, state.inside.noted(state.next_block()));
     if (!found) break;
-    rows += state.bitmap.count();
+    rows += state.worker->rows().count();
   }
   for (;;) {
     HAILSTONE_ASSIGN(const bool found, state.next_delta_rows(batch_rows));
@@ -441,10 +435,13 @@ Result<std::vector<AggregateResult>> Scan::aggregate(std::span<const Aggregate> 
   state.start();
   HAILSTONE_ASSIGN(const AggregatePlan plan, AggregatePlan::make(state.inside, state.projection, wanted));
   AggregateSums sums(plan);
-  if (state.lock == ReadLock::None && !state.dirty && state.segment == 0 && state.block == 0) {
-    HAILSTONE_TRY(state.inside.noted(aggregate_segments(plan, state.view, state.predicate, state.visibility,
-                                                        state.transaction, threads, sums)));
-    state.segment = state.view->segments.size();
+  if (state.lock == ReadLock::None && !state.dirty && state.next_number == 0) {
+    threads = worthwhile_threads(*state.blocks, threads);
+    std::deque<AggregateSums> parts;
+    for (unsigned i = 0; i < threads; ++i) parts.emplace_back(plan);
+    HAILSTONE_TRY(state.inside.noted(state.each_block(
+        threads, [&](unsigned part, BlockScan::Worker& worker) { return parts[part].add(worker); })));
+    for (const AggregateSums& part : parts) sums.add(part);
   }
   for (;;) {
     HAILSTONE_ASSIGN(

@@ -40,11 +40,12 @@ class Scan {
   Result<const Batch*> next();
   /// Clustered key of a row of the current batch; valid until next(). Costs a key encoding.
   Result<ByteView> clustered_key(uint32_t row);
-  /// Number of matching rows from here to the end, without reading any column but the predicate's.
-  Result<uint64_t> count_rest();
+  /// Number of matching rows from here to the end, without reading any column but the predicate's. `threads`:
+  /// how many may work at it, the caller's included; others are background threads that are free.
+  Result<uint64_t> count_rest(unsigned threads = 1);
   /// One result for each of `wanted`, over all rows from the beginning; instead of next(). Only the columns
-  /// in question are read, and where a block's summary says enough not even they. `threads`: how many may
-  /// work at it, the caller's included; others are background threads that are free. Sum is for numbers only.
+  /// in question are read, and where a block's summary says enough not even they. `threads`: as above. Sum is
+  /// for numbers only.
   Result<std::vector<AggregateResult>> aggregate(std::span<const Aggregate> wanted, unsigned threads);
 
  private:

@@ -7,15 +7,14 @@
 
 namespace hailstone {
 
-namespace {
-
-/// First bytes of a key as a number: decides most comparisons.
-uint64_t head_of(ByteView key) {
+uint64_t key_head(ByteView key) {
   if (key.size() >= 8) return load_big_endian(key.data(), 8);
   return key.empty()
              ? 0
              : load_big_endian(key.data(), static_cast<unsigned>(key.size())) << (64 - 8 * key.size());
 }
+
+namespace {
 
 /// Numbers of the keys in their order; equal ones as they were. Of those in `kept` only, unless it is empty:
 /// then the result is empty when all are in order already.
@@ -32,7 +31,7 @@ std::vector<uint32_t> sorted_order(const KeyList& keys, const std::vector<uint32
   std::vector<Item> items(kept.empty() ? keys.size() : kept.size());
   for (uint32_t i = 0; i < items.size(); ++i) {
     const uint32_t number = kept.empty() ? i : kept[i];
-    items[i] = {head_of(keys[number]), number};
+    items[i] = {key_head(keys[number]), number};
   }
   std::sort(items.begin(), items.end(), [&](const Item& a, const Item& b) {
     if (a.head != b.head) return a.head < b.head;

@@ -17,6 +17,9 @@
 
 namespace hailstone {
 
+/// First bytes of a key as a number: decides most comparisons.
+uint64_t key_head(ByteView key);
+
 /// Keys one behind the other.
 class KeyList {
  public:
@@ -54,6 +57,10 @@ class SegmentBuilder {
   void append(std::span<const Value> values, uint64_t row_id, Timestamp begin);
   /// The same for an encoded row.
   void append(ByteView row, uint64_t row_id, Timestamp begin);
+  /// For a caller that fills column after column, in its own way and order: the columns, each of which gets
+  /// the same number of values, and then that number. The row id and the begin column are among them.
+  std::span<ColumnBuffer> columns() { return columns_; }
+  void add_rows(uint32_t rows) { rows_ += rows; }
   /// Rows appended, removed ones too: the number of the next row.
   uint32_t rows() const { return rows_; }
   /// Leaves a row out of the segment, by its number.

@@ -11,23 +11,23 @@ constexpr std::chrono::milliseconds stop_interval{50};
 
 }  // namespace
 
-Segments SegmentClaims::choose_unclaimed(const Choose& choose) const {
+TableSegments SegmentClaims::choose_unclaimed(const Choose& choose) const {
   return choose([this](const TableSegment& segment) { return claimed_.contains(&segment); });
 }
 
-void SegmentClaims::add(const Segments& segments) {
+void SegmentClaims::add(const TableSegments& segments) {
   for (const auto& segment : segments) claimed_.insert(segment.get());
 }
 
-Segments SegmentClaims::look(const Choose& choose) const {
+TableSegments SegmentClaims::look(const Choose& choose) const {
   const std::lock_guard guard(mutex_);
-  return waiting_for_all_ > 0 ? Segments() : choose_unclaimed(choose);
+  return waiting_for_all_ > 0 ? TableSegments() : choose_unclaimed(choose);
 }
 
 std::optional<SegmentClaims::Claim> SegmentClaims::claim(const Choose& choose) {
   const std::lock_guard guard(mutex_);
   if (waiting_for_all_ > 0) return std::nullopt;
-  Segments chosen = choose_unclaimed(choose);
+  TableSegments chosen = choose_unclaimed(choose);
   if (chosen.empty()) return std::nullopt;
   add(chosen);
   return Claim(*this, std::move(chosen));
@@ -47,12 +47,12 @@ Result<SegmentClaims::Claim> SegmentClaims::claim_all(const Choose& choose, cons
     released_.wait_for(guard, stop_interval, [this] { return claimed_.empty(); });
   }
   --waiting_for_all_;
-  Segments chosen = choose_unclaimed(choose);
+  TableSegments chosen = choose_unclaimed(choose);
   add(chosen);
   return Claim(*this, std::move(chosen));
 }
 
-void SegmentClaims::release(const Segments& segments) {
+void SegmentClaims::release(const TableSegments& segments) {
   {
     const std::lock_guard guard(mutex_);
     for (const auto& segment : segments) claimed_.erase(segment.get());

@@ -17,14 +17,12 @@
 
 namespace hailstone {
 
-using Segments = std::vector<std::shared_ptr<TableSegment>>;
-
 class SegmentClaims {
  public:
   /// Segments that nobody else claims as long as this lives. The claims outlive it.
   class Claim {
    public:
-    Claim(SegmentClaims& claims, Segments segments) : claims_(&claims), segments_(std::move(segments)) {}
+    Claim(SegmentClaims& claims, TableSegments segments) : claims_(&claims), segments_(std::move(segments)) {}
     Claim(Claim&& other) noexcept
         : claims_(std::exchange(other.claims_, nullptr)), segments_(std::move(other.segments_)) {}
     Claim(const Claim&) = delete;
@@ -32,20 +30,20 @@ class SegmentClaims {
     ~Claim() {
       if (claims_ != nullptr) claims_->release(segments_);
     }
-    const Segments& segments() const { return segments_; }
+    const TableSegments& segments() const { return segments_; }
 
    private:
     SegmentClaims* claims_;
-    Segments segments_;
+    TableSegments segments_;
   };
 
   /// Tells whether a segment is claimed.
   using IsClaimed = std::function<bool(const TableSegment&)>;
   /// Chooses segments that are not claimed.
-  using Choose = std::function<Segments(const IsClaimed&)>;
+  using Choose = std::function<TableSegments(const IsClaimed&)>;
 
   /// What `choose` would take now; nothing while claim_all() waits.
-  Segments look(const Choose& choose) const;
+  TableSegments look(const Choose& choose) const;
   /// Claims what `choose` takes. Nothing: it takes none, or claim_all() waits.
   std::optional<Claim> claim(const Choose& choose);
   /// Waits until nothing is claimed, keeping others from claiming meanwhile, and claims what `choose` takes.
@@ -53,9 +51,9 @@ class SegmentClaims {
   Result<Claim> claim_all(const Choose& choose, const StopToken& stop);
 
  private:
-  Segments choose_unclaimed(const Choose& choose) const;
-  void add(const Segments& segments);
-  void release(const Segments& segments);
+  TableSegments choose_unclaimed(const Choose& choose) const;
+  void add(const TableSegments& segments);
+  void release(const TableSegments& segments);
 
   mutable std::mutex mutex_;  // protects what follows; the table's latch is taken under it
   std::condition_variable released_;

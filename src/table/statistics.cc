@@ -39,68 +39,82 @@ class DistinctEstimate {
 
 }  // namespace
 
-TableStatistics Table::statistics() const {
-  const State& state = *state_;
-  const auto view = state.current_view();
-  TableStatistics result;
-  const size_t index_count = definition().indexes.size();
-  {
-    const std::shared_lock guard(*state.latch);
-    for (const auto& segment : view->segments) {
-      ++result.segments;
-      result.rows += segment->rows() - segment->ends->count();
-      result.deleted_rows += segment->ends->count();
-      result.data_bytes += segment->segment->file_bytes();
+namespace {
+
+/// Distinct values of the first 1, 2 … parts of an index, as the segments tell.
+std::vector<uint64_t> distinct_in_segments(const Table::State& state, const TableSegments& segments,
+                                           size_t index) {
+  const KeyCodec& codec = state.keys->codec(index);
+  const Index& described = state.layout->definition().indexes[index];
+  const bool is_clustered = index < state.keys->first_secondary();
+  std::vector<uint64_t> distinct(codec.part_count());
+  for (size_t part = 0; part < distinct.size(); ++part) {
+    DistinctEstimate estimate;
+    // The first part of a key is a column, of whose values segments have sketches. Where no value repeats,
+    // the sum is exact.
+    const IndexPart& first = described.parts.front();
+    const bool unique = described.unique && described.parts.size() == 1;
+    bool sketched = part == 0 && first.prefix == 0 && !unique;
+    DistinctSketch sketch;
+    for (const auto& segment : segments) {
+      const auto counts =
+          is_clustered ? segment->segment->distinct_prefixes()
+                       : segment->segment->index_distinct_prefixes(index - state.keys->first_secondary());
+      if (part < counts.size()) estimate.add(counts[part], segment->rows());
+      const SegmentColumns::Location location = segment->columns.location(first.column);
+      sketched = sketched && location.kind == SegmentColumns::Location::Kind::Stored;
+      if (sketched) segment->segment->add_distinct(location.position, sketch);
     }
-    for (const auto& delta : view->deltas) {
-      if (delta->rows.version_count() == 0) continue;
-      result.rows += delta->rows.clustered().size();
-      result.data_bytes += delta->rows.bytes();
-      for (size_t i = 0; i < state.keys->secondary_count(); ++i) {
-        result.index_bytes += delta->rows.secondary(i).size() * sizeof(Delta::Entry);
-      }
-    }
+    distinct[part] = sketched ? estimate.value(sketch) : estimate.value();
   }
-  for (const auto& segment : view->segments) {
+  return distinct;
+}
+
+TableStatistics of_segments(const Table::State& state, const TableSegments& segments) {
+  TableStatistics result;
+  result.segments = segments.size();
+  for (const auto& segment : segments) {
+    result.rows += segment->rows();
+    result.data_bytes += segment->segment->file_bytes();
     // Four bytes a row are what an entry of a secondary index takes at most, but for its samples.
     for (size_t i = 0; i < state.keys->secondary_count(); ++i) {
       result.index_bytes += uint64_t{segment->segment->index_entries(i)} * sizeof(uint32_t);
     }
   }
-  result.data_bytes -= std::min(result.data_bytes, result.index_bytes);
+  for (size_t index = 0; index < state.layout->definition().indexes.size(); ++index) {
+    result.distinct.push_back(distinct_in_segments(state, segments, index));
+  }
+  return result;
+}
+
+}  // namespace
+
+TableStatistics Table::statistics() const {
+  const State& state = *state_;
+  const auto view = state.current_view();
+  TableStatistics result;
   {
+    // Every statement may ask; the segments' part changes only with the segments.
     const std::lock_guard guard(state.statistics_mutex);
-    if (state.analyzed.size() == index_count) {
-      result.distinct = state.analyzed;
-      return result;
+    if (state.of_segments_for != view->orders) {
+      state.of_segments = of_segments(state, view->segments);
+      state.of_segments_for = view->orders;
+    }
+    result = state.of_segments;
+    if (state.analyzed.size() == result.distinct.size()) result.distinct = state.analyzed;
+  }
+  result.deleted_rows = std::min(result.rows, state.ended_rows->load(std::memory_order_relaxed));
+  result.rows -= result.deleted_rows;
+  const std::shared_lock guard(*state.latch);
+  for (const auto& delta : view->deltas) {
+    if (delta->rows.version_count() == 0) continue;
+    result.rows += delta->rows.clustered().size();
+    result.data_bytes += delta->rows.bytes();
+    for (size_t i = 0; i < state.keys->secondary_count(); ++i) {
+      result.index_bytes += delta->rows.secondary(i).size() * sizeof(Delta::Entry);
     }
   }
-  for (size_t index = 0; index < index_count; ++index) {
-    const KeyCodec& codec = state.keys->codec(index);
-    const Index& described = definition().indexes[index];
-    std::vector<uint64_t> distinct(codec.part_count());
-    for (size_t part = 0; part < distinct.size(); ++part) {
-      DistinctEstimate estimate;
-      // The first part of a key is a column, of whose values segments have sketches. Where no value repeats,
-      // the sum is exact.
-      const IndexPart& first = described.parts.front();
-      const bool unique = described.unique && described.parts.size() == 1;
-      bool sketched = part == 0 && first.prefix == 0 && !unique;
-      DistinctSketch sketch;
-      for (const auto& segment : view->segments) {
-        const bool is_clustered = index < state.keys->first_secondary();
-        const auto counts =
-            is_clustered ? segment->segment->distinct_prefixes()
-                         : segment->segment->index_distinct_prefixes(index - state.keys->first_secondary());
-        if (part < counts.size()) estimate.add(counts[part], segment->rows());
-        const SegmentColumns::Location location = segment->columns.location(first.column);
-        sketched = sketched && location.kind == SegmentColumns::Location::Kind::Stored;
-        if (sketched) segment->segment->add_distinct(location.position, sketch);
-      }
-      distinct[part] = sketched ? estimate.value(sketch) : estimate.value();
-    }
-    result.distinct.push_back(std::move(distinct));
-  }
+  result.data_bytes -= std::min(result.data_bytes, result.index_bytes);
   return result;
 }
 
@@ -194,12 +208,22 @@ uint64_t Table::estimate_range(size_t index, ByteView low, ByteView high) const 
   const bool is_clustered = index == ~size_t{0} || index < state.keys->first_secondary();
   const size_t secondary = is_clustered ? SegmentKeys::clustered : index - state.keys->first_secondary();
   uint64_t entries = 0;
-  for (const auto& segment : view->segments) {
-    SegmentKeys keys(*segment, *state.keys, secondary);
-    const auto first = low.empty() ? Result<uint32_t>(0U) : state.noted(keys.lower_bound(low));
-    const auto last = high.empty() ? Result<uint32_t>(keys.entries()) : state.noted(keys.lower_bound(high));
+  const SegmentOrder& order = view->order(secondary);
+  const auto count_between = [&](const SegmentOrder::Range& range) {
+    SegmentKeys keys(*view->segments[range.segment], *state.keys, secondary);
+    const bool whole_from = low <= range.first, whole_to = high.empty() || range.last < high;
+    const auto first = whole_from ? Result<uint32_t>(0U) : state.noted(keys.lower_bound(low));
+    const auto last = whole_to ? Result<uint32_t>(keys.entries()) : state.noted(keys.lower_bound(high));
     // An error is met again, and reported, by the read that this estimate is for.
     if (first && last && *first < *last) entries += *last - *first;
+    return true;
+  };
+  if (high.empty()) {
+    for (const SegmentOrder::Range& range : order.by_first()) {
+      if (low <= range.last) count_between(range);
+    }
+  } else {
+    order.visit_between(low, high, count_between);
   }
   const auto count_entries = [&](const auto& tree, auto entry, const auto& key_of) -> uint64_t {
     uint64_t counted = 0;

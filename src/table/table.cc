@@ -66,6 +66,21 @@ Result<std::shared_ptr<Table>> Table::open(TableHost& host, const TableState& gi
   return table;
 }
 
+void Table::State::set_view(std::shared_ptr<TableView> next) {
+  const auto before = current_view();
+  if (before != nullptr && before->segments == next->segments) {
+    next->orders = before->orders;
+  } else {
+    next->orders = std::make_shared<const SegmentOrders>(next->segments, keys->secondary_count());
+    if (before != nullptr) {
+      for (const auto& segment : before->segments) segment->count_ended_in(nullptr);
+    }
+    for (const auto& segment : next->segments) segment->count_ended_in(ended_rows);
+  }
+  const std::lock_guard guard(view_mutex);
+  view = std::move(next);
+}
+
 std::shared_ptr<TableDelta> Table::State::new_delta(Table& table) {
   auto delta = std::make_shared<TableDelta>(latch, keys, &host.budget(), host.counters());
   delta->settled = [table = table.weak_from_this(), &host = host] {

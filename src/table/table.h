@@ -145,17 +145,6 @@ struct ColumnStatistics {
   bool columnar = false;
 };
 
-/// A segment in use by a table, with what is mutable about it. Latched by the table's latch.
-class TableSegment;
-/// A delta in use by a table.
-class TableDelta;
-
-/// All places of a table at an instant. Immutable.
-struct TableView {
-  std::vector<std::shared_ptr<TableSegment>> segments;
-  std::vector<std::shared_ptr<TableDelta>> deltas;  // newest first; [0] takes writes
-};
-
 class Table : public std::enable_shared_from_this<Table> {
  public:
   /// Opens the segments named by `state` and puts its rows into the delta. Damage does not fail it: the table
@@ -197,9 +186,8 @@ class Table : public std::enable_shared_from_this<Table> {
   /// such row.
   Result<bool> find(Transaction& transaction, ByteView key, ReadLock lock, const Projection& projection,
                     Batch& batch, std::span<Value> values);
-  /// find() of the whole row, encoded by layout()->row_codec(). `scratch` is any batch of the caller's.
-  Result<bool> find_row(Transaction& transaction, ByteView key, ReadLock lock, Batch& scratch,
-                        std::string& row);
+  /// find() of the whole row, encoded by layout()->row_codec().
+  Result<bool> find_row(Transaction& transaction, ByteView key, ReadLock lock, std::string& row);
   /// Gives a row lock back (a row that a locking read returned but that did not match).
   void unlock_row(Transaction& transaction, ByteView key);
 

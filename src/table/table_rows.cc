@@ -38,12 +38,61 @@ void append_delete(std::string& to, TableId table, ByteView key) {
   append_operation(to, {.kind = OperationKind::Delete, .table = table, .bytes = key});
 }
 
+/// What a step under the write mutex needs of the segments' files. It is read before the step, and holds as
+/// long as the table has the same segments.
+struct SegmentLook {
+  std::shared_ptr<const TableView> view;
+  SegmentMatches present;             // of the row that is changed
+  SegmentMatches added;               // of the key that is added, when that is another one
+  std::vector<UniqueMatches> unique;  // by secondary index
+};
+
+class SegmentLooker {
+ public:
+  SegmentLooker(Table::State& state, const Transaction& transaction)
+      : state_(state), transaction_(transaction) {
+    look_.view = state.current_view();
+  }
+  Status look_for_present(ByteView key) {
+    HAILSTONE_ASSIGN(look_.present, state_.noted(state_.match_key(*look_.view, key, &transaction_)));
+    return {};
+  }
+  Status look_for_added(ByteView key, ByteView row, std::span<const std::string> secondary,
+                        ByteView replaced) {
+    // A hidden row id is new by its making.
+    if (key != replaced && !state_.keys->hidden_row_id()) {
+      HAILSTONE_ASSIGN(look_.added, state_.noted(state_.match_key(*look_.view, key)));
+    }
+    look_.unique.resize(secondary.size());
+    for (size_t i = 0; i < secondary.size(); ++i) {
+      const KeyCodec& codec = state_.keys->secondary(i);
+      if (!state_.keys->secondary_unique(i) || codec.has_null(state_.layout->row_codec(), row)) continue;
+      const ByteView index_key = ByteView(secondary[i]).substr(0, secondary[i].size() - key.size());
+      HAILSTONE_ASSIGN(look_.unique[i], state_.noted(state_.match_unique(*look_.view, i, index_key)));
+    }
+    return {};
+  }
+  const SegmentLook& result() const { return look_; }
+
+ private:
+  Table::State& state_;
+  const Transaction& transaction_;
+  SegmentLook look_;
+};
+
 /// Checks of one row against the newest state, and the write itself, all under the table's write mutex and
 /// within a Write.
 class RowWriter {
  public:
-  RowWriter(Table::State& state, Transaction& transaction)
-      : state_(state), transaction_(transaction), view_(state.current_view()) {}
+  RowWriter(Table::State& state, Transaction& transaction, const SegmentLook& look)
+      : state_(state), transaction_(transaction), look_(look), view_(state.current_view()) {}
+
+  /// False: the table has other segments than those that were looked at, so the caller must look again.
+  bool look_holds() const { return view_->orders == look_.view->orders; }
+  /// The newest version of the row that is to be changed.
+  NewestRow present(ByteView key) const {
+    return state_.find_newest(*view_, look_.present, key, transaction_.marker());
+  }
   /// insert() and end() note at most so many changes each.
   static constexpr size_t most_changes = 2;
 
@@ -65,7 +114,7 @@ class RowWriter {
       if (!state_.keys->hidden_row_id()) {
         wait.holder = state_.load_with_key(transaction_, 0, key);
         if (wait.holder != 0) return {};
-        HAILSTONE_ASSIGN(const NewestRow newest, state_.noted(state_.find_newest(view(), key, own)));
+        const NewestRow newest = state_.find_newest(view(), look_.added, key, own);
         if (newest.blocker != 0) {
           wait.holder = newest.blocker;
           return {};
@@ -91,8 +140,7 @@ class RowWriter {
       const ByteView index_key = ByteView(secondary[i]).substr(0, secondary[i].size() - key.size());
       wait.holder = state_.load_with_key(transaction_, i + state_.keys->first_secondary(), index_key);
       if (wait.holder != 0) return {};
-      HAILSTONE_ASSIGN(const auto entry,
-                       state_.noted(state_.find_unique(view(), i, index_key, replaced, own)));
+      const auto entry = state_.find_unique(view(), look_.unique[i], i, index_key, replaced, own);
       if (entry.blocker != 0) {
         wait.holder = entry.blocker;
         return {};
@@ -116,22 +164,17 @@ class RowWriter {
   }
 
   /// Ends the live version of `key`, which is in `place`.
-  Status end(ByteView key, const RowPlace& place) {
-    Timestamp begin = place.begin;
-    if (place.segment != nullptr && is_behind(begin)) {
-      HAILSTONE_ASSIGN(begin, state_.noted(place.segment->begin_of(place.ordinal)));
-    }
-    if (is_behind(begin)) transaction_.supersede(state_.id, key);
+  void end(ByteView key, const RowPlace& place) {
+    if (is_behind(place.begin)) transaction_.supersede(state_.id, key);
     if (place.version != nullptr) {
       const std::shared_lock guard(*state_.latch);
       place.version->end.store(transaction_.marker(), std::memory_order_release);
       transaction_.add_change(place.delta, TableDelta::slot_of(place.version), Change::Kind::End);
-      return {};
+      return;
     }
     const std::unique_lock guard(*state_.latch);
     place.segment->set_end(place.ordinal, transaction_.marker());
     transaction_.add_change(place.segment, place.ordinal, Change::Kind::End);
-    return {};
   }
 
  private:
@@ -153,6 +196,7 @@ class RowWriter {
 
   Table::State& state_;
   Transaction& transaction_;
+  const SegmentLook& look_;
   const std::shared_ptr<const TableView> view_;
   Timestamp ended_ = 0;  // of the newest earlier row of the key that is inserted
 };
@@ -194,10 +238,13 @@ Result<std::string> Table::insert(Transaction& transaction, ByteView row, Duplic
   HAILSTONE_TRY(write.prepare(RowWriter::most_changes));
   append_put(write.redo(), state.id, state.keys->hidden_row_id(), key, row);
   for (;;) {
+    SegmentLooker looker(state, transaction);
+    HAILSTONE_TRY(looker.look_for_added(key, row, secondary, {}));
     Wait wait;
     {
       const std::lock_guard guard(state.write_mutex);
-      RowWriter writer(state, transaction);
+      RowWriter writer(state, transaction, looker.result());
+      if (!writer.look_holds()) continue;
       HAILSTONE_TRY(writer.check(key, row, secondary, {}, duplicate, wait));
       if (!wait.needed()) {
         writer.insert(key, row, secondary);
@@ -227,15 +274,18 @@ Result<std::string> Table::update(Transaction& transaction, ByteView key, ByteVi
   if (new_key != key) append_delete(write.redo(), state.id, key);
   append_put(write.redo(), state.id, state.keys->hidden_row_id(), new_key, row);
   for (;;) {
+    SegmentLooker looker(state, transaction);
+    HAILSTONE_TRY(looker.look_for_present(key));
+    HAILSTONE_TRY(looker.look_for_added(new_key, row, secondary, key));
     Wait wait;
     ByteView wait_key = key;
     {
       const std::lock_guard guard(state.write_mutex);
-      RowWriter writer(state, transaction);
+      RowWriter writer(state, transaction, looker.result());
+      if (!writer.look_holds()) continue;
       wait.row_lock = state.host.locks().row_locked_by_other(transaction, state.id, key);
       if (!wait.needed()) {
-        HAILSTONE_ASSIGN(const NewestRow newest,
-                         state.noted(state.find_newest(writer.view(), key, transaction.marker())));
+        const NewestRow newest = writer.present(key);
         wait.holder = newest.blocker;
         if (!wait.needed()) {
           if (!newest.place.found()) {
@@ -245,7 +295,7 @@ Result<std::string> Table::update(Transaction& transaction, ByteView key, ByteVi
           wait_key = new_key;
           HAILSTONE_TRY(writer.check(new_key, row, secondary, key, duplicate, wait));
           if (!wait.needed()) {
-            HAILSTONE_TRY(writer.end(key, newest.place));
+            writer.end(key, newest.place);
             writer.insert(new_key, row, secondary);
             flush_when_full(*this, state, *writer.view().deltas.front());
             write.keep();
@@ -267,21 +317,23 @@ Status Table::erase(Transaction& transaction, ByteView key) {
   HAILSTONE_TRY(write.prepare(RowWriter::most_changes));
   append_delete(write.redo(), state.id, key);
   for (;;) {
+    SegmentLooker looker(state, transaction);
+    HAILSTONE_TRY(looker.look_for_present(key));
     Wait wait;
     {
       const std::lock_guard guard(state.write_mutex);
-      RowWriter writer(state, transaction);
+      RowWriter writer(state, transaction, looker.result());
+      if (!writer.look_holds()) continue;
       wait.row_lock = state.host.locks().row_locked_by_other(transaction, state.id, key);
       if (!wait.needed()) {
-        HAILSTONE_ASSIGN(const NewestRow newest,
-                         state.noted(state.find_newest(writer.view(), key, transaction.marker())));
+        const NewestRow newest = writer.present(key);
         wait.holder = newest.blocker;
         if (!wait.needed()) {
           if (!newest.place.found()) {
             return fail(ErrorCode::NotFound,
                         fmt::format("table {}: the row to delete is gone", definition().name));
           }
-          HAILSTONE_TRY(writer.end(key, newest.place));
+          writer.end(key, newest.place);
           write.keep();
           break;
         }
@@ -297,10 +349,14 @@ Result<RowPlace> Table::State::lock_newest(Transaction& transaction, ByteView ke
   const bool shared = lock == ReadLock::Shared || lock == ReadLock::SharedSkippingLocked;
   const RowLockMode mode = shared ? RowLockMode::Shared : RowLockMode::Exclusive;
   for (;;) {
+    const auto looked_at = current_view();
+    HAILSTONE_ASSIGN(const SegmentMatches matches, noted(match_key(*looked_at, key)));
     Wait wait;
     {
       const std::lock_guard guard(write_mutex);
-      HAILSTONE_ASSIGN(NewestRow newest, noted(find_newest(*current_view(), key, transaction.marker())));
+      const auto now = current_view();
+      if (now->orders != looked_at->orders) continue;  // other segments: look again
+      NewestRow newest = find_newest(*now, matches, key, transaction.marker());
       wait.holder = newest.blocker;
       if (!wait.needed()) {
         if (!newest.place.found()) {
@@ -346,8 +402,7 @@ Result<bool> Table::find(Transaction& transaction, ByteView key, ReadLock lock, 
   return true;
 }
 
-Result<bool> Table::find_row(Transaction& transaction, ByteView key, ReadLock lock, Batch& scratch,
-                             std::string& row) {
+Result<bool> Table::find_row(Transaction& transaction, ByteView key, ReadLock lock, std::string& row) {
   State& state = *state_;
   HAILSTONE_TRY(state.usable());
   count(state.host.counters().point_lookups);
@@ -362,8 +417,8 @@ Result<bool> Table::find_row(Transaction& transaction, ByteView key, ReadLock lo
     row.assign(place.version->row());
     return true;
   }
-  scratch.clear();
-  HAILSTONE_TRY(state.noted(Projection::read_encoded(place.segment->columns, place.ordinal, scratch, row)));
+  BlockReader reader(place.segment->columns);
+  HAILSTONE_TRY(state.noted(Projection::read_encoded(reader, place.ordinal, row)));
   return true;
 }
 

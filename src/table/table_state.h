@@ -13,11 +13,13 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "table/key_search.h"
 #include "table/load_keys.h"
 #include "table/places.h"
 #include "table/segment_claims.h"
 #include "table/table.h"
+#include "table/table_view.h"
 #include "transaction/superseded.h"
 
 namespace hailstone {
@@ -44,6 +46,22 @@ struct NewestRow {
   Timestamp ended = 0;        // when the newest of its versions that are no more ended; 0: there is none
 };
 
+/// Rows of one segment that have the key that was looked for.
+struct SegmentMatch {
+  std::shared_ptr<TableSegment> segment;
+  OrdinalRange range;
+  /// Of each row of the range, where it was asked for; empty: the segment's.
+  absl::InlinedVector<Timestamp, 1> begins;
+};
+using SegmentMatches = absl::InlinedVector<SegmentMatch, 2>;
+/// An entry of a secondary index.
+struct UniqueMatch {
+  std::shared_ptr<TableSegment> segment;
+  uint32_t ordinal = 0;
+  std::string clustered_key;
+};
+using UniqueMatches = std::vector<UniqueMatch>;
+
 struct Table::State {
   State(TableHost& table_host, const TableState& state);
 
@@ -59,7 +77,7 @@ struct Table::State {
       replaced_definitions;  // protected by the catalog: one DDL at a time
   std::shared_ptr<const TableKeys> keys;
   const std::shared_ptr<TableLatch> latch = std::make_shared<TableLatch>();
-  std::mutex write_mutex;
+  mutable std::mutex write_mutex;
   std::mutex flush_mutex;  // one flush at a time, as they publish oldest first; before write_mutex
   SegmentClaims claims;    // of merges
   std::mutex files_mutex;  // delete vector files being written, `obsolete` and `delete_vectors_unsynced`
@@ -93,6 +111,11 @@ struct Table::State {
   // Distinct counts of analyze(), by index; empty until then. Protected by statistics_mutex.
   mutable std::mutex statistics_mutex;
   std::vector<std::vector<uint64_t>> analyzed;
+  /// What the files of some segments say, all rows counted. Protected by statistics_mutex.
+  mutable TableStatistics of_segments;
+  mutable std::shared_ptr<const SegmentOrders> of_segments_for;  // these segments; null: of none yet
+  /// Ended rows of the segments of the view.
+  const std::shared_ptr<std::atomic<uint64_t>> ended_rows = std::make_shared<std::atomic<uint64_t>>(0);
 
   /// Of the bulk loads whose rows are not all in the view yet. Protected by write_mutex.
   std::vector<const PendingKeys*> pending_keys;
@@ -110,21 +133,28 @@ struct Table::State {
     const std::lock_guard guard(view_mutex);
     return view;
   }
-  void set_view(std::shared_ptr<const TableView> next) {
-    const std::lock_guard guard(view_mutex);
-    view = std::move(next);
-  }
+  /// Where the segments change the latch is held exclusively.
+  void set_view(std::shared_ptr<TableView> next);
   std::shared_ptr<TableDelta> new_delta(Table& table);
   /// Replaces the active delta by an empty one. Caller holds write_mutex.
   void freeze_active(Table& table);
 
-  /// The live version of a key in the newest state, as transaction `own` (marker) sees it.
-  Result<NewestRow> find_newest(const TableView& places, ByteView key, Timestamp own);
+  /// Where a view's segments have a key, ended or not. Reads files, so it is not called under write_mutex.
+  /// Each row's own begin is given where the segment's, which is the newest, is behind what `writer` sees.
+  Result<SegmentMatches> match_key(const TableView& places, ByteView key,
+                                   const Transaction* writer = nullptr) const;
+  /// Entries of a unique secondary index with this index key in a view's segments. Reads files, too.
+  Result<UniqueMatches> match_unique(const TableView& places, size_t secondary, ByteView index_key) const;
+
+  /// The live version of a key in the newest state, as transaction `own` (marker) sees it. `matches` are
+  /// those of the view's segments.
+  NewestRow find_newest(const TableView& places, const SegmentMatches& matches, ByteView key,
+                        Timestamp own) const;
   /// The live version of a key, committed or not: what READ UNCOMMITTED gives. Takes write_mutex, as an
   /// update is between its two versions only under that.
-  Result<RowPlace> find_latest(ByteView key);
+  Result<RowPlace> find_latest(ByteView key) const;
   /// Whether the version is the row's latest, and was there already when the snapshot was taken.
-  Result<bool> is_unchanged(const RowPlace& place, const Snapshot& snapshot);
+  Result<bool> is_unchanged(const RowPlace& place, const Snapshot& snapshot) const;
   /// The version of a key that the snapshot, which is the transaction's, sees.
   Result<RowPlace> find_visible(const TableView& places, ByteView key, const Snapshot& snapshot,
                                 const Transaction& transaction);
@@ -137,8 +167,8 @@ struct Table::State {
     std::string clustered_key;
     TransactionId blocker = 0;
   };
-  Result<UniqueEntry> find_unique(const TableView& places, size_t secondary, ByteView index_key,
-                                  ByteView except, Timestamp own);
+  UniqueEntry find_unique(const TableView& places, const UniqueMatches& matches, size_t secondary,
+                          ByteView index_key, ByteView except, Timestamp own) const;
   /// Another transaction whose bulk load has taken a row with this key of a unique index; 0: none. Caller
   /// holds write_mutex.
   TransactionId load_with_key(const Transaction& transaction, size_t index, ByteView key) const {

@@ -68,10 +68,14 @@ class IndexCheck {
   Status run(TransactionId& blocker) {
     HAILSTONE_TRY(among_loaded());
     for (const auto& segment : loaded_) {
-      for (const auto& other : before_.segments) {
-        HAILSTONE_TRY(against_segment(segment, other, blocker));
-        if (blocker != 0) return {};
-      }
+      Status status;
+      before_.order(secondary_)
+          .visit_between(first_key(*segment), last_key(*segment), [&](const SegmentOrder::Range& other) {
+            status = against_segment(segment, before_.segments[other.segment], blocker);
+            return status && blocker == 0;
+          });
+      HAILSTONE_TRY(status);
+      if (blocker != 0) return {};
       for (const auto& delta : before_.deltas) {
         HAILSTONE_TRY(against_delta(segment, *delta, blocker));
         if (blocker != 0) return {};
@@ -84,20 +88,19 @@ class IndexCheck {
   size_t index() const {
     return secondary_ == SegmentKeys::clustered ? 0 : secondary_ + state_.keys->first_secondary();
   }
+  /// The least and the greatest index key of a segment.
   ByteView first_key(const TableSegment& segment) const {
     return secondary_ == SegmentKeys::clustered ? segment.segment->first_key()
-                                                : segment.segment->index_sample(secondary_, 0);
+                                                : index_key(segment.segment->index_sample(secondary_, 0));
   }
   ByteView last_key(const TableSegment& segment) const {
     return secondary_ == SegmentKeys::clustered ? segment.segment->last_key()
-                                                : segment.segment->index_last_key(secondary_);
+                                                : index_key(segment.segment->index_last_key(secondary_));
   }
-  bool apart(const TableSegment& a, const TableSegment& b) const {
-    // Of secondary indexes these are whole entries; a shared index key may then lie on both sides of a gap
-    // between them, so only what differs in the index key counts, which the byte order of a proper prefix
-    // decides.
-    if (secondary_ == SegmentKeys::clustered) return last_key(a) < first_key(b) || last_key(b) < first_key(a);
-    return false;
+  /// Entries of secondary indexes have the clustered key behind the index key.
+  ByteView index_key(ByteView entry) const {
+    const KeyCodec& codec = state_.keys->secondary(secondary_);
+    return entry.substr(0, codec.prefix_size(entry, codec.part_count()));
   }
 
   Status interrupted() {
@@ -121,18 +124,22 @@ class IndexCheck {
   Status refuse(const TableSegment& segment, uint32_t ordinal, ByteView clustered_key) {
     duplicate_.index = index();
     duplicate_.clustered_key = clustered_key;
-    Batch scratch;
-    HAILSTONE_TRY(Projection::read_encoded(segment.columns, ordinal, scratch, duplicate_.row));
+    BlockReader reader(segment.columns);
+    HAILSTONE_TRY(Projection::read_encoded(reader, ordinal, duplicate_.row));
     return refuse_duplicate(state_, index());
   }
 
   Status among_loaded() {
     // Each segment has been checked in itself when it was written.
     std::vector<std::unique_ptr<KeyStream>> streams;
+    const SegmentOrder order(loaded_, secondary_);
     for (size_t i = 0; i < loaded_.size(); ++i) {
       bool alone = true;
-      for (size_t j = 0; j < loaded_.size(); ++j)
-        alone = alone && (i == j || apart(*loaded_[i], *loaded_[j]));
+      order.visit_between(first_key(*loaded_[i]), last_key(*loaded_[i]),
+                          [&](const SegmentOrder::Range& other) {
+                            alone = other.segment == i;
+                            return alone;
+                          });
       if (alone) continue;
       streams.push_back(std::make_unique<KeyStream>(loaded_[i], *state_.keys, secondary_));
       HAILSTONE_TRY(streams.back()->seek({}));
@@ -173,15 +180,9 @@ class IndexCheck {
 
   Status against_segment(const std::shared_ptr<TableSegment>& segment,
                          const std::shared_ptr<TableSegment>& other, TransactionId& blocker) {
-    if (apart(*segment, *other)) return {};
     KeyStream ours(segment, *state_.keys, secondary_), theirs(other, *state_.keys, secondary_);
-    if (secondary_ == SegmentKeys::clustered) {
-      HAILSTONE_TRY(ours.seek(first_key(*other)));
-      HAILSTONE_TRY(theirs.seek(first_key(*segment)));
-    } else {
-      HAILSTONE_TRY(ours.seek({}));
-      HAILSTONE_TRY(theirs.seek({}));
-    }
+    HAILSTONE_TRY(ours.seek(first_key(*other)));
+    HAILSTONE_TRY(theirs.seek(first_key(*segment)));
     while (!ours.at_end() && !theirs.at_end()) {
       HAILSTONE_TRY(interrupted());
       if (ours.key() < theirs.key()) {
@@ -369,6 +370,7 @@ Result<std::shared_ptr<const TableView>> wait_for_loads(Table::State& state, Tra
     std::erase_if(others->segments, [&](const auto& segment) {
       return std::find(loaded.begin(), loaded.end(), segment) != loaded.end();
     });
+    others->orders = std::make_shared<const SegmentOrders>(others->segments, state.keys->secondary_count());
     return std::shared_ptr<const TableView>(std::move(others));
   }
 }

@@ -36,10 +36,15 @@ Status mask_superseded(const TableSegment& segment, const TableKeys& keys, uint3
 
 }  // namespace
 
-Status mask_rows(const TableSegment& segment, const TableKeys& keys, uint32_t block,
+Status mask_rows(const TableSegment& segment, const TableKeys& keys, BlockReader& reader, uint32_t block,
                  const Visibility& visibility, BlockBitmap& bitmap) {
-  if (visibility.superseded != nullptr)
-    HAILSTONE_TRY(mask_superseded(segment, keys, block, visibility, bitmap));
+  HAILSTONE_TRY(mask_versions(segment, reader, block, visibility, bitmap));
+  if (visibility.superseded == nullptr || bitmap.none()) return {};
+  return mask_superseded(segment, keys, block, visibility, bitmap);
+}
+
+Status mask_versions(const TableSegment& segment, BlockReader& reader, uint32_t block,
+                     const Visibility& visibility, BlockBitmap& bitmap) {
   if (!visibility.candidates) {
     if (segment.columns.begin() < 0) {
       if (!visibility.snapshot.includes(segment.shared_begin())) {
@@ -49,10 +54,10 @@ Status mask_rows(const TableSegment& segment, const TableKeys& keys, uint32_t bl
     } else {
       const auto column = static_cast<size_t>(segment.columns.begin());
       if (segment.segment->summary(column, block).high > visibility.snapshot.read) {
-        HAILSTONE_ASSIGN(const auto begins, segment.segment->block(column, block));
+        HAILSTONE_ASSIGN(const BlockReader::Pinned* const begins, reader.block(column, block));
         BlockBitmap begun;
         const IntegerRange range{0, visibility.snapshot.read};
-        begins->select_ranges({&range, 1}, begun);
+        begins->block->select_ranges({&range, 1}, begun);
         bitmap.intersect(begun);
       }
     }

@@ -45,8 +45,12 @@ struct Visibility {
   }
 };
 
-/// Clears the bits of the block's rows that are not taken.
-Status mask_rows(const TableSegment& segment, const TableKeys& keys, uint32_t block,
+/// Clears the bits of the block's rows that are not taken, but for what is superseded. `reader`: of the
+/// segment.
+Status mask_versions(const TableSegment& segment, BlockReader& reader, uint32_t block,
+                     const Visibility& visibility, BlockBitmap& bitmap);
+/// The same with what is superseded.
+Status mask_rows(const TableSegment& segment, const TableKeys& keys, BlockReader& reader, uint32_t block,
                  const Visibility& visibility, BlockBitmap& bitmap);
 
 /// Entries of one order of a delta, some at a time, so that the latch is held for short.

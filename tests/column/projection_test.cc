@@ -35,6 +35,7 @@ TEST(ProjectionTest, RandomColumnsOfRandomRowsReadAsWritten) {
       return column == StoredColumn::row_id ? Value::of(uint64_t{row}) : data.value(row, column);
     };
 
+    BlockReader reader(*data.columns);
     Batch batch;
     for (int attempt = 0; attempt < 10; ++attempt) {
       const auto block = static_cast<uint32_t>(data.below(data.columns->segment().blocks()));
@@ -45,7 +46,7 @@ TEST(ProjectionTest, RandomColumnsOfRandomRowsReadAsWritten) {
            row += 1 + data.below(stride)) {
         numbers.push_back(static_cast<uint16_t>(row));
       }
-      const Status status = projection.read(*data.columns, block, numbers, batch);
+      const Status status = projection.read(reader, block, numbers, batch);
       ASSERT_TRUE(status) << status.error().message();
       ASSERT_EQ(batch.rows, numbers.size());
       for (size_t i = 0; i < wanted.size(); ++i) {
@@ -60,14 +61,14 @@ TEST(ProjectionTest, RandomColumnsOfRandomRowsReadAsWritten) {
     }
 
     // Single rows, and rows appended as a delta gives them.
-    Batch single, appended, scratch;
+    Batch single, appended;
     for (int attempt = 0; attempt < 20; ++attempt) {
       const auto ordinal = static_cast<uint32_t>(data.below(rows));
       std::vector<Value> values(wanted.size());
-      const Status status = projection.read_row(*data.columns, ordinal, single, values);
+      const Status status = projection.read_row(reader, ordinal, single, values);
       ASSERT_TRUE(status) << status.error().message();
       std::string row;
-      const Status encoded = Projection::read_encoded(*data.columns, ordinal, scratch, row);
+      const Status encoded = Projection::read_encoded(reader, ordinal, row);
       ASSERT_TRUE(encoded) << encoded.error().message();
       projection.append(row, ordinal, appended);
       const std::string where = "round " + std::to_string(round) + " row " + std::to_string(ordinal);

@@ -55,9 +55,10 @@ TEST(SegmentFilterTest, RandomPredicatesSelectTheRowsThatTheyDescribe) {
       const auto predicate = std::make_shared<const Predicate>(data.predicate(3));
       auto filter = SegmentFilter::prepare(predicate, *data.columns, data.counters);
       ASSERT_TRUE(filter) << filter.error().message();
+      BlockReader reader(*data.columns);
       for (uint32_t block = 0; block < data.columns->segment().blocks(); ++block) {
         BlockBitmap bitmap;
-        const Status status = filter->evaluate(block, bitmap);
+        const Status status = filter->evaluate(reader, block, bitmap);
         ASSERT_TRUE(status) << status.error().message();
         const bool excluded = filter->excludes_segment() || filter->excludes_block(block);
         ASSERT_TRUE(!excluded || bitmap.none()) << "round " << round << " attempt " << attempt;

@@ -41,5 +41,42 @@ TEST_F(StatisticsTest, DistinctValuesAreThoseOfAllSegmentsTogether) {
   }
 }
 
+TEST_F(StatisticsTest, EndedRowsAreCountedThroughCommitRollbackFlushAndMerge) {
+  const auto fill = [&](int32_t first, int32_t last) {
+    const auto transaction = begin();
+    for (int32_t id = first; id < last; ++id) insert(*transaction, {.id = id, .number = id});
+    ASSERT_TRUE(host_.transactions().commit(*transaction));
+  };
+  const auto erase = [&](Transaction& transaction, int32_t first, int32_t last) {
+    for (int32_t id = first; id < last; ++id) ASSERT_TRUE(table_->erase(transaction, key_of(*table_, id)));
+  };
+  const auto expect = [&](uint64_t rows, uint64_t deleted, uint64_t segments) {
+    const TableStatistics found = table_->statistics();
+    EXPECT_EQ(found.rows, rows);
+    EXPECT_EQ(found.deleted_rows, deleted);
+    EXPECT_EQ(found.segments, segments);
+  };
+  fill(0, 1000);
+  ASSERT_TRUE(table_->flush(true));
+  expect(1000, 0, 1);
+  const auto taken_back = begin();
+  erase(*taken_back, 0, 50);
+  expect(950, 50, 1);
+  host_.transactions().rollback(*taken_back);
+  expect(1000, 0, 1);
+  const auto kept = begin();
+  erase(*kept, 100, 200);
+  fill(1000, 1100);
+  ASSERT_TRUE(table_->flush(true));
+  expect(1000, 100, 2);
+  // The ends move with their rows while they are open.
+  ASSERT_TRUE(table_->optimize({}));
+  expect(1000, 100, 1);
+  ASSERT_TRUE(host_.transactions().commit(*kept));
+  expect(1000, 100, 1);
+  ASSERT_TRUE(table_->optimize({}));
+  expect(1000, 0, 1);
+}
+
 }  // namespace
 }  // namespace hailstone

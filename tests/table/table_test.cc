@@ -269,10 +269,9 @@ TEST_F(TableTest, ALoadByRowMeetsWhatOthersHaveNotDecided) {
   // A row that another only reads is a duplicate at once.
   const auto reader = begin();
   std::string row;
-  Batch scratch;
-  ASSERT_TRUE(table_->find_row(*reader, key_of(*table_, 7), ReadLock::Shared, scratch, row));
+  ASSERT_TRUE(table_->find_row(*reader, key_of(*table_, 7), ReadLock::Shared, row));
   EXPECT_EQ(load.append(values_of({.id = 7}, note), duplicate).error().code(), ErrorCode::DuplicateKey);
-  ASSERT_TRUE(table_->find_row(*reader, key_of(*table_, 8), ReadLock::Exclusive, scratch, row));
+  ASSERT_TRUE(table_->find_row(*reader, key_of(*table_, 8), ReadLock::Exclusive, row));
   EXPECT_EQ(load.append(values_of({.id = 8}, note), duplicate).error().code(), ErrorCode::LockWaitTimeout);
   EXPECT_FALSE(load.append(values_of({.id = 501, .number = 700}, note), duplicate));
   EXPECT_EQ(duplicate.index, 1U);
@@ -280,6 +279,56 @@ TEST_F(TableTest, ALoadByRowMeetsWhatOthersHaveNotDecided) {
   ASSERT_TRUE(load.finish(duplicate));
   ASSERT_TRUE(host_.transactions().commit(*loader));
   EXPECT_EQ(count(), 211U);
+}
+
+TEST_F(TableTest, ManyOwnVersionsHideThoseOfAnOlderSnapshot) {
+  constexpr int32_t rows = 3000, own = 2000;
+  insert_committed(0, rows);
+  ASSERT_TRUE(table_->flush(true));
+  const auto old = begin();
+  EXPECT_EQ(count(*old), static_cast<uint64_t>(rows));
+  Duplicate duplicate;
+  const auto update_all = [&](Transaction& transaction, int32_t last, int32_t by) {
+    for (int32_t id = 0; id < last; ++id) {
+      const auto updated = table_->update(transaction, key_of(*table_, id),
+                                          encode(*table_, {.id = id, .number = id + by}), duplicate);
+      ASSERT_TRUE(updated) << message(updated);
+    }
+  };
+  const auto other = begin();
+  update_all(*other, rows, 10'000);
+  ASSERT_TRUE(host_.transactions().commit(*other));
+  ASSERT_TRUE(table_->flush(true));
+  update_all(*old, own, 20'000);
+  // The snapshot's version where nothing was written on top of it, else the own one; by every way of reading.
+  const auto expected = [&](int32_t id) { return id + (id < own ? 20'000 : 0); };
+  EXPECT_EQ(count(*old), static_cast<uint64_t>(rows));
+  Cursor cursor(table_, *old, 0, ReadLock::None, all_columns());
+  auto on_row = cursor.seek_at_or_after({});
+  for (int32_t id = 0; id < rows; ++id, on_row = cursor.next()) {
+    ASSERT_TRUE(on_row && *on_row) << id;
+    ASSERT_TRUE(cursor.load_values());
+    ASSERT_EQ(decode(cursor.values()).number, expected(id));
+  }
+  EXPECT_FALSE(*on_row);
+  Scan scan(table_, *old, ReadLock::None, nullptr, all_columns());
+  uint64_t met = 0;
+  for (auto batch = scan.next(); batch && *batch != nullptr; batch = scan.next()) {
+    for (uint32_t row = 0; row < (*batch)->rows; ++row, ++met) {
+      const auto id = static_cast<int32_t>(native_signed((*batch)->columns[0].value(row).integer, 4));
+      ASSERT_EQ(native_signed((*batch)->columns[1].value(row).integer, 4), expected(id));
+    }
+  }
+  EXPECT_EQ(met, static_cast<uint64_t>(rows));
+  const Projection projection(table_->layout(), {number_column});
+  for (const int32_t id : {0, own - 1, own, rows - 1}) {
+    Batch batch;
+    Value value;
+    const auto found =
+        table_->find(*old, key_of(*table_, id), ReadLock::None, projection, batch, {&value, 1});
+    ASSERT_TRUE(found && *found);
+    EXPECT_EQ(native_signed(value.integer, 4), expected(id));
+  }
 }
 
 TEST_F(TableTest, LoadedRowsAreSeenByOthersFromTheCommitOn) {
@@ -620,11 +669,11 @@ TEST_F(TableTest, ReadsBySnapshotsThatWereEndedFail) {
   EXPECT_TRUE(too_old(summing.aggregate({&rows, 1}, 1)));
   Batch batch;
   std::string row;
-  EXPECT_TRUE(too_old(table_->find_row(*old, key_of(*table_, 5), ReadLock::None, batch, row)));
+  EXPECT_TRUE(too_old(table_->find_row(*old, key_of(*table_, 5), ReadLock::None, row)));
   Projection projection(table_->layout(), {});
   EXPECT_TRUE(too_old(table_->find(*old, key_of(*table_, 5), ReadLock::None, projection, batch, {})));
   // The newest state needs no snapshot.
-  EXPECT_TRUE(table_->find_row(*old, key_of(*table_, 5), ReadLock::Exclusive, batch, row).value());
+  EXPECT_TRUE(table_->find_row(*old, key_of(*table_, 5), ReadLock::Exclusive, row).value());
   Scan locking(table_, *old, ReadLock::Shared, nullptr, {});
   EXPECT_EQ(locking.count_rest().value(), 200U);
 }

@@ -19,7 +19,8 @@ namespace hailstone {
 
 class TestHost : public TableHost {
  public:
-  TestHost() {
+  /// `base`: where files really are.
+  explicit TestHost(Filesystem& base = posix_filesystem()) : filesystem_(base) {
     auto opened = Log::open(filesystem_, {.directory = directory_.path()}, counters_);
     EXPECT_TRUE(opened);
     log_ = std::move(*opened);
@@ -98,7 +99,7 @@ class TestHost : public TableHost {
 
  private:
   static constexpr uint64_t database = 42;
-  FaultFilesystem filesystem_{posix_filesystem()};  // fails on demand; does not really sync
+  FaultFilesystem filesystem_;  // fails on demand; does not really sync
   TemporaryDirectory directory_;
   Counters counters_;
   MemoryBudget budget_{size_t{1} << 30};

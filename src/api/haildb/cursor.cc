@@ -272,7 +272,6 @@ void ib_crsr_struct::clear() {
   trx = nullptr;
   place = Place::Nowhere;
   at_walker = has_row = row_wanted = false;
-  scratch.clear();
   row = std::string();
   encoded = std::string();
   memory.reset();

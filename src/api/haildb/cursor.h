@@ -88,7 +88,6 @@ struct ib_crsr_struct : hailstone::haildb::Handle {
                             // transaction has ended or changed anything there
   std::string row;
   std::atomic<uint64_t> rows_read{0};  // not counted in the engine yet; only the cursor's thread changes it
-  hailstone::Batch scratch;
   std::vector<hailstone::Value> values;
   std::vector<std::string> labels;
   std::string encoded;

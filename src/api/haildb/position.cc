@@ -227,8 +227,8 @@ ib_err_t find_exactly(ib_crsr_struct& cursor, SearchRange& range, int& result) {
   cursor.has_row = false;
   cursor.row_wanted = false;
   if (range.may_exist) {
-    const auto found = cursor.info->table->find_row(*cursor.trx->transaction, cursor.key, ReadLock::None,
-                                                    cursor.scratch, cursor.row);
+    const auto found =
+        cursor.info->table->find_row(*cursor.trx->transaction, cursor.key, ReadLock::None, cursor.row);
     if (!found) {
       cursor.place = Place::Nowhere;
       return failed(*cursor.trx, found.error());

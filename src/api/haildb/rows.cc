@@ -140,8 +140,8 @@ ib_err_t ib_cursor_delete_row(ib_crsr_t ib_crsr) {
   if (!ib_crsr->trx->savepoints.empty()) {
     // As with an update.
     std::string row;
-    const auto found = ib_crsr->info->table->find_row(*ib_crsr->trx->transaction, key,
-                                                      hailstone::ReadLock::Exclusive, ib_crsr->scratch, row);
+    const auto found =
+        ib_crsr->info->table->find_row(*ib_crsr->trx->transaction, key, hailstone::ReadLock::Exclusive, row);
     if (!found) return failed(*ib_crsr->trx, found.error());
   }
   const hailstone::Status erased = ib_crsr->info->table->erase(*ib_crsr->trx->transaction, key);

@@ -176,8 +176,7 @@ struct hs_database : hailstone::capi::Handle {
 struct hs_transaction : hailstone::capi::Handle {
   hs_transaction() : Handle(hailstone::capi::HandleKind::Transaction) {}
   std::shared_ptr<hailstone::capi::SharedTransaction> shared;
-  hailstone::Batch batch;                // scratch space of reads
-  std::vector<hailstone::Value> values;  // likewise
+  std::vector<hailstone::Value> values;  // scratch space of reads
   std::string row, key, text;            // likewise
   hailstone::ColumnUpdate update;        // likewise
 };

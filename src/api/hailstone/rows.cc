@@ -167,8 +167,8 @@ int hs_get(hs_transaction* transaction, hs_table* table, const hs_value* key, si
     HAILSTONE_TRY(primary_key(shape, key, key_count, transaction->key));
     const ReadLock wanted = lock_of(shared, lock);
     HAILSTONE_TRY(shared.check_read(*shape.table, wanted));
-    HAILSTONE_ASSIGN(const bool found, shape.table->find_row(*shared.transaction, transaction->key, wanted,
-                                                             transaction->batch, transaction->row));
+    HAILSTONE_ASSIGN(const bool found,
+                     shape.table->find_row(*shared.transaction, transaction->key, wanted, transaction->row));
     if (!found) return no_row(shape);
     transaction->values.resize(shape.columns.size());
     shape.table->layout()->row_codec().decode(transaction->row, transaction->values);

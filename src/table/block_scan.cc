@@ -1,0 +1,187 @@
+#include "table/block_scan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <condition_variable>
+
+namespace hailstone {
+
+BlockScan::BlockScan(const Table::State& table, std::shared_ptr<const TableView> view,
+                     std::shared_ptr<const Predicate> predicate, Visibility visibility)
+    : table_(table),
+      view_(std::move(view)),
+      predicate_(std::move(predicate)),
+      visibility_(std::move(visibility)),
+      always_(predicate_->kind() == Predicate::Kind::Always) {
+  uint64_t blocks = 0;
+  starts_.reserve(view_->segments.size() + 1);
+  if (!always_) filters_ = std::make_unique<Filter[]>(view_->segments.size());
+  for (size_t i = 0; i < view_->segments.size(); ++i) {
+    const uint32_t own = view_->segments[i]->segment->blocks();
+    starts_.push_back(blocks);
+    if (!always_) filters_[i].blocks_left.store(own, std::memory_order_relaxed);
+    blocks += own;
+  }
+  starts_.push_back(blocks);
+}
+
+Result<const SegmentFilter*> BlockScan::filter_of(size_t segment) {
+  Filter& filter = filters_[segment];
+  std::call_once(filter.once, [&] {
+    filter.prepared.emplace(
+        SegmentFilter::prepare(predicate_, view_->segments[segment]->columns, table_.host.counters()));
+  });
+  if (!*filter.prepared) return std::unexpected(filter.prepared->error());
+  return &**filter.prepared;
+}
+
+void BlockScan::finish_blocks(size_t segment, uint32_t blocks) {
+  if (always_) return;
+  Filter& filter = filters_[segment];
+  if (filter.blocks_left.fetch_sub(blocks, std::memory_order_acq_rel) == blocks) filter.prepared.reset();
+}
+
+BlockScan::Worker::Worker(BlockScan& scan, std::function<bool()> stop)
+    : scan_(scan), stop_(std::move(stop)) {}
+
+void BlockScan::Worker::enter(uint64_t number) {
+  const auto above = std::ranges::upper_bound(scan_.starts_, number);
+  segment_ = static_cast<size_t>(above - scan_.starts_.begin()) - 1;
+  reader_.emplace(segment()->columns);
+  filter_ = nullptr;
+}
+
+Result<bool> BlockScan::Worker::next(uint64_t& number, uint64_t last) {
+  Counters& counters = scan_.table_.host.counters();
+  while (number < last) {
+    if (segment_ == ~size_t{0} || number < scan_.starts_[segment_] || number >= scan_.starts_[segment_ + 1])
+      enter(number);
+    const TableSegment& place = *segment();
+    const uint64_t end = std::min(scan_.starts_[segment_ + 1], last);
+    const auto left = static_cast<uint32_t>(end - number);
+    if (place.columns.begin() < 0 && !scan_.visibility_.candidates &&
+        !scan_.visibility_.snapshot.includes(place.shared_begin())) {
+      scan_.finish_blocks(segment_, left);
+      number = end;
+      continue;
+    }
+    if (!scan_.always_ && filter_ == nullptr) {
+      HAILSTONE_ASSIGN(filter_, scan_.filter_of(segment_));
+    }
+    if (filter_ != nullptr && filter_->excludes_segment()) {
+      count(counters.blocks_skipped, left);
+      scan_.finish_blocks(segment_, left);
+      number = end;
+      continue;
+    }
+    block_ = static_cast<uint32_t>(number - scan_.starts_[segment_]);
+    ++number;
+    if (stop_ && stop_()) {
+      return fail(ErrorCode::Interrupted,
+                  fmt::format("interrupted while scanning table {}", scan_.table_.layout->definition().name));
+    }
+    HAILSTONE_ASSIGN(const bool taken, take_block());
+    // The filter may be gone from here on.
+    scan_.finish_blocks(segment_, 1);
+    if (number == scan_.starts_[segment_ + 1]) filter_ = nullptr;
+    if (taken) return true;
+  }
+  return false;
+}
+
+Result<bool> BlockScan::Worker::take_block() {
+  const TableSegment& place = *segment();
+  if (scan_.always_) {
+    const uint32_t rows = std::min(block_rows, place.rows() - block_ * block_rows);
+    rows_.set_first(rows);
+    count(scan_.table_.host.counters().rows_scanned, rows);
+  } else {
+    if (filter_->excludes_block(block_)) return false;
+    HAILSTONE_TRY(filter_->evaluate(*reader_, block_, rows_));
+    if (rows_.none()) return false;
+  }
+  HAILSTONE_TRY(mask_rows(place, *scan_.table_.keys, *reader_, block_, scan_.visibility_, rows_));
+  return !rows_.none();
+}
+
+namespace {
+
+/// Blocks that a thread takes at a time: enough to make taking them cheap.
+constexpr uint32_t blocks_at_once = 4;
+/// Waking a thread pays from about so many blocks for each.
+constexpr uint32_t blocks_worth_a_thread = 16;
+
+/// What the threads of one scan share.
+struct SharedWork {
+  std::atomic<uint64_t> next{0};
+  std::atomic<bool> stopped{false};
+  std::mutex mutex;
+  std::optional<Error> failure;  // the first; protected by mutex
+
+  void work(unsigned part, BlockScan& scan, const std::function<bool()>& stop,
+            const std::function<Status(unsigned part, BlockScan::Worker& worker)>& take) {
+    BlockScan::Worker worker(scan, stop);
+    const auto take_some = [&](uint64_t number, uint64_t last) -> Status {
+      for (;;) {
+        HAILSTONE_ASSIGN(const bool found, worker.next(number, last));
+        if (!found) return {};
+        HAILSTONE_TRY(take(part, worker));
+      }
+    };
+    while (!stopped.load(std::memory_order_relaxed)) {
+      const uint64_t first = next.fetch_add(blocks_at_once, std::memory_order_relaxed);
+      if (first >= scan.blocks()) return;
+      if (Status status = take_some(first, std::min(first + blocks_at_once, scan.blocks())); !status) {
+        const std::lock_guard guard(mutex);
+        if (!failure) failure.emplace(std::move(status).error());
+        stopped.store(true, std::memory_order_relaxed);
+      }
+    }
+  }
+};
+
+/// How the helping threads are waited for. A helper that starts after the work was done finds it closed and
+/// touches nothing else.
+struct Helpers {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool closed = false;
+  unsigned running = 0;
+};
+
+}  // namespace
+
+unsigned worthwhile_threads(const BlockScan& scan, unsigned threads) {
+  const uint64_t most = std::max<uint64_t>(1, scan.blocks() / blocks_worth_a_thread);
+  return static_cast<unsigned>(std::clamp<uint64_t>(threads, 1, most));
+}
+
+Status for_each_block(TableHost& host, BlockScan& scan, unsigned threads, const std::function<bool()>& stop,
+                      const std::function<Status(unsigned part, BlockScan::Worker& worker)>& take) {
+  SharedWork shared;
+  const auto helpers = std::make_shared<Helpers>();
+  for (unsigned part = 1; part < threads; ++part) {
+    host.run([helpers, &shared, &scan, &take, part] {
+      {
+        const std::lock_guard guard(helpers->mutex);
+        if (helpers->closed) return;
+        ++helpers->running;
+      }
+      shared.work(part, scan, {}, take);
+      const std::lock_guard guard(helpers->mutex);
+      --helpers->running;
+      helpers->changed.notify_all();
+    });
+  }
+  shared.work(0, scan, stop, take);
+  {
+    std::unique_lock guard(helpers->mutex);
+    helpers->closed = true;
+    helpers->changed.wait(guard, [&] { return helpers->running == 0; });
+  }
+  if (shared.failure) return std::unexpected(std::move(*shared.failure));
+  return {};
+}
+
+}  // namespace hailstone

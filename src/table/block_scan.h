@@ -1,0 +1,83 @@
+// The rows that a statement takes from the segments of a view, block by block: the one loop over blocks, for
+// scans, counts and aggregates. The scan is shared by threads; each has a Worker of its own.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "column/segment_filter.h"
+#include "table/table_state.h"
+#include "table/visibility.h"
+
+namespace hailstone {
+
+class BlockScan {
+ public:
+  BlockScan(const Table::State& table, std::shared_ptr<const TableView> view,
+            std::shared_ptr<const Predicate> predicate, Visibility visibility);
+
+  /// The blocks of all segments, numbered one after the other.
+  uint64_t blocks() const { return starts_.back(); }
+
+  class Worker {
+   public:
+    /// `scan` must outlive the worker. `stop` (may be empty) is asked at each block.
+    explicit Worker(BlockScan& scan, std::function<bool()> stop = {});
+
+    /// Looks for a block with rows from `number` on and before `last`. Then it stands there, and `number` is
+    /// that of the next block. False: there is none, and `number` is `last`. Each block number must be passed
+    /// by once, by one worker.
+    Result<bool> next(uint64_t& number, uint64_t last);
+
+    // Where it stands.
+    const std::shared_ptr<TableSegment>& segment() const { return scan_.view_->segments[segment_]; }
+    uint32_t block() const { return block_; }
+    const BlockBitmap& rows() const { return rows_; }
+    /// Pins the blocks of the segment that were read last.
+    BlockReader& reader() { return *reader_; }
+
+   private:
+    void enter(uint64_t number);
+    Result<bool> take_block();
+
+    BlockScan& scan_;
+    const std::function<bool()> stop_;
+    size_t segment_ = ~size_t{0};
+    uint32_t block_ = 0;
+    std::optional<BlockReader> reader_;
+    const SegmentFilter* filter_ = nullptr;  // of segment_; null: not prepared yet, or not needed
+    BlockBitmap rows_;
+  };
+
+ private:
+  /// A segment's predicate, prepared by the first worker that needs it and let go with its last block.
+  struct Filter {
+    std::once_flag once;
+    std::optional<Result<SegmentFilter>> prepared;
+    std::atomic<uint32_t> blocks_left{0};
+  };
+  Result<const SegmentFilter*> filter_of(size_t segment);
+  void finish_blocks(size_t segment, uint32_t blocks);
+
+  const Table::State& table_;
+  const std::shared_ptr<const TableView> view_;
+  const std::shared_ptr<const Predicate> predicate_;
+  const Visibility visibility_;
+  const bool always_;
+  std::vector<uint64_t> starts_;  // number of each segment's first block; at the end that of all blocks
+  std::unique_ptr<Filter[]> filters_;
+};
+
+/// How many threads are worth waking for a scan, at most `threads`.
+unsigned worthwhile_threads(const BlockScan& scan, unsigned threads);
+
+/// Calls `take` for each block that has rows, on `threads` threads: this one, as part 0, and background
+/// threads that are free. `stop` is asked by this thread only.
+Status for_each_block(TableHost& host, BlockScan& scan, unsigned threads, const std::function<bool()>& stop,
+                      const std::function<Status(unsigned part, BlockScan::Worker& worker)>& take);
+
+}  // namespace hailstone

@@ -1,0 +1,161 @@
+// Merging, checking and reading when memory is short: how often files are read, and that rows stay.
+#include <random>
+
+#include "base/test_seed.h"
+#include "table/cursor.h"
+#include "table/row_map.h"
+#include "table/scan.h"
+#include "table/test_host.h"
+#include "table/test_rows.h"
+
+namespace hailstone {
+namespace {
+
+TEST(RowMapTest, TellsWhereEachRowWent) {
+  std::mt19937_64 random(test_seed(11));
+  MemoryBudget budget(size_t{1} << 30);
+  for (int round = 0; round < 50; ++round) {
+    RowMap map(budget);
+    std::vector<std::optional<uint64_t>> expected;
+    // Positions beyond 32 bits, in steps of every size.
+    uint64_t position = round % 3 == 0 ? 0 : uint64_t{1} << (30 + round % 20);
+    const uint64_t step = uint64_t{1} << (random() % 36);
+    const uint64_t left_out = random() % 4;
+    for (uint64_t rows = random() % 5000; rows > 0; --rows) {
+      if (random() % 8 < left_out) {
+        map.append_left_out();
+        expected.push_back(std::nullopt);
+      } else {
+        position += round % 5 == 0 ? 1 : 1 + random() % step;
+        map.append(position);
+        expected.push_back(position);
+      }
+    }
+    map.finish();
+    for (uint32_t row = 0; row < expected.size(); ++row) ASSERT_EQ(map.position(row), expected[row]);
+  }
+  EXPECT_EQ(budget.used(), 0U);
+}
+
+class MergeTest : public testing::Test {
+ protected:
+  std::unique_ptr<Transaction> begin() { return host_.transactions().begin(Isolation::RepeatableRead); }
+  TestRow row(int32_t id) const {
+    return {.id = id, .number = id, .name = "name " + std::to_string(id % 977), .note = std::to_string(id)};
+  }
+  /// `parts` segments whose keys lie between each other's.
+  void make_segments(int32_t rows, int32_t parts) {
+    for (int32_t part = 0; part < parts; ++part) {
+      const auto transaction = begin();
+      for (int32_t id = part; id < rows; id += parts) {
+        Duplicate duplicate;
+        const auto inserted = table_->insert(*transaction, encode(*table_, row(id)), duplicate);
+        ASSERT_TRUE(inserted) << message(inserted);
+      }
+      ASSERT_TRUE(host_.transactions().commit(*transaction));
+      ASSERT_TRUE(table_->flush(true));
+    }
+  }
+  uint64_t reads() { return host_.counters().segment_reads.load(); }
+  void expect_rows(int32_t rows) {
+    const auto transaction = begin();
+    for (size_t index = 0; index < 3; ++index) {
+      Cursor cursor(table_, *transaction, index, ReadLock::None, all_columns());
+      int32_t met = 0;
+      auto on_row = cursor.seek_at_or_after({});
+      for (; on_row && *on_row; on_row = cursor.next(), ++met) {
+        ASSERT_TRUE(cursor.load_values());
+        const TestRow found = decode(cursor.values());
+        ASSERT_EQ(found, row(found.id));
+        if (index < 2) {
+          ASSERT_EQ(found.id, met);
+        }
+      }
+      ASSERT_TRUE(on_row) << message(on_row);
+      ASSERT_EQ(met, rows);
+    }
+  }
+
+  TestHost host_;
+  std::shared_ptr<Table> table_ = host_.create(test_definition(true));
+};
+
+TEST_F(MergeTest, ReadsEachBlockAFewTimesHoweverShortMemoryIs) {
+  constexpr int32_t rows = 40'000, parts = 5;
+  make_segments(rows, parts);
+  // Nothing finds room in the cache.
+  Reservation all(host_.budget());
+  all.grow(host_.budget().limit());
+  const uint64_t before = reads();
+  ASSERT_TRUE(table_->optimize({}));
+  // A row at a time they were 600,000.
+  EXPECT_LT(reads() - before, 500U);
+  all.clear();
+  EXPECT_EQ(table_->statistics().rows, static_cast<uint64_t>(rows));
+  expect_rows(rows);
+}
+
+TEST_F(MergeTest, CheckAndIndexReadsReadBlocksAFewTimesHoweverShortMemoryIs) {
+  constexpr int32_t rows = 20'000;
+  make_segments(rows, 1);
+  Reservation all(host_.budget());
+  all.grow(host_.budget().limit());
+  uint64_t before = reads();
+  expect_rows(rows);
+  EXPECT_LT(reads() - before, 1'500U);
+  before = reads();
+  ASSERT_TRUE(table_->check(*begin(), {}));
+  EXPECT_LT(reads() - before, 3'000U);
+}
+
+TEST_F(MergeTest, ManySegmentsAreReadInOrder) {
+  // Some lie behind each other, some between, and one around all.
+  std::mt19937_64 random(test_seed(12));
+  std::vector<int32_t> ids;
+  for (int32_t part = 0; part < 60; ++part) {
+    const auto transaction = begin();
+    const auto insert = [&](int32_t id) {
+      if (std::ranges::find(ids, id) != ids.end()) return;
+      Duplicate duplicate;
+      ASSERT_TRUE(table_->insert(*transaction, encode(*table_, row(id)), duplicate));
+      ids.push_back(id);
+    };
+    for (int32_t i = 0; i < 20; ++i) insert(part * 100 + (part % 3 == 0 ? i * 37 % 400 * 64 + 7000 : i));
+    if (part == 30) {
+      insert(-5);
+      insert(1 << 20);
+    }
+    ASSERT_TRUE(host_.transactions().commit(*transaction));
+    ASSERT_TRUE(table_->flush(true));
+  }
+  ASSERT_EQ(table_->statistics().segments, 60U);
+  std::ranges::sort(ids);
+  const auto transaction = begin();
+  for (const ReadLock lock : {ReadLock::None, ReadLock::Shared}) {
+    Cursor cursor(table_, *transaction, 0, lock, all_columns());
+    for (int attempt = 0; attempt < 200; ++attempt) {
+      const auto bound = static_cast<int32_t>(random() % 40'000) - 100;
+      const Value value = Value::of(order_signed(bound, 4));
+      std::string key;
+      ASSERT_TRUE(table_->key_codec(0).append({&value, 1}, key));
+      const bool forward = random() % 2 == 0;
+      auto on_row = forward ? cursor.seek_at_or_after(key) : cursor.seek_before(key);
+      auto expected = std::ranges::lower_bound(ids, bound) - ids.begin();
+      if (!forward) --expected;
+      for (int step = 0; step < 30; ++step) {
+        ASSERT_TRUE(on_row) << message(on_row);
+        const bool exists = expected >= 0 && expected < static_cast<std::ptrdiff_t>(ids.size());
+        ASSERT_EQ(*on_row, exists) << "bound " << bound << " step " << step;
+        if (!exists) break;
+        ASSERT_TRUE(cursor.load_values());
+        ASSERT_EQ(decode(cursor.values()).id, ids[static_cast<size_t>(expected)]);
+        const bool back = random() % 8 == 0;
+        expected += forward != back ? 1 : -1;
+        on_row = forward != back ? cursor.next() : cursor.previous();
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hailstone
