@@ -211,6 +211,9 @@ class HailstoneHandler final : public handler, private TransactionUser {
   int insert_row(const uchar* record);
   /// Whether the server reads the row that a refused one met, to replace or to update it.
   bool looks_at_duplicates() const;
+  /// A row that has just been written needs its read's lock no more, so that an UPDATE of many rows does not
+  /// collect locks; but for one that a rollback to a savepoint may bring back.
+  void unlock_written(ByteView key);
   /// Of a row that duplicate_row_ is and new_record takes the place of.
   int replace_loaded(const uchar* new_record);
   Status note_auto_increment();

@@ -96,6 +96,10 @@ int HailstoneHandler::replace_loaded(const uchar* new_record) {
   return load_row(new_record);
 }
 
+void HailstoneHandler::unlock_written(ByteView key) {
+  if (lock_ != ReadLock::None && !session_->has_savepoints()) table_->unlock_written_row(*transaction_, key);
+}
+
 int HailstoneHandler::update_row(const uchar* old_record, const uchar* new_record) {
   return traced({"update_row", Returns::Row}, [&]() -> int {
     if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
@@ -135,6 +139,7 @@ int HailstoneHandler::update_row(const uchar* old_record, const uchar* new_recor
       if (!updated) return report_duplicate(updated.error(), duplicate);
       new_key = std::move(*updated);
     }
+    if (changed) unlock_written(key);
     if (place_ == Place::Key) key_ = std::move(new_key);
     if (table->found_next_number_field != nullptr && new_record == table->record[0]) {
       if (const Status noted = note_auto_increment(); !noted) return report(noted.error());
@@ -156,7 +161,9 @@ int HailstoneHandler::delete_row(const uchar*) {
     if (!found) return report(found.error());
     const std::string key(*found);
     const Status erased = table_->erase(*transaction_, key);
-    return erased ? 0 : report(erased.error());
+    if (!erased) return report(erased.error());
+    unlock_written(key);
+    return 0;
   });
 }
 

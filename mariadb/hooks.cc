@@ -51,6 +51,7 @@ int set_savepoint(handlerton*, THD* thd, void* area) {
     const Transaction* transaction = Session::of(thd).transaction();
     const Savepoint savepoint = transaction != nullptr ? transaction->savepoint() : Savepoint{};
     std::memcpy(area, &savepoint, sizeof savepoint);
+    Session::of(thd).note_savepoint();
     return 0;
   });
 }

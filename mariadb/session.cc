@@ -79,6 +79,7 @@ void Session::end_transaction() {
   if (statement_) statement_->end();
   statement_.reset();
   transaction_id_.store(0, std::memory_order_release);
+  has_savepoints_ = false;
 }
 
 Status Session::commit(bool all) {

@@ -61,6 +61,9 @@ class Session {
   /// Ends the transaction by itself (deadlock) and makes the server do the same.
   void roll_back_deadlock();
   void roll_back_to(const Savepoint& savepoint);
+  /// The user has set savepoints in this transaction.
+  void note_savepoint() { has_savepoints_ = true; }
+  bool has_savepoints() const { return has_savepoints_; }
 
   void add_user(TransactionUser* user);
   void remove_user(TransactionUser* user);
@@ -88,6 +91,7 @@ class Session {
   std::unique_ptr<Transaction> transaction_;
   std::atomic<TransactionId> transaction_id_{0};
   std::optional<Statement> statement_;  // of transaction_
+  bool has_savepoints_ = false;
   std::vector<TransactionUser*> users_;
   std::pair<const TABLE*, uint> duplicate_{nullptr, MAX_KEY};
   std::unique_ptr<Trace> trace_;

@@ -34,6 +34,7 @@ namespace hailstone {
   COUNTER(transactions_active, "transactions that have begun and not ended")                               \
   COUNTER(snapshots_expired, "snapshots that were ended because they were too old")                        \
   COUNTER(memory_waits, "times a writer waited for memory for a row")                                      \
+  COUNTER(row_locks, "row locks that transactions hold")                                                   \
   COUNTER(lock_waits, "times a transaction waited for a row or table lock")                                \
   COUNTER(lock_waiting, "transactions that wait for a lock now")                                           \
   COUNTER(lock_wait_microseconds, "time that ended lock waits took")                                       \

@@ -190,6 +190,9 @@ class Table : public std::enable_shared_from_this<Table> {
   Result<bool> find_row(Transaction& transaction, ByteView key, ReadLock lock, std::string& row);
   /// Gives a row lock back (a row that a locking read returned but that did not match).
   void unlock_row(Transaction& transaction, ByteView key);
+  /// The same for a row that the transaction has written since it locked it in this statement. A rollback to
+  /// a savepoint takes the version back, which is the lock from here on.
+  void unlock_written_row(Transaction& transaction, ByteView key);
 
   // --- counters
 

@@ -426,4 +426,8 @@ void Table::unlock_row(Transaction& transaction, ByteView key) {
   state_->host.locks().unlock_row(transaction, state_->id, key);
 }
 
+void Table::unlock_written_row(Transaction& transaction, ByteView key) {
+  state_->host.locks().unlock_written_row(transaction, state_->id, key);
+}
+
 }  // namespace hailstone

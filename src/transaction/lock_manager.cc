@@ -121,6 +121,7 @@ struct LockManager::State {
     const auto found = rows.find(LockName{table, key});
     if (found != rows.end()) return **found;
     row_locks_of(table).fetch_add(1, std::memory_order_release);
+    count(counters.row_locks);
     return **rows.insert(std::make_unique<Lock>(Lock::Kind::Row, table, key)).first;
   }
 
@@ -140,10 +141,14 @@ struct LockManager::State {
       tables.erase(tables.find(name));
     } else {
       row_locks_of(lock.table).fetch_sub(1, std::memory_order_release);
+      counters.row_locks.fetch_sub(1, std::memory_order_relaxed);
       rows.erase(rows.find(name));
     }
   }
 
+  /// The row's lock and the transaction's hold of it, or null.
+  std::pair<Lock*, Holder*> held(const Transaction& transaction, const LockName& name);
+  void leave(Lock& lock, Holder& holder);
   void release_ranges(Owner& owner);
   bool waits_for_itself(Owner& requester);
   Status wait(std::unique_lock<std::mutex>& guard, Owner& waiter);
@@ -374,18 +379,32 @@ Status LockManager::lock_row(Transaction& transaction, TableId table, ByteView k
 
 void LockManager::unlock_row(Transaction& transaction, TableId table, ByteView key) {
   const std::lock_guard guard(state_->mutex);
-  Owner& owner = state_->owner(transaction);
-  const auto found = state_->rows.find(LockName{table, key});
-  if (found == state_->rows.end()) return;
-  Lock& lock = **found;
-  Holder* const holder = lock.holder(owner);
-  if (holder == nullptr || --holder->grants > 0) return;
-  lock.holders.erase(lock.holders.begin() + (holder - lock.holders.data()));
+  const auto [lock, holder] = state_->held(transaction, {table, key});
+  if (holder != nullptr && --holder->grants == 0) state_->leave(*lock, *holder);
+}
+
+void LockManager::unlock_written_row(Transaction& transaction, TableId table, ByteView key) {
+  const std::lock_guard guard(state_->mutex);
+  const auto [lock, holder] = state_->held(transaction, {table, key});
+  if (holder != nullptr && holder->since == transaction.statements() && lock->waiters.empty()) {
+    state_->leave(*lock, *holder);
+  }
+}
+
+std::pair<Lock*, Holder*> LockManager::State::held(const Transaction& transaction, const LockName& name) {
+  const auto found = rows.find(name);
+  if (found == rows.end()) return {nullptr, nullptr};
+  return {found->get(), (*found)->holder(owner(transaction))};
+}
+
+void LockManager::State::leave(Lock& lock, Holder& holder) {
+  Owner& owner = *holder.owner;
+  lock.holders.erase(lock.holders.begin() + (&holder - lock.holders.data()));
   // Mostly the lock given back is the one taken last.
   const auto listed = std::find(owner.row_locks.rbegin(), owner.row_locks.rend(), &lock);
   *listed = owner.row_locks.back();
   owner.row_locks.pop_back();
-  state_->settle(lock);
+  settle(lock);
 }
 
 bool LockManager::row_locked_by_other(const Transaction& transaction, TableId table, ByteView key,

@@ -39,6 +39,10 @@ class LockManager {
   /// Gives back one grant before the end of the transaction (a row that was read but did not match). The last
   /// one frees the row.
   void unlock_row(Transaction& transaction, TableId table, ByteView key);
+  /// Gives a lock back that was taken in this statement, for a row that the transaction has written since:
+  /// its version keeps all others away. Not while others wait for the lock: the next of them would have it,
+  /// and the transaction, if it wanted the row again, would wait for one that waits for its end.
+  void unlock_written_row(Transaction& transaction, TableId table, ByteView key);
   /// True when another transaction holds an explicit lock on the row beside which `mode` cannot be granted.
   /// Cheap when nobody holds explicit locks on the table.
   bool row_locked_by_other(const Transaction& transaction, TableId table, ByteView key,

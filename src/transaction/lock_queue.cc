@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "transaction/transaction.h"
+
 namespace hailstone::locking {
 
 Holder* Lock::holder(const Owner& owner) {
@@ -31,7 +33,7 @@ void Lock::add_holder(Owner& owner, TableLockMode mode) {
     ++already->grants;
     return;
   }
-  holders.push_back({&owner, bit(mode), 1});
+  holders.push_back({&owner, bit(mode), 1, owner.transaction->statements()});
   (kind == Kind::Row ? owner.row_locks : owner.table_locks).push_back(this);
 }
 

@@ -12,7 +12,6 @@
 
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <string>
@@ -96,6 +95,7 @@ struct Holder {
   Owner* owner;
   Modes modes;
   uint32_t grants;  // how often it was granted: unlock_row gives one back
+  uint64_t since;   // the statement of the owner to which it was granted first
 };
 
 struct Lock {
@@ -106,8 +106,8 @@ struct Lock {
   TableId table;
   std::string key;  // of the row; empty for table locks
   absl::InlinedVector<Holder, 1> holders;
-  std::deque<Owner*> waiters;  // conversions first, each kind in order of arrival
-  uint32_t waiting[4] = {};    // waiters by mode
+  std::vector<Owner*> waiters;  // conversions first, each kind in order of arrival; few, and mostly none
+  uint32_t waiting[4] = {};     // waiters by mode
   int64_t next_position = 0;
   int64_t next_conversion = INT64_MIN / 2;
 

@@ -66,6 +66,7 @@ std::shared_ptr<const HeldSnapshot> Transaction::hold_snapshot() {
 }
 
 void Transaction::next_statement() noexcept {
+  ++statements_;
   if (held_ == nullptr || isolation_ >= Isolation::RepeatableRead) return;
   std::erase_if(earlier_, [](const auto& each) { return each.expired(); });
   if (held_.use_count() > 1) earlier_.push_back(held_);

@@ -118,6 +118,8 @@ class Transaction {
   bool is_behind(Timestamp timestamp) const;
   /// Ends the statement: READ COMMITTED and READ UNCOMMITTED take a new snapshot at the next read.
   void next_statement() noexcept;
+  /// How many have ended.
+  uint64_t statements() const { return statements_; }
   /// The newest committed state and own changes: for locking reads and writes. Every timestamp counts as
   /// committed, also that of a commit which is being stamped and not published yet: its redo is in the log,
   /// nothing can take it back, and what it has not stamped so far still has its marker, to wait for. So
@@ -190,6 +192,7 @@ class Transaction {
   bool locks_ranges_;
   std::vector<Change> changes_;
   uint64_t change_count_ = 0;
+  uint64_t statements_ = 0;
   bool is_writer_ = false;                             // has changed rows, which may have been taken back
   std::vector<std::shared_ptr<VersionStore>> stores_;  // kept alive; some may be in it twice
   std::vector<std::unique_ptr<TransactionAction>> actions_;

@@ -54,6 +54,31 @@ TEST_F(LockManagerTest, EveryGrantIsGivenBackOnItsOwn) {
   EXPECT_TRUE(locks_.row_locked_by_other(*b, table, "y"));
 }
 
+TEST_F(LockManagerConcurrentTest, ALockOfAWrittenRowGoesUnlessOthersWaitForIt) {
+  const auto writer = begin();
+  const auto other = begin();
+  ASSERT_TRUE(locks_.try_lock_row(*writer, table, "x", exclusive));
+  ASSERT_TRUE(locks_.try_lock_row(*writer, table, "x", exclusive));
+  EXPECT_EQ(counters_.row_locks.load(), 1U);
+  locks_.unlock_written_row(*writer, table, "x");
+  EXPECT_EQ(counters_.row_locks.load(), 0U);
+  // One of an earlier statement stays.
+  ASSERT_TRUE(locks_.try_lock_row(*writer, table, "y", exclusive));
+  writer->next_statement();
+  ASSERT_TRUE(locks_.try_lock_row(*writer, table, "y", exclusive));
+  locks_.unlock_written_row(*writer, table, "y");
+  EXPECT_TRUE(locks_.row_locked_by_other(*other, table, "y"));
+  EXPECT_FALSE(locks_.row_locked_by_other(*other, table, "x"));
+  ASSERT_TRUE(locks_.try_lock_row(*writer, table, "x", exclusive));
+  std::thread waiter([&] { EXPECT_TRUE(locks_.lock_row(*other, table, "x", exclusive)); });
+  while (counters_.lock_waiting.load() == 0) std::this_thread::yield();
+  locks_.unlock_written_row(*writer, table, "x");
+  EXPECT_TRUE(locks_.row_locked_by_other(*other, table, "x"));
+  manager_->rollback(*writer);
+  waiter.join();
+  EXPECT_FALSE(locks_.row_locked_by_other(*other, table, "x"));
+}
+
 TEST_F(LockManagerTest, TableLocksFollowTheMatrix) {
   using enum TableLockMode;
   const TableLockMode modes[] = {IntentionShared, IntentionExclusive, Shared, Exclusive};

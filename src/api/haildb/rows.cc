@@ -96,7 +96,7 @@ ib_err_t update_row(ib_crsr_struct& cursor, const ib_tpl_struct& before, const i
   const auto updated = cursor.update.run(*info.table, transaction, key, duplicate);
   if (!updated) return write_failed(cursor, updated.error(), duplicate);
   // The new version is a lock itself, but a rollback to a savepoint takes it back, and the lock is to stay.
-  if (updated->changed && cursor.trx->savepoints.empty()) info.table->unlock_row(transaction, key);
+  if (updated->changed && cursor.trx->savepoints.empty()) info.table->unlock_written_row(transaction, key);
   return DB_SUCCESS;
 }
 
