@@ -104,6 +104,15 @@ class FileIdentityTest : public DatabaseTest {
     HAILSTONE_ASSIGN(const auto table, database_->table(name));
     return table->check(*transaction, {});
   }
+  /// The newest segment of the copy, which has another d/b, in place of this database's; then the copy goes.
+  void expect_newest_segment_exchanged(const std::string& copy) {
+    replace_content(files("segment-").back(), content_of(files_in(copy, "segment-").back()));
+    open();
+    expect_damaged("d/b", "exchanged");
+    expect_rows("d/a", some_rows("of both"));
+    close();
+    fs::remove_all(copy);
+  }
   /// Makes the closed database one of the program before files had identities.
   void make_old() {
     for (const fs::path& path : files("segment-")) make_old_segment(path);
@@ -192,13 +201,7 @@ TEST_F(FileIdentityTest, FilesOfTheCopyAreFound) {
     make_table("d/b", some_rows("of the second"));
     close();
   }
-  const fs::path here = files("segment-").back(), there = files_in(copy, "segment-").back();
-  replace_content(here, content_of(there));
-  open();
-  expect_damaged("d/b", "exchanged");
-  expect_rows("d/a", some_rows("of both"));
-  close();
-  fs::remove_all(copy);
+  expect_newest_segment_exchanged(copy);
 }
 
 TEST_F(FileIdentityTest, FilesOfARestoredBackupAreFound) {
@@ -214,13 +217,7 @@ TEST_F(FileIdentityTest, FilesOfARestoredBackupAreFound) {
     make_table("d/b", some_rows(place));
     close();
   }
-  const fs::path here = files("segment-").back(), there = files_in(copy, "segment-").back();
-  replace_content(here, content_of(there));
-  open();
-  expect_damaged("d/b", "exchanged");
-  expect_rows("d/a", some_rows("of both"));
-  close();
-  fs::remove_all(copy);
+  expect_newest_segment_exchanged(copy);
 }
 
 TEST_F(FileIdentityTest, OldFilesOpenAndGetTheirIdentityWhenRewritten) {
