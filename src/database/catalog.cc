@@ -209,8 +209,10 @@ void Catalog::commit(Pending& pending, Timestamp timestamp) {
   for (const auto& [name, entry] : pending.names) {
     if (entry != nullptr) {
       by_name_[name] = entry;
+      if (ordered_names_) ordered_names_->insert(name);
     } else {
       by_name_.erase(name);
+      if (ordered_names_) ordered_names_->erase(name);
     }
     reserved_.erase(name);
   }
@@ -327,12 +329,28 @@ Result<std::shared_ptr<Table>> Catalog::open(const EntryPointer& entry, bool set
   return table;
 }
 
+void Catalog::order_names() const {
+  const std::unique_lock guard(mutex_);
+  if (ordered_names_) return;
+  std::vector<std::string> sorted;
+  sorted.reserve(by_name_.size());
+  for (const auto& [name, entry] : by_name_) sorted.push_back(name);
+  std::ranges::sort(sorted);
+  ordered_names_.emplace(std::make_move_iterator(sorted.begin()), std::make_move_iterator(sorted.end()));
+}
+
 std::vector<std::string> Catalog::names(const std::string& prefix, const Transaction* transaction) const {
-  const std::shared_lock guard(mutex_);
+  std::shared_lock guard(mutex_);
+  if (!ordered_names_) {
+    guard.unlock();
+    order_names();
+    guard.lock();
+  }
   const Pending* const pending = find_pending(transaction);
   std::vector<std::string> result;
-  for (auto at = by_name_.lower_bound(prefix); at != by_name_.end() && at->first.starts_with(prefix); ++at) {
-    if (pending == nullptr || !pending->names.contains(at->first)) result.push_back(at->first);
+  const absl::btree_set<std::string>& names = *ordered_names_;
+  for (auto at = names.lower_bound(prefix); at != names.end() && at->starts_with(prefix); ++at) {
+    if (pending == nullptr || !pending->names.contains(*at)) result.push_back(*at);
   }
   if (pending == nullptr) return result;
   for (auto at = pending->names.lower_bound(prefix);
@@ -401,6 +419,11 @@ void Catalog::put_back(const std::vector<EntryPointer>& changed) {
   changed_.insert(changed_.begin(), changed.begin(), changed.end());
 }
 
+void Catalog::expect_tables(size_t count) {
+  const std::unique_lock guard(mutex_);
+  by_id_.reserve(count);
+}
+
 EntryPointer Catalog::recover_create(TableId id, PackedDefinition definition, Timestamp timestamp,
                                      bool changed) {
   const std::unique_lock guard(mutex_);
@@ -431,6 +454,7 @@ void Catalog::recover_drop(const EntryPointer& entry, Timestamp timestamp) {
 
 Status Catalog::finish_recovery() {
   const std::unique_lock guard(mutex_);
+  by_name_.reserve(by_id_.size());
   for (const auto& [id, entry] : by_id_) {
     const auto [at, added] = by_name_.emplace(entry->definition.name(), entry);
     if (!added) {

@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/btree_map.h"
+#include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
 #include "table/table.h"
 #include "transaction/transaction.h"
@@ -123,6 +123,8 @@ class Catalog {
 
   // --- recovery, before any other thread has the database. Names are not known until finish_recovery().
 
+  /// Makes room for so many tables.
+  void expect_tables(size_t count);
   EntryPointer recover_create(TableId id, PackedDefinition definition, Timestamp timestamp, bool changed);
   void recover_definition(const EntryPointer& entry, const TableDefinition& definition, Timestamp timestamp);
   void recover_drop(const EntryPointer& entry, Timestamp timestamp);
@@ -140,6 +142,7 @@ class Catalog {
     std::map<EntryPointer, TableDefinition> definitions;
   };
 
+  void order_names() const;
   const Pending* find_pending(const Transaction* transaction) const;
   Result<EntryPointer> resolve(const std::string& name, const Pending* pending) const;
   TableDefinition seen_definition(const EntryPointer& entry, const Pending& pending) const;
@@ -155,7 +158,10 @@ class Catalog {
 
   TableHost& host_;
   mutable std::shared_mutex mutex_;  // protects all below
-  absl::btree_map<std::string, EntryPointer> by_name_;
+  absl::flat_hash_map<std::string, EntryPointer> by_name_;
+  /// The names in their order, from when they are first asked for so: sorting very many would make a database
+  /// slow to open.
+  mutable std::optional<absl::btree_set<std::string>> ordered_names_;
   absl::flat_hash_map<TableId, EntryPointer> by_id_;
   absl::flat_hash_map<TableId, EntryPointer> opened_;  // those of by_id_ whose table is open
   absl::flat_hash_map<std::string, TransactionId> reserved_;

@@ -54,6 +54,10 @@ class ManifestRecords {
   void add_dropped(TableId table, Timestamp timestamp);
   void add_mark(const CheckpointMark& mark);
   void add_database(const DatabaseIdentity& identity);
+  void clear() {
+    frames_.clear();
+    count_ = 0;
+  }
   bool empty() const { return frames_.empty(); }
   size_t bytes() const { return frames_.size(); }
   size_t count() const { return count_; }

@@ -68,6 +68,8 @@ Status Recovery::adopt_manifest() {
   last_table_ = content_.mark.next_table - 1;
   last_file_ = content_.mark.next_file - 1;
   for (const std::string& name : names_) last_file_ = std::max(last_file_, file_number_of(name).value_or(0));
+  manifest_ddl_.reserve(content_.tables.size());
+  core_.catalog().expect_tables(content_.tables.size());
   for (auto& [id, state] : content_.tables) {
     last_table_ = std::max(last_table_, id);
     for (const auto& segment : state.segments) {
@@ -75,8 +77,9 @@ Status Recovery::adopt_manifest() {
     }
     manifest_ddl_[id] = state.definition_timestamp;
     last_committed_ = std::max(last_committed_, state.definition_timestamp);
-    const EntryPointer entry =
-        core_.catalog().recover_create(id, state.definition, state.definition_timestamp, /*changed=*/false);
+    const EntryPointer entry = core_.catalog().recover_create(id, std::move(state.definition),
+                                                              state.definition_timestamp, /*changed=*/false);
+    state.definition = entry->definition;
     core_.recorder->adopt(entry, std::move(state));
   }
   content_.tables.clear();
@@ -340,6 +343,8 @@ void Recovery::remove_new_files() {
 }
 
 void Recovery::remove_orphans() {
+  if (std::ranges::none_of(names_, [](const std::string& name) { return file_number_of(name).has_value(); }))
+    return;
   absl::flat_hash_set<uint64_t> known;
   const auto add = [&](const std::vector<TableState::SegmentEntry>& segments) {
     for (const auto& segment : segments) {

@@ -281,9 +281,9 @@ Status StateRecorder::write(std::vector<Update>& updates, const std::map<TableId
 }
 
 void StateRecorder::adopt(const EntryPointer& entry, TableState state) {
-  ManifestRecords records;
-  records.add_table(state);
-  replace_recorded(*entry, recorded_from(std::move(state), records.bytes()));
+  adopted_.clear();
+  adopted_.add_table(state);
+  replace_recorded(*entry, recorded_from(std::move(state), adopted_.bytes()));
 }
 
 void StateRecorder::replace_recorded(CatalogEntry& entry, std::optional<RecordedState> recorded) {

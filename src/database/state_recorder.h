@@ -96,6 +96,7 @@ class StateRecorder {
   std::atomic<size_t> row_bytes_{0};                // of the rows in these records; read by anybody
   Timestamp recorded_until_ = 0;                    // rows in deltas up to this commit are in the states
   bool recovering_ = false;
+  ManifestRecords adopted_;  // the record of the table adopted last
 };
 
 }  // namespace hailstone

@@ -1,8 +1,13 @@
 // DDL as part of transactions.
+#include <fmt/format.h>
+
 #include <chrono>
 #include <filesystem>
+#include <random>
+#include <set>
 #include <thread>
 
+#include "base/test_seed.h"
 #include "database/database_fixture.h"
 
 namespace hailstone {
@@ -24,6 +29,43 @@ TEST_F(DatabaseTest, CreatedTableIsSeenByOthersFromTheCommitOn) {
   }
   reopen();
   expect_rows("d/t", {{1, "one"}});
+}
+
+TEST_F(DatabaseTest, NamesAreInOrderWheneverTheyAreAskedFor) {
+  open();
+  std::mt19937_64 random(test_seed(21));
+  std::set<std::string> expected;
+  const auto any_name = [&] { return fmt::format("{}/t{}", random() % 3 == 0 ? "d" : "e", random() % 40); };
+  for (int step = 0; step < 400; ++step) {
+    if (random() % 50 == 0) reopen();
+    const std::string name = any_name(), other = any_name();
+    const bool there = expected.contains(name);
+    const auto transaction = begin();
+    if (!there) {
+      ASSERT_OK(database_->create_table(*transaction, pair_definition(name)));
+    } else if (random() % 2 == 0 || expected.contains(other)) {
+      ASSERT_OK(database_->drop_table(*transaction, name));
+    } else {
+      ASSERT_OK(database_->rename_table(*transaction, name, other));
+    }
+    if (random() % 4 == 0) {
+      database_->transactions().rollback(*transaction);
+    } else {
+      ASSERT_OK(commit(*transaction));
+      if (!there) {
+        expected.insert(name);
+      } else {
+        expected.erase(name);
+        if (!expected.contains(other) && database_->table(other)) expected.insert(other);
+      }
+    }
+    if (random() % 4 != 0) continue;
+    ASSERT_EQ(database_->table_names(), std::vector<std::string>(expected.begin(), expected.end()));
+    std::vector<std::string> of_e;
+    for (const std::string& each : expected)
+      if (each.starts_with("e/t1")) of_e.push_back(each);
+    ASSERT_EQ(database_->table_names("e/t1"), of_e);
+  }
 }
 
 TEST_F(DatabaseTest, RolledBackCreationLeavesNothing) {

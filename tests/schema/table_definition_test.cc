@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/test_seed.h"
+#include "schema/packed_definition.h"
 #include "schema/random_schema.h"
 
 namespace hailstone {
@@ -62,6 +63,34 @@ TEST(TableDefinitionTest, CutAndFlippedBytesNeverCrash) {
         ASSERT_TRUE(definition->validate());
       }
     }
+  }
+}
+
+TEST(TableDefinitionTest, PackedDefinitionsAreTakenAsParsed) {
+  // The same definitions again and again, with other names, whole, cut or damaged, and something behind them.
+  RandomSchema random(test_seed(3));
+  std::vector<TableDefinition> shapes(100);
+  for (TableDefinition& shape : shapes) shape = random.table();
+  for (int round = 0; round < 20'000; ++round) {
+    TableDefinition table = shapes[random.below(random.one_in(2) ? 5 : shapes.size())];
+    table.name = random.one_in(20) ? "" : "d/t" + std::to_string(random.below(1000));
+    std::string bytes;
+    table.append_to(bytes);
+    if (random.one_in(5)) bytes[random.below(bytes.size())] = static_cast<char>(random.below(256));
+    if (random.one_in(10)) bytes.resize(random.below(bytes.size()));
+    if (random.one_in(3)) bytes.append("behind it");
+    ByteReader parsing(bytes), taking(bytes);
+    const auto parsed = TableDefinition::parse(parsing);
+    const auto taken = PackedDefinition::take(taking);
+    ASSERT_EQ(taken.has_value(), parsed.has_value());
+    if (!parsed) {
+      ASSERT_EQ(taken.error().message(), parsed.error().message());
+      continue;
+    }
+    ASSERT_EQ(taking.remaining(), parsing.remaining());
+    ASSERT_EQ(taken->bytes(), ByteView(bytes).substr(0, bytes.size() - taking.remaining()));
+    ASSERT_EQ(taken->name(), parsed->name);
+    ASSERT_EQ(taken->unpack(), *parsed);
   }
 }
 
