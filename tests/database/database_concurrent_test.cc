@@ -79,7 +79,7 @@ TEST_F(DatabaseConcurrentTest, ShortMemoryAnIdleSnapshotAndOptimizeFailNoWriter)
   Rows first;
   for (int64_t id = 0; id < keys; ++id) first[id] = text(-1);
   put_rows("d/updated", first);
-  const auto idle = begin();
+  auto idle = begin();
   ASSERT_OK(read_rows(*database_->table("d/updated"), *idle));
 
   std::mt19937_64 random(test_seed(61));
@@ -116,6 +116,7 @@ TEST_F(DatabaseConcurrentTest, ShortMemoryAnIdleSnapshotAndOptimizeFailNoWriter)
   ASSERT_OK(kept);
   EXPECT_EQ(*kept, first);
   database_->transactions().rollback(*idle);
+  idle.reset();  // before the database is closed
   expect_rows("d/updated", updated);
   expect_rows("d/other", other);
   reopen();
