@@ -1,6 +1,9 @@
 #include "pushdown_text.h"
 
 #include <algorithm>
+#include <ranges>
+
+#include "field_probe.h"
 
 namespace hailstone {
 
@@ -70,6 +73,134 @@ bool LikeTest::matches(ByteView value) const {
       collation_->wildcmp(value.data(), value.data() + value.size(), pattern_.data(),
                           pattern_.data() + pattern_.size(), escape_, wild_one, wild_many) != 0;
   return differs != wanted_;
+}
+
+// --- translation
+
+namespace {
+
+/// Whether the stored bytes are what the server compares.
+bool compares_stored_bytes(const THD* thd, const Field& field, CHARSET_INFO* collation) {
+  // Its type does not tell that a column is COMPRESSED.
+  if (field.compression_method() != nullptr) return false;
+  switch (field.real_type()) {
+    case MYSQL_TYPE_STRING:
+      if (field.type_handler() != &type_handler_string) return false;
+      // CHAR values are stored without the spaces that this mode makes visible.
+      if ((thd->variables.sql_mode & MODE_PAD_CHAR_TO_FULL_LENGTH) != 0) return false;
+      break;
+    case MYSQL_TYPE_VARCHAR:
+    case MYSQL_TYPE_VAR_STRING:
+    case MYSQL_TYPE_TINY_BLOB:
+    case MYSQL_TYPE_BLOB:
+    case MYSQL_TYPE_MEDIUM_BLOB:
+    case MYSQL_TYPE_LONG_BLOB:
+      break;
+    default:
+      return false;
+  }
+  return my_charset_same(field.charset(), collation) || collation == &my_charset_bin;
+}
+
+/// Constants may have become strings for the sake of one of them, while others are still compared as
+/// numbers.
+bool compares_as_strings(const Leaf& leaf) {
+  if (leaf.operation == Item_func::IN_FUNC) {
+    const auto& list = static_cast<Item_func_in&>(*leaf.item);
+    return list.arg_types_compatible && list.array != nullptr;
+  }
+  if (!is_comparison(leaf.operation)) return true;
+  return static_cast<Item_bool_rowready_func2&>(*leaf.item).compare_type_handler()->cmp_type() ==
+         STRING_RESULT;
+}
+
+/// Asks the server about the constants themselves as values of the column, and the empty string: should it
+/// compare otherwise than it seems (as JSON, as numbers), some of them will show it.
+bool agrees(const TABLE& table, const Leaf& leaf, const std::vector<std::string>& texts,
+            const BytesTest& test, bool truth) {
+  constexpr size_t most_samples = 16;
+  Field& field = *leaf.field;
+  auto& function = static_cast<Item_func&>(*leaf.item);
+  const FieldFormat format(field, table.record[0]);
+  const SavedField saved(field);
+  const auto agrees_on = [&](const std::string& text) {
+    if (format.kind != FieldFormat::Kind::Blob && text.size() > format.width) return true;
+    format.write(Value::of(ByteView(text)), field.ptr);
+    const bool expected = test.matches(format.read(field.ptr).bytes) == truth;
+    const bool value = function.val_bool();
+    if (function.null_value) return leaf.has_null && !expected;
+    return value == (expected != leaf.negated);
+  };
+  return agrees_on({}) && std::ranges::all_of(texts | std::views::take(most_samples), agrees_on);
+}
+
+std::optional<std::string> text_of(Item& constant) {
+  if (constant.cmp_type() != STRING_RESULT || constant.result_type() != STRING_RESULT) return std::nullopt;
+  String buffer;
+  const String* text = constant.val_str(&buffer);
+  if (text == nullptr) return std::nullopt;
+  return std::string(text->ptr(), text->length());
+}
+
+std::shared_ptr<const BytesTest> collation_test(const Leaf& leaf, CHARSET_INFO* collation,
+                                                std::vector<std::string> texts, bool truth) {
+  const auto order = [&](const std::string& a, const std::string& b) {
+    return collation->strnncollsp(a.data(), a.size(), b.data(), b.size());
+  };
+  std::vector<bool> wanted;
+  if (leaf.operation == Item_func::BETWEEN) {
+    const int limits = order(texts[0], texts[1]);
+    if (limits > 0) {
+      // No string lies between: all of them are equally far from TRUE.
+      texts.resize(1);
+      wanted.assign(3, !truth);
+    } else if (limits == 0) {
+      texts.resize(1);
+      wanted = {!truth, truth, !truth};
+    } else {
+      wanted = {!truth, truth, truth, truth, !truth};
+    }
+  } else if (leaf.operation == Item_func::IN_FUNC) {
+    std::ranges::sort(texts, [&](const auto& a, const auto& b) { return order(a, b) < 0; });
+    const auto repeated =
+        std::ranges::unique(texts, [&](const auto& a, const auto& b) { return order(a, b) == 0; });
+    texts.erase(repeated.begin(), repeated.end());
+    wanted.assign(2 * texts.size() + 1, !truth);
+    for (size_t i = 0; i < texts.size(); ++i) wanted[2 * i + 1] = truth;
+  } else {
+    const Sides sides = sides_of(leaf.operation);
+    wanted = {sides.below == truth, sides.equal == truth, sides.above == truth};
+  }
+  return std::make_shared<CollationTest>(collation, std::move(texts), std::move(wanted));
+}
+
+}  // namespace
+
+std::optional<Translation> translate_strings(TABLE& table, const Leaf& leaf, bool truth, bool& warns) {
+  CHARSET_INFO* collation = static_cast<Item_bool_func*>(leaf.item)->compare_collation();
+  if (!compares_as_strings(leaf)) {
+    // As numbers or times, whatever the column holds may be worth a warning.
+    warns = true;
+    return std::nullopt;
+  }
+  if (collation == nullptr || !compares_stored_bytes(table.in_use, *leaf.field, collation))
+    return std::nullopt;
+  std::vector<std::string> texts;
+  for (Item* constant : leaf.constants) {
+    auto text = text_of(*constant);
+    if (!text) return std::nullopt;
+    texts.push_back(std::move(*text));
+  }
+  const std::vector<std::string> samples = texts;
+  std::shared_ptr<const BytesTest> test;
+  if (leaf.operation == Item_func::LIKE_FUNC) {
+    const int escape = static_cast<Item_func_like*>(leaf.item)->escape;
+    test = std::make_shared<LikeTest>(collation, std::move(texts.front()), escape, truth);
+  } else {
+    test = collation_test(leaf, collation, std::move(texts), truth);
+  }
+  if (!agrees(table, leaf, samples, *test, truth)) return std::nullopt;
+  return Translation{Predicate::bytes(leaf.column, std::move(test)), true};
 }
 
 }  // namespace hailstone

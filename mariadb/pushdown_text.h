@@ -1,4 +1,5 @@
-// Tests of strings with the server's own collations. Immutable, thread-safe; they own their constants.
+// Comparisons of strings, with the server's own collations: the tests that evaluate them, and their
+// translation.
 #pragma once
 
 #include <memory>
@@ -6,11 +7,11 @@
 #include <vector>
 
 #include "column/predicate.h"
-// clang-format off
-#include "server.h"
-// clang-format on
+#include "pushdown_leaf.h"
 
 namespace hailstone {
+
+// The tests are immutable and thread-safe, and own their constants.
 
 /// Where a string lies among constants: below the first, equal to it, between it and the second, … With n
 /// constants there are 2n + 1 such regions.
@@ -41,5 +42,9 @@ class LikeTest final : public BytesTest {
   const int escape_;
   const bool wanted_;
 };
+
+/// `truth` is about the leaf without its own NOT. Nothing when the server compares something else than the
+/// stored bytes; `warns` is set when that is worth a warning for each row.
+std::optional<Translation> translate_strings(TABLE& table, const Leaf& leaf, bool truth, bool& warns);
 
 }  // namespace hailstone
