@@ -7,6 +7,7 @@
 #include "pushdown_leaf.h"
 #include "pushdown_ordered.h"
 #include "pushdown_text.h"
+#include "pushdown_warnings.h"
 
 namespace hailstone {
 
@@ -93,8 +94,9 @@ class Translator {
       exact = exact && part.exact;
       if (!exact && !all && warnings_are_errors_) return {};
       parts.push_back(std::move(part.predicate));
-      // What the server evaluates for a row may be an error, which no later part of the condition prevents.
-      if (!exact && warnings_are_errors_) break;
+      // What the server evaluates for a row may be worth a warning or an error, which no later part of the
+      // condition prevents.
+      if (all && !part.exact && (warnings_are_errors_ || may_warn(*thd_, *argument))) break;
     }
     return {all ? Predicate::all_of(std::move(parts)) : Predicate::any_of(std::move(parts)), exact};
   }

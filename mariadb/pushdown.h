@@ -8,7 +8,8 @@
 // Whatever is not understood (other tables, subqueries, functions of columns) stays with the server. So does
 // the whole condition where some comparison in it is worth a warning, as the server warns of rows that it
 // sees; asking it is done with copies of its comparisons, so that it still finds out, and tells, when the
-// first row comes. In a statement that fails by a warning, nothing is pushed that stands behind what is not.
+// first row comes. Nothing is pushed that stands behind what the server evaluates and may warn of; in a
+// statement that fails by a warning, nothing that stands behind what it evaluates at all.
 #pragma once
 
 #include <memory>

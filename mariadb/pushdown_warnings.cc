@@ -1,0 +1,166 @@
+#include "pushdown_warnings.h"
+
+#include <cstdint>
+#include <string_view>
+
+#include "absl/container/flat_hash_set.h"
+
+namespace hailstone {
+
+namespace {
+
+using Names = absl::flat_hash_set<std::string_view>;
+
+/// Functions that take whatever they get as text, or as it is.
+bool takes_anything(std::string_view name) {
+  static const Names names{"length",
+                           "octet_length",
+                           "bit_length",
+                           "char_length",
+                           "character_length",
+                           "lcase",
+                           "ucase",
+                           "lower",
+                           "upper",
+                           "trim",
+                           "ltrim",
+                           "rtrim",
+                           "concat",
+                           "concat_ws",
+                           "reverse",
+                           "replace",
+                           "ascii",
+                           "ord",
+                           "hex",
+                           "md5",
+                           "sha",
+                           "sha2",
+                           "crc32",
+                           "strcmp",
+                           "locate",
+                           "instr",
+                           "coalesce",
+                           "ifnull",
+                           "isnull",
+                           "isnotnull",
+                           "like",
+                           "trigcond",
+                           "multiple equal",
+                           "collate"};
+  return names.contains(name);
+}
+
+/// Functions that take numbers, and text only as it is: constants are converted once.
+bool takes_numbers(std::string_view name) {
+  static const Names names{"+",          "-",    "*",        "neg",   "abs",       "ceiling", "floor",
+                           "round",      "sign", "truncate", "least", "greatest",  "&",       "|",
+                           "^",          "~",    "<<",       ">>",    "bit_count", "if",      "case",
+                           "nullif",     "not",  "<not>",    "xor",   "istrue",    "isfalse", "isnottrue",
+                           "isnotfalse", "and",  "or"};
+  return names.contains(name);
+}
+
+/// Functions of times.
+bool takes_times(std::string_view name) {
+  static const Names names{"year",        "month",      "dayofmonth",     "dayofyear",    "weekday",
+                           "dayname",     "monthname",  "quarter",        "week",         "yearweek",
+                           "hour",        "minute",     "second",         "extract",      "microsecond",
+                           "to_days",     "to_seconds", "unix_timestamp", "cast_as_date", "cast_as_datetime",
+                           "date_format", "last_day",   "timestampdiff"};
+  return names.contains(name);
+}
+
+bool takes_beginning(std::string_view name) { return name == "left" || name == "right" || name == "substr"; }
+
+bool divides(std::string_view name) { return name == "/" || name == "DIV" || name == "MOD" || name == "%"; }
+
+enum class Kind : uint8_t { Number, Text, Time };
+
+Kind kind_of(const Item& item) {
+  switch (item.cmp_type()) {
+    case STRING_RESULT:
+    case ROW_RESULT:
+      return Kind::Text;
+    case TIME_RESULT:
+      return Kind::Time;
+    default:
+      return Kind::Number;
+  }
+}
+
+/// Whether every argument from `first` on that depends on the row is of one kind.
+bool are_all(const Item_func& function, Kind kind, uint first = 0) {
+  for (uint i = first; i < function.argument_count(); ++i) {
+    const Item& argument = *function.arguments()[i];
+    if (!argument.const_item() && kind_of(argument) != kind) return false;
+  }
+  return true;
+}
+
+/// Whether the server compares values as they are. A text beside numbers is converted to a number.
+bool compares_one_kind(const Item_func& function) {
+  if (are_all(function, Kind::Number) || are_all(function, Kind::Time)) return true;
+  for (uint i = 0; i < function.argument_count(); ++i) {
+    if (kind_of(*function.arguments()[i]) != Kind::Text) return false;
+  }
+  return true;
+}
+
+bool is_comparison(const Item_func& function) {
+  switch (function.functype()) {
+    case Item_func::EQ_FUNC:
+    case Item_func::EQUAL_FUNC:
+    case Item_func::NE_FUNC:
+    case Item_func::LT_FUNC:
+    case Item_func::LE_FUNC:
+    case Item_func::GT_FUNC:
+    case Item_func::GE_FUNC:
+    case Item_func::BETWEEN:
+    case Item_func::IN_FUNC:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// Of a division, whether its divisor may be 0 where that is worth a warning.
+bool may_divide_by_zero(const THD& thd, const Item_func& division) {
+  if ((thd.variables.sql_mode & MODE_ERROR_FOR_DIVISION_BY_ZERO) == 0) return false;
+  Item& divisor = *division.arguments()[1];
+  return !divisor.basic_const_item() || divisor.val_real() == 0;
+}
+
+bool is_silent(const THD& thd, const Item_func& function) {
+  if (is_comparison(function)) return compares_one_kind(function);
+  const std::string_view name = function.func_name();
+  if (takes_anything(name)) return true;
+  if (takes_beginning(name)) return are_all(function, Kind::Number, 1);
+  if (takes_times(name)) return are_all(function, Kind::Time);
+  if (divides(name)) return are_all(function, Kind::Number) && !may_divide_by_zero(thd, function);
+  return takes_numbers(name) && are_all(function, Kind::Number);
+}
+
+}  // namespace
+
+bool may_warn(const THD& thd, Item& item) {
+  Item& real = *item.real_item();
+  if (real.basic_const_item() || real.type() == Item::FIELD_ITEM) return false;
+  // A query in the condition is no reason to read all rows; what it warns of is mostly its own rows' anyway.
+  if (real.const_item() || real.with_subquery()) return false;
+  if (real.type() == Item::COND_ITEM) {
+    List_iterator<Item> parts(*static_cast<Item_cond&>(real).argument_list());
+    while (Item* part = parts++) {
+      if (kind_of(*part) == Kind::Text || may_warn(thd, *part)) return true;
+    }
+    return false;
+  }
+  if (real.type() != Item::FUNC_ITEM) return true;
+  const auto& function = static_cast<const Item_func&>(real);
+  if (!is_silent(thd, function)) return true;
+  for (uint i = 0; i < function.argument_count(); ++i) {
+    if (may_warn(thd, *function.arguments()[i])) return true;
+  }
+  return false;
+}
+
+}  // namespace hailstone
