@@ -8,6 +8,8 @@
 #include <system_error>
 #include <utility>
 
+#include "base/guard.h"
+
 namespace hailstone {
 
 struct Scheduler::Here {
@@ -123,7 +125,8 @@ bool Scheduler::run_one(std::unique_lock<std::mutex>& lock, size_t classes) {
   ++queue->running;
   lock.unlock();
   const Here outer = std::exchange(Here::current, Here{this, static_cast<size_t>(queue - queues_.begin())});
-  if (Status status = task(); !status && on_error_) on_error_(status.error());
+  const Status status = guarded([&] { return task(); });
+  if (!status && on_error_) try_to([&] { on_error_(status.error()); });
   task = nullptr;
   Here::current = outer;
   lock.lock();

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/guard.h"
 #include "base/hash.h"
 #include "log/log_format.h"
 #include "log/log_scan.h"
@@ -150,8 +151,9 @@ struct Log::State {
 
   /// Makes the file that begins at `begin` and its header, both not synced. After an error `current` is as
   /// before, but a file may be there.
-  Status create_file(Lsn begin, Lsn known_durable) {
-    HAILSTONE_ASSIGN(auto file, filesystem.create(path_of(begin)));
+  Status create_file(const std::string& path, Lsn begin, Lsn known_durable) {
+    retired.reserve(retired.size() + 1);
+    HAILSTONE_ASSIGN(auto file, filesystem.create(path));
     directory_changed = true;
     const std::string header = encode(LogFileHeader{.begin = begin, .durable = known_durable});
     HAILSTONE_TRY(file->append(header));
@@ -167,29 +169,36 @@ struct Log::State {
 
   /// Takes back what create_file() did before it failed. The file must be gone for good before the log goes
   /// on in the one before it, or a crash would bring it to light beside what was written since.
-  Status uncreate_file(Lsn begin) {
-    if (!filesystem.exists(path_of(begin))) return {};
-    HAILSTONE_TRY(filesystem.remove(path_of(begin)));
+  Status uncreate_file(const std::string& path) {
+    if (!filesystem.exists(path)) return {};
+    HAILSTONE_TRY(filesystem.remove(path));
     return filesystem.sync_directory(options.directory);
   }
 
-  void fail_for_good(const Error& reason) {
+  void fail_for_good(const Error& reason) noexcept {
     constexpr const char* consequence = "; nothing can be committed until the database has been opened again";
-    if (!error) error = Error(reason.code(), reason.message() + consequence);
+    if (!error) {
+      error = no_memory();
+      try_to([&] { error = Error(reason.code(), reason.message() + consequence); });
+    }
     stalled.reset();
   }
 
   /// A write has failed. With the mutex held.
-  void stall_on(const Error& reason, const Status& cut) {
+  void stall_on(const Error& reason, const Status& cut) noexcept {
     const auto now = Clock::now();
     if (!stalled) count(counters.log_stalls);
     if (!stalled || now - tried_at > forgotten_stall) stalled_since = now;
     tried_at = now;
-    stalled = reason;
+    stalled = no_memory();
+    try_to([&] { stalled = reason; });
     if (!cut) {
-      fail_for_good(
-          Error(reason.code(), fmt::format("{}; what was written of it cannot be cut off either: {}",
-                                           reason.message(), cut.error().message())));
+      try_to([&] {
+        const std::string why = fmt::format("{}; what was written of it cannot be cut off either: {}",
+                                            reason.message(), cut.error().message());
+        fail_for_good(Error(reason.code(), why));
+      });
+      fail_for_good(reason);
     } else if (now - stalled_since >= write_timeout) {
       fail_for_good(reason);
     }
@@ -197,7 +206,7 @@ struct Log::State {
 
   /// Writes what is to be written again, or else all that is buffered, and syncs when asked. Called with the
   /// mutex held and nobody leading; releases it meanwhile.
-  void lead(std::unique_lock<std::mutex>& lock, bool sync) {
+  void lead(std::unique_lock<std::mutex>& lock, bool sync) noexcept {
     leading = true;
     const bool again = stalled.has_value();
     if (!again) batch.swap(buffer);
@@ -208,14 +217,14 @@ struct Log::State {
     Status wrote, cut, synced;
     if (!batch.empty()) {
       if (!again) complete_batch(begin, known_durable);
-      wrote = write_batch();
-      if (!wrote) cut = cut_off();
+      wrote = guarded([&] { return write_batch(); });
+      if (!wrote) cut = guarded([&] { return cut_off(); });
     }
     if (wrote) {
       // A buffer that one huge record has grown is given back.
       if (batch.capacity() > 2 * options.buffer_bytes) batch = std::string();
       batch.clear();
-      if (sync) synced = sync_files();
+      if (sync) synced = guarded([&] { return sync_files(); });
     }
     lock.lock();
     leading = false;
@@ -231,6 +240,26 @@ struct Log::State {
       }
     }
     changed.notify_all();
+  }
+
+  /// Of rotate(), when all before is written. With the mutex held, and nobody leading.
+  Status start_file(std::unique_lock<std::mutex>& lock) {
+    if (error) return std::unexpected(*error);
+    if (stalled) return std::unexpected(*stalled);
+    LogFileName made{end, path_of(end)};
+    files.reserve(files.size() + 1);
+    const Lsn known_durable = durable;
+    leading = true;
+    lock.unlock();
+    Status created = guarded([&] { return create_file(made.path, made.begin, known_durable); });
+    const Status undone = created ? Status() : guarded([&] { return uncreate_file(made.path); });
+    lock.lock();
+    leading = false;
+    if (!undone) fail_for_good(undone.error());
+    if (!created) return created;
+    end = written = made.begin + log_file_header_size;
+    files.push_back(std::move(made));
+    return {};
   }
 
   /// Waits for the next try to write, or makes it. With the mutex held, and nobody leading.
@@ -310,7 +339,7 @@ Result<std::unique_ptr<Log>> Log::open(Filesystem& filesystem, Options options, 
   }
   std::ranges::sort(state.files, {}, &LogFileName::begin);
   if (state.files.empty()) {
-    HAILSTONE_TRY(state.create_file(0, 0));
+    HAILSTONE_TRY(state.create_file(state.path_of(0), 0, 0));
     HAILSTONE_TRY(state.sync_files());
     HAILSTONE_TRY(state.current->close());
     state.current = nullptr;
@@ -336,7 +365,7 @@ Status Log::replay(Lsn from, const std::function<Status(const LogRecord&)>& appl
   state.records_end = found.records_end;
   state.claimed = found.durable;
   if (found.end == last.begin) {
-    HAILSTONE_TRY(state.create_file(last.begin, last.begin));
+    HAILSTONE_TRY(state.create_file(last.path, last.begin, last.begin));
     state.end = last.begin + log_file_header_size;
   } else {
     HAILSTONE_TRY(state.filesystem.truncate(last.path, found.end - last.begin));
@@ -381,6 +410,9 @@ Result<Lsn> Log::append(LogRecordType type, ByteView payload) {
       state.lead(lock, false);
     }
   }
+  // First, so that a record is never in there by half.
+  const size_t wanted = std::max(state.buffer.size(), log_batch_header_size) + size;
+  if (wanted > state.buffer.capacity()) state.buffer.reserve(std::max(wanted, 2 * state.buffer.capacity()));
   if (state.buffer.empty()) {
     state.buffer.resize(log_batch_header_size);
     state.buffer_begin = state.end;
@@ -428,31 +460,14 @@ Result<Lsn> Log::rotate() {
   if (auto reason = state.unusable()) return std::unexpected(*reason);
   // A file without records serves as well as a new one.
   if (state.end == state.files.back().begin + log_file_header_size) return state.end;
-  state.rotating = true;
   // What is to be written again first; then what is buffered.
+  state.rotating = true;
   if (state.stalled) state.lead(lock, false);
   if (!state.stalled && !state.error) state.lead(lock, false);
-  auto failure = state.error ? state.error : state.stalled;
-  if (!failure) {
-    const Lsn begin = state.end;
-    const Lsn known_durable = state.durable;
-    state.leading = true;
-    lock.unlock();
-    const Status created = state.create_file(begin, known_durable);
-    const Status undone = created ? Status() : state.uncreate_file(begin);
-    lock.lock();
-    state.leading = false;
-    if (created) {
-      state.files.push_back({begin, state.path_of(begin)});
-      state.end = state.written = begin + log_file_header_size;
-    } else {
-      failure = created.error();
-      if (!undone) state.fail_for_good(undone.error());
-    }
-  }
+  const Status rotated = guarded([&] { return state.start_file(lock); });
   state.rotating = false;
   state.changed.notify_all();
-  if (failure) return std::unexpected(std::move(*failure));
+  if (!rotated) return std::unexpected(rotated.error());
   return state.end;
 }
 

@@ -3,10 +3,8 @@
 #include <array>
 #include <list>
 #include <mutex>
+#include <unordered_map>
 #include <utility>
-#include <vector>
-
-#include "absl/container/flat_hash_map.h"
 
 namespace hailstone {
 namespace {
@@ -40,13 +38,14 @@ struct Shard {
   };
   std::mutex mutex;       // protects all below
   std::list<Node> nodes;  // newest first
-  absl::flat_hash_map<BlockCache::Key, std::list<Node>::iterator, KeyHash> by_key;
+  std::unordered_map<BlockCache::Key, std::list<Node>::iterator, KeyHash> by_key;
   std::list<Node>::iterator hand = nodes.end();
 
-  void drop(std::list<Node>::iterator node) {
+  /// Takes the node out. Needs no memory: memory is what is wanted.
+  void move(std::list<Node>::iterator node, std::list<Node>& to) noexcept {
     if (hand == node) hand = node == nodes.begin() ? nodes.end() : std::prev(node);
     by_key.erase(node->key);
-    nodes.erase(node);
+    to.splice(to.end(), nodes, node);
   }
 };
 
@@ -67,8 +66,8 @@ struct BlockCache::State {
 
   Shard& shard_of(const Key& key) { return shards[KeyHash()(key) >> 57 & (shard_count - 1)]; }
 
-  /// Evicts from one shard; what is dropped is kept in `dropped`, so that it dies outside the mutex.
-  size_t evict(Shard& shard, size_t bytes, std::vector<std::shared_ptr<Charged>>& dropped) {
+  /// Evicts from one shard; what is dropped is moved to `dropped`, so that it dies outside the mutex.
+  size_t evict(Shard& shard, size_t bytes, std::list<Shard::Node>& dropped) noexcept {
     size_t freed = 0;
     const std::lock_guard guard(shard.mutex);
     // Two rounds: the first may only clear marks.
@@ -82,8 +81,7 @@ struct BlockCache::State {
         continue;
       }
       freed += node->value->size;
-      dropped.push_back(std::move(node->value));
-      shard.drop(node);
+      shard.move(node, dropped);
     }
     counters.block_cache_bytes.fetch_sub(freed, std::memory_order_relaxed);
     count(counters.block_cache_evicted_bytes, freed);
@@ -124,13 +122,14 @@ Result<std::shared_ptr<const BlockCache::Entry>> BlockCache::get(
     charged->memory.grow(size);  // in use all the same, so it counts for as long as it is
     return pin(charged);
   }
+  std::list<Shard::Node> node;
+  node.push_front({key, charged, false});
   std::shared_ptr<const Entry> result;
   {
     const std::lock_guard guard(shard.mutex);
-    const auto [place, added] = shard.by_key.try_emplace(key);
+    const auto [place, added] = shard.by_key.try_emplace(key, node.begin());
     if (added) {
-      shard.nodes.push_front({key, charged, false});
-      place->second = shard.nodes.begin();
+      shard.nodes.splice(shard.nodes.begin(), node);
       count(state_->counters.block_cache_bytes, size);
     }
     result = pin(place->second->value);
@@ -161,15 +160,14 @@ bool BlockCache::replace(const Key& key, const std::shared_ptr<const Entry>& ent
 }
 
 void BlockCache::erase_file(uint64_t file) {
-  std::vector<std::shared_ptr<Charged>> dropped;
+  std::list<Shard::Node> dropped;
   for (auto& shard : state_->shards) {
     const std::lock_guard guard(shard.mutex);
     for (auto node = shard.nodes.begin(); node != shard.nodes.end();) {
       const auto next = std::next(node);
       if (node->key.file == file) {
         state_->counters.block_cache_bytes.fetch_sub(node->value->size, std::memory_order_relaxed);
-        dropped.push_back(std::move(node->value));
-        shard.drop(node);
+        shard.move(node, dropped);
       }
       node = next;
     }
@@ -177,7 +175,7 @@ void BlockCache::erase_file(uint64_t file) {
 }
 
 size_t BlockCache::evict(size_t bytes) {
-  std::vector<std::shared_ptr<Charged>> dropped;
+  std::list<Shard::Node> dropped;
   size_t freed = 0;
   const size_t first = state_->next_victim.fetch_add(1, std::memory_order_relaxed);
   for (size_t i = 0; i < shard_count && freed < bytes; ++i) {

@@ -27,6 +27,7 @@ void give_back(std::vector<T>& list) {
 /// rows), the number of its end in the list of the different ones, or the end itself.
 class Chunk {
  public:
+  Chunk() { ended_.clear(); }
   uint32_t count() const { return count_; }
   bool is_wide() const { return !wide_.empty(); }
 
@@ -38,31 +39,33 @@ class Chunk {
     return (ended_.bits[row / 64] >> (row % 64) & 1) != 0 ? dense_end(row) : infinity;
   }
 
-  /// `value` may be infinity, which forgets the row.
+  /// `value` may be infinity, which forgets the row. Needs memory for a row only that was live.
   void set(uint16_t row, Timestamp value) {
     const Timestamp before = end(row);
     if (before == value) return;
+    if (!is_dense_ && before == infinity && sparse_.size() == sparse_limit) make_dense();
+    if (is_dense_) {
+      set_dense(row, value);
+    } else {
+      const auto place = sparse_.begin() + (find(row) - sparse_.cbegin());
+      if (value == infinity) {
+        sparse_.erase(place);
+      } else if (before != infinity) {
+        place->end = value;
+      } else {
+        sparse_.insert(place, {row, value});
+      }
+    }
     if (before != infinity) {
       --count_;
       markers_ -= is_marker(before) ? 1U : 0U;
     }
-    if (value != infinity) {
-      ++count_;
-      if (is_marker(value)) {
-        ++markers_;
-      } else {
-        newest_ = std::max(newest_, value);
-      }
-    }
-    if (!is_dense_ && before == infinity && sparse_.size() == sparse_limit) make_dense();
-    if (is_dense_) return set_dense(row, value);
-    const auto place = sparse_.begin() + (find(row) - sparse_.cbegin());
-    if (value == infinity) {
-      sparse_.erase(place);
-    } else if (place != sparse_.end() && place->row == row) {
-      place->end = value;
+    if (value == infinity) return;
+    ++count_;
+    if (is_marker(value)) {
+      ++markers_;
     } else {
-      sparse_.insert(place, {row, value});
+      newest_ = std::max(newest_, value);
     }
   }
 
@@ -81,16 +84,15 @@ class Chunk {
   /// Replaces each end that is no marker by `same(end)`, which never rises.
   void compact(const std::function<Timestamp(Timestamp)>& same) {
     const auto replaced = [&](Timestamp end) { return is_marker(end) ? end : same(end); };
-    newest_ = same(newest_);
     for (auto& entry : sparse_) entry.end = replaced(entry.end);
-    if (!is_dense_) return;
-    // Made anew from its rows, with the ends that are left.
-    std::vector<End> ends;
-    ends.reserve(count_);
-    for_each([&](uint16_t row, Timestamp end) { ends.push_back({row, replaced(end)}); });
-    clear_dense();
-    for (const End& each : ends) set_dense(each.row, each.end);
-    palette_.shrink_to_fit();
+    if (is_dense_) {
+      // Made anew from its rows, with the ends that are left.
+      Chunk made;
+      for_each([&](uint16_t row, Timestamp end) { made.set_dense(row, replaced(end)); });
+      made.palette_.shrink_to_fit();
+      take_dense(made);
+    }
+    newest_ = same(newest_);
   }
 
   size_t memory() const {
@@ -143,17 +145,18 @@ class Chunk {
   }
 
   void make_dense() {
-    clear_dense();
+    Chunk made;
+    for (const auto& entry : sparse_) made.set_dense(entry.row, entry.end);
+    take_dense(made);
     is_dense_ = true;
-    for (const auto& entry : sparse_) set_dense(entry.row, entry.end);
     give_back(sparse_);
   }
 
-  void clear_dense() {
-    ended_.clear();
-    palette_.clear();
-    give_back(codes_);
-    give_back(wide_);
+  void take_dense(Chunk& from) noexcept {
+    ended_ = from.ended_;
+    palette_.swap(from.palette_);
+    codes_.swap(from.codes_);
+    wide_.swap(from.wide_);
   }
 
   size_t code_of(uint16_t row) const { return codes_.empty() ? 0 : codes_[row]; }
@@ -166,9 +169,9 @@ class Chunk {
     if (value == infinity) {
       word &= ~bit;
     } else {
-      word |= bit;
       if (wide_.empty() && !set_code(row, value)) make_wide();
       if (!wide_.empty()) wide_[row] = value;
+      word |= bit;
     }
     if (had_code && wide_.empty()) forget_code(code_before);
   }
@@ -182,8 +185,8 @@ class Chunk {
       if (found == palette_.end()) {
         if (palette_.size() == palette_limit) return false;
         found = palette_.insert(found, Ends());
-        if (palette_.size() == 2) codes_.assign(block_rows, 0);
       }
+      if (found != palette_.begin() && codes_.empty()) codes_.assign(block_rows, 0);
       found->end = value;
     }
     ++found->rows;
@@ -252,12 +255,19 @@ struct DeleteVector::State {
     } else {
       before = chunk->memory();
     }
-    count -= chunk->count();
+    const ChargeAtEnd charge_at_end{*this, *chunk, before};
+    const uint32_t ended = chunk->count();
     chunk->set(static_cast<uint16_t>(ordinal % block_rows), end);
-    count += chunk->count();
-    charge(chunk->memory(), before);
+    count += chunk->count() - ended;
     ++changes;
   }
+  /// Also when there was memory for a part of the change only.
+  struct ChargeAtEnd {
+    State& state;
+    const Chunk& chunk;
+    size_t before;
+    ~ChargeAtEnd() { state.charge(chunk.memory(), before); }
+  };
   void charge(size_t now, size_t before) {
     if (now > before) budget.reserve(now - before);
     if (now < before) budget.release(before - now);

@@ -2,7 +2,7 @@
 #include <array>
 #include <bit>
 
-#include "absl/container/flat_hash_map.h"
+#include "base/number_map.h"
 #include "segment/bit_packing.h"
 #include "segment/integer_stream.h"
 
@@ -122,15 +122,15 @@ bool few_distinct(std::span<const uint64_t> numbers, size_t limit, std::vector<u
   std::sort(sample.begin(), sample.end());
   // A sample of which nearly all differ comes from many.
   if (std::unique(sample.begin(), sample.end()) - sample.begin() > 96) return false;
-  absl::flat_hash_map<uint64_t, uint32_t> seen;
+  NumberMap<uint32_t> seen;
   uint64_t previous = ~numbers[0];
   for (const uint64_t number : numbers) {
     if (number == previous) continue;
     previous = number;
-    if (seen.try_emplace(number, 0).second && seen.size() > limit) return false;
+    if (seen.emplace(number, 0).second && seen.size() > limit) return false;
   }
   distinct.reserve(seen.size());
-  for (const auto& [number, code] : seen) distinct.push_back(number);
+  seen.for_each([&](uint64_t number, uint32_t) { distinct.push_back(number); });
   std::sort(distinct.begin(), distinct.end());
   return true;
 }
@@ -169,12 +169,13 @@ EncodedForm append_sparse(std::span<const uint64_t> numbers, uint64_t common, st
 
 EncodedForm append_dictionary(std::span<const uint64_t> numbers, const std::vector<uint64_t>& distinct,
                               std::string& to) {
-  absl::flat_hash_map<uint64_t, uint32_t> code_of;
+  NumberMap<uint32_t> code_of;
+  code_of.reserve(distinct.size());
   for (size_t code = 0; code < distinct.size(); ++code)
     code_of.emplace(distinct[code], static_cast<uint32_t>(code));
   std::vector<uint64_t> codes(numbers.size());
   for (size_t i = 0; i < numbers.size(); ++i) {
-    codes[i] = i > 0 && numbers[i] == numbers[i - 1] ? codes[i - 1] : code_of.find(numbers[i])->second;
+    codes[i] = i > 0 && numbers[i] == numbers[i - 1] ? codes[i - 1] : *code_of.find(numbers[i]);
   }
   to.push_back(static_cast<char>(IntegerForm::Dictionary));
   append_number(to, static_cast<uint32_t>(distinct.size()));

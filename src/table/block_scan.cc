@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <condition_variable>
 
+#include "base/guard.h"
+
 namespace hailstone {
 
 BlockScan::BlockScan(const Table::State& table, std::shared_ptr<const TableView> view,
@@ -120,7 +122,17 @@ struct SharedWork {
   std::optional<Error> failure;  // the first; protected by mutex
 
   void work(unsigned part, BlockScan& scan, const std::function<bool()>& stop,
-            const std::function<Status(unsigned part, BlockScan::Worker& worker)>& take) {
+            const std::function<Status(unsigned part, BlockScan::Worker& worker)>& take) noexcept {
+    Status status = guarded([&] { return take_blocks(part, scan, stop, take); });
+    if (status) return;
+    const std::lock_guard guard(mutex);
+    if (!failure) failure.emplace(std::move(status).error());
+    stopped.store(true, std::memory_order_relaxed);
+  }
+
+ private:
+  Status take_blocks(unsigned part, BlockScan& scan, const std::function<bool()>& stop,
+                     const std::function<Status(unsigned part, BlockScan::Worker& worker)>& take) {
     BlockScan::Worker worker(scan, stop);
     const auto take_some = [&](uint64_t number, uint64_t last) -> Status {
       for (;;) {
@@ -131,13 +143,10 @@ struct SharedWork {
     };
     while (!stopped.load(std::memory_order_relaxed)) {
       const uint64_t first = next.fetch_add(blocks_at_once, std::memory_order_relaxed);
-      if (first >= scan.blocks()) return;
-      if (Status status = take_some(first, std::min(first + blocks_at_once, scan.blocks())); !status) {
-        const std::lock_guard guard(mutex);
-        if (!failure) failure.emplace(std::move(status).error());
-        stopped.store(true, std::memory_order_relaxed);
-      }
+      if (first >= scan.blocks()) return {};
+      HAILSTONE_TRY(take_some(first, std::min(first + blocks_at_once, scan.blocks())));
     }
+    return {};
   }
 };
 
@@ -162,7 +171,7 @@ Status for_each_block(TableHost& host, BlockScan& scan, unsigned threads, const 
   SharedWork shared;
   const auto helpers = std::make_shared<Helpers>();
   for (unsigned part = 1; part < threads; ++part) {
-    host.run([helpers, &shared, &scan, &take, part] {
+    const auto help = [helpers, &shared, &scan, &take, part] {
       {
         const std::lock_guard guard(helpers->mutex);
         if (helpers->closed) return;
@@ -172,7 +181,9 @@ Status for_each_block(TableHost& host, BlockScan& scan, unsigned threads, const 
       const std::lock_guard guard(helpers->mutex);
       --helpers->running;
       helpers->changed.notify_all();
-    });
+    };
+    // Without memory for a helper the others do its share.
+    try_to([&] { host.run(help); });
   }
   shared.work(0, scan, stop, take);
   {

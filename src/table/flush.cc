@@ -146,16 +146,22 @@ Status Table::State::flush_delta(const std::shared_ptr<TableDelta>& delta) {
     auto next = std::make_shared<TableView>(*current_view());
     std::erase(next->deltas, delta);
     for (const auto& successor : successors) next->segments.push_back(successor.segment);
-    count(host.counters().segments, successors.size());
-    delta->successors = std::move(successors);
-    if (!delta->successors.empty()) {
-      for_each_version(delta->rows, [&](const Version& version) {
-        const Timestamp end = version.end.load(std::memory_order_acquire);
-        if (end != infinity) delta->end_in_successor(version, end);
-      });
-    }
     generation.fetch_add(1, std::memory_order_release);
-    set_view(std::move(next));
+    delta->successors = std::move(successors);
+    try {
+      if (!delta->successors.empty()) {
+        for_each_version(delta->rows, [&](const Version& version) {
+          const Timestamp end = version.end.load(std::memory_order_acquire);
+          if (end != infinity) delta->end_in_successor(version, end);
+        });
+      }
+      set_view(std::move(next));
+    } catch (const std::bad_alloc&) {
+      for (const auto& successor : delta->successors) successor.segment->segment->remove_when_unused();
+      delta->successors.clear();
+      throw;
+    }
+    count(host.counters().segments, delta->successors.size());
   }
   count(host.counters().flushes);
   return {};
