@@ -10,9 +10,10 @@
    parallel.
 
    Errors: functions return DB_SUCCESS or another ib_err_t. A handle that is NULL, was given back or is of
-   another kind is answered by DB_INVALID_INPUT (NULL, 0 or nothing at all where no ib_err_t is returned). The
-   library never ends the process. After an unrecoverable failure (see ib_set_panic_handler) nearly every
-   function returns that failure's code.
+   another kind is answered by DB_INVALID_INPUT (NULL, 0 or nothing at all where no ib_err_t is returned).
+   After an unrecoverable failure (see ib_set_panic_handler) nearly every function returns that failure's
+   code. The library ends the process in one case only: when it finds an invariant of its own broken, as what
+   it would do next is unknown; the panic handler is called before, with DB_FATAL.
 
    Names of tables are "database/table". Text is bytes and compared as such. */
 #ifndef HAILDB_H

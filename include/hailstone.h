@@ -187,7 +187,11 @@ typedef void (*hs_log_callback)(void* context, hs_log_level level, const char* m
  * such event, on the thread of the first call that meets it and before that returns; must not call the
  * library. What the background meets goes to the log callback, and comes here when a call needs what is
  * broken. The application decides what becomes of the process; such calls go on to fail, all others go on to
- * work. */
+ * work.
+ *
+ * One thing the application does not decide: when the library finds an invariant of its own broken, what it
+ * would do next is unknown. Then this is called, of each open database, with HS_CORRUPT and a message that
+ * begins with a file and a line of the library, and the process ends when it returns. */
 typedef void (*hs_panic_callback)(void* context, hs_status status, const char* message);
 
 /* Fill with hs_options_init(), then change what is to differ. */

@@ -78,7 +78,7 @@ bool ClientOrder::add_stored(ByteView value, ByteView label) {
 
 std::string ClientOrder::label(ByteView value) {
   const std::lock_guard guard(mutex_);
-  const auto known = labels_.find(absl::string_view(value.data(), value.size()));
+  const auto known = labels_.find(value);
   if (known != labels_.end()) return known->second;
   const auto place = order_.lower_bound(Probe{value, meta_});
   std::string label;
@@ -95,7 +95,7 @@ std::string ClientOrder::label(ByteView value) {
 
 ClientOrder::Range ClientOrder::find(ByteView value) const {
   const std::lock_guard guard(mutex_);
-  const auto known = labels_.find(absl::string_view(value.data(), value.size()));
+  const auto known = labels_.find(value);
   if (known != labels_.end()) return {known->second, {}, true};
   const auto place = order_.lower_bound(Probe{value, meta_});
   if (place != order_.end() && client_compare(meta_, value, place->value) == 0)

@@ -11,12 +11,14 @@
 // of the engine. Thread-safe.
 #pragma once
 
+#include <functional>
 #include <mutex>
+#include <set>
 #include <string>
+#include <unordered_map>
 
-#include "absl/container/btree_set.h"
-#include "absl/container/flat_hash_map.h"
 #include "base/bytes.h"
+#include "base/hash.h"
 #include "base/status.h"
 #include "haildb.h"
 
@@ -68,8 +70,12 @@ class ClientOrder {
 
   const ib_col_meta_t meta_;
   mutable std::mutex mutex_;  // protects all below
-  absl::flat_hash_map<std::string, std::string> labels_;
-  absl::btree_set<Entry, Less> order_;
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(ByteView value) const { return hash_bytes(value); }
+  };
+  std::unordered_map<std::string, std::string, Hash, std::equal_to<>> labels_;
+  std::set<Entry, Less> order_;
 };
 
 }  // namespace hailstone::haildb

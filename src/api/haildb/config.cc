@@ -246,7 +246,7 @@ ib_cb_t callback_of(Variable variable) {
 
 using namespace hailstone::haildb;
 
-ib_err_t ib_cfg_set(const char* name, ...) {
+ib_err_t ib_cfg_set(const char* name, ...) try {
   if (!initialised()) return DB_ERROR;
   va_list values;
   va_start(values, name);
@@ -254,9 +254,11 @@ ib_err_t ib_cfg_set(const char* name, ...) {
   va_end(values);
   if (result == DB_SUCCESS) configuration_changed();
   return result;
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
-ib_err_t ib_cfg_get(const char* name, void* value) {
+ib_err_t ib_cfg_get(const char* name, void* value) try {
   if (!initialised()) return DB_ERROR;
   if (name == nullptr || value == nullptr) return DB_INVALID_INPUT;
   const int found = find(name);
@@ -277,9 +279,11 @@ ib_err_t ib_cfg_get(const char* name, void* value) {
       break;
   }
   return DB_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
-ib_err_t ib_cfg_get_all(const char*** names, ib_u32_t* names_num) {
+ib_err_t ib_cfg_get_all(const char*** names, ib_u32_t* names_num) try {
   if (!initialised()) return DB_ERROR;
   if (names == nullptr || names_num == nullptr) return DB_INVALID_INPUT;
   auto* const all = static_cast<const char**>(std::malloc(variable_count * sizeof(const char*)));
@@ -288,13 +292,17 @@ ib_err_t ib_cfg_get_all(const char*** names, ib_u32_t* names_num) {
   *names = all;
   *names_num = variable_count;
   return DB_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
-ib_err_t ib_cfg_var_get_type(const char* name, ib_cfg_type_t* type) {
+ib_err_t ib_cfg_var_get_type(const char* name, ib_cfg_type_t* type) try {
   if (!initialised()) return DB_ERROR;
   if (name == nullptr || type == nullptr) return DB_INVALID_INPUT;
   const int found = find(name);
   if (found < 0) return DB_NOT_FOUND;
   *type = descriptions[static_cast<size_t>(found)].type;
   return DB_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }

@@ -149,10 +149,22 @@ void leave_place(ib_crsr_struct& cursor) {
   cursor.at_walker = false;
 }
 
+ib_err_t without_memory(ib_crsr_t cursor) noexcept {
+  if (!good(cursor)) return DB_OUT_OF_MEMORY;
+  cursor->place = ib_crsr_struct::Place::Nowhere;
+  cursor->at_walker = cursor->has_row = cursor->row_wanted = false;
+  cursor->walker.reset();
+  return DB_OUT_OF_MEMORY;
+}
+
 void leave_transaction(ib_crsr_struct& cursor) {
-  // If the row cannot be found any more, read_row does not find it.
-  static_cast<void>(go_to_wanted_row(cursor));
-  leave_place(cursor);
+  const Status left = guarded([&]() -> Status {
+    // If the row cannot be found any more, read_row does not find it.
+    static_cast<void>(go_to_wanted_row(cursor));
+    leave_place(cursor);
+    return {};
+  });
+  if (!left) static_cast<void>(without_memory(&cursor));
   cursor.walker.reset();
   cursor.write_lock_serial = cursor.read_lock_serial = 0;
 }
@@ -277,20 +289,24 @@ void ib_crsr_struct::clear() {
   memory.reset();
 }
 
-ib_err_t ib_cursor_open_table(const char* name, ib_trx_t ib_trx, ib_crsr_t* ib_crsr) {
+ib_err_t ib_cursor_open_table(const char* name, ib_trx_t ib_trx, ib_crsr_t* ib_crsr) try {
   if (const ib_err_t code = check_open(ib_trx, ib_crsr); code != DB_SUCCESS) return code;
   if (name == nullptr) return DB_INVALID_INPUT;
   const std::string normal = normalised_name(name);
   if (is_system_table(normal)) return open_system_table(normal, ib_trx, ib_crsr);
   return open_cursor(normal, ib_trx, ib_crsr);
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
-ib_err_t ib_cursor_open_table_using_id(ib_id_t table_id, ib_trx_t ib_trx, ib_crsr_t* ib_crsr) {
+ib_err_t ib_cursor_open_table_using_id(ib_id_t table_id, ib_trx_t ib_trx, ib_crsr_t* ib_crsr) try {
   if (const ib_err_t code = check_open(ib_trx, ib_crsr); code != DB_SUCCESS) return code;
   return open_cursor(table_id, ib_trx, ib_crsr);
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
-ib_err_t ib_cursor_open_index_using_id(ib_id_t index_id, ib_trx_t ib_trx, ib_crsr_t* ib_crsr) {
+ib_err_t ib_cursor_open_index_using_id(ib_id_t index_id, ib_trx_t ib_trx, ib_crsr_t* ib_crsr) try {
   if (const ib_err_t code = check_open(ib_trx, ib_crsr); code != DB_SUCCESS) return code;
   const uint64_t version = engine().schema_version.load(std::memory_order_acquire);
   const auto info = engine().tables->find(index_id >> 32, seen_by(ib_trx));
@@ -301,9 +317,12 @@ ib_err_t ib_cursor_open_index_using_id(ib_id_t index_id, ib_trx_t ib_trx, ib_crs
     return DB_SUCCESS;
   }
   return DB_TABLE_NOT_FOUND;
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
-ib_err_t ib_cursor_open_index_using_name(ib_crsr_t ib_open_crsr, const char* index_name, ib_crsr_t* ib_crsr) {
+ib_err_t ib_cursor_open_index_using_name(ib_crsr_t ib_open_crsr, const char* index_name,
+                                         ib_crsr_t* ib_crsr) try {
   if (ib_crsr != nullptr) *ib_crsr = nullptr;
   if (const ib_err_t code = check_running(); code != DB_SUCCESS) return code;
   if (!good(ib_open_crsr) || index_name == nullptr || ib_crsr == nullptr) return DB_INVALID_INPUT;
@@ -327,57 +346,77 @@ ib_err_t ib_cursor_open_index_using_name(ib_crsr_t ib_open_crsr, const char* ind
   if (ib_open_crsr->memory != nullptr) return open_system_index(*ib_open_crsr, number, ib_crsr);
   *ib_crsr = make_cursor(info, number, ib_open_crsr->trx, version);
   return DB_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
-ib_err_t ib_cursor_close(ib_crsr_t ib_crsr) {
+ib_err_t ib_cursor_close(ib_crsr_t ib_crsr) try {
   if (const ib_err_t code = check_stopped(); code != DB_SUCCESS) return code;
   if (!good(ib_crsr)) return DB_INVALID_INPUT;
   cursors().give_back(ib_crsr);
   return DB_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
-ib_err_t ib_cursor_reset(ib_crsr_t ib_crsr) {
+ib_err_t ib_cursor_reset(ib_crsr_t ib_crsr) try {
   if (const ib_err_t code = check_stopped(); code != DB_SUCCESS) return code;
   if (!good(ib_crsr)) return DB_INVALID_INPUT;
   detach(*ib_crsr);
   return DB_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
-void ib_cursor_attach_trx(ib_crsr_t ib_crsr, ib_trx_t ib_trx) {
+void ib_cursor_attach_trx(ib_crsr_t ib_crsr, ib_trx_t ib_trx) try {
   if (!good(ib_crsr) || enter(ib_trx) != DB_SUCCESS || ib_crsr->trx != nullptr) return;
   attach(*ib_crsr, ib_trx);
+} catch (const std::bad_alloc&) {
+  // There is nobody to tell.
 }
 
-void ib_cursor_set_match_mode(ib_crsr_t ib_crsr, ib_match_mode_t match_mode) {
+void ib_cursor_set_match_mode(ib_crsr_t ib_crsr, ib_match_mode_t match_mode) try {
   if (!good(ib_crsr) || match_mode < IB_CLOSEST_MATCH || match_mode > IB_EXACT_PREFIX) return;
   ib_crsr->match_mode = match_mode;
+} catch (const std::bad_alloc&) {
+  // There is nobody to tell.
 }
 
-void ib_cursor_set_cluster_access(ib_crsr_t ib_crsr) {
+void ib_cursor_set_cluster_access(ib_crsr_t ib_crsr) try {
   if (good(ib_crsr)) ib_crsr->cluster_access = true;
+} catch (const std::bad_alloc&) {
+  // There is nobody to tell.
 }
 
-void ib_cursor_set_simple_select(ib_crsr_t ib_crsr) {
+void ib_cursor_set_simple_select(ib_crsr_t ib_crsr) try {
   if (good(ib_crsr)) ib_crsr->simple_select = true;
+} catch (const std::bad_alloc&) {
+  // There is nobody to tell.
 }
 
-void ib_cursor_stmt_begin(ib_crsr_t ib_crsr) {
+void ib_cursor_stmt_begin(ib_crsr_t ib_crsr) try {
   if (good(ib_crsr)) ib_crsr->new_statement = true;
+} catch (const std::bad_alloc&) {
+  // There is nobody to tell.
 }
 
-ib_bool_t ib_cursor_is_positioned(const ib_crsr_t ib_crsr) {
+ib_bool_t ib_cursor_is_positioned(const ib_crsr_t ib_crsr) try {
   return good(ib_crsr) && ib_crsr->place != ib_crsr_struct::Place::Nowhere ? IB_TRUE : IB_FALSE;
+} catch (const std::bad_alloc&) {
+  return {};
 }
 
-ib_err_t ib_cursor_lock(ib_crsr_t ib_crsr, ib_lck_mode_t ib_lck_mode) {
+ib_err_t ib_cursor_lock(ib_crsr_t ib_crsr, ib_lck_mode_t ib_lck_mode) try {
   if (const ib_err_t code = enter(ib_crsr, DB_ERROR); code != DB_SUCCESS) return code;
   if (ib_lck_mode < IB_LOCK_IS || ib_lck_mode > IB_LOCK_X) return DB_INVALID_INPUT;
   if (ib_crsr->memory != nullptr) return DB_SUCCESS;
   auto info = ib_crsr->info;
   return lock_newest_table(*ib_crsr->trx, info, static_cast<hailstone::TableLockMode>(ib_lck_mode));
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
-ib_err_t ib_cursor_set_lock_mode(ib_crsr_t ib_crsr, ib_lck_mode_t ib_lck_mode) {
+ib_err_t ib_cursor_set_lock_mode(ib_crsr_t ib_crsr, ib_lck_mode_t ib_lck_mode) try {
   if (const ib_err_t code = enter(ib_crsr, DB_ERROR); code != DB_SUCCESS) return code;
   if (ib_lck_mode < IB_LOCK_IS || ib_lck_mode > IB_LOCK_NONE || ib_lck_mode == IB_LOCK_NOT_USED)
     return DB_INVALID_INPUT;
@@ -390,36 +429,48 @@ ib_err_t ib_cursor_set_lock_mode(ib_crsr_t ib_crsr, ib_lck_mode_t ib_lck_mode) {
   leave_transaction(*ib_crsr);  // the walker reads in another way from now on
   ib_crsr->lock_mode = ib_lck_mode;
   return DB_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
-ib_err_t ib_table_lock(ib_trx_t ib_trx, ib_id_t table_id, ib_lck_mode_t ib_lck_mode) {
+ib_err_t ib_table_lock(ib_trx_t ib_trx, ib_id_t table_id, ib_lck_mode_t ib_lck_mode) try {
   if (const ib_err_t code = enter(ib_trx); code != DB_SUCCESS) return code;
   if (ib_lck_mode != IB_LOCK_IS && ib_lck_mode != IB_LOCK_IX) return DB_INVALID_INPUT;
   auto info = engine().tables->find(table_id, ib_trx->transaction.get());
   if (!info) return code_of(info.error(), DB_TABLE_NOT_FOUND);
   return lock_newest_table(*ib_trx, *info, static_cast<hailstone::TableLockMode>(ib_lck_mode));
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
-ib_tpl_t ib_clust_read_tuple_create(ib_crsr_t ib_crsr) {
+ib_tpl_t ib_clust_read_tuple_create(ib_crsr_t ib_crsr) try {
   return good(ib_crsr) ? make_row_tuple(ib_crsr->info) : nullptr;
+} catch (const std::bad_alloc&) {
+  return nullptr;
 }
 
-ib_tpl_t ib_clust_search_tuple_create(ib_crsr_t ib_crsr) {
+ib_tpl_t ib_clust_search_tuple_create(ib_crsr_t ib_crsr) try {
   return good(ib_crsr) ? make_key_tuple(ib_crsr->info, ib_crsr->info->indexes[0]) : nullptr;
+} catch (const std::bad_alloc&) {
+  return nullptr;
 }
 
-ib_tpl_t ib_sec_read_tuple_create(ib_crsr_t ib_crsr) {
+ib_tpl_t ib_sec_read_tuple_create(ib_crsr_t ib_crsr) try {
   if (!good(ib_crsr)) return nullptr;
   ib_tpl_t const tuple = make_row_tuple(ib_crsr->info);
   if (!ib_crsr->clustered()) tuple->row_index = ib_crsr->index_info().number;
   return tuple;
+} catch (const std::bad_alloc&) {
+  return nullptr;
 }
 
-ib_tpl_t ib_sec_search_tuple_create(ib_crsr_t ib_crsr) {
+ib_tpl_t ib_sec_search_tuple_create(ib_crsr_t ib_crsr) try {
   return good(ib_crsr) ? make_key_tuple(ib_crsr->info, ib_crsr->index_info()) : nullptr;
+} catch (const std::bad_alloc&) {
+  return nullptr;
 }
 
-ib_err_t ib_tuple_get_cluster_key(ib_crsr_t ib_crsr, ib_tpl_t* ib_dst_tpl, const ib_tpl_t ib_src_tpl) {
+ib_err_t ib_tuple_get_cluster_key(ib_crsr_t ib_crsr, ib_tpl_t* ib_dst_tpl, const ib_tpl_t ib_src_tpl) try {
   if (const ib_err_t code = check_stopped(); code != DB_SUCCESS) return code;
   if (ib_dst_tpl == nullptr) return DB_INVALID_INPUT;
   *ib_dst_tpl = nullptr;
@@ -442,4 +493,6 @@ ib_err_t ib_tuple_get_cluster_key(ib_crsr_t ib_crsr, ib_tpl_t* ib_dst_tpl, const
   }
   *ib_dst_tpl = key;
   return DB_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }

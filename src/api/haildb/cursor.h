@@ -101,6 +101,8 @@ HandlePool<ib_crsr_struct>& cursors();
 
 /// The transaction ends or has ended: place and row stay, the walker goes.
 void leave_transaction(ib_crsr_struct& cursor);
+/// A call had no memory: the cursor, which may be half way, has no place any more. Gives DB_OUT_OF_MEMORY.
+ib_err_t without_memory(ib_crsr_t cursor) noexcept;
 /// Its handle goes, too.
 void forget_transaction(ib_crsr_struct& cursor);
 /// DB_SUCCESS, or why nothing can be done with the cursor; `needs_transaction`: also when it has none that is

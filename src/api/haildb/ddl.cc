@@ -96,12 +96,13 @@ Result<std::shared_ptr<TableInfo>> replace_by_empty(ib_trx_struct& transaction, 
   TableSchema schema = old.schema;
   schema.id = 0;
   schema.name = old.table->definition().name;
+  SchemaStep step(transaction);
   HAILSTONE_TRY(database.drop_table(*transaction.transaction, schema.name));
   HAILSTONE_ASSIGN(const auto table, database.create_table(*transaction.transaction, schema.definition()));
-  note_ddl(transaction);
   HAILSTONE_ASSIGN(auto made, engine().tables->add(table, old.orders));
   engine().tables->hand_on(old, *made);
   made->lineage->statistics_seen.store(false, std::memory_order_relaxed);
+  HAILSTONE_TRY(step.keep());
   return made;
 }
 
@@ -112,12 +113,13 @@ ib_err_t drop_table(ib_trx_struct& transaction, const std::string& name) {
     return tables.is_dropped_but_open(name, transaction.transaction.get()) ? DB_TABLESPACE_DELETED
                                                                            : DB_TABLE_NOT_FOUND;
   }
+  SchemaStep step(transaction);
   // A table that cannot be opened can be dropped.
   if (Status status = engine().database->drop_table(*transaction.transaction, name); !status) {
     return failed(transaction, status.error(), DB_TABLE_NOT_FOUND);
   }
-  note_ddl(transaction);
   if (info) tables.note_dropped(name, *info);
+  if (Status status = step.keep(); !status) return failed(transaction, status.error());
   return DB_SUCCESS;
 }
 
@@ -208,6 +210,7 @@ ib_err_t rebuild(ib_trx_struct& transaction, const std::shared_ptr<TableInfo>& o
     return {};
   };
   transaction.ask = true;
+  SchemaStep step(transaction);
   Duplicate duplicate;
   const auto made =
       engine().database->rebuild_table(*transaction.transaction, name, definition, change, duplicate);
@@ -225,9 +228,12 @@ ib_err_t rebuild(ib_trx_struct& transaction, const std::shared_ptr<TableInfo>& o
     return failed(transaction, error, DB_TABLE_NOT_FOUND);
   }
   const auto info = engine().tables->add(*made, orders);
-  if (info) engine().tables->replace(*info, old);
-  note_ddl(transaction, info ? *info : nullptr);
-  return info ? DB_SUCCESS : code_of(info.error());
+  if (!info) return code_of(info.error());
+  engine().tables->replace(*info, old);
+  const Status kept = guarded([&] { return step.keep(*info); });
+  if (kept) return DB_SUCCESS;
+  engine().tables->take_back(**info);
+  return failed(transaction, kept.error());
 }
 
 }  // namespace
@@ -236,15 +242,17 @@ ib_err_t rebuild(ib_trx_struct& transaction, const std::shared_ptr<TableInfo>& o
 using namespace hailstone::haildb;
 using hailstone::TableLockMode;
 
-ib_bool_t ib_database_create(const char* dbname) {
+ib_bool_t ib_database_create(const char* dbname) try {
   if (!engine().running.load() || dbname == nullptr || *dbname == '\0') return IB_FALSE;
   const std::string_view name(dbname);
   if (!is_database_name(name)) return IB_FALSE;
   if (!is_on(Variable::FilePerTable)) return IB_TRUE;
   return ::mkdir(directory_of(name).c_str(), 0770) == 0 || errno == EEXIST ? IB_TRUE : IB_FALSE;
+} catch (const std::bad_alloc&) {
+  return {};
 }
 
-ib_err_t ib_database_drop(const char* dbname) {
+ib_err_t ib_database_drop(const char* dbname) try {
   if (const ib_err_t code = check_running(); code != DB_SUCCESS) return code;
   if (dbname == nullptr || *dbname == '\0') return DB_INVALID_INPUT;
   std::string name(dbname);
@@ -260,9 +268,11 @@ ib_err_t ib_database_drop(const char* dbname) {
   // Files that programs have put there stay.
   static_cast<void>(::rmdir(directory_of(name).c_str()));
   return DB_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
-ib_err_t ib_table_create(ib_trx_t ib_trx, const ib_tbl_sch_t ib_tbl_sch, ib_id_t* id) {
+ib_err_t ib_table_create(ib_trx_t ib_trx, const ib_tbl_sch_t ib_tbl_sch, ib_id_t* id) try {
   if (id != nullptr) *id = 0;
   if (const ib_err_t code = begin_ddl(ib_trx); code != DB_SUCCESS) return code;
   if (!good(ib_tbl_sch) || id == nullptr) return DB_INVALID_INPUT;
@@ -273,22 +283,27 @@ ib_err_t ib_table_create(ib_trx_t ib_trx, const ib_tbl_sch_t ib_tbl_sch, ib_id_t
     return DB_TABLE_IS_BEING_USED;
   }
   if (const ib_err_t code = check_directory(ib_tbl_sch->name); code != DB_SUCCESS) return code;
+  SchemaStep step(*ib_trx);
   auto table = engine().database->create_table(*ib_trx->transaction, schema_of(*ib_tbl_sch).definition());
   if (!table) return failed(*ib_trx, table.error());
-  note_ddl(*ib_trx);
   const auto info = tables.add(*table, {});
   if (!info) return code_of(info.error());
+  if (const hailstone::Status status = step.keep(); !status) return failed(*ib_trx, status.error());
   *id = (*info)->id;
   return DB_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
-ib_err_t ib_table_drop(ib_trx_t trx, const char* name) {
+ib_err_t ib_table_drop(ib_trx_t trx, const char* name) try {
   if (const ib_err_t code = begin_ddl(trx); code != DB_SUCCESS) return code;
   if (name == nullptr) return DB_INVALID_INPUT;
   return drop_table(*trx, normalised_name(name));
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
-ib_err_t ib_table_rename(ib_trx_t ib_trx, const char* old_name, const char* new_name) {
+ib_err_t ib_table_rename(ib_trx_t ib_trx, const char* old_name, const char* new_name) try {
   if (const ib_err_t code = enter(ib_trx); code != DB_SUCCESS) return code;
   if (old_name == nullptr || new_name == nullptr) return DB_INVALID_INPUT;
   if (const ib_err_t code = lock_schema(*ib_trx, SchemaLock::Exclusive); code != DB_SUCCESS) return code;
@@ -303,14 +318,17 @@ ib_err_t ib_table_rename(ib_trx_t ib_trx, const char* old_name, const char* new_
   if (!is_table_name(to))
     return refused(fmt::format("'{}' is no name of a table: those are 'database/table'", to));
   if (const ib_err_t code = check_directory(to); code != DB_SUCCESS) return code;
+  SchemaStep step(*ib_trx);
   if (hailstone::Status status = database.rename_table(transaction, from, to); !status) {
     return failed(*ib_trx, status.error(), DB_TABLE_NOT_FOUND);
   }
-  note_ddl(*ib_trx);
+  if (const hailstone::Status status = step.keep(); !status) return failed(*ib_trx, status.error());
   return DB_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
-ib_err_t ib_table_truncate(const char* table_name, ib_id_t* table_id) {
+ib_err_t ib_table_truncate(const char* table_name, ib_id_t* table_id) try {
   if (const ib_err_t code = check_running(); code != DB_SUCCESS) return code;
   if (table_name == nullptr || table_id == nullptr) return DB_INVALID_INPUT;
   OwnTransaction own;
@@ -324,9 +342,11 @@ ib_err_t ib_table_truncate(const char* table_name, ib_id_t* table_id) {
   const ib_err_t code = own.commit();
   if (code == DB_SUCCESS) *table_id = (*made)->id;
   return code;
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
-ib_err_t ib_cursor_truncate(ib_crsr_t* ib_crsr, ib_id_t* table_id) {
+ib_err_t ib_cursor_truncate(ib_crsr_t* ib_crsr, ib_id_t* table_id) try {
   if (ib_crsr == nullptr || table_id == nullptr) return DB_INVALID_INPUT;
   ib_crsr_t const cursor = *ib_crsr;
   if (const ib_err_t code = enter(cursor, DB_ERROR); code != DB_SUCCESS) return code;
@@ -344,9 +364,11 @@ ib_err_t ib_cursor_truncate(ib_crsr_t* ib_crsr, ib_id_t* table_id) {
   const ib_err_t code = commit_keeping_handle(transaction);
   if (code == DB_SUCCESS) *table_id = (*made)->id;
   return code;
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
-ib_err_t ib_index_create(ib_idx_sch_t ib_idx_sch, ib_id_t* index_id) {
+ib_err_t ib_index_create(ib_idx_sch_t ib_idx_sch, ib_id_t* index_id) try {
   if (const ib_err_t code = check_running(); code != DB_SUCCESS) return code;
   if (index_id != nullptr) *index_id = 0;
   if (!good(ib_idx_sch) || index_id == nullptr || ib_idx_sch->owner != nullptr) return DB_INVALID_INPUT;
@@ -373,9 +395,11 @@ ib_err_t ib_index_create(ib_idx_sch_t ib_idx_sch, ib_id_t* index_id) {
   if (const ib_err_t code = rebuild(*trx, info, std::move(schema)); code != DB_SUCCESS) return code;
   *index_id = info->index_id(index);
   return DB_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
-ib_err_t ib_index_drop(ib_trx_t trx, ib_id_t index_id) {
+ib_err_t ib_index_drop(ib_trx_t trx, ib_id_t index_id) try {
   if (const ib_err_t code = begin_ddl(trx); code != DB_SUCCESS) return code;
   const auto has_number = [index_id](const IndexInfo& index) {
     return index.number == (index_id & 0xFFFFFFFFU);
@@ -392,9 +416,11 @@ ib_err_t ib_index_drop(ib_trx_t trx, ib_id_t index_id) {
   TableSchema schema = info->schema;
   std::erase_if(schema.indexes, has_number);
   return rebuild(*trx, info, std::move(schema));
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
-ib_err_t ib_table_get_id(const char* table_name, ib_id_t* table_id) {
+ib_err_t ib_table_get_id(const char* table_name, ib_id_t* table_id) try {
   if (const ib_err_t code = check_running(); code != DB_SUCCESS) return code;
   if (table_name == nullptr || table_id == nullptr) return DB_INVALID_INPUT;
   *table_id = 0;
@@ -402,9 +428,11 @@ ib_err_t ib_table_get_id(const char* table_name, ib_id_t* table_id) {
   if (!info) return code_of(info.error(), DB_TABLE_NOT_FOUND);
   *table_id = (*info)->id;
   return DB_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
-ib_err_t ib_index_get_id(const char* table_name, const char* index_name, ib_id_t* index_id) {
+ib_err_t ib_index_get_id(const char* table_name, const char* index_name, ib_id_t* index_id) try {
   if (const ib_err_t code = check_running(); code != DB_SUCCESS) return code;
   if (table_name == nullptr || index_name == nullptr || index_id == nullptr) return DB_INVALID_INPUT;
   *index_id = 0;
@@ -414,4 +442,6 @@ ib_err_t ib_index_get_id(const char* table_name, const char* index_name, ib_id_t
   if (index == nullptr) return DB_TABLE_NOT_FOUND;
   *index_id = (*info)->index_id(*index);
   return DB_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }

@@ -16,6 +16,7 @@
 #include "api/haildb/table.h"
 #include "api/haildb/transaction.h"
 #include "api/haildb/tuple.h"
+#include "base/check.h"
 #include "file/method_filesystem.h"
 
 namespace hailstone::haildb {
@@ -94,6 +95,8 @@ ib_err_t start(const char* format) {
   if (now.running.load()) return refused("ib_startup() was called while the engine runs");
   const char* const file_format = file_format_of(format);
   if (file_format == nullptr) return DB_UNSUPPORTED;
+  remove_check_handler(&now);
+  add_check_handler([](void*, const char* message) { call_panic_handler(DB_FATAL, "%s", message); }, &now);
   const char* const home = text_of(Variable::DataHomeDir);
   now.home = home == nullptr ? "./" : home;
   auto database = Database::open(filesystem(), now.home + engine_directory, options());
@@ -230,7 +233,7 @@ using namespace hailstone::haildb;
 
 ib_u64_t ib_api_version(void) { return ib_u64_t{6} << 32; }
 
-ib_err_t ib_init(void) {
+ib_err_t ib_init(void) try {
   if (const ib_err_t code = check_stopped(); code != DB_SUCCESS) return code;
   if (initialised()) return DB_ERROR;
   reset_configuration();
@@ -241,14 +244,18 @@ ib_err_t ib_init(void) {
   }
   engine().initialised.store(true);
   return DB_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
-ib_err_t ib_startup(const char* format) {
+ib_err_t ib_startup(const char* format) try {
   if (const ib_err_t code = check_stopped(); code != DB_SUCCESS) return code;
   return start(format);
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
-ib_err_t ib_shutdown(ib_shutdown_t flag) {
+ib_err_t ib_shutdown(ib_shutdown_t flag) try {
   const ib_err_t stopped = check_stopped();
   if (flag < IB_SHUTDOWN_NORMAL || flag > IB_SHUTDOWN_NO_BUFPOOL_FLUSH) return DB_INVALID_INPUT;
   const ib_err_t result = stop();
@@ -258,26 +265,34 @@ ib_err_t ib_shutdown(ib_shutdown_t flag) {
   engine().interrupted.store(nullptr);
   engine().initialised.store(false);
   return result;
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
-void ib_logger_set(ib_msg_log_t ib_msg_log, ib_msg_stream_t ib_msg_stream) {
+void ib_logger_set(ib_msg_log_t ib_msg_log, ib_msg_stream_t ib_msg_stream) try {
   const std::lock_guard guard(handlers().mutex);
   handlers().log = ib_msg_log;
   handlers().stream = ib_msg_stream;
+} catch (const std::bad_alloc&) {
+  // There is nobody to tell.
 }
 
-void ib_set_panic_handler(ib_panic_handler_t new_panic_handler) {
+void ib_set_panic_handler(ib_panic_handler_t new_panic_handler) try {
   const std::lock_guard guard(handlers().mutex);
   handlers().panic = new_panic_handler;
+} catch (const std::bad_alloc&) {
+  // There is nobody to tell.
 }
 
-void ib_set_trx_is_interrupted_handler(ib_trx_is_interrupted_handler_t handler) {
+void ib_set_trx_is_interrupted_handler(ib_trx_is_interrupted_handler_t handler) try {
   engine().interrupted.store(handler);
+} catch (const std::bad_alloc&) {
+  // There is nobody to tell.
 }
 
 void ib_set_client_compare(ib_client_cmp_t client_cmp_func) { set_client_compare(client_cmp_func); }
 
-ib_err_t ib_error_inject(int error_to_inject) {
+ib_err_t ib_error_inject(int error_to_inject) try {
   if (error_to_inject != 1) return DB_ERROR;
   int none = DB_SUCCESS;
   if (!engine().stopped.compare_exchange_strong(none, DB_CORRUPTION)) return static_cast<ib_err_t>(none);
@@ -285,9 +300,11 @@ ib_err_t ib_error_inject(int error_to_inject) {
   log_message(hailstone::DatabaseOptions::Severity::Error, message);
   call_panic_handler(DB_CORRUPTION, message, "");
   return DB_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
-const char* ib_strerror(ib_err_t db_errno) {
+const char* ib_strerror(ib_err_t db_errno) try {
   static constexpr struct {
     ib_err_t code;
     const char* text;
@@ -342,4 +359,6 @@ const char* ib_strerror(ib_err_t db_errno) {
     if (each.code == db_errno) return each.text;
   }
   return "Unknown error";
+} catch (const std::bad_alloc&) {
+  return nullptr;
 }

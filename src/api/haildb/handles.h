@@ -11,6 +11,8 @@
 #include <mutex>
 #include <vector>
 
+#include "base/guard.h"
+
 namespace hailstone::haildb {
 
 struct Handle {
@@ -38,7 +40,8 @@ class HandlePool {
     handle->clear();
     const std::lock_guard guard(mutex_);
     handle->magic = 0;
-    free_.push_back(handle);
+    // Without memory it is not used again.
+    try_to([&] { free_.push_back(handle); });
   }
   /// Those in use. Nobody may take or give back handles meanwhile.
   std::vector<T*> in_use() {

@@ -417,12 +417,29 @@ void settle_misses_at(ib_trx_struct& transaction, const TableInfo& info, ByteVie
 
 using namespace hailstone::haildb;
 
-ib_err_t ib_cursor_first(ib_crsr_t ib_crsr) { return go_to_end(ib_crsr, true); }
-ib_err_t ib_cursor_last(ib_crsr_t ib_crsr) { return go_to_end(ib_crsr, false); }
-ib_err_t ib_cursor_next(ib_crsr_t ib_crsr) { return move(ib_crsr, true); }
-ib_err_t ib_cursor_prev(ib_crsr_t ib_crsr) { return move(ib_crsr, false); }
+ib_err_t ib_cursor_first(ib_crsr_t ib_crsr) try {
+  return go_to_end(ib_crsr, true);
+} catch (const std::bad_alloc&) {
+  return without_memory(ib_crsr);
+}
 
-ib_err_t ib_cursor_moveto(ib_crsr_t ib_crsr, ib_tpl_t ib_tpl, ib_srch_mode_t ib_srch_mode, int* result) {
+ib_err_t ib_cursor_last(ib_crsr_t ib_crsr) try {
+  return go_to_end(ib_crsr, false);
+} catch (const std::bad_alloc&) {
+  return without_memory(ib_crsr);
+}
+
+ib_err_t ib_cursor_next(ib_crsr_t ib_crsr) try { return move(ib_crsr, true); } catch (const std::bad_alloc&) {
+  return without_memory(ib_crsr);
+}
+
+ib_err_t ib_cursor_prev(ib_crsr_t ib_crsr) try {
+  return move(ib_crsr, false);
+} catch (const std::bad_alloc&) {
+  return without_memory(ib_crsr);
+}
+
+ib_err_t ib_cursor_moveto(ib_crsr_t ib_crsr, ib_tpl_t ib_tpl, ib_srch_mode_t ib_srch_mode, int* result) try {
   if (const ib_err_t code = enter(ib_crsr, DB_MISSING_HISTORY); code != DB_SUCCESS) return code;
   if (!good(ib_tpl) || ib_srch_mode < IB_CUR_G || ib_srch_mode > IB_CUR_LE) return DB_INVALID_INPUT;
   if (const ib_err_t code = lock_for_reading(*ib_crsr); code != DB_SUCCESS) return code;
@@ -439,10 +456,14 @@ ib_err_t ib_cursor_moveto(ib_crsr_t ib_crsr, ib_tpl_t ib_tpl, ib_srch_mode_t ib_
   const ib_err_t code = move_to(*ib_crsr, *ib_tpl, ib_srch_mode, compared);
   if (result != nullptr) *result = compared;
   return code;
+} catch (const std::bad_alloc&) {
+  return without_memory(ib_crsr);
 }
 
-ib_err_t ib_cursor_read_row(ib_crsr_t ib_crsr, ib_tpl_t ib_tpl) {
+ib_err_t ib_cursor_read_row(ib_crsr_t ib_crsr, ib_tpl_t ib_tpl) try {
   if (const ib_err_t code = check_running(); code != DB_SUCCESS) return code;
   if (!good(ib_crsr) || !good(ib_tpl)) return DB_INVALID_INPUT;
   return read_row(*ib_crsr, *ib_tpl);
+} catch (const std::bad_alloc&) {
+  return without_memory(ib_crsr);
 }

@@ -114,25 +114,29 @@ ib_err_t begin_change(ib_crsr_t cursor) {
 
 using namespace hailstone::haildb;
 
-ib_err_t ib_cursor_insert_row(ib_crsr_t ib_crsr, const ib_tpl_t ib_tpl) {
+ib_err_t ib_cursor_insert_row(ib_crsr_t ib_crsr, const ib_tpl_t ib_tpl) try {
   if (const ib_err_t code = begin_write(ib_crsr); code != DB_SUCCESS) return code;
   if (!good(ib_tpl)) return DB_INVALID_INPUT;
   if (!is_row_of(*ib_crsr, *ib_tpl)) return DB_DATA_MISMATCH;
   const ib_err_t code = insert_row(*ib_crsr, *ib_tpl);
   if (code == DB_SUCCESS) ib_crsr->info->count_change();
   return code;
+} catch (const std::bad_alloc&) {
+  return without_memory(ib_crsr);
 }
 
-ib_err_t ib_cursor_update_row(ib_crsr_t ib_crsr, const ib_tpl_t ib_old_tpl, const ib_tpl_t ib_new_tpl) {
+ib_err_t ib_cursor_update_row(ib_crsr_t ib_crsr, const ib_tpl_t ib_old_tpl, const ib_tpl_t ib_new_tpl) try {
   if (const ib_err_t code = begin_change(ib_crsr); code != DB_SUCCESS) return code;
   if (!good(ib_old_tpl) || !good(ib_new_tpl)) return DB_INVALID_INPUT;
   if (!is_row_of(*ib_crsr, *ib_old_tpl) || !is_row_of(*ib_crsr, *ib_new_tpl)) return DB_DATA_MISMATCH;
   const ib_err_t code = update_row(*ib_crsr, *ib_old_tpl, *ib_new_tpl);
   if (code == DB_SUCCESS) ib_crsr->info->count_change();
   return code;
+} catch (const std::bad_alloc&) {
+  return without_memory(ib_crsr);
 }
 
-ib_err_t ib_cursor_delete_row(ib_crsr_t ib_crsr) {
+ib_err_t ib_cursor_delete_row(ib_crsr_t ib_crsr) try {
   if (const ib_err_t code = begin_change(ib_crsr); code != DB_SUCCESS) return code;
   const auto place = clustered_key_of(*ib_crsr);
   if (!place) return failed(*ib_crsr->trx, place.error());
@@ -148,4 +152,6 @@ ib_err_t ib_cursor_delete_row(ib_crsr_t ib_crsr) {
   if (!erased) return failed(*ib_crsr->trx, erased.error(), DB_RECORD_NOT_FOUND);
   ib_crsr->info->count_change();
   return DB_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return without_memory(ib_crsr);
 }

@@ -105,7 +105,7 @@ void ib_tbl_sch_struct::clear() {
 }
 
 ib_err_t ib_table_schema_create(const char* name, ib_tbl_sch_t* ib_tbl_sch, ib_tbl_fmt_t ib_tbl_fmt,
-                                ib_ulint_t page_size) {
+                                ib_ulint_t page_size) try {
   if (const ib_err_t code = check_stopped(); code != DB_SUCCESS) return code;
   if (ib_tbl_sch == nullptr) return DB_INVALID_INPUT;
   *ib_tbl_sch = nullptr;
@@ -117,10 +117,12 @@ ib_err_t ib_table_schema_create(const char* name, ib_tbl_sch_t* ib_tbl_sch, ib_t
   schema->page_size = ib_tbl_fmt != IB_TBL_COMPRESSED ? 0 : 1024 * (page_size == 0 ? 8 : page_size);
   *ib_tbl_sch = schema;
   return DB_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
 ib_err_t ib_table_schema_add_col(ib_tbl_sch_t ib_tbl_sch, const char* name, ib_col_type_t ib_col_type,
-                                 ib_col_attr_t ib_col_attr, ib_u16_t client_type, ib_ulint_t len) {
+                                 ib_col_attr_t ib_col_attr, ib_u16_t client_type, ib_ulint_t len) try {
   if (const ib_err_t code = check_stopped(); code != DB_SUCCESS) return code;
   if (!good(ib_tbl_sch) || name == nullptr) return DB_INVALID_INPUT;
   constexpr int longest_name = IB_MAX_COL_NAME_LEN;
@@ -142,9 +144,11 @@ ib_err_t ib_table_schema_add_col(ib_tbl_sch_t ib_tbl_sch, const char* name, ib_c
   column.length = static_cast<uint32_t>(len);
   ib_tbl_sch->columns.push_back(std::move(column));
   return DB_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
-ib_err_t ib_table_schema_add_index(ib_tbl_sch_t ib_tbl_sch, const char* name, ib_idx_sch_t* ib_idx_sch) {
+ib_err_t ib_table_schema_add_index(ib_tbl_sch_t ib_tbl_sch, const char* name, ib_idx_sch_t* ib_idx_sch) try {
   if (const ib_err_t code = check_stopped(); code != DB_SUCCESS) return code;
   if (ib_idx_sch != nullptr) *ib_idx_sch = nullptr;
   if (!good(ib_tbl_sch) || name == nullptr || ib_idx_sch == nullptr) return DB_INVALID_INPUT;
@@ -159,14 +163,18 @@ ib_err_t ib_table_schema_add_index(ib_tbl_sch_t ib_tbl_sch, const char* name, ib
   ib_tbl_sch->indexes.push_back(index);
   *ib_idx_sch = index;
   return DB_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
-void ib_table_schema_delete(ib_tbl_sch_t ib_tbl_sch) {
+void ib_table_schema_delete(ib_tbl_sch_t ib_tbl_sch) try {
   if (good(ib_tbl_sch)) table_schemas().give_back(ib_tbl_sch);
+} catch (const std::bad_alloc&) {
+  // There is nobody to tell.
 }
 
 ib_err_t ib_index_schema_create(ib_trx_t ib_usr_trx, const char* name, const char* table_name,
-                                ib_idx_sch_t* ib_idx_sch) {
+                                ib_idx_sch_t* ib_idx_sch) try {
   if (ib_idx_sch != nullptr) *ib_idx_sch = nullptr;
   if (const ib_err_t code = check_running(); code != DB_SUCCESS) return code;
   if (!good(ib_usr_trx) || name == nullptr || table_name == nullptr || ib_idx_sch == nullptr)
@@ -185,9 +193,11 @@ ib_err_t ib_index_schema_create(ib_trx_t ib_usr_trx, const char* name, const cha
   index->index.name = name;
   *ib_idx_sch = index;
   return DB_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
-ib_err_t ib_index_schema_add_col(ib_idx_sch_t ib_idx_sch, const char* name, ib_ulint_t prefix_len) {
+ib_err_t ib_index_schema_add_col(ib_idx_sch_t ib_idx_sch, const char* name, ib_ulint_t prefix_len) try {
   if (const ib_err_t code = check_stopped(); code != DB_SUCCESS) return code;
   if (!good(ib_idx_sch) || name == nullptr || prefix_len > std::numeric_limits<uint32_t>::max())
     return DB_INVALID_INPUT;
@@ -202,9 +212,11 @@ ib_err_t ib_index_schema_add_col(ib_idx_sch_t ib_idx_sch, const char* name, ib_u
   const bool whole = info.length != 0 && info.type != IB_BLOB && prefix_len >= info.length;
   ib_idx_sch->index.parts.push_back({column, whole ? 0 : static_cast<uint32_t>(prefix_len), -1});
   return DB_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
-ib_err_t ib_index_schema_set_clustered(ib_idx_sch_t ib_idx_sch) {
+ib_err_t ib_index_schema_set_clustered(ib_idx_sch_t ib_idx_sch) try {
   if (const ib_err_t code = check_stopped(); code != DB_SUCCESS) return code;
   if (!good(ib_idx_sch)) return DB_INVALID_INPUT;
   if (ib_idx_sch->owner != nullptr) {
@@ -213,16 +225,22 @@ ib_err_t ib_index_schema_set_clustered(ib_idx_sch_t ib_idx_sch) {
   ib_idx_sch->index.clustered = true;
   ib_idx_sch->index.unique = true;
   return DB_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
-ib_err_t ib_index_schema_set_unique(ib_idx_sch_t ib_idx_sch) {
+ib_err_t ib_index_schema_set_unique(ib_idx_sch_t ib_idx_sch) try {
   if (const ib_err_t code = check_stopped(); code != DB_SUCCESS) return code;
   if (!good(ib_idx_sch)) return DB_INVALID_INPUT;
   ib_idx_sch->index.unique = true;
   return DB_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
-void ib_index_schema_delete(ib_idx_sch_t ib_idx_sch) {
+void ib_index_schema_delete(ib_idx_sch_t ib_idx_sch) try {
   // One that belongs to a table's schema goes with that.
   if (good(ib_idx_sch) && ib_idx_sch->owner == nullptr) index_schemas().give_back(ib_idx_sch);
+} catch (const std::bad_alloc&) {
+  // There is nobody to tell.
 }

@@ -99,7 +99,7 @@ constexpr StatusVariable variables[] = {
 
 using namespace hailstone::haildb;
 
-ib_err_t ib_status_get_all(const char*** names, ib_u32_t* names_num) {
+ib_err_t ib_status_get_all(const char*** names, ib_u32_t* names_num) try {
   if (!engine().running.load(std::memory_order_acquire)) return DB_ERROR;
   if (names == nullptr || names_num == nullptr) return DB_INVALID_INPUT;
   const size_t count = std::size(variables) + hailstone::counter_descriptions.size();
@@ -112,9 +112,11 @@ ib_err_t ib_status_get_all(const char*** names, ib_u32_t* names_num) {
   *names = all;
   *names_num = static_cast<ib_u32_t>(count);
   return DB_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
-ib_err_t ib_status_get_i64(const char* name, ib_i64_t* dst) {
+ib_err_t ib_status_get_i64(const char* name, ib_i64_t* dst) try {
   if (!engine().running.load(std::memory_order_acquire)) return DB_ERROR;
   if (name == nullptr || dst == nullptr) return DB_INVALID_INPUT;
   const hailstone::Counters& counters = engine().database->counters();
@@ -129,4 +131,6 @@ ib_err_t ib_status_get_i64(const char* name, ib_i64_t* dst) {
     return DB_SUCCESS;
   }
   return DB_NOT_FOUND;
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }

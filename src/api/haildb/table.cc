@@ -6,6 +6,7 @@
 
 #include "api/haildb/config.h"
 #include "api/haildb/decimal.h"
+#include "base/guard.h"
 #include "table/cursor.h"
 
 namespace hailstone::haildb {
@@ -347,10 +348,10 @@ Result<std::shared_ptr<TableInfo>> TableCache::info_of(const std::shared_ptr<Tab
 void TableCache::keep(const std::shared_ptr<TableInfo>& info) {
   if (infos_.size() >= std::max<size_t>(next_look_, number_of(Variable::OpenFiles))) {
     // Orders cannot be read again while rows of open transactions have labels of them.
-    absl::erase_if(
+    std::erase_if(
         infos_, [](const auto& each) { return each.second.use_count() == 1 && each.second->orders.empty(); });
     next_look_ = 2 * infos_.size();
-    absl::erase_if(lineages_, [](const auto& each) { return each.second.expired(); });
+    std::erase_if(lineages_, [](const auto& each) { return each.second.expired(); });
   }
   std::weak_ptr<Lineage>& known = lineages_[info->id];
   info->lineage = known.lock();
@@ -451,7 +452,14 @@ void TableCache::forget_replaced(std::span<const std::shared_ptr<TableInfo>> mad
     if (const auto found = replaced_.find(info->table->id()); found != replaced_.end())
       forget(*found->second.before);
   }
-  absl::erase_if(replaced_, [&](auto& each) {
+  // Without memory for that they stay until the next time.
+  bool has_room = false;
+  try_to([&] {
+    unneeded.reserve(replaced_.size());
+    has_room = true;
+  });
+  if (!has_room) return;
+  std::erase_if(replaced_, [&](auto& each) {
     if (each.second.made->visible_from.load(std::memory_order_acquire) > horizon) return false;
     unneeded.push_back(std::move(each.second));
     return true;

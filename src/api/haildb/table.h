@@ -18,9 +18,9 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "api/haildb/client_order.h"
 #include "database/database.h"
 #include "haildb.h"
@@ -230,15 +230,15 @@ class TableCache {
   Database& database_;
   std::mutex mutex_;    // protects all below
   std::mutex loading_;  // one thread at a time reads labels
-  absl::flat_hash_map<TableId, std::shared_ptr<TableInfo>> infos_;
+  std::unordered_map<TableId, std::shared_ptr<TableInfo>> infos_;
   size_t next_look_ = 0;  // size of infos_ at which those not in use go
-  absl::flat_hash_map<ib_id_t, std::weak_ptr<Lineage>> lineages_;  // of infos_, and of those in use
-  absl::flat_hash_map<ib_id_t, std::vector<TableId>>
+  std::unordered_map<ib_id_t, std::weak_ptr<Lineage>> lineages_;  // of infos_, and of those in use
+  std::unordered_map<ib_id_t, std::vector<TableId>>
       rebuilt_;  // engine tables that have this id, in order of making
   struct Replaced {
     std::shared_ptr<TableInfo> made, before;
   };
-  absl::flat_hash_map<TableId, Replaced> replaced_;  // by the engine's id of `made`
+  std::unordered_map<TableId, Replaced> replaced_;  // by the engine's id of `made`
   std::map<std::string, std::weak_ptr<TableInfo>> dropped_;
 };
 

@@ -8,6 +8,7 @@
 
 #include "api/haildb/config.h"
 #include "api/haildb/cursor.h"
+#include "transaction/statement.h"
 
 namespace hailstone::haildb {
 namespace {
@@ -233,16 +234,24 @@ bool sees(const ib_trx_struct& handle, const TableInfo& info) {
   return is_own || handle.transaction->snapshot().read >= from;
 }
 
-void note_ddl(ib_trx_struct& handle, const std::shared_ptr<TableInfo>& rebuilt) {
-  handle.made_ddl = true;
-  raise_schema_version(handle);
-  handle.transaction->add_action(std::make_unique<SchemaChange>(handle, rebuilt));
-  if (rebuilt != nullptr) handle.rebuilt.push_back(rebuilt);
-  SchemaLatch& latch = schema_latch();
-  const std::lock_guard guard(latch.mutex);
-  const auto is_known = [&](const auto& each) { return each.first == &handle; };
-  if (std::ranges::none_of(latch.changing, is_known))
-    latch.changing.emplace_back(&handle, std::this_thread::get_id());
+Status SchemaStep::keep(const std::shared_ptr<TableInfo>& rebuilt) {
+  handle_.made_ddl = true;
+  raise_schema_version(handle_);
+  Write write(*handle_.transaction);
+  HAILSTONE_TRY(write.prepare(1));
+  auto change = std::make_unique<SchemaChange>(handle_, rebuilt);
+  {
+    SchemaLatch& latch = schema_latch();
+    const std::lock_guard guard(latch.mutex);
+    const auto is_known = [&](const auto& each) { return each.first == &handle_; };
+    if (std::ranges::none_of(latch.changing, is_known))
+      latch.changing.emplace_back(&handle_, std::this_thread::get_id());
+  }
+  if (rebuilt != nullptr) handle_.rebuilt.push_back(rebuilt);
+  handle_.transaction->add_action(std::move(change));
+  write.keep();
+  kept_ = true;
+  return {};
 }
 
 bool has_exclusive_schema_lock(const ib_trx_struct& handle) {
@@ -321,79 +330,99 @@ void ib_trx_struct::clear() {
   client_data = nullptr;
 }
 
-ib_trx_t ib_trx_begin(ib_trx_level_t ib_trx_level) {
+ib_trx_t ib_trx_begin(ib_trx_level_t ib_trx_level) try {
   if (!engine().running.load() || !is_level(ib_trx_level)) return nullptr;
   ib_trx_t const handle = transactions().take();
   start(*handle, ib_trx_level);
   return handle;
+} catch (const std::bad_alloc&) {
+  return nullptr;
 }
 
-ib_err_t ib_trx_start(ib_trx_t ib_trx, ib_trx_level_t ib_trx_level) {
+ib_err_t ib_trx_start(ib_trx_t ib_trx, ib_trx_level_t ib_trx_level) try {
   if (const ib_err_t code = check_handle(ib_trx); code != DB_SUCCESS) return code;
   if (!is_level(ib_trx_level)) return DB_INVALID_INPUT;
   ib_trx->client_data = nullptr;
   if (ib_trx->active()) return refused("ib_trx_start() was called for a transaction that is active");
   start(*ib_trx, ib_trx_level);
   return DB_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
-ib_err_t ib_trx_commit(ib_trx_t ib_trx) {
+ib_err_t ib_trx_commit(ib_trx_t ib_trx) try {
   if (const ib_err_t bad = check_handle(ib_trx); bad != DB_SUCCESS) return bad;
   if (!ib_trx->active()) return DB_ERROR;
   const ib_err_t code = commit_keeping_handle(*ib_trx);
   give_back(*ib_trx);
   return code;
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
-ib_err_t ib_trx_rollback(ib_trx_t ib_trx) {
+ib_err_t ib_trx_rollback(ib_trx_t ib_trx) try {
   if (const ib_err_t code = check_handle(ib_trx); code != DB_SUCCESS) return code;
   roll_back(*ib_trx);
   give_back(*ib_trx);
   return DB_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
-ib_err_t ib_trx_release(ib_trx_t ib_trx) {
+ib_err_t ib_trx_release(ib_trx_t ib_trx) try {
   if (const ib_err_t code = check_handle(ib_trx); code != DB_SUCCESS) return code;
   if (ib_trx->active() || ib_trx->schema_lock != SchemaLock::None) return DB_ERROR;
   give_back(*ib_trx);
   return DB_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
-ib_trx_state_t ib_trx_state(ib_trx_t ib_trx) {
+ib_trx_state_t ib_trx_state(ib_trx_t ib_trx) try {
   return good(ib_trx) && ib_trx->active() ? IB_TRX_ACTIVE : IB_TRX_NOT_STARTED;
+} catch (const std::bad_alloc&) {
+  return {};
 }
 
-void ib_trx_set_client_data(ib_trx_t ib_trx, void* client_data) {
+void ib_trx_set_client_data(ib_trx_t ib_trx, void* client_data) try {
   if (good(ib_trx)) ib_trx->client_data = client_data;
+} catch (const std::bad_alloc&) {
+  // There is nobody to tell.
 }
 
-ib_err_t ib_get_duplicate_key(ib_trx_t ib_trx, const char** table_name, const char** index_name) {
+ib_err_t ib_get_duplicate_key(ib_trx_t ib_trx, const char** table_name, const char** index_name) try {
   if (const ib_err_t code = check_handle(ib_trx); code != DB_SUCCESS) return code;
   if (table_name == nullptr || index_name == nullptr) return DB_INVALID_INPUT;
   if (!ib_trx->has_duplicate) return DB_ERROR;
   *table_name = ib_trx->duplicate_table.c_str();
   *index_name = ib_trx->duplicate_index.c_str();
   return DB_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
-void ib_savepoint_take(ib_trx_t ib_trx, const void* name, ib_ulint_t name_len) {
+void ib_savepoint_take(ib_trx_t ib_trx, const void* name, ib_ulint_t name_len) try {
   if (enter(ib_trx) != DB_SUCCESS || name == nullptr || name_len == 0) return;
   const auto same = find_savepoint(*ib_trx, name, name_len);
   if (same != ib_trx->savepoints.end()) ib_trx->savepoints.erase(same);
   ib_trx->savepoints.push_back(
       {std::string(static_cast<const char*>(name), name_len), ib_trx->transaction->savepoint()});
+} catch (const std::bad_alloc&) {
+  // There is nobody to tell.
 }
 
-ib_err_t ib_savepoint_release(ib_trx_t ib_trx, const void* name, ib_ulint_t name_len) {
+ib_err_t ib_savepoint_release(ib_trx_t ib_trx, const void* name, ib_ulint_t name_len) try {
   if (const ib_err_t code = check_handle(ib_trx); code != DB_SUCCESS) return code;
   if (name == nullptr) return DB_NO_SAVEPOINT;
   const auto found = find_savepoint(*ib_trx, name, name_len);
   if (found == ib_trx->savepoints.end()) return DB_NO_SAVEPOINT;
   ib_trx->savepoints.erase(found);
   return DB_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
-ib_err_t ib_savepoint_rollback(ib_trx_t ib_trx, const void* name, ib_ulint_t name_len) {
+ib_err_t ib_savepoint_rollback(ib_trx_t ib_trx, const void* name, ib_ulint_t name_len) try {
   if (const ib_err_t code = enter(ib_trx); code != DB_SUCCESS) return code;
   const auto found = name == nullptr ? ib_trx->savepoints.begin() : find_savepoint(*ib_trx, name, name_len);
   if (found == ib_trx->savepoints.end()) return DB_NO_SAVEPOINT;
@@ -402,29 +431,41 @@ ib_err_t ib_savepoint_rollback(ib_trx_t ib_trx, const void* name, ib_ulint_t nam
   settle_misses(*ib_trx);
   ib_trx->transaction->roll_back_to(at);
   return DB_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
-ib_err_t ib_schema_lock_shared(ib_trx_t ib_trx) {
+ib_err_t ib_schema_lock_shared(ib_trx_t ib_trx) try {
   if (const ib_err_t code = check_handle(ib_trx); code != DB_SUCCESS) return code;
   return lock_schema(*ib_trx, SchemaLock::Shared);
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
-ib_err_t ib_schema_lock_exclusive(ib_trx_t ib_trx) {
+ib_err_t ib_schema_lock_exclusive(ib_trx_t ib_trx) try {
   if (const ib_err_t code = check_handle(ib_trx); code != DB_SUCCESS) return code;
   return lock_schema(*ib_trx, SchemaLock::Exclusive);
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
-ib_bool_t ib_schema_lock_is_exclusive(const ib_trx_t ib_trx) {
+ib_bool_t ib_schema_lock_is_exclusive(const ib_trx_t ib_trx) try {
   return good(ib_trx) && ib_trx->schema_lock == SchemaLock::Exclusive ? IB_TRUE : IB_FALSE;
+} catch (const std::bad_alloc&) {
+  return {};
 }
 
-ib_bool_t ib_schema_lock_is_shared(const ib_trx_t ib_trx) {
+ib_bool_t ib_schema_lock_is_shared(const ib_trx_t ib_trx) try {
   return good(ib_trx) && ib_trx->schema_lock == SchemaLock::Shared ? IB_TRUE : IB_FALSE;
+} catch (const std::bad_alloc&) {
+  return {};
 }
 
-ib_err_t ib_schema_unlock(ib_trx_t ib_trx) {
+ib_err_t ib_schema_unlock(ib_trx_t ib_trx) try {
   if (const ib_err_t code = check_handle(ib_trx); code != DB_SUCCESS) return code;
   if (ib_trx->schema_lock == SchemaLock::None) return DB_SCHEMA_NOT_LOCKED;
   unlock_schema(*ib_trx);
   return DB_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "api/haildb/engine.h"
 #include "api/haildb/handles.h"
 #include "api/haildb/table.h"
@@ -45,7 +45,7 @@ struct ib_trx_struct : hailstone::haildb::Handle {
   bool has_duplicate = false;
   std::string duplicate_table, duplicate_index;
   hailstone::haildb::SchemaLock schema_lock = hailstone::haildb::SchemaLock::None;
-  absl::flat_hash_set<std::pair<hailstone::TableId, hailstone::TableLockMode>> table_locks;
+  std::set<std::pair<hailstone::TableId, hailstone::TableLockMode>> table_locks;
   std::vector<std::shared_ptr<hailstone::haildb::TableInfo>> rebuilt;  // tables, by this transaction
 };
 
@@ -63,8 +63,24 @@ ib_err_t commit_keeping_handle(ib_trx_struct& transaction);
 /// Rolls back what is open and frees the schema lock; the handle stays.
 void abandon(ib_trx_struct& transaction);
 
-/// The transaction has changed the schema. `rebuilt`: by replacing a table by this one.
-void note_ddl(ib_trx_struct& transaction, const std::shared_ptr<TableInfo>& rebuilt = nullptr);
+/// A change of the schema within a transaction, done wholly or not at all: what was done since the beginning
+/// is taken back unless it is kept.
+class SchemaStep {
+ public:
+  explicit SchemaStep(ib_trx_struct& handle) : handle_(handle), start_(handle.transaction->savepoint()) {}
+  SchemaStep(const SchemaStep&) = delete;
+  SchemaStep& operator=(const SchemaStep&) = delete;
+  ~SchemaStep() {
+    if (!kept_ && handle_.active()) handle_.transaction->roll_back_to(start_);
+  }
+  /// `rebuilt`: the table that has replaced another.
+  Status keep(const std::shared_ptr<TableInfo>& rebuilt = nullptr);
+
+ private:
+  ib_trx_struct& handle_;
+  const Savepoint start_;
+  bool kept_ = false;
+};
 /// Whether the transaction's snapshot has the rows of the table, which may have been rebuilt since.
 bool sees(const ib_trx_struct& transaction, const TableInfo& info);
 /// A table lock, once a mode.

@@ -158,17 +158,21 @@ void ib_tpl_struct::set_bytes(size_t place, ByteView bytes, size_t length, char 
   if (bytes.size() < length) field.bytes.append(length - bytes.size(), pad);
 }
 
-void ib_tuple_delete(ib_tpl_t ib_tpl) {
+void ib_tuple_delete(ib_tpl_t ib_tpl) try {
   if (good(ib_tpl)) tuples().give_back(ib_tpl);
+} catch (const std::bad_alloc&) {
+  // There is nobody to tell.
 }
 
-ib_tpl_t ib_tuple_clear(ib_tpl_t ib_tpl) {
+ib_tpl_t ib_tuple_clear(ib_tpl_t ib_tpl) try {
   if (!good(ib_tpl)) return nullptr;
   ib_tpl->forget_values();
   return ib_tpl;
+} catch (const std::bad_alloc&) {
+  return nullptr;
 }
 
-ib_err_t ib_tuple_copy(ib_tpl_t ib_dst_tpl, const ib_tpl_t ib_src_tpl) {
+ib_err_t ib_tuple_copy(ib_tpl_t ib_dst_tpl, const ib_tpl_t ib_src_tpl) try {
   if (const ib_err_t code = check_stopped(); code != DB_SUCCESS) return code;
   if (!good(ib_dst_tpl) || !good(ib_src_tpl)) return DB_INVALID_INPUT;
   if (ib_dst_tpl == ib_src_tpl) return DB_SUCCESS;
@@ -186,16 +190,20 @@ ib_err_t ib_tuple_copy(ib_tpl_t ib_dst_tpl, const ib_tpl_t ib_src_tpl) {
   ib_dst_tpl->row = ib_src_tpl->row;
   std::ranges::copy(ib_src_tpl->row_id, ib_dst_tpl->row_id);
   return DB_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
 ib_ulint_t ib_tuple_get_n_cols(const ib_tpl_t ib_tpl) { return good(ib_tpl) ? ib_tpl->column_count() : 0; }
 
-ib_ulint_t ib_tuple_get_n_user_cols(const ib_tpl_t ib_tpl) {
+ib_ulint_t ib_tuple_get_n_user_cols(const ib_tpl_t ib_tpl) try {
   if (!good(ib_tpl)) return 0;
   return ib_tpl->is_key() ? ib_tpl->key_index->parts.size() : ib_tpl->info->schema.columns.size();
+} catch (const std::bad_alloc&) {
+  return {};
 }
 
-ib_err_t ib_col_set_value(ib_tpl_t ib_tpl, ib_ulint_t col_no, const void* src, ib_ulint_t len) {
+ib_err_t ib_col_set_value(ib_tpl_t ib_tpl, ib_ulint_t col_no, const void* src, ib_ulint_t len) try {
   if (const ib_err_t code = check_write(ib_tpl, col_no); code != DB_SUCCESS) return code;
   if (len == IB_SQL_NULL) {
     ib_tpl->set_null(col_no);
@@ -221,14 +229,18 @@ ib_err_t ib_col_set_value(ib_tpl_t ib_tpl, ib_ulint_t col_no, const void* src, i
   const bool fixed = column.type == IB_CHAR || column.type == IB_BINARY || column.type == IB_CHAR_ANYCHARSET;
   ib_tpl->set_bytes(col_no, bytes, fixed ? column.length : 0, column.type == IB_BINARY ? '\0' : ' ');
   return DB_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
-ib_ulint_t ib_col_get_len(ib_tpl_t ib_tpl, ib_ulint_t i) {
+ib_ulint_t ib_col_get_len(ib_tpl_t ib_tpl, ib_ulint_t i) try {
   if (!good_place(ib_tpl, i)) return 0;
   return length_of(ib_tpl->info_at(i), ib_tpl->value(i));
+} catch (const std::bad_alloc&) {
+  return {};
 }
 
-ib_ulint_t ib_col_copy_value(ib_tpl_t ib_tpl, ib_ulint_t i, void* dst, ib_ulint_t len) {
+ib_ulint_t ib_col_copy_value(ib_tpl_t ib_tpl, ib_ulint_t i, void* dst, ib_ulint_t len) try {
   if (!good_place(ib_tpl, i)) return 0;
   const ColumnInfo& column = ib_tpl->info_at(i);
   const hailstone::Value value = ib_tpl->value(i);
@@ -242,9 +254,11 @@ ib_ulint_t ib_col_copy_value(ib_tpl_t ib_tpl, ib_ulint_t i, void* dst, ib_ulint_
   const size_t copied = std::min<size_t>(len, value.bytes.size());
   if (copied > 0) std::memcpy(dst, value.bytes.data(), copied);
   return copied;
+} catch (const std::bad_alloc&) {
+  return {};
 }
 
-ib_ulint_t ib_col_get_meta(ib_tpl_t ib_tpl, ib_ulint_t i, ib_col_meta_t* ib_col_meta) {
+ib_ulint_t ib_col_get_meta(ib_tpl_t ib_tpl, ib_ulint_t i, ib_col_meta_t* ib_col_meta) try {
   if (!good_place(ib_tpl, i)) return 0;
   if (ib_col_meta != nullptr) {
     const ib_col_meta_t meta = ib_tpl->info_at(i).meta();
@@ -254,6 +268,8 @@ ib_ulint_t ib_col_get_meta(ib_tpl_t ib_tpl, ib_ulint_t i, ib_col_meta_t* ib_col_
     ib_col_meta->client_type = meta.client_type;
   }
   return ib_col_get_len(ib_tpl, i);
+} catch (const std::bad_alloc&) {
+  return {};
 }
 
 const void* ib_col_get_value(ib_tpl_t ib_tpl, ib_ulint_t i) {
@@ -271,66 +287,106 @@ const void* ib_col_get_value(ib_tpl_t ib_tpl, ib_ulint_t i) {
   return stored;
 }
 
-ib_err_t ib_tuple_write_i8(ib_tpl_t ib_tpl, int col_no, ib_i8_t val) {
+ib_err_t ib_tuple_write_i8(ib_tpl_t ib_tpl, int col_no, ib_i8_t val) try {
   return write_integer(ib_tpl, col_no, val);
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
-ib_err_t ib_tuple_write_u8(ib_tpl_t ib_tpl, int col_no, ib_u8_t val) {
+ib_err_t ib_tuple_write_u8(ib_tpl_t ib_tpl, int col_no, ib_u8_t val) try {
   return write_integer(ib_tpl, col_no, val);
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
-ib_err_t ib_tuple_write_i16(ib_tpl_t ib_tpl, int col_no, ib_i16_t val) {
+ib_err_t ib_tuple_write_i16(ib_tpl_t ib_tpl, int col_no, ib_i16_t val) try {
   return write_integer(ib_tpl, col_no, val);
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
-ib_err_t ib_tuple_write_u16(ib_tpl_t ib_tpl, int col_no, ib_u16_t val) {
+ib_err_t ib_tuple_write_u16(ib_tpl_t ib_tpl, int col_no, ib_u16_t val) try {
   return write_integer(ib_tpl, col_no, val);
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
-ib_err_t ib_tuple_write_i32(ib_tpl_t ib_tpl, int col_no, ib_i32_t val) {
+ib_err_t ib_tuple_write_i32(ib_tpl_t ib_tpl, int col_no, ib_i32_t val) try {
   return write_integer(ib_tpl, col_no, val);
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
-ib_err_t ib_tuple_write_u32(ib_tpl_t ib_tpl, int col_no, ib_u32_t val) {
+ib_err_t ib_tuple_write_u32(ib_tpl_t ib_tpl, int col_no, ib_u32_t val) try {
   return write_integer(ib_tpl, col_no, val);
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
-ib_err_t ib_tuple_write_i64(ib_tpl_t ib_tpl, int col_no, ib_i64_t val) {
+ib_err_t ib_tuple_write_i64(ib_tpl_t ib_tpl, int col_no, ib_i64_t val) try {
   return write_integer(ib_tpl, col_no, val);
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
-ib_err_t ib_tuple_write_u64(ib_tpl_t ib_tpl, int col_no, ib_u64_t val) {
+ib_err_t ib_tuple_write_u64(ib_tpl_t ib_tpl, int col_no, ib_u64_t val) try {
   return write_integer(ib_tpl, col_no, val);
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
-ib_err_t ib_tuple_write_float(ib_tpl_t ib_tpl, int col_no, float val) {
+ib_err_t ib_tuple_write_float(ib_tpl_t ib_tpl, int col_no, float val) try {
   return write_real(ib_tpl, col_no, IB_FLOAT, hailstone::order_float(val));
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
-ib_err_t ib_tuple_write_double(ib_tpl_t ib_tpl, int col_no, double val) {
+ib_err_t ib_tuple_write_double(ib_tpl_t ib_tpl, int col_no, double val) try {
   return write_real(ib_tpl, col_no, IB_DOUBLE, hailstone::order_double(val));
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
-ib_err_t ib_tuple_read_i8(ib_tpl_t ib_tpl, ib_ulint_t i, ib_i8_t* ival) {
+ib_err_t ib_tuple_read_i8(ib_tpl_t ib_tpl, ib_ulint_t i, ib_i8_t* ival) try {
   return read_integer(ib_tpl, i, ival);
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
-ib_err_t ib_tuple_read_u8(ib_tpl_t ib_tpl, ib_ulint_t i, ib_u8_t* ival) {
+ib_err_t ib_tuple_read_u8(ib_tpl_t ib_tpl, ib_ulint_t i, ib_u8_t* ival) try {
   return read_integer(ib_tpl, i, ival);
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
-ib_err_t ib_tuple_read_i16(ib_tpl_t ib_tpl, ib_ulint_t i, ib_i16_t* ival) {
+ib_err_t ib_tuple_read_i16(ib_tpl_t ib_tpl, ib_ulint_t i, ib_i16_t* ival) try {
   return read_integer(ib_tpl, i, ival);
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
-ib_err_t ib_tuple_read_u16(ib_tpl_t ib_tpl, ib_ulint_t i, ib_u16_t* ival) {
+ib_err_t ib_tuple_read_u16(ib_tpl_t ib_tpl, ib_ulint_t i, ib_u16_t* ival) try {
   return read_integer(ib_tpl, i, ival);
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
-ib_err_t ib_tuple_read_i32(ib_tpl_t ib_tpl, ib_ulint_t i, ib_i32_t* ival) {
+ib_err_t ib_tuple_read_i32(ib_tpl_t ib_tpl, ib_ulint_t i, ib_i32_t* ival) try {
   return read_integer(ib_tpl, i, ival);
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
-ib_err_t ib_tuple_read_u32(ib_tpl_t ib_tpl, ib_ulint_t i, ib_u32_t* ival) {
+ib_err_t ib_tuple_read_u32(ib_tpl_t ib_tpl, ib_ulint_t i, ib_u32_t* ival) try {
   return read_integer(ib_tpl, i, ival);
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
-ib_err_t ib_tuple_read_i64(ib_tpl_t ib_tpl, ib_ulint_t i, ib_i64_t* ival) {
+ib_err_t ib_tuple_read_i64(ib_tpl_t ib_tpl, ib_ulint_t i, ib_i64_t* ival) try {
   return read_integer(ib_tpl, i, ival);
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
-ib_err_t ib_tuple_read_u64(ib_tpl_t ib_tpl, ib_ulint_t i, ib_u64_t* ival) {
+ib_err_t ib_tuple_read_u64(ib_tpl_t ib_tpl, ib_ulint_t i, ib_u64_t* ival) try {
   return read_integer(ib_tpl, i, ival);
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
-ib_err_t ib_tuple_read_float(ib_tpl_t ib_tpl, ib_ulint_t col_no, float* fval) {
+ib_err_t ib_tuple_read_float(ib_tpl_t ib_tpl, ib_ulint_t col_no, float* fval) try {
   return read_real(ib_tpl, col_no, IB_FLOAT, fval);
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
-ib_err_t ib_tuple_read_double(ib_tpl_t ib_tpl, ib_ulint_t col_no, double* dval) {
+ib_err_t ib_tuple_read_double(ib_tpl_t ib_tpl, ib_ulint_t col_no, double* dval) try {
   return read_real(ib_tpl, col_no, IB_DOUBLE, dval);
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }

@@ -102,7 +102,7 @@ uint64_t whole_pages(uint64_t bytes) { return (bytes + page_bytes - 1) / page_by
 using namespace hailstone::haildb;
 
 ib_err_t ib_table_schema_visit(ib_trx_t ib_trx, const char* name, const ib_schema_visitor_t* visitor,
-                               void* arg) {
+                               void* arg) try {
   if (const ib_err_t code = check_visit(ib_trx); code != DB_SUCCESS) return code;
   if (name == nullptr || visitor == nullptr) return DB_INVALID_INPUT;
   const std::string normal = normalised_name(name);
@@ -110,9 +110,11 @@ ib_err_t ib_table_schema_visit(ib_trx_t ib_trx, const char* name, const ib_schem
                                             : engine().tables->find(normal, ib_trx->transaction.get());
   if (!info) return code_of(info.error(), DB_TABLE_NOT_FOUND);
   return visit_table(**info, *visitor, arg) ? DB_SUCCESS : DB_ERROR;
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
-ib_err_t ib_schema_tables_iterate(ib_trx_t ib_trx, ib_schema_visitor_table_all_t visitor, void* arg) {
+ib_err_t ib_schema_tables_iterate(ib_trx_t ib_trx, ib_schema_visitor_table_all_t visitor, void* arg) try {
   if (const ib_err_t code = check_visit(ib_trx); code != DB_SUCCESS) return code;
   if (visitor == nullptr) return DB_INVALID_INPUT;
   auto names = engine().database->table_names({}, ib_trx->transaction.get());
@@ -123,10 +125,12 @@ ib_err_t ib_schema_tables_iterate(ib_trx_t ib_trx, ib_schema_visitor_table_all_t
     if (visitor(arg, name.data(), static_cast<int>(name.size())) != 0) break;
   }
   return DB_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
 ib_err_t ib_get_table_statistics(ib_crsr_t ib_crsr, ib_table_stats_t* table_stats,
-                                 size_t sizeof_ib_table_stats_t) {
+                                 size_t sizeof_ib_table_stats_t) try {
   if (const ib_err_t code = check_running(); code != DB_SUCCESS) return code;
   if (!good(ib_crsr) || table_stats == nullptr || sizeof_ib_table_stats_t < sizeof *table_stats)
     return DB_INVALID_INPUT;
@@ -142,10 +146,12 @@ ib_err_t ib_get_table_statistics(ib_crsr_t ib_crsr, ib_table_stats_t* table_stat
   table_stats->stat_sum_of_other_index_sizes = whole_pages(statistics.index_bytes);
   table_stats->stat_modified_counter = ib_crsr->info->lineage->changed_rows.load(std::memory_order_relaxed);
   return DB_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
 ib_err_t ib_get_index_stat_n_diff_key_vals(ib_crsr_t ib_crsr, const char* index_name, ib_u64_t* ncols,
-                                           ib_i64_t** n_diff) {
+                                           ib_i64_t** n_diff) try {
   if (const ib_err_t code = check_running(); code != DB_SUCCESS) return code;
   if (!good(ib_crsr) || index_name == nullptr || ncols == nullptr || n_diff == nullptr)
     return DB_INVALID_INPUT;
@@ -175,13 +181,17 @@ ib_err_t ib_get_index_stat_n_diff_key_vals(ib_crsr_t ib_crsr, const char* index_
   *ncols = columns;
   *n_diff = values;
   return DB_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }
 
-ib_err_t ib_update_table_statistics(ib_crsr_t crsr) {
+ib_err_t ib_update_table_statistics(ib_crsr_t crsr) try {
   if (const ib_err_t code = check_running(); code != DB_SUCCESS) return code;
   if (!good(crsr)) return DB_INVALID_INPUT;
   if (crsr->info->table == nullptr) return DB_SUCCESS;
   const ib_err_t code = compute_statistics(*crsr->info);
   if (code == DB_SUCCESS) begin_to_count(*crsr->info->lineage);
   return code;
+} catch (const std::bad_alloc&) {
+  return DB_OUT_OF_MEMORY;
 }

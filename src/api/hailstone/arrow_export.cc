@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <unordered_map>
 
-#include "absl/container/flat_hash_map.h"
 #include "api/hailstone/values.h"
 #include "base/hash.h"
 
@@ -399,7 +399,7 @@ class ArrayBuilder::DictionaryBuilder final : public Builder {
     using is_transparent = void;
     size_t operator()(ByteView text) const { return hash_bytes(text); }
   };
-  absl::flat_hash_map<std::string, int32_t, Hash, std::equal_to<>> known_;
+  std::unordered_map<std::string, int32_t, Hash, std::equal_to<>> known_;
   std::vector<int32_t> ends_;
   std::vector<char> text_;
 };

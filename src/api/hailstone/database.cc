@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "api/hailstone/handles.h"
+#include "base/check.h"
 
 namespace hailstone::capi {
 
@@ -156,6 +157,7 @@ Outcome open(const char* directory, const hs_options* given, SharedDatabase& sha
       [logger = options.logger](const std::string& warning) {
         if (logger) logger(DatabaseOptions::Severity::Warning, warning);
       });
+  shared.watch_checks();
   HAILSTONE_ASSIGN(shared.database, Database::open(*shared.filesystem, path, std::move(options)));
   return {};
 }
@@ -190,6 +192,18 @@ void SharedDatabase::note(const Failure& failure, bool while_committing) {
   }
   options.panic(options.panic_context, status, failure.message.c_str());
 }
+
+void SharedDatabase::watch_checks() {
+  if (options.panic == nullptr) return;
+  add_check_handler(
+      [](void* context, const char* message) {
+        const hs_options& told = static_cast<SharedDatabase*>(context)->options;
+        told.panic(told.panic_context, HS_CORRUPT, message);
+      },
+      this);
+}
+
+SharedDatabase::~SharedDatabase() { remove_check_handler(this); }
 
 bool fit(const hs_transaction* transaction, const hs_table* table) {
   return is_live(transaction, HandleKind::Transaction) && is_live(table, HandleKind::Table) &&

@@ -9,10 +9,10 @@
 #include <mutex>
 #include <new>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "database/database.h"
 #include "file/method_filesystem.h"
 #include "hailstone.h"
@@ -68,6 +68,10 @@ struct SharedDatabase {
   hs_options options{};
   std::mutex panic_mutex;
   std::string last_panic;  // protected by panic_mutex
+
+  /// From here on the application is told of a broken invariant, too.
+  void watch_checks();
+  ~SharedDatabase();
 
   /// Tells the application when the failure is one of those that break more than a call.
   void note(const Failure& failure, bool while_committing);
@@ -125,7 +129,7 @@ struct SharedTransaction {
   Use database;
   std::unique_ptr<Transaction> transaction;
   bool active = true;
-  std::string ended_by;  // why it is not active
+  const char* ended_by = "";  // why it is not active
   std::atomic<bool> interrupted{false};
   struct Mark {
     std::string name;
@@ -135,7 +139,7 @@ struct SharedTransaction {
 
  private:
   Outcome look_up_table(const Table& table, bool writes);
-  absl::flat_hash_set<TableId> readable_, writable_;  // tables that check_table() has passed
+  std::unordered_set<TableId> readable_, writable_;  // tables that check_table() has passed
   static constexpr TableId no_table = ~TableId{0};
   TableId last_read_ = no_table, last_written_ = no_table;  // by check_table()
 };

@@ -23,7 +23,7 @@ void SharedTransaction::roll_back() {
 }
 
 Outcome SharedTransaction::refuse_statement() const {
-  if (!active) return refuse(HS_INVALID, "the transaction has ended: " + ended_by);
+  if (!active) return refuse(HS_INVALID, std::string("the transaction has ended: ") + ended_by);
   return refuse(HS_INTERRUPTED, "the transaction was interrupted");
 }
 
@@ -79,7 +79,7 @@ Returned<size_t> find_savepoint(const SharedTransaction& shared, const char* nam
 
 Outcome check_active(const SharedTransaction& shared) {
   if (shared.active) return {};
-  return refuse(HS_INVALID, "the transaction has ended: " + shared.ended_by);
+  return refuse(HS_INVALID, std::string("the transaction has ended: ") + shared.ended_by);
 }
 
 }  // namespace
