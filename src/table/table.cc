@@ -134,6 +134,8 @@ void Table::set_ddl_commits(Timestamp made, Timestamp named) {
   state_->named.store(named, std::memory_order_release);
 }
 
+Timestamp Table::made() const { return state_->made.load(std::memory_order_acquire); }
+
 Status Table::check_snapshot(Transaction& transaction, bool by_name) const {
   const Timestamp made = state_->made.load(std::memory_order_acquire);
   const Timestamp named = by_name ? state_->named.load(std::memory_order_acquire) : 0;

@@ -169,6 +169,7 @@ class Table : public std::enable_shared_from_this<Table> {
   /// The commits that made the table (TRUNCATE and rebuilding make a new one) and gave it its name. 0: it was
   /// so when the database was opened, or that commit is still to come. Set by the catalog.
   void set_ddl_commits(Timestamp made, Timestamp named);
+  Timestamp made() const;
   /// Before plain reads. ErrorCode::TableChanged when the transaction's snapshot is from before the table was
   /// made: the snapshot would show it empty, whatever rows were under its name then. `by_name`: also when it
   /// was from before the table had this name. A transaction without a snapshot may read any table.

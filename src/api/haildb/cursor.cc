@@ -227,8 +227,12 @@ Status open_walker(ib_crsr_struct& cursor) {
 
 ib_err_t refresh_table(ib_crsr_struct& cursor, bool writing) {
   const uint64_t now = engine().schema_version.load(std::memory_order_acquire);
-  if (cursor.schema_version == now || cursor.memory != nullptr) return DB_SUCCESS;
+  if (cursor.memory != nullptr) return DB_SUCCESS;
   const bool by_snapshot = !writing && read_lock(cursor) == ReadLock::None;
+  // While DDL commits, others find the table that it has made before the version rises, and before a snapshot
+  // has its rows.
+  if (cursor.schema_version == now && (!by_snapshot || sees(*cursor.trx, *cursor.info))) [[likely]]
+    return DB_SUCCESS;
   // DDL of others that came after the transaction's snapshot does not concern what it reads.
   if (by_snapshot && cursor.trx->level > IB_TRX_READ_COMMITTED && cursor.trx->schema_version < now &&
       sees(*cursor.trx, *cursor.info)) {

@@ -340,6 +340,8 @@ Result<std::shared_ptr<TableInfo>> TableCache::info_of(const std::shared_ptr<Tab
     if (found != infos_.end()) return found->second;
   }
   HAILSTONE_ASSIGN(auto info, TableInfo::make(database_, table, /*with_rows=*/true));
+  // It may have been forgotten since the caller found the table, as another has taken its place.
+  if (info->schema.id != 0) info->visible_from.store(table->made(), std::memory_order_release);
   const std::lock_guard guard(mutex_);
   keep(info);
   return info;
