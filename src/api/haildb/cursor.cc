@@ -230,9 +230,11 @@ ib_err_t refresh_table(ib_crsr_struct& cursor, bool writing) {
   if (cursor.memory != nullptr) return DB_SUCCESS;
   const bool by_snapshot = !writing && read_lock(cursor) == ReadLock::None;
   // While DDL commits, others find the table that it has made before the version rises, and before a snapshot
-  // has its rows.
-  if (cursor.schema_version == now && (!by_snapshot || sees(*cursor.trx, *cursor.info))) [[likely]]
+  // has its rows. What the transaction has written stays where it is.
+  const bool has_written = cursor.write_lock_serial == cursor.trx->serial;
+  if (cursor.schema_version == now && (!by_snapshot || has_written || sees(*cursor.trx, *cursor.info))) {
     return DB_SUCCESS;
+  }
   // DDL of others that came after the transaction's snapshot does not concern what it reads.
   if (by_snapshot && cursor.trx->level > IB_TRX_READ_COMMITTED && cursor.trx->schema_version < now &&
       sees(*cursor.trx, *cursor.info)) {
