@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "absl/container/flat_hash_set.h"
+#include "pushdown_leaf.h"
 
 namespace hailstone {
 
@@ -106,21 +107,10 @@ bool compares_one_kind(const Item_func& function) {
   return true;
 }
 
-bool is_comparison(const Item_func& function) {
-  switch (function.functype()) {
-    case Item_func::EQ_FUNC:
-    case Item_func::EQUAL_FUNC:
-    case Item_func::NE_FUNC:
-    case Item_func::LT_FUNC:
-    case Item_func::LE_FUNC:
-    case Item_func::GT_FUNC:
-    case Item_func::GE_FUNC:
-    case Item_func::BETWEEN:
-    case Item_func::IN_FUNC:
-      return true;
-    default:
-      return false;
-  }
+/// With those that compare with several values.
+bool compares_values(const Item_func& function) {
+  const Item_func::Functype operation = function.functype();
+  return is_comparison(operation) || operation == Item_func::BETWEEN || operation == Item_func::IN_FUNC;
 }
 
 /// Of a division, whether its divisor may be 0 where that is worth a warning.
@@ -131,7 +121,7 @@ bool may_divide_by_zero(const THD& thd, const Item_func& division) {
 }
 
 bool is_silent(const THD& thd, const Item_func& function) {
-  if (is_comparison(function)) return compares_one_kind(function);
+  if (compares_values(function)) return compares_one_kind(function);
   const std::string_view name = function.func_name();
   if (takes_anything(name)) return true;
   if (takes_beginning(name)) return are_all(function, Kind::Number, 1);

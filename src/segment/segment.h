@@ -47,8 +47,8 @@ struct ColumnStorage {
 /// should not push out what others use.
 enum class CacheUse : uint8_t { Keep, PassBy };
 
-/// The part of a Bloom filter that a reader used last: who asks for many keys, by ascending hash, reads each
-/// part once.
+/// The part of a Bloom filter that a reader used last. A reader that asks for many keys, by ascending hash,
+/// reads each part once.
 struct FilterPart {
   std::shared_ptr<const BlockCache::Entry> piece;
   uint64_t offset = 0;

@@ -192,8 +192,8 @@ ib_err_t commit_keeping_handle(ib_trx_struct& handle) {
   end_ddl(handle);
   if (status) return DB_SUCCESS;
   const ib_err_t code = code_of(status.error());
-  // Others see what it has changed, and the log could not take it: they must not go on with that. Whoever
-  // ends the wait for a log that cannot be written at present has a commit that is not on the disk yet.
+  // Others see what it has changed, and the log could not take it: they must not go on with that. When
+  // only the wait for a log that cannot be written at present was ended, the commit is not on the disk yet.
   const bool only_interrupted = status.error().code() == ErrorCode::Interrupted;
   if (committed && !only_interrupted) panic(code, status.error().message());
   return code;
