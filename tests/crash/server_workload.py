@@ -33,8 +33,8 @@ class Row(typing.NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Definition:
-    """What ALTER TABLE changes. The server writes a file of its own for a table only when ALTER TABLE has changed it; all
-    others are known to it from the engine alone."""
+    """What ALTER TABLE changes. A table has a definition file only once ALTER TABLE has met it; all others are known to
+    the server from the engine alone."""
     comment: str = ""
     extra: bool = False  # has the index of that name
     altered: bool = False
@@ -51,7 +51,13 @@ class Statement:
     sql: str
     after: dict  # the model, when the statement succeeds
     error: int | None = None  # it must fail so, and change nothing
+    alters: str | None = None  # the table that ALTER TABLE meets
     load: str | None = None  # the text of the file that LOAD DATA reads, named {file} in the SQL text
+
+
+def altered(tables, name, **what):
+    definition = dataclasses.replace(tables[name].definition, altered=True, **what)
+    return {**tables, name: Table(tables[name], definition)}
 
 
 def literal(value):
@@ -121,11 +127,6 @@ class Workload:
     def _changed(tables, name, rows):
         """The same definition with other rows."""
         return {**tables, name: Table(rows, tables[name].definition)}
-
-    @staticmethod
-    def _altered(tables, name, **what):
-        definition = dataclasses.replace(tables[name].definition, altered=True, **what)
-        return {**tables, name: Table(tables[name], definition)}
 
     # --- changes of rows, which may stand alone or in a transaction
 
@@ -311,24 +312,27 @@ class Workload:
         between = self._free_name(own)
         return Statement(f"RENAME TABLE {one} TO {between}, {other} TO {one}, {between} TO {other}", after)
 
+    @staticmethod
+    def _alter(tables, name, how, **what):
+        return Statement(f"ALTER TABLE {name} {how}", altered(tables, name, **what), alters=name)
+
     def _rebuild(self, tables, own):
         name = self.chance.choice(own)
         if self.chance.random() < 0.5:
             return Statement(f"OPTIMIZE TABLE {name}", tables)
-        return Statement(f"ALTER TABLE {name} FORCE", self._altered(tables, name))
+        return self._alter(tables, name, "FORCE")
 
     def _index(self, tables, own):
         """By copying."""
         name = self.chance.choice(own)
         if self.chance.random() < 0.5:
-            return Statement(f"ALTER TABLE {name} DROP KEY IF EXISTS extra", self._altered(tables, name, extra=False))
-        return Statement(f"ALTER TABLE {name} ADD KEY IF NOT EXISTS extra (n, id)", self._altered(tables, name, extra=True))
+            return self._alter(tables, name, "DROP KEY IF EXISTS extra", extra=False)
+        return self._alter(tables, name, "ADD KEY IF NOT EXISTS extra (n, id)", extra=True)
 
     def _comment(self, tables, own):
         """In place."""
         name, comment = self.chance.choice(own), f"altered {self.next_token()}"
-        return Statement(f"ALTER TABLE {name} COMMENT='{comment}', ALGORITHM=INSTANT",
-                         self._altered(tables, name, comment=comment))
+        return self._alter(tables, name, f"COMMENT='{comment}', ALGORITHM=INSTANT", comment=comment)
 
 
 # --- comparing
