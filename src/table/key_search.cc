@@ -18,6 +18,15 @@ std::vector<uint16_t> key_columns(const KeyCodec& codec, bool hidden_row_id) {
   return {codec.columns().begin(), codec.columns().end()};
 }
 
+/// The segment's column of clustered keys that are one integer.
+std::optional<size_t> integer_column(const TableSegment& segment, const TableKeys& keys) {
+  if (keys.clustered_integer_width() == 0) return std::nullopt;
+  const auto location = segment.columns.location(keys.hidden_row_id() ? StoredColumn::row_id
+                                                                      : keys.clustered().columns().front());
+  if (location.kind != SegmentColumns::Location::Kind::Stored) return std::nullopt;
+  return location.position;
+}
+
 /// The first sample that is >= bound, which lies behind the one before it.
 template <typename Samples>
 size_t first_sample(size_t count, ByteView bound, Samples&& sample) {
@@ -34,7 +43,7 @@ SegmentKeys::SegmentKeys(const TableSegment& segment, const TableKeys& keys, siz
       keys_(keys),
       secondary_(secondary),
       entries_(secondary == clustered ? segment.rows() : segment.segment->index_entries(secondary)),
-      integer_width_(secondary == clustered ? keys.clustered_integer_width() : 0),
+      integer_column_(secondary == clustered ? integer_column(segment, keys) : std::nullopt),
       reader_(segment.columns, use) {
   if (secondary != clustered) columns_ = key_columns(keys.secondary(secondary), false);
   const std::vector<uint16_t> of_clustered = key_columns(keys.clustered(), keys.hidden_row_id());
@@ -149,7 +158,29 @@ Result<bool> SegmentKeys::read_ahead(uint32_t position) {
   return true;
 }
 
+Status SegmentKeys::integer_keys(uint32_t first, uint32_t count, EntryKeys& to) {
+  const unsigned width = keys_.clustered_integer_width();
+  integers_.resize(count);
+  for (uint32_t done = 0; done < count;) {
+    const uint32_t row = (first + done) % block_rows;
+    const uint32_t rows = std::min(count - done, block_rows - row);
+    HAILSTONE_ASSIGN(const auto* const pinned, reader_.block(*integer_column_, (first + done) / block_rows));
+    pinned->block->integers(row, rows, integers_.data() + done);
+    done += rows;
+  }
+  to.bytes_.resize(size_t{count} * width);
+  to.clustered_sizes_.assign(count, width);
+  to.ends_.resize(count);
+  for (uint32_t i = 0; i < count; ++i) {
+    store_big_endian(to.bytes_.data() + size_t{i} * width, integers_[i], width);
+    to.ends_[i] = (i + 1) * width;
+  }
+  clustered_size_ = width;
+  return {};
+}
+
 Status SegmentKeys::keys(uint32_t first, uint32_t count, EntryKeys& to) {
+  if (integer_column_) return integer_keys(first, count, to);
   to.clear();
   window_ordinals_.resize(count);
   HAILSTONE_TRY(ordinals(first, count, window_ordinals_.data()));
@@ -182,13 +213,14 @@ ByteView SegmentKeys::last_key() const {
 }
 
 Result<int> SegmentKeys::compare(uint32_t position, ByteView bound) {
-  if (integer_width_ == 0 || bound.size() != integer_width_) {
+  const unsigned width = keys_.clustered_integer_width();
+  if (!integer_column_ || bound.size() != width) {
     HAILSTONE_TRY(key(position, probe_));
     return ByteView(probe_).compare(bound);
   }
   HAILSTONE_TRY(Projection::read_values(reader_, columns_, position, scratch_, values_));
   const uint64_t number = values_[0].integer;
-  const uint64_t sought = load_big_endian(bound.data(), integer_width_);
+  const uint64_t sought = load_big_endian(bound.data(), width);
   return number < sought ? -1 : number > sought ? 1 : 0;
 }
 
@@ -267,12 +299,9 @@ Result<OrdinalRange> find_clustered(const TableSegment& segment, const TableKeys
       return OrdinalRange{};
     }
   }
-  if (keys.clustered_integer_width() != 0 && key.size() == keys.clustered_integer_width()) {
-    const auto location = segment.columns.location(keys.hidden_row_id() ? StoredColumn::row_id
-                                                                        : keys.clustered().columns().front());
-    if (location.kind == SegmentColumns::Location::Kind::Stored) {
-      return find_integer(segment, location.position, key);
-    }
+  if (const auto column = integer_column(segment, keys);
+      column && key.size() == keys.clustered_integer_width()) {
+    return find_integer(segment, *column, key);
   }
   SegmentKeys rows(segment, keys, SegmentKeys::clustered);
   HAILSTONE_ASSIGN(const uint32_t first, rows.lower_bound(key));

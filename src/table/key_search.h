@@ -5,6 +5,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -96,6 +97,8 @@ class SegmentKeys {
   ByteView sample(size_t number) const;
   ByteView last_key() const;
   Status append_key(std::span<const Value> values, std::string& to);
+  /// keys() of clustered keys that are one integer.
+  Status integer_keys(uint32_t first, uint32_t count, EntryKeys& to);
   /// The keys that probably come next, when some were asked for one after the other.
   Result<bool> read_ahead(uint32_t position);
 
@@ -103,7 +106,7 @@ class SegmentKeys {
   const TableKeys& keys_;
   const size_t secondary_;
   const uint32_t entries_;
-  const unsigned integer_width_;  // of entry keys that are one integer; else 0
+  const std::optional<size_t> integer_column_;  // of clustered keys that are one integer
   BlockReader reader_;
   std::vector<uint16_t> columns_;  // of the entry's index key, then of the clustered key
   size_t clustered_columns_;       // how many of them, at the end, are the clustered key's
@@ -118,6 +121,7 @@ class SegmentKeys {
   // Reading ahead.
   std::unique_ptr<RowWindow> window_;
   std::vector<uint32_t> window_ordinals_;
+  std::vector<uint64_t> integers_;
   EntryKeys ahead_;  // keys from ahead_first_ on
   uint32_t ahead_first_ = 0;
   uint32_t last_position_ = 0;              // that a key was asked for

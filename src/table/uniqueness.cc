@@ -13,22 +13,25 @@ constexpr uint32_t steps_between_interruption_checks = 4096;
 constexpr uint32_t steps_before_search = 8;
 
 /// Index keys of one order of a segment, ascending; of a secondary index without the clustered key at the
-/// end.
+/// end. Keys are read some at a time, the more the longer the stream goes on.
 class KeyStream {
  public:
   KeyStream(std::shared_ptr<TableSegment> of, const TableKeys& keys, size_t secondary)
       : segment(std::move(of)), keys_(*segment, keys, secondary), secondary_(secondary) {}
 
-  bool at_end() const { return position_ >= keys_.entries(); }
+  bool at_end() const { return first_ + at_ >= keys_.entries(); }
+  /// Both are valid until the stream moves.
   ByteView key() const { return key_; }
-  ByteView clustered_key() const { return ByteView(entry_).substr(entry_.size() - clustered_size_); }
-  Result<uint32_t> ordinal() { return keys_.ordinal(position_); }
+  ByteView clustered_key() const { return read_[at_].substr(read_[at_].size() - read_.clustered_size(at_)); }
+  Result<uint32_t> ordinal() { return keys_.ordinal(first_ + at_); }
   Status next() {
-    ++position_;
+    ++at_;
     return read();
   }
   Status seek(ByteView bound) {
-    HAILSTONE_ASSIGN(position_, keys_.lower_bound(bound));
+    HAILSTONE_ASSIGN(first_, keys_.lower_bound(bound));
+    at_ = 0;
+    read_.clear();
     return read();
   }
 
@@ -37,19 +40,24 @@ class KeyStream {
  private:
   Status read() {
     if (at_end()) return {};
-    HAILSTONE_TRY(keys_.key(position_, entry_));
-    clustered_size_ = secondary_ == SegmentKeys::clustered ? entry_.size() : keys_.clustered_size();
-    key_ = secondary_ == SegmentKeys::clustered ? ByteView(entry_)
-                                                : ByteView(entry_).substr(0, entry_.size() - clustered_size_);
+    if (at_ == read_.size()) {
+      first_ += at_;
+      at_ = 0;
+      const uint32_t wanted = std::clamp(read_.size() * 4, first_read, batch_rows);
+      HAILSTONE_TRY(keys_.keys(first_, std::min(wanted, keys_.entries() - first_), read_));
+    }
+    const ByteView entry = read_[at_];
+    key_ = secondary_ == SegmentKeys::clustered ? entry
+                                                : entry.substr(0, entry.size() - read_.clustered_size(at_));
     return {};
   }
 
+  static constexpr uint32_t first_read = 2 * steps_before_search;
   SegmentKeys keys_;
   const size_t secondary_;
-  uint32_t position_ = 0;
-  std::string entry_;
+  EntryKeys read_;               // from the entry at position first_ on
+  uint32_t first_ = 0, at_ = 0;  // the stream stands on read_[at_]
   ByteView key_;
-  size_t clustered_size_ = 0;
 };
 
 /// The check of one unique index.
