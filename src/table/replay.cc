@@ -36,12 +36,15 @@ Result<Replayed> look(Table::State& state, ByteView key, Timestamp timestamp) {
     BlockReader reader(segment->columns);
     for (uint32_t ordinal = range.first; ordinal < range.last; ++ordinal) {
       HAILSTONE_ASSIGN(const Timestamp begin, segment->begin_of(reader, ordinal));
-      // A segment of the manifest holds final states; one that replay has just published may still be changed
-      // by later operations of its transaction.
-      if (begin > timestamp || (begin == timestamp && !segment->published_by_replay))
-        result.superseded = true;
       const std::shared_lock guard(*state.latch);
-      if (segment->ends->end(ordinal) == infinity) {
+      const Timestamp end = segment->ends->end(ordinal);
+      // A segment of the manifest holds final states: all ends of the transactions that it has rows of are in
+      // it. What the operation's own transaction has ended is no state of the row, and the next one may be in
+      // no file. A segment that replay has just published may still be changed by later operations of its
+      // transaction.
+      const bool is_state = begin == timestamp && end > begin && !segment->published_by_replay;
+      if (begin > timestamp || is_state) result.superseded = true;
+      if (end == infinity) {
         result.live = {
             .delta = nullptr, .version = nullptr, .segment = segment, .ordinal = ordinal, .begin = begin};
       }

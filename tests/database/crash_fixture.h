@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,8 +49,10 @@ class CrashTest : public DatabaseTest {
     ASSERT_OK(commit(*transaction));
     model_[name].erase(id);
   }
-  /// Loads the rows in bulk, with so many others that they go straight to a segment.
-  void load(const std::string& name, const Rows& wanted) {
+  using Changes = std::map<int64_t, std::optional<std::string>>;
+  /// Loads the rows in bulk, with so many others that they go straight to a segment. The same transaction
+  /// then changes rows, or erases those that get no text.
+  void load(const std::string& name, const Rows& wanted, const Changes& changes = {}) {
     Rows rows = wanted;
     for (int i = 0; i < 300; ++i) rows[next_filler_++] = std::string(4000, 'f');
     const auto transaction = begin();
@@ -58,8 +61,13 @@ class CrashTest : public DatabaseTest {
     for (const auto& [id, text] : rows) ASSERT_OK(load.append(pair_values(id, text)));
     Duplicate duplicate;
     ASSERT_OK(load.finish(duplicate));
-    ASSERT_OK(commit(*transaction));
     model_[name].insert(rows.begin(), rows.end());
+    for (const auto& [id, text] : changes) {
+      ASSERT_OK(text ? put(*into, *transaction, id, *text) : into->erase(*transaction, pair_key(*into, id)));
+      model_[name].erase(id);
+      if (text) model_[name][id] = *text;
+    }
+    ASSERT_OK(commit(*transaction));
   }
   void flush(const std::string& name) { ASSERT_OK(table(name)->flush(true)); }
   /// All segments become one.

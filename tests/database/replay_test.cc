@@ -20,6 +20,7 @@ class ReplayTest : public CrashTest {
   }
   /// What was acknowledged must be there.
   void crash(uint64_t seed) {
+    frozen_.reset();
     lose_power(seed);
     open_with_faults();
     expect_model();
@@ -33,13 +34,27 @@ class ReplayTest : public CrashTest {
   }
   void write(int64_t id, const std::string& text) { CrashTest::write(table_name, id, text); }
   void erase(int64_t id) { CrashTest::erase(table_name, id); }
-  void load(const Rows& rows) { CrashTest::load(table_name, rows); }
+  void load(const Rows& rows, const Changes& changes = {}) { CrashTest::load(table_name, rows, changes); }
   void flush() { CrashTest::flush(table_name); }
   void merge() { CrashTest::merge(table_name); }
   void keep_snapshot() { CrashTest::keep_snapshot(table_name); }
   void check_snapshots() { CrashTest::check_snapshots(table_name); }
+  /// What is in memory now is flushed, without what comes later, when the transaction that has put this row
+  /// there has ended.
+  void freeze_while_open(int64_t id) {
+    frozen_ = begin();
+    ASSERT_OK(put(*table(table_name), *frozen_, id, "uncommitted"));
+    flush();
+  }
+  void end_frozen() {
+    database_->transactions().rollback(*frozen_);
+    frozen_.reset();
+    ASSERT_OK(table(table_name)->flush(false));
+  }
   void expect_model() { CrashTest::expect_model(table_name); }
   const Rows& rows() { return model_[table_name]; }
+
+  std::unique_ptr<Transaction> frozen_;
 };
 
 TEST_F(ReplayTest, UpdateAfterFlushSurvives) {
@@ -133,6 +148,14 @@ TEST_F(ReplayTest, LoadedRowsSurviveSeveralLoads) {
   crash_and_check();
 }
 
+TEST_F(ReplayTest, LoadedRowsAreChangedByTheirTransaction) {
+  write(1, "old");
+  freeze_while_open(500);
+  load({{2, "loaded"}, {3, "loaded"}, {4, "loaded"}}, {{2, "changed"}, {3, std::nullopt}});
+  end_frozen();
+  crash_and_check();
+}
+
 TEST_F(ReplayTest, RowsOfBeforeACheckpointAreUpdatedAfterIt) {
   for (int64_t id = 0; id < 100; ++id) write(id, "old");
   ASSERT_OK(database_->checkpoint());
@@ -194,9 +217,23 @@ TEST_F(ReplayTest, RandomWorkSurvivesRandomCrashes) {
         for (int64_t each = 0; each < 12; ++each) {
           if (!rows().contains(each) && random() % 2 == 0) loaded[each] = "loaded " + std::to_string(step);
         }
-        if (!loaded.empty() && rows().size() < 4000) load(loaded);
+        Changes changes;
+        for (int64_t each = 0; each < 12; ++each) {
+          if ((!rows().contains(each) && !loaded.contains(each)) || random() % 3 != 0) continue;
+          if (random() % 2 == 0) changes[each] = std::nullopt;
+          if (random() % 2 == 0) changes[each] = "changed " + std::to_string(step);
+        }
+        if (!loaded.empty() && rows().size() < 4000) load(loaded, changes);
         break;
       }
+      case 12:
+      case 13:
+        if (frozen_ == nullptr) {
+          freeze_while_open(-1 - static_cast<int64_t>(step));
+        } else {
+          end_frozen();
+        }
+        break;
       case 10:
         if (snapshots_.size() < 3) keep_snapshot();
         break;
