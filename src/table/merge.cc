@@ -26,7 +26,8 @@ bool overlap(const TableSegment& a, const TableSegment& b) {
 
 TableSegments mergeable_segments(const Table::State& state, const SegmentClaims::IsClaimed& is_claimed) {
   TableSegments result;
-  for (const auto& segment : state.current_view()->segments) {
+  const auto view = state.current_view();
+  for (const auto& segment : view->segments) {
     if (!is_marker(segment->shared_begin()) && !is_claimed(*segment)) result.push_back(segment);
   }
   return result;

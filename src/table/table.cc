@@ -224,7 +224,8 @@ TableState Table::state() const {
 }
 
 Timestamp Table::applied_until(Timestamp committed) const {
-  for (const auto& delta : state_->current_view()->deltas) {
+  const auto view = state_->current_view();
+  for (const auto& delta : view->deltas) {
     // Without one, its versions will have later timestamps.
     const Timestamp first = delta->first_commit.load();
     if (first != infinity) committed = std::min(committed, first - 1);
