@@ -1,4 +1,4 @@
-// Opening tables, what the engine can do, locking, and what the optimizer asks.
+// Opening tables, what the engine can do, locking, conditions and statistics.
 #include "ha_hailstone.h"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ ulong HailstoneHandler::index_flags(uint index, uint, bool) const {
   constexpr ulong all = HA_READ_NEXT | HA_READ_PREV | HA_READ_ORDER | HA_READ_RANGE;
   // The server may take a later index for its primary key, on which rows are not clustered.
   const bool is_clustered = index == 0 && table_share->primary_key == 0;
-  return all | (is_clustered ? HA_CLUSTERED_INDEX : HA_KEYREAD_ONLY);
+  return all | HA_KEYREAD_ONLY | (is_clustered ? HA_CLUSTERED_INDEX : 0);
 }
 
 const char* HailstoneHandler::index_type(uint) { return "BTREE"; }
@@ -314,34 +314,6 @@ void HailstoneHandler::cond_pop() {
 }
 
 // --- statistics
-
-double HailstoneHandler::scan_time() {
-  return entry({"scan_time", Returns::Nothing}, [&]() -> double {
-    // Scans go by columns: those that are not read cost nothing.
-    const double columns = static_cast<double>(std::max<size_t>(format_->column_count(), 1));
-    const double wanted = std::max(1.0, static_cast<double>(bitmap_bits_set(table->read_set)));
-    return 2.0 + static_cast<double>(stats.data_file_length) / IO_SIZE * std::min(1.0, wanted / columns);
-  });
-}
-
-ha_rows HailstoneHandler::records_in_range(uint index, const key_range* low, const key_range* high,
-                                           page_range*) {
-  return entry({"records_in_range", Returns::Number, Argument::Bounds, index,
-                (low != nullptr ? 1 : 0) + (high != nullptr ? 2 : 0)},
-               [&]() -> ha_rows {
-                 std::string from;
-                 std::string to;
-                 if (low != nullptr) {
-                   if (!encode_key(index, low->key, low->keypart_map, from)) return 10;
-                   if (low->flag == HA_READ_AFTER_KEY) from = key_after_prefix(from);
-                 }
-                 if (high != nullptr) {
-                   if (!encode_key(index, high->key, high->keypart_map, to)) return 10;
-                   if (high->flag == HA_READ_AFTER_KEY) to = key_after_prefix(to);
-                 }
-                 return std::max<ha_rows>(1, table_->estimate_range(index, from, to));
-               });
-}
 
 int HailstoneHandler::info(uint flag) {
   return entry({"info", Returns::Error, Argument::Information, flag}, [&]() -> int {

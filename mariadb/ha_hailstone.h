@@ -1,10 +1,10 @@
 // The server's view of one open table. One handler serves one statement at a time, in that connection's
 // thread; what all handlers of a table have in common is in SharedTable.
 //
-// Reading: rnd_* uses a Scan, index_* a Cursor, or Table::find where a whole primary key is given. Each is
-// made when the first row is asked for, because the server says only after rnd_init or index_init which
-// columns and rows it wants. They stay until the next init or the end of the transaction, since the server
-// may still look at blobs of the last row.
+// Reading: rnd_* uses a Scan, index_* a Cursor, or Table::find where a whole primary key is given; a whole
+// index whose order does not matter is read by a Scan, too. Each is made when the first row is asked for,
+// because the server says only after rnd_init or index_init which columns and rows it wants. They stay until
+// the next init or the end of the transaction, since the server may still look at blobs of the last row.
 #pragma once
 
 #include <atomic>
@@ -85,13 +85,18 @@ class HailstoneHandler final : public handler, private TransactionUser {
   int info(uint flag) override;
   int extra(ha_extra_function operation) override;
   int reset() override;
-  double scan_time() override;
-  ha_rows records_in_range(uint index, const key_range* low, const key_range* high,
-                           page_range* pages) override;
   bool get_error_message(int error, String* buffer) override;
   const COND* cond_push(const COND* condition) override;
   void cond_pop() override;
   uint8 table_cache_type() override { return HA_CACHE_TBL_TRANSACT; }
+
+  // --- costs (handler_costs.cc)
+  double scan_time() override;
+  double key_scan_time(uint index) override;
+  double read_time(uint index, uint ranges, ha_rows rows) override;
+  double keyread_time(uint index, uint ranges, ha_rows rows) override;
+  ha_rows records_in_range(uint index, const key_range* low, const key_range* high,
+                           page_range* pages) override;
 
   // --- counting (handler_read.cc), for count_pushdown.cc
   bool reads_with_locks() const { return lock_ != ReadLock::None; }
@@ -192,8 +197,13 @@ class HailstoneHandler final : public handler, private TransactionUser {
   int report_duplicate(const Error& error, const Duplicate& duplicate);
 
   void update_statistics(uint flag);
+  /// The part of searches that have to go to memory, as the table does not fit into the processor's cache.
+  double share_from_memory() const;
+  /// Whether a read of the whole index must give the rows in its order; else a scan does it.
+  bool order_matters(uint index) const;
   void use_read_columns();
   int next_batch();
+  int next_of_scan(uchar* record);
   void write_batch_row(uchar* record) const;
   void write_values(std::span<const Value> values, uchar* record) const;
   int find_row(ByteView key, uchar* record);
@@ -243,6 +253,7 @@ class HailstoneHandler final : public handler, private TransactionUser {
   std::shared_ptr<const Predicate> predicate_;
 
   // Readers.
+  bool scans_index_ = false;  // a read of the whole index from here on is a scan
   std::unique_ptr<Scan> scan_;
   const Batch* batch_ = nullptr;
   uint32_t batch_row_ = 0;

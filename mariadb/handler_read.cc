@@ -86,16 +86,18 @@ int HailstoneHandler::next_batch() {
   return 0;
 }
 
+int HailstoneHandler::next_of_scan(uchar* record) {
+  if (batch_ != nullptr) ++batch_row_;
+  while (batch_ == nullptr || batch_row_ >= batch_->rows) {
+    if (const int error = next_batch(); error != 0) return error;
+  }
+  place_ = Place::Scan;
+  write_batch_row(record);
+  return 0;
+}
+
 int HailstoneHandler::rnd_next(uchar* record) {
-  return traced({"rnd_next", Returns::Row}, [&]() -> int {
-    if (batch_ != nullptr) ++batch_row_;
-    while (batch_ == nullptr || batch_row_ >= batch_->rows) {
-      if (const int error = next_batch(); error != 0) return error;
-    }
-    place_ = Place::Scan;
-    write_batch_row(record);
-    return 0;
-  });
+  return traced({"rnd_next", Returns::Row}, [&]() -> int { return next_of_scan(record); });
 }
 
 // --- counting
@@ -188,6 +190,7 @@ int HailstoneHandler::index_init(uint index, bool sorted) {
     active_index = index;
     cursor_.reset();
     place_ = Place::None;
+    scans_index_ = !sorted || !order_matters(index);
     use_read_columns();
     return 0;
   });
@@ -313,6 +316,7 @@ int HailstoneHandler::index_next(uchar* record) {
       open_cursor();
       return finish_move(cursor_->seek_at_or_after(key_ + '\0'), HA_ERR_END_OF_FILE, record);
     }
+    if (place_ == Place::Scan) return next_of_scan(record);
     if (place_ != Place::Cursor) return HA_ERR_END_OF_FILE;
     return finish_move(cursor_->next(), HA_ERR_END_OF_FILE, record);
   });
@@ -334,6 +338,11 @@ int HailstoneHandler::index_first(uchar* record) {
   return traced({"index_first", Returns::Row, Argument::Index, active_index}, [&]() -> int {
     if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
     use_read_columns();
+    if (scans_index_) {
+      scan_.reset();
+      batch_ = nullptr;
+      return next_of_scan(record);
+    }
     open_cursor();
     return finish_move(cursor_->seek_at_or_after({}), HA_ERR_END_OF_FILE, record);
   });
