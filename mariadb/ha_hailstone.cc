@@ -175,6 +175,9 @@ ReadLock HailstoneHandler::read_lock_of(thr_lock_type lock_type) {
 int HailstoneHandler::external_lock(THD* thd, int lock_type) {
   return entry({"external_lock", Returns::Error, Argument::Lock, lock_type}, [&]() -> int {
     if (lock_type == F_UNLCK) {
+      Session* const session = is_partition_name(name_) ? Session::find(thd) : nullptr;
+      if (session != nullptr && session->take_partition_analysis())
+        table->file->info(HA_STATUS_CONST | HA_STATUS_NO_LOCK);
       stop_tracing_work();
       return 0;
     }
@@ -323,9 +326,6 @@ int HailstoneHandler::info(uint flag) {
 }
 
 void HailstoneHandler::update_statistics(uint flag) {
-  // The server asks for what does not change when it opens a table, and then keeps it. The keys of a
-  // partitioned table are described by its largest partition, which only the server knows.
-  if (analyses_ != shared_->analyses() && !is_partition_name(name_)) flag |= HA_STATUS_CONST;
   if ((flag & (HA_STATUS_VARIABLE | HA_STATUS_CONST)) != 0) {
     const TableStatistics statistics = table_->statistics();
     // An estimate of no rows would make each plan of the optimizer's look free. Who only shows the number
@@ -339,7 +339,6 @@ void HailstoneHandler::update_statistics(uint flag) {
     stats.mean_rec_length =
         static_cast<ulong>(statistics.data_bytes / std::max<uint64_t>(1, statistics.rows));
     if ((flag & HA_STATUS_CONST) != 0) {
-      analyses_ = shared_->analyses();
       for (uint i = 0; i < table_share->keys; ++i) {
         KEY& key = table->key_info[i];
         for (uint part = 0; part < key.user_defined_key_parts; ++part) {

@@ -47,9 +47,6 @@ class SharedTable final : public Handler_share {
     generation_.fetch_add(1, std::memory_order_release);
   }
   uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
-  /// Rises with each ANALYZE: what the server remembers of the keys is old then.
-  uint64_t analyses() const { return analyses_.load(std::memory_order_relaxed); }
-  void note_analysis() { analyses_.fetch_add(1, std::memory_order_relaxed); }
   /// Held while the auto-increment counter is read and moved on.
   std::mutex& counter_mutex() { return counter_mutex_; }
 
@@ -58,7 +55,6 @@ class SharedTable final : public Handler_share {
   std::mutex counter_mutex_;
   std::shared_ptr<Table> table_;
   std::atomic<uint64_t> generation_{1};
-  std::atomic<uint64_t> analyses_{0};
 };
 
 class HailstoneHandler final : public handler, private TransactionUser {
@@ -233,7 +229,6 @@ class HailstoneHandler final : public handler, private TransactionUser {
   std::string name_;
   SharedTable* shared_ = nullptr;
   uint64_t generation_ = 0;
-  uint64_t analyses_ = 0;  // that the server's numbers of keys are of
   std::unique_ptr<RecordFormat> format_;
 
   Trace* trace_ = nullptr;  // of the connection that uses this handler, when it is traced

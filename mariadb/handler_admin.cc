@@ -230,13 +230,18 @@ int HailstoneHandler::check(THD* thd, HA_CHECK_OPT*) {
   });
 }
 
-int HailstoneHandler::analyze(THD*, HA_CHECK_OPT*) {
+int HailstoneHandler::analyze(THD* thd, HA_CHECK_OPT*) {
   return entry({"analyze", Returns::Admin}, [&]() -> int {
     if (const Status analyzed = table_->analyze(); !analyzed) {
       raise_error(analyzed.error());
       return HA_ADMIN_FAILED;
     }
-    shared_->note_analysis();
+    // All sessions have the server's numbers of the keys in common.
+    if (is_partition_name(name_)) {
+      Session::of(thd).note_partition_analysis();
+    } else {
+      update_statistics(HA_STATUS_VARIABLE | HA_STATUS_CONST);
+    }
     return HA_ADMIN_OK;
   });
 }

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "transaction/statement.h"
@@ -75,6 +76,11 @@ class Session {
     return duplicate_.first == &table ? duplicate_.second : MAX_KEY;
   }
 
+  /// ANALYZE has looked at partitions of a table. The server's numbers of its keys are those of the largest
+  /// one, which only the server knows: the first partition that is unlocked has them brought up to date.
+  void note_partition_analysis() { partition_analyzed_ = true; }
+  bool take_partition_analysis() { return std::exchange(partition_analyzed_, false); }
+
   /// What hailstone_trace has seen, made when there is none.
   Trace& trace();
 
@@ -94,6 +100,7 @@ class Session {
   bool has_savepoints_ = false;
   std::vector<TransactionUser*> users_;
   std::pair<const TABLE*, uint> duplicate_{nullptr, MAX_KEY};
+  bool partition_analyzed_ = false;
   std::unique_ptr<Trace> trace_;
 };
 
