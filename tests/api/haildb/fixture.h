@@ -163,4 +163,16 @@ class HaildbTest : public ::testing::Test {
   std::string home_;
 };
 
+/// An index on the numbers of test/people.
+inline ib_err_t add_number_index(ib_trx_t trx, const char* name = "numbers") {
+  EXPECT_OK(ib_schema_lock_exclusive(trx));
+  ib_idx_sch_t index = nullptr;
+  EXPECT_OK(ib_index_schema_create(trx, name, "test/people", &index));
+  EXPECT_OK(ib_index_schema_add_col(index, "number", 0));
+  ib_id_t id = 0;
+  const ib_err_t code = ib_index_create(index, &id);
+  ib_index_schema_delete(index);
+  return code;
+}
+
 }  // namespace hailstone
