@@ -75,8 +75,12 @@ TableDelta::TableDelta(std::shared_ptr<TableLatch> table_latch, std::shared_ptr<
       keys(std::move(table_keys)),
       rows(keys->secondary_count(), budget, &counters.delta_bytes) {}
 
-void TableDelta::stamp_end(Version& version, Timestamp end) {
+void TableDelta::set_end(Version& version, Timestamp end) {
+  // Only one at a time may change an end: the writer under the write mutex, then its transaction.
+  const bool was_ended = version.end.load(std::memory_order_relaxed) != infinity;
   version.end.store(end, std::memory_order_release);
+  if (!was_ended && end != infinity) ended_.fetch_add(1, std::memory_order_relaxed);
+  if (was_ended && end == infinity) ended_.fetch_sub(1, std::memory_order_relaxed);
   end_in_successor(version, end);
 }
 
@@ -104,7 +108,7 @@ void TableDelta::commit(std::span<const Change> changes, Timestamp timestamp) {
         version.begin.store(timestamp, std::memory_order_release);
         ++inserted;
       } else {
-        stamp_end(version, timestamp);
+        set_end(version, timestamp);
       }
     }
   };
@@ -126,7 +130,7 @@ void TableDelta::undo(const Change& change) {
   auto& version = version_of(change);
   std::unique_lock guard(*latch);
   if (change.kind == Change::Kind::End) {
-    stamp_end(version, infinity);
+    set_end(version, infinity);
     return;
   }
   rows.remove(&version);

@@ -86,6 +86,12 @@ class TableDelta : public VersionStore {
     }
   }
 
+  /// Ends a version, at a timestamp or a transaction's marker, or (infinity) takes its end back. Caller holds
+  /// the latch, and exclusively where there are successors.
+  void set_end(Version& version, Timestamp end);
+  /// Versions that nobody has ended. Caller holds the latch.
+  uint64_t live_versions() const { return rows.version_count() - ended_.load(std::memory_order_relaxed); }
+
   static uint64_t slot_of(const Version* version) { return reinterpret_cast<uint64_t>(version); }
 
   const std::shared_ptr<TableLatch> latch;
@@ -111,8 +117,9 @@ class TableDelta : public VersionStore {
       settled;  // called when a frozen delta has no uncommitted version any more; must not block
 
  private:
-  void stamp_end(Version& version, Timestamp end);
   void decide(uint64_t versions);
+
+  std::atomic<uint64_t> ended_{0};  // versions of `rows` with an end
 };
 
 }  // namespace hailstone

@@ -63,7 +63,7 @@ Result<Replayed> look(Table::State& state, ByteView key, Timestamp timestamp) {
 void end_version(Table::State& state, const RowPlace& place, Timestamp timestamp) {
   const std::unique_lock guard(*state.latch);
   if (place.version != nullptr) {
-    place.version->end.store(timestamp, std::memory_order_release);
+    place.delta->set_end(*place.version, timestamp);
   } else if (place.segment != nullptr) {
     place.segment->set_end(place.ordinal, timestamp);
   }

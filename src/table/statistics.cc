@@ -108,7 +108,8 @@ TableStatistics Table::statistics() const {
   const std::shared_lock guard(*state.latch);
   for (const auto& delta : view->deltas) {
     if (delta->rows.version_count() == 0) continue;
-    result.rows += delta->rows.clustered().size();
+    result.rows += delta->live_versions();
+    result.deleted_rows += delta->rows.version_count() - delta->live_versions();
     result.data_bytes += delta->rows.bytes();
     for (size_t i = 0; i < state.keys->secondary_count(); ++i) {
       result.index_bytes += delta->rows.secondary(i).size() * sizeof(Delta::Entry);
@@ -225,24 +226,27 @@ uint64_t Table::estimate_range(size_t index, ByteView low, ByteView high) const 
   } else {
     order.visit_between(low, high, count_between);
   }
-  const auto count_entries = [&](const auto& tree, auto entry, const auto& key_of) -> uint64_t {
-    uint64_t counted = 0;
+  const auto count_entries = [&](const auto& tree, auto entry, const auto& key_and_version) -> uint64_t {
+    uint64_t met = 0, live = 0;
     for (; entry != tree.end(); ++entry) {
-      if (!high.empty() && !(key_of(*entry) < high)) return counted;
-      if (++counted == most_delta_entries_counted) return std::max<uint64_t>(counted, tree.size() / 3);
+      const auto [key, version] = key_and_version(*entry);
+      if (!high.empty() && !(key < high)) break;
+      if (version->end.load(std::memory_order_relaxed) == infinity) ++live;
+      if (++met == most_delta_entries_counted) return std::max(live, live * (tree.size() / 3) / met);
     }
-    return counted;
+    return live;
   };
   const std::shared_lock guard(*state.latch);
   for (const auto& delta : view->deltas) {
     if (delta->rows.version_count() == 0) continue;
     if (is_clustered) {
       const auto& tree = delta->rows.clustered();
-      entries +=
-          count_entries(tree, tree.lower_bound(TreeKey(low)), [](const auto& entry) { return entry.key(); });
+      entries += count_entries(tree, tree.lower_bound(TreeKey(low)), [](const TreeEntry& entry) {
+        return Delta::Entry{entry.key(), entry.newest};
+      });
     } else {
       const auto& tree = delta->rows.secondary(secondary);
-      entries += count_entries(tree, tree.lower_bound(low), [](const auto& entry) { return entry.key; });
+      entries += count_entries(tree, tree.lower_bound(low), [](const Delta::Entry& entry) { return entry; });
     }
   }
   return entries;

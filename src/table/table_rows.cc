@@ -168,7 +168,7 @@ class RowWriter {
     if (is_behind(place.begin)) transaction_.supersede(state_.id, key);
     if (place.version != nullptr) {
       const std::shared_lock guard(*state_.latch);
-      place.version->end.store(transaction_.marker(), std::memory_order_release);
+      place.delta->set_end(*place.version, transaction_.marker());
       transaction_.add_change(place.delta, TableDelta::slot_of(place.version), Change::Kind::End);
       return;
     }

@@ -78,5 +78,59 @@ TEST_F(StatisticsTest, EndedRowsAreCountedThroughCommitRollbackFlushAndMerge) {
   expect(1000, 0, 1);
 }
 
+TEST_F(StatisticsTest, RowsThatEndedInADeltaCountNoMore) {
+  const auto erase = [&](Transaction& transaction, int32_t id) {
+    const auto erased = table_->erase(transaction, key_of(*table_, id));
+    ASSERT_TRUE(erased) << message(erased);
+  };
+  const auto expect = [&](uint64_t rows, uint64_t deleted) {
+    EXPECT_EQ(table_->statistics().rows, rows);
+    EXPECT_EQ(table_->statistics().deleted_rows, deleted);
+    EXPECT_EQ(table_->estimate_range(0, {}, {}), rows);
+    EXPECT_EQ(table_->estimate_range(1, {}, {}), rows);
+  };
+  auto transaction = begin();
+  for (int32_t i = 0; i < 100; ++i) insert(*transaction, {.id = i, .number = i});
+  ASSERT_TRUE(host_.transactions().commit(*transaction));
+  expect(100, 0);
+
+  transaction = begin();
+  for (int32_t i = 0; i < 60; ++i) erase(*transaction, i);
+  expect(40, 60);
+  host_.transactions().rollback(*transaction);
+  expect(100, 0);
+
+  transaction = begin();
+  for (int32_t i = 0; i < 60; ++i) erase(*transaction, i);
+  // Again under the same keys: another version of each row.
+  for (int32_t i = 0; i < 10; ++i) insert(*transaction, {.id = i, .number = i});
+  expect(50, 60);
+  ASSERT_TRUE(host_.transactions().commit(*transaction));
+  expect(50, 60);
+
+  transaction = begin();
+  insert(*transaction, {.id = 20, .number = 20});
+  erase(*transaction, 20);
+  erase(*transaction, 70);
+  host_.transactions().rollback(*transaction);
+  expect(50, 60);
+
+  ASSERT_TRUE(table_->flush(true));
+  EXPECT_EQ(table_->statistics().rows, 50U);
+}
+
+TEST_F(StatisticsTest, ReplayedRowsThatEndedCountNoMore) {
+  for (Timestamp timestamp = 2; timestamp < 12; ++timestamp) {
+    const int32_t id = static_cast<int32_t>(timestamp);
+    ASSERT_TRUE(table_->replay_put(timestamp, 0, encode(*table_, {.id = id, .number = id})));
+  }
+  for (Timestamp timestamp = 12; timestamp < 16; ++timestamp) {
+    const int32_t id = static_cast<int32_t>(timestamp) - 10;
+    ASSERT_TRUE(table_->replay_delete(timestamp, key_of(*table_, id)));
+  }
+  ASSERT_TRUE(table_->replay_put(16, 0, encode(*table_, {.id = 10, .number = 1})));
+  EXPECT_EQ(table_->statistics().rows, 6U);
+}
+
 }  // namespace
 }  // namespace hailstone
