@@ -341,21 +341,30 @@ void Catalog::order_names() const {
 
 std::vector<std::string> Catalog::names(const std::string& prefix, const Transaction* transaction) const {
   std::shared_lock guard(mutex_);
-  if (!ordered_names_) {
+  if (!ordered_names_ && names_asked_for_.exchange(true)) {
     guard.unlock();
     order_names();
     guard.lock();
   }
   const Pending* const pending = find_pending(transaction);
   std::vector<std::string> result;
-  const absl::btree_set<std::string>& names = *ordered_names_;
-  for (auto at = names.lower_bound(prefix); at != names.end() && at->starts_with(prefix); ++at) {
-    if (pending == nullptr || !pending->names.contains(*at)) result.push_back(*at);
+  const auto add = [&](const std::string& name) {
+    if (pending == nullptr || !pending->names.contains(name)) result.push_back(name);
+  };
+  if (ordered_names_) {
+    const absl::btree_set<std::string>& names = *ordered_names_;
+    for (auto at = names.lower_bound(prefix); at != names.end() && at->starts_with(prefix); ++at) add(*at);
+  } else {
+    for (const auto& [name, entry] : by_name_) {
+      if (name.starts_with(prefix)) add(name);
+    }
   }
-  if (pending == nullptr) return result;
-  for (auto at = pending->names.lower_bound(prefix);
-       at != pending->names.end() && at->first.starts_with(prefix); ++at) {
-    if (at->second != nullptr) result.push_back(at->first);
+  if (ordered_names_ && pending == nullptr) return result;
+  if (pending != nullptr) {
+    for (auto at = pending->names.lower_bound(prefix);
+         at != pending->names.end() && at->first.starts_with(prefix); ++at) {
+      if (at->second != nullptr) result.push_back(at->first);
+    }
   }
   std::ranges::sort(result);
   return result;

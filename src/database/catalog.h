@@ -159,9 +159,10 @@ class Catalog {
   TableHost& host_;
   mutable std::shared_mutex mutex_;  // protects all below
   absl::flat_hash_map<std::string, EntryPointer> by_name_;
-  /// The names in their order, from when they are first asked for so: sorting very many would make a database
-  /// slow to open.
+  /// The names in their order, from the second time that they are asked for: sorting very many would make a
+  /// database slow to open, and a server asks once when it starts, for the few tables that it has left over.
   mutable std::optional<absl::btree_set<std::string>> ordered_names_;
+  mutable std::atomic<bool> names_asked_for_{false};
   absl::flat_hash_map<TableId, EntryPointer> by_id_;
   absl::flat_hash_map<TableId, EntryPointer> opened_;  // those of by_id_ whose table is open
   absl::flat_hash_map<std::string, TransactionId> reserved_;

@@ -60,11 +60,11 @@ TEST_F(DatabaseTest, NamesAreInOrderWheneverTheyAreAskedFor) {
       }
     }
     if (random() % 4 != 0) continue;
-    ASSERT_EQ(database_->table_names(), std::vector<std::string>(expected.begin(), expected.end()));
     std::vector<std::string> of_e;
     for (const std::string& each : expected)
       if (each.starts_with("e/t1")) of_e.push_back(each);
     ASSERT_EQ(database_->table_names("e/t1"), of_e);
+    ASSERT_EQ(database_->table_names(), std::vector<std::string>(expected.begin(), expected.end()));
   }
 }
 

@@ -74,13 +74,16 @@ TEST_F(DatabaseTest, RebuildThatFailsOrIsRolledBackChangesNothing) {
 
 TEST_F(DatabaseTest, NamesAreThoseThatTheTransactionSees) {
   open();
-  create("d/a");
-  create("d/b");
+  for (const char* name : {"e/a", "d/b", "d/a", "c"}) create(name);
   const auto transaction = begin();
   ASSERT_OK(database_->drop_table(*transaction, "d/a"));
-  ASSERT_OK(database_->create_table(*transaction, pair_definition("d/ab")));
-  EXPECT_EQ(database_->table_names("d/", transaction.get()), (std::vector<std::string>{"d/ab", "d/b"}));
-  EXPECT_EQ(database_->table_names("d/"), (std::vector<std::string>{"d/a", "d/b"}));
+  for (const char* name : {"e/ab", "d/ab"})
+    ASSERT_OK(database_->create_table(*transaction, pair_definition(name)));
+  // The catalog has an order of the names from the second time on.
+  for (int time = 0; time < 2; ++time) {
+    EXPECT_EQ(database_->table_names("d/", transaction.get()), (std::vector<std::string>{"d/ab", "d/b"}));
+    EXPECT_EQ(database_->table_names("d/"), (std::vector<std::string>{"d/a", "d/b"}));
+  }
   database_->transactions().rollback(*transaction);
 }
 
