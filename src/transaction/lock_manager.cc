@@ -1,17 +1,17 @@
 #include "transaction/lock_manager.h"
 
-#include <absl/container/flat_hash_map.h>
-#include <absl/container/flat_hash_set.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cassert>
 #include <chrono>
 #include <mutex>
+#include <unordered_set>
 
+#include "base/check.h"
 #include "base/hash.h"
+#include "base/number_map.h"
 #include "transaction/lock_queue.h"
 #include "transaction/transaction.h"
 
@@ -53,7 +53,7 @@ struct LockEqual {
   bool operator()(const auto& a, const auto& b) const { return name(a) == name(b); }
 };
 
-using LockSet = absl::flat_hash_set<std::unique_ptr<Lock>, LockHash, LockEqual>;
+using LockSet = std::unordered_set<std::unique_ptr<Lock>, LockHash, LockEqual>;
 
 TableLockMode mode_of(RowLockMode mode) {
   return mode == RowLockMode::Shared ? TableLockMode::Shared : TableLockMode::Exclusive;
@@ -94,12 +94,12 @@ struct LockManager::State {
   explicit State(Counters& its_counters) : counters(its_counters) {}
 
   Counters& counters;
-  std::mutex mutex;  // protects all below but the atomics
-  absl::flat_hash_map<TransactionId, std::unique_ptr<Owner>> owners;
+  std::mutex mutex;                          // protects all below but the atomics
+  NumberMap<std::unique_ptr<Owner>> owners;  // by the number of the transaction
   LockSet rows;
   LockSet tables;
-  absl::flat_hash_map<TableId, std::vector<Owner*>> range_owners;  // who has locked ranges of a table
-  uint64_t searches = 0;                                           // for deadlocks
+  NumberMap<std::vector<Owner*>> range_owners;  // who has locked ranges of a table
+  uint64_t searches = 0;                        // for deadlocks
 
   // Row locks by table, several tables sharing a number: zero says, without the mutex, that the table has
   // none. Changed under the mutex.
@@ -112,17 +112,18 @@ struct LockManager::State {
   std::atomic<uint32_t>& row_locks_of(TableId table) { return row_locks[table % row_locks.size()]; }
 
   Owner& owner(const Transaction& transaction) {
-    const auto found = owners.find(transaction.id());
-    assert(found != owners.end() && "add_transaction comes before any lock");
-    return *found->second;
+    const auto* const found = owners.find(transaction.id());
+    HAILSTONE_CHECK(found != nullptr, "transaction {} asks for a lock and is not open", transaction.id());
+    return **found;
   }
 
   Lock& row(TableId table, ByteView key) {
     const auto found = rows.find(LockName{table, key});
     if (found != rows.end()) return **found;
+    Lock& made = **rows.insert(std::make_unique<Lock>(Lock::Kind::Row, table, key)).first;
     row_locks_of(table).fetch_add(1, std::memory_order_release);
     count(counters.row_locks);
-    return **rows.insert(std::make_unique<Lock>(Lock::Kind::Row, table, key)).first;
+    return made;
   }
 
   Lock& table(TableId table) {
@@ -133,7 +134,7 @@ struct LockManager::State {
   }
 
   /// A holder or waiter has left the lock: others may have it, or nobody needs it any more.
-  void settle(Lock& lock) {
+  void settle(Lock& lock) noexcept {
     lock.grant_waiters();
     if (!lock.unused()) return;
     const LockName name{lock.table, lock.key};
@@ -148,11 +149,16 @@ struct LockManager::State {
 
   /// The row's lock and the transaction's hold of it, or null.
   std::pair<Lock*, Holder*> held(const Transaction& transaction, const LockName& name);
-  void leave(Lock& lock, Holder& holder);
-  void release_ranges(Owner& owner);
+  void leave(Lock& lock, Holder& holder) noexcept;
+  void release_ranges(Owner& owner) noexcept;
   bool waits_for_itself(Owner& requester);
+  /// The waiter waits already; it does not any more when this returns or throws.
   Status wait(std::unique_lock<std::mutex>& guard, Owner& waiter);
-  void stop_waiting(Owner& waiter);
+  Status wait_until_granted(std::unique_lock<std::mutex>& guard, Owner& waiter);
+  void stop_waiting(Owner& waiter) noexcept;
+  /// Lets `lock` be had; a lock that nobody holds does not stay when that fails.
+  bool try_grant(Lock& lock, Owner& owner, TableLockMode mode);
+  Status lock(std::unique_lock<std::mutex>& guard, Lock& lock, Owner& owner, TableLockMode mode);
 };
 
 namespace {
@@ -223,7 +229,23 @@ bool LockManager::State::waits_for_itself(Owner& requester) {
   return found;
 }
 
-void LockManager::State::stop_waiting(Owner& waiter) {
+bool LockManager::State::try_grant(Lock& lock, Owner& owner, TableLockMode mode) {
+  try {
+    return lock.try_grant(owner, mode);
+  } catch (const std::bad_alloc&) {
+    settle(lock);
+    throw;
+  }
+}
+
+Status LockManager::State::lock(std::unique_lock<std::mutex>& guard, Lock& lock, Owner& owner,
+                                TableLockMode mode) {
+  if (try_grant(lock, owner, mode)) return {};
+  lock.enqueue(owner, mode);
+  return wait(guard, owner);
+}
+
+void LockManager::State::stop_waiting(Owner& waiter) noexcept {
   if (Owner* const other = std::exchange(waiter.waits_for_end, nullptr)) {
     auto& waiters = other->end_waiters;
     waiters.erase(std::find(waiters.begin(), waiters.end(), &waiter));
@@ -234,6 +256,17 @@ void LockManager::State::stop_waiting(Owner& waiter) {
 }
 
 Status LockManager::State::wait(std::unique_lock<std::mutex>& guard, Owner& waiter) {
+  try {
+    return wait_until_granted(guard, waiter);
+  } catch (const std::bad_alloc&) {
+    // The interruption check may have thrown without the mutex.
+    if (!guard.owns_lock()) guard.lock();
+    stop_waiting(waiter);
+    throw;
+  }
+}
+
+Status LockManager::State::wait_until_granted(std::unique_lock<std::mutex>& guard, Owner& waiter) {
   if (waiter.transaction->lock_wait_timeout() <= std::chrono::milliseconds::zero()) {
     auto error = timed_out(waiter);
     stop_waiting(waiter);
@@ -278,16 +311,16 @@ Status LockManager::State::wait(std::unique_lock<std::mutex>& guard, Owner& wait
   return {};
 }
 
-void LockManager::State::release_ranges(Owner& owner) {
+void LockManager::State::release_ranges(Owner& owner) noexcept {
   TableId last = 0;
   bool any = false;
   for (const auto& [order, ranges] : owner.ranges) {
     if (any && order.first == last) continue;  // several orders of one table
     any = true;
     last = order.first;
-    const auto found = range_owners.find(last);
-    std::erase(found->second, &owner);
-    if (found->second.empty()) range_owners.erase(found);
+    std::vector<Owner*>* const found = range_owners.find(last);
+    if (found == nullptr || std::erase(*found, &owner) == 0) continue;
+    if (found->empty()) range_owners.erase(last);
     range_locks_of(last).fetch_sub(1, std::memory_order_release);
   }
   owner.ranges.clear();
@@ -299,6 +332,7 @@ bool ends_before(ByteView high, ByteView key) { return !high.empty() && high < k
 
 /// Adds [low, high) to ranges that do not overlap, making one of all that it touches.
 void add_range(std::map<std::string, std::string, std::less<>>& ranges, ByteView low, ByteView high) {
+  std::string end(high);
   auto at = ranges.upper_bound(low);
   if (at != ranges.begin() && !ends_before(std::prev(at)->second, low)) {
     --at;
@@ -306,10 +340,9 @@ void add_range(std::map<std::string, std::string, std::less<>>& ranges, ByteView
   } else {
     at = ranges.emplace_hint(at, low, std::string());
   }
-  std::string end(high);
   auto next = std::next(at);
   while (next != ranges.end() && (end.empty() || ByteView(next->first) <= end)) {
-    if (!end.empty() && (next->second.empty() || end < next->second)) end = next->second;
+    if (!end.empty() && (next->second.empty() || end < next->second)) end = std::move(next->second);
     next = ranges.erase(next);
   }
   at->second = std::move(end);
@@ -321,21 +354,23 @@ void LockManager::lock_range(Transaction& transaction, TableId table, uint32_t o
                              ByteView high) {
   const std::lock_guard guard(state_->mutex);
   Owner& owner = state_->owner(transaction);
+  // First, as the end of the transaction looks for its tables here.
+  auto& ranges = owner.ranges[{table, order}];
   auto& owners = state_->range_owners[table];
   if (std::find(owners.begin(), owners.end(), &owner) == owners.end()) {
     owners.push_back(&owner);
     state_->range_locks_of(table).fetch_add(1, std::memory_order_release);
   }
-  add_range(owner.ranges[{table, order}], low, high);
+  add_range(ranges, low, high);
 }
 
 TransactionId LockManager::range_locked_by_other(const Transaction& transaction, TableId table,
                                                  uint32_t order, ByteView key) const {
   if (state_->range_locks_of(table).load(std::memory_order_acquire) == 0) return 0;
   const std::lock_guard guard(state_->mutex);
-  const auto owners = state_->range_owners.find(table);
-  if (owners == state_->range_owners.end()) return 0;
-  for (const Owner* const owner : owners->second) {
+  const std::vector<Owner*>* const owners = state_->range_owners.find(table);
+  if (owners == nullptr) return 0;
+  for (const Owner* const owner : *owners) {
     if (owner->id == transaction.id()) continue;
     const auto ranges = owner->ranges.find({table, order});
     if (ranges == owner->ranges.end()) continue;
@@ -350,9 +385,9 @@ TransactionId LockManager::range_locked_by_other(const Transaction& transaction,
 TransactionId LockManager::any_range_locked_by_other(const Transaction& transaction, TableId table) const {
   if (state_->range_locks_of(table).load(std::memory_order_acquire) == 0) return 0;
   const std::lock_guard guard(state_->mutex);
-  const auto owners = state_->range_owners.find(table);
-  if (owners == state_->range_owners.end()) return 0;
-  for (const Owner* const owner : owners->second) {
+  const std::vector<Owner*>* const owners = state_->range_owners.find(table);
+  if (owners == nullptr) return 0;
+  for (const Owner* const owner : *owners) {
     if (owner->id != transaction.id()) return owner->id;
   }
   return 0;
@@ -365,16 +400,13 @@ bool LockManager::try_lock_row(Transaction& transaction, TableId table, ByteView
   const std::lock_guard guard(state_->mutex);
   Owner& owner = state_->owner(transaction);
   // A lock that is not there yet is always granted, so that a refusal leaves no empty one behind.
-  return state_->row(table, key).try_grant(owner, mode_of(mode));
+  return state_->try_grant(state_->row(table, key), owner, mode_of(mode));
 }
 
 Status LockManager::lock_row(Transaction& transaction, TableId table, ByteView key, RowLockMode mode) {
   std::unique_lock guard(state_->mutex);
   Owner& owner = state_->owner(transaction);
-  Lock& lock = state_->row(table, key);
-  if (lock.try_grant(owner, mode_of(mode))) return {};
-  lock.enqueue(owner, mode_of(mode));
-  return state_->wait(guard, owner);
+  return state_->lock(guard, state_->row(table, key), owner, mode_of(mode));
 }
 
 void LockManager::unlock_row(Transaction& transaction, TableId table, ByteView key) {
@@ -397,7 +429,7 @@ std::pair<Lock*, Holder*> LockManager::State::held(const Transaction& transactio
   return {found->get(), (*found)->holder(owner(transaction))};
 }
 
-void LockManager::State::leave(Lock& lock, Holder& holder) {
+void LockManager::State::leave(Lock& lock, Holder& holder) noexcept {
   Owner& owner = *holder.owner;
   lock.holders.erase(lock.holders.begin() + (&holder - lock.holders.data()));
   // Mostly the lock given back is the one taken last.
@@ -423,19 +455,16 @@ bool LockManager::row_locked_by_other(const Transaction& transaction, TableId ta
 Status LockManager::lock_table(Transaction& transaction, TableId table, TableLockMode mode) {
   std::unique_lock guard(state_->mutex);
   Owner& owner = state_->owner(transaction);
-  Lock& lock = state_->table(table);
-  if (lock.try_grant(owner, mode)) return {};
-  lock.enqueue(owner, mode);
-  return state_->wait(guard, owner);
+  return state_->lock(guard, state_->table(table), owner, mode);
 }
 
 Status LockManager::wait_for_end(Transaction& waiter, TransactionId holder) {
   std::unique_lock guard(state_->mutex);
-  const auto found = state_->owners.find(holder);
-  if (found == state_->owners.end()) return {};
+  const auto* const found = state_->owners.find(holder);
+  if (found == nullptr) return {};
   Owner& owner = state_->owner(waiter);
-  owner.waits_for_end = found->second.get();
-  found->second->end_waiters.push_back(&owner);
+  (*found)->end_waiters.push_back(&owner);
+  owner.waits_for_end = found->get();
   return state_->wait(guard, owner);
 }
 
@@ -445,13 +474,14 @@ void LockManager::add_transaction(Transaction& transaction) {
   state_->owners.emplace(transaction.id(), std::move(owner));
 }
 
-void LockManager::remove_transaction(Transaction& transaction) {
+void LockManager::remove_transaction(Transaction& transaction) noexcept {
   std::unique_ptr<Owner> removed;  // freed after the mutex
   const std::lock_guard guard(state_->mutex);
-  const auto found = state_->owners.find(transaction.id());
-  assert(found != state_->owners.end() && !found->second->waits());
-  removed = std::move(found->second);
-  state_->owners.erase(found);
+  auto* const found = state_->owners.find(transaction.id());
+  if (found == nullptr) return;  // there was no memory to add it
+  HAILSTONE_CHECK(!(*found)->waits(), "transaction {} ends while it waits", transaction.id());
+  removed = std::move(*found);
+  state_->owners.erase(transaction.id());
   const auto leave = [&](Lock& lock) {
     lock.holders.erase(lock.holders.begin() + (lock.holder(*removed) - lock.holders.data()));
   };
@@ -470,10 +500,10 @@ void LockManager::remove_transaction(Transaction& transaction) {
 
 void LockManager::wake(TransactionId transaction) {
   const std::lock_guard guard(state_->mutex);
-  const auto found = state_->owners.find(transaction);
-  if (found == state_->owners.end()) return;
-  found->second->woken = true;
-  found->second->changed.notify_one();
+  const auto* const found = state_->owners.find(transaction);
+  if (found == nullptr) return;
+  (*found)->woken = true;
+  (*found)->changed.notify_one();
 }
 
 }  // namespace hailstone

@@ -68,9 +68,9 @@ class LockManager {
   Status wait_for_end(Transaction& waiter, TransactionId holder);
 
   /// Transactions announce themselves, so that others can wait for their end. remove_transaction releases all
-  /// locks and wakes who waits.
+  /// locks and wakes who waits; it needs no memory.
   void add_transaction(Transaction& transaction);
-  void remove_transaction(Transaction& transaction);
+  void remove_transaction(Transaction& transaction) noexcept;
 
   /// Makes a waiting transaction look at its interruption check now.
   void wake(TransactionId transaction);

@@ -27,14 +27,22 @@ Modes Lock::waiting_modes() const {
   return modes;
 }
 
-void Lock::add_holder(Owner& owner, TableLockMode mode) {
+void Lock::make_room(Owner& owner) {
+  const auto grow = [](auto& list, size_t wanted) {
+    if (wanted > list.capacity()) list.reserve(std::max(wanted, 2 * list.capacity()));
+  };
+  grow(holders, holders.size() + waiters.size() + 1);
+  grow(held_by(owner), held_by(owner).size() + 1);
+}
+
+void Lock::add_holder(Owner& owner, TableLockMode mode) noexcept {
   if (Holder* const already = holder(owner)) {
     already->modes |= bit(mode);
     ++already->grants;
     return;
   }
   holders.push_back({&owner, bit(mode), 1, owner.transaction->statements()});
-  (kind == Kind::Row ? owner.row_locks : owner.table_locks).push_back(this);
+  held_by(owner).push_back(this);
 }
 
 bool Lock::try_grant(Owner& owner, TableLockMode mode) {
@@ -45,33 +53,35 @@ bool Lock::try_grant(Owner& owner, TableLockMode mode) {
   }
   if (already == nullptr && (waiting_modes() & conflicts(mode)) != 0) return false;
   if (conflicts_with_other_holders(owner, mode)) return false;
+  make_room(owner);
   add_holder(owner, mode);
   return true;
 }
 
 void Lock::enqueue(Owner& owner, TableLockMode mode) {
+  make_room(owner);
+  const bool conversion = holder(owner) != nullptr;
+  if (conversion) {
+    waiters.insert(
+        std::find_if(waiters.begin(), waiters.end(), [](const Owner* each) { return !each->conversion; }),
+        &owner);
+  } else {
+    waiters.push_back(&owner);
+  }
   owner.waits_for_lock = this;
   owner.wanted = mode;
-  owner.conversion = holder(owner) != nullptr;
+  owner.conversion = conversion;
+  owner.position = conversion ? next_conversion++ : next_position++;
   ++waiting[static_cast<unsigned>(mode)];
-  if (!owner.conversion) {
-    owner.position = next_position++;
-    waiters.push_back(&owner);
-    return;
-  }
-  owner.position = next_conversion++;
-  waiters.insert(
-      std::find_if(waiters.begin(), waiters.end(), [](const Owner* each) { return !each->conversion; }),
-      &owner);
 }
 
-void Lock::dequeue(Owner& owner) {
+void Lock::dequeue(Owner& owner) noexcept {
   waiters.erase(std::find(waiters.begin(), waiters.end(), &owner));
   --waiting[static_cast<unsigned>(owner.wanted)];
   owner.waits_for_lock = nullptr;
 }
 
-void Lock::grant_waiters() {
+void Lock::grant_waiters() noexcept {
   Modes ahead = 0;
   for (size_t i = 0; i < waiters.size();) {
     Owner& waiter = *waiters[i];

@@ -123,13 +123,19 @@ struct Lock {
   /// Grants when fairness and compatibility allow it, or when `owner` holds enough. A lock newly held is
   /// noted in the owner's list `held`.
   bool try_grant(Owner& owner, TableLockMode mode);
+  /// Makes room for the grant, too.
   void enqueue(Owner& owner, TableLockMode mode);
-  void dequeue(Owner& owner);
-  /// After a holder or waiter left: grants to all who can have it now, and wakes them.
-  void grant_waiters();
+  void dequeue(Owner& owner) noexcept;
+  /// After a holder or waiter left: grants to all who can have it now, and wakes them. Needs no memory.
+  void grant_waiters() noexcept;
 
  private:
-  void add_holder(Owner& owner, TableLockMode mode);
+  std::vector<Lock*>& held_by(Owner& owner) const {
+    return kind == Kind::Row ? owner.row_locks : owner.table_locks;
+  }
+  /// Room for `owner` as a holder, beside all who wait.
+  void make_room(Owner& owner);
+  void add_holder(Owner& owner, TableLockMode mode) noexcept;
 };
 
 }  // namespace hailstone::locking

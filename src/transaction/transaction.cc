@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_set>
 
-#include "absl/container/flat_hash_set.h"
+#include "base/check.h"
 #include "transaction/superseded.h"
 #include "transaction/transaction_manager.h"
 
@@ -85,6 +86,9 @@ Snapshot Transaction::current() const { return {.read = marker_bit - 1, .own = m
 
 void Transaction::add_change(const std::shared_ptr<VersionStore>& store, uint64_t slot,
                              Change::Kind kind) noexcept {
+  HAILSTONE_CHECK(state_ == State::Active, "transaction {} has ended and changes a row", id_);
+  HAILSTONE_CHECK(changes_.size() < changes_.capacity() && stores_.size() < stores_.capacity(),
+                  "transaction {} has made no room for change {}", id_, changes_.size());
   const auto last = stores_.end() - static_cast<std::ptrdiff_t>(std::min(stores_.size(), stores_searched));
   if (std::find(last, stores_.end(), store) == stores_.end()) stores_.push_back(store);
   if (!is_writer_) manager_.writers_.fetch_add(1);
@@ -94,6 +98,8 @@ void Transaction::add_change(const std::shared_ptr<VersionStore>& store, uint64_
 }
 
 void Transaction::add_action(std::unique_ptr<TransactionAction> action) noexcept {
+  HAILSTONE_CHECK(actions_.size() < actions_.capacity(), "transaction {} has made no room for action {}", id_,
+                  actions_.size());
   actions_.push_back(std::move(action));
 }
 
@@ -111,7 +117,7 @@ std::shared_ptr<const SupersededKeys> Transaction::superseded(TableId table) con
 }
 
 size_t Transaction::held_row_bytes() const {
-  absl::flat_hash_set<const VersionStore*> counted;
+  std::unordered_set<const VersionStore*> counted;
   size_t bytes = 0;
   for (const auto& store : stores_) {
     if (counted.insert(store.get()).second) bytes += store->row_bytes();
@@ -159,7 +165,7 @@ void Transaction::roll_back_to(const Savepoint& savepoint) noexcept {
   if (changes_.size() > savepoint.changes || actions_.size() > savepoint.actions) ++change_count_;
   undo_to(savepoint.changes, savepoint.actions);
   // What the log holds beyond this is void: the next record of the transaction says where it goes on.
-  redo_length_ = savepoint.redo;
+  redo_length_ = std::min(redo_length_, savepoint.redo);
   redo_logged_ = std::min(redo_logged_, redo_length_);
   redo_.resize(static_cast<size_t>(redo_length_ - redo_logged_));
 }

@@ -7,12 +7,12 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "base/bytes.h"
 #include "base/memory_budget.h"
 #include "base/status.h"
@@ -196,7 +196,7 @@ class Transaction {
   bool is_writer_ = false;                             // has changed rows, which may have been taken back
   std::vector<std::shared_ptr<VersionStore>> stores_;  // kept alive; some may be in it twice
   std::vector<std::unique_ptr<TransactionAction>> actions_;
-  absl::flat_hash_map<TableId, std::shared_ptr<SupersededKeys>> superseded_;
+  std::map<TableId, std::shared_ptr<SupersededKeys>> superseded_;
   std::string redo_;          // operations not in the log yet
   uint64_t redo_logged_ = 0;  // length of those before; the log may hold more, which is void
   uint64_t redo_length_ = 0;  // all operations of writes that were kept

@@ -4,11 +4,14 @@
 
 #include <algorithm>
 
+#include "base/check.h"
+#include "base/guard.h"
+
 namespace hailstone {
 namespace {
 
 /// Calls `store->commit` for each run of changes of one store.
-void stamp(std::span<const Change> changes, Timestamp timestamp) {
+void stamp(std::span<const Change> changes, Timestamp timestamp) noexcept {
   while (!changes.empty()) {
     VersionStore* const store = changes.front().store;
     const auto other =
@@ -33,8 +36,8 @@ TransactionManager::TransactionManager(Log& log, LockManager& locks, MemoryBudge
 std::unique_ptr<Transaction> TransactionManager::begin(Isolation isolation) {
   const TransactionId id = next_id_.fetch_add(1, std::memory_order_relaxed);
   std::unique_ptr<Transaction> transaction(new Transaction(*this, id, isolation, budget_));
-  locks_.add_transaction(*transaction);
   count(counters_.transactions_active);
+  locks_.add_transaction(*transaction);
   return transaction;
 }
 
@@ -51,6 +54,16 @@ Status TransactionManager::commit_visible(Transaction& transaction) {
     finish(transaction, Transaction::State::Committed);
     return {};
   }
+  const Status logged = guarded([&] { return log_and_stamp(transaction); });
+  if (!logged) {
+    rollback(transaction);
+    return logged;
+  }
+  finish(transaction, Transaction::State::Committed);
+  return {};
+}
+
+Status TransactionManager::log_and_stamp(Transaction& transaction) {
   // Sorted before the mutex: each table's latch is then taken once for all changes, not once for each.
   if (transaction.stores_.size() > 1) {
     std::stable_sort(transaction.changes_.begin(), transaction.changes_.end(),
@@ -65,31 +78,18 @@ Status TransactionManager::commit_visible(Transaction& transaction) {
   // Changes without redo (of tables in memory only) need a timestamp, but nothing in the log.
   const bool logged = transaction.redo_length_ > 0 || !transaction.actions_.empty();
   // Nobody may wait for the log under the mutex, where no interruption would be noticed.
+  if (logged) HAILSTONE_TRY(log_.wait_for_room([&] { return transaction.interrupted(); }));
+  const std::unique_lock guard(commit_mutex_);
+  const Timestamp timestamp = last_committed_.load(std::memory_order_relaxed) + 1;
   if (logged) {
-    if (Status room = log_.wait_for_room([&] { return transaction.interrupted(); }); !room) {
-      rollback(transaction);
-      return room;
-    }
+    store(record.data() + sizeof(uint64_t), timestamp);
+    HAILSTONE_ASSIGN(transaction.commit_end_, log_.append(LogRecordType::Commit, record));
   }
-  {
-    std::unique_lock guard(commit_mutex_);
-    const Timestamp timestamp = last_committed_.load(std::memory_order_relaxed) + 1;
-    if (logged) {
-      store(record.data() + sizeof(uint64_t), timestamp);
-      const auto end = log_.append(LogRecordType::Commit, record);
-      if (!end) {
-        guard.unlock();
-        rollback(transaction);
-        return std::unexpected(end.error());
-      }
-      transaction.commit_end_ = *end;
-    }
-    stamp(transaction.changes_, timestamp);
-    for (const auto& action : transaction.actions_) action->commit(timestamp);
-    transaction.commit_timestamp_ = timestamp;
-    last_committed_.store(timestamp, std::memory_order_release);
-  }
-  finish(transaction, Transaction::State::Committed);
+  // The log has the commit: from here on nothing fails or needs memory.
+  stamp(transaction.changes_, timestamp);
+  for (const auto& action : transaction.actions_) action->commit(timestamp);
+  transaction.commit_timestamp_ = timestamp;
+  last_committed_.store(timestamp, std::memory_order_release);
   return {};
 }
 
@@ -181,8 +181,9 @@ Status TransactionManager::spill_redo(Transaction& transaction) {
     // Registered before the append, with a position that cannot be behind the record: a checkpoint between
     // the two must keep the log from there on.
     const std::lock_guard guard(mutex_);
-    transaction.first_logged_ = std::max<Lsn>(log_.end(), 1);
-    open_records_.emplace(transaction.id_, transaction.first_logged_);
+    const Lsn first = std::max<Lsn>(log_.end(), 1);
+    open_records_.emplace(transaction.id_, first);
+    transaction.first_logged_ = first;
   }
   std::string record;
   record.reserve(2 * sizeof(uint64_t) + transaction.redo_.size());
@@ -201,13 +202,14 @@ void TransactionManager::finish(Transaction& transaction, Transaction::State sta
   if (transaction.first_logged_ != 0 && transaction.commit_end_ == 0) {
     // Only spares recovery the memory of the operations: without the record, too, they have no commit and are
     // void. So a failure costs nothing.
-    try {
+    try_to([&] {
       std::string record;
       append_number(record, transaction.id_);
       static_cast<void>(log_.append(LogRecordType::Rollback, record));
-    } catch (const std::bad_alloc&) {
-    }
+    });
   }
+  HAILSTONE_CHECK(transaction.state_ == Transaction::State::Active, "transaction {} ends twice",
+                  transaction.id_);
   transaction.state_ = state;
   if (std::exchange(transaction.is_writer_, false)) writers_.fetch_sub(1);
   transaction.held_.reset();

@@ -102,6 +102,8 @@ class TransactionManager {
   /// What the snapshot reads.
   Timestamp register_snapshot(HeldSnapshot& snapshot);
   void forget_snapshot(HeldSnapshot& snapshot) noexcept;
+  /// Nothing has been done when it fails.
+  Status log_and_stamp(Transaction& transaction);
   Status spill_redo(Transaction& transaction);
   void finish(Transaction& transaction, Transaction::State state) noexcept;
 
