@@ -11,6 +11,8 @@
 #include <mutex>
 #include <utility>
 
+#include "base/check.h"
+
 namespace hailstone {
 
 class MemoryBudget {
@@ -28,7 +30,8 @@ class MemoryBudget {
   /// Reserves what the caller cannot do without, even beyond the limit.
   void reserve(size_t bytes);
   void release(size_t bytes) {
-    used_.fetch_sub(bytes);
+    const size_t before = used_.fetch_sub(bytes);
+    HAILSTONE_CHECK(before >= bytes, "{} bytes are released of {}", bytes, before);
     if (waiters_.load() != 0) [[unlikely]]
       wake();
   }

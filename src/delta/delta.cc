@@ -1,8 +1,9 @@
 #include "delta/delta.h"
 
 #include <bit>
-#include <cassert>
 #include <new>
+
+#include "base/check.h"
 
 namespace hailstone {
 
@@ -27,7 +28,8 @@ void Delta::count_bytes() {
 
 Version* Delta::insert(ByteView key, ByteView row, Timestamp begin,
                        std::span<const std::string> secondary_keys) {
-  assert(secondary_keys.size() == secondary_.size());
+  HAILSTONE_CHECK(secondary_keys.size() == secondary_.size(), "{} keys for {} indexes", secondary_keys.size(),
+                  secondary_.size());
   // Rows mostly come in key order: then the place is behind the last entry, and one comparison finds it.
   const TreeKey sought(key);
   auto place = clustered_.end();
@@ -105,7 +107,7 @@ void Delta::for_each_secondary(const Version& version, const Visit& visit) const
 
 void Delta::remove(Version* version) noexcept {
   const auto place = clustered_.find(TreeKey(version->key()));
-  assert(place != clustered_.end());
+  HAILSTONE_CHECK(place != clustered_.end(), "a version is taken out of a delta that has not got it");
   for_each_secondary(*version, [&](size_t i, ByteView entry) { secondary_[i].erase(Entry{entry, version}); });
   if (place->newest != version) {
     Version* newer = place->newest;

@@ -21,6 +21,7 @@
 #include "absl/container/inlined_vector.h"
 #include "base/arena.h"
 #include "base/bytes.h"
+#include "base/check.h"
 #include "base/timestamp.h"
 
 namespace hailstone {
@@ -52,6 +53,7 @@ class NodePool {
 
   explicit NodePool(Arena& arena) : arena_(arena) {}
   void* allocate(size_t bytes) {
+    HAILSTONE_CHECK(bytes <= greatest_node, "a node of {} bytes", bytes);
     Free*& list = list_of(bytes);
     if (list == nullptr) return arena_.allocate(bytes);
     return std::exchange(list, list->next);

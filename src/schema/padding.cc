@@ -1,8 +1,9 @@
 #include "schema/padding.h"
 
 #include <algorithm>
-#include <cassert>
 #include <cstring>
+
+#include "base/check.h"
 
 namespace hailstone {
 namespace {
@@ -14,7 +15,8 @@ constexpr char rest_is_above = 3;
 }  // namespace
 
 void append_padded_weights(ByteView weights, unsigned unit, uint32_t pad, std::string& to) {
-  assert(unit >= 1 && unit <= 4 && weights.size() % unit == 0);
+  HAILSTONE_CHECK(unit >= 1 && unit <= 4 && weights.size() % unit == 0, "{} bytes of weights in units of {}",
+                  weights.size(), unit);
   const size_t chunk = unit == 3 ? 9 : 8;
   char pad_bytes[4];
   store_big_endian(pad_bytes, pad, unit);

@@ -1,10 +1,11 @@
 #include "schema/row_codec.h"
 
 #include <algorithm>
-#include <cassert>
 #include <limits>
 
 #include <fmt/format.h>
+
+#include "base/check.h"
 
 namespace hailstone {
 namespace {
@@ -57,7 +58,7 @@ double native_double(uint64_t ordered) {
 }
 
 RowCodec::RowCodec(std::span<const Column> columns) {
-  assert(columns.size() <= max_columns);
+  HAILSTONE_CHECK(columns.size() <= max_columns, "{} columns", columns.size());
   slots_.reserve(columns.size());
   uint32_t offset = header_bytes + bitmap_bytes(columns.size());
   int32_t previous_variable = -1;
