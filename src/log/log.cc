@@ -317,6 +317,7 @@ struct Log::State {
 Log::Log() = default;
 
 Log::~Log() {
+  if (state_ == nullptr) return;
   State& state = *state_;
   if (!state.replayed || state.error || state.stalled || !state.buffer.empty() || state.durable != state.end)
     return;
@@ -324,9 +325,11 @@ Log::~Log() {
   // An empty batch that says how far the log is durable, so that damage to the last records is later known
   // for what it is. It is worth a try only: without it all is well too, but damage there would pass for a
   // tail that was never durable.
-  state.batch.assign(log_batch_header_size, '\0');
-  state.complete_batch(state.end, state.durable);
-  static_cast<void>(state.write_batch());
+  try_to([&] {
+    state.batch.assign(log_batch_header_size, '\0');
+    state.complete_batch(state.end, state.durable);
+    static_cast<void>(state.write_batch());
+  });
 }
 
 Result<std::unique_ptr<Log>> Log::open(Filesystem& filesystem, Options options, Counters& counters) {

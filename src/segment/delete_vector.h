@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "base/bytes.h"
 #include "base/memory_budget.h"
 #include "base/status.h"

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/guard.h"
 #include "segment/distinct_sketch.h"
 #include "segment/geometry.h"
 
@@ -216,11 +217,9 @@ size_t Footer::memory() const {
 
 SegmentFile::~SegmentFile() {
   if (!remove_.load(std::memory_order_relaxed)) return;
-  const std::string path = file_->path();
-  file_.reset();
   // Nobody is left to hear of a failure; the manifest no longer names the file, and what it does not name is
   // removed at the next start.
-  static_cast<void>(filesystem_.remove(path));
+  try_to([&] { static_cast<void>(filesystem_.remove(file_->path())); });
 }
 
 Result<std::shared_ptr<SegmentFile>> SegmentFile::open_again() const {

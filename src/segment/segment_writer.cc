@@ -6,6 +6,7 @@
 #include <array>
 #include <deque>
 
+#include "base/guard.h"
 #include "base/hash.h"
 #include "segment/bit_packing.h"
 #include "segment/bytes_encoder.h"
@@ -386,11 +387,10 @@ Status check_input(const std::string& path, const SegmentInput& input) {
 Status write_segment(Filesystem& filesystem, const std::string& path, const SegmentInput& input,
                      Counters& counters, const std::function<bool()>& stop) {
   HAILSTONE_TRY(check_input(path, input));
-  Status written;
-  {
+  const Status written = guarded([&]() -> Status {
     HAILSTONE_ASSIGN(auto file, filesystem.create_whole(path));
-    written = Writer(std::move(file), input, counters, stop).write();
-  }
+    return Writer(std::move(file), input, counters, stop).write();
+  });
   if (!written) {
     // The first error is what the caller has to hear; a file that stays behind is not in the manifest and is
     // removed at the next start.

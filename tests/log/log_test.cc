@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/failing_allocations.h"
+#include "base/guard.h"
 #include "base/test_seed.h"
 #include "file/fault_filesystem.h"
 #include "file/temporary_directory.h"
@@ -425,6 +427,29 @@ TEST_F(LogTest, AFileThatCannotBeMadeChangesNothing) {
   }
   ASSERT_TRUE(reopen());
   EXPECT_EQ(payloads(), (std::vector<std::string>{"one", "two", "three"}));
+}
+
+TEST_F(LogTest, OpensOrDoesNotWithoutMemory) {
+  if (!FailingAllocations::possible()) GTEST_SKIP() << "this build has an operator new of its own";
+  for (uint64_t n = 0;; ++n) {
+    SCOPED_TRACE(n);
+    FailingAllocations::arm(n, 1);
+    const Status opened = FailingAllocations::call([&] {
+      return guarded([&]() -> Status {
+        HAILSTONE_ASSIGN(const auto log, reopen());
+        HAILSTONE_ASSIGN(const Lsn end, log->append(LogRecordType::Commit, "x"));
+        return log->sync(end);
+      });
+    });
+    const uint64_t failed = FailingAllocations::disarm();
+    if (failed == 0) break;
+    if (!opened) {
+      ASSERT_EQ(opened.error().code(), ErrorCode::OutOfMemory);
+    }
+  }
+  ASSERT_TRUE(reopen());
+  ASSERT_FALSE(seen_.empty());
+  EXPECT_EQ(seen_.back().payload, "x");
 }
 
 TEST_F(LogTest, AFailureToWriteAheadIsNoFailure) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/failing_allocations.h"
+#include "base/guard.h"
 #include "segment/segment_format.h"
 #include "segment_test_support.h"
 
@@ -381,6 +383,38 @@ TEST(SegmentTest, TheFileGoesWithTheLastReader) {
   EXPECT_EQ(value, *column.strings[0]);
   block.reset();
   EXPECT_FALSE(posix_filesystem().exists(table.directory.file("segment")));
+}
+
+TEST(SegmentTest, TheFileGoesWithoutMemory) {
+  if (!FailingAllocations::possible()) GTEST_SKIP() << "this build has an operator new of its own";
+  std::mt19937_64 random(test_seed());
+  TestTable table;
+  fill_integers(table.integer_column(), "wide", 100, 0, random);
+  auto segment = table.segment();
+  segment->remove_when_unused();
+  FailingAllocations::arm(0, 1'000'000);
+  FailingAllocations::call([&] { segment.reset(); });
+  EXPECT_EQ(FailingAllocations::disarm(), 0U);
+  EXPECT_FALSE(posix_filesystem().exists(table.directory.file("segment")));
+}
+
+TEST(SegmentTest, AWriteWithoutMemoryLeavesNoFile) {
+  if (!FailingAllocations::possible()) GTEST_SKIP() << "this build has an operator new of its own";
+  std::mt19937_64 random(test_seed());
+  TestTable table;
+  fill_integers(table.integer_column(), "wide", block_rows + 100, 0, random);
+  const SegmentInput input = table.input();
+  const std::string path = table.directory.file("segment");
+  for (uint64_t n = 0;; ++n) {
+    SCOPED_TRACE(n);
+    FailingAllocations::arm(n, 1);
+    const Status written = FailingAllocations::call([&] {
+      return guarded([&] { return write_segment(posix_filesystem(), path, input, table.counters); });
+    });
+    const uint64_t failed = FailingAllocations::disarm();
+    ASSERT_EQ(posix_filesystem().exists(path), written.has_value());
+    if (failed == 0) break;
+  }
 }
 
 TEST(SegmentTest, AnInterruptedWriteLeavesNoFile) {
