@@ -84,8 +84,8 @@ void Scheduler::drain() {
 void Scheduler::stop() {
   const std::lock_guard stop_lock(stop_mutex_);
   stop_source_.request_stop();
-  std::array<std::deque<Task>, work_classes> dropped;  // destroyed without the mutex, as what a task holds
-                                                       // may do anything when it goes
+  std::array<std::list<Task>, work_classes> dropped;  // destroyed without the mutex, as what a task holds
+                                                      // may do anything when it goes
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;

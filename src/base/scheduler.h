@@ -15,8 +15,8 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -63,8 +63,8 @@ class Scheduler {
 
  private:
   struct Queue {
-    std::deque<Task> waiting;
-    size_t running = 0;  // also while it has yielded
+    std::list<Task> waiting;  // an empty one needs no memory: stop() makes another
+    size_t running = 0;       // also while it has yielded
   };
   struct Here;  // what the current thread runs
 

@@ -27,12 +27,18 @@ class Catalog::Action final : public TransactionAction {
 
   void undo() override {
     const std::unique_lock guard(catalog_.mutex_);
+    take_back();
+  }
+
+  /// The caller holds the catalog's mutex.
+  void take_back() noexcept {
     for (auto step = before_.rbegin(); step != before_.rend(); ++step) {
       if (step->present) {
-        pending_->names[step->name] = step->entry;
+        pending_->names.find(step->name)->second = step->entry;
       } else {
         pending_->names.erase(step->name);
         catalog_.reserved_.erase(step->name);
+        catalog_.forget_empty_name(step->name);
       }
     }
     take_back_(*pending_);
@@ -66,19 +72,48 @@ Result<EntryPointer> Catalog::resolve(const std::string& name, const Pending* pe
 
 TableDefinition Catalog::seen_definition(const EntryPointer& entry, const Pending& pending) const {
   const auto own = pending.definitions.find(entry);
-  return own != pending.definitions.end() ? own->second : entry->definition.unpack();
+  return own != pending.definitions.end() ? own->second.definition : entry->definition.unpack();
 }
 
 std::shared_ptr<Catalog::Pending> Catalog::pending_of(const Transaction& transaction) {
-  std::shared_ptr<Pending>& pending = pending_[transaction.id()];
-  if (pending == nullptr) {
-    pending = std::make_shared<Pending>();
-    pending->owner = transaction.id();
-  }
+  const auto own = pending_.find(transaction.id());
+  if (own != pending_.end()) return own->second;
+  auto pending = std::make_shared<Pending>();
+  pending->owner = transaction.id();
+  pending_.emplace(transaction.id(), pending);
   return pending;
 }
 
-void Catalog::forget_if_empty(Pending& pending) {
+void Catalog::forget_empty_name(const std::string& name) noexcept {
+  const auto at = by_name_.find(name);
+  if (at == by_name_.end() || at->second != nullptr) return;
+  --names_without_table_;
+  forget_name(at);
+}
+
+void Catalog::forget_name(Names::iterator at) noexcept {
+  if (ordered_names_) ordered_names_->erase(&*at);
+  by_name_.erase(at);
+}
+
+void Catalog::reserve_for_commit(size_t opened) {
+  size_t created = 0, changed = 0, dropped = 0;
+  for (const auto& [owner, pending] : pending_) {
+    created += pending->created.size();
+    changed += pending->created.size() + pending->definitions.size();
+    dropped += pending->dropped.size();
+  }
+  const auto grow = [](auto& list, size_t by) {
+    const size_t wanted = list.size() + by;
+    if (wanted > list.capacity()) list.reserve(std::max(wanted, 2 * list.capacity()));
+  };
+  by_id_.reserve(by_id_.size() + created);
+  opened_.reserve(opened_.size() + created + opened);
+  grow(changed_, changed);
+  grow(dropped_, dropped);
+}
+
+void Catalog::forget_if_empty(Pending& pending) noexcept {
   if (pending.names.empty()) pending_.erase(pending.owner);
 }
 
@@ -95,15 +130,33 @@ Status Catalog::reserve(const std::string& name, TransactionId owner) const {
 void Catalog::change_names(Transaction& transaction, const std::shared_ptr<Pending>& pending,
                            const std::vector<std::pair<std::string, EntryPointer>>& changes,
                            std::function<void(Pending&)> take_back) {
-  std::vector<Action::Before> before;
-  for (const auto& [name, entry] : changes) {
-    const auto own = pending->names.find(name);
-    const bool present = own != pending->names.end();
-    before.push_back({name, present, present ? own->second : nullptr});
-    pending->names[name] = entry;
-    reserved_[name] = pending->owner;
+  std::unique_ptr<Action> action;
+  try {
+    std::vector<Action::Before> before;
+    for (const auto& [name, entry] : changes) {
+      const auto own = pending->names.find(name);
+      const bool present = own != pending->names.end();
+      before.push_back({name, present, present ? own->second : nullptr});
+    }
+    action = std::make_unique<Action>(*this, pending, std::move(before), std::move(take_back));
+    for (const auto& [name, entry] : changes) {
+      pending->names[name] = entry;
+      reserved_[name] = pending->owner;
+      const auto [at, added] = by_name_.try_emplace(name, nullptr);
+      if (!added) continue;
+      ++names_without_table_;
+      if (ordered_names_) ordered_names_->insert(&*at);
+    }
+    reserve_for_commit();
+  } catch (const std::bad_alloc&) {
+    if (action != nullptr) {
+      action->take_back();
+    } else {
+      take_back(*pending);
+    }
+    throw;
   }
-  transaction.add_action(std::make_unique<Action>(*this, pending, std::move(before), std::move(take_back)));
+  transaction.add_action(std::move(action));
 }
 
 Result<std::shared_ptr<Table>> Catalog::create(Transaction& transaction, TableId id,
@@ -119,12 +172,13 @@ Result<std::shared_ptr<Table>> Catalog::create(Transaction& transaction, TableId
   const std::unique_lock guard(mutex_);
   HAILSTONE_TRY(reserve(name, transaction.id()));
   const auto pending = pending_of(transaction);
+  const ForgottenIfEmpty forgotten{*this, *pending};
   if (resolve(name, pending.get())) {
-    forget_if_empty(*pending);
     return fail(ErrorCode::AlreadyExists, fmt::format("table '{}' exists already", name));
   }
+  const std::vector<std::pair<std::string, EntryPointer>> changes{{name, entry}};
   pending->created.push_back(entry);
-  change_names(transaction, pending, {{name, entry}}, [](Pending& steps) { steps.created.pop_back(); });
+  change_names(transaction, pending, changes, [](Pending& steps) { steps.created.pop_back(); });
   return table;
 }
 
@@ -132,13 +186,12 @@ Result<EntryPointer> Catalog::drop(Transaction& transaction, const std::string& 
   const std::unique_lock guard(mutex_);
   HAILSTONE_TRY(reserve(name, transaction.id()));
   const auto pending = pending_of(transaction);
+  const ForgottenIfEmpty forgotten{*this, *pending};
   auto entry = resolve(name, pending.get());
-  if (!entry) {
-    forget_if_empty(*pending);
-    return entry;
-  }
+  if (!entry) return entry;
+  const std::vector<std::pair<std::string, EntryPointer>> changes{{name, nullptr}};
   pending->dropped.push_back(*entry);
-  change_names(transaction, pending, {{name, nullptr}}, [](Pending& steps) { steps.dropped.pop_back(); });
+  change_names(transaction, pending, changes, [](Pending& steps) { steps.dropped.pop_back(); });
   return entry;
 }
 
@@ -148,37 +201,38 @@ Result<EntryPointer> Catalog::redefine(
   const std::unique_lock guard(mutex_);
   HAILSTONE_TRY(reserve(name, transaction.id()));
   const auto pending = pending_of(transaction);
-  const auto work = [&]() -> Result<EntryPointer> {
-    HAILSTONE_ASSIGN(EntryPointer entry, resolve(name, pending.get()));
-    HAILSTONE_ASSIGN(TableDefinition definition, change(seen_definition(entry, *pending)));
-    std::vector<std::pair<std::string, EntryPointer>> changes;
-    if (definition.name != name) {
-      HAILSTONE_TRY(reserve(definition.name, transaction.id()));
-      if (resolve(definition.name, pending.get())) {
-        return fail(ErrorCode::AlreadyExists, fmt::format("table '{}' exists already", definition.name));
-      }
-      changes.emplace_back(name, nullptr);
+  const ForgottenIfEmpty forgotten{*this, *pending};
+  HAILSTONE_ASSIGN(EntryPointer entry, resolve(name, pending.get()));
+  HAILSTONE_ASSIGN(TableDefinition definition, change(seen_definition(entry, *pending)));
+  std::vector<std::pair<std::string, EntryPointer>> changes;
+  if (definition.name != name) {
+    HAILSTONE_TRY(reserve(definition.name, transaction.id()));
+    if (resolve(definition.name, pending.get())) {
+      return fail(ErrorCode::AlreadyExists, fmt::format("table '{}' exists already", definition.name));
     }
-    changes.emplace_back(definition.name, entry);
-    std::optional<TableDefinition> before;
-    const auto own = pending->definitions.find(entry);
-    if (own != pending->definitions.end()) before = std::move(own->second);
-    pending->definitions[entry] = std::move(definition);
-    change_names(transaction, pending, changes, [entry, before = std::move(before)](Pending& steps) {
-      if (before) {
-        steps.definitions[entry] = *before;
-      } else {
-        steps.definitions.erase(entry);
-      }
-    });
-    return entry;
+    changes.emplace_back(name, nullptr);
+  }
+  changes.emplace_back(definition.name, entry);
+  Pending::Redefinition made;
+  made.packed = definition;
+  made.of_table = std::make_unique<Table::ReplacedDefinition>(definition);
+  made.definition = std::move(definition);
+  const bool is_first = !pending->definitions.contains(entry);
+  const auto before = std::make_shared<Pending::Redefinition>();
+  std::function<void(Pending&)> take_back = [entry, before, is_first](Pending& steps) {
+    const auto redefined = steps.definitions.find(entry);
+    if (is_first) {
+      steps.definitions.erase(redefined);
+    } else {
+      redefined->second = std::move(*before);
+    }
   };
-  auto result = work();
-  if (!result) forget_if_empty(*pending);
-  return result;
+  *before = std::exchange(pending->definitions[entry], std::move(made));
+  change_names(transaction, pending, changes, std::move(take_back));
+  return entry;
 }
 
-void Catalog::commit(Pending& pending, Timestamp timestamp) {
+void Catalog::commit(Pending& pending, Timestamp timestamp) noexcept {
   const std::unique_lock guard(mutex_);
   const auto known = pending_.find(pending.owner);
   if (known == pending_.end() || known->second.get() != &pending) return;  // an earlier step has done it
@@ -190,13 +244,13 @@ void Catalog::commit(Pending& pending, Timestamp timestamp) {
     opened_[entry->id] = entry;
     changed_.push_back(entry);
   }
-  for (auto& [entry, definition] : pending.definitions) {
-    if (entry->definition.name() != definition.name) entry->named = timestamp;
-    entry->definition = definition;
+  for (auto& [entry, redefined] : pending.definitions) {
+    if (entry->definition.name() != redefined.definition.name) entry->named = timestamp;
+    entry->definition = std::move(redefined.packed);
     entry->definition_timestamp = timestamp;
     if (entry->table != nullptr) {
       entry->table->set_ddl_commits(entry->made, entry->named);
-      entry->table->replace_definition(std::move(definition));
+      entry->table->replace_definition(std::move(redefined.of_table));
     }
     changed_.push_back(entry);
   }
@@ -207,12 +261,12 @@ void Catalog::commit(Pending& pending, Timestamp timestamp) {
     dropped_.push_back({entry, timestamp});
   }
   for (const auto& [name, entry] : pending.names) {
+    const auto at = by_name_.find(name);
+    if (at->second == nullptr) --names_without_table_;
     if (entry != nullptr) {
-      by_name_[name] = entry;
-      if (ordered_names_) ordered_names_->insert(name);
+      at->second = entry;
     } else {
-      by_name_.erase(name);
-      if (ordered_names_) ordered_names_->erase(name);
+      forget_name(at);
     }
     reserved_.erase(name);
   }
@@ -235,7 +289,7 @@ Result<EntryPointer> Catalog::find_last(std::span<const TableId> ids, const Tran
   const Pending* const pending = find_pending(transaction);
   for (const TableId id : ids | std::views::reverse) {
     EntryPointer entry;
-    if (const auto committed = by_id_.find(id); committed != by_id_.end()) entry = committed->second;
+    if (const EntryPointer* const committed = by_id_.find(id)) entry = *committed;
     if (pending != nullptr) {
       for (const EntryPointer& created : pending->created) {
         if (created->id == id) entry = created;
@@ -256,8 +310,8 @@ Result<TableDefinition> Catalog::definition(const std::string& name, const Trans
 
 EntryPointer Catalog::find(TableId id) const {
   const std::shared_lock guard(mutex_);
-  const auto found = by_id_.find(id);
-  return found == by_id_.end() ? nullptr : found->second;
+  const EntryPointer* const found = by_id_.find(id);
+  return found == nullptr ? nullptr : *found;
 }
 
 std::shared_ptr<Table> Catalog::opened(const EntryPointer& entry) const {
@@ -321,7 +375,10 @@ Result<std::shared_ptr<Table>> Catalog::open(const EntryPointer& entry, bool set
   entry->analyzed.reset();
   count(host_.counters().table_opens);
   const std::unique_lock guard(mutex_);
-  if (entry->definition_timestamp != opened_with) table->replace_definition(entry->definition.unpack());
+  reserve_for_commit(1);
+  if (entry->definition_timestamp != opened_with) {
+    table->replace_definition(std::make_unique<Table::ReplacedDefinition>(entry->definition.unpack()));
+  }
   table->set_ddl_commits(entry->made, entry->named);
   entry->used.store(true, std::memory_order_relaxed);
   entry->table = table;
@@ -332,11 +389,11 @@ Result<std::shared_ptr<Table>> Catalog::open(const EntryPointer& entry, bool set
 void Catalog::order_names() const {
   const std::unique_lock guard(mutex_);
   if (ordered_names_) return;
-  std::vector<std::string> sorted;
+  std::vector<const Names::value_type*> sorted;
   sorted.reserve(by_name_.size());
-  for (const auto& [name, entry] : by_name_) sorted.push_back(name);
-  std::ranges::sort(sorted);
-  ordered_names_.emplace(std::make_move_iterator(sorted.begin()), std::make_move_iterator(sorted.end()));
+  for (const auto& named : by_name_) sorted.push_back(&named);
+  std::ranges::sort(sorted, ByName());
+  ordered_names_.emplace(sorted.begin(), sorted.end());
 }
 
 std::vector<std::string> Catalog::names(const std::string& prefix, const Transaction* transaction) const {
@@ -348,15 +405,18 @@ std::vector<std::string> Catalog::names(const std::string& prefix, const Transac
   }
   const Pending* const pending = find_pending(transaction);
   std::vector<std::string> result;
-  const auto add = [&](const std::string& name) {
-    if (pending == nullptr || !pending->names.contains(name)) result.push_back(name);
+  const auto add = [&](const Names::value_type& named) {
+    const auto& [name, entry] = named;
+    if (entry != nullptr && (pending == nullptr || !pending->names.contains(name))) result.push_back(name);
   };
   if (ordered_names_) {
-    const absl::btree_set<std::string>& names = *ordered_names_;
-    for (auto at = names.lower_bound(prefix); at != names.end() && at->starts_with(prefix); ++at) add(*at);
+    for (auto at = ordered_names_->lower_bound(prefix);
+         at != ordered_names_->end() && (*at)->first.starts_with(prefix); ++at) {
+      add(**at);
+    }
   } else {
-    for (const auto& [name, entry] : by_name_) {
-      if (name.starts_with(prefix)) add(name);
+    for (const auto& named : by_name_) {
+      if (named.first.starts_with(prefix)) add(named);
     }
   }
   if (ordered_names_ && pending == nullptr) return result;
@@ -372,7 +432,7 @@ std::vector<std::string> Catalog::names(const std::string& prefix, const Transac
 
 size_t Catalog::size() const {
   const std::shared_lock guard(mutex_);
-  return by_name_.size();
+  return by_name_.size() - names_without_table_;
 }
 
 size_t Catalog::open_count() const {
@@ -384,7 +444,7 @@ std::vector<EntryPointer> Catalog::entries() const {
   const std::shared_lock guard(mutex_);
   std::vector<EntryPointer> result;
   result.reserve(by_id_.size());
-  for (const auto& [id, entry] : by_id_) result.push_back(entry);
+  by_id_.for_each([&](TableId, const EntryPointer& entry) { result.push_back(entry); });
   return result;
 }
 
@@ -392,7 +452,7 @@ std::vector<std::pair<EntryPointer, std::shared_ptr<Table>>> Catalog::open_table
   const std::shared_lock guard(mutex_);
   std::vector<std::pair<EntryPointer, std::shared_ptr<Table>>> result;
   result.reserve(opened_.size());
-  for (const auto& [id, entry] : opened_) result.emplace_back(entry, entry->table);
+  opened_.for_each([&](TableId, const EntryPointer& entry) { result.emplace_back(entry, entry->table); });
   return result;
 }
 
@@ -403,14 +463,14 @@ std::optional<std::pair<PackedDefinition, Timestamp>> Catalog::committed_definit
   return std::pair(entry->definition, entry->definition_timestamp);
 }
 
-std::vector<Catalog::Dropped> Catalog::take_dropped() {
-  const std::unique_lock guard(mutex_);
-  return std::exchange(dropped_, {});
+std::vector<Catalog::Dropped> Catalog::dropped() const {
+  const std::shared_lock guard(mutex_);
+  return dropped_;
 }
 
-void Catalog::put_back(std::vector<Dropped> dropped) {
+void Catalog::forget_dropped(size_t count) noexcept {
   const std::unique_lock guard(mutex_);
-  dropped_.insert(dropped_.begin(), dropped.begin(), dropped.end());
+  dropped_.erase(dropped_.begin(), dropped_.begin() + static_cast<std::ptrdiff_t>(count));
 }
 
 bool Catalog::has_dropped() const {
@@ -418,14 +478,14 @@ bool Catalog::has_dropped() const {
   return !dropped_.empty();
 }
 
-std::vector<EntryPointer> Catalog::take_changed() {
-  const std::unique_lock guard(mutex_);
-  return std::exchange(changed_, {});
+std::vector<EntryPointer> Catalog::changed() const {
+  const std::shared_lock guard(mutex_);
+  return changed_;
 }
 
-void Catalog::put_back(const std::vector<EntryPointer>& changed) {
+void Catalog::forget_changed(size_t count) noexcept {
   const std::unique_lock guard(mutex_);
-  changed_.insert(changed_.begin(), changed.begin(), changed.end());
+  changed_.erase(changed_.begin(), changed_.begin() + static_cast<std::ptrdiff_t>(count));
 }
 
 void Catalog::expect_tables(size_t count) {
@@ -449,7 +509,9 @@ void Catalog::recover_definition(const EntryPointer& entry, const TableDefinitio
   const std::unique_lock guard(mutex_);
   entry->definition = definition;
   entry->definition_timestamp = timestamp;
-  if (entry->table != nullptr) entry->table->replace_definition(definition);
+  if (entry->table != nullptr) {
+    entry->table->replace_definition(std::make_unique<Table::ReplacedDefinition>(definition));
+  }
   changed_.push_back(entry);
 }
 
@@ -464,18 +526,17 @@ void Catalog::recover_drop(const EntryPointer& entry, Timestamp timestamp) {
 Status Catalog::finish_recovery() {
   const std::unique_lock guard(mutex_);
   by_name_.reserve(by_id_.size());
-  for (const auto& [id, entry] : by_id_) {
+  Status status;
+  by_id_.for_each([&](TableId id, const EntryPointer& entry) {
     const auto [at, added] = by_name_.emplace(entry->definition.name(), entry);
-    if (!added) {
-      return fail(
-          ErrorCode::Corruption,
-          fmt::format(
-              "tables {} and {} are both called '{}': manifest and log do not belong together; restore "
-              "the database from a backup",
-              at->second->id, id, at->first));
-    }
-  }
-  return {};
+    if (added || !status) return;
+    status = fail(
+        ErrorCode::Corruption,
+        fmt::format("tables {} and {} are both called '{}': manifest and log do not belong together; restore "
+                    "the database from a backup",
+                    at->second->id, id, at->first));
+  });
+  return status;
 }
 
 }  // namespace hailstone

@@ -15,13 +15,15 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <shared_mutex>
 #include <span>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
-#include "absl/container/btree_set.h"
-#include "absl/container/flat_hash_map.h"
+#include "base/number_map.h"
 #include "table/table.h"
 #include "transaction/transaction.h"
 
@@ -113,13 +115,13 @@ class Catalog {
     EntryPointer entry;
     Timestamp timestamp = 0;
   };
-  std::vector<Dropped> take_dropped();
-  /// Those that could not be dealt with.
-  void put_back(std::vector<Dropped> dropped);
+  std::vector<Dropped> dropped() const;
+  /// The first `count` of them have been dealt with.
+  void forget_dropped(size_t count) noexcept;
   bool has_dropped() const;
-  /// Tables created or redefined since the call before.
-  std::vector<EntryPointer> take_changed();
-  void put_back(const std::vector<EntryPointer>& changed);
+  /// Tables created or redefined that the manifest does not know so yet.
+  std::vector<EntryPointer> changed() const;
+  void forget_changed(size_t count) noexcept;
 
   // --- recovery, before any other thread has the database. Names are not known until finish_recovery().
 
@@ -133,13 +135,34 @@ class Catalog {
 
  private:
   class Action;
-  /// What a transaction has changed.
+  /// What a transaction has changed. Its names have places in `by_name_`, and `reserve_for_commit()` has made
+  /// room for the rest, as its commit must not need memory.
   struct Pending {
     TransactionId owner = 0;
     std::map<std::string, EntryPointer> names;  // null: dropped or renamed
     std::vector<EntryPointer> created;
     std::vector<EntryPointer> dropped;
-    std::map<EntryPointer, TableDefinition> definitions;
+    struct Redefinition {
+      TableDefinition definition;
+      PackedDefinition packed;
+      std::unique_ptr<Table::ReplacedDefinition> of_table;  // for the table, when it is open
+    };
+    std::map<EntryPointer, Redefinition> definitions;
+  };
+
+  using Names =
+      std::unordered_map<std::string, EntryPointer>;  // null: a place for a name of a pending change
+  struct ByName {
+    using is_transparent = void;
+    static std::string_view name(const Names::value_type* named) { return named->first; }
+    static std::string_view name(std::string_view name) { return name; }
+    bool operator()(const auto& a, const auto& b) const { return name(a) < name(b); }
+  };
+
+  struct ForgottenIfEmpty {
+    Catalog& catalog;
+    Pending& pending;
+    ~ForgottenIfEmpty() { catalog.forget_if_empty(pending); }
   };
 
   void order_names() const;
@@ -147,26 +170,32 @@ class Catalog {
   Result<EntryPointer> resolve(const std::string& name, const Pending* pending) const;
   TableDefinition seen_definition(const EntryPointer& entry, const Pending& pending) const;
   std::shared_ptr<Pending> pending_of(const Transaction& transaction);
-  void forget_if_empty(Pending& pending);
+  void forget_if_empty(Pending& pending) noexcept;
+  void forget_empty_name(const std::string& name) noexcept;
+  void forget_name(Names::iterator at) noexcept;
   Status reserve(const std::string& name, TransactionId owner) const;
   /// Puts `entry` over `name` in the overlay, and gives the transaction the action that takes this and
   /// `take_back` back.
   void change_names(Transaction& transaction, const std::shared_ptr<Pending>& pending,
                     const std::vector<std::pair<std::string, EntryPointer>>& changes,
                     std::function<void(Pending&)> take_back);
-  void commit(Pending& pending, Timestamp timestamp);
+  void commit(Pending& pending, Timestamp timestamp) noexcept;
+  /// Room for all that the commits of pending changes put into the lists, beside `opened` tables more.
+  void reserve_for_commit(size_t opened = 0);
 
   TableHost& host_;
   mutable std::shared_mutex mutex_;  // protects all below
-  absl::flat_hash_map<std::string, EntryPointer> by_name_;
-  /// The names in their order, from the second time that they are asked for: sorting very many would make a
-  /// database slow to open, and a server asks once when it starts, for the few tables that it has left over.
-  mutable std::optional<absl::btree_set<std::string>> ordered_names_;
+  Names by_name_;
+  size_t names_without_table_ = 0;  // in by_name_
+  /// What by_name_ has, in the order of the names, from the second time that they are asked for so: sorting
+  /// very many would make a database slow to open, and a server asks once when it starts, for the few tables
+  /// that it has left over.
+  mutable std::optional<std::set<const Names::value_type*, ByName>> ordered_names_;
   mutable std::atomic<bool> names_asked_for_{false};
-  absl::flat_hash_map<TableId, EntryPointer> by_id_;
-  absl::flat_hash_map<TableId, EntryPointer> opened_;  // those of by_id_ whose table is open
-  absl::flat_hash_map<std::string, TransactionId> reserved_;
-  absl::flat_hash_map<TransactionId, std::shared_ptr<Pending>> pending_;
+  NumberMap<EntryPointer> by_id_;
+  NumberMap<EntryPointer> opened_;  // those of by_id_ whose table is open
+  std::unordered_map<std::string, TransactionId> reserved_;
+  std::map<TransactionId, std::shared_ptr<Pending>> pending_;
   std::vector<Dropped> dropped_;
   std::vector<EntryPointer> changed_;
 };

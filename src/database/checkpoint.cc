@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_set>
 
 #include "base/scheduler.h"
 #include "database/core.h"
@@ -53,7 +54,7 @@ Status Checkpointer::run() {
   };
   HAILSTONE_TRY(core_.transactions().with_commits_stopped(take_position));
   size_t rows_left = core_.checkpoint_log_bytes.load() / row_share;
-  absl::flat_hash_set<TableId> carried;
+  std::unordered_set<TableId> carried;
   std::optional<Error> failure;
   for (const auto& [entry, table] : core_.catalog().open_tables()) {
     // Flushes that writers wait for go first; they need no checkpoint's mutex.
@@ -89,7 +90,7 @@ bool Checkpointer::must_keep_log(Lsn end) {
                     "them from being read, and open the database again, or drop or truncate the table",
                     entry->definition.name(), table->usable().error().message(), in_force_.log_start));
   }
-  absl::erase_if(damaged_, [&](TableId id) { return core_.catalog().find(id) == nullptr; });
+  std::erase_if(damaged_, [&](TableId id) { return core_.catalog().find(id) == nullptr; });
   if (damaged_.empty()) return false;
   const uint64_t kept = end - in_force_.log_start;
   if (kept <= long_log * core_.checkpoint_log_bytes.load()) return true;
@@ -118,7 +119,7 @@ bool Checkpointer::fits_manifest(const Table& table, size_t& rows_left) const {
 }
 
 Status Checkpointer::settle(Table& table, Timestamp committed, size_t& rows_left,
-                            absl::flat_hash_set<TableId>& carried) {
+                            std::unordered_set<TableId>& carried) {
   if (!table.has_delta_rows()) return {};
   const bool usable = table.usable().has_value();
   if (usable && fits_manifest(table, rows_left)) return {};

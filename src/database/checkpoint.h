@@ -19,8 +19,8 @@
 #include <atomic>
 #include <functional>
 #include <mutex>
+#include <unordered_set>
 
-#include "absl/container/flat_hash_set.h"
 #include "base/status.h"
 #include "database/manifest.h"
 #include "log/log.h"
@@ -40,7 +40,7 @@ class Checkpointer {
   /// Bytes of log since the last checkpoint.
   uint64_t log_bytes() const;
   /// For recovery: the mark that it began with, and the tables whose operations it could not apply.
-  void start_from(const CheckpointMark& mark, const absl::flat_hash_set<TableId>& damaged) {
+  void start_from(const CheckpointMark& mark, const std::unordered_set<TableId>& damaged) {
     in_force_ = mark;
     damaged_ = damaged;
     position_.store(mark.carried);
@@ -50,7 +50,7 @@ class Checkpointer {
   /// Brings the commits of a table up to `committed` to where the manifest or the log behind the rotation
   /// holds them: into a segment, or Carry records (then the table is `carried`), or nowhere now, when
   /// record_checkpoint() is to take them along as they are few. `rows_left`: bytes that it should do so for.
-  Status settle(Table& table, Timestamp committed, size_t& rows_left, absl::flat_hash_set<TableId>& carried);
+  Status settle(Table& table, Timestamp committed, size_t& rows_left, std::unordered_set<TableId>& carried);
   bool fits_manifest(const Table& table, size_t& rows_left) const;
   Status carry(Table& table, Timestamp committed);
 
@@ -60,9 +60,9 @@ class Checkpointer {
   DatabaseCore& core_;
   std::mutex mutex_;  // one checkpoint at a time; protects the next three
   CheckpointMark in_force_;
-  absl::flat_hash_set<TableId> damaged_;   // the log is kept for them
-  absl::flat_hash_set<TableId> given_up_;  // it is not any more
-  std::atomic<Lsn> position_{0};           // of the last checkpoint
+  std::unordered_set<TableId> damaged_;   // the log is kept for them
+  std::unordered_set<TableId> given_up_;  // it is not any more
+  std::atomic<Lsn> position_{0};          // of the last checkpoint
 };
 
 }  // namespace hailstone

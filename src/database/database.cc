@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/guard.h"
 #include "database/checkpoint.h"
 #include "database/core.h"
 #include "database/maintenance.h"
@@ -121,15 +122,24 @@ Database::Database() : state_(std::make_unique<State>()) {}
 
 Database::~Database() {
   if (state_->core == nullptr) return;
-  const auto logger = state_->core->options().logger;
-  if (Status status = close(); !status && logger) {
+  std::function<void(DatabaseOptions::Severity, const std::string&)> logger;
+  try_to([&] { logger = state_->core->options().logger; });
+  const Status status = close();
+  if (status || !logger) return;
+  try_to([&] {
     logger(DatabaseOptions::Severity::Error,
            fmt::format("closing the database failed: {}", status.error().message()));
-  }
+  });
 }
 
 Result<std::unique_ptr<Database>> Database::open(Filesystem& filesystem, const std::string& directory,
                                                  DatabaseOptions options) {
+  return guarded([&] { return open_unguarded(filesystem, directory, std::move(options)); });
+}
+
+Result<std::unique_ptr<Database>> Database::open_unguarded(Filesystem& filesystem,
+                                                           const std::string& directory,
+                                                           DatabaseOptions options) {
   HAILSTONE_TRY(validate(directory, options));
   const bool makes_directory = !filesystem.exists(directory);
   HAILSTONE_TRY(filesystem.make_directory(directory));
@@ -188,7 +198,8 @@ Status Database::close() {
   if (state_->core == nullptr) return {};
   state_->core->closing.store(true);
   state_->core->maintenance->stop();
-  Status status = state_->core->checkpointer->run();
+  // Without a checkpoint, too, all that was committed is in the log.
+  Status status = guarded([&] { return state_->core->checkpointer->run(); });
   state_->core.reset();
   return status;
 }

@@ -123,6 +123,9 @@ class Database {
 
  private:
   Database();
+  static Result<std::unique_ptr<Database>> open_unguarded(Filesystem& filesystem,
+                                                          const std::string& directory,
+                                                          DatabaseOptions options);
   struct State;
   std::unique_ptr<State> state_;
 };

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/guard.h"
 #include "database/checkpoint.h"
 #include "database/core.h"
 #include "database/state_recorder.h"
@@ -69,7 +70,7 @@ void Maintenance::request(const std::shared_ptr<Table>& table, Kind kind) {
   auto& backlog = kind == Kind::Merge ? core_.counters().merge_backlog : core_.counters().flush_backlog;
   count(backlog);
   const WorkClass work_class = kind == Kind::Merge ? WorkClass::Merge : WorkClass::Flush;
-  const bool submitted = scheduler_->submit(work_class, [this, key, &backlog]() -> Status {
+  const auto job = [this, key, &backlog]() -> Status {
     std::shared_ptr<Table> wanted;
     {
       // From here on a new request means new work.
@@ -79,18 +80,25 @@ void Maintenance::request(const std::shared_ptr<Table>& table, Kind kind) {
       queued_.erase(found);
     }
     backlog.fetch_sub(1, std::memory_order_relaxed);
-    Status status = work(wanted, key.kind);
+    const Status status = guarded([&] { return work(wanted, key.kind); });
     if (!status && status.error().code() == ErrorCode::Interrupted) return {};  // stop()
     if (!status) {
-      report(fmt::format("{} table '{}'", key.kind == Kind::Merge ? "merging" : "flushing",
-                         wanted->definition().name),
-             status.error());
+      try_to([&] {
+        report(fmt::format("{} table '{}'", key.kind == Kind::Merge ? "merging" : "flushing",
+                           wanted->definition().name),
+               status.error());
+      });
       // Nothing but a repair helps a corrupt table.
-      if (wanted->usable()) retry_later(wanted, key.kind);
+      try_to([&] {
+        if (wanted->usable()) retry_later(wanted, key.kind);
+      });
     }
     return {};
-  });
-  if (!submitted) backlog.fetch_sub(1, std::memory_order_relaxed);
+  };
+  if (try_to_submit(work_class, job)) return;
+  backlog.fetch_sub(1, std::memory_order_relaxed);
+  const std::lock_guard guard(mutex_);
+  queued_.erase(key);
 }
 
 Status Maintenance::work(const std::shared_ptr<Table>& table, Kind kind) {
@@ -111,6 +119,10 @@ void Maintenance::retry_later(const std::shared_ptr<Table>& table, Kind kind) {
 }
 
 void Maintenance::report(const std::string& what, const Error& error) {
+  try_to([&] { report_unguarded(what, error); });
+}
+
+void Maintenance::report_unguarded(const std::string& what, const Error& error) {
   count(core_.counters().background_errors);
   const std::string message = fmt::format("{} failed: {}; it will be tried again", what, error.message());
   {
@@ -141,9 +153,12 @@ void Maintenance::tick_until_stopped() {
     if (stopping_) return;
     const bool room_wanted = std::exchange(room_wanted_, false);
     guard.unlock();
-    // What is under way may give enough.
-    if (room_wanted && scheduler_->unfinished(WorkClass::Flush) == 0) flush_greatest(0, tables_for_room);
-    tick();
+    // What has no memory now is done at a later tick.
+    try_to([&] {
+      // What is under way may give enough.
+      if (room_wanted && scheduler_->unfinished(WorkClass::Flush) == 0) flush_greatest(0, tables_for_room);
+      tick();
+    });
     guard.lock();
   }
 }
@@ -204,8 +219,8 @@ void Maintenance::submit_once(bool& queued, const Clock::time_point& not_before,
     if (queued || Clock::now() < not_before) return;
     queued = true;
   }
-  const bool submitted = scheduler_->submit(WorkClass::Checkpoint, [this, &queued, job = std::move(job)] {
-    job();
+  const bool submitted = try_to_submit(WorkClass::Checkpoint, [this, &queued, job = std::move(job)]() {
+    try_to(job);
     const std::lock_guard guard(mutex_);
     queued = false;
     return Status();
@@ -218,7 +233,7 @@ void Maintenance::submit_once(bool& queued, const Clock::time_point& not_before,
 void Maintenance::start_checkpoint_if_due() {
   if (core_.checkpointer->log_bytes() < core_.checkpoint_log_bytes.load()) return;
   submit_once(checkpoint_queued_, next_checkpoint_, [this] {
-    const Status status = core_.checkpointer->run();
+    const Status status = guarded([this] { return core_.checkpointer->run(); });
     if (!status) report("a checkpoint", status.error());
     const std::lock_guard guard(mutex_);
     // Also after success: transactions open for long may keep the log long.
@@ -229,7 +244,7 @@ void Maintenance::start_checkpoint_if_due() {
 void Maintenance::finish_drops_if_due() {
   if (!core_.catalog().has_dropped()) return;
   submit_once(drops_queued_, next_drops_, [this] {
-    const Status status = core_.recorder->finish_drops();
+    const Status status = guarded([this] { return core_.recorder->finish_drops(); });
     if (status) return;
     report("removing the files of dropped tables", status.error());
     const std::lock_guard guard(mutex_);
@@ -240,7 +255,8 @@ void Maintenance::finish_drops_if_due() {
 void Maintenance::close_tables_if_due() {
   if (core_.catalog().open_count() <= core_.open_tables.load()) return;
   submit_once(closing_queued_, next_closing_, [this] {
-    if (const Status status = close_tables(); !status) report("closing tables", status.error());
+    if (const Status status = guarded([this] { return close_tables(); }); !status)
+      report("closing tables", status.error());
   });
 }
 

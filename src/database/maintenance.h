@@ -11,6 +11,7 @@
 #include <mutex>
 #include <string>
 
+#include "base/guard.h"
 #include "base/scheduler.h"
 #include "table/table.h"
 
@@ -56,6 +57,14 @@ class Maintenance {
   void submit_once(bool& queued, const Clock::time_point& not_before, std::function<void()> job);
   void retry_later(const std::shared_ptr<Table>& table, Kind kind);
   void report(const std::string& what, const Error& error);
+  void report_unguarded(const std::string& what, const Error& error);
+  /// False, too, when there is no memory for it.
+  template <typename Work>
+  bool try_to_submit(WorkClass work_class, const Work& job) noexcept {
+    bool submitted = false;
+    try_to([&] { submitted = scheduler_->submit(work_class, job); });
+    return submitted;
+  }
   void tick_until_stopped();
   void tick();
   void sync_log();

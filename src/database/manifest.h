@@ -15,9 +15,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "base/counters.h"
 #include "base/status.h"
 #include "file/filesystem.h"
@@ -37,7 +37,7 @@ struct CheckpointMark {
 };
 
 struct ManifestContent {
-  absl::flat_hash_map<TableId, TableState> tables;
+  std::unordered_map<TableId, TableState> tables;
   std::map<TableId, Timestamp> dropped;  // tables whose drop may still have to be replayed
   CheckpointMark mark;
   std::vector<DatabaseIdentity>

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <thread>
+#include <unordered_set>
 
 #include "base/clock.h"
 #include "database/checkpoint.h"
@@ -345,7 +346,7 @@ void Recovery::remove_new_files() {
 void Recovery::remove_orphans() {
   if (std::ranges::none_of(names_, [](const std::string& name) { return file_number_of(name).has_value(); }))
     return;
-  absl::flat_hash_set<uint64_t> known;
+  std::unordered_set<uint64_t> known;
   const auto add = [&](const std::vector<TableState::SegmentEntry>& segments) {
     for (const auto& segment : segments) {
       known.insert(segment.file);

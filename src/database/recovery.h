@@ -8,10 +8,10 @@
 
 #include <memory>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "database/core.h"
 #include "database/manifest.h"
 #include "log/operation.h"
@@ -50,11 +50,11 @@ class Recovery {
   DatabaseCore& core_;
   ManifestContent content_;
   const std::vector<std::string> names_;
-  absl::flat_hash_map<TransactionId, std::string> gathered_;  // operations of transactions without an end yet
-  absl::flat_hash_map<TableId, Timestamp> manifest_ddl_;  // newest DDL of each table that the manifest holds
-  absl::flat_hash_set<TableId> touched_;                  // by the transaction being applied
-  absl::flat_hash_set<TableId> passed_over_;         // damaged tables with operations that were not applied
-  absl::flat_hash_set<uint64_t> unpublished_files_;  // segments that such operations would have published
+  std::unordered_map<TransactionId, std::string> gathered_;  // operations of transactions without an end yet
+  std::unordered_map<TableId, Timestamp> manifest_ddl_;  // newest DDL of each table that the manifest holds
+  std::unordered_set<TableId> touched_;                  // by the transaction being applied
+  std::unordered_set<TableId> passed_over_;         // damaged tables with operations that were not applied
+  std::unordered_set<uint64_t> unpublished_files_;  // segments that such operations would have published
   Timestamp last_committed_ = 0;
   Timestamp last_applied_ = 0;  // of the Commit records
   TransactionId last_transaction_ = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_set>
 
 #include "database/core.h"
 
@@ -100,7 +101,7 @@ Status StateRecorder::record(Table& table) {
 }
 
 Status StateRecorder::collect(std::vector<Update>& updates, const std::vector<EntryPointer>& changed,
-                              Timestamp committed, const absl::flat_hash_set<TableId>& carried) {
+                              Timestamp committed, const std::unordered_set<TableId>& carried) {
   std::set<TableId> done;
   for (const auto& [entry, table] : core_.catalog().open_tables()) {
     if (!table->usable()) continue;
@@ -131,12 +132,12 @@ Status StateRecorder::collect(std::vector<Update>& updates, const std::vector<En
 }
 
 Status StateRecorder::record_checkpoint(CheckpointMark mark, Timestamp committed,
-                                        const absl::flat_hash_set<TableId>& carried) {
+                                        const std::unordered_set<TableId>& carried) {
   std::vector<FilesToRemove> files;
   {
     const std::lock_guard guard(mutex_);
-    const std::vector<EntryPointer> changed = core_.catalog().take_changed();
-    std::vector<Catalog::Dropped> dropped = core_.catalog().take_dropped();
+    const std::vector<EntryPointer> changed = core_.catalog().changed();
+    const std::vector<Catalog::Dropped> dropped = core_.catalog().dropped();
     std::map<TableId, Timestamp> drops = dropped_unwritten_;
     for (const Catalog::Dropped& each : dropped) {
       if (each.entry->recorded || each.timestamp > mark.committed) drops[each.entry->id] = each.timestamp;
@@ -144,19 +145,14 @@ Status StateRecorder::record_checkpoint(CheckpointMark mark, Timestamp committed
     std::vector<Update> updates;
     // Until the next checkpoint record() keeps the rows up to here in the states, also when this one fails.
     recorded_until_ = std::max(recorded_until_, committed);
-    Status status = collect(updates, changed, committed, carried);
-    if (status) {
-      mark.next_table = core_.next_table.load();
-      mark.next_file = core_.file_numbers.next();
-      status = write(updates, drops, mark, true);
-    }
-    if (!status) {
-      core_.catalog().put_back(changed);
-      core_.catalog().put_back(std::move(dropped));
-      return status;
-    }
+    HAILSTONE_TRY(collect(updates, changed, committed, carried));
+    mark.next_table = core_.next_table.load();
+    mark.next_file = core_.file_numbers.next();
+    HAILSTONE_TRY(write(updates, drops, mark, true));
+    core_.catalog().forget_changed(changed.size());
     dropped_unwritten_.clear();
     for (const Catalog::Dropped& each : dropped) files.push_back(let_go(each.entry));
+    core_.catalog().forget_dropped(dropped.size());
   }
   remove_files(files);
   return {};
@@ -184,17 +180,14 @@ Status StateRecorder::finish_drops() {
   std::vector<FilesToRemove> files;
   {
     const std::lock_guard guard(mutex_);
-    std::vector<Catalog::Dropped> dropped = core_.catalog().take_dropped();
+    const std::vector<Catalog::Dropped> dropped = core_.catalog().dropped();
     std::map<TableId, Timestamp> drops;
     for (const Catalog::Dropped& each : dropped) {
       if (has_files(each)) drops[each.entry->id] = each.timestamp;
     }
     if (!drops.empty()) {
       std::vector<Update> none;
-      if (Status status = write(none, drops, mark_, false); !status) {
-        core_.catalog().put_back(std::move(dropped));
-        return status;
-      }
+      HAILSTONE_TRY(write(none, drops, mark_, false));
     }
     for (const Catalog::Dropped& each : dropped) {
       // Without files it is enough that the log says it until the next checkpoint.
@@ -203,6 +196,7 @@ Status StateRecorder::finish_drops() {
       }
       files.push_back(let_go(each.entry));
     }
+    core_.catalog().forget_dropped(dropped.size());
   }
   remove_files(files);
   return {};

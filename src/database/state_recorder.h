@@ -10,9 +10,9 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <unordered_set>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "database/catalog.h"
 #include "database/manifest.h"
 
@@ -35,7 +35,7 @@ class StateRecorder {
   /// The states hold rows of deltas that committed by `committed`, but for tables in `carried`: those of
   /// their deltas are in the log, behind the mark.
   Status record_checkpoint(CheckpointMark mark, Timestamp committed,
-                           const absl::flat_hash_set<TableId>& carried);
+                           const std::unordered_set<TableId>& carried);
   /// Closes tables that nobody uses until `most` are open, those first that were not used since the last
   /// call. A table is closed only when opening it again from what the manifest holds gives the same.
   struct Closed {
@@ -76,7 +76,7 @@ class StateRecorder {
   /// `rows_until`: rows in deltas that committed by then are part of the state.
   Result<TableState> capture(Table& table, std::optional<Timestamp> rows_until);
   Status collect(std::vector<Update>& updates, const std::vector<EntryPointer>& changed, Timestamp committed,
-                 const absl::flat_hash_set<TableId>& carried);
+                 const std::unordered_set<TableId>& carried);
   void replace_recorded(CatalogEntry& entry, std::optional<RecordedState> recorded);
   Status write(std::vector<Update>& updates, const std::map<TableId, Timestamp>& dropped,
                const CheckpointMark& mark, bool with_mark);

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <deque>
 
+#include "base/guard.h"
 #include "log/operation.h"
 #include "table/delete_vector_file.h"
 #include "table/load_check.h"
@@ -27,8 +28,12 @@ constexpr uint64_t rows_between_looks = 4096;
 /// Segments that a transaction has loaded: shared with all at its commit, gone at its rollback.
 class PublishAction : public TransactionAction {
  public:
+  /// Caller holds the write mutex.
   PublishAction(std::shared_ptr<Table> table, Table::State& state, LoadedSegments segments)
-      : table_(std::move(table)), state_(state), segments_(std::move(segments)) {}
+      : table_(std::move(table)),
+        state_(state),
+        segments_(std::move(segments)),
+        spare_view_(state.make_spare_view()) {}
 
   void commit(Timestamp timestamp) override {
     const std::unique_lock guard(*state_.latch);
@@ -40,19 +45,16 @@ class PublishAction : public TransactionAction {
   void undo() override {
     const std::lock_guard write_guard(state_.write_mutex);
     const std::unique_lock guard(*state_.latch);
-    auto next = std::make_shared<TableView>(*state_.current_view());
-    for (const auto& segment : segments_) {
-      std::erase(next->segments, segment);
-      segment->segment->remove_when_unused();
-    }
+    for (const auto& segment : segments_) segment->segment->remove_when_unused();
+    state_.withdraw(segments_, std::move(spare_view_));
     state_.host.counters().segments.fetch_sub(segments_.size(), std::memory_order_relaxed);
-    state_.set_view(std::move(next));
   }
 
  private:
   const std::shared_ptr<Table> table_;
   Table::State& state_;
   const LoadedSegments segments_;
+  std::shared_ptr<SpareView> spare_view_;
 };
 
 }  // namespace
@@ -80,19 +82,24 @@ struct BulkLoad::State {
   struct Shared {
     std::mutex mutex;
     std::condition_variable changed;
-    size_t sets_in_flight = 0;   // protected by mutex
-    size_t bytes_in_flight = 0;  // protected by mutex
-    /// The first; protected by mutex.
-    std::optional<Error> failure;
+    size_t sets_in_flight = 0;     // protected by mutex
+    size_t bytes_in_flight = 0;    // protected by mutex
+    std::optional<Error> failure;  // the first; protected by mutex
     /// Its rows are in a file: memory for the next ones. Protected by mutex.
     std::unique_ptr<SegmentBuilder> spare;
     std::atomic<bool> cancelled{false};
   };
 
+  Status append_small();
   Status hand_off();
   /// Of steps that lose rows when they fail.
-  Status noting_failure(Status result) {
-    if (!result && !failure) failure = result.error();
+  template <typename Work>
+  Status noting_failure(Work&& work) noexcept {
+    Status result = guarded(work);
+    if (!result && !failure) {
+      failure = no_memory();
+      try_to([&] { failure = result.error(); });
+    }
     return result;
   }
   /// Until sets of at most so many bytes, or none, are being encoded.
@@ -104,6 +111,7 @@ struct BulkLoad::State {
   template <typename Row>
   Status append_to_builder(const Row& row, size_t row_bytes);
   std::unique_ptr<SegmentBuilder> next_builder();
+  Status put_in_place(Duplicate& duplicate);
   Status insert_small(Duplicate& duplicate);
   Status finish_segments(Duplicate& duplicate);
   Status admit_to_builder(std::span<const Value> values, size_t row_bytes, Duplicate& duplicate);
@@ -146,9 +154,9 @@ BulkLoad::~BulkLoad() {
   State& state = *state_;
   if (state.finished) return;
   state.shared->cancelled.store(true, std::memory_order_relaxed);
-  // Their errors do not matter any more.
-  static_cast<void>(state.wait_for_sets(0));
-  state.remove_files();
+  // Their errors do not matter any more. A file that stays is an orphan, which the next recovery removes.
+  try_to([&] { static_cast<void>(state.wait_for_sets(0)); });
+  try_to([&] { state.remove_files(); });
 }
 
 uint64_t BulkLoad::rows() const { return state_->rows; }
@@ -156,21 +164,28 @@ uint64_t BulkLoad::rows() const { return state_->rows; }
 Status BulkLoad::append(std::span<const Value> values) {
   State& state = *state_;
   HAILSTONE_ASSIGN(const size_t row_bytes, state.size_of(values));
+  if (!state.loading_segments) {
+    HAILSTONE_TRY(state.inside.layout->row_codec().encode(values, state.encoded));
+  }
   ++state.rows;
-  if (state.loading_segments) return state.append_to_builder(values, row_bytes);
-  HAILSTONE_TRY(state.inside.layout->row_codec().encode(values, state.encoded));
-  state.small_rows.append(state.encoded);
-  state.small_ends.push_back(state.small_rows.size());
-  if (state.small_rows.size() < small_load_bytes) return {};
-  state.loading_segments = true;
+  return state.noting_failure([&] {
+    return state.loading_segments ? state.append_to_builder(values, row_bytes) : state.append_small();
+  });
+}
+
+Status BulkLoad::State::append_small() {
+  small_rows.append(encoded);
+  small_ends.push_back(small_rows.size());
+  if (small_rows.size() < small_load_bytes) return {};
+  loading_segments = true;
   size_t start = 0;
-  for (const size_t end : state.small_ends) {
-    const ByteView row = ByteView(state.small_rows).substr(start, end - start);
-    HAILSTONE_TRY(state.append_to_builder(row, row.size()));
+  for (const size_t end : small_ends) {
+    const ByteView row = ByteView(small_rows).substr(start, end - start);
+    HAILSTONE_TRY(append_to_builder(row, row.size()));
     start = end;
   }
-  state.small_rows = {};
-  state.small_ends = {};
+  small_rows = {};
+  small_ends = {};
   return {};
 }
 
@@ -202,10 +217,15 @@ Status BulkLoad::State::admit_to_builder(std::span<const Value> values, size_t r
     if (builder == nullptr) builder = next_builder();
     LoadCheck::Conflict conflict;
     HAILSTONE_ASSIGN(const LoadCheck::Verdict verdict, check->admit(encoded, *builder, conflict));
-    if (verdict == LoadCheck::Verdict::Admitted) return append_to_builder(values, row_bytes);
+    if (verdict == LoadCheck::Verdict::Admitted) {
+      return noting_failure([&] { return append_to_builder(values, row_bytes); });
+    }
     if (verdict == LoadCheck::Verdict::Refused) return refuse(std::move(conflict), duplicate);
-    if (sets.empty()) HAILSTONE_TRY(noting_failure(hand_off()));
-    HAILSTONE_TRY(noting_failure(join_table(true)));
+    const auto make_room = [&]() -> Status {
+      if (sets.empty()) HAILSTONE_TRY(hand_off());
+      return join_table(true);
+    };
+    HAILSTONE_TRY(noting_failure(make_room));
   }
 }
 
@@ -233,10 +253,12 @@ Status BulkLoad::remove_duplicate() {
   State& state = *state_;
   const LoadCheck::Conflict conflict = *std::exchange(state.in_the_way, std::nullopt);
   if (!conflict.row) return state.table->erase(state.transaction, conflict.clustered_key);
-  HAILSTONE_TRY(state.builder->row(*conflict.row, state.encoded));
-  HAILSTONE_TRY(state.check->forget(state.encoded));
-  state.builder->remove(*conflict.row);
-  return {};
+  return state.noting_failure([&]() -> Status {
+    HAILSTONE_TRY(state.builder->row(*conflict.row, state.encoded));
+    HAILSTONE_TRY(state.check->forget(state.encoded));
+    state.builder->remove(*conflict.row);
+    return {};
+  });
 }
 
 /// Of a row that is to be appended; looks around now and then.
@@ -275,7 +297,8 @@ Status BulkLoad::State::append_to_builder(const Row& row, size_t row_bytes) {
   const size_t wanted = std::min(most, std::max(first_segment_bytes, handed_off_bytes / loaded_share));
   const size_t bytes = builder->bytes();
   const size_t key_bytes = check != nullptr ? check->bytes() : 0;
-  if (held >= max_segment_rows || bytes + key_bytes >= wanted) return noting_failure(hand_off());
+  if (held >= max_segment_rows || bytes + key_bytes >= wanted)
+    return noting_failure([&] { return hand_off(); });
   // From a part of the rows on it is known what the rest of them will take: room for all at once, instead of
   // doubling it beyond what is needed.
   if (!builder_has_room && bytes >= wanted / 8) {
@@ -313,19 +336,33 @@ Status BulkLoad::State::hand_off() {
     ++shared->sets_in_flight;
     shared->bytes_in_flight += set->bytes;
   }
-  inside.host.run([set, shared = shared] {
-    auto written = set->builder->write(set->file, true,
-                                       [&] { return shared->cancelled.load(std::memory_order_relaxed); });
-    if (written) set->duplicate = written->duplicate;
-    if (!set->duplicate) set->builder->clear();
+  const auto encode = [set, shared = shared] {
+    const Status written = guarded([&]() -> Status {
+      HAILSTONE_ASSIGN(auto summary, set->builder->write(set->file, true, [&] {
+        return shared->cancelled.load(std::memory_order_relaxed);
+      }));
+      set->duplicate = std::move(summary.duplicate);
+      if (!set->duplicate) set->builder->clear();
+      return {};
+    });
     const std::lock_guard guard(shared->mutex);
-    if (!set->duplicate) shared->spare = std::move(set->builder);
-    if (!written && !shared->failure) shared->failure = written.error();
+    if (written && !set->duplicate) shared->spare = std::move(set->builder);
+    if (!written && !shared->failure) {
+      shared->failure = no_memory();
+      try_to([&] { shared->failure = written.error(); });
+    }
     set->written.store(written.has_value(), std::memory_order_release);
     --shared->sets_in_flight;
     shared->bytes_in_flight -= set->bytes;
     shared->changed.notify_all();
+  };
+  // Counted until it has run: a job that cannot be handed over runs here.
+  bool handed_over = false;
+  try_to([&] {
+    inside.host.run(encode);
+    handed_over = true;
   });
+  if (!handed_over) encode();
   return check != nullptr ? join_table(false) : Status{};
 }
 
@@ -349,16 +386,16 @@ void BulkLoad::State::remove_files() {
 Status BulkLoad::finish(Duplicate& duplicate) {
   State& state = *state_;
   if (state.failure) return std::unexpected(*state.failure);
-  if (state.check != nullptr) {
-    if (state.builder != nullptr && state.builder->rows_kept() > 0) HAILSTONE_TRY(state.hand_off());
-    HAILSTONE_TRY(state.join_table(true));
-    state.check.reset();
-  } else if (!state.loading_segments) {
-    HAILSTONE_TRY(state.insert_small(duplicate));
-  } else {
-    HAILSTONE_TRY(state.finish_segments(duplicate));
-  }
+  HAILSTONE_TRY(state.noting_failure([&] { return state.put_in_place(duplicate); }));
   state.finished = true;
+  return {};
+}
+
+Status BulkLoad::State::put_in_place(Duplicate& duplicate) {
+  if (check == nullptr) return loading_segments ? finish_segments(duplicate) : insert_small(duplicate);
+  if (builder != nullptr && builder->rows_kept() > 0) HAILSTONE_TRY(hand_off());
+  HAILSTONE_TRY(join_table(true));
+  check.reset();
   return {};
 }
 
@@ -385,10 +422,11 @@ Status BulkLoad::State::open_segments(std::span<const std::shared_ptr<Set>> of, 
 std::shared_ptr<const TableView> BulkLoad::State::add_to_view(const LoadedSegments& segments,
                                                               std::span<const std::shared_ptr<Set>> of,
                                                               bool& beside_loads) {
-  auto publish = std::make_unique<PublishAction>(table, inside, segments);
+  std::unique_ptr<PublishAction> publish;
   std::shared_ptr<const TableView> before;
   {
     const std::lock_guard write_guard(inside.write_mutex);
+    publish = std::make_unique<PublishAction>(table, inside, segments);
     const std::unique_lock guard(*inside.latch);
     before = inside.current_view();
     auto next = std::make_shared<TableView>(*before);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/guard.h"
 namespace hailstone {
 
 namespace {
@@ -46,7 +47,7 @@ Status write_file(TableHost& host, const std::string& path, ByteView bytes) {
     count(host.counters().segment_fsyncs);
     return file->close();
   };
-  Status written = write();
+  Status written = guarded(write);
   // The error that matters is the first; a half-written file that cannot be removed is an orphan, which
   // recovery removes.
   if (!written) static_cast<void>(filesystem.remove(path));
@@ -103,7 +104,7 @@ Result<std::shared_ptr<TableSegment>> open_new_segment(Table::State& state, uint
 
 Result<std::shared_ptr<TableSegment>> open_written_segment(Table::State& state, uint64_t file,
                                                            Timestamp begin) {
-  auto segment = open_new_segment(state, file, begin);
+  auto segment = guarded([&] { return open_new_segment(state, file, begin); });
   // Nothing names it yet. A file that cannot be removed is an orphan, which recovery removes.
   if (!segment) static_cast<void>(state.host.filesystem().remove(state.host.segment_path(file)));
   return segment;

@@ -1,6 +1,8 @@
 // Deltas become segments; what a checkpoint carries of those that stay; delete vector files.
 #include <algorithm>
+#include <list>
 
+#include "base/guard.h"
 #include "log/operation.h"
 #include "table/delete_vector_file.h"
 #include "table/segment_builder.h"
@@ -60,7 +62,7 @@ class DeltaFlush {
 
   /// Versions get their ordinals. Ends that are set from here on are taken over at publication.
   Result<Successors> write() {
-    const Status written = write_all();
+    const Status written = guarded([&] { return write_all(); });
     if (written) return std::move(successors_);
     for (const auto& successor : successors_) successor.segment->segment->remove_when_unused();
     return std::unexpected(written.error());
@@ -117,6 +119,7 @@ class DeltaFlush {
     const FileIdentity file = state_.host.new_file(state_.id);
     HAILSTONE_TRY(builder_->write(file, false, {}));
     builder_.reset();
+    successors_.reserve(successors_.size() + 1);
     HAILSTONE_ASSIGN(auto segment,
                      state_.noted(open_written_segment(state_, file.file, with_begin_ ? newest_begin_ : 0)));
     successors_.push_back({std::move(segment), first});
@@ -143,18 +146,18 @@ Status Table::State::flush_delta(const std::shared_ptr<TableDelta>& delta) {
   {
     const std::lock_guard write_guard(write_mutex);
     const std::unique_lock guard(*latch);
-    auto next = std::make_shared<TableView>(*current_view());
-    std::erase(next->deltas, delta);
-    for (const auto& successor : successors) next->segments.push_back(successor.segment);
-    generation.fetch_add(1, std::memory_order_release);
     delta->successors = std::move(successors);
     try {
+      auto next = std::make_shared<TableView>(*current_view());
+      std::erase(next->deltas, delta);
+      for (const auto& successor : delta->successors) next->segments.push_back(successor.segment);
       if (!delta->successors.empty()) {
         for_each_version(delta->rows, [&](const Version& version) {
           const Timestamp end = version.end.load(std::memory_order_acquire);
           if (end != infinity) delta->end_in_successor(version, end);
         });
       }
+      generation.fetch_add(1, std::memory_order_release);
       set_view(std::move(next));
     } catch (const std::bad_alloc&) {
       for (const auto& successor : delta->successors) successor.segment->segment->remove_when_unused();
@@ -272,10 +275,13 @@ Result<bool> Table::write_delete_vectors() {
   for (const auto& segment : view->segments) {
     if (is_marker(segment->shared_begin())) continue;
     uint64_t obsolete = 0;
+    std::list<State::Obsolete> replaced(1);
     HAILSTONE_ASSIGN(const bool changed, write_delete_vector(state, *segment, obsolete));
     // Remembered, as an error may come before the directory is synced.
     state.delete_vectors_unsynced = state.delete_vectors_unsynced || changed;
-    if (obsolete != 0) state.obsolete.push_back({state.generation.load(), obsolete, nullptr});
+    if (obsolete == 0) continue;
+    replaced.front() = {state.generation.load(), obsolete, nullptr};
+    state.obsolete.splice(state.obsolete.end(), replaced);
   }
   if (state.delete_vectors_unsynced) {
     HAILSTONE_TRY(state.host.sync_files());
@@ -294,10 +300,7 @@ void Table::state_recorded(uint64_t generation) {
   std::erase_if(state.obsolete, [&](const State::Obsolete& file) {
     if (file.generation > generation) return false;
     if (file.segment != nullptr) file.segment->segment->remove_when_unused();
-    // A file that stays is an orphan, which the next recovery removes.
-    if (file.delete_vector != 0) {
-      static_cast<void>(state.host.filesystem().remove(state.host.delete_vector_path(file.delete_vector)));
-    }
+    state.remove_delete_vector(file.delete_vector);
     return true;
   });
 }

@@ -133,6 +133,7 @@ Result<LoadCheck::Verdict> LoadCheck::admit(ByteView row, const SegmentBuilder& 
       if (at == own) {
         if (own < keys.size()) return Verdict::Refused;
         // A row of the key that ended after the snapshot would be seen beside this one.
+        keys_.filling().make_room(keys.size());
         if (transaction_.is_behind(ended)) transaction_.supersede(state_.id, keys.front().key);
         for (const UniqueKey& key : keys) keys_.filling().add(key.hash, filling.rows());
         return Verdict::Admitted;

@@ -15,9 +15,9 @@
 #include <optional>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "base/hash.h"
 #include "base/memory_budget.h"
+#include "base/number_map.h"
 #include "base/timestamp.h"
 
 namespace hailstone {
@@ -31,20 +31,22 @@ class LoadKeys {
   static uint64_t hash(size_t index, ByteView key) {
     return hash_bytes(key) + index * uint64_t{0x9E3779B97F4A7C15};
   }
-  void add(uint64_t hash, uint32_t row) {
-    rows_.emplace(hash, row);
+  /// Room for so many more: add() needs no memory for them.
+  void make_room(size_t keys) {
+    rows_.reserve(rows_.size() + keys);
     if (bytes() > memory_.bytes()) memory_.grow(bytes() - memory_.bytes());
   }
+  void add(uint64_t hash, uint32_t row) { rows_.emplace(hash, std::move(row)); }
   void remove(uint64_t hash) { rows_.erase(hash); }
   bool contains(uint64_t hash) const { return rows_.contains(hash); }
   std::optional<uint32_t> row_of(uint64_t hash) const {
-    const auto found = rows_.find(hash);
-    return found == rows_.end() ? std::nullopt : std::optional(found->second);
+    const uint32_t* const found = rows_.find(hash);
+    return found == nullptr ? std::nullopt : std::optional(*found);
   }
-  size_t bytes() const { return rows_.capacity() * (sizeof(std::pair<uint64_t, uint32_t>) + 1); }
+  size_t bytes() const { return rows_.bytes(); }
 
  private:
-  absl::flat_hash_map<uint64_t, uint32_t> rows_;
+  NumberMap<uint32_t> rows_;
   Reservation memory_;
 };
 
@@ -59,7 +61,9 @@ class PendingKeys {
   LoadKeys& filling() { return *filling_; }
   /// The rows being filled in are handed off; gives their keys, to name them to drop() later.
   std::shared_ptr<const LoadKeys> hand_off() {
-    handed_off_.push_back(std::exchange(filling_, std::make_shared<LoadKeys>(budget_)));
+    auto next = std::make_shared<LoadKeys>(budget_);
+    handed_off_.push_back(filling_);
+    filling_ = std::move(next);
     return handed_off_.back();
   }
   /// The rows with these keys are in the table's view.

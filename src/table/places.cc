@@ -1,8 +1,9 @@
 #include "table/places.h"
 
 #include <algorithm>
-#include <cassert>
 #include <mutex>
+
+#include "base/check.h"
 
 namespace hailstone {
 
@@ -44,20 +45,19 @@ void TableSegment::set_end(uint32_t ordinal, Timestamp end) {
   }
   // Wraps around where it falls.
   if (ended_rows != nullptr) ended_rows->fetch_add(ends->count() - before, std::memory_order_relaxed);
-  const auto forward = forwards.find(ordinal);
-  if (forward != forwards.end()) forward->second.segment->set_end(forward->second.ordinal, end);
+  if (const Forward* const forward = forwards.find(ordinal)) forward->segment->set_end(forward->ordinal, end);
 }
 
 void TableSegment::commit(std::span<const Change> changes, Timestamp timestamp) {
   const std::unique_lock guard(*latch);
   for (const Change& change : changes) {
-    assert(change.kind == Change::Kind::End);
+    HAILSTONE_CHECK(change.kind == Change::Kind::End);
     set_end(static_cast<uint32_t>(change.slot), timestamp);
   }
 }
 
 void TableSegment::undo(const Change& change) {
-  assert(change.kind == Change::Kind::End);
+  HAILSTONE_CHECK(change.kind == Change::Kind::End);
   const std::unique_lock guard(*latch);
   set_end(static_cast<uint32_t>(change.slot), infinity);
 }
@@ -139,7 +139,9 @@ void TableDelta::undo(const Change& change) {
 }
 
 void TableDelta::decide(uint64_t versions) {
-  const bool last = uncommitted.fetch_sub(versions, std::memory_order_acq_rel) == versions;
+  const uint64_t before = uncommitted.fetch_sub(versions, std::memory_order_acq_rel);
+  HAILSTONE_CHECK(before >= versions, "{} versions of {} uncommitted ones are decided", versions, before);
+  const bool last = before == versions;
   if (last && frozen.load(std::memory_order_acquire) && settled) settled();
 }
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "base/number_map.h"
 #include "column/block_reader.h"
 #include "delta/delta.h"
 #include "segment/delete_vector.h"
@@ -60,11 +60,11 @@ class TableSegment : public VersionStore {
   uint64_t ends_written = 0;  // change count of `ends`
   struct Forward {
     std::shared_ptr<TableSegment> segment;
-    uint32_t ordinal = 0;
+    uint32_t ordinal;
   };
   std::shared_ptr<std::atomic<uint64_t>> ended_rows;  // of all segments of the table; null: not counted
   /// Where rows went whose end was uncommitted when the segment was merged away.
-  absl::flat_hash_map<uint32_t, Forward> forwards;
+  NumberMap<Forward> forwards;
 };
 
 using TableSegments = std::vector<std::shared_ptr<TableSegment>>;

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <deque>
+#include <unordered_set>
 
-#include "absl/container/flat_hash_set.h"
 #include "table/aggregate.h"
 #include "table/block_scan.h"
 #include "table/table_state.h"
@@ -187,8 +187,8 @@ struct Scan::State {
   std::string key;
 
   // Of a scan that locks.
-  std::vector<std::string> locked_keys;       // of the batch's rows
-  absl::flat_hash_set<std::string> returned;  // rows whose versions may be met more than once
+  std::vector<std::string> locked_keys;      // of the batch's rows
+  std::unordered_set<std::string> returned;  // rows whose versions may be met more than once
   uint32_t lock_batch = 1;
 };
 

@@ -16,7 +16,12 @@ TableSegments SegmentClaims::choose_unclaimed(const Choose& choose) const {
 }
 
 void SegmentClaims::add(const TableSegments& segments) {
-  for (const auto& segment : segments) claimed_.insert(segment.get());
+  try {
+    for (const auto& segment : segments) claimed_.insert(segment.get());
+  } catch (const std::bad_alloc&) {
+    for (const auto& segment : segments) claimed_.erase(segment.get());
+    throw;
+  }
 }
 
 TableSegments SegmentClaims::look(const Choose& choose) const {

@@ -8,9 +8,9 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <unordered_set>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "base/status.h"
 #include "base/stop_token.h"
 #include "table/places.h"
@@ -57,7 +57,7 @@ class SegmentClaims {
 
   mutable std::mutex mutex_;  // protects what follows; the table's latch is taken under it
   std::condition_variable released_;
-  absl::flat_hash_set<const TableSegment*> claimed_;
+  std::unordered_set<const TableSegment*> claimed_;
   size_t waiting_for_all_ = 0;
 };
 

@@ -1,8 +1,10 @@
 #include "table/segment_merge.h"
 
 #include <algorithm>
+#include <list>
 #include <optional>
 
+#include "base/guard.h"
 #include "base/scheduler.h"
 #include "table/delete_vector_file.h"
 #include "table/key_search.h"
@@ -165,10 +167,12 @@ class Merge {
   Merge& operator=(const Merge&) = delete;
 
   Status run() {
-    const Status merged = merge();
-    if (merged) {
+    const Status merged = guarded([&]() -> Status {
+      HAILSTONE_TRY(merge());
       publish();
-    } else {
+      return {};
+    });
+    if (!merged) {
       for (const Output& output : outputs_) output.segment->segment->remove_when_unused();
     }
     return merged;
@@ -349,6 +353,7 @@ class Merge {
     const uint32_t rows = builder_->rows();
     HAILSTONE_TRY(builder_->write(file, false, [this] { return yield_or_stop(); }));
     builder_->clear();
+    outputs_.reserve(outputs_.size() + 1);
     HAILSTONE_ASSIGN(auto segment, open_written_segment(state_, file.file, with_begin_ ? output_begin_ : 0));
     outputs_.push_back({std::move(segment), position_ - rows});
     output_begin_ = 0;
@@ -356,35 +361,49 @@ class Merge {
   }
 
   void publish() {
+    std::list<Table::State::Obsolete> obsolete;
+    for (const auto& input : inputs_) obsolete.push_back({0, 0, input->segment});
     {
       const std::lock_guard write_guard(state_.write_mutex);
       const std::unique_lock guard(*state_.latch);
-      auto next = std::make_shared<TableView>(*state_.current_view());
-      for (const auto& input : inputs_) {
-        TableSegment& old = *input->segment;
-        old.ends->for_each([&](uint32_t ordinal, Timestamp end) {
-          const std::optional<uint64_t> position = input->map.position(ordinal);
-          if (!position) return;
-          const auto after =
-              std::upper_bound(outputs_.begin(), outputs_.end(), *position,
-                               [](uint64_t at, const Output& output) { return at < output.first; });
-          const Output& output = *std::prev(after);
-          const auto row = static_cast<uint32_t>(*position - output.first);
-          output.segment->ends->set(row, end);
-          if (is_marker(end)) old.forwards[ordinal] = {output.segment, row};
-        });
-        std::erase(next->segments, input->segment);
+      try {
+        replace_inputs();
+      } catch (const std::bad_alloc&) {
+        for (const auto& input : inputs_) input->segment->forwards.clear();
+        throw;
       }
-      for (const Output& output : outputs_) next->segments.push_back(output.segment);
-      state_.generation.fetch_add(1, std::memory_order_release);
-      state_.set_view(std::move(next));
     }
     const std::lock_guard files_guard(state_.files_mutex);
-    for (const auto& input : inputs_) {
-      state_.obsolete.push_back({state_.generation.load(), input->segment->ends_file, input->segment});
+    for (auto& file : obsolete) {
+      file.generation = state_.generation.load();
+      file.delete_vector = file.segment->ends_file;
     }
+    state_.obsolete.splice(state_.obsolete.end(), obsolete);
     state_.host.counters().segments.fetch_add(outputs_.size() - inputs_.size(), std::memory_order_relaxed);
     count(state_.host.counters().merges);
+  }
+
+  /// In the table's view. The caller holds the write mutex and the latch.
+  void replace_inputs() {
+    auto next = std::make_shared<TableView>(*state_.current_view());
+    for (const auto& input : inputs_) {
+      TableSegment& old = *input->segment;
+      old.ends->for_each([&](uint32_t ordinal, Timestamp end) {
+        const std::optional<uint64_t> position = input->map.position(ordinal);
+        if (!position) return;
+        const auto after =
+            std::upper_bound(outputs_.begin(), outputs_.end(), *position,
+                             [](uint64_t at, const Output& output) { return at < output.first; });
+        const Output& output = *std::prev(after);
+        const auto row = static_cast<uint32_t>(*position - output.first);
+        output.segment->ends->set(row, end);
+        if (is_marker(end)) old.forwards[ordinal] = {output.segment, row};
+      });
+      std::erase(next->segments, input->segment);
+    }
+    for (const Output& output : outputs_) next->segments.push_back(output.segment);
+    state_.generation.fetch_add(1, std::memory_order_release);
+    state_.set_view(std::move(next));
   }
 
   static constexpr uint32_t most_rows_chosen = 1 << 20;

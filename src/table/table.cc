@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/guard.h"
 #include "log/operation.h"
 #include "table/delete_vector_file.h"
 #include "table/table_state.h"
@@ -67,6 +68,10 @@ Result<std::shared_ptr<Table>> Table::open(TableHost& host, const TableState& gi
 }
 
 void Table::State::set_view(std::shared_ptr<TableView> next) {
+  std::erase_if(spare_views, [](const auto& each) { return each.expired(); });
+  for (const auto& each : spare_views) {
+    if (const auto spare = each.lock()) spare->make_room(*next);
+  }
   const auto before = current_view();
   if (before != nullptr && before->segments == next->segments) {
     next->orders = before->orders;
@@ -81,10 +86,31 @@ void Table::State::set_view(std::shared_ptr<TableView> next) {
   view = std::move(next);
 }
 
+std::shared_ptr<SpareView> Table::State::make_spare_view() {
+  auto spare = std::make_shared<SpareView>(keys->secondary_count());
+  spare->make_room(*current_view());
+  spare_views.emplace_back(spare);
+  return spare;
+}
+
+void Table::State::withdraw(const TableSegments& segments, std::shared_ptr<SpareView> spare) noexcept {
+  std::erase_if(spare_views, [&](const auto& each) { return each.lock() == spare; });
+  const auto before = current_view();
+  spare->fill(*before, segments);
+  for (const auto& segment : before->segments) segment->count_ended_in(nullptr);
+  for (const auto& segment : spare->view.segments) segment->count_ended_in(ended_rows);
+  const std::lock_guard guard(view_mutex);
+  view = std::shared_ptr<const TableView>(spare, &spare->view);
+}
+
 std::shared_ptr<TableDelta> Table::State::new_delta(Table& table) {
   auto delta = std::make_shared<TableDelta>(latch, keys, &host.budget(), host.counters());
   delta->settled = [table = table.weak_from_this(), &host = host] {
-    if (const auto alive = table.lock()) host.request_flush(alive);
+    // Called at the end of transactions, which must not fail: without memory the next flush of the table
+    // finds the delta.
+    try_to([&] {
+      if (const auto alive = table.lock()) host.request_flush(alive);
+    });
   };
   return delta;
 }
@@ -93,8 +119,14 @@ void Table::State::freeze_active(Table& table) {
   const auto now = current_view();
   auto next = std::make_shared<TableView>(*now);
   next->deltas.insert(next->deltas.begin(), new_delta(table));
-  now->deltas.front()->frozen.store(true, std::memory_order_release);
-  set_view(std::move(next));
+  std::atomic<bool>& frozen = now->deltas.front()->frozen;
+  frozen.store(true, std::memory_order_release);
+  try {
+    set_view(std::move(next));
+  } catch (const std::bad_alloc&) {
+    frozen.store(false, std::memory_order_release);
+    throw;
+  }
   flush_requested.store(false, std::memory_order_relaxed);
 }
 
@@ -119,10 +151,10 @@ const TableDefinition& Table::definition() const {
   const TableDefinition* replaced = state_->replaced_definition.load(std::memory_order_acquire);
   return replaced != nullptr ? *replaced : state_->layout->definition();
 }
-void Table::replace_definition(TableDefinition definition) {
-  auto replaced = std::make_unique<const TableDefinition>(std::move(definition));
-  state_->replaced_definition.store(replaced.get(), std::memory_order_release);
-  state_->replaced_definitions.push_back(std::move(replaced));
+void Table::replace_definition(std::unique_ptr<ReplacedDefinition> replaced) noexcept {
+  replaced->before = std::move(state_->replaced_definitions);
+  state_->replaced_definition.store(&replaced->definition, std::memory_order_release);
+  state_->replaced_definitions = std::move(replaced);
 }
 const std::shared_ptr<const TableLayout>& Table::layout() const { return state_->layout; }
 const KeyCodec& Table::key_codec(size_t index) const { return state_->keys->codec(index); }
@@ -235,14 +267,16 @@ Timestamp Table::applied_until(Timestamp committed) const {
 
 void Table::drop_files() {
   const auto view = state_->current_view();
-  Filesystem& filesystem = state_->host.filesystem();
   for (const auto& segment : view->segments) {
     segment->segment->remove_when_unused();
-    // A file left behind here is an orphan, which the next recovery removes.
-    if (segment->ends_file != 0) {
-      static_cast<void>(filesystem.remove(state_->host.delete_vector_path(segment->ends_file)));
-    }
+    state_->remove_delete_vector(segment->ends_file);
   }
+}
+
+void Table::State::remove_delete_vector(uint64_t file) noexcept {
+  if (file == 0) return;
+  // A file that stays is an orphan, which the next recovery removes.
+  try_to([&] { static_cast<void>(host.filesystem().remove(host.delete_vector_path(file))); });
 }
 
 }  // namespace hailstone

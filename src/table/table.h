@@ -156,9 +156,15 @@ class Table : public std::enable_shared_from_this<Table> {
 
   TableId id() const;
   const TableDefinition& definition() const;
+  /// What is put in the place of the definition, with those before it.
+  struct ReplacedDefinition {
+    explicit ReplacedDefinition(TableDefinition replaced) : definition(std::move(replaced)) {}
+    const TableDefinition definition;
+    std::unique_ptr<ReplacedDefinition> before;
+  };
   /// Names and application data change, nothing that rows depend on (DDL at its commit; one call at a time).
-  /// References that definition() gave before stay valid as long as the table.
-  void replace_definition(TableDefinition definition);
+  /// References that definition() gave before stay valid as long as the table. Needs no memory.
+  void replace_definition(std::unique_ptr<ReplacedDefinition> replaced) noexcept;
   const std::shared_ptr<const TableLayout>& layout() const;
   /// Key codec of indexes[i]; `clustered_codec` is that of index 0, or an empty one for the hidden row id.
   const KeyCodec& key_codec(size_t index) const;

@@ -1,6 +1,7 @@
 // Writing single rows, and reading them by clustered key.
 #include <fmt/format.h>
 
+#include "base/guard.h"
 #include "log/operation.h"
 #include "table/table_state.h"
 #include "transaction/statement.h"
@@ -217,7 +218,12 @@ void flush_when_full(Table& table, Table::State& state, const TableDelta& delta)
     full = delta.rows.bytes() > state.host.delta_limit_bytes();
   }
   if (full && !state.flush_requested.exchange(true, std::memory_order_relaxed)) {
-    state.host.request_flush(table.shared_from_this());
+    const Status requested = guarded([&]() -> Status {
+      state.host.request_flush(table.shared_from_this());
+      return {};
+    });
+    // Then at a later row.
+    if (!requested) state.flush_requested.store(false, std::memory_order_relaxed);
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -73,8 +74,7 @@ struct Table::State {
   // What DDL has put in the place of the layout's definition: other names only, so nothing else looks here.
   // Kept, as definition() gives references.
   std::atomic<const TableDefinition*> replaced_definition{nullptr};
-  std::vector<std::unique_ptr<const TableDefinition>>
-      replaced_definitions;  // protected by the catalog: one DDL at a time
+  std::unique_ptr<ReplacedDefinition> replaced_definitions;  // protected by the catalog: one DDL at a time
   std::shared_ptr<const TableKeys> keys;
   const std::shared_ptr<TableLatch> latch = std::make_shared<TableLatch>();
   mutable std::mutex write_mutex;
@@ -83,7 +83,8 @@ struct Table::State {
   std::mutex files_mutex;  // delete vector files being written, `obsolete` and `delete_vectors_unsynced`
 
   mutable std::mutex view_mutex;
-  std::shared_ptr<const TableView> view;           // protected by view_mutex
+  std::shared_ptr<const TableView> view;              // protected by view_mutex
+  std::vector<std::weak_ptr<SpareView>> spare_views;  // not in use yet; protected by write_mutex
   std::vector<TableState::SegmentEntry> unopened;  // segments that could not be opened; constant after open()
 
   std::atomic<uint64_t> next_row_id, next_auto_increment;
@@ -101,7 +102,9 @@ struct Table::State {
     uint64_t delete_vector = 0;
     std::shared_ptr<TableSegment> segment;
   };
-  std::vector<Obsolete> obsolete;
+  std::list<Obsolete> obsolete;
+  /// 0: there is none.
+  void remove_delete_vector(uint64_t file) noexcept;
   bool delete_vectors_unsynced = false;  // some were made since the directory was synced
 
   std::atomic<bool> corrupt{false};
@@ -133,8 +136,13 @@ struct Table::State {
     const std::lock_guard guard(view_mutex);
     return view;
   }
-  /// Where the segments change the latch is held exclusively.
+  /// Where the segments change the latch is held exclusively. Caller holds write_mutex.
   void set_view(std::shared_ptr<TableView> next);
+  /// Room that withdraw() will have, whatever the table's view is then. Caller holds write_mutex.
+  std::shared_ptr<SpareView> make_spare_view();
+  /// Takes segments out of the view; `spare` becomes the new one. Needs no memory. Caller holds write_mutex
+  /// and the latch.
+  void withdraw(const TableSegments& segments, std::shared_ptr<SpareView> spare) noexcept;
   std::shared_ptr<TableDelta> new_delta(Table& table);
   /// Replaces the active delta by an empty one. Caller holds write_mutex.
   void freeze_active(Table& table);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/check.h"
+
 namespace hailstone {
 
 SegmentOrder::SegmentOrder(const TableSegments& segments, size_t secondary) {
@@ -39,6 +41,29 @@ const SegmentOrder& SegmentOrders::of(size_t secondary) const {
   Slot& slot = slots_[secondary == TableView::clustered ? count_ : secondary];
   std::call_once(slot.once, [&] { slot.order = SegmentOrder(segments_, secondary); });
   return slot.order;
+}
+
+SpareView::SpareView(size_t secondary_count)
+    : orders_(std::make_shared<SegmentOrders>(TableSegments(), secondary_count)) {
+  view.orders = orders_;
+}
+
+void SpareView::make_room(const TableView& wanted) {
+  view.segments.reserve(wanted.segments.size());
+  view.deltas.reserve(wanted.deltas.size());
+  orders_->segments_.reserve(wanted.segments.size());
+}
+
+void SpareView::fill(const TableView& from, const TableSegments& without) noexcept {
+  HAILSTONE_CHECK(
+      view.segments.capacity() >= from.segments.size() && view.deltas.capacity() >= from.deltas.size(),
+      "room for {} segments of {}", view.segments.capacity(), from.segments.size());
+  for (const auto& each : from.segments) {
+    if (std::ranges::find(without, each) != without.end()) continue;
+    view.segments.push_back(each);
+    orders_->segments_.push_back(each);
+  }
+  for (const auto& each : from.deltas) view.deltas.push_back(each);
 }
 
 }  // namespace hailstone

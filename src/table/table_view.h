@@ -59,6 +59,8 @@ class SegmentOrder {
 class SegmentOrders {
  public:
   SegmentOrders(TableSegments segments, size_t secondary_count);
+  SegmentOrders(const SegmentOrders&) = delete;
+  SegmentOrders& operator=(const SegmentOrders&) = delete;
   const SegmentOrder& of(size_t secondary) const;
 
  private:
@@ -66,7 +68,8 @@ class SegmentOrders {
     std::once_flag once;
     SegmentOrder order;
   };
-  const TableSegments segments_;
+  friend struct SpareView;
+  TableSegments segments_;
   const size_t count_;
   const std::unique_ptr<Slot[]> slots_;
 };
@@ -79,6 +82,19 @@ struct TableView {
   std::shared_ptr<const SegmentOrders> orders;
 
   const SegmentOrder& order(size_t secondary) const { return orders->of(secondary); }
+};
+
+/// A view that is still empty, with room for all that the table's view holds: filling it needs no memory.
+struct SpareView {
+  explicit SpareView(size_t secondary_count);
+  void make_room(const TableView& wanted);
+  /// Takes what is in `from` but for some segments. There must be room for it.
+  void fill(const TableView& from, const TableSegments& without) noexcept;
+
+  TableView view;
+
+ private:
+  const std::shared_ptr<SegmentOrders> orders_;
 };
 
 }  // namespace hailstone
