@@ -3,6 +3,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/check.h"
 #include "collation.h"
 #include "file/method_filesystem.h"
 #include "variables.h"
@@ -77,6 +78,8 @@ std::string sql_name(const std::string& encoded) {
 bool start_engine(handlerton* engine) {
   if (!server_is_the_one_compiled_for()) return false;
   the_engine = engine;
+  add_check_handler([](void*, const char* message) { sql_print_error("Hailstone: %s", message); },
+                    &the_engine);
   note_trace_option();
   std::string directory = data_directory();
   while (directory.size() > 1 && directory.back() == '/') directory.pop_back();

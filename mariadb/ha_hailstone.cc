@@ -305,10 +305,14 @@ int HailstoneHandler::reset() {
 const COND* HailstoneHandler::cond_push(const COND* condition) {
   return entry({"cond_push", Returns::Remainder}, [&]() -> const COND* {
     // The server checks each row again, so a part of the condition is as good as it gets and never wrong.
-    PushedCondition pushed = translate_condition(*table, *format_, *condition);
-    if (!pushed.predicate) return condition;
-    predicate_ = std::move(pushed.predicate);
-    return nullptr;
+    try {
+      PushedCondition pushed = translate_condition(*table, *format_, *condition);
+      if (!pushed.predicate) return condition;
+      predicate_ = std::move(pushed.predicate);
+      return nullptr;
+    } catch (const std::bad_alloc&) {
+      return condition;
+    }
   });
 }
 

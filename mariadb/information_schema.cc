@@ -27,6 +27,18 @@ ST_FIELD_INFO status_fields[] = {Show::Column("VARIABLE_NAME", Show::Varchar(64)
                                  Show::Column("VARIABLE_VALUE", Show::ULonglong(), NOT_NULL),
                                  Show::Column("DESCRIPTION", Show::Varchar(200), NOT_NULL), Show::CEnd()};
 
+using Fill = int (*)(THD*, TABLE_LIST*, COND*);
+/// Here ends what had no memory.
+template <Fill fill>
+int guarded_fill(THD* thd, TABLE_LIST* tables, COND* condition) noexcept {
+  try {
+    return fill(thd, tables, condition);
+  } catch (const std::bad_alloc&) {
+    my_error(ER_OUT_OF_RESOURCES, MYF(0));
+    return 1;
+  }
+}
+
 int fill_status(THD* thd, TABLE_LIST* tables, COND*) {
   Database* open = database_if_open();
   if (open == nullptr) return 0;
@@ -171,21 +183,21 @@ int fill_trace(THD* thd, TABLE_LIST* tables, COND*) {
 int initialise_status_table(void* schema_table) {
   auto* table = static_cast<ST_SCHEMA_TABLE*>(schema_table);
   table->fields_info = status_fields;
-  table->fill_table = fill_status;
+  table->fill_table = guarded_fill<fill_status>;
   return 0;
 }
 
 int initialise_columns_table(void* schema_table) {
   auto* table = static_cast<ST_SCHEMA_TABLE*>(schema_table);
   table->fields_info = columns_fields;
-  table->fill_table = fill_columns;
+  table->fill_table = guarded_fill<fill_columns>;
   return 0;
 }
 
 int initialise_trace_table(void* schema_table) {
   auto* table = static_cast<ST_SCHEMA_TABLE*>(schema_table);
   table->fields_info = trace_fields;
-  table->fill_table = fill_trace;
+  table->fill_table = guarded_fill<fill_trace>;
   return 0;
 }
 

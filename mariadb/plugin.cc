@@ -1,4 +1,5 @@
 // What the server loads: the storage engine and three INFORMATION_SCHEMA tables.
+#include "base/guard.h"
 #include "engine.h"
 #include "information_schema.h"
 #include "variables.h"
@@ -8,11 +9,13 @@ namespace {
 int start(void* plugin) {
   auto* const engine = static_cast<handlerton*>(plugin);
   hailstone::set_hooks(engine);
-  return hailstone::start_engine(engine) ? 0 : 1;
+  bool started = false;
+  hailstone::try_to([&] { started = hailstone::start_engine(engine); });
+  return started ? 0 : 1;
 }
 
 int stop(void*) {
-  hailstone::stop_engine();
+  hailstone::try_to([] { hailstone::stop_engine(); });
   return 0;
 }
 

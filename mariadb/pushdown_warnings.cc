@@ -2,15 +2,15 @@
 
 #include <cstdint>
 #include <string_view>
+#include <unordered_set>
 
-#include "absl/container/flat_hash_set.h"
 #include "pushdown_leaf.h"
 
 namespace hailstone {
 
 namespace {
 
-using Names = absl::flat_hash_set<std::string_view>;
+using Names = std::unordered_set<std::string_view>;
 
 /// Functions that take whatever they get as text, or as it is.
 bool takes_anything(std::string_view name) {

@@ -127,7 +127,18 @@ size_t Trace::find_line(const TracedCall& call, const TracedTable& table) {
   return count;
 }
 
-void Trace::begin(const TracedCall& call, const TracedTable& table) {
+void Trace::begin(const TracedCall& call, const TracedTable& table) noexcept {
+  // Within a call that is left out nothing is kept, so that each end() belongs to the right call.
+  if (left_out_ == 0) {
+    try {
+      return keep(call, table);
+    } catch (const std::bad_alloc&) {  // it is left out
+    }
+  }
+  ++left_out_;
+}
+
+void Trace::keep(const TracedCall& call, const TracedTable& table) {
   // Statements of triggers and stored functions belong to the statement that makes them run.
   if (statements_.empty() || (statements_.back().query_id != thd_->query_id && thd_->in_sub_stmt == 0))
     start_statement();
@@ -141,7 +152,11 @@ void Trace::begin(const TracedCall& call, const TracedTable& table) {
   running_.push_back({statement.number, line, std::chrono::steady_clock::now()});
 }
 
-void Trace::end(int64_t result) {
+void Trace::end(int64_t result) noexcept {
+  if (left_out_ > 0) {
+    --left_out_;
+    return;
+  }
   const auto now = std::chrono::steady_clock::now();
   const Running running = running_.back();
   running_.pop_back();
@@ -152,7 +167,7 @@ void Trace::end(int64_t result) {
     if (result != 0 || line.returns == Returns::Number) line.result = result;
     if (result == 0 && line.returns == Returns::Row) ++line.rows;
   }
-  if (handlers_at_work_ == 0) write_log();
+  if (handlers_at_work_ == 0) try_to([&] { write_log(); });
 }
 
 void Trace::hide_current_statement() {

@@ -24,6 +24,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/guard.h"
 // clang-format off
 #include "server.h"
 // clang-format on
@@ -129,9 +130,10 @@ class Trace {
 
   explicit Trace(THD* thd) : thd_(thd) {}
 
-  void begin(const TracedCall& call, const TracedTable& table);
+  /// Both need memory, and leave calls out where there is none.
+  void begin(const TracedCall& call, const TracedTable& table) noexcept;
   /// Of the call that was begun last and has not ended.
-  void end(int64_t result);
+  void end(int64_t result) noexcept;
 
   /// Of a handler, for a statement. While none is at work, calls are written to the error log at once.
   void start_work() { ++handlers_at_work_; }
@@ -150,6 +152,7 @@ class Trace {
     std::chrono::steady_clock::time_point start;
   };
   static Trace* find(THD* thd);
+  void keep(const TracedCall& call, const TracedTable& table);
   void start_statement();
   size_t find_line(const TracedCall& call, const TracedTable& table);
   void write_log();
@@ -157,6 +160,7 @@ class Trace {
   THD* thd_;
   std::deque<TracedStatement> statements_;
   std::vector<Running> running_;  // one within the other
+  size_t left_out_ = 0;           // calls that have begun and for which there was no memory
   uint64_t last_number_ = 0;
   size_t handlers_at_work_ = 0;
 };
@@ -170,9 +174,31 @@ int64_t trace_number(const Result& result) {
   }
 }
 
-/// Runs the body of a function that the server calls; `trace` is null when nobody wants to know.
+/// What a function returns that had no memory for its work.
+template <typename Result>
+Result without_memory(Returns returns) {
+  if constexpr (std::is_pointer_v<Result>) {
+    return nullptr;
+  } else if constexpr (std::is_same_v<Result, bool>) {
+    return true;
+  } else if constexpr (std::is_same_v<Result, enum_alter_inplace_result>) {
+    return HA_ALTER_ERROR;
+  } else {
+    switch (returns) {
+      case Returns::Admin:
+        return static_cast<Result>(HA_ADMIN_FAILED);
+      case Returns::Number:
+        return sizeof(Result) == sizeof(ha_rows) ? static_cast<Result>(HA_POS_ERROR) : Result{};
+      default:
+        return static_cast<Result>(HA_ERR_OUT_OF_MEM);
+    }
+  }
+}
+
+/// Runs the body of a function that the server calls; `trace` is null when nobody wants to know. Here ends
+/// what had no memory.
 template <typename Body>
-auto run_traced(Trace* trace, const TracedCall& call, const TracedTable& table, Body&& body) {
+auto run_traced(Trace* trace, const TracedCall& call, const TracedTable& table, Body&& body) noexcept {
   if (trace != nullptr) [[unlikely]] {
     // Copies, as the compiler would otherwise build what nobody looks at.
     const TracedCall begun = call;
@@ -180,11 +206,19 @@ auto run_traced(Trace* trace, const TracedCall& call, const TracedTable& table, 
     trace->begin(begun, of);
   }
   if constexpr (std::is_void_v<decltype(body())>) {
-    body();
+    try_to(body);
     if (trace != nullptr) [[unlikely]]
       trace->end(0);
   } else {
-    auto result = body();
+    using Returned = decltype(body());
+    const auto work = [&]() -> Returned {
+      try {
+        return body();
+      } catch (const std::bad_alloc&) {
+        return without_memory<Returned>(call.returns);
+      }
+    };
+    Returned result = work();
     if (trace != nullptr) [[unlikely]]
       trace->end(trace_number(result));
     return result;
