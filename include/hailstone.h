@@ -197,8 +197,8 @@ typedef void (*hs_panic_callback)(void* context, hs_status status, const char* m
 /* Fill with hs_options_init(), then change what is to differ. */
 typedef struct hs_options {
   size_t struct_size; /* set by hs_options_init() */
-  /* 512 MiB; for rows in memory, loads and the cache; at least 16 MiB. What a transaction has inserted row by
-   * row stays in memory until it ends, so it must fit in here (HS_NO_MEMORY); what it loads need not. */
+  /* 512 MiB; for rows in memory, loads and the cache; at least 16 MiB. A transaction may write more: its rows
+   * then go to files. */
   uint64_t memory_bytes;
   uint64_t checkpoint_log_bytes; /* 256 MiB; length of log that starts a checkpoint; at least 64 KiB */
   /* So much of a table's newest rows stays in memory as rows, where single rows are quickest, before it

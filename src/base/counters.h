@@ -57,6 +57,7 @@ namespace hailstone {
   COUNTER(manifest_fsyncs, "fsync calls on manifest files")                                                \
   COUNTER(manifest_reads, "read calls on the manifest, at the start")                                      \
   COUNTER(manifest_read_bytes, "bytes read from the manifest")                                             \
+  COUNTER(spills, "times that a large transaction moved rows from memory to files of its own")             \
   COUNTER(flushes, "deltas written to segments")                                                           \
   COUNTER(merges, "merges of segments")                                                                    \
   COUNTER(checkpoints, "checkpoints taken")                                                                \

@@ -28,7 +28,7 @@ DatabaseCore::DatabaseCore(Filesystem& filesystem, std::string directory, Databa
       files_read_(filesystem, options_.open_files != 0 ? options_.open_files : OpenFiles::default_limit()),
       budget_(options_.memory_budget),
       cache_(budget_, counters_),
-      locks_(counters_),
+      locks_(counters_, budget_),
       catalog_(*this) {}
 
 DatabaseCore::~DatabaseCore() = default;

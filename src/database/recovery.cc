@@ -31,10 +31,11 @@ Status Recovery::run() {
   const uint64_t begun = monotonic_microseconds();
   HAILSTONE_TRY(adopt_manifest());
   core_.recorder->set_recovering(true);
-  HAILSTONE_TRY(
-      core_.log->replay(content_.mark.log_start, [this](const LogRecord& record) { return apply(record); }));
-  core_.counters().transactions_recovered.store(transactions_ + gathered_.size());
-  gathered_.clear();  // never committed
+  const Lsn start = content_.mark.log_start;
+  HAILSTONE_TRY(core_.log->scan(start, [this](const LogRecord& record) { return look_ahead(record); }));
+  redo_.finish();
+  HAILSTONE_TRY(core_.log->replay(start, [this](const LogRecord& record) { return apply(record); }));
+  core_.counters().transactions_recovered.store(transactions_ + redo_.open_transactions());
   core_.recorder->set_recovering(false);
   HAILSTONE_TRY(core_.catalog().finish_recovery());
   core_.transactions().resume_after(last_committed_, last_transaction_);
@@ -89,41 +90,30 @@ Status Recovery::adopt_manifest() {
   return {};
 }
 
+Status Recovery::look_ahead(const LogRecord& record) {
+  const std::string_view wrong = redo_.add(record);
+  return wrong.empty() ? Status() : damaged(record, wrong);
+}
+
 Status Recovery::apply(const LogRecord& record) {
   bytes_ += record.end - record.begin;
   if (record.type == LogRecordType::Carry) return apply_carry(record);
-  ByteReader reader(record.payload);
-  TransactionId id = 0;
-  if (!reader.take(id)) return damaged(record, "is too short");
-  last_transaction_ = std::max(last_transaction_, id);
-  uint64_t number = 0;
+  RedoRecord redo;
+  if (!redo.parse(record)) return damaged(record, "is too short");
+  last_transaction_ = std::max(last_transaction_, redo.id);
   switch (record.type) {
     case LogRecordType::Operations: {
-      ByteView operations;
-      if (!reader.take(number) || !reader.take_bytes(reader.remaining(), operations)) {
-        return damaged(record, "is too short");
-      }
-      std::string& gathered = gathered_[id];
-      if (gathered.size() < number)
-        return damaged(record, "does not continue the operations of its transaction");
-      // What is beyond was taken back by a rollback to a savepoint.
-      gathered.resize(static_cast<size_t>(number));
-      gathered.append(operations);
-      return {};
+      const CommittedRedo::Valid* const valid = redo_.find(record.begin);
+      if (valid == nullptr || valid->commit <= content_.mark.committed) return {};
+      // Ahead of transactions that commit before this one: none of them changes the same rows later on.
+      HAILSTONE_TRY(apply_operations(redo.operations.substr(0, valid->bytes), valid->commit, record));
+      return flush_big_deltas();
     }
-    case LogRecordType::Truncate: {
-      if (!reader.take(number)) return damaged(record, "is too short");
-      std::string& gathered = gathered_[id];
-      if (number > gathered.size())
-        return damaged(record, "takes back operations that its transaction has not got");
-      gathered.resize(static_cast<size_t>(number));
-      return {};
-    }
+    case LogRecordType::Truncate:
     case LogRecordType::Rollback:
-      gathered_.erase(id);
       return {};
     case LogRecordType::Commit:
-      return apply_gathered(record);
+      return apply_commit(redo, record);
     case LogRecordType::Prepare:
     case LogRecordType::Carry:
       break;
@@ -132,30 +122,13 @@ Status Recovery::apply(const LogRecord& record) {
                  fmt::format("is of a kind ({}) unknown to this program", static_cast<int>(record.type)));
 }
 
-Status Recovery::apply_gathered(const LogRecord& record) {
-  ByteReader reader(record.payload);
-  TransactionId id = 0;
-  Timestamp timestamp = 0;
-  uint64_t offset = 0;
-  ByteView last;
-  if (!reader.take(id) || !reader.take(timestamp) || !reader.take(offset) ||
-      !reader.take_bytes(reader.remaining(), last)) {
-    return damaged(record, "is too short");
-  }
-  std::string earlier;
-  if (const auto found = gathered_.find(id); found != gathered_.end()) {
-    earlier = std::move(found->second);
-    gathered_.erase(found);
-  }
-  if (timestamp <= content_.mark.committed) return {};
-  if (earlier.size() < offset) return damaged(record, "does not continue the operations of its transaction");
-  earlier.resize(static_cast<size_t>(offset));
-  if (timestamp <= last_applied_) return damaged(record, "is out of commit order");
-  last_applied_ = timestamp;
-  last_committed_ = std::max(last_committed_, timestamp);
+Status Recovery::apply_commit(const RedoRecord& redo, const LogRecord& record) {
+  if (redo.timestamp <= content_.mark.committed) return {};
+  if (redo.timestamp <= last_applied_) return damaged(record, "is out of commit order");
+  last_applied_ = redo.timestamp;
+  last_committed_ = std::max(last_committed_, redo.timestamp);
   ++transactions_;
-  HAILSTONE_TRY(apply_operations(earlier, timestamp, record));
-  HAILSTONE_TRY(apply_operations(last, timestamp, record));
+  HAILSTONE_TRY(apply_operations(redo.operations, redo.timestamp, record));
   return flush_big_deltas();
 }
 

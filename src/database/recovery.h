@@ -1,9 +1,9 @@
 // Brings a database back to exactly the committed transactions: the manifest's states, then the log.
 //
-// Operations are gathered by transaction id until the Commit record and applied in commit order, as are the
-// Carry records of the last checkpoint. What the manifest already holds is skipped, operation by operation,
-// so a recovery that a crash ends is just done again. A table that is damaged is marked and passed over; the
-// others come up.
+// The log is read twice: to learn which operations take effect (committed_redo.h), and to apply them, as are
+// the Carry records of the last checkpoint. What the manifest already holds is skipped, operation by
+// operation, so a recovery that a crash ends is just done again. A table that is damaged is marked and passed
+// over; the others come up.
 #pragma once
 
 #include <memory>
@@ -12,6 +12,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "database/committed_redo.h"
 #include "database/core.h"
 #include "database/manifest.h"
 #include "log/operation.h"
@@ -35,7 +36,8 @@ class Recovery {
  private:
   Status adopt_manifest();
   Status apply(const LogRecord& record);
-  Status apply_gathered(const LogRecord& record);
+  Status look_ahead(const LogRecord& record);
+  Status apply_commit(const RedoRecord& redo, const LogRecord& record);
   Status apply_operations(ByteView operations, Timestamp timestamp, const LogRecord& record);
   Status apply_operation(ByteReader& reader, Timestamp timestamp, const LogRecord& record);
   Status apply_catalog(const Operation& operation, Timestamp timestamp, const LogRecord& record);
@@ -50,7 +52,7 @@ class Recovery {
   DatabaseCore& core_;
   ManifestContent content_;
   const std::vector<std::string> names_;
-  std::unordered_map<TransactionId, std::string> gathered_;  // operations of transactions without an end yet
+  CommittedRedo redo_;
   std::unordered_map<TableId, Timestamp> manifest_ddl_;  // newest DDL of each table that the manifest holds
   std::unordered_set<TableId> touched_;                  // by the transaction being applied
   std::unordered_set<TableId> passed_over_;         // damaged tables with operations that were not applied

@@ -351,6 +351,11 @@ Result<std::unique_ptr<Log>> Log::open(Filesystem& filesystem, Options options, 
   return log;
 }
 
+Status Log::scan(Lsn from, const std::function<Status(const LogRecord&)>& visit) {
+  HAILSTONE_TRY(scan_log(state_->filesystem, state_->files, from, visit, &state_->counters));
+  return {};
+}
+
 Status Log::replay(Lsn from, const std::function<Status(const LogRecord&)>& apply) {
   State& state = *state_;
   if (state.replayed) return fail(ErrorCode::InvalidArgument, "the log has been replayed already");

@@ -55,6 +55,8 @@ class Log {
   static Result<std::unique_ptr<Log>> open(Filesystem& filesystem, Options options, Counters& counters);
   ~Log();
 
+  /// Calls `visit` for every record that replay() would give; changes nothing. The same errors.
+  Status scan(Lsn from, const std::function<Status(const LogRecord&)>& visit);
   /// Calls `apply` for every record at or after `from`, in order; then cuts a torn tail.
   /// ErrorCode::Corruption names file and offset when bytes that had been durable are damaged or a file is
   /// missing. An error of `apply` ends the replay.

@@ -95,6 +95,19 @@ class Chunk {
     newest_ = same(newest_);
   }
 
+  /// DeleteVector::make_room().
+  void make_room() {
+    if (!is_dense_) make_dense();
+    if (is_wide()) return;
+    palette_.reserve(palette_.size() + 2);
+    if (codes_.empty()) codes_.assign(block_rows, 0);
+    keeps_codes_ = true;
+  }
+  void give_back_room() noexcept {
+    keeps_codes_ = false;
+    if (!is_wide()) drop_codes();
+  }
+
   size_t memory() const {
     return sizeof(Chunk) + sparse_.capacity() * sizeof(End) + wide_.capacity() * sizeof(Timestamp) +
            palette_.capacity() * sizeof(Ends) + codes_.capacity();
@@ -194,9 +207,13 @@ class Chunk {
     return true;
   }
 
-  /// A row has this end no more. When all that are left have the same, they need no codes.
+  /// A row has this end no more.
   void forget_code(size_t code) {
-    if (--palette_[code].rows != 0) return;
+    if (--palette_[code].rows == 0 && !keeps_codes_) drop_codes();
+  }
+
+  /// When all rows have the same end they need no codes.
+  void drop_codes() noexcept {
     const auto used = [](const Ends& ends) { return ends.rows != 0; };
     if (std::count_if(palette_.begin(), palette_.end(), used) > 1) return;
     const auto last = std::find_if(palette_.begin(), palette_.end(), used);
@@ -217,6 +234,7 @@ class Chunk {
   uint32_t markers_ = 0;  // entries with a marker
   Timestamp newest_ = 0;  // no timestamp (not marker) in here is greater
   bool is_dense_ = false;
+  bool keeps_codes_ = false;     // also while it needs none
   std::vector<End> sparse_;      // while it is not dense
   BlockBitmap ended_;            // of a dense one, as all that follows
   std::vector<Ends> palette_;    // different ends, while they are few
@@ -292,6 +310,30 @@ Timestamp DeleteVector::end(uint32_t ordinal) const {
 void DeleteVector::set(uint32_t ordinal, Timestamp end) { state_->set(ordinal, end); }
 void DeleteVector::stamp(uint32_t ordinal, Timestamp end) { state_->stamp(ordinal, end); }
 void DeleteVector::reset(uint32_t ordinal) { state_->set(ordinal, infinity); }
+
+void DeleteVector::make_room() {
+  const size_t blocks = (state_->rows + block_rows - 1) / block_rows;
+  if (state_->chunks.empty()) {
+    state_->chunks.resize(blocks);
+    state_->charge(state_->chunks.capacity() * sizeof(state_->chunks[0]), 0);
+  }
+  for (auto& chunk : state_->chunks) {
+    const size_t before = chunk ? chunk->memory() : 0;
+    if (!chunk) chunk = std::make_unique<Chunk>();
+    const State::ChargeAtEnd charge_at_end{*state_, *chunk, before};
+    chunk->make_room();
+  }
+}
+
+void DeleteVector::give_back_room() noexcept {
+  for (auto& chunk : state_->chunks) {
+    if (!chunk) continue;
+    const size_t before = chunk->memory();
+    chunk->give_back_room();
+    if (chunk->count() == 0) chunk.reset();
+    state_->charge(chunk ? chunk->memory() : 0, before);
+  }
+}
 
 void DeleteVector::compact(const std::function<Timestamp(Timestamp)>& same) {
   for (auto& chunk : state_->chunks) {

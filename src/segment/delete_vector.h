@@ -30,6 +30,10 @@ class DeleteVector {
   /// of the block that have it. Needs no memory.
   void stamp(uint32_t ordinal, Timestamp end);
   void reset(uint32_t ordinal);  // live again
+  /// From now on no row needs memory to end, as long as two different ends are enough for a block.
+  void make_room();
+  /// What make_room() took and nothing needs goes.
+  void give_back_room() noexcept;
   /// Rows whose end is not infinity.
   uint32_t count() const;
   /// Clears the bits of rows of the block that `snapshot` no longer sees (their end is included in it).

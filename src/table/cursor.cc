@@ -281,7 +281,7 @@ struct Cursor::State {
     HAILSTONE_ASSIGN(newest, inside.lock_newest(transaction, row_key, lock));
     if (!newest.found()) return false;
     if (newest == candidate) return true;
-    if (newest.version != nullptr && visibility.is_own_and_new(*newest.version)) return false;
+    if (visibility.is_own_and_new(newest)) return false;
     return has_current_key(newest, row_key);
   }
 
@@ -311,7 +311,7 @@ struct Cursor::State {
     const std::string row_key(ByteView(key).substr(key.size() - clustered_size));
     HAILSTONE_ASSIGN(newest, inside.find_latest(row_key));
     if (!newest.found()) return false;
-    if (newest.version != nullptr && visibility.is_own_and_new(*newest.version)) return false;
+    if (visibility.is_own_and_new(newest)) return false;
     if (secondary == SegmentKeys::clustered) return true;
     HAILSTONE_ASSIGN(const bool is_here, has_current_key(newest, row_key));
     HAILSTONE_ASSIGN(RowPlace before, inside.find_visible(*view, row_key, visibility.snapshot, transaction));

@@ -230,6 +230,7 @@ class SegmentSource : public CursorSource {
         HAILSTONE_TRY(keys_.clustered_key(ordinal_, key_));
         if (visibility_.is_superseded(key_)) return false;
       }
+      if (visibility_.is_own_and_new(*segment_, ordinal_)) return false;
       const std::shared_lock guard(*segment_->latch);
       return visibility_.takes(begin, segment_->ends->end(ordinal_));
     }

@@ -5,28 +5,11 @@
 #include "base/guard.h"
 #include "log/operation.h"
 #include "table/delete_vector_file.h"
-#include "table/segment_builder.h"
+#include "table/delta_writer.h"
 
 namespace hailstone {
 
 namespace {
-
-constexpr uint32_t sampled_rows = 4096;
-
-/// Rows that some snapshot can see, or that an open transaction is about to end.
-bool worth_keeping(const Version& version, const SnapshotsInUse& snapshots) {
-  const Timestamp begin = version.begin.load(std::memory_order_acquire);
-  const Timestamp end = version.end.load(std::memory_order_acquire);
-  return end != begin && snapshots.may_see(begin, end);
-}
-
-/// All versions of a settled delta, in key order, newest first. Nothing but ends changes in it any more.
-template <typename Visit>
-void for_each_version(const Delta& rows, const Visit& visit) {
-  for (const TreeEntry& entry : rows.clustered()) {
-    for (Version* version = entry.newest; version != nullptr; version = version->older) visit(*version);
-  }
-}
 
 struct LiveRow {
   ByteView key, row;
@@ -52,122 +35,38 @@ std::vector<LiveRow> live_rows(const Table::State& state, const TableView& view,
   return rows;
 }
 
-/// Writes what is worth keeping of a delta to one segment or several.
-class DeltaFlush {
- public:
-  DeltaFlush(Table::State& state, TableDelta& delta)
-      : state_(state), delta_(delta), snapshots_(state.host.transactions().snapshots_in_use()) {}
-
-  using Successors = std::vector<TableDelta::Successor>;
-
-  /// Versions get their ordinals. Ends that are set from here on are taken over at publication.
-  Result<Successors> write() {
-    const Status written = guarded([&] { return write_all(); });
-    if (written) return std::move(successors_);
-    for (const auto& successor : successors_) successor.segment->segment->remove_when_unused();
-    return std::unexpected(written.error());
-  }
-
- private:
-  Status write_all() {
-    Timestamp newest_begin = 0;
-    for_each_version(delta_.rows, [&](const Version& version) {
-      if (!worth_keeping(version, snapshots_)) return;
-      ++versions_;
-      newest_begin = std::max(newest_begin, version.begin.load(std::memory_order_acquire));
-    });
-    with_begin_ = newest_begin > state_.forgettable_begin(snapshots_.oldest());
-    Status status;
-    for_each_version(delta_.rows, [&](Version& version) {
-      if (status) status = add(version);
-    });
-    HAILSTONE_TRY(status);
-    HAILSTONE_TRY(finish_segment());
-    return successors_.empty() ? Status() : state_.host.sync_files();
-  }
-
-  Status add(Version& version) {
-    version.ordinal = Version::no_ordinal;
-    if (!worth_keeping(version, snapshots_)) return {};
-    if (builder_ != nullptr) {
-      // A segment that is big enough ends where a key does, so that segments of one flush do not overlap.
-      const bool full = builder_->rows() >= state_.host.segment_rows_limit();
-      const bool enough = builder_->bytes() >= state_.host.segment_buffer_bytes();
-      if (full || (enough && version.key() != last_key_)) HAILSTONE_TRY(finish_segment());
-    }
-    if (builder_ == nullptr) builder_ = std::make_unique<SegmentBuilder>(state_, with_begin_);
-    const Timestamp begin = version.begin.load(std::memory_order_acquire);
-    version.ordinal = ordinal_++;
-    last_key_ = version.key();
-    newest_begin_ = std::max(newest_begin_, begin);
-    builder_->append(version.row(), row_id_of(version.key()), begin);
-    if (builder_->rows() == sampled_rows) {
-      // What all rows take, as the first ones tell, so that buffers need not be doubled and copied; never
-      // more than the delta, as the first ones may be the longest.
-      const double bytes = static_cast<double>(builder_->bytes());
-      const double by_rows = static_cast<double>(versions_) / sampled_rows;
-      const double by_bytes = static_cast<double>(delta_.rows.bytes()) / bytes;
-      const double by_buffer = static_cast<double>(state_.host.segment_buffer_bytes()) / bytes;
-      builder_->reserve_times(std::min({by_rows * 1.02, by_bytes, std::max(by_buffer, 1.0)}));
-    }
-    return {};
-  }
-
-  Status finish_segment() {
-    if (builder_ == nullptr) return {};
-    const uint32_t first = ordinal_ - builder_->rows();
-    const FileIdentity file = state_.host.new_file(state_.id);
-    HAILSTONE_TRY(builder_->write(file, false, {}));
-    builder_.reset();
-    successors_.reserve(successors_.size() + 1);
-    HAILSTONE_ASSIGN(auto segment,
-                     state_.noted(open_written_segment(state_, file.file, with_begin_ ? newest_begin_ : 0)));
-    successors_.push_back({std::move(segment), first});
-    newest_begin_ = 0;
-    return {};
-  }
-
-  Table::State& state_;
-  TableDelta& delta_;
-  const SnapshotsInUse snapshots_;
-  bool with_begin_ = false;
-  uint64_t versions_ = 0;
-  std::unique_ptr<SegmentBuilder> builder_;
-  uint32_t ordinal_ = 0;
-  ByteView last_key_;
-  Timestamp newest_begin_ = 0;  // of the segment being filled
-  Successors successors_;
-};
-
 }  // namespace
 
 Status Table::State::flush_delta(const std::shared_ptr<TableDelta>& delta) {
-  HAILSTONE_ASSIGN(auto successors, DeltaFlush(*this, *delta).write());
-  {
-    const std::lock_guard write_guard(write_mutex);
-    const std::unique_lock guard(*latch);
-    delta->successors = std::move(successors);
-    try {
-      auto next = std::make_shared<TableView>(*current_view());
-      std::erase(next->deltas, delta);
-      for (const auto& successor : delta->successors) next->segments.push_back(successor.segment);
-      if (!delta->successors.empty()) {
-        for_each_version(delta->rows, [&](const Version& version) {
-          const Timestamp end = version.end.load(std::memory_order_acquire);
-          if (end != infinity) delta->end_in_successor(version, end);
-        });
-      }
-      generation.fetch_add(1, std::memory_order_release);
-      set_view(std::move(next));
-    } catch (const std::bad_alloc&) {
-      for (const auto& successor : delta->successors) successor.segment->segment->remove_when_unused();
-      delta->successors.clear();
-      throw;
-    }
-    count(host.counters().segments, delta->successors.size());
-  }
+  HAILSTONE_ASSIGN(auto successors, DeltaWriter(*this, *delta, {}).write());
+  replace_delta(delta, std::move(successors));
   count(host.counters().flushes);
   return {};
+}
+
+void Table::State::replace_delta(const std::shared_ptr<TableDelta>& delta,
+                                 std::vector<TableDelta::Successor> successors) {
+  const std::lock_guard write_guard(write_mutex);
+  const std::unique_lock guard(*latch);
+  delta->successors = std::move(successors);
+  try {
+    auto next = std::make_shared<TableView>(*current_view());
+    std::erase(next->deltas, delta);
+    for (const auto& successor : delta->successors) next->segments.push_back(successor.segment);
+    if (!delta->successors.empty()) {
+      for_each_version(delta->rows, [&](const Version& version) {
+        const Timestamp end = version.end.load(std::memory_order_acquire);
+        if (end != infinity) delta->end_in_successor(version, end);
+      });
+    }
+    generation.fetch_add(1, std::memory_order_release);
+    set_view(std::move(next));
+  } catch (const std::bad_alloc&) {
+    for (const auto& successor : delta->successors) successor.segment->segment->remove_when_unused();
+    delta->successors.clear();
+    throw;
+  }
+  count(host.counters().segments, delta->successors.size());
 }
 
 Result<bool> Table::flush(bool force) {

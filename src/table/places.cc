@@ -7,16 +7,6 @@
 
 namespace hailstone {
 
-namespace {
-
-/// A slot is a number, as segments put ordinals there; a delta puts the address of a version.
-Version& version_of(const Change& change) {
-  // NOLINTNEXTLINE(performance-no-int-to-ptr)
-  return *reinterpret_cast<Version*>(change.slot);
-}
-
-}  // namespace
-
 TableSegment::TableSegment(std::shared_ptr<TableLatch> table_latch, std::shared_ptr<const TableLayout> layout,
                            std::shared_ptr<Segment> opened, uint64_t file_number, Timestamp begin_of_rows,
                            std::unique_ptr<DeleteVector> delete_vector)
@@ -52,14 +42,14 @@ void TableSegment::commit(std::span<const Change> changes, Timestamp timestamp) 
   const std::unique_lock guard(*latch);
   for (const Change& change : changes) {
     HAILSTONE_CHECK(change.kind == Change::Kind::End);
-    set_end(static_cast<uint32_t>(change.slot), timestamp);
+    for (uint32_t i = 0; i < change.count; ++i) set_end(static_cast<uint32_t>(change.slot) + i, timestamp);
   }
 }
 
 void TableSegment::undo(const Change& change) {
   HAILSTONE_CHECK(change.kind == Change::Kind::End);
   const std::unique_lock guard(*latch);
-  set_end(static_cast<uint32_t>(change.slot), infinity);
+  for (uint32_t i = 0; i < change.count; ++i) set_end(static_cast<uint32_t>(change.slot) + i, infinity);
 }
 
 Result<Timestamp> TableSegment::begin_of(BlockReader& reader, uint32_t ordinal) const {
@@ -84,13 +74,18 @@ void TableDelta::set_end(Version& version, Timestamp end) {
   end_in_successor(version, end);
 }
 
-void TableDelta::end_in_successor(const Version& version, Timestamp end) {
-  if (successors.empty() || version.ordinal == Version::no_ordinal) return;
+std::pair<TableSegment*, uint32_t> TableDelta::successor_of(const Version& version) const {
   const auto after = std::upper_bound(
       successors.begin(), successors.end(), version.ordinal,
       [](uint32_t ordinal, const Successor& successor) { return ordinal < successor.first; });
   const Successor& now = *std::prev(after);
-  now.segment->set_end(version.ordinal - now.first, end);
+  return {now.segment.get(), version.ordinal - now.first};
+}
+
+void TableDelta::end_in_successor(const Version& version, Timestamp end) {
+  if (successors.empty() || version.ordinal == Version::no_ordinal) return;
+  const auto [segment, ordinal] = successor_of(version);
+  segment->set_end(ordinal, end);
 }
 
 size_t TableDelta::row_bytes() const {
@@ -102,7 +97,7 @@ void TableDelta::commit(std::span<const Change> changes, Timestamp timestamp) {
   uint64_t inserted = 0;
   const auto stamp = [&] {
     for (const Change& change : changes) {
-      auto& version = version_of(change);
+      Version& version = *version_of(change.slot);
       if (change.kind == Change::Kind::Insert) {
         if (inserted == 0) note_commit(timestamp);
         version.begin.store(timestamp, std::memory_order_release);
@@ -127,7 +122,7 @@ void TableDelta::commit(std::span<const Change> changes, Timestamp timestamp) {
 }
 
 void TableDelta::undo(const Change& change) {
-  auto& version = version_of(change);
+  Version& version = *version_of(change.slot);
   std::unique_lock guard(*latch);
   if (change.kind == Change::Kind::End) {
     set_end(version, infinity);

@@ -18,6 +18,7 @@
 #include "delta/delta.h"
 #include "segment/delete_vector.h"
 #include "table/table_keys.h"
+#include "table/write_numbers.h"
 #include "transaction/transaction.h"
 
 namespace hailstone {
@@ -40,6 +41,11 @@ class TableSegment : public VersionStore {
   /// Begin of a row: of its begin column, or the segment's. `reader`: of this segment.
   Result<Timestamp> begin_of(BlockReader& reader, uint32_t ordinal) const;
   Timestamp shared_begin() const { return begin.load(std::memory_order_acquire); }
+  /// Whether the transaction that has written the row, and is still open, did so by the write of this number
+  /// or a later one. Only for that transaction.
+  bool is_written_since(uint32_t ordinal, uint32_t number) const {
+    return writes != nullptr && writes->greatest() >= number && writes->of(ordinal) >= number;
+  }
 
   /// Caller holds the latch exclusively.
   void set_end(uint32_t ordinal, Timestamp end);
@@ -51,8 +57,11 @@ class TableSegment : public VersionStore {
   const SegmentColumns columns;
   const uint64_t file;
   std::atomic<Timestamp> begin;
-  bool published_by_replay =
-      false;  // a bulk load of a transaction whose later operations may still come; recovery only
+  /// Of rows that an open transaction has written one by one; null for all others. Belongs to its thread.
+  std::unique_ptr<const WriteNumbers> writes;
+  /// Its rows are final: later operations of the transactions that have made them do not change them.
+  /// Recovery only: the manifest names it, so it is none that replay has made.
+  bool is_recorded = false;
 
   // Protected by the latch.
   std::unique_ptr<DeleteVector> ends;
@@ -93,6 +102,10 @@ class TableDelta : public VersionStore {
   uint64_t live_versions() const { return rows.version_count() - ended_.load(std::memory_order_relaxed); }
 
   static uint64_t slot_of(const Version* version) { return reinterpret_cast<uint64_t>(version); }
+  static Version* version_of(uint64_t slot) {
+    // A slot is a number, as segments put ordinals there.
+    return reinterpret_cast<Version*>(slot);  // NOLINT(performance-no-int-to-ptr)
+  }
 
   const std::shared_ptr<TableLatch> latch;
   const std::shared_ptr<const TableKeys> keys;
@@ -106,6 +119,8 @@ class TableDelta : public VersionStore {
   /// Segments that the delta has been flushed to, in key order; Version::ordinal then counts rows through all
   /// of them. Empty: not flushed, or nothing was worth keeping.
   std::vector<Successor> successors;
+  /// The row that a version has become.
+  std::pair<TableSegment*, uint32_t> successor_of(const Version& version) const;
   /// Brings the end of a version to the row that it has become. The caller holds the latch exclusively.
   void end_in_successor(const Version& version, Timestamp end);
 

@@ -40,9 +40,8 @@ Result<Replayed> look(Table::State& state, ByteView key, Timestamp timestamp) {
       const Timestamp end = segment->ends->end(ordinal);
       // A segment of the manifest holds final states: all ends of the transactions that it has rows of are in
       // it. What the operation's own transaction has ended is no state of the row, and the next one may be in
-      // no file. A segment that replay has just published may still be changed by later operations of its
-      // transaction.
-      const bool is_state = begin == timestamp && end > begin && !segment->published_by_replay;
+      // no file. A segment that replay has made may still be changed by later operations of its transaction.
+      const bool is_state = begin == timestamp && end > begin && segment->is_recorded;
       if (begin > timestamp || is_state) result.superseded = true;
       if (end == infinity) {
         result.live = {
@@ -137,7 +136,6 @@ Status Table::replay_publish(Timestamp timestamp, uint64_t file) {
     return fail(error.code(), fmt::format("table {}: bulk-loaded rows cannot be read: {}", definition().name,
                                           error.message()));
   }
-  (*opened)->published_by_replay = true;
   if (state.keys->hidden_row_id()) raise(state.next_row_id, row_id_of((*opened)->segment->last_key()) + 1);
   const std::lock_guard guard(state.write_mutex);
   const std::unique_lock latched(*state.latch);

@@ -267,18 +267,19 @@ Result<bool> Scan::State::next_candidate(std::string& candidate_key, RowPlace& p
 Status Scan::State::add_locked(const std::string& candidate_key, const RowPlace& candidate) {
   HAILSTONE_ASSIGN(const RowPlace newest, inside.lock_newest(transaction, candidate_key, lock));
   if (!newest.found()) return {};
-  if (newest.version != nullptr && visibility.is_own_and_new(*newest.version)) return {};
+  if (visibility.is_own_and_new(newest)) return {};
   std::string row;
   HAILSTONE_TRY(read_row(newest, row));
   if (!(newest == candidate) && !always && !predicate->matches(inside.layout->row_codec(), row)) return {};
-  // A version that was live and committed when the scan began is the only one of its row that the scan can
-  // meet.
+  // A version that was live when the scan began, committed or the transaction's own, is the only one of its
+  // row that the scan can meet.
   Timestamp begin = newest.begin;
   if (newest.segment != nullptr) {
     BlockReader reader(newest.segment->columns);
     HAILSTONE_ASSIGN(begin, newest.segment->begin_of(reader, newest.ordinal));
   }
-  if (begin > visibility.snapshot.read && !returned.insert(candidate_key).second) return {};
+  const bool was_live = begin <= visibility.snapshot.read || begin == visibility.snapshot.own;
+  if (!was_live && !returned.insert(candidate_key).second) return {};
   projection.append(batch.scratch.copy(row), row_id_of(candidate_key), batch);
   locked_keys.push_back(candidate_key);
   return {};
@@ -310,7 +311,7 @@ Status Scan::State::add_latest(const std::string& latest_key, const RowPlace* un
     }
     HAILSTONE_ASSIGN(latest, inside.find_latest(latest_key));
     if (!latest.found()) return {};
-    if (latest.version != nullptr && visibility.is_own_and_new(*latest.version)) return {};
+    if (visibility.is_own_and_new(latest)) return {};
   }
   HAILSTONE_TRY(read_row(latest, row));
   if (!always && !predicate->matches(inside.layout->row_codec(), row)) return {};

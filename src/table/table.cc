@@ -52,6 +52,7 @@ Result<std::shared_ptr<Table>> Table::open(TableHost& host, const TableState& gi
       state.mark_corrupt(unreadable);
       continue;
     }
+    (*segment)->is_recorded = true;
     view->segments.push_back(std::move(*segment));
   }
   count(host.counters().segments, view->segments.size());

@@ -3,6 +3,7 @@
 
 #include "base/guard.h"
 #include "log/operation.h"
+#include "table/private_rows.h"
 #include "table/table_state.h"
 #include "transaction/statement.h"
 
@@ -151,8 +152,14 @@ class RowWriter {
     return {};
   }
 
-  void insert(ByteView key, ByteView row, std::span<const std::string> secondary) {
+  void insert(ByteView key, ByteView row, std::span<const std::string> secondary,
+              TablePrivateRows* private_rows) {
     if (is_behind(ended_)) transaction_.supersede(state_.id, key);
+    if (private_rows != nullptr) {
+      const auto inserted = private_rows->insert(key, row, secondary);
+      transaction_.add_change(inserted.delta, TableDelta::slot_of(inserted.version), Change::Kind::Insert);
+      return;
+    }
     const std::shared_ptr<TableDelta>& delta = view().deltas.front();
     Version* version = nullptr;
     {
@@ -234,6 +241,7 @@ Result<std::string> Table::insert(Transaction& transaction, ByteView row, Duplic
   HAILSTONE_TRY(state.usable());
   HAILSTONE_TRY(check_row(state, row));
   HAILSTONE_TRY(state.make_room(*this, transaction, row.size() + sizeof(Version)));
+  TablePrivateRows* const private_rows = TablePrivateRows::of(*this, state, transaction);
   const uint64_t row_id =
       state.keys->hidden_row_id() ? state.next_row_id.fetch_add(1, std::memory_order_relaxed) : 0;
   std::string key;
@@ -253,7 +261,7 @@ Result<std::string> Table::insert(Transaction& transaction, ByteView row, Duplic
       if (!writer.look_holds()) continue;
       HAILSTONE_TRY(writer.check(key, row, secondary, {}, duplicate, wait));
       if (!wait.needed()) {
-        writer.insert(key, row, secondary);
+        writer.insert(key, row, secondary, private_rows);
         flush_when_full(*this, state, *writer.view().deltas.front());
         write.keep();
         break;
@@ -271,6 +279,7 @@ Result<std::string> Table::update(Transaction& transaction, ByteView key, ByteVi
   HAILSTONE_TRY(state.usable());
   HAILSTONE_TRY(check_row(state, row));
   HAILSTONE_TRY(state.make_room(*this, transaction, row.size() + sizeof(Version)));
+  TablePrivateRows* const private_rows = TablePrivateRows::of(*this, state, transaction);
   std::string new_key;
   std::vector<std::string> secondary;
   HAILSTONE_TRY(state.keys->clustered_key(row, row_id_of(key), new_key));
@@ -302,7 +311,7 @@ Result<std::string> Table::update(Transaction& transaction, ByteView key, ByteVi
           HAILSTONE_TRY(writer.check(new_key, row, secondary, key, duplicate, wait));
           if (!wait.needed()) {
             writer.end(key, newest.place);
-            writer.insert(new_key, row, secondary);
+            writer.insert(new_key, row, secondary, private_rows);
             flush_when_full(*this, state, *writer.view().deltas.front());
             write.keep();
             break;

@@ -196,6 +196,8 @@ struct Table::State {
   /// Writes a frozen delta without uncommitted versions to segments, which take its place. The caller holds
   /// flush_mutex.
   Status flush_delta(const std::shared_ptr<TableDelta>& delta);
+  /// Puts the segments that a delta was written to in its place.
+  void replace_delta(const std::shared_ptr<TableDelta>& delta, std::vector<TableDelta::Successor> successors);
   bool merge_due() const;
   /// Waits for memory when the budget is exhausted, as long as somebody else may give some back.
   Status make_room(Table& table, Transaction& transaction, size_t bytes);

@@ -9,6 +9,19 @@ namespace hailstone {
 
 namespace {
 
+void mask_own_and_new(const TableSegment& segment, uint32_t block, const Visibility& visibility,
+                      BlockBitmap& bitmap) {
+  if (segment.writes == nullptr || segment.writes->greatest() < visibility.own_writes) return;
+  if (segment.writes->least() >= visibility.own_writes) return bitmap.clear();
+  std::vector<uint16_t> rows;
+  bitmap.append_rows(0, block_rows, rows);
+  for (const uint16_t row : rows) {
+    if (segment.is_written_since(block * block_rows + row, visibility.own_writes)) {
+      bitmap.bits[row / 64] &= ~(uint64_t{1} << (row % 64));
+    }
+  }
+}
+
 /// Clears the bits of rows of which only own versions count.
 Status mask_superseded(const TableSegment& segment, const TableKeys& keys, uint32_t block,
                        const Visibility& visibility, BlockBitmap& bitmap) {
@@ -62,6 +75,7 @@ Status mask_versions(const TableSegment& segment, BlockReader& reader, uint32_t 
       }
     }
   }
+  if (segment.shared_begin() == visibility.snapshot.own) mask_own_and_new(segment, block, visibility, bitmap);
   const std::shared_lock guard(*segment.latch);
   if (!segment.ends->empty()) segment.ends->mask(block, visibility.snapshot, bitmap);
   return {};

@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "table/places.h"
+#include "table/table_state.h"
 #include "transaction/superseded.h"
 
 namespace hailstone {
@@ -33,6 +33,13 @@ struct Visibility {
   /// Whether the transaction has written the version after the reader began.
   bool is_own_and_new(const Version& version) const {
     return version.begin.load(std::memory_order_acquire) == snapshot.own && version.write >= own_writes;
+  }
+  bool is_own_and_new(const TableSegment& segment, uint32_t ordinal) const {
+    return segment.shared_begin() == snapshot.own && segment.is_written_since(ordinal, own_writes);
+  }
+  bool is_own_and_new(const RowPlace& place) const {
+    return place.version != nullptr ? is_own_and_new(*place.version)
+                                    : is_own_and_new(*place.segment, place.ordinal);
   }
   bool takes(const Version& version) const {
     const Timestamp begin = version.begin.load(std::memory_order_acquire);

@@ -68,6 +68,10 @@ class Outlook {
 
 Status Table::State::make_room(Table& table, Transaction& transaction, size_t bytes) {
   MemoryBudget& budget = host.budget();
+  if (PrivateRows* const rows = transaction.private_rows(id);
+      rows != nullptr && rows->bytes_in_memory() > host.delta_limit_bytes()) {
+    HAILSTONE_TRY(rows->spill());
+  }
   if (budget.used() + bytes <= budget.limit()) [[likely]]
     return {};
   std::optional<TransactionManager::MemoryWait> waiting;
@@ -79,6 +83,8 @@ Status Table::State::make_room(Table& table, Transaction& transaction, size_t by
       return {};
     }
     if (fits(host, bytes) || table.delta_bytes() + bytes <= always_granted) return {};
+    HAILSTONE_ASSIGN(const bool spilled, transaction.spill_rows(always_granted));
+    if (spilled) continue;
     if (transaction.interrupted()) {
       return fail(ErrorCode::Interrupted,
                   fmt::format("interrupted while waiting for memory for a row of table {}",

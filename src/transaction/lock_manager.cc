@@ -55,6 +55,13 @@ struct LockEqual {
 
 using LockSet = std::unordered_set<std::unique_ptr<Lock>, LockHash, LockEqual>;
 
+/// What a row lock takes that one transaction holds.
+size_t memory_of(const Lock& lock) {
+  constexpr size_t list_entries = 6 * sizeof(void*);  // of the set of locks, and of its owner's
+  constexpr size_t key_in_place = 15;
+  return sizeof(Lock) + list_entries + (lock.key.size() > key_in_place ? lock.key.size() : 0);
+}
+
 TableLockMode mode_of(RowLockMode mode) {
   return mode == RowLockMode::Shared ? TableLockMode::Shared : TableLockMode::Exclusive;
 }
@@ -91,9 +98,10 @@ class WaitTimer {
 }  // namespace
 
 struct LockManager::State {
-  explicit State(Counters& its_counters) : counters(its_counters) {}
+  State(Counters& its_counters, MemoryBudget& its_budget) : counters(its_counters), budget(its_budget) {}
 
   Counters& counters;
+  MemoryBudget& budget;
   std::mutex mutex;                          // protects all below but the atomics
   NumberMap<std::unique_ptr<Owner>> owners;  // by the number of the transaction
   LockSet rows;
@@ -123,6 +131,7 @@ struct LockManager::State {
     Lock& made = **rows.insert(std::make_unique<Lock>(Lock::Kind::Row, table, key)).first;
     row_locks_of(table).fetch_add(1, std::memory_order_release);
     count(counters.row_locks);
+    budget.reserve(memory_of(made));
     return made;
   }
 
@@ -143,6 +152,7 @@ struct LockManager::State {
     } else {
       row_locks_of(lock.table).fetch_sub(1, std::memory_order_release);
       counters.row_locks.fetch_sub(1, std::memory_order_relaxed);
+      budget.release(memory_of(lock));
       rows.erase(rows.find(name));
     }
   }
@@ -393,7 +403,8 @@ TransactionId LockManager::any_range_locked_by_other(const Transaction& transact
   return 0;
 }
 
-LockManager::LockManager(Counters& counters) : state_(std::make_unique<State>(counters)) {}
+LockManager::LockManager(Counters& counters, MemoryBudget& budget)
+    : state_(std::make_unique<State>(counters, budget)) {}
 LockManager::~LockManager() = default;
 
 bool LockManager::try_lock_row(Transaction& transaction, TableId table, ByteView key, RowLockMode mode) {

@@ -12,6 +12,7 @@
 
 #include "base/bytes.h"
 #include "base/counters.h"
+#include "base/memory_budget.h"
 #include "base/status.h"
 #include "base/table_id.h"
 #include "base/timestamp.h"
@@ -25,7 +26,8 @@ enum class TableLockMode : uint8_t { IntentionShared, IntentionExclusive, Shared
 
 class LockManager {
  public:
-  explicit LockManager(Counters& counters);
+  /// Row locks are charged to `budget`, which they are never refused by; both outlive this.
+  LockManager(Counters& counters, MemoryBudget& budget);
   ~LockManager();
 
   // A row lock may be granted to one transaction several times; unlock_row takes one grant back, the end of

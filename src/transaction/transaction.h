@@ -11,6 +11,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/bytes.h"
@@ -28,12 +29,19 @@ class SupersededKeys;
 class TransactionManager;
 class VersionStore;
 
-/// One change to a row version: what commit stamps and rollback takes back.
+/// Changes to row versions: what commit stamps and rollback takes back. Mostly one. Ends of a store that
+/// names its versions by numbers may be many: of the versions slot, slot + 1, …, made by the writes number,
+/// number + stride, ….
 struct Change {
   enum class Kind : uint8_t { Insert, End };
   VersionStore* store = nullptr;
-  uint64_t slot = 0;  // the store's own name for the version
+  uint64_t slot = 0;    // the store's own name for the version
+  uint32_t number = 0;  // Transaction::own_writes() before it
+  uint16_t count = 1;
+  uint8_t stride = 0;
   Kind kind = Kind::Insert;
+
+  uint64_t last_number() const { return number + uint64_t{stride} * (count - 1U); }
 };
 
 /// Where row versions live, as commit and rollback see it. Implemented by the table room for deltas and
@@ -41,10 +49,10 @@ struct Change {
 class VersionStore {
  public:
   virtual ~VersionStore() = default;
-  /// Replaces the transaction's marker by `timestamp` in each change; all are of this store, in the order in
-  /// which they were made. Called under the commit mutex.
+  /// Replaces the transaction's marker by `timestamp` in each change; all are of this store, in any order.
+  /// Called under the commit mutex.
   virtual void commit(std::span<const Change> changes, Timestamp timestamp) = 0;
-  /// Takes one change back: an inserted version is unlinked, an end becomes infinity. Needs no memory.
+  /// Takes changes back: an inserted version is unlinked, ends become infinity. Needs no memory.
   virtual void undo(const Change& change) = 0;
   /// Bytes of rows in memory, which stay at least as long as a transaction has changes here.
   virtual size_t row_bytes() const { return 0; }
@@ -58,6 +66,23 @@ class TransactionAction {
   virtual void commit(Timestamp timestamp) = 0;
   /// Needs no memory.
   virtual void undo() = 0;
+};
+
+/// Rows that a large transaction has written to one table and keeps apart from those of others, so that they
+/// need not stay in memory. Belongs to the transaction's thread.
+class PrivateRows {
+ public:
+  virtual ~PrivateRows() = default;
+  /// Bytes that spill() takes out of memory.
+  virtual size_t bytes_in_memory() const = 0;
+  /// Writes what is in memory to files. The transaction's changes to those rows are no more in its list
+  /// (Transaction::forget_store()): their commit and rollback are the next two.
+  virtual Status spill() = 0;
+  /// Called under the commit mutex, behind all changes; must not fail, need memory or block.
+  virtual void commit(Timestamp timestamp) noexcept = 0;
+  /// Takes the rows in files back that were written by the write of this number or a later one. Needs no
+  /// memory.
+  virtual void take_back(uint64_t from) noexcept = 0;
 };
 
 /// A snapshot in use: no version that it sees goes as long as somebody holds this.
@@ -90,7 +115,7 @@ class HeldSnapshot {
 
 /// A point to roll back to. Valid while the transaction lives and has not been rolled back behind it.
 struct Savepoint {
-  size_t changes = 0;
+  uint64_t number = 0;  // of the next change
   size_t actions = 0;
   uint64_t redo = 0;
 };
@@ -145,11 +170,25 @@ class Transaction {
   uint64_t change_count() const { return change_count_; }
   /// Bytes of rows in memory that nothing gives back before the end of this transaction.
   size_t held_row_bytes() const;
+  /// Bytes of all its operations.
+  uint64_t redo_bytes() const { return redo_logged_ + redo_.size(); }
+
+  /// Null: it has none in this table.
+  PrivateRows* private_rows(TableId table) const;
+  void add_private_rows(TableId table, std::unique_ptr<PrivateRows> rows);
+  /// Spills the private rows that take most memory, if they take more than `least` bytes. False: none do.
+  Result<bool> spill_rows(size_t least);
+  /// The versions of this store have moved: inserts are dropped, and the ends of its versions go where
+  /// `moved` says: a store that somebody else keeps alive, and a slot. Needs no memory.
+  void forget_store(const VersionStore* store,
+                    const std::function<std::pair<VersionStore*, uint64_t>(uint64_t slot)>& moved);
   /// Whether it has changed rows: others may wait for its end.
   bool has_changes() const { return is_writer_; }
-  bool has_writes() const { return !changes_.empty() || !actions_.empty() || redo_length_ > 0; }
+  bool has_writes() const {
+    return !inserts_.empty() || !ends_.empty() || !actions_.empty() || redo_length_ > 0;
+  }
 
-  Savepoint savepoint() const { return {changes_.size(), actions_.size(), redo_length_}; }
+  Savepoint savepoint() const { return {change_count_, actions_.size(), redo_length_}; }
   /// Undoes all since the savepoint; locks stay.
   void roll_back_to(const Savepoint& savepoint) noexcept;
 
@@ -179,8 +218,9 @@ class Transaction {
   Status prepare(size_t changes);
   /// What has been appended to `redo_` counts.
   void take_redo() noexcept;
-  void undo_to(size_t changes, size_t actions) noexcept;
+  void undo_to(uint64_t number, size_t actions) noexcept;
   void make_room(size_t changes);
+  size_t changes_capacity() const { return inserts_.capacity() + ends_.capacity(); }
 
   TransactionManager& manager_;
   TransactionId id_;
@@ -190,7 +230,9 @@ class Transaction {
   std::shared_ptr<const HeldSnapshot> held_;
   std::vector<std::weak_ptr<const HeldSnapshot>> earlier_;  // that readers may still use
   bool locks_ranges_;
-  std::vector<Change> changes_;
+  // By ascending number. Apart, as ends in a row are one entry.
+  std::vector<Change> inserts_, ends_;
+  std::vector<std::pair<TableId, std::unique_ptr<PrivateRows>>> private_rows_;
   uint64_t change_count_ = 0;
   uint64_t statements_ = 0;
   bool is_writer_ = false;                             // has changed rows, which may have been taken back

@@ -66,8 +66,10 @@ Status TransactionManager::commit_visible(Transaction& transaction) {
 Status TransactionManager::log_and_stamp(Transaction& transaction) {
   // Sorted before the mutex: each table's latch is then taken once for all changes, not once for each.
   if (transaction.stores_.size() > 1) {
-    std::stable_sort(transaction.changes_.begin(), transaction.changes_.end(),
-                     [](const Change& a, const Change& b) { return std::less<>()(a.store, b.store); });
+    const auto by_store = [](const Change& a, const Change& b) { return std::less<>()(a.store, b.store); };
+    for (auto* const changes : {&transaction.inserts_, &transaction.ends_}) {
+      if (!std::ranges::is_sorted(*changes, by_store)) std::ranges::sort(*changes, by_store);
+    }
   }
   std::string record;
   record.reserve(3 * sizeof(uint64_t) + transaction.redo_.size());
@@ -86,7 +88,10 @@ Status TransactionManager::log_and_stamp(Transaction& transaction) {
     HAILSTONE_ASSIGN(transaction.commit_end_, log_.append(LogRecordType::Commit, record));
   }
   // The log has the commit: from here on nothing fails or needs memory.
-  stamp(transaction.changes_, timestamp);
+  // Ends first: what is seen to have begun has its ends, too.
+  stamp(transaction.ends_, timestamp);
+  stamp(transaction.inserts_, timestamp);
+  for (const auto& [table, rows] : transaction.private_rows_) rows->commit(timestamp);
   for (const auto& action : transaction.actions_) action->commit(timestamp);
   transaction.commit_timestamp_ = timestamp;
   last_committed_.store(timestamp, std::memory_order_release);
@@ -219,7 +224,9 @@ void TransactionManager::finish(Transaction& transaction, Transaction::State sta
   }
   locks_.remove_transaction(transaction);
   // An ended transaction that is kept keeps none of its memory.
-  transaction.changes_ = std::vector<Change>();
+  transaction.inserts_ = std::vector<Change>();
+  transaction.ends_ = std::vector<Change>();
+  transaction.private_rows_ = decltype(transaction.private_rows_)();
   transaction.actions_ = std::vector<std::unique_ptr<TransactionAction>>();
   transaction.superseded_ = {};
   transaction.stores_ = std::vector<std::shared_ptr<VersionStore>>();

@@ -15,6 +15,8 @@ constexpr const char* table_name = "d/t";
 class ReplayTest : public CrashTest {
  protected:
   void SetUp() override {
+    // So little that transactions of a few KiB are large.
+    options_.delta_limit = size_t{64} << 10;
     CrashTest::SetUp();
     create(table_name);
   }
@@ -33,6 +35,14 @@ class ReplayTest : public CrashTest {
     crash(3);
   }
   void write(int64_t id, const std::string& text) { CrashTest::write(table_name, id, text); }
+  void write_large(int64_t first, int64_t rows, const std::string& text) {
+    const auto transaction = begin();
+    for (int64_t id = first; id < first + rows; ++id) {
+      ASSERT_OK(
+          put(*table(table_name), *transaction, id, model_[table_name][id] = text + std::string(3000, '.')));
+    }
+    ASSERT_OK(commit(*transaction));
+  }
   void erase(int64_t id) { CrashTest::erase(table_name, id); }
   void load(const Rows& rows, const Changes& changes = {}) { CrashTest::load(table_name, rows, changes); }
   void flush() { CrashTest::flush(table_name); }
@@ -156,6 +166,48 @@ TEST_F(ReplayTest, LoadedRowsAreChangedByTheirTransaction) {
   crash_and_check();
 }
 
+TEST_F(ReplayTest, LargeTransactionsSurviveWhereverTheirRowsAre) {
+  for (const int64_t first : {0, 1000, 2000}) {
+    write_large(first, 700, "made");
+    if (first == 1000) flush();
+    write_large(first, 400, "changed");
+    if (first == 2000) merge();
+    crash(static_cast<uint64_t>(first));
+  }
+  // One that goes on while checkpoints are taken, and others commit.
+  {
+    const auto transaction = begin();
+    for (int64_t id = 3000; id < 3900; ++id) {
+      ASSERT_OK(put(*table(table_name), *transaction, id, model_[table_name][id] = std::string(3000, 'g')));
+      if (id % 100 == 0) write(id % 400, "meanwhile " + std::to_string(id));
+      if (id % 300 == 0) ASSERT_OK(database_->checkpoint());
+    }
+    const Savepoint savepoint = transaction->savepoint();
+    for (int64_t id = 3500; id < 4900; ++id) {
+      ASSERT_OK(put(*table(table_name), *transaction, id, std::string(2000, 'v')));
+    }
+    transaction->roll_back_to(savepoint);
+    for (int64_t id = 3800; id < 4200; ++id) {
+      ASSERT_OK(put(*table(table_name), *transaction, id, model_[table_name][id] = std::string(1000, 'l')));
+    }
+    ASSERT_OK(commit(*transaction));
+  }
+  crash_and_check();
+  // One that does not come to its end.
+  {
+    const auto transaction = begin();
+    for (int64_t id = 3000; id < 3900; ++id) {
+      ASSERT_OK(put(*table(table_name), *transaction, id, std::string(3000, 'n')));
+    }
+    write(17, "at last");
+    filesystem_->power_off();
+  }
+  lose_power(5);
+  open_with_faults();
+  expect_model();
+  crash_and_check();
+}
+
 TEST_F(ReplayTest, RowsOfBeforeACheckpointAreUpdatedAfterIt) {
   for (int64_t id = 0; id < 100; ++id) write(id, "old");
   ASSERT_OK(database_->checkpoint());
@@ -226,6 +278,12 @@ TEST_F(ReplayTest, RandomWorkSurvivesRandomCrashes) {
         if (!loaded.empty() && rows().size() < 4000) load(loaded, changes);
         break;
       }
+      case 14:
+        write_large(0, 12, "large " + std::to_string(step));
+        break;
+      case 15:
+        write_large(id, 300, "larger " + std::to_string(step));
+        break;
       case 12:
       case 13:
         if (frozen_ == nullptr) {

@@ -60,10 +60,14 @@ struct OpenTransaction {
 
 class TableModel {
  public:
-  TableModel(uint64_t seed, bool primary_key) : random_(seed), primary_key_(primary_key) {
+  TableModel(uint64_t seed, bool primary_key, size_t delta_bytes = size_t{1} << 20)
+      : random_(seed), primary_key_(primary_key) {
     host_.buffer_bytes = size_t{64} << 10;
+    host_.delta_bytes = delta_bytes;
     table_ = host_.create(test_definition(primary_key));
   }
+
+  uint64_t spills() { return host_.counters().spills; }
 
   void run(int steps) {
     for (step_ = 0; step_ < steps && !testing::Test::HasFailure(); ++step_) {
@@ -642,6 +646,29 @@ TEST(TableModelTest, RandomTransactionsWithHiddenRowId) {
   for (uint64_t i = 0; i < 4 && !HasFailure(); ++i) {
     SCOPED_TRACE("seed " + std::to_string(seed + i));
     TableModel(seed + i, false).run(1200);
+  }
+}
+
+/// Deltas that hold so little make most transactions large ones.
+constexpr size_t small_delta_bytes = 4096;
+
+TEST(TableModelTest, RandomLargeTransactionsWithPrimaryKey) {
+  const uint64_t seed = test_seed(2000);
+  for (uint64_t i = 0; i < 2 && !HasFailure(); ++i) {
+    SCOPED_TRACE("seed " + std::to_string(seed + i));
+    TableModel model(seed + i, true, small_delta_bytes);
+    model.run(1200);
+    EXPECT_GT(model.spills(), 0U);
+  }
+}
+
+TEST(TableModelTest, RandomLargeTransactionsWithHiddenRowId) {
+  const uint64_t seed = test_seed(3000);
+  for (uint64_t i = 0; i < 2 && !HasFailure(); ++i) {
+    SCOPED_TRACE("seed " + std::to_string(seed + i));
+    TableModel model(seed + i, false, small_delta_bytes);
+    model.run(1200);
+    EXPECT_GT(model.spills(), 0U);
   }
 }
 

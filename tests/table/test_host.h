@@ -106,7 +106,7 @@ class TestHost : public TableHost {
   BlockCache cache_{budget_, counters_};
   std::atomic<size_t> bulk_loads_{0};
   std::atomic<size_t> merges_{0};
-  LockManager locks_{counters_};
+  LockManager locks_{counters_, budget_};
   CollationResolver collations_;
   std::unique_ptr<Log> log_;
   std::unique_ptr<TransactionManager> manager_;

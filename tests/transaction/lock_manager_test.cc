@@ -54,6 +54,25 @@ TEST_F(LockManagerTest, EveryGrantIsGivenBackOnItsOwn) {
   EXPECT_TRUE(locks_.row_locked_by_other(*b, table, "y"));
 }
 
+TEST_F(LockManagerTest, RowLocksAreChargedToTheBudget) {
+  const auto a = begin();
+  const auto b = begin();
+  const size_t before = budget_.used();
+  for (int i = 0; i < 1000; ++i)
+    ASSERT_TRUE(locks_.try_lock_row(*a, table, "a key of some length " + std::to_string(i), shared));
+  const size_t taken = budget_.used() - before;
+  EXPECT_GT(taken, 100'000U);
+  for (int i = 0; i < 1000; i += 2) {
+    const std::string key = "a key of some length " + std::to_string(i);
+    ASSERT_TRUE(locks_.try_lock_row(*b, table, key, shared));
+    locks_.unlock_row(*a, table, key);
+  }
+  EXPECT_EQ(budget_.used() - before, taken);
+  manager_->rollback(*a);
+  manager_->rollback(*b);
+  EXPECT_EQ(budget_.used(), before);
+}
+
 TEST_F(LockManagerConcurrentTest, ALockOfAWrittenRowGoesUnlessOthersWaitForIt) {
   const auto writer = begin();
   const auto other = begin();

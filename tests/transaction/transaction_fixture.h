@@ -71,7 +71,7 @@ class TransactionFixture : public testing::Test {
   std::string directory_;
   Counters counters_;
   MemoryBudget budget_{size_t{64} << 20};
-  LockManager locks_{counters_};
+  LockManager locks_{counters_, budget_};
   std::unique_ptr<Log> log_;
   std::unique_ptr<TransactionManager> manager_;
   std::vector<StoredRecord> records_;

@@ -102,7 +102,7 @@ TEST_F(TransactionTest, ChangesWithoutRedoAreStampedButNotLogged) {
   EXPECT_TRUE(records_.empty());
 }
 
-TEST_F(TransactionTest, RollbackTakesBackNewestFirst) {
+TEST_F(TransactionTest, RollbackTakesBackEndsThenInsertsNewestFirst) {
   std::vector<std::string> log;
   {
     const auto a = begin();
@@ -113,7 +113,7 @@ TEST_F(TransactionTest, RollbackTakesBackNewestFirst) {
     add_action(*a, std::make_unique<LoggedAction>(log, "two"));
     EXPECT_GT(budget_.used(), 0u);
   }  // destruction rolls back
-  EXPECT_EQ(store_->undone(), (std::vector<uint64_t>{1, 0, 0}));
+  EXPECT_EQ(store_->undone(), (std::vector<uint64_t>{0, 1, 0}));
   EXPECT_EQ(log, (std::vector<std::string>{"undo two", "undo one"}));
   EXPECT_EQ(budget_.used(), 0u);
   EXPECT_EQ(counters_.transactions_rolled_back.load(), 1u);

@@ -55,8 +55,9 @@ TEST_F(HailstoneMemoryTest, WritesThatFailLeaveNothing) {
   load(table, rows);
   hs_transaction* const transaction = begin();
   int64_t deleted = 0, refused = 0;
-  for (int64_t id = 0; id < rows; ++id) {
-    const hs_value key = hs_int(id);
+  for (int64_t i = 0; i < rows; ++i) {
+    // In no order: rows side by side would be one entry in the transaction's list of changes.
+    const hs_value key = hs_int(i * 7919 % rows);
     const int status = hs_delete(transaction, table, &key, 1);
     if (status == HS_OK) {
       ++deleted;
@@ -67,9 +68,10 @@ TEST_F(HailstoneMemoryTest, WritesThatFailLeaveNothing) {
   }
   EXPECT_GT(refused, 0);
   // Nor does a row that is refused keep others from writing it.
-  EXPECT_EQ(text_of(transaction, table, rows - 1), "NULL");
+  const int64_t last = (rows - 1) * 7919 % rows;
+  EXPECT_EQ(text_of(transaction, table, last), "NULL");
   hs_transaction* const other = begin();
-  EXPECT_HS(HS_DUPLICATE_KEY, insert(other, table, rows - 1, "x"));
+  EXPECT_HS(HS_DUPLICATE_KEY, insert(other, table, last, "x"));
   hs_transaction_close(other);
   commit(transaction);
   EXPECT_EQ(count(database_, table), rows - deleted);
@@ -243,6 +245,34 @@ TEST_F(HailstoneNoMemoryTest, CallsThatChangeRowsDoAllOrNothing) {
   change(
       "delete of a segment's row", [&](hs_transaction* transaction) { return erase(transaction, 1501); },
       rows);
+}
+
+TEST_F(HailstoneNoMemoryTest, LargeTransactionsDoAllOrNothing) {
+  options_.row_memory_bytes = uint64_t{64} << 10;
+  open_again();
+  const std::string text(2000, 't');
+  Rows after;
+  for (int64_t id = 20; id < 90; ++id) after[id] = id < 60 ? "changed" : text;
+  const auto write = [&](hs_transaction* transaction) {
+    int status = HS_OK;
+    for (int64_t id = 0; id < 90 && status == HS_OK; ++id)
+      status = insert(transaction, table_, id, text.c_str());
+    for (int64_t id = 20; id < 60 && status == HS_OK; ++id) {
+      const hs_value key = hs_int(id), row[] = {hs_int(id), hs_text("changed")};
+      status = hs_update(transaction, table_, &key, 1, nullptr, row, 2);
+    }
+    for (int64_t id = 0; id < 20 && status == HS_OK; ++id) {
+      const hs_value key = hs_int(id);
+      status = hs_delete(transaction, table_, &key, 1);
+    }
+    if (status != HS_OK) {
+      EXPECT_HS(HS_OK, hs_rollback_to(transaction, "before"));
+    }
+    return status;
+  };
+  change("large transaction", write, after);
+  open_again();
+  expect_rows(after);
 }
 
 TEST_F(HailstoneNoMemoryTest, CommitsHappenOrDoNot) {

@@ -1,0 +1,59 @@
+// Which operations in the log take effect. A large transaction has redo in Operations records ahead of its
+// commit: before anything is applied, the log is read once to learn which of them belong to a transaction
+// that commits, when, and what of them a rollback to a savepoint made void. So each can be applied as it is
+// read, and no transaction need fit into memory.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/timestamp.h"
+#include "log/log.h"
+
+namespace hailstone {
+
+/// What the records of a transaction begin with.
+struct RedoRecord {
+  TransactionId id = 0;
+  Timestamp timestamp = 0;  // Commit
+  uint64_t offset = 0;      // Operations, Truncate, Commit: in the transaction's redo
+  ByteView operations;      // Operations, Commit: from there on
+
+  /// False: the record is too short.
+  bool parse(const LogRecord& record);
+};
+
+class CommittedRedo {
+ public:
+  /// Every record of the log, in order. Not empty: what is wrong with this one.
+  std::string_view add(const LogRecord& record);
+  /// The log has no more.
+  void finish();
+
+  /// Of an Operations record: the first `bytes` of its operations are of a transaction that commits at
+  /// `commit`.
+  struct Valid {
+    Timestamp commit = 0;
+    uint64_t bytes = 0;
+  };
+  /// Null: the record has no effect. `begin`: of the record.
+  const Valid* find(Lsn begin) const;
+  /// Transactions that neither commit nor roll back in the log.
+  uint64_t open_transactions() const { return open_transactions_; }
+
+ private:
+  struct Piece {
+    Lsn record;
+    uint64_t offset, bytes;
+  };
+  /// What is behind the offset is void. False: there is nothing up to it.
+  static bool cut(std::vector<Piece>& pieces, uint64_t offset);
+
+  std::unordered_map<TransactionId, std::vector<Piece>> pieces_;  // of transactions without an end so far
+  std::unordered_map<Lsn, Valid> valid_;
+  uint64_t open_transactions_ = 0;
+};
+
+}  // namespace hailstone

@@ -1,0 +1,54 @@
+// Writes the rows of a delta to one segment or several.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "table/segment_builder.h"
+
+namespace hailstone {
+
+/// All versions of a delta, in key order, newest first. The caller sees to it that none come or go meanwhile.
+template <typename Visit>
+void for_each_version(const Delta& rows, const Visit& visit) {
+  for (const TreeEntry& entry : rows.clustered()) {
+    for (Version* version = entry.newest; version != nullptr; version = version->older) visit(*version);
+  }
+}
+
+class DeltaWriter {
+ public:
+  using Successors = std::vector<TableDelta::Successor>;
+
+  /// Without `owner`: the committed rows that somebody may see. `owner`, a marker: all versions are of this
+  /// open transaction, and all are written.
+  DeltaWriter(Table::State& state, TableDelta& delta, std::optional<Timestamp> owner)
+      : state_(state),
+        delta_(delta),
+        owner_(owner),
+        snapshots_(state.host.transactions().snapshots_in_use()) {}
+
+  /// Versions get their ordinals. Ends that are set from here on are taken over at publication.
+  Result<Successors> write();
+
+ private:
+  bool is_written(const Version& version) const;
+  Status write_all();
+  Status add(Version& version);
+  Status finish_segment();
+
+  Table::State& state_;
+  TableDelta& delta_;
+  const std::optional<Timestamp> owner_;
+  const SnapshotsInUse snapshots_;
+  bool with_begin_ = false;
+  uint64_t versions_ = 0;
+  std::unique_ptr<SegmentBuilder> builder_;
+  uint32_t ordinal_ = 0;
+  ByteView last_key_;
+  Timestamp newest_begin_ = 0;  // of the segment being filled
+  Successors successors_;
+};
+
+}  // namespace hailstone

@@ -1,0 +1,147 @@
+#include "table/private_rows.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/guard.h"
+#include "table/delta_writer.h"
+
+namespace hailstone {
+
+namespace {
+
+/// A transaction is large when its operations take this part of the memory that one delta may. What it has
+/// written until then stays in memory to its end.
+constexpr size_t large_share = 4;
+
+/// The end of a row that its transaction has taken back: before all snapshots.
+constexpr Timestamp taken_back = 0;
+
+}  // namespace
+
+TablePrivateRows* TablePrivateRows::of(Table& table, Table::State& state, Transaction& transaction) {
+  if (PrivateRows* const rows = transaction.private_rows(state.id))
+    return static_cast<TablePrivateRows*>(rows);
+  if (transaction.redo_bytes() < state.host.delta_limit_bytes() / large_share) return nullptr;
+  auto made = std::make_unique<TablePrivateRows>(table.shared_from_this(), state, transaction);
+  TablePrivateRows* const rows = made.get();
+  transaction.add_private_rows(state.id, std::move(made));
+  return rows;
+}
+
+TablePrivateRows::~TablePrivateRows() {
+  // Segments may have become so many that they are to be merged.
+  if (spilled_.empty()) return;
+  try_to([&] { state_.host.request_merge(table_); });
+}
+
+bool TablePrivateRows::has_delta() const {
+  return delta_ != nullptr && delta_->uncommitted.load(std::memory_order_acquire) != 0;
+}
+
+TablePrivateRows::Inserted TablePrivateRows::insert(ByteView key, ByteView row,
+                                                    std::span<const std::string> secondary_keys) {
+  const bool is_new = !has_delta();
+  const std::shared_ptr<TableDelta> delta = is_new ? state_.new_delta(*table_) : delta_;
+  Version* version = nullptr;
+  {
+    const std::unique_lock guard(*state_.latch);
+    version = delta->rows.insert(key, row, transaction_.marker(), secondary_keys);
+    version->write = transaction_.own_writes();
+    delta->uncommitted.fetch_add(1, std::memory_order_relaxed);
+  }
+  if (is_new) {
+    delta->frozen.store(true, std::memory_order_release);
+    auto next = std::make_shared<TableView>(*state_.current_view());
+    next->deltas.insert(next->deltas.begin() + 1, delta);
+    state_.set_view(std::move(next));
+    delta_ = delta;
+  }
+  return {delta, version};
+}
+
+size_t TablePrivateRows::bytes_in_memory() const { return has_delta() ? delta_->rows.bytes() : 0; }
+
+Status TablePrivateRows::spill() {
+  if (!has_delta()) return {};
+  HAILSTONE_ASSIGN(const auto successors, DeltaWriter(state_, *delta_, transaction_.marker()).write());
+  const size_t before = spilled_.size();
+  const Status moved = guarded([&]() -> Status {
+    make_ready(successors);
+    state_.replace_delta(delta_, successors);
+    return {};
+  });
+  if (!moved) {
+    spilled_.resize(before);
+    for (const auto& successor : successors) successor.segment->segment->remove_when_unused();
+    return moved;
+  }
+  // From here on nothing fails.
+  move_changes();
+  delta_.reset();
+  count(state_.host.counters().spills);
+  return {};
+}
+
+void TablePrivateRows::make_ready(const std::vector<TableDelta::Successor>& successors) {
+  std::vector<std::vector<uint32_t>> numbers;
+  for (const auto& successor : successors) numbers.emplace_back().reserve(successor.segment->rows());
+  size_t at = 0;
+  for_each_version(delta_->rows, [&](const Version& version) {
+    while (numbers[at].size() == successors[at].segment->rows()) ++at;
+    numbers[at].push_back(version.write);
+  });
+  spilled_.reserve(spilled_.size() + successors.size());
+  for (size_t i = 0; i < successors.size(); ++i) {
+    TableSegment& segment = *successors[i].segment;
+    segment.writes = std::make_unique<const WriteNumbers>(numbers[i], state_.host.budget());
+    segment.ends->make_room();
+    const std::lock_guard guard(state_.write_mutex);
+    spilled_.push_back({{successors[i].segment}, state_.make_spare_view()});
+  }
+}
+
+void TablePrivateRows::move_changes() noexcept {
+  transaction_.forget_store(delta_.get(), [&](uint64_t slot) -> std::pair<VersionStore*, uint64_t> {
+    const auto [segment, ordinal] = delta_->successor_of(*TableDelta::version_of(slot));
+    return {segment, ordinal};
+  });
+}
+
+void TablePrivateRows::commit(Timestamp timestamp) noexcept {
+  if (spilled_.empty()) return;
+  const std::unique_lock guard(*state_.latch);
+  for (const Spilled& each : spilled_) {
+    (*each).begin.store(timestamp, std::memory_order_release);
+    (*each).writes.reset();
+    (*each).ends->give_back_room();
+  }
+  state_.generation.fetch_add(1, std::memory_order_release);
+}
+
+void TablePrivateRows::take_back(uint64_t from) noexcept {
+  for (Spilled& each : spilled_) {
+    TableSegment& segment = *each;
+    if (segment.writes->greatest() < from) continue;
+    const std::lock_guard write_guard(state_.write_mutex);
+    const std::unique_lock guard(*state_.latch);
+    if (segment.writes->least() >= from) {
+      withdraw(each);
+      continue;
+    }
+    for (uint32_t ordinal = 0; ordinal < segment.rows(); ++ordinal) {
+      if (segment.writes->of(ordinal) >= from) segment.set_end(ordinal, taken_back);
+    }
+  }
+  std::erase_if(spilled_, [](const Spilled& each) { return each.segment.empty(); });
+}
+
+/// The caller holds the write mutex and the latch.
+void TablePrivateRows::withdraw(Spilled& spilled) noexcept {
+  (*spilled).segment->remove_when_unused();
+  state_.withdraw(spilled.segment, std::move(spilled.spare_view));
+  state_.host.counters().segments.fetch_sub(1, std::memory_order_relaxed);
+  spilled.segment.clear();
+}
+
+}  // namespace hailstone

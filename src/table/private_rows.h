@@ -1,0 +1,58 @@
+// What a large transaction writes to a table row by row goes to a delta of its own, which nobody else writes
+// to. When that is full, its rows go to segments that are the transaction's alone until its end, as those of
+// a bulk load are: so the disk bounds a transaction, not memory. See docs/architecture.md, "Large
+// transactions".
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "table/table_state.h"
+
+namespace hailstone {
+
+class TablePrivateRows final : public PrivateRows {
+ public:
+  /// Those of the transaction in the table; null while the transaction is small.
+  static TablePrivateRows* of(Table& table, Table::State& state, Transaction& transaction);
+
+  TablePrivateRows(std::shared_ptr<Table> table, Table::State& state, Transaction& transaction)
+      : table_(std::move(table)), state_(state), transaction_(transaction) {}
+  ~TablePrivateRows() override;
+
+  /// Adds a version to the transaction's delta, and gives that. The caller holds the write mutex, and notes
+  /// the change.
+  struct Inserted {
+    std::shared_ptr<TableDelta> delta;
+    Version* version;
+  };
+  Inserted insert(ByteView key, ByteView row, std::span<const std::string> secondary_keys);
+
+  size_t bytes_in_memory() const override;
+  Status spill() override;
+  void commit(Timestamp timestamp) noexcept override;
+  void take_back(uint64_t from) noexcept override;
+
+ private:
+  /// Rows in a file.
+  struct Spilled {
+    TableSegments segment;                  // one
+    std::shared_ptr<SpareView> spare_view;  // for a rollback
+    TableSegment& operator*() const { return *segment.front(); }
+  };
+  /// False also when all its versions have been taken back: a flush may drop it then.
+  bool has_delta() const;
+  /// All that can fail, before the rows move.
+  void make_ready(const std::vector<TableDelta::Successor>& successors);
+  void move_changes() noexcept;
+  void withdraw(Spilled& spilled) noexcept;
+
+  const std::shared_ptr<Table> table_;
+  Table::State& state_;
+  Transaction& transaction_;
+  std::shared_ptr<TableDelta> delta_;  // null: none so far, or it has been spilled
+  std::vector<Spilled> spilled_;
+};
+
+}  // namespace hailstone
