@@ -110,8 +110,8 @@ class Inspection {
   }
 
   Status show_tables(const ManifestContent& content) {
-    std::map<std::string, const TableState*> by_name;
-    for (const auto& [id, state] : content.tables) by_name[state.definition.name()] = &state;
+    std::map<std::string, const TableRecord*> by_name;
+    for (const auto& [id, table] : content.tables) by_name[table.definition.name()] = &table;
     for (const std::string& name : options_.tables) {
       if (by_name.contains(name)) continue;
       return fail(
@@ -120,24 +120,24 @@ class Inspection {
                       "log only)",
                       name));
     }
-    for (const auto& [name, state] : by_name) {
+    for (const auto& [name, table] : by_name) {
       if (options_.tables.empty() || std::ranges::find(options_.tables, name) != options_.tables.end()) {
-        HAILSTONE_TRY(show_table(content, *state));
+        HAILSTONE_TRY(show_table(content, *table));
       }
     }
     return {};
   }
 
-  Status show_table(const ManifestContent& content, const TableState& state) {
-    const TableDefinition definition = state.definition.unpack();
+  Status show_table(const ManifestContent& content, const TableRecord& table) {
+    const TableDefinition definition = table.definition.unpack();
     fmt::print(
-        "table {} (id {}): {}, {}, next row id {}, {}{}\n", printable(definition.name), state.id,
+        "table {} (id {}): {}, {}, next row id {}, {}{}\n", printable(definition.name), table.id,
         counted(definition.columns.size(), "column"), counted(definition.indexes.size(), "index", "indexes"),
-        state.next_row_id, counted(state.segments.size(), "segment"),
-        state.rows.empty() ? ""
-                           : fmt::format(", {} of rows in the manifest", human_bytes(state.rows.size())));
-    for (const auto& entry : state.segments) {
-      const auto opened = segments_.open(content, state.id, entry);
+        table.next_row_id, counted(table.segments.size(), "segment"),
+        table.rows.empty() ? ""
+                           : fmt::format(", {} of rows in the manifest", human_bytes(table.rows.size())));
+    for (const auto& entry : table.segments) {
+      const auto opened = segments_.open(content, table.id, entry);
       const Status shown =
           opened ? show_segment(definition, entry, *opened) : std::unexpected(opened.error());
       if (shown) continue;
@@ -147,7 +147,7 @@ class Inspection {
     return {};
   }
 
-  Status show_segment(const TableDefinition& definition, const TableState::SegmentEntry& entry,
+  Status show_segment(const TableDefinition& definition, const TableRecord::SegmentEntry& entry,
                       const SegmentFiles::Opened& opened) {
     const Segment& segment = *opened.segment;
     fmt::print("  {:016x}: {}, {} of them ended, {}, {}{}\n", entry.file, counted(segment.rows(), "row"),

@@ -18,7 +18,7 @@ Error of_named_file(const Error& error, const std::string& path) {
 }  // namespace
 
 Result<SegmentFiles::Opened> SegmentFiles::open(const ManifestContent& manifest, TableId table,
-                                                const TableState::SegmentEntry& entry) {
+                                                const TableRecord::SegmentEntry& entry) {
   Opened opened;
   const std::string path = segment_path_in(directory_, entry.file);
   auto segment = Segment::open(posix_filesystem(), path, cache_, counters_);

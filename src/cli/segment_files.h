@@ -27,7 +27,7 @@ class SegmentFiles {
   };
   /// Reads the segment's footer and the whole delete vector. ErrorCode::Corruption also for files that are
   /// not there, or are not the table's.
-  Result<Opened> open(const ManifestContent& manifest, TableId table, const TableState::SegmentEntry& entry);
+  Result<Opened> open(const ManifestContent& manifest, TableId table, const TableRecord::SegmentEntry& entry);
 
  private:
   static constexpr size_t memory = size_t{256} << 20;

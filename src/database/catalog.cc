@@ -163,11 +163,11 @@ Result<std::shared_ptr<Table>> Catalog::create(Transaction& transaction, TableId
                                                const TableDefinition& definition) {
   const std::string& name = definition.name;
   auto entry = std::make_shared<CatalogEntry>(id);
-  TableState state;
-  state.id = id;
+  TableRecord record;
+  record.id = id;
   entry->definition = definition;
-  state.definition = entry->definition;
-  HAILSTONE_ASSIGN(auto table, Table::open(host_, state));
+  record.definition = entry->definition;
+  HAILSTONE_ASSIGN(auto table, Table::open(host_, record));
   entry->table = table;
   const std::unique_lock guard(mutex_);
   HAILSTONE_TRY(reserve(name, transaction.id()));
@@ -349,28 +349,21 @@ Result<std::shared_ptr<Table>> Catalog::open(const EntryPointer& entry, bool set
     return table;
   }
   const std::lock_guard one_at_a_time(entry->opening);
-  TableState state;
+  TableRecord record;
   {
     const std::shared_lock guard(mutex_);
     if (entry->table != nullptr) return entry->table;
     if (entry->dropped) {
       return fail(ErrorCode::NotFound, fmt::format("table '{}' has been dropped", entry->definition.name()));
     }
-    state.id = entry->id;
-    state.definition = entry->definition;
-    state.definition_timestamp = entry->definition_timestamp;
+    record.id = entry->id;
+    record.definition = entry->definition;
+    record.definition_timestamp = entry->definition_timestamp;
   }
   // Not protected here, but constant as long as the table is not open.
-  if (entry->recorded) {
-    state.segments = entry->recorded->segments;
-    state.next_row_id = entry->recorded->next_row_id;
-    state.next_auto_increment = entry->recorded->next_auto_increment;
-    state.last_publish = entry->recorded->last_publish;
-    state.applied_until = entry->recorded->applied_until;
-    state.rows = entry->recorded->rows;
-  }
-  const Timestamp opened_with = state.definition_timestamp;
-  HAILSTONE_ASSIGN(auto table, Table::open(host_, state, set_aside));
+  if (entry->recorded) static_cast<TableContents&>(record) = *entry->recorded;
+  const Timestamp opened_with = record.definition_timestamp;
+  HAILSTONE_ASSIGN(auto table, Table::open(host_, record, set_aside));
   if (entry->analyzed != nullptr) table->set_analyzed_counts(std::move(*entry->analyzed));
   entry->analyzed.reset();
   count(host_.counters().table_opens);

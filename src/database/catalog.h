@@ -29,17 +29,11 @@
 
 namespace hailstone {
 
-/// What the manifest holds of a table, but for its definition.
-struct RecordedState {
+/// What the manifest holds of a table, but for its definition. While the table is not open, rows that are in
+/// no segment are nowhere else.
+struct CatalogRecord : TableContents {
   Timestamp definition_timestamp = 0;
-  std::vector<TableState::SegmentEntry> segments;
-  uint64_t next_row_id = 1;
-  uint64_t next_auto_increment = 1;
-  Timestamp last_publish = 0;
-  Timestamp applied_until = 0;
   size_t bytes = 0;  // of the manifest's record
-  /// The table's rows that are in no segment. While the table is not open they are nowhere else.
-  std::string rows;
 };
 
 struct CatalogEntry {
@@ -58,7 +52,7 @@ struct CatalogEntry {
 
   // Protected by the state recorder's mutex, and constant for who holds `opening` while the table is not
   // open.
-  std::optional<RecordedState> recorded;
+  std::optional<CatalogRecord> recorded;
   std::unique_ptr<Table::AnalyzedCounts> analyzed;  // of the table when it was closed
   bool carried = false;  // the log holds the table's rows that were in no segment at the last checkpoint
 };

@@ -19,13 +19,18 @@ bool RedoRecord::parse(const LogRecord& record) {
 }
 
 std::string_view CommittedRedo::add(const LogRecord& record) {
-  if (record.type == LogRecordType::Carry) return {};
+  constexpr std::string_view gap = "does not continue the operations of its transaction";
   RedoRecord redo;
   if (!redo.parse(record)) return "is too short";
+  const auto found = pieces_.find(redo.id);
+  if (found == pieces_.end() && redo.offset > 0) ended_before_.insert(redo.id);
+  if (ended_before_.contains(redo.id)) {
+    return record.type == LogRecordType::Commit && redo.timestamp > applied_ ? gap : std::string_view();
+  }
   switch (record.type) {
     case LogRecordType::Operations: {
       std::vector<Piece>& pieces = pieces_[redo.id];
-      if (!cut(pieces, redo.offset)) return "does not continue the operations of its transaction";
+      if (!cut(pieces, redo.offset)) return gap;
       pieces.push_back({record.begin, redo.offset, redo.operations.size()});
       return {};
     }
@@ -37,12 +42,13 @@ std::string_view CommittedRedo::add(const LogRecord& record) {
       pieces_.erase(redo.id);
       return {};
     case LogRecordType::Commit: {
-      const auto found = pieces_.find(redo.id);
       if (found == pieces_.end()) return {};
       const bool whole = cut(found->second, redo.offset);
-      for (const Piece& piece : found->second) valid_[piece.record] = {redo.timestamp, piece.bytes};
+      if (redo.timestamp > applied_) {
+        for (const Piece& piece : found->second) valid_[piece.record] = {redo.timestamp, piece.bytes};
+      }
       pieces_.erase(found);
-      return whole ? std::string_view() : "does not continue the operations of its transaction";
+      return whole ? std::string_view() : gap;
     }
     default:
       return {};

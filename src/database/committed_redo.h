@@ -6,6 +6,7 @@
 
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/bytes.h"
@@ -27,6 +28,9 @@ struct RedoRecord {
 
 class CommittedRedo {
  public:
+  /// Commits up to `applied` have no effect any more.
+  explicit CommittedRedo(Timestamp applied) : applied_(applied) {}
+
   /// Every record of the log, in order. Not empty: what is wrong with this one.
   std::string_view add(const LogRecord& record);
   /// The log has no more.
@@ -51,7 +55,10 @@ class CommittedRedo {
   /// What is behind the offset is void. False: there is nothing up to it.
   static bool cut(std::vector<Piece>& pieces, uint64_t offset);
 
+  const Timestamp applied_;
   std::unordered_map<TransactionId, std::vector<Piece>> pieces_;  // of transactions without an end so far
+  /// Their first records are in front of the log's part that is read: they had ended at the checkpoint.
+  std::unordered_set<TransactionId> ended_before_;
   std::unordered_map<Lsn, Valid> valid_;
   uint64_t open_transactions_ = 0;
 };

@@ -67,7 +67,7 @@ std::optional<uint64_t> file_number_of(std::string_view name) {
   return whole && name.size() == file_number_digits ? std::optional(number) : std::nullopt;
 }
 
-Status DatabaseCore::record_state(Table& table) { return recorder->record(table); }
+Status DatabaseCore::record(Table& table) { return recorder->record(table); }
 
 void DatabaseCore::request_flush(const std::shared_ptr<Table>& table) {
   if (maintenance != nullptr) maintenance->request_flush(table, false);

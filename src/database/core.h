@@ -43,7 +43,7 @@ class DatabaseCore final : public TableHost {
   std::string segment_path(uint64_t file_number) override;
   std::string delete_vector_path(uint64_t file_number) override;
   Status sync_files() override { return files_read_.sync_directory(directory_); }
-  Status record_state(Table& table) override;
+  Status record(Table& table) override;
   void request_flush(const std::shared_ptr<Table>& table) override;
   void request_room() override;
   bool working() override;

@@ -59,16 +59,16 @@ bool sealed_behind(ByteView bytes, uint64_t offset) {
   return false;
 }
 
-bool take_table(ByteReader& reader, TableState& state) {
+bool take_table(ByteReader& reader, TableRecord& record) {
   uint64_t segments = 0;
-  if (!reader.take_varint(state.id) || !reader.take_varint(state.definition_timestamp) ||
-      !reader.take_varint(state.next_row_id) || !reader.take_varint(state.next_auto_increment) ||
-      !reader.take_varint(state.last_publish) || !reader.take_varint(segments) ||
+  if (!reader.take_varint(record.id) || !reader.take_varint(record.definition_timestamp) ||
+      !reader.take_varint(record.next_row_id) || !reader.take_varint(record.next_auto_increment) ||
+      !reader.take_varint(record.last_publish) || !reader.take_varint(segments) ||
       segments > reader.remaining()) {
     return false;
   }
-  state.segments.resize(static_cast<size_t>(segments));
-  for (auto& segment : state.segments) {
+  record.segments.resize(static_cast<size_t>(segments));
+  for (auto& segment : record.segments) {
     if (!reader.take_varint(segment.file) || !reader.take_varint(segment.delete_vector) ||
         !reader.take_varint(segment.begin)) {
       return false;
@@ -89,18 +89,18 @@ bool apply_record(uint8_t type, ByteView payload, ManifestContent& content) {
   switch (type) {
     case table_record:
     case rows_record: {
-      TableState state;
-      if (!take_table(reader, state)) return false;
+      TableRecord record;
+      if (!take_table(reader, record)) return false;
       auto definition = PackedDefinition::take(reader);
       if (!definition) return false;
-      state.definition = std::move(*definition);
+      record.definition = std::move(*definition);
       ByteView rows;
       if (type == rows_record) {
         if (!reader.take_bytes(reader.remaining(), rows) || rows.empty()) return false;
-        state.rows = rows;
+        record.rows = rows;
       }
-      content.dropped.erase(state.id);
-      content.tables.insert_or_assign(state.id, std::move(state));
+      content.dropped.erase(record.id);
+      content.tables.insert_or_assign(record.id, std::move(record));
       return reader.empty();
     }
     case applied_record: {
@@ -169,27 +169,27 @@ void ManifestRecords::end() {
   ++count_;
 }
 
-void ManifestRecords::add_table(const TableState& state) {
-  begin(state.rows.empty() ? table_record : rows_record);
-  append_varint(frames_, state.id);
-  append_varint(frames_, state.definition_timestamp);
-  append_varint(frames_, state.next_row_id);
-  append_varint(frames_, state.next_auto_increment);
-  append_varint(frames_, state.last_publish);
-  append_varint(frames_, state.segments.size());
-  for (const auto& segment : state.segments) {
+void ManifestRecords::add_table(const TableRecord& record) {
+  begin(record.rows.empty() ? table_record : rows_record);
+  append_varint(frames_, record.id);
+  append_varint(frames_, record.definition_timestamp);
+  append_varint(frames_, record.next_row_id);
+  append_varint(frames_, record.next_auto_increment);
+  append_varint(frames_, record.last_publish);
+  append_varint(frames_, record.segments.size());
+  for (const auto& segment : record.segments) {
     append_varint(frames_, segment.file);
     append_varint(frames_, segment.delete_vector);
     append_varint(frames_, segment.begin);
   }
-  frames_.append(state.definition.bytes());
-  frames_.append(state.rows);
+  frames_.append(record.definition.bytes());
+  frames_.append(record.rows);
   end();
   // What is in no segment is replayed anyway.
-  if (state.applied_until == 0 || state.segments.empty()) return;
+  if (record.applied_until == 0 || record.segments.empty()) return;
   begin(applied_record);
-  append_varint(frames_, state.id);
-  append_varint(frames_, state.applied_until);
+  append_varint(frames_, record.id);
+  append_varint(frames_, record.applied_until);
   end();
 }
 

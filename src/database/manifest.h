@@ -37,7 +37,7 @@ struct CheckpointMark {
 };
 
 struct ManifestContent {
-  std::unordered_map<TableId, TableState> tables;
+  std::unordered_map<TableId, TableRecord> tables;
   std::map<TableId, Timestamp> dropped;  // tables whose drop may still have to be replayed
   CheckpointMark mark;
   std::vector<DatabaseIdentity>
@@ -50,7 +50,7 @@ struct ManifestContent {
 /// Records on their way into the manifest.
 class ManifestRecords {
  public:
-  void add_table(const TableState& state);
+  void add_table(const TableRecord& record);
   void add_dropped(TableId table, Timestamp timestamp);
   void add_mark(const CheckpointMark& mark);
   void add_database(const DatabaseIdentity& identity);

@@ -91,20 +91,23 @@ Status Recovery::adopt_manifest() {
 }
 
 Status Recovery::look_ahead(const LogRecord& record) {
+  // What deltas held at the checkpoint comes before all that was committed later. Records of a transaction
+  // that was open then may stand in front of it.
+  if (record.type == LogRecordType::Carry) return apply_carry(record);
   const std::string_view wrong = redo_.add(record);
   return wrong.empty() ? Status() : damaged(record, wrong);
 }
 
 Status Recovery::apply(const LogRecord& record) {
   bytes_ += record.end - record.begin;
-  if (record.type == LogRecordType::Carry) return apply_carry(record);
+  if (record.type == LogRecordType::Carry) return {};
   RedoRecord redo;
   if (!redo.parse(record)) return damaged(record, "is too short");
   last_transaction_ = std::max(last_transaction_, redo.id);
   switch (record.type) {
     case LogRecordType::Operations: {
       const CommittedRedo::Valid* const valid = redo_.find(record.begin);
-      if (valid == nullptr || valid->commit <= content_.mark.committed) return {};
+      if (valid == nullptr) return {};
       // Ahead of transactions that commit before this one: none of them changes the same rows later on.
       HAILSTONE_TRY(apply_operations(redo.operations.substr(0, valid->bytes), valid->commit, record));
       return flush_big_deltas();
@@ -320,7 +323,7 @@ void Recovery::remove_orphans() {
   if (std::ranges::none_of(names_, [](const std::string& name) { return file_number_of(name).has_value(); }))
     return;
   std::unordered_set<uint64_t> known;
-  const auto add = [&](const std::vector<TableState::SegmentEntry>& segments) {
+  const auto add = [&](const std::vector<TableRecord::SegmentEntry>& segments) {
     for (const auto& segment : segments) {
       known.insert(segment.file);
       if (segment.delete_vector != 0) known.insert(segment.delete_vector);
@@ -328,7 +331,7 @@ void Recovery::remove_orphans() {
   };
   for (const EntryPointer& entry : core_.catalog().entries()) {
     if (entry->recorded) add(entry->recorded->segments);
-    if (const auto table = core_.catalog().opened(entry)) add(table->state().segments);
+    if (const auto table = core_.catalog().opened(entry)) add(table->record().segments);
   }
   known.insert(unpublished_files_.begin(), unpublished_files_.end());
   for (const std::string& name : names_) {

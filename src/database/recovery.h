@@ -52,7 +52,7 @@ class Recovery {
   DatabaseCore& core_;
   ManifestContent content_;
   const std::vector<std::string> names_;
-  CommittedRedo redo_;
+  CommittedRedo redo_{content_.mark.committed};
   std::unordered_map<TableId, Timestamp> manifest_ddl_;  // newest DDL of each table that the manifest holds
   std::unordered_set<TableId> touched_;                  // by the transaction being applied
   std::unordered_set<TableId> passed_over_;         // damaged tables with operations that were not applied

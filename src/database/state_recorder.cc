@@ -13,52 +13,40 @@ namespace {
 constexpr uint64_t rewrite_bytes = uint64_t{1} << 20;
 constexpr uint64_t rewrite_factor = 4;
 
-bool same_files(const TableState& a, const TableState& b) {
+bool same_files(const TableRecord& a, const TableRecord& b) {
   return std::ranges::equal(a.segments, b.segments,
                             [](const auto& left, const auto& right) { return left.file == right.file; });
 }
 
-RecordedState recorded_from(TableState&& state, size_t bytes) {
-  return {.definition_timestamp = state.definition_timestamp,
-          .segments = std::move(state.segments),
-          .next_row_id = state.next_row_id,
-          .next_auto_increment = state.next_auto_increment,
-          .last_publish = state.last_publish,
-          .applied_until = state.applied_until,
-          .bytes = bytes,
-          .rows = std::move(state.rows)};
+CatalogRecord to_catalog(TableRecord&& record, size_t bytes) {
+  const Timestamp definition_timestamp = record.definition_timestamp;
+  return {{std::move(record)}, definition_timestamp, bytes};
 }
 
-TableState state_of(const CatalogEntry& entry) {
-  TableState state;
-  state.id = entry.id;
-  if (entry.recorded) {
-    state.segments = entry.recorded->segments;
-    state.next_row_id = entry.recorded->next_row_id;
-    state.next_auto_increment = entry.recorded->next_auto_increment;
-    state.last_publish = entry.recorded->last_publish;
-    state.applied_until = entry.recorded->applied_until;
-    state.rows = entry.recorded->rows;
-  }
-  return state;
+/// Of a table that is not open, but for its definition.
+TableRecord record_of(const CatalogEntry& entry) {
+  TableRecord record;
+  record.id = entry.id;
+  if (entry.recorded) static_cast<TableContents&>(record) = *entry.recorded;
+  return record;
 }
 
 }  // namespace
 
-bool StateRecorder::differs(const TableState& state, const std::optional<RecordedState>& recorded) {
-  return !recorded || recorded->definition_timestamp != state.definition_timestamp ||
-         recorded->segments != state.segments || recorded->next_row_id != state.next_row_id ||
-         recorded->next_auto_increment != state.next_auto_increment ||
-         recorded->last_publish != state.last_publish || recorded->rows != state.rows;
+bool StateRecorder::differs(const TableRecord& record, const std::optional<CatalogRecord>& recorded) {
+  return !recorded || recorded->definition_timestamp != record.definition_timestamp ||
+         recorded->segments != record.segments || recorded->next_row_id != record.next_row_id ||
+         recorded->next_auto_increment != record.next_auto_increment ||
+         recorded->last_publish != record.last_publish || recorded->rows != record.rows;
 }
 
-Result<TableState> StateRecorder::capture(Table& table, std::optional<Timestamp> rows_until) {
+Result<TableRecord> StateRecorder::capture(Table& table, std::optional<Timestamp> rows_until) {
   // Ends of rows of the segments that the state names must be in the files that it names: replay does not
   // repeat what was committed before the last checkpoint. A flush or merge may bring new segments at any
   // moment, so the files are compared: what was there before and after the delete vectors were written was
   // there meanwhile.
   for (;;) {
-    const TableState before = table.state();
+    const TableRecord before = table.record();
     // A commit stamps one place after the other. A flush may have taken over what it stamped first; its ends
     // in other places must be there too, or the row would be there twice.
     Timestamp stamped = 0;
@@ -72,7 +60,7 @@ Result<TableState> StateRecorder::capture(Table& table, std::optional<Timestamp>
     std::string rows;
     if (rows_until) table.append_delta_rows(*rows_until, rows);
     HAILSTONE_TRY(table.write_delete_vectors());
-    TableState after = table.state();
+    TableRecord after = table.record();
     if (!same_files(before, after)) continue;
     after.rows = std::move(rows);
     after.applied_until = applied;
@@ -90,13 +78,13 @@ Status StateRecorder::record(Table& table) {
   HAILSTONE_TRY(table.usable());
   // Later commits are in the log, and so are those that the last checkpoint did not find worth recording.
   const bool has_rows = !entry->carried && entry->recorded && !entry->recorded->rows.empty();
-  HAILSTONE_ASSIGN(TableState state,
+  HAILSTONE_ASSIGN(TableRecord record,
                    capture(table, has_rows ? std::optional(recorded_until_) : std::nullopt));
   auto definition = core_.catalog().committed_definition(entry);
   if (!definition) return {};
-  std::tie(state.definition, state.definition_timestamp) = std::move(*definition);
+  std::tie(record.definition, record.definition_timestamp) = std::move(*definition);
   std::vector<Update> updates;
-  updates.push_back({entry, table.shared_from_this(), std::move(state)});
+  updates.push_back({entry, table.shared_from_this(), std::move(record)});
   return write(updates, {}, mark_, false);
 }
 
@@ -124,9 +112,9 @@ Status StateRecorder::collect(std::vector<Update>& updates, const std::vector<En
     if (!done.insert(entry->id).second) continue;
     auto definition = core_.catalog().committed_definition(entry);
     if (!definition) continue;
-    TableState state = state_of(*entry);
-    std::tie(state.definition, state.definition_timestamp) = std::move(*definition);
-    updates.push_back({entry, nullptr, std::move(state)});
+    TableRecord record = record_of(*entry);
+    std::tie(record.definition, record.definition_timestamp) = std::move(*definition);
+    updates.push_back({entry, nullptr, std::move(record)});
   }
   return {};
 }
@@ -166,12 +154,12 @@ Status StateRecorder::with_manifest_kept(const std::function<Status(uint64_t byt
 bool StateRecorder::has_files(const Catalog::Dropped& dropped) {
   if (dropped.entry->recorded && !dropped.entry->recorded->segments.empty()) return true;
   const auto table = core_.catalog().opened(dropped.entry);
-  return table != nullptr && !table->state().segments.empty();
+  return table != nullptr && !table->record().segments.empty();
 }
 
 StateRecorder::FilesToRemove StateRecorder::let_go(const EntryPointer& entry) {
   const std::lock_guard opening(entry->opening);
-  FilesToRemove files{core_.catalog().let_go(entry), state_of(*entry).segments};
+  FilesToRemove files{core_.catalog().let_go(entry), record_of(*entry).segments};
   replace_recorded(*entry, std::nullopt);
   return files;
 }
@@ -232,7 +220,7 @@ Status StateRecorder::write(std::vector<Update>& updates, const std::map<TableId
   sizes.reserve(updates.size());
   for (const Update& update : updates) {
     const size_t before = records.bytes();
-    records.add_table(update.state);
+    records.add_table(update.record);
     sizes.push_back(records.bytes() - before);
   }
   if (rewrite) {
@@ -242,9 +230,9 @@ Status StateRecorder::write(std::vector<Update>& updates, const std::map<TableId
       if (!entry->recorded || updated.contains(entry->id)) continue;
       auto definition = core_.catalog().committed_definition(entry);
       if (!definition) continue;
-      TableState state = state_of(*entry);
-      std::tie(state.definition, state.definition_timestamp) = std::move(*definition);
-      records.add_table(state);
+      TableRecord record = record_of(*entry);
+      std::tie(record.definition, record.definition_timestamp) = std::move(*definition);
+      records.add_table(record);
     }
   }
   for (const auto& [table, timestamp] : rewrite ? drops : dropped) records.add_dropped(table, timestamp);
@@ -267,20 +255,20 @@ Status StateRecorder::write(std::vector<Update>& updates, const std::map<TableId
   for (size_t i = 0; i < updates.size(); ++i) {
     Update& update = updates[i];
     const std::lock_guard opening(update.entry->opening);
-    const uint64_t generation = update.state.generation;
-    replace_recorded(*update.entry, recorded_from(std::move(update.state), sizes[i]));
-    if (update.table != nullptr) update.table->state_recorded(generation);
+    const uint64_t generation = update.record.generation;
+    replace_recorded(*update.entry, to_catalog(std::move(update.record), sizes[i]));
+    if (update.table != nullptr) update.table->recorded(generation);
   }
   return {};
 }
 
-void StateRecorder::adopt(const EntryPointer& entry, TableState state) {
+void StateRecorder::adopt(const EntryPointer& entry, TableRecord record) {
   adopted_.clear();
-  adopted_.add_table(state);
-  replace_recorded(*entry, recorded_from(std::move(state), adopted_.bytes()));
+  adopted_.add_table(record);
+  replace_recorded(*entry, to_catalog(std::move(record), adopted_.bytes()));
 }
 
-void StateRecorder::replace_recorded(CatalogEntry& entry, std::optional<RecordedState> recorded) {
+void StateRecorder::replace_recorded(CatalogEntry& entry, std::optional<CatalogRecord> recorded) {
   const size_t bytes_before = entry.recorded ? entry.recorded->bytes : 0;
   const size_t rows_before = entry.recorded ? entry.recorded->rows.size() : 0;
   const size_t bytes = recorded ? recorded->bytes : 0;
@@ -305,11 +293,11 @@ StateRecorder::Closed StateRecorder::close_idle(size_t most) {
       ++result.unrecorded;
       return;
     }
-    TableState state = table->state();
-    table->append_delta_rows(infinity, state.rows);
-    state.definition_timestamp = entry->recorded ? entry->recorded->definition_timestamp : 0;
+    TableRecord record = table->record();
+    table->append_delta_rows(infinity, record.rows);
+    record.definition_timestamp = entry->recorded ? entry->recorded->definition_timestamp : 0;
     const bool recorded =
-        entry->recorded ? !differs(state, entry->recorded) : !differs(state, RecordedState());
+        entry->recorded ? !differs(record, entry->recorded) : !differs(record, CatalogRecord());
     if (!recorded || !table->is_settled()) {
       ++result.unrecorded;
       return;

@@ -51,7 +51,7 @@ class StateRecorder {
 
   // For recovery, single thread.
   /// Takes what load() found; the entry of the catalog is marked as recorded.
-  void adopt(const EntryPointer& entry, TableState state);
+  void adopt(const EntryPointer& entry, TableRecord record);
   void adopt_mark(const CheckpointMark& mark, std::map<TableId, Timestamp> dropped) {
     mark_ = mark;
     recorded_until_ = mark.committed;
@@ -66,21 +66,21 @@ class StateRecorder {
   struct Update {
     EntryPointer entry;
     std::shared_ptr<Table> table;  // null when it is not open
-    TableState state;
+    TableRecord record;
   };
   struct FilesToRemove {
     std::shared_ptr<Table> table;
-    std::vector<TableState::SegmentEntry> segments;  // when the table is not open
+    std::vector<TableRecord::SegmentEntry> segments;  // when the table is not open
   };
 
   /// `rows_until`: rows in deltas that committed by then are part of the state.
-  Result<TableState> capture(Table& table, std::optional<Timestamp> rows_until);
+  Result<TableRecord> capture(Table& table, std::optional<Timestamp> rows_until);
   Status collect(std::vector<Update>& updates, const std::vector<EntryPointer>& changed, Timestamp committed,
                  const std::unordered_set<TableId>& carried);
-  void replace_recorded(CatalogEntry& entry, std::optional<RecordedState> recorded);
+  void replace_recorded(CatalogEntry& entry, std::optional<CatalogRecord> recorded);
   Status write(std::vector<Update>& updates, const std::map<TableId, Timestamp>& dropped,
                const CheckpointMark& mark, bool with_mark);
-  static bool differs(const TableState& state, const std::optional<RecordedState>& recorded);
+  static bool differs(const TableRecord& record, const std::optional<CatalogRecord>& recorded);
   bool has_files(const Catalog::Dropped& dropped);
   /// Forgets the recorded state of a dropped table; what there is to remove.
   FilesToRemove let_go(const EntryPointer& entry);

@@ -499,7 +499,7 @@ Status BulkLoad::State::finish_segments(Duplicate& duplicate) {
   if (beside_loads) {
     HAILSTONE_ASSIGN(places, wait_for_loads(inside, transaction, segments));
   }
-  HAILSTONE_TRY(check_loaded(inside, transaction, segments, *places, duplicate));
+  HAILSTONE_TRY(check_loaded(inside, transaction, segments, std::move(places), duplicate));
   write.keep();
   count_rows(sets);
   return {};

@@ -264,8 +264,14 @@ struct Cursor::State {
       HAILSTONE_TRY(count_move());
       const std::string row_key(ByteView(key).substr(key.size() - clustered_size));
       const RowPlace candidate = current->place();
-      HAILSTONE_ASSIGN(newest, inside.find_visible(*view, row_key, transaction.current(), transaction));
-      if (newest.found() && newest == candidate) break;
+      HAILSTONE_ASSIGN(
+          newest, inside.find_visible(*inside.current_view(), row_key, transaction.current(), transaction));
+      if (newest.found()) {
+        if (newest == candidate) break;
+        // It may have moved since the sources were opened.
+        HAILSTONE_ASSIGN(const bool is_here, has_current_key(newest, row_key));
+        if (is_here) break;
+      }
       HAILSTONE_TRY(leave_key());
       HAILSTONE_ASSIGN(current, sources->nearest());
     }

@@ -69,7 +69,7 @@ void compact_ends(Table::State& state, TableSegment& segment) {
 }  // namespace
 
 Result<std::shared_ptr<TableSegment>> open_table_segment(Table::State& state,
-                                                         const TableState::SegmentEntry& entry) {
+                                                         const TableRecord::SegmentEntry& entry) {
   TableHost& host = state.host;
   const std::string path = host.segment_path(entry.file);
   auto opened = Segment::open(host.filesystem(), path, host.cache(), host.counters());

@@ -9,7 +9,7 @@ namespace hailstone {
 
 /// Opens a segment and its delete vector as the manifest names them.
 Result<std::shared_ptr<TableSegment>> open_table_segment(Table::State& state,
-                                                         const TableState::SegmentEntry& entry);
+                                                         const TableRecord::SegmentEntry& entry);
 /// Opens a segment without ended rows, as a bulk load or its replay publishes it.
 Result<std::shared_ptr<TableSegment>> open_new_segment(Table::State& state, uint64_t file, Timestamp begin);
 /// The same for a file that the caller has just written; it is removed when it cannot be opened.

@@ -97,7 +97,7 @@ Result<bool> Table::flush(bool force) {
     written = true;
   }
   if (written) {
-    HAILSTONE_TRY(state.host.record_state(*this));
+    HAILSTONE_TRY(state.host.record(*this));
     if (state.merge_due()) state.host.request_merge(shared_from_this());
   }
   return waiting;
@@ -189,7 +189,7 @@ Result<bool> Table::write_delete_vectors() {
   return state.generation.load() != state.recorded_generation.load();
 }
 
-void Table::state_recorded(uint64_t generation) {
+void Table::recorded(uint64_t generation) {
   State& state = *state_;
   std::atomic<uint64_t>& recorded = state.recorded_generation;
   uint64_t now = recorded.load(std::memory_order_relaxed);

@@ -106,7 +106,7 @@ Result<bool> Table::merge(const StopToken& stop) {
     if (!claim) return false;
     HAILSTONE_TRY(state.noted(merge_segments(state, claim->segments(), stop)));
   }
-  HAILSTONE_TRY(state.host.record_state(*this));
+  HAILSTONE_TRY(state.host.record(*this));
   return state.merge_due();
 }
 
@@ -127,7 +127,7 @@ Status Table::optimize(const StopToken& stop) {
     if (!useful) return {};
     HAILSTONE_TRY(state.noted(merge_segments(state, segments, stop)));
   }
-  return state.host.record_state(*this);
+  return state.host.record(*this);
 }
 
 }  // namespace hailstone

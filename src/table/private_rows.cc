@@ -91,14 +91,16 @@ void TablePrivateRows::make_ready(const std::vector<TableDelta::Successor>& succ
     while (numbers[at].size() == successors[at].segment->rows()) ++at;
     numbers[at].push_back(version.write);
   });
-  spilled_.reserve(spilled_.size() + successors.size());
   for (size_t i = 0; i < successors.size(); ++i) {
     TableSegment& segment = *successors[i].segment;
     segment.writes = std::make_unique<const WriteNumbers>(numbers[i], state_.host.budget());
     segment.ends->make_room();
-    const std::lock_guard guard(state_.write_mutex);
-    spilled_.push_back({{successors[i].segment}, state_.make_spare_view()});
+    spilled_.push_back(successors[i].segment);
   }
+  withdrawn_.reserve(spilled_.size());
+  if (spare_view_ != nullptr) return;
+  const std::lock_guard guard(state_.write_mutex);
+  spare_view_ = state_.make_spare_view();
 }
 
 void TablePrivateRows::move_changes() noexcept {
@@ -111,37 +113,50 @@ void TablePrivateRows::move_changes() noexcept {
 void TablePrivateRows::commit(Timestamp timestamp) noexcept {
   if (spilled_.empty()) return;
   const std::unique_lock guard(*state_.latch);
-  for (const Spilled& each : spilled_) {
-    (*each).begin.store(timestamp, std::memory_order_release);
-    (*each).writes.reset();
-    (*each).ends->give_back_room();
+  for (const auto& segment : spilled_) {
+    segment->begin.store(timestamp, std::memory_order_release);
+    segment->writes.reset();
+    segment->ends->give_back_room();
   }
   state_.generation.fetch_add(1, std::memory_order_release);
 }
 
 void TablePrivateRows::take_back(uint64_t from) noexcept {
-  for (Spilled& each : spilled_) {
-    TableSegment& segment = *each;
-    if (segment.writes->greatest() < from) continue;
-    const std::lock_guard write_guard(state_.write_mutex);
-    const std::unique_lock guard(*state_.latch);
-    if (segment.writes->least() >= from) {
-      withdraw(each);
-      continue;
-    }
-    for (uint32_t ordinal = 0; ordinal < segment.rows(); ++ordinal) {
-      if (segment.writes->of(ordinal) >= from) segment.set_end(ordinal, taken_back);
+  const auto has_later = [&](const auto& segment) { return segment->writes->greatest() >= from; };
+  if (std::ranges::none_of(spilled_, has_later)) return;
+  const std::lock_guard write_guard(state_.write_mutex);
+  const std::unique_lock guard(*state_.latch);
+  withdrawn_.clear();
+  for (const auto& segment : spilled_) {
+    if (spare_view_ != nullptr && segment->writes->least() >= from) {
+      withdrawn_.push_back(segment);
+    } else if (has_later(segment)) {
+      end_rows(*segment, from);
     }
   }
-  std::erase_if(spilled_, [](const Spilled& each) { return each.segment.empty(); });
+  if (!withdrawn_.empty()) withdraw();
 }
 
-/// The caller holds the write mutex and the latch.
-void TablePrivateRows::withdraw(Spilled& spilled) noexcept {
-  (*spilled).segment->remove_when_unused();
-  state_.withdraw(spilled.segment, std::move(spilled.spare_view));
-  state_.host.counters().segments.fetch_sub(1, std::memory_order_relaxed);
-  spilled.segment.clear();
+/// Gives rows an end before all snapshots. A segment that is the transaction's no more becomes one of dead
+/// rows, which a merge drops.
+void TablePrivateRows::end_rows(TableSegment& segment, uint64_t from) noexcept {
+  for (uint32_t ordinal = 0; ordinal < segment.rows(); ++ordinal) {
+    if (segment.writes->of(ordinal) >= from) segment.set_end(ordinal, taken_back);
+  }
+  if (from != 0) return;
+  segment.begin.store(taken_back, std::memory_order_release);
+  state_.generation.fetch_add(1, std::memory_order_release);
+}
+
+void TablePrivateRows::withdraw() noexcept {
+  for (const auto& segment : withdrawn_) segment->segment->remove_when_unused();
+  state_.withdraw(withdrawn_, std::move(spare_view_));
+  state_.host.counters().segments.fetch_sub(withdrawn_.size(), std::memory_order_relaxed);
+  std::erase_if(spilled_,
+                [&](const auto& each) { return std::ranges::find(withdrawn_, each) != withdrawn_.end(); });
+  withdrawn_.clear();
+  // For the next rollback. Without it that one gives the rows an end.
+  if (!spilled_.empty()) try_to([&] { spare_view_ = state_.make_spare_view(); });
 }
 
 }  // namespace hailstone

@@ -35,24 +35,23 @@ class TablePrivateRows final : public PrivateRows {
   void take_back(uint64_t from) noexcept override;
 
  private:
-  /// Rows in a file.
-  struct Spilled {
-    TableSegments segment;                  // one
-    std::shared_ptr<SpareView> spare_view;  // for a rollback
-    TableSegment& operator*() const { return *segment.front(); }
-  };
   /// False also when all its versions have been taken back: a flush may drop it then.
   bool has_delta() const;
   /// All that can fail, before the rows move.
   void make_ready(const std::vector<TableDelta::Successor>& successors);
   void move_changes() noexcept;
-  void withdraw(Spilled& spilled) noexcept;
+  // The caller holds the write mutex and the latch.
+  void end_rows(TableSegment& segment, uint64_t from) noexcept;
+  /// Takes the segments in withdrawn_ out of the table.
+  void withdraw() noexcept;
 
   const std::shared_ptr<Table> table_;
   Table::State& state_;
   Transaction& transaction_;
-  std::shared_ptr<TableDelta> delta_;  // null: none so far, or it has been spilled
-  std::vector<Spilled> spilled_;
+  std::shared_ptr<TableDelta> delta_;      // null: none so far, or it has been spilled
+  TableSegments spilled_;                  // rows in files
+  TableSegments withdrawn_;                // scratch space: room for all of spilled_
+  std::shared_ptr<SpareView> spare_view_;  // for a rollback; null: a rollback has used it
 };
 
 }  // namespace hailstone

@@ -38,6 +38,8 @@ Result<Replayed> look(Table::State& state, ByteView key, Timestamp timestamp) {
       HAILSTONE_ASSIGN(const Timestamp begin, segment->begin_of(reader, ordinal));
       const std::shared_lock guard(*state.latch);
       const Timestamp end = segment->ends->end(ordinal);
+      // Its transaction has taken it back, or it has never been seen.
+      if (end < begin) continue;
       // A segment of the manifest holds final states: all ends of the transactions that it has rows of are in
       // it. What the operation's own transaction has ended is no state of the row, and the next one may be in
       // no file. A segment that replay has made may still be changed by later operations of its transaction.
@@ -141,7 +143,7 @@ Status Table::replay_publish(Timestamp timestamp, uint64_t file) {
   const std::unique_lock latched(*state.latch);
   auto next = std::make_shared<TableView>(*state.current_view());
   next->segments.push_back(std::move(*opened));
-  state.last_publish.store(timestamp, std::memory_order_relaxed);
+  raise(state.last_publish, timestamp);
   state.generation.fetch_add(1, std::memory_order_release);
   state.set_view(std::move(next));
   count(state.host.counters().segments);

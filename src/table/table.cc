@@ -20,18 +20,18 @@ Table::~Table() {
     state_->host.counters().segments.fetch_sub(last->segments.size(), std::memory_order_relaxed);
 }
 
-Table::State::State(TableHost& table_host, const TableState& state)
+Table::State::State(TableHost& table_host, const TableRecord& record)
     : host(table_host),
-      id(state.id),
-      definition_timestamp(state.definition_timestamp),
-      layout(std::make_shared<TableLayout>(state.definition.unpack())),
-      next_row_id(state.next_row_id),
-      next_auto_increment(state.next_auto_increment),
-      last_publish(state.last_publish),
-      recorded_publish(state.last_publish),
-      recorded_until(state.applied_until) {}
+      id(record.id),
+      definition_timestamp(record.definition_timestamp),
+      layout(std::make_shared<TableLayout>(record.definition.unpack())),
+      next_row_id(record.next_row_id),
+      next_auto_increment(record.next_auto_increment),
+      last_publish(record.last_publish),
+      recorded_publish(record.last_publish),
+      recorded_until(record.applied_until) {}
 
-Result<std::shared_ptr<Table>> Table::open(TableHost& host, const TableState& given, bool set_aside) {
+Result<std::shared_ptr<Table>> Table::open(TableHost& host, const TableRecord& given, bool set_aside) {
   std::shared_ptr<Table> table(new Table);
   table->state_ = std::make_unique<State>(host, given);
   State& state = *table->state_;
@@ -231,9 +231,9 @@ bool Table::has_delta_rows() const {
                      [](const auto& delta) { return delta->rows.version_count() > 0; });
 }
 
-TableState Table::state() const {
+TableRecord Table::record() const {
   const State& state = *state_;
-  TableState result;
+  TableRecord result;
   result.generation = state.generation.load(std::memory_order_acquire);
   result.id = state.id;
   result.definition_timestamp = state.definition_timestamp;

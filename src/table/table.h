@@ -65,10 +65,10 @@ class TableHost {
   virtual std::string delete_vector_path(uint64_t file_number) = 0;
   /// Makes created segment files findable after a crash (syncs the directory).
   virtual Status sync_files() = 0;
-  /// Appends the table's state() to the manifest, durably. Called by flush and merge after the new files are
-  /// synced. It calls back write_delete_vectors(), state() and state_recorded(), so the caller holds neither
+  /// Appends the table's record() to the manifest, durably. Called by flush and merge after the new files are
+  /// synced. It calls back write_delete_vectors(), record() and recorded(), so the caller holds neither
   /// the latch nor any mutex that these take.
-  virtual Status record_state(Table& table) = 0;
+  virtual Status record(Table& table) = 0;
   /// Asks for flush() / merge() on a background thread.
   virtual void request_flush(const std::shared_ptr<Table>& table) = 0;
   /// Asks for flushes of the tables with most rows in memory, since a writer waits for room. May be called
@@ -92,17 +92,14 @@ class TableHost {
   virtual uint32_t segment_rows_limit() = 0;
 };
 
-/// What the manifest keeps of a table, and what recovery makes it from.
-struct TableState {
+/// What a table holds, as files and the manifest have it.
+struct TableContents {
   struct SegmentEntry {
     uint64_t file = 0;           // segment_path(file)
     uint64_t delete_vector = 0;  // delete_vector_path(); 0: none written
     Timestamp begin = 0;         // of rows without a begin column
     bool operator==(const SegmentEntry&) const = default;
   };
-  TableId id = 0;
-  Timestamp definition_timestamp = 0;  // commit of its newest DDL
-  PackedDefinition definition;
   std::vector<SegmentEntry> segments;
   uint64_t next_row_id = 1;
   uint64_t next_auto_increment = 1;
@@ -110,9 +107,16 @@ struct TableState {
   Timestamp last_publish = 0;
   /// All changes of rows that committed by then are in `segments` or `rows`: replay passes over them.
   Timestamp applied_until = 0;
-  /// Rows that are in no segment, as Table::append_delta_rows() gives them; state() leaves them out.
+  /// Rows that are in no segment, as Table::append_delta_rows() gives them; Table::record() leaves them out.
   std::string rows;
-  uint64_t generation = 0;  // not stored: hand it to Table::state_recorded()
+};
+
+/// A table's record in the manifest, and what recovery makes it from.
+struct TableRecord : TableContents {
+  TableId id = 0;
+  Timestamp definition_timestamp = 0;  // commit of its newest DDL
+  PackedDefinition definition;
+  uint64_t generation = 0;  // not stored: hand it to Table::recorded()
 };
 
 /// How a read deals with row locks. The last two leave out rows that would have to be waited for: those that
@@ -147,10 +151,10 @@ struct ColumnStatistics {
 
 class Table : public std::enable_shared_from_this<Table> {
  public:
-  /// Opens the segments named by `state` and puts its rows into the delta. Damage does not fail it: the table
-  /// comes up marked corrupt. A file that cannot be read at present does, unless `set_aside`: the table then
-  /// comes up unusable as long as it is open.
-  static Result<std::shared_ptr<Table>> open(TableHost& host, const TableState& state,
+  /// Opens the segments named by `record` and puts its rows into the delta. Damage does not fail it: the
+  /// table comes up marked corrupt. A file that cannot be read at present does, unless `set_aside`: the table
+  /// then comes up unusable as long as it is open.
+  static Result<std::shared_ptr<Table>> open(TableHost& host, const TableRecord& record,
                                              bool set_aside = false);
   ~Table();
 
@@ -241,7 +245,7 @@ class Table : public std::enable_shared_from_this<Table> {
   void append_delta_rows(Timestamp up_to, std::string& rows) const;
   /// Bytes of the rows and keys in the deltas, without what holds them.
   size_t delta_row_bytes() const;
-  /// Whether a table opened from state() and append_delta_rows() would be the same to everybody: nothing is
+  /// Whether a table opened from record() and append_delta_rows() would be the same to everybody: nothing is
   /// uncommitted or waits to be written, no snapshot sees an older version of a row. Only for the one who has
   /// the table to himself.
   bool is_settled() const;
@@ -249,15 +253,15 @@ class Table : public std::enable_shared_from_this<Table> {
   using AnalyzedCounts = std::vector<std::vector<uint64_t>>;
   AnalyzedCounts analyzed_counts() const;
   void set_analyzed_counts(AnalyzedCounts counts);
-  /// Writes delete vectors that changed since they were written. Returns whether state() differs from what
+  /// Writes delete vectors that changed since they were written. Returns whether record() differs from what
   /// the manifest has.
   Result<bool> write_delete_vectors();
-  TableState state() const;
-  /// TableState::applied_until, when `committed` is the last commit whose changes are all stamped: what is in
-  /// deltas is not applied yet.
+  TableRecord record() const;
+  /// TableContents::applied_until, when `committed` is the last commit whose changes are all stamped: what is
+  /// in deltas is not applied yet.
   Timestamp applied_until(Timestamp committed) const;
-  /// The manifest holds what state() gave with this `generation`.
-  void state_recorded(uint64_t generation);
+  /// The manifest holds what record() gave with this `generation`.
+  void recorded(uint64_t generation);
   /// Files of the segments are deleted when the last reader lets go.
   void drop_files();
 

@@ -64,7 +64,7 @@ struct UniqueMatch {
 using UniqueMatches = std::vector<UniqueMatch>;
 
 struct Table::State {
-  State(TableHost& table_host, const TableState& state);
+  State(TableHost& table_host, const TableRecord& record);
 
   TableHost& host;
   const TableId id;
@@ -85,13 +85,14 @@ struct Table::State {
   mutable std::mutex view_mutex;
   std::shared_ptr<const TableView> view;              // protected by view_mutex
   std::vector<std::weak_ptr<SpareView>> spare_views;  // not in use yet; protected by write_mutex
-  std::vector<TableState::SegmentEntry> unopened;  // segments that could not be opened; constant after open()
+  std::vector<TableRecord::SegmentEntry>
+      unopened;  // segments that could not be opened; constant after open()
 
   std::atomic<uint64_t> next_row_id, next_auto_increment;
   std::atomic<Timestamp> last_publish;
   const Timestamp recorded_publish;              // last_publish when the table was opened
   const Timestamp recorded_until;                // applied_until when the table was opened
-  std::atomic<uint64_t> generation{1};           // rises with every change of what state() gives
+  std::atomic<uint64_t> generation{1};           // rises with every change of what record() gives
   std::atomic<uint64_t> recorded_generation{1};  // that the manifest holds
   std::atomic<bool> flush_requested{false};
 

@@ -348,6 +348,16 @@ Result<TransactionId> load_with_key_of(Table::State& state, const Transaction& t
   return TransactionId{0};
 }
 
+std::shared_ptr<const TableView> view_without(const Table::State& state, const TableView& view,
+                                              const LoadedSegments& loaded) {
+  auto others = std::make_shared<TableView>(view);
+  std::erase_if(others->segments, [&](const auto& segment) {
+    return std::find(loaded.begin(), loaded.end(), segment) != loaded.end();
+  });
+  others->orders = std::make_shared<const SegmentOrders>(others->segments, state.keys->secondary_count());
+  return others;
+}
+
 }  // namespace
 
 Status wait_for_range_readers(Table::State& state, Transaction& transaction) {
@@ -374,12 +384,7 @@ Result<std::shared_ptr<const TableView>> wait_for_loads(Table::State& state, Tra
     }
     // Keys may have gone from a load to the table while they were looked for.
     if (state.current_view() != view) continue;
-    auto others = std::make_shared<TableView>(*view);
-    std::erase_if(others->segments, [&](const auto& segment) {
-      return std::find(loaded.begin(), loaded.end(), segment) != loaded.end();
-    });
-    others->orders = std::make_shared<const SegmentOrders>(others->segments, state.keys->secondary_count());
-    return std::shared_ptr<const TableView>(std::move(others));
+    return view_without(state, *view, loaded);
   }
 }
 
@@ -391,17 +396,20 @@ std::unexpected<Error> refuse_duplicate(const Table::State& state, size_t index)
 }
 
 Status check_loaded(Table::State& state, Transaction& transaction, const LoadedSegments& loaded,
-                    const TableView& before, Duplicate& duplicate) {
+                    std::shared_ptr<const TableView> places, Duplicate& duplicate) {
   const std::vector<size_t> indexes = unique_orders(state);
   for (size_t i = 0; i < indexes.size();) {
     TransactionId blocker = 0;
     HAILSTONE_TRY(
-        state.noted(IndexCheck(state, transaction, loaded, before, indexes[i], duplicate).run(blocker)));
+        state.noted(IndexCheck(state, transaction, loaded, *places, indexes[i], duplicate).run(blocker)));
     if (blocker == 0) {
       ++i;
       continue;
     }
     HAILSTONE_TRY(state.host.locks().wait_for_end(transaction, blocker));
+    // The places of before may say for ever that its rows are undecided: what has become of them is
+    // elsewhere.
+    places = view_without(state, *state.current_view(), loaded);
   }
   return {};
 }

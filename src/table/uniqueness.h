@@ -20,10 +20,10 @@ Status wait_for_range_readers(Table::State& state, Transaction& transaction);
 Result<std::shared_ptr<const TableView>> wait_for_loads(Table::State& state, Transaction& transaction,
                                                         const LoadedSegments& loaded);
 
-/// `before`: the places of the table from before the segments were added. Undecided rows of other
+/// `places`: those of the table from before the segments were added. Undecided rows of other
 /// transactions are waited for. ErrorCode::DuplicateKey fills `duplicate`.
 Status check_loaded(Table::State& state, Transaction& transaction, const LoadedSegments& loaded,
-                    const TableView& before, Duplicate& duplicate);
+                    std::shared_ptr<const TableView> places, Duplicate& duplicate);
 
 std::unexpected<Error> refuse_duplicate(const Table::State& state, size_t index);
 

@@ -11,25 +11,25 @@
 namespace hailstone {
 namespace {
 
-TableState make_state(TableId id, const std::string& name, size_t segments) {
-  TableState state;
-  state.id = id;
-  state.definition_timestamp = id * 3;
+TableRecord make_record(TableId id, const std::string& name, size_t segments) {
+  TableRecord record;
+  record.id = id;
+  record.definition_timestamp = id * 3;
   TableDefinition definition;
   definition.name = name;
   definition.columns.push_back({.name = "a", .type = Type::Signed, .width = 8});
-  state.definition = definition;
+  record.definition = definition;
   for (size_t i = 0; i < segments; ++i)
-    state.segments.push_back({id * 100 + i, i % 2 == 0 ? 0 : id * 1000 + i, i});
-  state.next_row_id = id * 7;
-  state.next_auto_increment = id * 11;
-  state.last_publish = id * 13;
-  if (segments > 0) state.applied_until = id * 17;
-  if (id % 2 == 0) state.rows = "rows of " + name;
-  return state;
+    record.segments.push_back({id * 100 + i, i % 2 == 0 ? 0 : id * 1000 + i, i});
+  record.next_row_id = id * 7;
+  record.next_auto_increment = id * 11;
+  record.last_publish = id * 13;
+  if (segments > 0) record.applied_until = id * 17;
+  if (id % 2 == 0) record.rows = "rows of " + name;
+  return record;
 }
 
-void expect_same(const TableState& a, const TableState& b) {
+void expect_same(const TableRecord& a, const TableRecord& b) {
   EXPECT_EQ(a.id, b.id);
   EXPECT_EQ(a.definition_timestamp, b.definition_timestamp);
   EXPECT_EQ(a.definition, b.definition);
@@ -43,8 +43,8 @@ void expect_same(const TableState& a, const TableState& b) {
 
 ManifestRecords some_records() {
   ManifestRecords records;
-  records.add_table(make_state(1, "d/one", 3));
-  records.add_table(make_state(2, "d/two", 0));
+  records.add_table(make_record(1, "d/one", 3));
+  records.add_table(make_record(2, "d/two", 0));
   records.add_mark({.log_start = 5, .carried = 6, .committed = 7, .next_table = 8, .next_file = 9});
   return records;
 }
@@ -64,8 +64,8 @@ TEST(ManifestTest, GivesBackWhatWasWritten) {
   Manifest manifest(posix_filesystem(), directory.path(), counters, 0, true);
   ASSERT_TRUE(manifest.rewrite(some_records()));
   ManifestRecords more;
-  more.add_table(make_state(2, "d/renamed", 2));
-  more.add_table(make_state(3, "d/three", 1));
+  more.add_table(make_record(2, "d/renamed", 2));
+  more.add_table(make_record(3, "d/three", 1));
   more.add_dropped(1, 100);
   ASSERT_TRUE(manifest.append(std::move(more)));
 
@@ -73,8 +73,8 @@ TEST(ManifestTest, GivesBackWhatWasWritten) {
   ASSERT_TRUE(content && content->has_value());
   EXPECT_FALSE((*content)->torn);
   EXPECT_EQ((*content)->tables.size(), 2U);
-  expect_same((*content)->tables.at(2), make_state(2, "d/renamed", 2));
-  expect_same((*content)->tables.at(3), make_state(3, "d/three", 1));
+  expect_same((*content)->tables.at(2), make_record(2, "d/renamed", 2));
+  expect_same((*content)->tables.at(3), make_record(3, "d/three", 1));
   EXPECT_EQ((*content)->dropped.at(1), 100U);
   EXPECT_EQ((*content)->mark.log_start, 5U);
   EXPECT_EQ((*content)->mark.carried, 6U);
@@ -96,7 +96,7 @@ TEST(ManifestTest, CutsTornTailsAndReportsDamage) {
   ASSERT_TRUE(manifest.rewrite(some_records()));
   const size_t sealed = content_of(directory.file("manifest")).size();
   ManifestRecords more;
-  more.add_table(make_state(3, "d/three", 1));
+  more.add_table(make_record(3, "d/three", 1));
   ASSERT_TRUE(manifest.append(std::move(more)));
   const std::string bytes = content_of(directory.file("manifest"));
 
@@ -143,10 +143,10 @@ TEST(ManifestTest, SurvivesPowerFailureAtEveryCall) {
       ManifestRecords records;
       if (manifest.must_be_rewritten() || id == 5) {
         for (TableId all = 1; all <= id; ++all)
-          records.add_table(make_state(all, "d/" + std::to_string(all), 1));
+          records.add_table(make_record(all, "d/" + std::to_string(all), 1));
         finished = manifest.rewrite(std::move(records)).has_value();
       } else {
-        records.add_table(make_state(id, "d/" + std::to_string(id), 1));
+        records.add_table(make_record(id, "d/" + std::to_string(id), 1));
         finished = manifest.append(std::move(records)).has_value();
       }
       if (finished) durable = id;

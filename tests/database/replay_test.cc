@@ -208,6 +208,65 @@ TEST_F(ReplayTest, LargeTransactionsSurviveWhereverTheirRowsAre) {
   crash_and_check();
 }
 
+TEST_F(ReplayTest, AKeyThatALargeTransactionGaveBackIsAnothers) {
+  const auto transaction = begin();
+  for (int64_t id = 0; id < 100; ++id) {
+    ASSERT_OK(put(*table(table_name), *transaction, id, model_[table_name][id] = std::string(3000, 'g')));
+  }
+  const Savepoint savepoint = transaction->savepoint();
+  for (int64_t id = 100; id < 200; ++id) {
+    ASSERT_OK(put(*table(table_name), *transaction, id, std::string(3000, 'v')));
+  }
+  transaction->roll_back_to(savepoint);
+  for (int64_t id = 100; id < 200; ++id) write(id, "another's");
+  ASSERT_OK(commit(*transaction));
+  ASSERT_OK(database_->checkpoint());
+  expect_model();
+  crash_and_check();
+}
+
+TEST_F(ReplayTest, ATransactionThatIsOpenAtACheckpointChangesWhatThatCarries) {
+  for (int64_t id = 0; id < 10; ++id) write(id, "old");
+  const auto holder = begin();
+  ASSERT_OK(put(*table(table_name), *holder, 5000, "keeps the delta"));
+  const auto transaction = begin();
+  for (int64_t id = 0; id < 5; ++id) {
+    ASSERT_OK(table(table_name)->erase(*transaction, pair_key(*table(table_name), id)));
+    model_[table_name].erase(id);
+  }
+  // Beyond what stays in memory of the redo.
+  for (int64_t id = 100; id < 600; ++id) {
+    ASSERT_OK(put(*table(table_name), *transaction, id, model_[table_name][id] = std::string(3000, 'g')));
+  }
+  ASSERT_OK(database_->checkpoint());
+  ASSERT_OK(commit(*transaction));
+  filesystem_->power_off();
+  database_->transactions().rollback(*holder);
+  crash_and_check();
+}
+
+TEST_F(ReplayTest, LargeTransactionsThatOverlapACheckpoint) {
+  const auto fill = [&](Transaction& transaction, int64_t first, Rows* rows) {
+    for (int64_t id = first; id < first + 500; ++id) {
+      const std::string text(3000, 'g');
+      ASSERT_OK(put(*table(table_name), transaction, id, text));
+      if (rows != nullptr) (*rows)[id] = text;
+    }
+  };
+  const auto ended = begin(), given_up = begin(), open = begin();
+  fill(*ended, 0, &model_[table_name]);
+  fill(*given_up, 1000, nullptr);
+  fill(*open, 2000, &model_[table_name]);
+  fill(*ended, 3000, &model_[table_name]);
+  fill(*given_up, 4000, nullptr);
+  ASSERT_OK(commit(*ended));
+  database_->transactions().rollback(*given_up);
+  ASSERT_OK(database_->checkpoint());
+  fill(*open, 5000, &model_[table_name]);
+  ASSERT_OK(commit(*open));
+  crash_and_check();
+}
+
 TEST_F(ReplayTest, RowsOfBeforeACheckpointAreUpdatedAfterIt) {
   for (int64_t id = 0; id < 100; ++id) write(id, "old");
   ASSERT_OK(database_->checkpoint());

@@ -187,19 +187,19 @@ void manifest_seeds(Folder folder) {
   Manifest manifest(posix_filesystem(), directory.path(), counters, 0, false);
   ManifestRecords records;
   for (uint64_t id = 1; id < 6; ++id) {
-    TableState state;
-    state.id = id;
+    TableRecord record;
+    record.id = id;
     const TableDefinition table = random.table();
-    state.definition = table;
-    state.segments = {{.file = id * 10, .delete_vector = id * 10 + 1, .begin = 0},
-                      {.file = id * 10 + 2, .delete_vector = 0, .begin = 7}};
+    record.definition = table;
+    record.segments = {{.file = id * 10, .delete_vector = id * 10 + 1, .begin = 0},
+                       {.file = id * 10 + 2, .delete_vector = 0, .begin = 7}};
     std::string row;
     if (RowCodec(table.columns).encode(random.row(table), row)) {
-      append_varint(state.rows, 40 + id);
-      append_varint(state.rows, id);
-      append_string(state.rows, row);
+      append_varint(record.rows, 40 + id);
+      append_varint(record.rows, id);
+      append_string(record.rows, row);
     }
-    records.add_table(state);
+    records.add_table(record);
   }
   records.add_dropped(2, 40);
   records.add_database({.first_file = 1, .database = 7});

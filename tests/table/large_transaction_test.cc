@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <thread>
 
+#include "table/bulk_load.h"
 #include "table/cursor.h"
 #include "table/scan.h"
 #include "table/test_host.h"
@@ -65,7 +67,7 @@ class LargeTransactionTest : public testing::Test {
   }
   void reopen() {
     ASSERT_TRUE(table_->flush(true));
-    ASSERT_TRUE(host_.record_state(*table_));
+    ASSERT_TRUE(host_.record(*table_));
     auto opened = Table::open(host_, host_.recorded(1));
     ASSERT_TRUE(opened) << message(opened);
     table_ = *opened;
@@ -242,6 +244,38 @@ TEST_F(LargeTransactionTest, TwoAtOnceDoNotHinderEachOther) {
   ASSERT_TRUE(commit(*one));
   host_.transactions().rollback(*other);
   EXPECT_EQ(count(*begin()), 10'000U);
+  check();
+}
+
+/// A load that meets an undecided row waits, wherever that row is when it is decided.
+TEST_F(LargeTransactionTest, ALoadThatWaitsForItGoesOn) {
+  for (const bool commits : {false, true}) {
+    const auto writer = begin();
+    ASSERT_TRUE(insert(*writer, 0, 100));
+    const auto loader = host_.transactions().begin(Isolation::RepeatableRead);
+    const uint64_t waited = host_.counters().lock_waits;
+    std::thread loading([&] {
+      BulkLoad load(table_, *loader);
+      for (int32_t id = 80; id < 400; ++id)
+        EXPECT_TRUE(append(load, {.id = id, .number = id, .padding = 9000}));
+      Duplicate duplicate;
+      const Status finished = load.finish(duplicate);
+      EXPECT_EQ(finished.has_value(), !commits) << message(finished);
+    });
+    while (host_.counters().lock_waits == waited) std::this_thread::yield();
+    // Out of the places that the load has looked at.
+    const uint64_t spills_before = spills();
+    ASSERT_TRUE(insert(*writer, 1000, 1300));
+    ASSERT_GT(spills(), spills_before);
+    if (commits) {
+      ASSERT_TRUE(commit(*writer));
+    } else {
+      host_.transactions().rollback(*writer);
+    }
+    loading.join();
+    host_.transactions().rollback(*loader);
+  }
+  EXPECT_EQ(count(*begin()), 400U);
   check();
 }
 

@@ -113,7 +113,7 @@ TEST_F(MergeTest, MergesAndFlushesWithoutMemoryLeaveNothing) {
       const Status done = FailingAllocations::call([&] { return guarded(work); });
       const uint64_t failed = FailingAllocations::disarm();
       // What was merged away goes when the state is recorded.
-      ASSERT_TRUE(host_.record_state(*table_));
+      ASSERT_TRUE(host_.record(*table_));
       const size_t segments = table_->statistics().segments;
       ASSERT_EQ(files(), segments + (segments == 1 ? held_when_merged : 0));
       if (done) return;

@@ -583,7 +583,7 @@ class TableModel {
 
   void reopen() {
     if (!open_.empty() || table_->has_delta_rows()) return;
-    ASSERT_TRUE(host_.record_state(*table_));
+    ASSERT_TRUE(host_.record(*table_));
     table_.reset();
     auto opened = Table::open(host_, host_.recorded(1));
     ASSERT_TRUE(opened) << message(opened);

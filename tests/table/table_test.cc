@@ -56,7 +56,7 @@ class TableTest : public testing::Test {
   }
   uint64_t count() { return count(*begin()); }
   void reopen() {
-    ASSERT_TRUE(host_.record_state(*table_));
+    ASSERT_TRUE(host_.record(*table_));
     auto opened = Table::open(host_, host_.recorded(1));
     ASSERT_TRUE(opened) << message(opened);
     table_ = *opened;
@@ -345,7 +345,7 @@ TEST_F(TableTest, LoadedRowsAreSeenByOthersFromTheCommitOn) {
   EXPECT_EQ(refused.error().code(), ErrorCode::LockWaitTimeout);
   ASSERT_TRUE(host_.transactions().commit(*loader));
   EXPECT_EQ(count(), 300U);
-  EXPECT_EQ(table_->state().segments.size(), table_->statistics().segments);
+  EXPECT_EQ(table_->record().segments.size(), table_->statistics().segments);
 }
 
 TEST_F(TableTest, ALoadRolledBackLeavesNothing) {
@@ -425,11 +425,11 @@ TEST_F(TableTest, AFailedMergeLosesNothing) {
 TEST_F(TableTest, ADamagedSegmentMarksTheTableOnly) {
   insert_committed(0, 100);
   ASSERT_TRUE(table_->flush(true));
-  ASSERT_TRUE(host_.record_state(*table_));
-  const TableState state = host_.recorded(1);
-  ASSERT_EQ(state.segments.size(), 1U);
-  ASSERT_TRUE(host_.filesystem().truncate(host_.segment_path(state.segments[0].file), 20));
-  const auto opened = Table::open(host_, state);
+  ASSERT_TRUE(host_.record(*table_));
+  const TableRecord record = host_.recorded(1);
+  ASSERT_EQ(record.segments.size(), 1U);
+  ASSERT_TRUE(host_.filesystem().truncate(host_.segment_path(record.segments[0].file), 20));
+  const auto opened = Table::open(host_, record);
   ASSERT_TRUE(opened);
   EXPECT_FALSE((*opened)->usable());
   const auto reader = begin();
@@ -438,7 +438,7 @@ TEST_F(TableTest, ADamagedSegmentMarksTheTableOnly) {
   ASSERT_FALSE(rows);
   EXPECT_EQ(rows.error().code(), ErrorCode::Corruption);
   EXPECT_NE(rows.error().message().find("segment-"), std::string::npos) << rows.error().message();
-  EXPECT_EQ((*opened)->state().segments, state.segments);
+  EXPECT_EQ((*opened)->record().segments, record.segments);
 }
 
 TEST_F(TableTest, ReplayTwiceGivesTheSame) {
@@ -496,11 +496,11 @@ TEST_F(TableTest, SmallDeltasAreCarriedAsTheyAre) {
   EXPECT_FALSE(table_->is_settled());
   host_.transactions().rollback(*open);
   EXPECT_TRUE(table_->is_settled());
-  TableState state = table_->state();
-  table_->append_delta_rows(0, state.rows);
-  EXPECT_TRUE(state.rows.empty());
-  table_->append_delta_rows(1, state.rows);
-  const auto copy = Table::open(host_, state);
+  TableRecord record = table_->record();
+  table_->append_delta_rows(0, record.rows);
+  EXPECT_TRUE(record.rows.empty());
+  table_->append_delta_rows(1, record.rows);
+  const auto copy = Table::open(host_, record);
   ASSERT_TRUE(copy && (*copy)->usable());
   EXPECT_EQ((*copy)->statistics().rows, 9U);
 }

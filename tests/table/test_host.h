@@ -55,13 +55,13 @@ class TestHost : public TableHost {
     return directory_.file("deletes-" + std::to_string(file));
   }
   Status sync_files() override { return filesystem_.sync_directory(directory_.path()); }
-  Status record_state(Table& table) override {
+  Status record(Table& table) override {
     const std::lock_guard guard(mutex_);
     HAILSTONE_TRY(table.write_delete_vectors());
-    TableState state = table.state();
-    const uint64_t generation = state.generation;
-    recorded_.insert_or_assign(table.id(), std::move(state));
-    table.state_recorded(generation);
+    TableRecord record = table.record();
+    const uint64_t generation = record.generation;
+    recorded_.insert_or_assign(table.id(), std::move(record));
+    table.recorded(generation);
     return {};
   }
   void request_flush(const std::shared_ptr<Table>&) override { flush_requests.fetch_add(1); }
@@ -79,13 +79,13 @@ class TestHost : public TableHost {
   size_t delta_limit_bytes() override { return delta_bytes; }
   uint32_t segment_rows_limit() override { return segment_rows; }
 
-  const TableState& recorded(TableId table) { return recorded_.at(table); }
+  const TableRecord& recorded(TableId table) { return recorded_.at(table); }
   std::shared_ptr<Table> create(TableDefinition definition, TableId id = 1) {
     EXPECT_TRUE(definition.validate());
-    TableState state;
-    state.id = id;
-    state.definition = std::move(definition);
-    auto table = Table::open(*this, state);
+    TableRecord record;
+    record.id = id;
+    record.definition = std::move(definition);
+    auto table = Table::open(*this, record);
     EXPECT_TRUE(table) << table.error().message();
     return *table;
   }
@@ -112,7 +112,7 @@ class TestHost : public TableHost {
   std::unique_ptr<TransactionManager> manager_;
   std::atomic<uint64_t> next_file_{1};
   std::mutex mutex_;
-  std::map<TableId, TableState> recorded_;
+  std::map<TableId, TableRecord> recorded_;
   std::vector<std::thread> threads_;
 };
 
