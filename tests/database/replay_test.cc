@@ -209,7 +209,7 @@ TEST_F(ReplayTest, LargeTransactionsSurviveWhereverTheirRowsAre) {
 }
 
 TEST_F(ReplayTest, AKeyThatALargeTransactionGaveBackIsAnothers) {
-  const auto transaction = begin();
+  auto transaction = begin();
   for (int64_t id = 0; id < 100; ++id) {
     ASSERT_OK(put(*table(table_name), *transaction, id, model_[table_name][id] = std::string(3000, 'g')));
   }
@@ -220,17 +220,19 @@ TEST_F(ReplayTest, AKeyThatALargeTransactionGaveBackIsAnothers) {
   transaction->roll_back_to(savepoint);
   for (int64_t id = 100; id < 200; ++id) write(id, "another's");
   ASSERT_OK(commit(*transaction));
+  transaction.reset();
   ASSERT_OK(database_->checkpoint());
   expect_model();
   crash_and_check();
 }
 
 TEST_F(ReplayTest, ATransactionThatIsOpenAtACheckpointChangesWhatThatCarries) {
-  for (int64_t id = 0; id < 10; ++id) write(id, "old");
-  const auto holder = begin();
+  auto holder = begin();
   ASSERT_OK(put(*table(table_name), *holder, 5000, "keeps the delta"));
-  const auto transaction = begin();
-  for (int64_t id = 0; id < 5; ++id) {
+  // More than the manifest takes.
+  for (int64_t id = 0; id < 60; ++id) write(id, std::string(3000, 'o'));
+  auto transaction = begin();
+  for (int64_t id = 0; id < 30; ++id) {
     ASSERT_OK(table(table_name)->erase(*transaction, pair_key(*table(table_name), id)));
     model_[table_name].erase(id);
   }
@@ -241,7 +243,8 @@ TEST_F(ReplayTest, ATransactionThatIsOpenAtACheckpointChangesWhatThatCarries) {
   ASSERT_OK(database_->checkpoint());
   ASSERT_OK(commit(*transaction));
   filesystem_->power_off();
-  database_->transactions().rollback(*holder);
+  holder.reset();
+  transaction.reset();
   crash_and_check();
 }
 
@@ -253,7 +256,7 @@ TEST_F(ReplayTest, LargeTransactionsThatOverlapACheckpoint) {
       if (rows != nullptr) (*rows)[id] = text;
     }
   };
-  const auto ended = begin(), given_up = begin(), open = begin();
+  auto ended = begin(), given_up = begin(), open = begin();
   fill(*ended, 0, &model_[table_name]);
   fill(*given_up, 1000, nullptr);
   fill(*open, 2000, &model_[table_name]);
@@ -264,6 +267,7 @@ TEST_F(ReplayTest, LargeTransactionsThatOverlapACheckpoint) {
   ASSERT_OK(database_->checkpoint());
   fill(*open, 5000, &model_[table_name]);
   ASSERT_OK(commit(*open));
+  for (auto* const each : {&ended, &given_up, &open}) each->reset();
   crash_and_check();
 }
 
