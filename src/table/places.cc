@@ -88,6 +88,15 @@ void TableDelta::end_in_successor(const Version& version, Timestamp end) {
   segment->set_end(ordinal, end);
 }
 
+Version* TableDelta::insert(const Transaction& transaction, ByteView key, ByteView row,
+                            std::span<const std::string> secondary_keys) {
+  const std::unique_lock guard(*latch);
+  Version* const version = rows.insert(key, row, transaction.marker(), secondary_keys);
+  version->write = transaction.own_writes();
+  uncommitted.fetch_add(1, std::memory_order_relaxed);
+  return version;
+}
+
 size_t TableDelta::row_bytes() const {
   const std::shared_lock guard(*latch);
   return rows.bytes();

@@ -59,8 +59,8 @@ class TableSegment : public VersionStore {
   std::atomic<Timestamp> begin;
   /// Of rows that an open transaction has written one by one; null for all others. Belongs to its thread.
   std::unique_ptr<const WriteNumbers> writes;
-  /// Its rows are final: later operations of the transactions that have made them do not change them.
-  /// Recovery only: the manifest names it, so it is none that replay has made.
+  /// For recovery: the manifest names it, so later operations of the transactions that made its rows do not
+  /// change them, as they may change those of a segment that replay has made.
   bool is_recorded = false;
 
   // Protected by the latch.
@@ -100,6 +100,11 @@ class TableDelta : public VersionStore {
   void set_end(Version& version, Timestamp end);
   /// Versions that nobody has ended. Caller holds the latch.
   uint64_t live_versions() const { return rows.version_count() - ended_.load(std::memory_order_relaxed); }
+
+  /// Adds the newest version of a row, written by the transaction's next write, whose change the caller
+  /// notes.
+  Version* insert(const Transaction& transaction, ByteView key, ByteView row,
+                  std::span<const std::string> secondary_keys);
 
   static uint64_t slot_of(const Version* version) { return reinterpret_cast<uint64_t>(version); }
   static Version* version_of(uint64_t slot) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/check.h"
 #include "base/guard.h"
 #include "table/delta_writer.h"
 
@@ -43,13 +42,7 @@ TablePrivateRows::Inserted TablePrivateRows::insert(ByteView key, ByteView row,
                                                     std::span<const std::string> secondary_keys) {
   const bool is_new = !has_delta();
   const std::shared_ptr<TableDelta> delta = is_new ? state_.new_delta(*table_) : delta_;
-  Version* version = nullptr;
-  {
-    const std::unique_lock guard(*state_.latch);
-    version = delta->rows.insert(key, row, transaction_.marker(), secondary_keys);
-    version->write = transaction_.own_writes();
-    delta->uncommitted.fetch_add(1, std::memory_order_relaxed);
-  }
+  Version* const version = delta->insert(transaction_, key, row, secondary_keys);
   if (is_new) {
     delta->frozen.store(true, std::memory_order_release);
     auto next = std::make_shared<TableView>(*state_.current_view());

@@ -161,13 +161,7 @@ class RowWriter {
       return;
     }
     const std::shared_ptr<TableDelta>& delta = view().deltas.front();
-    Version* version = nullptr;
-    {
-      const std::unique_lock guard(*state_.latch);
-      version = delta->rows.insert(key, row, transaction_.marker(), secondary);
-      version->write = transaction_.own_writes();
-      delta->uncommitted.fetch_add(1, std::memory_order_relaxed);
-    }
+    const Version* const version = delta->insert(transaction_, key, row, secondary);
     transaction_.add_change(delta, TableDelta::slot_of(version), Change::Kind::Insert);
   }
 

@@ -106,7 +106,7 @@ struct LockManager::State {
   NumberMap<std::unique_ptr<Owner>> owners;  // by the number of the transaction
   LockSet rows;
   LockSet tables;
-  NumberMap<std::vector<Owner*>> range_owners;  // who has locked ranges of a table
+  NumberMap<std::vector<Owner*>> range_owners;  // that have locked ranges, by table
   uint64_t searches = 0;                        // for deadlocks
 
   // Row locks by table, several tables sharing a number: zero says, without the mutex, that the table has
