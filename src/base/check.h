@@ -24,24 +24,26 @@ void remove_check_handler(void* context);
 /// Needs no memory.
 [[noreturn]] void check_failed(const char* file, int line, const char* condition, std::string_view state);
 
-template <typename... Values>
-[[noreturn]] [[gnu::cold, gnu::noinline]] void check_failed_with(const char* file, int line,
-                                                                 const char* condition,
-                                                                 fmt::format_string<Values...> format,
-                                                                 Values&&... values) {
-  char state[400];
-  const auto written = fmt::format_to_n(state, sizeof state, format, std::forward<Values>(values)...);
-  check_failed(file, line, condition, {state, static_cast<size_t>(written.out - state)});
-}
-[[noreturn]] [[gnu::cold, gnu::noinline]] inline void check_failed_with(const char* file, int line,
-                                                                        const char* condition) {
-  check_failed(file, line, condition, {});
-}
+/// What a check that failed calls with the state that it names.
+struct FailedCheck {
+  const char* file;
+  int line;
+  const char* condition;
+
+  template <typename... Values>
+  [[noreturn]] [[gnu::cold, gnu::noinline]] void end(fmt::format_string<Values...> format,
+                                                     Values&&... values) const {
+    char state[400];
+    const auto written = fmt::format_to_n(state, sizeof state, format, std::forward<Values>(values)...);
+    check_failed(file, line, condition, {state, static_cast<size_t>(written.out - state)});
+  }
+  [[noreturn]] [[gnu::cold, gnu::noinline]] void end() const { check_failed(file, line, condition, {}); }
+};
 
 }  // namespace hailstone
 
-#define HAILSTONE_CHECK(condition, ...)                                                          \
-  do {                                                                                           \
-    if (!(condition)) [[unlikely]]                                                               \
-      ::hailstone::check_failed_with(__FILE__, __LINE__, #condition __VA_OPT__(, ) __VA_ARGS__); \
+#define HAILSTONE_CHECK(condition, ...)                                          \
+  do {                                                                           \
+    if (!(condition)) [[unlikely]]                                               \
+      ::hailstone::FailedCheck{__FILE__, __LINE__, #condition}.end(__VA_ARGS__); \
   } while (false)

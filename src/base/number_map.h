@@ -21,7 +21,8 @@ class NumberMap {
   NumberMap() = default;
   NumberMap(NumberMap&& other) noexcept { swap(other); }
   NumberMap& operator=(NumberMap&& other) noexcept {
-    NumberMap(std::move(other)).swap(*this);
+    NumberMap taken(std::move(other));
+    swap(taken);
     return *this;
   }
   void swap(NumberMap& other) noexcept {

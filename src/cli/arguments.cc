@@ -133,14 +133,15 @@ Argument Arguments::add(const std::string& name, unsigned& to, const std::string
   return Argument(app_->add_option(name, to, description));
 }
 
-Argument Arguments::add(const std::string& name, std::function<void(const std::string&)> take,
+Argument Arguments::add(const std::string& name, const std::function<void(const std::string&)>& take,
                         const std::string& description) {
-  return Argument(app_->add_option_function<std::string>(name, std::move(take), description));
+  return Argument(app_->add_option_function<std::string>(name, take, description));
 }
 
-Argument Arguments::add(const std::string& name, std::function<void(const std::vector<std::string>&)> take,
+Argument Arguments::add(const std::string& name,
+                        const std::function<void(const std::vector<std::string>&)>& take,
                         const std::string& description) {
-  return Argument(app_->add_option_function<std::vector<std::string>>(name, std::move(take), description));
+  return Argument(app_->add_option_function<std::vector<std::string>>(name, take, description));
 }
 
 void Arguments::add_flag(const std::string& name, bool& to, const std::string& description) {

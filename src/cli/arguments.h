@@ -58,9 +58,10 @@ class Arguments {
   Argument add(const std::string& name, uint64_t& to, const std::string& description);
   Argument add(const std::string& name, unsigned& to, const std::string& description);
   /// `take` gets the value, or the values of a list.
-  Argument add(const std::string& name, std::function<void(const std::string& value)> take,
+  Argument add(const std::string& name, const std::function<void(const std::string& value)>& take,
                const std::string& description);
-  Argument add(const std::string& name, std::function<void(const std::vector<std::string>& values)> take,
+  Argument add(const std::string& name,
+               const std::function<void(const std::vector<std::string>& values)>& take,
                const std::string& description);
   void add_flag(const std::string& name, bool& to, const std::string& description);
   /// Replaces the description of an argument.

@@ -1,5 +1,6 @@
 #include "delta/delta.h"
 
+#include <algorithm>
 #include <bit>
 #include <new>
 
@@ -74,8 +75,7 @@ Version* Delta::insert(ByteView key, ByteView row, Timestamp begin,
   for (const std::string& entry : secondary_keys) {
     store(to, static_cast<uint32_t>(entry.size()));
     to += sizeof(uint32_t);
-    if (!entry.empty()) std::memcpy(to, entry.data(), entry.size());
-    to += entry.size();
+    to = std::copy(entry.begin(), entry.end(), to);
   }
   for_each_secondary(*version, [&](size_t i, ByteView entry) {
     secondary_[i].emplace_hint(secondary_[i].end(), Entry{entry, version});

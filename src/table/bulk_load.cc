@@ -341,7 +341,7 @@ Status BulkLoad::State::hand_off() {
       HAILSTONE_ASSIGN(auto summary, set->builder->write(set->file, true, [&] {
         return shared->cancelled.load(std::memory_order_relaxed);
       }));
-      set->duplicate = std::move(summary.duplicate);
+      set->duplicate = summary.duplicate;
       if (!set->duplicate) set->builder->clear();
       return {};
     });

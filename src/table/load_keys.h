@@ -36,7 +36,7 @@ class LoadKeys {
     rows_.reserve(rows_.size() + keys);
     if (bytes() > memory_.bytes()) memory_.grow(bytes() - memory_.bytes());
   }
-  void add(uint64_t hash, uint32_t row) { rows_.emplace(hash, std::move(row)); }
+  void add(uint64_t hash, uint32_t row) { rows_.emplace(hash, uint32_t{row}); }
   void remove(uint64_t hash) { rows_.erase(hash); }
   bool contains(uint64_t hash) const { return rows_.contains(hash); }
   std::optional<uint32_t> row_of(uint64_t hash) const {

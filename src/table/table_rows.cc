@@ -389,7 +389,7 @@ Result<RowPlace> Table::State::find_plain(Transaction& transaction, ByteView key
   if (transaction.reads_uncommitted()) return find_latest(key);
   const Snapshot snapshot = transaction.snapshot();
   const auto places = current_view();
-  HAILSTONE_ASSIGN(const RowPlace place, find_visible(*places, key, snapshot, transaction));
+  HAILSTONE_ASSIGN(RowPlace place, find_visible(*places, key, snapshot, transaction));
   HAILSTONE_TRY(transaction.check_snapshot());
   return place;
 }

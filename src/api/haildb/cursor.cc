@@ -381,35 +381,25 @@ void ib_cursor_attach_trx(ib_crsr_t ib_crsr, ib_trx_t ib_trx) try {
   // There is nobody to tell.
 }
 
-void ib_cursor_set_match_mode(ib_crsr_t ib_crsr, ib_match_mode_t match_mode) try {
+void ib_cursor_set_match_mode(ib_crsr_t ib_crsr, ib_match_mode_t match_mode) {
   if (!good(ib_crsr) || match_mode < IB_CLOSEST_MATCH || match_mode > IB_EXACT_PREFIX) return;
   ib_crsr->match_mode = match_mode;
-} catch (const std::bad_alloc&) {
-  // There is nobody to tell.
 }
 
-void ib_cursor_set_cluster_access(ib_crsr_t ib_crsr) try {
+void ib_cursor_set_cluster_access(ib_crsr_t ib_crsr) {
   if (good(ib_crsr)) ib_crsr->cluster_access = true;
-} catch (const std::bad_alloc&) {
-  // There is nobody to tell.
 }
 
-void ib_cursor_set_simple_select(ib_crsr_t ib_crsr) try {
+void ib_cursor_set_simple_select(ib_crsr_t ib_crsr) {
   if (good(ib_crsr)) ib_crsr->simple_select = true;
-} catch (const std::bad_alloc&) {
-  // There is nobody to tell.
 }
 
-void ib_cursor_stmt_begin(ib_crsr_t ib_crsr) try {
+void ib_cursor_stmt_begin(ib_crsr_t ib_crsr) {
   if (good(ib_crsr)) ib_crsr->new_statement = true;
-} catch (const std::bad_alloc&) {
-  // There is nobody to tell.
 }
 
-ib_bool_t ib_cursor_is_positioned(const ib_crsr_t ib_crsr) try {
+ib_bool_t ib_cursor_is_positioned(const ib_crsr_t ib_crsr) {
   return good(ib_crsr) && ib_crsr->place != ib_crsr_struct::Place::Nowhere ? IB_TRUE : IB_FALSE;
-} catch (const std::bad_alloc&) {
-  return {};
 }
 
 ib_err_t ib_cursor_lock(ib_crsr_t ib_crsr, ib_lck_mode_t ib_lck_mode) try {

@@ -269,25 +269,19 @@ ib_err_t ib_shutdown(ib_shutdown_t flag) try {
   return DB_OUT_OF_MEMORY;
 }
 
-void ib_logger_set(ib_msg_log_t ib_msg_log, ib_msg_stream_t ib_msg_stream) try {
+void ib_logger_set(ib_msg_log_t ib_msg_log, ib_msg_stream_t ib_msg_stream) {
   const std::lock_guard guard(handlers().mutex);
   handlers().log = ib_msg_log;
   handlers().stream = ib_msg_stream;
-} catch (const std::bad_alloc&) {
-  // There is nobody to tell.
 }
 
-void ib_set_panic_handler(ib_panic_handler_t new_panic_handler) try {
+void ib_set_panic_handler(ib_panic_handler_t new_panic_handler) {
   const std::lock_guard guard(handlers().mutex);
   handlers().panic = new_panic_handler;
-} catch (const std::bad_alloc&) {
-  // There is nobody to tell.
 }
 
-void ib_set_trx_is_interrupted_handler(ib_trx_is_interrupted_handler_t handler) try {
+void ib_set_trx_is_interrupted_handler(ib_trx_is_interrupted_handler_t handler) {
   engine().interrupted.store(handler);
-} catch (const std::bad_alloc&) {
-  // There is nobody to tell.
 }
 
 void ib_set_client_compare(ib_client_cmp_t client_cmp_func) { set_client_compare(client_cmp_func); }

@@ -167,10 +167,8 @@ ib_err_t ib_table_schema_add_index(ib_tbl_sch_t ib_tbl_sch, const char* name, ib
   return DB_OUT_OF_MEMORY;
 }
 
-void ib_table_schema_delete(ib_tbl_sch_t ib_tbl_sch) try {
+void ib_table_schema_delete(ib_tbl_sch_t ib_tbl_sch) {
   if (good(ib_tbl_sch)) table_schemas().give_back(ib_tbl_sch);
-} catch (const std::bad_alloc&) {
-  // There is nobody to tell.
 }
 
 ib_err_t ib_index_schema_create(ib_trx_t ib_usr_trx, const char* name, const char* table_name,
@@ -238,9 +236,7 @@ ib_err_t ib_index_schema_set_unique(ib_idx_sch_t ib_idx_sch) try {
   return DB_OUT_OF_MEMORY;
 }
 
-void ib_index_schema_delete(ib_idx_sch_t ib_idx_sch) try {
+void ib_index_schema_delete(ib_idx_sch_t ib_idx_sch) {
   // One that belongs to a table's schema goes with that.
   if (good(ib_idx_sch) && ib_idx_sch->owner == nullptr) index_schemas().give_back(ib_idx_sch);
-} catch (const std::bad_alloc&) {
-  // There is nobody to tell.
 }

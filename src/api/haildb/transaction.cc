@@ -384,10 +384,8 @@ ib_trx_state_t ib_trx_state(ib_trx_t ib_trx) try {
   return {};
 }
 
-void ib_trx_set_client_data(ib_trx_t ib_trx, void* client_data) try {
+void ib_trx_set_client_data(ib_trx_t ib_trx, void* client_data) {
   if (good(ib_trx)) ib_trx->client_data = client_data;
-} catch (const std::bad_alloc&) {
-  // There is nobody to tell.
 }
 
 ib_err_t ib_get_duplicate_key(ib_trx_t ib_trx, const char** table_name, const char** index_name) try {
@@ -449,16 +447,12 @@ ib_err_t ib_schema_lock_exclusive(ib_trx_t ib_trx) try {
   return DB_OUT_OF_MEMORY;
 }
 
-ib_bool_t ib_schema_lock_is_exclusive(const ib_trx_t ib_trx) try {
+ib_bool_t ib_schema_lock_is_exclusive(const ib_trx_t ib_trx) {
   return good(ib_trx) && ib_trx->schema_lock == SchemaLock::Exclusive ? IB_TRUE : IB_FALSE;
-} catch (const std::bad_alloc&) {
-  return {};
 }
 
-ib_bool_t ib_schema_lock_is_shared(const ib_trx_t ib_trx) try {
+ib_bool_t ib_schema_lock_is_shared(const ib_trx_t ib_trx) {
   return good(ib_trx) && ib_trx->schema_lock == SchemaLock::Shared ? IB_TRUE : IB_FALSE;
-} catch (const std::bad_alloc&) {
-  return {};
 }
 
 ib_err_t ib_schema_unlock(ib_trx_t ib_trx) try {

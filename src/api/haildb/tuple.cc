@@ -158,10 +158,8 @@ void ib_tpl_struct::set_bytes(size_t place, ByteView bytes, size_t length, char 
   if (bytes.size() < length) field.bytes.append(length - bytes.size(), pad);
 }
 
-void ib_tuple_delete(ib_tpl_t ib_tpl) try {
+void ib_tuple_delete(ib_tpl_t ib_tpl) {
   if (good(ib_tpl)) tuples().give_back(ib_tpl);
-} catch (const std::bad_alloc&) {
-  // There is nobody to tell.
 }
 
 ib_tpl_t ib_tuple_clear(ib_tpl_t ib_tpl) try {
@@ -196,11 +194,9 @@ ib_err_t ib_tuple_copy(ib_tpl_t ib_dst_tpl, const ib_tpl_t ib_src_tpl) try {
 
 ib_ulint_t ib_tuple_get_n_cols(const ib_tpl_t ib_tpl) { return good(ib_tpl) ? ib_tpl->column_count() : 0; }
 
-ib_ulint_t ib_tuple_get_n_user_cols(const ib_tpl_t ib_tpl) try {
+ib_ulint_t ib_tuple_get_n_user_cols(const ib_tpl_t ib_tpl) {
   if (!good(ib_tpl)) return 0;
   return ib_tpl->is_key() ? ib_tpl->key_index->parts.size() : ib_tpl->info->schema.columns.size();
-} catch (const std::bad_alloc&) {
-  return {};
 }
 
 ib_err_t ib_col_set_value(ib_tpl_t ib_tpl, ib_ulint_t col_no, const void* src, ib_ulint_t len) try {
