@@ -229,15 +229,16 @@ Status Recovery::apply_row(const Operation& operation, Timestamp timestamp) {
 }
 
 Status Recovery::apply_carry(const LogRecord& record) {
-  // Those of earlier checkpoints, or of one that did not come to its end, may hold rows that were deleted
-  // since.
+  // Those of earlier checkpoints may hold rows that were deleted since.
   if (record.begin < content_.mark.carried) return {};
   for (ByteReader reader(record.payload); !reader.empty();) {
     Timestamp begin = 0;
     ByteView operation;
     if (!reader.take_varint(begin) || !reader.take_string(operation))
       return damaged(record, "ends within an operation");
-    last_committed_ = std::max(last_committed_, begin);
+    // Of a later checkpoint, which is not in force: the commit is still in the log, and has its place there
+    // among loads of the same keys.
+    if (begin > content_.mark.committed) continue;
     ++carried_rows_;
     HAILSTONE_TRY(apply_operations(operation, begin, record));
   }

@@ -47,6 +47,15 @@ class ReplayTest : public CrashTest {
   void load(const Rows& rows, const Changes& changes = {}) { CrashTest::load(table_name, rows, changes); }
   void flush() { CrashTest::flush(table_name); }
   void merge() { CrashTest::merge(table_name); }
+  /// A checkpoint, with a disk that takes so many more changes of the manifest and no other.
+  Status checkpoint_with_manifest_changes(uint64_t changes) {
+    for (const auto call : {FaultFilesystem::Call::Append, FaultFilesystem::Call::Create}) {
+      filesystem_->add_rule({.call = call, .path_part = "manifest", .skip = changes});
+    }
+    const Status status = database_->checkpoint();
+    filesystem_->clear_rules();
+    return status;
+  }
   void keep_snapshot() { CrashTest::keep_snapshot(table_name); }
   void check_snapshots() { CrashTest::check_snapshots(table_name); }
   /// What is in memory now is flushed, without what comes later, when the transaction that has put this row
@@ -248,6 +257,29 @@ TEST_F(ReplayTest, ATransactionThatIsOpenAtACheckpointChangesWhatThatCarries) {
   crash_and_check();
 }
 
+TEST_F(ReplayTest, ACheckpointThatFailsCarriesLoadedRowsThatWereChanged) {
+  write(1, "old");
+  erase(1);
+  write(2, "old");
+  ASSERT_OK(database_->checkpoint());
+  frozen_ = begin();
+  ASSERT_OK(put(*table(table_name), *frozen_, 5000, "keeps the delta"));
+  load({{1, "loaded"}, {3, "loaded"}, {4, "loaded"}}, {{4, "changed"}});
+  write(1, "updated");
+  erase(2);
+  erase(3);
+  write(3, "again");
+  // More than the manifest takes.
+  for (int64_t id = 100; id < 160; ++id) {
+    write(id, std::string(3000, 'o'));
+    ASSERT_OK(put(*table(table_name), *frozen_, 5000 + id, "keeps the delta"));
+  }
+  EXPECT_FALSE(checkpoint_with_manifest_changes(0));
+  erase(4);
+  write(2, "again");
+  crash_and_check();
+}
+
 TEST_F(ReplayTest, LargeTransactionsThatOverlapACheckpoint) {
   const auto fill = [&](Transaction& transaction, int64_t first, Rows* rows) {
     for (int64_t id = first; id < first + 500; ++id) {
@@ -312,6 +344,9 @@ TEST_F(ReplayTest, RandomWorkSurvivesRandomCrashes) {
     switch (const uint64_t choice = random() % 40) {
       case 0:
         ASSERT_OK(database_->checkpoint());
+        break;
+      case 16:
+        static_cast<void>(checkpoint_with_manifest_changes(random() % 3));
         break;
       case 1:
       case 2:

@@ -412,7 +412,8 @@ Result<std::shared_ptr<TableInfo>> TableCache::newest(const std::shared_ptr<Tabl
                ? info
                : Result<std::shared_ptr<TableInfo>>(std::unexpected(table.error()));
   HAILSTONE_ASSIGN(auto found, info_of(*table));
-  return same_columns(*found, *info) ? std::move(found) : info;
+  if (!same_columns(*found, *info)) return info;
+  return found;
 }
 
 Result<std::shared_ptr<TableInfo>> TableCache::add(const std::shared_ptr<Table>& table,
