@@ -361,9 +361,10 @@ typedef enum hs_isolation {
 /* Begins a transaction. Error handle: database. */
 HS_API int hs_begin(hs_database* database, hs_isolation isolation, hs_transaction** transaction);
 /* Makes the changes permanent and visible, and ends the transaction: all that can be done with it then is
- * hs_error_message() and hs_transaction_close(). On failure nothing of it is visible, unless the code is
- * HS_IO, HS_DISK_FULL or HS_READ_ONLY: then the disk failed while the log was being written, and only the
- * next hs_open() finds out whether the commit is there. Error handle: transaction. */
+ * hs_error_message() and hs_transaction_close(). On failure nothing of it is visible, but for HS_INTERRUPTED
+ * (see log_write_timeout_ms), and for HS_IO, HS_DISK_FULL and HS_READ_ONLY: then the disk failed while the
+ * log was written, and only the next hs_open() finds out whether the commit is there. Error handle:
+ * transaction. */
 HS_API int hs_commit(hs_transaction* transaction);
 /* Takes back all changes and ends the transaction. Error handle: transaction. */
 HS_API int hs_rollback(hs_transaction* transaction);

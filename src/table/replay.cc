@@ -1,5 +1,5 @@
-// Recovery: operations of committed transactions, applied with the transaction's timestamp, in commit order.
-// Idempotent; see docs/architecture.md.
+// Recovery: operations of committed transactions, applied with the transaction's timestamp; those on one key
+// in commit order. Idempotent; see docs/architecture.md.
 #include <fmt/format.h>
 
 #include "table/delete_vector_file.h"

@@ -265,10 +265,10 @@ class Table : public std::enable_shared_from_this<Table> {
   /// Files of the segments are deleted when the last reader lets go.
   void drop_files();
 
-  // --- recovery: operations of committed transactions, in commit order, idempotent. An operation is skipped
-  // when the key's newest version has begin > timestamp, or begin == timestamp in a segment; begin ==
-  // timestamp in a delta is an earlier operation of the same transaction and is replaced or ended (insert +
-  // update + delete of one key in one transaction must replay to its end state).
+  // --- recovery: operations of committed transactions, those on one key in commit order, idempotent. Skipped
+  // when a version of the key has begin > timestamp, or begin == timestamp and a later end in a segment that
+  // the manifest names. A live version of begin == timestamp elsewhere is of an earlier operation of the same
+  // transaction, and is replaced or ended (insert + update + delete must replay to its end state).
 
   /// Whether the state that the table was opened from has all changes of rows that committed at `timestamp`:
   /// replay passes over them.
