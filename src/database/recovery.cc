@@ -95,7 +95,19 @@ Status Recovery::look_ahead(const LogRecord& record) {
   // that was open then may stand in front of it.
   if (record.type == LogRecordType::Carry) return apply_carry(record);
   const std::string_view wrong = redo_.add(record);
-  return wrong.empty() ? Status() : damaged(record, wrong);
+  if (!wrong.empty()) return damaged(record, wrong);
+  note_files(record);
+  return {};
+}
+
+void Recovery::note_files(const LogRecord& record) {
+  RedoRecord redo;
+  if (!redo.parse(record)) return;
+  Operation operation;
+  for (ByteReader reader(redo.operations);
+       !reader.empty() && take_operation(reader, operation) == TakenOperation::Whole;) {
+    for (const LoadedFile& each : operation.files) last_file_ = std::max(last_file_, each.file);
+  }
 }
 
 Status Recovery::apply(const LogRecord& record) {
@@ -212,7 +224,6 @@ Status Recovery::apply_row(const Operation& operation, Timestamp timestamp) {
       });
     case OperationKind::Publish:
       for (const LoadedFile& each : operation.files) {
-        last_file_ = std::max(last_file_, each.file);
         HAILSTONE_TRY(
             with_table(id, [&](Table& table) { return table.replay_publish(timestamp, each.file); }));
         if (passed_over_.contains(id)) unpublished_files_.insert(each.file);

@@ -42,6 +42,8 @@ class Recovery {
   Status apply_operation(ByteReader& reader, Timestamp timestamp, const LogRecord& record);
   Status apply_catalog(const Operation& operation, Timestamp timestamp, const LogRecord& record);
   Status apply_row(const Operation& operation, Timestamp timestamp);
+  /// Segments that replay makes must not take the numbers of loads' files that are missing.
+  void note_files(const LogRecord& record);
   Status apply_carry(const LogRecord& record);
   /// Runs `work` on the open table of the id; damage of the table ends here.
   Status with_table(TableId id, const std::function<Status(Table&)>& work);

@@ -306,8 +306,8 @@ struct Log::State {
     while (stalled && buffer.size() >= options.buffer_bytes) {
       if (leading) {
         changed.wait(lock);
-      } else {
-        HAILSTONE_TRY(wait_for_stall(lock, interrupted));
+      } else if (!wait_for_stall(lock, interrupted) && stalled) {
+        return std::unexpected(*stalled);
       }
     }
     return {};

@@ -71,7 +71,8 @@ class Log {
   /// Positions beyond end() mean end().
   Status write(Lsn upto, const Interruption& interrupted = {});
   Status sync(Lsn upto, const Interruption& interrupted = {});
-  /// Waits while the log is stalled and its buffer is full.
+  /// Waits while the log is stalled and its buffer is full. Interrupted: the error that stalls it, as
+  /// append() would return.
   Status wait_for_room(const Interruption& interrupted);
   /// Why the log is stalled; nothing when it is not.
   std::optional<Error> stall() const;

@@ -46,8 +46,8 @@ class TransactionManager {
   std::unique_ptr<Transaction> begin(Isolation isolation);
 
   Status commit(Transaction& transaction);
-  /// On error (the log cannot take the record) the transaction has been rolled back. InvalidArgument when it
-  /// had ended before.
+  /// On error (the log cannot take the record, and the transaction's interruption ends the wait) the
+  /// transaction has been rolled back; never ErrorCode::Interrupted. InvalidArgument when it had ended before.
   Status commit_visible(Transaction& transaction);
   /// Waits as long as the log cannot be written, but for the transaction's interruption:
   /// ErrorCode::Interrupted leaves it committed, and durable as soon as the log can be written.

