@@ -3,7 +3,8 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <mutex>
+
+#include "base/mutex.h"
 
 namespace hailstone {
 namespace {
@@ -13,8 +14,8 @@ struct Handlers {
     CheckHandler handler = nullptr;
     void* context = nullptr;
   };
-  std::mutex mutex;
-  std::array<Each, 16> all;  // protected by mutex
+  Mutex mutex;
+  std::array<Each, 16> all HAILSTONE_GUARDED_BY(mutex);
 };
 Handlers& handlers() {
   // Never destroyed: a check may fail at the very end of the process.
@@ -26,7 +27,7 @@ Handlers& handlers() {
 
 void add_check_handler(CheckHandler handler, void* context) {
   Handlers& list = handlers();
-  const std::lock_guard guard(list.mutex);
+  const MutexLock guard(list.mutex);
   for (auto& each : list.all) {
     if (each.handler != nullptr) continue;
     each = {handler, context};
@@ -36,7 +37,7 @@ void add_check_handler(CheckHandler handler, void* context) {
 
 void remove_check_handler(void* context) {
   Handlers& list = handlers();
-  const std::lock_guard guard(list.mutex);
+  const MutexLock guard(list.mutex);
   for (auto& each : list.all) {
     if (each.handler != nullptr && each.context == context) each = {};
   }
@@ -52,7 +53,7 @@ void check_failed(const char* file, int line, const char* condition, std::string
   std::array<Handlers::Each, 16> told;
   {
     Handlers& list = handlers();
-    const std::lock_guard guard(list.mutex);
+    const MutexLock guard(list.mutex);
     told = list.all;
   }
   bool any = false;

@@ -19,16 +19,18 @@ void MemoryBudget::reserve(size_t bytes) {
 }
 
 void MemoryBudget::wait_for_release(const std::function<bool()>& ready, std::chrono::milliseconds at_most) {
-  std::unique_lock guard(mutex_);
+  const auto end = std::chrono::steady_clock::now() + at_most;
+  const MutexLock guard(mutex_);
   // From here on every release comes to wake().
   waiters_.fetch_add(1);
-  released_.wait_for(guard, at_most, ready);
+  while (!ready() && released_.wait_until(mutex_, end)) {
+  }
   waiters_.fetch_sub(1);
 }
 
 void MemoryBudget::wake() {
   // Behind the mutex: a waiter that has looked, and not begun to sleep, has it.
-  { const std::lock_guard guard(mutex_); }
+  { const MutexLock guard(mutex_); }
   released_.notify_all();
 }
 

@@ -4,14 +4,13 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <utility>
 
 #include "base/check.h"
+#include "base/mutex.h"
 
 namespace hailstone {
 
@@ -53,8 +52,8 @@ class MemoryBudget {
   std::atomic<size_t> used_{0};
   std::function<size_t(size_t)> reclaimer_;
   std::atomic<uint32_t> waiters_{0};
-  std::mutex mutex_;
-  std::condition_variable released_;
+  Mutex mutex_;  // guards nothing: a release wakes nobody between its look and its sleep
+  Condition released_;
 };
 
 /// Bytes of a budget held by an object, released with it. Not thread-safe.

@@ -30,10 +30,12 @@ Result<std::unique_ptr<Scheduler>> Scheduler::start(size_t threads, ErrorHandler
   pthread_sigmask(SIG_SETMASK, &all, &before);
   Status started;
   try {
+    const MutexLock lock(scheduler->stop_mutex_);
     for (size_t i = 0; i < threads; ++i) {
       scheduler->threads_.emplace_back([self = scheduler.get()] { self->run(); });
     }
   } catch (const std::system_error& error) {
+    const MutexLock lock(scheduler->stop_mutex_);
     started =
         fail(ErrorCode::OutOfMemory,
              fmt::format("cannot start background thread {} of {}: {}; raise the limit on threads of this "
@@ -47,7 +49,7 @@ Result<std::unique_ptr<Scheduler>> Scheduler::start(size_t threads, ErrorHandler
 
 bool Scheduler::submit(WorkClass work_class, Task task) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (stopping_) return false;
     queues_[static_cast<size_t>(work_class)].waiting.push_back(std::move(task));
   }
@@ -57,7 +59,7 @@ bool Scheduler::submit(WorkClass work_class, Task task) {
 
 bool Scheduler::submit_if_free(WorkClass work_class, Task& task) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (stopping_) return false;
     size_t before = 0;
     for (size_t i = 0; i <= static_cast<size_t>(work_class); ++i)
@@ -72,22 +74,23 @@ bool Scheduler::submit_if_free(WorkClass work_class, Task& task) {
 void Scheduler::yield() {
   const Here& here = Here::current;
   if (here.scheduler == nullptr || here.work_class == 0) return;
-  std::unique_lock lock(here.scheduler->mutex_);
-  here.scheduler->run_one(lock, here.work_class);
+  Scheduler& scheduler = *here.scheduler;
+  const MutexLock lock(scheduler.mutex_);
+  scheduler.run_one(here.work_class);
 }
 
 void Scheduler::drain() {
-  std::unique_lock lock(mutex_);
-  idle_.wait(lock, [this] { return idle(); });
+  const MutexLock lock(mutex_);
+  while (!idle()) idle_.wait(mutex_);
 }
 
 void Scheduler::stop() {
-  const std::lock_guard stop_lock(stop_mutex_);
+  const MutexLock stop_lock(stop_mutex_);
   stop_source_.request_stop();
   std::array<std::list<Task>, work_classes> dropped;  // destroyed without the mutex, as what a task holds
                                                       // may do anything when it goes
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
     for (size_t i = 0; i < work_classes; ++i) dropped[i].swap(queues_[i].waiting);
     if (idle()) idle_.notify_all();
@@ -103,19 +106,19 @@ bool Scheduler::idle() const {
 }
 
 size_t Scheduler::unfinished() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   size_t tasks = 0;
   for (const Queue& queue : queues_) tasks += queue.waiting.size() + queue.running;
   return tasks;
 }
 
 size_t Scheduler::unfinished(WorkClass work_class) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const Queue& queue = queues_[static_cast<size_t>(work_class)];
   return queue.waiting.size() + queue.running;
 }
 
-bool Scheduler::run_one(std::unique_lock<std::mutex>& lock, size_t classes) {
+bool Scheduler::run_one(size_t classes) {
   const auto end = queues_.begin() + static_cast<std::ptrdiff_t>(classes);
   const auto queue =
       std::find_if(queues_.begin(), end, [](const Queue& each) { return !each.waiting.empty(); });
@@ -123,13 +126,15 @@ bool Scheduler::run_one(std::unique_lock<std::mutex>& lock, size_t classes) {
   Task task = std::move(queue->waiting.front());
   queue->waiting.pop_front();
   ++queue->running;
-  lock.unlock();
-  const Here outer = std::exchange(Here::current, Here{this, static_cast<size_t>(queue - queues_.begin())});
-  const Status status = guarded([&] { return task(); });
-  if (!status && on_error_) try_to([&] { on_error_(status.error()); });
-  task = nullptr;
-  Here::current = outer;
-  lock.lock();
+  const Here inner{this, static_cast<size_t>(queue - queues_.begin())};
+  {
+    const MutexUnlock unlocked(mutex_);
+    const Here outer = std::exchange(Here::current, inner);
+    const Status status = guarded([&] { return task(); });
+    if (!status && on_error_) try_to([&] { on_error_(status.error()); });
+    task = nullptr;
+    Here::current = outer;
+  }
   --queue->running;
   if (idle()) idle_.notify_all();
   return true;
@@ -137,9 +142,9 @@ bool Scheduler::run_one(std::unique_lock<std::mutex>& lock, size_t classes) {
 
 void Scheduler::run() {
   pthread_setname_np(pthread_self(), "hailstone");
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   while (!stopping_) {
-    if (!run_one(lock, work_classes)) task_arrived_.wait(lock);
+    if (!run_one(work_classes)) task_arrived_.wait(mutex_);
   }
 }
 

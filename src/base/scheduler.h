@@ -12,16 +12,15 @@
 #pragma once
 
 #include <array>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/status.h"
 #include "base/stop_token.h"
 
@@ -72,20 +71,20 @@ class Scheduler {
   void run();
   /// Runs the first waiting task of the first `classes` classes, releasing the mutex meanwhile. False: none
   /// waits.
-  bool run_one(std::unique_lock<std::mutex>& lock, size_t classes);
-  bool idle() const;
+  bool run_one(size_t classes) HAILSTONE_REQUIRES(mutex_);
+  bool idle() const HAILSTONE_REQUIRES(mutex_);
 
   const size_t thread_count_;
   const ErrorHandler on_error_;
   StopSource stop_source_;
-  mutable std::mutex mutex_;              // protects what follows, but for threads_
-  std::condition_variable task_arrived_;  // or stopping_ was set
-  std::condition_variable idle_;          // nothing is queued or running
-  std::array<Queue, work_classes> queues_;
-  bool stopping_ = false;
+  mutable Mutex mutex_;
+  Condition task_arrived_;  // or stopping_ was set
+  Condition idle_;          // nothing is queued or running
+  std::array<Queue, work_classes> queues_ HAILSTONE_GUARDED_BY(mutex_);
+  bool stopping_ HAILSTONE_GUARDED_BY(mutex_) = false;
 
-  std::mutex stop_mutex_;  // one stop() at a time joins the threads
-  std::vector<std::thread> threads_;
+  Mutex stop_mutex_;  // one stop() at a time joins the threads
+  std::vector<std::thread> threads_ HAILSTONE_GUARDED_BY(stop_mutex_);
 };
 
 }  // namespace hailstone

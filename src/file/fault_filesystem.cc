@@ -50,7 +50,7 @@ class FaultFilesystem::ReadFile final : public RandomAccessFile {
   ReadFile(FaultFilesystem& owner, std::unique_ptr<RandomAccessFile> file)
       : owner_(owner), file_(std::move(file)) {}
   Status read_at(uint64_t offset, size_t size, char* to) const override {
-    const std::lock_guard lock(owner_.mutex_);
+    const MutexLock lock(owner_.mutex_);
     const Decision decision = owner_.decide(Call::Read, path());
     if (decision.effect && decision.effect != Effect::FlipBit) {
       return std::unexpected(io_error("read", path(), decision.error_number));
@@ -63,7 +63,7 @@ class FaultFilesystem::ReadFile final : public RandomAccessFile {
     return {};
   }
   Result<uint64_t> size() const override {
-    const std::lock_guard lock(owner_.mutex_);
+    const MutexLock lock(owner_.mutex_);
     if (owner_.powered_off_) return std::unexpected(io_error("get the size of", path(), EIO));
     return file_->size();
   }
@@ -79,33 +79,33 @@ class FaultFilesystem::WriteFile final : public WritableFile {
   WriteFile(FaultFilesystem& owner, std::unique_ptr<WritableFile> file, NodePointer node)
       : owner_(owner), file_(std::move(file)), node_(std::move(node)), size_(file_->size()) {}
   ~WriteFile() override {
-    const std::lock_guard lock(owner_.mutex_);
+    const MutexLock lock(owner_.mutex_);
     // Without memory a power failure after this may leave more than it should, and no test has both.
-    if (!owner_.powered_off_) try_to([&] { note_cut(); });
+    if (!owner_.powered_off_) try_to([&]() HAILSTONE_REQUIRES(owner_.mutex_) { note_cut(); });
     file_.reset();
   }
 
   Status append(ByteView bytes) override {
-    const std::lock_guard lock(owner_.mutex_);
+    const MutexLock lock(owner_.mutex_);
     const Decision decision = owner_.decide(Call::Append, path());
     if (!decision.effect || decision.effect == Effect::FlipBit) return write(bytes);
     if (decision.effect == Effect::Tear || decision.effect == Effect::PowerOff) tear(bytes);
     return std::unexpected(io_error("write to", path(), decision.error_number));
   }
   Status cut() override {
-    const std::lock_guard lock(owner_.mutex_);
+    const MutexLock lock(owner_.mutex_);
     HAILSTONE_TRY(owner_.admit(Call::Truncate, "cut", path()));
     return cut_to_size();
   }
   Status preallocate(uint64_t bytes) override {
-    const std::lock_guard lock(owner_.mutex_);
+    const MutexLock lock(owner_.mutex_);
     const Decision decision = owner_.decide(Call::Preallocate, path());
     if (!decision.effect || decision.effect == Effect::FlipBit) return allocate(bytes);
     if (decision.effect == Effect::Tear) HAILSTONE_TRY(allocate(bytes == 0 ? 0 : owner_.random_() % bytes));
     return std::unexpected(io_error("write to", path(), decision.error_number));
   }
   Status sync() override {
-    const std::lock_guard lock(owner_.mutex_);
+    const MutexLock lock(owner_.mutex_);
     const Decision decision = owner_.decide(Call::Sync, path());
     if (decision.effect && decision.effect != Effect::FlipBit) {
       if (decision.effect == Effect::ForgetUnsynced) owner_.settle(*node_, Change::Fate::Forgotten);
@@ -115,7 +115,7 @@ class FaultFilesystem::WriteFile final : public WritableFile {
     return {};
   }
   Status close() override {
-    const std::lock_guard lock(owner_.mutex_);
+    const MutexLock lock(owner_.mutex_);
     HAILSTONE_TRY(owner_.admit(Call::Close, "close", path()));
     if (!torn_.empty()) HAILSTONE_TRY(cut_to_size());
     note_cut();
@@ -125,7 +125,7 @@ class FaultFilesystem::WriteFile final : public WritableFile {
   const std::string& path() const override { return file_->path(); }
 
  private:
-  Status write(ByteView bytes) {
+  Status write(ByteView bytes) HAILSTONE_REQUIRES(owner_.mutex_) {
     // What a failed append left is overwritten.
     if (!torn_.empty()) HAILSTONE_TRY(cut_to_size());
     Status written = owner_.write(*file_, *node_, bytes);
@@ -137,7 +137,7 @@ class FaultFilesystem::WriteFile final : public WritableFile {
     return written;
   }
   /// Part of an append that fails.
-  void tear(ByteView bytes) {
+  void tear(ByteView bytes) HAILSTONE_REQUIRES(owner_.mutex_) {
     const ByteView part =
         bytes.substr(0, bytes.empty() ? 0 : static_cast<size_t>(owner_.random_() % bytes.size()));
     // The append fails in any case.
@@ -148,7 +148,7 @@ class FaultFilesystem::WriteFile final : public WritableFile {
     }
   }
   /// The base file has no other way into the middle of a file than to be opened again.
-  Status cut_to_size() {
+  Status cut_to_size() HAILSTONE_REQUIRES(owner_.mutex_) {
     if (node_->size == size_) return {};
     Change cut;
     cut.offset = size_;
@@ -166,7 +166,7 @@ class FaultFilesystem::WriteFile final : public WritableFile {
     torn_.clear();
     return {};
   }
-  Status allocate(uint64_t bytes) {
+  Status allocate(uint64_t bytes) HAILSTONE_REQUIRES(owner_.mutex_) {
     if (!torn_.empty()) HAILSTONE_TRY(cut_to_size());
     if (owner_.free_bytes_ && bytes > *owner_.free_bytes_) {
       return std::unexpected(io_error("write to", path(), ENOSPC));
@@ -177,7 +177,7 @@ class FaultFilesystem::WriteFile final : public WritableFile {
     return owner_.record(*node_, path(), node_->size, zeros, node_->size + bytes);
   }
   /// The base cuts unused zeros when it closes the file.
-  void note_cut() {
+  void note_cut() HAILSTONE_REQUIRES(owner_.mutex_) {
     if (closed_) return;
     closed_ = true;
     if (!torn_.empty()) static_cast<void>(cut_to_size());
@@ -202,37 +202,37 @@ class FaultFilesystem::WriteFile final : public WritableFile {
 };
 
 void FaultFilesystem::add_rule(Rule rule) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   rules_.push_back(std::move(rule));
 }
 
 void FaultFilesystem::clear_rules() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   rules_.clear();
 }
 
 void FaultFilesystem::set_free_bytes(uint64_t bytes) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   free_bytes_ = bytes;
 }
 
 uint64_t FaultFilesystem::changes() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return changes_;
 }
 
 void FaultFilesystem::power_off_after(uint64_t changes) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   power_off_at_ = changes_ + changes;
 }
 
 void FaultFilesystem::power_off() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   powered_off_ = true;
 }
 
 bool FaultFilesystem::powered_off() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return powered_off_;
 }
 
@@ -351,14 +351,14 @@ void FaultFilesystem::note_name_change(NameChange change) {
 }
 
 Result<std::unique_ptr<RandomAccessFile>> FaultFilesystem::open(const std::string& path) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   HAILSTONE_TRY(admit(Call::Open, "open", path));
   HAILSTONE_ASSIGN(auto file, base_.open(path));
   return std::make_unique<ReadFile>(*this, std::move(file));
 }
 
 Result<std::unique_ptr<WritableFile>> FaultFilesystem::create(const std::string& path) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   HAILSTONE_TRY(admit(Call::Create, "create", path));
   if (base_.exists(path)) {
     // The same file, cut to nothing.
@@ -378,7 +378,7 @@ Result<std::unique_ptr<WritableFile>> FaultFilesystem::create(const std::string&
 }
 
 Result<std::unique_ptr<WritableFile>> FaultFilesystem::append_to(const std::string& path) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   HAILSTONE_TRY(admit(Call::AppendTo, "open for writing", path));
   HAILSTONE_ASSIGN(auto file, base_.append_to(path));
   HAILSTONE_ASSIGN(const NodePointer node, node_of(path));
@@ -386,7 +386,7 @@ Result<std::unique_ptr<WritableFile>> FaultFilesystem::append_to(const std::stri
 }
 
 Status FaultFilesystem::rename(const std::string& from, const std::string& to) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   HAILSTONE_TRY(admit(Call::Rename, "rename", from, to));
   HAILSTONE_ASSIGN(const NodePointer node, node_of(from));
   if (base_.exists(to)) HAILSTONE_TRY(let_go_of(to));
@@ -396,7 +396,7 @@ Status FaultFilesystem::rename(const std::string& from, const std::string& to) {
 }
 
 Status FaultFilesystem::remove(const std::string& path) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   HAILSTONE_TRY(admit(Call::Remove, "remove", path));
   HAILSTONE_TRY(let_go_of(path));
   HAILSTONE_TRY(base_.remove(path));
@@ -405,7 +405,7 @@ Status FaultFilesystem::remove(const std::string& path) {
 }
 
 Status FaultFilesystem::truncate(const std::string& path, uint64_t size) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   HAILSTONE_TRY(admit(Call::Truncate, "cut", path));
   HAILSTONE_ASSIGN(const NodePointer node, node_of(path));
   HAILSTONE_ASSIGN(const std::string content, content_of(path));
@@ -421,7 +421,7 @@ Status FaultFilesystem::truncate(const std::string& path, uint64_t size) {
 }
 
 Status FaultFilesystem::sync_directory(const std::string& path) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   HAILSTONE_TRY(admit(Call::SyncDirectory, "sync directory", path));
   std::vector<NameChange> left;
   for (NameChange& change : name_changes_) {
@@ -443,36 +443,36 @@ Status FaultFilesystem::sync_directory(const std::string& path) {
 }
 
 Status FaultFilesystem::make_directory(const std::string& path) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   HAILSTONE_TRY(admit(Call::MakeDirectory, "make directory", path));
   return base_.make_directory(path);
 }
 
 Status FaultFilesystem::remove_directory(const std::string& path) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   HAILSTONE_TRY(admit(Call::Remove, "remove directory", path));
   return base_.remove_directory(path);
 }
 
 Result<std::vector<std::string>> FaultFilesystem::list(const std::string& path) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   HAILSTONE_TRY(admit(Call::List, "list directory", path));
   return base_.list(path);
 }
 
 bool FaultFilesystem::exists(const std::string& path) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return base_.exists(path);
 }
 
 Result<uint64_t> FaultFilesystem::file_size(const std::string& path) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   HAILSTONE_TRY(admit(Call::FileSize, "get the size of", path));
   return base_.file_size(path);
 }
 
 Result<std::unique_ptr<DirectoryLock>> FaultFilesystem::lock_directory(const std::string& path) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   HAILSTONE_TRY(admit(Call::LockDirectory, "lock directory", path));
   return base_.lock_directory(path);
 }
@@ -514,7 +514,7 @@ std::string FaultFilesystem::surviving_content(std::string content, const Node& 
 }
 
 Status FaultFilesystem::leave_crash_state(uint64_t seed) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   powered_off_ = true;
   random_.seed(seed);
   // The names that the disk has.

@@ -15,12 +15,12 @@
 #include <cerrno>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "file/filesystem.h"
 
 namespace hailstone {
@@ -128,32 +128,34 @@ class FaultFilesystem final : public Filesystem {
     int error_number = EIO;
   };
 
-  Decision decide(Call call, const std::string& path, const std::string& second_path = {});
+  Decision decide(Call call, const std::string& path, const std::string& second_path = {})
+      HAILSTONE_REQUIRES(mutex_);
   /// The failure that a rule demands of a call that knows no finer effect.
-  Status admit(Call call, std::string_view what, const std::string& path,
-               const std::string& second_path = {});
-  Result<NodePointer> node_of(const std::string& path);
+  Status admit(Call call, std::string_view what, const std::string& path, const std::string& second_path = {})
+      HAILSTONE_REQUIRES(mutex_);
+  Result<NodePointer> node_of(const std::string& path) HAILSTONE_REQUIRES(mutex_);
   Result<std::string> content_of(const std::string& path);
-  Status write(WritableFile& file, Node& node, ByteView bytes);
+  Status write(WritableFile& file, Node& node, ByteView bytes) HAILSTONE_REQUIRES(mutex_);
   Status record(Node& node, const std::string& path, uint64_t offset, ByteView after, uint64_t size_after);
-  Status let_go_of(const std::string& path);
-  void note_name_change(NameChange change);
+  Status let_go_of(const std::string& path) HAILSTONE_REQUIRES(mutex_);
+  void note_name_change(NameChange change) HAILSTONE_REQUIRES(mutex_);
   void settle(Node& node, Change::Fate fate);
-  std::string surviving_content(std::string content, const Node& node);
-  void keep_in_part(std::string& content, const Change& change);
+  std::string surviving_content(std::string content, const Node& node) HAILSTONE_REQUIRES(mutex_);
+  void keep_in_part(std::string& content, const Change& change) HAILSTONE_REQUIRES(mutex_);
 
   Filesystem& base_;
-  mutable std::mutex mutex_;  // protects everything below, and is held over every call of the base
-  std::mt19937_64 random_;
-  std::vector<Rule> rules_;
-  std::optional<uint64_t> free_bytes_;
-  uint64_t changes_ = 0;
-  std::optional<uint64_t> power_off_at_;
-  bool powered_off_ = false;
-  std::map<std::string, NodePointer> nodes_;  // of files written or renamed through this
-  std::map<std::string, NodePointer>
-      durable_names_;  // of the names in name_changes_: what the disk has there; null for nothing
-  std::vector<NameChange> name_changes_;  // in order
+  mutable Mutex mutex_;  // held over every call of the base
+  std::mt19937_64 random_ HAILSTONE_GUARDED_BY(mutex_);
+  std::vector<Rule> rules_ HAILSTONE_GUARDED_BY(mutex_);
+  std::optional<uint64_t> free_bytes_ HAILSTONE_GUARDED_BY(mutex_);
+  uint64_t changes_ HAILSTONE_GUARDED_BY(mutex_) = 0;
+  std::optional<uint64_t> power_off_at_ HAILSTONE_GUARDED_BY(mutex_);
+  bool powered_off_ HAILSTONE_GUARDED_BY(mutex_) = false;
+  /// Of files written or renamed through this. The nodes themselves are guarded, too.
+  std::map<std::string, NodePointer> nodes_ HAILSTONE_GUARDED_BY(mutex_);
+  /// Of the names in name_changes_: what the disk has there; null for nothing.
+  std::map<std::string, NodePointer> durable_names_ HAILSTONE_GUARDED_BY(mutex_);
+  std::vector<NameChange> name_changes_ HAILSTONE_GUARDED_BY(mutex_);  // in order
 };
 
 }  // namespace hailstone

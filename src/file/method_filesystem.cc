@@ -85,19 +85,19 @@ MethodFilesystem::MethodFilesystem(const IoSettings& settings, Warning warning, 
       asked_(settings) {}
 
 void MethodFilesystem::set_method(IoMethod method) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   asked_.method = method;
   tried_ = false;
   refused_.clear();
 }
 
 IoMethod MethodFilesystem::method() const {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   return asked_.method;
 }
 
 std::string MethodFilesystem::refused() const {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   return refused_;
 }
 
@@ -121,7 +121,7 @@ std::string MethodFilesystem::refusal(IoMethod method) {
 
 MethodFilesystem::Choice MethodFilesystem::choice() {
   std::string reason;
-  const std::unique_lock guard(mutex_);
+  const MutexLock guard(mutex_);
   if (!tried_) {
     tried_ = true;
     choice_.settings = asked_;
@@ -144,7 +144,7 @@ void MethodFilesystem::warn(const std::string& reason) {
 }
 
 void MethodFilesystem::use_buffered(Choice& chosen, const std::string& reason) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   chosen.settings.method = IoMethod::Buffered;
   if (choice_.settings.method == IoMethod::Buffered) {
     chosen.pool = choice_.pool;

@@ -9,9 +9,9 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "base/mutex.h"
 #include "file/forwarding_filesystem.h"
 #include "file/io_method.h"
 #include "file/stream_pool.h"
@@ -71,20 +71,20 @@ class MethodFilesystem final : public ForwardingFilesystem {
   std::string refusal(IoMethod method);
   Choice choice();
   void use_buffered(Choice& chosen, const std::string& reason);
-  /// With the mutex held.
-  void warn(const std::string& reason);
+  void warn(const std::string& reason) HAILSTONE_REQUIRES(mutex_);
   /// Opens for the method; `chosen` becomes what can be had.
   Result<OpenFile> open_for(const std::string& path, std::string_view what, int flags, Choice& chosen);
 
   SystemCalls own_calls_;
   SystemCalls& calls_;
   const Warning warning_;
-  mutable std::mutex mutex_;  // protects all below
-  IoSettings asked_;
-  Choice choice_;
-  std::shared_ptr<StreamPool> second_pool_;  // for files that cannot be read by the method
-  bool tried_ = false;                       // choice_ is made
-  std::string refused_;                      // why not the method asked for
+  mutable Mutex mutex_;
+  IoSettings asked_ HAILSTONE_GUARDED_BY(mutex_);
+  Choice choice_ HAILSTONE_GUARDED_BY(mutex_);
+  /// For files that cannot be read by the method.
+  std::shared_ptr<StreamPool> second_pool_ HAILSTONE_GUARDED_BY(mutex_);
+  bool tried_ HAILSTONE_GUARDED_BY(mutex_) = false;   // choice_ is made
+  std::string refused_ HAILSTONE_GUARDED_BY(mutex_);  // why not the method asked for
 };
 
 }  // namespace hailstone

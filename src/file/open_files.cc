@@ -28,15 +28,15 @@ class OpenFiles::File final : public RandomAccessFile {
   /// False: it has been read since the last call, or is being read, and stays open.
   bool close_if_idle() {
     if (used_.exchange(false, std::memory_order_relaxed)) return false;
-    const std::unique_lock guard(mutex_, std::try_to_lock);
-    if (!guard) return false;
+    if (!mutex_.try_lock()) return false;
+    const ExclusiveLock guard(mutex_, std::adopt_lock);
     file_.reset();
     return true;
   }
 
-  // The owner's, protected by its mutex.
-  bool listed = false;
-  Place place;
+  // The owner's.
+  bool listed HAILSTONE_GUARDED_BY(list_mutex) = false;
+  Place place HAILSTONE_GUARDED_BY(list_mutex);
 
  private:
   template <typename Use>
@@ -44,7 +44,7 @@ class OpenFiles::File final : public RandomAccessFile {
     for (;;) {
       used_.store(true, std::memory_order_relaxed);
       {
-        const std::shared_lock guard(mutex_);
+        const SharedLock guard(mutex_);
         if (file_ != nullptr) return use(*file_);
       }
       HAILSTONE_TRY(open_again());
@@ -53,7 +53,7 @@ class OpenFiles::File final : public RandomAccessFile {
 
   Status open_again() const {
     {
-      const std::unique_lock guard(mutex_);
+      const ExclusiveLock guard(mutex_);
       if (file_ != nullptr) return {};
       HAILSTONE_ASSIGN(file_, owner_.with_descriptor([&] { return owner_.below().open(path_); }));
     }
@@ -64,8 +64,8 @@ class OpenFiles::File final : public RandomAccessFile {
   OpenFiles& owner_;
   const std::string path_;
   mutable std::atomic<bool> used_{true};
-  mutable std::shared_mutex mutex_;                 // shared while the file is read
-  mutable std::unique_ptr<RandomAccessFile> file_;  // null while it is closed
+  mutable SharedMutex mutex_;  // shared while the file is read
+  mutable std::unique_ptr<RandomAccessFile> file_ HAILSTONE_GUARDED_BY(mutex_);  // null while it is closed
 };
 
 template <typename Call>
@@ -81,7 +81,7 @@ auto OpenFiles::with_descriptor(const Call& call) -> decltype(call()) {
 }
 
 void OpenFiles::shrink(size_t most) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex());
   // Twice around: the first time may only find out which are idle.
   for (size_t looked = 0, all = 2 * open_.size(); looked < all && open_.size() > most; ++looked) {
     if (hand_ == open_.end()) hand_ = open_.begin();
@@ -97,7 +97,7 @@ void OpenFiles::shrink(size_t most) {
 
 void OpenFiles::note_opened(File& file) {
   {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex());
     if (!file.listed) {
       // Behind the hand, so that it is the last to be looked at.
       file.place = open_.insert(hand_, &file);
@@ -109,7 +109,7 @@ void OpenFiles::note_opened(File& file) {
 }
 
 void OpenFiles::note_closed(File& file) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex());
   if (!file.listed) return;
   if (hand_ == file.place) ++hand_;
   open_.erase(file.place);
@@ -121,7 +121,7 @@ void OpenFiles::set_limit(size_t limit) {
 }
 
 size_t OpenFiles::open_count() const {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex());
   return open_.size();
 }
 

@@ -10,11 +10,10 @@
 #include <atomic>
 #include <list>
 #include <memory>
-#include <mutex>
-#include <shared_mutex>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "file/forwarding_filesystem.h"
 
 namespace hailstone {
@@ -51,10 +50,14 @@ class OpenFiles final : public ForwardingFilesystem {
   void note_opened(File& file);
   void note_closed(File& file);
 
+  /// What the mutex is called by those that it guards, here and in the files.
+  static Mutex list_mutex;
+  Mutex& mutex() const HAILSTONE_RETURN_CAPABILITY(list_mutex) { return mutex_; }
+
   std::atomic<size_t> limit_;
-  mutable std::mutex mutex_;  // protects the two below; taken before the mutex of a file only to try that
-  std::list<File*> open_;
-  Place hand_ = open_.end();  // where the search for an idle file goes on
+  mutable Mutex mutex_;  // taken before the mutex of a file only to try that
+  std::list<File*> open_ HAILSTONE_GUARDED_BY(list_mutex);
+  Place hand_ HAILSTONE_GUARDED_BY(list_mutex) = open_.end();  // where the search for an idle file goes on
 };
 
 }  // namespace hailstone

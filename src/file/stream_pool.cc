@@ -58,7 +58,7 @@ bool StreamPool::read_near(uint64_t file, uint64_t offset, size_t size, char* to
         offset > lane.end.load(std::memory_order_relaxed)) {
       continue;
     }
-    const std::lock_guard guard(lane.mutex);
+    const MutexLock guard(lane.mutex);
     if (lane.file.load(std::memory_order_relaxed) != file || !lane.stream->leads_to(offset)) continue;
     status = lane.stream->read(offset, size, to);
     note(lane);
@@ -69,49 +69,51 @@ bool StreamPool::read_near(uint64_t file, uint64_t offset, size_t size, char* to
 
 bool StreamPool::read_on(uint64_t number, const std::shared_ptr<const OpenFile>& file, uint64_t offset,
                          size_t size, char* to, Status& status) {
-  Lane* const oldest = &*std::ranges::min_element(
+  Lane& oldest = *std::ranges::min_element(
       lanes_, {}, [](const Lane& lane) { return lane.used.load(std::memory_order_relaxed); });
-  const std::unique_lock guard(oldest->mutex, std::try_to_lock);
-  if (!guard) return false;
-  if (oldest->stream == nullptr) {
+  if (!oldest.mutex.try_lock()) return false;
+  const MutexLock guard(oldest.mutex, std::adopt_lock);
+  if (oldest.stream == nullptr) {
     auto made = ReadStream::make(calls_, settings_);
     if (!made) return false;  // reading works without, and says so if it does not
-    oldest->stream = std::move(*made);
+    oldest.stream = std::move(*made);
   }
-  oldest->stream->bind(file, file->size);
-  oldest->file.store(number, std::memory_order_relaxed);
-  status = oldest->stream->read(offset, size, to);
-  note(*oldest);
+  oldest.stream->bind(file, file->size);
+  oldest.file.store(number, std::memory_order_relaxed);
+  status = oldest.stream->read(offset, size, to);
+  note(oldest);
   return true;
 }
 
 Status StreamPool::read_directly(const std::shared_ptr<const OpenFile>& file, uint64_t offset, size_t size,
                                  char* to) {
-  Lane* chosen = &single_[clock_.fetch_add(1, std::memory_order_relaxed) % lane_count];
-  std::unique_lock guard(chosen->mutex, std::defer_lock);
   for (Lane& lane : single_) {
-    std::unique_lock attempt(lane.mutex, std::try_to_lock);
-    if (!attempt) continue;
-    guard = std::move(attempt);
-    chosen = &lane;
-    break;
+    if (!lane.mutex.try_lock()) continue;
+    const MutexLock guard(lane.mutex, std::adopt_lock);
+    return read_directly(lane, file, offset, size, to);
   }
-  if (!guard) guard.lock();
-  if (chosen->stream == nullptr) {
-    HAILSTONE_ASSIGN(chosen->stream, ReadStream::make(calls_, settings_));
+  Lane& lane = single_[clock_.fetch_add(1, std::memory_order_relaxed) % lane_count];
+  const MutexLock guard(lane.mutex);
+  return read_directly(lane, file, offset, size, to);
+}
+
+Status StreamPool::read_directly(Lane& lane, const std::shared_ptr<const OpenFile>& file, uint64_t offset,
+                                 size_t size, char* to) {
+  if (lane.stream == nullptr) {
+    HAILSTONE_ASSIGN(lane.stream, ReadStream::make(calls_, settings_));
   }
   // The file's size now, as it may have grown.
   HAILSTONE_ASSIGN(const uint64_t end, size_of(file->descriptor, file->path));
-  chosen->stream->bind(file, std::min(end, offset + size));
-  Status status = chosen->stream->read(offset, size, to);
-  chosen->stream->unbind();
+  lane.stream->bind(file, std::min(end, offset + size));
+  Status status = lane.stream->read(offset, size, to);
+  lane.stream->unbind();
   return status;
 }
 
 void StreamPool::forget(uint64_t file) {
   for (Lane& lane : lanes_) {
     if (lane.file.load(std::memory_order_relaxed) != file) continue;
-    const std::lock_guard guard(lane.mutex);
+    const MutexLock guard(lane.mutex);
     if (lane.file.load(std::memory_order_relaxed) != file) continue;
     lane.stream->unbind();
     lane.file.store(no_file, std::memory_order_relaxed);

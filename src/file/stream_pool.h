@@ -7,8 +7,8 @@
 #include <array>
 #include <atomic>
 #include <memory>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "file/filesystem.h"
 #include "file/read_stream.h"
 
@@ -28,8 +28,8 @@ class StreamPool : public std::enable_shared_from_this<StreamPool> {
   static constexpr uint64_t no_file = 0;
 
   struct Lane {
-    std::mutex mutex;  // protects `stream`, and is held by who changes the others
-    std::unique_ptr<ReadStream> stream;
+    Mutex mutex;  // also held by a thread that changes the others
+    std::unique_ptr<ReadStream> stream HAILSTONE_GUARDED_BY(mutex);
     // What is worth trying; looked at again under the mutex.
     std::atomic<uint64_t> file{no_file};
     std::atomic<uint64_t> begin{0}, end{0};  // where reads are served
@@ -44,7 +44,10 @@ class StreamPool : public std::enable_shared_from_this<StreamPool> {
   /// Reads just this, through aligned memory.
   Status read_directly(const std::shared_ptr<const OpenFile>& file, uint64_t offset, size_t size, char* to);
   void forget(uint64_t file);
-  void note(Lane& lane);
+  void note(Lane& lane) HAILSTONE_REQUIRES(lane.mutex);
+  /// The same by the stream of this lane.
+  Status read_directly(Lane& lane, const std::shared_ptr<const OpenFile>& file, uint64_t offset, size_t size,
+                       char* to) HAILSTONE_REQUIRES(lane.mutex);
 
   SystemCalls& calls_;
   const IoSettings settings_;

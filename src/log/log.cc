@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <optional>
 #include <vector>
 
 #include "base/guard.h"
 #include "base/hash.h"
+#include "base/mutex.h"
 #include "log/log_format.h"
 #include "log/log_scan.h"
 
@@ -41,23 +40,28 @@ struct Log::State {
   const Options options;
   Counters& counters;
 
-  std::mutex mutex;                 // protects what follows down to the next comment
-  std::condition_variable changed;  // the leader went, or an error came
-  bool leading = false;
-  bool rotating = false;  // the leader starts a new file: nothing may be appended until it is there
-  bool replayed = false;  // appending is allowed
-  std::string buffer;     // the next batch: room for its header, then records; or nothing
-  Lsn buffer_begin = 0;   // position of the batch in `buffer`
-  std::chrono::milliseconds write_timeout = options.write_timeout;
-  std::optional<Error> stalled;  // why `batch` could not be written; it is tried again
-  Clock::time_point stalled_since, tried_at;
-  Lsn end = 0;                     // of everything appended
-  Lsn written = 0;                 // of what the system has
-  Lsn durable = 0;                 // of what the disk has
-  std::optional<Error> error;      // the failure after which nothing is written any more
-  std::vector<LogFileName> files;  // oldest first; the last one is `current`
+  Mutex mutex;
+  Condition changed;  // the leader went, or an error came
+  bool leading HAILSTONE_GUARDED_BY(mutex) = false;
+  /// The leader starts a new file: nothing may be appended until it is there.
+  bool rotating HAILSTONE_GUARDED_BY(mutex) = false;
+  bool replayed HAILSTONE_GUARDED_BY(mutex) = false;  // appending is allowed
+  /// The next batch: room for its header, then records; or nothing.
+  std::string buffer HAILSTONE_GUARDED_BY(mutex);
+  Lsn buffer_begin HAILSTONE_GUARDED_BY(mutex) = 0;  // position of the batch in `buffer`
+  std::chrono::milliseconds write_timeout HAILSTONE_GUARDED_BY(mutex) = options.write_timeout;
+  /// Why `batch` could not be written; it is tried again.
+  std::optional<Error> stalled HAILSTONE_GUARDED_BY(mutex);
+  Clock::time_point stalled_since HAILSTONE_GUARDED_BY(mutex), tried_at HAILSTONE_GUARDED_BY(mutex);
+  Lsn end HAILSTONE_GUARDED_BY(mutex) = 0;      // of everything appended
+  Lsn written HAILSTONE_GUARDED_BY(mutex) = 0;  // of what the system has
+  Lsn durable HAILSTONE_GUARDED_BY(mutex) = 0;  // of what the disk has
+  /// The failure after which nothing is written any more.
+  std::optional<Error> error HAILSTONE_GUARDED_BY(mutex);
+  /// Oldest first; the last one is `current`.
+  std::vector<LogFileName> files HAILSTONE_GUARDED_BY(mutex);
 
-  // Only the leader's.
+  // Only the leader's: `leading` gives them to one thread, which needs no mutex.
   std::string batch;    // being written, or, while the log is stalled, to be written again
   Lsn batch_begin = 0;  // its position
   Lsn batch_end = 0;
@@ -69,11 +73,16 @@ struct Log::State {
   Lsn records_end = 0;  // end of the last batch with records
   Lsn claimed = 0;      // greatest durable position that a batch or file header names
 
-  std::mutex drop_mutex;  // one drop_before() at a time
+  Mutex drop_mutex;  // one drop_before() at a time
 
   std::string path_of(Lsn begin) const { return options.directory + "/" + log_file_name(begin); }
 
-  std::optional<Error> unusable() const {
+  std::vector<LogFileName> files_now() HAILSTONE_EXCLUDES(mutex) {
+    const MutexLock lock(mutex);
+    return files;
+  }
+
+  std::optional<Error> unusable() const HAILSTONE_REQUIRES(mutex) {
     if (error) return error;
     if (!replayed)
       return Error(ErrorCode::InvalidArgument, "the log must be replayed before it is appended to");
@@ -175,25 +184,26 @@ struct Log::State {
     return filesystem.sync_directory(options.directory);
   }
 
-  void fail_for_good(const Error& reason) noexcept {
+  void fail_for_good(const Error& reason) noexcept HAILSTONE_REQUIRES(mutex) {
     constexpr const char* consequence = "; nothing can be committed until the database has been opened again";
     if (!error) {
       error = no_memory();
-      try_to([&] { error = Error(reason.code(), reason.message() + consequence); });
+      try_to([&]()
+                 HAILSTONE_REQUIRES(mutex) { error = Error(reason.code(), reason.message() + consequence); });
     }
     stalled.reset();
   }
 
-  /// A write has failed. With the mutex held.
-  void stall_on(const Error& reason, const Status& cut) noexcept {
+  /// A write has failed.
+  void stall_on(const Error& reason, const Status& cut) noexcept HAILSTONE_REQUIRES(mutex) {
     const auto now = Clock::now();
     if (!stalled) count(counters.log_stalls);
     if (!stalled || now - tried_at > forgotten_stall) stalled_since = now;
     tried_at = now;
     stalled = no_memory();
-    try_to([&] { stalled = reason; });
+    try_to([&]() HAILSTONE_REQUIRES(mutex) { stalled = reason; });
     if (!cut) {
-      try_to([&] {
+      try_to([&]() HAILSTONE_REQUIRES(mutex) {
         const std::string why = fmt::format("{}; what was written of it cannot be cut off either: {}",
                                             reason.message(), cut.error().message());
         fail_for_good(Error(reason.code(), why));
@@ -204,29 +214,30 @@ struct Log::State {
     }
   }
 
-  /// Writes what is to be written again, or else all that is buffered, and syncs when asked. Called with the
-  /// mutex held and nobody leading; releases it meanwhile.
-  void lead(std::unique_lock<std::mutex>& lock, bool sync) noexcept {
+  /// Writes what is to be written again, or else all that is buffered, and syncs when asked. Called
+  /// with nobody leading; releases the mutex meanwhile.
+  void lead(bool sync) noexcept HAILSTONE_REQUIRES(mutex) {
     leading = true;
     const bool again = stalled.has_value();
     if (!again) batch.swap(buffer);
     const Lsn begin = buffer_begin;
     const Lsn target = again ? batch_end : end;
     const Lsn known_durable = durable;
-    lock.unlock();
     Status wrote, cut, synced;
-    if (!batch.empty()) {
-      if (!again) complete_batch(begin, known_durable);
-      wrote = guarded([&] { return write_batch(); });
-      if (!wrote) cut = guarded([&] { return cut_off(); });
+    {
+      const MutexUnlock unlocked(mutex);
+      if (!batch.empty()) {
+        if (!again) complete_batch(begin, known_durable);
+        wrote = guarded([&] { return write_batch(); });
+        if (!wrote) cut = guarded([&] { return cut_off(); });
+      }
+      if (wrote) {
+        // A buffer that one huge record has grown is given back.
+        if (batch.capacity() > 2 * options.buffer_bytes) batch = std::string();
+        batch.clear();
+        if (sync) synced = guarded([&] { return sync_files(); });
+      }
     }
-    if (wrote) {
-      // A buffer that one huge record has grown is given back.
-      if (batch.capacity() > 2 * options.buffer_bytes) batch = std::string();
-      batch.clear();
-      if (sync) synced = guarded([&] { return sync_files(); });
-    }
-    lock.lock();
     leading = false;
     if (!wrote) {
       stall_on(wrote.error(), cut);
@@ -242,18 +253,20 @@ struct Log::State {
     changed.notify_all();
   }
 
-  /// Of rotate(), when all before is written. With the mutex held, and nobody leading.
-  Status start_file(std::unique_lock<std::mutex>& lock) {
+  /// Of rotate(), when all before is written and nobody is leading.
+  Status start_file() HAILSTONE_REQUIRES(mutex) {
     if (error) return std::unexpected(*error);
     if (stalled) return std::unexpected(*stalled);
     LogFileName made{end, path_of(end)};
     files.reserve(files.size() + 1);
     const Lsn known_durable = durable;
     leading = true;
-    lock.unlock();
-    Status created = guarded([&] { return create_file(made.path, made.begin, known_durable); });
-    const Status undone = created ? Status() : guarded([&] { return uncreate_file(made.path); });
-    lock.lock();
+    Status created, undone;
+    {
+      const MutexUnlock unlocked(mutex);
+      created = guarded([&] { return create_file(made.path, made.begin, known_durable); });
+      if (!created) undone = guarded([&] { return uncreate_file(made.path); });
+    }
     leading = false;
     if (!undone) fail_for_good(undone.error());
     if (!created) return created;
@@ -262,51 +275,53 @@ struct Log::State {
     return {};
   }
 
-  /// Waits for the next try to write, or makes it. With the mutex held, and nobody leading.
-  Status wait_for_stall(std::unique_lock<std::mutex>& lock, const Interruption& interrupted) {
+  /// Waits for the next try to write, or makes it. Called with nobody leading.
+  Status wait_for_stall(const Interruption& interrupted) HAILSTONE_REQUIRES(mutex) {
     const Error reason = *stalled;
     const auto next_try = tried_at + options.retry_pause;
     if (Clock::now() >= next_try) {
-      lead(lock, false);
+      lead(false);
       if (!stalled) return {};
     }
     if (interrupted) {
-      lock.unlock();
-      const bool stop = interrupted();
-      lock.lock();
-      if (stop) {
+      if (asked_to_stop(interrupted)) {
         return fail(ErrorCode::Interrupted,
                     fmt::format("the wait for the log was interrupted, which cannot be "
                                 "written at present: {}",
                                 reason.message()));
       }
     }
-    changed.wait_for(lock, options.retry_pause);
+    changed.wait_for(mutex, options.retry_pause);
     return {};
   }
 
+  bool asked_to_stop(const Interruption& interrupted) HAILSTONE_REQUIRES(mutex) {
+    const MutexUnlock unlocked(mutex);
+    return interrupted();
+  }
+
   Status reach(Lsn upto, bool sync, const Interruption& interrupted) {
-    std::unique_lock lock(mutex);
+    const MutexLock lock(mutex);
     upto = std::min(upto, end);
     for (;;) {
       if ((sync ? durable : written) >= upto) return {};
       if (auto reason = unusable()) return std::unexpected(*reason);
       if (leading) {
-        changed.wait(lock);
+        changed.wait(mutex);
       } else if (stalled) {
-        HAILSTONE_TRY(wait_for_stall(lock, interrupted));
+        HAILSTONE_TRY(wait_for_stall(interrupted));
       } else {
-        lead(lock, sync);
+        lead(sync);
       }
     }
   }
 
   Status wait_for_room(const Interruption& interrupted) {
-    std::unique_lock lock(mutex);
+    const MutexLock lock(mutex);
     while (stalled && buffer.size() >= options.buffer_bytes) {
       if (leading) {
-        changed.wait(lock);
-      } else if (!wait_for_stall(lock, interrupted) && stalled) {
+        changed.wait(mutex);
+      } else if (!wait_for_stall(interrupted) && stalled) {
         return std::unexpected(*stalled);
       }
     }
@@ -319,13 +334,14 @@ Log::Log() = default;
 Log::~Log() {
   if (state_ == nullptr) return;
   State& state = *state_;
+  const MutexLock lock(state.mutex);
   if (!state.replayed || state.error || state.stalled || !state.buffer.empty() || state.durable != state.end)
     return;
   if (state.claimed >= state.records_end) return;
   // An empty batch that says how far the log is durable, so that damage to the last records is later known
   // for what it is. It is worth a try only: without it all is well too, but damage there would pass for a
   // tail that was never durable.
-  try_to([&] {
+  try_to([&]() HAILSTONE_REQUIRES(state.mutex) {
     state.batch.assign(log_batch_header_size, '\0');
     state.complete_batch(state.end, state.durable);
     static_cast<void>(state.write_batch());
@@ -337,6 +353,7 @@ Result<std::unique_ptr<Log>> Log::open(Filesystem& filesystem, Options options, 
   log->state_ = std::make_unique<State>(filesystem, std::move(options), counters);
   State& state = *log->state_;
   HAILSTONE_ASSIGN(const auto names, filesystem.list(state.options.directory));
+  const MutexLock lock(state.mutex);
   for (const std::string& name : names) {
     if (const auto begin = parse_log_file_name(name)) state.files.push_back({*begin, state.path_of(*begin)});
   }
@@ -352,14 +369,19 @@ Result<std::unique_ptr<Log>> Log::open(Filesystem& filesystem, Options options, 
 }
 
 Status Log::scan(Lsn from, const std::function<Status(const LogRecord&)>& visit) {
-  HAILSTONE_TRY(scan_log(state_->filesystem, state_->files, from, visit, &state_->counters));
+  HAILSTONE_TRY(scan_log(state_->filesystem, state_->files_now(), from, visit, &state_->counters));
   return {};
 }
 
 Status Log::replay(Lsn from, const std::function<Status(const LogRecord&)>& apply) {
   State& state = *state_;
-  if (state.replayed) return fail(ErrorCode::InvalidArgument, "the log has been replayed already");
-  HAILSTONE_ASSIGN(const LogEnd found, scan_log(state.filesystem, state.files, from, apply, &state.counters));
+  {
+    const MutexLock lock(state.mutex);
+    if (state.replayed) return fail(ErrorCode::InvalidArgument, "the log has been replayed already");
+  }
+  HAILSTONE_ASSIGN(const LogEnd found,
+                   scan_log(state.filesystem, state.files_now(), from, apply, &state.counters));
+  const MutexLock lock(state.mutex);
   // What is behind the end must be gone for good before anything new gets the same positions.
   if (found.file + 1 < state.files.size()) {
     while (state.files.size() > found.file + 1) {
@@ -404,7 +426,7 @@ Result<Lsn> Log::append(LogRecordType type, ByteView payload) {
             payload.size(), log_record_limit));
   }
   const size_t size = log_record_header_size + payload.size();
-  std::unique_lock lock(state.mutex);
+  const MutexLock lock(state.mutex);
   for (;;) {
     if (state.error) return fail(ErrorCode::ReadOnly, state.error->message());
     if (auto reason = state.unusable()) return std::unexpected(*reason);
@@ -413,9 +435,9 @@ Result<Lsn> Log::append(LogRecordType type, ByteView payload) {
       return std::unexpected(*state.stalled);
     if ((fits || state.stalled) && !state.rotating) break;
     if (state.leading) {
-      state.changed.wait(lock);
+      state.changed.wait(state.mutex);
     } else {
-      state.lead(lock, false);
+      state.lead(false);
     }
   }
   // First, so that a record is never in there by half.
@@ -442,37 +464,37 @@ Status Log::sync(Lsn upto, const Interruption& interrupted) { return state_->rea
 Status Log::wait_for_room(const Interruption& interrupted) { return state_->wait_for_room(interrupted); }
 
 std::optional<Error> Log::stall() const {
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   return state_->stalled;
 }
 
 void Log::set_write_timeout(std::chrono::milliseconds timeout) {
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   state_->write_timeout = timeout;
 }
 
 Lsn Log::end() const {
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   return state_->end;
 }
 
 Lsn Log::durable() const {
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   return state_->durable;
 }
 
 Result<Lsn> Log::rotate() {
   State& state = *state_;
-  std::unique_lock lock(state.mutex);
-  state.changed.wait(lock, [&] { return !state.leading; });
+  const MutexLock lock(state.mutex);
+  while (state.leading) state.changed.wait(state.mutex);
   if (auto reason = state.unusable()) return std::unexpected(*reason);
   // A file without records serves as well as a new one.
   if (state.end == state.files.back().begin + log_file_header_size) return state.end;
   // What is to be written again first; then what is buffered.
   state.rotating = true;
-  if (state.stalled) state.lead(lock, false);
-  if (!state.stalled && !state.error) state.lead(lock, false);
-  const Status rotated = guarded([&] { return state.start_file(lock); });
+  if (state.stalled) state.lead(false);
+  if (!state.stalled && !state.error) state.lead(false);
+  const Status rotated = guarded([&]() HAILSTONE_REQUIRES(state.mutex) { return state.start_file(); });
   state.rotating = false;
   state.changed.notify_all();
   if (!rotated) return std::unexpected(rotated.error());
@@ -481,12 +503,8 @@ Result<Lsn> Log::rotate() {
 
 Status Log::drop_before(Lsn position) {
   State& state = *state_;
-  const std::lock_guard drop_lock(state.drop_mutex);
-  std::vector<LogFileName> files;
-  {
-    const std::lock_guard lock(state.mutex);
-    files = state.files;
-  }
+  const MutexLock drop_lock(state.drop_mutex);
+  const std::vector<LogFileName> files = state.files_now();
   size_t dropped = 0;
   while (dropped + 1 < files.size() && files[dropped + 1].begin <= position) ++dropped;
   if (dropped == 0) return {};
@@ -494,7 +512,7 @@ Status Log::drop_before(Lsn position) {
   HAILSTONE_TRY(sync(files[dropped].begin + log_file_header_size));
   for (size_t i = 0; i < dropped; ++i) {
     HAILSTONE_TRY(state.filesystem.remove(files[i].path));
-    const std::lock_guard lock(state.mutex);
+    const MutexLock lock(state.mutex);
     state.files.erase(state.files.begin());
   }
   return state.filesystem.sync_directory(state.options.directory);
