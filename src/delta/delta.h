@@ -22,9 +22,14 @@
 #include "base/arena.h"
 #include "base/bytes.h"
 #include "base/check.h"
+#include "base/mutex.h"
 #include "base/timestamp.h"
 
 namespace hailstone {
+
+/// What contracts call the latch of the table that a delta belongs to. Never defined: see
+/// table/table_locks.h.
+extern SharedMutex table_latch;
 
 struct Version {
   std::atomic<Timestamp> begin{0};
@@ -150,9 +155,10 @@ class Delta {
 
   /// Adds the newest version of `key`. `secondary_keys[i]`: index key + clustered key of secondary index i;
   /// empty string: not in that index.
-  Version* insert(ByteView key, ByteView row, Timestamp begin, std::span<const std::string> secondary_keys);
+  Version* insert(ByteView key, ByteView row, Timestamp begin, std::span<const std::string> secondary_keys)
+      HAILSTONE_REQUIRES(table_latch);
   /// Takes a version of this delta out that was inserted and rolled back.
-  void remove(Version* version) noexcept;
+  void remove(Version* version) noexcept HAILSTONE_REQUIRES(table_latch);
 
   /// The newest version of the key, or null.
   Version* find(ByteView key) const;

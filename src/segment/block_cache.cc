@@ -2,9 +2,10 @@
 
 #include <array>
 #include <list>
-#include <mutex>
 #include <unordered_map>
 #include <utility>
+
+#include "base/mutex.h"
 
 namespace hailstone {
 namespace {
@@ -36,13 +37,13 @@ struct Shard {
     std::shared_ptr<Charged> value;
     bool used = false;
   };
-  std::mutex mutex;       // protects all below
-  std::list<Node> nodes;  // newest first
-  std::unordered_map<BlockCache::Key, std::list<Node>::iterator, KeyHash> by_key;
-  std::list<Node>::iterator hand = nodes.end();
+  Mutex mutex;
+  std::list<Node> nodes HAILSTONE_GUARDED_BY(mutex);  // newest first
+  std::unordered_map<BlockCache::Key, std::list<Node>::iterator, KeyHash> by_key HAILSTONE_GUARDED_BY(mutex);
+  std::list<Node>::iterator hand HAILSTONE_GUARDED_BY(mutex) = nodes.end();
 
   /// Takes the node out. Needs no memory: memory is what is wanted.
-  void move(std::list<Node>::iterator node, std::list<Node>& to) noexcept {
+  void move(std::list<Node>::iterator node, std::list<Node>& to) noexcept HAILSTONE_REQUIRES(mutex) {
     if (hand == node) hand = node == nodes.begin() ? nodes.end() : std::prev(node);
     by_key.erase(node->key);
     to.splice(to.end(), nodes, node);
@@ -69,7 +70,7 @@ struct BlockCache::State {
   /// Evicts from one shard; what is dropped is moved to `dropped`, so that it dies outside the mutex.
   size_t evict(Shard& shard, size_t bytes, std::list<Shard::Node>& dropped) noexcept {
     size_t freed = 0;
-    const std::lock_guard guard(shard.mutex);
+    const MutexLock guard(shard.mutex);
     // Two rounds: the first may only clear marks.
     for (size_t steps = shard.nodes.size() * 2; steps > 0 && freed < bytes && !shard.nodes.empty(); --steps) {
       if (shard.hand == shard.nodes.end()) shard.hand = std::prev(shard.nodes.end());
@@ -105,7 +106,7 @@ Result<std::shared_ptr<const BlockCache::Entry>> BlockCache::get(
     return std::shared_ptr<const Entry>(charged, charged->entry.get());
   };
   {
-    const std::lock_guard guard(shard.mutex);
+    const MutexLock guard(shard.mutex);
     const auto found = shard.by_key.find(key);
     if (found != shard.by_key.end()) {
       found->second->used = true;
@@ -126,7 +127,7 @@ Result<std::shared_ptr<const BlockCache::Entry>> BlockCache::get(
   node.push_front({key, charged, false});
   std::shared_ptr<const Entry> result;
   {
-    const std::lock_guard guard(shard.mutex);
+    const MutexLock guard(shard.mutex);
     const auto [place, added] = shard.by_key.try_emplace(key, node.begin());
     if (added) {
       shard.nodes.splice(shard.nodes.begin(), node);
@@ -149,7 +150,7 @@ bool BlockCache::replace(const Key& key, const std::shared_ptr<const Entry>& ent
   auto charged = std::make_shared<Charged>(entry, state_->budget, size);
   if (!charged->memory.try_grow(size)) return false;
   Shard& shard = state_->shard_of(key);
-  const std::lock_guard guard(shard.mutex);
+  const MutexLock guard(shard.mutex);
   const auto found = shard.by_key.find(key);
   if (found == shard.by_key.end()) return false;
   std::swap(found->second->value, charged);
@@ -162,7 +163,7 @@ bool BlockCache::replace(const Key& key, const std::shared_ptr<const Entry>& ent
 void BlockCache::erase_file(uint64_t file) {
   std::list<Shard::Node> dropped;
   for (auto& shard : state_->shards) {
-    const std::lock_guard guard(shard.mutex);
+    const MutexLock guard(shard.mutex);
     for (auto node = shard.nodes.begin(); node != shard.nodes.end();) {
       const auto next = std::next(node);
       if (node->key.file == file) {

@@ -6,11 +6,11 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <mutex>
 #include <unordered_set>
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "base/mutex.h"
 #include "base/number_map.h"
 #include "transaction/lock_queue.h"
 #include "transaction/transaction.h"
@@ -102,12 +102,13 @@ struct LockManager::State {
 
   Counters& counters;
   MemoryBudget& budget;
-  std::mutex mutex;                          // protects all below but the atomics
-  NumberMap<std::unique_ptr<Owner>> owners;  // by the number of the transaction
-  LockSet rows;
-  LockSet tables;
-  NumberMap<std::vector<Owner*>> range_owners;  // that have locked ranges, by table
-  uint64_t searches = 0;                        // for deadlocks
+  Mutex mutex;  // guards the locks and owners themselves, too
+  NumberMap<std::unique_ptr<Owner>> owners HAILSTONE_GUARDED_BY(mutex);  // by the number of the transaction
+  LockSet rows HAILSTONE_GUARDED_BY(mutex);
+  LockSet tables HAILSTONE_GUARDED_BY(mutex);
+  /// That have locked ranges, by table.
+  NumberMap<std::vector<Owner*>> range_owners HAILSTONE_GUARDED_BY(mutex);
+  uint64_t searches HAILSTONE_GUARDED_BY(mutex) = 0;  // for deadlocks
 
   // Row locks by table, several tables sharing a number: zero says, without the mutex, that the table has
   // none. Changed under the mutex.
@@ -119,13 +120,13 @@ struct LockManager::State {
   std::atomic<uint32_t>& range_locks_of(TableId table) { return range_locks[table % range_locks.size()]; }
   std::atomic<uint32_t>& row_locks_of(TableId table) { return row_locks[table % row_locks.size()]; }
 
-  Owner& owner(const Transaction& transaction) {
+  Owner& owner(const Transaction& transaction) HAILSTONE_REQUIRES(mutex) {
     const auto* const found = owners.find(transaction.id());
     HAILSTONE_CHECK(found != nullptr, "transaction {} asks for a lock and is not open", transaction.id());
     return **found;
   }
 
-  Lock& row(TableId table, ByteView key) {
+  Lock& row(TableId table, ByteView key) HAILSTONE_REQUIRES(mutex) {
     const auto found = rows.find(LockName{table, key});
     if (found != rows.end()) return **found;
     Lock& made = **rows.insert(std::make_unique<Lock>(Lock::Kind::Row, table, key)).first;
@@ -135,7 +136,7 @@ struct LockManager::State {
     return made;
   }
 
-  Lock& table(TableId table) {
+  Lock& table(TableId table) HAILSTONE_REQUIRES(mutex) {
     const auto found = tables.find(LockName{table, {}});
     return found != tables.end()
                ? **found
@@ -143,7 +144,7 @@ struct LockManager::State {
   }
 
   /// A holder or waiter has left the lock: others may have it, or nobody needs it any more.
-  void settle(Lock& lock) noexcept {
+  void settle(Lock& lock) noexcept HAILSTONE_REQUIRES(mutex) {
     lock.grant_waiters();
     if (!lock.unused()) return;
     const LockName name{lock.table, lock.key};
@@ -158,17 +159,21 @@ struct LockManager::State {
   }
 
   /// The row's lock and the transaction's hold of it, or null.
-  std::pair<Lock*, Holder*> held(const Transaction& transaction, const LockName& name);
-  void leave(Lock& lock, Holder& holder) noexcept;
-  void release_ranges(Owner& owner) noexcept;
-  bool waits_for_itself(Owner& requester);
-  /// The waiter waits already; it does not any more when this returns or throws.
-  Status wait(std::unique_lock<std::mutex>& guard, Owner& waiter);
-  Status wait_until_granted(std::unique_lock<std::mutex>& guard, Owner& waiter);
-  void stop_waiting(Owner& waiter) noexcept;
+  std::pair<Lock*, Holder*> held(const Transaction& transaction, const LockName& name)
+      HAILSTONE_REQUIRES(mutex);
+  void leave(Lock& lock, Holder& holder) noexcept HAILSTONE_REQUIRES(mutex);
+  void release_ranges(Owner& owner) noexcept HAILSTONE_REQUIRES(mutex);
+  bool waits_for_itself(Owner& requester) HAILSTONE_REQUIRES(mutex);
+  /// The waiter waits already; it does not any more when this returns or throws. Releases the mutex
+  /// meanwhile.
+  Status wait(Owner& waiter) HAILSTONE_REQUIRES(mutex);
+  Status wait_until_granted(Owner& waiter) HAILSTONE_REQUIRES(mutex);
+  /// Asks the application, without the mutex: it may take long, or call in here.
+  bool asked_to_stop(const Transaction& transaction) HAILSTONE_REQUIRES(mutex);
+  void stop_waiting(Owner& waiter) noexcept HAILSTONE_REQUIRES(mutex);
   /// Lets `lock` be had; a lock that nobody holds does not stay when that fails.
-  bool try_grant(Lock& lock, Owner& owner, TableLockMode mode);
-  Status lock(std::unique_lock<std::mutex>& guard, Lock& lock, Owner& owner, TableLockMode mode);
+  bool try_grant(Lock& lock, Owner& owner, TableLockMode mode) HAILSTONE_REQUIRES(mutex);
+  Status lock(Lock& lock, Owner& owner, TableLockMode mode) HAILSTONE_REQUIRES(mutex);
 };
 
 namespace {
@@ -248,11 +253,10 @@ bool LockManager::State::try_grant(Lock& lock, Owner& owner, TableLockMode mode)
   }
 }
 
-Status LockManager::State::lock(std::unique_lock<std::mutex>& guard, Lock& lock, Owner& owner,
-                                TableLockMode mode) {
+Status LockManager::State::lock(Lock& lock, Owner& owner, TableLockMode mode) {
   if (try_grant(lock, owner, mode)) return {};
   lock.enqueue(owner, mode);
-  return wait(guard, owner);
+  return wait(owner);
 }
 
 void LockManager::State::stop_waiting(Owner& waiter) noexcept {
@@ -265,18 +269,21 @@ void LockManager::State::stop_waiting(Owner& waiter) noexcept {
   }
 }
 
-Status LockManager::State::wait(std::unique_lock<std::mutex>& guard, Owner& waiter) {
+Status LockManager::State::wait(Owner& waiter) {
   try {
-    return wait_until_granted(guard, waiter);
+    return wait_until_granted(waiter);
   } catch (const std::bad_alloc&) {
-    // The interruption check may have thrown without the mutex.
-    if (!guard.owns_lock()) guard.lock();
     stop_waiting(waiter);
     throw;
   }
 }
 
-Status LockManager::State::wait_until_granted(std::unique_lock<std::mutex>& guard, Owner& waiter) {
+bool LockManager::State::asked_to_stop(const Transaction& transaction) {
+  const MutexUnlock unlocked(mutex);
+  return transaction.interrupted();
+}
+
+Status LockManager::State::wait_until_granted(Owner& waiter) {
   if (waiter.transaction->lock_wait_timeout() <= std::chrono::milliseconds::zero()) {
     auto error = timed_out(waiter);
     stop_waiting(waiter);
@@ -296,11 +303,8 @@ Status LockManager::State::wait_until_granted(std::unique_lock<std::mutex>& guar
       Clock::now() + std::min(waiter.transaction->lock_wait_timeout(), longest_timeout);
   while (waiter.waits()) {
     waiter.woken = false;
-    // The check is the application's: it may take long, or call in here.
-    guard.unlock();
-    const bool interrupted = waiter.transaction->interrupted();
+    const bool interrupted = asked_to_stop(*waiter.transaction);
     const Clock::time_point now = Clock::now();
-    guard.lock();
     if (!waiter.waits()) break;
     if (interrupted) {
       auto error = fail(
@@ -315,8 +319,9 @@ Status LockManager::State::wait_until_granted(std::unique_lock<std::mutex>& guar
       stop_waiting(waiter);
       return error;
     }
-    waiter.changed.wait_until(guard, std::min(deadline, now + interruption_interval),
-                              [&] { return !waiter.waits() || waiter.woken; });
+    const Clock::time_point wake = std::min(deadline, now + interruption_interval);
+    while (waiter.waits() && !waiter.woken && waiter.changed.wait_until(mutex, wake)) {
+    }
   }
   return {};
 }
@@ -362,7 +367,7 @@ void add_range(std::map<std::string, std::string, std::less<>>& ranges, ByteView
 
 void LockManager::lock_range(Transaction& transaction, TableId table, uint32_t order, ByteView low,
                              ByteView high) {
-  const std::lock_guard guard(state_->mutex);
+  const MutexLock guard(state_->mutex);
   Owner& owner = state_->owner(transaction);
   // First, as the end of the transaction looks for its tables here.
   auto& ranges = owner.ranges[{table, order}];
@@ -377,7 +382,7 @@ void LockManager::lock_range(Transaction& transaction, TableId table, uint32_t o
 TransactionId LockManager::range_locked_by_other(const Transaction& transaction, TableId table,
                                                  uint32_t order, ByteView key) const {
   if (state_->range_locks_of(table).load(std::memory_order_acquire) == 0) return 0;
-  const std::lock_guard guard(state_->mutex);
+  const MutexLock guard(state_->mutex);
   const std::vector<Owner*>* const owners = state_->range_owners.find(table);
   if (owners == nullptr) return 0;
   for (const Owner* const owner : *owners) {
@@ -394,7 +399,7 @@ TransactionId LockManager::range_locked_by_other(const Transaction& transaction,
 
 TransactionId LockManager::any_range_locked_by_other(const Transaction& transaction, TableId table) const {
   if (state_->range_locks_of(table).load(std::memory_order_acquire) == 0) return 0;
-  const std::lock_guard guard(state_->mutex);
+  const MutexLock guard(state_->mutex);
   const std::vector<Owner*>* const owners = state_->range_owners.find(table);
   if (owners == nullptr) return 0;
   for (const Owner* const owner : *owners) {
@@ -408,26 +413,26 @@ LockManager::LockManager(Counters& counters, MemoryBudget& budget)
 LockManager::~LockManager() = default;
 
 bool LockManager::try_lock_row(Transaction& transaction, TableId table, ByteView key, RowLockMode mode) {
-  const std::lock_guard guard(state_->mutex);
+  const MutexLock guard(state_->mutex);
   Owner& owner = state_->owner(transaction);
   // A lock that is not there yet is always granted, so that a refusal leaves no empty one behind.
   return state_->try_grant(state_->row(table, key), owner, mode_of(mode));
 }
 
 Status LockManager::lock_row(Transaction& transaction, TableId table, ByteView key, RowLockMode mode) {
-  std::unique_lock guard(state_->mutex);
+  const MutexLock guard(state_->mutex);
   Owner& owner = state_->owner(transaction);
-  return state_->lock(guard, state_->row(table, key), owner, mode_of(mode));
+  return state_->lock(state_->row(table, key), owner, mode_of(mode));
 }
 
 void LockManager::unlock_row(Transaction& transaction, TableId table, ByteView key) {
-  const std::lock_guard guard(state_->mutex);
+  const MutexLock guard(state_->mutex);
   const auto [lock, holder] = state_->held(transaction, {table, key});
   if (holder != nullptr && --holder->grants == 0) state_->leave(*lock, *holder);
 }
 
 void LockManager::unlock_written_row(Transaction& transaction, TableId table, ByteView key) {
-  const std::lock_guard guard(state_->mutex);
+  const MutexLock guard(state_->mutex);
   const auto [lock, holder] = state_->held(transaction, {table, key});
   if (holder != nullptr && holder->since == transaction.statements() && lock->waiters.empty()) {
     state_->leave(*lock, *holder);
@@ -453,7 +458,7 @@ void LockManager::State::leave(Lock& lock, Holder& holder) noexcept {
 bool LockManager::row_locked_by_other(const Transaction& transaction, TableId table, ByteView key,
                                       RowLockMode mode) const {
   if (state_->row_locks_of(table).load(std::memory_order_acquire) == 0) return false;
-  const std::lock_guard guard(state_->mutex);
+  const MutexLock guard(state_->mutex);
   const auto found = state_->rows.find(LockName{table, key});
   if (found == state_->rows.end()) return false;
   const auto& holders = (*found)->holders;
@@ -464,30 +469,30 @@ bool LockManager::row_locked_by_other(const Transaction& transaction, TableId ta
 }
 
 Status LockManager::lock_table(Transaction& transaction, TableId table, TableLockMode mode) {
-  std::unique_lock guard(state_->mutex);
+  const MutexLock guard(state_->mutex);
   Owner& owner = state_->owner(transaction);
-  return state_->lock(guard, state_->table(table), owner, mode);
+  return state_->lock(state_->table(table), owner, mode);
 }
 
 Status LockManager::wait_for_end(Transaction& waiter, TransactionId holder) {
-  std::unique_lock guard(state_->mutex);
+  const MutexLock guard(state_->mutex);
   const auto* const found = state_->owners.find(holder);
   if (found == nullptr) return {};
   Owner& owner = state_->owner(waiter);
   (*found)->end_waiters.push_back(&owner);
   owner.waits_for_end = found->get();
-  return state_->wait(guard, owner);
+  return state_->wait(owner);
 }
 
 void LockManager::add_transaction(Transaction& transaction) {
   auto owner = std::make_unique<Owner>(transaction.id(), transaction);
-  const std::lock_guard guard(state_->mutex);
+  const MutexLock guard(state_->mutex);
   state_->owners.emplace(transaction.id(), std::move(owner));
 }
 
 void LockManager::remove_transaction(Transaction& transaction) noexcept {
   std::unique_ptr<Owner> removed;  // freed after the mutex
-  const std::lock_guard guard(state_->mutex);
+  const MutexLock guard(state_->mutex);
   auto* const found = state_->owners.find(transaction.id());
   if (found == nullptr) return;  // there was no memory to add it
   HAILSTONE_CHECK(!(*found)->waits(), "transaction {} ends while it waits", transaction.id());
@@ -510,7 +515,7 @@ void LockManager::remove_transaction(Transaction& transaction) noexcept {
 }
 
 void LockManager::wake(TransactionId transaction) {
-  const std::lock_guard guard(state_->mutex);
+  const MutexLock guard(state_->mutex);
   const auto* const found = state_->owners.find(transaction);
   if (found == nullptr) return;
   (*found)->woken = true;

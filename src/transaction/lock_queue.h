@@ -10,7 +10,6 @@
 
 #include <absl/container/inlined_vector.h>
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -18,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "transaction/lock_manager.h"
 
 namespace hailstone::locking {
@@ -84,7 +84,7 @@ struct Owner {
   bool conversion = false;  // it holds some of waits_for_lock already
   int64_t position = 0;     // in the queue of waits_for_lock: who is ahead has less
   bool woken = false;       // has to look at its interruption check
-  std::condition_variable changed;
+  Condition changed;
 
   uint64_t visited = 0;  // the search for a deadlock that met this owner
 

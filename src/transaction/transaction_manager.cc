@@ -81,7 +81,7 @@ Status TransactionManager::log_and_stamp(Transaction& transaction) {
   const bool logged = transaction.redo_length_ > 0 || !transaction.actions_.empty();
   // Nobody may wait for the log under the mutex, where no interruption would be noticed.
   if (logged) HAILSTONE_TRY(log_.wait_for_room([&] { return transaction.interrupted(); }));
-  const std::unique_lock guard(commit_mutex_);
+  const MutexLock guard(commit_mutex_);
   const Timestamp timestamp = last_committed_.load(std::memory_order_relaxed) + 1;
   if (logged) {
     store(record.data() + sizeof(uint64_t), timestamp);
@@ -126,13 +126,13 @@ void TransactionManager::rollback(Transaction& transaction) noexcept {
 }
 
 Timestamp TransactionManager::horizon() const {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   return snapshots_.empty() ? last_committed() : snapshots_.begin()->first;
 }
 
 SnapshotsInUse TransactionManager::snapshots_in_use() const {
   std::vector<Timestamp> reads;
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   for (const auto& [read, snapshot] : snapshots_) {
     if (reads.empty() || reads.back() != read) reads.push_back(read);
   }
@@ -140,7 +140,7 @@ SnapshotsInUse TransactionManager::snapshots_in_use() const {
 }
 
 size_t TransactionManager::expire_snapshots(std::chrono::steady_clock::time_point taken) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   return std::erase_if(snapshots_, [&](const auto& each) {
     HeldSnapshot& snapshot = *each.second;
     if (!snapshot.may_expire_ || snapshot.taken_ > taken) return false;
@@ -151,14 +151,14 @@ size_t TransactionManager::expire_snapshots(std::chrono::steady_clock::time_poin
 }
 
 Lsn TransactionManager::oldest_open_record(Lsn otherwise) const {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   Lsn oldest = otherwise;
   for (const auto& [id, first] : open_records_) oldest = std::min(oldest, first);
   return oldest;
 }
 
 Status TransactionManager::with_commits_stopped(const std::function<Status(Timestamp)>& action) {
-  const std::lock_guard guard(commit_mutex_);
+  const MutexLock guard(commit_mutex_);
   return action(last_committed());
 }
 
@@ -170,14 +170,14 @@ void TransactionManager::resume_after(Timestamp last_committed, TransactionId la
 Timestamp TransactionManager::register_snapshot(HeldSnapshot& snapshot) {
   // Reading the timestamp and registering are one step for horizon(), or it could pass a snapshot that is
   // about to be registered.
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   const Timestamp read = last_committed();
   snapshots_.emplace(read, &snapshot);
   return read;
 }
 
 void TransactionManager::forget_snapshot(HeldSnapshot& snapshot) noexcept {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   snapshots_.erase({snapshot.snapshot_.read, &snapshot});
 }
 
@@ -185,7 +185,7 @@ Status TransactionManager::spill_redo(Transaction& transaction) {
   if (transaction.first_logged_ == 0) {
     // Registered before the append, with a position that cannot be behind the record: a checkpoint between
     // the two must keep the log from there on.
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     const Lsn first = std::max<Lsn>(log_.end(), 1);
     open_records_.emplace(transaction.id_, first);
     transaction.first_logged_ = first;
@@ -219,7 +219,7 @@ void TransactionManager::finish(Transaction& transaction, Transaction::State sta
   if (std::exchange(transaction.is_writer_, false)) writers_.fetch_sub(1);
   transaction.held_.reset();
   if (transaction.first_logged_ != 0) {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     open_records_.erase(transaction.id_);
   }
   locks_.remove_transaction(transaction);

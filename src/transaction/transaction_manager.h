@@ -21,12 +21,12 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <unordered_map>
 #include <utility>
 
 #include "base/counters.h"
+#include "base/mutex.h"
 #include "base/snapshots_in_use.h"
 #include "transaction/lock_manager.h"
 #include "transaction/transaction.h"
@@ -111,15 +111,15 @@ class TransactionManager {
   LockManager& locks_;
   MemoryBudget& budget_;
   Counters& counters_;
-  std::mutex commit_mutex_;
-  std::atomic<Timestamp> last_committed_;
+  Mutex commit_mutex_;
+  std::atomic<Timestamp> last_committed_;  // rises under commit_mutex_
   std::atomic<TransactionId> next_id_;
   std::atomic<FlushLogAtCommit> flush_mode_{FlushLogAtCommit::Sync};
   std::atomic<size_t> writers_{0};  // open transactions that have changed rows
   std::atomic<size_t> writers_waiting_{0};
-  mutable std::mutex mutex_;  // protects the two below
-  std::set<std::pair<Timestamp, HeldSnapshot*>> snapshots_;
-  std::map<TransactionId, Lsn> open_records_;
+  mutable Mutex mutex_;
+  std::set<std::pair<Timestamp, HeldSnapshot*>> snapshots_ HAILSTONE_GUARDED_BY(mutex_);
+  std::map<TransactionId, Lsn> open_records_ HAILSTONE_GUARDED_BY(mutex_);
 };
 
 }  // namespace hailstone
