@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <condition_variable>
 
 #include "base/guard.h"
+#include "base/mutex.h"
 
 namespace hailstone {
 
@@ -118,14 +118,14 @@ constexpr uint32_t blocks_worth_a_thread = 16;
 struct SharedWork {
   std::atomic<uint64_t> next{0};
   std::atomic<bool> stopped{false};
-  std::mutex mutex;
-  std::optional<Error> failure;  // the first; protected by mutex
+  Mutex mutex;
+  std::optional<Error> failure HAILSTONE_GUARDED_BY(mutex);  // the first
 
   void work(unsigned part, BlockScan& scan, const std::function<bool()>& stop,
             const std::function<Status(unsigned part, BlockScan::Worker& worker)>& take) noexcept {
     Status status = guarded([&] { return take_blocks(part, scan, stop, take); });
     if (status) return;
-    const std::lock_guard guard(mutex);
+    const MutexLock guard(mutex);
     if (!failure) failure.emplace(std::move(status).error());
     stopped.store(true, std::memory_order_relaxed);
   }
@@ -153,10 +153,10 @@ struct SharedWork {
 /// How the helping threads are waited for. A helper that starts after the work was done finds it closed and
 /// touches nothing else.
 struct Helpers {
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool closed = false;
-  unsigned running = 0;
+  Mutex mutex;
+  Condition changed;
+  bool closed HAILSTONE_GUARDED_BY(mutex) = false;
+  unsigned running HAILSTONE_GUARDED_BY(mutex) = 0;
 };
 
 }  // namespace
@@ -173,12 +173,12 @@ Status for_each_block(TableHost& host, BlockScan& scan, unsigned threads, const 
   for (unsigned part = 1; part < threads; ++part) {
     const auto help = [helpers, &shared, &scan, &take, part] {
       {
-        const std::lock_guard guard(helpers->mutex);
+        const MutexLock guard(helpers->mutex);
         if (helpers->closed) return;
         ++helpers->running;
       }
       shared.work(part, scan, {}, take);
-      const std::lock_guard guard(helpers->mutex);
+      const MutexLock guard(helpers->mutex);
       --helpers->running;
       helpers->changed.notify_all();
     };
@@ -187,10 +187,11 @@ Status for_each_block(TableHost& host, BlockScan& scan, unsigned threads, const 
   }
   shared.work(0, scan, stop, take);
   {
-    std::unique_lock guard(helpers->mutex);
+    const MutexLock guard(helpers->mutex);
     helpers->closed = true;
-    helpers->changed.wait(guard, [&] { return helpers->running == 0; });
+    while (helpers->running != 0) helpers->changed.wait(helpers->mutex);
   }
+  const MutexLock guard(shared.mutex);
   if (shared.failure) return std::unexpected(std::move(*shared.failure));
   return {};
 }

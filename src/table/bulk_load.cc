@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <condition_variable>
 #include <deque>
 
 #include "base/guard.h"
+#include "base/mutex.h"
 #include "log/operation.h"
 #include "table/delete_vector_file.h"
 #include "table/load_check.h"
@@ -28,23 +28,23 @@ constexpr uint64_t rows_between_looks = 4096;
 /// Segments that a transaction has loaded: shared with all at its commit, gone at its rollback.
 class PublishAction : public TransactionAction {
  public:
-  /// Caller holds the write mutex.
   PublishAction(std::shared_ptr<Table> table, Table::State& state, LoadedSegments segments)
+      HAILSTONE_REQUIRES(table_write_mutex)
       : table_(std::move(table)),
         state_(state),
         segments_(std::move(segments)),
         spare_view_(state.make_spare_view()) {}
 
   void commit(Timestamp timestamp) override {
-    const std::unique_lock guard(*state_.latch);
+    const ExclusiveLock guard(state_.latch());
     for (const auto& segment : segments_) segment->begin.store(timestamp, std::memory_order_release);
     state_.last_publish.store(timestamp, std::memory_order_relaxed);
     state_.generation.fetch_add(1, std::memory_order_release);
   }
 
   void undo() override {
-    const std::lock_guard write_guard(state_.write_mutex);
-    const std::unique_lock guard(*state_.latch);
+    const MutexLock write_guard(state_.write_mutex());
+    const ExclusiveLock guard(state_.latch());
     for (const auto& segment : segments_) segment->segment->remove_when_unused();
     state_.withdraw(segments_, std::move(spare_view_));
     state_.host.counters().segments.fetch_sub(segments_.size(), std::memory_order_relaxed);
@@ -80,13 +80,13 @@ struct BulkLoad::State {
 
   /// What the background threads and the loading one share; outlives neither.
   struct Shared {
-    std::mutex mutex;
-    std::condition_variable changed;
-    size_t sets_in_flight = 0;     // protected by mutex
-    size_t bytes_in_flight = 0;    // protected by mutex
-    std::optional<Error> failure;  // the first; protected by mutex
-    /// Its rows are in a file: memory for the next ones. Protected by mutex.
-    std::unique_ptr<SegmentBuilder> spare;
+    Mutex mutex;
+    Condition changed;
+    size_t sets_in_flight HAILSTONE_GUARDED_BY(mutex) = 0;
+    size_t bytes_in_flight HAILSTONE_GUARDED_BY(mutex) = 0;
+    std::optional<Error> failure HAILSTONE_GUARDED_BY(mutex);  // the first
+    /// Its rows are in a file: memory for the next ones.
+    std::unique_ptr<SegmentBuilder> spare HAILSTONE_GUARDED_BY(mutex);
     std::atomic<bool> cancelled{false};
   };
 
@@ -315,7 +315,7 @@ size_t BulkLoad::State::most_buffer_bytes() const {
 
 std::unique_ptr<SegmentBuilder> BulkLoad::State::next_builder() {
   builder_has_room = false;
-  const std::lock_guard guard(shared->mutex);
+  const MutexLock guard(shared->mutex);
   return shared->spare != nullptr ? std::move(shared->spare)
                                   : std::make_unique<SegmentBuilder>(inside, false);
 }
@@ -332,7 +332,7 @@ Status BulkLoad::State::hand_off() {
   set->file = inside.host.new_file(inside.id);
   sets.push_back(set);
   {
-    const std::lock_guard guard(shared->mutex);
+    const MutexLock guard(shared->mutex);
     ++shared->sets_in_flight;
     shared->bytes_in_flight += set->bytes;
   }
@@ -345,11 +345,11 @@ Status BulkLoad::State::hand_off() {
       if (!set->duplicate) set->builder->clear();
       return {};
     });
-    const std::lock_guard guard(shared->mutex);
+    const MutexLock guard(shared->mutex);
     if (written && !set->duplicate) shared->spare = std::move(set->builder);
     if (!written && !shared->failure) {
       shared->failure = no_memory();
-      try_to([&] { shared->failure = written.error(); });
+      try_to([&]() HAILSTONE_REQUIRES(shared->mutex) { shared->failure = written.error(); });
     }
     set->written.store(written.has_value(), std::memory_order_release);
     --shared->sets_in_flight;
@@ -367,10 +367,10 @@ Status BulkLoad::State::hand_off() {
 }
 
 Status BulkLoad::State::wait_for_sets(size_t most_bytes) {
-  std::unique_lock guard(shared->mutex);
-  shared->changed.wait(guard, [&] {
-    return shared->sets_in_flight == 0 || (most_bytes > 0 && shared->bytes_in_flight <= most_bytes);
-  });
+  const MutexLock guard(shared->mutex);
+  while (shared->sets_in_flight != 0 && (most_bytes == 0 || shared->bytes_in_flight > most_bytes)) {
+    shared->changed.wait(shared->mutex);
+  }
   if (shared->failure) return std::unexpected(*shared->failure);
   return {};
 }
@@ -425,9 +425,9 @@ std::shared_ptr<const TableView> BulkLoad::State::add_to_view(const LoadedSegmen
   std::unique_ptr<PublishAction> publish;
   std::shared_ptr<const TableView> before;
   {
-    const std::lock_guard write_guard(inside.write_mutex);
+    const MutexLock write_guard(inside.write_mutex());
     publish = std::make_unique<PublishAction>(table, inside, segments);
-    const std::unique_lock guard(*inside.latch);
+    const ExclusiveLock guard(inside.latch());
     before = inside.current_view();
     auto next = std::make_shared<TableView>(*before);
     next->segments.insert(next->segments.end(), segments.begin(), segments.end());

@@ -210,7 +210,7 @@ struct Cursor::State {
       {
         // A writer that inserts holds the write mutex: its entry is met here, or it meets the range and
         // waits.
-        const std::lock_guard writers(inside.write_mutex);
+        const MutexLock writers(inside.write_mutex());
         if (view != inside.current_view()) continue;
         HAILSTONE_TRY(sources->seek_deltas(next));
         const auto nearest = sources->nearest_if_open();

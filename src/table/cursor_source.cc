@@ -231,7 +231,7 @@ class SegmentSource : public CursorSource {
         if (visibility_.is_superseded(key_)) return false;
       }
       if (visibility_.is_own_and_new(*segment_, ordinal_)) return false;
-      const std::shared_lock guard(*segment_->latch);
+      const SharedLock guard(segment_->latch());
       return visibility_.takes(begin, segment_->ends->end(ordinal_));
     }
     const uint32_t block = ordinal_ / block_rows;

@@ -57,12 +57,12 @@ Status write_file(TableHost& host, const std::string& path, ByteView bytes) {
 /// Many rows that ended one by one take 8 bytes each, until no snapshot tells their ends apart any more.
 void compact_ends(Table::State& state, TableSegment& segment) {
   {
-    const std::shared_lock guard(*state.latch);
+    const SharedLock guard(state.latch());
     if (!segment.ends->is_wide()) return;
   }
   // The snapshots first: who takes one later reads behind them.
   const SnapshotsInUse snapshots = state.host.transactions().snapshots_in_use();
-  const std::unique_lock guard(*state.latch);
+  const ExclusiveLock guard(state.latch());
   segment.ends->compact([&](Timestamp end) { return snapshots.same_end(end); });
 }
 
@@ -91,11 +91,8 @@ Result<std::shared_ptr<TableSegment>> open_table_segment(Table::State& state,
             segment->path(), segment->index_count(), state.keys->secondary_count(),
             state.layout->definition().name));
   }
-  auto result = std::make_shared<TableSegment>(state.latch, state.layout, std::move(segment), entry.file,
-                                               entry.begin, std::move(ends));
-  result->ends_file = entry.delete_vector;
-  result->ends_written = result->ends->change_count();
-  return result;
+  return std::make_shared<TableSegment>(state.shared_latch, state.layout, std::move(segment), entry.file,
+                                        entry.begin, std::move(ends), entry.delete_vector);
 }
 
 Result<std::shared_ptr<TableSegment>> open_new_segment(Table::State& state, uint64_t file, Timestamp begin) {
@@ -112,7 +109,7 @@ Result<std::shared_ptr<TableSegment>> open_written_segment(Table::State& state, 
 
 Status check_delete_vector(Table::State& state, const TableSegment& segment) {
   const auto file_now = [&] {
-    const std::shared_lock guard(*state.latch);
+    const SharedLock guard(state.latch());
     return segment.ends_file;
   };
   for (;;) {
@@ -134,19 +131,19 @@ Result<bool> write_delete_vector(Table::State& state, TableSegment& segment, uin
   obsolete = 0;
   compact_ends(state, segment);
   {
-    const std::shared_lock guard(*state.latch);
+    const SharedLock guard(state.latch());
     if (segment.ends->change_count() == segment.ends_written) return false;
   }
   const FileIdentity file = state.host.new_file(state.id);
   std::string bytes;
   uint64_t change_count = 0;
   {
-    const std::shared_lock guard(*state.latch);
+    const SharedLock guard(state.latch());
     change_count = segment.ends->change_count();
     bytes = segment.ends->serialise(file);
   }
   HAILSTONE_TRY(write_file(state.host, state.host.delete_vector_path(file.file), bytes));
-  const std::unique_lock guard(*state.latch);
+  const ExclusiveLock guard(state.latch());
   obsolete = segment.ends_file;
   segment.ends_file = file.file;
   segment.ends_written = change_count;

@@ -28,14 +28,14 @@ bool DeltaWriter::is_written(const Version& version) const {
 
 Status DeltaWriter::write_all() {
   Timestamp newest_begin = 0;
-  for_each_version(delta_.rows, [&](const Version& version) {
+  for_each_version(delta_.settled_rows(), [&](const Version& version) {
     if (!is_written(version)) return;
     ++versions_;
     newest_begin = std::max(newest_begin, version.begin.load(std::memory_order_acquire));
   });
   with_begin_ = !owner_ && newest_begin > state_.forgettable_begin(snapshots_.oldest());
   Status status;
-  for_each_version(delta_.rows, [&](Version& version) {
+  for_each_version(delta_.settled_rows(), [&](Version& version) {
     if (status) status = add(version);
   });
   HAILSTONE_TRY(status);
@@ -63,7 +63,7 @@ Status DeltaWriter::add(Version& version) {
     // than the delta, as the first ones may be the longest.
     const double bytes = static_cast<double>(builder_->bytes());
     const double by_rows = static_cast<double>(versions_) / sampled_rows;
-    const double by_bytes = static_cast<double>(delta_.rows.bytes()) / bytes;
+    const double by_bytes = static_cast<double>(delta_.settled_rows().bytes()) / bytes;
     const double by_buffer = static_cast<double>(state_.host.segment_buffer_bytes()) / bytes;
     builder_->reserve_times(std::min({by_rows * 1.02, by_bytes, std::max(by_buffer, 1.0)}));
   }

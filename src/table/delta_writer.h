@@ -10,8 +10,9 @@
 namespace hailstone {
 
 /// All versions of a delta, in key order, newest first. The caller sees to it that none come or go meanwhile.
+/// Not analysed: `visit` runs under what the caller holds.
 template <typename Visit>
-void for_each_version(const Delta& rows, const Visit& visit) {
+HAILSTONE_NO_THREAD_SAFETY_ANALYSIS void for_each_version(const Delta& rows, const Visit& visit) {
   for (const TreeEntry& entry : rows.clustered()) {
     for (Version* version = entry.newest; version != nullptr; version = version->older) visit(*version);
   }

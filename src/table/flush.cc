@@ -21,7 +21,7 @@ struct LiveRow {
 std::vector<LiveRow> live_rows(const Table::State& state, const TableView& view, Timestamp up_to) {
   std::vector<LiveRow> rows;
   {
-    const std::shared_lock guard(*state.latch);
+    const SharedLock guard(state.latch());
     for (const auto& delta : view.deltas) {
       for_each_version(delta->rows, [&](const Version& version) {
         const Timestamp begin = version.begin.load(std::memory_order_acquire);
@@ -46,15 +46,15 @@ Status Table::State::flush_delta(const std::shared_ptr<TableDelta>& delta) {
 
 void Table::State::replace_delta(const std::shared_ptr<TableDelta>& delta,
                                  std::vector<TableDelta::Successor> successors) {
-  const std::lock_guard write_guard(write_mutex);
-  const std::unique_lock guard(*latch);
+  const MutexLock write_guard(write_mutex());
+  const ExclusiveLock guard(latch());
   delta->successors = std::move(successors);
   try {
     auto next = std::make_shared<TableView>(*current_view());
     std::erase(next->deltas, delta);
     for (const auto& successor : delta->successors) next->segments.push_back(successor.segment);
     if (!delta->successors.empty()) {
-      for_each_version(delta->rows, [&](const Version& version) {
+      for_each_version(delta->rows, [&](const Version& version) HAILSTONE_REQUIRES(table_latch) {
         const Timestamp end = version.end.load(std::memory_order_acquire);
         if (end != infinity) delta->end_in_successor(version, end);
       });
@@ -71,14 +71,14 @@ void Table::State::replace_delta(const std::shared_ptr<TableDelta>& delta,
 
 Result<bool> Table::flush(bool force) {
   State& state = *state_;
-  const std::lock_guard flushing(state.flush_mutex);
+  const MutexLock flushing(state.flush_mutex);
   HAILSTONE_TRY(state.usable());
   {
-    const std::lock_guard guard(state.write_mutex);
+    const MutexLock guard(state.write_mutex());
     const auto view = state.current_view();
     bool full = false;
     {
-      const std::shared_lock latched(*state.latch);
+      const SharedLock latched(state.latch());
       const Delta& rows = view->deltas.front()->rows;
       full = rows.version_count() > 0 && (force || rows.bytes() > state.host.delta_limit_bytes());
     }
@@ -133,7 +133,7 @@ size_t Table::delta_row_bytes() const {
   const State& state = *state_;
   const auto view = state.current_view();
   size_t bytes = 0;
-  const std::shared_lock guard(*state.latch);
+  const SharedLock guard(state.latch());
   for (const auto& delta : view->deltas) {
     for_each_version(delta->rows,
                      [&](const Version& version) { bytes += version.key().size() + version.row().size(); });
@@ -145,14 +145,14 @@ bool Table::is_settled() const {
   State& state = *state_;
   if (!state.usable()) return false;
   {
-    const std::lock_guard guard(state.files_mutex);
+    const MutexLock guard(state.files_mutex);
     if (!state.obsolete.empty() || state.delete_vectors_unsynced) return false;
   }
   const auto view = state.current_view();
   if (view->deltas.size() != 1) return false;
   const Timestamp horizon = state.host.transactions().horizon();
   bool settled = true;
-  const std::shared_lock guard(*state.latch);
+  const SharedLock guard(state.latch());
   for (const auto& segment : view->segments) {
     if (is_marker(segment->shared_begin()) || segment->ends->change_count() != segment->ends_written)
       return false;
@@ -169,7 +169,7 @@ bool Table::is_settled() const {
 
 Result<bool> Table::write_delete_vectors() {
   State& state = *state_;
-  const std::lock_guard guard(state.files_mutex);
+  const MutexLock guard(state.files_mutex);
   const auto view = state.current_view();
   for (const auto& segment : view->segments) {
     if (is_marker(segment->shared_begin())) continue;
@@ -195,7 +195,7 @@ void Table::recorded(uint64_t generation) {
   uint64_t now = recorded.load(std::memory_order_relaxed);
   while (now < generation && !recorded.compare_exchange_weak(now, generation, std::memory_order_relaxed)) {
   }
-  const std::lock_guard guard(state.files_mutex);
+  const MutexLock guard(state.files_mutex);
   std::erase_if(state.obsolete, [&](const State::Obsolete& file) {
     if (file.generation > generation) return false;
     if (file.segment != nullptr) file.segment->segment->remove_when_unused();

@@ -6,17 +6,17 @@ namespace hailstone {
 
 LoadCheck::LoadCheck(Table::State& state, Transaction& transaction)
     : state_(state), transaction_(transaction), keys_(transaction.id(), state.host.budget()) {
-  const std::lock_guard guard(state_.write_mutex);
+  const MutexLock guard(state_.write_mutex());
   state_.pending_keys.push_back(&keys_);
 }
 
 LoadCheck::~LoadCheck() {
-  const std::lock_guard guard(state_.write_mutex);
+  const MutexLock guard(state_.write_mutex());
   std::erase(state_.pending_keys, &keys_);
 }
 
 std::shared_ptr<const LoadKeys> LoadCheck::hand_off() {
-  const std::lock_guard guard(state_.write_mutex);
+  const MutexLock guard(state_.write_mutex());
   return keys_.hand_off();
 }
 
@@ -121,7 +121,7 @@ Result<LoadCheck::Verdict> LoadCheck::admit(ByteView row, const SegmentBuilder& 
     const auto looked_at = state_.current_view();
     for (size_t i = 0; i < own; ++i) HAILSTONE_TRY(match(*looked_at, keys[i]));
     {
-      const std::lock_guard guard(state_.write_mutex);
+      const MutexLock guard(state_.write_mutex());
       const auto places = state_.current_view();
       if (places->orders != looked_at->orders) continue;  // other segments: look again
       Timestamp ended = 0;
@@ -145,7 +145,7 @@ Result<LoadCheck::Verdict> LoadCheck::admit(ByteView row, const SegmentBuilder& 
 
 Status LoadCheck::forget(ByteView row) {
   HAILSTONE_TRY(make_keys(row));
-  const std::lock_guard guard(state_.write_mutex);
+  const MutexLock guard(state_.write_mutex());
   for (size_t i = 0; i < unique_count_; ++i) keys_.filling().remove(unique_[i].hash);
   return {};
 }

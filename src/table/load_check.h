@@ -36,8 +36,10 @@ class LoadCheck {
 
   /// The rows being filled in are handed off; gives their keys.
   std::shared_ptr<const LoadKeys> hand_off();
-  /// The rows with these keys are in the table's view. The caller holds the write mutex.
-  void joined(const std::shared_ptr<const LoadKeys>& keys) { keys_.drop(keys); }
+  /// The rows with these keys are in the table's view.
+  void joined(const std::shared_ptr<const LoadKeys>& keys) HAILSTONE_REQUIRES(table_write_mutex) {
+    keys_.drop(keys);
+  }
   size_t bytes() { return keys_.filling().bytes(); }
 
  private:
@@ -61,7 +63,8 @@ class LoadCheck {
   Result<bool> has_key(const SegmentBuilder& filling, uint32_t row, const UniqueKey& key);
   /// Reads what the segments of `places` have of the key. Not under the write mutex, as look() is.
   Status match(const TableView& places, UniqueKey& key) const;
-  Look look(const TableView& places, const UniqueKey& key, Conflict& conflict, Timestamp& ended) const;
+  Look look(const TableView& places, const UniqueKey& key, Conflict& conflict, Timestamp& ended) const
+      HAILSTONE_REQUIRES(table_write_mutex);
   Status wait(const Look& look, ByteView key);
 
   Table::State& state_;

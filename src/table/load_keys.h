@@ -7,7 +7,8 @@
 // segment is in the table's view, where all look for them as for any other key. So memory is bounded by the
 // rows that are on their way.
 //
-// Changed under the table's write mutex by the loading thread, which may read without it.
+// Changed under the table's write mutex by the loading thread, which may read without it: so the functions
+// that change something, and those for other threads, require it, and nothing is guarded by it.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +20,7 @@
 #include "base/memory_budget.h"
 #include "base/number_map.h"
 #include "base/timestamp.h"
+#include "table/table_locks.h"
 
 namespace hailstone {
 
@@ -32,12 +34,14 @@ class LoadKeys {
     return hash_bytes(key) + index * uint64_t{0x9E3779B97F4A7C15};
   }
   /// Room for so many more: add() needs no memory for them.
-  void make_room(size_t keys) {
+  void make_room(size_t keys) HAILSTONE_REQUIRES(table_write_mutex) {
     rows_.reserve(rows_.size() + keys);
     if (bytes() > memory_.bytes()) memory_.grow(bytes() - memory_.bytes());
   }
-  void add(uint64_t hash, uint32_t row) { rows_.emplace(hash, uint32_t{row}); }
-  void remove(uint64_t hash) { rows_.erase(hash); }
+  void add(uint64_t hash, uint32_t row) HAILSTONE_REQUIRES(table_write_mutex) {
+    rows_.emplace(hash, uint32_t{row});
+  }
+  void remove(uint64_t hash) HAILSTONE_REQUIRES(table_write_mutex) { rows_.erase(hash); }
   bool contains(uint64_t hash) const { return rows_.contains(hash); }
   std::optional<uint32_t> row_of(uint64_t hash) const {
     const uint32_t* const found = rows_.find(hash);
@@ -60,21 +64,26 @@ class PendingKeys {
 
   LoadKeys& filling() { return *filling_; }
   /// The rows being filled in are handed off; gives their keys, to name them to drop() later.
-  std::shared_ptr<const LoadKeys> hand_off() {
+  std::shared_ptr<const LoadKeys> hand_off() HAILSTONE_REQUIRES(table_write_mutex) {
     auto next = std::make_shared<LoadKeys>(budget_);
     handed_off_.push_back(filling_);
     filling_ = std::move(next);
     return handed_off_.back();
   }
   /// The rows with these keys are in the table's view.
-  void drop(const std::shared_ptr<const LoadKeys>& keys) { std::erase(handed_off_, keys); }
+  void drop(const std::shared_ptr<const LoadKeys>& keys) HAILSTONE_REQUIRES(table_write_mutex) {
+    std::erase(handed_off_, keys);
+  }
   bool handed_off(uint64_t hash) const {
     for (const auto& keys : handed_off_) {
       if (keys->contains(hash)) return true;
     }
     return false;
   }
-  bool contains(uint64_t hash) const { return filling_->contains(hash) || handed_off(hash); }
+  /// For any thread.
+  bool contains(uint64_t hash) const HAILSTONE_REQUIRES(table_write_mutex) {
+    return filling_->contains(hash) || handed_off(hash);
+  }
 
  private:
   MemoryBudget& budget_;

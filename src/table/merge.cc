@@ -56,7 +56,7 @@ Timestamp least_begin(const TableSegment& segment, uint32_t ordinal) {
 TableSegments choose(const Table::State& state, const SegmentClaims::IsClaimed& is_claimed) {
   const TableSegments all = mergeable_segments(state, is_claimed);
   {
-    const std::shared_lock guard(*state.latch);
+    const SharedLock guard(state.latch());
     for (const auto& segment : all) {
       if (uint64_t{segment->ends->count()} * 100 <= uint64_t{segment->rows()} * most_dead_percent) continue;
       // Ends that a snapshot in use still needs, or that are not committed, free nothing.
@@ -121,7 +121,7 @@ Status Table::optimize(const StopToken& stop) {
     if (segments.empty()) return {};
     bool useful = segments.size() > 1;
     {
-      const std::shared_lock guard(*state.latch);
+      const SharedLock guard(state.latch());
       useful = useful || !segments.front()->ends->empty() || segments.front()->columns.begin() >= 0;
     }
     if (!useful) return {};

@@ -1,21 +1,22 @@
 #include "table/places.h"
 
 #include <algorithm>
-#include <mutex>
 
 #include "base/check.h"
 
 namespace hailstone {
 
-TableSegment::TableSegment(std::shared_ptr<TableLatch> table_latch, std::shared_ptr<const TableLayout> layout,
+TableSegment::TableSegment(std::shared_ptr<TableLatch> latch, std::shared_ptr<const TableLayout> layout,
                            std::shared_ptr<Segment> opened, uint64_t file_number, Timestamp begin_of_rows,
-                           std::unique_ptr<DeleteVector> delete_vector)
-    : latch(std::move(table_latch)),
-      segment(opened),
+                           std::unique_ptr<DeleteVector> delete_vector, uint64_t delete_vector_file)
+    : segment(opened),
       columns(std::move(opened), std::move(layout)),
       file(file_number),
       begin(begin_of_rows),
-      ends(std::move(delete_vector)) {}
+      ends(std::move(delete_vector)),
+      ends_file(delete_vector_file),
+      ends_written(ends->change_count()),
+      latch_(std::move(latch)) {}
 
 void TableSegment::count_ended_in(std::shared_ptr<std::atomic<uint64_t>> total) {
   if (total == ended_rows) return;
@@ -39,7 +40,7 @@ void TableSegment::set_end(uint32_t ordinal, Timestamp end) {
 }
 
 void TableSegment::commit(std::span<const Change> changes, Timestamp timestamp) {
-  const std::unique_lock guard(*latch);
+  const ExclusiveLock guard(latch());
   for (const Change& change : changes) {
     HAILSTONE_CHECK(change.kind == Change::Kind::End);
     for (uint32_t i = 0; i < change.count; ++i) set_end(static_cast<uint32_t>(change.slot) + i, timestamp);
@@ -48,7 +49,7 @@ void TableSegment::commit(std::span<const Change> changes, Timestamp timestamp) 
 
 void TableSegment::undo(const Change& change) {
   HAILSTONE_CHECK(change.kind == Change::Kind::End);
-  const std::unique_lock guard(*latch);
+  const ExclusiveLock guard(latch());
   for (uint32_t i = 0; i < change.count; ++i) set_end(static_cast<uint32_t>(change.slot) + i, infinity);
 }
 
@@ -59,13 +60,15 @@ Result<Timestamp> TableSegment::begin_of(BlockReader& reader, uint32_t ordinal) 
   return pinned->block->integer(ordinal % block_rows);
 }
 
-TableDelta::TableDelta(std::shared_ptr<TableLatch> table_latch, std::shared_ptr<const TableKeys> table_keys,
+TableDelta::TableDelta(std::shared_ptr<TableLatch> latch, std::shared_ptr<const TableKeys> table_keys,
                        MemoryBudget* budget, Counters& counters)
-    : latch(std::move(table_latch)),
-      keys(std::move(table_keys)),
-      rows(keys->secondary_count(), budget, &counters.delta_bytes) {}
+    : keys(std::move(table_keys)),
+      rows(keys->secondary_count(), budget, &counters.delta_bytes),
+      latch_(std::move(latch)) {}
 
-void TableDelta::set_end(Version& version, Timestamp end) {
+// Not analysed: the latch is held exclusively where there are successors, which is no contract that the
+// analysis has words for.
+HAILSTONE_NO_THREAD_SAFETY_ANALYSIS void TableDelta::set_end(Version& version, Timestamp end) {
   // Only one at a time may change an end: the writer under the write mutex, then its transaction.
   const bool was_ended = version.end.load(std::memory_order_relaxed) != infinity;
   version.end.store(end, std::memory_order_release);
@@ -90,7 +93,7 @@ void TableDelta::end_in_successor(const Version& version, Timestamp end) {
 
 Version* TableDelta::insert(const Transaction& transaction, ByteView key, ByteView row,
                             std::span<const std::string> secondary_keys) {
-  const std::unique_lock guard(*latch);
+  const ExclusiveLock guard(latch());
   Version* const version = rows.insert(key, row, transaction.marker(), secondary_keys);
   version->write = transaction.own_writes();
   uncommitted.fetch_add(1, std::memory_order_relaxed);
@@ -98,13 +101,13 @@ Version* TableDelta::insert(const Transaction& transaction, ByteView key, ByteVi
 }
 
 size_t TableDelta::row_bytes() const {
-  const std::shared_lock guard(*latch);
+  const SharedLock guard(latch());
   return rows.bytes();
 }
 
 void TableDelta::commit(std::span<const Change> changes, Timestamp timestamp) {
   uint64_t inserted = 0;
-  const auto stamp = [&] {
+  const auto stamp = [&]() HAILSTONE_REQUIRES_SHARED(table_latch) {
     for (const Change& change : changes) {
       Version& version = *version_of(change.slot);
       if (change.kind == Change::Kind::Insert) {
@@ -116,29 +119,30 @@ void TableDelta::commit(std::span<const Change> changes, Timestamp timestamp) {
       }
     }
   };
+  bool flushed = false;
   {
-    std::shared_lock guard(*latch);
-    if (successors.empty()) {
-      stamp();
-    } else {
-      // Ends go to the delete vector of the segment that holds the rows now.
-      guard.unlock();
-      const std::unique_lock exclusive(*latch);
-      stamp();
-    }
+    const SharedLock guard(latch());
+    flushed = !successors.empty();
+    if (!flushed) stamp();
+  }
+  if (flushed) {
+    // Ends go to the delete vector of the segment that holds the rows now.
+    const ExclusiveLock guard(latch());
+    stamp();
   }
   if (inserted > 0) decide(inserted);
 }
 
 void TableDelta::undo(const Change& change) {
   Version& version = *version_of(change.slot);
-  std::unique_lock guard(*latch);
-  if (change.kind == Change::Kind::End) {
-    set_end(version, infinity);
-    return;
+  {
+    const ExclusiveLock guard(latch());
+    if (change.kind == Change::Kind::End) {
+      set_end(version, infinity);
+      return;
+    }
+    rows.remove(&version);
   }
-  rows.remove(&version);
-  guard.unlock();
   decide(1);
 }
 

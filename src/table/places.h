@@ -9,7 +9,6 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <shared_mutex>
 #include <string>
 #include <vector>
 
@@ -18,12 +17,11 @@
 #include "delta/delta.h"
 #include "segment/delete_vector.h"
 #include "table/table_keys.h"
+#include "table/table_locks.h"
 #include "table/write_numbers.h"
 #include "transaction/transaction.h"
 
 namespace hailstone {
-
-using TableLatch = std::shared_mutex;
 
 /// Owned by shared pointers; changes of transactions keep it alive.
 class TableSegment : public VersionStore {
@@ -32,7 +30,9 @@ class TableSegment : public VersionStore {
   /// load is uncommitted.
   TableSegment(std::shared_ptr<TableLatch> latch, std::shared_ptr<const TableLayout> layout,
                std::shared_ptr<Segment> opened, uint64_t file_number, Timestamp begin,
-               std::unique_ptr<DeleteVector> delete_vector);
+               std::unique_ptr<DeleteVector> delete_vector, uint64_t delete_vector_file);
+
+  TableLatch& latch() const HAILSTONE_RETURN_CAPABILITY(table_latch) { return *latch_; }
 
   void commit(std::span<const Change> changes, Timestamp timestamp) override;
   void undo(const Change& change) override;
@@ -47,12 +47,10 @@ class TableSegment : public VersionStore {
     return writes != nullptr && writes->greatest() >= number && writes->of(ordinal) >= number;
   }
 
-  /// Caller holds the latch exclusively.
-  void set_end(uint32_t ordinal, Timestamp end);
-  /// From now on the number of ended rows is part of `total` (null: of none). The same.
-  void count_ended_in(std::shared_ptr<std::atomic<uint64_t>> total);
+  void set_end(uint32_t ordinal, Timestamp end) HAILSTONE_REQUIRES(table_latch);
+  /// From now on the number of ended rows is part of `total` (null: of none).
+  void count_ended_in(std::shared_ptr<std::atomic<uint64_t>> total) HAILSTONE_REQUIRES(table_latch);
 
-  const std::shared_ptr<TableLatch> latch;
   const std::shared_ptr<Segment> segment;
   const SegmentColumns columns;
   const uint64_t file;
@@ -63,17 +61,21 @@ class TableSegment : public VersionStore {
   /// change them, as they may change those of a segment that replay has made.
   bool is_recorded = false;
 
-  // Protected by the latch.
-  std::unique_ptr<DeleteVector> ends;
-  uint64_t ends_file = 0;     // the delete vector file that holds `ends` as they were at ends_written
-  uint64_t ends_written = 0;  // change count of `ends`
+  std::unique_ptr<DeleteVector> ends HAILSTONE_GUARDED_BY(table_latch);
+  /// The delete vector file that holds `ends` as they were at ends_written; 0: none.
+  uint64_t ends_file HAILSTONE_GUARDED_BY(table_latch);
+  uint64_t ends_written HAILSTONE_GUARDED_BY(table_latch);  // change count of `ends`
   struct Forward {
     std::shared_ptr<TableSegment> segment;
     uint32_t ordinal;
   };
-  std::shared_ptr<std::atomic<uint64_t>> ended_rows;  // of all segments of the table; null: not counted
+  /// Of all segments of the table; null: not counted.
+  std::shared_ptr<std::atomic<uint64_t>> ended_rows HAILSTONE_GUARDED_BY(table_latch);
   /// Where rows went whose end was uncommitted when the segment was merged away.
-  NumberMap<Forward> forwards;
+  NumberMap<Forward> forwards HAILSTONE_GUARDED_BY(table_latch);
+
+ private:
+  const std::shared_ptr<TableLatch> latch_;
 };
 
 using TableSegments = std::vector<std::shared_ptr<TableSegment>>;
@@ -95,11 +97,15 @@ class TableDelta : public VersionStore {
     }
   }
 
-  /// Ends a version, at a timestamp or a transaction's marker, or (infinity) takes its end back. Caller holds
-  /// the latch, and exclusively where there are successors.
-  void set_end(Version& version, Timestamp end);
-  /// Versions that nobody has ended. Caller holds the latch.
-  uint64_t live_versions() const { return rows.version_count() - ended_.load(std::memory_order_relaxed); }
+  TableLatch& latch() const HAILSTONE_RETURN_CAPABILITY(table_latch) { return *latch_; }
+
+  /// Ends a version, at a timestamp or a transaction's marker, or (infinity) takes its end back. Where there
+  /// are successors the caller holds the latch exclusively.
+  void set_end(Version& version, Timestamp end) HAILSTONE_REQUIRES_SHARED(table_latch);
+  /// Versions that nobody has ended.
+  uint64_t live_versions() const HAILSTONE_REQUIRES_SHARED(table_latch) {
+    return rows.version_count() - ended_.load(std::memory_order_relaxed);
+  }
 
   /// Adds the newest version of a row, written by the transaction's next write, whose change the caller
   /// notes.
@@ -112,22 +118,24 @@ class TableDelta : public VersionStore {
     return reinterpret_cast<Version*>(slot);  // NOLINT(performance-no-int-to-ptr)
   }
 
-  const std::shared_ptr<TableLatch> latch;
   const std::shared_ptr<const TableKeys> keys;
 
-  // Protected by the latch.
-  Delta rows;
+  Delta rows HAILSTONE_GUARDED_BY(table_latch);
+  /// `rows` of a frozen delta without uncommitted versions, or of one that a single transaction writes to,
+  /// for that: none come or go. Not analysed: what keeps others away is no lock.
+  const Delta& settled_rows() const HAILSTONE_NO_THREAD_SAFETY_ANALYSIS { return rows; }
   struct Successor {
     std::shared_ptr<TableSegment> segment;
     uint32_t first = 0;  // Version::ordinal of its row 0
   };
   /// Segments that the delta has been flushed to, in key order; Version::ordinal then counts rows through all
   /// of them. Empty: not flushed, or nothing was worth keeping.
-  std::vector<Successor> successors;
+  std::vector<Successor> successors HAILSTONE_GUARDED_BY(table_latch);
   /// The row that a version has become.
-  std::pair<TableSegment*, uint32_t> successor_of(const Version& version) const;
-  /// Brings the end of a version to the row that it has become. The caller holds the latch exclusively.
-  void end_in_successor(const Version& version, Timestamp end);
+  std::pair<TableSegment*, uint32_t> successor_of(const Version& version) const
+      HAILSTONE_REQUIRES_SHARED(table_latch);
+  /// Brings the end of a version to the row that it has become.
+  void end_in_successor(const Version& version, Timestamp end) HAILSTONE_REQUIRES(table_latch);
 
   std::atomic<Timestamp> first_commit{infinity};  // no committed version began before
 
@@ -139,6 +147,7 @@ class TableDelta : public VersionStore {
  private:
   void decide(uint64_t versions);
 
+  const std::shared_ptr<TableLatch> latch_;
   std::atomic<uint64_t> ended_{0};  // versions of `rows` with an end
 };
 

@@ -47,13 +47,13 @@ TablePrivateRows::Inserted TablePrivateRows::insert(ByteView key, ByteView row,
     delta->frozen.store(true, std::memory_order_release);
     auto next = std::make_shared<TableView>(*state_.current_view());
     next->deltas.insert(next->deltas.begin() + 1, delta);
-    state_.set_view(std::move(next));
+    state_.set_deltas(std::move(next));
     delta_ = delta;
   }
   return {delta, version};
 }
 
-size_t TablePrivateRows::bytes_in_memory() const { return has_delta() ? delta_->rows.bytes() : 0; }
+size_t TablePrivateRows::bytes_in_memory() const { return has_delta() ? delta_->row_bytes() : 0; }
 
 Status TablePrivateRows::spill() {
   if (!has_delta()) return {};
@@ -80,24 +80,28 @@ void TablePrivateRows::make_ready(const std::vector<TableDelta::Successor>& succ
   std::vector<std::vector<uint32_t>> numbers;
   for (const auto& successor : successors) numbers.emplace_back().reserve(successor.segment->rows());
   size_t at = 0;
-  for_each_version(delta_->rows, [&](const Version& version) {
+  for_each_version(delta_->settled_rows(), [&](const Version& version) {
     while (numbers[at].size() == successors[at].segment->rows()) ++at;
     numbers[at].push_back(version.write);
   });
   for (size_t i = 0; i < successors.size(); ++i) {
     TableSegment& segment = *successors[i].segment;
     segment.writes = std::make_unique<const WriteNumbers>(numbers[i], state_.host.budget());
-    segment.ends->make_room();
+    {
+      const ExclusiveLock guard(segment.latch());
+      segment.ends->make_room();
+    }
     spilled_.push_back(successors[i].segment);
   }
   withdrawn_.reserve(spilled_.size());
   if (spare_view_ != nullptr) return;
-  const std::lock_guard guard(state_.write_mutex);
+  const MutexLock guard(state_.write_mutex());
   spare_view_ = state_.make_spare_view();
 }
 
 void TablePrivateRows::move_changes() noexcept {
   transaction_.forget_store(delta_.get(), [&](uint64_t slot) -> std::pair<VersionStore*, uint64_t> {
+    const SharedLock guard(delta_->latch());
     const auto [segment, ordinal] = delta_->successor_of(*TableDelta::version_of(slot));
     return {segment, ordinal};
   });
@@ -105,7 +109,7 @@ void TablePrivateRows::move_changes() noexcept {
 
 void TablePrivateRows::commit(Timestamp timestamp) noexcept {
   if (spilled_.empty()) return;
-  const std::unique_lock guard(*state_.latch);
+  const ExclusiveLock guard(state_.latch());
   for (const auto& segment : spilled_) {
     segment->begin.store(timestamp, std::memory_order_release);
     segment->writes.reset();
@@ -117,8 +121,8 @@ void TablePrivateRows::commit(Timestamp timestamp) noexcept {
 void TablePrivateRows::take_back(uint64_t from) noexcept {
   const auto has_later = [&](const auto& segment) { return segment->writes->greatest() >= from; };
   if (std::ranges::none_of(spilled_, has_later)) return;
-  const std::lock_guard write_guard(state_.write_mutex);
-  const std::unique_lock guard(*state_.latch);
+  const MutexLock write_guard(state_.write_mutex());
+  const ExclusiveLock guard(state_.latch());
   withdrawn_.clear();
   for (const auto& segment : spilled_) {
     if (spare_view_ != nullptr && segment->writes->least() >= from) {
@@ -149,7 +153,8 @@ void TablePrivateRows::withdraw() noexcept {
                 [&](const auto& each) { return std::ranges::find(withdrawn_, each) != withdrawn_.end(); });
   withdrawn_.clear();
   // For the next rollback. Without it that one gives the rows an end.
-  if (!spilled_.empty()) try_to([&] { spare_view_ = state_.make_spare_view(); });
+  if (!spilled_.empty())
+    try_to([&]() HAILSTONE_REQUIRES(table_write_mutex) { spare_view_ = state_.make_spare_view(); });
 }
 
 }  // namespace hailstone

@@ -21,13 +21,13 @@ class TablePrivateRows final : public PrivateRows {
       : table_(std::move(table)), state_(state), transaction_(transaction) {}
   ~TablePrivateRows() override;
 
-  /// Adds a version to the transaction's delta, and gives that. The caller holds the write mutex, and notes
-  /// the change.
+  /// Adds a version to the transaction's delta, and gives that. The caller notes the change.
   struct Inserted {
     std::shared_ptr<TableDelta> delta;
     Version* version;
   };
-  Inserted insert(ByteView key, ByteView row, std::span<const std::string> secondary_keys);
+  Inserted insert(ByteView key, ByteView row, std::span<const std::string> secondary_keys)
+      HAILSTONE_REQUIRES(table_write_mutex);
 
   size_t bytes_in_memory() const override;
   Status spill() override;
@@ -40,10 +40,10 @@ class TablePrivateRows final : public PrivateRows {
   /// All that can fail, before the rows move.
   void make_ready(const std::vector<TableDelta::Successor>& successors);
   void move_changes() noexcept;
-  // The caller holds the write mutex and the latch.
-  void end_rows(TableSegment& segment, uint64_t from) noexcept;
+  void end_rows(TableSegment& segment, uint64_t from) noexcept
+      HAILSTONE_REQUIRES(table_write_mutex, table_latch);
   /// Takes the segments in withdrawn_ out of the table.
-  void withdraw() noexcept;
+  void withdraw() noexcept HAILSTONE_REQUIRES(table_write_mutex, table_latch);
 
   const std::shared_ptr<Table> table_;
   Table::State& state_;

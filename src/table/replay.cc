@@ -19,7 +19,7 @@ Result<Replayed> look(Table::State& state, ByteView key, Timestamp timestamp) {
   Replayed result;
   const auto view = state.current_view();
   for (const auto& delta : view->deltas) {
-    const std::shared_lock guard(*state.latch);
+    const SharedLock guard(state.latch());
     if (delta->rows.version_count() == 0) continue;
     Version* const version = delta->rows.find(key);
     if (version == nullptr) continue;
@@ -36,7 +36,7 @@ Result<Replayed> look(Table::State& state, ByteView key, Timestamp timestamp) {
     BlockReader reader(segment->columns);
     for (uint32_t ordinal = range.first; ordinal < range.last; ++ordinal) {
       HAILSTONE_ASSIGN(const Timestamp begin, segment->begin_of(reader, ordinal));
-      const std::shared_lock guard(*state.latch);
+      const SharedLock guard(state.latch());
       const Timestamp end = segment->ends->end(ordinal);
       // Its transaction has taken it back, or it has never been seen.
       if (end < begin) continue;
@@ -62,7 +62,7 @@ Result<Replayed> look(Table::State& state, ByteView key, Timestamp timestamp) {
 }
 
 void end_version(Table::State& state, const RowPlace& place, Timestamp timestamp) {
-  const std::unique_lock guard(*state.latch);
+  const ExclusiveLock guard(state.latch());
   if (place.version != nullptr) {
     place.delta->set_end(*place.version, timestamp);
   } else if (place.segment != nullptr) {
@@ -88,11 +88,11 @@ Status Table::replay_put(Timestamp timestamp, uint64_t row_id, ByteView row) {
   HAILSTONE_TRY(state.keys->clustered_key(row, row_id, key));
   HAILSTONE_TRY(state.keys->secondary_keys(row, key, secondary));
   if (state.keys->hidden_row_id()) raise(state.next_row_id, row_id + 1);
-  const std::lock_guard guard(state.write_mutex);
+  const MutexLock guard(state.write_mutex());
   HAILSTONE_ASSIGN(const Replayed found, state.noted(look(state, key, timestamp)));
   if (found.superseded) return {};
   end_version(state, found.live, timestamp);
-  const std::unique_lock latched(*state.latch);
+  const ExclusiveLock latched(state.latch());
   TableDelta& delta = *state.current_view()->deltas.front();
   delta.note_commit(timestamp);
   delta.rows.insert(key, row, timestamp, secondary);
@@ -119,7 +119,7 @@ Status Table::restore_rows(ByteView rows) {
 Status Table::replay_delete(Timestamp timestamp, ByteView key) {
   State& state = *state_;
   HAILSTONE_TRY(state.usable());
-  const std::lock_guard guard(state.write_mutex);
+  const MutexLock guard(state.write_mutex());
   HAILSTONE_ASSIGN(const Replayed found, state.noted(look(state, key, timestamp)));
   if (!found.superseded) end_version(state, found.live, timestamp);
   return {};
@@ -139,8 +139,8 @@ Status Table::replay_publish(Timestamp timestamp, uint64_t file) {
                                           error.message()));
   }
   if (state.keys->hidden_row_id()) raise(state.next_row_id, row_id_of((*opened)->segment->last_key()) + 1);
-  const std::lock_guard guard(state.write_mutex);
-  const std::unique_lock latched(*state.latch);
+  const MutexLock guard(state.write_mutex());
+  const ExclusiveLock latched(state.latch());
   auto next = std::make_shared<TableView>(*state.current_view());
   next->segments.push_back(std::move(*opened));
   raise(state.last_publish, timestamp);

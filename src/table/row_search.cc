@@ -40,7 +40,7 @@ NewestRow Table::State::find_newest(const TableView& places, const SegmentMatche
   // At most one version of a key is live; older ones may be anywhere. In a delta only the newest of a key can
   // be live or undecided.
   for (const auto& delta : places.deltas) {
-    const std::shared_lock guard(*latch);
+    const SharedLock guard(latch());
     if (delta->rows.version_count() == 0) continue;
     Version* const version = delta->rows.find(key);
     if (version == nullptr) continue;
@@ -66,7 +66,7 @@ NewestRow Table::State::find_newest(const TableView& places, const SegmentMatche
   for (const SegmentMatch& rows : matches) {
     const auto& segment = rows.segment;
     const Timestamp shared_begin = segment->shared_begin();
-    const std::shared_lock guard(*latch);
+    const SharedLock guard(latch());
     for (uint32_t ordinal = rows.range.first; ordinal < rows.range.last; ++ordinal) {
       const Timestamp end = segment->ends->end(ordinal);
       const EndState state = end_state(end, own);
@@ -99,10 +99,10 @@ Result<RowPlace> Table::State::find_latest(ByteView key) const {
   for (;;) {
     const auto looked_at = current_view();
     HAILSTONE_ASSIGN(const SegmentMatches matches, match_key(*looked_at, key));
-    const std::lock_guard writers(write_mutex);
+    const MutexLock writers(write_mutex());
     const auto places = current_view();
     if (places->orders != looked_at->orders) continue;  // other segments: look again
-    const std::shared_lock guard(*latch);
+    const SharedLock guard(latch());
     for (const auto& delta : places->deltas) {
       if (delta->rows.version_count() == 0) continue;
       Version* const version = delta->rows.find(key);
@@ -133,7 +133,7 @@ Result<bool> Table::State::is_unchanged(const RowPlace& place, const Snapshot& s
   }
   BlockReader reader(place.segment->columns);
   HAILSTONE_ASSIGN(const Timestamp begin, place.segment->begin_of(reader, place.ordinal));
-  const std::shared_lock guard(*latch);
+  const SharedLock guard(latch());
   return snapshot.includes(begin) && place.segment->ends->end(place.ordinal) == infinity;
 }
 
@@ -142,7 +142,7 @@ Result<RowPlace> Table::State::find_visible(const TableView& places, ByteView ke
   const auto superseded = transaction.superseded(id);
   const bool own_only = superseded != nullptr && superseded->contains(key, transaction.own_writes());
   for (const auto& delta : places.deltas) {
-    const std::shared_lock guard(*latch);
+    const SharedLock guard(latch());
     if (delta->rows.version_count() == 0) continue;
     for (Version* version = delta->rows.find(key); version != nullptr; version = version->older) {
       const Timestamp begin = version->begin.load(std::memory_order_acquire);
@@ -161,7 +161,7 @@ Result<RowPlace> Table::State::find_visible(const TableView& places, ByteView ke
     for (uint32_t ordinal = range.first; ordinal < range.last; ++ordinal) {
       HAILSTONE_ASSIGN(const Timestamp begin, segment->begin_of(reader, ordinal));
       if (own_only && begin != snapshot.own) continue;
-      const std::shared_lock guard(*latch);
+      const SharedLock guard(latch());
       if (snapshot.sees(begin, segment->ends->end(ordinal))) {
         found = {
             .delta = nullptr, .version = nullptr, .segment = segment, .ordinal = ordinal, .begin = begin};
@@ -232,7 +232,7 @@ Table::State::UniqueEntry Table::State::find_unique(const TableView& places, con
     return true;
   };
   for (const auto& delta : places.deltas) {
-    const std::shared_lock guard(*latch);
+    const SharedLock guard(latch());
     if (delta->rows.version_count() == 0) continue;
     const auto& tree = delta->rows.secondary(secondary);
     for (auto entry = tree.lower_bound(index_key); entry != tree.end() && entry->key.starts_with(index_key);
@@ -244,7 +244,7 @@ Table::State::UniqueEntry Table::State::find_unique(const TableView& places, con
       }
     }
   }
-  const std::shared_lock guard(*latch);
+  const SharedLock guard(latch());
   for (const UniqueMatch& match : matches) {
     if (consider(match.segment->shared_begin(), match.segment->ends->end(match.ordinal), match.clustered_key))
       return result;

@@ -51,7 +51,7 @@ struct Scan::State {
     }
     if (lock != ReadLock::None && transaction.locks_ranges()) {
       // Whoever inserts a row holds the write mutex: it has done so before the view is taken, or will wait.
-      const std::lock_guard writers(inside.write_mutex);
+      const MutexLock writers(inside.write_mutex());
       inside.host.locks().lock_range(transaction, inside.id, LockManager::clustered_order, {}, {});
     }
     candidates = visibility;
@@ -90,7 +90,7 @@ struct Scan::State {
     HAILSTONE_TRY(mask_rows(place, *inside.keys, worker->reader(), block, visibility, taken));
     const BlockBitmap seen = taken;
     {
-      const std::shared_lock guard(*inside.latch);
+      const SharedLock guard(inside.latch());
       if (!place.ends->empty()) place.ends->mask(block, {.read = infinity - 1}, taken);
     }
     for (size_t word = 0; word < BlockBitmap::words; ++word) changed.bits[word] &= ~taken.bits[word];
@@ -345,7 +345,7 @@ Result<const Batch*> Scan::State::next_changed() {
     bool seen = false, unchanged = false;
     {
       // The entry stands for all versions of the row in this delta.
-      const std::shared_lock guard(*inside.latch);
+      const SharedLock guard(inside.latch());
       for (const Version* each = entry.version; each != nullptr && !seen; each = each->older) {
         seen = visibility.takes(*each);
         unchanged = seen && each == entry.version && each->end.load(std::memory_order_acquire) == infinity;

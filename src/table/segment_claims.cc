@@ -12,7 +12,8 @@ constexpr std::chrono::milliseconds stop_interval{50};
 }  // namespace
 
 TableSegments SegmentClaims::choose_unclaimed(const Choose& choose) const {
-  return choose([this](const TableSegment& segment) { return claimed_.contains(&segment); });
+  return choose([this](const TableSegment& segment)
+                    HAILSTONE_REQUIRES(mutex_) { return claimed_.contains(&segment); });
 }
 
 void SegmentClaims::add(const TableSegments& segments) {
@@ -25,12 +26,12 @@ void SegmentClaims::add(const TableSegments& segments) {
 }
 
 TableSegments SegmentClaims::look(const Choose& choose) const {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   return waiting_for_all_ > 0 ? TableSegments() : choose_unclaimed(choose);
 }
 
 std::optional<SegmentClaims::Claim> SegmentClaims::claim(const Choose& choose) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   if (waiting_for_all_ > 0) return std::nullopt;
   TableSegments chosen = choose_unclaimed(choose);
   if (chosen.empty()) return std::nullopt;
@@ -38,18 +39,21 @@ std::optional<SegmentClaims::Claim> SegmentClaims::claim(const Choose& choose) {
   return Claim(*this, std::move(chosen));
 }
 
+bool SegmentClaims::asked_to_stop(const StopToken& stop) {
+  const MutexUnlock unlocked(mutex_);
+  return stop.stop_requested();
+}
+
 Result<SegmentClaims::Claim> SegmentClaims::claim_all(const Choose& choose, const StopToken& stop) {
-  std::unique_lock guard(mutex_);
+  const MutexLock guard(mutex_);
   ++waiting_for_all_;
   while (!claimed_.empty()) {
-    guard.unlock();
-    const bool stopped = stop.stop_requested();
-    guard.lock();
-    if (stopped) {
+    if (asked_to_stop(stop)) {
       --waiting_for_all_;
       return fail(ErrorCode::Interrupted, "interrupted while waiting for a merge of the table");
     }
-    released_.wait_for(guard, stop_interval, [this] { return claimed_.empty(); });
+    // A release may have come meanwhile. Too early an end of the wait is one look more.
+    if (!claimed_.empty()) released_.wait_for(mutex_, stop_interval);
   }
   --waiting_for_all_;
   TableSegments chosen = choose_unclaimed(choose);
@@ -59,7 +63,7 @@ Result<SegmentClaims::Claim> SegmentClaims::claim_all(const Choose& choose, cons
 
 void SegmentClaims::release(const TableSegments& segments) {
   {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     for (const auto& segment : segments) claimed_.erase(segment.get());
   }
   released_.notify_all();

@@ -3,14 +3,13 @@
 // Thread-safe.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <unordered_set>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/status.h"
 #include "base/stop_token.h"
 #include "table/places.h"
@@ -51,14 +50,16 @@ class SegmentClaims {
   Result<Claim> claim_all(const Choose& choose, const StopToken& stop);
 
  private:
-  TableSegments choose_unclaimed(const Choose& choose) const;
-  void add(const TableSegments& segments);
+  TableSegments choose_unclaimed(const Choose& choose) const HAILSTONE_REQUIRES(mutex_);
+  void add(const TableSegments& segments) HAILSTONE_REQUIRES(mutex_);
+  /// Asks without the mutex, as it may take long.
+  bool asked_to_stop(const StopToken& stop) HAILSTONE_REQUIRES(mutex_);
   void release(const TableSegments& segments);
 
-  mutable std::mutex mutex_;  // protects what follows; the table's latch is taken under it
-  std::condition_variable released_;
-  std::unordered_set<const TableSegment*> claimed_;
-  size_t waiting_for_all_ = 0;
+  mutable Mutex mutex_;  // the table's latch is taken under it
+  Condition released_;
+  std::unordered_set<const TableSegment*> claimed_ HAILSTONE_GUARDED_BY(mutex_);
+  size_t waiting_for_all_ HAILSTONE_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace hailstone

@@ -53,7 +53,7 @@ class KeyInput {
       pinned->block->integers(in_block, count, begins_.data());
     }
     ends_.clear();
-    const std::shared_lock guard(*segment_.latch);
+    const SharedLock guard(segment_.latch());
     if (segment_.ends->empty()) return {};
     ends_.resize(count);
     for (uint32_t i = 0; i < count; ++i) ends_[i] = segment_.ends->end(row_ + i);
@@ -364,8 +364,8 @@ class Merge {
     std::list<Table::State::Obsolete> obsolete;
     for (const auto& input : inputs_) obsolete.push_back({0, 0, input->segment});
     {
-      const std::lock_guard write_guard(state_.write_mutex);
-      const std::unique_lock guard(*state_.latch);
+      const MutexLock write_guard(state_.write_mutex());
+      const ExclusiveLock guard(state_.latch());
       try {
         replace_inputs();
       } catch (const std::bad_alloc&) {
@@ -373,9 +373,10 @@ class Merge {
         throw;
       }
     }
-    const std::lock_guard files_guard(state_.files_mutex);
+    const MutexLock files_guard(state_.files_mutex);
     for (auto& file : obsolete) {
       file.generation = state_.generation.load();
+      const SharedLock guard(file.segment->latch());
       file.delete_vector = file.segment->ends_file;
     }
     state_.obsolete.splice(state_.obsolete.end(), obsolete);
@@ -383,12 +384,12 @@ class Merge {
     count(state_.host.counters().merges);
   }
 
-  /// In the table's view. The caller holds the write mutex and the latch.
-  void replace_inputs() {
+  /// In the table's view.
+  void replace_inputs() HAILSTONE_REQUIRES(table_write_mutex, table_latch) {
     auto next = std::make_shared<TableView>(*state_.current_view());
     for (const auto& input : inputs_) {
       TableSegment& old = *input->segment;
-      old.ends->for_each([&](uint32_t ordinal, Timestamp end) {
+      old.ends->for_each([&](uint32_t ordinal, Timestamp end) HAILSTONE_REQUIRES(table_latch) {
         const std::optional<uint64_t> position = input->map.position(ordinal);
         if (!position) return;
         const auto after =

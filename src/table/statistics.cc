@@ -95,7 +95,7 @@ TableStatistics Table::statistics() const {
   TableStatistics result;
   {
     // Every statement may ask; the segments' part changes only with the segments.
-    const std::lock_guard guard(state.statistics_mutex);
+    const MutexLock guard(state.statistics_mutex);
     if (state.of_segments_for != view->orders) {
       state.of_segments = of_segments(state, view->segments);
       state.of_segments_for = view->orders;
@@ -105,7 +105,7 @@ TableStatistics Table::statistics() const {
   }
   result.deleted_rows = std::min(result.rows, state.ended_rows->load(std::memory_order_relaxed));
   result.rows -= result.deleted_rows;
-  const std::shared_lock guard(*state.latch);
+  const SharedLock guard(state.latch());
   for (const auto& delta : view->deltas) {
     if (delta->rows.version_count() == 0) continue;
     result.rows += delta->live_versions();
@@ -120,12 +120,12 @@ TableStatistics Table::statistics() const {
 }
 
 Table::AnalyzedCounts Table::analyzed_counts() const {
-  const std::lock_guard guard(state_->statistics_mutex);
+  const MutexLock guard(state_->statistics_mutex);
   return state_->analyzed;
 }
 
 void Table::set_analyzed_counts(AnalyzedCounts counts) {
-  const std::lock_guard guard(state_->statistics_mutex);
+  const MutexLock guard(state_->statistics_mutex);
   state_->analyzed = std::move(counts);
 }
 
@@ -133,7 +133,7 @@ Status Table::analyze() {
   State& state = *state_;
   HAILSTONE_TRY(state.usable());
   if (statistics().rows > most_rows_analyzed) {
-    const std::lock_guard guard(state.statistics_mutex);
+    const MutexLock guard(state.statistics_mutex);
     state.analyzed.clear();
     return {};
   }
@@ -157,7 +157,7 @@ Status Table::analyze() {
     }
     distinct.push_back(std::move(counts));
   }
-  const std::lock_guard guard(state.statistics_mutex);
+  const MutexLock guard(state.statistics_mutex);
   state.analyzed = std::move(distinct);
   return {};
 }
@@ -236,7 +236,7 @@ uint64_t Table::estimate_range(size_t index, ByteView low, ByteView high) const 
     }
     return live;
   };
-  const std::shared_lock guard(*state.latch);
+  const SharedLock guard(state.latch());
   for (const auto& delta : view->deltas) {
     if (delta->rows.version_count() == 0) continue;
     if (is_clustered) {

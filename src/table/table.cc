@@ -56,7 +56,11 @@ Result<std::shared_ptr<Table>> Table::open(TableHost& host, const TableRecord& g
     view->segments.push_back(std::move(*segment));
   }
   count(host.counters().segments, view->segments.size());
-  state.set_view(std::move(view));
+  {
+    const MutexLock writing(state.write_mutex());
+    const ExclusiveLock latched(state.latch());
+    state.set_view(std::move(view));
+  }
   if (!given.rows.empty() && state.usable()) {
     // As above.
     if (const Status restored = table->restore_rows(given.rows); !restored) {
@@ -68,11 +72,24 @@ Result<std::shared_ptr<Table>> Table::open(TableHost& host, const TableRecord& g
   return table;
 }
 
-void Table::State::set_view(std::shared_ptr<TableView> next) {
+void Table::State::make_room_in_spare_views(const TableView& next) {
   std::erase_if(spare_views, [](const auto& each) { return each.expired(); });
   for (const auto& each : spare_views) {
-    if (const auto spare = each.lock()) spare->make_room(*next);
+    if (const auto spare = each.lock()) spare->make_room(next);
   }
+}
+
+void Table::State::set_deltas(std::shared_ptr<TableView> next) {
+  make_room_in_spare_views(*next);
+  const auto before = current_view();
+  HAILSTONE_CHECK(before->segments == next->segments, "table {}", id);
+  next->orders = before->orders;
+  const MutexLock guard(view_mutex);
+  view = std::move(next);
+}
+
+void Table::State::set_view(std::shared_ptr<TableView> next) {
+  make_room_in_spare_views(*next);
   const auto before = current_view();
   if (before != nullptr && before->segments == next->segments) {
     next->orders = before->orders;
@@ -83,7 +100,7 @@ void Table::State::set_view(std::shared_ptr<TableView> next) {
     }
     for (const auto& segment : next->segments) segment->count_ended_in(ended_rows);
   }
-  const std::lock_guard guard(view_mutex);
+  const MutexLock guard(view_mutex);
   view = std::move(next);
 }
 
@@ -100,12 +117,12 @@ void Table::State::withdraw(const TableSegments& segments, std::shared_ptr<Spare
   spare->fill(*before, segments);
   for (const auto& segment : before->segments) segment->count_ended_in(nullptr);
   for (const auto& segment : spare->view.segments) segment->count_ended_in(ended_rows);
-  const std::lock_guard guard(view_mutex);
+  const MutexLock guard(view_mutex);
   view = std::shared_ptr<const TableView>(spare, &spare->view);
 }
 
 std::shared_ptr<TableDelta> Table::State::new_delta(Table& table) {
-  auto delta = std::make_shared<TableDelta>(latch, keys, &host.budget(), host.counters());
+  auto delta = std::make_shared<TableDelta>(shared_latch, keys, &host.budget(), host.counters());
   delta->settled = [table = table.weak_from_this(), &host = host] {
     // Called at the end of transactions, which must not fail: without memory the next flush of the table
     // finds the delta.
@@ -123,7 +140,7 @@ void Table::State::freeze_active(Table& table) {
   std::atomic<bool>& frozen = now->deltas.front()->frozen;
   frozen.store(true, std::memory_order_release);
   try {
-    set_view(std::move(next));
+    set_deltas(std::move(next));
   } catch (const std::bad_alloc&) {
     frozen.store(false, std::memory_order_release);
     throw;
@@ -134,12 +151,12 @@ void Table::State::freeze_active(Table& table) {
 Status Table::State::usable() const {
   if (!corrupt.load(std::memory_order_acquire)) [[likely]]
     return {};
-  const std::lock_guard guard(corruption_mutex);
+  const MutexLock guard(corruption_mutex);
   return std::unexpected(*corruption);
 }
 
 void Table::State::mark_corrupt(const Error& error) {
-  const std::lock_guard guard(corruption_mutex);
+  const MutexLock guard(corruption_mutex);
   if (corruption) return;
   // A file that the system could not read during recovery need not be damaged.
   corruption = Error(error.code() == ErrorCode::Io ? ErrorCode::Io : ErrorCode::Corruption, error.message());
@@ -216,7 +233,7 @@ uint64_t Table::take_auto_increment(uint64_t count_taken) {
 
 size_t Table::delta_bytes() const {
   const auto view = state_->current_view();
-  const std::shared_lock guard(*state_->latch);
+  const SharedLock guard(state_->latch());
   size_t bytes = 0;
   for (const auto& delta : view->deltas) {
     if (delta->rows.version_count() > 0) bytes += delta->rows.bytes();
@@ -226,9 +243,10 @@ size_t Table::delta_bytes() const {
 
 bool Table::has_delta_rows() const {
   const auto view = state_->current_view();
-  const std::shared_lock guard(*state_->latch);
+  const SharedLock guard(state_->latch());
   return std::any_of(view->deltas.begin(), view->deltas.end(),
-                     [](const auto& delta) { return delta->rows.version_count() > 0; });
+                     [](const auto& delta)
+                         HAILSTONE_REQUIRES_SHARED(table_latch) { return delta->rows.version_count() > 0; });
 }
 
 TableRecord Table::record() const {
@@ -241,7 +259,7 @@ TableRecord Table::record() const {
   {
     // Held so that a commit cannot publish bulk-loaded segments between reading them and reading
     // last_publish.
-    const std::shared_lock guard(*state.latch);
+    const SharedLock guard(state.latch());
     const auto view = state.current_view();
     for (const auto& segment : view->segments) {
       const Timestamp begin = segment->shared_begin();
@@ -270,7 +288,12 @@ void Table::drop_files() {
   const auto view = state_->current_view();
   for (const auto& segment : view->segments) {
     segment->segment->remove_when_unused();
-    state_->remove_delete_vector(segment->ends_file);
+    uint64_t delete_vector = 0;
+    {
+      const SharedLock guard(segment->latch());
+      delete_vector = segment->ends_file;
+    }
+    state_->remove_delete_vector(delete_vector);
   }
 }
 

@@ -104,7 +104,7 @@ class RowWriter {
   /// `replaced`: clustered key of the row that it takes the place of; empty for an insert. A needed wait goes
   /// to `wait`.
   Status check(ByteView key, ByteView row, std::span<const std::string> secondary, ByteView replaced,
-               Duplicate& duplicate, Wait& wait) {
+               Duplicate& duplicate, Wait& wait) HAILSTONE_REQUIRES(table_write_mutex) {
     const Timestamp own = transaction_.marker();
     if (key != replaced) {
       wait.holder = state_.host.locks().range_locked_by_other(transaction_, state_.id,
@@ -153,7 +153,7 @@ class RowWriter {
   }
 
   void insert(ByteView key, ByteView row, std::span<const std::string> secondary,
-              TablePrivateRows* private_rows) {
+              TablePrivateRows* private_rows) HAILSTONE_REQUIRES(table_write_mutex) {
     if (is_behind(ended_)) transaction_.supersede(state_.id, key);
     if (private_rows != nullptr) {
       const auto inserted = private_rows->insert(key, row, secondary);
@@ -166,15 +166,15 @@ class RowWriter {
   }
 
   /// Ends the live version of `key`, which is in `place`.
-  void end(ByteView key, const RowPlace& place) {
+  void end(ByteView key, const RowPlace& place) HAILSTONE_REQUIRES(table_write_mutex) {
     if (is_behind(place.begin)) transaction_.supersede(state_.id, key);
     if (place.version != nullptr) {
-      const std::shared_lock guard(*state_.latch);
+      const SharedLock guard(state_.latch());
       place.delta->set_end(*place.version, transaction_.marker());
       transaction_.add_change(place.delta, TableDelta::slot_of(place.version), Change::Kind::End);
       return;
     }
-    const std::unique_lock guard(*state_.latch);
+    const ExclusiveLock guard(state_.latch());
     place.segment->set_end(place.ordinal, transaction_.marker());
     transaction_.add_change(place.segment, place.ordinal, Change::Kind::End);
   }
@@ -215,7 +215,7 @@ Status check_row(const Table::State& state, ByteView row) {
 void flush_when_full(Table& table, Table::State& state, const TableDelta& delta) {
   bool full = false;
   {
-    const std::shared_lock guard(*state.latch);
+    const SharedLock guard(state.latch());
     full = delta.rows.bytes() > state.host.delta_limit_bytes();
   }
   if (full && !state.flush_requested.exchange(true, std::memory_order_relaxed)) {
@@ -250,7 +250,7 @@ Result<std::string> Table::insert(Transaction& transaction, ByteView row, Duplic
     HAILSTONE_TRY(looker.look_for_added(key, row, secondary, {}));
     Wait wait;
     {
-      const std::lock_guard guard(state.write_mutex);
+      const MutexLock guard(state.write_mutex());
       RowWriter writer(state, transaction, looker.result());
       if (!writer.look_holds()) continue;
       HAILSTONE_TRY(writer.check(key, row, secondary, {}, duplicate, wait));
@@ -289,7 +289,7 @@ Result<std::string> Table::update(Transaction& transaction, ByteView key, ByteVi
     Wait wait;
     ByteView wait_key = key;
     {
-      const std::lock_guard guard(state.write_mutex);
+      const MutexLock guard(state.write_mutex());
       RowWriter writer(state, transaction, looker.result());
       if (!writer.look_holds()) continue;
       wait.row_lock = state.host.locks().row_locked_by_other(transaction, state.id, key);
@@ -330,7 +330,7 @@ Status Table::erase(Transaction& transaction, ByteView key) {
     HAILSTONE_TRY(looker.look_for_present(key));
     Wait wait;
     {
-      const std::lock_guard guard(state.write_mutex);
+      const MutexLock guard(state.write_mutex());
       RowWriter writer(state, transaction, looker.result());
       if (!writer.look_holds()) continue;
       wait.row_lock = state.host.locks().row_locked_by_other(transaction, state.id, key);
@@ -362,7 +362,7 @@ Result<RowPlace> Table::State::lock_newest(Transaction& transaction, ByteView ke
     HAILSTONE_ASSIGN(const SegmentMatches matches, noted(match_key(*looked_at, key)));
     Wait wait;
     {
-      const std::lock_guard guard(write_mutex);
+      const MutexLock guard(write_mutex());
       const auto now = current_view();
       if (now->orders != looked_at->orders) continue;  // other segments: look again
       NewestRow newest = find_newest(*now, matches, key, transaction.marker());

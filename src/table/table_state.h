@@ -1,6 +1,7 @@
 // The inside of Table, for the files of this room only: its places, and how a row is looked for in them.
 //
-// Who writes rows holds write_mutex; who swaps the view holds write_mutex and the latch exclusively. Whoever
+// A thread that writes rows holds the write mutex; one that swaps the view holds it and, where the segments
+// change, the latch exclusively. Whoever
 // looks for a row takes its snapshot first and the view second: the view then holds all that the snapshot
 // sees.
 #pragma once
@@ -9,12 +10,12 @@
 #include <atomic>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "base/mutex.h"
 #include "table/key_search.h"
 #include "table/load_keys.h"
 #include "table/places.h"
@@ -76,15 +77,18 @@ struct Table::State {
   std::atomic<const TableDefinition*> replaced_definition{nullptr};
   std::unique_ptr<ReplacedDefinition> replaced_definitions;  // protected by the catalog: one DDL at a time
   std::shared_ptr<const TableKeys> keys;
-  const std::shared_ptr<TableLatch> latch = std::make_shared<TableLatch>();
-  mutable std::mutex write_mutex;
-  std::mutex flush_mutex;  // one flush at a time, as they publish oldest first; before write_mutex
-  SegmentClaims claims;    // of merges
-  std::mutex files_mutex;  // delete vector files being written, `obsolete` and `delete_vectors_unsynced`
+  const std::shared_ptr<TableLatch> shared_latch = std::make_shared<TableLatch>();
+  TableLatch& latch() const HAILSTONE_RETURN_CAPABILITY(table_latch) { return *shared_latch; }
+  mutable Mutex its_write_mutex;
+  Mutex& write_mutex() const HAILSTONE_RETURN_CAPABILITY(table_write_mutex) { return its_write_mutex; }
+  Mutex flush_mutex;     // one flush at a time, as they publish oldest first; before the write mutex
+  SegmentClaims claims;  // of merges
+  Mutex files_mutex;     // also held while delete vector files are written
 
-  mutable std::mutex view_mutex;
-  std::shared_ptr<const TableView> view;              // protected by view_mutex
-  std::vector<std::weak_ptr<SpareView>> spare_views;  // not in use yet; protected by write_mutex
+  mutable Mutex view_mutex;
+  std::shared_ptr<const TableView> view HAILSTONE_GUARDED_BY(view_mutex);
+  /// Not in use yet.
+  std::vector<std::weak_ptr<SpareView>> spare_views HAILSTONE_GUARDED_BY(table_write_mutex);
   std::vector<TableRecord::SegmentEntry>
       unopened;  // segments that could not be opened; constant after open()
 
@@ -96,33 +100,34 @@ struct Table::State {
   std::atomic<uint64_t> recorded_generation{1};  // that the manifest holds
   std::atomic<bool> flush_requested{false};
 
-  /// Files that go when the manifest holds a state that does not name them any more. Protected by
-  /// files_mutex.
+  /// Files that go when the manifest holds a state that does not name them any more.
   struct Obsolete {
     uint64_t generation = 0;
     uint64_t delete_vector = 0;
     std::shared_ptr<TableSegment> segment;
   };
-  std::list<Obsolete> obsolete;
+  std::list<Obsolete> obsolete HAILSTONE_GUARDED_BY(files_mutex);
   /// 0: there is none.
   void remove_delete_vector(uint64_t file) noexcept;
-  bool delete_vectors_unsynced = false;  // some were made since the directory was synced
+  /// Some were made since the directory was synced.
+  bool delete_vectors_unsynced HAILSTONE_GUARDED_BY(files_mutex) = false;
 
   std::atomic<bool> corrupt{false};
-  mutable std::mutex corruption_mutex;
-  std::optional<Error> corruption;
+  mutable Mutex corruption_mutex;
+  std::optional<Error> corruption HAILSTONE_GUARDED_BY(corruption_mutex);
 
-  // Distinct counts of analyze(), by index; empty until then. Protected by statistics_mutex.
-  mutable std::mutex statistics_mutex;
-  std::vector<std::vector<uint64_t>> analyzed;
-  /// What the files of some segments say, all rows counted. Protected by statistics_mutex.
-  mutable TableStatistics of_segments;
-  mutable std::shared_ptr<const SegmentOrders> of_segments_for;  // these segments; null: of none yet
+  mutable Mutex statistics_mutex;
+  /// Distinct counts of analyze(), by index; empty until then.
+  std::vector<std::vector<uint64_t>> analyzed HAILSTONE_GUARDED_BY(statistics_mutex);
+  /// What the files of some segments say, all rows counted.
+  mutable TableStatistics of_segments HAILSTONE_GUARDED_BY(statistics_mutex);
+  /// These segments; null: of none yet.
+  mutable std::shared_ptr<const SegmentOrders> of_segments_for HAILSTONE_GUARDED_BY(statistics_mutex);
   /// Ended rows of the segments of the view.
   const std::shared_ptr<std::atomic<uint64_t>> ended_rows = std::make_shared<std::atomic<uint64_t>>(0);
 
-  /// Of the bulk loads whose rows are not all in the view yet. Protected by write_mutex.
-  std::vector<const PendingKeys*> pending_keys;
+  /// Of the bulk loads whose rows are not all in the view yet.
+  std::vector<const PendingKeys*> pending_keys HAILSTONE_GUARDED_BY(table_write_mutex);
 
   Status usable() const;
   void mark_corrupt(const Error& error);
@@ -134,22 +139,26 @@ struct Table::State {
   }
 
   std::shared_ptr<const TableView> current_view() const {
-    const std::lock_guard guard(view_mutex);
+    const MutexLock guard(view_mutex);
     return view;
   }
-  /// Where the segments change the latch is held exclusively. Caller holds write_mutex.
-  void set_view(std::shared_ptr<TableView> next);
-  /// Room that withdraw() will have, whatever the table's view is then. Caller holds write_mutex.
-  std::shared_ptr<SpareView> make_spare_view();
-  /// Takes segments out of the view; `spare` becomes the new one. Needs no memory. Caller holds write_mutex
-  /// and the latch.
-  void withdraw(const TableSegments& segments, std::shared_ptr<SpareView> spare) noexcept;
+  void set_view(std::shared_ptr<TableView> next) HAILSTONE_REQUIRES(table_write_mutex, table_latch);
+  /// The same for a view that differs from the present one in its deltas only.
+  void set_deltas(std::shared_ptr<TableView> next) HAILSTONE_REQUIRES(table_write_mutex);
+  /// Room for all that is in `next`, in each spare view.
+  void make_room_in_spare_views(const TableView& next) HAILSTONE_REQUIRES(table_write_mutex);
+  /// Room that withdraw() will have, whatever the table's view is then.
+  std::shared_ptr<SpareView> make_spare_view() HAILSTONE_REQUIRES(table_write_mutex);
+  /// Takes segments out of the view; `spare` becomes the new one. Needs no memory.
+  void withdraw(const TableSegments& segments, std::shared_ptr<SpareView> spare) noexcept
+      HAILSTONE_REQUIRES(table_write_mutex, table_latch);
   std::shared_ptr<TableDelta> new_delta(Table& table);
-  /// Replaces the active delta by an empty one. Caller holds write_mutex.
-  void freeze_active(Table& table);
+  /// Replaces the active delta by an empty one.
+  void freeze_active(Table& table) HAILSTONE_REQUIRES(table_write_mutex);
 
-  /// Where a view's segments have a key, ended or not. Reads files, so it is not called under write_mutex.
-  /// Each row's own begin is given where the segment's, which is the newest, is behind what `writer` sees.
+  /// Where a view's segments have a key, ended or not. Reads files, so it is not called under the write
+  /// mutex. Each row's own begin is given where the segment's, which is the newest, is behind what `writer`
+  /// sees.
   Result<SegmentMatches> match_key(const TableView& places, ByteView key,
                                    const Transaction* writer = nullptr) const;
   /// Entries of a unique secondary index with this index key in a view's segments. Reads files, too.
@@ -159,8 +168,8 @@ struct Table::State {
   /// those of the view's segments.
   NewestRow find_newest(const TableView& places, const SegmentMatches& matches, ByteView key,
                         Timestamp own) const;
-  /// The live version of a key, committed or not: what READ UNCOMMITTED gives. Takes write_mutex, as an
-  /// update is between its two versions only under that.
+  /// The live version of a key, committed or not: what READ UNCOMMITTED gives. Takes the write mutex, as
+  /// an update is between its two versions only under that.
   Result<RowPlace> find_latest(ByteView key) const;
   /// Whether the version is the row's latest, and was there already when the snapshot was taken.
   Result<bool> is_unchanged(const RowPlace& place, const Snapshot& snapshot) const;
@@ -178,12 +187,13 @@ struct Table::State {
   };
   UniqueEntry find_unique(const TableView& places, const UniqueMatches& matches, size_t secondary,
                           ByteView index_key, ByteView except, Timestamp own) const;
-  /// Another transaction whose bulk load has taken a row with this key of a unique index; 0: none. Caller
-  /// holds write_mutex.
-  TransactionId load_with_key(const Transaction& transaction, size_t index, ByteView key) const {
+  /// Another transaction whose bulk load has taken a row with this key of a unique index; 0: none.
+  TransactionId load_with_key(const Transaction& transaction, size_t index, ByteView key) const
+      HAILSTONE_REQUIRES(table_write_mutex) {
     return pending_keys.empty() ? 0 : load_with_hash(transaction, LoadKeys::hash(index, key));
   }
-  TransactionId load_with_hash(const Transaction& transaction, uint64_t hash) const {
+  TransactionId load_with_hash(const Transaction& transaction, uint64_t hash) const
+      HAILSTONE_REQUIRES(table_write_mutex) {
     for (const PendingKeys* load : pending_keys) {
       if (load->transaction != transaction.id() && load->contains(hash)) return load->transaction;
     }
@@ -194,11 +204,11 @@ struct Table::State {
                     std::span<Value> values);
   /// Locks a row and finds its live version then; nothing when there is none.
   Result<RowPlace> lock_newest(Transaction& transaction, ByteView key, ReadLock lock);
-  /// Writes a frozen delta without uncommitted versions to segments, which take its place. The caller holds
-  /// flush_mutex.
-  Status flush_delta(const std::shared_ptr<TableDelta>& delta);
+  /// Writes a frozen delta without uncommitted versions to segments, which take its place.
+  Status flush_delta(const std::shared_ptr<TableDelta>& delta) HAILSTONE_REQUIRES(flush_mutex);
   /// Puts the segments that a delta was written to in its place.
-  void replace_delta(const std::shared_ptr<TableDelta>& delta, std::vector<TableDelta::Successor> successors);
+  void replace_delta(const std::shared_ptr<TableDelta>& delta, std::vector<TableDelta::Successor> successors)
+      HAILSTONE_EXCLUDES(table_write_mutex, table_latch);
   bool merge_due() const;
   /// Waits for memory when the budget is exhausted, as long as somebody else may give some back.
   Status make_room(Table& table, Transaction& transaction, size_t bytes);

@@ -213,7 +213,7 @@ class IndexCheck {
     HAILSTONE_ASSIGN(const uint32_t ordinal, theirs.ordinal());
     Timestamp end = 0;
     {
-      const std::shared_lock guard(*state_.latch);
+      const SharedLock guard(state_.latch());
       end = theirs.segment->ends->end(ordinal);
     }
     if (!decide(theirs.segment->shared_begin(), end, blocker)) {
@@ -255,7 +255,7 @@ class IndexCheck {
                      std::vector<DeltaEntry>& to) const {
     constexpr size_t most = 1024;
     to.clear();
-    const std::shared_lock guard(*state_.latch);
+    const SharedLock guard(state_.latch());
     const auto take = [&](ByteView entry_key, const Version* version) {
       after = entry_key;
       const ByteView key = secondary_ == SegmentKeys::clustered
@@ -340,7 +340,7 @@ Result<TransactionId> load_with_key_of(Table::State& state, const Transaction& t
       hashes.push_back(LoadKeys::hash(index, keys.key()));
       HAILSTONE_TRY(keys.next());
     }
-    const std::lock_guard guard(state.write_mutex);
+    const MutexLock guard(state.write_mutex());
     for (const uint64_t hash : hashes) {
       if (const TransactionId holder = state.load_with_hash(transaction, hash); holder != 0) return holder;
     }

@@ -1,7 +1,6 @@
 #include "table/visibility.h"
 
 #include <algorithm>
-#include <mutex>
 
 #include "table/key_search.h"
 
@@ -76,7 +75,7 @@ Status mask_versions(const TableSegment& segment, BlockReader& reader, uint32_t 
     }
   }
   if (segment.shared_begin() == visibility.snapshot.own) mask_own_and_new(segment, block, visibility, bitmap);
-  const std::shared_lock guard(*segment.latch);
+  const SharedLock guard(segment.latch());
   if (!segment.ends->empty()) segment.ends->mask(block, visibility.snapshot, bitmap);
   return {};
 }
@@ -93,7 +92,7 @@ const Version* DeltaReader::taken(const Version* newest) const {
 
 void DeltaReader::forward(ByteView bound, bool after, size_t count, std::vector<Entry>& to) const {
   to.clear();
-  const std::shared_lock guard(*delta_->latch);
+  const SharedLock guard(delta_->latch());
   if (secondary_ == clustered) {
     const auto& tree = delta_->rows.clustered();
     const TreeKey sought(bound);
@@ -115,7 +114,7 @@ void DeltaReader::forward(ByteView bound, bool after, size_t count, std::vector<
 
 void DeltaReader::backward(ByteView bound, bool unbounded, size_t count, std::vector<Entry>& to) const {
   to.clear();
-  const std::shared_lock guard(*delta_->latch);
+  const SharedLock guard(delta_->latch());
   if (secondary_ == clustered) {
     const auto& tree = delta_->rows.clustered();
     for (auto entry = unbounded ? tree.end() : tree.lower_bound(TreeKey(bound)); entry != tree.begin();) {
