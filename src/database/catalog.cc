@@ -26,12 +26,11 @@ class Catalog::Action final : public TransactionAction {
   void commit(Timestamp timestamp) override { catalog_.commit(*pending_, timestamp); }
 
   void undo() override {
-    const std::unique_lock guard(catalog_.mutex_);
+    const ExclusiveLock guard(catalog_.mutex());
     take_back();
   }
 
-  /// The caller holds the catalog's mutex.
-  void take_back() noexcept {
+  void take_back() noexcept HAILSTONE_REQUIRES(catalog_mutex) {
     for (auto step = before_.rbegin(); step != before_.rend(); ++step) {
       if (step->present) {
         pending_->names.find(step->name)->second = step->entry;
@@ -165,11 +164,11 @@ Result<std::shared_ptr<Table>> Catalog::create(Transaction& transaction, TableId
   auto entry = std::make_shared<CatalogEntry>(id);
   TableRecord record;
   record.id = id;
-  entry->definition = definition;
-  record.definition = entry->definition;
+  record.definition = definition;
   HAILSTONE_ASSIGN(auto table, Table::open(host_, record));
+  const ExclusiveLock guard(mutex());
+  entry->definition = record.definition;
   entry->table = table;
-  const std::unique_lock guard(mutex_);
   HAILSTONE_TRY(reserve(name, transaction.id()));
   const auto pending = pending_of(transaction);
   const ForgottenIfEmpty forgotten{*this, *pending};
@@ -183,7 +182,7 @@ Result<std::shared_ptr<Table>> Catalog::create(Transaction& transaction, TableId
 }
 
 Result<EntryPointer> Catalog::drop(Transaction& transaction, const std::string& name) {
-  const std::unique_lock guard(mutex_);
+  const ExclusiveLock guard(mutex());
   HAILSTONE_TRY(reserve(name, transaction.id()));
   const auto pending = pending_of(transaction);
   const ForgottenIfEmpty forgotten{*this, *pending};
@@ -198,7 +197,7 @@ Result<EntryPointer> Catalog::drop(Transaction& transaction, const std::string& 
 Result<EntryPointer> Catalog::redefine(
     Transaction& transaction, const std::string& name,
     const std::function<Result<TableDefinition>(const TableDefinition&)>& change) {
-  const std::unique_lock guard(mutex_);
+  const ExclusiveLock guard(mutex());
   HAILSTONE_TRY(reserve(name, transaction.id()));
   const auto pending = pending_of(transaction);
   const ForgottenIfEmpty forgotten{*this, *pending};
@@ -233,7 +232,7 @@ Result<EntryPointer> Catalog::redefine(
 }
 
 void Catalog::commit(Pending& pending, Timestamp timestamp) noexcept {
-  const std::unique_lock guard(mutex_);
+  const ExclusiveLock guard(mutex());
   const auto known = pending_.find(pending.owner);
   if (known == pending_.end() || known->second.get() != &pending) return;  // an earlier step has done it
   for (const EntryPointer& entry : pending.created) {
@@ -280,12 +279,12 @@ const Catalog::Pending* Catalog::find_pending(const Transaction* transaction) co
 }
 
 Result<EntryPointer> Catalog::find(const std::string& name, const Transaction* transaction) const {
-  const std::shared_lock guard(mutex_);
+  const SharedLock guard(mutex());
   return resolve(name, find_pending(transaction));
 }
 
 Result<EntryPointer> Catalog::find_last(std::span<const TableId> ids, const Transaction* transaction) const {
-  const std::shared_lock guard(mutex_);
+  const SharedLock guard(mutex());
   const Pending* const pending = find_pending(transaction);
   for (const TableId id : ids | std::views::reverse) {
     EntryPointer entry;
@@ -302,33 +301,33 @@ Result<EntryPointer> Catalog::find_last(std::span<const TableId> ids, const Tran
 }
 
 Result<TableDefinition> Catalog::definition(const std::string& name, const Transaction* transaction) const {
-  const std::shared_lock guard(mutex_);
+  const SharedLock guard(mutex());
   const Pending* const pending = find_pending(transaction);
   HAILSTONE_ASSIGN(const EntryPointer entry, resolve(name, pending));
   return pending == nullptr ? entry->definition.unpack() : seen_definition(entry, *pending);
 }
 
 EntryPointer Catalog::find(TableId id) const {
-  const std::shared_lock guard(mutex_);
+  const SharedLock guard(mutex());
   const EntryPointer* const found = by_id_.find(id);
   return found == nullptr ? nullptr : *found;
 }
 
 std::shared_ptr<Table> Catalog::opened(const EntryPointer& entry) const {
-  const std::shared_lock guard(mutex_);
+  const SharedLock guard(mutex());
   if (entry->table != nullptr) entry->used.store(true, std::memory_order_relaxed);
   return entry->table;
 }
 
 bool Catalog::unused(const EntryPointer& entry, const std::shared_ptr<Table>& table) {
-  const std::unique_lock guard(mutex_);
+  const ExclusiveLock guard(mutex());
   if (entry->dropped || entry->table != table || table.use_count() != 2) return false;
   entry->used.store(false, std::memory_order_relaxed);
   return true;
 }
 
 bool Catalog::close(const EntryPointer& entry, const std::shared_ptr<Table>& table) {
-  const std::unique_lock guard(mutex_);
+  const ExclusiveLock guard(mutex());
   if (entry->dropped || entry->table != table || table.use_count() != 2 ||
       entry->used.load(std::memory_order_relaxed)) {
     return false;
@@ -339,7 +338,7 @@ bool Catalog::close(const EntryPointer& entry, const std::shared_ptr<Table>& tab
 }
 
 std::shared_ptr<Table> Catalog::let_go(const EntryPointer& entry) {
-  const std::unique_lock guard(mutex_);
+  const ExclusiveLock guard(mutex());
   return std::exchange(entry->table, nullptr);
 }
 
@@ -348,10 +347,10 @@ Result<std::shared_ptr<Table>> Catalog::open(const EntryPointer& entry, bool set
     count(host_.counters().table_hits);
     return table;
   }
-  const std::lock_guard one_at_a_time(entry->opening);
+  const MutexLock one_at_a_time(entry->opening);
   TableRecord record;
   {
-    const std::shared_lock guard(mutex_);
+    const SharedLock guard(mutex());
     if (entry->table != nullptr) return entry->table;
     if (entry->dropped) {
       return fail(ErrorCode::NotFound, fmt::format("table '{}' has been dropped", entry->definition.name()));
@@ -360,14 +359,13 @@ Result<std::shared_ptr<Table>> Catalog::open(const EntryPointer& entry, bool set
     record.definition = entry->definition;
     record.definition_timestamp = entry->definition_timestamp;
   }
-  // Not protected here, but constant as long as the table is not open.
   if (entry->recorded) static_cast<TableContents&>(record) = *entry->recorded;
   const Timestamp opened_with = record.definition_timestamp;
   HAILSTONE_ASSIGN(auto table, Table::open(host_, record, set_aside));
   if (entry->analyzed != nullptr) table->set_analyzed_counts(std::move(*entry->analyzed));
   entry->analyzed.reset();
   count(host_.counters().table_opens);
-  const std::unique_lock guard(mutex_);
+  const ExclusiveLock guard(mutex());
   reserve_for_commit(1);
   if (entry->definition_timestamp != opened_with) {
     table->replace_definition(std::make_unique<Table::ReplacedDefinition>(entry->definition.unpack()));
@@ -380,7 +378,7 @@ Result<std::shared_ptr<Table>> Catalog::open(const EntryPointer& entry, bool set
 }
 
 void Catalog::order_names() const {
-  const std::unique_lock guard(mutex_);
+  const ExclusiveLock guard(mutex());
   if (ordered_names_) return;
   std::vector<const Names::value_type*> sorted;
   sorted.reserve(by_name_.size());
@@ -390,12 +388,13 @@ void Catalog::order_names() const {
 }
 
 std::vector<std::string> Catalog::names(const std::string& prefix, const Transaction* transaction) const {
-  std::shared_lock guard(mutex_);
-  if (!ordered_names_ && names_asked_for_.exchange(true)) {
-    guard.unlock();
-    order_names();
-    guard.lock();
+  bool is_to_order = false;
+  {
+    const SharedLock guard(mutex());
+    is_to_order = !ordered_names_ && names_asked_for_.exchange(true);
   }
+  if (is_to_order) order_names();
+  const SharedLock guard(mutex());
   const Pending* const pending = find_pending(transaction);
   std::vector<std::string> result;
   const auto add = [&](const Names::value_type& named) {
@@ -424,17 +423,17 @@ std::vector<std::string> Catalog::names(const std::string& prefix, const Transac
 }
 
 size_t Catalog::size() const {
-  const std::shared_lock guard(mutex_);
+  const SharedLock guard(mutex());
   return by_name_.size() - names_without_table_;
 }
 
 size_t Catalog::open_count() const {
-  const std::shared_lock guard(mutex_);
+  const SharedLock guard(mutex());
   return opened_.size();
 }
 
 std::vector<EntryPointer> Catalog::entries() const {
-  const std::shared_lock guard(mutex_);
+  const SharedLock guard(mutex());
   std::vector<EntryPointer> result;
   result.reserve(by_id_.size());
   by_id_.for_each([&](TableId, const EntryPointer& entry) { result.push_back(entry); });
@@ -442,53 +441,60 @@ std::vector<EntryPointer> Catalog::entries() const {
 }
 
 std::vector<std::pair<EntryPointer, std::shared_ptr<Table>>> Catalog::open_tables() const {
-  const std::shared_lock guard(mutex_);
+  const SharedLock guard(mutex());
   std::vector<std::pair<EntryPointer, std::shared_ptr<Table>>> result;
   result.reserve(opened_.size());
-  opened_.for_each([&](TableId, const EntryPointer& entry) { result.emplace_back(entry, entry->table); });
+  opened_.for_each([&](TableId, const EntryPointer& entry) HAILSTONE_REQUIRES_SHARED(catalog_mutex) {
+    result.emplace_back(entry, entry->table);
+  });
   return result;
+}
+
+PackedDefinition Catalog::last_definition(const EntryPointer& entry) const {
+  const SharedLock guard(mutex());
+  return entry->definition;
 }
 
 std::optional<std::pair<PackedDefinition, Timestamp>> Catalog::committed_definition(
     const EntryPointer& entry) const {
-  const std::shared_lock guard(mutex_);
+  const SharedLock guard(mutex());
   if (entry->dropped || entry->definition_timestamp == 0) return std::nullopt;
   return std::pair(entry->definition, entry->definition_timestamp);
 }
 
 std::vector<Catalog::Dropped> Catalog::dropped() const {
-  const std::shared_lock guard(mutex_);
+  const SharedLock guard(mutex());
   return dropped_;
 }
 
 void Catalog::forget_dropped(size_t count) noexcept {
-  const std::unique_lock guard(mutex_);
+  const ExclusiveLock guard(mutex());
   dropped_.erase(dropped_.begin(), dropped_.begin() + static_cast<std::ptrdiff_t>(count));
 }
 
 bool Catalog::has_dropped() const {
-  const std::shared_lock guard(mutex_);
+  const SharedLock guard(mutex());
   return !dropped_.empty();
 }
 
 std::vector<EntryPointer> Catalog::changed() const {
-  const std::shared_lock guard(mutex_);
+  const SharedLock guard(mutex());
   return changed_;
 }
 
 void Catalog::forget_changed(size_t count) noexcept {
-  const std::unique_lock guard(mutex_);
+  const ExclusiveLock guard(mutex());
   changed_.erase(changed_.begin(), changed_.begin() + static_cast<std::ptrdiff_t>(count));
 }
 
 void Catalog::expect_tables(size_t count) {
-  const std::unique_lock guard(mutex_);
+  const ExclusiveLock guard(mutex());
   by_id_.reserve(count);
 }
 
 EntryPointer Catalog::recover_create(TableId id, PackedDefinition definition, Timestamp timestamp,
                                      bool changed) {
-  const std::unique_lock guard(mutex_);
+  const ExclusiveLock guard(mutex());
   auto entry = std::make_shared<CatalogEntry>(id);
   entry->definition = std::move(definition);
   entry->definition_timestamp = timestamp;
@@ -499,7 +505,7 @@ EntryPointer Catalog::recover_create(TableId id, PackedDefinition definition, Ti
 
 void Catalog::recover_definition(const EntryPointer& entry, const TableDefinition& definition,
                                  Timestamp timestamp) {
-  const std::unique_lock guard(mutex_);
+  const ExclusiveLock guard(mutex());
   entry->definition = definition;
   entry->definition_timestamp = timestamp;
   if (entry->table != nullptr) {
@@ -509,7 +515,7 @@ void Catalog::recover_definition(const EntryPointer& entry, const TableDefinitio
 }
 
 void Catalog::recover_drop(const EntryPointer& entry, Timestamp timestamp) {
-  const std::unique_lock guard(mutex_);
+  const ExclusiveLock guard(mutex());
   entry->dropped = true;
   by_id_.erase(entry->id);
   opened_.erase(entry->id);
@@ -517,10 +523,10 @@ void Catalog::recover_drop(const EntryPointer& entry, Timestamp timestamp) {
 }
 
 Status Catalog::finish_recovery() {
-  const std::unique_lock guard(mutex_);
+  const ExclusiveLock guard(mutex());
   by_name_.reserve(by_id_.size());
   Status status;
-  by_id_.for_each([&](TableId id, const EntryPointer& entry) {
+  by_id_.for_each([&](TableId id, const EntryPointer& entry) HAILSTONE_REQUIRES(catalog_mutex) {
     const auto [at, added] = by_name_.emplace(entry->definition.name(), entry);
     if (added || !status) return;
     status = fail(

@@ -13,16 +13,15 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
-#include <shared_mutex>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/number_map.h"
 #include "table/table.h"
 #include "transaction/transaction.h"
@@ -36,25 +35,33 @@ struct CatalogRecord : TableContents {
   size_t bytes = 0;  // of the manifest's record
 };
 
+/// What contracts call the catalog's mutex; never defined.
+extern SharedMutex catalog_mutex;
+
 struct CatalogEntry {
   explicit CatalogEntry(TableId table_id) : id(table_id) {}
 
   const TableId id;
-  std::mutex opening;  // one thread at a time opens the table
 
-  // Protected by the catalog's mutex.
-  PackedDefinition definition;
-  Timestamp definition_timestamp = 0;  // commit of the newest DDL; 0: of none yet
-  Timestamp made = 0, named = 0;       // as Table::set_ddl_commits()
-  std::shared_ptr<Table> table;        // null until it is first used
-  bool dropped = false;
+  PackedDefinition definition HAILSTONE_GUARDED_BY(catalog_mutex);
+  /// Commit of the newest DDL; 0: of none yet.
+  Timestamp definition_timestamp HAILSTONE_GUARDED_BY(catalog_mutex) = 0;
+  /// As Table::set_ddl_commits().
+  Timestamp made HAILSTONE_GUARDED_BY(catalog_mutex) = 0;
+  Timestamp named HAILSTONE_GUARDED_BY(catalog_mutex) = 0;
+  std::shared_ptr<Table> table HAILSTONE_GUARDED_BY(catalog_mutex);  // null until it is first used
+  bool dropped HAILSTONE_GUARDED_BY(catalog_mutex) = false;
   std::atomic<bool> used{false};  // since it was last looked at for closing
 
-  // Protected by the state recorder's mutex, and constant for who holds `opening` while the table is not
-  // open.
-  std::optional<CatalogRecord> recorded;
-  std::unique_ptr<Table::AnalyzedCounts> analyzed;  // of the table when it was closed
-  bool carried = false;  // the log holds the table's rows that were in no segment at the last checkpoint
+  /// One thread at a time opens the table, or changes what it is to be opened with. Taken with the state
+  /// recorder's mutex held, never the other way round.
+  Mutex opening;
+  /// Changed with the state recorder's mutex held, too.
+  std::optional<CatalogRecord> recorded HAILSTONE_GUARDED_BY(opening);
+  /// Of the table when it was closed.
+  std::unique_ptr<Table::AnalyzedCounts> analyzed HAILSTONE_GUARDED_BY(opening);
+  /// The log holds the table's rows that were in no segment at the last checkpoint.
+  bool carried HAILSTONE_GUARDED_BY(opening) = false;
 };
 using EntryPointer = std::shared_ptr<CatalogEntry>;
 
@@ -100,6 +107,8 @@ class Catalog {
   size_t open_count() const;
   std::vector<EntryPointer> entries() const;
   std::vector<std::pair<EntryPointer, std::shared_ptr<Table>>> open_tables() const;
+  /// Also of an entry that has been dropped.
+  PackedDefinition last_definition(const EntryPointer& entry) const;
   /// Name and definition of an entry and the commit that set them; nothing when it has been dropped.
   std::optional<std::pair<PackedDefinition, Timestamp>> committed_definition(const EntryPointer& entry) const;
 
@@ -156,42 +165,46 @@ class Catalog {
   struct ForgottenIfEmpty {
     Catalog& catalog;
     Pending& pending;
-    ~ForgottenIfEmpty() { catalog.forget_if_empty(pending); }
+    ~ForgottenIfEmpty() HAILSTONE_REQUIRES(catalog_mutex) { catalog.forget_if_empty(pending); }
   };
 
   void order_names() const;
-  const Pending* find_pending(const Transaction* transaction) const;
-  Result<EntryPointer> resolve(const std::string& name, const Pending* pending) const;
-  TableDefinition seen_definition(const EntryPointer& entry, const Pending& pending) const;
-  std::shared_ptr<Pending> pending_of(const Transaction& transaction);
-  void forget_if_empty(Pending& pending) noexcept;
-  void forget_empty_name(const std::string& name) noexcept;
-  void forget_name(Names::iterator at) noexcept;
-  Status reserve(const std::string& name, TransactionId owner) const;
+  const Pending* find_pending(const Transaction* transaction) const HAILSTONE_REQUIRES_SHARED(catalog_mutex);
+  Result<EntryPointer> resolve(const std::string& name, const Pending* pending) const
+      HAILSTONE_REQUIRES_SHARED(catalog_mutex);
+  TableDefinition seen_definition(const EntryPointer& entry, const Pending& pending) const
+      HAILSTONE_REQUIRES_SHARED(catalog_mutex);
+  std::shared_ptr<Pending> pending_of(const Transaction& transaction) HAILSTONE_REQUIRES(catalog_mutex);
+  void forget_if_empty(Pending& pending) noexcept HAILSTONE_REQUIRES(catalog_mutex);
+  void forget_empty_name(const std::string& name) noexcept HAILSTONE_REQUIRES(catalog_mutex);
+  void forget_name(Names::iterator at) noexcept HAILSTONE_REQUIRES(catalog_mutex);
+  Status reserve(const std::string& name, TransactionId owner) const HAILSTONE_REQUIRES_SHARED(catalog_mutex);
   /// Puts `entry` over `name` in the overlay, and gives the transaction the action that takes this and
   /// `take_back` back.
   void change_names(Transaction& transaction, const std::shared_ptr<Pending>& pending,
                     const std::vector<std::pair<std::string, EntryPointer>>& changes,
-                    std::function<void(Pending&)> take_back);
+                    std::function<void(Pending&)> take_back) HAILSTONE_REQUIRES(catalog_mutex);
   void commit(Pending& pending, Timestamp timestamp) noexcept;
   /// Room for all that the commits of pending changes put into the lists, beside `opened` tables more.
-  void reserve_for_commit(size_t opened = 0);
+  void reserve_for_commit(size_t opened = 0) HAILSTONE_REQUIRES(catalog_mutex);
+  SharedMutex& mutex() const HAILSTONE_RETURN_CAPABILITY(catalog_mutex) { return mutex_; }
 
   TableHost& host_;
-  mutable std::shared_mutex mutex_;  // protects all below
-  Names by_name_;
-  size_t names_without_table_ = 0;  // in by_name_
+  mutable SharedMutex mutex_;
+  Names by_name_ HAILSTONE_GUARDED_BY(catalog_mutex);
+  size_t names_without_table_ HAILSTONE_GUARDED_BY(catalog_mutex) = 0;  // in by_name_
   /// What by_name_ has, in the order of the names, from the second time that they are asked for so: sorting
   /// very many would make a database slow to open, and a server asks once when it starts, for the few tables
   /// that it has left over.
-  mutable std::optional<std::set<const Names::value_type*, ByName>> ordered_names_;
+  mutable std::optional<std::set<const Names::value_type*, ByName>> ordered_names_
+      HAILSTONE_GUARDED_BY(catalog_mutex);
   mutable std::atomic<bool> names_asked_for_{false};
-  NumberMap<EntryPointer> by_id_;
-  NumberMap<EntryPointer> opened_;  // those of by_id_ whose table is open
-  std::unordered_map<std::string, TransactionId> reserved_;
-  std::map<TransactionId, std::shared_ptr<Pending>> pending_;
-  std::vector<Dropped> dropped_;
-  std::vector<EntryPointer> changed_;
+  NumberMap<EntryPointer> by_id_ HAILSTONE_GUARDED_BY(catalog_mutex);
+  NumberMap<EntryPointer> opened_ HAILSTONE_GUARDED_BY(catalog_mutex);  // those of by_id_ whose table is open
+  std::unordered_map<std::string, TransactionId> reserved_ HAILSTONE_GUARDED_BY(catalog_mutex);
+  std::map<TransactionId, std::shared_ptr<Pending>> pending_ HAILSTONE_GUARDED_BY(catalog_mutex);
+  std::vector<Dropped> dropped_ HAILSTONE_GUARDED_BY(catalog_mutex);
+  std::vector<EntryPointer> changed_ HAILSTONE_GUARDED_BY(catalog_mutex);
 };
 
 }  // namespace hailstone

@@ -43,7 +43,7 @@ uint64_t Checkpointer::log_bytes() const {
 }
 
 Status Checkpointer::run() {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   CheckpointMark mark;
   const auto take_position = [&](Timestamp committed) -> Status {
     HAILSTONE_ASSIGN(mark.carried, core_.log->rotate());
@@ -75,7 +75,7 @@ Status Checkpointer::run() {
 }
 
 Status Checkpointer::with_checkpoints_stopped(const std::function<Status()>& action) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   return action();
 }
 
@@ -88,7 +88,7 @@ bool Checkpointer::must_keep_log(Lsn end) {
         fmt::format("table '{}' cannot be used ({}); the log is kept from position {} on, as it may hold "
                     "changes of the table that are nowhere else. Restore the table's files, or what keeps "
                     "them from being read, and open the database again, or drop or truncate the table",
-                    entry->definition.name(), table->usable().error().message(), in_force_.log_start));
+                    table->definition().name, table->usable().error().message(), in_force_.log_start));
   }
   std::erase_if(damaged_, [&](TableId id) { return core_.catalog().find(id) == nullptr; });
   if (damaged_.empty()) return false;
@@ -102,7 +102,7 @@ bool Checkpointer::must_keep_log(Lsn end) {
         fmt::format("{} bytes of log were kept for changes of the damaged table '{}'; the log is "
                     "too long now, so the changes are given up. Restore the table from a backup, "
                     "or drop or truncate it",
-                    kept, entry->definition.name()));
+                    kept, core_.catalog().last_definition(entry).name()));
   }
   given_up_.insert(damaged_.begin(), damaged_.end());
   damaged_.clear();

@@ -18,9 +18,9 @@
 
 #include <atomic>
 #include <functional>
-#include <mutex>
 #include <unordered_set>
 
+#include "base/mutex.h"
 #include "base/status.h"
 #include "database/manifest.h"
 #include "log/log.h"
@@ -41,6 +41,7 @@ class Checkpointer {
   uint64_t log_bytes() const;
   /// For recovery: the mark that it began with, and the tables whose operations it could not apply.
   void start_from(const CheckpointMark& mark, const std::unordered_set<TableId>& damaged) {
+    const MutexLock guard(mutex_);
     in_force_ = mark;
     damaged_ = damaged;
     position_.store(mark.carried);
@@ -55,14 +56,14 @@ class Checkpointer {
   Status carry(Table& table, Timestamp committed);
 
   /// Whether the mark in force must stay so, for the sake of damaged tables, with the log up to `end`.
-  bool must_keep_log(Lsn end);
+  bool must_keep_log(Lsn end) HAILSTONE_REQUIRES(mutex_);
 
   DatabaseCore& core_;
-  std::mutex mutex_;  // one checkpoint at a time; protects the next three
-  CheckpointMark in_force_;
-  std::unordered_set<TableId> damaged_;   // the log is kept for them
-  std::unordered_set<TableId> given_up_;  // it is not any more
-  std::atomic<Lsn> position_{0};          // of the last checkpoint
+  Mutex mutex_;  // one checkpoint at a time
+  CheckpointMark in_force_ HAILSTONE_GUARDED_BY(mutex_);
+  std::unordered_set<TableId> damaged_ HAILSTONE_GUARDED_BY(mutex_);   // the log is kept for them
+  std::unordered_set<TableId> given_up_ HAILSTONE_GUARDED_BY(mutex_);  // it is not any more
+  std::atomic<Lsn> position_{0};                                       // of the last checkpoint
 };
 
 }  // namespace hailstone

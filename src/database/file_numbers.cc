@@ -10,34 +10,34 @@ constexpr uint64_t numbers_ahead = uint64_t{1} << 20;
 }  // namespace
 
 FileIdentity FileNumbers::take(uint64_t table) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   const uint64_t file = next_++;
   return {.database = database_of_file(databases_, file), .table = table, .file = file};
 }
 
 uint64_t FileNumbers::next() const {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   return next_;
 }
 
 void FileNumbers::skip_to(uint64_t next) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   next_ = std::max(next_, next);
 }
 
 std::vector<DatabaseIdentity> FileNumbers::databases() const {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   return databases_;
 }
 
 void FileNumbers::adopt(std::vector<DatabaseIdentity> databases) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   databases_ = std::move(databases);
   if (!databases_.empty()) next_ = std::max(next_, databases_.back().first_file);
 }
 
 std::optional<DatabaseIdentity> FileNumbers::missing() {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   if (!databases_.empty()) return std::nullopt;
   // The same again after a failure: a crash may bring to light that it was written.
   if (!chosen_) {
@@ -47,7 +47,7 @@ std::optional<DatabaseIdentity> FileNumbers::missing() {
 }
 
 void FileNumbers::recorded(const DatabaseIdentity& identity) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   databases_.push_back(identity);
   next_ = std::max(next_, identity.first_file);
   chosen_.reset();

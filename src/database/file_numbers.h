@@ -8,11 +8,11 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "segment/file_identity.h"
 
 namespace hailstone {
@@ -39,10 +39,11 @@ class FileNumbers {
                const std::optional<FileIdentity>& found) const;
 
  private:
-  mutable std::mutex mutex_;  // protects all below
-  uint64_t next_ = 1;
-  std::vector<DatabaseIdentity> databases_;
-  std::optional<DatabaseIdentity> chosen_;  // not known to be in the manifest yet
+  mutable Mutex mutex_;
+  uint64_t next_ HAILSTONE_GUARDED_BY(mutex_) = 1;
+  std::vector<DatabaseIdentity> databases_ HAILSTONE_GUARDED_BY(mutex_);
+  /// Not known to be in the manifest yet.
+  std::optional<DatabaseIdentity> chosen_ HAILSTONE_GUARDED_BY(mutex_);
 };
 
 }  // namespace hailstone

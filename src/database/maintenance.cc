@@ -44,14 +44,14 @@ Result<std::unique_ptr<Maintenance>> Maintenance::start(DatabaseCore& core) {
 
 void Maintenance::stop() {
   {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     stopping_ = true;
     retries_.clear();
   }
   woken_.notify_all();
   if (ticker_ != nullptr) ticker_->stop();
   if (scheduler_ != nullptr) scheduler_->stop();
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   queued_.clear();
 }
 
@@ -64,7 +64,7 @@ void Maintenance::request_merge(const std::shared_ptr<Table>& table) { request(t
 void Maintenance::request(const std::shared_ptr<Table>& table, Kind kind) {
   const WorkKey key{table->id(), kind};
   {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     if (stopping_ || !queued_.emplace(key, table).second) return;
   }
   auto& backlog = kind == Kind::Merge ? core_.counters().merge_backlog : core_.counters().flush_backlog;
@@ -74,7 +74,7 @@ void Maintenance::request(const std::shared_ptr<Table>& table, Kind kind) {
     std::shared_ptr<Table> wanted;
     {
       // From here on a new request means new work.
-      const std::lock_guard guard(mutex_);
+      const MutexLock guard(mutex_);
       const auto found = queued_.find(key);
       wanted = std::move(found->second);
       queued_.erase(found);
@@ -97,7 +97,7 @@ void Maintenance::request(const std::shared_ptr<Table>& table, Kind kind) {
   };
   if (try_to_submit(work_class, job)) return;
   backlog.fetch_sub(1, std::memory_order_relaxed);
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   queued_.erase(key);
 }
 
@@ -114,7 +114,7 @@ Status Maintenance::work(const std::shared_ptr<Table>& table, Kind kind) {
 }
 
 void Maintenance::retry_later(const std::shared_ptr<Table>& table, Kind kind) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   if (!stopping_) retries_.emplace(Clock::now() + retry_pause, std::pair(table, kind));
 }
 
@@ -126,7 +126,7 @@ void Maintenance::report_unguarded(const std::string& what, const Error& error) 
   count(core_.counters().background_errors);
   const std::string message = fmt::format("{} failed: {}; it will be tried again", what, error.message());
   {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     // Said once, not each second.
     if (message == last_report_) return;
     last_report_ = message;
@@ -147,19 +147,20 @@ void Maintenance::run(std::function<void()> job) {
 void Maintenance::wait() { scheduler_->drain(); }
 
 void Maintenance::tick_until_stopped() {
-  std::unique_lock guard(mutex_);
+  const MutexLock guard(mutex_);
   for (;;) {
-    woken_.wait_for(guard, tick_interval, [this] { return stopping_ || room_wanted_; });
+    const auto next_tick = Clock::now() + tick_interval;
+    while (!stopping_ && !room_wanted_ && woken_.wait_until(mutex_, next_tick)) {
+    }
     if (stopping_) return;
     const bool room_wanted = std::exchange(room_wanted_, false);
-    guard.unlock();
+    const MutexUnlock unlocked(mutex_);
     // What has no memory now is done at a later tick.
     try_to([&] {
       // What is under way may give enough.
       if (room_wanted && scheduler_->unfinished(WorkClass::Flush) == 0) flush_greatest(0, tables_for_room);
       tick();
     });
-    guard.lock();
   }
 }
 
@@ -182,7 +183,7 @@ void Maintenance::tick() {
   close_tables_if_due();
   std::vector<std::pair<std::shared_ptr<Table>, Kind>> due;
   {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     const auto end = retries_.upper_bound(now);
     for (auto each = retries_.begin(); each != end; ++each) due.push_back(std::move(each->second));
     retries_.erase(retries_.begin(), end);
@@ -213,48 +214,49 @@ void Maintenance::sync_log() {
           status.error().message()));
 }
 
-void Maintenance::submit_once(bool& queued, const Clock::time_point& not_before, std::function<void()> job) {
+void Maintenance::submit_once(Occasion Maintenance::*occasion, std::function<void()> job) {
   {
-    const std::lock_guard guard(mutex_);
-    if (queued || Clock::now() < not_before) return;
-    queued = true;
+    const MutexLock guard(mutex_);
+    Occasion& its = this->*occasion;
+    if (its.queued || Clock::now() < its.not_before) return;
+    its.queued = true;
   }
-  const bool submitted = try_to_submit(WorkClass::Checkpoint, [this, &queued, job = std::move(job)]() {
+  const bool submitted = try_to_submit(WorkClass::Checkpoint, [this, occasion, job = std::move(job)]() {
     try_to(job);
-    const std::lock_guard guard(mutex_);
-    queued = false;
+    const MutexLock guard(mutex_);
+    (this->*occasion).queued = false;
     return Status();
   });
   if (submitted) return;
-  const std::lock_guard guard(mutex_);
-  queued = false;
+  const MutexLock guard(mutex_);
+  (this->*occasion).queued = false;
 }
 
 void Maintenance::start_checkpoint_if_due() {
   if (core_.checkpointer->log_bytes() < core_.checkpoint_log_bytes.load()) return;
-  submit_once(checkpoint_queued_, next_checkpoint_, [this] {
+  submit_once(&Maintenance::checkpoint_, [this] {
     const Status status = guarded([this] { return core_.checkpointer->run(); });
     if (!status) report("a checkpoint", status.error());
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     // Also after success: transactions open for long may keep the log long.
-    next_checkpoint_ = Clock::now() + retry_pause;
+    checkpoint_.not_before = Clock::now() + retry_pause;
   });
 }
 
 void Maintenance::finish_drops_if_due() {
   if (!core_.catalog().has_dropped()) return;
-  submit_once(drops_queued_, next_drops_, [this] {
+  submit_once(&Maintenance::drops_, [this] {
     const Status status = guarded([this] { return core_.recorder->finish_drops(); });
     if (status) return;
     report("removing the files of dropped tables", status.error());
-    const std::lock_guard guard(mutex_);
-    next_drops_ = Clock::now() + retry_pause;
+    const MutexLock guard(mutex_);
+    drops_.not_before = Clock::now() + retry_pause;
   });
 }
 
 void Maintenance::close_tables_if_due() {
   if (core_.catalog().open_count() <= core_.open_tables.load()) return;
-  submit_once(closing_queued_, next_closing_, [this] {
+  submit_once(&Maintenance::closing_, [this] {
     if (const Status status = guarded([this] { return close_tables(); }); !status)
       report("closing tables", status.error());
   });
@@ -266,16 +268,16 @@ Status Maintenance::close_tables() {
   const bool checkpoint = result.unrecorded >= std::max(most, unrecorded_tables);
   if (checkpoint) {
     if (Status status = core_.checkpointer->run(); !status) {
-      const std::lock_guard guard(mutex_);
-      next_closing_ = Clock::now() + retry_pause;
+      const MutexLock guard(mutex_);
+      closing_.not_before = Clock::now() + retry_pause;
       return status;
     }
     result = core_.recorder->close_idle(most);
   }
   if (result.closed == 0) {
     // Who uses them all will do so for a while.
-    const std::lock_guard guard(mutex_);
-    next_closing_ = Clock::now() + retry_pause;
+    const MutexLock guard(mutex_);
+    closing_.not_before = Clock::now() + retry_pause;
   }
   return {};
 }
@@ -301,7 +303,7 @@ void Maintenance::trim_memory() {
 
 void Maintenance::request_room() {
   {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     room_wanted_ = true;
   }
   woken_.notify_all();

@@ -4,14 +4,13 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "base/guard.h"
+#include "base/mutex.h"
 #include "base/scheduler.h"
 #include "table/table.h"
 
@@ -53,8 +52,13 @@ class Maintenance {
   explicit Maintenance(DatabaseCore& core) : core_(core) {}
   void request(const std::shared_ptr<Table>& table, Kind kind);
   Status work(const std::shared_ptr<Table>& table, Kind kind);
-  /// Queues `job` unless `queued` says that it is already, or `not_before` has not come.
-  void submit_once(bool& queued, const Clock::time_point& not_before, std::function<void()> job);
+  /// Work of which there is at most one at a time.
+  struct Occasion {
+    bool queued = false;
+    Clock::time_point not_before{};
+  };
+  /// Queues `job` unless it is queued already, or its time has not come.
+  void submit_once(Occasion Maintenance::*occasion, std::function<void()> job);
   void retry_later(const std::shared_ptr<Table>& table, Kind kind);
   void report(const std::string& what, const Error& error);
   void report_unguarded(const std::string& what, const Error& error);
@@ -82,19 +86,17 @@ class Maintenance {
   std::unique_ptr<Scheduler> scheduler_;
   std::unique_ptr<Scheduler> ticker_;  // one thread, which looks around again and again
 
-  std::mutex mutex_;               // protects what follows
-  std::condition_variable woken_;  // the ticker is: stopping_ or room_wanted_ was set
-  bool stopping_ = false;
-  bool room_wanted_ = false;
-  std::map<WorkKey, std::shared_ptr<Table>> queued_;
-  std::multimap<Clock::time_point, std::pair<std::shared_ptr<Table>, Kind>> retries_;
-  bool checkpoint_queued_ = false;
-  bool drops_queued_ = false;
-  bool closing_queued_ = false;
-  Clock::time_point next_checkpoint_{};  // not before
-  Clock::time_point next_drops_{};       // not before
-  Clock::time_point next_closing_{};     // not before
-  std::string last_report_;
+  Mutex mutex_;
+  Condition woken_;  // the ticker is: stopping_ or room_wanted_ was set
+  bool stopping_ HAILSTONE_GUARDED_BY(mutex_) = false;
+  bool room_wanted_ HAILSTONE_GUARDED_BY(mutex_) = false;
+  std::map<WorkKey, std::shared_ptr<Table>> queued_ HAILSTONE_GUARDED_BY(mutex_);
+  std::multimap<Clock::time_point, std::pair<std::shared_ptr<Table>, Kind>> retries_
+      HAILSTONE_GUARDED_BY(mutex_);
+  Occasion checkpoint_ HAILSTONE_GUARDED_BY(mutex_);
+  Occasion drops_ HAILSTONE_GUARDED_BY(mutex_);
+  Occasion closing_ HAILSTONE_GUARDED_BY(mutex_);
+  std::string last_report_ HAILSTONE_GUARDED_BY(mutex_);
 
   // The ticker's alone.
   Clock::time_point next_sync_{};

@@ -52,7 +52,7 @@ Status Recovery::run() {
             "changes of the damaged table '{}' that are in the log cannot be applied. The log is kept, so "
             "that they are when the table's files are whole again and the database is opened anew; restore "
             "the files, or drop or truncate the table",
-            entry->definition.name()));
+            core_.catalog().last_definition(entry).name()));
   }
   if (transactions_ + carried_rows_ > 0) {
     core_.log_message(
@@ -81,7 +81,7 @@ Status Recovery::adopt_manifest() {
     last_committed_ = std::max(last_committed_, state.definition_timestamp);
     const EntryPointer entry = core_.catalog().recover_create(id, std::move(state.definition),
                                                               state.definition_timestamp, /*changed=*/false);
-    state.definition = entry->definition;
+    state.definition = core_.catalog().last_definition(entry);
     core_.recorder->adopt(entry, std::move(state));
   }
   content_.tables.clear();
@@ -193,7 +193,7 @@ Status Recovery::apply_catalog(const Operation& operation, Timestamp timestamp, 
     }
     case OperationKind::RenameTable: {
       if (done || entry == nullptr) return {};
-      TableDefinition definition = entry->definition.unpack();
+      TableDefinition definition = catalog.last_definition(entry).unpack();
       definition.name = operation.bytes;
       catalog.recover_definition(entry, definition, timestamp);
       return {};
@@ -342,7 +342,10 @@ void Recovery::remove_orphans() {
     }
   };
   for (const EntryPointer& entry : core_.catalog().entries()) {
-    if (entry->recorded) add(entry->recorded->segments);
+    {
+      const MutexLock opening(entry->opening);
+      if (entry->recorded) add(entry->recorded->segments);
+    }
     if (const auto table = core_.catalog().opened(entry)) add(table->record().segments);
   }
   known.insert(unpublished_files_.begin(), unpublished_files_.end());

@@ -24,11 +24,16 @@ CatalogRecord to_catalog(TableRecord&& record, size_t bytes) {
 }
 
 /// Of a table that is not open, but for its definition.
-TableRecord record_of(const CatalogEntry& entry) {
+TableRecord record_of(const CatalogEntry& entry) HAILSTONE_REQUIRES(entry.opening) {
   TableRecord record;
   record.id = entry.id;
   if (entry.recorded) static_cast<TableContents&>(record) = *entry.recorded;
   return record;
+}
+
+bool is_recorded(CatalogEntry& entry) {
+  const MutexLock opening(entry.opening);
+  return entry.recorded.has_value();
 }
 
 }  // namespace
@@ -69,7 +74,7 @@ Result<TableRecord> StateRecorder::capture(Table& table, std::optional<Timestamp
 }
 
 Status StateRecorder::record(Table& table) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   if (recovering_) return {};
   const EntryPointer entry = core_.catalog().find(table.id());
   if (entry == nullptr)
@@ -77,7 +82,11 @@ Status StateRecorder::record(Table& table) {
   // A corrupt table's state may lack what could not be read; the manifest keeps the one before.
   HAILSTONE_TRY(table.usable());
   // Later commits are in the log, and so are those that the last checkpoint did not find worth recording.
-  const bool has_rows = !entry->carried && entry->recorded && !entry->recorded->rows.empty();
+  bool has_rows = false;
+  {
+    const MutexLock opening(entry->opening);
+    has_rows = !entry->carried && entry->recorded && !entry->recorded->rows.empty();
+  }
   HAILSTONE_ASSIGN(TableRecord record,
                    capture(table, has_rows ? std::optional(recorded_until_) : std::nullopt));
   auto definition = core_.catalog().committed_definition(entry);
@@ -93,8 +102,12 @@ Status StateRecorder::collect(std::vector<Update>& updates, const std::vector<En
   std::set<TableId> done;
   for (const auto& [entry, table] : core_.catalog().open_tables()) {
     if (!table->usable()) continue;
-    entry->carried = carried.contains(entry->id);
-    auto captured = capture(*table, entry->carried ? std::nullopt : std::optional(committed));
+    const bool is_carried = carried.contains(entry->id);
+    {
+      const MutexLock opening(entry->opening);
+      entry->carried = is_carried;
+    }
+    auto captured = capture(*table, is_carried ? std::nullopt : std::optional(committed));
     if (!captured) {
       // Damage that just came to light; the manifest keeps the state that it has.
       if (captured.error().code() == ErrorCode::Corruption) continue;
@@ -104,7 +117,10 @@ Status StateRecorder::collect(std::vector<Update>& updates, const std::vector<En
     if (!definition) continue;
     captured->definition_timestamp = definition->second;
     done.insert(entry->id);
-    if (!differs(*captured, entry->recorded)) continue;
+    {
+      const MutexLock opening(entry->opening);
+      if (!differs(*captured, entry->recorded)) continue;
+    }
     captured->definition = std::move(definition->first);
     updates.push_back({entry, table, std::move(*captured)});
   }
@@ -112,7 +128,11 @@ Status StateRecorder::collect(std::vector<Update>& updates, const std::vector<En
     if (!done.insert(entry->id).second) continue;
     auto definition = core_.catalog().committed_definition(entry);
     if (!definition) continue;
-    TableRecord record = record_of(*entry);
+    TableRecord record;
+    {
+      const MutexLock opening(entry->opening);
+      record = record_of(*entry);
+    }
     std::tie(record.definition, record.definition_timestamp) = std::move(*definition);
     updates.push_back({entry, nullptr, std::move(record)});
   }
@@ -123,12 +143,12 @@ Status StateRecorder::record_checkpoint(CheckpointMark mark, Timestamp committed
                                         const std::unordered_set<TableId>& carried) {
   std::vector<FilesToRemove> files;
   {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     const std::vector<EntryPointer> changed = core_.catalog().changed();
     const std::vector<Catalog::Dropped> dropped = core_.catalog().dropped();
     std::map<TableId, Timestamp> drops = dropped_unwritten_;
     for (const Catalog::Dropped& each : dropped) {
-      if (each.entry->recorded || each.timestamp > mark.committed) drops[each.entry->id] = each.timestamp;
+      if (is_recorded(*each.entry) || each.timestamp > mark.committed) drops[each.entry->id] = each.timestamp;
     }
     std::vector<Update> updates;
     // Until the next checkpoint record() keeps the rows up to here in the states, also when this one fails.
@@ -147,18 +167,21 @@ Status StateRecorder::record_checkpoint(CheckpointMark mark, Timestamp committed
 }
 
 Status StateRecorder::with_manifest_kept(const std::function<Status(uint64_t bytes)>& action) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   return action(manifest_.bytes());
 }
 
 bool StateRecorder::has_files(const Catalog::Dropped& dropped) {
-  if (dropped.entry->recorded && !dropped.entry->recorded->segments.empty()) return true;
+  {
+    const MutexLock opening(dropped.entry->opening);
+    if (dropped.entry->recorded && !dropped.entry->recorded->segments.empty()) return true;
+  }
   const auto table = core_.catalog().opened(dropped.entry);
   return table != nullptr && !table->record().segments.empty();
 }
 
 StateRecorder::FilesToRemove StateRecorder::let_go(const EntryPointer& entry) {
-  const std::lock_guard opening(entry->opening);
+  const MutexLock opening(entry->opening);
   FilesToRemove files{core_.catalog().let_go(entry), record_of(*entry).segments};
   replace_recorded(*entry, std::nullopt);
   return files;
@@ -167,7 +190,7 @@ StateRecorder::FilesToRemove StateRecorder::let_go(const EntryPointer& entry) {
 Status StateRecorder::finish_drops() {
   std::vector<FilesToRemove> files;
   {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     const std::vector<Catalog::Dropped> dropped = core_.catalog().dropped();
     std::map<TableId, Timestamp> drops;
     for (const Catalog::Dropped& each : dropped) {
@@ -179,7 +202,7 @@ Status StateRecorder::finish_drops() {
     }
     for (const Catalog::Dropped& each : dropped) {
       // Without files it is enough that the log says it until the next checkpoint.
-      if (each.entry->recorded && !drops.contains(each.entry->id)) {
+      if (is_recorded(*each.entry) && !drops.contains(each.entry->id)) {
         dropped_unwritten_[each.entry->id] = each.timestamp;
       }
       files.push_back(let_go(each.entry));
@@ -227,9 +250,11 @@ Status StateRecorder::write(std::vector<Update>& updates, const std::map<TableId
     std::set<TableId> updated;
     for (const Update& update : updates) updated.insert(update.entry->id);
     for (const EntryPointer& entry : core_.catalog().entries()) {
-      if (!entry->recorded || updated.contains(entry->id)) continue;
+      if (updated.contains(entry->id)) continue;
       auto definition = core_.catalog().committed_definition(entry);
       if (!definition) continue;
+      const MutexLock opening(entry->opening);
+      if (!entry->recorded) continue;
       TableRecord record = record_of(*entry);
       std::tie(record.definition, record.definition_timestamp) = std::move(*definition);
       records.add_table(record);
@@ -254,7 +279,7 @@ Status StateRecorder::write(std::vector<Update>& updates, const std::map<TableId
   dropped_ = std::move(drops);
   for (size_t i = 0; i < updates.size(); ++i) {
     Update& update = updates[i];
-    const std::lock_guard opening(update.entry->opening);
+    const MutexLock opening(update.entry->opening);
     const uint64_t generation = update.record.generation;
     replace_recorded(*update.entry, to_catalog(std::move(update.record), sizes[i]));
     if (update.table != nullptr) update.table->recorded(generation);
@@ -263,6 +288,8 @@ Status StateRecorder::write(std::vector<Update>& updates, const std::map<TableId
 }
 
 void StateRecorder::adopt(const EntryPointer& entry, TableRecord record) {
+  const MutexLock guard(mutex_);
+  const MutexLock opening(entry->opening);
   adopted_.clear();
   adopted_.add_table(record);
   replace_recorded(*entry, to_catalog(std::move(record), adopted_.bytes()));
@@ -282,13 +309,14 @@ void StateRecorder::replace_recorded(CatalogEntry& entry, std::optional<CatalogR
 
 StateRecorder::Closed StateRecorder::close_idle(size_t most) {
   Closed result;
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   auto open = core_.catalog().open_tables();
   size_t surplus = open.size() - std::min(open.size(), most);
   const auto close_one = [&](const EntryPointer& entry, const std::shared_ptr<Table>& table) {
-    const std::unique_lock opening(entry->opening, std::try_to_lock);
+    if (!entry->opening.try_lock()) return;
+    const MutexLock opening(entry->opening, std::adopt_lock);
     // From here on whoever wants the table asks the catalog for it, and is noticed when it comes to closing.
-    if (!opening || !core_.catalog().unused(entry, table)) return;
+    if (!core_.catalog().unused(entry, table)) return;
     if (table->delta_bytes() > most_closed_delta_bytes) {
       ++result.unrecorded;
       return;

@@ -8,11 +8,11 @@
 #include <atomic>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <unordered_set>
 #include <vector>
 
+#include "base/mutex.h"
 #include "database/catalog.h"
 #include "database/manifest.h"
 
@@ -53,11 +53,15 @@ class StateRecorder {
   /// Takes what load() found; the entry of the catalog is marked as recorded.
   void adopt(const EntryPointer& entry, TableRecord record);
   void adopt_mark(const CheckpointMark& mark, std::map<TableId, Timestamp> dropped) {
+    const MutexLock guard(mutex_);
     mark_ = mark;
     recorded_until_ = mark.committed;
     dropped_ = std::move(dropped);
   }
-  void set_recovering(bool recovering) { recovering_ = recovering; }
+  void set_recovering(bool recovering) {
+    const MutexLock guard(mutex_);
+    recovering_ = recovering;
+  }
 
   /// Bytes of rows that the manifest holds because they are too few for files of their own.
   size_t row_bytes() const { return row_bytes_.load(std::memory_order_relaxed); }
@@ -76,27 +80,31 @@ class StateRecorder {
   /// `rows_until`: rows in deltas that committed by then are part of the state.
   Result<TableRecord> capture(Table& table, std::optional<Timestamp> rows_until);
   Status collect(std::vector<Update>& updates, const std::vector<EntryPointer>& changed, Timestamp committed,
-                 const std::unordered_set<TableId>& carried);
-  void replace_recorded(CatalogEntry& entry, std::optional<CatalogRecord> recorded);
+                 const std::unordered_set<TableId>& carried) HAILSTONE_REQUIRES(mutex_);
+  void replace_recorded(CatalogEntry& entry, std::optional<CatalogRecord> recorded)
+      HAILSTONE_REQUIRES(mutex_, entry.opening);
   Status write(std::vector<Update>& updates, const std::map<TableId, Timestamp>& dropped,
-               const CheckpointMark& mark, bool with_mark);
+               const CheckpointMark& mark, bool with_mark) HAILSTONE_REQUIRES(mutex_);
   static bool differs(const TableRecord& record, const std::optional<CatalogRecord>& recorded);
   bool has_files(const Catalog::Dropped& dropped);
   /// Forgets the recorded state of a dropped table; what there is to remove.
-  FilesToRemove let_go(const EntryPointer& entry);
+  FilesToRemove let_go(const EntryPointer& entry) HAILSTONE_REQUIRES(mutex_);
   void remove_files(const std::vector<FilesToRemove>& files);
 
   DatabaseCore& core_;
-  std::mutex mutex_;  // protects all below
-  Manifest manifest_;
-  CheckpointMark mark_;                             // the last one written
-  std::map<TableId, Timestamp> dropped_;            // drops in the manifest that replay may still need
-  std::map<TableId, Timestamp> dropped_unwritten_;  // drops for the next checkpoint: the tables have no files
-  uint64_t live_bytes_ = 0;                         // of the newest record of every table
-  std::atomic<size_t> row_bytes_{0};                // of the rows in these records; read by anybody
-  Timestamp recorded_until_ = 0;                    // rows in deltas up to this commit are in the states
-  bool recovering_ = false;
-  ManifestRecords adopted_;  // the record of the table adopted last
+  Mutex mutex_;
+  Manifest manifest_ HAILSTONE_GUARDED_BY(mutex_);
+  CheckpointMark mark_ HAILSTONE_GUARDED_BY(mutex_);  // the last one written
+  /// Drops in the manifest that replay may still need.
+  std::map<TableId, Timestamp> dropped_ HAILSTONE_GUARDED_BY(mutex_);
+  /// Drops for the next checkpoint: the tables have no files.
+  std::map<TableId, Timestamp> dropped_unwritten_ HAILSTONE_GUARDED_BY(mutex_);
+  uint64_t live_bytes_ HAILSTONE_GUARDED_BY(mutex_) = 0;  // of the newest record of every table
+  std::atomic<size_t> row_bytes_{0};                      // of the rows in these records
+  /// Rows in deltas up to this commit are in the states.
+  Timestamp recorded_until_ HAILSTONE_GUARDED_BY(mutex_) = 0;
+  bool recovering_ HAILSTONE_GUARDED_BY(mutex_) = false;
+  ManifestRecords adopted_ HAILSTONE_GUARDED_BY(mutex_);  // the record of the table adopted last
 };
 
 }  // namespace hailstone
