@@ -1,11 +1,11 @@
 #include "collation.h"
+#include "base/mutex.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 
 #include "schema/padding.h"
@@ -230,15 +230,16 @@ class MariaDbCollations final : public CollationResolver {
               "or add it to the server's character set files",
               number));
     }
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     auto& collation = known_[id];
     if (!collation) collation = std::make_unique<MariaDbCollation>(charset, id >> length_shift);
     return collation.get();
   }
 
  private:
-  mutable std::mutex mutex_;
-  mutable std::unordered_map<uint32_t, std::unique_ptr<const MariaDbCollation>> known_;
+  mutable Mutex mutex_;
+  mutable std::unordered_map<uint32_t, std::unique_ptr<const MariaDbCollation>> known_
+      HAILSTONE_GUARDED_BY(mutex_);
 };
 
 }  // namespace

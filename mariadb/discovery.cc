@@ -5,10 +5,10 @@
 #include <atomic>
 #include <cstring>
 #include <map>
-#include <mutex>
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/mutex.h"
 #include "engine.h"
 #include "trace.h"
 // clang-format off
@@ -123,11 +123,11 @@ std::string pack(ByteView image, const TABLE_SHARE& version_of) {
 class ExchangedImages {
  public:
   void put(const std::string& name, std::string image) {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     images_[name] = std::move(image);
   }
   std::optional<std::string> take(const std::string& name) {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     const auto found = images_.find(name);
     if (found == images_.end()) return std::nullopt;
     std::optional<std::string> image(std::move(found->second));
@@ -136,8 +136,8 @@ class ExchangedImages {
   }
 
  private:
-  std::mutex mutex_;
-  std::map<std::string, std::string> images_;  // protected by the mutex
+  Mutex mutex_;
+  std::map<std::string, std::string> images_ HAILSTONE_GUARDED_BY(mutex_);
 };
 
 /// When a table last lost a partition, by its name. Snapshots end with the server, so nothing of this is
@@ -145,7 +145,7 @@ class ExchangedImages {
 class LostPartitions {
  public:
   void note(const std::string& table, Timestamp when, Timestamp horizon) {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     // No snapshot reads before the horizon.
     std::erase_if(tables_, [&](const auto& each) { return each.second <= horizon; });
     tables_[table] = when;
@@ -154,15 +154,15 @@ class LostPartitions {
   /// 0: not within the reach of any snapshot.
   Timestamp of(const std::string& table) const {
     if (!any_.load(std::memory_order_acquire)) return 0;
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     const auto found = tables_.find(table);
     return found == tables_.end() ? 0 : found->second;
   }
 
  private:
   std::atomic<bool> any_{false};
-  mutable std::mutex mutex_;
-  std::map<std::string, Timestamp> tables_;  // protected by the mutex
+  mutable Mutex mutex_;
+  std::map<std::string, Timestamp> tables_ HAILSTONE_GUARDED_BY(mutex_);
 };
 
 LostPartitions& lost_partitions() {

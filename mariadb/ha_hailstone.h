@@ -9,11 +9,11 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "column/predicate.h"
 #include "column/projection.h"
 #include "database/database.h"
@@ -38,22 +38,22 @@ class SharedTable final : public Handler_share {
  public:
   explicit SharedTable(std::shared_ptr<Table> table) : table_(std::move(table)) {}
   std::shared_ptr<Table> table() const {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     return table_;
   }
   void replace(std::shared_ptr<Table> table) {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     table_ = std::move(table);
     generation_.fetch_add(1, std::memory_order_release);
   }
   uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
   /// Held while the auto-increment counter is read and moved on.
-  std::mutex& counter_mutex() { return counter_mutex_; }
+  Mutex& counter_mutex() HAILSTONE_RETURN_CAPABILITY(counter_mutex_) { return counter_mutex_; }
 
  private:
-  mutable std::mutex mutex_;
-  std::mutex counter_mutex_;
-  std::shared_ptr<Table> table_;
+  mutable Mutex mutex_;
+  Mutex counter_mutex_;
+  std::shared_ptr<Table> table_ HAILSTONE_GUARDED_BY(mutex_);
   std::atomic<uint64_t> generation_{1};
 };
 

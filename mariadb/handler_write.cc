@@ -214,7 +214,7 @@ int HailstoneHandler::end_bulk_insert() {
 void HailstoneHandler::get_auto_increment(ulonglong offset, ulonglong increment, ulonglong wanted,
                                           ulonglong* first, ulonglong* reserved) {
   traced({"get_auto_increment", Returns::Nothing, Argument::Values, static_cast<int64_t>(wanted)}, [&]() {
-    const std::lock_guard guard(shared_->counter_mutex());
+    const MutexLock guard(shared_->counter_mutex());
     const uint64_t counter = table_->next_auto_increment();
     // The least value of the series offset, offset + increment, … that is not below the counter.
     if (increment == 0) increment = 1;
@@ -247,7 +247,7 @@ Status HailstoneHandler::note_auto_increment() {
   const Field& field = *table->found_next_number_field;
   const longlong value = table->found_next_number_field->val_int();
   if (value <= 0 && !(field.is_unsigned() && value != 0)) return {};
-  const std::lock_guard guard(shared_->counter_mutex());
+  const MutexLock guard(shared_->counter_mutex());
   const auto next = static_cast<uint64_t>(value) + 1;
   // After the last number there is none, which get_auto_increment() then says.
   return table_->raise_auto_increment(*transaction_, next == 0 ? ULONGLONG_MAX : next);
@@ -256,7 +256,7 @@ Status HailstoneHandler::note_auto_increment() {
 int HailstoneHandler::reset_auto_increment(ulonglong value) {
   return entry({"reset_auto_increment"}, [&]() -> int {
     if (value == 0) return 0;
-    const std::lock_guard guard(shared_->counter_mutex());
+    const MutexLock guard(shared_->counter_mutex());
     const Status raised = in_own_transaction(
         [&](Transaction& transaction) { return table_->raise_auto_increment(transaction, value); });
     return raised ? 0 : report(raised.error());

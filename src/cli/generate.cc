@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "file/filesystem.h"
 
 namespace hailstone {
@@ -24,7 +23,7 @@ class TableWriter {
  public:
   TableWriter(const ArticleData& data, AppendRow append_row, uint64_t rows, WritableFile& file,
               const std::function<void(uint64_t)>& written)
-      : data_(data), append_row_(append_row), rows_(rows), file_(file), written_(written) {}
+      : data_(data), append_row_(append_row), rows_(rows), written_(written), file_(file) {}
 
   Status run(unsigned threads) {
     {
@@ -32,6 +31,7 @@ class TableWriter {
       workers.reserve(threads);
       for (unsigned i = 0; i < threads; ++i) workers.emplace_back([this] { work(); });
     }
+    const MutexLock lock(mutex_);
     if (error_) return std::unexpected(*error_);
     return file_.close();
   }
@@ -43,7 +43,7 @@ class TableWriter {
     for (;;) {
       uint64_t turn;
       {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         if (error_ || next_chunk_ * kRowsPerChunk >= rows_) return;
         turn = next_chunk_++;
       }
@@ -51,8 +51,8 @@ class TableWriter {
       const uint64_t end = std::min((turn + 1) * kRowsPerChunk, rows_);
       for (uint64_t row = turn * kRowsPerChunk; row < end; ++row) (data_.*append_row_)(row, chunk);
 
-      std::unique_lock lock(mutex_);
-      turn_came_.wait(lock, [&] { return error_ || turn_ == turn; });
+      const MutexLock lock(mutex_);
+      while (!error_ && turn_ != turn) turn_came_.wait(mutex_);
       if (error_) return;
       // The lock is held while writing: nobody else could write before this anyway.
       if (Status status = file_.append(chunk); !status) {
@@ -68,14 +68,14 @@ class TableWriter {
   const ArticleData& data_;
   const AppendRow append_row_;
   const uint64_t rows_;
-  WritableFile& file_;
   const std::function<void(uint64_t)>& written_;
 
-  std::mutex mutex_;  // protects all below and the file
-  std::condition_variable turn_came_;
-  uint64_t next_chunk_ = 0;  // to be made
-  uint64_t turn_ = 0;        // to be written
-  std::optional<Error> error_;
+  Mutex mutex_;
+  Condition turn_came_;
+  WritableFile& file_ HAILSTONE_GUARDED_BY(mutex_);
+  uint64_t next_chunk_ HAILSTONE_GUARDED_BY(mutex_) = 0;  // to be made
+  uint64_t turn_ HAILSTONE_GUARDED_BY(mutex_) = 0;        // to be written
+  std::optional<Error> error_ HAILSTONE_GUARDED_BY(mutex_);
 };
 
 }  // namespace

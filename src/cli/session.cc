@@ -80,8 +80,8 @@ bool SignalWatch::has_been_sent() const {
 
 Session::Session()
     : watch_([this] {
-        const std::lock_guard guard(mutex_);
-        if (transaction_ != nullptr) hs_interrupt(transaction_, 1);
+        const MutexLock guard(mutex_);
+        if (interruptible_ != nullptr) hs_interrupt(interruptible_, 1);
       }) {}
 
 Session::~Session() {
@@ -103,8 +103,9 @@ Status Session::begin() {
   hs_transaction* begun = nullptr;
   const int status = hs_begin(database_, HS_REPEATABLE_READ, &begun);
   HAILSTONE_TRY(checked(status, database_));
-  const std::lock_guard guard(mutex_);
   transaction_ = begun;
+  const MutexLock guard(mutex_);
+  interruptible_ = begun;
   if (is_interrupted()) hs_interrupt(transaction_, 1);
   return {};
 }
@@ -116,10 +117,11 @@ Status Session::commit() {
 
 Status Session::close() {
   {
-    const std::lock_guard guard(mutex_);
-    hs_transaction_close(transaction_);
-    transaction_ = nullptr;
+    const MutexLock guard(mutex_);
+    interruptible_ = nullptr;
   }
+  hs_transaction_close(transaction_);
+  transaction_ = nullptr;
   hs_database* const database = database_;
   database_ = nullptr;
   // A handle that could not be opened is closed alike.

@@ -9,10 +9,10 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <thread>
 
+#include "base/mutex.h"
 #include "base/status.h"
 #include "cli/arguments.h"
 #include "database/database.h"
@@ -87,7 +87,9 @@ class Session {
   Transaction& engine_transaction() const;
 
  private:
-  std::mutex mutex_;  // of the pointer below, which the watch's thread reads
+  Mutex mutex_;
+  /// transaction_, for the watch's thread.
+  hs_transaction* interruptible_ HAILSTONE_GUARDED_BY(mutex_) = nullptr;
   hs_transaction* transaction_ = nullptr;
   hs_database* database_ = nullptr;
   SignalWatch watch_;  // last: its thread uses the others

@@ -64,7 +64,7 @@ std::string ClientOrder::between(ByteView low, ByteView high) {
 }
 
 bool ClientOrder::add_stored(ByteView value, ByteView label) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   const auto [known, added] = labels_.try_emplace(std::string(value), label);
   if (!added) return known->second == label;
   Entry entry{std::string(label), std::string(value)};
@@ -77,7 +77,7 @@ bool ClientOrder::add_stored(ByteView value, ByteView label) {
 }
 
 std::string ClientOrder::label(ByteView value) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   const auto known = labels_.find(value);
   if (known != labels_.end()) return known->second;
   const auto place = order_.lower_bound(Probe{value, meta_});
@@ -94,7 +94,7 @@ std::string ClientOrder::label(ByteView value) {
 }
 
 ClientOrder::Range ClientOrder::find(ByteView value) const {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   const auto known = labels_.find(value);
   if (known != labels_.end()) return {known->second, {}, true};
   const auto place = order_.lower_bound(Probe{value, meta_});

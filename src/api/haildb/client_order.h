@@ -12,13 +12,13 @@
 #pragma once
 
 #include <functional>
-#include <mutex>
 #include <set>
 #include <string>
 #include <unordered_map>
 
 #include "base/bytes.h"
 #include "base/hash.h"
+#include "base/mutex.h"
 #include "base/status.h"
 #include "haildb.h"
 
@@ -69,13 +69,13 @@ class ClientOrder {
   };
 
   const ib_col_meta_t meta_;
-  mutable std::mutex mutex_;  // protects all below
+  mutable Mutex mutex_;
   struct Hash {
     using is_transparent = void;
     size_t operator()(ByteView value) const { return hash_bytes(value); }
   };
-  std::unordered_map<std::string, std::string, Hash, std::equal_to<>> labels_;
-  std::set<Entry, Less> order_;
+  std::unordered_map<std::string, std::string, Hash, std::equal_to<>> labels_ HAILSTONE_GUARDED_BY(mutex_);
+  std::set<Entry, Less> order_ HAILSTONE_GUARDED_BY(mutex_);
 };
 
 }  // namespace hailstone::haildb

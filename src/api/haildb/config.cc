@@ -8,10 +8,10 @@
 #include <cctype>
 #include <cstdlib>
 #include <limits>
-#include <mutex>
 #include <string>
 
 #include "api/haildb/engine.h"
+#include "base/mutex.h"
 
 namespace hailstone::haildb {
 namespace {
@@ -91,9 +91,9 @@ struct Setting {
   ib_cb_t callback = nullptr;
 };
 
-std::mutex mutex;  // protects the two below
-std::array<Setting, variable_count> settings;
-bool started = false;
+Mutex mutex;
+std::array<Setting, variable_count> settings HAILSTONE_GUARDED_BY(mutex);
+bool started HAILSTONE_GUARDED_BY(mutex) = false;
 
 int find(const char* name) {
   for (size_t i = 0; name != nullptr && i < variable_count; ++i) {
@@ -134,7 +134,7 @@ bool is_data_file_path(std::string_view text) {
 }
 
 /// Whether the text is allowed; it may be replaced by a static one of the same meaning.
-bool check_text(Variable variable, const char*& text) {
+bool check_text(Variable variable, const char*& text) HAILSTONE_REQUIRES(mutex) {
   switch (variable) {
     case Variable::DataFilePath:
       return text != nullptr && is_data_file_path(text);
@@ -163,13 +163,15 @@ bool check_text(Variable variable, const char*& text) {
   }
 }
 
-Setting& setting(Variable variable) { return settings[static_cast<size_t>(variable)]; }
+Setting& setting(Variable variable) HAILSTONE_REQUIRES(mutex) {
+  return settings[static_cast<size_t>(variable)];
+}
 
 ib_err_t set(const char* name, va_list values) {
   const int found = find(name);
   if (found < 0) return name == nullptr ? DB_INVALID_INPUT : DB_NOT_FOUND;
   const Description& description = descriptions[static_cast<size_t>(found)];
-  const std::lock_guard guard(mutex);
+  const MutexLock guard(mutex);
   if (description.when == When::Never || (description.when == When::BeforeStart && started))
     return DB_READONLY;
   Setting& target = settings[static_cast<size_t>(found)];
@@ -204,41 +206,41 @@ const char* file_format_of(const char* text) {
 }
 
 void reset_configuration() {
-  const std::lock_guard guard(mutex);
+  const MutexLock guard(mutex);
   started = false;
   for (size_t i = 0; i < variable_count; ++i)
     settings[i] = {descriptions[i].number, descriptions[i].text, nullptr};
 }
 
 void set_configuration_started() {
-  const std::lock_guard guard(mutex);
+  const MutexLock guard(mutex);
   started = true;
 }
 
 void set_number(Variable variable, ib_ulint_t value) {
-  const std::lock_guard guard(mutex);
+  const MutexLock guard(mutex);
   setting(variable).number = value;
 }
 
 void set_text(Variable variable, const char* value) {
-  const std::lock_guard guard(mutex);
+  const MutexLock guard(mutex);
   setting(variable).text = value;
 }
 
 ib_ulint_t number_of(Variable variable) {
-  const std::lock_guard guard(mutex);
+  const MutexLock guard(mutex);
   return setting(variable).number;
 }
 
 bool is_on(Variable variable) { return number_of(variable) != IB_FALSE; }
 
 const char* text_of(Variable variable) {
-  const std::lock_guard guard(mutex);
+  const MutexLock guard(mutex);
   return setting(variable).text;
 }
 
 ib_cb_t callback_of(Variable variable) {
-  const std::lock_guard guard(mutex);
+  const MutexLock guard(mutex);
   return setting(variable).callback;
 }
 
@@ -263,7 +265,7 @@ ib_err_t ib_cfg_get(const char* name, void* value) try {
   if (name == nullptr || value == nullptr) return DB_INVALID_INPUT;
   const int found = find(name);
   if (found < 0) return DB_NOT_FOUND;
-  const std::lock_guard guard(mutex);
+  const hailstone::MutexLock guard(mutex);
   const Setting& from = settings[static_cast<size_t>(found)];
   switch (descriptions[static_cast<size_t>(found)].type) {
     case IB_CFG_IBOOL:

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <limits>
-#include <mutex>
 
 #include "api/haildb/client_order.h"
 #include "api/haildb/config.h"
@@ -17,6 +16,7 @@
 #include "api/haildb/transaction.h"
 #include "api/haildb/tuple.h"
 #include "base/check.h"
+#include "base/mutex.h"
 #include "file/method_filesystem.h"
 
 namespace hailstone::haildb {
@@ -29,10 +29,10 @@ constexpr size_t least_memory = size_t{64} << 20;
 constexpr const char* engine_directory = "hailstone.data";
 
 struct Handlers {
-  std::mutex mutex;
-  ib_msg_log_t log = nullptr;  // null: standard error, without notes
-  ib_msg_stream_t stream = nullptr;
-  ib_panic_handler_t panic = nullptr;
+  Mutex mutex;
+  ib_msg_log_t log HAILSTONE_GUARDED_BY(mutex) = nullptr;  // null: standard error, without notes
+  ib_msg_stream_t stream HAILSTONE_GUARDED_BY(mutex) = nullptr;
+  ib_panic_handler_t panic HAILSTONE_GUARDED_BY(mutex) = nullptr;
 };
 Handlers& handlers() {
   static Handlers all;
@@ -54,7 +54,7 @@ const char* name_of(DatabaseOptions::Severity severity) {
 void call_panic_handler(ib_err_t code, const char* format, const char* message) {
   ib_panic_handler_t handler = nullptr;
   {
-    const std::lock_guard guard(handlers().mutex);
+    const MutexLock guard(handlers().mutex);
     handler = handlers().panic;
   }
   if (handler != nullptr) handler(nullptr, code, const_cast<char*>(format), message);
@@ -147,7 +147,7 @@ void log_message(DatabaseOptions::Severity severity, const std::string& message)
   ib_msg_log_t log = nullptr;
   ib_msg_stream_t stream = nullptr;
   {
-    const std::lock_guard guard(handlers().mutex);
+    const MutexLock guard(handlers().mutex);
     log = handlers().log;
     stream = handlers().stream;
   }
@@ -238,7 +238,7 @@ ib_err_t ib_init(void) try {
   if (initialised()) return DB_ERROR;
   reset_configuration();
   {
-    const std::lock_guard guard(handlers().mutex);
+    const hailstone::MutexLock guard(handlers().mutex);
     handlers().log = nullptr;
     handlers().stream = nullptr;
   }
@@ -270,13 +270,13 @@ ib_err_t ib_shutdown(ib_shutdown_t flag) try {
 }
 
 void ib_logger_set(ib_msg_log_t ib_msg_log, ib_msg_stream_t ib_msg_stream) {
-  const std::lock_guard guard(handlers().mutex);
+  const hailstone::MutexLock guard(handlers().mutex);
   handlers().log = ib_msg_log;
   handlers().stream = ib_msg_stream;
 }
 
 void ib_set_panic_handler(ib_panic_handler_t new_panic_handler) {
-  const std::lock_guard guard(handlers().mutex);
+  const hailstone::MutexLock guard(handlers().mutex);
   handlers().panic = new_panic_handler;
 }
 

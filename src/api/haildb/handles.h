@@ -8,10 +8,10 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "base/guard.h"
+#include "base/mutex.h"
 
 namespace hailstone::haildb {
 
@@ -25,7 +25,7 @@ template <typename T>
 class HandlePool {
  public:
   T* take() {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     T* handle = nullptr;
     if (free_.size() > kept_apart) {
       handle = free_.front();
@@ -38,14 +38,14 @@ class HandlePool {
   }
   void give_back(T* handle) {
     handle->clear();
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     handle->magic = 0;
     // Without memory it is not used again.
-    try_to([&] { free_.push_back(handle); });
+    try_to([&]() HAILSTONE_REQUIRES(mutex_) { free_.push_back(handle); });
   }
   /// Those in use. Nobody may take or give back handles meanwhile.
   std::vector<T*> in_use() {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     std::vector<T*> used;
     for (const auto& handle : all_) {
       if (handle->magic == T::kind) used.push_back(handle.get());
@@ -55,9 +55,9 @@ class HandlePool {
 
  private:
   static constexpr size_t kept_apart = 512;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<T>> all_;
-  std::deque<T*> free_;
+  Mutex mutex_;
+  std::vector<std::unique_ptr<T>> all_ HAILSTONE_GUARDED_BY(mutex_);
+  std::deque<T*> free_ HAILSTONE_GUARDED_BY(mutex_);
 };
 
 /// Whether `handle` is one of T in use.

@@ -110,7 +110,7 @@ bool same_columns(const TableInfo& a, const TableInfo& b) {
 }
 
 namespace {
-void add_to(Lineage& lineage, const Table& table) {
+void add_to(Lineage& lineage, const Table& table) HAILSTONE_REQUIRES(table_cache_mutex) {
   if (std::ranges::find(lineage.tables, table.id()) == lineage.tables.end())
     lineage.tables.push_back(table.id());
 }
@@ -321,28 +321,30 @@ Value TableInfo::label(size_t order, const Value& value, std::string& kept) cons
 }
 
 TableCache::TableCache(Database& database) : database_(database) {
-  database_.visit_tables([this](TableId table, const TableDefinition& definition) {
-    const auto schema = TableSchema::of(definition);
-    if (schema && schema->id != 0) rebuilt_[schema->id].push_back(table);
-  });
+  const MutexLock guard(mutex());
+  database_.visit_tables([this](TableId table, const TableDefinition& definition)
+                             HAILSTONE_REQUIRES(table_cache_mutex) {
+                               const auto schema = TableSchema::of(definition);
+                               if (schema && schema->id != 0) rebuilt_[schema->id].push_back(table);
+                             });
 }
 
 Result<std::shared_ptr<TableInfo>> TableCache::info_of(const std::shared_ptr<Table>& table) {
   {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex());
     const auto found = infos_.find(table->id());
     if (found != infos_.end()) return found->second;
   }
-  const std::lock_guard one_at_a_time(loading_);
+  const MutexLock one_at_a_time(loading_);
   {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex());
     const auto found = infos_.find(table->id());
     if (found != infos_.end()) return found->second;
   }
   HAILSTONE_ASSIGN(auto info, TableInfo::make(database_, table, /*with_rows=*/true));
   // It may have been forgotten since the caller found the table, as another has taken its place.
   if (info->schema.id != 0) info->visible_from.store(table->made(), std::memory_order_release);
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex());
   keep(info);
   return info;
 }
@@ -363,7 +365,7 @@ void TableCache::keep(const std::shared_ptr<TableInfo>& info) {
 }
 
 void TableCache::hand_on(const TableInfo& from, TableInfo& to) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex());
   lineages_[to.id] = to.lineage = from.lineage;
   add_to(*to.lineage, *to.table);
 }
@@ -381,7 +383,7 @@ Result<std::shared_ptr<Table>> TableCache::last_of(const Candidates& candidates,
   for (;;) {
     std::vector<TableId> ids;
     {
-      const std::lock_guard guard(mutex_);
+      const MutexLock guard(mutex());
       ids = candidates();
     }
     auto table = database_.last_table(ids, transaction);
@@ -391,7 +393,7 @@ Result<std::shared_ptr<Table>> TableCache::last_of(const Candidates& candidates,
 }
 
 Result<std::shared_ptr<TableInfo>> TableCache::find(ib_id_t id, const Transaction* transaction) {
-  const auto candidates = [&] {
+  const auto candidates = [&]() HAILSTONE_REQUIRES(table_cache_mutex) {
     std::vector<TableId> ids{id};
     const auto found = rebuilt_.find(id);
     if (found != rebuilt_.end()) ids.insert(ids.end(), found->second.begin(), found->second.end());
@@ -406,7 +408,8 @@ Result<std::shared_ptr<TableInfo>> TableCache::find(ib_id_t id, const Transactio
 
 Result<std::shared_ptr<TableInfo>> TableCache::newest(const std::shared_ptr<TableInfo>& info,
                                                       const Transaction* transaction) {
-  const auto table = last_of([&] { return info->lineage->tables; }, transaction);
+  const auto table =
+      last_of([&]() HAILSTONE_REQUIRES(table_cache_mutex) { return info->lineage->tables; }, transaction);
   if (!table)
     return table.error().code() == ErrorCode::NotFound
                ? info
@@ -420,7 +423,7 @@ Result<std::shared_ptr<TableInfo>> TableCache::add(const std::shared_ptr<Table>&
                                                    std::vector<std::shared_ptr<ClientOrder>> orders) {
   HAILSTONE_ASSIGN(auto info, TableInfo::make(database_, table, /*with_rows=*/false));
   if (!orders.empty()) info->orders = std::move(orders);
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex());
   keep(info);
   if (info->schema.id != 0) rebuilt_[info->schema.id].push_back(table->id());
   return info;
@@ -437,12 +440,12 @@ void TableCache::forget(const TableInfo& info) {
 
 void TableCache::replace(const std::shared_ptr<TableInfo>& made, const std::shared_ptr<TableInfo>& before) {
   made->visible_from.store(infinity, std::memory_order_release);
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex());
   replaced_[made->table->id()] = {made, before};
 }
 
 void TableCache::take_back(const TableInfo& made) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex());
   forget(made);
   replaced_.erase(made.table->id());
 }
@@ -450,14 +453,14 @@ void TableCache::take_back(const TableInfo& made) {
 void TableCache::forget_replaced(std::span<const std::shared_ptr<TableInfo>> made) {
   const Timestamp horizon = database_.transactions().horizon();
   std::vector<Replaced> unneeded;  // goes when the mutex is free again
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex());
   for (const auto& info : made) {
     if (const auto found = replaced_.find(info->table->id()); found != replaced_.end())
       forget(*found->second.before);
   }
   // Without memory for that they stay until the next time.
   bool has_room = false;
-  try_to([&] {
+  try_to([&]() HAILSTONE_REQUIRES(table_cache_mutex) {
     unneeded.reserve(replaced_.size());
     has_room = true;
   });
@@ -471,13 +474,13 @@ void TableCache::forget_replaced(std::span<const std::shared_ptr<TableInfo>> mad
 
 std::shared_ptr<TableInfo> TableCache::replaced_by(const TableInfo& info) {
   if (info.visible_from.load(std::memory_order_acquire) == 0) return nullptr;
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex());
   const auto found = replaced_.find(info.table->id());
   return found == replaced_.end() ? nullptr : found->second.before;
 }
 
 void TableCache::note_dropped(const std::string& name, const std::shared_ptr<TableInfo>& info) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex());
   if (!info->open_cursors.any()) return;
   dropped_[name] = info;
 }
@@ -485,7 +488,7 @@ void TableCache::note_dropped(const std::string& name, const std::shared_ptr<Tab
 bool TableCache::is_dropped_but_open(const std::string& name, const Transaction* transaction) {
   std::shared_ptr<TableInfo> info;
   {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex());
     const auto found = dropped_.find(name);
     if (found == dropped_.end()) return false;
     info = found->second.lock();

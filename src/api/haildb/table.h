@@ -14,7 +14,6 @@
 #include <atomic>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <thread>
@@ -22,6 +21,7 @@
 #include <vector>
 
 #include "api/haildb/client_order.h"
+#include "base/mutex.h"
 #include "database/database.h"
 #include "haildb.h"
 
@@ -98,10 +98,14 @@ struct TableSchema {
   static Result<TableSchema> of(const TableDefinition& definition);
 };
 
+/// What contracts call the mutex of the TableCache; never defined.
+extern Mutex table_cache_mutex;
+
 /// What a table hands on to the one that takes its place, empty or rebuilt: cursors and tuples of either are
 /// at home in both.
 struct Lineage {
-  std::vector<TableId> tables;  // the engine's ids, in order of making; protected by the TableCache's mutex
+  std::vector<TableId> tables
+      HAILSTONE_GUARDED_BY(table_cache_mutex);  // the engine's ids, in order of making
   /// Rows changed since the program first saw statistics, or had them computed by
   /// ib_update_table_statistics().
   std::atomic<uint64_t> changed_rows{0};
@@ -112,28 +116,28 @@ struct Lineage {
 class OpenCursors {
  public:
   void add(std::thread::id thread) {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     threads_.push_back(thread);
   }
   void remove(std::thread::id thread) {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     const auto found = std::ranges::find(threads_, thread);
     if (found == threads_.end()) return;
     *found = threads_.back();
     threads_.pop_back();
   }
   bool any() const {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     return !threads_.empty();
   }
   bool any_of_this_thread() const {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     return std::ranges::find(threads_, std::this_thread::get_id()) != threads_.end();
   }
 
  private:
-  mutable std::mutex mutex_;
-  std::vector<std::thread::id> threads_;
+  mutable Mutex mutex_;
+  std::vector<std::thread::id> threads_ HAILSTONE_GUARDED_BY(mutex_);
 };
 
 class TableInfo {
@@ -223,23 +227,26 @@ class TableCache {
   Result<std::shared_ptr<TableInfo>> info_of(const std::shared_ptr<Table>& table);
   template <typename Candidates>
   Result<std::shared_ptr<Table>> last_of(const Candidates& candidates, const Transaction* transaction);
-  // Caller holds mutex_.
-  void keep(const std::shared_ptr<TableInfo>& info);
-  void forget(const TableInfo& info);
+  void keep(const std::shared_ptr<TableInfo>& info) HAILSTONE_REQUIRES(table_cache_mutex);
+  void forget(const TableInfo& info) HAILSTONE_REQUIRES(table_cache_mutex);
+  Mutex& mutex() HAILSTONE_RETURN_CAPABILITY(table_cache_mutex) { return mutex_; }
 
   Database& database_;
-  std::mutex mutex_;    // protects all below
-  std::mutex loading_;  // one thread at a time reads labels
-  std::unordered_map<TableId, std::shared_ptr<TableInfo>> infos_;
-  size_t next_look_ = 0;  // size of infos_ at which those not in use go
-  std::unordered_map<ib_id_t, std::weak_ptr<Lineage>> lineages_;  // of infos_, and of those in use
-  std::unordered_map<ib_id_t, std::vector<TableId>>
-      rebuilt_;  // engine tables that have this id, in order of making
+  Mutex mutex_;
+  Mutex loading_;  // one thread at a time reads labels
+  std::unordered_map<TableId, std::shared_ptr<TableInfo>> infos_ HAILSTONE_GUARDED_BY(table_cache_mutex);
+  /// Size of infos_ at which those not in use go.
+  size_t next_look_ HAILSTONE_GUARDED_BY(table_cache_mutex) = 0;
+  /// Of infos_, and of those in use.
+  std::unordered_map<ib_id_t, std::weak_ptr<Lineage>> lineages_ HAILSTONE_GUARDED_BY(table_cache_mutex);
+  /// Engine tables that have this id, in order of making.
+  std::unordered_map<ib_id_t, std::vector<TableId>> rebuilt_ HAILSTONE_GUARDED_BY(table_cache_mutex);
   struct Replaced {
     std::shared_ptr<TableInfo> made, before;
   };
-  std::unordered_map<TableId, Replaced> replaced_;  // by the engine's id of `made`
-  std::map<std::string, std::weak_ptr<TableInfo>> dropped_;
+  std::unordered_map<TableId, Replaced> replaced_
+      HAILSTONE_GUARDED_BY(table_cache_mutex);  // by the engine's id of `made`
+  std::map<std::string, std::weak_ptr<TableInfo>> dropped_ HAILSTONE_GUARDED_BY(table_cache_mutex);
 };
 
 /// Whether two tables have the same columns, so that a place in one is a place in the other.

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
-#include <mutex>
 #include <thread>
 
 #include "api/haildb/config.h"
 #include "api/haildb/cursor.h"
+#include "base/mutex.h"
 #include "transaction/statement.h"
 
 namespace hailstone::haildb {
@@ -19,15 +18,17 @@ constexpr const char* own_schema_lock =
 std::atomic<uint64_t> next_serial{1};
 
 struct SchemaLatch {
-  std::mutex mutex;  // protects all below
-  std::condition_variable changed;
-  const ib_trx_struct* exclusive = nullptr;
-  std::thread::id exclusive_thread;
-  std::vector<std::pair<const ib_trx_struct*, std::thread::id>> shared;    // with the threads that took it
-  std::vector<std::pair<const ib_trx_struct*, std::thread::id>> changing;  // have made DDL; with the threads
+  using Holders = std::vector<std::pair<const ib_trx_struct*, std::thread::id>>;  // with their threads
+
+  Mutex mutex;
+  Condition changed;
+  const ib_trx_struct* exclusive HAILSTONE_GUARDED_BY(mutex) = nullptr;
+  std::thread::id exclusive_thread HAILSTONE_GUARDED_BY(mutex);
+  Holders shared HAILSTONE_GUARDED_BY(mutex);
+  Holders changing HAILSTONE_GUARDED_BY(mutex);  // have made DDL
 
   /// Whether this thread holds what it would wait for: then nobody would let it go.
-  bool is_own(SchemaLock wanted) const {
+  bool is_own(SchemaLock wanted) const HAILSTONE_REQUIRES(mutex) {
     const auto self = std::this_thread::get_id();
     if (exclusive != nullptr && exclusive_thread == self) return true;
     return wanted == SchemaLock::Exclusive &&
@@ -116,7 +117,7 @@ void end_ddl(ib_trx_struct& handle) {
   engine().tables->forget_replaced(handle.rebuilt);
   handle.rebuilt.clear();
   SchemaLatch& latch = schema_latch();
-  const std::lock_guard guard(latch.mutex);
+  const MutexLock guard(latch.mutex);
   std::erase_if(latch.changing, [&](const auto& each) { return each.first == &handle; });
 }
 
@@ -242,7 +243,7 @@ Status SchemaStep::keep(const std::shared_ptr<TableInfo>& rebuilt) {
   auto change = std::make_unique<SchemaChange>(handle_, rebuilt);
   {
     SchemaLatch& latch = schema_latch();
-    const std::lock_guard guard(latch.mutex);
+    const MutexLock guard(latch.mutex);
     const auto is_known = [&](const auto& each) { return each.first == &handle_; };
     if (std::ranges::none_of(latch.changing, is_known))
       latch.changing.emplace_back(&handle_, std::this_thread::get_id());
@@ -261,7 +262,7 @@ bool has_exclusive_schema_lock(const ib_trx_struct& handle) {
 const Transaction* transaction_of_this_thread() {
   SchemaLatch& latch = schema_latch();
   const auto self = std::this_thread::get_id();
-  const std::lock_guard guard(latch.mutex);
+  const MutexLock guard(latch.mutex);
   if (latch.exclusive != nullptr && latch.exclusive_thread == self) return latch.exclusive->transaction.get();
   const auto own = std::ranges::find(latch.changing, self, [](const auto& each) { return each.second; });
   return own == latch.changing.end() ? nullptr : own->first->transaction.get();
@@ -269,19 +270,19 @@ const Transaction* transaction_of_this_thread() {
 
 ib_err_t lock_schema(ib_trx_struct& handle, SchemaLock wanted) {
   SchemaLatch& latch = schema_latch();
-  std::unique_lock guard(latch.mutex);
+  const MutexLock guard(latch.mutex);
   if (wanted == SchemaLock::Shared) {
     if (handle.schema_lock == SchemaLock::Exclusive) return DB_SUCCESS;
     if (handle.schema_lock == SchemaLock::Shared)
       return refused("the transaction holds the schema lock shared already");
     if (latch.is_own(wanted)) return refused(own_schema_lock);
-    latch.changed.wait(guard, [&] { return latch.exclusive == nullptr; });
+    while (latch.exclusive != nullptr) latch.changed.wait(latch.mutex);
     latch.shared.emplace_back(&handle, std::this_thread::get_id());
   } else {
     if (handle.schema_lock == SchemaLock::Exclusive) return DB_SUCCESS;
     if (handle.schema_lock == SchemaLock::Shared) return DB_SCHEMA_NOT_LOCKED;
     if (latch.is_own(wanted)) return refused(own_schema_lock);
-    latch.changed.wait(guard, [&] { return latch.exclusive == nullptr && latch.shared.empty(); });
+    while (latch.exclusive != nullptr || !latch.shared.empty()) latch.changed.wait(latch.mutex);
     latch.exclusive = &handle;
     latch.exclusive_thread = std::this_thread::get_id();
   }
@@ -292,7 +293,7 @@ ib_err_t lock_schema(ib_trx_struct& handle, SchemaLock wanted) {
 void unlock_schema(ib_trx_struct& handle) {
   SchemaLatch& latch = schema_latch();
   {
-    const std::lock_guard guard(latch.mutex);
+    const MutexLock guard(latch.mutex);
     if (handle.schema_lock == SchemaLock::None) return;
     if (handle.schema_lock == SchemaLock::Exclusive) {
       latch.exclusive = nullptr;

@@ -186,7 +186,7 @@ void SharedDatabase::note(const Failure& failure, bool while_committing) {
   if (options.panic == nullptr) return;
   if (status != HS_CORRUPT && status != HS_READ_ONLY && !(disk && while_committing)) return;
   {
-    const std::lock_guard guard(panic_mutex);
+    const MutexLock guard(panic_mutex);
     if (last_panic == failure.message) return;
     last_panic = failure.message;
   }

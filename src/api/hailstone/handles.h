@@ -6,13 +6,13 @@
 #include <atomic>
 #include <expected>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <string>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "database/database.h"
 #include "file/method_filesystem.h"
 #include "hailstone.h"
@@ -66,8 +66,8 @@ struct SharedDatabase {
   std::atomic<size_t> users{0};  // handles and streams, without the database's own
   uint64_t number = 0;           // tells databases of a process apart
   hs_options options{};
-  std::mutex panic_mutex;
-  std::string last_panic;  // protected by panic_mutex
+  Mutex panic_mutex;
+  std::string last_panic HAILSTONE_GUARDED_BY(panic_mutex);
 
   /// From here on the application is told of a broken invariant, too.
   void watch_checks();
