@@ -1,5 +1,4 @@
 #include "collation.h"
-#include "base/mutex.h"
 
 #include <fmt/format.h>
 
@@ -8,6 +7,7 @@
 #include <memory>
 #include <unordered_map>
 
+#include "base/mutex.h"
 #include "schema/padding.h"
 
 namespace hailstone {
