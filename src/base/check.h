@@ -45,5 +45,5 @@ struct FailedCheck {
 #define HAILSTONE_CHECK(condition, ...)                                          \
   do {                                                                           \
     if (!(condition)) [[unlikely]]                                               \
-      ::hailstone::FailedCheck{__FILE__, __LINE__, #condition}.end(__VA_ARGS__); \
+      ::hailstone::FailedCheck(__FILE__, __LINE__, #condition).end(__VA_ARGS__); \
   } while (false)
