@@ -47,7 +47,8 @@ class TransactionManager {
 
   Status commit(Transaction& transaction);
   /// On error (the log cannot take the record, and the transaction's interruption ends the wait) the
-  /// transaction has been rolled back; never ErrorCode::Interrupted. InvalidArgument when it had ended before.
+  /// transaction has been rolled back; never ErrorCode::Interrupted. InvalidArgument when it had ended
+  /// before.
   Status commit_visible(Transaction& transaction);
   /// Waits as long as the log cannot be written, but for the transaction's interruption:
   /// ErrorCode::Interrupted leaves it committed, and durable as soon as the log can be written.
