@@ -16,6 +16,11 @@ constexpr size_t large_share = 4;
 /// The end of a row that its transaction has taken back: before all snapshots.
 constexpr Timestamp taken_back = 0;
 
+/// Not analysed: the segment is in no view, so nobody else knows it.
+HAILSTONE_NO_THREAD_SAFETY_ANALYSIS void make_room_for_ends(TableSegment& segment) {
+  segment.ends->make_room();
+}
+
 }  // namespace
 
 TablePrivateRows* TablePrivateRows::of(Table& table, Table::State& state, Transaction& transaction) {
@@ -53,7 +58,7 @@ TablePrivateRows::Inserted TablePrivateRows::insert(ByteView key, ByteView row,
   return {delta, version};
 }
 
-size_t TablePrivateRows::bytes_in_memory() const { return has_delta() ? delta_->row_bytes() : 0; }
+size_t TablePrivateRows::bytes_in_memory() const { return has_delta() ? delta_->settled_rows().bytes() : 0; }
 
 Status TablePrivateRows::spill() {
   if (!has_delta()) return {};
@@ -87,10 +92,7 @@ void TablePrivateRows::make_ready(const std::vector<TableDelta::Successor>& succ
   for (size_t i = 0; i < successors.size(); ++i) {
     TableSegment& segment = *successors[i].segment;
     segment.writes = std::make_unique<const WriteNumbers>(numbers[i], state_.host.budget());
-    {
-      const ExclusiveLock guard(segment.latch());
-      segment.ends->make_room();
-    }
+    make_room_for_ends(segment);
     spilled_.push_back(successors[i].segment);
   }
   withdrawn_.reserve(spilled_.size());
