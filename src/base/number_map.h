@@ -114,9 +114,10 @@ class NumberMap {
   };
 
   size_t place_of(uint64_t key) const {
-    // The upper half of the product depends on all bits of the key.
+    // The upper bits of the product depend on all bits of the key. Those of numbers in a row, as identities
+    // are, lie evenly apart: the multiplier is 2^64 divided by the golden ratio.
     const uint64_t product = key * uint64_t{0x9E37'79B9'7F4A'7C15};
-    return static_cast<size_t>(product >> 32 ^ product >> 7) & (capacity_ - 1);
+    return static_cast<size_t>(product >> std::countl_zero(capacity_ - 1));
   }
   Slot* find_slot(uint64_t key) {
     if (capacity_ == 0) return nullptr;

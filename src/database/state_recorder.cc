@@ -312,6 +312,12 @@ StateRecorder::Closed StateRecorder::close_idle(size_t most) {
   const MutexLock guard(mutex_);
   auto open = core_.catalog().open_tables();
   size_t surplus = open.size() - std::min(open.size(), most);
+  if (surplus == 0) return result;
+  // From where the last call ended. Each from the beginning would leave holes in a part of the catalog's map
+  // and ever longer runs of used slots in the rest.
+  const size_t begin = clock_hand_ % open.size();
+  std::ranges::rotate(open, open.begin() + static_cast<ptrdiff_t>(begin));
+  size_t seen = 0;
   const auto close_one = [&](const EntryPointer& entry, const std::shared_ptr<Table>& table) {
     if (!entry->opening.try_lock()) return;
     const MutexLock opening(entry->opening, std::adopt_lock);
@@ -340,6 +346,7 @@ StateRecorder::Closed StateRecorder::close_idle(size_t most) {
   std::vector<std::pair<EntryPointer, std::shared_ptr<Table>>> used_lately;
   for (auto& [entry, table] : open) {
     if (surplus == 0) break;
+    ++seen;
     if (entry->used.exchange(false, std::memory_order_relaxed)) {
       used_lately.emplace_back(entry, std::move(table));
     } else {
@@ -352,6 +359,7 @@ StateRecorder::Closed StateRecorder::close_idle(size_t most) {
     close_one(entry, table);
     table.reset();
   }
+  clock_hand_ = begin + seen - std::min(seen, result.closed);
   return result;
 }
 

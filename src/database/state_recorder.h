@@ -99,6 +99,7 @@ class StateRecorder {
   std::map<TableId, Timestamp> dropped_ HAILSTONE_GUARDED_BY(mutex_);
   /// Drops for the next checkpoint: the tables have no files.
   std::map<TableId, Timestamp> dropped_unwritten_ HAILSTONE_GUARDED_BY(mutex_);
+  size_t clock_hand_ HAILSTONE_GUARDED_BY(mutex_) = 0;    // of close_idle(): position among the open tables
   uint64_t live_bytes_ HAILSTONE_GUARDED_BY(mutex_) = 0;  // of the newest record of every table
   std::atomic<size_t> row_bytes_{0};                      // of the rows in these records
   /// Rows in deltas up to this commit are in the states.
