@@ -1,9 +1,8 @@
 // The inside of Table, for the files of this room only: its places, and how a row is looked for in them.
 //
 // A thread that writes rows holds the write mutex; one that swaps the view holds it and, where the segments
-// change, the latch exclusively. Whoever
-// looks for a row takes its snapshot first and the view second: the view then holds all that the snapshot
-// sees.
+// change, the latch exclusively. A reader takes its snapshot first and the view second: the view then holds
+// all that the snapshot sees.
 #pragma once
 
 #include <algorithm>

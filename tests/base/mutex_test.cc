@@ -8,7 +8,8 @@
 namespace hailstone {
 namespace {
 
-bool is_free(Mutex& mutex) {
+template <typename AnyMutex>
+bool is_free(AnyMutex& mutex) {
   bool free = false;
   std::thread([&] {
     free = mutex.try_lock();
@@ -54,22 +55,14 @@ TEST(MutexTest, IsTakenOverFromTryLock) {
 
 TEST(SharedMutexTest, IsSharedByReadersOnly) {
   SharedMutex mutex;
-  const auto is_free = [&] {
-    bool free = false;
-    std::thread([&] {
-      free = mutex.try_lock();
-      if (free) mutex.unlock();
-    }).join();
-    return free;
-  };
   {
     const SharedLock reader(mutex);
     std::thread([&] { const SharedLock other(mutex); }).join();
-    EXPECT_FALSE(is_free());
+    EXPECT_FALSE(is_free(mutex));
   }
-  EXPECT_TRUE(is_free());
+  EXPECT_TRUE(is_free(mutex));
   const ExclusiveLock writer(mutex);
-  EXPECT_FALSE(is_free());
+  EXPECT_FALSE(is_free(mutex));
 }
 
 TEST(ConditionConcurrentTest, WaitsUntilToldAndHoldsTheMutexBehindIt) {
