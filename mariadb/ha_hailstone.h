@@ -198,6 +198,10 @@ class HailstoneHandler final : public handler, private TransactionUser {
   /// Whether a read of the whole index must give the rows in its order; else a scan does it.
   bool order_matters(uint index) const;
   void use_read_columns();
+  /// Whether warnings may name the rows of a scan by their numbers.
+  bool numbers_rows() const;
+  /// Has the server count the rows that the scan has passed by since the last one that it returned.
+  void count_rows_passed_by();
   int next_batch();
   int next_of_scan(uchar* record);
   void write_batch_row(uchar* record) const;
@@ -252,6 +256,7 @@ class HailstoneHandler final : public handler, private TransactionUser {
   std::unique_ptr<Scan> scan_;
   const Batch* batch_ = nullptr;
   uint32_t batch_row_ = 0;
+  std::optional<uint64_t> row_number_;  // of the last row that the scan returned; only if it numbers them
   std::unique_ptr<Cursor> cursor_;
   std::string search_key_;
   std::unique_ptr<Projection> find_projection_;

@@ -69,12 +69,43 @@ int HailstoneHandler::rnd_end() {
   return traced({"rnd_end"}, [&]() -> int { return 0; });
 }
 
+bool HailstoneHandler::numbers_rows() const {
+  if (!predicate_ || (lock_ == ReadLock::None && transaction_->reads_uncommitted())) return false;
+  switch (thd_sql_command(ha_thd())) {
+    case SQLCOM_UPDATE:
+    case SQLCOM_UPDATE_MULTI:
+    case SQLCOM_INSERT_SELECT:
+    case SQLCOM_REPLACE_SELECT:
+    case SQLCOM_CREATE_TABLE:
+      break;
+    default:
+      return false;
+  }
+  // Rows that the server sorts or buffers first it counts when it takes them from there.
+  const JOIN_TAB* const join = table->reginfo.join_tab;
+  return join == nullptr || (join->filesort == nullptr && join->cache == nullptr);
+}
+
+void HailstoneHandler::count_rows_passed_by() {
+  const uint64_t number = scan_->number(batch_row_);
+  Diagnostics_area& diagnostics = *ha_thd()->get_stmt_da();
+  const uint64_t passed_by = number - *row_number_ - 1;
+  diagnostics.set_current_row_for_warning(
+      static_cast<long>(diagnostics.current_row_for_warning() + passed_by));
+  row_number_ = number;
+}
+
 int HailstoneHandler::next_batch() {
   if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
   if (!scan_) {
     use_read_columns();
     scan_ = std::make_unique<Scan>(table_, *transaction_, lock_, predicate_ ? predicate_ : every_row(),
                                    read_columns_);
+    row_number_.reset();
+    if (numbers_rows()) {
+      scan_->number_rows();
+      row_number_ = 0;
+    }
   }
   batch_ = nullptr;
   place_ = Place::None;
@@ -92,6 +123,7 @@ int HailstoneHandler::next_of_scan(uchar* record) {
     if (const int error = next_batch(); error != 0) return error;
   }
   place_ = Place::Scan;
+  if (row_number_) count_rows_passed_by();
   write_batch_row(record);
   return 0;
 }

@@ -13,6 +13,7 @@
 #include <sql_class.h>
 #include <sql_parse.h>
 #include <sql_priv.h>
+#include <sql_select.h>
 #include <sql_show.h>
 #include <sql_table.h>
 #include <strfunc.h>

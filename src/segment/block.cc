@@ -74,6 +74,14 @@ uint32_t BlockBitmap::count() const {
   return result;
 }
 
+uint32_t BlockBitmap::count_before(uint32_t row) const {
+  uint32_t result = 0;
+  for (uint32_t word = 0; word < row / 64; ++word) result += static_cast<uint32_t>(std::popcount(bits[word]));
+  if (row % 64 == 0) return result;
+  const uint64_t in_last = bits[row / 64] & ((uint64_t{1} << (row % 64)) - 1);
+  return result + static_cast<uint32_t>(std::popcount(in_last));
+}
+
 void BlockBitmap::append_rows(uint32_t first, uint32_t last, std::vector<uint16_t>& rows) const {
   last = std::min(last, block_rows);
   for (uint32_t begin = first; begin < last;) {

@@ -40,6 +40,8 @@ struct BlockBitmap {
   }
   bool none() const;
   uint32_t count() const;
+  /// Of the rows before `row`.
+  uint32_t count_before(uint32_t row) const;
   bool test(uint32_t row) const { return (bits[row / 64] >> (row % 64) & 1) != 0; }
   /// Appends the numbers of set bits in [first, last) to `rows`.
   void append_rows(uint32_t first, uint32_t last, std::vector<uint16_t>& rows) const;

@@ -72,6 +72,9 @@ Result<bool> BlockScan::Worker::next(uint64_t& number, uint64_t last) {
       HAILSTONE_ASSIGN(filter_, scan_.filter_of(segment_));
     }
     if (filter_ != nullptr && filter_->excludes_segment()) {
+      for (uint32_t i = 0; counts_met_ && i < left; ++i) {
+        HAILSTONE_TRY(meet_block(static_cast<uint32_t>(number - scan_.starts_[segment_]) + i));
+      }
       count(counters.blocks_skipped, left);
       scan_.finish_blocks(segment_, left);
       number = end;
@@ -83,6 +86,7 @@ Result<bool> BlockScan::Worker::next(uint64_t& number, uint64_t last) {
       return fail(ErrorCode::Interrupted,
                   fmt::format("interrupted while scanning table {}", scan_.table_.layout->definition().name));
     }
+    if (counts_met_) HAILSTONE_TRY(meet_block(block_));
     HAILSTONE_ASSIGN(const bool taken, take_block());
     // The filter may be gone from here on.
     scan_.finish_blocks(segment_, 1);
@@ -92,10 +96,16 @@ Result<bool> BlockScan::Worker::next(uint64_t& number, uint64_t last) {
   return false;
 }
 
+Status BlockScan::Worker::meet_block(uint32_t block) {
+  met_before_ += met_.count();
+  met_.set_first(rows_in_block(block));
+  return mask_rows(*segment(), *scan_.table_.keys, *reader_, block, scan_.visibility_, met_);
+}
+
 Result<bool> BlockScan::Worker::take_block() {
   const TableSegment& place = *segment();
   if (scan_.always_) {
-    const uint32_t rows = std::min(block_rows, place.rows() - block_ * block_rows);
+    const uint32_t rows = rows_in_block(block_);
     rows_.set_first(rows);
     count(scan_.table_.host.counters().rows_scanned, rows);
   } else {

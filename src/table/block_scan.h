@@ -2,6 +2,7 @@
 // scans, counts and aggregates. The scan is shared by threads; each has a Worker of its own.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -27,6 +28,8 @@ class BlockScan {
    public:
     /// `scan` must outlive the worker. `stop` (may be empty) is asked at each block.
     explicit Worker(BlockScan& scan, std::function<bool()> stop = {});
+    /// From here on the worker counts the rows that it passes by, those that do not match included.
+    void count_met() { counts_met_ = true; }
 
     /// Looks for a block with rows from `number` on and before `last`. Then it stands there, and `number` is
     /// that of the next block. False: there is none, and `number` is `last`. Each block number must be passed
@@ -37,12 +40,20 @@ class BlockScan {
     const std::shared_ptr<TableSegment>& segment() const { return scan_.view_->segments[segment_]; }
     uint32_t block() const { return block_; }
     const BlockBitmap& rows() const { return rows_; }
+    /// The rows of this block that may be taken, whether or not they match, and how many of them all blocks
+    /// before it have. Only of a worker that counts them.
+    const BlockBitmap& met() const { return met_; }
+    uint64_t met_before() const { return met_before_; }
     /// Pins the blocks of the segment that were read last.
     BlockReader& reader() { return *reader_; }
 
    private:
     void enter(uint64_t number);
     Result<bool> take_block();
+    Status meet_block(uint32_t block);
+    uint32_t rows_in_block(uint32_t block) const {
+      return std::min(block_rows, segment()->rows() - block * block_rows);
+    }
 
     BlockScan& scan_;
     const std::function<bool()> stop_;
@@ -51,6 +62,9 @@ class BlockScan {
     std::optional<BlockReader> reader_;
     const SegmentFilter* filter_ = nullptr;  // of segment_; null: not prepared yet, or not needed
     BlockBitmap rows_;
+    bool counts_met_ = false;
+    BlockBitmap met_{};  // of the block looked at last
+    uint64_t met_before_ = 0;
   };
 
  private:

@@ -4,6 +4,7 @@
 #include <deque>
 #include <unordered_set>
 
+#include "base/check.h"
 #include "table/aggregate.h"
 #include "table/block_scan.h"
 #include "table/table_state.h"
@@ -60,6 +61,12 @@ struct Scan::State {
     view = inside.current_view();
     blocks.emplace(inside, view, predicate, candidates);
     worker.emplace(*blocks, [this] { return transaction.interrupted(); });
+    if (numbers_rows) worker->count_met();
+  }
+
+  /// Of a row of the block where the worker stands.
+  uint64_t number_in_block(uint32_t row) const {
+    return worker->met_before() + worker->met().count_before(row) + 1;
   }
 
   /// Finds the next block with matching rows. False: no segment is left.
@@ -122,9 +129,14 @@ struct Scan::State {
         delta_begun = true;
         delta_key = entries.back().key;
         count(inside.host.counters().rows_scanned, entries.size());
-        if (!always && !dirty) {
+        entry_numbers.clear();
+        if ((!always && !dirty) || numbers_rows) {
           std::erase_if(entries, [&](const DeltaReader::Entry& entry) {
-            return !predicate->matches(inside.layout->row_codec(), entry.version->row());
+            ++met_in_deltas;
+            if (!always && !dirty && !predicate->matches(inside.layout->row_codec(), entry.version->row()))
+              return true;
+            if (numbers_rows) entry_numbers.push_back(number_in_block(block_rows) - 1 + met_in_deltas);
+            return false;
           });
         }
         if (!entries.empty()) return true;
@@ -180,6 +192,13 @@ struct Scan::State {
   std::string delta_key;  // of the last entry looked at
   std::vector<DeltaReader::Entry> entries;
   size_t entries_next = 0;
+
+  // With number_rows().
+  bool numbers_rows = false;
+  uint64_t met_in_deltas = 0;
+  std::vector<uint64_t> entry_numbers;
+  uint64_t candidate_number = 0;
+  std::vector<uint64_t> locked_numbers;  // of the batch's rows
 
   Batch batch;
   size_t batch_first = 0;  // position in `selected` of the batch's first row
@@ -243,7 +262,9 @@ Result<bool> Scan::State::next_candidate(std::string& candidate_key, RowPlace& p
     if (found) taken.append_rows(0, block_rows, selected);
   }
   if (!selected.empty()) {
-    const uint32_t ordinal = worker->block() * block_rows + selected[selected_next++];
+    const uint16_t row = selected[selected_next++];
+    const uint32_t ordinal = worker->block() * block_rows + row;
+    if (numbers_rows) candidate_number = number_in_block(row);
     HAILSTONE_TRY(keys_here().clustered_key(ordinal, candidate_key));
     place = {
         .delta = nullptr, .version = nullptr, .segment = worker->segment(), .ordinal = ordinal, .begin = 0};
@@ -254,6 +275,7 @@ Result<bool> Scan::State::next_candidate(std::string& candidate_key, RowPlace& p
     HAILSTONE_ASSIGN(const bool found, next_delta_rows(most_rows_locked_ahead));
     if (!found) return false;
   }
+  if (numbers_rows) candidate_number = entry_numbers[entries_next];
   const auto& entry = entries[entries_next++];
   candidate_key = entry.key;
   place = {.delta = view->deltas[delta],
@@ -282,6 +304,7 @@ Status Scan::State::add_locked(const std::string& candidate_key, const RowPlace&
   if (!was_live && !returned.insert(candidate_key).second) return {};
   projection.append(batch.scratch.copy(row), row_id_of(candidate_key), batch);
   locked_keys.push_back(candidate_key);
+  if (numbers_rows) locked_numbers.push_back(candidate_number);
   return {};
 }
 
@@ -359,6 +382,7 @@ Result<const Batch*> Scan::State::next_changed() {
 Result<const Batch*> Scan::State::next_locking() {
   batch.clear();
   locked_keys.clear();
+  locked_numbers.clear();
   batch_of = BatchOf::Locked;
   RowPlace place;
   uint32_t looked_at = 0;
@@ -386,6 +410,24 @@ Result<ByteView> Scan::clustered_key(uint32_t row) {
   const uint32_t ordinal = state.worker->block() * block_rows + state.selected[state.batch_first + row];
   HAILSTONE_TRY(state.inside.noted(state.keys_here().clustered_key(ordinal, state.key)));
   return ByteView(state.key);
+}
+
+void Scan::number_rows() {
+  HAILSTONE_CHECK(state_->view == nullptr, "a scan was told to number its rows after it had begun");
+  state_->numbers_rows = true;
+}
+
+uint64_t Scan::number(uint32_t row) const {
+  const State& state = *state_;
+  switch (state.batch_of) {
+    case State::BatchOf::Delta:
+      return state.entry_numbers[row];
+    case State::BatchOf::Locked:
+      return state.locked_numbers[row];
+    case State::BatchOf::Segment:
+      break;
+  }
+  return state.number_in_block(state.selected[state.batch_first + row]);
 }
 
 Result<uint64_t> Scan::count_rest(unsigned threads) {

@@ -36,10 +36,16 @@ class Scan {
        std::vector<bool> as_codes = {});
   ~Scan();
 
+  /// Call it before next(): then each row has a number(), which costs a look at what the predicate leaves
+  /// out. Not for READ UNCOMMITTED without locks.
+  void number_rows();
   /// The next batch, valid until the next call; null at the end.
   Result<const Batch*> next();
   /// Clustered key of a row of the current batch; valid until next(). Costs a key encoding.
   Result<ByteView> clustered_key(uint32_t row);
+  /// Number of a row of the current batch, from 1, among all rows that the scan comes by: those that do not
+  /// match count, too. After number_rows() only.
+  uint64_t number(uint32_t row) const;
   /// Number of matching rows from here to the end, without reading any column but the predicate's. `threads`:
   /// how many may work at it, the caller's included; others are background threads that are free.
   Result<uint64_t> count_rest(unsigned threads = 1);

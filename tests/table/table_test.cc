@@ -3,8 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
+#include <random>
+#include <unordered_map>
 
+#include "base/test_seed.h"
 #include "table/bulk_load.h"
 #include "table/cursor.h"
 #include "table/scan.h"
@@ -605,6 +609,70 @@ TEST_F(TableTest, AStoppedOptimizeGivesItsClaimsBack) {
   EXPECT_EQ(count(), 20U);
   ASSERT_TRUE(table_->optimize({}));
   EXPECT_EQ(table_->statistics().segments, 1U);
+}
+
+TEST_F(TableTest, AScanNumbersItsRowsAmongAllThatItComesBy) {
+  std::mt19937_64 random(test_seed(17));
+  host_.segment_rows = 20'000;
+  const auto loader = begin();
+  Duplicate duplicate;
+  BulkLoad load(table_, *loader);
+  for (int32_t id = 0; id < 50'000; ++id) ASSERT_TRUE(append(load, {.id = id, .number = id}));
+  ASSERT_TRUE(load.finish(duplicate));
+  ASSERT_TRUE(host_.transactions().commit(*loader));
+  const auto old = begin();
+  ASSERT_EQ(count(*old), 50'000U);  // its snapshot is taken
+  const auto remove_some = [&] {
+    const auto transaction = begin();
+    for (int i = 0; i < 200; ++i) {
+      const auto id = static_cast<int32_t>(random() % 50'000);
+      const Status erased = table_->erase(*transaction, key_of(*table_, id));
+      ASSERT_TRUE(erased || erased.error().code() == ErrorCode::NotFound) << message(erased);
+    }
+    ASSERT_TRUE(host_.transactions().commit(*transaction));
+  };
+  remove_some();
+  insert_committed(100'000, 100'500);
+  ASSERT_TRUE(table_->flush(true));
+  remove_some();
+  insert_committed(100'500, 101'300);
+  const auto now = begin();
+  for (const auto& [transaction, lock] : {std::pair(old.get(), ReadLock::None),
+                                          {now.get(), ReadLock::None},
+                                          {now.get(), ReadLock::Exclusive}}) {
+    std::unordered_map<int32_t, uint64_t> places;
+    Scan all(table_, *transaction, ReadLock::None, nullptr, all_columns());
+    for (;;) {
+      const auto batch = all.next();
+      ASSERT_TRUE(batch) << message(batch);
+      if (*batch == nullptr) break;
+      for (uint32_t row = 0; row < (*batch)->rows; ++row) {
+        const uint64_t id = (*batch)->columns[0].value(row).integer;
+        places.emplace(static_cast<int32_t>(native_signed(id, 4)), places.size() + 1);
+      }
+    }
+    // Some leave out whole segments, some blocks, some rows.
+    for (const auto& [low, high] :
+         {std::pair(45'000, 100'900), {30'000, 30'002}, {17'000, 17'500}, {100'700, 100'800}, {0, 200'000}}) {
+      const auto predicate = std::make_shared<const Predicate>(
+          Predicate::integer(number_column, {{order_signed(low, 4), order_signed(high, 4)}}));
+      Scan scan(table_, *transaction, lock, predicate, all_columns());
+      scan.number_rows();
+      uint64_t rows = 0;
+      for (;;) {
+        const auto batch = scan.next();
+        ASSERT_TRUE(batch) << message(batch);
+        if (*batch == nullptr) break;
+        for (uint32_t row = 0; row < (*batch)->rows; ++row, ++rows) {
+          const auto id = static_cast<int32_t>(native_signed((*batch)->columns[0].value(row).integer, 4));
+          ASSERT_EQ(scan.number(row), places.at(id)) << id;
+        }
+      }
+      ASSERT_EQ(rows, std::ranges::count_if(places, [&](const auto& place) {
+                  return place.first >= low && place.first <= high;
+                }));
+    }
+  }
 }
 
 TEST_F(TableTest, AnIdleSnapshotKeepsTheVersionsThatItSeesAndNoOthers) {
