@@ -3,6 +3,7 @@
 // at a multiple of 64 bytes. Thread-safe.
 #pragma once
 
+#include <sanitizer/asan_interface.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -52,6 +53,8 @@ class PageAllocator {
     if (bytes < least_bytes) {
       ::operator delete(array, alignment);
     } else {
+      // What containers in it have poisoned must not stay so for the next mapping at this address.
+      ASAN_UNPOISON_MEMORY_REGION(array, bytes);
       ::munmap(array, bytes);
     }
   }
