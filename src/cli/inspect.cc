@@ -57,7 +57,7 @@ class Inspection {
   void show_manifest(const ManifestContent& content) const {
     const CheckpointMark& mark = content.mark;
     fmt::print("manifest {}: {}, {}, {} remembered{}\n", Manifest::path_in(options_.directory),
-               human_bytes(content.bytes), counted(content.tables.size(), "table"),
+               human_bytes(content.file.size()), counted(content.tables.size(), "table"),
                counted(content.dropped.size(), "drop"), content.torn ? ", a torn end that is left out" : "");
     fmt::print(
         "checkpoint: commits up to {} need no log; replay begins at {:#x}, carried rows count from {:#x}\n",
@@ -110,8 +110,12 @@ class Inspection {
   }
 
   Status show_tables(const ManifestContent& content) {
-    std::map<std::string, const TableRecord*> by_name;
-    for (const auto& [id, table] : content.tables) by_name[table.definition.name()] = &table;
+    std::map<std::string, TableRecord> by_name;
+    content.tables.for_each([&](TableId, const StoredTable& stored) {
+      TableRecord table = content.read(stored);
+      std::string name(table.definition.name());
+      by_name.emplace(std::move(name), std::move(table));
+    });
     for (const std::string& name : options_.tables) {
       if (by_name.contains(name)) continue;
       return fail(
@@ -122,7 +126,7 @@ class Inspection {
     }
     for (const auto& [name, table] : by_name) {
       if (options_.tables.empty() || std::ranges::find(options_.tables, name) != options_.tables.end()) {
-        HAILSTONE_TRY(show_table(content, *table));
+        HAILSTONE_TRY(show_table(content, table));
       }
     }
     return {};

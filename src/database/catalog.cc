@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <ranges>
 
+#include "base/check.h"
+
 namespace hailstone {
 
 /// One DDL step of a transaction.
@@ -37,7 +39,6 @@ class Catalog::Action final : public TransactionAction {
       } else {
         pending_->names.erase(step->name);
         catalog_.reserved_.erase(step->name);
-        catalog_.forget_empty_name(step->name);
       }
     }
     take_back_(*pending_);
@@ -61,10 +62,7 @@ Result<EntryPointer> Catalog::resolve(const std::string& name, const Pending* pe
       entry = own->second;
     }
   }
-  if (!overlaid) {
-    const auto committed = by_name_.find(name);
-    if (committed != by_name_.end()) entry = committed->second;
-  }
+  if (!overlaid) entry = committed_.find(name);
   if (entry == nullptr) return fail(ErrorCode::NotFound, fmt::format("there is no table '{}'", name));
   return entry;
 }
@@ -83,18 +81,6 @@ std::shared_ptr<Catalog::Pending> Catalog::pending_of(const Transaction& transac
   return pending;
 }
 
-void Catalog::forget_empty_name(const std::string& name) noexcept {
-  const auto at = by_name_.find(name);
-  if (at == by_name_.end() || at->second != nullptr) return;
-  --names_without_table_;
-  forget_name(at);
-}
-
-void Catalog::forget_name(Names::iterator at) noexcept {
-  if (ordered_names_) ordered_names_->erase(&*at);
-  by_name_.erase(at);
-}
-
 void Catalog::reserve_for_commit(size_t opened) {
   size_t created = 0, changed = 0, dropped = 0;
   for (const auto& [owner, pending] : pending_) {
@@ -106,7 +92,7 @@ void Catalog::reserve_for_commit(size_t opened) {
     const size_t wanted = list.size() + by;
     if (wanted > list.capacity()) list.reserve(std::max(wanted, 2 * list.capacity()));
   };
-  by_id_.reserve(by_id_.size() + created);
+  committed_.reserve(committed_.size() + created);
   opened_.reserve(opened_.size() + created + opened);
   grow(changed_, changed);
   grow(dropped_, dropped);
@@ -141,10 +127,6 @@ void Catalog::change_names(Transaction& transaction, const std::shared_ptr<Pendi
     for (const auto& [name, entry] : changes) {
       pending->names[name] = entry;
       reserved_[name] = pending->owner;
-      const auto [at, added] = by_name_.try_emplace(name, nullptr);
-      if (!added) continue;
-      ++names_without_table_;
-      if (ordered_names_) ordered_names_->insert(&*at);
     }
     reserve_for_commit();
   } catch (const std::bad_alloc&) {
@@ -235,11 +217,12 @@ void Catalog::commit(Pending& pending, Timestamp timestamp) noexcept {
   const ExclusiveLock guard(mutex());
   const auto known = pending_.find(pending.owner);
   if (known == pending_.end() || known->second.get() != &pending) return;  // an earlier step has done it
+  for (const auto& [name, entry] : pending.names) committed_.remove_name(name);
   for (const EntryPointer& entry : pending.created) {
     entry->definition_timestamp = timestamp;
     entry->made = entry->named = timestamp;
     entry->table->set_ddl_commits(timestamp, timestamp);
-    by_id_[entry->id] = entry;
+    committed_.add(entry);
     opened_[entry->id] = entry;
     changed_.push_back(entry);
   }
@@ -255,17 +238,14 @@ void Catalog::commit(Pending& pending, Timestamp timestamp) noexcept {
   }
   for (const EntryPointer& entry : pending.dropped) {
     entry->dropped = true;
-    by_id_.erase(entry->id);
+    committed_.remove(*entry);
     opened_.erase(entry->id);
     dropped_.push_back({entry, timestamp});
   }
   for (const auto& [name, entry] : pending.names) {
-    const auto at = by_name_.find(name);
-    if (at->second == nullptr) --names_without_table_;
     if (entry != nullptr) {
-      at->second = entry;
-    } else {
-      forget_name(at);
+      const CatalogEntry* const other = committed_.add_name(*entry);
+      HAILSTONE_CHECK(other == nullptr, "two tables are called '{}'", name);
     }
     reserved_.erase(name);
   }
@@ -287,8 +267,7 @@ Result<EntryPointer> Catalog::find_last(std::span<const TableId> ids, const Tran
   const SharedLock guard(mutex());
   const Pending* const pending = find_pending(transaction);
   for (const TableId id : ids | std::views::reverse) {
-    EntryPointer entry;
-    if (const EntryPointer* const committed = by_id_.find(id)) entry = *committed;
+    EntryPointer entry = committed_.find(id);
     if (pending != nullptr) {
       for (const EntryPointer& created : pending->created) {
         if (created->id == id) entry = created;
@@ -309,8 +288,7 @@ Result<TableDefinition> Catalog::definition(const std::string& name, const Trans
 
 EntryPointer Catalog::find(TableId id) const {
   const SharedLock guard(mutex());
-  const EntryPointer* const found = by_id_.find(id);
-  return found == nullptr ? nullptr : *found;
+  return committed_.find(id);
 }
 
 std::shared_ptr<Table> Catalog::opened(const EntryPointer& entry) const {
@@ -377,54 +355,38 @@ Result<std::shared_ptr<Table>> Catalog::open(const EntryPointer& entry, bool set
   return table;
 }
 
-void Catalog::order_names() const {
-  const ExclusiveLock guard(mutex());
-  if (ordered_names_) return;
-  std::vector<const Names::value_type*> sorted;
-  sorted.reserve(by_name_.size());
-  for (const auto& named : by_name_) sorted.push_back(&named);
-  std::ranges::sort(sorted, ByName());
-  ordered_names_.emplace(sorted.begin(), sorted.end());
-}
-
 std::vector<std::string> Catalog::names(const std::string& prefix, const Transaction* transaction) const {
   bool is_to_order = false;
   {
+    // A server asks once when it starts, for the few tables that it has left over; that is not worth an
+    // order.
     const SharedLock guard(mutex());
-    is_to_order = !ordered_names_ && names_asked_for_.exchange(true);
+    is_to_order = !committed_.names_are_ordered() && names_asked_for_.exchange(true);
   }
-  if (is_to_order) order_names();
+  if (is_to_order) {
+    const ExclusiveLock guard(mutex());
+    committed_.order_names();
+  }
   const SharedLock guard(mutex());
   const Pending* const pending = find_pending(transaction);
   std::vector<std::string> result;
-  const auto add = [&](const Names::value_type& named) {
-    const auto& [name, entry] = named;
-    if (entry != nullptr && (pending == nullptr || !pending->names.contains(name))) result.push_back(name);
-  };
-  if (ordered_names_) {
-    for (auto at = ordered_names_->lower_bound(prefix);
-         at != ordered_names_->end() && (*at)->first.starts_with(prefix); ++at) {
-      add(**at);
-    }
-  } else {
-    for (const auto& named : by_name_) {
-      if (named.first.starts_with(prefix)) add(named);
-    }
+  for (const std::string_view name : committed_.names(prefix)) {
+    if (pending == nullptr || !pending->names.contains(name)) result.emplace_back(name);
   }
-  if (ordered_names_ && pending == nullptr) return result;
+  const bool is_ordered = pending == nullptr && committed_.names_are_ordered();
   if (pending != nullptr) {
     for (auto at = pending->names.lower_bound(prefix);
          at != pending->names.end() && at->first.starts_with(prefix); ++at) {
       if (at->second != nullptr) result.push_back(at->first);
     }
   }
-  std::ranges::sort(result);
+  if (!is_ordered) std::ranges::sort(result);
   return result;
 }
 
 size_t Catalog::size() const {
   const SharedLock guard(mutex());
-  return by_name_.size() - names_without_table_;
+  return committed_.size();
 }
 
 size_t Catalog::open_count() const {
@@ -434,10 +396,7 @@ size_t Catalog::open_count() const {
 
 std::vector<EntryPointer> Catalog::entries() const {
   const SharedLock guard(mutex());
-  std::vector<EntryPointer> result;
-  result.reserve(by_id_.size());
-  by_id_.for_each([&](TableId, const EntryPointer& entry) { result.push_back(entry); });
-  return result;
+  return committed_.entries();
 }
 
 std::vector<std::pair<EntryPointer, std::shared_ptr<Table>>> Catalog::open_tables() const {
@@ -489,7 +448,7 @@ void Catalog::forget_changed(size_t count) noexcept {
 
 void Catalog::expect_tables(size_t count) {
   const ExclusiveLock guard(mutex());
-  by_id_.reserve(count);
+  committed_.reserve(count);
 }
 
 EntryPointer Catalog::recover_create(TableId id, PackedDefinition definition, Timestamp timestamp,
@@ -498,7 +457,7 @@ EntryPointer Catalog::recover_create(TableId id, PackedDefinition definition, Ti
   auto entry = std::make_shared<CatalogEntry>(id);
   entry->definition = std::move(definition);
   entry->definition_timestamp = timestamp;
-  by_id_[id] = entry;
+  committed_.add(entry);
   if (changed) changed_.push_back(entry);
   return entry;
 }
@@ -517,25 +476,23 @@ void Catalog::recover_definition(const EntryPointer& entry, const TableDefinitio
 void Catalog::recover_drop(const EntryPointer& entry, Timestamp timestamp) {
   const ExclusiveLock guard(mutex());
   entry->dropped = true;
-  by_id_.erase(entry->id);
+  committed_.remove(*entry);
   opened_.erase(entry->id);
   dropped_.push_back({entry, timestamp});
 }
 
 Status Catalog::finish_recovery() {
   const ExclusiveLock guard(mutex());
-  by_name_.reserve(by_id_.size());
-  Status status;
-  by_id_.for_each([&](TableId id, const EntryPointer& entry) HAILSTONE_REQUIRES(catalog_mutex) {
-    const auto [at, added] = by_name_.emplace(entry->definition.name(), entry);
-    if (added || !status) return;
-    status = fail(
-        ErrorCode::Corruption,
-        fmt::format("tables {} and {} are both called '{}': manifest and log do not belong together; restore "
-                    "the database from a backup",
-                    at->second->id, id, at->first));
-  });
-  return status;
+  for (const EntryPointer& entry : committed_.entries()) {
+    if (const CatalogEntry* const other = committed_.add_name(*entry)) {
+      return fail(
+          ErrorCode::Corruption,
+          fmt::format("tables {} and {} are both called '{}': manifest and log do not belong together; "
+                      "restore the database from a backup",
+                      other->id, entry->id, entry->definition.name()));
+    }
+  }
+  return {};
 }
 
 }  // namespace hailstone

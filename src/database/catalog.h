@@ -14,56 +14,18 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "base/mutex.h"
 #include "base/number_map.h"
+#include "database/committed_tables.h"
 #include "table/table.h"
 #include "transaction/transaction.h"
 
 namespace hailstone {
-
-/// What the manifest holds of a table, but for its definition. While the table is not open, rows that are in
-/// no segment are nowhere else.
-struct CatalogRecord : TableContents {
-  Timestamp definition_timestamp = 0;
-  size_t bytes = 0;  // of the manifest's record
-};
-
-/// What contracts call the catalog's mutex; never defined.
-extern SharedMutex catalog_mutex;
-
-struct CatalogEntry {
-  explicit CatalogEntry(TableId table_id) : id(table_id) {}
-
-  const TableId id;
-
-  PackedDefinition definition HAILSTONE_GUARDED_BY(catalog_mutex);
-  /// Commit of the newest DDL; 0: of none yet.
-  Timestamp definition_timestamp HAILSTONE_GUARDED_BY(catalog_mutex) = 0;
-  /// As Table::set_ddl_commits().
-  Timestamp made HAILSTONE_GUARDED_BY(catalog_mutex) = 0;
-  Timestamp named HAILSTONE_GUARDED_BY(catalog_mutex) = 0;
-  std::shared_ptr<Table> table HAILSTONE_GUARDED_BY(catalog_mutex);  // null until it is first used
-  bool dropped HAILSTONE_GUARDED_BY(catalog_mutex) = false;
-  std::atomic<bool> used{false};  // since it was last looked at for closing
-
-  /// One thread at a time opens the table, or changes what it is to be opened with. Taken with the state
-  /// recorder's mutex held, never the other way round.
-  Mutex opening;
-  /// Changed with the state recorder's mutex held, too.
-  std::optional<CatalogRecord> recorded HAILSTONE_GUARDED_BY(opening);
-  /// Of the table when it was closed.
-  std::unique_ptr<Table::AnalyzedCounts> analyzed HAILSTONE_GUARDED_BY(opening);
-  /// The log holds the table's rows that were in no segment at the last checkpoint.
-  bool carried HAILSTONE_GUARDED_BY(opening) = false;
-};
-using EntryPointer = std::shared_ptr<CatalogEntry>;
 
 class Catalog {
  public:
@@ -138,11 +100,11 @@ class Catalog {
 
  private:
   class Action;
-  /// What a transaction has changed. Its names have places in `by_name_`, and `reserve_for_commit()` has made
-  /// room for the rest, as its commit must not need memory.
+  /// What a transaction has changed. `reserve_for_commit()` has made room for it, as its commit must not need
+  /// memory.
   struct Pending {
     TransactionId owner = 0;
-    std::map<std::string, EntryPointer> names;  // null: dropped or renamed
+    std::map<std::string, EntryPointer, std::less<>> names;  // null: dropped or renamed
     std::vector<EntryPointer> created;
     std::vector<EntryPointer> dropped;
     struct Redefinition {
@@ -153,22 +115,12 @@ class Catalog {
     std::map<EntryPointer, Redefinition> definitions;
   };
 
-  using Names =
-      std::unordered_map<std::string, EntryPointer>;  // null: a place for a name of a pending change
-  struct ByName {
-    using is_transparent = void;
-    static std::string_view name(const Names::value_type* named) { return named->first; }
-    static std::string_view name(std::string_view name) { return name; }
-    bool operator()(const auto& a, const auto& b) const { return name(a) < name(b); }
-  };
-
   struct ForgottenIfEmpty {
     Catalog& catalog;
     Pending& pending;
     ~ForgottenIfEmpty() HAILSTONE_REQUIRES(catalog_mutex) { catalog.forget_if_empty(pending); }
   };
 
-  void order_names() const;
   const Pending* find_pending(const Transaction* transaction) const HAILSTONE_REQUIRES_SHARED(catalog_mutex);
   Result<EntryPointer> resolve(const std::string& name, const Pending* pending) const
       HAILSTONE_REQUIRES_SHARED(catalog_mutex);
@@ -176,8 +128,6 @@ class Catalog {
       HAILSTONE_REQUIRES_SHARED(catalog_mutex);
   std::shared_ptr<Pending> pending_of(const Transaction& transaction) HAILSTONE_REQUIRES(catalog_mutex);
   void forget_if_empty(Pending& pending) noexcept HAILSTONE_REQUIRES(catalog_mutex);
-  void forget_empty_name(const std::string& name) noexcept HAILSTONE_REQUIRES(catalog_mutex);
-  void forget_name(Names::iterator at) noexcept HAILSTONE_REQUIRES(catalog_mutex);
   Status reserve(const std::string& name, TransactionId owner) const HAILSTONE_REQUIRES_SHARED(catalog_mutex);
   /// Puts `entry` over `name` in the overlay, and gives the transaction the action that takes this and
   /// `take_back` back.
@@ -191,16 +141,9 @@ class Catalog {
 
   TableHost& host_;
   mutable SharedMutex mutex_;
-  Names by_name_ HAILSTONE_GUARDED_BY(catalog_mutex);
-  size_t names_without_table_ HAILSTONE_GUARDED_BY(catalog_mutex) = 0;  // in by_name_
-  /// What by_name_ has, in the order of the names, from the second time that they are asked for so: sorting
-  /// very many would make a database slow to open, and a server asks once when it starts, for the few tables
-  /// that it has left over.
-  mutable std::optional<std::set<const Names::value_type*, ByName>> ordered_names_
-      HAILSTONE_GUARDED_BY(catalog_mutex);
+  mutable CommittedTables committed_ HAILSTONE_GUARDED_BY(catalog_mutex);
   mutable std::atomic<bool> names_asked_for_{false};
-  NumberMap<EntryPointer> by_id_ HAILSTONE_GUARDED_BY(catalog_mutex);
-  NumberMap<EntryPointer> opened_ HAILSTONE_GUARDED_BY(catalog_mutex);  // those of by_id_ whose table is open
+  NumberMap<EntryPointer> opened_ HAILSTONE_GUARDED_BY(catalog_mutex);  // those whose table is open
   std::unordered_map<std::string, TransactionId> reserved_ HAILSTONE_GUARDED_BY(catalog_mutex);
   std::map<TransactionId, std::shared_ptr<Pending>> pending_ HAILSTONE_GUARDED_BY(catalog_mutex);
   std::vector<Dropped> dropped_ HAILSTONE_GUARDED_BY(catalog_mutex);

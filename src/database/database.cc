@@ -164,7 +164,8 @@ Result<std::unique_ptr<Database>> Database::open_unguarded(Filesystem& filesyste
       *core.log, core.locks(), core.budget(), core.counters(), content->mark.committed, 1);
   core.transaction_manager->set_flush_log_at_commit(core.options().flush_log_at_commit);
   core.recorder = std::make_unique<StateRecorder>(
-      core, Manifest(core.filesystem(), directory, core.counters(), content->bytes, is_new || content->torn));
+      core,
+      Manifest(core.filesystem(), directory, core.counters(), content->file.size(), is_new || content->torn));
   core.checkpointer = std::make_unique<Checkpointer>(core);
 
   Recovery recovery(core, std::move(*content), std::move(names));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/check.h"
 #include "base/hash.h"
 
 namespace hailstone {
@@ -77,39 +78,50 @@ bool take_table(ByteReader& reader, TableRecord& record) {
   return true;
 }
 
+/// The record of a table, of either type; false when it is not one.
+bool parse_table(uint8_t type, ByteView payload, TableRecord& record) {
+  ByteReader reader(payload);
+  if (!take_table(reader, record)) return false;
+  auto definition = PackedDefinition::take(reader);
+  if (!definition) return false;
+  record.definition = std::move(*definition);
+  ByteView rows;
+  if (type == rows_record) {
+    if (!reader.take_bytes(reader.remaining(), rows) || rows.empty()) return false;
+    record.rows = rows;
+  }
+  return reader.empty();
+}
+
+uint8_t type_of(ByteView frame) { return static_cast<uint8_t>(frame[4]); }
+
 bool take_mark(ByteReader& reader, CheckpointMark& mark) {
   return reader.take_varint(mark.log_start) && reader.take_varint(mark.carried) &&
          reader.take_varint(mark.committed) && reader.take_varint(mark.next_table) &&
          reader.take_varint(mark.next_file);
 }
 
-/// False when the payload is not what its type says.
-bool apply_record(uint8_t type, ByteView payload, ManifestContent& content) {
+/// False when the frame at `offset` does not hold what its type says.
+bool apply_record(ByteView frame, uint64_t offset, ManifestContent& content) {
+  const uint8_t type = type_of(frame);
+  const ByteView payload = frame.substr(frame_header_size);
   ByteReader reader(payload);
   switch (type) {
     case table_record:
     case rows_record: {
       TableRecord record;
-      if (!take_table(reader, record)) return false;
-      auto definition = PackedDefinition::take(reader);
-      if (!definition) return false;
-      record.definition = std::move(*definition);
-      ByteView rows;
-      if (type == rows_record) {
-        if (!reader.take_bytes(reader.remaining(), rows) || rows.empty()) return false;
-        record.rows = rows;
-      }
+      if (!parse_table(type, payload, record)) return false;
       content.dropped.erase(record.id);
-      content.tables.insert_or_assign(record.id, std::move(record));
-      return reader.empty();
+      content.tables[record.id] = {.offset = offset};
+      return true;
     }
     case applied_record: {
       TableId table = 0;
       Timestamp timestamp = 0;
       if (!reader.take_varint(table) || !reader.take_varint(timestamp) || !reader.empty()) return false;
-      const auto found = content.tables.find(table);
-      if (found == content.tables.end()) return false;
-      found->second.applied_until = timestamp;
+      StoredTable* const found = content.tables.find(table);
+      if (found == nullptr) return false;
+      found->applied_until = timestamp;
       return true;
     }
     case dropped_record: {
@@ -216,6 +228,19 @@ void ManifestRecords::add_database(const DatabaseIdentity& identity) {
   end();
 }
 
+size_t ManifestContent::bytes_of(const StoredTable& table) const {
+  return frame_header_size + load<uint32_t>(file.data() + table.offset);
+}
+
+TableRecord ManifestContent::read(const StoredTable& table) const {
+  const ByteView frame = file.substr(table.offset, bytes_of(table));
+  TableRecord record;
+  const bool whole = parse_table(type_of(frame), frame.substr(frame_header_size), record);
+  HAILSTONE_CHECK(whole, "the manifest's record at offset {} has changed since it was checked", table.offset);
+  record.applied_until = table.applied_until;
+  return record;
+}
+
 Result<ManifestContent> parse_manifest(ByteView bytes, const std::string& path) {
   const std::string header = file_header();
   if (bytes.size() < header.size() || bytes.substr(0, file_magic.size()) != file_magic ||
@@ -234,7 +259,8 @@ Result<ManifestContent> parse_manifest(ByteView bytes, const std::string& path) 
                     path, version, format_version));
   }
   ManifestContent content;
-  content.bytes = content.intact_bytes = bytes.size();
+  content.file = bytes;
+  content.intact_bytes = bytes.size();
   for (uint64_t offset = header.size(); offset < bytes.size();) {
     const auto frame = intact_frame(bytes, offset);
     if (!frame) {
@@ -247,7 +273,7 @@ Result<ManifestContent> parse_manifest(ByteView bytes, const std::string& path) 
       content.intact_bytes = offset;
       return content;
     }
-    if (!apply_record(static_cast<uint8_t>((*frame)[4]), frame->substr(frame_header_size), content)) {
+    if (!apply_record(*frame, offset, content)) {
       return fail(
           ErrorCode::Corruption,
           fmt::format(
@@ -269,13 +295,14 @@ Result<std::optional<ManifestContent>> Manifest::load(Filesystem& filesystem, co
   if (!filesystem.exists(path)) return std::nullopt;
   HAILSTONE_ASSIGN(const auto file, filesystem.open_plain(path));
   HAILSTONE_ASSIGN(const uint64_t size, file->size());
-  std::string bytes(static_cast<size_t>(size), '\0');
-  HAILSTONE_TRY(file->read_at(0, bytes.size(), bytes.data()));
+  PageBytes bytes = make_page_bytes(static_cast<size_t>(size));
+  HAILSTONE_TRY(file->read_at(0, static_cast<size_t>(size), bytes.get()));
   if (counters != nullptr) {
     count(counters->manifest_reads);
-    count(counters->manifest_read_bytes, bytes.size());
+    count(counters->manifest_read_bytes, size);
   }
-  HAILSTONE_ASSIGN(ManifestContent content, parse_manifest(bytes, path));
+  HAILSTONE_ASSIGN(ManifestContent content, parse_manifest({bytes.get(), static_cast<size_t>(size)}, path));
+  content.held_file = std::move(bytes);
   return std::optional(std::move(content));
 }
 

@@ -15,10 +15,11 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "base/counters.h"
+#include "base/number_map.h"
+#include "base/page_allocator.h"
 #include "base/status.h"
 #include "file/filesystem.h"
 #include "log/log.h"
@@ -36,13 +37,25 @@ struct CheckpointMark {
   uint64_t next_file = 1;
 };
 
+/// Where the newest record of a table lies.
+struct StoredTable {
+  uint64_t offset = 0;  // of the record in the file
+  Timestamp applied_until = 0;
+};
+
+/// What a manifest holds. The tables stay in the file's bytes until they are read: there may be very many.
 struct ManifestContent {
-  std::unordered_map<TableId, TableRecord> tables;
+  TableRecord read(const StoredTable& table) const;
+  /// How much of the file the record takes.
+  size_t bytes_of(const StoredTable& table) const;
+
+  NumberMap<StoredTable> tables;         // by id
   std::map<TableId, Timestamp> dropped;  // tables whose drop may still have to be replayed
   CheckpointMark mark;
   std::vector<DatabaseIdentity>
       databases;              // ascending by their first files; none before the database had one
-  uint64_t bytes = 0;         // of the file
+  ByteView file;              // its bytes
+  PageBytes held_file;        // holds them, if load() made this
   uint64_t intact_bytes = 0;  // of them before the tail that was left out
   bool torn = false;          // a tail was left out
 };
@@ -54,10 +67,6 @@ class ManifestRecords {
   void add_dropped(TableId table, Timestamp timestamp);
   void add_mark(const CheckpointMark& mark);
   void add_database(const DatabaseIdentity& identity);
-  void clear() {
-    frames_.clear();
-    count_ = 0;
-  }
   bool empty() const { return frames_.empty(); }
   size_t bytes() const { return frames_.size(); }
   size_t count() const { return count_; }
@@ -98,8 +107,8 @@ class Manifest {
   bool must_be_rewritten_;
 };
 
-/// The records of a manifest file's bytes; `path` is named in errors. For load(), and for tests with hostile
-/// bytes.
+/// The records of a manifest file's bytes, which must outlive them; `path` is named in errors. For load(),
+/// and for tests with hostile bytes.
 Result<ManifestContent> parse_manifest(ByteView bytes, const std::string& path);
 
 }  // namespace hailstone

@@ -70,21 +70,21 @@ Status Recovery::adopt_manifest() {
   last_table_ = content_.mark.next_table - 1;
   last_file_ = content_.mark.next_file - 1;
   for (const std::string& name : names_) last_file_ = std::max(last_file_, file_number_of(name).value_or(0));
-  manifest_ddl_.reserve(content_.tables.size());
   core_.catalog().expect_tables(content_.tables.size());
-  for (auto& [id, state] : content_.tables) {
+  content_.tables.for_each([&](TableId id, const StoredTable& stored) {
+    TableRecord record = content_.read(stored);
     last_table_ = std::max(last_table_, id);
-    for (const auto& segment : state.segments) {
+    for (const auto& segment : record.segments) {
       last_file_ = std::max({last_file_, segment.file, segment.delete_vector});
     }
-    manifest_ddl_[id] = state.definition_timestamp;
-    last_committed_ = std::max(last_committed_, state.definition_timestamp);
-    const EntryPointer entry = core_.catalog().recover_create(id, std::move(state.definition),
-                                                              state.definition_timestamp, /*changed=*/false);
-    state.definition = core_.catalog().last_definition(entry);
-    core_.recorder->adopt(entry, std::move(state));
-  }
+    const Timestamp timestamp = record.definition_timestamp;
+    last_committed_ = std::max(last_committed_, timestamp);
+    const EntryPointer entry =
+        core_.catalog().recover_create(id, std::move(record.definition), timestamp, /*changed=*/false);
+    core_.recorder->adopt(*entry, std::move(record), content_.bytes_of(stored));
+  });
   content_.tables.clear();
+  content_.held_file.reset();
   for (const auto& [id, timestamp] : content_.dropped) last_table_ = std::max(last_table_, id);
   core_.recorder->adopt_mark(content_.mark, content_.dropped);
   return {};
@@ -174,9 +174,11 @@ Status Recovery::apply_catalog(const Operation& operation, Timestamp timestamp, 
   Catalog& catalog = core_.catalog();
   const TableId id = operation.table;
   const EntryPointer entry = catalog.find(id);
-  const auto in_manifest = manifest_ddl_.find(id);
-  const bool done = content_.dropped.contains(id) ||
-                    (in_manifest != manifest_ddl_.end() && timestamp <= in_manifest->second);
+  bool done = content_.dropped.contains(id);
+  if (entry != nullptr) {
+    const MutexLock opening(entry->opening);
+    done = done || (entry->recorded && timestamp <= entry->recorded->definition_timestamp);
+  }
   switch (operation.kind) {
     case OperationKind::CreateTable:
     case OperationKind::ReplaceDefinition: {

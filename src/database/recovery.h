@@ -8,7 +8,6 @@
 
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -55,8 +54,7 @@ class Recovery {
   ManifestContent content_;
   const std::vector<std::string> names_;
   CommittedRedo redo_{content_.mark.committed};
-  std::unordered_map<TableId, Timestamp> manifest_ddl_;  // newest DDL of each table that the manifest holds
-  std::unordered_set<TableId> touched_;                  // by the transaction being applied
+  std::unordered_set<TableId> touched_;             // by the transaction being applied
   std::unordered_set<TableId> passed_over_;         // damaged tables with operations that were not applied
   std::unordered_set<uint64_t> unpublished_files_;  // segments that such operations would have published
   Timestamp last_committed_ = 0;

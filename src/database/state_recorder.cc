@@ -287,12 +287,10 @@ Status StateRecorder::write(std::vector<Update>& updates, const std::map<TableId
   return {};
 }
 
-void StateRecorder::adopt(const EntryPointer& entry, TableRecord record) {
+void StateRecorder::adopt(CatalogEntry& entry, TableRecord record, size_t bytes) {
   const MutexLock guard(mutex_);
-  const MutexLock opening(entry->opening);
-  adopted_.clear();
-  adopted_.add_table(record);
-  replace_recorded(*entry, to_catalog(std::move(record), adopted_.bytes()));
+  const MutexLock opening(entry.opening);
+  replace_recorded(entry, to_catalog(std::move(record), bytes));
 }
 
 void StateRecorder::replace_recorded(CatalogEntry& entry, std::optional<CatalogRecord> recorded) {

@@ -50,8 +50,9 @@ class StateRecorder {
   Status with_manifest_kept(const std::function<Status(uint64_t bytes)>& action);
 
   // For recovery, single thread.
-  /// Takes what load() found; the entry of the catalog is marked as recorded.
-  void adopt(const EntryPointer& entry, TableRecord record);
+  /// Takes what load() found, in so many bytes of the manifest; the entry of the catalog is marked as
+  /// recorded.
+  void adopt(CatalogEntry& entry, TableRecord record, size_t bytes);
   void adopt_mark(const CheckpointMark& mark, std::map<TableId, Timestamp> dropped) {
     const MutexLock guard(mutex_);
     mark_ = mark;
@@ -105,7 +106,6 @@ class StateRecorder {
   /// Rows in deltas up to this commit are in the states.
   Timestamp recorded_until_ HAILSTONE_GUARDED_BY(mutex_) = 0;
   bool recovering_ HAILSTONE_GUARDED_BY(mutex_) = false;
-  ManifestRecords adopted_ HAILSTONE_GUARDED_BY(mutex_);  // the record of the table adopted last
 };
 
 }  // namespace hailstone

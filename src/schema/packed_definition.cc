@@ -73,11 +73,11 @@ TableDefinition PackedDefinition::unpack() const {
   return definition ? std::move(*definition) : TableDefinition();
 }
 
-std::string PackedDefinition::name() const {
+std::string_view PackedDefinition::name() const& {
   ByteReader reader(bytes_);
   uint8_t format = 0;
   ByteView name;
-  return reader.take(format) && reader.take_string(name) ? std::string(name) : std::string();
+  return reader.take(format) && reader.take_string(name) ? name : ByteView();
 }
 
 }  // namespace hailstone

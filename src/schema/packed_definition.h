@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "schema/table_definition.h"
 
@@ -17,7 +18,8 @@ class PackedDefinition {
 
   /// The empty one gives a definition without name and columns.
   TableDefinition unpack() const;
-  std::string name() const;
+  std::string_view name() const&;
+  std::string name() && { return std::string(name()); }
   ByteView bytes() const { return bytes_; }
 
   bool operator==(const PackedDefinition&) const = default;

@@ -120,7 +120,8 @@ class FileIdentityTest : public DatabaseTest {
     auto content = Manifest::load(posix_filesystem(), directory_.path());
     ASSERT_OK(content);
     ManifestRecords records;
-    for (const auto& [id, state] : (*content)->tables) records.add_table(state);
+    (*content)->tables.for_each(
+        [&](TableId, const StoredTable& stored) { records.add_table((*content)->read(stored)); });
     records.add_mark((*content)->mark);
     Counters counters;
     ASSERT_OK(Manifest(posix_filesystem(), directory_.path(), counters, 0, true).rewrite(std::move(records)));

@@ -49,6 +49,11 @@ ManifestRecords some_records() {
   return records;
 }
 
+TableRecord table_of(const ManifestContent& content, TableId id) {
+  const auto* const stored = content.tables.find(id);
+  return stored == nullptr ? TableRecord() : content.read(*stored);
+}
+
 std::string content_of(const std::string& path) {
   auto file = posix_filesystem().open(path);
   EXPECT_TRUE(file);
@@ -73,8 +78,8 @@ TEST(ManifestTest, GivesBackWhatWasWritten) {
   ASSERT_TRUE(content && content->has_value());
   EXPECT_FALSE((*content)->torn);
   EXPECT_EQ((*content)->tables.size(), 2U);
-  expect_same((*content)->tables.at(2), make_record(2, "d/renamed", 2));
-  expect_same((*content)->tables.at(3), make_record(3, "d/three", 1));
+  expect_same(table_of(**content, 2), make_record(2, "d/renamed", 2));
+  expect_same(table_of(**content, 3), make_record(3, "d/three", 1));
   EXPECT_EQ((*content)->dropped.at(1), 100U);
   EXPECT_EQ((*content)->mark.log_start, 5U);
   EXPECT_EQ((*content)->mark.carried, 6U);
