@@ -200,8 +200,9 @@ class HailstoneHandler final : public handler, private TransactionUser {
   void use_read_columns();
   /// Whether warnings may name the rows of a scan by their numbers.
   bool numbers_rows() const;
-  /// Has the server count the rows that the scan has passed by since the last one that it returned.
-  void count_rows_passed_by();
+  /// Has the server count the rows that the scan has passed by between the last one that it returned and
+  /// number `next`.
+  void count_rows_passed_by(uint64_t next);
   int next_batch();
   int next_of_scan(uchar* record);
   void write_batch_row(uchar* record) const;

@@ -5,6 +5,7 @@
 #include "error.h"
 #include "ha_hailstone.h"
 #include "pushdown.h"
+#include "pushdown_warnings.h"
 #include "variables.h"
 
 namespace hailstone {
@@ -71,28 +72,18 @@ int HailstoneHandler::rnd_end() {
 
 bool HailstoneHandler::numbers_rows() const {
   if (!predicate_ || (lock_ == ReadLock::None && transaction_->reads_uncommitted())) return false;
-  switch (thd_sql_command(ha_thd())) {
-    case SQLCOM_UPDATE:
-    case SQLCOM_UPDATE_MULTI:
-    case SQLCOM_INSERT_SELECT:
-    case SQLCOM_REPLACE_SELECT:
-    case SQLCOM_CREATE_TABLE:
-      break;
-    default:
-      return false;
-  }
+  if (!may_warn_of_rows(*ha_thd())) return false;
   // Rows that the server sorts or buffers first it counts when it takes them from there.
   const JOIN_TAB* const join = table->reginfo.join_tab;
   return join == nullptr || (join->filesort == nullptr && join->cache == nullptr);
 }
 
-void HailstoneHandler::count_rows_passed_by() {
-  const uint64_t number = scan_->number(batch_row_);
+void HailstoneHandler::count_rows_passed_by(uint64_t next) {
   Diagnostics_area& diagnostics = *ha_thd()->get_stmt_da();
-  const uint64_t passed_by = number - *row_number_ - 1;
+  const uint64_t passed_by = next - *row_number_ - 1;
   diagnostics.set_current_row_for_warning(
       static_cast<long>(diagnostics.current_row_for_warning() + passed_by));
-  row_number_ = number;
+  row_number_ = next;
 }
 
 int HailstoneHandler::next_batch() {
@@ -120,10 +111,15 @@ int HailstoneHandler::next_batch() {
 int HailstoneHandler::next_of_scan(uchar* record) {
   if (batch_ != nullptr) ++batch_row_;
   while (batch_ == nullptr || batch_row_ >= batch_->rows) {
-    if (const int error = next_batch(); error != 0) return error;
+    const int error = next_batch();
+    if (error == HA_ERR_END_OF_FILE && row_number_) {
+      count_rows_passed_by(scan_->rows_met() + 1);
+      row_number_.reset();
+    }
+    if (error != 0) return error;
   }
   place_ = Place::Scan;
-  if (row_number_) count_rows_passed_by();
+  if (row_number_) count_rows_passed_by(scan_->number(batch_row_));
   write_batch_row(record);
   return 0;
 }

@@ -153,4 +153,37 @@ bool may_warn(const THD& thd, Item& item) {
   return false;
 }
 
+namespace {
+
+bool may_warn_in_result(const THD& thd, Item& item) {
+  if (!item.fixed()) return true;
+  Item& real = *item.real_item();
+  if (real.type() != Item::SUM_FUNC_ITEM) return may_warn(thd, real);
+  auto& aggregate = static_cast<Item_sum&>(real);
+  if (aggregate.sum_func() == Item_sum::COUNT_FUNC) return false;
+  for (uint i = 0; i < aggregate.get_arg_count(); ++i) {
+    Item& argument = *aggregate.get_arg(i);
+    if (kind_of(argument) == Kind::Text || may_warn(thd, argument)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool may_warn_of_rows(const THD& thd) {
+  if (thd.lex->sql_command != SQLCOM_SELECT) return true;
+  for (SELECT_LEX* select = thd.lex->all_selects_list; select != nullptr;
+       select = select->next_select_in_list()) {
+    List_iterator<Item> items(select->item_list);
+    while (Item* item = items++) {
+      if (may_warn_in_result(thd, *item)) return true;
+    }
+    if (select->having != nullptr && may_warn_in_result(thd, *select->having)) return true;
+    for (const ORDER* group = select->group_list.first; group != nullptr; group = group->next) {
+      if (may_warn_in_result(thd, **group->item)) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace hailstone

@@ -1,5 +1,5 @@
-// Which parts of a condition can be worth a warning for a row. What such a part says of rows shows in the
-// list of warnings, so that no later part of the condition may be evaluated before it.
+// Which parts of a condition, and of a statement, can be worth a warning for a row. What such a part says of
+// rows shows in the list of warnings, so that no later part of the condition may be evaluated before it.
 #pragma once
 
 // clang-format off
@@ -11,5 +11,9 @@ namespace hailstone {
 /// Whether evaluating `item` for a row may report a warning: unless everything in it is known not to. Errors
 /// of overflow do not count: a plan that reads by an index evaluates fewer rows, too.
 bool may_warn(const THD& thd, Item& item);
+
+/// Whether the statement under way may warn of a row that it stores, sends or adds up, so that the warning
+/// has the row's number.
+bool may_warn_of_rows(const THD& thd);
 
 }  // namespace hailstone

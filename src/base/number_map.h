@@ -135,6 +135,7 @@ class NumberMap {
   }
 
   static Slot* make_slots(size_t count) {
+    static_assert(alignof(Slot) <= 64, "pages begin at multiples of that");
     auto* const slots = reinterpret_cast<Slot*>(make_page_bytes(count * sizeof(Slot)).release());
     std::uninitialized_value_construct_n(slots, count);
     return slots;

@@ -3,7 +3,6 @@
 // at a multiple of 64 bytes. Thread-safe.
 #pragma once
 
-#include <sanitizer/asan_interface.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -12,6 +11,12 @@
 #include <memory>
 #include <new>
 #include <vector>
+
+#if __has_include(<sanitizer/asan_interface.h>)
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_UNPOISON_MEMORY_REGION(begin, bytes)
+#endif
 
 namespace hailstone {
 

@@ -102,7 +102,7 @@ bool Checkpointer::must_keep_log(Lsn end) {
         fmt::format("{} bytes of log were kept for changes of the damaged table '{}'; the log is "
                     "too long now, so the changes are given up. Restore the table from a backup, "
                     "or drop or truncate it",
-                    kept, core_.catalog().last_definition(entry).name()));
+                    kept, core_.catalog().last_definition(entry).unpack().name));
   }
   given_up_.insert(damaged_.begin(), damaged_.end());
   damaged_.clear();

@@ -40,6 +40,8 @@ void CommittedTables::add(EntryPointer entry) {
 void CommittedTables::remove(const CatalogEntry& entry) noexcept {
   const uint32_t* const found = places_.find(entry.id);
   HAILSTONE_CHECK(found != nullptr, "table {} is not committed", entry.id);
+  HAILSTONE_CHECK(find(entry.definition.name()).get() != &entry, "table {} goes and keeps its name",
+                  entry.id);
   const uint32_t place = *found;
   places_.erase(entry.id);
   if (place + 1 != entries_.size()) {

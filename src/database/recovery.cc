@@ -52,7 +52,7 @@ Status Recovery::run() {
             "changes of the damaged table '{}' that are in the log cannot be applied. The log is kept, so "
             "that they are when the table's files are whole again and the database is opened anew; restore "
             "the files, or drop or truncate the table",
-            core_.catalog().last_definition(entry).name()));
+            core_.catalog().last_definition(entry).unpack().name));
   }
   if (transactions_ + carried_rows_ > 0) {
     core_.log_message(

@@ -18,8 +18,9 @@ class PackedDefinition {
 
   /// The empty one gives a definition without name and columns.
   TableDefinition unpack() const;
+  /// Valid as long as the definition is.
   std::string_view name() const&;
-  std::string name() && { return std::string(name()); }
+  std::string_view name() && = delete;
   ByteView bytes() const { return bytes_; }
 
   bool operator==(const PackedDefinition&) const = default;

@@ -74,14 +74,6 @@ uint32_t BlockBitmap::count() const {
   return result;
 }
 
-uint32_t BlockBitmap::count_before(uint32_t row) const {
-  uint32_t result = 0;
-  for (uint32_t word = 0; word < row / 64; ++word) result += static_cast<uint32_t>(std::popcount(bits[word]));
-  if (row % 64 == 0) return result;
-  const uint64_t in_last = bits[row / 64] & ((uint64_t{1} << (row % 64)) - 1);
-  return result + static_cast<uint32_t>(std::popcount(in_last));
-}
-
 void BlockBitmap::append_rows(uint32_t first, uint32_t last, std::vector<uint16_t>& rows) const {
   last = std::min(last, block_rows);
   for (uint32_t begin = first; begin < last;) {
@@ -92,6 +84,15 @@ void BlockBitmap::append_rows(uint32_t first, uint32_t last, std::vector<uint16_
     for (; set != 0; set &= set - 1)
       rows.push_back(static_cast<uint16_t>(word * 64 + static_cast<uint32_t>(std::countr_zero(set))));
     begin = end;
+  }
+}
+
+void BlockBitmap::append_counts(std::span<const uint16_t> rows, std::vector<uint32_t>& counts) const {
+  uint32_t word = 0, before = 0;
+  for (const uint16_t row : rows) {
+    for (; word < row / 64U; ++word) before += static_cast<uint32_t>(std::popcount(bits[word]));
+    const uint64_t in_word = bits[word] & ((uint64_t{1} << (row % 64)) - 1);
+    counts.push_back(before + static_cast<uint32_t>(std::popcount(in_word)));
   }
 }
 

@@ -40,11 +40,11 @@ struct BlockBitmap {
   }
   bool none() const;
   uint32_t count() const;
-  /// Of the rows before `row`.
-  uint32_t count_before(uint32_t row) const;
   bool test(uint32_t row) const { return (bits[row / 64] >> (row % 64) & 1) != 0; }
   /// Appends the numbers of set bits in [first, last) to `rows`.
   void append_rows(uint32_t first, uint32_t last, std::vector<uint16_t>& rows) const;
+  /// Appends to `counts`, for each of `rows` (ascending), how many bits are set before it.
+  void append_counts(std::span<const uint16_t> rows, std::vector<uint32_t>& counts) const;
 };
 
 /// The distinct values of a dictionary-encoded bytes column of a segment; codes are 0..size-1 in byte order

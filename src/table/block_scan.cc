@@ -73,6 +73,7 @@ Result<bool> BlockScan::Worker::next(uint64_t& number, uint64_t last) {
     }
     if (filter_ != nullptr && filter_->excludes_segment()) {
       for (uint32_t i = 0; counts_met_ && i < left; ++i) {
+        HAILSTONE_TRY(check_stop());
         HAILSTONE_TRY(meet_block(static_cast<uint32_t>(number - scan_.starts_[segment_]) + i));
       }
       count(counters.blocks_skipped, left);
@@ -82,10 +83,7 @@ Result<bool> BlockScan::Worker::next(uint64_t& number, uint64_t last) {
     }
     block_ = static_cast<uint32_t>(number - scan_.starts_[segment_]);
     ++number;
-    if (stop_ && stop_()) {
-      return fail(ErrorCode::Interrupted,
-                  fmt::format("interrupted while scanning table {}", scan_.table_.layout->definition().name));
-    }
+    HAILSTONE_TRY(check_stop());
     if (counts_met_) HAILSTONE_TRY(meet_block(block_));
     HAILSTONE_ASSIGN(const bool taken, take_block());
     // The filter may be gone from here on.
@@ -94,6 +92,12 @@ Result<bool> BlockScan::Worker::next(uint64_t& number, uint64_t last) {
     if (taken) return true;
   }
   return false;
+}
+
+Status BlockScan::Worker::check_stop() const {
+  if (!stop_ || !stop_()) return {};
+  return fail(ErrorCode::Interrupted,
+              fmt::format("interrupted while scanning table {}", scan_.table_.layout->definition().name));
 }
 
 Status BlockScan::Worker::meet_block(uint32_t block) {

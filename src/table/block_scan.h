@@ -40,10 +40,11 @@ class BlockScan {
     const std::shared_ptr<TableSegment>& segment() const { return scan_.view_->segments[segment_]; }
     uint32_t block() const { return block_; }
     const BlockBitmap& rows() const { return rows_; }
-    /// The rows of this block that may be taken, whether or not they match, and how many of them all blocks
-    /// before it have. Only of a worker that counts them.
+    /// The rows of this block that may be taken, whether or not they match, and how many all blocks before it
+    /// have, or all blocks once none is left. Only of a worker that counts them.
     const BlockBitmap& met() const { return met_; }
     uint64_t met_before() const { return met_before_; }
+    uint64_t met_in_all() const { return met_before_ + met_.count(); }
     /// Pins the blocks of the segment that were read last.
     BlockReader& reader() { return *reader_; }
 
@@ -51,6 +52,7 @@ class BlockScan {
     void enter(uint64_t number);
     Result<bool> take_block();
     Status meet_block(uint32_t block);
+    Status check_stop() const;
     uint32_t rows_in_block(uint32_t block) const {
       return std::min(block_rows, segment()->rows() - block * block_rows);
     }

@@ -64,9 +64,21 @@ struct Scan::State {
     if (numbers_rows) worker->count_met();
   }
 
-  /// Of a row of the block where the worker stands.
-  uint64_t number_in_block(uint32_t row) const {
-    return worker->met_before() + worker->met().count_before(row) + 1;
+  /// Selects the rows of the next block that has some. False: no segment is left.
+  Result<bool> select_block() {
+    selected.clear();
+    selected_next = 0;
+    HAILSTONE_ASSIGN(const bool found, next_block());
+    if (!found) return false;
+    taken.append_rows(0, block_rows, selected);
+    if (numbers_rows) {
+      met_before_selected.clear();
+      worker->met().append_counts(selected, met_before_selected);
+    }
+    return true;
+  }
+  uint64_t number_of_selected(size_t position) const {
+    return worker->met_before() + met_before_selected[position] + 1;
   }
 
   /// Finds the next block with matching rows. False: no segment is left.
@@ -129,13 +141,14 @@ struct Scan::State {
         delta_begun = true;
         delta_key = entries.back().key;
         count(inside.host.counters().rows_scanned, entries.size());
+        const uint64_t met_in_blocks = numbers_rows ? worker->met_in_all() : 0;
         entry_numbers.clear();
         if ((!always && !dirty) || numbers_rows) {
           std::erase_if(entries, [&](const DeltaReader::Entry& entry) {
             ++met_in_deltas;
             if (!always && !dirty && !predicate->matches(inside.layout->row_codec(), entry.version->row()))
               return true;
-            if (numbers_rows) entry_numbers.push_back(number_in_block(block_rows) - 1 + met_in_deltas);
+            if (numbers_rows) entry_numbers.push_back(met_in_blocks + met_in_deltas);
             return false;
           });
         }
@@ -195,6 +208,7 @@ struct Scan::State {
 
   // With number_rows().
   bool numbers_rows = false;
+  std::vector<uint32_t> met_before_selected;  // in the block
   uint64_t met_in_deltas = 0;
   std::vector<uint64_t> entry_numbers;
   uint64_t candidate_number = 0;
@@ -230,12 +244,7 @@ Result<const Batch*> Scan::next() {
 }
 
 Result<const Batch*> Scan::State::next_plain() {
-  if (selected_next == selected.size()) {
-    selected.clear();
-    selected_next = 0;
-    HAILSTONE_ASSIGN(const bool found, next_block());
-    if (found) taken.append_rows(0, block_rows, selected);
-  }
+  if (selected_next == selected.size()) HAILSTONE_TRY(select_block());
   if (!selected.empty()) {
     batch_first = selected_next;
     const size_t rows = std::min<size_t>(batch_rows, selected.size() - selected_next);
@@ -255,16 +264,10 @@ Result<const Batch*> Scan::State::next_plain() {
 }
 
 Result<bool> Scan::State::next_candidate(std::string& candidate_key, RowPlace& place) {
-  if (selected_next == selected.size()) {
-    selected.clear();
-    selected_next = 0;
-    HAILSTONE_ASSIGN(const bool found, next_block());
-    if (found) taken.append_rows(0, block_rows, selected);
-  }
+  if (selected_next == selected.size()) HAILSTONE_TRY(select_block());
   if (!selected.empty()) {
-    const uint16_t row = selected[selected_next++];
-    const uint32_t ordinal = worker->block() * block_rows + row;
-    if (numbers_rows) candidate_number = number_in_block(row);
+    if (numbers_rows) candidate_number = number_of_selected(selected_next);
+    const uint32_t ordinal = worker->block() * block_rows + selected[selected_next++];
     HAILSTONE_TRY(keys_here().clustered_key(ordinal, candidate_key));
     place = {
         .delta = nullptr, .version = nullptr, .segment = worker->segment(), .ordinal = ordinal, .begin = 0};
@@ -427,8 +430,10 @@ uint64_t Scan::number(uint32_t row) const {
     case State::BatchOf::Segment:
       break;
   }
-  return state.number_in_block(state.selected[state.batch_first + row]);
+  return state.number_of_selected(state.batch_first + row);
 }
+
+uint64_t Scan::rows_met() const { return state_->worker->met_in_all() + state_->met_in_deltas; }
 
 Result<uint64_t> Scan::count_rest(unsigned threads) {
   State& state = *state_;

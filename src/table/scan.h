@@ -37,7 +37,8 @@ class Scan {
   ~Scan();
 
   /// Call it before next(): then each row has a number(), which costs a look at what the predicate leaves
-  /// out. Not for READ UNCOMMITTED without locks.
+  /// out. Not for READ UNCOMMITTED without locks. A scan that locks comes by all versions of a row that may
+  /// be the newest, and counts each.
   void number_rows();
   /// The next batch, valid until the next call; null at the end.
   Result<const Batch*> next();
@@ -46,6 +47,8 @@ class Scan {
   /// Number of a row of the current batch, from 1, among all rows that the scan comes by: those that do not
   /// match count, too. After number_rows() only.
   uint64_t number(uint32_t row) const;
+  /// How many there were, once next() gave null. After number_rows() only.
+  uint64_t rows_met() const;
   /// Number of matching rows from here to the end, without reading any column but the predicate's. `threads`:
   /// how many may work at it, the caller's included; others are background threads that are free.
   Result<uint64_t> count_rest(unsigned threads = 1);

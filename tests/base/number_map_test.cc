@@ -65,6 +65,20 @@ TEST(NumberMapTest, DoesWhatAMapDoes) {
   expect_same(map, model);
 }
 
+TEST(NumberMapTest, HoldsVeryMany) {
+  NumberMap<uint32_t> map;
+  constexpr uint32_t keys = 300'000;  // in pages of the map's own
+  for (uint32_t i = 0; i < keys; ++i) map[uint64_t{i} * 8] = i;
+  for (uint32_t i = 0; i < keys; i += 3) ASSERT_TRUE(map.erase(uint64_t{i} * 8));
+  for (uint32_t i = 0; i < keys; ++i) {
+    const uint32_t* const found = map.find(uint64_t{i} * 8);
+    ASSERT_EQ(found != nullptr, i % 3 != 0) << i;
+    if (found != nullptr) {
+      ASSERT_EQ(*found, i);
+    }
+  }
+}
+
 TEST(NumberMapTest, ErasureLetsTheValueGo) {
   NumberMap<std::shared_ptr<int>> map;
   const auto value = std::make_shared<int>(1);

@@ -668,6 +668,7 @@ TEST_F(TableTest, AScanNumbersItsRowsAmongAllThatItComesBy) {
           ASSERT_EQ(scan.number(row), places.at(id)) << id;
         }
       }
+      ASSERT_EQ(scan.rows_met(), places.size());
       ASSERT_EQ(rows, std::ranges::count_if(places, [&](const auto& place) {
                   return place.first >= low && place.first <= high;
                 }));
