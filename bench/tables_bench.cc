@@ -18,7 +18,7 @@
 
 namespace {
 
-constexpr int64_t catalog_tables_a_transaction = 1000;
+constexpr int64_t catalog_tables_a_transaction = 100;
 constexpr size_t sync_bytes = 4096;
 
 void check(int status, const void* handle) {

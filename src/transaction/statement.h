@@ -1,7 +1,8 @@
 // What stands or falls together within a transaction.
 //
-// A Statement is what a program asks for at once: an SQL statement, a call of hailstone.h. When it fails,
-// nothing of it stays; when it ends, a READ COMMITTED snapshot ends with it.
+// A Statement is what a program asks for at once: an SQL statement, a call of hailstone.h, a change of the
+// schema through haildb.h. When it fails, nothing of it stays; when it ends, a READ COMMITTED snapshot ends
+// with it.
 //
 // A Write is one change: of a row, of a counter, of the catalog. It takes all the room that the transaction
 // needs to remember the change, and to put it into the log, before anything is changed. So nothing can fail
@@ -37,6 +38,8 @@ class Statement {
   void end() noexcept;
   /// Takes back what it has done; row and table locks stay. Nothing to do when the transaction has ended.
   void roll_back() noexcept;
+  /// There is nothing to take back any more: the transaction has ended, and may be gone.
+  void forget() noexcept { transaction_ = nullptr; }
 
  private:
   Transaction* transaction_;  // null: it has ended

@@ -56,9 +56,14 @@ ib_err_t lock_for_reading(ib_crsr_struct& cursor) {
   return code;
 }
 
-/// A snapshot from before the table was rebuilt sees none of its rows: that is an error, not an empty table.
+/// A snapshot from before the table was made, emptied or rebuilt sees none of its rows: that is an error, not
+/// an empty table.
 ib_err_t check_history(ib_crsr_struct& cursor) {
-  return sees(*cursor.trx, *cursor.info) || reads_locking(cursor) ? DB_SUCCESS : DB_MISSING_HISTORY;
+  if (reads_locking(cursor)) return DB_SUCCESS;
+  if (!sees(*cursor.trx, *cursor.info)) return DB_MISSING_HISTORY;
+  if (cursor.info->table == nullptr) return DB_SUCCESS;
+  const Status fits = cursor.info->table->check_snapshot(*cursor.trx->transaction, /*by_name=*/false);
+  return fits ? DB_SUCCESS : code_of(fits.error());
 }
 
 /// Takes the cursor to where the walker is now. When the move has failed, it is where it was, if its place

@@ -251,7 +251,7 @@ Status SchemaStep::keep(const std::shared_ptr<TableInfo>& rebuilt) {
   if (rebuilt != nullptr) handle_.rebuilt.push_back(rebuilt);
   handle_.transaction->add_action(std::move(change));
   write.keep();
-  kept_ = true;
+  statement_.end();
   return {};
 }
 

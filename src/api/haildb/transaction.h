@@ -11,7 +11,7 @@
 #include "api/haildb/handles.h"
 #include "api/haildb/table.h"
 #include "haildb.h"
-#include "transaction/transaction.h"
+#include "transaction/statement.h"
 
 namespace hailstone::haildb {
 
@@ -67,19 +67,18 @@ void abandon(ib_trx_struct& transaction);
 /// is taken back unless it is kept.
 class SchemaStep {
  public:
-  explicit SchemaStep(ib_trx_struct& handle) : handle_(handle), start_(handle.transaction->savepoint()) {}
+  explicit SchemaStep(ib_trx_struct& handle) : handle_(handle), statement_(*handle.transaction) {}
   SchemaStep(const SchemaStep&) = delete;
   SchemaStep& operator=(const SchemaStep&) = delete;
   ~SchemaStep() {
-    if (!kept_ && handle_.active()) handle_.transaction->roll_back_to(start_);
+    if (!handle_.active()) statement_.forget();
   }
   /// `rebuilt`: the table that has replaced another.
   Status keep(const std::shared_ptr<TableInfo>& rebuilt = nullptr);
 
  private:
   ib_trx_struct& handle_;
-  const Savepoint start_;
-  bool kept_ = false;
+  Statement statement_;
 };
 /// Whether the transaction's snapshot has the rows of the table, which may have been rebuilt since.
 bool sees(const ib_trx_struct& transaction, const TableInfo& info);

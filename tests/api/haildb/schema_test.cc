@@ -138,6 +138,27 @@ TEST_F(HaildbSchemaTest, TruncateGivesANewTable) {
   EXPECT_OK(ib_trx_commit(trx));
 }
 
+TEST_F(HaildbSchemaTest, ASnapshotFromBeforeATruncateDoesNotSeeAnEmptyTable) {
+  create_people();
+  create_people("test/other");
+  fill({{1, "a"}});
+  ib_trx_t old = begin();
+  ib_crsr_t other = open("test/other", old);
+  EXPECT_EQ(all_ids(other), (std::vector<int>{}));
+  ib_id_t id = 0;
+  ASSERT_OK(ib_table_truncate("test/people", &id));
+  ib_crsr_t cursor = open("test/people", old);
+  EXPECT_DB(DB_MISSING_HISTORY, ib_cursor_first(cursor));
+  EXPECT_OK(ib_cursor_close(cursor));
+  EXPECT_OK(ib_cursor_close(other));
+  EXPECT_OK(ib_trx_commit(old));
+  ib_trx_t trx = begin();
+  cursor = open("test/people", trx);
+  EXPECT_EQ(all_ids(cursor), (std::vector<int>{}));
+  EXPECT_OK(ib_cursor_close(cursor));
+  EXPECT_OK(ib_trx_commit(trx));
+}
+
 TEST_F(HaildbSchemaTest, CursorsAndTuplesGoOverToTheTableThatTruncateMakes) {
   create_people();
   fill({{1, "a"}});

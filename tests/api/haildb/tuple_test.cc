@@ -195,7 +195,8 @@ TEST_F(HaildbTupleTest, CopiesNeedTheSameKind) {
 
 TEST_F(HaildbTupleTest, CopiesHaveTheRowId) {
   create("test/unkeyed", {{"number", IB_INT, 0, 4}}, {});
-  ib_crsr_t cursor = open("test/unkeyed", trx_);
+  ib_trx_t trx = begin();
+  ib_crsr_t cursor = open("test/unkeyed", trx);
   ib_tpl_t read = ib_clust_read_tuple_create(cursor), copy = ib_clust_read_tuple_create(cursor);
   set(read, 0, 7);
   ASSERT_OK(ib_cursor_insert_row(cursor, read));
@@ -207,6 +208,7 @@ TEST_F(HaildbTupleTest, CopiesHaveTheRowId) {
   ib_tuple_delete(copy);
   ib_tuple_delete(read);
   EXPECT_OK(ib_cursor_close(cursor));
+  EXPECT_OK(ib_trx_commit(trx));
 }
 
 }  // namespace

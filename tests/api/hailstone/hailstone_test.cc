@@ -132,6 +132,28 @@ TEST_F(HailstoneTest, IsolationIsAsAskedFor) {
   hs_table_close(table);
 }
 
+TEST_F(HailstoneTest, ASnapshotThatIsTooOldSaysSo) {
+  ASSERT_HS_OK(hs_close(database_), database_);
+  options_.snapshot_too_old_seconds = 1;
+  open();
+  hs_table* const table = create_pairs("d/pairs");
+  hs_transaction* const writer = begin();
+  ASSERT_HS_OK(insert(writer, table, 1, "one"), writer);
+  commit(writer);
+  hs_transaction* const old = begin();
+  const hs_value key = hs_int(1);
+  hs_value row[2];
+  ASSERT_HS_OK(hs_get(old, table, &key, 1, HS_LOCK_NONE, row, 2), old);
+  int status = HS_OK;
+  while (status == HS_OK) status = hs_get(old, table, &key, 1, HS_LOCK_NONE, row, 2);
+  EXPECT_HS(HS_SNAPSHOT_TOO_OLD, status);
+  EXPECT_NE(std::string(hs_error_message(old)).find("too old"), std::string::npos) << hs_error_message(old);
+  EXPECT_HS(HS_SNAPSHOT_TOO_OLD, hs_get(old, table, &key, 1, HS_LOCK_NONE, row, 2));
+  hs_transaction_close(old);
+  EXPECT_EQ(text_of(table, 1), "one");
+  hs_table_close(table);
+}
+
 TEST_F(HailstoneTest, CursorsWalkAnIndexBothWays) {
   hs_table* const table = create_pairs("t/pairs");
   hs_transaction* const transaction = begin();
