@@ -89,7 +89,8 @@ int fill_columns(THD* thd, TABLE_LIST* tables, COND*) {
       store_text(to->field[1], sql_name);
       store_text(to->field[2], definition.columns[i].name);
       store_number(to->field[3], i + 1);
-      store_text(to->field[4], definition.columns[i].columnar ? "COLUMNAR" : "ROW");
+      store_text(to->field[4],
+                 (*found)->layout()->group_position(static_cast<uint16_t>(i)) < 0 ? "COLUMNAR" : "ROW");
       store_text(to->field[5], statistics.storage.encoding);
       store_number(to->field[6], statistics.storage.raw_bytes);
       store_number(to->field[7], statistics.storage.stored_bytes);

@@ -97,7 +97,7 @@ Result<bool> BlockScan::Worker::next(uint64_t& number, uint64_t last) {
 Status BlockScan::Worker::check_stop() const {
   if (!stop_ || !stop_()) return {};
   return fail(ErrorCode::Interrupted,
-              fmt::format("interrupted while scanning table {}", scan_.table_.layout->definition().name));
+              fmt::format("interrupted while scanning table {}", scan_.table_.definition().name));
 }
 
 Status BlockScan::Worker::meet_block(uint32_t block) {

@@ -36,7 +36,8 @@ class BlockScan {
     /// by once, by one worker.
     Result<bool> next(uint64_t& number, uint64_t last);
 
-    // Where it stands.
+    // Where it stands, once it does.
+    bool stands() const { return reader_.has_value(); }
     const std::shared_ptr<TableSegment>& segment() const { return scan_.view_->segments[segment_]; }
     uint32_t block() const { return block_; }
     const BlockBitmap& rows() const { return rows_; }

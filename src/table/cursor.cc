@@ -177,7 +177,7 @@ struct Cursor::State {
   Status check_interruption() const {
     if (!transaction.interrupted()) return {};
     return fail(ErrorCode::Interrupted,
-                "interrupted while reading table " + inside.layout->definition().name + " in key order");
+                "interrupted while reading table " + inside.definition().name + " in key order");
   }
   /// Looks for an interruption now and then.
   Status count_move() {

@@ -88,8 +88,7 @@ Result<std::shared_ptr<TableSegment>> open_table_segment(Table::State& state,
         ErrorCode::Corruption,
         fmt::format(
             "{}: holds {} secondary indexes in place of the {} of table {}; restore the file from a backup",
-            segment->path(), segment->index_count(), state.keys->secondary_count(),
-            state.layout->definition().name));
+            segment->path(), segment->index_count(), state.keys->secondary_count(), state.definition().name));
   }
   return std::make_shared<TableSegment>(state.shared_latch, state.layout, std::move(segment), entry.file,
                                         entry.begin, std::move(ends), entry.delete_vector);

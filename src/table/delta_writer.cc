@@ -73,10 +73,11 @@ Status DeltaWriter::add(Version& version) {
 Status DeltaWriter::finish_segment() {
   if (builder_ == nullptr) return {};
   const uint32_t first = ordinal_ - builder_->rows();
+  // First, as a file that is there must not be forgotten.
+  successors_.reserve(successors_.size() + 1);
   const FileIdentity file = state_.host.new_file(state_.id);
   HAILSTONE_TRY(builder_->write(file, false, {}));
   builder_.reset();
-  successors_.reserve(successors_.size() + 1);
   const Timestamp begin = owner_ ? *owner_ : with_begin_ ? newest_begin_ : 0;
   HAILSTONE_ASSIGN(auto segment, state_.noted(open_written_segment(state_, file.file, begin)));
   successors_.push_back({std::move(segment), first});

@@ -97,7 +97,7 @@ Status LoadCheck::wait(const Look& look, ByteView key) {
                                       : locks.wait_for_end(transaction_, look.holder);
   if (waited) return {};
   return fail(waited.error().code(),
-              fmt::format("table {}: {}", state_.layout->definition().name, waited.error().message()));
+              fmt::format("table {}: {}", state_.definition().name, waited.error().message()));
 }
 
 Result<LoadCheck::Verdict> LoadCheck::admit(ByteView row, const SegmentBuilder& filling, Conflict& conflict) {

@@ -126,8 +126,7 @@ struct Scan::State {
 
   Status check_interruption() const {
     if (!transaction.interrupted()) return {};
-    return fail(ErrorCode::Interrupted,
-                "interrupted while scanning table " + inside.layout->definition().name);
+    return fail(ErrorCode::Interrupted, "interrupted while scanning table " + inside.definition().name);
   }
 
   /// Fills `entries` with the next versions of the deltas that match. False: none is left.
@@ -173,6 +172,13 @@ struct Scan::State {
   /// was met.
   Status add_latest(const std::string& key, const RowPlace* unchanged, bool seen);
   Status read_row(const RowPlace& place, std::string& row);
+  /// With the worker's reader where the worker stands in that segment: it pins the blocks of rows side by
+  /// side.
+  Status read_segment(const TableSegment& segment, const auto& read) {
+    if (worker->stands() && worker->segment().get() == &segment) return read(worker->reader());
+    BlockReader reader(segment.columns);
+    return read(reader);
+  }
   /// The next version that may become a row, for a scan that locks. False: none is left.
   Result<bool> next_candidate(std::string& key, RowPlace& place);
   Status add_locked(const std::string& key, const RowPlace& candidate);
@@ -300,8 +306,10 @@ Status Scan::State::add_locked(const std::string& candidate_key, const RowPlace&
   // row that the scan can meet.
   Timestamp begin = newest.begin;
   if (newest.segment != nullptr) {
-    BlockReader reader(newest.segment->columns);
-    HAILSTONE_ASSIGN(begin, newest.segment->begin_of(reader, newest.ordinal));
+    HAILSTONE_TRY(read_segment(*newest.segment, [&](BlockReader& reader) -> Status {
+      HAILSTONE_ASSIGN(begin, newest.segment->begin_of(reader, newest.ordinal));
+      return {};
+    }));
   }
   const bool was_live = begin <= visibility.snapshot.read || begin == visibility.snapshot.own;
   if (!was_live && !returned.insert(candidate_key).second) return {};
@@ -316,8 +324,9 @@ Status Scan::State::read_row(const RowPlace& place, std::string& row) {
     row = place.version->row();
     return {};
   }
-  BlockReader reader(place.segment->columns);
-  return Projection::read_encoded(reader, place.ordinal, row);
+  return read_segment(*place.segment, [&](BlockReader& reader) {
+    return Projection::read_encoded(reader, place.ordinal, row);
+  });
 }
 
 Status Scan::State::add_latest(const std::string& latest_key, const RowPlace* unchanged, bool seen) {

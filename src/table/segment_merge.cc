@@ -192,7 +192,7 @@ class Merge {
   Status check_stop() const {
     if (!yield_or_stop()) return {};
     return fail(ErrorCode::Interrupted,
-                "merging segments of table " + state_.layout->definition().name + " was interrupted");
+                "merging segments of table " + state_.definition().name + " was interrupted");
   }
 
   Status merge() {
@@ -349,11 +349,12 @@ class Merge {
 
   Status write_output() {
     if (builder_ == nullptr || builder_->rows() == 0) return {};
+    // First, as a file that is there must not be forgotten.
+    outputs_.reserve(outputs_.size() + 1);
     const FileIdentity file = state_.host.new_file(state_.id);
     const uint32_t rows = builder_->rows();
     HAILSTONE_TRY(builder_->write(file, false, [this] { return yield_or_stop(); }));
     builder_->clear();
-    outputs_.reserve(outputs_.size() + 1);
     HAILSTONE_ASSIGN(auto segment, open_written_segment(state_, file.file, with_begin_ ? output_begin_ : 0));
     outputs_.push_back({std::move(segment), position_ - rows});
     output_begin_ = 0;

@@ -165,10 +165,7 @@ void Table::State::mark_corrupt(const Error& error) {
 }
 
 TableId Table::id() const { return state_->id; }
-const TableDefinition& Table::definition() const {
-  const TableDefinition* replaced = state_->replaced_definition.load(std::memory_order_acquire);
-  return replaced != nullptr ? *replaced : state_->layout->definition();
-}
+const TableDefinition& Table::definition() const { return state_->definition(); }
 void Table::replace_definition(std::unique_ptr<ReplacedDefinition> replaced) noexcept {
   replaced->before = std::move(state_->replaced_definitions);
   state_->replaced_definition.store(&replaced->definition, std::memory_order_release);

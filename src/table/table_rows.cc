@@ -26,7 +26,7 @@ Status wait_for(Table::State& state, Transaction& transaction, ByteView key, con
                                       : locks.wait_for_end(transaction, wait.holder);
   if (waited) return {};
   return fail(waited.error().code(),
-              fmt::format("table {}: {}", state.layout->definition().name, waited.error().message()));
+              fmt::format("table {}: {}", state.definition().name, waited.error().message()));
 }
 
 void append_put(std::string& to, TableId table, bool hidden_row_id, ByteView key, ByteView row) {
@@ -206,9 +206,8 @@ class RowWriter {
 Status check_row(const Table::State& state, ByteView row) {
   const Status checked = state.layout->row_codec().check(row);
   if (checked) return {};
-  return fail(ErrorCode::InvalidArgument,
-              fmt::format("table {}: the row given is not one of this table: {}",
-                          state.layout->definition().name, checked.error().message()));
+  return fail(ErrorCode::InvalidArgument, fmt::format("table {}: the row given is not one of this table: {}",
+                                                      state.definition().name, checked.error().message()));
 }
 
 /// Asks for a flush when the active delta has grown over its limit.

@@ -75,6 +75,10 @@ struct Table::State {
   // Kept, as definition() gives references.
   std::atomic<const TableDefinition*> replaced_definition{nullptr};
   std::unique_ptr<ReplacedDefinition> replaced_definitions;  // protected by the catalog: one DDL at a time
+  const TableDefinition& definition() const {
+    const TableDefinition* const replaced = replaced_definition.load(std::memory_order_acquire);
+    return replaced != nullptr ? *replaced : layout->definition();
+  }
   std::shared_ptr<const TableKeys> keys;
   const std::shared_ptr<TableLatch> shared_latch = std::make_shared<TableLatch>();
   TableLatch& latch() const HAILSTONE_RETURN_CAPABILITY(table_latch) { return *shared_latch; }

@@ -115,7 +115,7 @@ class IndexCheck {
     if (++steps_ % steps_between_interruption_checks != 0 || !transaction_.interrupted()) return {};
     return fail(ErrorCode::Interrupted,
                 fmt::format("interrupted while checking the unique keys of rows loaded into table {}",
-                            state_.layout->definition().name));
+                            state_.definition().name));
   }
 
   /// Whether the index admits the key any number of times.

@@ -86,9 +86,9 @@ Status Table::State::make_room(Table& table, Transaction& transaction, size_t by
     HAILSTONE_ASSIGN(const bool spilled, transaction.spill_rows(always_granted));
     if (spilled) continue;
     if (transaction.interrupted()) {
-      return fail(ErrorCode::Interrupted,
-                  fmt::format("interrupted while waiting for memory for a row of table {}",
-                              layout->definition().name));
+      return fail(
+          ErrorCode::Interrupted,
+          fmt::format("interrupted while waiting for memory for a row of table {}", definition().name));
     }
     if (!waiting) {
       waiting.emplace(host.transactions(), transaction);
@@ -98,13 +98,21 @@ Status Table::State::make_room(Table& table, Transaction& transaction, size_t by
     host.request_room();
     budget.wait_for_release([&] { return fits(host, bytes); }, look_interval);
   }
+  if (bytes > budget.limit() / row_share) {
+    return fail(ErrorCode::OutOfMemory,
+                fmt::format("table {}: a row of {} bytes is more than rows may take of the memory budget of "
+                            "{} bytes; load it in "
+                            "bulk, or raise the budget (hailstone_memory_budget of a server, "
+                            "hs_options.memory_bytes of a program)",
+                            definition().name, bytes, budget.limit()));
+  }
   return fail(
       ErrorCode::OutOfMemory,
       fmt::format(
           "table {}: no memory for a row of {} bytes: {} of {} bytes of the memory budget are in use; commit "
           "more often, load in bulk, or raise the budget (hailstone_memory_budget of a server, "
           "hs_options.memory_bytes of a program)",
-          layout->definition().name, bytes, budget.used(), budget.limit()));
+          definition().name, bytes, budget.used(), budget.limit()));
 }
 
 }  // namespace hailstone

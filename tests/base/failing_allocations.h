@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <random>
 #include <utility>
+
+#include "base/test_seed.h"
 
 namespace hailstone {
 
@@ -31,6 +34,16 @@ class FailingAllocations {
     Inside();
     ~Inside();
   };
+};
+
+/// Which allocations of a call to let fail, one after the other: each of the first 64, and some of those
+/// behind, others in each run.
+class SampledAllocations {
+ public:
+  uint64_t after(uint64_t n) { return n + 1 + (n < 64 ? 0 : random_() % (n / 16)); }
+
+ private:
+  std::mt19937_64 random_{test_seed(std::random_device()())};
 };
 
 }  // namespace hailstone

@@ -175,6 +175,16 @@ TEST_F(HailstoneErrorTest, LocksNameTheirTable) {
   hs_transaction_close(other);
 }
 
+TEST_F(HailstoneErrorTest, LocksNameARenamedTableByItsNewName) {
+  hs_transaction* const renaming = begin();
+  ASSERT_HS_OK(hs_table_rename(renaming, "t/pairs", "t/couples"), renaming);
+  commit(renaming);
+  ASSERT_HS_OK(insert(transaction_, table_, 1, "one"), transaction_);
+  hs_transaction* const other = begin();
+  expect_said(HS_LOCK_TIMEOUT, insert(other, table_, 1, "two"), other, "t/couples");
+  hs_transaction_close(other);
+}
+
 TEST_F(HailstoneErrorTest, SchemasAreChecked) {
   hs_schema* schema = nullptr;
   ASSERT_HS(HS_OK, hs_schema_new(&schema));

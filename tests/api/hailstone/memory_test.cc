@@ -92,8 +92,9 @@ TEST_F(HailstoneMemoryTest, WritesThatFailLeaveNothing) {
   hs_table_close(table);
 }
 
-/// Each call is made with its n-th allocation failing, for every n, and with 20 failing in a row, until none
-/// fails any more. After each the rows must be what they were, or what the call makes of them.
+/// Each call is made with its n-th allocation failing, and with 20 failing in a row, until none fails any
+/// more; of a call that makes many, with a sample of them. After each the rows must be what they were, or
+/// what the call makes of them.
 class HailstoneNoMemoryTest : public HailstoneTest {
  protected:
   using Rows = std::map<int64_t, std::string>;
@@ -113,8 +114,9 @@ class HailstoneNoMemoryTest : public HailstoneTest {
   /// it left, and takes it back.
   template <typename Work>
   void for_every_allocation(const char* what, const Work& work, const std::function<void(int)>& between) {
+    SampledAllocations sampled;
     for (const uint64_t in_a_row : {uint64_t{1}, uint64_t{20}}) {
-      for (uint64_t n = 0;; n += 1 + n / 64) {
+      for (uint64_t n = 0;; n = sampled.after(n)) {
         SCOPED_TRACE(std::string(what) + ", allocation " + std::to_string(n) + ", in a row " +
                      std::to_string(in_a_row));
         FailingAllocations::arm(n, in_a_row);
@@ -448,8 +450,9 @@ TEST_F(HailstoneNoMemoryTest, DatabasesCloseAndOpen) {
   }
   commit(writer);
   const std::string where = path();
+  SampledAllocations sampled;
   for (const uint64_t in_a_row : {uint64_t{1}, uint64_t{20}}) {
-    for (uint64_t n = 0;; n += 1 + n / 16) {
+    for (uint64_t n = 0;; n = sampled.after(n)) {
       SCOPED_TRACE(n);
       hs_table_close(table_);
       FailingAllocations::arm(n, in_a_row);
