@@ -99,7 +99,7 @@ enum db_err {
   DB_ROLLBACK = 17,
   DB_DUPLICATE_KEY = 18,
   DB_QUE_THR_SUSPENDED = 19,
-  DB_MISSING_HISTORY = 20, /* a cursor without a transaction was to be positioned, or one whose snapshot has not got the table */
+  DB_MISSING_HISTORY = 20, /* a cursor has no transaction, or its snapshot has not got the table */
   DB_CLUSTER_NOT_FOUND = 30,
   DB_TABLE_NOT_FOUND = 31, /* also: index not found */
   DB_MUST_GET_MORE_FILE_SPACE = 32,

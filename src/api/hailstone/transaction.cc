@@ -115,7 +115,7 @@ int hs_commit(hs_transaction* transaction) {
     HAILSTONE_TRY(check_active(shared));
     shared.active = false;
     const Status committed = shared.database->database->transactions().commit(*shared.transaction);
-    shared.ended_by = committed ? "it was committed" : "hs_commit() ended it, with an error that says what holds";
+    shared.ended_by = committed ? "it was committed" : "hs_commit() gave an error that says what holds";
     if (committed) return {};
     Failure failure(committed.error());
     shared.database->note(failure, true);
