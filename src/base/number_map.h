@@ -1,7 +1,8 @@
 // A hash table from numbers to small values, in one array (open addressing, linear probing). Quick to search,
 // and safe without memory: an insertion that throws std::bad_alloc leaves the map as it was, and erase()
 // needs none. Abseil's tables, made for programs that end then, do not survive that. An insertion or erasure
-// moves values, which must not throw.
+// moves values, which must not throw. One that is filled in the order of another's for_each() needs reserve()
+// first: keys that come in the order of their places make long runs in an array that is too small for all.
 #pragma once
 
 #include <bit>

@@ -111,11 +111,11 @@ class Inspection {
 
   Status show_tables(const ManifestContent& content) {
     std::map<std::string, TableRecord> by_name;
-    content.tables.for_each([&](TableId, const StoredTable& stored) {
+    for (const auto& [id, stored] : content.tables) {
       TableRecord table = content.read(stored);
       std::string name(table.definition.name());
       by_name.emplace(std::move(name), std::move(table));
-    });
+    }
     for (const std::string& name : options_.tables) {
       if (by_name.contains(name)) continue;
       return fail(

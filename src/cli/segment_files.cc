@@ -43,22 +43,16 @@ Result<std::map<std::string, std::string>> find_damaged_tables(const std::string
   std::map<std::string, std::string> damaged;
   if (!content) return damaged;
   SegmentFiles files(directory);
-  Status status;
-  content->tables.for_each([&](TableId id, const StoredTable& stored) {
-    if (!status) return;
+  for (const auto& [id, stored] : content->tables) {
     const TableRecord table = content->read(stored);
     for (const auto& entry : table.segments) {
       const auto opened = files.open(*content, id, entry);
       if (opened) continue;
-      if (opened.error().code() == ErrorCode::Corruption) {
-        damaged.emplace(table.definition.name(), opened.error().message());
-      } else {
-        status = std::unexpected(opened.error());
-      }
-      return;
+      if (opened.error().code() != ErrorCode::Corruption) return std::unexpected(opened.error());
+      damaged.emplace(table.definition.name(), opened.error().message());
+      break;
     }
-  });
-  HAILSTONE_TRY(status);
+  }
   return damaged;
 }
 

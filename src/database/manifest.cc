@@ -119,9 +119,9 @@ bool apply_record(ByteView frame, uint64_t offset, ManifestContent& content) {
       TableId table = 0;
       Timestamp timestamp = 0;
       if (!reader.take_varint(table) || !reader.take_varint(timestamp) || !reader.empty()) return false;
-      StoredTable* const found = content.tables.find(table);
-      if (found == nullptr) return false;
-      found->applied_until = timestamp;
+      const auto found = content.tables.find(table);
+      if (found == content.tables.end()) return false;
+      found->second.applied_until = timestamp;
       return true;
     }
     case dropped_record: {

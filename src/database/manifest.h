@@ -15,10 +15,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/counters.h"
-#include "base/number_map.h"
 #include "base/page_allocator.h"
 #include "base/status.h"
 #include "file/filesystem.h"
@@ -49,7 +49,7 @@ struct ManifestContent {
   /// How much of the file the record takes.
   size_t bytes_of(const StoredTable& table) const;
 
-  NumberMap<StoredTable> tables;         // by id
+  std::unordered_map<TableId, StoredTable> tables;
   std::map<TableId, Timestamp> dropped;  // tables whose drop may still have to be replayed
   CheckpointMark mark;
   std::vector<DatabaseIdentity>

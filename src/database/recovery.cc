@@ -71,7 +71,7 @@ Status Recovery::adopt_manifest() {
   last_file_ = content_.mark.next_file - 1;
   for (const std::string& name : names_) last_file_ = std::max(last_file_, file_number_of(name).value_or(0));
   core_.catalog().expect_tables(content_.tables.size());
-  content_.tables.for_each([&](TableId id, const StoredTable& stored) {
+  for (const auto& [id, stored] : content_.tables) {
     TableRecord record = content_.read(stored);
     last_table_ = std::max(last_table_, id);
     for (const auto& segment : record.segments) {
@@ -82,7 +82,7 @@ Status Recovery::adopt_manifest() {
     const EntryPointer entry =
         core_.catalog().recover_create(id, std::move(record.definition), timestamp, /*changed=*/false);
     core_.recorder->adopt(*entry, std::move(record), content_.bytes_of(stored));
-  });
+  }
   content_.tables.clear();
   content_.held_file.reset();
   for (const auto& [id, timestamp] : content_.dropped) last_table_ = std::max(last_table_, id);

@@ -120,8 +120,7 @@ class FileIdentityTest : public DatabaseTest {
     auto content = Manifest::load(posix_filesystem(), directory_.path());
     ASSERT_OK(content);
     ManifestRecords records;
-    (*content)->tables.for_each(
-        [&](TableId, const StoredTable& stored) { records.add_table((*content)->read(stored)); });
+    for (const auto& [id, stored] : (*content)->tables) records.add_table((*content)->read(stored));
     records.add_mark((*content)->mark);
     Counters counters;
     ASSERT_OK(Manifest(posix_filesystem(), directory_.path(), counters, 0, true).rewrite(std::move(records)));

@@ -50,8 +50,8 @@ ManifestRecords some_records() {
 }
 
 TableRecord table_of(const ManifestContent& content, TableId id) {
-  const auto* const stored = content.tables.find(id);
-  return stored == nullptr ? TableRecord() : content.read(*stored);
+  const auto stored = content.tables.find(id);
+  return stored == content.tables.end() ? TableRecord() : content.read(stored->second);
 }
 
 std::string content_of(const std::string& path) {

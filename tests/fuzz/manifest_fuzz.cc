@@ -48,8 +48,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (size_t i = 1; i < content->databases.size(); ++i) {
     if (content->databases[i - 1].first_file >= content->databases[i].first_file) std::abort();
   }
-  content->tables.for_each([&](TableId id, const StoredTable& stored) {
+  for (const auto& [id, stored] : content->tables) {
     if (id != content->read(stored).id || content->dropped.contains(id)) std::abort();
-  });
+  }
   return 0;
 }
