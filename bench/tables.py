@@ -140,7 +140,7 @@ def _catalog_text(figures):
             ("open the database, s", ("empty-open", "row-open"), 1),
             ("memory per table, bytes, once opened", ("empty-memory", "row-memory"), 1),
             ("memory per table, bytes, after they were made or filled", ("empty-memory-after-create", "row-memory-after-insert"), 1),
-            ("make them, or insert one row into each, s (1,000 in a transaction)", ("empty-create", "row-insert"), 1),
+            ("make them, or insert one row into each, s (100 in a transaction)", ("empty-create", "row-insert"), 1),
             ("the checkpoint after that, s", ("empty-full-checkpoint", "row-full-checkpoint"), 1),
             ("a checkpoint after one row in one table, ms", ("empty-checkpoint", "row-checkpoint"), 1000),
             ("… manifest records that it wrote", ("empty-checkpoint-records", "row-checkpoint-records"), 1)):
