@@ -15,6 +15,7 @@
 #include "cli/session.h"
 #include "cli/svg_plot.h"
 #include "cli/text_table.h"
+#include "cli/value_text.h"
 #include "file/filesystem.h"
 
 namespace hailstone {
@@ -48,7 +49,9 @@ int ended(const std::string& command, const Status& status) {
   return differs ? exit_damage : code;
 }
 
-void warn(const std::string& message) { fmt::print(stderr, "hailstone: warning: {}\n", message); }
+void warn(const std::string& message) {
+  fmt::print(stderr, "hailstone: warning: {}\n", safe_for_terminal(message));
+}
 
 /// A bar of bytes, and the end by Ctrl-C.
 class Supervised {

@@ -27,7 +27,8 @@ sigset_t watched_signals() {
 
 void show_message(void*, hs_log_level level, const char* message) {
   if (level == HS_LOG_NOTE) return;
-  fmt::print(stderr, "hailstone: {}: {}\n", level == HS_LOG_WARNING ? "warning" : "error", message);
+  fmt::print(stderr, "hailstone: {}: {}\n", level == HS_LOG_WARNING ? "warning" : "error",
+             safe_for_terminal(message));
 }
 
 }  // namespace
