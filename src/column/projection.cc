@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
+#include "base/check.h"
 
 namespace hailstone {
 
@@ -153,6 +154,7 @@ Projection::Projection(std::shared_ptr<const TableLayout> layout, std::vector<ui
 
 Status Projection::read(BlockReader& reader, uint32_t block, std::span<const uint16_t> rows,
                         Batch& batch) const {
+  HAILSTONE_CHECK(rows.size() <= batch_rows, "{} rows of a block at once", rows.size());
   batch.clear();
   batch.columns.resize(columns_.size());
   std::array<ByteView, batch_rows> groups;

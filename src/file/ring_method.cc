@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/check.h"
 #include "file/ring.h"
 #include "file/windows.h"
 
@@ -105,6 +106,8 @@ class RingSink final : public WindowSink {
   RingSink(std::unique_ptr<WindowRing> ring, uint64_t end_of_file)
       : ring_(std::move(ring)), end_(end_of_file) {}
   Status start(const OpenFile& file, Window& window) override {
+    HAILSTONE_CHECK(!file.is_direct || window.begin % io_alignment == 0, "file {}: a window begins at {}",
+                    file.path, window.begin);
     ring_->start(file, window, true);
     const size_t size = file.is_direct ? io_aligned(window.size) : window.size;
     end_ = std::max(end_, window.begin + size);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/check.h"
 #include "base/guard.h"
 #include "base/hash.h"
 #include "base/mutex.h"
@@ -452,6 +453,9 @@ Result<Lsn> Log::append(LogRecordType type, ByteView payload) {
   append_number(state.buffer, static_cast<uint8_t>(type));
   state.buffer.append(payload);
   state.end += size;
+  HAILSTONE_CHECK(state.end == state.buffer_begin + state.buffer.size(),
+                  "the log's buffer of {} bytes begins at {} and ends at {}", state.buffer.size(),
+                  state.buffer_begin, state.end);
   return state.end;
 }
 
@@ -503,6 +507,7 @@ Result<Lsn> Log::rotate() {
 
 Status Log::drop_before(Lsn position) {
   State& state = *state_;
+  HAILSTONE_CHECK(position <= end(), "position {} of a log that ends at {}", position, end());
   const MutexLock drop_lock(state.drop_mutex);
   const std::vector<LogFileName> files = state.files_now();
   size_t dropped = 0;

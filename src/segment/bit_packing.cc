@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <numeric>
+
+#include "base/check.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "segment/bit_packing.cc"
@@ -241,6 +245,9 @@ HWY_EXPORT(CountDifferent);
 HWY_EXPORT(CountEqual);
 
 void pack_unit(const uint64_t* numbers, uint32_t count, unsigned width, char* to) {
+  HAILSTONE_CHECK(count <= packing_unit && width >= 1 && width <= 64, "{} numbers of {} bits", count, width);
+  const uint64_t bits = std::reduce(numbers, numbers + count, uint64_t{0}, std::bit_or());
+  HAILSTONE_CHECK(width == 64 || bits >> width == 0, "a number has more than the unit's {} bits", width);
   HWY_DYNAMIC_DISPATCH(PackUnit)(numbers, count, width, to);
 }
 

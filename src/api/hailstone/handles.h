@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "base/mutex.h"
 #include "database/database.h"
 #include "file/method_filesystem.h"
@@ -85,7 +86,10 @@ class Use {
   }
   Use(const Use& other) : Use(other.database_) {}
   Use& operator=(const Use&) = delete;
-  ~Use() { --database_->users; }
+  ~Use() {
+    const size_t users = database_->users.fetch_sub(1);
+    HAILSTONE_CHECK(users > 0, "database {} is left by more than use it", database_->number);
+  }
   SharedDatabase& operator*() const { return *database_; }
   SharedDatabase* operator->() const { return database_.get(); }
 

@@ -3,11 +3,13 @@
 
 #include <csignal>
 #include <cstdarg>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 #include "api/haildb/client_order.h"
 #include "api/haildb/fixture.h"
+#include "base/check.h"
 
 namespace hailstone {
 namespace {
@@ -187,6 +189,30 @@ void fill_the_disk_and_exit() {
   good = good && ib_status_get_i64("row_total_inserted", &inserted) == DB_SUCCESS && inserted == 0;
   good = good && ib_shutdown(IB_SHUTDOWN_NORMAL) == DB_OUT_OF_FILE_SPACE;
   std::_Exit(good ? 0 : 1);
+}
+
+void tell_panic(void*, int code, char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  std::fprintf(stderr, "told with code %d: ", code);
+  std::vfprintf(stderr, format, arguments);
+  va_end(arguments);
+}
+
+/// In a process of its own, which it ends.
+void break_an_invariant() {
+  const TemporaryDirectory directory;
+  const std::string home = directory.path() + "/";
+  const bool started = ib_init() == DB_SUCCESS &&
+                       ib_cfg_set_text("data_home_dir", home.c_str()) == DB_SUCCESS &&
+                       ib_startup(nullptr) == DB_SUCCESS;
+  ib_set_panic_handler(tell_panic);
+  HAILSTONE_CHECK(!started, "{} rows", 7);
+}
+
+TEST(HaildbPanicDeathTest, ABrokenInvariantIsToldToTheHandler) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_DEATH(break_an_invariant(), "told with code [0-9]+: .*!started: 7 rows");
 }
 
 TEST(HaildbPanicDeathTest, ALogThatCannotBeWrittenStopsAllWork) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -9,6 +10,7 @@
 #include <thread>
 
 #include "api/hailstone/fixture.h"
+#include "base/check.h"
 
 namespace hailstone {
 namespace {
@@ -555,6 +557,26 @@ TEST_F(HailstoneTest, DamageReachesTheApplication) {
   hs_table_close(table);
   commit(transaction);
   options_.panic = nullptr;
+}
+
+/// What a broken invariant is to the application: told once, by the database's options, before the process
+/// ends.
+TEST_F(HailstoneTest, ABrokenInvariantIsToldToTheApplication) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  options_.panic = [](void* context, hs_status status, const char* message) {
+    std::fprintf(stderr, "%s was told: %s: %s\n", static_cast<const char*>(context), hs_status_name(status),
+                 message);
+  };
+  static char who[] = "the application";
+  options_.panic_context = who;
+  ASSERT_HS_OK(hs_close(database_), database_);
+  open();
+  EXPECT_DEATH(HAILSTONE_CHECK(database_ == nullptr, "{} rows", 7),
+               "the application was told: corruption: .*database_ == nullptr: 7 rows");
+  options_.panic = nullptr;
+  ASSERT_HS_OK(hs_close(database_), database_);
+  open();
+  EXPECT_DEATH(HAILSTONE_CHECK(database_ == nullptr, "{} rows", 7), "^[^\n]*hailstone_test.cc:[0-9]+: ");
 }
 
 }  // namespace
