@@ -111,8 +111,21 @@ def bench_optimize(budget, rows, folder, figures):
         connection.close()
 
 
+def until_merges_rest(connection):
+    """Seconds until no table waits for a merge, and none has ended for a second."""
+    start, last, merges = time.perf_counter(), time.perf_counter(), None
+    while time.perf_counter() - last < 1:
+        with connection.cursor() as cursor:
+            cursor.execute("SHOW GLOBAL STATUS LIKE 'Hailstone\\_merge%'")
+            now = dict(cursor.fetchall())
+        if now != merges or now["Hailstone_merge_backlog"] != "0":
+            last, merges = time.perf_counter(), now
+        time.sleep(0.05)
+    return last - start
+
+
 def bench_batches(budget, rows, folder, figures):
-    """Loads of 40,000 rows each, in the order of their keys and in none."""
+    """Loads of 40,000 rows each, in the order of their keys and in none; beside the latter, INSERTs of single rows."""
     orders = (("in order", "seq"), ("at random", "seq * 2654435761 % 1000000007"))
     with server(budget) as private:
         connection = connect(private)
@@ -121,6 +134,9 @@ def bench_batches(budget, rows, folder, figures):
                 say(f"{engine}, {budget} MiB: {rows:,} rows in batches of {BATCH:,}, keys {order} …")
                 execute(connection, f"CREATE OR REPLACE TABLE t ({COLUMNS}) ENGINE={engine}")
                 seconds, failures = [], 0
+                writer = None if order == "in order" else Writer(private, "t")
+                if writer:
+                    writer.start()
                 for first in range(1, rows + 1, BATCH):
                     path = write_rows(connection, folder, first, first + BATCH - 1, key)
                     start = time.perf_counter()
@@ -137,6 +153,13 @@ def bench_batches(budget, rows, folder, figures):
                 figures.add(f"{name}-ratio", "rate of the last tenth / of the first", engine,
                             sum(seconds[:tenth]) / sum(seconds[-tenth:]))
                 figures.add(f"{name}-failures", "batches failed", engine, failures)
+                if writer:
+                    if engine == "HAILSTONE":
+                        figures.add(f"{name}-rest", "until merges rest, s more", engine, until_merges_rest(connection))
+                    writer.finish()
+                    figures.add(f"{name}-inserts", "INSERTs beside them", engine, len(writer.seconds))
+                    figures.add(f"{name}-longest-insert", "longest of them, s", engine, max(writer.seconds))
+                    figures.add(f"{name}-failed-inserts", "of them failed", engine, len(writer.failures))
                 execute(connection, "DROP TABLE t")
         connection.close()
 
@@ -148,6 +171,7 @@ def bench_update(budget, rows, folder, figures):
             connection = connect(private)
             path = write_rows(connection, folder, 1, rows)
             say(f"{engine}, {budget} MiB: one UPDATE of {rows:,} rows …")
+            start = private.memory("VmRSS")
             execute(connection, f"CREATE OR REPLACE TABLE t ({COLUMNS}) ENGINE={engine}")
             execute(connection, f"LOAD DATA LOCAL INFILE '{path}' INTO TABLE t")
             before = private.memory("VmRSS")
@@ -158,7 +182,8 @@ def bench_update(budget, rows, folder, figures):
                 seconds = None
             name = f"update-{budget}"
             figures.add(f"{name}-seconds", "UPDATE, s", engine, seconds)
-            figures.add(f"{name}-before", "memory before, MiB", engine, before / 2**20)
+            figures.add(f"{name}-start", "memory of the server at its start, MiB", engine, start / 2**20)
+            figures.add(f"{name}-before", "memory after the load, MiB", engine, before / 2**20)
             figures.add(f"{name}-highest", "highest memory, MiB", engine, private.memory("VmHWM") / 2**20)
             connection.close()
 
@@ -171,7 +196,8 @@ def _rows(figures, keys):
     """A line for each figure, a column for each engine."""
     for key in keys:
         title = next(row[1] for row in figures.rows if row[0] == key)
-        yield [title] + [_number(figures.get(key, engine)) for engine in ENGINES]
+        measured = figures.setups(key)
+        yield [title] + [_number(figures.get(key, engine)) if engine in measured else "–" for engine in ENGINES]
 
 
 def write(folder, figures):
@@ -198,21 +224,33 @@ def write(folder, figures):
         name = f"batches-{order}"
         if not figures.has(f"{name}-all"):
             continue
-        text.append(f"## Batches {title}\nLOAD DATA LOCAL of {BATCH:,} rows each, {BUDGETS[0]} MiB.\n")
+        beside = " A client inserts single rows beside them." if order == "random" else ""
+        text.append(f"## Batches {title}\nLOAD DATA LOCAL of {BATCH:,} rows each, {BUDGETS[0]} MiB.{beside}\n")
         text.append(report.table(["", *ENGINES], _rows(figures, [f"{name}-{part}" for part in (
-            "all", "longest", "ratio", "failures")])))
+            "all", "longest", "ratio", "failures", "rest", "inserts", "longest-insert", "failed-inserts")
+            if figures.has(f"{name}-{part}")])))
         failures = figures.get(f"{name}-failures", "HAILSTONE")
         aims.append((f"batches {title}: none fails", _number(failures), failures == 0))
         if order == "order":
             ratio = figures.get(f"{name}-ratio", "HAILSTONE")
             aims.append((f"batches {title}: the last tenth at the rate of the first", f"{ratio:.2f} of it", ratio >= 0.9))
+        else:
+            rest = figures.get(f"{name}-rest", "HAILSTONE") / figures.get(f"{name}-all", "HAILSTONE")
+            longest = figures.get(f"{name}-longest-insert", "HAILSTONE")
+            failed = figures.get(f"{name}-failed-inserts", "HAILSTONE")
+            aims.append((f"batches {title}: merges rest within 2.5 times the loads", f"{rest:.2f} times", rest <= 2.5))
+            aims.append((f"batches {title}: no INSERT beside them longer than 0.5 s", f"{longest:.2f} s", longest <= 0.5))
+            aims.append((f"batches {title}: no INSERT beside them fails", _number(failed), failed == 0))
     for budget in BUDGETS:
         name = f"update-{budget}"
         if not figures.has(f"{name}-seconds"):
             continue
         text.append(f"## One UPDATE of all rows with {budget} MiB\nAfter a load of these rows.\n")
         text.append(report.table(["", *ENGINES], _rows(figures, [f"{name}-{part}" for part in (
-            "seconds", "before", "highest")])))
+            "seconds", "start", "before", "highest")])))
+        grown = figures.get(f"{name}-highest", "HAILSTONE") - figures.get(f"{name}-start", "HAILSTONE")
+        aims.append((f"{budget} MiB: the server grows by no more than that and a quarter", f"{grown:.0f} MiB",
+                     grown <= 1.25 * budget))
         aims.append((f"{budget} MiB: one UPDATE of all rows ends well",
                      f"{_number(figures.get(f'{name}-seconds', 'HAILSTONE'))} s",
                      figures.get(f"{name}-seconds", "HAILSTONE") is not None))
