@@ -330,8 +330,10 @@ struct Cursor::State {
   /// What a move found, unless the snapshot has been ended meanwhile.
   template <typename T>
   Result<T> checked(Result<T> result) const {
-    HAILSTONE_TRY(visibility.check());
-    return inside.noted(std::move(result));
+    if (!visibility.holds()) [[unlikely]]
+      return std::unexpected(visibility.check().error());
+    inside.note(result);
+    return result;
   }
 
   Status load() {

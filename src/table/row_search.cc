@@ -12,6 +12,7 @@ namespace hailstone {
 Result<SegmentMatches> Table::State::match_key(const TableView& places, ByteView key,
                                                const Transaction* writer) const {
   SegmentMatches matches;
+  if (places.segments.empty()) return matches;
   const auto look = [&](const std::shared_ptr<TableSegment>& segment) -> Status {
     HAILSTONE_ASSIGN(const OrdinalRange range, find_clustered(*segment, *keys, key, host.counters()));
     if (range.empty()) return {};

@@ -148,9 +148,7 @@ void Table::State::freeze_active(Table& table) {
   flush_requested.store(false, std::memory_order_relaxed);
 }
 
-Status Table::State::usable() const {
-  if (!corrupt.load(std::memory_order_acquire)) [[likely]]
-    return {};
+Status Table::State::unusable() const {
   const MutexLock guard(corruption_mutex);
   return std::unexpected(*corruption);
 }

@@ -132,13 +132,23 @@ struct Table::State {
   /// Of the bulk loads whose rows are not all in the view yet.
   std::vector<const PendingKeys*> pending_keys HAILSTONE_GUARDED_BY(table_write_mutex);
 
-  Status usable() const;
+  Status usable() const {
+    if (!corrupt.load(std::memory_order_acquire)) [[likely]]
+      return {};
+    return unusable();
+  }
+  Status unusable() const;
   void mark_corrupt(const Error& error);
   /// Passes `result` on; damage in it marks the table.
   template <typename T>
   Result<T> noted(Result<T> result) {
-    if (!result && result.error().code() == ErrorCode::Corruption) mark_corrupt(result.error());
+    note(result);
     return result;
+  }
+  template <typename T>
+  void note(const Result<T>& result) {
+    if (!result && result.error().code() == ErrorCode::Corruption) [[unlikely]]
+      mark_corrupt(result.error());
   }
 
   std::shared_ptr<const TableView> current_view() const {

@@ -21,6 +21,7 @@ struct Visibility {
 
   /// Behind each read.
   Status check() const { return held == nullptr ? Status() : held->check(); }
+  bool holds() const { return held == nullptr || !held->is_expired(); }
 
   static constexpr uint32_t all_writes = ~uint32_t{0};
 

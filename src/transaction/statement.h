@@ -18,6 +18,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "transaction/transaction.h"
 
@@ -35,7 +36,12 @@ class Statement {
   }
 
   /// What it has done is the transaction's.
-  void end() noexcept;
+  void end() noexcept {
+    Transaction* const transaction = std::exchange(transaction_, nullptr);
+    if (transaction != nullptr && transaction->state() == Transaction::State::Active) {
+      transaction->next_statement();
+    }
+  }
   /// Takes back what it has done; row and table locks stay. Nothing to do when the transaction has ended.
   void roll_back() noexcept;
   /// There is nothing to take back any more: the transaction has ended, and may be gone.

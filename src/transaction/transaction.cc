@@ -77,9 +77,7 @@ std::shared_ptr<const HeldSnapshot> Transaction::hold_snapshot() {
   return held_;
 }
 
-void Transaction::next_statement() noexcept {
-  ++statements_;
-  if (held_ == nullptr || isolation_ >= Isolation::RepeatableRead) return;
+void Transaction::give_up_snapshot() noexcept {
   std::erase_if(earlier_, [](const auto& each) { return each.expired(); });
   if (held_.use_count() > 1) earlier_.push_back(held_);
   held_.reset();
@@ -176,6 +174,10 @@ void Transaction::forget_store(
 }
 
 void Transaction::make_room(size_t changes) {
+  const auto has_room = [&](const auto& list) { return list.capacity() - list.size() >= changes; };
+  if (has_room(inserts_) && has_room(ends_) && has_room(stores_) && has_room(actions_) &&
+      redo_.capacity() == redo_capacity_) [[likely]]
+    return;
   const auto grow = [](auto& list, size_t by) {
     const size_t wanted = list.size() + by;
     if (wanted > list.capacity()) list.reserve(std::max(wanted, 2 * list.capacity()));
@@ -187,6 +189,7 @@ void Transaction::make_room(size_t changes) {
   const size_t held = changes_capacity() * sizeof(Change) + stores_.capacity() * sizeof(stores_[0]) +
                       actions_.capacity() * sizeof(actions_[0]) + redo_.capacity();
   if (held > memory_.bytes()) memory_.grow(held - memory_.bytes());
+  redo_capacity_ = redo_.capacity();
 }
 
 Status Transaction::prepare(size_t changes) {

@@ -97,10 +97,11 @@ class HeldSnapshot {
   /// ErrorCode::SnapshotTooOld when it was ended since: what was read by it may lack rows. A reader asks
   /// behind each read.
   Status check() const {
-    if (!expired_.load()) [[likely]]
+    if (!is_expired()) [[likely]]
       return {};
     return too_old();
   }
+  bool is_expired() const { return expired_.load(); }
 
  private:
   friend class TransactionManager;
@@ -142,7 +143,10 @@ class Transaction {
   /// Whether a commit of this time is newer than what some reader of the transaction sees.
   bool is_behind(Timestamp timestamp) const;
   /// Ends the statement: READ COMMITTED and READ UNCOMMITTED take a new snapshot at the next read.
-  void next_statement() noexcept;
+  void next_statement() noexcept {
+    ++statements_;
+    if (held_ != nullptr && isolation_ < Isolation::RepeatableRead) give_up_snapshot();
+  }
   /// How many have ended.
   uint64_t statements() const { return statements_; }
   /// The newest committed state and own changes: for locking reads and writes. Every timestamp counts as
@@ -215,6 +219,7 @@ class Transaction {
   friend class TransactionManager;
   friend class Write;
   Transaction(TransactionManager& manager, TransactionId id, Isolation isolation, MemoryBudget& budget);
+  void give_up_snapshot() noexcept;
   Status prepare(size_t changes);
   /// What has been appended to `redo_` counts.
   void take_redo() noexcept;
@@ -240,6 +245,7 @@ class Transaction {
   std::vector<std::unique_ptr<TransactionAction>> actions_;
   std::map<TableId, std::shared_ptr<SupersededKeys>> superseded_;
   std::string redo_;          // operations not in the log yet
+  size_t redo_capacity_ = 0;  // of it, as `memory_` has counted it
   uint64_t redo_logged_ = 0;  // length of those before; the log may hold more, which is void
   uint64_t redo_length_ = 0;  // all operations of writes that were kept
   Lsn first_logged_ = 0;      // where the first early record begins; 0 for none

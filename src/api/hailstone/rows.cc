@@ -271,7 +271,8 @@ int hs_cursor_previous(hs_cursor* cursor) {
 int hs_cursor_row(hs_cursor* cursor, hs_value* values, size_t value_count) {
   if (!is_live(cursor, HandleKind::Cursor)) return HS_INVALID;
   if (values == nullptr && value_count > 0) return misuse(cursor, HandleKind::Cursor, no_place);
-  return run_statement(*cursor, *cursor->shared, [&]() -> Outcome {
+  return run(*cursor, [&]() -> Outcome {
+    if (!cursor->shared->takes_statements()) return cursor->shared->refuse_statement();
     if (!cursor->on_row) return refuse(HS_INVALID, "the cursor stands on no row; seek one first");
     if (!cursor->loaded) {
       HAILSTONE_TRY(cursor->cursor->load_values());

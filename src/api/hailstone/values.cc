@@ -13,23 +13,23 @@ namespace {
 
 constexpr size_t few_key_columns = 4;
 
-std::unexpected<Failure> wrong_kind(const ColumnShape& column) {
-  return refuse(HS_INVALID, fmt::format("column '{}' does not take a value of that kind", column.name));
+Failure wrong_kind(const ColumnShape& column) {
+  return {HS_INVALID, fmt::format("column '{}' does not take a value of that kind", column.name)};
 }
-std::unexpected<Failure> out_of_range(const ColumnShape& column) {
-  return refuse(HS_OUT_OF_RANGE, fmt::format("a number does not fit into column '{}'", column.name));
+Failure out_of_range(const ColumnShape& column) {
+  return {HS_OUT_OF_RANGE, fmt::format("a number does not fit into column '{}'", column.name)};
 }
 
-std::unexpected<Failure> of_table(const TableShape& table, Failure failure) {
-  return refuse(failure.status, fmt::format("table '{}': {}", table.name(), failure.message));
+Failure of_table(const TableShape& table, Failure failure) {
+  return {failure.status, fmt::format("table '{}': {}", table.name(), failure.message)};
 }
 
 bool is_too_long(const ColumnShape& column, const Value& value) {
   return column.most_bytes != 0 && !value.null && value.bytes.size() > column.most_bytes;
 }
-std::unexpected<Failure> too_long(const TableShape& table, const ColumnShape& column, const Value& value) {
-  return refuse(HS_INVALID, fmt::format("table '{}': {} bytes are too many for column '{}', which takes {}",
-                                        table.name(), value.bytes.size(), column.name, column.most_bytes));
+Failure too_long(const TableShape& table, const ColumnShape& column, const Value& value) {
+  return {HS_INVALID, fmt::format("table '{}': {} bytes are too many for column '{}', which takes {}",
+                                  table.name(), value.bytes.size(), column.name, column.most_bytes)};
 }
 
 /// Long texts are cut, and bytes that are no text are numbers.
@@ -61,25 +61,80 @@ std::string text_of(const ColumnShape& column, const hs_value& value) {
   return text + (shown < bytes.size() ? "…'" : "'");
 }
 
-Returned<Value> real_value(const ColumnShape& column, const hs_value& value) {
-  double number = 0;
-  switch (value.kind) {
-    case HS_VALUE_INT:
-      number = static_cast<double>(value.as.i);
-      break;
-    case HS_VALUE_UINT:
-      number = static_cast<double>(value.as.u);
-      break;
-    case HS_VALUE_DOUBLE:
-      number = value.as.d;
-      break;
-    default:
-      return wrong_kind(column);
-  }
+/// Whether an integer lies within the column's limits.
+bool fits(const ColumnShape& column, int64_t number) {
+  if (is_signed(column)) return native_signed(order_signed(number, column.width), column.width) == number;
+  return number >= 0 && static_cast<uint64_t>(number) <= bits_of_width(column.width);
+}
+bool fits(const ColumnShape& column, uint64_t number) {
+  const uint64_t bits = bits_of_width(column.width);
+  return number <= (is_signed(column) ? bits >> 1 : bits);
+}
+
+bool take_real(const ColumnShape& column, double number, Value& to) {
   const bool too_great =
       column.stored == Type::Float && std::isfinite(number) && std::isinf(static_cast<float>(number));
-  if (too_great) return out_of_range(column);
-  return Value::of(ordered_real(column, number));
+  if (!too_great) to = Value::of(ordered_real(column, number));
+  return !too_great;
+}
+
+template <typename Number>
+bool take_number(const ColumnShape& column, Number number, Value& to) {
+  if (is_floating(column)) return take_real(column, static_cast<double>(number), to);
+  if (!column.integer || !fits(column, number)) return false;
+  const auto integer = static_cast<uint64_t>(number);
+  to = Value::of(is_signed(column) ? order_signed(static_cast<int64_t>(integer), column.width) : integer);
+  return true;
+}
+
+/// Gives `to` the value for a column, unless the column does not take it: refusal() says why.
+bool take(const ColumnShape& column, const hs_value& value, Value& to) {
+  switch (value.kind) {
+    case HS_VALUE_NULL:
+      to = {};
+      return column.nullable;
+    case HS_VALUE_INT:
+      return take_number(column, value.as.i, to);
+    case HS_VALUE_UINT:
+      return take_number(column, value.as.u, to);
+    case HS_VALUE_DOUBLE:
+      return is_floating(column) && take_real(column, value.as.d, to);
+    case HS_VALUE_BYTES: {
+      const auto* const data = static_cast<const char*>(value.as.bytes.data);
+      if (column.integer || (data == nullptr && value.as.bytes.size > 0)) return false;
+      to = Value::of(ByteView(data == nullptr ? "" : data, value.as.bytes.size));
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Of a value that the column does not take.
+Failure refusal(const ColumnShape& column, const hs_value& value) {
+  switch (value.kind) {
+    case HS_VALUE_NULL:
+      return {HS_INVALID, fmt::format("column '{}' takes no NULL", column.name)};
+    case HS_VALUE_BYTES:
+      if (column.integer) return wrong_kind(column);
+      return {HS_INVALID, fmt::format("the bytes for column '{}' are NULL", column.name)};
+    case HS_VALUE_INT:
+    case HS_VALUE_UINT:
+      return column.integer ? out_of_range(column) : wrong_kind(column);
+    case HS_VALUE_DOUBLE:
+      return is_floating(column) ? out_of_range(column) : wrong_kind(column);
+  }
+  return wrong_kind(column);
+}
+
+/// The same for a row.
+bool take(const TableShape& table, size_t column, const hs_value& value, Value& to) {
+  return take(table.columns[column], value, to) && !is_too_long(table.columns[column], to);
+}
+Failure refusal(const TableShape& table, size_t column, const hs_value& value) {
+  const ColumnShape& shape = table.columns[column];
+  Value taken;
+  if (take(shape, value, taken)) return too_long(table, shape, taken);
+  return of_table(table, refusal(shape, value));
 }
 
 }  // namespace
@@ -113,48 +168,23 @@ double native_real(const ColumnShape& column, uint64_t ordered) {
 }
 
 Returned<Value> to_engine(const ColumnShape& column, const hs_value& value) {
-  if (value.kind == HS_VALUE_NULL) {
-    if (column.nullable) return Value{};
-    return refuse(HS_INVALID, fmt::format("column '{}' takes no NULL", column.name));
-  }
-  if (!column.integer) {
-    if (value.kind != HS_VALUE_BYTES) return wrong_kind(column);
-    if (value.as.bytes.data == nullptr) {
-      if (value.as.bytes.size == 0) return Value::of(ByteView(""));
-      return refuse(HS_INVALID, fmt::format("the bytes for column '{}' are NULL", column.name));
-    }
-    return Value::of(ByteView(static_cast<const char*>(value.as.bytes.data), value.as.bytes.size));
-  }
-  if (is_floating(column)) return real_value(column, value);
-  Integer number = 0;
-  switch (value.kind) {
-    case HS_VALUE_INT:
-      number = value.as.i;
-      break;
-    case HS_VALUE_UINT:
-      number = static_cast<Integer>(value.as.u);
-      break;
-    default:
-      return wrong_kind(column);
-  }
-  const IntegerLimits limits = limits_of(column);
-  if (number < limits.least || number > limits.greatest) return out_of_range(column);
-  return Value::of(ordered_integer(column, number));
+  Value taken;
+  if (take(column, value, taken)) [[likely]]
+    return taken;
+  return std::unexpected(refusal(column, value));
 }
 
 Returned<Value> to_engine(const TableShape& table, size_t column, const hs_value& value) {
-  const ColumnShape& shape = table.columns[column];
-  auto converted = to_engine(shape, value);
-  if (!converted) [[unlikely]]
-    return of_table(table, std::move(converted).error());
-  if (is_too_long(shape, *converted)) [[unlikely]]
-    return too_long(table, shape, *converted);
-  return converted;
+  Value taken;
+  if (take(table, column, value, taken)) [[likely]]
+    return taken;
+  return std::unexpected(refusal(table, column, value));
 }
 
 Outcome check_lengths(const TableShape& table, std::span<const Value> values) {
   for (size_t i = 0; i < values.size(); ++i) {
-    if (is_too_long(table.columns[i], values[i])) return too_long(table, table.columns[i], values[i]);
+    if (is_too_long(table.columns[i], values[i]))
+      return std::unexpected(too_long(table, table.columns[i], values[i]));
   }
   return {};
 }
@@ -169,7 +199,8 @@ Outcome to_engine(const TableShape& table, const hs_value* values, size_t count,
   }
   to.resize(count);
   for (size_t i = 0; i < count; ++i) {
-    HAILSTONE_ASSIGN(to[i], to_engine(table, i, values[i]));
+    if (!take(table, i, values[i], to[i])) [[unlikely]]
+      return std::unexpected(refusal(table, i, values[i]));
   }
   return {};
 }
@@ -188,9 +219,9 @@ Outcome encode_key(const TableShape& table, size_t index, const hs_value* values
   }
   absl::InlinedVector<Value, few_key_columns> converted(count);
   for (size_t i = 0; i < count; ++i) {
-    auto value = to_engine(table.columns[parts.parts[i].column], values[i]);
-    if (!value) return of_table(table, std::move(value).error());
-    converted[i] = *value;
+    const ColumnShape& column = table.columns[parts.parts[i].column];
+    if (!take(column, values[i], converted[i])) [[unlikely]]
+      return std::unexpected(of_table(table, refusal(column, values[i])));
   }
   to.clear();
   HAILSTONE_TRY(table.table->key_codec(index).append(converted, to));
