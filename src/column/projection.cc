@@ -195,6 +195,16 @@ void Projection::append(ByteView row, uint64_t row_id, Batch& batch) const {
   ++batch.rows;
 }
 
+void Projection::append(std::span<const Value> values, Batch& batch) const {
+  batch.columns.resize(columns_.size());
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    Value value = values[i];
+    value.bytes = batch.scratch.copy(value.bytes);
+    append_value(batch.columns[i], layout_->is_integer(columns_[i]), batch.rows, value);
+  }
+  ++batch.rows;
+}
+
 Status Projection::read_row(BlockReader& reader, uint32_t ordinal, Batch& batch,
                             std::span<Value> values) const {
   return read_one_row(reader, columns_, ordinal, batch.scratch, &batch, values);

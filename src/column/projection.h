@@ -56,6 +56,8 @@ class Projection {
   /// Appends one encoded row (from a delta, kept alive by the caller) to `batch`; `row_id` for the hidden
   /// key.
   void append(ByteView row, uint64_t row_id, Batch& batch) const;
+  /// The same of values, one a column; their bytes are copied.
+  void append(std::span<const Value> values, Batch& batch) const;
   /// One row of a segment; `values` gets one value a column. Bytes live as long as batch is not cleared.
   Status read_row(BlockReader& reader, uint32_t ordinal, Batch& batch, std::span<Value> values) const;
   /// The same of any columns, with bytes that live until the reader is asked for another block or `scratch`

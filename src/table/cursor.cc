@@ -336,9 +336,14 @@ struct Cursor::State {
     return result;
   }
 
+  /// Whether the row's version is the one that the current source stands on, which reads ahead.
+  bool is_where_met() const {
+    return (lock == ReadLock::None && !dirty) || (newest.segment != nullptr && newest == current->place());
+  }
+
   Status load() {
     if (loaded) return {};
-    if (lock == ReadLock::None && !dirty) {
+    if (is_where_met()) {
       HAILSTONE_TRY(current->load(values));
     } else {
       HAILSTONE_TRY(inside.read_place(newest, projection, batch, values));
@@ -348,7 +353,7 @@ struct Cursor::State {
   }
 
   Status load_row(std::string& to) {
-    if (lock == ReadLock::None && !dirty) return current->load_row(to);
+    if (is_where_met()) return current->load_row(to);
     if (newest.version != nullptr) {
       to.assign(newest.version->row());
       return {};

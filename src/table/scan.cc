@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "base/check.h"
+#include "column/row_window.h"
 #include "table/aggregate.h"
 #include "table/block_scan.h"
 #include "table/table_state.h"
@@ -67,7 +68,7 @@ struct Scan::State {
   /// Selects the rows of the next block that has some. False: no segment is left.
   Result<bool> select_block() {
     selected.clear();
-    selected_next = 0;
+    selected_next = window_rows = 0;
     HAILSTONE_ASSIGN(const bool found, next_block());
     if (!found) return false;
     taken.append_rows(0, block_rows, selected);
@@ -182,6 +183,9 @@ struct Scan::State {
   /// The next version that may become a row, for a scan that locks. False: none is left.
   Result<bool> next_candidate(std::string& key, RowPlace& place);
   Status add_locked(const std::string& key, const RowPlace& candidate);
+  /// The values of the candidate, which is a row of the block where the worker stands. Those of the next ones
+  /// are read with it: a compressed piece is not unpacked for each of its rows.
+  Status read_candidate(std::span<Value> to);
 
   const std::shared_ptr<Table> table;
   Table::State& inside;
@@ -229,6 +233,11 @@ struct Scan::State {
   std::vector<std::string> locked_keys;      // of the batch's rows
   std::unordered_set<std::string> returned;  // rows whose versions may be met more than once
   uint32_t lock_batch = 1;
+  RowWindow window{projection};  // of selected[window_first] and those behind it
+  size_t window_first = 0, window_rows = 0;
+  uint32_t window_size = 1;  // of the next one: the first rows may be all that is wanted
+  std::vector<uint32_t> window_ordinals;
+  std::vector<Value> values;
 };
 
 Scan::Scan(std::shared_ptr<Table> table, Transaction& transaction, ReadLock lock,
@@ -299,9 +308,15 @@ Status Scan::State::add_locked(const std::string& candidate_key, const RowPlace&
   HAILSTONE_ASSIGN(const RowPlace newest, inside.lock_newest(transaction, candidate_key, lock));
   if (!newest.found()) return {};
   if (visibility.is_own_and_new(newest)) return {};
+  values.resize(projection.columns().size());
   std::string row;
-  HAILSTONE_TRY(read_row(newest, row));
-  if (!(newest == candidate) && !always && !predicate->matches(inside.layout->row_codec(), row)) return {};
+  if (newest == candidate && candidate.segment != nullptr) {
+    HAILSTONE_TRY(read_candidate(values));
+  } else {
+    HAILSTONE_TRY(read_row(newest, row));
+    if (!(newest == candidate) && !always && !predicate->matches(inside.layout->row_codec(), row)) return {};
+    projection.decode(row, row_id_of(candidate_key), values);
+  }
   // A version that was live when the scan began, committed or the transaction's own, is the only one of its
   // row that the scan can meet.
   Timestamp begin = newest.begin;
@@ -313,9 +328,26 @@ Status Scan::State::add_locked(const std::string& candidate_key, const RowPlace&
   }
   const bool was_live = begin <= visibility.snapshot.read || begin == visibility.snapshot.own;
   if (!was_live && !returned.insert(candidate_key).second) return {};
-  projection.append(batch.scratch.copy(row), row_id_of(candidate_key), batch);
+  projection.append(values, batch);
   locked_keys.push_back(candidate_key);
   if (numbers_rows) locked_numbers.push_back(candidate_number);
+  return {};
+}
+
+Status Scan::State::read_candidate(std::span<Value> to) {
+  const size_t at = selected_next - 1;
+  if (at - window_first >= window_rows) {
+    const size_t rows = std::min<size_t>(window_size, selected.size() - at);
+    window_size = std::min(window_size * 2, most_rows_locked_ahead);
+    window_ordinals.clear();
+    for (size_t i = at; i < at + rows; ++i)
+      window_ordinals.push_back(worker->block() * block_rows + selected[i]);
+    window_rows = 0;
+    HAILSTONE_TRY(window.read(worker->reader(), window_ordinals));
+    window_first = at;
+    window_rows = rows;
+  }
+  window.values(at - window_first, to);
   return {};
 }
 
