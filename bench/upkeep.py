@@ -126,7 +126,7 @@ def until_merges_rest(connection):
 
 def bench_batches(budget, rows, folder, figures):
     """Loads of 40,000 rows each, in the order of their keys and in none; beside the latter, INSERTs of single rows."""
-    # InnoDB needs a quarter of an hour for the latter.
+    # InnoDB took 21 minutes for 5,000,000 rows of the latter.
     orders = (("in order", "seq", 2 * rows), ("at random", "seq * 2654435761 % 1000000007", rows))
     with server(budget) as private:
         connection = connect(private)

@@ -82,8 +82,7 @@ template <typename Number>
 bool take_number(const ColumnShape& column, Number number, Value& to) {
   if (is_floating(column)) return take_real(column, static_cast<double>(number), to);
   if (!column.integer || !fits(column, number)) return false;
-  const auto integer = static_cast<uint64_t>(number);
-  to = Value::of(is_signed(column) ? order_signed(static_cast<int64_t>(integer), column.width) : integer);
+  to = Value::of(ordered_integer(column, static_cast<Integer>(number)));
   return true;
 }
 
