@@ -70,7 +70,7 @@ std::optional<FieldProbe::Kind> FieldProbe::kind_of(const Field& field) {
     case MYSQL_TYPE_TIME2:
       return Kind::Time;
     case MYSQL_TYPE_TIMESTAMP2:
-      return Kind::Timestamp;
+      return Kind::TimeStamp;
     case MYSQL_TYPE_YEAR:
       return Kind::Enumerated;
     case MYSQL_TYPE_ENUM:
@@ -116,7 +116,7 @@ FieldProbe::FieldProbe(TABLE& table, Field& field, Kind kind)
       greatest_ = (seconds_of_time + 1) * power_of_ten[digits_] - 1;
       least_ = -greatest_;
       break;
-    case Kind::Timestamp:
+    case Kind::TimeStamp:
       greatest_ = (Rank{std::numeric_limits<int32_t>::max()} + 1) * power_of_ten[digits_] - 1;
       break;
     case Kind::Enumerated:
@@ -153,7 +153,7 @@ uint64_t FieldProbe::ordered(Rank rank) const {
       const auto packed = static_cast<int64_t>(whole << fraction_bits | stored_fraction(fraction, digits_));
       return static_cast<uint64_t>((int64_t{0x80'0000} << fraction_bits) + (rank < 0 ? -packed : packed));
     }
-    case Kind::Timestamp:
+    case Kind::TimeStamp:
       return static_cast<uint64_t>(rank / scale) << fraction_bits |
              stored_fraction(static_cast<uint64_t>(rank % scale), digits_);
     default:

@@ -50,7 +50,7 @@ class SavedField {
 
 class FieldProbe {
  public:
-  enum class Kind : uint8_t { Integer, Real, Decimal, Date, DateTime, Time, Timestamp, Enumerated };
+  enum class Kind : uint8_t { Integer, Real, Decimal, Date, DateTime, Time, TimeStamp, Enumerated };
 
   /// Nothing for columns whose values are not numbered here: strings, large sets, old formats, types of
   /// plugins.
@@ -72,7 +72,7 @@ class FieldProbe {
   Rank first_where(const std::function<bool(Rank)>& holds) const;
   /// Rows whose value is in one of the ranges (ascending, disjoint).
   Predicate predicate(uint16_t column, const std::vector<RankRange>& ranges);
-  /// Ranks for the ranges widened by a day on both sides; Timestamp only.
+  /// Ranks for the ranges widened by a day on both sides; TimeStamp only.
   std::vector<RankRange> widened_by_a_day(std::vector<RankRange> ranges) const;
 
  private:

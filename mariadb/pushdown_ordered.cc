@@ -80,7 +80,7 @@ class Comparison {
         return type == TIME_RESULT && !is_time;
       case FieldProbe::Kind::Time:
         return is_time;
-      case FieldProbe::Kind::Timestamp:
+      case FieldProbe::Kind::TimeStamp:
         if (type != TIME_RESULT || is_time) return false;
         if (handler.type_handler_for_native_format() != &type_handler_timestamp2)
           steady = time_zone_is_fixed(thd_);

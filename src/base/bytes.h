@@ -52,6 +52,15 @@ inline void append_varint(std::string& to, uint64_t value) {
   to.push_back(static_cast<char>(value));
 }
 
+/// Loads a number from `position`, which moves behind it. False: the bytes end before.
+template <typename T>
+bool take_at(ByteView bytes, size_t& position, T& number) {
+  if (position > bytes.size() || bytes.size() - position < sizeof number) return false;
+  number = load<T>(bytes.data() + position);
+  position += sizeof number;
+  return true;
+}
+
 /// A cursor over stored bytes. Every take reports running out, so that damaged bytes can never be read past
 /// their end.
 class ByteReader {

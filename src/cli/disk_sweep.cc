@@ -49,8 +49,6 @@ class TemporaryFolder {
   const std::string path_;
 };
 
-Error interrupted() { return {ErrorCode::Interrupted, "interrupted"}; }
-
 class Sweep {
  public:
   Sweep(const SweepOptions& options, const DiskSupervision& supervision)

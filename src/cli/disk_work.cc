@@ -28,8 +28,6 @@ double seconds_of(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
 }
 
-Error interrupted() { return {ErrorCode::Interrupted, "interrupted"}; }
-
 /// Letters and digits, with room for the record's number at the front.
 std::string first_record(size_t size) {
   static constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz0123456789";

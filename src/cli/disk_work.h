@@ -39,8 +39,9 @@ class DiskClock {
   double clock_ = 0, user_ = 0, system_ = 0;
 };
 
-/// Called now and then with the bytes done so far; false ends the work with ErrorCode::Interrupted.
+/// Called now and then with the bytes done so far; false ends the work with interrupted().
 using DiskWatch = std::function<bool(uint64_t bytes)>;
+inline Error interrupted() { return {ErrorCode::Interrupted, "interrupted"}; }
 /// Says that a method could not be had.
 using DiskWarning = std::function<void(const std::string&)>;
 

@@ -1,9 +1,11 @@
 // A file descriptor, closed with the object.
 #pragma once
 
+#include <dirent.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +13,12 @@
 #include "base/status.h"
 
 namespace hailstone {
+
+struct DirectoryCloser {
+  void operator()(DIR* directory) const { ::closedir(directory); }
+};
+/// Of opendir(); null when that failed.
+using OpenDirectory = std::unique_ptr<DIR, DirectoryCloser>;
 
 class Descriptor {
  public:

@@ -15,14 +15,10 @@
 namespace hailstone {
 namespace {
 
-struct Closer {
-  void operator()(DIR* directory) const { ::closedir(directory); }
-};
-
 /// Names that are numbers.
 std::vector<std::string> numbers_in(const std::string& path) {
   std::vector<std::string> names;
-  const std::unique_ptr<DIR, Closer> directory(::opendir(path.c_str()));
+  const OpenDirectory directory(::opendir(path.c_str()));
   if (directory == nullptr) return names;
   while (const dirent* entry = ::readdir(directory.get())) {
     const std::string name = entry->d_name;

@@ -116,10 +116,7 @@ class PosixFilesystem final : public Filesystem {
     return {};
   }
   Result<std::vector<std::string>> list(const std::string& path) override {
-    struct Closer {
-      void operator()(DIR* directory) const { ::closedir(directory); }
-    };
-    const std::unique_ptr<DIR, Closer> directory(::opendir(path.c_str()));
+    const OpenDirectory directory(::opendir(path.c_str()));
     if (directory == nullptr) return failed("list directory", path);
     std::vector<std::string> names;
     for (;;) {

@@ -9,14 +9,6 @@
 namespace hailstone {
 namespace {
 
-template <typename T>
-bool take(ByteView bytes, size_t& position, T& value) {
-  if (bytes.size() - position < sizeof(T)) return false;
-  value = load<T>(bytes.data() + position);
-  position += sizeof(T);
-  return true;
-}
-
 bool in_ranges(std::span<const IntegerRange> ranges, uint64_t number) {
   const auto after = std::upper_bound(ranges.begin(), ranges.end(), number,
                                       [](uint64_t n, const IntegerRange& range) { return n < range.low; });
@@ -41,7 +33,7 @@ void set_rows(uint64_t* bits, uint32_t first, uint32_t last) {
 bool PackedNumbers::parse(ByteView bytes, size_t& position, uint32_t count) {
   const size_t units = (count + packing_unit - 1) / packing_unit;
   uint8_t sloped = 0;
-  if (count == 0 || position > bytes.size() || !take(bytes, position, sloped) || sloped > 1) return false;
+  if (count == 0 || position > bytes.size() || !take_at(bytes, position, sloped) || sloped > 1) return false;
   if (bytes.size() - position < units * (sloped != 0 ? 17 : 9)) return false;
   const char* widths = bytes.data() + position;
   const char* bases = widths + units;
@@ -214,20 +206,20 @@ bool PackedNumbers::surely_at_most(uint64_t limit) const {
 
 bool IntegerStream::parse(ByteView bytes, size_t& position, uint32_t count) {
   uint8_t form = 0;
-  if (count == 0 || count > block_rows || position > bytes.size() || !take(bytes, position, form))
+  if (count == 0 || count > block_rows || position > bytes.size() || !take_at(bytes, position, form))
     return false;
   form_ = static_cast<IntegerForm>(form);
   count_ = count;
   switch (form_) {
     case IntegerForm::Constant:
-      return take(bytes, position, common_);
+      return take_at(bytes, position, common_);
     case IntegerForm::Packed:
       return packed_.parse(bytes, position, count);
     case IntegerForm::Runs: {
       uint32_t runs = 0;
       PackedNumbers ends, values;
-      if (!take(bytes, position, runs) || runs == 0 || runs > count || !ends.parse(bytes, position, runs) ||
-          !values.parse(bytes, position, runs)) {
+      if (!take_at(bytes, position, runs) || runs == 0 || runs > count ||
+          !ends.parse(bytes, position, runs) || !values.parse(bytes, position, runs)) {
         return false;
       }
       values_.resize(runs);
@@ -244,7 +236,8 @@ bool IntegerStream::parse(ByteView bytes, size_t& position, uint32_t count) {
     case IntegerForm::Dictionary: {
       uint32_t size = 0;
       PackedNumbers values;
-      if (!take(bytes, position, size) || size == 0 || size > count || !values.parse(bytes, position, size))
+      if (!take_at(bytes, position, size) || size == 0 || size > count ||
+          !values.parse(bytes, position, size))
         return false;
       values_.resize(size);
       values.decode(0, size, values_.data());
@@ -264,8 +257,8 @@ bool IntegerStream::parse(ByteView bytes, size_t& position, uint32_t count) {
     case IntegerForm::Sparse: {
       uint32_t size = 0;
       PackedNumbers positions;
-      if (!take(bytes, position, common_) || !take(bytes, position, size) || size == 0 || size > count ||
-          !positions.parse(bytes, position, size) || !packed_.parse(bytes, position, size)) {
+      if (!take_at(bytes, position, common_) || !take_at(bytes, position, size) || size == 0 ||
+          size > count || !positions.parse(bytes, position, size) || !packed_.parse(bytes, position, size)) {
         return false;
       }
       std::vector<uint64_t> rows(size);

@@ -49,14 +49,6 @@ bool rising(const IntegerStream& ends, uint64_t& last) {
   return true;
 }
 
-template <typename T>
-bool take(ByteView bytes, size_t& position, T& value) {
-  if (position > bytes.size() || bytes.size() - position < sizeof value) return false;
-  value = load<T>(bytes.data() + position);
-  position += sizeof value;
-  return true;
-}
-
 }  // namespace
 
 Result<PieceBuffer> PieceBuffer::allocate(const SegmentFile& file, const Piece& piece, size_t size) {
@@ -102,8 +94,8 @@ Result<std::shared_ptr<const Block>> SegmentCodec::parse_block(const std::shared
   };
   size_t position = 0;
   uint8_t kind = 0, has_nulls = 0;
-  if (!take(bytes, position, kind) || kind > static_cast<uint8_t>(BlockKind::Frames) ||
-      !take(bytes, position, has_nulls) || has_nulls > 1) {
+  if (!take_at(bytes, position, kind) || kind > static_cast<uint8_t>(BlockKind::Frames) ||
+      !take_at(bytes, position, has_nulls) || has_nulls > 1) {
     return wrong();
   }
   state.kind = static_cast<BlockKind>(kind);
@@ -160,7 +152,7 @@ Result<std::shared_ptr<const Block>> SegmentCodec::parse_block(const std::shared
 bool Block::State::parse_frames(ByteView bytes, size_t position, const BlockContext& context) {
   uint8_t far = 0;
   uint32_t count = 0;
-  if (!take(bytes, position, far) || far > 1 || !take(bytes, position, count) || count == 0 ||
+  if (!take_at(bytes, position, far) || far > 1 || !take_at(bytes, position, count) || count == 0 ||
       count > context.rows)
     return false;
   const size_t size_of_each = far != 0 ? 21 : 13;
