@@ -9,8 +9,9 @@
 #include <algorithm>
 #include <cctype>
 #include <fstream>
-#include <memory>
 #include <vector>
+
+#include "file/descriptor.h"
 
 namespace hailstone {
 namespace {
