@@ -372,6 +372,30 @@ HS_API int hs_rollback(hs_transaction* transaction);
  * made from it stay valid handles, but give HS_INVALID, as after its end. */
 HS_API void hs_transaction_close(hs_transaction* transaction);
 
+/* Two-phase commit, for a transaction that is one part of several in different systems. First each part is
+ * prepared, under an identity that the coordinator gives to the whole: from then on the part can still be
+ * committed and still be rolled back, whatever happens to the process or the machine. Then the coordinator
+ * notes which of the two it shall be, and tells all parts. What is prepared keeps its row locks, and some
+ * memory and log, until it ends.
+ *
+ * hs_prepare() ends all use of the transaction but for hs_commit(), hs_rollback() and hs_transaction_close(),
+ * which leaves it prepared; so does the end of the process. What then goes on is by the identity: 1 to
+ * HS_MAX_PREPARED_ID bytes of any value. HS_ALREADY_EXISTS when another prepared transaction has it;
+ * HS_UNSUPPORTED for a transaction that has made, renamed or dropped tables. After an error it is as it was,
+ * but for HS_IO, HS_DISK_FULL and HS_READ_ONLY: then the next hs_open() may find it prepared. Error handle:
+ * transaction. */
+#define HS_MAX_PREPARED_ID 255
+HS_API int hs_prepare(hs_transaction* transaction, const void* id, size_t id_size);
+/* Calls `each` for every prepared transaction that has changed something, in the order of the identities'
+ * bytes, which are valid during the call. `each` must not call the library. Error handle: database. */
+typedef void (*hs_prepared_callback)(void* context, const void* id, size_t id_size);
+HS_API int hs_prepared(hs_database* database, hs_prepared_callback each, void* context);
+/* Ends a prepared transaction. HS_NOT_FOUND: none has this identity. HS_BUSY: its handle, or one that was
+ * made from it, is not closed yet. After another error it is still prepared, but for HS_INTERRUPTED, as
+ * hs_commit() has it. Error handle: database. */
+HS_API int hs_commit_prepared(hs_database* database, const void* id, size_t id_size);
+HS_API int hs_rollback_prepared(hs_database* database, const void* id, size_t id_size);
+
 /* Marks a point to come back to. A name that is used already moves. Error handle: transaction. */
 HS_API int hs_savepoint(hs_transaction* transaction, const char* name);
 /* Takes back all changes since the point, which stays; later points go. Locks stay. HS_NOT_FOUND. */

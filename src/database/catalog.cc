@@ -32,6 +32,8 @@ class Catalog::Action final : public TransactionAction {
     take_back();
   }
 
+  bool can_be_prepared() const override { return false; }
+
   void take_back() noexcept HAILSTONE_REQUIRES(catalog_mutex) {
     for (auto step = before_.rbegin(); step != before_.rend(); ++step) {
       if (step->present) {

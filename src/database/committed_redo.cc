@@ -11,6 +11,9 @@ bool RedoRecord::parse(const LogRecord& record) {
       [[fallthrough]];
     case LogRecordType::Operations:
       return reader.take(offset) && reader.take_bytes(reader.remaining(), operations);
+    case LogRecordType::Prepare:
+      return reader.take(offset) && reader.take_string(name) &&
+             reader.take_bytes(reader.remaining(), operations);
     case LogRecordType::Truncate:
       return reader.take(offset);
     default:
@@ -28,10 +31,16 @@ std::string_view CommittedRedo::add(const LogRecord& record) {
     return record.type == LogRecordType::Commit && redo.timestamp > applied_ ? gap : std::string_view();
   }
   switch (record.type) {
-    case LogRecordType::Operations: {
+    case LogRecordType::Operations:
+    case LogRecordType::Prepare: {
       std::vector<Piece>& pieces = pieces_[redo.id];
       if (!cut(pieces, redo.offset)) return gap;
       pieces.push_back({record.begin, redo.offset, redo.operations.size()});
+      // One that goes on behind the record was told that it could not be prepared.
+      prepared_.erase(redo.id);
+      if (record.type == LogRecordType::Prepare) {
+        prepared_[redo.id] = {.name = std::string(redo.name), .first = pieces.front().record};
+      }
       return {};
     }
     case LogRecordType::Truncate:
@@ -40,8 +49,10 @@ std::string_view CommittedRedo::add(const LogRecord& record) {
       return {};
     case LogRecordType::Rollback:
       pieces_.erase(redo.id);
+      prepared_.erase(redo.id);
       return {};
     case LogRecordType::Commit: {
+      prepared_.erase(redo.id);
       if (found == pieces_.end()) return {};
       const bool whole = cut(found->second, redo.offset);
       if (redo.timestamp > applied_) {
@@ -56,7 +67,10 @@ std::string_view CommittedRedo::add(const LogRecord& record) {
 }
 
 void CommittedRedo::finish() {
-  open_transactions_ = pieces_.size();
+  for (const auto& [id, prepared] : prepared_) {
+    for (const Piece& piece : pieces_[id]) valid_[piece.record] = {.commit = 0, .bytes = piece.bytes};
+  }
+  open_transactions_ = pieces_.size() - prepared_.size();
   pieces_.clear();
 }
 

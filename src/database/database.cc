@@ -201,6 +201,7 @@ Status Database::close() {
   state_->core->maintenance->stop();
   // Without a checkpoint, too, all that was committed is in the log.
   Status status = guarded([&] { return state_->core->checkpointer->run(); });
+  state_->core->transactions().forget_prepared();  // the log has them
   state_->core.reset();
   return status;
 }

@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -38,9 +39,14 @@ class Recovery {
   Status look_ahead(const LogRecord& record);
   Status apply_commit(const RedoRecord& redo, const LogRecord& record);
   Status apply_operations(ByteView operations, Timestamp timestamp, const LogRecord& record);
-  Status apply_operation(ByteReader& reader, Timestamp timestamp, const LogRecord& record);
   Status apply_catalog(const Operation& operation, Timestamp timestamp, const LogRecord& record);
   Status apply_row(const Operation& operation, Timestamp timestamp);
+  /// What a transaction that is still prepared has done.
+  Status restore(TransactionId id, ByteView operations, const LogRecord& record);
+  Status restore_row(Transaction& transaction, const Operation& operation);
+  Result<Operation> take(ByteReader& reader, const LogRecord& record);
+  /// Hands them to the transaction manager.
+  void finish_restored();
   /// Segments that replay makes must not take the numbers of loads' files that are missing.
   void note_files(const LogRecord& record);
   Status apply_carry(const LogRecord& record);
@@ -57,6 +63,8 @@ class Recovery {
   std::unordered_set<TableId> touched_;             // by the transaction being applied
   std::unordered_set<TableId> passed_over_;         // damaged tables with operations that were not applied
   std::unordered_set<uint64_t> unpublished_files_;  // segments that such operations would have published
+  std::unordered_map<TransactionId, std::unique_ptr<Transaction>> restored_;  // that are still prepared
+  std::unordered_set<uint64_t> restored_files_;  // segments that they have loaded
   Timestamp last_committed_ = 0;
   Timestamp last_applied_ = 0;  // of the Commit records
   TransactionId last_transaction_ = 0;

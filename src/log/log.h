@@ -31,7 +31,7 @@ enum class LogRecordType : uint8_t {
   Operations = 1,  // some operations of a transaction that has not ended yet
   Truncate = 2,    // a transaction rolled back to a savepoint: its operations beyond a length are void
   Commit = 3,
-  Prepare = 4,
+  Prepare = 4,  // the last operations of a transaction that its coordinator will commit or roll back
   Rollback = 5,
   Carry = 6,  // committed rows written again at a checkpoint
 };

@@ -57,7 +57,41 @@ class PublishAction : public TransactionAction {
   std::shared_ptr<SpareView> spare_view_;
 };
 
+/// Puts segments into the table's view.
+void add_segments(Table::State& state, const LoadedSegments& segments) HAILSTONE_REQUIRES(table_write_mutex) {
+  const ExclusiveLock guard(state.latch());
+  auto next = std::make_shared<TableView>(*state.current_view());
+  next->segments.insert(next->segments.end(), segments.begin(), segments.end());
+  state.set_view(std::move(next));
+  count(state.host.counters().segments, segments.size());
+}
+
 }  // namespace
+
+Status Table::restore_publish(Transaction& transaction, std::span<const LoadedFile> files) {
+  State& state = *state_;
+  HAILSTONE_TRY(state.usable());
+  LoadedSegments segments;
+  for (const LoadedFile& each : files) {
+    HAILSTONE_ASSIGN(auto segment, open_new_segment(state, each.file, transaction.marker()));
+    segments.push_back(std::move(segment));
+  }
+  if (state.keys->hidden_row_id()) {
+    for (const auto& segment : segments)
+      raise_to(state.next_row_id, row_id_of(segment->segment->last_key()) + 1);
+  }
+  Write write(transaction);
+  HAILSTONE_TRY(write.prepare(1));
+  std::unique_ptr<PublishAction> publish;
+  {
+    const MutexLock guard(state.write_mutex());
+    publish = std::make_unique<PublishAction>(shared_from_this(), state, segments);
+    add_segments(state, segments);
+  }
+  transaction.add_action(std::move(publish));
+  write.keep();
+  return {};
+}
 
 struct BulkLoad::State {
   State(std::shared_ptr<Table> loaded, Transaction& loader, Duplicates duplicates)
@@ -427,12 +461,8 @@ std::shared_ptr<const TableView> BulkLoad::State::add_to_view(const LoadedSegmen
   {
     const MutexLock write_guard(inside.write_mutex());
     publish = std::make_unique<PublishAction>(table, inside, segments);
-    const ExclusiveLock guard(inside.latch());
     before = inside.current_view();
-    auto next = std::make_shared<TableView>(*before);
-    next->segments.insert(next->segments.end(), segments.begin(), segments.end());
-    inside.set_view(std::move(next));
-    count(inside.host.counters().segments, segments.size());
+    add_segments(inside, segments);
     // From now on writers meet the rows themselves.
     for (const auto& set : of) {
       if (check != nullptr) check->joined(set->keys);

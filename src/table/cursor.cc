@@ -233,8 +233,6 @@ struct Cursor::State {
   /// Keeps others from inserting between the bound and the current entry, whose own key belongs to the range
   /// or not.
   void lock_range_to_current(Direction to, const SeekBound& bound, RangeEnd end) {
-    const uint32_t order =
-        secondary == SegmentKeys::clustered ? LockManager::clustered_order : static_cast<uint32_t>(secondary);
     std::string low, high;
     if (to == Direction::Forward) {
       low = bound.key;
@@ -246,6 +244,12 @@ struct Cursor::State {
       if (current != nullptr && end == RangeEnd::BeforeEntry) low.push_back('\0');
       if (!bound.unbounded) high = bound.key;
     }
+    lock_range(low, high);
+  }
+
+  void lock_range(ByteView low, ByteView high) {
+    const uint32_t order =
+        secondary == SegmentKeys::clustered ? LockManager::clustered_order : static_cast<uint32_t>(secondary);
     inside.host.locks().lock_range(transaction, inside.id, order, low, high);
   }
 
@@ -399,6 +403,12 @@ Cursor::~Cursor() = default;
 
 Result<bool> Cursor::seek_at_or_after(ByteView bound, const Wanted& wanted) {
   return state_->checked(state_->seek(Direction::Forward, {.key = bound}, wanted));
+}
+
+void Cursor::lock_range(ByteView low, ByteView high) {
+  // Whoever inserts an entry holds the write mutex: it has done so before, or will wait.
+  const MutexLock writers(state_->inside.write_mutex());
+  state_->lock_range(low, high);
 }
 
 Result<bool> Cursor::seek_before(ByteView bound, const Wanted& wanted) {

@@ -45,6 +45,9 @@ class Cursor {
   Result<bool> seek_at_or_after(ByteView bound, const Wanted& wanted = {});
   /// Last entry whose key is < bound.
   Result<bool> seek_before(ByteView bound, const Wanted& wanted = {});
+  /// Keeps others from making entries from `low` on and before `high`: for a search of one key that has found
+  /// nothing, and is made again then.
+  void lock_range(ByteView low, ByteView high);
   Result<bool> next();
   Result<bool> previous();
 

@@ -191,10 +191,7 @@ Result<bool> Table::write_delete_vectors() {
 
 void Table::recorded(uint64_t generation) {
   State& state = *state_;
-  std::atomic<uint64_t>& recorded = state.recorded_generation;
-  uint64_t now = recorded.load(std::memory_order_relaxed);
-  while (now < generation && !recorded.compare_exchange_weak(now, generation, std::memory_order_relaxed)) {
-  }
+  raise_to(state.recorded_generation, generation);
   const MutexLock guard(state.files_mutex);
   std::erase_if(state.obsolete, [&](const State::Obsolete& file) {
     if (file.generation > generation) return false;

@@ -70,12 +70,6 @@ void end_version(Table::State& state, const RowPlace& place, Timestamp timestamp
   }
 }
 
-void raise(std::atomic<uint64_t>& counter, uint64_t to) {
-  uint64_t now = counter.load(std::memory_order_relaxed);
-  while (now < to && !counter.compare_exchange_weak(now, to, std::memory_order_relaxed)) {
-  }
-}
-
 }  // namespace
 
 bool Table::has_applied(Timestamp timestamp) const { return timestamp <= state_->recorded_until; }
@@ -87,7 +81,7 @@ Status Table::replay_put(Timestamp timestamp, uint64_t row_id, ByteView row) {
   std::vector<std::string> secondary;
   HAILSTONE_TRY(state.keys->clustered_key(row, row_id, key));
   HAILSTONE_TRY(state.keys->secondary_keys(row, key, secondary));
-  if (state.keys->hidden_row_id()) raise(state.next_row_id, row_id + 1);
+  if (state.keys->hidden_row_id()) raise_to(state.next_row_id, row_id + 1);
   const MutexLock guard(state.write_mutex());
   HAILSTONE_ASSIGN(const Replayed found, state.noted(look(state, key, timestamp)));
   if (found.superseded) return {};
@@ -138,12 +132,12 @@ Status Table::replay_publish(Timestamp timestamp, uint64_t file) {
     return fail(error.code(), fmt::format("table {}: bulk-loaded rows cannot be read: {}", definition().name,
                                           error.message()));
   }
-  if (state.keys->hidden_row_id()) raise(state.next_row_id, row_id_of((*opened)->segment->last_key()) + 1);
+  if (state.keys->hidden_row_id()) raise_to(state.next_row_id, row_id_of((*opened)->segment->last_key()) + 1);
   const MutexLock guard(state.write_mutex());
   const ExclusiveLock latched(state.latch());
   auto next = std::make_shared<TableView>(*state.current_view());
   next->segments.push_back(std::move(*opened));
-  raise(state.last_publish, timestamp);
+  raise_to(state.last_publish, timestamp);
   state.generation.fetch_add(1, std::memory_order_release);
   state.set_view(std::move(next));
   count(state.host.counters().segments);
@@ -151,7 +145,7 @@ Status Table::replay_publish(Timestamp timestamp, uint64_t file) {
 }
 
 void Table::replay_counter(uint64_t next_auto_increment) {
-  raise(state_->next_auto_increment, next_auto_increment);
+  raise_to(state_->next_auto_increment, next_auto_increment);
   state_->generation.fetch_add(1, std::memory_order_release);
 }
 

@@ -26,6 +26,7 @@
 #include "column/projection.h"
 #include "column/segment_columns.h"
 #include "delta/delta.h"
+#include "log/operation.h"
 #include "schema/key_codec.h"
 #include "schema/packed_definition.h"
 #include "segment/delete_vector.h"
@@ -275,6 +276,11 @@ class Table : public std::enable_shared_from_this<Table> {
   Status replay_delete(Timestamp timestamp, ByteView key);
   Status replay_publish(Timestamp timestamp, uint64_t file);
   void replay_counter(uint64_t next_auto_increment);
+  // The same for a transaction that is still prepared: it has done this, and nobody else was let to the rows
+  // since.
+  Status restore_put(Transaction& transaction, uint64_t row_id, ByteView row);
+  Status restore_delete(Transaction& transaction, ByteView key);
+  Status restore_publish(Transaction& transaction, std::span<const LoadedFile> files);
 
   struct State;  // inside of src/table/ only
 

@@ -95,6 +95,14 @@ class RowWriter {
   NewestRow present(ByteView key) const {
     return state_.find_newest(*view_, look_.present, key, transaction_.marker());
   }
+  /// The same during recovery, where nobody waits.
+  Result<RowPlace> restored(ByteView key) const {
+    NewestRow newest = present(key);
+    if (newest.blocker == 0) return std::move(newest.place);
+    return fail(ErrorCode::Corruption, fmt::format("table {}: the log has changes of one row by two prepared "
+                                                   "transactions; restore the database from a backup",
+                                                   state_.definition().name));
+  }
   /// insert() and end() note at most so many changes each.
   static constexpr size_t most_changes = 2;
 
@@ -318,6 +326,43 @@ Result<std::string> Table::update(Transaction& transaction, ByteView key, ByteVi
   return new_key;
 }
 
+Status Table::restore_put(Transaction& transaction, uint64_t row_id, ByteView row) {
+  State& state = *state_;
+  HAILSTONE_TRY(state.usable());
+  TablePrivateRows* const private_rows = TablePrivateRows::of(*this, state, transaction);
+  std::string key;
+  std::vector<std::string> secondary;
+  HAILSTONE_TRY(state.keys->clustered_key(row, row_id, key));
+  HAILSTONE_TRY(state.keys->secondary_keys(row, key, secondary));
+  if (state.keys->hidden_row_id()) raise_to(state.next_row_id, row_id + 1);
+  Write write(transaction);
+  HAILSTONE_TRY(write.prepare(2 * RowWriter::most_changes));
+  SegmentLooker looker(state, transaction);
+  HAILSTONE_TRY(looker.look_for_present(key));
+  const MutexLock guard(state.write_mutex());
+  RowWriter writer(state, transaction, looker.result());
+  HAILSTONE_ASSIGN(const RowPlace present, writer.restored(key));
+  if (present.found()) writer.end(key, present);
+  writer.insert(key, row, secondary, private_rows);
+  write.keep();
+  return {};
+}
+
+Status Table::restore_delete(Transaction& transaction, ByteView key) {
+  State& state = *state_;
+  HAILSTONE_TRY(state.usable());
+  Write write(transaction);
+  HAILSTONE_TRY(write.prepare(RowWriter::most_changes));
+  SegmentLooker looker(state, transaction);
+  HAILSTONE_TRY(looker.look_for_present(key));
+  const MutexLock guard(state.write_mutex());
+  RowWriter writer(state, transaction, looker.result());
+  HAILSTONE_ASSIGN(const RowPlace present, writer.restored(key));
+  if (present.found()) writer.end(key, present);
+  write.keep();
+  return {};
+}
+
 Status Table::erase(Transaction& transaction, ByteView key) {
   State& state = *state_;
   HAILSTONE_TRY(state.usable());
@@ -369,7 +414,7 @@ Result<RowPlace> Table::State::lock_newest(Transaction& transaction, ByteView ke
       if (!wait.needed()) {
         if (!newest.place.found()) {
           // Nobody may make the row that was not found.
-          if (transaction.locks_ranges()) {
+          if (transaction.locks_absent_keys()) {
             host.locks().lock_range(transaction, id, LockManager::clustered_order, key,
                                     std::string(key) + '\0');
           }

@@ -231,6 +231,13 @@ struct Table::State {
   Timestamp forgettable_begin(Timestamp horizon) const { return std::min(horizon, host.checkpointed()); }
 };
 
+/// A counter that only rises.
+inline void raise_to(std::atomic<uint64_t>& counter, uint64_t to) {
+  uint64_t now = counter.load(std::memory_order_relaxed);
+  while (now < to && !counter.compare_exchange_weak(now, to, std::memory_order_relaxed)) {
+  }
+}
+
 /// Whether a version ended: for the newest state as transaction `own` sees it.
 enum class EndState : uint8_t { Live, Ended, Undecided };
 inline EndState end_state(Timestamp end, Timestamp own) {

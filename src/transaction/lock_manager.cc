@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/mutex.h"
 #include "base/number_map.h"
+#include "transaction/commit_order.h"
 #include "transaction/lock_queue.h"
 #include "transaction/transaction.h"
 
@@ -61,6 +62,9 @@ size_t memory_of(const Lock& lock) {
   constexpr size_t key_in_place = 15;
   return sizeof(Lock) + list_entries + (lock.key.size() > key_in_place ? lock.key.size() : 0);
 }
+
+/// What a locked range takes beside its keys.
+constexpr size_t memory_of_range = 4 * sizeof(void*) + 2 * sizeof(std::string);
 
 TableLockMode mode_of(RowLockMode mode) {
   return mode == RowLockMode::Shared ? TableLockMode::Shared : TableLockMode::Exclusive;
@@ -164,6 +168,8 @@ struct LockManager::State {
   void leave(Lock& lock, Holder& holder) noexcept HAILSTONE_REQUIRES(mutex);
   void release_ranges(Owner& owner) noexcept HAILSTONE_REQUIRES(mutex);
   bool waits_for_itself(Owner& requester) HAILSTONE_REQUIRES(mutex);
+  /// Ends the deadlocks of a new wait: the requester has to give way, or others are told to.
+  bool must_give_way(Owner& requester) HAILSTONE_REQUIRES(mutex);
   /// The waiter waits already; it does not any more when this returns or throws. Releases the mutex
   /// meanwhile.
   Status wait(Owner& waiter) HAILSTONE_REQUIRES(mutex);
@@ -177,6 +183,39 @@ struct LockManager::State {
 };
 
 namespace {
+
+void report_wait(const Owner& waiter, const Owner& other) noexcept {
+  if (CommitOrder* const order = waiter.transaction->commit_order())
+    order->waits_for(other.transaction->commit_order());
+}
+
+/// Whoever waits for the lock waits for the holders and for those ahead that ask for what conflicts.
+void report_waits(const Lock& lock) noexcept {
+  for (auto waiter = lock.waiters.begin(); waiter != lock.waiters.end(); ++waiter) {
+    if ((*waiter)->transaction->commit_order() == nullptr) continue;
+    const locking::Modes blocking = locking::conflicts((*waiter)->wanted);
+    for (const Holder& holder : lock.holders) {
+      if (holder.owner != *waiter && (holder.modes & blocking) != 0) report_wait(**waiter, *holder.owner);
+    }
+    if ((*waiter)->conversion) continue;
+    for (auto ahead = lock.waiters.begin(); ahead != waiter; ++ahead) {
+      if ((locking::bit((*ahead)->wanted) & blocking) != 0) report_wait(**waiter, **ahead);
+    }
+  }
+}
+
+/// Whether `a` has to be committed before `b`.
+bool precedes(const Owner& a, const Owner& b) {
+  const CommitOrder *const first = a.transaction->commit_order(), *const second =
+                                                                      b.transaction->commit_order();
+  return first != nullptr && second != nullptr && first->precedes(*second);
+}
+
+/// Whether the order of their commits keeps the two apart, so that locks of ranges need not.
+bool order_is_settled(const Transaction& a, const Owner& b) {
+  const CommitOrder *const first = a.commit_order(), *const second = b.transaction->commit_order();
+  return first != nullptr && second != nullptr && first->settles(*second);
+}
 
 /// What somebody waits for, in words.
 std::string wanted_by(const Owner& waiter) {
@@ -210,15 +249,22 @@ bool LockManager::State::waits_for_itself(Owner& requester) {
   const uint64_t search = ++searches;
   std::vector<Owner*> open{&requester};
   bool found = false;
+  Owner* at = &requester;
   const auto meet = [&](Owner* owner) {
-    if (owner == &requester) found = true;
-    if (owner->visited == search) return;
+    if (owner == &requester && !found) {
+      found = true;
+      owner->met_by = at;
+    }
+    if (owner->visited == search || owner->gives_way) return;
     owner->visited = search;
+    owner->met_by = at;
     if (owner->waits()) open.push_back(owner);
   };
+  requester.visited = search;
   while (!open.empty() && !found) {
-    const Owner& waiter = *open.back();
+    Owner& waiter = *open.back();
     open.pop_back();
+    at = &waiter;
     if (waiter.waits_for_end != nullptr) {
       meet(waiter.waits_for_end);
       continue;
@@ -244,9 +290,25 @@ bool LockManager::State::waits_for_itself(Owner& requester) {
   return found;
 }
 
+bool LockManager::State::must_give_way(Owner& requester) {
+  while (waits_for_itself(requester)) {
+    Owner* victim = &requester;
+    for (Owner* member = requester.met_by; member != &requester; member = member->met_by) {
+      if (precedes(*victim, *member)) victim = member;
+    }
+    if (victim == &requester) return true;
+    victim->gives_way = true;
+    victim->changed.notify_one();
+  }
+  return false;
+}
+
 bool LockManager::State::try_grant(Lock& lock, Owner& owner, TableLockMode mode) {
   try {
-    return lock.try_grant(owner, mode);
+    const bool granted = lock.try_grant(owner, mode);
+    // Who held less of the lock may have overtaken somebody.
+    if (granted && !lock.waiters.empty()) report_waits(lock);
+    return granted;
   } catch (const std::bad_alloc&) {
     settle(lock);
     throw;
@@ -256,6 +318,7 @@ bool LockManager::State::try_grant(Lock& lock, Owner& owner, TableLockMode mode)
 Status LockManager::State::lock(Lock& lock, Owner& owner, TableLockMode mode) {
   if (try_grant(lock, owner, mode)) return {};
   lock.enqueue(owner, mode);
+  report_waits(lock);
   return wait(owner);
 }
 
@@ -270,6 +333,7 @@ void LockManager::State::stop_waiting(Owner& waiter) noexcept {
 }
 
 Status LockManager::State::wait(Owner& waiter) {
+  waiter.gives_way = false;
   try {
     return wait_until_granted(waiter);
   } catch (const std::bad_alloc&) {
@@ -289,7 +353,7 @@ Status LockManager::State::wait_until_granted(Owner& waiter) {
     stop_waiting(waiter);
     return error;
   }
-  if (waits_for_itself(waiter)) {
+  const auto give_way = [&]() HAILSTONE_REQUIRES(mutex) {
     auto error = fail(ErrorCode::Deadlock,
                       fmt::format("transaction {} and others wait for each other: it wants {}; run the whole "
                                   "transaction again",
@@ -297,7 +361,8 @@ Status LockManager::State::wait_until_granted(Owner& waiter) {
     count(counters.deadlocks);
     stop_waiting(waiter);
     return error;
-  }
+  };
+  if (must_give_way(waiter)) return give_way();
   const WaitTimer timer(counters);
   const Clock::time_point deadline =
       Clock::now() + std::min(waiter.transaction->lock_wait_timeout(), longest_timeout);
@@ -306,6 +371,7 @@ Status LockManager::State::wait_until_granted(Owner& waiter) {
     const bool interrupted = asked_to_stop(*waiter.transaction);
     const Clock::time_point now = Clock::now();
     if (!waiter.waits()) break;
+    if (waiter.gives_way) return give_way();
     if (interrupted) {
       auto error = fail(
           ErrorCode::Interrupted,
@@ -320,7 +386,7 @@ Status LockManager::State::wait_until_granted(Owner& waiter) {
       return error;
     }
     const Clock::time_point wake = std::min(deadline, now + interruption_interval);
-    while (waiter.waits() && !waiter.woken && waiter.changed.wait_until(mutex, wake)) {
+    while (waiter.waits() && !waiter.woken && !waiter.gives_way && waiter.changed.wait_until(mutex, wake)) {
     }
   }
   return {};
@@ -339,6 +405,7 @@ void LockManager::State::release_ranges(Owner& owner) noexcept {
     range_locks_of(last).fetch_sub(1, std::memory_order_release);
   }
   owner.ranges.clear();
+  budget.release(std::exchange(owner.range_bytes, 0));
 }
 
 namespace {
@@ -376,7 +443,13 @@ void LockManager::lock_range(Transaction& transaction, TableId table, uint32_t o
     owners.push_back(&owner);
     state_->range_locks_of(table).fetch_add(1, std::memory_order_release);
   }
+  const size_t before = ranges.size();
   add_range(ranges, low, high);
+  if (ranges.size() > before) {
+    const size_t bytes = memory_of_range + low.size() + high.size();
+    owner.range_bytes += bytes;
+    state_->budget.reserve(bytes);
+  }
 }
 
 TransactionId LockManager::range_locked_by_other(const Transaction& transaction, TableId table,
@@ -386,7 +459,7 @@ TransactionId LockManager::range_locked_by_other(const Transaction& transaction,
   const std::vector<Owner*>* const owners = state_->range_owners.find(table);
   if (owners == nullptr) return 0;
   for (const Owner* const owner : *owners) {
-    if (owner->id == transaction.id()) continue;
+    if (owner->id == transaction.id() || order_is_settled(transaction, *owner)) continue;
     const auto ranges = owner->ranges.find({table, order});
     if (ranges == owner->ranges.end()) continue;
     const auto behind = ranges->second.upper_bound(key);
@@ -403,7 +476,7 @@ TransactionId LockManager::any_range_locked_by_other(const Transaction& transact
   const std::vector<Owner*>* const owners = state_->range_owners.find(table);
   if (owners == nullptr) return 0;
   for (const Owner* const owner : *owners) {
-    if (owner->id != transaction.id()) return owner->id;
+    if (owner->id != transaction.id() && !order_is_settled(transaction, *owner)) return owner->id;
   }
   return 0;
 }
@@ -481,6 +554,7 @@ Status LockManager::wait_for_end(Transaction& waiter, TransactionId holder) {
   Owner& owner = state_->owner(waiter);
   (*found)->end_waiters.push_back(&owner);
   owner.waits_for_end = found->get();
+  report_wait(owner, **found);
   return state_->wait(owner);
 }
 
@@ -512,6 +586,11 @@ void LockManager::remove_transaction(Transaction& transaction) noexcept {
     waiter->waits_for_end = nullptr;
     waiter->changed.notify_one();
   }
+}
+
+void LockManager::set_commit_order(Transaction& transaction, CommitOrder* order) noexcept {
+  const MutexLock guard(state_->mutex);
+  transaction.commit_order_ = order;
 }
 
 void LockManager::wake(TransactionId transaction) {

@@ -4,7 +4,8 @@
 // exclusive lock: who meets it calls wait_for_end(). The table room takes try_ functions under its write
 // mutex and waits outside of it, then looks again. Requests are granted in the order of arrival as far as
 // they conflict; a transaction that wants more of a lock it holds goes first. A wait ends granted, or with
-// LockWaitTimeout, Deadlock (the waits-for graph has a cycle; the requester is the victim) or Interrupted.
+// LockWaitTimeout, Deadlock (the waits-for graph has a cycle; the requester is the victim, or
+// another one that has to be committed later than one of the cycle, commit_order.h) or Interrupted.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +20,7 @@
 
 namespace hailstone {
 
+class CommitOrder;
 class Transaction;
 
 enum class RowLockMode : uint8_t { Shared, Exclusive };
@@ -73,6 +75,10 @@ class LockManager {
   /// locks and wakes who waits; it needs no memory.
   void add_transaction(Transaction& transaction);
   void remove_transaction(Transaction& transaction) noexcept;
+
+  /// What a coordinator knows of the transaction, for waits and deadlocks; it must live as long as the
+  /// transaction or until null is set. At first null: none does.
+  void set_commit_order(Transaction& transaction, CommitOrder* order) noexcept;
 
   /// Makes a waiting transaction look at its interruption check now.
   void wake(TransactionId transaction);

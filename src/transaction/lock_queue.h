@@ -76,6 +76,7 @@ struct Owner {
   // Ranges by table and order: from its low key to its high one, empty for no limit. Those of one order do
   // not overlap.
   std::map<std::pair<TableId, uint32_t>, std::map<std::string, std::string, std::less<>>> ranges;
+  size_t range_bytes = 0;           // what the ranges take
   std::vector<Owner*> end_waiters;  // who waits for this transaction's end
 
   Lock* waits_for_lock = nullptr;
@@ -86,7 +87,10 @@ struct Owner {
   bool woken = false;       // has to look at its interruption check
   Condition changed;
 
-  uint64_t visited = 0;  // the search for a deadlock that met this owner
+  bool gives_way = false;  // has to end its wait with Deadlock
+
+  uint64_t visited = 0;     // the search for a deadlock that met this owner
+  Owner* met_by = nullptr;  // in that search: who waits for this one
 
   bool waits() const { return waits_for_lock != nullptr || waits_for_end != nullptr; }
 };

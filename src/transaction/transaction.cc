@@ -44,7 +44,8 @@ Transaction::Transaction(TransactionManager& manager, TransactionId id, Isolatio
       memory_(budget) {}
 
 Transaction::~Transaction() {
-  if (state_ == State::Active) manager_.rollback(*this);
+  if (state_ == State::Active && !is_restored_) manager_.rollback(*this);
+  if (state_ == State::Active || state_ == State::Prepared) manager_.let_go(*this);
 }
 
 HeldSnapshot::HeldSnapshot(TransactionManager& manager, Timestamp own, bool may_expire)

@@ -25,6 +25,8 @@ namespace hailstone {
 
 enum class Isolation : uint8_t { ReadUncommitted, ReadCommitted, RepeatableRead, Serializable };
 
+class CommitOrder;
+class LockManager;
 class SupersededKeys;
 class TransactionManager;
 class VersionStore;
@@ -66,6 +68,8 @@ class TransactionAction {
   virtual void commit(Timestamp timestamp) = 0;
   /// Needs no memory.
   virtual void undo() = 0;
+  /// Whether recovery can do it again for a prepared transaction.
+  virtual bool can_be_prepared() const { return true; }
 };
 
 /// Rows that a large transaction has written to one table and keeps apart from those of others, so that they
@@ -123,13 +127,16 @@ struct Savepoint {
 
 class Transaction {
  public:
-  enum class State : uint8_t { Active, Committed, RolledBack };
+  /// Prepared: changes nothing any more, and waits for its coordinator to say how it ends.
+  enum class State : uint8_t { Active, Prepared, Committed, RolledBack };
 
   TransactionId id() const { return id_; }
   Timestamp marker() const { return marker_of(id_); }
   Isolation isolation() const { return isolation_; }
   bool reads_uncommitted() const { return isolation_ == Isolation::ReadUncommitted; }
   State state() const { return state_; }
+  /// That it was prepared under; empty before, and when nothing of it is in the log.
+  const std::string& name() const { return name_; }
 
   /// What plain reads see. Taken at the first call; kept to the end for RepeatableRead and above, until
   /// next_statement() below. Readers of READ UNCOMMITTED find each row by it, and give its latest version.
@@ -205,17 +212,23 @@ class Transaction {
   /// Serializable.
   void set_locks_ranges(bool on) { locks_ranges_ = on; }
   bool locks_ranges() const { return locks_ranges_; }
+  /// Whether a locking read of one key that finds no row keeps others from making it: two transactions that
+  /// both found nothing and make the row then would not be repeatable reads.
+  bool locks_absent_keys() const { return locks_ranges_ || isolation_ >= Isolation::RepeatableRead; }
   bool interrupted() const { return interrupted_ && interrupted_(); }
+  /// Set by LockManager::set_commit_order().
+  CommitOrder* commit_order() const { return commit_order_; }
 
   /// Timestamp of the commit; 0 before it, and for a transaction without writes.
   Timestamp commit_timestamp() const { return commit_timestamp_; }
 
-  /// Rolls back when it is still active.
+  /// Rolls back when it is still active. A prepared one belongs to TransactionManager::leave_prepared().
   ~Transaction();
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
 
  private:
+  friend class LockManager;
   friend class TransactionManager;
   friend class Write;
   Transaction(TransactionManager& manager, TransactionId id, Isolation isolation, MemoryBudget& budget);
@@ -231,6 +244,8 @@ class Transaction {
   TransactionId id_;
   Isolation isolation_;
   State state_ = State::Active;
+  bool is_restored_ = false;  // made by recovery: its operations are in the log already
+  std::string name_;
   Snapshot snapshot_;
   std::shared_ptr<const HeldSnapshot> held_;
   std::vector<std::weak_ptr<const HeldSnapshot>> earlier_;  // that readers may still use
@@ -253,6 +268,7 @@ class Transaction {
   Timestamp commit_timestamp_ = 0;
   std::chrono::milliseconds lock_wait_timeout_{50'000};
   std::function<bool()> interrupted_;
+  CommitOrder* commit_order_ = nullptr;  // guarded by the lock manager's mutex
   Reservation memory_;
 };
 

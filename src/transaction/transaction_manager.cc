@@ -41,13 +41,147 @@ std::unique_ptr<Transaction> TransactionManager::begin(Isolation isolation) {
   return transaction;
 }
 
+Status TransactionManager::prepare(Transaction& transaction, std::string_view name) {
+  HAILSTONE_CHECK(!name.empty() && name.size() <= most_name_bytes, "a name of {} bytes", name.size());
+  if (transaction.state_ != Transaction::State::Active) {
+    return fail(ErrorCode::InvalidArgument, fmt::format("transaction {} is not active", transaction.id_));
+  }
+  if (!std::ranges::all_of(transaction.actions_, &TransactionAction::can_be_prepared)) {
+    return fail(
+        ErrorCode::Unsupported,
+        "a transaction that has made, changed or dropped tables cannot be prepared: commit it at once");
+  }
+  if (transaction.redo_length_ > 0) {
+    const Status logged = guarded([&]() -> Status {
+      HAILSTONE_TRY(take_name(transaction, name));
+      return log_prepare(transaction);
+    });
+    if (!logged) {
+      forget_name(transaction);
+      return logged;
+    }
+  }
+  transaction.state_ = Transaction::State::Prepared;
+  transaction.held_.reset();
+  return {};
+}
+
+Status TransactionManager::take_name(Transaction& transaction, std::string_view name) {
+  std::string taken(name);
+  const MutexLock guard(mutex_);
+  if (!prepared_.emplace(name, nullptr).second)
+    return fail(ErrorCode::AlreadyExists, "another prepared transaction has this name");
+  transaction.name_ = std::move(taken);
+  return {};
+}
+
+void TransactionManager::forget_name(Transaction& transaction) noexcept {
+  if (transaction.name_.empty()) return;
+  const MutexLock guard(mutex_);
+  const auto found = prepared_.find(transaction.name_);
+  HAILSTONE_CHECK(found != prepared_.end() && found->second == nullptr,
+                  "transaction {} is prepared under a name that is another's", transaction.id_);
+  prepared_.erase(found);
+  transaction.name_.clear();
+}
+
+Status TransactionManager::log_prepare(Transaction& transaction) {
+  std::string record;
+  record.reserve(2 * sizeof(uint64_t) + most_name_bytes + transaction.redo_.size());
+  append_number(record, transaction.id_);
+  append_number(record, transaction.redo_logged_);
+  append_string(record, transaction.name_);
+  record.append(transaction.redo_);
+  const auto interrupted = [&] { return transaction.interrupted(); };
+  HAILSTONE_TRY(log_.wait_for_room(interrupted));
+  note_first_record(transaction);
+  HAILSTONE_ASSIGN(const Lsn end, log_.append(LogRecordType::Prepare, record));
+  transaction.redo_logged_ += transaction.redo_.size();
+  transaction.redo_.clear();
+  return reach(end, interrupted);
+}
+
+Status TransactionManager::roll_back_prepared(Transaction& transaction) {
+  if (transaction.state_ != Transaction::State::Prepared) {
+    return fail(ErrorCode::InvalidArgument, fmt::format("transaction {} is not prepared", transaction.id_));
+  }
+  if (transaction.first_logged_ != 0) {
+    HAILSTONE_TRY(guarded([&]() -> Status {
+      std::string record;
+      append_number(record, transaction.id_);
+      HAILSTONE_ASSIGN(transaction.commit_end_, log_.append(LogRecordType::Rollback, record));
+      return {};
+    }));
+  }
+  transaction.undo_to(0, 0);
+  finish(transaction, Transaction::State::RolledBack);
+  return make_durable(transaction);
+}
+
+void TransactionManager::leave_prepared(std::unique_ptr<Transaction> transaction) noexcept {
+  HAILSTONE_CHECK(transaction->state_ == Transaction::State::Prepared, "transaction {} is not prepared",
+                  transaction->id_);
+  transaction->set_interruption_check({});
+  locks_.set_commit_order(*transaction, nullptr);
+  if (transaction->name_.empty()) {  // what it has done is for its owner alone
+    static_cast<void>(roll_back_prepared(*transaction));
+    return;
+  }
+  const MutexLock guard(mutex_);
+  prepared_.find(transaction->name_)->second = std::move(transaction);
+}
+
+std::unique_ptr<Transaction> TransactionManager::take_prepared(std::string_view name) {
+  const MutexLock guard(mutex_);
+  const auto found = prepared_.find(name);
+  return found == prepared_.end() ? nullptr : std::move(found->second);
+}
+
+std::vector<std::string> TransactionManager::prepared() const {
+  std::vector<std::string> names;
+  const MutexLock guard(mutex_);
+  for (const auto& [name, transaction] : prepared_) names.push_back(name);
+  return names;
+}
+
+void TransactionManager::forget_prepared() noexcept {
+  decltype(prepared_) left;
+  const MutexLock guard(mutex_);
+  left.swap(prepared_);
+}
+
+std::unique_ptr<Transaction> TransactionManager::begin_restored(TransactionId id) {
+  std::unique_ptr<Transaction> transaction(new Transaction(*this, id, Isolation::ReadCommitted, budget_));
+  transaction->is_restored_ = true;
+  count(counters_.transactions_active);
+  locks_.add_transaction(*transaction);
+  return transaction;
+}
+
+void TransactionManager::note_restored(Transaction& transaction, uint64_t bytes) {
+  transaction.redo_logged_ += bytes;
+  transaction.redo_length_ = transaction.redo_logged_;
+}
+
+void TransactionManager::finish_restored(std::unique_ptr<Transaction> transaction, std::string name,
+                                         Lsn first) {
+  const MutexLock guard(mutex_);
+  open_records_.emplace(transaction->id_, first);
+  std::unique_ptr<Transaction>& place = prepared_[name];
+  transaction->state_ = Transaction::State::Prepared;
+  transaction->name_ = std::move(name);
+  transaction->first_logged_ = first;
+  place = std::move(transaction);
+}
+
 Status TransactionManager::commit(Transaction& transaction) {
   HAILSTONE_TRY(commit_visible(transaction));
   return make_durable(transaction);
 }
 
 Status TransactionManager::commit_visible(Transaction& transaction) {
-  if (transaction.state_ != Transaction::State::Active) {
+  if (transaction.state_ != Transaction::State::Active &&
+      transaction.state_ != Transaction::State::Prepared) {
     return fail(ErrorCode::InvalidArgument, fmt::format("transaction {} has ended already", transaction.id_));
   }
   if (!transaction.has_writes()) {
@@ -56,7 +190,7 @@ Status TransactionManager::commit_visible(Transaction& transaction) {
   }
   const Status logged = guarded([&] { return log_and_stamp(transaction); });
   if (!logged) {
-    rollback(transaction);
+    rollback(transaction);  // unless it is prepared
     return logged;
   }
   finish(transaction, Transaction::State::Committed);
@@ -80,7 +214,10 @@ Status TransactionManager::log_and_stamp(Transaction& transaction) {
   // Changes without redo (of tables in memory only) need a timestamp, but nothing in the log.
   const bool logged = transaction.redo_length_ > 0 || !transaction.actions_.empty();
   // Nobody may wait for the log under the mutex, where no interruption would be noticed.
-  if (logged) HAILSTONE_TRY(log_.wait_for_room([&] { return transaction.interrupted(); }));
+  if (logged) {
+    const bool is_prepared = transaction.state_ == Transaction::State::Prepared;
+    HAILSTONE_TRY(log_.wait_for_room([&] { return !is_prepared && transaction.interrupted(); }));
+  }
   const MutexLock guard(commit_mutex_);
   const Timestamp timestamp = last_committed_.load(std::memory_order_relaxed) + 1;
   if (logged) {
@@ -100,23 +237,26 @@ Status TransactionManager::log_and_stamp(Transaction& transaction) {
 
 Status TransactionManager::make_durable(Transaction& transaction) {
   if (transaction.commit_end_ == 0) return {};
-  const auto interrupted = [&] { return transaction.interrupted(); };
-  Status reached;
+  const Status reached = reach(transaction.commit_end_, [&] { return transaction.interrupted(); });
+  if (reached || reached.error().code() != ErrorCode::Interrupted) return reached;
+  // Others see it already, so it cannot be taken back.
+  const bool committed = transaction.state_ == Transaction::State::Committed;
+  return fail(ErrorCode::Interrupted,
+              fmt::format("transaction {} is {}, but would be {} if the process ended now: {}",
+                          transaction.id_, committed ? "committed" : "rolled back",
+                          committed ? "lost" : "prepared again", reached.error().message()));
+}
+
+Status TransactionManager::reach(Lsn position, const Log::Interruption& interrupted) {
   switch (flush_log_at_commit()) {
     case FlushLogAtCommit::Sync:
-      reached = log_.sync(transaction.commit_end_, interrupted);
-      break;
+      return log_.sync(position, interrupted);
     case FlushLogAtCommit::Write:
-      reached = log_.write(transaction.commit_end_, interrupted);
-      break;
+      return log_.write(position, interrupted);
     case FlushLogAtCommit::EverySecond:
       break;  // the database's background thread does both
   }
-  if (reached || reached.error().code() != ErrorCode::Interrupted) return reached;
-  // Others see it already, so it cannot be taken back.
-  return fail(ErrorCode::Interrupted,
-              fmt::format("transaction {} is committed, but would be lost if the process ended now: {}",
-                          transaction.id_, reached.error().message()));
+  return {};
 }
 
 void TransactionManager::rollback(Transaction& transaction) noexcept {
@@ -181,15 +321,17 @@ void TransactionManager::forget_snapshot(HeldSnapshot& snapshot) noexcept {
   snapshots_.erase({snapshot.snapshot_.read, &snapshot});
 }
 
+void TransactionManager::note_first_record(Transaction& transaction) {
+  if (transaction.first_logged_ != 0) return;
+  // With a position that cannot be behind the record.
+  const MutexLock guard(mutex_);
+  const Lsn first = std::max<Lsn>(log_.end(), 1);
+  open_records_.emplace(transaction.id_, first);
+  transaction.first_logged_ = first;
+}
+
 Status TransactionManager::spill_redo(Transaction& transaction) {
-  if (transaction.first_logged_ == 0) {
-    // Registered before the append, with a position that cannot be behind the record: a checkpoint between
-    // the two must keep the log from there on.
-    const MutexLock guard(mutex_);
-    const Lsn first = std::max<Lsn>(log_.end(), 1);
-    open_records_.emplace(transaction.id_, first);
-    transaction.first_logged_ = first;
-  }
+  note_first_record(transaction);
   std::string record;
   record.reserve(2 * sizeof(uint64_t) + transaction.redo_.size());
   append_number(record, transaction.id_);
@@ -213,16 +355,13 @@ void TransactionManager::finish(Transaction& transaction, Transaction::State sta
       static_cast<void>(log_.append(LogRecordType::Rollback, record));
     });
   }
-  HAILSTONE_CHECK(transaction.state_ == Transaction::State::Active, "transaction {} ends twice",
-                  transaction.id_);
+  HAILSTONE_CHECK(
+      transaction.state_ == Transaction::State::Active || transaction.state_ == Transaction::State::Prepared,
+      "transaction {} ends twice", transaction.id_);
+  forget_name(transaction);
   transaction.state_ = state;
-  if (std::exchange(transaction.is_writer_, false)) writers_.fetch_sub(1);
   transaction.held_.reset();
-  if (transaction.first_logged_ != 0) {
-    const MutexLock guard(mutex_);
-    open_records_.erase(transaction.id_);
-  }
-  locks_.remove_transaction(transaction);
+  let_go(transaction);
   // An ended transaction that is kept keeps none of its memory.
   transaction.inserts_ = std::vector<Change>();
   transaction.ends_ = std::vector<Change>();
@@ -234,6 +373,15 @@ void TransactionManager::finish(Transaction& transaction, Transaction::State sta
   transaction.redo_logged_ = transaction.redo_length_ = 0;
   transaction.memory_.clear();
   count(committed ? counters_.transactions_committed : counters_.transactions_rolled_back);
+}
+
+void TransactionManager::let_go(Transaction& transaction) noexcept {
+  if (std::exchange(transaction.is_writer_, false)) writers_.fetch_sub(1);
+  if (transaction.first_logged_ != 0) {
+    const MutexLock guard(mutex_);
+    open_records_.erase(transaction.id_);
+  }
+  locks_.remove_transaction(transaction);
   counters_.transactions_active.fetch_sub(1, std::memory_order_relaxed);
 }
 

@@ -9,9 +9,14 @@
 // A snapshot sees each transaction wholly or not at all: the timestamp is published, for snapshots to start
 // from, after all changes have been stamped, and timestamps are published in order.
 //
+// In a two-phase commit prepare() puts all that the transaction has done into the log, under a name that its
+// coordinator gave it. From then on neither the end of its owner nor that of the process rolls it back: it
+// waits, with its locks, for commit() or roll_back_prepared(), after a restart as well.
+//
 // Record payloads (docs/formats.md); transaction ids in one log are unique. What a transaction has taken back
 // by a rollback to a savepoint is void: its next record has an offset before it.
 //   Operations   u64 transaction id, u64 offset in its redo, operations
+//   Prepare      u64 id, u64 offset in its redo, name, operations
 //   Commit       u64 id, u64 timestamp, u64 offset in its redo, operations
 //   Rollback     u64 id
 #pragma once
@@ -22,8 +27,11 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "base/counters.h"
 #include "base/mutex.h"
@@ -53,8 +61,29 @@ class TransactionManager {
   /// Waits as long as the log cannot be written, but for the transaction's interruption:
   /// ErrorCode::Interrupted leaves it committed, and durable as soon as the log can be written.
   Status make_durable(Transaction& transaction);
-  /// Needs no memory.
+  /// Every commit that is visible is durable when it returns, whatever flush_log_at_commit says.
+  Status sync_commits() { return log_.sync(log_.end()); }
+  /// Needs no memory. Nothing to do for a transaction that is not active.
   void rollback(Transaction& transaction) noexcept;
+
+  // Two-phase commit. commit(), commit_visible() and make_durable() are for prepared transactions, too, but
+  // an error of commit_visible() leaves them prepared, and no interruption ends it.
+
+  static constexpr size_t most_name_bytes = 255;
+  /// Durable as flush_log_at_commit says. `name`: 1 to most_name_bytes bytes. The transaction stays active on
+  /// error: AlreadyExists when another prepared one has the name; Unsupported when it has changed the
+  /// catalog; InvalidArgument when it is not active; the log's errors.
+  Status prepare(Transaction& transaction, std::string_view name);
+  /// Durable as a commit. On error it is still prepared.
+  Status roll_back_prepared(Transaction& transaction);
+  /// Nobody has it any more: whoever takes it by its name next says how it ends.
+  void leave_prepared(std::unique_ptr<Transaction> transaction) noexcept;
+  /// Null: there is none of this name that was left.
+  std::unique_ptr<Transaction> take_prepared(std::string_view name);
+  /// The names of all prepared transactions that have done something, in byte order.
+  std::vector<std::string> prepared() const;
+  /// Forgets those that were left: the database closes.
+  void forget_prepared() noexcept;
 
   void set_flush_log_at_commit(FlushLogAtCommit mode) { flush_mode_.store(mode, std::memory_order_relaxed); }
   FlushLogAtCommit flush_log_at_commit() const { return flush_mode_.load(std::memory_order_relaxed); }
@@ -97,6 +126,13 @@ class TransactionManager {
   // For recovery only, before any begin(): timestamps and ids continue behind these.
   void resume_after(Timestamp last_committed, TransactionId last_id);
 
+  /// The transaction of a prepared one whose operations are in the log; recovery does them again.
+  std::unique_ptr<Transaction> begin_restored(TransactionId id);
+  /// So many bytes of its operations have been done.
+  static void note_restored(Transaction& transaction, uint64_t bytes);
+  /// All have been: it is prepared again. `first`: where its first record begins.
+  void finish_restored(std::unique_ptr<Transaction> transaction, std::string name, Lsn first);
+
  private:
   friend class HeldSnapshot;
   friend class Transaction;
@@ -105,7 +141,17 @@ class TransactionManager {
   void forget_snapshot(HeldSnapshot& snapshot) noexcept;
   /// Nothing has been done when it fails.
   Status log_and_stamp(Transaction& transaction);
+  /// Brings the log there as flush_log_at_commit says.
+  Status reach(Lsn position, const Log::Interruption& interrupted);
   Status spill_redo(Transaction& transaction);
+  /// Registers the transaction before its first record: a checkpoint must keep the log from there on.
+  void note_first_record(Transaction& transaction);
+  /// ErrorCode::AlreadyExists.
+  Status take_name(Transaction& transaction, std::string_view name);
+  Status log_prepare(Transaction& transaction);
+  /// Its locks go, and it is known no more; what it has changed stays as it is.
+  void let_go(Transaction& transaction) noexcept;
+  void forget_name(Transaction& transaction) noexcept;
   void finish(Transaction& transaction, Transaction::State state) noexcept;
 
   Log& log_;
@@ -121,6 +167,8 @@ class TransactionManager {
   mutable Mutex mutex_;
   std::set<std::pair<Timestamp, HeldSnapshot*>> snapshots_ HAILSTONE_GUARDED_BY(mutex_);
   std::map<TransactionId, Lsn> open_records_ HAILSTONE_GUARDED_BY(mutex_);
+  /// By name; those that somebody has are null.
+  std::map<std::string, std::unique_ptr<Transaction>, std::less<>> prepared_ HAILSTONE_GUARDED_BY(mutex_);
 };
 
 }  // namespace hailstone

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "base/test_seed.h"
+#include "transaction/commit_order.h"
 #include "transaction/transaction_fixture.h"
 
 namespace hailstone {
@@ -334,8 +335,19 @@ class Shadow {
   std::map<std::string, std::map<TransactionId, RowLockMode>> rows_;
 };
 
+struct ByNumber final : CommitOrder {
+  explicit ByNumber(TransactionId its_number) : number(its_number) {}
+  void waits_for(const CommitOrder*) noexcept override {}
+  bool settles(const CommitOrder&) const noexcept override { return false; }
+  bool precedes(const CommitOrder& other) const noexcept override {
+    return number < static_cast<const ByNumber&>(other).number;
+  }
+  const TransactionId number;
+};
+
 // Threads lock, upgrade, unlock and wait for each other at random. Every wait has to end by a grant or a
-// deadlock: a timeout would be a lost wakeup or a deadlock not found.
+// deadlock: a timeout would be a lost wakeup or a deadlock not found. Some have to be committed in the order
+// of their beginning.
 TEST_F(LockManagerConcurrentTest, RandomSchedulesExcludeAndNeverHang) {
   const uint64_t seed = test_seed(40);
   constexpr int threads = 6;
@@ -347,6 +359,8 @@ TEST_F(LockManagerConcurrentTest, RandomSchedulesExcludeAndNeverHang) {
     std::mt19937_64 random(own_seed);
     for (int round = 0; round < rounds; ++round) {
       const auto transaction = begin();
+      ByNumber order(transaction->id());
+      if (random() % 2 == 0) locks_.set_commit_order(*transaction, &order);
       newest.store(transaction->id());
       const uint64_t steps = 1 + random() % 6;
       std::map<std::string, int> grants;

@@ -134,6 +134,7 @@ struct SharedTransaction {
   std::unique_ptr<Transaction> transaction;
   bool active = true;
   const char* ended_by = "";  // why it is not active
+  bool is_prepared() const { return transaction->state() == Transaction::State::Prepared; }
   std::atomic<bool> interrupted{false};
   struct Mark {
     std::string name;

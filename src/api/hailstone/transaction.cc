@@ -15,6 +15,7 @@ SharedTransaction::SharedTransaction(const Use& use, std::unique_ptr<Transaction
 
 SharedTransaction::~SharedTransaction() {
   if (active) roll_back();
+  if (is_prepared()) database->database->transactions().leave_prepared(std::move(transaction));
 }
 
 void SharedTransaction::roll_back() {
@@ -82,6 +83,43 @@ Outcome check_active(const SharedTransaction& shared) {
   return refuse(HS_INVALID, std::string("the transaction has ended: ") + shared.ended_by);
 }
 
+/// It may be committed or rolled back.
+Outcome check_open(const SharedTransaction& shared) {
+  if (shared.is_prepared()) return {};
+  return check_active(shared);
+}
+
+ByteView view_of(const void* bytes, size_t size) { return {static_cast<const char*>(bytes), size}; }
+
+Outcome check_id(const void* id, size_t size) {
+  static_assert(HS_MAX_PREPARED_ID == TransactionManager::most_name_bytes);
+  if (id != nullptr && size >= 1 && size <= HS_MAX_PREPARED_ID) return {};
+  return refuse(HS_INVALID, fmt::format("an identity of a prepared transaction has 1 to {} bytes, not {}",
+                                        HS_MAX_PREPARED_ID, id == nullptr ? 0 : size));
+}
+
+/// Lets `end` end the prepared transaction, which is still there if that fails.
+template <typename End>
+int end_prepared(hs_database* database, const void* id, size_t size, End&& end) {
+  if (!is_live(database, HandleKind::Database) || database->shared->database == nullptr) return HS_INVALID;
+  return run(*database, [&]() -> Outcome {
+    HAILSTONE_TRY(check_id(id, size));
+    TransactionManager& transactions = database->shared->database->transactions();
+    std::unique_ptr<Transaction> transaction = transactions.take_prepared(view_of(id, size));
+    if (transaction == nullptr) {
+      if (const auto names = transactions.prepared();
+          std::ranges::find(names, view_of(id, size)) == names.end())
+        return refuse(HS_NOT_FOUND, "there is no prepared transaction of this identity");
+      return refuse(HS_BUSY, "the handle of the prepared transaction is not closed yet");
+    }
+    const Status ended = std::forward<End>(end)(transactions, *transaction);
+    if (transaction->state() == Transaction::State::Prepared)
+      transactions.leave_prepared(std::move(transaction));
+    HAILSTONE_TRY(ended);
+    return {};
+  });
+}
+
 }  // namespace
 
 }  // namespace hailstone::capi
@@ -112,10 +150,11 @@ int hs_commit(hs_transaction* transaction) {
   if (!usable(transaction)) return HS_INVALID;
   SharedTransaction& shared = *transaction->shared;
   return run(*transaction, [&]() -> Outcome {
-    HAILSTONE_TRY(check_active(shared));
+    HAILSTONE_TRY(check_open(shared));
     shared.active = false;
     const Status committed = shared.database->database->transactions().commit(*shared.transaction);
-    shared.ended_by = committed ? "it was committed" : "hs_commit() gave an error that says what holds";
+    if (!shared.is_prepared())
+      shared.ended_by = committed ? "it was committed" : "hs_commit() gave an error that says what holds";
     if (committed) return {};
     Failure failure(committed.error());
     shared.database->note(failure, true);
@@ -127,10 +166,55 @@ int hs_rollback(hs_transaction* transaction) {
   if (!usable(transaction)) return HS_INVALID;
   SharedTransaction& shared = *transaction->shared;
   return run(*transaction, [&]() -> Outcome {
-    HAILSTONE_TRY(check_active(shared));
-    shared.roll_back();
+    HAILSTONE_TRY(check_open(shared));
+    if (shared.is_prepared()) {
+      HAILSTONE_TRY(shared.database->database->transactions().roll_back_prepared(*shared.transaction));
+    } else {
+      shared.roll_back();
+    }
     shared.ended_by = "it was rolled back";
     return {};
+  });
+}
+
+int hs_prepare(hs_transaction* transaction, const void* id, size_t id_size) {
+  if (!usable(transaction)) return HS_INVALID;
+  SharedTransaction& shared = *transaction->shared;
+  return run(*transaction, [&]() -> Outcome {
+    if (!shared.takes_statements()) return shared.refuse_statement();
+    HAILSTONE_TRY(check_id(id, id_size));
+    const Status prepared =
+        shared.database->database->transactions().prepare(*shared.transaction, view_of(id, id_size));
+    if (!prepared) {
+      Failure failure(prepared.error());
+      shared.database->note(failure, true);
+      return std::unexpected(std::move(failure));
+    }
+    shared.active = false;
+    shared.ended_by = "it is prepared, and can only be committed or rolled back";
+    return {};
+  });
+}
+
+int hs_prepared(hs_database* database, hs_prepared_callback each, void* context) {
+  if (!is_live(database, HandleKind::Database) || database->shared->database == nullptr) return HS_INVALID;
+  return run(*database, [&]() -> Outcome {
+    if (each == nullptr) return refuse(HS_INVALID, "the function to be called is NULL");
+    for (const std::string& name : database->shared->database->transactions().prepared())
+      each(context, name.data(), name.size());
+    return {};
+  });
+}
+
+int hs_commit_prepared(hs_database* database, const void* id, size_t id_size) {
+  return end_prepared(database, id, id_size, [](TransactionManager& transactions, Transaction& transaction) {
+    return transactions.commit(transaction);
+  });
+}
+
+int hs_rollback_prepared(hs_database* database, const void* id, size_t id_size) {
+  return end_prepared(database, id, id_size, [](TransactionManager& transactions, Transaction& transaction) {
+    return transactions.roll_back_prepared(transaction);
   });
 }
 
