@@ -53,6 +53,10 @@ int handler_error(THD* thd, const Error& error) {
 }
 
 void raise_error(const Error& error) {
+  if (error.code() == ErrorCode::LockWaitTimeout) {
+    my_error(ER_LOCK_WAIT_TIMEOUT, MYF(0));
+    return;
+  }
   my_printf_error(ER_INTERNAL_ERROR, "Hailstone: %s", MYF(0), error.message().c_str());
 }
 

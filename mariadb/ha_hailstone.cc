@@ -9,6 +9,7 @@
 #include "engine.h"
 #include "error.h"
 #include "pushdown.h"
+#include "two_phase.h"
 
 namespace hailstone {
 
@@ -18,13 +19,16 @@ HailstoneHandler::~HailstoneHandler() {
 }
 
 handler::Table_flags HailstoneHandler::table_flags() const {
-  // Statements are not repeatable from the binary log, as only SERIALIZABLE locks gaps: rows are logged.
+  const THD* const thd = ha_thd();
+  const Table_flags logged_as = thd != nullptr && repeats_statements(thd)
+                                    ? HA_BINLOG_ROW_CAPABLE | HA_BINLOG_STMT_CAPABLE
+                                    : HA_BINLOG_ROW_CAPABLE;
   // HA_PRIMARY_KEY_IN_READ_INDEX goes with HA_CLUSTERED_INDEX below: to merge a range of the clustered key
   // with scans of other indexes, the server looks at the key's columns in the rows of those scans. With the
   // flag it asks for them.
   return HA_REC_NOT_IN_SEQ | HA_NULL_IN_KEY | HA_CAN_INDEX_BLOBS | HA_CAN_GEOMETRY | HA_CAN_VIRTUAL_COLUMNS |
          HA_CAN_ONLINE_BACKUPS | HA_TABLE_SCAN_ON_INDEX | HA_ONLINE_ANALYZE | HA_CONCURRENT_OPTIMIZE |
-         HA_PARTIAL_COLUMN_READ | HA_PRIMARY_KEY_IN_READ_INDEX | HA_BINLOG_ROW_CAPABLE | HA_CRASH_SAFE |
+         HA_PARTIAL_COLUMN_READ | HA_PRIMARY_KEY_IN_READ_INDEX | HA_CRASH_SAFE | logged_as |
          HA_CAN_TABLE_CONDITION_PUSHDOWN | HA_CAN_TABLES_WITHOUT_ROLLBACK | HA_CAN_SKIP_LOCKED;
 }
 
@@ -115,7 +119,10 @@ int HailstoneHandler::close() {
 handler* HailstoneHandler::clone(const char* name, MEM_ROOT* root) {
   handler* const copy = handler::clone(name, root);
   // The server locks the copy for reading even where it looks for rows to change with it.
-  if (copy != nullptr) static_cast<HailstoneHandler*>(copy)->wanted_lock_ = lock_;
+  if (copy != nullptr) {
+    static_cast<HailstoneHandler*>(copy)->wanted_lock_ = lock_;
+    static_cast<HailstoneHandler*>(copy)->feeds_change_ = feeds_change_;
+  }
   return copy;
 }
 
@@ -141,12 +148,8 @@ int HailstoneHandler::begin_statement(THD* thd, bool writes) {
       session_->in_multi_statement_transaction()) {
     lock_ = ReadLock::Shared;
   }
-  if (writes && session_->in_xa_transaction() && !sequence_transaction_) {
-    // A prepared transaction would not survive a crash, and XA COMMIT would say that it was there.
-    return report(
-        Error(ErrorCode::Unsupported, "table '" + name_ +
-                                          "' cannot be changed in an XA transaction; end it, or use "
-                                          "BEGIN and COMMIT"));
+  if (writes && !sequence_transaction_) {
+    if (const Status kept = session_->keep_table(*table_); !kept) return report(kept.error());
   }
   // These two do not need what is damaged.
   if (const int command = thd_sql_command(thd); command == SQLCOM_CHECK || command == SQLCOM_TRUNCATE)
@@ -172,6 +175,21 @@ ReadLock HailstoneHandler::read_lock_of(thr_lock_type lock_type) {
   }
 }
 
+void HailstoneHandler::want_lock(THD* thd, thr_lock_type lock_type) {
+  wanted_lock_ = read_lock_of(lock_type);
+  // LOCK TABLES keeps others out by itself.
+  feeds_change_ = (lock_type == TL_READ_NO_INSERT && thd_sql_command(thd) != SQLCOM_LOCK_TABLES) ||
+                  (lock_type == TL_READ && applies_statement(thd));
+}
+
+bool HailstoneHandler::reads_with_locks() {
+  if (lock_ == ReadLock::None && feeds_change_ && repeats_this_statement(ha_thd())) {
+    lock_ = ReadLock::Shared;
+    transaction_->set_locks_ranges(true);
+  }
+  return lock_ != ReadLock::None;
+}
+
 int HailstoneHandler::external_lock(THD* thd, int lock_type) {
   return entry({"external_lock", Returns::Error, Argument::Lock, lock_type}, [&]() -> int {
     if (lock_type == F_UNLCK) {
@@ -182,6 +200,11 @@ int HailstoneHandler::external_lock(THD* thd, int lock_type) {
       return 0;
     }
     start_tracing_work();
+    // What a copying ALTER TABLE does not read would not be in the copy.
+    if (const int command = thd_sql_command(thd);
+        command == SQLCOM_ALTER_TABLE || command == SQLCOM_CREATE_INDEX || command == SQLCOM_DROP_INDEX) {
+      if (const Status waited = wait_for_prepared(thd, name_); !waited) return report(waited.error());
+    }
     // While tables are locked, the server locks again what it has opened anew.
     const bool locks_tables =
         thd_sql_command(thd) == SQLCOM_LOCK_TABLES || thd->locked_tables_mode == LTM_LOCK_TABLES;
@@ -195,15 +218,15 @@ int HailstoneHandler::external_lock(THD* thd, int lock_type) {
 int HailstoneHandler::start_stmt(THD* thd, thr_lock_type lock_type) {
   return entry({"start_stmt", Returns::Error, Argument::TableLock, lock_type}, [&]() -> int {
     start_tracing_work();
-    wanted_lock_ = read_lock_of(lock_type);
+    want_lock(thd, lock_type);
     return begin_statement(thd, lock_type >= TL_FIRST_WRITE);
   });
 }
 
-THR_LOCK_DATA** HailstoneHandler::store_lock(THD*, THR_LOCK_DATA** to, thr_lock_type lock_type) {
+THR_LOCK_DATA** HailstoneHandler::store_lock(THD* thd, THR_LOCK_DATA** to, thr_lock_type lock_type) {
   return entry({"store_lock", Returns::Nothing, Argument::TableLock, lock_type}, [&]() -> THR_LOCK_DATA** {
     if (lock_type == TL_IGNORE) return to;
-    wanted_lock_ = read_lock_of(lock_type);
+    want_lock(thd, lock_type);
     return to;
   });
 }

@@ -95,7 +95,10 @@ class HailstoneHandler final : public handler, private TransactionUser {
                            page_range* pages) override;
 
   // --- counting (handler_read.cc), for count_pushdown.cc
-  bool reads_with_locks() const { return lock_ != ReadLock::None; }
+  /// To be asked before a statement's first read: the server decides how it logs a change after it has locked
+  /// the tables. What a change reads that is logged as a statement must be the same where the statement is
+  /// repeated.
+  bool reads_with_locks();
   /// The predicate that is the whole of the condition (null: none); nothing when a part must stay with the
   /// server.
   std::optional<std::shared_ptr<const Predicate>> whole_condition(const Item* condition) const;
@@ -183,6 +186,7 @@ class HailstoneHandler final : public handler, private TransactionUser {
   void leave_session();
   int begin_statement(THD* thd, bool writes);
   static ReadLock read_lock_of(thr_lock_type lock_type);
+  void want_lock(THD* thd, thr_lock_type lock_type);
   /// Makes a change of a sequence permanent at once: no rollback may give out its numbers again, and no other
   /// session wait for them. A handler error, or 0, also for other tables.
   int commit_sequence();
@@ -210,11 +214,15 @@ class HailstoneHandler final : public handler, private TransactionUser {
   int find_row(ByteView key, uchar* record);
   void open_cursor();
   /// Whether the cursor's entry does.
-  Result<bool> begins_with_search_key();
+  /// What has become of a move; false, too, when it has led to an entry that does not begin with search_key_.
+  Result<bool> if_begins_with_search_key(Result<bool> moved);
+  /// To the entry of active_index with search_key_, of so many key parts.
+  Result<bool> seek_exactly(key_part_map parts);
   int search(uchar* record, const uchar* key, key_part_map parts, ha_rkey_function mode);
   int finish_move(Result<bool> moved, int otherwise, uchar* record);
   Status encode_key(uint index, const uchar* key, key_part_map parts, std::string& to) const;
   bool is_whole_primary_key(uint index, key_part_map parts) const;
+  bool is_whole_unique_key(uint index, key_part_map parts) const;
   Result<ByteView> current_key();
 
   /// One row on its way: to the load under way, or to the table itself.
@@ -242,6 +250,7 @@ class HailstoneHandler final : public handler, private TransactionUser {
   Transaction* transaction_ = nullptr;
   std::unique_ptr<Transaction> sequence_transaction_;  // that transaction_ is, where the table is a sequence
   ReadLock wanted_lock_ = ReadLock::None;              // of store_lock()
+  bool feeds_change_ = false;  // the statement changes something by what it reads here
   ReadLock lock_ = ReadLock::None;
   std::string message_;  // of the last error that has no number of the server's
 

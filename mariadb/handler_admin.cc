@@ -8,6 +8,7 @@
 #include "engine.h"
 #include "error.h"
 #include "ha_hailstone.h"
+#include "two_phase.h"
 #include "variables.h"
 
 namespace hailstone {
@@ -87,8 +88,10 @@ int HailstoneHandler::create(const char* name, TABLE* form, HA_CREATE_INFO* info
 
 int drop_table_of_path(THD* thd, const char* path) {
   const std::string name = table_name_of_path(path);
-  const Status dropped =
-      in_own_transaction([&](Transaction& transaction) { return database().drop_table(transaction, name); });
+  const Status dropped = in_own_transaction([&](Transaction& transaction) -> Status {
+    HAILSTONE_TRY(wait_for_prepared(thd, name));
+    return database().drop_table(transaction, name);
+  });
   if (dropped) {
     // Not when the whole table goes.
     if (is_partition_name(name) && thd_sql_command(thd) == SQLCOM_ALTER_TABLE) note_partition_gone(name);
@@ -112,6 +115,7 @@ int HailstoneHandler::rename_table(const char* from, const char* to) {
                    if (const int error = check_place(to); error != 0) return error;
                    note_exchange(name, new_name);
                    const Status renamed = in_own_transaction([&](Transaction& transaction) -> Status {
+                     HAILSTONE_TRY(wait_for_prepared(ha_thd(), name));
                      HAILSTONE_TRY(database().rename_table(transaction, name, new_name));
                      auto image = image_after_rename(name, new_name);
                      if (!image) return {};
@@ -134,6 +138,7 @@ int HailstoneHandler::truncate() {
   return entry({"truncate"}, [&]() -> int {
     std::shared_ptr<Table> empty;
     const Status truncated = in_own_transaction([&](Transaction& transaction) -> Status {
+      HAILSTONE_TRY(wait_for_prepared(ha_thd(), name_));
       HAILSTONE_ASSIGN(empty, database().truncate_table(transaction, name_));
       return {};
     });

@@ -58,6 +58,7 @@ int HailstoneHandler::rnd_init(bool whole_table) {
     if (transaction_ == nullptr && table->s->sequence != nullptr) {
       if (const int error = begin_statement(ha_thd(), true); error != 0) return error;
     }
+    reads_with_locks();
     scan_.reset();
     batch_ = nullptr;
     place_ = Place::None;
@@ -215,6 +216,7 @@ int HailstoneHandler::find_row(ByteView key, uchar* record) {
 
 int HailstoneHandler::index_init(uint index, bool sorted) {
   return entry({"index_init", Returns::Error, Argument::SortedIndex, index, sorted}, [&]() -> int {
+    reads_with_locks();
     active_index = index;
     cursor_.reset();
     place_ = Place::None;
@@ -271,10 +273,33 @@ bool HailstoneHandler::is_whole_primary_key(uint index, key_part_map parts) cons
   return (parts & all) == all;
 }
 
-Result<bool> HailstoneHandler::begins_with_search_key() {
+bool HailstoneHandler::is_whole_unique_key(uint index, key_part_map parts) const {
+  const KEY& key = table->key_info[index];
+  const key_part_map all = (key_part_map{1} << key.user_defined_key_parts) - 1;
+  return (key.flags & HA_NOSAME) != 0 && (parts & all) == all;
+}
+
+Result<bool> HailstoneHandler::if_begins_with_search_key(Result<bool> moved) {
+  if (!moved || !*moved) return moved;
   const auto key = cursor_->entry_key();
   if (!key) return std::unexpected(key.error());
   return key->starts_with(search_key_);
+}
+
+Result<bool> HailstoneHandler::seek_exactly(key_part_map parts) {
+  // The row that comes next where there is none with the key is nobody's concern.
+  Cursor::Wanted wanted;
+  if (lock_ != ReadLock::None)
+    wanted = [this](ByteView found, const auto&) -> Result<bool> { return found.starts_with(search_key_); };
+  const auto seek = [&] { return if_begins_with_search_key(cursor_->seek_at_or_after(search_key_, wanted)); };
+  Result<bool> found = seek();
+  if (!found || *found || lock_ == ReadLock::None || !transaction_->locks_absent_keys() ||
+      !is_whole_unique_key(active_index, parts)) {
+    return found;
+  }
+  // Nobody may make the row that was not found, from the second look on.
+  cursor_->lock_range(search_key_, key_after_prefix(search_key_));
+  return seek();
 }
 
 int HailstoneHandler::search(uchar* record, const uchar* key, key_part_map parts, ha_rkey_function mode) {
@@ -295,10 +320,6 @@ int HailstoneHandler::search(uchar* record, const uchar* key, key_part_map parts
   if (mode == HA_READ_KEY_EXACT && is_whole_primary_key(active_index, parts))
     return find_row(search_key_, record);
   open_cursor();
-  const auto begins_with_key = [&](Result<bool> moved) -> Result<bool> {
-    if (!moved || !*moved) return moved;
-    return begins_with_search_key();
-  };
   // Empty when no key comes after those that begin with the search key.
   const std::string after =
       mode == HA_READ_KEY_EXACT || mode == HA_READ_KEY_OR_NEXT || mode == HA_READ_BEFORE_KEY
@@ -306,8 +327,7 @@ int HailstoneHandler::search(uchar* record, const uchar* key, key_part_map parts
           : key_after_prefix(search_key_);
   switch (mode) {
     case HA_READ_KEY_EXACT:
-      return finish_move(begins_with_key(cursor_->seek_at_or_after(search_key_)), HA_ERR_KEY_NOT_FOUND,
-                         record);
+      return finish_move(seek_exactly(parts), HA_ERR_KEY_NOT_FOUND, record);
     case HA_READ_KEY_OR_NEXT:
       return finish_move(cursor_->seek_at_or_after(search_key_), HA_ERR_KEY_NOT_FOUND, record);
     case HA_READ_AFTER_KEY:
@@ -316,7 +336,8 @@ int HailstoneHandler::search(uchar* record, const uchar* key, key_part_map parts
     case HA_READ_BEFORE_KEY:
       return finish_move(cursor_->seek_before(search_key_), HA_ERR_KEY_NOT_FOUND, record);
     case HA_READ_PREFIX_LAST:
-      return finish_move(begins_with_key(cursor_->seek_before(after)), HA_ERR_KEY_NOT_FOUND, record);
+      return finish_move(if_begins_with_search_key(cursor_->seek_before(after)), HA_ERR_KEY_NOT_FOUND,
+                         record);
     case HA_READ_KEY_OR_PREV:
     case HA_READ_PREFIX_LAST_OR_PREV:
       return finish_move(cursor_->seek_before(after), HA_ERR_KEY_NOT_FOUND, record);
@@ -390,9 +411,7 @@ int HailstoneHandler::index_next_same(uchar* record, const uchar*, uint) {
     if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
     // Found by its whole primary key: there is no other.
     if (place_ != Place::Cursor) return HA_ERR_END_OF_FILE;
-    Result<bool> moved = cursor_->next();
-    if (moved && *moved) moved = begins_with_search_key();
-    return finish_move(std::move(moved), HA_ERR_END_OF_FILE, record);
+    return finish_move(if_begins_with_search_key(cursor_->next()), HA_ERR_END_OF_FILE, record);
   });
 }
 

@@ -12,6 +12,7 @@
 #include "ha_hailstone.h"
 #include "session.h"
 #include "trace.h"
+#include "two_phase.h"
 
 namespace hailstone {
 
@@ -25,6 +26,25 @@ handler* create_handler(handlerton* engine, TABLE_SHARE* share, MEM_ROOT* memory
 TracedCall end_of(const char* function, THD* thd, bool all) {
   const bool transaction = all || thd_test_options(thd, OPTION_NOT_AUTOCOMMIT | OPTION_BEGIN) == 0;
   return {function, Returns::Error, Argument::TransactionEnd, all, transaction};
+}
+
+int prepare(handlerton*, THD* thd, bool all) {
+  return run_traced(thd, end_of("prepare", thd, all), [&]() -> int {
+    Session* session = Session::find(thd);
+    if (session == nullptr || !session->ends_transaction(all)) return 0;
+    if (const Status status = session->prepare(); !status) {
+      raise_error(status.error());
+      return 1;
+    }
+    return 0;
+  });
+}
+
+void commit_ordered(handlerton*, THD* thd, bool all) {
+  run_traced(thd, {.function = "commit_ordered", .returns = Returns::Nothing}, [&]() {
+    Session* session = Session::find(thd);
+    if (session != nullptr && session->ends_transaction(all)) session->commit_ordered();
+  });
 }
 
 int commit(handlerton*, THD* thd, bool all) {
@@ -117,8 +137,10 @@ void drop_database(handlerton*, char* path) {
         name.erase(0, name.find_last_of('/') + 1);
         if (name.empty()) return;
         for (const std::string& table : database().table_names(name + "/")) {
-          const Status dropped = in_own_transaction(
-              [&](Transaction& transaction) { return database().drop_table(transaction, table); });
+          const Status dropped = in_own_transaction([&](Transaction& transaction) -> Status {
+            HAILSTONE_TRY(wait_for_prepared(current_thd, table));
+            return database().drop_table(transaction, table);
+          });
           if (!dropped) sql_print_error("Hailstone: %s", dropped.error().message().c_str());
         }
       });
@@ -141,6 +163,7 @@ bool show_status(handlerton*, THD* thd, stat_print_fn* print, ha_stat_type type)
       text += fmt::format("{:<28}{:>20}  {}\n", counter.name,
                           (counters.*counter.value).load(std::memory_order_relaxed), counter.description);
     }
+    text += prepared_as_text();
     return print(thd, STRING_WITH_LEN("HAILSTONE"), STRING_WITH_LEN(""), text.data(), text.size());
   });
 }
@@ -155,6 +178,8 @@ void set_hooks(handlerton* engine) {
   engine->savepoint_set = set_savepoint;
   engine->savepoint_rollback = roll_back_to_savepoint;
   engine->savepoint_release = release_savepoint;
+  engine->prepare = prepare;
+  engine->commit_ordered = commit_ordered;
   engine->commit = commit;
   engine->rollback = rollback;
   engine->close_connection = close_connection;
@@ -168,6 +193,7 @@ void set_hooks(handlerton* engine) {
   engine->field_options = column_options;
   engine->tablefile_extensions = no_files;
   set_discovery(engine);
+  set_two_phase_hooks(engine);
 }
 
 }  // namespace hailstone

@@ -2,6 +2,7 @@
 #include "base/guard.h"
 #include "engine.h"
 #include "information_schema.h"
+#include "two_phase.h"
 #include "variables.h"
 
 namespace {
@@ -10,7 +11,10 @@ int start(void* plugin) {
   auto* const engine = static_cast<handlerton*>(plugin);
   hailstone::set_hooks(engine);
   bool started = false;
-  hailstone::try_to([&] { started = hailstone::start_engine(engine); });
+  hailstone::try_to([&] {
+    started = hailstone::start_engine(engine);
+    if (started && mysqld_server_started) hailstone::show_prepared_to_running_server();
+  });
   return started ? 0 : 1;
 }
 

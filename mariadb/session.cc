@@ -4,9 +4,20 @@
 #include <chrono>
 #include <utility>
 
+#include "base/guard.h"
 #include "engine.h"
 #include "trace.h"
+#include "two_phase.h"
 #include "variables.h"
+
+// Declared by nobody: these are for engines.
+extern "C" {
+int thd_binlog_format(const MYSQL_THD thd);
+int thd_need_wait_reports(const MYSQL_THD thd);
+int thd_rpl_deadlock_check(MYSQL_THD thd, MYSQL_THD other);
+int thd_need_ordering_with(const MYSQL_THD thd, const MYSQL_THD other);
+int thd_deadlock_victim_preference(const MYSQL_THD thd, const MYSQL_THD other);
+}
 
 namespace hailstone {
 
@@ -26,6 +37,25 @@ Isolation isolation_of(THD* thd) {
 }
 
 }  // namespace
+
+bool repeats_statements(const THD* thd) {
+  return thd_binlog_format(thd) == BINLOG_FORMAT_STMT && thd_tx_isolation(thd) >= ISO_REPEATABLE_READ;
+}
+
+bool applies_statement(const THD* thd) {
+  return thd->rgi_slave != nullptr && thd_sql_command(thd) != SQLCOM_END;  // that is of rows
+}
+
+bool repeats_this_statement(const THD* thd) {
+  if (applies_statement(thd)) return true;
+  return mysql_bin_log.is_open() && thd->variables.sql_log_bin && !thd->is_current_stmt_binlog_format_row() &&
+         thd_tx_isolation(thd) >= ISO_REPEATABLE_READ;
+}
+
+std::chrono::seconds lock_wait_limit(THD* thd) {
+  return std::chrono::seconds(
+      std::min<unsigned long>(lock_wait_timeout(thd), thd->variables.lock_wait_timeout));
+}
 
 Session* Session::find(THD* thd) { return static_cast<Session*>(thd_get_ha_data(thd, engine_handlerton())); }
 
@@ -47,13 +77,17 @@ void Session::destroy(THD* thd) {
 
 Session::Session(THD* thd) : thd_(thd) {}
 
-Session::~Session() { roll_back_transaction(); }
+Session::~Session() {
+  // What was prepared outlives the connection.
+  if (transaction_ != nullptr && transaction_->state() == Transaction::State::Prepared) {
+    database().transactions().leave_prepared(std::move(transaction_));
+  }
+  roll_back_transaction();
+}
 
 bool Session::in_multi_statement_transaction() const {
   return thd_test_options(thd_, OPTION_NOT_AUTOCOMMIT | OPTION_BEGIN) != 0;
 }
-
-bool Session::in_xa_transaction() const { return thd_->transaction->xid_state.is_explicit_XA(); }
 
 Transaction& Session::enter_statement() {
   if (!transaction_) {
@@ -61,11 +95,13 @@ Transaction& Session::enter_statement() {
     transaction_id_.store(transaction_->id(), std::memory_order_release);
     THD* const thd = thd_;
     transaction_->set_interruption_check([thd] { return thd_kill_level(thd) != THD_IS_NOT_KILLED; });
+    if (thd_need_wait_reports(thd)) database().locks().set_commit_order(*transaction_, this);
   }
   if (!statement_) statement_.emplace(*transaction_);
+  transaction_->set_locks_ranges(transaction_->isolation() == Isolation::Serializable ||
+                                 repeats_statements(thd_) || applies_statement(thd_));
   // SELECT … NOWAIT and WAIT n set the server's own timeout for the statement.
-  transaction_->set_lock_wait_timeout(std::chrono::seconds(
-      std::min<unsigned long>(lock_wait_timeout(thd_), thd_->variables.lock_wait_timeout)));
+  transaction_->set_lock_wait_timeout(lock_wait_limit(thd_));
   trans_register_ha(thd_, false, engine_handlerton(), 0);
   if (in_multi_statement_transaction()) trans_register_ha(thd_, true, engine_handlerton(), 0);
   return *transaction_;
@@ -82,16 +118,48 @@ void Session::end_transaction() {
   has_savepoints_ = false;
 }
 
+Status Session::keep_table(const Table& table) {
+  if (!thd_->transaction->xid_state.is_explicit_XA()) return {};
+  return database().locks().lock_table(*transaction_, table.id(), TableLockMode::IntentionExclusive);
+}
+
+Status Session::prepare() {
+  if (!transaction_) return {};
+  end_transaction();
+  if (!transaction_->has_writes()) return {};
+  XID xid;
+  thd_get_xid(thd_, reinterpret_cast<MYSQL_XID*>(&xid));
+  return database().transactions().prepare(*transaction_, name_of_xid(xid));
+}
+
+void Session::commit_ordered() noexcept {
+  if (!transaction_) return;
+  ordered_ = guarded([&] { return database().transactions().commit_visible(*transaction_); });
+}
+
 Status Session::commit(bool all) {
   if (!transaction_) return {};
-  if (!all && in_multi_statement_transaction()) {
+  if (!ends_transaction(all)) {
     if (statement_) statement_->end();
     statement_.reset();
     return {};
   }
   end_transaction();
-  const auto transaction = std::move(transaction_);
-  return database().transactions().commit(*transaction);
+  auto transaction = std::move(transaction_);
+  TransactionManager& transactions = database().transactions();
+  const std::optional<Status> ordered = std::exchange(ordered_, {});
+  const Status visible = ordered ? *ordered : transactions.commit_visible(*transaction);
+  if (!visible) {
+    // The server has decided: the next start, or XA COMMIT, goes on.
+    if (transaction->state() == Transaction::State::Prepared)
+      transactions.leave_prepared(std::move(transaction));
+    return visible;
+  }
+  // The server's log has the decision, and this one the prepared transaction: a start after a crash commits
+  // it.
+  if (ordered) return {};
+  thd_wakeup_subsequent_commits(thd_, 0);
+  return transactions.make_durable(*transaction);
 }
 
 void Session::rollback(bool all) {
@@ -108,7 +176,17 @@ void Session::rollback(bool all) {
 
 void Session::roll_back_transaction() {
   end_transaction();
-  if (const auto transaction = std::move(transaction_)) database().transactions().rollback(*transaction);
+  auto transaction = std::move(transaction_);
+  if (transaction == nullptr) return;
+  TransactionManager& transactions = database().transactions();
+  if (transaction->state() != Transaction::State::Prepared) {
+    transactions.rollback(*transaction);
+    return;
+  }
+  const Status rolled_back = transactions.roll_back_prepared(*transaction);
+  if (!rolled_back) sql_print_error("Hailstone: %s", rolled_back.error().message().c_str());
+  if (transaction->state() == Transaction::State::Prepared)
+    transactions.leave_prepared(std::move(transaction));
 }
 
 void Session::roll_back_to(const Savepoint& savepoint) {
@@ -139,6 +217,18 @@ void Session::remove_user(TransactionUser* user) {
   users_[user->slot_]->slot_ = user->slot_;
   users_.pop_back();
   user->slot_ = TransactionUser::no_slot;
+}
+
+void Session::waits_for(const CommitOrder* other) noexcept {
+  thd_rpl_deadlock_check(thd_, other == nullptr ? nullptr : static_cast<const Session*>(other)->thd_);
+}
+
+bool Session::settles(const CommitOrder& other) const noexcept {
+  return thd_need_ordering_with(thd_, static_cast<const Session&>(other).thd_) == 0;
+}
+
+bool Session::precedes(const CommitOrder& other) const noexcept {
+  return thd_deadlock_victim_preference(thd_, static_cast<const Session&>(other).thd_) > 0;
 }
 
 void Session::wake() const {

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "transaction/commit_order.h"
 #include "transaction/statement.h"
 #include "transaction/transaction_manager.h"
 // clang-format off
@@ -37,9 +39,23 @@ class TransactionUser {
   size_t slot_ = no_slot;  // in the session's users_: a statement may use thousands of partitions
 };
 
+class Table;
 class Trace;
 
-class Session {
+/// How long a statement waits for a lock.
+std::chrono::seconds lock_wait_limit(THD* thd);
+/// Whether the connection's changes are logged as statements, which gives the same rows where they are
+/// repeated: only when none that a statement reads can change before the statement is logged.
+bool repeats_statements(const THD* thd);
+/// Whether the connection repeats a statement of another server's log, maybe before others that come earlier
+/// there: it must not miss what they change.
+bool applies_statement(const THD* thd);
+/// Whether what the running statement reads has to stay as it is until its end, once the server has locked
+/// its tables: when it is logged as a statement, which may be so in MIXED format, too, where it changes
+/// tables of other engines only, and when it is applied.
+bool repeats_this_statement(const THD* thd);
+
+class Session final : private CommitOrder {
  public:
   /// The connection's session, made when there is none.
   static Session& of(THD* thd);
@@ -53,11 +69,20 @@ class Session {
   /// Null when none is open.
   Transaction* transaction() { return transaction_.get(); }
   bool in_multi_statement_transaction() const;
-  /// Between XA START and the end of that transaction.
-  bool in_xa_transaction() const;
 
+  /// Keeps the table as it is until the end of the transaction, if that may be prepared by the user: it then
+  /// outlives the connection, and with it the server's locks.
+  Status keep_table(const Table& table);
+  /// The first phase of the transaction's commit, under the server's identity for it; nothing to do for one
+  /// that has changed nothing.
+  Status prepare();
+  /// Makes the commit visible, in the server's order of commits: maybe on another session's thread, while
+  /// this one's waits. commit() tells of a failure.
+  void commit_ordered() noexcept;
   /// End of a statement, or of the transaction when `all` or in autocommit mode.
   Status commit(bool all);
+  /// Whether that ends the transaction.
+  bool ends_transaction(bool all) const { return all || !in_multi_statement_transaction(); }
   void rollback(bool all);
   /// Ends the transaction by itself (deadlock) and makes the server do the same.
   void roll_back_deadlock();
@@ -93,10 +118,15 @@ class Session {
   void end_transaction();
   void roll_back_transaction();
 
+  void waits_for(const CommitOrder* other) noexcept override;
+  bool settles(const CommitOrder& other) const noexcept override;
+  bool precedes(const CommitOrder& other) const noexcept override;
+
   THD* thd_;
   std::unique_ptr<Transaction> transaction_;
   std::atomic<TransactionId> transaction_id_{0};
   std::optional<Statement> statement_;  // of transaction_
+  std::optional<Status> ordered_;       // what came of commit_ordered()
   bool has_savepoints_ = false;
   std::vector<TransactionUser*> users_;
   std::pair<const TABLE*, uint> duplicate_{nullptr, MAX_KEY};
