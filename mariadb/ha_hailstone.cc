@@ -183,7 +183,9 @@ void HailstoneHandler::want_lock(THD* thd, thr_lock_type lock_type) {
 }
 
 bool HailstoneHandler::reads_with_locks() {
-  if (lock_ == ReadLock::None && feeds_change_ && repeats_this_statement(ha_thd())) {
+  // Nobody else sees a temporary table. Without a transaction the read fails.
+  if (lock_ == ReadLock::None && feeds_change_ && transaction_ != nullptr && !is_temporary_name(name_) &&
+      repeats_this_statement(ha_thd())) {
     lock_ = ReadLock::Shared;
     transaction_->set_locks_ranges(true);
   }
