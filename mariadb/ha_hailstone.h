@@ -221,6 +221,7 @@ class HailstoneHandler final : public handler, private TransactionUser {
   int search(uchar* record, const uchar* key, key_part_map parts, ha_rkey_function mode);
   int finish_move(Result<bool> moved, int otherwise, uchar* record);
   Status encode_key(uint index, const uchar* key, key_part_map parts, std::string& to) const;
+  bool is_whole_key(uint index, key_part_map parts) const;
   bool is_whole_primary_key(uint index, key_part_map parts) const;
   bool is_whole_unique_key(uint index, key_part_map parts) const;
   Result<ByteView> current_key();

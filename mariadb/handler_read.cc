@@ -267,16 +267,17 @@ Status HailstoneHandler::encode_key(uint index, const uchar* key, key_part_map p
   return table_->key_codec(index).append(std::span<const Value>(values, count), to);
 }
 
-bool HailstoneHandler::is_whole_primary_key(uint index, key_part_map parts) const {
-  if (index != 0 || !table_->definition().has_primary_key) return false;
-  const key_part_map all = (key_part_map{1} << table->key_info[0].user_defined_key_parts) - 1;
+bool HailstoneHandler::is_whole_key(uint index, key_part_map parts) const {
+  const key_part_map all = (key_part_map{1} << table->key_info[index].user_defined_key_parts) - 1;
   return (parts & all) == all;
 }
 
+bool HailstoneHandler::is_whole_primary_key(uint index, key_part_map parts) const {
+  return index == 0 && table_->definition().has_primary_key && is_whole_key(index, parts);
+}
+
 bool HailstoneHandler::is_whole_unique_key(uint index, key_part_map parts) const {
-  const KEY& key = table->key_info[index];
-  const key_part_map all = (key_part_map{1} << key.user_defined_key_parts) - 1;
-  return (key.flags & HA_NOSAME) != 0 && (parts & all) == all;
+  return (table->key_info[index].flags & HA_NOSAME) != 0 && is_whole_key(index, parts);
 }
 
 Result<bool> HailstoneHandler::if_begins_with_search_key(Result<bool> moved) {

@@ -188,7 +188,7 @@ Status Recovery::restore(TransactionId id, ByteView operations, const LogRecord&
 
 Status Recovery::restore_row(Transaction& transaction, const Operation& operation) {
   return with_table(operation.table, [&](Table& table) -> Status {
-    // Against DDL, as whoever writes through hailstone.h has it.
+    // Keeps DDL out, as the lock of a writer through hailstone.h does.
     HAILSTONE_TRY(core_.locks().lock_table(transaction, operation.table, TableLockMode::IntentionExclusive));
     switch (operation.kind) {
       case OperationKind::Put:

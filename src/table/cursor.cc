@@ -406,7 +406,7 @@ Result<bool> Cursor::seek_at_or_after(ByteView bound, const Wanted& wanted) {
 }
 
 void Cursor::lock_range(ByteView low, ByteView high) {
-  // Whoever inserts an entry holds the write mutex: it has done so before, or will wait.
+  // A writer inserts an entry under the write mutex: it has done so before, or will wait.
   const MutexLock writers(state_->inside.write_mutex());
   state_->lock_range(low, high);
 }

@@ -189,7 +189,8 @@ void report_wait(const Owner& waiter, const Owner& other) noexcept {
     order->waits_for(other.transaction->commit_order());
 }
 
-/// Whoever waits for the lock waits for the holders and for those ahead that ask for what conflicts.
+/// A transaction that waits for the lock waits for its holders, and for those ahead of it, whose modes
+/// conflict.
 void report_waits(const Lock& lock) noexcept {
   for (auto waiter = lock.waiters.begin(); waiter != lock.waiters.end(); ++waiter) {
     if ((*waiter)->transaction->commit_order() == nullptr) continue;

@@ -76,7 +76,7 @@ class TransactionManager {
   Status prepare(Transaction& transaction, std::string_view name);
   /// Durable as a commit. On error it is still prepared.
   Status roll_back_prepared(Transaction& transaction);
-  /// Nobody has it any more: whoever takes it by its name next says how it ends.
+  /// Its owner gives it up: the caller that takes it by its name next says how it ends.
   void leave_prepared(std::unique_ptr<Transaction> transaction) noexcept;
   /// Null: there is none of this name that was left.
   std::unique_ptr<Transaction> take_prepared(std::string_view name);
