@@ -74,6 +74,7 @@ group_by_handler* create_count_handler(THD* thd, Query* query) {
     }
     if (from->table == nullptr || from->table->file->ht != engine_handlerton()) return nullptr;
     auto& reader = static_cast<HailstoneHandler&>(*from->table->file);
+    reader.settle_lock();
     if (reader.reads_with_locks()) return nullptr;
 
     auto predicate = reader.whole_condition(query->where);

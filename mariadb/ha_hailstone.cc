@@ -182,14 +182,14 @@ void HailstoneHandler::want_lock(THD* thd, thr_lock_type lock_type) {
                   (lock_type == TL_READ && applies_statement(thd));
 }
 
-bool HailstoneHandler::reads_with_locks() {
-  // Nobody else sees a temporary table. Without a transaction the read fails.
-  if (lock_ == ReadLock::None && feeds_change_ && transaction_ != nullptr && !is_temporary_name(name_) &&
-      repeats_this_statement(ha_thd())) {
-    lock_ = ReadLock::Shared;
-    transaction_->set_locks_ranges(true);
+void HailstoneHandler::settle_lock() {
+  // Nobody else sees a temporary table. Without a transaction, which a deadlock has ended, the read fails.
+  if (lock_ != ReadLock::None || !feeds_change_ || transaction_ == nullptr || is_temporary_name(name_) ||
+      !repeats_this_statement(ha_thd())) {
+    return;
   }
-  return lock_ != ReadLock::None;
+  lock_ = ReadLock::Shared;
+  transaction_->set_locks_ranges(true);
 }
 
 int HailstoneHandler::external_lock(THD* thd, int lock_type) {
@@ -311,7 +311,13 @@ int HailstoneHandler::extra(ha_extra_function operation) {
 
 int HailstoneHandler::reset() {
   const int error = entry({"reset"}, [&]() -> int {
-    leave_session();
+    // A replica that reads the server's statistics resets its temporary tables in the middle of a statement.
+    // Such a table keeps its transaction: no other thread takes it before that has ended.
+    if (is_temporary_name(name_)) {
+      release_readers();
+    } else {
+      leave_session();
+    }
     stop_tracing_work();
     predicate_.reset();
     duplicates_are_handled_ = false;

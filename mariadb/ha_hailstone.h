@@ -95,10 +95,12 @@ class HailstoneHandler final : public handler, private TransactionUser {
                            page_range* pages) override;
 
   // --- counting (handler_read.cc), for count_pushdown.cc
-  /// To be asked before a statement's first read: the server decides how it logs a change after it has locked
-  /// the tables. What a change reads that is logged as a statement must be the same where the statement is
-  /// repeated.
-  bool reads_with_locks();
+  /// To be called before a statement's first read: the server decides how it logs a change after it has
+  /// locked the tables. What a change reads that is logged as a statement must be the same where the
+  /// statement is repeated.
+  void settle_lock();
+  /// From settle_lock() on.
+  bool reads_with_locks() const { return lock_ != ReadLock::None; }
   /// The predicate that is the whole of the condition (null: none); nothing when a part must stay with the
   /// server.
   std::optional<std::shared_ptr<const Predicate>> whole_condition(const Item* condition) const;
@@ -213,7 +215,9 @@ class HailstoneHandler final : public handler, private TransactionUser {
   void write_values(std::span<const Value> values, uchar* record) const;
   int find_row(ByteView key, uchar* record);
   void open_cursor();
-  /// Whether the cursor's entry does.
+  /// For a cursor that locks: the row that comes where there is no other with search_key_ is nobody's
+  /// concern.
+  Cursor::Wanted with_search_key() const;
   /// What has become of a move; false, too, when it has led to an entry that does not begin with search_key_.
   Result<bool> if_begins_with_search_key(Result<bool> moved);
   /// To the entry of active_index with search_key_, of so many key parts.

@@ -58,7 +58,7 @@ int HailstoneHandler::rnd_init(bool whole_table) {
     if (transaction_ == nullptr && table->s->sequence != nullptr) {
       if (const int error = begin_statement(ha_thd(), true); error != 0) return error;
     }
-    reads_with_locks();
+    settle_lock();
     scan_.reset();
     batch_ = nullptr;
     place_ = Place::None;
@@ -216,7 +216,7 @@ int HailstoneHandler::find_row(ByteView key, uchar* record) {
 
 int HailstoneHandler::index_init(uint index, bool sorted) {
   return entry({"index_init", Returns::Error, Argument::SortedIndex, index, sorted}, [&]() -> int {
-    reads_with_locks();
+    settle_lock();
     active_index = index;
     cursor_.reset();
     place_ = Place::None;
@@ -280,6 +280,11 @@ bool HailstoneHandler::is_whole_unique_key(uint index, key_part_map parts) const
   return (table->key_info[index].flags & HA_NOSAME) != 0 && is_whole_key(index, parts);
 }
 
+Cursor::Wanted HailstoneHandler::with_search_key() const {
+  if (!reads_with_locks()) return {};
+  return [this](ByteView found, const auto&) -> Result<bool> { return found.starts_with(search_key_); };
+}
+
 Result<bool> HailstoneHandler::if_begins_with_search_key(Result<bool> moved) {
   if (!moved || !*moved) return moved;
   const auto key = cursor_->entry_key();
@@ -288,10 +293,7 @@ Result<bool> HailstoneHandler::if_begins_with_search_key(Result<bool> moved) {
 }
 
 Result<bool> HailstoneHandler::seek_exactly(key_part_map parts) {
-  // The row that comes next where there is none with the key is nobody's concern.
-  Cursor::Wanted wanted;
-  if (lock_ != ReadLock::None)
-    wanted = [this](ByteView found, const auto&) -> Result<bool> { return found.starts_with(search_key_); };
+  const Cursor::Wanted wanted = with_search_key();
   const auto seek = [&] { return if_begins_with_search_key(cursor_->seek_at_or_after(search_key_, wanted)); };
   Result<bool> found = seek();
   if (!found || *found || lock_ == ReadLock::None || !transaction_->locks_absent_keys() ||
@@ -337,8 +339,8 @@ int HailstoneHandler::search(uchar* record, const uchar* key, key_part_map parts
     case HA_READ_BEFORE_KEY:
       return finish_move(cursor_->seek_before(search_key_), HA_ERR_KEY_NOT_FOUND, record);
     case HA_READ_PREFIX_LAST:
-      return finish_move(if_begins_with_search_key(cursor_->seek_before(after)), HA_ERR_KEY_NOT_FOUND,
-                         record);
+      return finish_move(if_begins_with_search_key(cursor_->seek_before(after, with_search_key())),
+                         HA_ERR_KEY_NOT_FOUND, record);
     case HA_READ_KEY_OR_PREV:
     case HA_READ_PREFIX_LAST_OR_PREV:
       return finish_move(cursor_->seek_before(after), HA_ERR_KEY_NOT_FOUND, record);
@@ -412,7 +414,8 @@ int HailstoneHandler::index_next_same(uchar* record, const uchar*, uint) {
     if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
     // Found by its whole primary key: there is no other.
     if (place_ != Place::Cursor) return HA_ERR_END_OF_FILE;
-    return finish_move(if_begins_with_search_key(cursor_->next()), HA_ERR_END_OF_FILE, record);
+    return finish_move(if_begins_with_search_key(cursor_->next(with_search_key())), HA_ERR_END_OF_FILE,
+                       record);
   });
 }
 

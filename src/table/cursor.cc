@@ -112,7 +112,7 @@ struct Cursor::State {
   /// Steps every source off the current key.
   Status leave_key() { return sources->leave_key(key); }
 
-  Result<bool> move(Direction to) {
+  Result<bool> move(Direction to, const Wanted& wanted = {}) {
     HAILSTONE_TRY(inside.usable());
     if (!positioned) return false;
     if (current != nullptr && current->in_run && direction == to && sought && !has_new_own_changes())
@@ -126,7 +126,7 @@ struct Cursor::State {
     HAILSTONE_TRY(make_key());
     if (locks_ranges()) {
       const std::string from = key;
-      return settle_in_range(to, {.key = from, .after = true});
+      return settle_in_range(to, {.key = from, .after = true}, wanted);
     }
     open_sources();
     if (!sought || direction != to) {
@@ -135,7 +135,7 @@ struct Cursor::State {
     } else {
       HAILSTONE_TRY(leave_key());
     }
-    return settle();
+    return settle(wanted);
   }
 
   /// Takes up the nearest entry as the current one; when rows are locked, the nearest that is one after
@@ -188,7 +188,7 @@ struct Cursor::State {
   bool locks_ranges() const { return lock != ReadLock::None && transaction.locks_ranges(); }
 
   /// Goes to the first entry from the bound on that can be locked, and keeps others from inserting up to it.
-  Result<bool> settle_in_range(Direction to, const SeekBound& bound, const Wanted& wanted = {}) {
+  Result<bool> settle_in_range(Direction to, const SeekBound& bound, const Wanted& wanted) {
     loaded = false;
     std::string from(bound.key);
     SeekBound next{.key = from, .after = bound.after, .unbounded = bound.unbounded};
@@ -416,7 +416,9 @@ Result<bool> Cursor::seek_before(ByteView bound, const Wanted& wanted) {
       state_->seek(Direction::Backward, {.key = bound, .after = false, .unbounded = bound.empty()}, wanted));
 }
 
-Result<bool> Cursor::next() { return state_->checked(state_->move(Direction::Forward)); }
+Result<bool> Cursor::next(const Wanted& wanted) {
+  return state_->checked(state_->move(Direction::Forward, wanted));
+}
 Result<bool> Cursor::previous() { return state_->checked(state_->move(Direction::Backward)); }
 Result<ByteView> Cursor::entry_key() {
   HAILSTONE_TRY(state_->inside.noted(state_->make_key()));

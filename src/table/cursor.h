@@ -48,7 +48,7 @@ class Cursor {
   /// Keeps others from making entries from `low` on and before `high`: for a search of one key that has found
   /// nothing, and is made again then.
   void lock_range(ByteView low, ByteView high);
-  Result<bool> next();
+  Result<bool> next(const Wanted& wanted = {});
   Result<bool> previous();
 
   /// Key of the entry: the index key, followed by the clustered key for a secondary index. Valid until the

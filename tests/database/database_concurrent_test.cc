@@ -139,5 +139,54 @@ TEST_F(DatabaseConcurrentTest, OldSnapshotsAreEndedWhenTheOptionSaysSo) {
   expect_rows("d/a", {{1, "one"}});
 }
 
+// A transaction that has looked for a key to change it, and has found or deleted nothing, inserts that key or
+// is rolled back for a deadlock: no other can have inserted it meanwhile.
+TEST_F(DatabaseConcurrentTest, AKeyThatATransactionFoundGoneIsNoDuplicate) {
+  constexpr int64_t keys = 6;
+  constexpr int transactions = 200;
+  options_.flush_log_at_commit = FlushLogAtCommit::Write;
+  open();
+  create("d/t");
+  const uint64_t seed = test_seed(17);
+  std::atomic<int> committed{0}, deadlocks{0};
+  std::vector<std::thread> threads;
+  for (uint64_t number = 0; number < 4; ++number) {
+    threads.emplace_back([&, number] {
+      std::mt19937_64 random(seed + number);
+      const auto table = database_->table("d/t");
+      ASSERT_OK(table);
+      const auto work = [&](Transaction& transaction) -> Status {
+        for (int change = 0; change < 2; ++change) {
+          const auto id = static_cast<int64_t>(random() % keys);
+          const std::string key = pair_key(**table, id);
+          std::string row;
+          HAILSTONE_ASSIGN(const bool found, (*table)->find_row(transaction, key, ReadLock::Exclusive, row));
+          if (found) HAILSTONE_TRY((*table)->erase(transaction, key));
+          std::this_thread::yield();
+          if (random() % 4 == 0) continue;
+          Duplicate duplicate;
+          row = pair_row(**table, id, std::to_string(number));
+          HAILSTONE_TRY((*table)->insert(transaction, row, duplicate));
+        }
+        return commit(transaction);
+      };
+      for (int i = 0; i < transactions; ++i) {
+        const auto transaction = begin();
+        const Status worked = work(*transaction);
+        if (worked) {
+          ++committed;
+          continue;
+        }
+        ASSERT_EQ(worked.error().code(), ErrorCode::Deadlock) << worked.error().message();
+        ++deadlocks;
+        database_->transactions().rollback(*transaction);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(committed + deadlocks, 4 * transactions);
+  EXPECT_GT(committed, transactions);
+}
+
 }  // namespace
 }  // namespace hailstone
