@@ -326,15 +326,18 @@ Result<std::string> Table::update(Transaction& transaction, ByteView key, ByteVi
   return new_key;
 }
 
-Status Table::restore_put(Transaction& transaction, uint64_t row_id, ByteView row) {
-  State& state = *state_;
+namespace {
+
+/// A row with its keys in the secondary indexes.
+struct RestoredRow {
+  ByteView row;
+  std::span<const std::string> secondary;
+  TablePrivateRows* private_rows;
+};
+
+/// Ends the version of `key` that the transaction found; `row` takes its place, unless that is null.
+Status restore(Table::State& state, Transaction& transaction, ByteView key, const RestoredRow* row) {
   HAILSTONE_TRY(state.usable());
-  TablePrivateRows* const private_rows = TablePrivateRows::of(*this, state, transaction);
-  std::string key;
-  std::vector<std::string> secondary;
-  HAILSTONE_TRY(state.keys->clustered_key(row, row_id, key));
-  HAILSTONE_TRY(state.keys->secondary_keys(row, key, secondary));
-  if (state.keys->hidden_row_id()) raise_to(state.next_row_id, row_id + 1);
   Write write(transaction);
   HAILSTONE_TRY(write.prepare(2 * RowWriter::most_changes));
   SegmentLooker looker(state, transaction);
@@ -343,24 +346,27 @@ Status Table::restore_put(Transaction& transaction, uint64_t row_id, ByteView ro
   RowWriter writer(state, transaction, looker.result());
   HAILSTONE_ASSIGN(const RowPlace present, writer.restored(key));
   if (present.found()) writer.end(key, present);
-  writer.insert(key, row, secondary, private_rows);
+  if (row != nullptr) writer.insert(key, row->row, row->secondary, row->private_rows);
   write.keep();
   return {};
 }
 
-Status Table::restore_delete(Transaction& transaction, ByteView key) {
+}  // namespace
+
+Status Table::restore_put(Transaction& transaction, uint64_t row_id, ByteView row) {
   State& state = *state_;
-  HAILSTONE_TRY(state.usable());
-  Write write(transaction);
-  HAILSTONE_TRY(write.prepare(RowWriter::most_changes));
-  SegmentLooker looker(state, transaction);
-  HAILSTONE_TRY(looker.look_for_present(key));
-  const MutexLock guard(state.write_mutex());
-  RowWriter writer(state, transaction, looker.result());
-  HAILSTONE_ASSIGN(const RowPlace present, writer.restored(key));
-  if (present.found()) writer.end(key, present);
-  write.keep();
-  return {};
+  TablePrivateRows* const private_rows = TablePrivateRows::of(*this, state, transaction);
+  std::string key;
+  std::vector<std::string> secondary;
+  HAILSTONE_TRY(state.keys->clustered_key(row, row_id, key));
+  HAILSTONE_TRY(state.keys->secondary_keys(row, key, secondary));
+  if (state.keys->hidden_row_id()) raise_to(state.next_row_id, row_id + 1);
+  const RestoredRow restored{.row = row, .secondary = secondary, .private_rows = private_rows};
+  return restore(state, transaction, key, &restored);
+}
+
+Status Table::restore_delete(Transaction& transaction, ByteView key) {
+  return restore(*state_, transaction, key, nullptr);
 }
 
 Status Table::erase(Transaction& transaction, ByteView key) {
