@@ -124,12 +124,22 @@ Status Session::keep_table(const Table& table) {
 }
 
 Status Session::prepare() {
-  if (!transaction_) return {};
-  end_transaction();
-  if (!transaction_->has_writes()) return {};
-  XID xid;
-  thd_get_xid(thd_, reinterpret_cast<MYSQL_XID*>(&xid));
-  return database().transactions().prepare(*transaction_, name_of_xid(xid));
+  if (transaction_) {
+    end_transaction();
+    if (transaction_->has_writes()) {
+      XID xid;
+      thd_get_xid(thd_, reinterpret_cast<MYSQL_XID*>(&xid));
+      HAILSTONE_TRY(database().transactions().prepare(*transaction_, name_of_xid(xid)));
+    }
+  }
+  return wait_for_turn();
+}
+
+Status Session::wait_for_turn() {
+  // Without a binary log the server waits by itself; with one, only for what is written to it.
+  if (!mysql_bin_log.is_open() || trans_has_updated_trans_table(thd_)) return {};
+  if (thd_->wait_for_prior_commit() == 0) return {};
+  return fail(ErrorCode::Interrupted, "a transaction that has to be committed before this one has failed");
 }
 
 void Session::commit_ordered() noexcept {

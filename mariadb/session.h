@@ -73,8 +73,8 @@ class Session final : private CommitOrder {
   /// Keeps the table as it is until the end of the transaction, if that may be prepared by the user: it then
   /// outlives the connection, and with it the server's locks.
   Status keep_table(const Table& table);
-  /// The first phase of the transaction's commit, under the server's identity for it; nothing to do for one
-  /// that has changed nothing.
+  /// The first phase of the transaction's commit, under the server's identity for it; nothing is stored of
+  /// one that has changed nothing.
   Status prepare();
   /// Makes the commit visible, in the server's order of commits: maybe on another session's thread, while
   /// this one's waits. commit() tells of a failure.
@@ -117,6 +117,9 @@ class Session final : private CommitOrder {
   ~Session();
   void end_transaction();
   void roll_back_transaction();
+  /// Of a replica: until all transactions are committed that must be before this one. The server (10.11)
+  /// keeps the order of those that its own log gets; not of those of two engines that write nothing to it.
+  Status wait_for_turn();
 
   void waits_for(const CommitOrder* other) noexcept override;
   bool settles(const CommitOrder& other) const noexcept override;
