@@ -135,7 +135,7 @@ def _aims(figures):
 def write(folder, figures, count, megabytes, rows):
     os.makedirs(folder, exist_ok=True)
     figures.write_csv(os.path.join(folder, "disk.csv"))
-    text = [f"# Reading and writing files\n\nHailstone {report.hailstone_version()}. Machine: {report.machine()}.\n\n"
+    text = [report.heading("Reading and writing files", figures) +
             "Machines are shared and noisy: compare ratios within this report, not seconds between reports. "
             "[docs/io.md](../../docs/io.md) says what the methods are and what follows.\n"]
     if figures.has("warm-write"):
@@ -165,8 +165,7 @@ def write(folder, figures, count, megabytes, rows):
                                                for setup in setups])
         text.append(report.table([""] + setups, lines))
     text.append("## Aims\n")
-    text.append(report.table(["aim", "measured", "reached"],
-                             [[aim, value, "yes" if met else "**no**"] for aim, value, met in _aims(figures)]))
+    text.append(report.aims_table(_aims(figures)))
     with open(os.path.join(folder, "disk.md"), "w", encoding="utf-8") as file:
         file.write("\n".join(text))
 

@@ -59,7 +59,7 @@ def hailstone_version():
     return result.stdout.strip() or "unknown commit"
 
 
-def _number(value):
+def number(value):
     if value is None:
         return "-"
     if value >= 100:
@@ -73,20 +73,31 @@ def table(header, rows):
     return "\n".join(lines) + "\n"
 
 
+def heading(title, figures):
+    """A report's title, what was measured and where."""
+    versions = "".join(f", {name} {version}" for name, version in sorted(figures.versions.items()))
+    return f"# {title}\n\nHailstone {hailstone_version()}{versions}. Machine: {machine()}.\n\n"
+
+
+def aims_table(aims):
+    """Of (aim, measured, reached)."""
+    return table(["aim", "measured", "reached"], [[aim, value, "yes" if met else "**no**"] for aim, value, met in aims])
+
+
 def _query_table(figures):
     setups = figures.setups(*(query.name for query in article.QUERIES))
     rows = []
     for query in article.QUERIES:
         values = [figures.get(query.name, setup) for setup in setups]
-        rows.append([f"{query.name}: {query.title}"] + [_number(value * 1000 if value is not None else None)
-                                                        for value in values])
-    rows.append(["load Big, s"] + [_number(figures.get("load", setup)) for setup in setups])
-    rows.append(["size on disk, MB"] + [_number((figures.get("size", setup) or 0) / 1e6) for setup in setups])
+        rows.append([f"{query.name}: {query.title}"] + [number(value * 1000 if value is not None else None)
+                                                       for value in values])
+    rows.append(["load Big, s"] + [number(figures.get("load", setup)) for setup in setups])
+    rows.append(["size on disk, MB"] + [number((figures.get("size", setup) or 0) / 1e6) for setup in setups])
     return table(["ms"] + setups, rows)
 
 
 def _aims(figures):
-    """(aim, reached) for what the project sets out to reach."""
+    """(aim, measured, reached) for what the project sets out to reach."""
     def ratio(key, setup, other):
         mine, theirs = figures.get(key, setup), figures.get(key, other)
         return mine / theirs if mine is not None and theirs else None
@@ -94,10 +105,10 @@ def _aims(figures):
     for key, title in (("q1", "Small"), ("q2", "Big"), ("q3", "Big, no match")):
         value = ratio(key, "MyISAM", ALL)
         if value:
-            yield f"filter {title}: at least 50 times faster than MyISAM", f"{_number(value)} times", value >= 50
+            yield f"filter {title}: at least 50 times faster than MyISAM", f"{number(value)} times", value >= 50
     value = ratio("q4", "MyISAM", ALL)
     if value:
-        yield "filter that all rows match: not slower than MyISAM", f"{_number(value)} times faster", value >= 1
+        yield "filter that all rows match: not slower than MyISAM", f"{number(value)} times faster", value >= 1
     value = ratio("load", ALL, "MyISAM")
     if value:
         yield "load of Big: at most 1.3 times MyISAM's time", f"{value:.2f} times", value <= 1.3
@@ -154,15 +165,14 @@ def write(folder, figures, missing, counts, innodb_pool):
     if figures.has("lookups"):
         text.append("## Point lookups\nOne client, a prepared statement, random primary keys, all seven columns.\n")
         text.append(table(["engine", "lookups per second"],
-                           [[setup, _number(figures.get("lookups", setup))] for setup in figures.setups("lookups")]))
+                           [[setup, number(figures.get("lookups", setup))] for setup in figures.setups("lookups")]))
     if figures.has("memory"):
         text.append("## Memory\nMost that the server's process took, above what it takes idle.\n")
         text.append(table(["", "MiB"], [[setup, f"{value / 2**20:,.0f}"]
                                          for key, _, setup, value in figures.rows if key == "memory"]))
-    aims = [[aim, reached, "yes" if met else "**no**"] for aim, reached, met in _aims(figures)]
-    if aims:
+    if aims := list(_aims(figures)):
         text.append(f"## Aims\nOf \"{ALL}\".\n")
-        text.append(table(["aim", "measured", "reached"], aims))
+        text.append(aims_table(aims))
     text.append("The queries:\n")
     text.append("\n".join(f"- {query.name}: `{query.sql}`" for query in article.QUERIES) + "\n")
     with open(os.path.join(folder, "report.md"), "w", encoding="utf-8") as file:

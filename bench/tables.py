@@ -154,8 +154,7 @@ def _catalog_text(figures):
 def write(folder, figures):
     os.makedirs(folder, exist_ok=True)
     figures.write_csv(os.path.join(folder, "tables.csv"))
-    versions = "".join(f", {name} {version}" for name, version in sorted(figures.versions.items()))
-    text = [f"# Very many tables\n\nHailstone {report.hailstone_version()}{versions}. Machine: {report.machine()}.\n\n"
+    text = [report.heading("Very many tables", figures) +
             "Machines are shared and noisy: compare ratios within this report, not seconds between reports.\n"]
     if figures.has("durable-all"):
         text.append(_library_text(figures))
@@ -176,8 +175,7 @@ def write(folder, figures):
         text.append("![tables per second](tables.svg)\n")
         _plot(os.path.join(folder, "tables.svg"), figures)
     text.append("## Aims\n")
-    text.append(report.table(["aim", "measured", "reached"],
-                             [[aim, value, "yes" if met else "**no**"] for aim, value, met in _aims(figures)]))
+    text.append(report.aims_table(_aims(figures)))
     with open(os.path.join(folder, "tables.md"), "w", encoding="utf-8") as file:
         file.write("\n".join(text))
 

@@ -204,8 +204,7 @@ def _rows(figures, keys):
 def write(folder, figures):
     os.makedirs(folder, exist_ok=True)
     figures.write_csv(os.path.join(folder, "upkeep.csv"))
-    versions = "".join(f", {name} {version}" for name, version in sorted(figures.versions.items()))
-    text = [f"# Upkeep beside writers\n\nHailstone {report.hailstone_version()}{versions}. Machine: {report.machine()}.\n\n"
+    text = [report.heading("Upkeep beside writers", figures) +
             "Commits are written, not synced. Machines are shared and noisy: compare ratios within this report.\n"]
     aims = []
     for budget in BUDGETS:
@@ -256,8 +255,7 @@ def write(folder, figures):
                      f"{_number(figures.get(f'{name}-seconds', 'HAILSTONE'))} s",
                      figures.get(f"{name}-seconds", "HAILSTONE") is not None))
     text.append("## Aims\n")
-    text.append(report.table(["aim", "measured", "reached"],
-                             [[aim, value, "yes" if met else "**no**"] for aim, value, met in aims]))
+    text.append(report.aims_table(aims))
     with open(os.path.join(folder, "upkeep.md"), "w", encoding="utf-8") as file:
         file.write("\n".join(text))
 

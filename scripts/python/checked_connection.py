@@ -31,6 +31,7 @@ class CheckedConnection:
                 raise Lost from failure
             raise Problem(f"no connection: {failure}") from failure
         self.last_id = None
+        self.description = ()  # of the last statement's columns
 
     def execute(self, sql, error=None, may_fail=()):
         """The rows of one statement. Raises Lost or Problem; Refused for the errors that it may fail with."""
@@ -38,6 +39,7 @@ class CheckedConnection:
             with self._connection.cursor() as cursor:
                 cursor.execute(sql)
                 self.last_id = cursor.lastrowid
+                self.description = cursor.description
                 rows = cursor.fetchall()
         except (pymysql.err.InterfaceError, ConnectionError) as failure:
             raise Lost from failure

@@ -17,14 +17,28 @@ class PrivateServer:
     def __init__(self, name, *options):
         self._name = name
         self._kept = False
+        self._log_read = 0
         self._control("remove")
         self.start(*options)
 
+    @classmethod
+    def existing(cls, name):
+        """The server of that name as it was left: with its data or none, running or not."""
+        server = cls.__new__(cls)
+        server._name = name
+        server._kept = True
+        server._log_read = 0
+        server._note(server._control("facts"))
+        return server
+
     def start(self, *options):
         """Starts it again, on the same data, after stop() or kill()."""
-        self.facts = self._control("start", *options)
-        self.socket = self.facts["socket"]
-        self.pid = int(self.facts["pid"])
+        self._note(self._control("start", *options))
+
+    def _note(self, facts):
+        self.facts = facts
+        self.socket = facts["socket"]
+        self.pid = int(facts["pid"] or 0)
 
     def start_and_kill(self, seconds, *options):
         """Starts it and kills it so many seconds later, ready or not."""
@@ -62,6 +76,15 @@ class PrivateServer:
         kept = f"{PROJECT}/build/logs/{self._name}-server.log"
         shutil.copy(self.facts["log"], kept)
         return kept
+
+    def complaints(self):
+        """What the engine has complained of in the server's log since the last call, and crashes."""
+        with open(self.facts["log"], encoding="utf-8", errors="replace") as file:
+            file.seek(self._log_read)
+            lines = file.readlines()
+            self._log_read = file.tell()
+        return [line.strip() for line in lines
+                if "Hailstone:" in line and ("[ERROR]" in line or "[Warning]" in line) or "got signal" in line]
 
     def keep(self):
         """Its end leaves its data."""
@@ -111,6 +134,12 @@ class PrivateServer:
                 if line.startswith(field + ":"):
                     return int(line.split()[1]) * 1024
         raise Failure(f"/proc/{self.pid}/status has no {field}")
+
+    def cpu_seconds(self):
+        """Processor time that the process has taken."""
+        with open(f"/proc/{self.pid}/stat", encoding="ascii", errors="replace") as stat:
+            fields = stat.read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _command_line(pid):
