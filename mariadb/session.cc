@@ -17,6 +17,7 @@ int thd_need_wait_reports(const MYSQL_THD thd);
 int thd_rpl_deadlock_check(MYSQL_THD thd, MYSQL_THD other);
 int thd_need_ordering_with(const MYSQL_THD thd, const MYSQL_THD other);
 int thd_deadlock_victim_preference(const MYSQL_THD thd, const MYSQL_THD other);
+int thd_non_transactional_update(const MYSQL_THD thd);
 }
 
 namespace hailstone {
@@ -238,7 +239,11 @@ bool Session::settles(const CommitOrder& other) const noexcept {
 }
 
 bool Session::precedes(const CommitOrder& other) const noexcept {
-  return thd_deadlock_victim_preference(thd_, static_cast<const Session&>(other).thd_) > 0;
+  THD* const others = static_cast<const Session&>(other).thd_;
+  if (const int preference = thd_deadlock_victim_preference(thd_, others); preference != 0)
+    return preference > 0;
+  // What is changed in a table of an engine without transactions stays changed.
+  return thd_non_transactional_update(thd_) != 0 && thd_non_transactional_update(others) == 0;
 }
 
 void Session::wake() const {

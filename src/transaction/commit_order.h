@@ -13,8 +13,8 @@ class CommitOrder {
   virtual void waits_for(const CommitOrder* other) noexcept = 0;
   /// Whether the order of the two is given, so that neither must be kept out of ranges that the other reads.
   virtual bool settles(const CommitOrder& other) const noexcept = 0;
-  /// Whether this transaction has to be committed before the other one: of two that wait for each other, the
-  /// other one should give way.
+  /// Whether of two that wait for each other the other one should give way: this transaction has to be
+  /// committed before it, or cannot be rolled back wholly.
   virtual bool precedes(const CommitOrder& other) const noexcept = 0;
 
  protected:
