@@ -364,8 +364,9 @@ void HailstoneHandler::update_statistics(uint flag) {
   if ((flag & (HA_STATUS_VARIABLE | HA_STATUS_CONST)) != 0) {
     const TableStatistics statistics = table_->statistics();
     // An estimate of no rows would make each plan of the optimizer's look free. Who only shows the number
-    // asks for the time of the last change, too, or, of a partition, for more about it.
-    const bool shown = (flag & (HA_STATUS_TIME | HA_STATUS_VARIABLE_EXTRA)) != 0;
+    // asks for the time of the last change, too, or, of a partition, for more about it; who looks for the
+    // first partition without history rows, for what an open table needs.
+    const bool shown = (flag & (HA_STATUS_TIME | HA_STATUS_VARIABLE_EXTRA | HA_STATUS_OPEN)) != 0;
     const ha_rows estimate = std::max<ha_rows>(shown ? 1 : 2, statistics.rows);
     stats.records = shown ? statistics.rows : estimate;
     stats.deleted = statistics.deleted_rows;
