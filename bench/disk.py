@@ -106,10 +106,6 @@ def scan(folder, rows, figures):
         figures.add("scan-cached", "the same from the block cache: decoding alone, s", method, one["cached-seconds"])
 
 
-def _number(value):
-    return "-" if value is None else f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
-
-
 def _aims(figures):
     """(aim, measured, reached)"""
     for job in ("write", "read"):
@@ -143,7 +139,7 @@ def write(folder, figures, count, megabytes, rows):
         rows_of = []
         for key, title in (("warm-write", "write"), ("warm-read", "read, warm"), ("cold-read", "read, cold")):
             sync = figures.get(key, "sync")
-            rows_of.append([f"{title}, s"] + [_number(figures.get(key, setup)) for setup in setups])
+            rows_of.append([f"{title}, s"] + [report.number(figures.get(key, setup)) for setup in setups])
             if sync:
                 rows_of.append(["… in percent of sync"] + [f"{100 * (figures.get(key, setup) or 0) / sync:.0f}" for setup in setups])
         text.append(f"## Records of {RECORD} bytes\nFiles of up to {count:,} records, buffers of 128 KiB; medians of {ROUNDS}, "
@@ -153,15 +149,15 @@ def write(folder, figures, count, megabytes, rows):
     if figures.has("large"):
         text.append(f"## A file of {megabytes:,} MiB past the page cache\nBlocks of 1 MiB, 8 on their way; in turns.\n")
         text.append(report.table(["MB/s"] + figures.setups("large"),
-                                 [["read"] + [_number(figures.get("large", setup)) for setup in figures.setups("large")]]))
+                                 [["read"] + [report.number(figures.get("large", setup)) for setup in figures.setups("large")]]))
     if figures.has("scan-cold"):
         setups = figures.setups("scan-cold")
         text.append(f"## A full scan\nAll {rows:,} rows and 7 columns of Big as Arrow arrays, one thread; medians of {ROUNDS}.\n")
-        lines = [[title] + [_number(figures.get(key, setup)) for setup in setups]
+        lines = [[title] + [report.number(figures.get(key, setup)) for setup in setups]
                  for key, title in (("scan-cold", "cold, s"), ("scan-processor", "… processor seconds"),
                                     ("scan-cached", "from the block cache (decoding alone), s"))]
-        lines.append(["encoded MB"] + [_number(figures.get("scan-bytes", setup) / 1e6) for setup in setups])
-        lines.append(["cold, encoded MB/s"] + [_number(figures.get("scan-bytes", setup) / 1e6 / figures.get("scan-cold", setup))
+        lines.append(["encoded MB"] + [report.number(figures.get("scan-bytes", setup) / 1e6) for setup in setups])
+        lines.append(["cold, encoded MB/s"] + [report.number(figures.get("scan-bytes", setup) / 1e6 / figures.get("scan-cold", setup))
                                                for setup in setups])
         text.append(report.table([""] + setups, lines))
     text.append("## Aims\n")

@@ -68,10 +68,6 @@ def bench_server(mode, tables, figures):
         connection.close()
 
 
-def _number(value):
-    return "-" if value is None else f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
-
-
 def _aims(figures):
     """(aim, measured, reached)"""
     library = "libhailstone"
@@ -119,9 +115,9 @@ def _library_text(figures):
     rows = []
     for key, title in (("durable", "each step a durable transaction"), ("hundred", "100 steps in a durable transaction"),
                        ("unsynced", "each step a transaction, written, not synced")):
-        rows.append([title] + [_number(get(f"{key}-{step}")) for step in ("create", "insert", "drop", "all")]
-                    + [_number(get(f"{key}-log-syncs")), _number(get(f"{key}-log-bytes") / (3 * tables))])
-    rows.append([f"{3 * tables:,.0f} synced writes of 4 KiB", "-", "-", "-", _number(get("synced-writes")),
+        rows.append([title] + [report.number(get(f"{key}-{step}")) for step in ("create", "insert", "drop", "all")]
+                    + [report.number(get(f"{key}-log-syncs")), report.number(get(f"{key}-log-bytes") / (3 * tables))])
+    rows.append([f"{3 * tables:,.0f} synced writes of 4 KiB", "-", "-", "-", report.number(get("synced-writes")),
                  f"{3 * tables:,.0f}", "-"])
     published = ", ".join(f"{seconds / 60:.3g} min with {title}" if seconds >= 60 else f"15 to 20 s with {title}"
                           for title, seconds in PUBLISHED)
@@ -144,7 +140,7 @@ def _catalog_text(figures):
             ("the checkpoint after that, s", ("empty-full-checkpoint", "row-full-checkpoint"), 1),
             ("a checkpoint after one row in one table, ms", ("empty-checkpoint", "row-checkpoint"), 1000),
             ("… manifest records that it wrote", ("empty-checkpoint-records", "row-checkpoint-records"), 1)):
-        rows.append([title] + [_number(get(key) * unit) for key in keys])
+        rows.append([title] + [report.number(get(key) * unit) for key in keys])
     return (f"## A catalog of {get('catalog-tables'):,.0f} tables\nUnsynced, `open_tables` 4,096. Memory is the "
             "process's own, less what it takes with an empty database.\n\n"
             + report.table(["", "empty", "one row each"], rows)
@@ -168,7 +164,7 @@ def write(folder, figures):
                     "each CREATE and 6 times for each DROP, whatever the engine (counted by strace, 10.11.18), so that an "
                     "engine can differ only in the rest: Hailstone syncs once for each of the three statements, InnoDB 4 "
                     "times for CREATE and once for each of the others. MyISAM never syncs rows.\n")
-        rows = [[engine, title.split(",")[0]] + [_number(figures.get(f"{key}-{step}", engine))
+        rows = [[engine, title.split(",")[0]] + [report.number(figures.get(f"{key}-{step}", engine))
                                                 for step in ("create", "insert", "drop", "all")]
                 for key, title, _ in modes for engine in ENGINES]
         text.append(report.table(["engine", "commits", "create", "insert", "drop", "all three"], rows))
