@@ -5,6 +5,7 @@ replication.md and replication.csv to bench/results/.
 """
 
 import argparse
+import math
 import os
 import re
 import resource
@@ -23,8 +24,9 @@ from private_server import PrivateServer
 PARTS = ("catch-up", "commits")
 ENGINES = ("HAILSTONE", "InnoDB")
 TRANSACTIONS = 20_000
-SECONDS = 5
+SECONDS = 1
 RUNS = 3
+PAIRS = 8  # of measurements of commits in each run: a disk's speed changes from one second to the next
 APPLIERS = (0, 4, 8)
 CLIENTS = (1, 4, 16, 64)
 CONFLICTS = (1205, 1213)  # lock wait timeout, deadlock
@@ -42,6 +44,14 @@ def add_median(figures, key, title, engine, values):
     figures.add(key, title, engine, statistics.median(values))
     figures.add(f"{key}-lowest", f"{title}: lowest", engine, min(values))
     figures.add(f"{key}-highest", f"{title}: highest", engine, max(values))
+
+
+def add_paired_ratio(figures, key, title, mine, theirs):
+    """The geometric mean of the ratios of measurements that follow each other, and its standard error."""
+    ratios = [my / their for my, their in zip(mine, theirs)]
+    figures.add(f"{key}-ratio", f"{title}: ratio", ENGINES[0], statistics.geometric_mean(ratios))
+    figures.add(f"{key}-ratio-error", f"{title}: standard error of the ratio", ENGINES[0],
+                statistics.stdev(ratios) / math.sqrt(len(ratios)))
 
 
 def clients_of(count):
@@ -254,11 +264,11 @@ def bench_commits(seconds, runs_of_each, figures):
         figures.versions["MariaDB"] = server.facts["version"]
         commits = Commits(server)
         measured = {(clients, engine): [] for clients in CLIENTS for engine in ENGINES}
-        for turn in range(runs_of_each):
+        for turn in range(PAIRS * runs_of_each):
             for clients in CLIENTS:
                 for engine in in_turn(turn):
                     one = commits.measure(engine, clients, seconds)
-                    say(f"{engine}, {clients_of(clients)}, run {turn + 1}: {one[0]:,.0f} commits a second")
+                    say(f"{engine}, {clients_of(clients)}, measurement {turn + 1}: {one[0]:,.0f} commits a second")
                     measured[clients, engine].append(one)
         for (clients, engine), runs in measured.items():
             key, title = f"commits-{clients}", clients_of(clients)
@@ -267,6 +277,9 @@ def bench_commits(seconds, runs_of_each, figures):
             add_median(figures, f"{key}-group", f"{title}, commits in a group", engine, groups)
             add_median(figures, f"{key}-server-cpu", f"{title}, processors busy in the server", engine, servers)
             add_median(figures, f"{key}-client-cpu", f"{title}, processors busy in the clients", engine, own)
+        for clients in CLIENTS:
+            add_paired_ratio(figures, f"commits-{clients}", f"{clients_of(clients)}, commits/s",
+                             *([one[0] for one in measured[clients, engine]] for engine in ENGINES))
 
 
 # --- the report
@@ -305,6 +318,9 @@ Each client inserts one row a transaction into a table with a primary key and no
 
 The clients are threads of `mariadb-slap` on the same machine, which has {processors} processors. Of those that server and clients \
 kept busy, the clients took {share:.0f} % at most: they do not set the rate.
+
+The two engines take turns every {seconds} s, {pairs} times. The ratio is the geometric mean of the ratios of measurements that \
+follow each other, with its standard error: what the disk gives changes by a tenth from one second to the next, for both alike.
 """
 
 
@@ -322,19 +338,20 @@ def catch_up_text(figures):
     yield report.table(columns, rows)
 
 
-def commits_text(figures):
+def commits_text(figures, seconds, runs):
     shown = {"group": "commits in a group", "server-cpu": "processors, server", "client-cpu": "processors, clients"}
     rows, shares = [], []
     for clients in CLIENTS:
         key = f"commits-{clients}"
-        rows.append([str(clients), *(spread(figures, key, engine) for engine in ENGINES), f"{ratio(figures, key):.2f}",
+        paired, error = (figures.get(f"{key}-{what}", ENGINES[0]) for what in ("ratio", "ratio-error"))
+        rows.append([str(clients), *(spread(figures, key, engine) for engine in ENGINES), f"{paired:.2f} ± {error:.2f}",
                      *(report.number(figures.get(f"{key}-{what}", engine)) for what in shown for engine in ENGINES)])
         for engine in ENGINES:
             server, own = (figures.get(f"{key}-{side}-cpu", engine) for side in ("server", "client"))
             shares.append(100 * own / (server + own))
     columns = ["clients", *(f"{engine}, commits/s" for engine in ENGINES), "ratio",
                *(f"{engine}, {title}" for title in shown.values() for engine in ENGINES)]
-    yield COMMITS.format(processors=os.cpu_count(), share=max(shares))
+    yield COMMITS.format(processors=os.cpu_count(), share=max(shares), seconds=seconds, pairs=PAIRS * runs)
     yield report.table(columns, rows)
 
 
@@ -346,20 +363,20 @@ def aims(figures):
             yield f"catch-up with {appliers} threads: at least 0.9 of InnoDB's rate", f"{value:.2f}", value >= 0.9
     for clients in CLIENTS:
         if figures.has(key := f"commits-{clients}"):
-            value = ratio(figures, key)
+            value = figures.get(f"{key}-ratio", ENGINES[0])
             yield f"durable commits of {clients_of(clients)}: at least InnoDB's rate", f"{value:.2f}", value >= 1
 
 
-def write(folder, figures, runs):
+def write(folder, figures, seconds, runs):
     os.makedirs(folder, exist_ok=True)
     figures.write_csv(os.path.join(folder, "replication.csv"))
     text = [report.heading("Replication and durable commits", figures) +
-            f"Each engine has {MEMORY} MiB. Rates are medians of {runs} runs in which the engines take turns, with the lowest "
-            "and the highest. Machines are shared and noisy: compare ratios within this report.\n"]
+            f"Each engine has {MEMORY} MiB. Rates are medians ({runs} runs of catching up), with the lowest and the highest; the "
+            "engines take turns. Machines are shared and noisy: compare ratios within this report.\n"]
     if figures.has("catch-up-transactions"):
         text.extend(catch_up_text(figures))
     if figures.has(f"commits-{CLIENTS[0]}"):
-        text.extend(commits_text(figures))
+        text.extend(commits_text(figures, seconds, runs))
     text.append("## Aims\n")
     text.append(report.aims_table(aims(figures)))
     with open(os.path.join(folder, "replication.md"), "w", encoding="utf-8") as file:
@@ -382,7 +399,7 @@ def main():
         bench_catch_up(arguments.transactions, arguments.runs, figures)
     if "commits" in parts:
         bench_commits(arguments.seconds, arguments.runs, figures)
-    write(arguments.output, figures, arguments.runs)
+    write(arguments.output, figures, arguments.seconds, arguments.runs)
     say(f"written: {arguments.output}/replication.md, replication.csv")
 
 

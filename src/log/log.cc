@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/check.h"
@@ -43,6 +44,16 @@ struct Log::State {
 
   Mutex mutex;
   Condition changed;  // the leader went, or an error came
+  /// A thread that waits in reach() for the leader. It is woken when there is something for it to do: of many
+  /// that commit, most wait for the next sync, not for this one.
+  struct Waiter {
+    const Lsn upto;
+    const bool sync;
+    bool woken = false;
+    Condition wake{};
+    Waiter* next;
+  };
+  Waiter* waiters HAILSTONE_GUARDED_BY(mutex) = nullptr;  // the last to come is the first
   bool leading HAILSTONE_GUARDED_BY(mutex) = false;
   /// The leader starts a new file: nothing may be appended until it is there.
   bool rotating HAILSTONE_GUARDED_BY(mutex) = false;
@@ -215,6 +226,34 @@ struct Log::State {
     }
   }
 
+  bool reached(Lsn upto, bool sync) const HAILSTONE_REQUIRES(mutex) {
+    return (sync ? durable : written) >= upto;
+  }
+
+  /// The leader has gone: wakes those that have what they wait for, and one of the others, which leads in its
+  /// turn. All of them, when the log is stalled or has failed.
+  void wake() noexcept HAILSTONE_REQUIRES(mutex) {
+    Waiter* staying = nullptr;
+    bool leader_woken = false;
+    for (Waiter *waiter = waiters, *next = nullptr; waiter != nullptr; waiter = next) {
+      next = waiter->next;
+      if (!stalled && !error && !reached(waiter->upto, waiter->sync) && std::exchange(leader_woken, true)) {
+        waiter->next = std::exchange(staying, waiter);
+      } else {
+        waiter->woken = true;
+        waiter->wake.notify_one();
+      }
+    }
+    waiters = staying;
+    changed.notify_all();
+  }
+
+  void wait_for_leader(Lsn upto, bool sync) HAILSTONE_REQUIRES(mutex) {
+    Waiter waiter{.upto = upto, .sync = sync, .next = waiters};
+    waiters = &waiter;
+    while (!waiter.woken) waiter.wake.wait(mutex);
+  }
+
   /// Writes what is to be written again, or else all that is buffered, and syncs when asked. Called
   /// with nobody leading; releases the mutex meanwhile.
   void lead(bool sync) noexcept HAILSTONE_REQUIRES(mutex) {
@@ -251,7 +290,7 @@ struct Log::State {
         if (sync) durable = std::max(durable, target);
       }
     }
-    changed.notify_all();
+    wake();
   }
 
   /// Of rotate(), when all before is written and nobody is leading.
@@ -305,10 +344,10 @@ struct Log::State {
     const MutexLock lock(mutex);
     upto = std::min(upto, end);
     for (;;) {
-      if ((sync ? durable : written) >= upto) return {};
+      if (reached(upto, sync)) return {};
       if (auto reason = unusable()) return std::unexpected(*reason);
       if (leading) {
-        changed.wait(mutex);
+        wait_for_leader(upto, sync);
       } else if (stalled) {
         HAILSTONE_TRY(wait_for_stall(interrupted));
       } else {
@@ -500,7 +539,7 @@ Result<Lsn> Log::rotate() {
   if (!state.stalled && !state.error) state.lead(false);
   const Status rotated = guarded([&]() HAILSTONE_REQUIRES(state.mutex) { return state.start_file(); });
   state.rotating = false;
-  state.changed.notify_all();
+  state.wake();
   if (!rotated) return std::unexpected(rotated.error());
   return state.end;
 }
