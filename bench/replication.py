@@ -260,26 +260,28 @@ def _children_cpu_seconds():
 
 
 def bench_commits(seconds, runs_of_each, figures):
-    with PrivateServer("bench-commits", *OPTIONS, "--log-bin=binlog", "--sync-binlog=1", "--max-connections=200") as server:
-        figures.versions["MariaDB"] = server.facts["version"]
-        commits = Commits(server)
-        measured = {(clients, engine): [] for clients in CLIENTS for engine in ENGINES}
-        for turn in range(PAIRS * runs_of_each):
-            for clients in CLIENTS:
-                for engine in in_turn(turn):
-                    one = commits.measure(engine, clients, seconds)
-                    say(f"{engine}, {clients_of(clients)}, measurement {turn + 1}: {one[0]:,.0f} commits a second")
-                    measured[clients, engine].append(one)
-        for (clients, engine), runs in measured.items():
-            key, title = f"commits-{clients}", clients_of(clients)
-            rates, groups, servers, own = zip(*runs)
-            add_median(figures, key, f"{title}, commits/s", engine, rates)
-            add_median(figures, f"{key}-group", f"{title}, commits in a group", engine, groups)
-            add_median(figures, f"{key}-server-cpu", f"{title}, processors busy in the server", engine, servers)
-            add_median(figures, f"{key}-client-cpu", f"{title}, processors busy in the clients", engine, own)
-        for clients in CLIENTS:
-            add_paired_ratio(figures, f"commits-{clients}", f"{clients_of(clients)}, commits/s",
-                             *([one[0] for one in measured[clients, engine]] for engine in ENGINES))
+    measured = {(clients, engine): [] for clients in CLIENTS for engine in ENGINES}
+    for run in range(runs_of_each):
+        # What a server's files happen to lie beside shows in all that it measures.
+        with PrivateServer("bench-commits", *OPTIONS, "--log-bin=binlog", "--sync-binlog=1", "--max-connections=200") as server:
+            figures.versions["MariaDB"] = server.facts["version"]
+            commits = Commits(server)
+            for turn in range(PAIRS):
+                for clients in CLIENTS:
+                    for engine in in_turn(turn):
+                        one = commits.measure(engine, clients, seconds)
+                        say(f"run {run + 1}, {engine}, {clients_of(clients)}, measurement {turn + 1}: {one[0]:,.0f} commits a second")
+                        measured[clients, engine].append(one)
+    for (clients, engine), several in measured.items():
+        key, title = f"commits-{clients}", clients_of(clients)
+        rates, groups, servers, own = zip(*several)
+        add_median(figures, key, f"{title}, commits/s", engine, rates)
+        add_median(figures, f"{key}-group", f"{title}, commits in a group", engine, groups)
+        add_median(figures, f"{key}-server-cpu", f"{title}, processors busy in the server", engine, servers)
+        add_median(figures, f"{key}-client-cpu", f"{title}, processors busy in the clients", engine, own)
+    for clients in CLIENTS:
+        add_paired_ratio(figures, f"commits-{clients}", f"{clients_of(clients)}, commits/s",
+                         *([one[0] for one in measured[clients, engine]] for engine in ENGINES))
 
 
 # --- the report
@@ -319,7 +321,7 @@ Each client inserts one row a transaction into a table with a primary key and no
 The clients are threads of `mariadb-slap` on the same machine, which has {processors} processors. Of those that server and clients \
 kept busy, the clients took {share:.0f} % at most: they do not set the rate.
 
-The two engines take turns every {seconds} s, {pairs} times. The ratio is the geometric mean of the ratios of measurements that \
+The two engines take turns every {seconds} s, {pairs} times in each of {runs} servers. The ratio is the geometric mean of the ratios of measurements that \
 follow each other, with its standard error: what the disk gives changes by a tenth from one second to the next, for both alike.
 """
 
@@ -351,7 +353,7 @@ def commits_text(figures, seconds, runs):
             shares.append(100 * own / (server + own))
     columns = ["clients", *(f"{engine}, commits/s" for engine in ENGINES), "ratio",
                *(f"{engine}, {title}" for title in shown.values() for engine in ENGINES)]
-    yield COMMITS.format(processors=os.cpu_count(), share=max(shares), seconds=seconds, pairs=PAIRS * runs)
+    yield COMMITS.format(processors=os.cpu_count(), share=max(shares), seconds=seconds, pairs=PAIRS, runs=runs)
     yield report.table(columns, rows)
 
 

@@ -94,13 +94,14 @@ class HailstoneHandler final : public handler, private TransactionUser {
   ha_rows records_in_range(uint index, const key_range* low, const key_range* high,
                            page_range* pages) override;
 
-  // --- counting (handler_read.cc), for count_pushdown.cc
+  // --- whole queries (handler_read.cc), for group_pushdown.cc
   /// To be called before a statement's first read: the server decides how it logs a change after it has
   /// locked the tables. What a change reads that is logged as a statement must be the same where the
   /// statement is repeated.
   void settle_lock();
   /// From settle_lock() on.
   bool reads_with_locks() const { return lock_ != ReadLock::None; }
+  bool reads_uncommitted() const { return transaction_ != nullptr && transaction_->reads_uncommitted(); }
   /// The predicate that is the whole of the condition (null: none); nothing when a part must stay with the
   /// server.
   std::optional<std::shared_ptr<const Predicate>> whole_condition(const Item* condition) const;
@@ -109,8 +110,18 @@ class HailstoneHandler final : public handler, private TransactionUser {
   auto traced(const TracedCall& call, Body&& body) {
     return run_traced(trace_, call, {this, table, &name_}, body);
   }
-  /// Number of rows that match; a handler error or 0.
-  int count_rows(const std::shared_ptr<const Predicate>& predicate, uint64_t& rows);
+  /// The library's column for a field; RecordFormat::not_stored for a virtual one.
+  uint16_t column_of_field(uint field_index) const { return format_->column_of_field(field_index); }
+  bool is_integer(uint16_t column) const { return table_->layout()->is_integer(column); }
+  /// Estimated; 0: unknown.
+  uint64_t distinct_values(uint16_t column) const {
+    return table_->column_statistics(column).storage.distinct;
+  }
+  /// A scan of these columns of the rows that match; a handler error or 0.
+  int open_scan(const std::shared_ptr<const Predicate>& predicate, const std::vector<uint16_t>& columns,
+                std::unique_ptr<Scan>& to);
+  /// Keeps the message and gives the server's number.
+  int report(const Error& error);
 
   // --- reading (handler_read.cc)
   int rnd_init(bool scan) override;
@@ -194,8 +205,6 @@ class HailstoneHandler final : public handler, private TransactionUser {
   int commit_sequence();
   void begin_sequence_transaction();
 
-  /// Keeps the message and gives the server's number.
-  int report(const Error& error);
   int report_duplicate(const Error& error, const Duplicate& duplicate);
 
   void update_statistics(uint flag);

@@ -6,7 +6,6 @@
 #include "ha_hailstone.h"
 #include "pushdown.h"
 #include "pushdown_warnings.h"
-#include "variables.h"
 
 namespace hailstone {
 
@@ -129,7 +128,7 @@ int HailstoneHandler::rnd_next(uchar* record) {
   return traced({"rnd_next", Returns::Row}, [&]() -> int { return next_of_scan(record); });
 }
 
-// --- counting
+// --- whole queries
 
 std::optional<std::shared_ptr<const Predicate>> HailstoneHandler::whole_condition(
     const Item* condition) const {
@@ -139,13 +138,11 @@ std::optional<std::shared_ptr<const Predicate>> HailstoneHandler::whole_conditio
   return pushed.predicate ? std::move(pushed.predicate) : every_row();
 }
 
-int HailstoneHandler::count_rows(const std::shared_ptr<const Predicate>& predicate, uint64_t& rows) {
+int HailstoneHandler::open_scan(const std::shared_ptr<const Predicate>& predicate,
+                                const std::vector<uint16_t>& columns, std::unique_ptr<Scan>& to) {
   if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
-  Scan scan(table_, *transaction_, lock_, predicate, {});
-  const Aggregate all_rows{Aggregate::Kind::Rows};
-  const auto counted = scan.aggregate({&all_rows, 1}, query_threads());
-  if (!counted) return report(counted.error());
-  rows = counted->front().count;
+  to = std::make_unique<Scan>(table_, *transaction_, lock_, predicate, columns,
+                              std::vector<bool>(columns.size(), true));
   return 0;
 }
 

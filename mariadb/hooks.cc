@@ -4,11 +4,11 @@
 
 #include <cstring>
 
-#include "count_pushdown.h"
 #include "definition.h"
 #include "discovery.h"
 #include "engine.h"
 #include "error.h"
+#include "group_pushdown.h"
 #include "ha_hailstone.h"
 #include "session.h"
 #include "trace.h"
@@ -189,7 +189,7 @@ void set_hooks(handlerton* engine) {
   engine->drop_database = drop_database;
   engine->flush_logs = flush_logs;
   engine->show_status = show_status;
-  engine->create_group_by = create_count_handler;
+  engine->create_group_by = create_group_handler;
   engine->field_options = column_options;
   engine->tablefile_extensions = no_files;
   set_discovery(engine);

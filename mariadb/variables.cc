@@ -219,6 +219,8 @@ DatabaseOptions database_options() {
   return options;
 }
 
+size_t memory_budget() { return static_cast<size_t>(memory_budget_value); }
+
 unsigned query_threads() {
   return std::min(1 + background_threads_value, std::max(1U, std::thread::hardware_concurrency()));
 }

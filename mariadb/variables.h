@@ -30,5 +30,6 @@ IoMethod io_method();
 
 /// How many threads may work at one query: the connection's own one, and background threads that are free.
 unsigned query_threads();
+size_t memory_budget();
 
 }  // namespace hailstone

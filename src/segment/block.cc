@@ -81,8 +81,14 @@ void BlockBitmap::append_rows(uint32_t first, uint32_t last, std::vector<uint16_
     const uint32_t end = std::min(last, (word + 1) * 64);
     uint64_t set = bits[word] & (~uint64_t{0} << (begin % 64));
     if (end % 64 != 0) set &= (uint64_t{1} << (end % 64)) - 1;
+    size_t next = rows.size();
+    rows.resize(next + static_cast<size_t>(std::popcount(set)));
+    if (set == ~uint64_t{0}) {
+      for (uint32_t row = 0; row < 64; ++row) rows[next + row] = static_cast<uint16_t>(word * 64 + row);
+      set = 0;
+    }
     for (; set != 0; set &= set - 1)
-      rows.push_back(static_cast<uint16_t>(word * 64 + static_cast<uint32_t>(std::countr_zero(set))));
+      rows[next++] = static_cast<uint16_t>(word * 64 + static_cast<uint32_t>(std::countr_zero(set)));
     begin = end;
   }
 }

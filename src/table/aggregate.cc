@@ -13,37 +13,40 @@ constexpr uint32_t numbers_at_once = 1024;
 
 }  // namespace
 
+Result<ScanColumn> describe_column(const Table::State& table, const Projection& projection, size_t position) {
+  const TableDefinition& definition = table.layout->definition();
+  if (position >= projection.columns().size()) {
+    return fail(ErrorCode::InvalidArgument,
+                fmt::format("table {}: column {} of a scan of {} columns", definition.name, position,
+                            projection.columns().size()));
+  }
+  const uint16_t number = projection.columns()[position];
+  if (number == StoredColumn::row_id) return ScanColumn{};
+  const Column& column = definition.columns[number];
+  ScanColumn described{
+      .integer = table.layout->is_integer(number), .type = column.type, .width = column.width};
+  if (!described.integer) {
+    const bool text = column.type >= Type::Char;
+    HAILSTONE_ASSIGN(described.collation,
+                     table.host.collations().resolve(text ? column.collation : binary_collation_id));
+  }
+  return described;
+}
+
 Result<AggregatePlan> AggregatePlan::make(Table::State& table, const Projection& projection,
                                           std::span<const Aggregate> wanted) {
   AggregatePlan plan;
   plan.table_ = &table;
-  const TableDefinition& definition = table.layout->definition();
   for (const Aggregate& each : wanted) {
     Item item{.wanted = each};
     if (each.kind != Aggregate::Kind::Rows) {
-      if (each.position >= projection.columns().size()) {
-        return fail(ErrorCode::InvalidArgument,
-                    fmt::format("table {}: column {} of a scan of {} columns", definition.name, each.position,
-                                projection.columns().size()));
-      }
-      item.column = projection.columns()[each.position];
-      item.integer = table.layout->is_integer(item.column);
-      if (item.column != StoredColumn::row_id) {
-        const Column& column = definition.columns[item.column];
-        item.type = column.type;
-        item.width = column.width;
-        if (!item.integer) {
-          const bool text = column.type >= Type::Char;
-          HAILSTONE_ASSIGN(item.collation,
-                           table.host.collations().resolve(text ? column.collation : binary_collation_id));
-        }
-      } else {
-        item.type = Type::Unsigned;
-      }
-      if (each.kind == Aggregate::Kind::Sum && item.type > Type::Double) {
+      HAILSTONE_ASSIGN(item.column, describe_column(table, projection, each.position));
+      item.number = projection.columns()[each.position];
+      if (each.kind == Aggregate::Kind::Sum && item.column.type > Type::Double) {
+        const TableDefinition& definition = table.layout->definition();
         return fail(ErrorCode::Unsupported,
                     fmt::format("table {}: column '{}' has no sum, as it holds no numbers", definition.name,
-                                definition.columns[item.column].name));
+                                definition.columns[item.number].name));
       }
     }
     plan.items_.push_back(item);
@@ -69,9 +72,9 @@ void AggregateSums::add_integers(const Item& item, const uint64_t* values, size_
       break;
     }
     case Aggregate::Kind::Sum:
-      if (item.type == Type::Double) {
+      if (item.column.type == Type::Double) {
         for (size_t i = 0; i < count; ++i) sum.real += native_double(values[i]);
-      } else if (item.type == Type::Float) {
+      } else if (item.column.type == Type::Float) {
         for (size_t i = 0; i < count; ++i) sum.real += static_cast<double>(native_float(values[i]));
       } else {
         uint64_t low = 0, high = 0;
@@ -92,14 +95,14 @@ void AggregateSums::add_integers(const Item& item, const uint64_t* values, size_
 void AggregateSums::add_bytes(const Item& item, ByteView value, Sum& sum) {
   if (item.wanted.kind != Aggregate::Kind::Values) {
     const bool least = item.wanted.kind == Aggregate::Kind::Minimum;
-    const int order = sum.count == 0 ? 0 : item.collation->compare(value, sum.bytes);
+    const int order = sum.count == 0 ? 0 : item.column.collation->compare(value, sum.bytes);
     if (sum.count == 0 || (least ? order < 0 : order > 0)) sum.bytes.assign(value);
   }
   ++sum.count;
 }
 
 void AggregateSums::add_vector(const Item& item, const ColumnVector& vector, uint32_t rows, Sum& sum) {
-  if (item.integer && !vector.any_nulls) {
+  if (item.column.integer && !vector.any_nulls) {
     for (uint32_t first = 0; first < rows; first += numbers_at_once) {
       add_integers(item, vector.integers.data() + first, std::min(numbers_at_once, rows - first), sum);
     }
@@ -108,7 +111,7 @@ void AggregateSums::add_vector(const Item& item, const ColumnVector& vector, uin
   for (uint32_t row = 0; row < rows; ++row) {
     const Value value = vector.value(row);
     if (value.null) continue;
-    if (item.integer) {
+    if (item.column.integer) {
       add_integers(item, &value.integer, 1, sum);
     } else {
       add_bytes(item, value.bytes, sum);
@@ -129,7 +132,7 @@ void AggregateSums::add(const Batch& batch) {
 
 Result<bool> AggregateSums::add_summary(const Item& item, const SegmentColumns& columns, uint32_t block,
                                         Sum& sum) {
-  const auto location = columns.location(item.column);
+  const auto location = columns.location(item.number);
   if (location.kind == SegmentColumns::Location::Kind::Absent) return true;
   if (location.kind != SegmentColumns::Location::Kind::Stored) return false;
   const BlockSummary summary = columns.segment().summary(location.position, block);
@@ -141,7 +144,7 @@ Result<bool> AggregateSums::add_summary(const Item& item, const SegmentColumns& 
       return true;
     case Aggregate::Kind::Minimum:
     case Aggregate::Kind::Maximum:
-      if (!item.integer) return false;
+      if (!item.column.integer) return false;
       add_integers(item, item.wanted.kind == Aggregate::Kind::Minimum ? &summary.low : &summary.high, 1, sum);
       sum.count += values - 1;
       return true;
@@ -187,7 +190,7 @@ Status AggregateSums::add_numbers(const Item& item, BlockReader& reader, size_t 
 Status AggregateSums::add_others(BlockReader& reader, uint32_t block, const BlockBitmap& rows,
                                  std::span<const size_t> items) {
   std::vector<uint16_t> read;
-  for (const size_t i : items) read.push_back(plan_.items()[i].column);
+  for (const size_t i : items) read.push_back(plan_.items()[i].number);
   const Projection projection(plan_.table().layout, std::move(read));
   selected_.clear();
   rows.append_rows(0, block_rows, selected_);
@@ -219,9 +222,9 @@ Status AggregateSums::add(BlockScan::Worker& worker) {
       HAILSTONE_ASSIGN(const bool done, add_summary(item, columns, block, sums_[i]));
       if (done) continue;
     }
-    const auto location = columns.location(item.column);
+    const auto location = columns.location(item.number);
     if (location.kind == SegmentColumns::Location::Kind::Absent) continue;
-    if (item.integer && location.kind == SegmentColumns::Location::Kind::Stored) {
+    if (item.column.integer && location.kind == SegmentColumns::Location::Kind::Stored) {
       HAILSTONE_TRY(add_numbers(item, worker.reader(), location.position, block, rows, all, sums_[i]));
     } else {
       others_.push_back(i);
@@ -238,7 +241,7 @@ void AggregateSums::add(const AggregateSums& other) {
     if (from.count == 0) continue;
     if (item.wanted.kind == Aggregate::Kind::Minimum || item.wanted.kind == Aggregate::Kind::Maximum) {
       const uint64_t before = to.count;
-      if (item.integer) {
+      if (item.column.integer) {
         add_integers(item, &from.integer, 1, to);
       } else {
         add_bytes(item, from.bytes, to);
@@ -263,8 +266,8 @@ std::vector<AggregateResult> AggregateSums::results() const {
                            .integer_sum = sum.ordered,
                            .real_sum = sum.real};
     // The order of signed numbers has their sign bit flipped.
-    if (item.type == Type::Signed) {
-      result.integer_sum -= static_cast<WideInteger>(sum.count) << (8 * item.width - 1);
+    if (item.column.type == Type::Signed) {
+      result.integer_sum -= static_cast<WideInteger>(sum.count) << (8 * item.column.width - 1);
     }
     results.push_back(std::move(result));
   }

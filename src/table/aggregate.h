@@ -15,15 +15,15 @@ namespace hailstone {
 
 /// What is wanted, seen through the table. Immutable; threads share it. The table and the projection outlive
 /// it.
+/// ErrorCode::InvalidArgument when the projection has no such column.
+Result<ScanColumn> describe_column(const Table::State& table, const Projection& projection, size_t position);
+
 class AggregatePlan {
  public:
   struct Item {
     Aggregate wanted;
-    uint16_t column = 0;  // of the table
-    bool integer = false;
-    Type type = Type::Signed;
-    unsigned width = 8;
-    const Collation* collation = nullptr;  // of a Bytes column
+    uint16_t number = 0;  // of the column in the table
+    ScanColumn column = {};
   };
   static Result<AggregatePlan> make(Table::State& table, const Projection& projection,
                                     std::span<const Aggregate> wanted);

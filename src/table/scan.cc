@@ -65,6 +65,17 @@ struct Scan::State {
     if (numbers_rows) worker->count_met();
   }
 
+  /// Before another pass over all rows.
+  void begin_again() {
+    blocks.emplace(inside, view, predicate, candidates);
+    worker.emplace(*blocks, [this] { return transaction.interrupted(); });
+    next_number = 0;
+    selected.clear();
+    selected_next = 0;
+    delta = 0;
+    delta_begun = false;
+  }
+
   /// Selects the rows of the next block that has some. False: no segment is left.
   Result<bool> select_block() {
     selected.clear();
@@ -543,5 +554,49 @@ Result<std::vector<AggregateResult>> Scan::aggregate(std::span<const Aggregate> 
   HAILSTONE_TRY(state.visibility.check());
   return sums.results();
 }
+
+Status Scan::each_batch(unsigned threads, const TakeBatch& take) {
+  State& state = *state_;
+  HAILSTONE_CHECK(state.lock == ReadLock::None && !state.dirty,
+                  "a scan that locks, or reads what is uncommitted, was asked for its rows by threads");
+  HAILSTONE_TRY(state.inside.usable());
+  state.start();
+  state.begin_again();
+  struct Part {
+    std::vector<uint16_t> rows;
+    Batch batch;
+  };
+  std::deque<Part> parts(worthwhile_threads(*state.blocks, threads));
+  Counters& counters = state.inside.host.counters();
+  const auto take_block = [&](unsigned number, BlockScan::Worker& worker) -> Status {
+    Part& part = parts[number];
+    part.rows.clear();
+    worker.rows().append_rows(0, block_rows, part.rows);
+    count(counters.rows_returned, part.rows.size());
+    for (size_t first = 0; first < part.rows.size(); first += batch_rows) {
+      const size_t rows = std::min<size_t>(batch_rows, part.rows.size() - first);
+      HAILSTONE_TRY(state.projection.read(worker.reader(), worker.block(), {part.rows.data() + first, rows},
+                                          part.batch));
+      HAILSTONE_TRY(take(number, part.batch));
+    }
+    return {};
+  };
+  HAILSTONE_TRY(state.inside.noted(state.each_block(static_cast<unsigned>(parts.size()), take_block)));
+  for (;;) {
+    HAILSTONE_ASSIGN(const Batch* const rest, state.inside.noted(state.next_plain()));
+    if (rest == nullptr) break;
+    count(counters.rows_returned, rest->rows);
+    HAILSTONE_TRY(take(0, *rest));
+  }
+  return state.visibility.check();
+}
+
+Result<ScanColumn> Scan::column(size_t position) const {
+  return describe_column(state_->inside, state_->projection, position);
+}
+
+Status Scan::check_interruption() const { return state_->check_interruption(); }
+
+MemoryBudget& Scan::budget() const { return state_->inside.host.budget(); }
 
 }  // namespace hailstone

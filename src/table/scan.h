@@ -4,6 +4,7 @@
 // `as_codes` is Projection's.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -27,6 +28,14 @@ struct AggregateResult {
   std::string bytes;     // of a Bytes column; the first one met where several are equal
   WideInteger integer_sum = 0;  // of Signed and Unsigned columns: exact
   double real_sum = 0;          // of Float and Double columns: rounded, in no promised order
+};
+
+/// What the values of a column of a scan are.
+struct ScanColumn {
+  bool integer = true;  // ordered numbers; else bytes
+  Type type = Type::Unsigned;
+  unsigned width = 8;
+  const Collation* collation = nullptr;  // of bytes
 };
 
 class Scan {
@@ -56,6 +65,17 @@ class Scan {
   /// in question are read, and where a block's summary says enough not even they. `threads`: as above. Sum is
   /// for numbers only.
   Result<std::vector<AggregateResult>> aggregate(std::span<const Aggregate> wanted, unsigned threads);
+  /// All rows from the beginning, each once; instead of next(), and as often as is wanted: it is the same
+  /// rows each time. `take` is called by up to `threads` threads at once, each of which is a `part` below
+  /// that number; a batch is valid during the call. Not for scans that lock, nor for READ UNCOMMITTED.
+  using TakeBatch = std::function<Status(unsigned part, const Batch& batch)>;
+  Status each_batch(unsigned threads, const TakeBatch& take);
+
+  Result<ScanColumn> column(size_t position) const;
+  /// ErrorCode::Interrupted when the statement is to end: for long work on the rows.
+  Status check_interruption() const;
+  /// What the rows' consumer takes its memory from.
+  MemoryBudget& budget() const;
 
  private:
   struct State;

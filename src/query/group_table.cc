@@ -1,0 +1,475 @@
+#include "query/group_table.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+
+namespace hailstone {
+
+namespace {
+
+using Kind = Aggregate::Kind;
+
+constexpr size_t first_slots = 64;
+/// Numbers near each other are looked up in an array of so many.
+constexpr uint64_t direct_numbers = uint64_t{1} << 16;
+constexpr uint32_t unknown_group = ~uint32_t{0};
+/// Asked for again and again where it is a value's.
+constexpr uint64_t unknown_head = ~uint64_t{0};
+constexpr uint64_t null_hash = 0x9e3779b97f4a7c15;
+
+/// Mixes all bits of a number (the finish of MurmurHash3).
+uint64_t mix(uint64_t number) {
+  number = (number ^ number >> 33) * 0xff51afd7ed558ccd;
+  number = (number ^ number >> 33) * 0xc4ceb9fe1a85ec53;
+  return number ^ number >> 33;
+}
+
+uint64_t combine(uint64_t hash, uint64_t next) { return mix(hash * 31 + next); }
+
+/// Slots tell hashes by their upper halves; the lower bits are the place.
+uint64_t slot_of(uint64_t hash, uint32_t group) { return (hash >> 32 << 32) | group; }
+
+bool is_null(const ColumnVector& vector, uint32_t row) { return vector.any_nulls && vector.nulls[row] != 0; }
+
+ByteView bytes_of(const ColumnVector& vector, uint32_t row) {
+  return vector.dictionary != nullptr ? vector.dictionary->value(vector.codes[row]) : vector.bytes[row];
+}
+
+template <typename T>
+size_t memory_of(const T& array) {
+  return array.capacity() * sizeof(typename T::value_type);
+}
+
+}  // namespace
+
+GroupTable::KeyColumn::KeyColumn(const GroupingPlan::Key& key) : integer(key.column.integer) {
+  if (!integer) {
+    values = std::make_unique<ValueSet>(*key.column.collation);
+  } else if (key.column.type == Type::Double) {
+    has_zeros = true;
+    minus_zero = order_double(-0.0);
+    zero = order_double(0.0);
+  } else if (key.column.type == Type::Float) {
+    has_zeros = true;
+    minus_zero = order_float(-0.0F);
+    zero = order_float(0.0F);
+  }
+}
+
+GroupTable::GroupTable(const GroupingPlan& plan, GroupPartition partition)
+    : plan_(&plan), partition_(partition), stride_(plan.keys.size() + 1), slots_(first_slots) {
+  HAILSTONE_CHECK(plan.keys.size() <= GroupingPlan::most_keys, "{} keys of a group", plan.keys.size());
+  for (const auto& key : plan.keys) columns_.emplace_back(key);
+  states_.resize(plan.aggregates.size());
+  key_.resize(stride_);
+  add_group(0);
+}
+
+uint32_t GroupTable::add_group(uint64_t hash) {
+  const uint32_t group = end();
+  keys_.insert(keys_.end(), key_.begin(), key_.end());
+  hashes_.push_back(hash);
+  for (size_t i = 0; i < states_.size(); ++i) {
+    State& state = states_[i];
+    const auto& item = plan_->aggregates[i];
+    state.counts.push_back(0);
+    if (item.wanted.kind == Kind::Sum) {
+      state.sums.push_back(0);
+    } else if (item.wanted.kind == Kind::Minimum || item.wanted.kind == Kind::Maximum) {
+      if (item.column.integer) {
+        state.bests.push_back(item.wanted.kind == Kind::Minimum ? ~uint64_t{0} : 0);
+      } else {
+        state.texts.emplace_back();
+      }
+    }
+  }
+  return group;
+}
+
+uint32_t GroupTable::group_of_key(uint64_t hash) {
+  const size_t mask = slots_.size() - 1;
+  size_t slot = hash & mask;
+  for (; slots_[slot] != 0; slot = (slot + 1) & mask) {
+    if ((slots_[slot] ^ hash) >> 32 != 0) continue;
+    const auto group = static_cast<uint32_t>(slots_[slot]);
+    if (std::equal(key_.begin(), key_.end(), keys_.data() + group * stride_)) return group;
+  }
+  const uint32_t group = add_group(hash);
+  slots_[slot] = slot_of(hash, group);
+  if (hashes_.size() * 2 > slots_.size()) grow_slots();
+  return group;
+}
+
+void GroupTable::grow_slots() {
+  PageVector<uint64_t> slots(slots_.size() * 2);
+  const size_t mask = slots.size() - 1;
+  for (uint32_t group = 1; group < end(); ++group) {
+    size_t slot = hashes_[group] & mask;
+    while (slots[slot] != 0) slot = (slot + 1) & mask;
+    slots[slot] = slot_of(hashes_[group], group);
+  }
+  slots_ = std::move(slots);
+}
+
+void GroupTable::take_dictionary(KeyColumn& column, const std::shared_ptr<const Dictionary>& dictionary) {
+  if (column.dictionary == dictionary) return;
+  column.dictionary = dictionary;
+  column.codes.assign(dictionary->size(), {});
+  by_code_.assign(columns_.size() == 1 ? dictionary->size() : 0, unknown_group);
+}
+
+void GroupTable::hash_column(KeyColumn& column, const ColumnVector& vector, uint32_t rows) {
+  column.words.resize(rows);
+  column.hashes.resize(rows);
+  if (column.integer) {
+    for (uint32_t row = 0; row < rows; ++row) {
+      uint64_t word = vector.integers[row];
+      if (column.has_zeros && word == column.minus_zero) word = column.zero;
+      column.words[row] = word;
+      column.hashes[row] = mix(word);
+    }
+  } else if (vector.dictionary != nullptr) {
+    take_dictionary(column, vector.dictionary);
+    for (uint32_t row = 0; row < rows; ++row) {
+      if (is_null(vector, row)) continue;
+      Code& code = column.codes[vector.codes[row]];
+      if (!code.hashed) {
+        code.hash = column.values->hash(bytes_of(vector, row));
+        code.hashed = true;
+      }
+      column.hashes[row] = code.hash;
+    }
+  } else {
+    for (uint32_t row = 0; row < rows; ++row) {
+      if (!is_null(vector, row)) column.hashes[row] = column.values->hash(vector.bytes[row]);
+    }
+  }
+  if (!vector.any_nulls) return;
+  for (uint32_t row = 0; row < rows; ++row) {
+    if (vector.nulls[row] == 0) continue;
+    column.words[row] = 0;
+    column.hashes[row] = null_hash;
+  }
+}
+
+/// Of a row whose value is not NULL. Bytes are numbered here, not while they are hashed, so that values of
+/// other partitions take no memory.
+uint64_t GroupTable::word_of(KeyColumn& column, const ColumnVector& vector, uint32_t row) {
+  if (column.integer) return column.words[row];
+  if (vector.dictionary == nullptr) return column.values->number_of(vector.bytes[row], column.hashes[row]);
+  Code& code = column.codes[vector.codes[row]];
+  if (!code.numbered) {
+    code.number = column.values->number_of(bytes_of(vector, row), code.hash);
+    code.numbered = true;
+  }
+  return code.number;
+}
+
+void GroupTable::find_groups_of_numbers(const ColumnVector& vector, uint32_t rows) {
+  if (direct_.empty()) {
+    direct_.resize(direct_numbers, unknown_group);
+    const uint64_t number = vector.integers[0];
+    direct_first_ = number < direct_numbers / 2 ? 0 : number - direct_numbers / 2;
+  }
+  const uint64_t* const numbers = vector.integers.data();
+  const uint64_t first = direct_first_;
+  uint32_t* const direct = direct_.data();
+  uint32_t* const groups = groups_.data();
+  bool all_known = !vector.any_nulls;
+  for (uint32_t row = 0; row < rows; ++row) {
+    const uint64_t place = numbers[row] - first;
+    groups[row] = place < direct_numbers ? direct[place] : unknown_group;
+    all_known &= groups[row] != unknown_group;
+  }
+  if (all_known) return;
+  const KeyColumn& column = columns_.front();
+  for (uint32_t row = 0; row < rows; ++row) {
+    const bool null = is_null(vector, row);
+    const uint64_t place = numbers[row] - first;
+    const bool is_direct = !null && place < direct_numbers;
+    if (is_direct && direct[place] != unknown_group) {
+      groups[row] = direct[place];
+      continue;
+    }
+    const uint64_t number =
+        column.has_zeros && numbers[row] == column.minus_zero ? column.zero : numbers[row];
+    key_[0] = null ? 0 : number;
+    key_[1] = null ? 1 : 0;
+    const uint64_t hash = null ? null_hash : mix(number);
+    groups[row] = partition_.has(hash) ? group_of_key(hash) : 0;
+    if (is_direct) direct[place] = groups[row];
+  }
+}
+
+void GroupTable::find_groups_of_codes(const ColumnVector& vector, uint32_t rows) {
+  KeyColumn& column = columns_.front();
+  take_dictionary(column, vector.dictionary);
+  const uint32_t* const codes = vector.codes.data();
+  const uint32_t* const by_code = by_code_.data();
+  uint32_t* const groups = groups_.data();
+  bool all_known = !vector.any_nulls;
+  for (uint32_t row = 0; row < rows; ++row) {
+    groups[row] = by_code[codes[row]];
+    all_known &= groups[row] != unknown_group;
+  }
+  if (all_known) return;
+  for (uint32_t row = 0; row < rows; ++row) {
+    const bool null = is_null(vector, row);
+    if (!null && by_code[codes[row]] != unknown_group) {
+      groups[row] = by_code[codes[row]];
+      continue;
+    }
+    const ByteView value = null ? ByteView() : bytes_of(vector, row);
+    const uint64_t hash = null ? null_hash : column.values->hash(value);
+    uint32_t group = 0;
+    if (partition_.has(hash)) {
+      key_[0] = null ? 0 : column.values->number_of(value, hash);
+      key_[1] = null ? 1 : 0;
+      group = group_of_key(hash);
+    }
+    groups[row] = group;
+    if (!null) by_code_[codes[row]] = group;
+  }
+}
+
+void GroupTable::find_groups(const Batch& batch) {
+  groups_.resize(batch.rows);
+  if (columns_.size() == 1) {
+    const ColumnVector& vector = batch.columns[plan_->keys.front().position];
+    if (columns_.front().integer) return find_groups_of_numbers(vector, batch.rows);
+    if (vector.dictionary != nullptr) return find_groups_of_codes(vector, batch.rows);
+  }
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    hash_column(columns_[i], batch.columns[plan_->keys[i].position], batch.rows);
+  }
+  for (uint32_t row = 0; row < batch.rows; ++row) {
+    uint64_t hash = columns_.front().hashes[row];
+    for (size_t i = 1; i < columns_.size(); ++i) hash = combine(hash, columns_[i].hashes[row]);
+    groups_[row] = 0;
+    if (!partition_.has(hash)) continue;
+    uint64_t nulls = 0;
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      const ColumnVector& vector = batch.columns[plan_->keys[i].position];
+      const bool null = is_null(vector, row);
+      key_[i] = null ? 0 : word_of(columns_[i], vector, row);
+      nulls |= uint64_t{null} << i;
+    }
+    key_[columns_.size()] = nulls;
+    groups_[row] = group_of_key(hash);
+  }
+}
+
+void GroupTable::add(const Batch& batch) {
+  if (batch.rows == 0) return;
+  find_groups(batch);
+  for (size_t i = 0; i < states_.size(); ++i) {
+    const Aggregate& wanted = plan_->aggregates[i].wanted;
+    if (wanted.kind == Kind::Rows) {
+      uint64_t* const counts = states_[i].counts.data();
+      const uint32_t* const groups = groups_.data();
+      for (uint32_t row = 0; row < batch.rows; ++row) ++counts[groups[row]];
+    } else {
+      add_values(i, batch.columns[wanted.position], batch.rows);
+    }
+  }
+}
+
+void GroupTable::add_values(size_t aggregate, const ColumnVector& vector, uint32_t rows) {
+  const auto& item = plan_->aggregates[aggregate];
+  State& state = states_[aggregate];
+  const uint32_t* groups = groups_.data();
+  if (vector.any_nulls) {
+    counted_.resize(rows);
+    for (uint32_t row = 0; row < rows; ++row) counted_[row] = vector.nulls[row] != 0 ? 0 : groups[row];
+    groups = counted_.data();
+  }
+  if (item.wanted.kind != Kind::Values && !item.column.integer) {
+    add_texts(aggregate, vector, groups, rows);
+  }
+  uint64_t* const counts = state.counts.data();
+  for (uint32_t row = 0; row < rows; ++row) ++counts[groups[row]];
+  if (item.wanted.kind == Kind::Values || !item.column.integer) return;
+  const uint64_t* const values = vector.integers.data();
+  uint64_t* const bests = state.bests.data();
+  switch (item.wanted.kind) {
+    case Kind::Sum: {
+      WideInteger* const sums = state.sums.data();
+      for (uint32_t row = 0; row < rows; ++row) sums[groups[row]] += values[row];
+      break;
+    }
+    case Kind::Minimum:
+      for (uint32_t row = 0; row < rows; ++row) {
+        bests[groups[row]] = std::min(bests[groups[row]], values[row]);
+      }
+      break;
+    case Kind::Maximum:
+      for (uint32_t row = 0; row < rows; ++row) {
+        bests[groups[row]] = std::max(bests[groups[row]], values[row]);
+      }
+      break;
+    case Kind::Rows:
+    case Kind::Values:
+      break;
+  }
+}
+
+/// The first eight bytes of the value's weights: of two values, the one with the smaller head comes first,
+/// and of equal heads nothing is known.
+uint64_t GroupTable::head_of(const Collation& collation, ByteView value) {
+  if (!collation.bytes_decide_order()) {
+    weights_.clear();
+    collation.append_weights(value, weights_);
+    value = weights_;
+  }
+  uint64_t head = 0;
+  for (size_t i = 0; i < sizeof head; ++i)
+    head = head << 8 | (i < value.size() ? static_cast<unsigned char>(value[i]) : 0U);
+  return head;
+}
+
+void GroupTable::add_texts(size_t aggregate, const ColumnVector& vector, const uint32_t* groups,
+                           uint32_t rows) {
+  const auto& item = plan_->aggregates[aggregate];
+  const Collation& collation = *item.column.collation;
+  State& state = states_[aggregate];
+  if (vector.dictionary == nullptr) {
+    for (uint32_t row = 0; row < rows; ++row) {
+      if (groups[row] == 0) continue;
+      add_text(aggregate, groups[row], head_of(collation, vector.bytes[row]), vector.bytes[row]);
+    }
+    return;
+  }
+  if (state.dictionary != vector.dictionary) {
+    state.dictionary = vector.dictionary;
+    state.heads.assign(vector.dictionary->size(), unknown_head);
+  }
+  const bool least = item.wanted.kind == Kind::Minimum;
+  const uint32_t* const codes = vector.codes.data();
+  uint64_t* const heads = state.heads.data();
+  const Text* const texts = state.texts.data();
+  for (uint32_t row = 0; row < rows; ++row) {
+    if (groups[row] == 0) continue;
+    uint64_t& head = heads[codes[row]];
+    if (head == unknown_head) head = head_of(collation, vector.dictionary->value(codes[row]));
+    const Text& text = texts[groups[row]];
+    if (text.bytes != nullptr && (least ? head > text.head : head < text.head)) continue;
+    add_text(aggregate, groups[row], head, vector.dictionary->value(codes[row]));
+  }
+}
+
+void GroupTable::add_text(size_t aggregate, uint32_t group, uint64_t head, ByteView value) {
+  const auto& item = plan_->aggregates[aggregate];
+  Text& text = states_[aggregate].texts[group];
+  if (text.bytes != nullptr) {
+    int order = head < text.head ? -1 : (head > text.head ? 1 : 0);
+    if (order == 0) order = item.column.collation->compare(value, {text.bytes, text.size});
+    // Of equal values the same one, whatever thread met it first.
+    if (order == 0) order = value.compare({text.bytes, text.size});
+    if (item.wanted.kind == Kind::Minimum ? order >= 0 : order <= 0) return;
+  }
+  if (text.bytes == nullptr || text.capacity < value.size()) {
+    const size_t capacity = std::max<size_t>({value.size(), size_t{2} * text.capacity, 8});
+    text.bytes = texts_->allocate(capacity);
+    text.capacity = static_cast<uint32_t>(capacity);
+  }
+  if (!value.empty()) std::memcpy(text.bytes, value.data(), value.size());
+  text.size = static_cast<uint32_t>(value.size());
+  text.head = head;
+}
+
+void GroupTable::add(const GroupTable& other) {
+  // Numbers of the other table's values here, each found when it is first wanted.
+  std::vector<std::vector<uint32_t>> numbers(columns_.size());
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    if (!columns_[i].integer) numbers[i].resize(other.columns_[i].values->size(), unknown_group);
+  }
+  for (uint32_t group = 1; group < other.end(); ++group) {
+    if (!partition_.has(other.hashes_[group])) continue;
+    const uint64_t* const key = other.keys_.data() + group * stride_;
+    std::copy(key, key + stride_, key_.begin());
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      if (columns_[i].integer || (key[columns_.size()] >> i & 1) != 0) continue;
+      uint32_t& number = numbers[i][key[i]];
+      if (number == unknown_group) {
+        const ValueSet& values = *other.columns_[i].values;
+        const auto there = static_cast<uint32_t>(key[i]);
+        number = columns_[i].values->number_of(values.value(there), values.hash_of(there));
+      }
+      key_[i] = number;
+    }
+    const uint32_t here = group_of_key(other.hashes_[group]);
+    for (size_t i = 0; i < states_.size(); ++i) {
+      const auto& item = plan_->aggregates[i];
+      const State& from = other.states_[i];
+      State& to = states_[i];
+      if (from.counts[group] == 0) continue;
+      switch (item.wanted.kind) {
+        case Kind::Sum:
+          to.sums[here] += from.sums[group];
+          break;
+        case Kind::Minimum:
+        case Kind::Maximum:
+          if (!item.column.integer) {
+            add_text(i, here, from.texts[group].head, {from.texts[group].bytes, from.texts[group].size});
+          } else if (item.wanted.kind == Kind::Minimum) {
+            to.bests[here] = std::min(to.bests[here], from.bests[group]);
+          } else {
+            to.bests[here] = std::max(to.bests[here], from.bests[group]);
+          }
+          break;
+        case Kind::Rows:
+        case Kind::Values:
+          break;
+      }
+      to.counts[here] += from.counts[group];
+    }
+  }
+}
+
+void GroupTable::narrow(GroupPartition to) {
+  GroupTable narrower(*plan_, to);
+  narrower.add(*this);
+  *this = std::move(narrower);
+}
+
+size_t GroupTable::memory() const {
+  size_t bytes = memory_of(slots_) + memory_of(keys_) + memory_of(hashes_) + memory_of(by_code_) +
+                 memory_of(direct_) + texts_->bytes();
+  for (const KeyColumn& column : columns_) {
+    bytes += memory_of(column.codes);
+    if (column.values != nullptr) bytes += column.values->memory();
+  }
+  for (const State& state : states_) {
+    bytes += memory_of(state.counts) + memory_of(state.bests) + memory_of(state.sums) +
+             memory_of(state.texts) + memory_of(state.heads);
+  }
+  return bytes;
+}
+
+Value GroupTable::key(uint32_t group, size_t number) const {
+  const uint64_t* const key = keys_.data() + group * stride_;
+  if ((key[columns_.size()] >> number & 1) != 0) return {};
+  if (columns_[number].integer) return Value::of(key[number]);
+  return Value::of(columns_[number].values->value(static_cast<uint32_t>(key[number])));
+}
+
+AggregateResult GroupTable::result(uint32_t group, size_t aggregate) const {
+  const auto& item = plan_->aggregates[aggregate];
+  const State& state = states_[aggregate];
+  AggregateResult result;
+  result.count = state.counts[group];
+  if (!state.bests.empty()) result.integer = state.bests[group];
+  if (!state.texts.empty()) result.bytes.assign(state.texts[group].bytes, state.texts[group].size);
+  if (!state.sums.empty()) {
+    result.integer_sum = state.sums[group];
+    // The order of signed numbers has their sign bit flipped.
+    if (item.column.type == Type::Signed) {
+      result.integer_sum -= static_cast<WideInteger>(result.count) << (8 * item.column.width - 1);
+    }
+  }
+  return result;
+}
+
+}  // namespace hailstone

@@ -1,0 +1,140 @@
+// The groups that one thread has met, with their keys and their aggregates under way: a hash table. Each
+// group has a number; number 0 is nobody's, and takes up what is not to be counted.
+//
+// A key is a word a column: of numbers the value, of bytes its number in the column's ValueSet; and a word of
+// bits that tell NULLs. Columns stored as codes are looked up once a code.
+//
+// A table can be narrowed to a part of the groups, told by the first bits of their hashes, which are the same
+// in all tables of a plan.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/arena.h"
+#include "base/page_allocator.h"
+#include "column/projection.h"
+#include "query/value_set.h"
+#include "table/scan.h"
+
+namespace hailstone {
+
+/// What a query groups by and wants of each group, seen through the columns of its scan. Immutable.
+struct GroupingPlan {
+  struct Key {
+    uint16_t position = 0;
+    ScanColumn column;
+  };
+  struct Item {
+    Aggregate wanted;
+    ScanColumn column;
+  };
+  std::vector<Key> keys;  // at most most_keys
+  std::vector<Item> aggregates;
+
+  static constexpr size_t most_keys = 64;
+};
+
+/// The groups whose hashes begin with the `bits` bits of `number`.
+struct GroupPartition {
+  unsigned bits = 0;
+  uint64_t number = 0;
+  bool has(uint64_t hash) const { return bits == 0 || hash >> (64 - bits) == number; }
+};
+
+class GroupTable {
+ public:
+  GroupTable(const GroupingPlan& plan, GroupPartition partition);
+  GroupTable(GroupTable&&) = default;
+  GroupTable& operator=(GroupTable&&) = default;
+
+  /// Rows of the plan's scan; those of other partitions are left out.
+  void add(const Batch& batch);
+  /// The groups of another thread.
+  void add(const GroupTable& other);
+  /// Keeps the groups of a part of the table's partition only.
+  void narrow(GroupPartition to);
+
+  /// Groups have the numbers from 1 on, below this.
+  uint32_t end() const { return static_cast<uint32_t>(hashes_.size()); }
+  GroupPartition partition() const { return partition_; }
+  size_t memory() const;
+
+  /// A key of a group; bytes lie in the table.
+  Value key(uint32_t group, size_t number) const;
+  AggregateResult result(uint32_t group, size_t aggregate) const;
+
+ private:
+  /// A minimum or maximum of bytes, in room of its own.
+  struct Text {
+    uint64_t head = 0;
+    char* bytes = nullptr;
+    uint32_t size = 0, capacity = 0;
+  };
+  struct State {
+    PageVector<uint64_t> counts;   // rows, or values that are not NULL
+    PageVector<uint64_t> bests;    // Minimum, Maximum
+    PageVector<WideInteger> sums;  // of the ordered values
+    PageVector<Text> texts;
+    /// Of texts: their heads by code of the dictionary at hand.
+    std::shared_ptr<const Dictionary> dictionary;
+    std::vector<uint64_t> heads;
+  };
+  /// What is known of a code of the dictionary at hand.
+  struct Code {
+    uint64_t hash = 0;
+    uint32_t number = 0;
+    bool hashed = false, numbered = false;
+  };
+  struct KeyColumn {
+    explicit KeyColumn(const GroupingPlan::Key& key);
+    bool integer;
+    bool has_zeros = false;  // floating point: both zeros are one key
+    uint64_t minus_zero = 0, zero = 0;
+    std::unique_ptr<ValueSet> values;
+    std::shared_ptr<const Dictionary> dictionary;
+    std::vector<Code> codes;
+    // Of the batch's rows.
+    std::vector<uint64_t> words;
+    std::vector<uint64_t> hashes;
+  };
+
+  void find_groups(const Batch& batch);
+  void find_groups_of_numbers(const ColumnVector& vector, uint32_t rows);
+  void find_groups_of_codes(const ColumnVector& vector, uint32_t rows);
+  void take_dictionary(KeyColumn& column, const std::shared_ptr<const Dictionary>& dictionary);
+  void hash_column(KeyColumn& column, const ColumnVector& vector, uint32_t rows);
+  uint64_t word_of(KeyColumn& column, const ColumnVector& vector, uint32_t row);
+  /// The group of key_, which is added when it is new; 0 when it is of another partition.
+  uint32_t group_of_key(uint64_t hash);
+  uint32_t add_group(uint64_t hash);
+  void grow_slots();
+  void add_values(size_t aggregate, const ColumnVector& vector, uint32_t rows);
+  void add_texts(size_t aggregate, const ColumnVector& vector, const uint32_t* groups, uint32_t rows);
+  void add_text(size_t aggregate, uint32_t group, uint64_t head, ByteView value);
+  uint64_t head_of(const Collation& collation, ByteView value);
+
+  const GroupingPlan* plan_;
+  GroupPartition partition_;
+  size_t stride_;  // words of a key
+  std::vector<KeyColumn> columns_;
+  PageVector<uint64_t> slots_;  // upper half of the hash, and the group; 0: free
+  PageVector<uint64_t> keys_;
+  PageVector<uint64_t> hashes_;
+  std::vector<State> states_;
+  std::unique_ptr<Arena> texts_ = std::make_unique<Arena>();
+  // Of one key column only: groups by code of the dictionary at hand, by number from direct_first_ on.
+  std::vector<uint32_t> by_code_;
+  std::vector<uint32_t> direct_;
+  uint64_t direct_first_ = 0;
+  // Scratch space.
+  std::string weights_;
+  std::vector<uint64_t> key_;
+  std::vector<uint32_t> groups_;   // of the batch's rows
+  std::vector<uint32_t> counted_;  // the same, but 0 for NULLs
+};
+
+}  // namespace hailstone

@@ -1,0 +1,134 @@
+#include "query/sorted_groups.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace hailstone {
+
+namespace {
+
+using Kind = Aggregate::Kind;
+
+template <typename T>
+int compare_numbers(T left, T right) {
+  return left < right ? -1 : (right < left ? 1 : 0);
+}
+
+int compare_values(const ScanColumn& column, const Value& left, const Value& right) {
+  if (left.null || right.null) return compare_numbers(!left.null, !right.null);
+  if (column.integer) return compare_numbers(left.integer, right.integer);
+  return column.collation->compare(left.bytes, right.bytes);
+}
+
+int compare_results(const GroupingPlan::Item& item, const AggregateResult& left,
+                    const AggregateResult& right) {
+  if (item.wanted.kind == Kind::Rows || item.wanted.kind == Kind::Values)
+    return compare_numbers(left.count, right.count);
+  // Without values it is NULL.
+  if (left.count == 0 || right.count == 0) return compare_numbers(left.count != 0, right.count != 0);
+  if (item.wanted.kind == Kind::Sum) return compare_numbers(left.integer_sum, right.integer_sum);
+  if (item.column.integer) return compare_numbers(left.integer, right.integer);
+  return item.column.collation->compare(left.bytes, right.bytes);
+}
+
+/// A group of a table, as the order sees it.
+struct Numbered {
+  const GroupTable& table;
+  uint32_t group;
+  Value key(size_t number) const { return table.key(group, number); }
+  AggregateResult result(size_t number) const { return table.result(group, number); }
+};
+
+}  // namespace
+
+template <typename Left, typename Right>
+int SortedGroups::compare(const Left& left, const Right& right) const {
+  const GroupingPlan& plan = groups_->plan();
+  for (const GroupOrder& by : order_) {
+    const int order =
+        by.aggregate
+            ? compare_results(plan.aggregates[by.number], left.result(by.number), right.result(by.number))
+            : compare_values(plan.keys[by.number].column, left.key(by.number), right.key(by.number));
+    if (order != 0) return by.descending ? -order : order;
+  }
+  return 0;
+}
+
+void SortedGroups::take(Row& row) {
+  row.keys.assign(groups_->keys().begin(), groups_->keys().end());
+  row.bytes.clear();
+  for (const Value& key : row.keys) row.bytes.insert(row.bytes.end(), key.bytes.begin(), key.bytes.end());
+  const char* next = row.bytes.data();
+  for (Value& key : row.keys) {
+    key.bytes = {next, key.bytes.size()};
+    next += key.bytes.size();
+  }
+  row.results.clear();
+  for (size_t i = 0; i < groups_->plan().aggregates.size(); ++i) row.results.push_back(groups_->result(i));
+}
+
+void SortedGroups::sort_numbers() {
+  const GroupTable& table = groups_->table();
+  numbers_.resize(table.end() - 1);
+  std::iota(numbers_.begin(), numbers_.end(), 1U);
+  const auto before = [&](uint32_t left, uint32_t right) {
+    return compare(Numbered{table, left}, Numbered{table, right}) < 0;
+  };
+  if (most_ >= numbers_.size()) {
+    std::sort(numbers_.begin(), numbers_.end(), before);
+    return;
+  }
+  std::partial_sort(numbers_.begin(), numbers_.begin() + static_cast<ptrdiff_t>(most_), numbers_.end(),
+                    before);
+  numbers_.resize(most_);
+}
+
+Status SortedGroups::copy_groups() {
+  struct Copied {
+    const Row& row;
+    const Value& key(size_t number) const { return row.keys[number]; }
+    const AggregateResult& result(size_t number) const { return row.results[number]; }
+  };
+  const auto before = [&](const Row& left, const Row& right) {
+    return compare(Copied{left}, Copied{right}) < 0;
+  };
+  for (bool found = true; found;) {
+    if (rows_.size() < most_) {
+      take(rows_.emplace_back());
+      const Row& row = rows_.back();
+      memory_.grow(sizeof(Row) + row.keys.size() * sizeof(Value) + row.bytes.size() +
+                   row.results.size() * sizeof(AggregateResult));
+      if (most_ != all) std::push_heap(rows_.begin(), rows_.end(), before);
+    } else if (compare(Numbered{groups_->table(), groups_->number()}, Copied{rows_.front()}) < 0) {
+      std::pop_heap(rows_.begin(), rows_.end(), before);
+      take(rows_.back());
+      std::push_heap(rows_.begin(), rows_.end(), before);
+    }
+    HAILSTONE_ASSIGN(found, groups_->next());
+  }
+  std::sort(rows_.begin(), rows_.end(), before);
+  return {};
+}
+
+Status SortedGroups::collect() {
+  HAILSTONE_ASSIGN(const bool found, groups_->next());
+  if (!found) return {};
+  if (!groups_->has_all()) return copy_groups();
+  sort_numbers();
+  return {};
+}
+
+Result<bool> SortedGroups::next() {
+  if (collected_) {
+    ++place_;
+  } else {
+    HAILSTONE_TRY(collect());
+    collected_ = true;
+  }
+  if (place_ < rows_.size()) return true;
+  if (place_ >= numbers_.size()) return false;
+  groups_->go_to(numbers_[place_]);
+  return true;
+}
+
+}  // namespace hailstone

@@ -1,0 +1,60 @@
+// Groups in an order, all or the first ones: ORDER BY and LIMIT behind GROUP BY.
+//
+// While all groups are at hand, only their numbers are sorted. Where they come in several passes, copies of
+// them are kept, of no more than are wanted.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "query/grouping.h"
+
+namespace hailstone {
+
+/// One column of the order of groups: a key or an aggregate, by its value; NULL comes first when ascending.
+struct GroupOrder {
+  bool aggregate = false;
+  size_t number = 0;  // of the key or the aggregate
+  bool descending = false;
+};
+
+class SortedGroups final : public Groups {
+ public:
+  static constexpr size_t all = ~size_t{0};
+  /// The first `most` groups, at least 1.
+  SortedGroups(std::unique_ptr<Grouping> groups, std::vector<GroupOrder> order, size_t most = all)
+      : groups_(std::move(groups)), order_(std::move(order)), most_(most), memory_(groups_->budget()) {}
+
+  Result<bool> next() override;
+  std::span<const Value> keys() const override {
+    return rows_.empty() ? groups_->keys() : rows_[place_].keys;
+  }
+  AggregateResult result(size_t aggregate) const override {
+    return rows_.empty() ? groups_->result(aggregate) : rows_[place_].results[aggregate];
+  }
+
+ private:
+  struct Row {
+    std::vector<Value> keys;
+    std::vector<char> bytes;  // of the keys; they stay where they are when the row is moved
+    std::vector<AggregateResult> results;
+  };
+  Status collect();
+  void sort_numbers();
+  /// `groups_` stands at the first group.
+  Status copy_groups();
+  void take(Row& row);
+  template <typename Left, typename Right>
+  int compare(const Left& left, const Right& right) const;
+
+  const std::unique_ptr<Grouping> groups_;
+  const std::vector<GroupOrder> order_;
+  const size_t most_;
+  bool collected_ = false;
+  std::vector<uint32_t> numbers_;  // of the groups, in order; or
+  std::vector<Row> rows_;  // copies: a heap while they are collected, the last one in front; then in order
+  Reservation memory_;     // of the copies, beyond the budget if it must be
+  size_t place_ = 0;
+};
+
+}  // namespace hailstone

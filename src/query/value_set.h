@@ -1,0 +1,42 @@
+// The distinct values of a column of strings or bytes, numbered. Equal is what the column's collation takes
+// for equal; the value that came first stands for the others. Belongs to one thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/arena.h"
+#include "base/page_allocator.h"
+#include "schema/collation.h"
+
+namespace hailstone {
+
+class ValueSet {
+ public:
+  explicit ValueSet(const Collation& collation);
+
+  /// The same for equal values, in any set of this collation.
+  uint64_t hash(ByteView value);
+  /// The number of the value, which is added when it is new. `value_hash` is its hash().
+  uint32_t number_of(ByteView value, uint64_t value_hash);
+
+  uint32_t size() const { return static_cast<uint32_t>(values_.size()); }
+  ByteView value(uint32_t number) const { return values_[number]; }
+  uint64_t hash_of(uint32_t number) const { return hashes_[number]; }
+  size_t memory() const;
+
+ private:
+  void grow();
+
+  const Collation* collation_;
+  bool by_bytes_;
+  std::unique_ptr<Arena> bytes_ = std::make_unique<Arena>();
+  PageVector<ByteView> values_;
+  PageVector<uint64_t> hashes_;
+  PageVector<uint32_t> slots_;  // number + 1; 0: free
+  std::string weights_;
+};
+
+}  // namespace hailstone

@@ -1,0 +1,316 @@
+// Groups and aggregates against a plain map that is filled from the same rows one by one.
+#include "query/sorted_groups.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+#include "base/test_seed.h"
+#include "table/bulk_load.h"
+#include "table/test_host.h"
+
+namespace hailstone {
+namespace {
+
+enum TestColumn : uint16_t { id, tiny, wide, real, word, text, note };
+constexpr std::array<uint16_t, 7> columns{id, tiny, wide, real, word, text, note};
+
+TableDefinition grouped_definition() {
+  TableDefinition definition;
+  definition.name = "test/grouped";
+  definition.columns = {
+      {.name = "id", .type = Type::Signed, .width = 4, .nullable = false},
+      {.name = "tiny", .type = Type::Signed, .width = 1},
+      {.name = "wide", .type = Type::Unsigned, .width = 8, .nullable = false},
+      {.name = "real", .type = Type::Double, .width = 8},
+      {.name = "word", .type = Type::Varchar, .width = 20, .collation = binary_padded_collation_id},
+      {.name = "text", .type = Type::Varchar, .width = 200},
+      {.name = "note", .type = Type::Varchar, .width = 50, .columnar = false},
+  };
+  definition.indexes = {{.name = "PRIMARY", .unique = true, .parts = {{.column = 0}}}};
+  definition.has_primary_key = true;
+  return definition;
+}
+
+/// What equal keys have in common.
+std::string canonical(const Value& value, uint16_t column) {
+  if (value.null) return "NULL";
+  if (column == word) {
+    const size_t end = value.bytes.find_last_not_of(' ');
+    return "'" + std::string(value.bytes.substr(0, end == ByteView::npos ? 0 : end + 1));
+  }
+  if (column == text || column == note) return "'" + std::string(value.bytes);
+  if (column == real) return std::to_string(native_double(value.integer) + 0.0);
+  return std::to_string(value.integer);
+}
+
+struct Expected {
+  uint64_t rows = 0;
+  uint64_t tinies = 0;
+  int64_t tiny_sum = 0;
+  WideInteger wide_sum = 0;
+  uint64_t least_wide = ~uint64_t{0}, greatest_wide = 0;
+  uint64_t texts = 0;
+  std::string least_text, greatest_text;
+  bool operator==(const Expected&) const = default;
+};
+using ExpectedGroups = std::map<std::vector<std::string>, Expected>;
+
+class GroupingTest : public testing::Test {
+ protected:
+  GroupingTest() : random_(test_seed(7)), table_(host_.create(grouped_definition())) {}
+
+  size_t below(size_t limit) { return std::uniform_int_distribution<size_t>(0, limit - 1)(random_); }
+
+  /// `texts`: how many different ones.
+  void add_rows(int32_t first, int32_t last, size_t texts, bool in_bulk) {
+    const auto transaction = host_.transactions().begin(Isolation::RepeatableRead);
+    Duplicate duplicate;
+    std::optional<BulkLoad> load;
+    if (in_bulk) load.emplace(table_, *transaction);
+    for (int32_t number = first; number < last; ++number) {
+      const std::string some_word = std::array<std::string, 5>{"", "a", "a  ", "b", "B"}[below(5)];
+      const std::string some_text = "text " + std::to_string(below(texts));
+      const std::string some_note = "note " + std::to_string(below(9));
+      const std::array<double, 4> reals{0.0, -0.0, 1.5, -1.5};
+      const std::array<Value, 7> values{
+          Value::of(order_signed(number, 4)),
+          below(10) == 0 ? Value{} : Value::of(order_signed(static_cast<int64_t>(below(256)) - 128, 1)),
+          Value::of(below(8) == 0 ? ~uint64_t{0} - below(3) : below(texts)),
+          below(10) == 0 ? Value{} : Value::of(order_double(reals[below(4)])),
+          below(10) == 0 ? Value{} : Value::of(ByteView(some_word)),
+          below(10) == 0 ? Value{} : Value::of(ByteView(some_text)),
+          below(10) == 0 ? Value{} : Value::of(ByteView(some_note)),
+      };
+      if (load) {
+        ASSERT_TRUE(load->append(values));
+      } else {
+        std::string row;
+        ASSERT_TRUE(table_->layout()->row_codec().encode(values, row));
+        ASSERT_TRUE(table_->insert(*transaction, row, duplicate));
+      }
+    }
+    if (load) {
+      ASSERT_TRUE(load->finish(duplicate));
+    }
+    ASSERT_TRUE(host_.transactions().commit(*transaction));
+  }
+
+  void delete_rows(int32_t first, int32_t last, int32_t step) {
+    const auto transaction = host_.transactions().begin(Isolation::RepeatableRead);
+    for (int32_t number = first; number < last; number += step) {
+      const Value value = Value::of(order_signed(number, 4));
+      std::string key;
+      ASSERT_TRUE(table_->key_codec(0).append({&value, 1}, key));
+      ASSERT_TRUE(table_->erase(*transaction, key));
+    }
+    ASSERT_TRUE(host_.transactions().commit(*transaction));
+  }
+
+  std::unique_ptr<Scan> scan(std::shared_ptr<const Predicate> predicate, bool as_codes) {
+    return std::make_unique<Scan>(table_, *reader_, ReadLock::None, std::move(predicate),
+                                  std::vector<uint16_t>(columns.begin(), columns.end()),
+                                  std::vector<bool>(columns.size(), as_codes));
+  }
+
+  ExpectedGroups expected(std::span<const uint16_t> keys, const std::shared_ptr<const Predicate>& predicate) {
+    ExpectedGroups groups;
+    const auto rows = scan(predicate, false);
+    for (;;) {
+      const auto batch = rows->next();
+      EXPECT_TRUE(batch);
+      if (!batch || *batch == nullptr) return groups;
+      for (uint32_t row = 0; row < (*batch)->rows; ++row) {
+        const auto value = [&](uint16_t column) { return (*batch)->columns[column].value(row); };
+        std::vector<std::string> key;
+        for (const uint16_t column : keys) key.push_back(canonical(value(column), column));
+        Expected& group = groups[key];
+        ++group.rows;
+        if (!value(tiny).null) {
+          ++group.tinies;
+          group.tiny_sum += native_signed(value(tiny).integer, 1);
+        }
+        group.wide_sum += value(wide).integer;
+        group.least_wide = std::min(group.least_wide, value(wide).integer);
+        group.greatest_wide = std::max(group.greatest_wide, value(wide).integer);
+        if (value(text).null) continue;
+        const std::string bytes(value(text).bytes);
+        if (group.texts++ == 0) group.least_text = group.greatest_text = bytes;
+        group.least_text = std::min(group.least_text, bytes);
+        group.greatest_text = std::max(group.greatest_text, bytes);
+      }
+    }
+  }
+
+  /// Compares the groups by `keys`; how many passes it took.
+  unsigned compare(std::span<const uint16_t> keys, unsigned threads, bool as_codes,
+                   const std::shared_ptr<const Predicate>& predicate = nullptr) {
+    using Kind = Aggregate::Kind;
+    const std::array<Aggregate, 8> wanted{Aggregate{Kind::Rows},          Aggregate{Kind::Values, tiny},
+                                          Aggregate{Kind::Sum, tiny},     Aggregate{Kind::Sum, wide},
+                                          Aggregate{Kind::Minimum, wide}, Aggregate{Kind::Maximum, wide},
+                                          Aggregate{Kind::Minimum, text}, Aggregate{Kind::Maximum, text}};
+    auto grouping = Grouping::make(scan(predicate, as_codes), keys, wanted, threads);
+    EXPECT_TRUE(grouping);
+    ExpectedGroups groups;
+    for (;;) {
+      const auto found = (*grouping)->next();
+      EXPECT_TRUE(found);
+      if (!found || !*found) break;
+      std::vector<std::string> key;
+      for (size_t i = 0; i < keys.size(); ++i) key.push_back(canonical((*grouping)->keys()[i], keys[i]));
+      const auto result = [&](size_t aggregate) { return (*grouping)->result(aggregate); };
+      const Expected group{.rows = result(0).count,
+                           .tinies = result(1).count,
+                           .tiny_sum = static_cast<int64_t>(result(2).integer_sum),
+                           .wide_sum = result(3).integer_sum,
+                           .least_wide = result(4).integer,
+                           .greatest_wide = result(5).integer,
+                           .texts = result(6).count,
+                           .least_text = result(6).bytes,
+                           .greatest_text = result(7).bytes};
+      EXPECT_EQ(result(2).count, group.tinies);
+      EXPECT_TRUE(groups.emplace(key, group).second) << "a group is there twice: " << key.front();
+    }
+    EXPECT_TRUE(groups == expected(keys, predicate)) << keys.size() << " keys from " << keys.front();
+    return (*grouping)->passes();
+  }
+
+  TestHost host_;
+  std::mt19937_64 random_;
+  std::shared_ptr<Table> table_;
+  std::unique_ptr<Transaction> reader_;
+};
+
+const std::vector<std::vector<uint16_t>> choices{
+    {id}, {tiny}, {wide}, {real}, {word}, {text}, {note}, {tiny, word}, {word, note, real}, {wide, text}};
+
+TEST_F(GroupingTest, OfSegmentsAndDeltas) {
+  host_.background = true;
+  host_.segment_rows = 20'000;
+  add_rows(0, 70'000, 300, true);
+  add_rows(70'000, 71'000, 300, false);
+  delete_rows(5, 71'000, 700);
+  reader_ = host_.transactions().begin(Isolation::RepeatableRead);
+  const auto few = std::make_shared<const Predicate>(
+      Predicate::integer(tiny, {{.low = order_signed(-10, 1), .high = order_signed(10, 1)}}));
+  for (const auto& keys : choices) {
+    for (const unsigned threads : {1U, 3U}) {
+      for (const bool as_codes : {false, true}) {
+        EXPECT_EQ(compare(keys, threads, as_codes), 1U);
+        EXPECT_EQ(compare(keys, threads, as_codes, few), 1U);
+      }
+    }
+  }
+}
+
+TEST_F(GroupingTest, OfNoRows) {
+  reader_ = host_.transactions().begin(Isolation::RepeatableRead);
+  for (const auto& keys : choices) EXPECT_EQ(compare(keys, 2, true), 1U);
+}
+
+TEST_F(GroupingTest, GoesThroughTheRowsAgainWhenMemoryIsShort) {
+  host_.background = true;
+  host_.segment_rows = 20'000;
+  add_rows(0, 60'000, 50'000, true);
+  add_rows(60'000, 61'000, 50'000, false);
+  reader_ = host_.transactions().begin(Isolation::RepeatableRead);
+  host_.budget().set_limit(1);
+  for (const auto& keys : choices) {
+    const unsigned passes = compare(keys, 2, true);
+    if (keys.front() == id || keys.front() == wide) {
+      EXPECT_GT(passes, 1U);
+    }
+    if (keys.front() == tiny) {
+      EXPECT_EQ(passes, 1U);
+    }
+  }
+  host_.budget().set_limit(size_t{1} << 30);
+}
+
+/// What SortedGroups sorts by here: tiny, its sum, the greatest text, the rows; as one string that sorts
+/// alike.
+std::string sort_text(const Groups& groups, std::span<const GroupOrder> order) {
+  std::string text;
+  for (const GroupOrder& by : order) {
+    std::string part(1, '\0');  // NULL
+    const auto add_number = [&](uint64_t number) {
+      part[0] = 1;
+      for (int shift = 56; shift >= 0; shift -= 8) part.push_back(static_cast<char>(number >> shift & 0xff));
+    };
+    if (!by.aggregate) {
+      const Value key = groups.keys()[by.number];
+      if (!key.null) add_number(key.integer);
+    } else {
+      const AggregateResult result = groups.result(by.number);
+      if (by.number == 0) {
+        add_number(result.count);
+      } else if (by.number == 1 && result.count != 0) {
+        add_number(static_cast<uint64_t>(result.integer_sum + (WideInteger{1} << 62)));
+      } else if (by.number == 2 && result.count != 0) {
+        part[0] = 1;
+        part += result.bytes;
+        part.resize(30, '\0');
+      }
+    }
+    for (char& each : part) each = by.descending ? static_cast<char>(~each) : each;
+    text += part;
+  }
+  return text;
+}
+
+TEST_F(GroupingTest, TheFirstOnesOfAnOrder) {
+  add_rows(0, 30'000, 300, true);
+  add_rows(30'000, 30'100, 300, false);
+  reader_ = host_.transactions().begin(Isolation::RepeatableRead);
+  using Kind = Aggregate::Kind;
+  const std::array<Aggregate, 3> wanted{Aggregate{Kind::Rows}, Aggregate{Kind::Sum, tiny},
+                                        Aggregate{Kind::Maximum, text}};
+  const std::array<uint16_t, 2> keys{tiny, wide};
+  const auto all = [&] {
+    auto grouping = Grouping::make(scan(nullptr, true), keys, wanted, 1);
+    EXPECT_TRUE(grouping);
+    return std::move(*grouping);
+  };
+  for (int round = 0; round < 40; ++round) {
+    std::vector<GroupOrder> order;
+    for (size_t i = 0; i < 1 + below(3); ++i) {
+      const bool aggregate = below(2) == 0;
+      order.push_back(
+          {.aggregate = aggregate, .number = below(aggregate ? 3 : 2), .descending = below(2) == 0});
+    }
+    const size_t most = std::array<size_t, 4>{1, 2, 50, SortedGroups::all}[below(4)];
+    std::vector<std::string> expected;
+    host_.budget().set_limit(size_t{1} << 30);
+    for (const auto groups = all(); *groups->next();) expected.push_back(sort_text(*groups, order));
+    std::ranges::sort(expected);
+    expected.resize(std::min(most, expected.size()));
+    // With little memory the groups come in several passes.
+    host_.budget().set_limit(round % 2 == 0 ? size_t{1} << 30 : 1);
+    std::vector<std::string> got;
+    SortedGroups top(all(), order, most);
+    while (*top.next()) got.push_back(sort_text(top, order));
+    ASSERT_EQ(got, expected) << "round " << round;
+    EXPECT_FALSE(*top.next());
+  }
+  host_.budget().set_limit(size_t{1} << 30);
+  SortedGroups none(
+      Grouping::make(scan(std::make_shared<const Predicate>(Predicate::never()), true), keys, wanted, 2)
+          .value(),
+      {{.number = 1}}, 3);
+  EXPECT_FALSE(*none.next());
+}
+
+TEST_F(GroupingTest, RefusesWhatItCannot) {
+  reader_ = host_.transactions().begin(Isolation::RepeatableRead);
+  const std::array<uint16_t, 1> key{id};
+  const Aggregate sum{Aggregate::Kind::Sum, real};
+  EXPECT_EQ(Grouping::make(scan(nullptr, true), key, {&sum, 1}, 1).error().code(), ErrorCode::Unsupported);
+  EXPECT_EQ(Grouping::make(scan(nullptr, true), {}, {}, 1).error().code(), ErrorCode::Unsupported);
+  const std::array<uint16_t, 1> beyond{99};
+  EXPECT_EQ(Grouping::make(scan(nullptr, true), beyond, {}, 1).error().code(), ErrorCode::InvalidArgument);
+}
+
+}  // namespace
+}  // namespace hailstone
