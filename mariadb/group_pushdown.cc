@@ -18,7 +18,8 @@ namespace {
 /// What goes into one field of a group's row.
 struct Output {
   enum class Source : uint8_t { Key, Aggregate, Constant };
-  Item* item = nullptr;
+  size_t place = 0;      // of the item among those of the query
+  Item* item = nullptr;  // that
   Source source = Source::Key;
   size_t number = 0;             // of the key or the aggregate
   Field* column = nullptr;       // of the table: the key's, or the aggregate's argument
@@ -50,7 +51,7 @@ class GroupHandler final : public group_by_handler {
     return reader_.traced({"init_scan"}, [&]() -> int {
       groups_ = nullptr;
       returned_ = false;
-      return 0;
+      return find_fields();
     });
   }
 
@@ -76,11 +77,12 @@ class GroupHandler final : public group_by_handler {
     if (const int error = reader_.open_scan(block_.predicate, block_.columns, scan); error != 0) return error;
     const auto results = scan->aggregate(block_.aggregates, query_threads());
     if (!results) return reader_.report(results.error());
-    for (const Output& output : block_.outputs) {
+    for (size_t i = 0; i < fields_.size(); ++i) {
+      const Output& output = block_.outputs[i];
       if (output.source == Output::Source::Aggregate) {
-        store_aggregate(output, (*results)[output.number]);
+        store_aggregate(output, (*results)[output.number], *fields_[i]);
       } else {
-        store_constant(output);
+        store_constant(output, fields_[i]);
       }
     }
     return 0;
@@ -106,62 +108,74 @@ class GroupHandler final : public group_by_handler {
       groups_ = nullptr;
       return HA_ERR_END_OF_FILE;
     }
-    for (const Output& output : block_.outputs) {
+    for (size_t i = 0; i < fields_.size(); ++i) {
+      const Output& output = block_.outputs[i];
       switch (output.source) {
         case Output::Source::Key:
-          store_value(output, groups_->keys()[output.number]);
+          store_value(output, groups_->keys()[output.number], *fields_[i]);
           break;
         case Output::Source::Aggregate:
-          store_aggregate(output, groups_->result(output.number));
+          store_aggregate(output, groups_->result(output.number), *fields_[i]);
           break;
         case Output::Source::Constant:
-          store_constant(output);
+          store_constant(output, fields_[i]);
           break;
       }
     }
     return 0;
   }
 
-  /// The field of the server's temporary table for the item; null for what the server makes of other items
-  /// when it sends the row.
-  static Field* field_of(const Output& output) { return output.item->get_tmp_table_field(); }
+  /// Looks for the fields of the server's temporary table. The items' own result fields may be those of
+  /// another table by now: a cursor keeps its rows in one that it makes of the same items.
+  int find_fields() {
+    fields_.clear();
+    size_t place = 0;
+    List_iterator_fast<Item> items(select_.join->tmp_all_fields1);
+    for (const Output& output : block_.outputs) {
+      Item* item = nullptr;
+      for (; place <= output.place; ++place) item = items++;
+      Field* field = nullptr;
+      if (item != nullptr && item->type() == Item::FIELD_ITEM) field = static_cast<Item_field*>(item)->field;
+      if (field != nullptr && field->table != table) field = nullptr;
+      // Constants may have none: the server has them when it sends the row.
+      if (field == nullptr && output.source != Output::Source::Constant) return HA_ERR_INTERNAL_ERROR;
+      fields_.push_back(field);
+    }
+    return 0;
+  }
 
-  void store_constant(const Output& output) const {
-    if (Field* const field = field_of(output)) output.item->save_in_field(field, true);
+  static void store_constant(const Output& output, Field* field) {
+    if (field != nullptr) output.item->save_in_field(field, true);
   }
 
   /// By way of the column's own field, so that it becomes what the server would have read.
-  void store_value(const Output& output, const Value& value) const {
-    Field* const field = field_of(output);
-    if (field == nullptr) return;
+  void store_value(const Output& output, const Value& value, Field& field) const {
     if (value.null) {
-      field->set_null();
+      field.set_null();
       return;
     }
     output.format.write_to(value, source_.record[0]);
-    field->set_notnull();
-    field_conv(field, output.column);
+    field.set_notnull();
+    field_conv(&field, output.column);
   }
 
-  void store_aggregate(const Output& output, const AggregateResult& result) {
-    Field* const field = field_of(output);
-    if (field == nullptr) return;
+  void store_aggregate(const Output& output, const AggregateResult& result, Field& field) const {
     const Aggregate& wanted = block_.aggregates[output.number];
     if (wanted.kind == Aggregate::Kind::Rows || wanted.kind == Aggregate::Kind::Values) {
-      field->set_notnull();
-      field->store(static_cast<longlong>(result.count), true);
+      field.set_notnull();
+      field.store(static_cast<longlong>(result.count), true);
       return;
     }
     if (result.count == 0) {
-      field->set_null();
+      field.set_null();
       return;
     }
     if (wanted.kind == Aggregate::Kind::Sum) {
-      store_sum(output, result, *field);
+      store_sum(output, result, field);
       return;
     }
     const bool integer = output.format.kind <= FieldFormat::Kind::BigEndian;
-    store_value(output, integer ? Value::of(result.integer) : Value::of(ByteView(result.bytes)));
+    store_value(output, integer ? Value::of(result.integer) : Value::of(ByteView(result.bytes)), field);
   }
 
   static void store_sum(const Output& output, const AggregateResult& result, Field& field) {
@@ -197,6 +211,7 @@ class GroupHandler final : public group_by_handler {
   TABLE& source_;
   SELECT_LEX& select_;
   const Block block_;
+  std::vector<Field*> fields_;  // for the outputs
   std::unique_ptr<Groups> groups_;
   bool returned_ = false;
 };
@@ -284,9 +299,8 @@ class Translator {
     }
     if (block_.keys.size() > GroupingPlan::most_keys) return std::nullopt;
     List_iterator_fast<Item> items(*query_.select);
-    int hidden = query_.n_aux;
-    while (Item* item = items++) {
-      if (!add(*item, hidden-- > 0)) return std::nullopt;
+    for (Item* item = items++; item != nullptr; item = items++, ++place_) {
+      if (!add(*item, place_ < static_cast<size_t>(query_.n_aux))) return std::nullopt;
     }
     if (query_.having != nullptr && may_name_rows(*query_.having)) return std::nullopt;
     if (!block_.keys.empty()) {
@@ -329,14 +343,15 @@ class Translator {
       return !may_name_rows(item);
     }
     if (item.const_item()) {
-      block_.outputs.push_back({.item = &item, .source = Output::Source::Constant});
+      block_.outputs.push_back({.place = place_, .item = &item, .source = Output::Source::Constant});
       return true;
     }
     const auto column = column_of(item);
     if (!column) return false;
     const auto key = std::ranges::find(block_.keys, column->position);
     if (key == block_.keys.end()) return false;
-    block_.outputs.push_back({.item = &item,
+    block_.outputs.push_back({.place = place_,
+                              .item = &item,
                               .source = Output::Source::Key,
                               .number = static_cast<size_t>(key - block_.keys.begin()),
                               .column = column->field,
@@ -347,7 +362,10 @@ class Translator {
   bool add_aggregate(Item& item, bool hidden) {
     auto& sum = static_cast<Item_sum&>(*item.real_item());
     if (sum.get_arg_count() != 1) return false;
-    Output output{.item = &item, .source = Output::Source::Aggregate, .number = block_.aggregates.size()};
+    Output output{.place = place_,
+                  .item = &item,
+                  .source = Output::Source::Aggregate,
+                  .number = block_.aggregates.size()};
     Item& argument = *sum.get_arg(0);
     if (sum.sum_func() == Item_sum::COUNT_FUNC && argument.const_item() && !argument.maybe_null() &&
         !argument.is_expensive()) {
@@ -454,6 +472,7 @@ class Translator {
   SELECT_LEX& select_;
   TABLE& source_;
   Block block_;
+  size_t place_ = 0;  // of the item at hand
   bool has_mean_ = false;
   bool makes_more_of_aggregates_ = false;
 };
