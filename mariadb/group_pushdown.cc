@@ -216,14 +216,16 @@ class GroupHandler final : public group_by_handler {
   bool returned_ = false;
 };
 
+bool is_whole_number(const Field& field) {
+  const auto type = field.real_type();
+  return type == MYSQL_TYPE_TINY || type == MYSQL_TYPE_SHORT || type == MYSQL_TYPE_INT24 ||
+         type == MYSQL_TYPE_LONG || type == MYSQL_TYPE_LONGLONG;
+}
+
 /// Whether equal stored values are what the server takes for equal, and the other way round.
 bool can_be_key(const Field& field) {
+  if (is_whole_number(field)) return true;
   switch (field.real_type()) {
-    case MYSQL_TYPE_TINY:
-    case MYSQL_TYPE_SHORT:
-    case MYSQL_TYPE_INT24:
-    case MYSQL_TYPE_LONG:
-    case MYSQL_TYPE_LONGLONG:
     case MYSQL_TYPE_YEAR:
     case MYSQL_TYPE_FLOAT:
     case MYSQL_TYPE_DOUBLE:
@@ -243,12 +245,6 @@ bool can_be_key(const Field& field) {
     default:
       return false;
   }
-}
-
-bool is_whole_number(const Field& field) {
-  const auto type = field.real_type();
-  return type == MYSQL_TYPE_TINY || type == MYSQL_TYPE_SHORT || type == MYSQL_TYPE_INT24 ||
-         type == MYSQL_TYPE_LONG || type == MYSQL_TYPE_LONGLONG;
 }
 
 /// Whether the order of the stored values is that of MIN and MAX. Theirs of ENUM and SET is that of the

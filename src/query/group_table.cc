@@ -116,8 +116,11 @@ void GroupTable::grow_slots() {
 void GroupTable::take_dictionary(KeyColumn& column, const std::shared_ptr<const Dictionary>& dictionary) {
   if (column.dictionary == dictionary) return;
   column.dictionary = dictionary;
-  column.codes.assign(dictionary->size(), {});
-  by_code_.assign(columns_.size() == 1 ? dictionary->size() : 0, unknown_group);
+  if (columns_.size() == 1) {
+    by_code_.assign(dictionary->size(), unknown_group);
+  } else {
+    column.codes.assign(dictionary->size(), {});
+  }
 }
 
 void GroupTable::hash_column(KeyColumn& column, const ColumnVector& vector, uint32_t rows) {

@@ -13,11 +13,11 @@
 
 namespace hailstone {
 
-/// What is wanted, seen through the table. Immutable; threads share it. The table and the projection outlive
-/// it.
 /// ErrorCode::InvalidArgument when the projection has no such column.
 Result<ScanColumn> describe_column(const Table::State& table, const Projection& projection, size_t position);
 
+/// What is wanted, seen through the table. Immutable; threads share it. The table and the projection outlive
+/// it.
 class AggregatePlan {
  public:
   struct Item {

@@ -60,15 +60,14 @@ struct Scan::State {
     // Each row that was not ended for good then may be there.
     if (dirty) candidates.candidates = true;
     view = inside.current_view();
+    go_to_first_row();
+  }
+
+  /// Before each pass over all rows.
+  void go_to_first_row() {
     blocks.emplace(inside, view, predicate, candidates);
     worker.emplace(*blocks, [this] { return transaction.interrupted(); });
     if (numbers_rows) worker->count_met();
-  }
-
-  /// Before another pass over all rows.
-  void begin_again() {
-    blocks.emplace(inside, view, predicate, candidates);
-    worker.emplace(*blocks, [this] { return transaction.interrupted(); });
     next_number = 0;
     selected.clear();
     selected_next = 0;
@@ -560,8 +559,11 @@ Status Scan::each_batch(unsigned threads, const TakeBatch& take) {
   HAILSTONE_CHECK(state.lock == ReadLock::None && !state.dirty,
                   "a scan that locks, or reads what is uncommitted, was asked for its rows by threads");
   HAILSTONE_TRY(state.inside.usable());
-  state.start();
-  state.begin_again();
+  if (state.view == nullptr) {
+    state.start();
+  } else {
+    state.go_to_first_row();
+  }
   struct Part {
     std::vector<uint16_t> rows;
     Batch batch;
