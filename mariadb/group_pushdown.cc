@@ -2,45 +2,22 @@
 
 #include <algorithm>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
+#include "decimal_numbers.h"
 #include "engine.h"
+#include "group_block.h"
 #include "ha_hailstone.h"
-#include "query/sorted_groups.h"
 #include "variables.h"
 
 namespace hailstone {
 
 namespace {
 
-/// What goes into one field of a group's row.
-struct Output {
-  enum class Source : uint8_t { Key, Aggregate, Constant };
-  size_t place = 0;      // of the item among those of the query
-  Item* item = nullptr;  // that
-  Source source = Source::Key;
-  size_t number = 0;             // of the key or the aggregate
-  Field* column = nullptr;       // of the table: the key's, or the aggregate's argument
-  FieldFormat format = {};       // its
-  Item_sum_avg* mean = nullptr;  // the aggregate is a sum, of which the server wants this
-};
-
-/// What the engine is to do for a block.
-struct Block {
-  std::vector<uint16_t> columns;  // of the scan, as the library numbers them
-  std::vector<uint16_t> keys;     // positions among them
-  std::vector<Aggregate> aggregates;
-  std::vector<Output> outputs;
-  std::vector<GroupOrder> order;
-  size_t most = SortedGroups::all;  // groups that are wanted
-  std::shared_ptr<const Predicate> predicate;
-};
-
 class GroupHandler final : public group_by_handler {
  public:
-  GroupHandler(THD* thd_arg, HailstoneHandler& reader, const TABLE_LIST& from, Block block)
+  GroupHandler(THD* thd_arg, HailstoneHandler& reader, const TABLE_LIST& from, GroupBlock block)
       : group_by_handler(thd_arg, engine_handlerton()),
         reader_(reader),
         source_(*from.table),
@@ -57,7 +34,7 @@ class GroupHandler final : public group_by_handler {
 
   int next_row() override {
     return reader_.traced({"next_row", Returns::Row},
-                          [&]() -> int { return block_.keys.empty() ? only_row() : next_group(); });
+                          [&]() -> int { return is_aggregated_by_scan() ? only_row() : next_group(); });
   }
 
   int end_scan() override {
@@ -68,18 +45,42 @@ class GroupHandler final : public group_by_handler {
       return 0;
     });
   }
-  void print_error(int error, myf flags) override { reader_.print_error(error, flags); }
+  void print_error(int error, myf flags) override {
+    if (!thd->is_error()) reader_.print_error(error, flags);
+  }
 
  private:
+  /// Whether it is one group, of what the scan finds out by itself, without reading all rows.
+  bool is_aggregated_by_scan() const {
+    if (!block_.keys.empty() || !block_.computed.empty() || !block_.rest.empty()) return false;
+    return std::ranges::none_of(block_.aggregates, [&](const GroupBlock::Counted& counted) {
+      if (counted.wanted.distinct || counted.wanted.kind > Aggregate::Kind::Sum) return true;
+      // A scan's sums of these would be others for other threads.
+      if (counted.wanted.kind != Aggregate::Kind::Sum) return false;
+      const auto type = block_.columns.fields()[counted.of.number]->real_type();
+      return type == MYSQL_TYPE_FLOAT || type == MYSQL_TYPE_DOUBLE;
+    });
+  }
+
+  std::vector<Aggregate> wanted() const {
+    std::vector<Aggregate> wanted;
+    for (const GroupBlock::Counted& counted : block_.aggregates) {
+      wanted.push_back(counted.wanted);
+      wanted.back().position = block_.position_of(counted.of);
+    }
+    return wanted;
+  }
+
   int only_row() {
     if (std::exchange(returned_, true)) return HA_ERR_END_OF_FILE;
     std::unique_ptr<Scan> scan;
-    if (const int error = reader_.open_scan(block_.predicate, block_.columns, scan); error != 0) return error;
-    const auto results = scan->aggregate(block_.aggregates, query_threads());
+    if (const int error = reader_.open_scan(block_.predicate, block_.columns.numbers(), scan); error != 0)
+      return error;
+    const auto results = scan->aggregate(wanted(), query_threads(thd));
     if (!results) return reader_.report(results.error());
     for (size_t i = 0; i < fields_.size(); ++i) {
-      const Output& output = block_.outputs[i];
-      if (output.source == Output::Source::Aggregate) {
+      const GroupOutput& output = block_.outputs[i];
+      if (output.source == GroupOutput::Source::Aggregate) {
         store_aggregate(output, (*results)[output.number], *fields_[i]);
       } else {
         store_constant(output, fields_[i]);
@@ -89,40 +90,91 @@ class GroupHandler final : public group_by_handler {
   }
 
   int next_group() {
-    if (groups_ == nullptr) {
+    const bool begins = groups_ == nullptr;
+    if (begins) {
       if (std::exchange(returned_, true)) return HA_ERR_END_OF_FILE;
-      std::unique_ptr<Scan> scan;
-      if (const int error = reader_.open_scan(block_.predicate, block_.columns, scan); error != 0)
-        return error;
-      auto made = Grouping::make(std::move(scan), block_.keys, block_.aggregates, query_threads());
-      if (!made) return reader_.report(made.error());
-      if (block_.order.empty()) {
-        groups_ = std::move(*made);
-      } else {
-        groups_ = std::make_unique<SortedGroups>(std::move(*made), block_.order, block_.most);
-      }
+      by_program_ = true;
+      if (const int error = open_groups(); error != 0) return error;
     }
-    const auto found = groups_->next();
+    auto found = groups_->next();
+    if (begins && !found && found.error().code() == ErrorCode::Unsupported && by_program_) {
+      // A row has a value that only the server computes, or finds an error in.
+      by_program_ = false;
+      if (const int error = open_groups(); error != 0) return error;
+      found = groups_->next();
+    }
+    if (thd->is_error()) return HA_ERR_INTERNAL_ERROR;
     if (!found) return reader_.report(found.error());
     if (!*found) {
       groups_ = nullptr;
       return HA_ERR_END_OF_FILE;
     }
     for (size_t i = 0; i < fields_.size(); ++i) {
-      const Output& output = block_.outputs[i];
+      const GroupOutput& output = block_.outputs[i];
       switch (output.source) {
-        case Output::Source::Key:
-          store_value(output, groups_->keys()[output.number], *fields_[i]);
+        case GroupOutput::Source::Key:
+          store_value(block_.keys[output.number], groups_->keys()[output.number], *fields_[i]);
           break;
-        case Output::Source::Aggregate:
+        case GroupOutput::Source::Aggregate:
           store_aggregate(output, groups_->result(output.number), *fields_[i]);
           break;
-        case Output::Source::Constant:
+        case GroupOutput::Source::Constant:
           store_constant(output, fields_[i]);
           break;
       }
     }
     return 0;
+  }
+
+  int open_groups() {
+    groups_ = nullptr;
+    std::unique_ptr<Scan> scan;
+    if (const int error = reader_.open_scan(block_.predicate, block_.columns.numbers(), scan); error != 0)
+      return error;
+    auto computation = make_computation();
+    if (!computation) return reader_.report(computation.error());
+    std::vector<uint16_t> keys;
+    for (const RowColumn& key : block_.keys) keys.push_back(block_.position_of(key));
+    auto made = Grouping::make(std::make_unique<ComputedRows>(
+                                   std::move(scan), block_.columns.numbers().size(), std::move(*computation)),
+                               keys, wanted(), query_threads(thd));
+    if (!made) return reader_.report(made.error());
+    if (block_.order.empty()) {
+      groups_ = std::move(*made);
+    } else {
+      groups_ = std::make_unique<SortedGroups>(std::move(*made), block_.order, block_.most);
+    }
+    return 0;
+  }
+
+  bool is_by_program(const RowExpression& expression) const {
+    return by_program_ && expression.number.has_value();
+  }
+
+  Result<Computation> make_computation() {
+    Computation computation;
+    std::vector<ServerExpressions::Value> evaluated;
+    for (const RowExpression& expression : block_.computed) {
+      if (is_by_program(expression)) {
+        computation.values = block_.values;
+        computation.columns.push_back(Computation::Column::of(*block_.values, expression.number->result));
+        continue;
+      }
+      Field* const field = expression.kind == ServerValue::Image ? fields_[expression.output] : nullptr;
+      evaluated.push_back({.item = expression.item, .kind = expression.kind, .field = field});
+      HAILSTONE_ASSIGN(const ScanColumn type, ServerExpressions::type_of(evaluated.back()));
+      computation.columns.push_back(Computation::Column::of_host(type));
+    }
+    if (by_program_ && block_.passes) {
+      computation.conditions = block_.conditions;
+      computation.passes = *block_.passes;
+    }
+    const std::vector<Item*>& conditions = by_program_ ? block_.evaluated : block_.rest;
+    if (!conditions.empty() || !evaluated.empty()) {
+      computation.host = std::make_shared<ServerExpressions>(source_, block_.columns.fields(), conditions,
+                                                             std::move(evaluated));
+    }
+    return computation;
   }
 
   /// Looks for the fields of the server's temporary table. The items' own result fields may be those of
@@ -131,57 +183,115 @@ class GroupHandler final : public group_by_handler {
     fields_.clear();
     size_t place = 0;
     List_iterator_fast<Item> items(select_.join->tmp_all_fields1);
-    for (const Output& output : block_.outputs) {
+    for (const GroupOutput& output : block_.outputs) {
       Item* item = nullptr;
       for (; place <= output.place; ++place) item = items++;
       Field* field = nullptr;
       if (item != nullptr && item->type() == Item::FIELD_ITEM) field = static_cast<Item_field*>(item)->field;
       if (field != nullptr && field->table != table) field = nullptr;
       // Constants may have none: the server has them when it sends the row.
-      if (field == nullptr && output.source != Output::Source::Constant) return HA_ERR_INTERNAL_ERROR;
+      if (field == nullptr && output.source != GroupOutput::Source::Constant) return HA_ERR_INTERNAL_ERROR;
       fields_.push_back(field);
     }
     return 0;
   }
 
-  static void store_constant(const Output& output, Field* field) {
+  static void store_constant(const GroupOutput& output, Field* field) {
     if (field != nullptr) output.item->save_in_field(field, true);
   }
 
-  /// By way of the column's own field, so that it becomes what the server would have read.
-  void store_value(const Output& output, const Value& value, Field& field) const {
+  void store_value(const RowColumn& from, const Value& value, Field& field) const {
     if (value.null) {
       field.set_null();
       return;
     }
-    output.format.write_to(value, source_.record[0]);
     field.set_notnull();
-    field_conv(&field, output.column);
+    if (!from.computed) {
+      // By way of the column's own field, so that it becomes what the server would have read.
+      const Field& column = *block_.columns.fields()[from.number];
+      FieldFormat(column, source_.record[0]).write_to(value, source_.record[0]);
+      field_conv(&field, const_cast<Field*>(&column));
+      return;
+    }
+    const RowExpression& expression = block_.computed[from.number];
+    if (!is_by_program(expression)) {
+      FieldFormat(field, field.ptr).write(value, field.ptr);
+    } else if (block_.values->kind(expression.number->result) == Program::Kind::Real) {
+      field.store(native_double(value.integer));
+    } else {
+      store_number(native_signed(value.integer, sizeof(int64_t)), expression.number->scale, field);
+    }
   }
 
-  void store_aggregate(const Output& output, const AggregateResult& result, Field& field) const {
-    const Aggregate& wanted = block_.aggregates[output.number];
-    if (wanted.kind == Aggregate::Kind::Rows || wanted.kind == Aggregate::Kind::Values) {
-      field.set_notnull();
-      field.store(static_cast<longlong>(result.count), true);
-      return;
+  void store_aggregate(const GroupOutput& output, const AggregateResult& result, Field& field) const {
+    const GroupBlock::Counted& counted = block_.aggregates[output.number];
+    field.set_notnull();
+    switch (counted.wanted.kind) {
+      case Aggregate::Kind::Rows:
+      case Aggregate::Kind::Values:
+        field.store(static_cast<longlong>(result.count), true);
+        return;
+      case Aggregate::Kind::BitAnd:
+      case Aggregate::Kind::BitOr:
+      case Aggregate::Kind::BitXor:
+        field.store(static_cast<longlong>(result.integer), true);
+        return;
+      default:
+        break;
     }
     if (result.count == 0) {
       field.set_null();
       return;
     }
-    if (wanted.kind == Aggregate::Kind::Sum) {
+    if (counted.wanted.kind == Aggregate::Kind::Sum) {
       store_sum(output, result, field);
       return;
     }
-    const bool integer = output.format.kind <= FieldFormat::Kind::BigEndian;
-    store_value(output, integer ? Value::of(result.integer) : Value::of(ByteView(result.bytes)), field);
+    store_value(counted.of,
+                is_number(counted.of) ? Value::of(result.integer) : Value::of(ByteView(result.bytes)), field);
   }
 
-  static void store_sum(const Output& output, const AggregateResult& result, Field& field) {
+  /// Whether the values are ordered numbers, and not bytes.
+  bool is_number(const RowColumn& column) const {
+    if (!column.computed) return reader_.is_integer(block_.columns.numbers()[column.number]);
+    const RowExpression& expression = block_.computed[column.number];
+    if (is_by_program(expression)) return true;
+    const auto type = column_for(*fields_[expression.output]);
+    return type && type->is_integer();
+  }
+
+  static void store_number(WideInteger number, unsigned scale, Field& field) {
+    if (scale == 0 && number >= INT64_MIN && number <= INT64_MAX) {
+      field.store(static_cast<longlong>(number), false);
+      return;
+    }
+    my_decimal decimal;
+    decimal_of(number, scale, decimal);
+    field.store_decimal(&decimal);
+  }
+
+  void store_sum(const GroupOutput& output, const AggregateResult& result, Field& field) const {
+    const auto& aggregate = static_cast<Item_sum&>(*output.item->real_item());
+    if (aggregate.result_type() == REAL_RESULT) {
+      field.store(output.mean == nullptr ? result.real_sum
+                                         : result.real_sum / static_cast<double>(result.count));
+      return;
+    }
+    const Item& argument = *const_cast<Item_sum&>(aggregate).get_arg(0);
+    const unsigned scale = argument.cmp_type() == DECIMAL_RESULT ? argument.decimals : 0U;
+    const RowColumn& summed = block_.aggregates[output.number].of;
+    const bool huge =
+        summed.computed && !is_by_program(block_.computed[summed.number]) && has_huge_sum(argument);
+    if (output.mean == nullptr && !huge) {
+      store_number(result.integer_sum, scale, field);
+      return;
+    }
     my_decimal sum, count, mean;
-    to_decimal(result.integer_sum, sum);
-    field.set_notnull();
+    if (huge) {
+      decimal_of(result.huge_sum, scale, sum);
+    } else {
+      decimal_of(result.integer_sum, scale, sum);
+    }
     if (output.mean == nullptr) {
       field.store_decimal(&sum);
       return;
@@ -191,286 +301,14 @@ class GroupHandler final : public group_by_handler {
     field.store_decimal(&mean);
   }
 
-  static void to_decimal(WideInteger number, my_decimal& to) {
-    constexpr size_t digits = 41;  // of 2^127, a sign and an end
-    char text[digits];
-    char* first = text + digits - 1;
-    char* end = first;
-    *end = '\0';
-    const bool negative = number < 0;
-    do {
-      const int digit = static_cast<int>(number % 10);
-      *--first = static_cast<char>('0' + (negative ? -digit : digit));
-      number /= 10;
-    } while (number != 0);
-    if (negative) *--first = '-';
-    str2my_decimal(E_DEC_FATAL_ERROR, first, &to, &end);
-  }
-
   HailstoneHandler& reader_;
   TABLE& source_;
   SELECT_LEX& select_;
-  const Block block_;
+  const GroupBlock block_;
   std::vector<Field*> fields_;  // for the outputs
   std::unique_ptr<Groups> groups_;
+  bool by_program_ = true;  // false: the server evaluates all expressions
   bool returned_ = false;
-};
-
-bool is_whole_number(const Field& field) {
-  const auto type = field.real_type();
-  return type == MYSQL_TYPE_TINY || type == MYSQL_TYPE_SHORT || type == MYSQL_TYPE_INT24 ||
-         type == MYSQL_TYPE_LONG || type == MYSQL_TYPE_LONGLONG;
-}
-
-/// Whether equal stored values are what the server takes for equal, and the other way round.
-bool can_be_key(const Field& field) {
-  if (is_whole_number(field)) return true;
-  switch (field.real_type()) {
-    case MYSQL_TYPE_YEAR:
-    case MYSQL_TYPE_FLOAT:
-    case MYSQL_TYPE_DOUBLE:
-    case MYSQL_TYPE_NEWDECIMAL:
-    case MYSQL_TYPE_NEWDATE:
-    case MYSQL_TYPE_TIME2:
-    case MYSQL_TYPE_DATETIME2:
-    case MYSQL_TYPE_TIMESTAMP2:
-    case MYSQL_TYPE_ENUM:
-    case MYSQL_TYPE_SET:
-    case MYSQL_TYPE_VARCHAR:
-    case MYSQL_TYPE_BLOB:
-      return true;
-    case MYSQL_TYPE_STRING:
-      // UUID and INET6 are of this type, too.
-      return dynamic_cast<const Field_string*>(&field) != nullptr;
-    default:
-      return false;
-  }
-}
-
-/// Whether the order of the stored values is that of MIN and MAX. Theirs of ENUM and SET is that of the
-/// names.
-bool has_extremes(const Field& field) {
-  const auto type = field.real_type();
-  return can_be_key(field) && type != MYSQL_TYPE_ENUM && type != MYSQL_TYPE_SET;
-}
-
-/// Whether evaluating the item may warn of a row by its number among those that the server has read.
-bool may_name_rows(Item& item) {
-  Item& real = *item.real_item();
-  if (real.type() == Item::COND_ITEM) {
-    List_iterator<Item> parts(*static_cast<Item_cond&>(real).argument_list());
-    while (Item* part = parts++) {
-      if (may_name_rows(*part)) return true;
-    }
-    return false;
-  }
-  if (real.type() != Item::FUNC_ITEM) return false;
-  if (dynamic_cast<Item_decimal_typecast*>(&real) != nullptr) return true;
-  const auto& function = static_cast<const Item_func&>(real);
-  for (uint i = 0; i < function.argument_count(); ++i) {
-    if (may_name_rows(*function.arguments()[i])) return true;
-  }
-  return false;
-}
-
-/// So many first groups are kept while all are gone through; with a greater limit all are.
-constexpr ulonglong most_first_groups = 100'000;
-
-/// Makes a Block of the server's description, or finds that it cannot.
-class Translator {
- public:
-  Translator(THD& thd, const Query& query, HailstoneHandler& reader)
-      : thd_(thd),
-        query_(query),
-        reader_(reader),
-        select_(*query.from->select_lex),
-        source_(*query.from->table) {}
-
-  std::optional<Block> translate() {
-    for (const ORDER* order = query_.group_by; order != nullptr; order = order->next) {
-      const auto column = column_of(**order->item);
-      if (!column || !can_be_key(*column->field)) return std::nullopt;
-      if (std::ranges::find(block_.keys, column->position) == block_.keys.end())
-        block_.keys.push_back(column->position);
-    }
-    if (block_.keys.size() > GroupingPlan::most_keys) return std::nullopt;
-    List_iterator_fast<Item> items(*query_.select);
-    for (Item* item = items++; item != nullptr; item = items++, ++place_) {
-      if (!add(*item, place_ < static_cast<size_t>(query_.n_aux))) return std::nullopt;
-    }
-    if (query_.having != nullptr && may_name_rows(*query_.having)) return std::nullopt;
-    if (!block_.keys.empty()) {
-      if (!take_order()) return std::nullopt;
-      if (!block_.order.empty() && block_.most == SortedGroups::all && !groups_fit()) return std::nullopt;
-    }
-    if (has_mean_ && (makes_more_of_aggregates_ || !sends_means_as_they_are())) return std::nullopt;
-    auto predicate = reader_.whole_condition(query_.where);
-    if (!predicate) return std::nullopt;
-    block_.predicate = std::move(*predicate);
-    return std::move(block_);
-  }
-
- private:
-  struct Column {
-    Field* field = nullptr;
-    uint16_t position = 0;  // among the scan's
-  };
-
-  std::optional<Column> column_of(Item& item) {
-    Item* const real = item.real_item();
-    if (real->type() != Item::FIELD_ITEM) return std::nullopt;
-    Field* const field = static_cast<Item_field*>(real)->field;
-    if (field->table != &source_) return std::nullopt;
-    const uint16_t number = reader_.column_of_field(field->field_index);
-    if (number == RecordFormat::not_stored) return std::nullopt;
-    auto& columns = block_.columns;
-    const auto found = std::ranges::find(columns, number);
-    const auto position = static_cast<uint16_t>(found - columns.begin());
-    if (found == columns.end()) columns.push_back(number);
-    return Column{field, position};
-  }
-
-  bool add(Item& item, bool hidden) {
-    Item& real = *item.real_item();
-    if (real.type() == Item::SUM_FUNC_ITEM) return !real.const_item() && add_aggregate(item, hidden);
-    if (item.with_sum_func()) {
-      // The server makes it of the aggregates in it, which are items of their own.
-      makes_more_of_aggregates_ = true;
-      return !may_name_rows(item);
-    }
-    if (item.const_item()) {
-      block_.outputs.push_back({.place = place_, .item = &item, .source = Output::Source::Constant});
-      return true;
-    }
-    const auto column = column_of(item);
-    if (!column) return false;
-    const auto key = std::ranges::find(block_.keys, column->position);
-    if (key == block_.keys.end()) return false;
-    block_.outputs.push_back({.place = place_,
-                              .item = &item,
-                              .source = Output::Source::Key,
-                              .number = static_cast<size_t>(key - block_.keys.begin()),
-                              .column = column->field,
-                              .format = FieldFormat(*column->field, source_.record[0])});
-    return true;
-  }
-
-  bool add_aggregate(Item& item, bool hidden) {
-    auto& sum = static_cast<Item_sum&>(*item.real_item());
-    if (sum.get_arg_count() != 1) return false;
-    Output output{.place = place_,
-                  .item = &item,
-                  .source = Output::Source::Aggregate,
-                  .number = block_.aggregates.size()};
-    Item& argument = *sum.get_arg(0);
-    if (sum.sum_func() == Item_sum::COUNT_FUNC && argument.const_item() && !argument.maybe_null() &&
-        !argument.is_expensive()) {
-      block_.aggregates.push_back({Aggregate::Kind::Rows});
-      block_.outputs.push_back(output);
-      return true;
-    }
-    const auto column = column_of(argument);
-    if (!column) return false;
-    output.column = column->field;
-    output.format = FieldFormat(*column->field, source_.record[0]);
-    Aggregate wanted{.position = column->position};
-    switch (sum.sum_func()) {
-      case Item_sum::COUNT_FUNC:
-        wanted.kind = Aggregate::Kind::Values;
-        break;
-      case Item_sum::AVG_FUNC:
-        // The server goes on with more digits than the field has.
-        if (hidden) return false;
-        has_mean_ = true;
-        output.mean = static_cast<Item_sum_avg*>(&sum);
-        [[fallthrough]];
-      case Item_sum::SUM_FUNC:
-        wanted.kind = Aggregate::Kind::Sum;
-        if (!is_whole_number(*column->field)) return false;
-        break;
-      case Item_sum::MIN_FUNC:
-      case Item_sum::MAX_FUNC:
-        wanted.kind =
-            sum.sum_func() == Item_sum::MIN_FUNC ? Aggregate::Kind::Minimum : Aggregate::Kind::Maximum;
-        if (!has_extremes(*column->field)) return false;
-        break;
-      default:
-        return false;
-    }
-    block_.aggregates.push_back(wanted);
-    block_.outputs.push_back(output);
-    return true;
-  }
-
-  /// The engine sorts: what it left to the server would go to a temporary table, which the server neither
-  /// sorts nor can put on disk when it has grown.
-  bool take_order() {
-    for (const ORDER* order = query_.order_by; order != nullptr; order = order->next) {
-      Item& item = **order->item;
-      if (item.const_item()) continue;
-      const auto by = order_of(item);
-      if (!by) return false;
-      block_.order.push_back(*by);
-      block_.order.back().descending = order->direction == ORDER::ORDER_DESC;
-    }
-    // The server stops behind the limit by itself. That of a part of a union is told later.
-    const ulonglong most = query_.limit->get_select_limit();
-    if (most == 0 || query_.limit->is_with_ties()) return false;
-    if (query_.having == nullptr && (select_.options & OPTION_FOUND_ROWS) == 0 &&
-        !select_.master_unit()->is_unit_op() && most < most_first_groups) {
-      block_.most = most;
-    }
-    return true;
-  }
-
-  /// Whether all groups, with what they take in each thread, may be at hand at once. For more of them,
-  /// sorted, the server has its disk.
-  bool groups_fit() const {
-    constexpr double bytes_of_group = 64, bytes_of_number = 8, bytes_of_text = 64, bytes_of_aggregate = 32;
-    double bytes = bytes_of_group + bytes_of_aggregate * static_cast<double>(block_.aggregates.size());
-    for (const uint16_t key : block_.keys)
-      bytes += reader_.is_integer(block_.columns[key]) ? bytes_of_number : bytes_of_text;
-    const auto room = static_cast<double>(memory_budget()) / 4;
-    const auto rows = static_cast<double>(source_.file->stats.records);
-    if (rows * bytes <= room) return true;
-    double groups = 1;
-    for (const uint16_t key : block_.keys) {
-      const auto distinct = static_cast<double>(reader_.distinct_values(block_.columns[key]));
-      groups *= distinct == 0 ? rows : distinct + 1;
-    }
-    return std::min(groups, rows) * bytes <= room;
-  }
-
-  std::optional<GroupOrder> order_of(Item& item) {
-    Item* const real = item.real_item();
-    for (const Output& output : block_.outputs) {
-      if (output.source == Output::Source::Aggregate && output.mean == nullptr &&
-          output.item->real_item() == real)
-        return GroupOrder{.aggregate = true, .number = output.number};
-    }
-    const auto column = column_of(item);
-    if (!column) return std::nullopt;
-    const auto key = std::ranges::find(block_.keys, column->position);
-    if (key == block_.keys.end()) return std::nullopt;
-    return GroupOrder{.number = static_cast<size_t>(key - block_.keys.begin())};
-  }
-
-  /// Whether means go to the client, rounded as their fields are, and nowhere else.
-  bool sends_means_as_they_are() const {
-    return thd_.lex->sql_command == SQLCOM_SELECT && thd_.lex->result == nullptr &&
-           query_.having == nullptr && select_.outer_select() == nullptr &&
-           select_.next_select() == nullptr && !select_.master_unit()->is_unit_op();
-  }
-
-  THD& thd_;
-  const Query& query_;
-  HailstoneHandler& reader_;
-  SELECT_LEX& select_;
-  TABLE& source_;
-  Block block_;
-  size_t place_ = 0;  // of the item at hand
-  bool has_mean_ = false;
-  bool makes_more_of_aggregates_ = false;
 };
 
 /// Whether the server has found an index that leads it to so few rows that it is quicker by itself.
@@ -491,11 +329,18 @@ bool is_quick_by_index(JOIN& join, const TABLE& table) {
   return rows * scanned_a_row < static_cast<double>(table.file->stats.records);
 }
 
-bool can_be_a_block(THD& thd, const Query& query) {
+/// Whether the block is one of groups, over one table, which is the engine's.
+bool has_groups(const Query& query) {
   const TABLE_LIST& from = *query.from;
-  if (from.next_local != nullptr || from.embedding != nullptr || from.on_expr != nullptr || query.distinct)
+  if (from.next_local != nullptr || from.embedding != nullptr || from.on_expr != nullptr) return false;
+  if (from.table == nullptr || from.table->file->ht != engine_handlerton() ||
+      from.select_lex->join == nullptr)
     return false;
-  if (from.table == nullptr || from.table->file->ht != engine_handlerton()) return false;
+  return query.group_by != nullptr || from.select_lex->join->implicit_grouping;
+}
+
+bool is_of_known_form(THD& thd, const Query& query) {
+  if (query.distinct) return false;
   const auto command = thd.lex->sql_command;
   const bool changes =
       command == SQLCOM_INSERT_SELECT || command == SQLCOM_REPLACE_SELECT || command == SQLCOM_CREATE_TABLE;
@@ -503,9 +348,9 @@ bool can_be_a_block(THD& thd, const Query& query) {
   // A change may warn of rows, by their numbers among those that the server has read: for one group of all
   // rows that is their number, for several it is whatever the plan makes of it.
   if (changes && query.group_by == nullptr) return false;
-  const SELECT_LEX& select = *from.select_lex;
+  const SELECT_LEX& select = *query.from->select_lex;
   if (select.olap != UNSPECIFIED_OLAP_TYPE || select.have_window_funcs() || select.with_rownum ||
-      select.join == nullptr || thd.lex->limit_rows_examined != nullptr)
+      thd.lex->limit_rows_examined != nullptr)
     return false;
   // GROUP BY of what the condition makes a constant: one group, or none.
   if (query.group_by == nullptr && select.group_list.elements != 0) return false;
@@ -517,18 +362,31 @@ bool can_be_a_block(THD& thd, const Query& query) {
          query.limit->get_offset_limit() == 0;
 }
 
+std::expected<GroupBlock, Declined> make_block(THD& thd, const Query& query, HailstoneHandler& reader) {
+  const auto declined = [](SelectOutcome reason) { return std::unexpected(Declined{reason}); };
+  const SelectPushdown pushdown = select_pushdown(&thd);
+  if (pushdown == SelectPushdown::Off) return declined(SelectOutcome::Off);
+  if (!is_of_known_form(thd, query)) return declined(SelectOutcome::Statement);
+  reader.settle_lock();
+  if (reader.reads_with_locks() || reader.reads_uncommitted()) return declined(SelectOutcome::Locks);
+  if (pushdown == SelectPushdown::Auto &&
+      is_quick_by_index(*query.from->select_lex->join, *query.from->table))
+    return declined(SelectOutcome::Index);
+  return make_group_block(thd, query, reader);
+}
+
 }  // namespace
 
 group_by_handler* create_group_handler(THD* thd, Query* query) {
   return run_traced(thd, {"create_group_by", Returns::Pushed}, [&]() -> group_by_handler* {
-    if (!can_be_a_block(*thd, *query)) return nullptr;
-    TABLE& table = *query->from->table;
-    auto& reader = static_cast<HailstoneHandler&>(*table.file);
-    reader.settle_lock();
-    if (reader.reads_with_locks() || reader.reads_uncommitted()) return nullptr;
-    if (is_quick_by_index(*query->from->select_lex->join, table)) return nullptr;
-    auto block = Translator(*thd, *query, reader).translate();
-    if (!block) return nullptr;
+    if (!has_groups(*query)) return nullptr;
+    auto& reader = static_cast<HailstoneHandler&>(*query->from->table->file);
+    auto block = make_block(*thd, *query, reader);
+    if (!block) {
+      note_outcome(*thd, block.error().reason, block.error().item, "");
+      return nullptr;
+    }
+    note_outcome(*thd, SelectOutcome::Pushed, nullptr, block->describe().c_str());
     query->group_by = nullptr;
     query->order_by = nullptr;
     return new GroupHandler(thd, reader, *query->from, std::move(*block));

@@ -17,6 +17,7 @@
 #include "column/predicate.h"
 #include "column/projection.h"
 #include "database/database.h"
+#include "pushdown.h"
 #include "record.h"
 #include "session.h"
 #include "table/bulk_load.h"
@@ -102,9 +103,9 @@ class HailstoneHandler final : public handler, private TransactionUser {
   /// From settle_lock() on.
   bool reads_with_locks() const { return lock_ != ReadLock::None; }
   bool reads_uncommitted() const { return transaction_ != nullptr && transaction_->reads_uncommitted(); }
-  /// The predicate that is the whole of the condition (null: none); nothing when a part must stay with the
-  /// server.
-  std::optional<std::shared_ptr<const Predicate>> whole_condition(const Item* condition) const;
+  /// What the library can find out of a condition (null: none) on rows of this table; there always is a
+  /// predicate.
+  PushedCondition condition(const Item* condition) const;
   /// Runs a body of the handler that answers the whole query.
   template <typename Body>
   auto traced(const TracedCall& call, Body&& body) {
@@ -112,6 +113,7 @@ class HailstoneHandler final : public handler, private TransactionUser {
   }
   /// The library's column for a field; RecordFormat::not_stored for a virtual one.
   uint16_t column_of_field(uint field_index) const { return format_->column_of_field(field_index); }
+  uint field_of_column(uint16_t column) const { return format_->field_of_column(column); }
   bool is_integer(uint16_t column) const { return table_->layout()->is_integer(column); }
   /// Estimated; 0: unknown.
   uint64_t distinct_values(uint16_t column) const {

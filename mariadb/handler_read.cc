@@ -130,12 +130,11 @@ int HailstoneHandler::rnd_next(uchar* record) {
 
 // --- whole queries
 
-std::optional<std::shared_ptr<const Predicate>> HailstoneHandler::whole_condition(
-    const Item* condition) const {
-  if (condition == nullptr) return every_row();
-  PushedCondition pushed = translate_condition(*table, *format_, *condition);
-  if (!pushed.complete) return std::nullopt;
-  return pushed.predicate ? std::move(pushed.predicate) : every_row();
+PushedCondition HailstoneHandler::condition(const Item* condition) const {
+  PushedCondition pushed{.predicate = nullptr, .complete = true};
+  if (condition != nullptr) pushed = translate_condition(*table, *format_, *condition);
+  if (!pushed.predicate) pushed.predicate = every_row();
+  return pushed;
 }
 
 int HailstoneHandler::open_scan(const std::shared_ptr<const Predicate>& predicate,

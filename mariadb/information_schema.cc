@@ -4,6 +4,7 @@
 
 #include "engine.h"
 #include "rights.h"
+#include "select_outcome.h"
 #include "session.h"
 #include "table/table.h"
 #include "trace.h"
@@ -49,6 +50,16 @@ int fill_status(THD* thd, TABLE_LIST* tables, COND*) {
     store_text(table->field[0], counter.name);
     store_number(table->field[1], (counters.*counter.value).load(std::memory_order_relaxed));
     store_text(table->field[2], counter.description);
+    if (schema_table_store_record(thd, table)) return 1;
+  }
+  for (size_t i = 0; i < select_outcomes.size(); ++i) {
+    const std::string text = std::string("blocks of SELECTs ") +
+                             (i == 0 ? "that the engine answered" : "left to the server: ") +
+                             select_outcomes[i].text;
+    restore_record(table, s->default_values);
+    store_text(table->field[0], std::string("selects_") + select_outcomes[i].name);
+    store_number(table->field[1], static_cast<uint64_t>(select_counts[i].load(std::memory_order_relaxed)));
+    store_text(table->field[2], text);
     if (schema_table_store_record(thd, table)) return 1;
   }
   return 0;

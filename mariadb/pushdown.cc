@@ -72,6 +72,27 @@ class Translator {
     return *predicate;
   }
 
+  /// What combination() does of a condition that is to be TRUE, with the parts that are left to the server.
+  Translation translate_parts(Item_cond& item, std::vector<Item*>& rest) {
+    std::vector<Predicate> parts;
+    bool all_before = true;
+    List_iterator<Item> arguments(*item.argument_list());
+    while (Item* argument = arguments++) {
+      if (!all_before) {
+        rest.push_back(argument);
+        continue;
+      }
+      Translation part = translate(*argument, true);
+      parts.push_back(std::move(part.predicate));
+      if (part.exact) continue;
+      rest.push_back(argument);
+      // What the server evaluates for a row may be worth a warning or an error, which no later part of the
+      // condition prevents.
+      all_before = !warnings_are_errors_ && !may_warn(*thd_, *argument);
+    }
+    return {Predicate::all_of(std::move(parts)), rest.empty()};
+  }
+
  private:
   Translation constant(Item& item, bool truth) {
     // Others may keep values that it took warnings to make.
@@ -162,14 +183,23 @@ class Translator {
 PushedCondition translate_condition(TABLE& table, const RecordFormat& format, const Item& condition) {
   // In the inner table of an outer join a row of NULLs may stand for no row at all.
   // A constant table's row has been read, and its columns look like constants.
-  if (table.in_use == nullptr || table.maybe_null != 0 || table.const_table) return {};
   // The server's items are evaluated by members that are not const.
+  auto& item = const_cast<Item&>(condition);
+  if (table.in_use == nullptr || table.maybe_null != 0 || table.const_table)
+    return {.predicate = nullptr, .complete = false, .rest = {&item}};
+  std::vector<Item*> rest;
   Translator translator(table, format);
-  Translation translation = translator.translate(const_cast<Item&>(condition), true);
+  const bool has_parts =
+      item.type() == Item::COND_ITEM && static_cast<Item_cond&>(item).functype() == Item_func::COND_AND_FUNC;
+  Translation translation = has_parts ? translator.translate_parts(static_cast<Item_cond&>(item), rest)
+                                      : translator.translate(item, true);
   // A row that is passed over warns of nothing.
-  if (translator.warns()) return {};
-  if (translation.predicate.kind() == Predicate::Kind::Always) return {nullptr, translation.exact};
-  return {std::make_shared<const Predicate>(std::move(translation.predicate)), translation.exact};
+  if (translator.warns()) return {.predicate = nullptr, .complete = false, .rest = {&item}};
+  if (!has_parts && !translation.exact) rest.push_back(&item);
+  PushedCondition pushed{.predicate = nullptr, .complete = translation.exact, .rest = std::move(rest)};
+  if (translation.predicate.kind() != Predicate::Kind::Always)
+    pushed.predicate = std::make_shared<const Predicate>(std::move(translation.predicate));
+  return pushed;
 }
 
 }  // namespace hailstone

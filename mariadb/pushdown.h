@@ -13,6 +13,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "column/predicate.h"
 #include "record.h"
@@ -26,6 +27,8 @@ struct PushedCondition {
   std::shared_ptr<const Predicate>
       predicate;  // true for every row that the condition is true for; null: would be true for all rows
   bool complete = false;  // and for no other row
+  /// Of the condition's parts, all of which must hold, those that the predicate is not the whole of.
+  std::vector<Item*> rest = {};
 };
 
 /// `table` is open and its record[0] is not in use but for the values of a row that the server has read,

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "engine.h"
+#include "select_outcome.h"
 #include "trace.h"
 
 namespace hailstone {
@@ -148,6 +149,19 @@ MYSQL_THDVAR_BOOL(
 MYSQL_SYSVAR_BOOL(trace_log, trace_log_value, PLUGIN_VAR_OPCMDARG,
                   "Whether what hailstone_trace sees is written to the error log, too", nullptr, nullptr, 0);
 
+// In the order of SelectPushdown.
+const char* select_pushdown_words[] = {"OFF", "ON", "AUTO", nullptr};
+TYPELIB select_pushdown_typelib = {std::size(select_pushdown_words) - 1, "", select_pushdown_words, nullptr};
+MYSQL_THDVAR_ENUM(
+    select_pushdown, PLUGIN_VAR_RQCMDARG,
+    "Whether the engine answers blocks of SELECTs by itself: OFF, ON, or AUTO, which leaves those to the "
+    "server that it answers quicker by an index",
+    nullptr, nullptr, static_cast<unsigned long>(SelectPushdown::Auto), &select_pushdown_typelib);
+MYSQL_THDVAR_UINT(query_threads, PLUGIN_VAR_RQCMDARG,
+                  "How many threads may work at a query: the connection's own one, and background threads "
+                  "that are free. 0: as many as there are processors",
+                  nullptr, nullptr, 0, 0, 64, 0);
+
 constexpr size_t counter_count = counter_descriptions.size();
 std::array<st_mysql_show_var, counter_count + 1> counter_variables;
 
@@ -185,10 +199,29 @@ st_mysql_sys_var* system_variables[] = {MYSQL_SYSVAR(memory_budget),
                                         MYSQL_SYSVAR(open_files_limit),
                                         MYSQL_SYSVAR(log_write_timeout),
                                         MYSQL_SYSVAR(snapshot_too_old),
+                                        MYSQL_SYSVAR(select_pushdown),
+                                        MYSQL_SYSVAR(query_threads),
                                         nullptr};
 
-st_mysql_show_var status_variables[] = {{"Hailstone", reinterpret_cast<void*>(&show_counters), SHOW_FUNC},
-                                        {nullptr, nullptr, SHOW_UNDEF}};
+namespace {
+
+/// Points the server at the counts of blocks.
+int show_selects(THD*, st_mysql_show_var* variable, void*, system_status_var*, enum_var_type) {
+  static std::array<st_mysql_show_var, select_outcomes.size() + 1> counts;
+  for (size_t i = 0; i < select_outcomes.size(); ++i)
+    counts[i] = {select_outcomes[i].name, &select_counts[i], SHOW_LONGLONG};
+  counts.back() = {nullptr, nullptr, SHOW_UNDEF};
+  variable->type = SHOW_ARRAY;
+  variable->value = counts.data();
+  return 0;
+}
+
+}  // namespace
+
+st_mysql_show_var status_variables[] = {
+    {"Hailstone", reinterpret_cast<void*>(&show_counters), SHOW_FUNC},
+    {"Hailstone_selects", reinterpret_cast<void*>(&show_selects), SHOW_FUNC},
+    {nullptr, nullptr, SHOW_UNDEF}};
 
 bool columnar_by_default(THD* thd) { return THDVAR(thd, columnar_default) != 0; }
 void note_trace_option() {
@@ -221,8 +254,12 @@ DatabaseOptions database_options() {
 
 size_t memory_budget() { return static_cast<size_t>(memory_budget_value); }
 
-unsigned query_threads() {
-  return std::min(1 + background_threads_value, std::max(1U, std::thread::hardware_concurrency()));
+SelectPushdown select_pushdown(THD* thd) { return static_cast<SelectPushdown>(THDVAR(thd, select_pushdown)); }
+
+unsigned query_threads(THD* thd) {
+  const unsigned wanted = THDVAR(thd, query_threads);
+  return std::min(1 + background_threads_value,
+                  wanted != 0 ? wanted : std::max(1U, std::thread::hardware_concurrency()));
 }
 
 }  // namespace hailstone

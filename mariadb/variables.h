@@ -28,8 +28,10 @@ std::string data_directory();
 DatabaseOptions database_options();
 IoMethod io_method();
 
+enum class SelectPushdown : unsigned long { Off, On, Auto };
+SelectPushdown select_pushdown(THD* thd);
 /// How many threads may work at one query: the connection's own one, and background threads that are free.
-unsigned query_threads();
+unsigned query_threads(THD* thd);
 size_t memory_budget();
 
 }  // namespace hailstone

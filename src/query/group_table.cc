@@ -37,6 +37,35 @@ ByteView bytes_of(const ColumnVector& vector, uint32_t row) {
   return vector.dictionary != nullptr ? vector.dictionary->value(vector.codes[row]) : vector.bytes[row];
 }
 
+bool is_real(const ScanColumn& column) {
+  return column.integer && (column.type == Type::Float || column.type == Type::Double);
+}
+
+bool is_huge(const ScanColumn& column) { return !column.integer && column.width == sizeof(HugeInteger); }
+
+HugeInteger huge_number(ByteView bytes) {
+  HugeInteger number;
+  const char* from = bytes.data();
+  for (size_t i = number.words.size(); i-- > 0; from += sizeof(uint64_t))
+    number.words[i] = load_big_endian(from, sizeof(uint64_t));
+  number.words.back() ^= sign_of_width(sizeof(uint64_t));
+  return number;
+}
+
+bool is_of_bits(Kind kind) { return kind >= Kind::BitAnd; }
+
+double native_real(const ScanColumn& column, uint64_t ordered) {
+  return column.type == Type::Float ? static_cast<double>(native_float(ordered)) : native_double(ordered);
+}
+
+WideInteger wide_number(ByteView bytes) {
+  const auto* const from = reinterpret_cast<const unsigned char*>(bytes.data());
+  const auto high =
+      static_cast<int64_t>(load_big_endian(from, sizeof(uint64_t)) ^ sign_of_width(sizeof(uint64_t)));
+  return (static_cast<WideInteger>(high) << 64) +
+         static_cast<WideInteger>(load_big_endian(from + sizeof(uint64_t), sizeof(uint64_t)));
+}
+
 template <typename T>
 size_t memory_of(const T& array) {
   return array.capacity() * sizeof(typename T::value_type);
@@ -63,8 +92,15 @@ GroupTable::GroupTable(const GroupingPlan& plan, GroupPartition partition)
   HAILSTONE_CHECK(plan.keys.size() <= GroupingPlan::most_keys, "{} keys of a group", plan.keys.size());
   for (const auto& key : plan.keys) columns_.emplace_back(key);
   states_.resize(plan.aggregates.size());
+  for (size_t i = 0; i < states_.size(); ++i) {
+    const auto& item = plan.aggregates[i];
+    if (!item.wanted.distinct) continue;
+    states_[i].distinct = std::make_unique<DistinctSet>();
+    if (!item.column.integer) states_[i].values = std::make_unique<ValueSet>(*item.column.collation);
+  }
   key_.resize(stride_);
   add_group(0);
+  if (columns_.empty()) add_group(0);
 }
 
 uint32_t GroupTable::add_group(uint64_t hash) {
@@ -76,7 +112,15 @@ uint32_t GroupTable::add_group(uint64_t hash) {
     const auto& item = plan_->aggregates[i];
     state.counts.push_back(0);
     if (item.wanted.kind == Kind::Sum) {
-      state.sums.push_back(0);
+      if (is_real(item.column)) {
+        state.reals.push_back();
+      } else if (is_huge(item.column)) {
+        state.huge.emplace_back();
+      } else {
+        state.sums.push_back(0);
+      }
+    } else if (is_of_bits(item.wanted.kind)) {
+      state.bests.push_back(item.wanted.kind == Kind::BitAnd ? ~uint64_t{0} : 0);
     } else if (item.wanted.kind == Kind::Minimum || item.wanted.kind == Kind::Maximum) {
       if (item.column.integer) {
         state.bests.push_back(item.wanted.kind == Kind::Minimum ? ~uint64_t{0} : 0);
@@ -237,15 +281,19 @@ void GroupTable::find_groups_of_codes(const ColumnVector& vector, uint32_t rows)
   }
 }
 
-void GroupTable::find_groups(const Batch& batch) {
+void GroupTable::find_groups(const RowBatch& batch) {
   groups_.resize(batch.rows);
+  if (columns_.empty()) {
+    std::ranges::fill(groups_, 1U);
+    return;
+  }
   if (columns_.size() == 1) {
-    const ColumnVector& vector = batch.columns[plan_->keys.front().position];
+    const ColumnVector& vector = *batch.columns[plan_->keys.front().position];
     if (columns_.front().integer) return find_groups_of_numbers(vector, batch.rows);
     if (vector.dictionary != nullptr) return find_groups_of_codes(vector, batch.rows);
   }
   for (size_t i = 0; i < columns_.size(); ++i) {
-    hash_column(columns_[i], batch.columns[plan_->keys[i].position], batch.rows);
+    hash_column(columns_[i], *batch.columns[plan_->keys[i].position], batch.rows);
   }
   for (uint32_t row = 0; row < batch.rows; ++row) {
     uint64_t hash = columns_.front().hashes[row];
@@ -254,7 +302,7 @@ void GroupTable::find_groups(const Batch& batch) {
     if (!partition_.has(hash)) continue;
     uint64_t nulls = 0;
     for (size_t i = 0; i < columns_.size(); ++i) {
-      const ColumnVector& vector = batch.columns[plan_->keys[i].position];
+      const ColumnVector& vector = *batch.columns[plan_->keys[i].position];
       const bool null = is_null(vector, row);
       key_[i] = null ? 0 : word_of(columns_[i], vector, row);
       nulls |= uint64_t{null} << i;
@@ -264,7 +312,7 @@ void GroupTable::find_groups(const Batch& batch) {
   }
 }
 
-void GroupTable::add(const Batch& batch) {
+void GroupTable::add(const RowBatch& batch) {
   if (batch.rows == 0) return;
   find_groups(batch);
   for (size_t i = 0; i < states_.size(); ++i) {
@@ -274,7 +322,7 @@ void GroupTable::add(const Batch& batch) {
       const uint32_t* const groups = groups_.data();
       for (uint32_t row = 0; row < batch.rows; ++row) ++counts[groups[row]];
     } else {
-      add_values(i, batch.columns[wanted.position], batch.rows);
+      add_values(i, *batch.columns[wanted.position], batch.rows);
     }
   }
 }
@@ -288,18 +336,89 @@ void GroupTable::add_values(size_t aggregate, const ColumnVector& vector, uint32
     for (uint32_t row = 0; row < rows; ++row) counted_[row] = vector.nulls[row] != 0 ? 0 : groups[row];
     groups = counted_.data();
   }
-  if (item.wanted.kind != Kind::Values && !item.column.integer) {
-    add_texts(aggregate, vector, groups, rows);
+  if (item.wanted.distinct) {
+    leave_new_values(aggregate, vector, rows);
+    groups = counted_.data();
   }
   uint64_t* const counts = state.counts.data();
-  for (uint32_t row = 0; row < rows; ++row) ++counts[groups[row]];
-  if (item.wanted.kind == Kind::Values || !item.column.integer) return;
+  const bool is_text =
+      item.wanted.kind != Kind::Sum && item.wanted.kind != Kind::Values && !item.column.integer;
+  if (is_text) add_texts(aggregate, vector, groups, rows);
+  if (columns_.empty() && groups == groups_.data()) {
+    counts[1] += rows;
+  } else {
+    for (uint32_t row = 0; row < rows; ++row) ++counts[groups[row]];
+  }
+  if (item.wanted.kind != Kind::Values && !is_text) add_numbers(aggregate, vector, groups, rows);
+}
+
+void GroupTable::leave_new_values(size_t aggregate, const ColumnVector& vector, uint32_t rows) {
+  State& state = states_[aggregate];
+  const auto& item = plan_->aggregates[aggregate];
+  if (!vector.any_nulls) counted_ = groups_;
+  DistinctSet& distinct = *state.distinct;
+  if (item.column.integer) {
+    const uint64_t minus_zero =
+        is_real(item.column) ? (item.column.type == Type::Float ? order_float(-0.0F) : order_double(-0.0))
+                             : 0;
+    const uint64_t zero =
+        is_real(item.column) ? (item.column.type == Type::Float ? order_float(0.0F) : order_double(0.0)) : 0;
+    for (uint32_t row = 0; row < rows; ++row) {
+      if (counted_[row] == 0) continue;
+      const uint64_t value = vector.integers[row] == minus_zero ? zero : vector.integers[row];
+      if (!distinct.add(counted_[row], value)) counted_[row] = 0;
+    }
+    return;
+  }
+  if (vector.dictionary != nullptr && state.dictionary != vector.dictionary) {
+    state.dictionary = vector.dictionary;
+    state.heads.assign(vector.dictionary->size(), unknown_head);
+  }
+  for (uint32_t row = 0; row < rows; ++row) {
+    if (counted_[row] == 0) continue;
+    uint64_t number = unknown_head;
+    uint64_t& known = vector.dictionary != nullptr ? state.heads[vector.codes[row]] : number;
+    if (known == unknown_head) {
+      const ByteView value = bytes_of(vector, row);
+      known = state.values->number_of(value, state.values->hash(value));
+    }
+    if (!distinct.add(counted_[row], known)) counted_[row] = 0;
+  }
+}
+
+void GroupTable::add_numbers(size_t aggregate, const ColumnVector& vector, const uint32_t* groups,
+                             uint32_t rows) {
+  const auto& item = plan_->aggregates[aggregate];
+  State& state = states_[aggregate];
   const uint64_t* const values = vector.integers.data();
   uint64_t* const bests = state.bests.data();
+  const uint64_t turned = item.column.type == Type::Signed ? sign_of_width(sizeof(uint64_t)) : 0;
   switch (item.wanted.kind) {
     case Kind::Sum: {
       WideInteger* const sums = state.sums.data();
-      for (uint32_t row = 0; row < rows; ++row) sums[groups[row]] += values[row];
+      if (is_real(item.column)) {
+        for (uint32_t row = 0; row < rows; ++row) {
+          if (groups[row] != 0) state.reals.add(groups[row], native_real(item.column, values[row]));
+        }
+      } else if (is_huge(item.column)) {
+        for (uint32_t row = 0; row < rows; ++row) {
+          if (groups[row] != 0) state.huge[groups[row]] += huge_number(bytes_of(vector, row));
+        }
+      } else if (!item.column.integer) {
+        for (uint32_t row = 0; row < rows; ++row) {
+          if (groups[row] != 0) sums[groups[row]] += wide_number(bytes_of(vector, row));
+        }
+      } else if (columns_.empty() && groups == groups_.data()) {
+        // All rows are of one group.
+        uint64_t low = 0, high = 0;
+        for (uint32_t row = 0; row < rows; ++row) {
+          low += values[row] & UINT32_MAX;
+          high += values[row] >> 32;
+        }
+        sums[1] += (static_cast<WideInteger>(high) << 32) + static_cast<WideInteger>(low);
+      } else {
+        for (uint32_t row = 0; row < rows; ++row) sums[groups[row]] += values[row];
+      }
       break;
     }
     case Kind::Minimum:
@@ -311,6 +430,15 @@ void GroupTable::add_values(size_t aggregate, const ColumnVector& vector, uint32
       for (uint32_t row = 0; row < rows; ++row) {
         bests[groups[row]] = std::max(bests[groups[row]], values[row]);
       }
+      break;
+    case Kind::BitAnd:
+      for (uint32_t row = 0; row < rows; ++row) bests[groups[row]] &= values[row] ^ turned;
+      break;
+    case Kind::BitOr:
+      for (uint32_t row = 0; row < rows; ++row) bests[groups[row]] |= values[row] ^ turned;
+      break;
+    case Kind::BitXor:
+      for (uint32_t row = 0; row < rows; ++row) bests[groups[row]] ^= values[row] ^ turned;
       break;
     case Kind::Rows:
     case Kind::Values:
@@ -388,6 +516,7 @@ void GroupTable::add(const GroupTable& other) {
   for (size_t i = 0; i < columns_.size(); ++i) {
     if (!columns_[i].integer) numbers[i].resize(other.columns_[i].values->size(), unknown_group);
   }
+  std::vector<uint32_t> here_of(other.end());
   for (uint32_t group = 1; group < other.end(); ++group) {
     if (!partition_.has(other.hashes_[group])) continue;
     const uint64_t* const key = other.keys_.data() + group * stride_;
@@ -402,33 +531,92 @@ void GroupTable::add(const GroupTable& other) {
       }
       key_[i] = number;
     }
-    const uint32_t here = group_of_key(other.hashes_[group]);
-    for (size_t i = 0; i < states_.size(); ++i) {
-      const auto& item = plan_->aggregates[i];
-      const State& from = other.states_[i];
-      State& to = states_[i];
-      if (from.counts[group] == 0) continue;
-      switch (item.wanted.kind) {
-        case Kind::Sum:
-          to.sums[here] += from.sums[group];
-          break;
-        case Kind::Minimum:
-        case Kind::Maximum:
-          if (!item.column.integer) {
-            add_text(i, here, from.texts[group].head, {from.texts[group].bytes, from.texts[group].size});
-          } else if (item.wanted.kind == Kind::Minimum) {
-            to.bests[here] = std::min(to.bests[here], from.bests[group]);
-          } else {
-            to.bests[here] = std::max(to.bests[here], from.bests[group]);
-          }
-          break;
-        case Kind::Rows:
-        case Kind::Values:
-          break;
-      }
-      to.counts[here] += from.counts[group];
+    here_of[group] = columns_.empty() ? 1 : group_of_key(other.hashes_[group]);
+  }
+  for (size_t i = 0; i < states_.size(); ++i) {
+    if (plan_->aggregates[i].wanted.distinct) {
+      add_distinct(i, other, here_of);
+    } else {
+      add_states(i, other, here_of);
     }
   }
+}
+
+void GroupTable::add_states(size_t aggregate, const GroupTable& other, const std::vector<uint32_t>& groups) {
+  const auto& item = plan_->aggregates[aggregate];
+  const State& from = other.states_[aggregate];
+  State& to = states_[aggregate];
+  for (uint32_t group = 1; group < other.end(); ++group) {
+    const uint32_t here = groups[group];
+    if (here == 0 || from.counts[group] == 0) continue;
+    switch (item.wanted.kind) {
+      case Kind::Sum:
+        if (is_real(item.column)) {
+          to.reals.add(here, from.reals, group);
+        } else if (is_huge(item.column)) {
+          to.huge[here] += from.huge[group];
+        } else {
+          to.sums[here] += from.sums[group];
+        }
+        break;
+      case Kind::Minimum:
+      case Kind::Maximum:
+        if (!item.column.integer) {
+          add_text(aggregate, here, from.texts[group].head,
+                   {from.texts[group].bytes, from.texts[group].size});
+        } else if (item.wanted.kind == Kind::Minimum) {
+          to.bests[here] = std::min(to.bests[here], from.bests[group]);
+        } else {
+          to.bests[here] = std::max(to.bests[here], from.bests[group]);
+        }
+        break;
+      case Kind::BitAnd:
+        to.bests[here] &= from.bests[group];
+        break;
+      case Kind::BitOr:
+        to.bests[here] |= from.bests[group];
+        break;
+      case Kind::BitXor:
+        to.bests[here] ^= from.bests[group];
+        break;
+      case Kind::Rows:
+      case Kind::Values:
+        break;
+    }
+    to.counts[here] += from.counts[group];
+  }
+}
+
+void GroupTable::add_distinct(size_t aggregate, const GroupTable& other,
+                              const std::vector<uint32_t>& groups) {
+  const auto& item = plan_->aggregates[aggregate];
+  const State& from = other.states_[aggregate];
+  State& to = states_[aggregate];
+  std::vector<uint32_t> numbers(from.values != nullptr ? from.values->size() : 0, unknown_group);
+  from.distinct->each([&](uint32_t group, uint64_t value) {
+    const uint32_t here = groups[group];
+    if (here == 0) return;
+    uint64_t number = value;
+    if (from.values != nullptr) {
+      uint32_t& known = numbers[value];
+      const auto there = static_cast<uint32_t>(value);
+      if (known == unknown_group)
+        known = to.values->number_of(from.values->value(there), from.values->hash_of(there));
+      number = known;
+    }
+    if (!to.distinct->add(here, number)) return;
+    ++to.counts[here];
+    if (item.wanted.kind != Kind::Sum) return;
+    if (is_real(item.column)) {
+      to.reals.add(here, native_real(item.column, value));
+    } else if (is_huge(item.column)) {
+      to.huge[here] += huge_number(to.values->value(static_cast<uint32_t>(number)));
+    } else if (from.values != nullptr) {
+      to.sums[here] += wide_number(to.values->value(static_cast<uint32_t>(number)));
+    } else {
+      to.sums[here] += value;
+    }
+  });
 }
 
 void GroupTable::narrow(GroupPartition to) {
@@ -446,7 +634,9 @@ size_t GroupTable::memory() const {
   }
   for (const State& state : states_) {
     bytes += memory_of(state.counts) + memory_of(state.bests) + memory_of(state.sums) +
-             memory_of(state.texts) + memory_of(state.heads);
+             memory_of(state.texts) + memory_of(state.heads) + memory_of(state.huge) + state.reals.memory();
+    if (state.distinct != nullptr) bytes += state.distinct->memory();
+    if (state.values != nullptr) bytes += state.values->memory();
   }
   return bytes;
 }
@@ -465,10 +655,12 @@ AggregateResult GroupTable::result(uint32_t group, size_t aggregate) const {
   result.count = state.counts[group];
   if (!state.bests.empty()) result.integer = state.bests[group];
   if (!state.texts.empty()) result.bytes.assign(state.texts[group].bytes, state.texts[group].size);
+  if (!state.huge.empty()) result.huge_sum = state.huge[group];
+  if (!state.reals.empty()) result.real_sum = state.reals.result(group);
   if (!state.sums.empty()) {
     result.integer_sum = state.sums[group];
     // The order of signed numbers has their sign bit flipped.
-    if (item.column.type == Type::Signed) {
+    if (item.column.integer && item.column.type == Type::Signed) {
       result.integer_sum -= static_cast<WideInteger>(result.count) << (8 * item.column.width - 1);
     }
   }

@@ -16,13 +16,18 @@
 
 #include "base/arena.h"
 #include "base/page_allocator.h"
-#include "column/projection.h"
+#include "query/computed_rows.h"
+#include "query/distinct_set.h"
+#include "query/exact_sum.h"
 #include "query/value_set.h"
 #include "table/scan.h"
 
 namespace hailstone {
 
-/// What a query groups by and wants of each group, seen through the columns of its scan. Immutable.
+/// What a query groups by and wants of each group, seen through the columns of its rows. Without keys all
+/// rows are one group. Sums are those of numbers: Integer columns of Signed, Unsigned, Float and Double, and
+/// 16 bytes of OrderedBytes, which are a whole number, the most significant byte first, with its sign bit
+/// turned. Immutable.
 struct GroupingPlan {
   struct Key {
     uint16_t position = 0;
@@ -51,8 +56,8 @@ class GroupTable {
   GroupTable(GroupTable&&) = default;
   GroupTable& operator=(GroupTable&&) = default;
 
-  /// Rows of the plan's scan; those of other partitions are left out.
-  void add(const Batch& batch);
+  /// Rows of the plan; those of other partitions are left out.
+  void add(const RowBatch& batch);
   /// The groups of another thread.
   void add(const GroupTable& other);
   /// Keeps the groups of a part of the table's partition only.
@@ -76,9 +81,13 @@ class GroupTable {
   };
   struct State {
     PageVector<uint64_t> counts;   // rows, or values that are not NULL
-    PageVector<uint64_t> bests;    // Minimum, Maximum
+    PageVector<uint64_t> bests;    // Minimum, Maximum; BitAnd and its like
     PageVector<WideInteger> sums;  // of the ordered values
+    PageVector<HugeInteger> huge;
+    ExactSums reals;
     PageVector<Text> texts;
+    std::unique_ptr<DistinctSet> distinct;
+    std::unique_ptr<ValueSet> values;  // of a distinct column of bytes
     /// Of texts: their heads by code of the dictionary at hand.
     std::shared_ptr<const Dictionary> dictionary;
     std::vector<uint64_t> heads;
@@ -102,7 +111,7 @@ class GroupTable {
     std::vector<uint64_t> hashes;
   };
 
-  void find_groups(const Batch& batch);
+  void find_groups(const RowBatch& batch);
   void find_groups_of_numbers(const ColumnVector& vector, uint32_t rows);
   void find_groups_of_codes(const ColumnVector& vector, uint32_t rows);
   void take_dictionary(KeyColumn& column, const std::shared_ptr<const Dictionary>& dictionary);
@@ -113,6 +122,13 @@ class GroupTable {
   uint32_t add_group(uint64_t hash);
   void grow_slots();
   void add_values(size_t aggregate, const ColumnVector& vector, uint32_t rows);
+  /// Leaves in counted_ the groups of rows whose value is new to them.
+  void leave_new_values(size_t aggregate, const ColumnVector& vector, uint32_t rows);
+  /// To what is no count, and not of texts.
+  void add_numbers(size_t aggregate, const ColumnVector& vector, const uint32_t* groups, uint32_t rows);
+  /// Of another table, whose groups have the numbers `groups` here; 0: they are not.
+  void add_states(size_t aggregate, const GroupTable& other, const std::vector<uint32_t>& groups);
+  void add_distinct(size_t aggregate, const GroupTable& other, const std::vector<uint32_t>& groups);
   void add_texts(size_t aggregate, const ColumnVector& vector, const uint32_t* groups, uint32_t rows);
   void add_text(size_t aggregate, uint32_t group, uint64_t head, ByteView value);
   uint64_t head_of(const Collation& collation, ByteView value);

@@ -18,28 +18,43 @@ constexpr uint32_t fewest_groups_to_narrow = 64;
 constexpr unsigned most_bits = 40;
 constexpr uint32_t groups_between_interruption_checks = 4096;
 
+bool has_aggregate(const Aggregate& wanted, const ScanColumn& column) {
+  switch (wanted.kind) {
+    case Aggregate::Kind::Sum:
+      return column.integer ? column.type <= Type::Double
+                            : column.type == Type::OrderedBytes && (column.width == sizeof(WideInteger) ||
+                                                                    column.width == sizeof(HugeInteger));
+    case Aggregate::Kind::BitAnd:
+    case Aggregate::Kind::BitOr:
+    case Aggregate::Kind::BitXor:
+      return column.type == Type::Unsigned ||
+             (column.type == Type::Signed && column.width == sizeof(uint64_t));
+    default:
+      return true;
+  }
+}
+
 }  // namespace
 
-Result<std::unique_ptr<Grouping>> Grouping::make(std::unique_ptr<Scan> scan, std::span<const uint16_t> keys,
+Result<std::unique_ptr<Grouping>> Grouping::make(std::unique_ptr<ComputedRows> rows,
+                                                 std::span<const uint16_t> keys,
                                                  std::span<const Aggregate> aggregates, unsigned threads) {
-  if (keys.empty() || keys.size() > GroupingPlan::most_keys) {
+  if (keys.size() > GroupingPlan::most_keys) {
     return fail(ErrorCode::Unsupported,
-                fmt::format("groups have 1 to {} keys, and not {}", GroupingPlan::most_keys, keys.size()));
+                fmt::format("groups have at most {} keys, and not {}", GroupingPlan::most_keys, keys.size()));
   }
-  std::unique_ptr<Grouping> grouping(new Grouping(std::move(scan), std::max(1U, threads)));
+  std::unique_ptr<Grouping> grouping(new Grouping(std::move(rows), std::max(1U, threads)));
   for (const uint16_t position : keys) {
-    HAILSTONE_ASSIGN(const ScanColumn column, grouping->scan_->column(position));
+    HAILSTONE_ASSIGN(const ScanColumn column, grouping->rows_->column(position));
     grouping->plan_.keys.push_back({.position = position, .column = column});
   }
   for (const Aggregate& wanted : aggregates) {
     GroupingPlan::Item item{.wanted = wanted, .column = {}};
     if (wanted.kind != Aggregate::Kind::Rows) {
-      HAILSTONE_ASSIGN(item.column, grouping->scan_->column(wanted.position));
+      HAILSTONE_ASSIGN(item.column, grouping->rows_->column(wanted.position));
     }
-    if (wanted.kind == Aggregate::Kind::Sum && item.column.type != Type::Signed &&
-        item.column.type != Type::Unsigned) {
-      return fail(ErrorCode::Unsupported, "groups have sums of whole numbers only");
-    }
+    if (!has_aggregate(wanted, item.column))
+      return fail(ErrorCode::Unsupported, "groups have sums of numbers and bits of whole numbers only");
     grouping->plan_.aggregates.push_back(item);
   }
   grouping->keys_.resize(keys.size());
@@ -50,7 +65,7 @@ Result<std::unique_ptr<Grouping>> Grouping::make(std::unique_ptr<Scan> scan, std
 Result<bool> Grouping::next() {
   for (;;) {
     if (groups_ && ++group_ < groups_->end()) {
-      if (group_ % groups_between_interruption_checks == 0) HAILSTONE_TRY(scan_->check_interruption());
+      if (group_ % groups_between_interruption_checks == 0) HAILSTONE_TRY(rows_->check_interruption());
       go_to(group_);
       return true;
     }
@@ -73,7 +88,7 @@ void Grouping::go_to(uint32_t group) {
 void Grouping::make_room(Part& part) const {
   GroupTable& groups = *part.groups;
   // A quarter of the budget for all, as the parts are put together while they are still there.
-  const size_t share = std::max(least_share, scan_->budget().limit() / 4 / threads_);
+  const size_t share = std::max(least_share, rows_->budget().limit() / 4 / threads_);
   for (;;) {
     const size_t used = groups.memory();
     if (used <= part.memory.bytes()) return;
@@ -90,15 +105,15 @@ void Grouping::make_room(Part& part) const {
 Status Grouping::pass(GroupPartition partition) {
   ++passes_;
   std::deque<Part> parts;
-  for (unsigned i = 0; i < threads_; ++i) parts.emplace_back(scan_->budget());
-  const auto take = [&](unsigned number, const Batch& batch) -> Status {
+  for (unsigned i = 0; i < threads_; ++i) parts.emplace_back(rows_->budget());
+  const auto take = [&](unsigned number, const RowBatch& batch) -> Status {
     Part& part = parts[number];
     if (!part.groups) part.groups.emplace(plan_, partition);
     part.groups->add(batch);
     make_room(part);
     return {};
   };
-  HAILSTONE_TRY(scan_->each_batch(threads_, take));
+  HAILSTONE_TRY(rows_->each_batch(threads_, take));
 
   GroupPartition kept = partition;
   for (const Part& part : parts) {
@@ -108,7 +123,7 @@ Status Grouping::pass(GroupPartition partition) {
     left_.push_back({.bits = half.bits, .number = half.number | 1});
   }
   groups_.emplace(plan_, kept);
-  memory_.emplace(scan_->budget());
+  memory_.emplace(rows_->budget());
   for (Part& part : parts) {
     if (!part.groups) continue;
     if (groups_->end() == 1 && part.groups->partition().bits == kept.bits) {

@@ -1,4 +1,4 @@
-// GROUP BY: the rows of a scan, by several threads, to groups, each with its keys and aggregates.
+// GROUP BY: rows, by several threads, to groups, each with its keys and aggregates.
 //
 // Each thread fills a GroupTable of its own; they are put together at the end. When one outgrows its share of
 // the memory, it keeps only half of its groups, told by their hashes, and again half when that is too much;
@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/memory_budget.h"
+#include "query/computed_rows.h"
 #include "query/group_table.h"
-#include "table/scan.h"
 
 namespace hailstone {
 
@@ -34,16 +34,18 @@ class Groups {
 /// All groups, in no promised order.
 class Grouping final : public Groups {
  public:
-  /// `keys`: positions among the columns of the scan, at least one. `threads`: how many may work at it, the
-  /// caller's included. ErrorCode::Unsupported: more keys than most_keys, a sum of what is no whole number.
-  static Result<std::unique_ptr<Grouping>> make(std::unique_ptr<Scan> scan, std::span<const uint16_t> keys,
+  /// `keys`: positions among the columns of the rows; without any, all rows are one group, also where there
+  /// are none. `threads`: how many may work at it, the caller's included. ErrorCode::Unsupported: more keys
+  /// than most_keys, a sum of what is no number; and next() gives it when an expression is not computed.
+  static Result<std::unique_ptr<Grouping>> make(std::unique_ptr<ComputedRows> rows,
+                                                std::span<const uint16_t> keys,
                                                 std::span<const Aggregate> aggregates, unsigned threads);
 
   Result<bool> next() override;
   std::span<const Value> keys() const override { return keys_; }
   AggregateResult result(size_t aggregate) const override { return groups_->result(group_, aggregate); }
   const GroupingPlan& plan() const { return plan_; }
-  MemoryBudget& budget() const { return scan_->budget(); }
+  MemoryBudget& budget() const { return rows_->budget(); }
 
   // Once next() has found the first group: the table in which it and some or all others are.
   const GroupTable& table() const { return *groups_; }
@@ -60,12 +62,12 @@ class Grouping final : public Groups {
     std::optional<GroupTable> groups;
     Reservation memory;
   };
-  explicit Grouping(std::unique_ptr<Scan> scan, unsigned threads)
-      : scan_(std::move(scan)), threads_(threads) {}
+  explicit Grouping(std::unique_ptr<ComputedRows> rows, unsigned threads)
+      : rows_(std::move(rows)), threads_(threads) {}
   Status pass(GroupPartition partition);
   void make_room(Part& part) const;
 
-  const std::unique_ptr<Scan> scan_;
+  const std::unique_ptr<ComputedRows> rows_;
   const unsigned threads_;
   GroupingPlan plan_;
   std::vector<GroupPartition> left_;  // to other passes

@@ -20,13 +20,40 @@ int compare_values(const ScanColumn& column, const Value& left, const Value& rig
   return column.collation->compare(left.bytes, right.bytes);
 }
 
-int compare_results(const GroupingPlan::Item& item, const AggregateResult& left,
+/// sum * 10^digits / count, half away from zero.
+WideInteger rounded_mean(const AggregateResult& of, unsigned digits) {
+  WideInteger scaled = of.integer_sum;
+  for (unsigned i = 0; i < digits; ++i) scaled *= 10;
+  const auto count = static_cast<WideInteger>(of.count);
+  const WideInteger whole = scaled / count, rest = scaled % count;
+  if ((rest < 0 ? -rest : rest) * 2 < count) return whole;
+  return whole + (scaled < 0 ? -1 : 1);
+}
+
+int compare_sums(const GroupOrder& by, bool real, const AggregateResult& left, const AggregateResult& right) {
+  if (real) {
+    const auto number = [&](const AggregateResult& of) {
+      return by.mean_digits ? of.real_sum / static_cast<double>(of.count) : of.real_sum;
+    };
+    return compare_numbers(number(left), number(right));
+  }
+  if (!by.mean_digits) return compare_numbers(left.integer_sum, right.integer_sum);
+  return compare_numbers(rounded_mean(left, *by.mean_digits), rounded_mean(right, *by.mean_digits));
+}
+
+int compare_results(const GroupOrder& by, const GroupingPlan::Item& item, const AggregateResult& left,
                     const AggregateResult& right) {
   if (item.wanted.kind == Kind::Rows || item.wanted.kind == Kind::Values)
     return compare_numbers(left.count, right.count);
+  if (item.wanted.kind >= Kind::BitAnd) return compare_numbers(left.integer, right.integer);
   // Without values it is NULL.
   if (left.count == 0 || right.count == 0) return compare_numbers(left.count != 0, right.count != 0);
-  if (item.wanted.kind == Kind::Sum) return compare_numbers(left.integer_sum, right.integer_sum);
+  if (item.wanted.kind == Kind::Sum) {
+    if (!item.column.integer && item.column.width == sizeof(HugeInteger))
+      return compare_numbers(left.huge_sum, right.huge_sum);
+    const bool real = item.column.type == Type::Float || item.column.type == Type::Double;
+    return compare_sums(by, real, left, right);
+  }
   if (item.column.integer) return compare_numbers(left.integer, right.integer);
   return item.column.collation->compare(left.bytes, right.bytes);
 }
@@ -47,7 +74,7 @@ int SortedGroups::compare(const Left& left, const Right& right) const {
   for (const GroupOrder& by : order_) {
     const int order =
         by.aggregate
-            ? compare_results(plan.aggregates[by.number], left.result(by.number), right.result(by.number))
+            ? compare_results(by, plan.aggregates[by.number], left.result(by.number), right.result(by.number))
             : compare_values(plan.keys[by.number].column, left.key(by.number), right.key(by.number));
     if (order != 0) return by.descending ? -order : order;
   }

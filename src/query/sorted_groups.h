@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "query/grouping.h"
@@ -16,6 +17,9 @@ struct GroupOrder {
   bool aggregate = false;
   size_t number = 0;  // of the key or the aggregate
   bool descending = false;
+  /// Of a sum: what counts is the mean, rounded to so many digits (at most 8) behind those of the sum; of
+  /// floating-point numbers, not rounded.
+  std::optional<unsigned> mean_digits = std::nullopt;
 };
 
 class SortedGroups final : public Groups {

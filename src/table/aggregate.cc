@@ -39,6 +39,8 @@ Result<AggregatePlan> AggregatePlan::make(Table::State& table, const Projection&
   plan.table_ = &table;
   for (const Aggregate& each : wanted) {
     Item item{.wanted = each};
+    if (each.kind > Aggregate::Kind::Sum || each.distinct)
+      return fail(ErrorCode::Unsupported, "a scan has no such aggregate; groups have");
     if (each.kind != Aggregate::Kind::Rows) {
       HAILSTONE_ASSIGN(item.column, describe_column(table, projection, each.position));
       item.number = projection.columns()[each.position];
@@ -85,8 +87,7 @@ void AggregateSums::add_integers(const Item& item, const uint64_t* values, size_
         sum.ordered += (static_cast<WideInteger>(high) << 32) + static_cast<WideInteger>(low);
       }
       break;
-    case Aggregate::Kind::Rows:
-    case Aggregate::Kind::Values:
+    default:
       break;
   }
   sum.count += count;

@@ -4,6 +4,8 @@
 // `as_codes` is Projection's.
 #pragma once
 
+#include <array>
+#include <compare>
 #include <functional>
 #include <memory>
 #include <span>
@@ -16,18 +18,56 @@ namespace hailstone {
 
 __extension__ typedef __int128 WideInteger;
 
-/// A number over all rows of a scan.
+/// A whole number of 256 bits, for sums of more digits than WideInteger has: the least significant word
+/// first, negative ones as their complement.
+struct HugeInteger {
+  std::array<uint64_t, 4> words{};
+  bool is_negative() const { return words[3] >> 63 != 0; }
+  HugeInteger& operator+=(const HugeInteger& other) {
+    uint64_t carry = 0;
+    for (size_t i = 0; i < words.size(); ++i) {
+      const uint64_t sum = words[i] + other.words[i];
+      const uint64_t with_carry = sum + carry;
+      carry = (sum < words[i] ? 1U : 0U) + (with_carry < sum ? 1U : 0U);
+      words[i] = with_carry;
+    }
+    return *this;
+  }
+  std::strong_ordering operator<=>(const HugeInteger& other) const {
+    if (is_negative() != other.is_negative()) return other.is_negative() <=> is_negative();
+    for (size_t i = words.size(); i-- > 0;) {
+      if (words[i] != other.words[i]) return words[i] <=> other.words[i];
+    }
+    return std::strong_ordering::equal;
+  }
+  bool operator==(const HugeInteger&) const = default;
+};
+
+/// A number over rows.
 struct Aggregate {
-  enum class Kind : uint8_t { Rows, Values, Minimum, Maximum, Sum };  // Values: those that are not NULL
+  enum class Kind : uint8_t {
+    Rows,
+    Values,  // those that are not NULL
+    Minimum,
+    Maximum,
+    Sum,
+    // Of Unsigned columns, and of Signed ones of 8 bytes; only for groups.
+    BitAnd,
+    BitOr,
+    BitXor,
+  };
   Kind kind = Kind::Rows;
   uint16_t position = 0;  // of the column among those of the scan; not for Rows
+  bool distinct = false;  // of equal values one only: for Values and Sum of groups
 };
 struct AggregateResult {
   uint64_t count = 0;    // Rows: rows; else values that are not NULL. 0: there is no minimum, maximum or sum
-  uint64_t integer = 0;  // minimum or maximum of an Integer column, ordered
+  uint64_t integer = 0;  // minimum or maximum of an Integer column, ordered; BitAnd and its like, native
   std::string bytes;     // of a Bytes column; the first one met where several are equal
-  WideInteger integer_sum = 0;  // of Signed and Unsigned columns: exact
-  double real_sum = 0;          // of Float and Double columns: rounded, in no promised order
+  WideInteger integer_sum = 0;  // of Signed and Unsigned columns, and of groups' numbers of 16 bytes: exact
+  HugeInteger huge_sum = {};    // of groups' numbers of 32 bytes
+  double real_sum = 0;  // of Float and Double columns: of groups exact but for the last bit, else rounded in
+                        // no promised order
 };
 
 /// What the values of a column of a scan are.

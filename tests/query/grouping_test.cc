@@ -5,6 +5,7 @@
 
 #include <map>
 #include <random>
+#include <set>
 
 #include "base/test_seed.h"
 #include "table/bulk_load.h"
@@ -114,6 +115,12 @@ class GroupingTest : public testing::Test {
                                   std::vector<bool>(columns.size(), as_codes));
   }
 
+  std::unique_ptr<ComputedRows> rows(std::shared_ptr<const Predicate> predicate, bool as_codes,
+                                     Computation computation = {}) {
+    return std::make_unique<ComputedRows>(scan(std::move(predicate), as_codes), columns.size(),
+                                          std::move(computation));
+  }
+
   ExpectedGroups expected(std::span<const uint16_t> keys, const std::shared_ptr<const Predicate>& predicate) {
     ExpectedGroups groups;
     const auto rows = scan(predicate, false);
@@ -151,7 +158,7 @@ class GroupingTest : public testing::Test {
                                           Aggregate{Kind::Sum, tiny},     Aggregate{Kind::Sum, wide},
                                           Aggregate{Kind::Minimum, wide}, Aggregate{Kind::Maximum, wide},
                                           Aggregate{Kind::Minimum, text}, Aggregate{Kind::Maximum, text}};
-    auto grouping = Grouping::make(scan(predicate, as_codes), keys, wanted, threads);
+    auto grouping = Grouping::make(rows(predicate, as_codes), keys, wanted, threads);
     EXPECT_TRUE(grouping);
     ExpectedGroups groups;
     for (;;) {
@@ -269,7 +276,7 @@ TEST_F(GroupingTest, TheFirstOnesOfAnOrder) {
                                         Aggregate{Kind::Maximum, text}};
   const std::array<uint16_t, 2> keys{tiny, wide};
   const auto all = [&] {
-    auto grouping = Grouping::make(scan(nullptr, true), keys, wanted, 1);
+    auto grouping = Grouping::make(rows(nullptr, true), keys, wanted, 1);
     EXPECT_TRUE(grouping);
     return std::move(*grouping);
   };
@@ -296,20 +303,163 @@ TEST_F(GroupingTest, TheFirstOnesOfAnOrder) {
   }
   host_.budget().set_limit(size_t{1} << 30);
   SortedGroups none(
-      Grouping::make(scan(std::make_shared<const Predicate>(Predicate::never()), true), keys, wanted, 2)
+      Grouping::make(rows(std::make_shared<const Predicate>(Predicate::never()), true), keys, wanted, 2)
           .value(),
       {{.number = 1}}, 3);
   EXPECT_FALSE(*none.next());
 }
 
+/// Of one group: sums without rounding, distinct values, and what is computed of each row.
+struct Computed {
+  uint64_t rows = 0;
+  std::map<double, uint64_t> reals;
+  std::set<std::string> words;
+  std::set<int64_t> tinies;
+  uint64_t bits = 0;
+  WideInteger computed = 0;
+};
+
+TEST_F(GroupingTest, OfExpressionsAndDistinctValues) {
+  host_.background = true;
+  host_.segment_rows = 20'000;
+  add_rows(0, 50'000, 300, true);
+  add_rows(50'000, 51'000, 300, false);
+  reader_ = host_.transactions().begin(Isolation::RepeatableRead);
+
+  // CASE WHEN word = 'b' THEN tiny * id ELSE id - 7 END, of rows with tiny > -100; by id % 10.
+  class IsB final : public BytesTest {
+    bool matches(ByteView value) const override { return value == "b"; }
+  };
+  using Opcode = Program::Opcode;
+  const ScanColumn id_column{.type = Type::Signed, .width = 4}, tiny_column{.type = Type::Signed, .width = 1};
+  const ScanColumn word_column{.integer = false, .type = Type::Varchar, .width = 20};
+  const auto conditions = std::make_shared<Program>();
+  const auto values = std::make_shared<Program>();
+  const auto call = [](Program& program, Opcode operation, std::vector<Program::Register> inputs,
+                       Program::Register mask = Program::none) {
+    return program.call(operation, inputs, mask);
+  };
+  Computation computation;
+  computation.passes = call(*conditions, Opcode::Less,
+                            {conditions->constant(int64_t{-100}), conditions->column(tiny, tiny_column)});
+  computation.conditions = conditions;
+  const auto number = values->column(id, id_column), small = values->column(tiny, tiny_column);
+  const auto is_b = values->matches(Predicate::bytes(word, std::make_shared<IsB>()), word, word_column);
+  const auto is_other = call(*values, Opcode::Not, {is_b});
+  const auto chosen =
+      call(*values, Opcode::Choose,
+           {is_b, call(*values, Opcode::Multiply, {small, number}, is_b),
+            call(*values, Opcode::Subtract, {number, values->constant(int64_t{7})}, is_other)});
+  const auto digit = call(*values, Opcode::Remainder, {number, values->constant(int64_t{10})});
+  EXPECT_EQ(digit, call(*values, Opcode::Remainder, {number, values->constant(int64_t{10})}));
+  computation.values = values;
+  computation.columns = {Computation::Column::of(*values, chosen), Computation::Column::of(*values, digit)};
+  constexpr uint16_t chosen_position = columns.size(), digit_position = chosen_position + 1;
+
+  std::map<int64_t, Computed> expected;
+  const auto all = scan(nullptr, false);
+  for (;;) {
+    const auto batch = all->next();
+    ASSERT_TRUE(batch);
+    if (*batch == nullptr) break;
+    for (uint32_t row = 0; row < (*batch)->rows; ++row) {
+      const auto value = [&](uint16_t column) { return (*batch)->columns[column].value(row); };
+      const int64_t key = native_signed(value(id).integer, 4);
+      if (value(tiny).null || native_signed(value(tiny).integer, 1) <= -100) continue;
+      Computed& group = expected[key % 10];
+      ++group.rows;
+      if (!value(real).null) ++group.reals[native_double(value(real).integer) + 0.0];
+      if (!value(word).null) group.words.insert(canonical(value(word), word));
+      group.tinies.insert(native_signed(value(tiny).integer, 1));
+      group.bits ^= value(wide).integer;
+      const bool b = !value(word).null && value(word).bytes == "b";
+      group.computed += b ? native_signed(value(tiny).integer, 1) * key : key - 7;
+    }
+  }
+
+  using Kind = Aggregate::Kind;
+  const std::array<Aggregate, 8> wanted{Aggregate{Kind::Rows},
+                                        Aggregate{Kind::Sum, real},
+                                        Aggregate{Kind::Values, real, true},
+                                        Aggregate{Kind::Values, word, true},
+                                        Aggregate{Kind::Sum, tiny, true},
+                                        Aggregate{Kind::BitXor, wide},
+                                        Aggregate{Kind::Sum, chosen_position},
+                                        Aggregate{Kind::Maximum, chosen_position}};
+  const std::array<uint16_t, 1> key{digit_position};
+  for (const bool as_codes : {false, true}) {
+    for (const unsigned threads : {1U, 3U}) {
+      auto grouping = Grouping::make(rows(nullptr, as_codes, computation), key, wanted, threads);
+      ASSERT_TRUE(grouping);
+      size_t groups = 0;
+      while (*(*grouping)->next()) {
+        ++groups;
+        const auto result = [&](size_t aggregate) { return (*grouping)->result(aggregate); };
+        const Computed& group = expected.at(native_signed((*grouping)->keys()[0].integer, 8));
+        EXPECT_EQ(result(0).count, group.rows);
+        double sum = 0;
+        for (const auto& [each, times] : group.reals) sum += each * static_cast<double>(times);
+        EXPECT_EQ(result(1).real_sum, sum);
+        EXPECT_EQ(result(2).count, group.reals.size());
+        EXPECT_EQ(result(3).count, group.words.size());
+        int64_t tinies = 0;
+        for (const int64_t each : group.tinies) tinies += each;
+        EXPECT_EQ(static_cast<int64_t>(result(4).integer_sum), tinies);
+        EXPECT_EQ(result(5).integer, group.bits);
+        EXPECT_TRUE(result(6).integer_sum == group.computed);
+      }
+      EXPECT_EQ(groups, expected.size());
+    }
+  }
+
+  // Without keys, and with memory for some of the groups only.
+  auto whole = Grouping::make(rows(nullptr, true, computation), {}, wanted, 2);
+  ASSERT_TRUE(*(*whole)->next());
+  uint64_t counted = 0;
+  for (const auto& [digit_of_group, group] : expected) counted += group.rows;
+  EXPECT_EQ((*whole)->result(0).count, counted);
+  EXPECT_EQ((*whole)->result(3).count, 4);
+  EXPECT_FALSE(*(*whole)->next());
+  auto nothing = Grouping::make(rows(std::make_shared<const Predicate>(Predicate::never()), true), {},
+                                {wanted.data(), 5}, 2);
+  ASSERT_TRUE(*(*nothing)->next());
+  EXPECT_EQ((*nothing)->result(0).count, 0);
+  EXPECT_FALSE(*(*nothing)->next());
+
+  host_.budget().set_limit(size_t{4} << 20);
+  const std::array<uint16_t, 1> by_id{id};
+  const Aggregate distinct{Kind::Values, wide, true};
+  auto many = Grouping::make(rows(nullptr, true), by_id, {&distinct, 1}, 2);
+  uint64_t found = 0;
+  while (*(*many)->next()) found += (*many)->result(0).count;
+  EXPECT_EQ(found, 51'000);
+  EXPECT_GT((*many)->passes(), 1);
+  host_.budget().set_limit(size_t{1} << 30);
+}
+
+TEST_F(GroupingTest, EndsWhereAnExpressionIsNotComputed) {
+  add_rows(0, 3000, 300, true);
+  reader_ = host_.transactions().begin(Isolation::RepeatableRead);
+  const auto values = std::make_shared<Program>();
+  const auto number = values->column(wide, {.type = Type::Unsigned, .width = 8});
+  Computation computation{
+      .conditions = nullptr, .values = values, .columns = {Computation::Column::of(*values, number)}};
+  const std::array<uint16_t, 1> key{columns.size()};
+  auto grouping = Grouping::make(rows(nullptr, true, computation), key, {}, 2);
+  EXPECT_EQ((*grouping)->next().error().code(), ErrorCode::Unsupported);
+}
+
 TEST_F(GroupingTest, RefusesWhatItCannot) {
   reader_ = host_.transactions().begin(Isolation::RepeatableRead);
   const std::array<uint16_t, 1> key{id};
-  const Aggregate sum{Aggregate::Kind::Sum, real};
-  EXPECT_EQ(Grouping::make(scan(nullptr, true), key, {&sum, 1}, 1).error().code(), ErrorCode::Unsupported);
-  EXPECT_EQ(Grouping::make(scan(nullptr, true), {}, {}, 1).error().code(), ErrorCode::Unsupported);
+  const std::array<Aggregate, 3> refused{Aggregate{Aggregate::Kind::Sum, word},
+                                         Aggregate{Aggregate::Kind::BitOr, real},
+                                         Aggregate{Aggregate::Kind::BitAnd, tiny}};
+  for (const Aggregate& each : refused) {
+    EXPECT_EQ(Grouping::make(rows(nullptr, true), key, {&each, 1}, 1).error().code(), ErrorCode::Unsupported);
+  }
   const std::array<uint16_t, 1> beyond{99};
-  EXPECT_EQ(Grouping::make(scan(nullptr, true), beyond, {}, 1).error().code(), ErrorCode::InvalidArgument);
+  EXPECT_EQ(Grouping::make(rows(nullptr, true), beyond, {}, 1).error().code(), ErrorCode::InvalidArgument);
 }
 
 }  // namespace

@@ -1,0 +1,537 @@
+#include "group_block.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "engine.h"
+#include "pushdown_warnings.h"
+#include "variables.h"
+
+namespace hailstone {
+
+namespace {
+
+bool is_whole_number(const Field& field) {
+  const auto type = field.real_type();
+  return type == MYSQL_TYPE_TINY || type == MYSQL_TYPE_SHORT || type == MYSQL_TYPE_INT24 ||
+         type == MYSQL_TYPE_LONG || type == MYSQL_TYPE_LONGLONG;
+}
+
+/// Whether equal stored values are what the server takes for equal, and the other way round.
+bool can_be_key(const Field& field) {
+  if (is_whole_number(field)) return true;
+  switch (field.real_type()) {
+    case MYSQL_TYPE_YEAR:
+    case MYSQL_TYPE_FLOAT:
+    case MYSQL_TYPE_DOUBLE:
+    case MYSQL_TYPE_NEWDECIMAL:
+    case MYSQL_TYPE_NEWDATE:
+    case MYSQL_TYPE_TIME2:
+    case MYSQL_TYPE_DATETIME2:
+    case MYSQL_TYPE_TIMESTAMP2:
+    case MYSQL_TYPE_ENUM:
+    case MYSQL_TYPE_SET:
+    case MYSQL_TYPE_VARCHAR:
+    case MYSQL_TYPE_BLOB:
+      return true;
+    case MYSQL_TYPE_STRING:
+      // UUID and INET6 are of this type, too.
+      return dynamic_cast<const Field_string*>(&field) != nullptr;
+    default:
+      return false;
+  }
+}
+
+/// Whether the order of the stored values is that of MIN and MAX. Theirs of ENUM and SET is that of the
+/// names.
+bool has_extremes(const Field& field) {
+  const auto type = field.real_type();
+  return can_be_key(field) && type != MYSQL_TYPE_ENUM && type != MYSQL_TYPE_SET;
+}
+
+/// Whether evaluating the item may warn of a row by its number among those that the server has read.
+bool may_name_rows(Item& item) {
+  Item& real = *item.real_item();
+  if (real.type() == Item::COND_ITEM) {
+    List_iterator<Item> parts(*static_cast<Item_cond&>(real).argument_list());
+    while (Item* part = parts++) {
+      if (may_name_rows(*part)) return true;
+    }
+    return false;
+  }
+  if (real.type() != Item::FUNC_ITEM) return false;
+  if (dynamic_cast<Item_decimal_typecast*>(&real) != nullptr) return true;
+  const auto& function = static_cast<const Item_func&>(real);
+  for (uint i = 0; i < function.argument_count(); ++i) {
+    if (may_name_rows(*function.arguments()[i])) return true;
+  }
+  return false;
+}
+
+/// Whether values of the item, stored in a field of its type, are keys and have an order: what can_be_key()
+/// is of columns.
+bool can_be_stored(Item& item) {
+  const Type_handler& handler = *item.type_handler();
+  if (handler.type_collection() != type_handler_slong.type_collection()) return false;
+  switch (handler.real_field_type()) {
+    case MYSQL_TYPE_BIT:
+    case MYSQL_TYPE_ENUM:
+    case MYSQL_TYPE_SET:
+    case MYSQL_TYPE_GEOMETRY:
+    case MYSQL_TYPE_NULL:
+      return false;
+    default:
+      return true;
+  }
+}
+
+/// Whether a DECIMAL may have digits behind those that it shows.
+bool has_hidden_digits(Item& item) {
+  Item& real = *item.real_item();
+  if (real.type() == Item::CACHE_ITEM) return true;
+  if (real.type() != Item::FUNC_ITEM) return false;
+  if (dynamic_cast<Item_func_div*>(&real) != nullptr) return real.cmp_type() == DECIMAL_RESULT;
+  const auto& function = static_cast<const Item_func&>(real);
+  for (uint i = 0; i < function.argument_count(); ++i) {
+    if (has_hidden_digits(*function.arguments()[i])) return true;
+  }
+  return false;
+}
+
+/// Whether the item may depend on a mean.
+bool mentions_mean(Item& item) {
+  Item& real = *item.real_item();
+  if (real.basic_const_item() || real.type() == Item::FIELD_ITEM) return false;
+  if (real.type() == Item::SUM_FUNC_ITEM) return dynamic_cast<Item_sum_avg*>(&real) != nullptr;
+  if (real.type() == Item::COND_ITEM) {
+    List_iterator<Item> parts(*static_cast<Item_cond&>(real).argument_list());
+    while (Item* part = parts++) {
+      if (mentions_mean(*part)) return true;
+    }
+    return false;
+  }
+  if (real.type() != Item::FUNC_ITEM) return true;
+  const auto& function = static_cast<const Item_func&>(real);
+  for (uint i = 0; i < function.argument_count(); ++i) {
+    if (mentions_mean(*function.arguments()[i])) return true;
+  }
+  return false;
+}
+
+bool is_number(const Item& item) {
+  return item.cmp_type() == INT_RESULT || item.cmp_type() == DECIMAL_RESULT || item.cmp_type() == REAL_RESULT;
+}
+
+uint decimals_of(const Item& item) { return item.cmp_type() == DECIMAL_RESULT ? item.decimals : 0; }
+
+/// So many first groups are kept while all are gone through; with a greater limit all are.
+constexpr ulonglong most_first_groups = 100'000;
+constexpr uint digits_of_int = 10;
+/// The engine rounds means to so many digits more than their sums have.
+constexpr uint most_digits_of_mean = 8;
+
+/// Makes a GroupBlock of the server's description, or finds that it cannot.
+class GroupTranslator {
+ public:
+  GroupTranslator(THD& thd, const Query& query, HailstoneHandler& reader)
+      : thd_(thd),
+        query_(query),
+        reader_(reader),
+        select_(*query.from->select_lex),
+        source_(*query.from->table),
+        block_(ScanColumns(source_, reader)) {}
+
+  std::expected<GroupBlock, Declined> translate() {
+    for (const ORDER* order = query_.group_by; order != nullptr; order = order->next) {
+      if (!add_key(**order->item) || block_.keys.size() > GroupingPlan::most_keys)
+        return declined(SelectOutcome::Groups, *order->item);
+    }
+    List_iterator_fast<Item> items(*query_.select);
+    for (Item* item = items++; item != nullptr; item = items++, ++place_) {
+      if (!add(*item)) {
+        const bool aggregate = item->real_item()->type() == Item::SUM_FUNC_ITEM;
+        return declined(aggregate ? SelectOutcome::Aggregates : SelectOutcome::Columns, item);
+      }
+    }
+    for (const RowExpression& expression : block_.computed) {
+      if (expression.kind == ServerValue::Image && expression.output == nowhere)
+        return declined(SelectOutcome::Groups, expression.item);
+    }
+    if (query_.having != nullptr && may_name_rows(*query_.having))
+      return declined(SelectOutcome::Condition, query_.having);
+    if (!block_.keys.empty()) {
+      for (const ORDER* order = query_.order_by; order != nullptr; order = order->next) {
+        if (!add_order(*order)) return declined(SelectOutcome::Order, *order->item);
+      }
+      if (!take_limit()) return declined(SelectOutcome::Statement, nullptr);
+      if (!block_.order.empty() && block_.most == SortedGroups::all && !groups_fit())
+        return declined(SelectOutcome::Memory, nullptr);
+    }
+    if (has_mean_ && (makes_more_of_aggregates_ || !sends_means_as_they_are()))
+      return declined(SelectOutcome::Means, nullptr);
+    if (Item* const part = take_condition()) return declined(SelectOutcome::Condition, part);
+    return std::move(block_);
+  }
+
+ private:
+  static constexpr size_t nowhere = ~size_t{0};
+
+  static std::unexpected<Declined> declined(SelectOutcome reason, Item* item) {
+    return std::unexpected(Declined{reason, item});
+  }
+
+  std::optional<RowColumn> column_of(Item& item) {
+    const Field* const field = block_.columns.field_of(item);
+    if (field == nullptr) return std::nullopt;
+    return RowColumn{.computed = false, .number = block_.columns.position_of(*field)};
+  }
+
+  /// Whether the server may evaluate the item in the engine's place; then its columns are among the scan's.
+  bool can_be_evaluated(Item& item) {
+    if (!is_function_of_row(item, source_) || may_name_rows(item)) return false;
+    List<Item_field> fields;
+    item.walk(&Item::collect_item_field_processor, false, &fields);
+    List_iterator_fast<Item_field> each(fields);
+    while (Item_field* field = each++) {
+      if (!column_of(*field)) return false;
+    }
+    return true;
+  }
+
+  std::optional<RowColumn> compute(Item& item, ServerValue kind) {
+    if (!can_be_evaluated(item)) return std::nullopt;
+    RowExpression expression{.item = &item, .number = std::nullopt, .kind = kind, .output = nowhere};
+    const bool is_number =
+        item.cmp_type() == INT_RESULT || item.cmp_type() == DECIMAL_RESULT || item.cmp_type() == REAL_RESULT;
+    if (is_number) {
+      const Program program = *block_.values;
+      expression.number = NumberTranslator(source_, block_.columns, *block_.values).number(item);
+      const bool real =
+          expression.number && block_.values->kind(expression.number->result) == Program::Kind::Real;
+      // The engine's number is to be what the server's is.
+      if (expression.number &&
+          (real != (item.cmp_type() == REAL_RESULT) || expression.number->scale != decimals_of(item) ||
+           (kind == ServerValue::Bits && item.cmp_type() != INT_RESULT))) {
+        expression.number.reset();
+        *block_.values = program;
+      }
+    }
+    block_.computed.push_back(expression);
+    return RowColumn{.computed = true, .number = block_.computed.size() - 1};
+  }
+
+  bool add_key(Item& item) {
+    if (const auto column = column_of(item)) {
+      if (!can_be_key(*block_.columns.field_of(item))) return false;
+      for (const RowColumn& key : block_.keys) {
+        if (!key.computed && key.number == column->number) return true;
+      }
+      block_.keys.push_back(*column);
+      return true;
+    }
+    if (item.const_item() || !can_be_stored(item)) return false;
+    const auto key = compute(item, ServerValue::Image);
+    if (key) block_.keys.push_back(*key);
+    return key.has_value();
+  }
+
+  /// The number of the key that an item is.
+  std::optional<size_t> key_of(Item& item) {
+    const Field* const field = block_.columns.field_of(item);
+    for (size_t i = 0; i < block_.keys.size(); ++i) {
+      const RowColumn& key = block_.keys[i];
+      if (!key.computed) {
+        if (field != nullptr && block_.columns.fields()[key.number] == field) return i;
+        continue;
+      }
+      Item& expression = *block_.computed[key.number].item;
+      if (expression.real_item() == item.real_item() || expression.eq(&item, true)) return i;
+    }
+    return std::nullopt;
+  }
+
+  bool add(Item& item) {
+    Item& real = *item.real_item();
+    if (real.type() == Item::SUM_FUNC_ITEM) return !real.const_item() && add_aggregate(item);
+    if (item.with_sum_func()) {
+      // The server makes it of the aggregates in it, which are items of their own.
+      makes_more_of_aggregates_ = true;
+      return !may_name_rows(item);
+    }
+    if (item.const_item()) {
+      block_.outputs.push_back({.place = place_, .item = &item, .source = GroupOutput::Source::Constant});
+      return true;
+    }
+    const auto key = key_of(item);
+    if (!key) return false;
+    if (block_.keys[*key].computed) block_.computed[block_.keys[*key].number].output = block_.outputs.size();
+    block_.outputs.push_back(
+        {.place = place_, .item = &item, .source = GroupOutput::Source::Key, .number = *key});
+    return true;
+  }
+
+  bool add_aggregate(Item& item) {
+    auto& sum = static_cast<Item_sum&>(*item.real_item());
+    if (sum.get_arg_count() != 1) return false;
+    GroupOutput output{.place = place_,
+                       .item = &item,
+                       .source = GroupOutput::Source::Aggregate,
+                       .number = block_.aggregates.size()};
+    Item& argument = *sum.get_arg(0);
+    std::optional<GroupBlock::Counted> counted;
+    switch (sum.sum_func()) {
+      case Item_sum::COUNT_FUNC:
+      case Item_sum::COUNT_DISTINCT_FUNC:
+        counted = count_of(argument, sum.has_with_distinct());
+        break;
+      case Item_sum::AVG_FUNC:
+      case Item_sum::AVG_DISTINCT_FUNC:
+        output.mean = static_cast<Item_sum_avg*>(&sum);
+        if (sum.result_type() != REAL_RESULT) has_mean_ = true;
+        [[fallthrough]];
+      case Item_sum::SUM_FUNC:
+      case Item_sum::SUM_DISTINCT_FUNC:
+        counted = sum_of(argument, sum.has_with_distinct());
+        break;
+      case Item_sum::MIN_FUNC:
+      case Item_sum::MAX_FUNC:
+        counted = extreme_of(argument, sum.sum_func() == Item_sum::MIN_FUNC ? Aggregate::Kind::Minimum
+                                                                            : Aggregate::Kind::Maximum);
+        break;
+      case Item_sum::SUM_BIT_FUNC:
+        counted = bits_of(argument, sum);
+        break;
+      default:
+        break;
+    }
+    if (!counted) return false;
+    // Some functions say of themselves that they have fewer digits than they have: ASCII().
+    if (output.mean != nullptr && counted->of.computed && argument.cmp_type() == INT_RESULT &&
+        !block_.computed[counted->of.number].number && argument.decimal_precision() < digits_of_int)
+      return false;
+    if (counted->of.computed) block_.computed[counted->of.number].output = block_.outputs.size();
+    block_.aggregates.push_back(*counted);
+    block_.outputs.push_back(output);
+    return true;
+  }
+
+  static GroupBlock::Counted counted(Aggregate::Kind kind, RowColumn of, bool distinct = false) {
+    return {.wanted = {.kind = kind, .position = 0, .distinct = distinct}, .of = of};
+  }
+  static std::optional<GroupBlock::Counted> counted(Aggregate::Kind kind, const std::optional<RowColumn>& of,
+                                                    bool distinct = false) {
+    return of ? std::optional(counted(kind, *of, distinct)) : std::nullopt;
+  }
+
+  std::optional<GroupBlock::Counted> count_of(Item& argument, bool distinct) {
+    constexpr auto kind = Aggregate::Kind::Values;
+    // What is never NULL the server counts without evaluating it.
+    if (!distinct && !argument.maybe_null() && !argument.is_expensive() && !argument.with_subquery())
+      return counted(Aggregate::Kind::Rows, RowColumn{});
+    if (const auto column = column_of(argument)) {
+      if (distinct && !can_be_key(*block_.columns.field_of(argument))) return std::nullopt;
+      return counted(kind, column, distinct);
+    }
+    if (!distinct) return counted(kind, compute(argument, ServerValue::Presence));
+    const auto number = kind_of_number(argument);
+    return number ? counted(kind, compute(argument, *number), distinct) : std::nullopt;
+  }
+
+  /// As what the server's number is added up; nothing: not here.
+  static std::optional<ServerValue> kind_of_number(Item& item) {
+    switch (item.cmp_type()) {
+      case REAL_RESULT:
+        return ServerValue::Real;
+      case INT_RESULT:
+        return ServerValue::Exact;
+      case DECIMAL_RESULT:
+        return has_hidden_digits(item) ? std::nullopt : std::optional(ServerValue::Exact);
+      default:
+        return std::nullopt;
+    }
+  }
+
+  std::optional<GroupBlock::Counted> sum_of(Item& argument, bool distinct) {
+    if (const Field* const field = block_.columns.field_of(argument)) {
+      const auto type = field->real_type();
+      if (is_whole_number(*field) || type == MYSQL_TYPE_FLOAT || type == MYSQL_TYPE_DOUBLE)
+        return counted(Aggregate::Kind::Sum, column_of(argument), distinct);
+    }
+    const auto number = kind_of_number(argument);
+    return number ? counted(Aggregate::Kind::Sum, compute(argument, *number), distinct) : std::nullopt;
+  }
+
+  std::optional<GroupBlock::Counted> extreme_of(Item& argument, Aggregate::Kind kind) {
+    if (const auto column = column_of(argument)) {
+      if (!has_extremes(*block_.columns.field_of(argument))) return std::nullopt;
+      return counted(kind, column);
+    }
+    if (argument.const_item() || !can_be_stored(argument)) return std::nullopt;
+    return counted(kind, compute(argument, ServerValue::Image));
+  }
+
+  std::optional<GroupBlock::Counted> bits_of(Item& argument, Item_sum& sum) {
+    if (!is_number(argument)) return std::nullopt;
+    auto kind = Aggregate::Kind::BitXor;
+    if (dynamic_cast<Item_sum_and*>(&sum) != nullptr) {
+      kind = Aggregate::Kind::BitAnd;
+    } else if (dynamic_cast<Item_sum_or*>(&sum) != nullptr) {
+      kind = Aggregate::Kind::BitOr;
+    }
+    return counted(kind, compute(argument, ServerValue::Bits));
+  }
+
+  /// The part of the condition that is in the way; null: none is.
+  Item* take_condition() {
+    PushedCondition pushed = reader_.condition(query_.where);
+    block_.predicate = std::move(pushed.predicate);
+    block_.rest = std::move(pushed.rest);
+    NumberTranslator numbers(source_, block_.columns, *block_.conditions);
+    bool warned = false;
+    for (Item* part : block_.rest) {
+      if (!can_be_evaluated(*part)) return part;
+      // What stands behind a part that may warn of a row must not take the row away before.
+      const auto condition = warned ? std::nullopt : numbers.condition(*part);
+      if (!condition) {
+        block_.evaluated.push_back(part);
+        warned = warned || may_warn(thd_, *part);
+      } else if (!block_.passes) {
+        block_.passes = condition;
+      } else {
+        const std::array<Program::Register, 2> both{*block_.passes, *condition};
+        block_.passes = block_.conditions->call(Program::Opcode::And, both);
+      }
+    }
+    return nullptr;
+  }
+
+  /// The engine sorts: what it left to the server would go to a temporary table, which the server neither
+  /// sorts nor can put on disk when it has grown.
+  bool add_order(const ORDER& order) {
+    Item& item = **order.item;
+    if (item.const_item()) return true;
+    const auto by = order_of(item);
+    if (!by) return false;
+    block_.order.push_back(*by);
+    block_.order.back().descending = order.direction == ORDER::ORDER_DESC;
+    return true;
+  }
+
+  /// The server stops behind the limit by itself. That of a part of a union is told later.
+  bool take_limit() {
+    const ulonglong most = query_.limit->get_select_limit();
+    if (most == 0 || query_.limit->is_with_ties()) return false;
+    if (query_.having == nullptr && (select_.options & OPTION_FOUND_ROWS) == 0 &&
+        !select_.master_unit()->is_unit_op() && most < most_first_groups) {
+      block_.most = most;
+    }
+    return true;
+  }
+
+  /// Whether all groups, with what they take in each thread, may be at hand at once. For more of them,
+  /// sorted, the server has its disk.
+  bool groups_fit() const {
+    constexpr double bytes_of_group = 64, bytes_of_number = 8, bytes_of_text = 64, bytes_of_aggregate = 32;
+    const auto& columns = block_.columns.numbers();
+    double bytes = bytes_of_group + bytes_of_aggregate * static_cast<double>(block_.aggregates.size());
+    for (const RowColumn& key : block_.keys) {
+      const bool number = key.computed ? block_.computed[key.number].number.has_value()
+                                       : reader_.is_integer(columns[key.number]);
+      bytes += number ? bytes_of_number : bytes_of_text;
+    }
+    const auto room = static_cast<double>(memory_budget()) / 4;
+    const auto rows = static_cast<double>(source_.file->stats.records);
+    if (rows * bytes <= room) return true;
+    double groups = 1;
+    for (const RowColumn& key : block_.keys) {
+      groups *=
+          key.computed ? values_of(*block_.computed[key.number].item) : distinct_values(columns[key.number]);
+    }
+    return std::min(groups, rows) * bytes <= room;
+  }
+
+  /// Of a column, NULL among them, estimated.
+  double distinct_values(uint16_t column) const {
+    const auto distinct = static_cast<double>(reader_.distinct_values(column));
+    return distinct == 0 ? static_cast<double>(source_.file->stats.records) : distinct + 1;
+  }
+
+  /// Of an expression: not more than its columns have, nor than its digits can tell.
+  double values_of(Item& item) const {
+    double values = 1;
+    List<Item_field> fields;
+    item.walk(&Item::collect_item_field_processor, false, &fields);
+    List_iterator_fast<Item_field> each(fields);
+    while (const Item_field* field = each++)
+      values *= distinct_values(reader_.column_of_field(field->field->field_index));
+    if (item.cmp_type() != INT_RESULT) return values;
+    return std::min(values, 2 * std::pow(10.0, item.decimal_precision()));
+  }
+
+  std::optional<GroupOrder> order_of(Item& item) {
+    Item* const real = item.real_item();
+    for (const GroupOutput& output : block_.outputs) {
+      if (output.source != GroupOutput::Source::Aggregate || output.item->real_item() != real) continue;
+      GroupOrder order{.aggregate = true, .number = output.number};
+      if (output.mean != nullptr) {
+        // As it is rounded in the server's field.
+        const uint digits = output.mean->result_type() == REAL_RESULT
+                                ? 0
+                                : output.mean->decimals - decimals_of(*output.mean->get_arg(0));
+        if (digits > most_digits_of_mean || has_huge_sum(*output.mean->get_arg(0))) return std::nullopt;
+        order.mean_digits = digits;
+      }
+      return order;
+    }
+    const auto key = key_of(item);
+    return key ? std::optional(GroupOrder{.number = *key}) : std::nullopt;
+  }
+
+  /// Whether means go to the client, rounded as their fields are, and nowhere else.
+  bool sends_means_as_they_are() const {
+    return thd_.lex->sql_command == SQLCOM_SELECT && thd_.lex->result == nullptr &&
+           (query_.having == nullptr || !mentions_mean(*query_.having)) &&
+           select_.outer_select() == nullptr && select_.next_select() == nullptr &&
+           !select_.master_unit()->is_unit_op();
+  }
+
+  THD& thd_;
+  const Query& query_;
+  HailstoneHandler& reader_;
+  SELECT_LEX& select_;
+  TABLE& source_;
+  GroupBlock block_;
+  size_t place_ = 0;  // of the item at hand
+  bool has_mean_ = false;
+  bool makes_more_of_aggregates_ = false;
+};
+
+}  // namespace
+
+std::string GroupBlock::describe() const {
+  const auto by_server = static_cast<size_t>(std::ranges::count_if(
+      computed, [](const RowExpression& expression) { return !expression.number.has_value(); }));
+  std::string text = fmt::format("columns read: {}", columns.numbers().size());
+  if (predicate->kind() != Predicate::Kind::Always) text += ", filtered";
+  if (!rest.empty()) {
+    text += fmt::format("; conditions: {} computed, {} evaluated by the server",
+                        rest.size() - evaluated.size(), evaluated.size());
+  }
+  if (!computed.empty()) {
+    text += fmt::format("; expressions: {} computed, {} evaluated by the server", computed.size() - by_server,
+                        by_server);
+  }
+  text += fmt::format("; keys: {}; aggregates: {}", keys.size(), aggregates.size());
+  if (!order.empty())
+    text += most == SortedGroups::all ? "; sorted" : fmt::format("; first {} in order", most);
+  return text;
+}
+
+std::expected<GroupBlock, Declined> make_group_block(THD& thd, const Query& query, HailstoneHandler& reader) {
+  return GroupTranslator(thd, query, reader).translate();
+}
+
+}  // namespace hailstone

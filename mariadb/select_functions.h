@@ -1,0 +1,26 @@
+// Functions of one column that the library computes by itself, on any thread: how the server's own formats of
+// numbers and times become whole numbers. Nothing of the server's trees is in them.
+#pragma once
+
+#include <memory>
+
+#include "query/expression/program.h"
+// clang-format off
+#include "server.h"
+// clang-format on
+
+namespace hailstone {
+
+/// The number of a DECIMAL column of at most 18 digits, times 10^decimals.
+std::shared_ptr<const ColumnFunction> decimal_number(const Field_new_decimal& field);
+
+/// What `unit` (YEAR, QUARTER, MONTH, DAY, YEAR_MONTH, HOUR, MINUTE or SECOND) says of a DATE or DATETIME
+/// column; not told of a day that is none, as the year's or month's or its own number is 0. Null: there is no
+/// such function of this column.
+std::shared_ptr<const ColumnFunction> part_of_time(const Field& field, interval_type unit);
+
+enum class LengthUnit : uint8_t { Bytes, Characters };
+/// Of a string column.
+std::shared_ptr<const ColumnFunction> length_of(const Field& field, LengthUnit unit);
+
+}  // namespace hailstone

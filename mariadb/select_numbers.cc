@@ -1,0 +1,465 @@
+#include "select_numbers.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "decimal_numbers.h"
+#include "pushdown.h"
+#include "select_functions.h"
+
+namespace hailstone {
+
+namespace {
+
+bool is_real(const Item& item) { return item.result_type() == REAL_RESULT; }
+
+/// Of an INT or DECIMAL result.
+bool is_exact(const Item& item) { return item.cmp_type() == INT_RESULT || item.cmp_type() == DECIMAL_RESULT; }
+
+/// Whether it is a number whose value does not depend on rows, and is computed without a warning.
+bool is_plain_constant(Item& item) {
+  Item& real = *item.real_item();
+  if (real.basic_const_item()) return true;
+  if (!real.const_item() || real.is_expensive() || real.with_subquery()) return false;
+  if (real.type() == Item::CACHE_ITEM) {
+    Item* const example = static_cast<Item_cache&>(real).get_example();
+    return example != nullptr && is_plain_constant(*example);
+  }
+  return dynamic_cast<Item_func_neg*>(&real) != nullptr &&
+         is_plain_constant(*static_cast<Item_func&>(real).arguments()[0]);
+}
+
+std::optional<int64_t> scaled_number(const my_decimal& decimal, unsigned scale) {
+  if (decimal.intg + static_cast<int>(scale) > static_cast<int>(most_int64_digits)) return std::nullopt;
+  return static_cast<int64_t>(wide_number(decimal, scale));
+}
+
+}  // namespace
+
+Field* ScanColumns::field_of(Item& item) const {
+  Item* const real = item.real_item();
+  if (real->type() != Item::FIELD_ITEM) return nullptr;
+  Field* const field = static_cast<Item_field*>(real)->field;
+  if (field->table != table_) return nullptr;
+  return reader_->column_of_field(field->field_index) == RecordFormat::not_stored ? nullptr : field;
+}
+
+uint16_t ScanColumns::position_of(const Field& field) {
+  const auto found = std::ranges::find(fields_, &field);
+  const auto position = static_cast<uint16_t>(found - fields_.begin());
+  if (found == fields_.end()) {
+    fields_.push_back(&field);
+    numbers_.push_back(reader_->column_of_field(field.field_index));
+  }
+  return position;
+}
+
+std::optional<Number> NumberTranslator::number(Item& item) {
+  const Program program = program_;
+  const ScanColumns columns = columns_;
+  auto number = translate(item, Program::none);
+  if (number) return number;
+  program_ = program;
+  columns_ = columns;
+  return std::nullopt;
+}
+
+std::optional<Program::Register> NumberTranslator::condition(Item& item) {
+  const Program program = program_;
+  const ScanColumns columns = columns_;
+  auto result = is_true(item, Program::none);
+  if (result) return result;
+  program_ = program;
+  columns_ = columns;
+  return std::nullopt;
+}
+
+std::optional<Number> NumberTranslator::translate(Item& item, Register mask) {
+  if (is_plain_constant(item)) return constant(item);
+  if (!is_exact(item) && item.cmp_type() != REAL_RESULT) return std::nullopt;
+  Item& real = *item.real_item();
+  if (real.type() == Item::FIELD_ITEM) return column(real, mask);
+  if (real.type() == Item::COND_ITEM) {
+    const auto result = truth(real, mask);
+    return result ? std::optional(Number{*result, 0}) : std::nullopt;
+  }
+  if (real.type() != Item::FUNC_ITEM) return std::nullopt;
+  auto& function = static_cast<Item_func&>(real);
+  if (dynamic_cast<Item_func_plus*>(&function) != nullptr) return arithmetic(function, Opcode::Add, mask);
+  if (dynamic_cast<Item_func_minus*>(&function) != nullptr)
+    return arithmetic(function, Opcode::Subtract, mask);
+  if (dynamic_cast<Item_func_mul*>(&function) != nullptr) return arithmetic(function, Opcode::Multiply, mask);
+  if (dynamic_cast<Item_func_div*>(&function) != nullptr) {
+    // A quotient of decimals has digits that do not show.
+    return is_real(function) ? arithmetic(function, Opcode::Divide, mask) : std::nullopt;
+  }
+  if (dynamic_cast<Item_func_int_div*>(&function) != nullptr)
+    return whole_division(function, Opcode::IntegerDivide, mask);
+  if (dynamic_cast<Item_func_mod*>(&function) != nullptr)
+    return whole_division(function, Opcode::Remainder, mask);
+  if (dynamic_cast<Item_func_neg*>(&function) != nullptr) return negative(function, mask);
+  if (dynamic_cast<Item_func_case_searched*>(&function) != nullptr ||
+      dynamic_cast<Item_func_if*>(&function) != nullptr)
+    return switched(function, mask);
+  if (dynamic_cast<Item_func_coalesce*>(&function) != nullptr ||
+      dynamic_cast<Item_func_ifnull*>(&function) != nullptr)
+    return first_not_null(function, mask);
+  if (const auto result = truth(function, mask)) return Number{*result, 0};
+  return column_function(function, mask);
+}
+
+std::optional<Number> NumberTranslator::column(Item& item, Register mask) {
+  const Field* const field = columns_.field_of(item);
+  if (field == nullptr) return std::nullopt;
+  const auto stored = column_for(*field);
+  if (!stored) return std::nullopt;
+  const ScanColumn scanned{.integer = stored->is_integer(), .type = stored->type, .width = stored->width};
+  switch (field->real_type()) {
+    case MYSQL_TYPE_TINY:
+    case MYSQL_TYPE_SHORT:
+    case MYSQL_TYPE_INT24:
+    case MYSQL_TYPE_LONG:
+    case MYSQL_TYPE_LONGLONG:
+    case MYSQL_TYPE_FLOAT:
+    case MYSQL_TYPE_DOUBLE:
+      return Number{program_.column(columns_.position_of(*field), scanned, mask), 0};
+    case MYSQL_TYPE_NEWDECIMAL: {
+      const auto& decimal = static_cast<const Field_new_decimal&>(*field);
+      if (decimal.precision > most_int64_digits) return std::nullopt;
+      return Number{
+          program_.function(columns_.position_of(*field), scanned, decimal_number(decimal), Program::none),
+          decimal.decimals()};
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<Number> NumberTranslator::constant(Item& item) {
+  switch (item.cmp_type()) {
+    case INT_RESULT: {
+      const longlong value = item.val_int();
+      if (item.null_value) return Number{program_.null(Program::Kind::Integer), 0};
+      if (item.unsigned_flag && value < 0) return std::nullopt;
+      return Number{program_.constant(int64_t{value}), 0};
+    }
+    case REAL_RESULT: {
+      const double value = item.val_real();
+      if (item.null_value) return Number{program_.null(Program::Kind::Real), 0};
+      return Number{program_.constant(value), 0};
+    }
+    case DECIMAL_RESULT: {
+      my_decimal buffer;
+      const my_decimal* const value = item.val_decimal(&buffer);
+      if (item.null_value || value == nullptr) return Number{program_.null(Program::Kind::Integer), 0};
+      const auto scale = static_cast<unsigned>(value->frac);
+      const auto number = scale <= most_int64_digits ? scaled_number(*value, scale) : std::nullopt;
+      return number ? std::optional(Number{program_.constant(*number), scale}) : std::nullopt;
+    }
+    default:
+      // NULL itself.
+      if (item.real_item()->type() == Item::NULL_ITEM)
+        return Number{program_.null(Program::Kind::Integer), 0};
+      return std::nullopt;
+  }
+}
+
+std::optional<Program::Register> NumberTranslator::as_real(const Number& number, Register mask) {
+  if (program_.kind(number.result) == Program::Kind::Real) return number.result;
+  if (number.scale > most_int64_digits) return std::nullopt;
+  return program_.to_real(number.result, int64_powers_of_ten[number.scale], mask);
+}
+
+std::optional<Program::Register> NumberTranslator::scaled(const Number& number, unsigned scale,
+                                                          Register mask) {
+  if (program_.kind(number.result) == Program::Kind::Real || number.scale > scale ||
+      scale > most_int64_digits)
+    return std::nullopt;
+  if (number.scale == scale) return number.result;
+  return call(Opcode::Multiply, {number.result, program_.constant(int64_powers_of_ten[scale - number.scale])},
+              mask);
+}
+
+std::optional<Program::Register> NumberTranslator::as(Item& item, const Number& number, Register mask) {
+  if (is_real(item)) return as_real(number, mask);
+  if (!is_exact(item)) return std::nullopt;
+  return scaled(number, item.cmp_type() == INT_RESULT ? 0 : item.decimals, mask);
+}
+
+Program::Register NumberTranslator::checked(const Item& item, Register result, Register mask) {
+  if (!item.unsigned_flag || item.cmp_type() != INT_RESULT) return result;
+  return call(Opcode::NotNegative, {result}, mask);
+}
+
+std::optional<Number> NumberTranslator::arithmetic(Item_func& function, Opcode opcode, Register mask) {
+  const auto left = translate(*function.arguments()[0], mask);
+  if (!left) return std::nullopt;
+  const auto right = translate(*function.arguments()[1], mask);
+  if (!right) return std::nullopt;
+  if (is_real(function)) {
+    const auto a = as_real(*left, mask), b = as_real(*right, mask);
+    if (!a || !b) return std::nullopt;
+    return Number{call(opcode, {*a, *b}, mask), 0};
+  }
+  if (opcode == Opcode::Multiply) {
+    const unsigned scale = left->scale + right->scale;
+    if (scale > most_int64_digits || program_.kind(left->result) != program_.kind(right->result))
+      return std::nullopt;
+    return Number{checked(function, call(opcode, {left->result, right->result}, mask), mask), scale};
+  }
+  const unsigned scale = std::max(left->scale, right->scale);
+  const auto a = scaled(*left, scale, mask), b = scaled(*right, scale, mask);
+  if (!a || !b) return std::nullopt;
+  return Number{checked(function, call(opcode, {*a, *b}, mask), mask), scale};
+}
+
+std::optional<Number> NumberTranslator::whole_division(Item_func& function, Opcode opcode, Register mask) {
+  Item& dividend = *function.arguments()[0];
+  Item& divisor = *function.arguments()[1];
+  if (function.cmp_type() != INT_RESULT || dividend.cmp_type() != INT_RESULT ||
+      divisor.cmp_type() != INT_RESULT)
+    return std::nullopt;
+  const auto left = translate(dividend, mask);
+  if (!left) return std::nullopt;
+  const auto right = translate(divisor, mask);
+  if (!right) return std::nullopt;
+  return Number{checked(function, call(opcode, {left->result, right->result}, mask), mask), 0};
+}
+
+std::optional<Number> NumberTranslator::negative(Item_func& function, Register mask) {
+  const auto number = translate(*function.arguments()[0], mask);
+  if (!number) return std::nullopt;
+  const bool real = program_.kind(number->result) == Program::Kind::Real;
+  if (real != is_real(function)) return std::nullopt;
+  const Register result = real
+                              ? call(Opcode::Multiply, {number->result, program_.constant(-1.0)}, mask)
+                              : call(Opcode::Subtract, {program_.constant(int64_t{0}), number->result}, mask);
+  return Number{result, number->scale};
+}
+
+std::optional<Number> NumberTranslator::column_function(Item_func& function, Register mask) {
+  if (function.argument_count() != 1) return std::nullopt;
+  const Field* const field = columns_.field_of(*function.arguments()[0]);
+  if (field == nullptr) return std::nullopt;
+  std::shared_ptr<const ColumnFunction> applied;
+  if (const auto* const extract = dynamic_cast<Item_extract*>(&function)) {
+    applied = part_of_time(*field, extract->int_type);
+  } else if (dynamic_cast<Item_func_year*>(&function) != nullptr) {
+    applied = part_of_time(*field, INTERVAL_YEAR);
+  } else if (dynamic_cast<Item_func_quarter*>(&function) != nullptr) {
+    applied = part_of_time(*field, INTERVAL_QUARTER);
+  } else if (dynamic_cast<Item_func_month*>(&function) != nullptr) {
+    applied = part_of_time(*field, INTERVAL_MONTH);
+  } else if (dynamic_cast<Item_func_dayofmonth*>(&function) != nullptr) {
+    applied = part_of_time(*field, INTERVAL_DAY);
+  } else if (dynamic_cast<Item_func_hour*>(&function) != nullptr) {
+    applied = part_of_time(*field, INTERVAL_HOUR);
+  } else if (dynamic_cast<Item_func_minute*>(&function) != nullptr) {
+    applied = part_of_time(*field, INTERVAL_MINUTE);
+  } else if (dynamic_cast<Item_func_second*>(&function) != nullptr) {
+    applied = part_of_time(*field, INTERVAL_SECOND);
+  } else {
+    const auto type = field->real_type();
+    const bool is_text = type == MYSQL_TYPE_VARCHAR || type == MYSQL_TYPE_BLOB ||
+                         dynamic_cast<const Field_string*>(field) != nullptr;
+    const bool keeps_spaces = (table_.in_use->variables.sql_mode & MODE_PAD_CHAR_TO_FULL_LENGTH) != 0;
+    if (!is_text || keeps_spaces) return std::nullopt;
+    if (dynamic_cast<Item_func_octet_length*>(&function) != nullptr) {
+      applied = length_of(*field, LengthUnit::Bytes);
+    } else if (dynamic_cast<Item_func_char_length*>(&function) != nullptr) {
+      applied = length_of(*field, LengthUnit::Characters);
+    }
+  }
+  if (applied == nullptr) return std::nullopt;
+  const auto stored = column_for(*field);
+  if (!stored) return std::nullopt;
+  const ScanColumn scanned{.integer = stored->is_integer(), .type = stored->type, .width = stored->width};
+  return Number{program_.function(columns_.position_of(*field), scanned, std::move(applied), mask), 0};
+}
+
+std::optional<Number> NumberTranslator::switched(Item_func& function, Register mask) {
+  // The conditions, their results, and what is left when none of them is TRUE.
+  const Register outer = mask;
+  Item** const arguments = function.arguments();
+  const bool is_if = dynamic_cast<Item_func_if*>(&function) != nullptr;
+  const uint conditions = is_if ? 1 : function.argument_count() / 2;
+  const bool has_else = is_if || function.argument_count() % 2 != 0;
+  std::vector<std::pair<Register, Register>> cases;
+  for (uint i = 0; i < conditions; ++i) {
+    const auto condition = is_true(*arguments[i], mask);
+    if (!condition) return std::nullopt;
+    const Register taken = masked(mask, *condition);
+    const auto number = translate(*arguments[conditions + i], taken);
+    if (!number) return std::nullopt;
+    const auto result = as(function, *number, taken);
+    if (!result) return std::nullopt;
+    cases.emplace_back(*condition, *result);
+    mask = masked(mask, call(Opcode::Not, {*condition}));
+  }
+  std::optional<Register> result;
+  if (has_else) {
+    const auto number = translate(*arguments[function.argument_count() - 1], mask);
+    if (!number) return std::nullopt;
+    result = as(function, *number, mask);
+  } else {
+    result = program_.null(is_real(function) ? Program::Kind::Real : Program::Kind::Integer);
+  }
+  if (!result) return std::nullopt;
+  for (size_t i = cases.size(); i-- > 0;)
+    result = call(Opcode::Choose, {cases[i].first, cases[i].second, *result});
+  const unsigned scale = is_exact(function) && function.cmp_type() == DECIMAL_RESULT ? function.decimals : 0U;
+  return Number{checked(function, *result, outer), scale};
+}
+
+std::optional<Number> NumberTranslator::first_not_null(Item_func& function, Register mask) {
+  std::vector<Register> results;
+  const Register outer = mask;
+  for (uint i = 0; i < function.argument_count(); ++i) {
+    const auto number = translate(*function.arguments()[i], mask);
+    if (!number) return std::nullopt;
+    const auto result = as(function, *number, mask);
+    if (!result) return std::nullopt;
+    results.push_back(*result);
+    mask = masked(mask, call(Opcode::IsNull, {*result}));
+  }
+  Register result = results.back();
+  for (size_t i = results.size() - 1; i-- > 0;)
+    result = call(Opcode::Choose, {call(Opcode::IsNull, {results[i]}), result, results[i]});
+  const unsigned scale = function.cmp_type() == DECIMAL_RESULT ? function.decimals : 0U;
+  return Number{checked(function, result, outer), scale};
+}
+
+std::optional<Program::Register> NumberTranslator::truth(Item& item, Register mask) {
+  if (item.type() == Item::COND_ITEM) {
+    auto& condition = static_cast<Item_cond&>(item);
+    const bool all = condition.functype() == Item_func::COND_AND_FUNC;
+    if (!all && condition.functype() != Item_func::COND_OR_FUNC) return std::nullopt;
+    std::optional<Register> result;
+    List_iterator<Item> parts(*condition.argument_list());
+    while (Item* part = parts++) {
+      const auto next = truth(*part->real_item(), mask);
+      if (!next) return std::nullopt;
+      result = result ? call(all ? Opcode::And : Opcode::Or, {*result, *next}) : *next;
+      // What has decided is not asked further.
+      const Register decided = call(Opcode::IsTrue, {all ? call(Opcode::Not, {*result}) : *result});
+      mask = masked(mask, call(Opcode::Not, {decided}));
+    }
+    return result;
+  }
+  if (item.type() != Item::FUNC_ITEM) return std::nullopt;
+  auto& function = static_cast<Item_func&>(item);
+  switch (function.functype()) {
+    case Item_func::EQ_FUNC:
+      return comparison(function, Opcode::Equal, false, mask);
+    case Item_func::EQUAL_FUNC:
+      return comparison(function, Opcode::SameOrNull, false, mask);
+    case Item_func::NE_FUNC:
+      return comparison(function, Opcode::NotEqual, false, mask);
+    case Item_func::LT_FUNC:
+      return comparison(function, Opcode::Less, false, mask);
+    case Item_func::LE_FUNC:
+      return comparison(function, Opcode::LessEqual, false, mask);
+    case Item_func::GT_FUNC:
+      return comparison(function, Opcode::Less, true, mask);
+    case Item_func::GE_FUNC:
+      return comparison(function, Opcode::LessEqual, true, mask);
+    case Item_func::NOT_FUNC: {
+      const auto inner = truth(*function.arguments()[0]->real_item(), mask);
+      return inner ? std::optional(call(Opcode::Not, {*inner})) : std::nullopt;
+    }
+    case Item_func::ISNULL_FUNC:
+    case Item_func::ISNOTNULL_FUNC: {
+      const auto inner = translate(*function.arguments()[0], mask);
+      if (!inner) return std::nullopt;
+      const Register null = call(Opcode::IsNull, {inner->result});
+      return function.functype() == Item_func::ISNULL_FUNC ? null : call(Opcode::Not, {null});
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<Program::Register> NumberTranslator::comparison(Item_func& function, Opcode opcode, bool turned,
+                                                              Register mask) {
+  const auto* const compares = dynamic_cast<Item_bool_rowready_func2*>(&function);
+  if (compares == nullptr) return std::nullopt;
+  Item& first = *function.arguments()[0];
+  Item& second = *function.arguments()[1];
+  const auto left = translate(first, mask);
+  if (!left) return std::nullopt;
+  const auto right = translate(second, mask);
+  if (!right) return std::nullopt;
+  std::optional<Register> a, b;
+  switch (compares->compare_type_handler()->cmp_type()) {
+    case INT_RESULT:
+    case DECIMAL_RESULT: {
+      const unsigned scale = std::max(left->scale, right->scale);
+      a = scaled(*left, scale, mask);
+      b = scaled(*right, scale, mask);
+      break;
+    }
+    case REAL_RESULT:
+      // Of a fixed number of decimals both, they are compared with a tolerance.
+      if (first.decimals < NOT_FIXED_DEC && second.decimals < NOT_FIXED_DEC) return std::nullopt;
+      a = as_real(*left, mask);
+      b = as_real(*right, mask);
+      break;
+    default:
+      return std::nullopt;
+  }
+  if (!a || !b) return std::nullopt;
+  return turned ? call(opcode, {*b, *a}) : call(opcode, {*a, *b});
+}
+
+std::optional<Program::Register> NumberTranslator::of_predicate(const Predicate& predicate) {
+  switch (predicate.kind()) {
+    case Predicate::Kind::And:
+    case Predicate::Kind::Or: {
+      std::optional<Register> result;
+      for (const Predicate& part : predicate.parts()) {
+        const auto next = of_predicate(part);
+        if (!next) return std::nullopt;
+        const Opcode opcode = predicate.kind() == Predicate::Kind::And ? Opcode::And : Opcode::Or;
+        result = result ? call(opcode, {*result, *next}) : *next;
+      }
+      return result;
+    }
+    case Predicate::Kind::Always:
+    case Predicate::Kind::Never:
+      return program_.matches(predicate, 0, {});
+    default:
+      break;
+  }
+  const Field* const field = &columns_.field_of_column(predicate.column());
+  const auto stored = column_for(*field);
+  if (!stored) return std::nullopt;
+  return program_.matches(predicate, columns_.position_of(*field),
+                          {.integer = stored->is_integer(), .type = stored->type, .width = stored->width});
+}
+
+std::optional<Program::Register> NumberTranslator::is_true(Item& item, Register mask) {
+  Item& real = *item.real_item();
+  const PushedCondition pushed = columns_.condition(real);
+  if (pushed.complete) return of_predicate(*pushed.predicate);
+  if (real.type() == Item::COND_ITEM) {
+    auto& condition = static_cast<Item_cond&>(real);
+    const bool all = condition.functype() == Item_func::COND_AND_FUNC;
+    if (!all && condition.functype() != Item_func::COND_OR_FUNC) return std::nullopt;
+    std::optional<Register> result;
+    List_iterator<Item> parts(*condition.argument_list());
+    while (Item* part = parts++) {
+      const auto next = is_true(*part, mask);
+      if (!next) return std::nullopt;
+      result = result ? call(all ? Opcode::And : Opcode::Or, {*result, *next}) : *next;
+      mask = masked(mask, all ? *result : call(Opcode::Not, {*result}));
+    }
+    return result;
+  }
+  if (const auto result = truth(real, mask)) return call(Opcode::IsTrue, {*result});
+  if (item.cmp_type() != INT_RESULT) return std::nullopt;
+  const auto number = translate(item, mask);
+  return number ? std::optional(call(Opcode::IsTrue, {number->result})) : std::nullopt;
+}
+
+}  // namespace hailstone

@@ -1,0 +1,96 @@
+// Translates the server's expressions to a Program of the library, where it computes exactly what the server
+// would: whole numbers, DECIMAL as whole numbers of its last digit, DOUBLE, comparisons of them, parts of
+// times, lengths, CASE and its like. What the program cannot compute for some row it says (Program), so that
+// the statement is run again with the server's own evaluation. Belongs to the connection's thread.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "ha_hailstone.h"
+#include "query/expression/program.h"
+// clang-format off
+#include "server.h"
+// clang-format on
+
+namespace hailstone {
+
+/// The columns that a statement reads of its table.
+class ScanColumns {
+ public:
+  ScanColumns(const TABLE& table, const HailstoneHandler& reader) : table_(&table), reader_(&reader) {}
+
+  /// The table's field that an item is; null when it is none, or is not stored.
+  Field* field_of(Item& item) const;
+  /// The position of a field among the scan's columns, to which it is added when it is new.
+  uint16_t position_of(const Field& field);
+  /// What the library can find out of a condition.
+  PushedCondition condition(const Item& item) const { return reader_->condition(&item); }
+  const Field& field_of_column(uint16_t column) const {
+    return *table_->field[reader_->field_of_column(column)];
+  }
+  const std::vector<uint16_t>& numbers() const { return numbers_; }
+  const std::vector<const Field*>& fields() const { return fields_; }
+
+ private:
+  const TABLE* table_;
+  const HailstoneHandler* reader_;
+  std::vector<uint16_t> numbers_;     // as the library has them
+  std::vector<const Field*> fields_;  // those
+};
+
+/// A register of a program: an Integer one is the number times 10^scale.
+struct Number {
+  Program::Register result = Program::none;
+  unsigned scale = 0;
+};
+
+class NumberTranslator {
+ public:
+  NumberTranslator(TABLE& table, ScanColumns& columns, Program& program)
+      : table_(table), columns_(columns), program_(program) {}
+
+  /// Nothing: the expression is not translated, and program and columns are as they were.
+  std::optional<Number> number(Item& item);
+  /// A register that is 1 for the rows for which the item is TRUE, else 0.
+  std::optional<Program::Register> condition(Item& item);
+
+ private:
+  using Register = Program::Register;
+  using Opcode = Program::Opcode;
+
+  std::optional<Number> translate(Item& item, Register mask);
+  std::optional<Number> column(Item& item, Register mask);
+  std::optional<Number> constant(Item& item);
+  std::optional<Number> arithmetic(Item_func& function, Opcode opcode, Register mask);
+  std::optional<Number> whole_division(Item_func& function, Opcode opcode, Register mask);
+  std::optional<Number> negative(Item_func& function, Register mask);
+  std::optional<Number> column_function(Item_func& function, Register mask);
+  std::optional<Number> switched(Item_func& function, Register mask);
+  std::optional<Number> first_not_null(Item_func& function, Register mask);
+  /// TRUE, FALSE or NULL.
+  std::optional<Register> truth(Item& item, Register mask);
+  std::optional<Register> comparison(Item_func& function, Opcode opcode, bool turned, Register mask);
+  std::optional<Register> is_true(Item& item, Register mask);
+  std::optional<Register> of_predicate(const Predicate& predicate);
+
+  /// The number as the item's type has it: of its decimals, or DOUBLE. Nothing: digits would be lost.
+  std::optional<Register> as(Item& item, const Number& number, Register mask);
+  std::optional<Register> as_real(const Number& number, Register mask);
+  std::optional<Register> scaled(const Number& number, unsigned scale, Register mask);
+  /// Ends the run where an UNSIGNED result is below 0.
+  Register checked(const Item& item, Register result, Register mask);
+  Register call(Opcode opcode, std::initializer_list<Register> inputs, Register mask = Program::none) {
+    return program_.call(opcode, {inputs.begin(), inputs.size()}, mask);
+  }
+  /// Rows of `mask` for which a condition is, or is not, TRUE.
+  Register masked(Register mask, Register condition) {
+    return mask == Program::none ? condition : call(Opcode::And, {mask, condition});
+  }
+
+  TABLE& table_;
+  ScanColumns& columns_;
+  Program& program_;
+};
+
+}  // namespace hailstone

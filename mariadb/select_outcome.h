@@ -1,0 +1,56 @@
+// What became of the blocks of SELECTs that were offered to the engine: answered there, or left to the server
+// for a reason. The server counts them as status variables, and EXPLAIN EXTENDED tells of each.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+// clang-format off
+#include "server.h"
+// clang-format on
+
+namespace hailstone {
+
+enum class SelectOutcome : uint8_t {
+  Pushed,
+  Off,
+  Statement,
+  Locks,
+  Index,
+  Groups,
+  Columns,
+  Aggregates,
+  Means,
+  Order,
+  Memory,
+  Condition,
+};
+
+struct SelectOutcomeText {
+  const char* name;  // of the status variable, behind Hailstone_selects_
+  const char* text;  // why the block was left to the server
+};
+constexpr std::array<SelectOutcomeText, 12> select_outcomes{{
+    {"pushed", ""},
+    {"declined_off", "hailstone_select_pushdown is OFF"},
+    {"declined_statement", "the engine does not answer statements of this form"},
+    {"declined_locks", "it locks the rows that it reads, or reads what is uncommitted"},
+    {"declined_index", "an index leads to few rows"},
+    {"declined_groups", "the engine does not group by this"},
+    {"declined_columns", "it is neither a group nor made of groups"},
+    {"declined_aggregates", "the engine does not compute this aggregate"},
+    {"declined_means", "the server goes on with more digits of a mean than it shows"},
+    {"declined_order", "the engine does not sort by this"},
+    {"declined_memory", "the groups may take more than a quarter of hailstone_memory_budget, and are sorted"},
+    {"declined_condition", "the condition is no function of the row, or warns of rows by their number"},
+}};
+
+/// Since the plugin was loaded; read by the server without a lock.
+extern std::array<std::atomic<long long>, select_outcomes.size()> select_counts;
+
+/// Counts it, and tells of it where the statement is an EXPLAIN EXTENDED. `item`: what was in the way; may be
+/// null. `plan`: what the engine will do.
+void note_outcome(THD& thd, SelectOutcome outcome, Item* item, const char* plan);
+
+}  // namespace hailstone

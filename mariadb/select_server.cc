@@ -1,0 +1,195 @@
+#include "select_server.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "collation.h"
+#include "decimal_numbers.h"
+#include "pushdown_warnings.h"
+
+namespace hailstone {
+
+namespace {
+
+/// Whether the item's value depends on nothing but its columns and what the session has set. Each function is
+/// asked by itself: a walk over the columns, too, would make them forget where their names are looked up.
+bool is_deterministic(Item& item) {
+  Item& real = *item.real_item();
+  if (real.basic_const_item() || real.type() == Item::FIELD_ITEM) return true;
+  if (real.type() == Item::CACHE_ITEM) {
+    Item* const example = static_cast<Item_cache&>(real).get_example();
+    return example != nullptr && is_deterministic(*example);
+  }
+  if (real.type() == Item::COND_ITEM) {
+    List_iterator<Item> parts(*static_cast<Item_cond&>(real).argument_list());
+    while (Item* part = parts++) {
+      if (!is_deterministic(*part)) return false;
+    }
+    return true;
+  }
+  if (real.type() != Item::FUNC_ITEM) return false;
+  auto& function = static_cast<Item_func&>(real);
+  Item::vcol_func_processor_result result;
+  constexpr uint allowed = VCOL_SESSION_FUNC | VCOL_TIME_FUNC;
+  if (function.check_vcol_func_processor(&result) || (result.errors & ~allowed) != 0) return false;
+  for (uint i = 0; i < function.argument_count(); ++i) {
+    if (!is_deterministic(*function.arguments()[i])) return false;
+  }
+  return true;
+}
+
+/// The most significant byte first, with its sign bit turned.
+ByteView ordered_bytes(const HugeInteger& number, Arena& arena) {
+  char* const bytes = arena.allocate(sizeof(HugeInteger));
+  char* at = bytes;
+  for (size_t i = number.words.size(); i-- > 0; at += sizeof(uint64_t)) {
+    const uint64_t turned = i + 1 == number.words.size() ? sign_of_width(sizeof(uint64_t)) : 0;
+    store_big_endian(at, number.words[i] ^ turned, sizeof(uint64_t));
+  }
+  return {bytes, sizeof(HugeInteger)};
+}
+
+ByteView ordered_bytes(WideInteger number, Arena& arena) {
+  char* const bytes = arena.allocate(sizeof(WideInteger));
+  store_big_endian(bytes, static_cast<uint64_t>(number >> 64) ^ sign_of_width(sizeof(uint64_t)),
+                   sizeof(uint64_t));
+  store_big_endian(bytes + sizeof(uint64_t), static_cast<uint64_t>(number), sizeof(uint64_t));
+  return {bytes, sizeof(WideInteger)};
+}
+
+}  // namespace
+
+bool is_function_of_row(Item& item, const TABLE& table) {
+  if (item.with_subquery() || item.with_sum_func() || item.with_window_func()) return false;
+  return (item.used_tables() & ~table.map) == 0 && is_deterministic(item);
+}
+
+bool has_huge_sum(const Item& item) {
+  constexpr uint most_digits_of_wide_sum = 28;  // so that the sums of a table's rows fit
+  return item.cmp_type() == DECIMAL_RESULT && item.decimal_precision() > most_digits_of_wide_sum;
+}
+
+ServerExpressions::ServerExpressions(TABLE& table, const std::vector<const Field*>& columns,
+                                     const std::vector<Item*>& conditions, const std::vector<Value>& values)
+    : table_(table), fields_(columns), written_(columns.size()) {
+  for (const Field* column : columns) columns_.emplace_back(*column, table.record[0]);
+  for (Item* condition : conditions)
+    conditions_.push_back(make({.item = condition, .kind = ServerValue::Truth}));
+  for (const Value& value : values) values_.push_back(make(value));
+}
+
+ServerExpressions::Expression ServerExpressions::make(const Value& value) const {
+  Expression expression{.value = value, .columns = {}};
+  List<Item_field> read;
+  value.item->walk(&Item::collect_item_field_processor, false, &read);
+  List_iterator_fast<Item_field> each(read);
+  while (const Item_field* item = each++) {
+    const auto field = std::ranges::find(fields_, item->field);
+    expression.columns.push_back(static_cast<size_t>(field - fields_.begin()));
+  }
+  expression.by_code = expression.columns.size() == 1 && !may_warn(*table_.in_use, *value.item);
+  if (expression.by_code) expression.bytes = std::make_unique<Arena>();
+  return expression;
+}
+
+Result<ScanColumn> ServerExpressions::type_of(const Value& value) {
+  switch (value.kind) {
+    case ServerValue::Presence:
+    case ServerValue::Truth:
+    case ServerValue::Bits:
+      return ScanColumn{.integer = true, .type = Type::Unsigned, .width = sizeof(uint64_t)};
+    case ServerValue::Real:
+      return ScanColumn{.integer = true, .type = Type::Double, .width = sizeof(double)};
+    case ServerValue::Exact:
+      return ScanColumn{
+          .integer = false,
+          .type = Type::OrderedBytes,
+          .width = has_huge_sum(*value.item) ? uint32_t{sizeof(HugeInteger)} : uint32_t{sizeof(WideInteger)},
+          .collation = &binary_collation()};
+    case ServerValue::Image:
+      break;
+  }
+  HAILSTONE_ASSIGN(const Column column, column_for(*value.field));
+  ScanColumn type{.integer = column.is_integer(), .type = column.type, .width = column.width};
+  if (!type.integer) {
+    HAILSTONE_ASSIGN(type.collation, mariadb_collations().resolve(
+                                         column.type >= Type::Char ? column.collation : binary_collation_id));
+  }
+  return type;
+}
+
+Result<bool> ServerExpressions::compute(const RowBatch& rows, uint32_t row, bool begins,
+                                        std::span<hailstone::Value> values) {
+  THD* const thd = table_.in_use;
+  if (begins) bytes_.clear();
+  ++row_;
+  const auto failed = [&] { return fail(ErrorCode::InvalidArgument, "the server does not evaluate a row"); };
+  for (Expression& condition : conditions_) {
+    const Stored passes = value_of(condition, rows, row);
+    if (thd->is_error()) return failed();
+    if (passes.null || passes.integer == 0) return false;
+  }
+  for (size_t i = 0; i < values_.size(); ++i) {
+    values[i] = value_of(values_[i], rows, row);
+    if (thd->is_error()) return failed();
+  }
+  return true;
+}
+
+Value ServerExpressions::value_of(Expression& expression, const RowBatch& rows, uint32_t row) {
+  if (!expression.by_code) return evaluate(expression, rows, row, bytes_);
+  const ColumnVector& column = *rows.columns[expression.columns.front()];
+  if (column.dictionary == nullptr || (column.any_nulls && column.nulls[row] != 0))
+    return evaluate(expression, rows, row, bytes_);
+  if (expression.dictionary != column.dictionary) {
+    expression.dictionary = column.dictionary;
+    expression.known.assign(column.dictionary->size(), std::nullopt);
+    // The batch at hand has no value of the dictionary before: it is of one segment.
+    expression.bytes->clear();
+  }
+  auto& known = expression.known[column.codes[row]];
+  if (!known) known = evaluate(expression, rows, row, *expression.bytes);
+  return *known;
+}
+
+Value ServerExpressions::evaluate(const Expression& expression, const RowBatch& rows, uint32_t row,
+                                  Arena& bytes) {
+  for (const size_t column : expression.columns) {
+    if (std::exchange(written_[column], row_) == row_) continue;
+    columns_[column].write_to(rows.columns[column]->value(row), table_.record[0]);
+  }
+  Item& item = *expression.value.item;
+  switch (expression.value.kind) {
+    case ServerValue::Presence:
+      return item.is_null() ? Stored{} : Stored::of(uint64_t{0});
+    case ServerValue::Truth: {
+      const bool truth = item.val_bool();
+      return item.null_value ? Stored{} : Stored::of(uint64_t{truth ? 1U : 0U});
+    }
+    case ServerValue::Bits: {
+      const longlong bits = item.val_int();
+      return item.null_value ? Stored{} : Stored::of(static_cast<uint64_t>(bits));
+    }
+    case ServerValue::Real: {
+      const double number = item.val_real();
+      return item.null_value ? Stored{} : Stored::of(order_double(number + 0.0));
+    }
+    case ServerValue::Exact: {
+      my_decimal buffer;
+      const my_decimal* const decimal = item.val_decimal(&buffer);
+      if (decimal == nullptr || item.null_value) return {};
+      return Stored::of(has_huge_sum(item) ? ordered_bytes(huge_number(*decimal, item.decimals), bytes)
+                                           : ordered_bytes(wide_number(*decimal, item.decimals), bytes));
+    }
+    case ServerValue::Image:
+      break;
+  }
+  Field& field = *expression.value.field;
+  field.set_notnull();
+  item.save_in_field(&field, true);
+  Stored stored = field_value(field);
+  if (!stored.null) stored.bytes = bytes.copy(stored.bytes);
+  return stored;
+}
+
+}  // namespace hailstone

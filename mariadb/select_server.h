@@ -1,0 +1,78 @@
+// What only the server can evaluate of a row: its own items, over the table's record, into which the row's
+// columns are put. On the connection's thread, one row after the other, so that its warnings and errors are
+// those that it gives without the engine.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/arena.h"
+#include "query/computed_rows.h"
+#include "record.h"
+// clang-format off
+#include "server.h"
+// clang-format on
+
+namespace hailstone {
+
+/// Whether an item is a function of the row alone, without side effects, so that the engine may have the
+/// server evaluate it when it likes.
+bool is_function_of_row(Item& item, const TABLE& table);
+
+/// Whether the sum of an exact item is a HugeInteger.
+bool has_huge_sum(const Item& item);
+
+/// What a value of an item is wanted for, which says how it is stored.
+enum class ServerValue : uint8_t {
+  Presence,  // NULL or not
+  Truth,     // 0, 1 or NULL
+  Exact,  // a whole number, times 10^decimals, of 16 bytes, or of 32 where it may have more than 28 digits:
+          // as GroupingPlan says
+  Real,   // DOUBLE
+  Bits,   // BIGINT UNSIGNED
+  Image,  // what a field of the server's has when the item has been stored in it
+};
+
+class ServerExpressions final : public HostExpressions {
+ public:
+  struct Value {
+    Item* item = nullptr;
+    ServerValue kind = ServerValue::Presence;
+    Field* field = nullptr;  // Image
+  };
+  /// `columns`: those of the scan. The items and the table outlive it.
+  ServerExpressions(TABLE& table, const std::vector<const Field*>& columns,
+                    const std::vector<Item*>& conditions, const std::vector<Value>& values);
+  /// What the columns of `values` are, in order.
+  static Result<ScanColumn> type_of(const Value& value);
+
+  Result<bool> compute(const RowBatch& rows, uint32_t row, bool begins,
+                       std::span<hailstone::Value> values) override;
+
+ private:
+  using Stored = hailstone::Value;
+  /// An item, and what is known of it for the codes of the dictionary at hand: only of an item of one column
+  /// that warns of nothing, so that it does not matter how often it is evaluated.
+  struct Expression {
+    Value value;
+    std::vector<size_t> columns;  // that it reads
+    bool by_code = false;
+    std::shared_ptr<const Dictionary> dictionary = nullptr;
+    std::vector<std::optional<Stored>> known = {};
+    std::unique_ptr<Arena> bytes = nullptr;  // of these
+  };
+  Expression make(const Value& value) const;
+  Stored value_of(Expression& expression, const RowBatch& rows, uint32_t row);
+  Stored evaluate(const Expression& expression, const RowBatch& rows, uint32_t row, Arena& bytes);
+
+  TABLE& table_;
+  const std::vector<const Field*> fields_;
+  std::vector<FieldFormat> columns_;
+  std::vector<Expression> conditions_, values_;
+  std::vector<uint64_t> written_;  // of each column: the number of the row whose value the record has
+  uint64_t row_ = 0;               // among all that were computed
+  Arena bytes_;                    // of the batch's values
+};
+
+}  // namespace hailstone

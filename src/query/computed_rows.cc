@@ -1,0 +1,167 @@
+#include "query/computed_rows.h"
+
+#include <algorithm>
+#include <deque>
+#include <utility>
+
+namespace hailstone {
+
+namespace {
+
+/// The rows of `from` that `rows` names.
+void gather(const ColumnVector& from, std::span<const uint16_t> rows, ColumnVector& to) {
+  const auto copy = [&](const auto& values, auto& chosen) {
+    chosen.resize(values.empty() ? 0 : rows.size());
+    if (values.empty()) return;
+    for (size_t i = 0; i < rows.size(); ++i) chosen[i] = values[rows[i]];
+  };
+  copy(from.integers, to.integers);
+  copy(from.bytes, to.bytes);
+  copy(from.codes, to.codes);
+  to.dictionary = from.dictionary;
+  to.any_nulls = from.any_nulls;
+  if (from.any_nulls) copy(from.nulls, to.nulls);
+}
+
+/// A register's values as those of a column.
+void store(const Computed& from, Program::Kind kind, uint32_t rows, ColumnVector& to) {
+  to.integers.resize(rows);
+  if (kind == Program::Kind::Real) {
+    // Both zeros are one value to whoever compares ordered numbers.
+    for (uint32_t row = 0; row < rows; ++row) to.integers[row] = order_double(from.reals[row] + 0.0);
+  } else {
+    for (uint32_t row = 0; row < rows; ++row)
+      to.integers[row] = order_signed(from.integers[row], sizeof(int64_t));
+  }
+  to.any_nulls = from.any_nulls;
+  if (from.any_nulls) to.nulls.assign(from.nulls.begin(), from.nulls.begin() + rows);
+}
+
+}  // namespace
+
+Computation::Column Computation::Column::of(const Program& program, Program::Register result) {
+  const bool real = program.kind(result) == Program::Kind::Real;
+  return {.type = {.integer = true, .type = real ? Type::Double : Type::Signed, .width = sizeof(int64_t)},
+          .result = result};
+}
+
+/// What one thread computes.
+class ComputedRows::Worker {
+ public:
+  explicit Worker(const ComputedRows& rows) : computation_(rows.computation_) {
+    if (computation_.conditions != nullptr) conditions_.emplace(computation_.conditions);
+    if (computation_.values != nullptr) values_.emplace(computation_.values);
+    kept_.resize(rows.scan_columns_);
+    computed_.resize(computation_.columns.size());
+    for (size_t i = 0; i < computed_.size(); ++i) {
+      if (computation_.columns[i].result == Program::none) of_host_.push_back(i);
+    }
+  }
+
+  /// `take` is not called when no row passes.
+  Status take(const Batch& batch, unsigned part, const TakeRows& take) {
+    columns_.clear();
+    for (const ColumnVector& column : batch.columns) columns_.push_back(&column);
+    RowBatch rows{.rows = batch.rows, .columns = columns_};
+    if (conditions_) HAILSTONE_TRY(filter(rows));
+    if (computation_.host != nullptr && rows.rows != 0) HAILSTONE_TRY(ask_host(rows));
+    if (rows.rows == 0) return {};
+    if (values_) HAILSTONE_TRY(values_->run(rows));
+    for (size_t i = 0; i < computed_.size(); ++i) {
+      const auto& column = computation_.columns[i];
+      if (column.result != Program::none) {
+        store(values_->result(column.result), computation_.values->kind(column.result), rows.rows,
+              computed_[i]);
+      }
+      columns_.push_back(&computed_[i]);
+    }
+    rows.columns = columns_;
+    return take(part, rows);
+  }
+
+ private:
+  Status filter(RowBatch& rows) {
+    HAILSTONE_TRY(conditions_->run(rows));
+    const Computed& passes = conditions_->result(computation_.passes);
+    chosen_.clear();
+    for (uint32_t row = 0; row < rows.rows; ++row) {
+      if (passes.integers[row] != 0 && !(passes.any_nulls && passes.nulls[row] != 0))
+        chosen_.push_back(static_cast<uint16_t>(row));
+    }
+    keep_chosen(rows);
+    return {};
+  }
+
+  void keep_chosen(RowBatch& rows) {
+    if (chosen_.size() == rows.rows) return;
+    // A batch that has been narrowed before is narrowed in place: the chosen rows are in order.
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      gather(*columns_[i], chosen_, spare_);
+      std::swap(kept_[i], spare_);
+      columns_[i] = &kept_[i];
+    }
+    rows.rows = static_cast<uint32_t>(chosen_.size());
+    rows.columns = columns_;
+  }
+
+  Status ask_host(RowBatch& rows) {
+    chosen_.clear();
+    host_values_.resize(of_host_.size());
+    for (const size_t i : of_host_) {
+      ColumnVector& column = computed_[i];
+      column.integers.clear();
+      column.bytes.clear();
+      column.nulls.clear();
+      column.any_nulls = false;
+    }
+    for (uint32_t row = 0; row < rows.rows; ++row) {
+      HAILSTONE_ASSIGN(const bool passes, computation_.host->compute(rows, row, row == 0, host_values_));
+      if (!passes) continue;
+      chosen_.push_back(static_cast<uint16_t>(row));
+      for (size_t i = 0; i < of_host_.size(); ++i) {
+        ColumnVector& column = computed_[of_host_[i]];
+        const Value& value = host_values_[i];
+        if (computation_.columns[of_host_[i]].type.integer) {
+          column.integers.push_back(value.integer);
+        } else {
+          column.bytes.push_back(value.bytes);
+        }
+        column.nulls.push_back(value.null ? 1 : 0);
+        column.any_nulls |= value.null;
+      }
+    }
+    keep_chosen(rows);
+    return {};
+  }
+
+  const Computation& computation_;
+  std::optional<Evaluator> conditions_, values_;
+  std::vector<const ColumnVector*> columns_;  // of the rows at hand
+  std::vector<ColumnVector> kept_;            // the scan's columns, of the rows that passed
+  std::vector<ColumnVector> computed_;
+  std::vector<size_t> of_host_;  // places in computed_
+  ColumnVector spare_;
+  std::vector<uint16_t> chosen_;
+  std::vector<Value> host_values_;
+};
+
+ComputedRows::ComputedRows(std::unique_ptr<Scan> scan, size_t scan_columns, Computation computation)
+    : scan_(std::move(scan)), scan_columns_(scan_columns), computation_(std::move(computation)) {}
+
+Result<ScanColumn> ComputedRows::column(size_t position) const {
+  if (position < scan_columns_) return scan_->column(position);
+  position -= scan_columns_;
+  if (position >= computation_.columns.size())
+    return fail(ErrorCode::InvalidArgument, "rows were asked for a column that they have not got");
+  return computation_.columns[position].type;
+}
+
+Status ComputedRows::each_batch(unsigned threads, const TakeRows& take) const {
+  if (computation_.host != nullptr) threads = 1;
+  std::deque<Worker> workers;
+  for (unsigned i = 0; i < std::max(1U, threads); ++i) workers.emplace_back(*this);
+  return scan_->each_batch(
+      threads, [&](unsigned part, const Batch& batch) { return workers[part].take(batch, part, take); });
+}
+
+}  // namespace hailstone

@@ -1,0 +1,68 @@
+// The rows of a scan that pass further conditions, with columns behind the scan's own that are computed of
+// them: what Grouping and other consumers go through.
+//
+// Conditions and columns are registers of programs, computed by the threads that scan; or they are the
+// embedding application's own, which is asked on the caller's thread: then no other one takes part.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "query/expression/evaluator.h"
+#include "table/scan.h"
+
+namespace hailstone {
+
+/// Conditions and columns that only the embedding application can compute, row by row, in the order of the
+/// scan. Called on the thread that goes through the rows.
+class HostExpressions {
+ public:
+  virtual ~HostExpressions() = default;
+  /// Whether `row` passes; when it does, `values` gets the host's columns, which are valid until the batch
+  /// has been taken. `begins`: it is the first of a batch. `rows` has the scan's columns.
+  virtual Result<bool> compute(const RowBatch& rows, uint32_t row, bool begins, std::span<Value> values) = 0;
+};
+
+/// What is to be computed. Immutable.
+struct Computation {
+  struct Column {
+    ScanColumn type;
+    Program::Register result = Program::none;  // none: the host's
+    /// A Real result becomes Double, an Integer one Signed of 8 bytes.
+    static Column of(const Program& program, Program::Register result);
+    /// The host's, of any type.
+    static Column of_host(const ScanColumn& type) { return {.type = type}; }
+  };
+  std::shared_ptr<const Program> conditions = {};  // may be null
+  Program::Register passes = Program::none;        // of `conditions`: rows for which it is TRUE
+  std::shared_ptr<const Program> values = {};      // may be null
+  std::vector<Column> columns = {};
+  std::shared_ptr<HostExpressions> host =
+      {};  // may be null; its columns are those without a register, in order
+
+  bool is_empty() const { return conditions == nullptr && columns.empty() && host == nullptr; }
+};
+
+class ComputedRows {
+ public:
+  ComputedRows(std::unique_ptr<Scan> scan, size_t scan_columns, Computation computation);
+
+  /// Of a column of the scan, or, behind those, of a computed one.
+  Result<ScanColumn> column(size_t position) const;
+  /// As Scan::each_batch(). ErrorCode::Unsupported: a program does not compute what a row asks for.
+  using TakeRows = std::function<Status(unsigned part, const RowBatch& rows)>;
+  Status each_batch(unsigned threads, const TakeRows& take) const;
+
+  Status check_interruption() const { return scan_->check_interruption(); }
+  MemoryBudget& budget() const { return scan_->budget(); }
+
+ private:
+  class Worker;
+  const std::unique_ptr<Scan> scan_;
+  const size_t scan_columns_;
+  const Computation computation_;
+};
+
+}  // namespace hailstone

@@ -1,0 +1,175 @@
+#include "query/exact_sum.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace hailstone {
+
+namespace {
+
+constexpr int mantissa_bits = 52;
+constexpr int exponent_mask = 0x7ff;
+constexpr int32_t least_unit = -1074;  // of the least number above 0
+constexpr int spare_bits = 32;         // below a sum's first number
+constexpr int most_shift = 69;         // of 53 bits, to stay below 2^122
+constexpr int digit_bits = 32;
+constexpr uint32_t additions_between_settlings = uint32_t{1} << 28;
+
+__extension__ typedef unsigned __int128 WideUnsigned;
+
+struct Parts {
+  int64_t number;
+  int32_t unit;
+};
+
+/// A finite number as a whole number of units.
+Parts parts_of(double value) {
+  const auto bits = std::bit_cast<uint64_t>(value);
+  const auto exponent = static_cast<int32_t>(bits >> mantissa_bits & exponent_mask);
+  auto number = static_cast<int64_t>(bits & ((uint64_t{1} << mantissa_bits) - 1));
+  if (exponent != 0) number |= int64_t{1} << mantissa_bits;
+  return {bits >> 63 != 0 ? -number : number, exponent == 0 ? least_unit : exponent + least_unit - 1};
+}
+
+/// Takes a whole number to a unit that is 2^by times less. False: it does not fit.
+bool rescale(WideInteger& number, int by) {
+  return by <= most_shift && !__builtin_mul_overflow(number, WideInteger{1} << by, &number);
+}
+
+/// Adds numbers of different units, if the sum fits.
+bool add_in_units(WideInteger& number, int32_t& unit, WideInteger other, int32_t other_unit) {
+  WideInteger here = number;
+  if (other_unit >= unit ? !rescale(other, other_unit - unit) : !rescale(here, unit - other_unit))
+    return false;
+  if (__builtin_add_overflow(here, other, &here)) return false;
+  number = here;
+  unit = std::min(unit, other_unit);
+  return true;
+}
+
+}  // namespace
+
+void ExactSums::WideSum::add(WideInteger number, int32_t unit) {
+  if (++added == additions_between_settlings) settle();
+  const bool negative = number < 0;
+  auto rest = static_cast<WideUnsigned>(negative ? -number : number);
+  const int32_t place = unit - least_unit;
+  auto at = static_cast<size_t>(place / digit_bits);
+  const int shift = place % digit_bits;
+  const auto put = [&](uint64_t bits) {
+    digit[at++] += negative ? -static_cast<int64_t>(bits) : static_cast<int64_t>(bits);
+  };
+  put(static_cast<uint64_t>(rest << shift & UINT32_MAX));
+  rest >>= digit_bits - shift;
+  for (; rest != 0; rest >>= digit_bits) put(static_cast<uint64_t>(rest & UINT32_MAX));
+}
+
+void ExactSums::WideSum::add(const WideSum& other) {
+  WideSum settled = other;
+  settled.settle();
+  settle();
+  for (size_t i = 0; i < digits; ++i) digit[i] += settled.digit[i];
+  special += other.special;
+  settle();
+}
+
+/// Digits from 0 to 2^32 - 1, but for the last one, which has the sign.
+void ExactSums::WideSum::settle() {
+  int64_t carry = 0;
+  for (size_t i = 0; i + 1 < digits; ++i) {
+    const int64_t sum = digit[i] + carry;
+    carry = sum >> digit_bits;
+    digit[i] = sum & UINT32_MAX;
+  }
+  digit[digits - 1] += carry;
+  added = 0;
+}
+
+double ExactSums::WideSum::result() const {
+  if (special != 0) return special;
+  WideSum settled = *this;
+  settled.settle();
+  const bool negative = settled.digit[digits - 1] < 0;
+  if (negative) {
+    for (int64_t& each : settled.digit) each = -each;
+    settled.settle();
+  }
+  size_t end = digits;  // behind the first digit that is not 0
+  while (end > 1 && settled.digit[end - 1] == 0) --end;
+  // The first 65 bits or more, and whether anything is behind them.
+  constexpr size_t most_first = 3;
+  const size_t rest = end - std::min(end, most_first);
+  WideUnsigned first = 0;
+  for (size_t i = end; i > rest; --i)
+    first = first << digit_bits | static_cast<uint64_t>(settled.digit[i - 1]);
+  bool more = false;
+  for (size_t i = 0; i < rest; ++i) more |= settled.digit[i] != 0;
+  if (more) first |= 1;
+  const double rounded =
+      std::ldexp(static_cast<double>(first), static_cast<int>(rest) * digit_bits + least_unit);
+  return negative ? -rounded : rounded;
+}
+
+ExactSums::WideSum& ExactSums::widen(Sum& sum) {
+  if (sum.wide == nobody) {
+    sum.wide = static_cast<uint32_t>(wide_.size());
+    wide_.emplace_back();
+    if (sum.unit != unset) wide_.back().add(sum.number, sum.unit);
+  }
+  return wide_[sum.wide];
+}
+
+void ExactSums::add(uint32_t at, double value) {
+  if (value == 0) return;
+  Sum& sum = sums_[at];
+  if (!std::isfinite(value)) {
+    widen(sum).special += value;
+    return;
+  }
+  const Parts parts = parts_of(value);
+  if (sum.wide == nobody) {
+    if (sum.unit == unset) sum.unit = std::max(parts.unit - spare_bits, least_unit);
+    const int shift = parts.unit - sum.unit;
+    WideInteger result = 0;
+    if (shift >= 0 && shift <= most_shift &&
+        !__builtin_add_overflow(sum.number, WideInteger{parts.number} * (WideInteger{1} << shift), &result)) {
+      sum.number = result;
+      return;
+    }
+    if (add_in_units(sum.number, sum.unit, parts.number, parts.unit)) return;
+  }
+  widen(sum).add(parts.number, parts.unit);
+}
+
+void ExactSums::add(uint32_t at, const ExactSums& from, uint32_t other_at) {
+  Sum& sum = sums_[at];
+  const Sum& other = from.sums_[other_at];
+  if (other.wide != nobody) {
+    widen(sum).add(from.wide_[other.wide]);
+    return;
+  }
+  if (other.unit == unset) return;
+  if (sum.wide == nobody) {
+    if (sum.unit == unset) {
+      sum.unit = other.unit;
+      sum.number = other.number;
+      return;
+    }
+    if (add_in_units(sum.number, sum.unit, other.number, other.unit)) return;
+  }
+  widen(sum).add(other.number, other.unit);
+}
+
+double ExactSums::result(uint32_t at) const {
+  const Sum& sum = sums_[at];
+  if (sum.wide != nobody) return wide_[sum.wide].result();
+  if (sum.unit == unset) return 0;
+  return std::ldexp(static_cast<double>(sum.number), sum.unit);
+}
+
+size_t ExactSums::memory() const {
+  return sums_.capacity() * sizeof(Sum) + wide_.capacity() * sizeof(WideSum);
+}
+
+}  // namespace hailstone

@@ -1,0 +1,56 @@
+// Sums of floating-point numbers without rounding until the end: the same whatever the order in which the
+// numbers come, and however they are divided among threads. One sum a group.
+//
+// A sum is a 128-bit whole number in units of a power of two, chosen by its first number so that others of up
+// to 2^32 times less and 2^37 times more magnitude are whole numbers of that unit, too. A sum that outgrows
+// this gets an array of all bits that numbers of eight bytes may have (Neal, "Fast exact summation using
+// small and large superaccumulators", 2015).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "base/page_allocator.h"
+#include "table/scan.h"
+
+namespace hailstone {
+
+class ExactSums {
+ public:
+  /// One more sum, of 0.
+  void push_back() { sums_.emplace_back(); }
+  void add(uint32_t sum, double number);
+  void add(uint32_t sum, const ExactSums& from, uint32_t other);
+  /// The nearest number to the sum, of two equally near ones the even one.
+  double result(uint32_t sum) const;
+  size_t memory() const;
+  bool empty() const { return sums_.empty(); }
+
+ private:
+  struct Sum {
+    WideInteger number = 0;
+    int32_t unit = unset;    // the exponent of two of its unit; `unset`: nothing but zeros was added
+    uint32_t wide = nobody;  // in wide_
+  };
+  static constexpr int32_t unset = INT32_MAX;
+  static constexpr uint32_t nobody = ~uint32_t{0};
+
+  /// All bits from 2^-1074 on, 32 a digit; digits may be greater, or negative, until they are settled.
+  struct WideSum {
+    static constexpr size_t digits = 70;
+    std::array<int64_t, digits> digit{};
+    uint32_t added = 0;  // since they were settled
+    double special = 0;  // what is no finite number
+    void add(WideInteger number, int32_t unit);
+    void add(const WideSum& other);
+    void settle();
+    double result() const;
+  };
+  WideSum& widen(Sum& sum);
+
+  PageVector<Sum> sums_;
+  std::vector<WideSum> wide_;
+};
+
+}  // namespace hailstone

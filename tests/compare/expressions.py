@@ -1,0 +1,102 @@
+"""Random expressions over the columns of tests/compare/groups: numbers, conditions, texts and times."""
+
+NUMBERS = ["tiny", "utiny", "small", "medium", "plain", "big", "ubig", "grouped", "id", "money", "quarter"]
+WHOLE = [name for name in NUMBERS if name not in ("money", "quarter")]
+REAL = ["quarter"]
+TEXTS = ["exact", "raw", "fold", "body"]
+TIMES = ["day", "moment"]
+
+
+class Expressions:
+    def __init__(self, random, names):
+        self.random = random
+        self.names = names
+
+    def _one_of(self, kinds):
+        there = [name for name in kinds if name in self.names]
+        return self.random.choice(there) if there else None
+
+    def number(self, depth=2, real=True):
+        """Of whole numbers and decimals; `real`: of floating-point ones, too."""
+        kind = self.random.randrange(14 if depth > 0 else 3)
+        if kind == 0:
+            constants = ["0", "1", "-3", "2.50", "0.001", "100", "127"]
+            # NULL by itself counts as a floating-point number.
+            return self.random.choice([*constants, *(["1.5e0", "NULL"] if real else ["CAST(NULL AS SIGNED)"])])
+        if kind < 3 or depth == 0:
+            return self._one_of(NUMBERS if real else [name for name in NUMBERS if name not in REAL]) or "id"
+        inner = [self.number(depth - 1, real) for _ in range(3)]
+        if kind < 7:
+            return f"({inner[0]} {self.random.choice('+-*')} {inner[1]})"
+        if kind == 7:
+            return self.random.choice([f"(- {inner[0]})", f"({inner[0]} % {inner[1]})", f"({inner[0]} DIV {inner[1]})",
+                                       f"ABS({inner[0]})", f"ROUND({inner[0]}, 1)", f"({inner[0]} & 255)"])
+        if kind == 8:
+            return f"CASE WHEN {self.condition(depth - 1, real)} THEN {inner[0]} ELSE {inner[1]} END"
+        if kind == 9:
+            return f"CASE WHEN {self.condition(depth - 1, real)} THEN {inner[0]} WHEN {self.condition(depth - 1, real)} THEN {inner[1]} END"
+        if kind == 10:
+            return f"IF({self.condition(depth - 1, real)}, {inner[0]}, {inner[1]})"
+        if kind == 11:
+            return self.random.choice([f"COALESCE({inner[0]}, {inner[1]}, {inner[2]})", f"IFNULL({inner[0]}, {inner[1]})",
+                                       f"NULLIF({inner[0]}, {inner[1]})"])
+        if kind == 12 and (name := self._one_of(TIMES)):
+            part = self.random.choice(["YEAR", "MONTH", "DAY", "QUARTER", "HOUR", "MINUTE", "SECOND", "DAYOFWEEK"])
+            unit = self.random.choice(["YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "YEAR_MONTH", "DAY_HOUR"])
+            return self.random.choice([f"{part}({name})", f"EXTRACT({unit} FROM {name})"])
+        if name := self._one_of(TEXTS):
+            return f"{self.random.choice(['LENGTH', 'CHAR_LENGTH', 'OCTET_LENGTH', 'CRC32'])}({name})"
+        return f"({self.condition(depth - 1, real)})"
+
+    def condition(self, depth=1, real=True):
+        kind = self.random.randrange(9 if depth > 0 else 5)
+        if kind < 2:
+            return f"{self.number(0, real)} {self.random.choice(['=', '<>', '<', '<=', '>', '>=', '<=>'])} {self.number(depth, real)}"
+        if kind == 2:
+            return f"{self.number(depth, real)} IS {self.random.choice(['', 'NOT '])}NULL"
+        if kind == 3:
+            return f"{self.number(0, real)} IN ({self.number(0, real)}, 5, {self.number(0, real)})"
+        if kind == 4:
+            name = self._one_of(TEXTS)
+            return f"{name} {self.random.choice(['LIKE', 'NOT LIKE'])} '%o%'" if name else f"{self.number(0, real)} > 2"
+        if kind < 7:
+            return f"({self.condition(depth - 1, real)} {self.random.choice(['AND', 'OR'])} {self.condition(depth - 1, real)})"
+        if kind == 7:
+            return f"NOT {self.condition(depth - 1, real)}"
+        return f"{self.number(depth - 1, real)} BETWEEN {self.number(0, real)} AND {self.number(0, real)}"
+
+    def text(self):
+        """Equal ones are the same."""
+        name = self._one_of(["exact", "raw"])
+        if name is None:
+            return f"CONCAT('id ', id % 5)"
+        return self.random.choice([f"CONCAT({name}, '!')", f"HEX({name})", f"LEFT({name}, 1)", f"COALESCE({name}, 'none')"])
+
+    def time(self):
+        name = self._one_of(TIMES)
+        if name is None:
+            return self.text()
+        return self.random.choice([f"DATE({name})", f"DATE_FORMAT({name}, '%Y-%m')", f"{name} + INTERVAL 1 DAY", f"LAST_DAY({name})"])
+
+    def key(self):
+        choice = self.random.random()
+        return self.number() if choice < 0.6 else self.text() if choice < 0.8 else self.time()
+
+    def summand(self):
+        """Floating-point ones have sums without rounding."""
+        if self.random.random() < 0.8 or "quarter" not in self.names:
+            return self.number(real=False)
+        return self.random.choice(["quarter", "quarter + id", "quarter * 3e0", "- quarter", "quarter / 4",
+                                   f"CASE WHEN {self.condition(1, False)} THEN quarter ELSE id END", "IFNULL(quarter, -1)"])
+
+    def aggregate(self):
+        kind = self.random.choice(["COUNT", "SUM", "SUM", "MIN", "MAX", "COUNT(DISTINCT", "SUM(DISTINCT", "BIT_AND", "BIT_OR", "BIT_XOR"])
+        if kind in ("SUM", "SUM(DISTINCT"):
+            argument = self.summand()
+        elif kind in ("MIN", "MAX", "COUNT"):
+            argument = self.key()
+        elif kind == "COUNT(DISTINCT":
+            argument = self.random.choice([self.number(), self.number(), self.random.choice(self.names)])
+        else:
+            argument = self.random.choice([self.number(), self._one_of(WHOLE) or "id"])
+        return f"{kind} {argument})" if "(" in kind else f"{kind}({argument})"

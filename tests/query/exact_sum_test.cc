@@ -1,0 +1,80 @@
+#include "query/exact_sum.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "base/test_seed.h"
+
+namespace hailstone {
+namespace {
+
+double sum_of(const std::vector<double>& numbers) {
+  ExactSums sums;
+  sums.push_back();
+  for (const double number : numbers) sums.add(0, number);
+  return sums.result(0);
+}
+
+/// In three parts that are put together.
+double sum_of_parts(const std::vector<double>& numbers) {
+  std::array<ExactSums, 3> parts;
+  for (ExactSums& part : parts) part.push_back();
+  for (size_t i = 0; i < numbers.size(); ++i) parts[i * i % 3].add(0, numbers[i]);
+  parts[2].add(0, parts[0], 0);
+  parts[2].add(0, parts[1], 0);
+  return parts[2].result(0);
+}
+
+TEST(ExactSumsTest, RoundsOnce) {
+  constexpr double most = std::numeric_limits<double>::max(),
+                   least = std::numeric_limits<double>::denorm_min();
+  EXPECT_EQ(sum_of({}), 0);
+  EXPECT_EQ(sum_of({0.0, -0.0}), 0);
+  EXPECT_EQ(sum_of({1e16, 1, -1e16, 1}), 2);
+  EXPECT_EQ(sum_of({most, most, -most, -most, 1e-300}), 1e-300);
+  EXPECT_EQ(sum_of({least, most, -most}), least);
+  EXPECT_EQ(sum_of({most, most}), std::numeric_limits<double>::infinity());
+  // Half a unit in the last place goes to the even number, anything more up.
+  const double one = 1, half_unit = std::ldexp(1, -53);
+  EXPECT_EQ(sum_of({one, half_unit}), one);
+  EXPECT_EQ(sum_of({one, half_unit, 1e-300}), std::nextafter(one, 2));
+  EXPECT_EQ(sum_of({-one, -half_unit, -1e-300}), -std::nextafter(one, 2));
+  EXPECT_EQ(sum_of({one, half_unit, -1e-300}), one);
+  EXPECT_TRUE(std::isnan(
+      sum_of({std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()})));
+}
+
+TEST(ExactSumsTest, IsTheSameInAnyOrder) {
+  std::mt19937_64 random(test_seed(11));
+  for (const int range : {0, 10, 40, 200, 1000}) {
+    for (int round = 0; round < 50; ++round) {
+      std::vector<double> numbers;
+      std::uniform_int_distribution<int> exponent(-range, range);
+      std::uniform_real_distribution<double> mantissa(-1, 1);
+      for (int i = 0; i < 200; ++i) numbers.push_back(std::ldexp(mantissa(random), exponent(random)));
+      const double first = sum_of(numbers);
+      // What is taken away again leaves the rest as it was.
+      std::vector<double> more = numbers;
+      for (int i = 0; i < 100; ++i) {
+        const double number = std::ldexp(mantissa(random), exponent(random));
+        more.push_back(number);
+        more.push_back(-number);
+      }
+      std::ranges::shuffle(more, random);
+      EXPECT_EQ(sum_of(more), first) << "range " << range;
+      EXPECT_EQ(sum_of_parts(more), first) << "range " << range;
+      if (range == 0) {
+        long double plain = 0;
+        for (const double number : numbers) plain += number;
+        EXPECT_NEAR(first, static_cast<double>(plain), 1e-15);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hailstone
