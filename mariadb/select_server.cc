@@ -29,6 +29,8 @@ bool is_deterministic(Item& item) {
   }
   if (real.type() != Item::FUNC_ITEM) return false;
   auto& function = static_cast<Item_func&>(real);
+  // A user variable that the statement does not set.
+  if (function.functype() == Item_func::GUSERVAR_FUNC) return function.const_item();
   Item::vcol_func_processor_result result;
   constexpr uint allowed = VCOL_SESSION_FUNC | VCOL_TIME_FUNC;
   if (function.check_vcol_func_processor(&result) || (result.errors & ~allowed) != 0) return false;

@@ -24,10 +24,11 @@ class DistinctSet {
     return true;
   }
 
+  /// Gives all pairs to `take`, until it says false.
   template <typename Take>
   void each(Take&& take) const {
     for (const Slot& slot : slots_) {
-      if (slot.group != 0) take(slot.group, slot.value);
+      if (slot.group != 0 && !take(slot.group, slot.value)) return;
     }
   }
 
@@ -55,6 +56,7 @@ class DistinctSet {
       size_t slot = place_of(group, value, mask);
       while (slots[slot].group != 0) slot = (slot + 1) & mask;
       slots[slot] = {value, group};
+      return true;
     });
     slots_ = std::move(slots);
   }

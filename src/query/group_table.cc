@@ -17,6 +17,7 @@ constexpr uint64_t direct_numbers = uint64_t{1} << 16;
 constexpr uint32_t unknown_group = ~uint32_t{0};
 /// Asked for again and again where it is a value's.
 constexpr uint64_t unknown_head = ~uint64_t{0};
+constexpr uint32_t additions_between_checks = uint32_t{1} << 16;
 constexpr uint64_t null_hash = 0x9e3779b97f4a7c15;
 
 /// Mixes all bits of a number (the finish of MurmurHash3).
@@ -50,6 +51,16 @@ HugeInteger huge_number(ByteView bytes) {
     number.words[i] = load_big_endian(from, sizeof(uint64_t));
   number.words.back() ^= sign_of_width(sizeof(uint64_t));
   return number;
+}
+
+/// The halves of the numbers by themselves, which processors add several at a time.
+WideInteger sum_of(const uint64_t* numbers, uint32_t count) {
+  uint64_t low = 0, high = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    low += numbers[i] & UINT32_MAX;
+    high += numbers[i] >> 32;
+  }
+  return (static_cast<WideInteger>(high) << 32) + static_cast<WideInteger>(low);
 }
 
 bool is_of_bits(Kind kind) { return kind >= Kind::BitAnd; }
@@ -340,16 +351,22 @@ void GroupTable::add_values(size_t aggregate, const ColumnVector& vector, uint32
     leave_new_values(aggregate, vector, rows);
     groups = counted_.data();
   }
+  const bool one_group = columns_.empty() && !vector.any_nulls && !item.wanted.distinct;
   uint64_t* const counts = state.counts.data();
   const bool is_text =
       item.wanted.kind != Kind::Sum && item.wanted.kind != Kind::Values && !item.column.integer;
   if (is_text) add_texts(aggregate, vector, groups, rows);
-  if (columns_.empty() && groups == groups_.data()) {
+  if (one_group) {
     counts[1] += rows;
   } else {
     for (uint32_t row = 0; row < rows; ++row) ++counts[groups[row]];
   }
-  if (item.wanted.kind != Kind::Values && !is_text) add_numbers(aggregate, vector, groups, rows);
+  if (item.wanted.kind == Kind::Values || is_text) return;
+  if (one_group && item.wanted.kind == Kind::Sum && !state.sums.empty() && item.column.integer) {
+    state.sums[1] += sum_of(vector.integers.data(), rows);
+  } else {
+    add_numbers(aggregate, vector, groups, rows);
+  }
 }
 
 void GroupTable::leave_new_values(size_t aggregate, const ColumnVector& vector, uint32_t rows) {
@@ -408,14 +425,6 @@ void GroupTable::add_numbers(size_t aggregate, const ColumnVector& vector, const
         for (uint32_t row = 0; row < rows; ++row) {
           if (groups[row] != 0) sums[groups[row]] += wide_number(bytes_of(vector, row));
         }
-      } else if (columns_.empty() && groups == groups_.data()) {
-        // All rows are of one group.
-        uint64_t low = 0, high = 0;
-        for (uint32_t row = 0; row < rows; ++row) {
-          low += values[row] & UINT32_MAX;
-          high += values[row] >> 32;
-        }
-        sums[1] += (static_cast<WideInteger>(high) << 32) + static_cast<WideInteger>(low);
       } else {
         for (uint32_t row = 0; row < rows; ++row) sums[groups[row]] += values[row];
       }
@@ -510,7 +519,7 @@ void GroupTable::add_text(size_t aggregate, uint32_t group, uint64_t head, ByteV
   text.head = head;
 }
 
-void GroupTable::add(const GroupTable& other) {
+Status GroupTable::add(const GroupTable& other, const Check& check) {
   // Numbers of the other table's values here, each found when it is first wanted.
   std::vector<std::vector<uint32_t>> numbers(columns_.size());
   for (size_t i = 0; i < columns_.size(); ++i) {
@@ -518,6 +527,7 @@ void GroupTable::add(const GroupTable& other) {
   }
   std::vector<uint32_t> here_of(other.end());
   for (uint32_t group = 1; group < other.end(); ++group) {
+    if (group % additions_between_checks == 0) HAILSTONE_TRY(check());
     if (!partition_.has(other.hashes_[group])) continue;
     const uint64_t* const key = other.keys_.data() + group * stride_;
     std::copy(key, key + stride_, key_.begin());
@@ -535,11 +545,13 @@ void GroupTable::add(const GroupTable& other) {
   }
   for (size_t i = 0; i < states_.size(); ++i) {
     if (plan_->aggregates[i].wanted.distinct) {
-      add_distinct(i, other, here_of);
+      HAILSTONE_TRY(add_distinct(i, other, here_of, check));
     } else {
       add_states(i, other, here_of);
+      HAILSTONE_TRY(check());
     }
   }
+  return {};
 }
 
 void GroupTable::add_states(size_t aggregate, const GroupTable& other, const std::vector<uint32_t>& groups) {
@@ -587,15 +599,19 @@ void GroupTable::add_states(size_t aggregate, const GroupTable& other, const std
   }
 }
 
-void GroupTable::add_distinct(size_t aggregate, const GroupTable& other,
-                              const std::vector<uint32_t>& groups) {
+Status GroupTable::add_distinct(size_t aggregate, const GroupTable& other,
+                                const std::vector<uint32_t>& groups, const Check& check) {
   const auto& item = plan_->aggregates[aggregate];
   const State& from = other.states_[aggregate];
   State& to = states_[aggregate];
   std::vector<uint32_t> numbers(from.values != nullptr ? from.values->size() : 0, unknown_group);
+  size_t pairs = 0;
+  Status status;
   from.distinct->each([&](uint32_t group, uint64_t value) {
+    if (++pairs % additions_between_checks == 0) status = check();
+    if (!status) return false;
     const uint32_t here = groups[group];
-    if (here == 0) return;
+    if (here == 0) return true;
     uint64_t number = value;
     if (from.values != nullptr) {
       uint32_t& known = numbers[value];
@@ -604,9 +620,9 @@ void GroupTable::add_distinct(size_t aggregate, const GroupTable& other,
         known = to.values->number_of(from.values->value(there), from.values->hash_of(there));
       number = known;
     }
-    if (!to.distinct->add(here, number)) return;
+    if (!to.distinct->add(here, number)) return true;
     ++to.counts[here];
-    if (item.wanted.kind != Kind::Sum) return;
+    if (item.wanted.kind != Kind::Sum) return true;
     if (is_real(item.column)) {
       to.reals.add(here, native_real(item.column, value));
     } else if (is_huge(item.column)) {
@@ -616,12 +632,15 @@ void GroupTable::add_distinct(size_t aggregate, const GroupTable& other,
     } else {
       to.sums[here] += value;
     }
+    return true;
   });
+  return status;
 }
 
 void GroupTable::narrow(GroupPartition to) {
   GroupTable narrower(*plan_, to);
-  narrower.add(*this);
+  // It cannot fail: nobody is asked.
+  static_cast<void>(narrower.add(*this, [] { return Status(); }));
   *this = std::move(narrower);
 }
 

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -58,8 +59,10 @@ class GroupTable {
 
   /// Rows of the plan; those of other partitions are left out.
   void add(const RowBatch& batch);
-  /// The groups of another thread.
-  void add(const GroupTable& other);
+  /// The groups of another thread. `check` is asked now and then whether to go on; when it fails, the table
+  /// is of no use any more.
+  using Check = std::function<Status()>;
+  Status add(const GroupTable& other, const Check& check);
   /// Keeps the groups of a part of the table's partition only.
   void narrow(GroupPartition to);
 
@@ -128,7 +131,8 @@ class GroupTable {
   void add_numbers(size_t aggregate, const ColumnVector& vector, const uint32_t* groups, uint32_t rows);
   /// Of another table, whose groups have the numbers `groups` here; 0: they are not.
   void add_states(size_t aggregate, const GroupTable& other, const std::vector<uint32_t>& groups);
-  void add_distinct(size_t aggregate, const GroupTable& other, const std::vector<uint32_t>& groups);
+  Status add_distinct(size_t aggregate, const GroupTable& other, const std::vector<uint32_t>& groups,
+                      const Check& check);
   void add_texts(size_t aggregate, const ColumnVector& vector, const uint32_t* groups, uint32_t rows);
   void add_text(size_t aggregate, uint32_t group, uint64_t head, ByteView value);
   uint64_t head_of(const Collation& collation, ByteView value);

@@ -129,7 +129,7 @@ Status Grouping::pass(GroupPartition partition) {
     if (groups_->end() == 1 && part.groups->partition().bits == kept.bits) {
       groups_ = std::move(part.groups);
     } else {
-      groups_->add(*part.groups);
+      HAILSTONE_TRY(groups_->add(*part.groups, [&] { return rows_->check_interruption(); }));
     }
     part.groups.reset();
     part.memory.clear();

@@ -21,7 +21,8 @@ constexpr uint8_t unasked = 0, known = 1, not_told = 2;
 /// How many bits the greatest magnitude among the numbers takes, about.
 int bits_of(const int64_t* numbers, uint32_t rows) {
   uint64_t all = 0;
-  for (uint32_t row = 0; row < rows; ++row) all |= static_cast<uint64_t>(numbers[row] ^ (numbers[row] >> 63));
+  for (uint32_t row = 0; row < rows; ++row)
+    all |= static_cast<uint64_t>(numbers[row] < 0 ? ~numbers[row] : numbers[row]);
   return static_cast<int>(std::bit_width(all));
 }
 
