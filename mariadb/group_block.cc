@@ -91,7 +91,10 @@ bool can_be_stored(Item& item) {
 /// Whether a DECIMAL may have digits behind those that it shows.
 bool has_hidden_digits(Item& item) {
   Item& real = *item.real_item();
-  if (real.type() == Item::CACHE_ITEM) return true;
+  if (real.type() == Item::CACHE_ITEM) {
+    Item* const example = static_cast<Item_cache&>(real).get_example();
+    return example == nullptr || has_hidden_digits(*example);
+  }
   if (real.type() != Item::FUNC_ITEM) return false;
   if (dynamic_cast<Item_func_div*>(&real) != nullptr) return real.cmp_type() == DECIMAL_RESULT;
   const auto& function = static_cast<const Item_func&>(real);
@@ -123,6 +126,12 @@ bool mentions_mean(Item& item) {
 
 bool is_number(const Item& item) {
   return item.cmp_type() == INT_RESULT || item.cmp_type() == DECIMAL_RESULT || item.cmp_type() == REAL_RESULT;
+}
+
+/// Whether a floating-point number is rounded where it is stored, so that different ones may become equal.
+bool is_rounded_when_stored(const Item& item) {
+  return item.cmp_type() == REAL_RESULT &&
+         (item.decimals < NOT_FIXED_DEC || item.type_handler()->real_field_type() == MYSQL_TYPE_FLOAT);
 }
 
 uint decimals_of(const Item& item) { return item.cmp_type() == DECIMAL_RESULT ? item.decimals : 0; }
@@ -336,8 +345,13 @@ class GroupTranslator {
       return counted(kind, column, distinct);
     }
     if (!distinct) return counted(kind, compute(argument, ServerValue::Presence));
+    return counted_number(kind, argument, distinct);
+  }
+
+  std::optional<GroupBlock::Counted> counted_number(Aggregate::Kind kind, Item& argument, bool distinct) {
     const auto number = kind_of_number(argument);
-    return number ? counted(kind, compute(argument, *number), distinct) : std::nullopt;
+    if (!number || (distinct && is_rounded_when_stored(argument))) return std::nullopt;
+    return counted(kind, compute(argument, *number), distinct);
   }
 
   /// As what the server's number is added up; nothing: not here.
@@ -360,8 +374,7 @@ class GroupTranslator {
       if (is_whole_number(*field) || type == MYSQL_TYPE_FLOAT || type == MYSQL_TYPE_DOUBLE)
         return counted(Aggregate::Kind::Sum, column_of(argument), distinct);
     }
-    const auto number = kind_of_number(argument);
-    return number ? counted(Aggregate::Kind::Sum, compute(argument, *number), distinct) : std::nullopt;
+    return counted_number(Aggregate::Kind::Sum, argument, distinct);
   }
 
   std::optional<GroupBlock::Counted> extreme_of(Item& argument, Aggregate::Kind kind) {

@@ -80,6 +80,11 @@ std::optional<Number> NumberTranslator::translate(Item& item, Register mask) {
   if (!is_exact(item) && item.cmp_type() != REAL_RESULT) return std::nullopt;
   Item& real = *item.real_item();
   if (real.type() == Item::FIELD_ITEM) return column(real, mask);
+  if (real.type() == Item::CACHE_ITEM) {
+    // A constant that the server keeps once it has computed it.
+    Item* const example = static_cast<Item_cache&>(real).get_example();
+    return example != nullptr ? translate(*example, mask) : std::nullopt;
+  }
   if (real.type() == Item::COND_ITEM) {
     const auto result = truth(real, mask);
     return result ? std::optional(Number{*result, 0}) : std::nullopt;
