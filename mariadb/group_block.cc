@@ -213,9 +213,7 @@ class GroupTranslator {
   std::optional<RowColumn> compute(Item& item, ServerValue kind) {
     if (!can_be_evaluated(item)) return std::nullopt;
     RowExpression expression{.item = &item, .number = std::nullopt, .kind = kind, .output = nowhere};
-    const bool is_number =
-        item.cmp_type() == INT_RESULT || item.cmp_type() == DECIMAL_RESULT || item.cmp_type() == REAL_RESULT;
-    if (is_number) {
+    if (is_number(item) && !(kind == ServerValue::Image && is_rounded_when_stored(item))) {
       const Program program = *block_.values;
       expression.number = NumberTranslator(source_, block_.columns, *block_.values).number(item);
       const bool real =
