@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "engine.h"
+#include "item_parts.h"
 #include "pushdown_warnings.h"
 #include "variables.h"
 
@@ -55,20 +55,7 @@ bool has_extremes(const Field& field) {
 /// Whether evaluating the item may warn of a row by its number among those that the server has read.
 bool may_name_rows(Item& item) {
   Item& real = *item.real_item();
-  if (real.type() == Item::COND_ITEM) {
-    List_iterator<Item> parts(*static_cast<Item_cond&>(real).argument_list());
-    while (Item* part = parts++) {
-      if (may_name_rows(*part)) return true;
-    }
-    return false;
-  }
-  if (real.type() != Item::FUNC_ITEM) return false;
-  if (dynamic_cast<Item_decimal_typecast*>(&real) != nullptr) return true;
-  const auto& function = static_cast<const Item_func&>(real);
-  for (uint i = 0; i < function.argument_count(); ++i) {
-    if (may_name_rows(*function.arguments()[i])) return true;
-  }
-  return false;
+  return dynamic_cast<Item_decimal_typecast*>(&real) != nullptr || any_part(real, may_name_rows);
 }
 
 /// Whether values of the item, stored in a field of its type, are keys and have an order: what can_be_key()
@@ -97,11 +84,7 @@ bool has_hidden_digits(Item& item) {
   }
   if (real.type() != Item::FUNC_ITEM) return false;
   if (dynamic_cast<Item_func_div*>(&real) != nullptr) return real.cmp_type() == DECIMAL_RESULT;
-  const auto& function = static_cast<const Item_func&>(real);
-  for (uint i = 0; i < function.argument_count(); ++i) {
-    if (has_hidden_digits(*function.arguments()[i])) return true;
-  }
-  return false;
+  return any_part(real, has_hidden_digits);
 }
 
 /// Whether the item may depend on a mean.
@@ -109,19 +92,8 @@ bool mentions_mean(Item& item) {
   Item& real = *item.real_item();
   if (real.basic_const_item() || real.type() == Item::FIELD_ITEM) return false;
   if (real.type() == Item::SUM_FUNC_ITEM) return dynamic_cast<Item_sum_avg*>(&real) != nullptr;
-  if (real.type() == Item::COND_ITEM) {
-    List_iterator<Item> parts(*static_cast<Item_cond&>(real).argument_list());
-    while (Item* part = parts++) {
-      if (mentions_mean(*part)) return true;
-    }
-    return false;
-  }
-  if (real.type() != Item::FUNC_ITEM) return true;
-  const auto& function = static_cast<const Item_func&>(real);
-  for (uint i = 0; i < function.argument_count(); ++i) {
-    if (mentions_mean(*function.arguments()[i])) return true;
-  }
-  return false;
+  if (real.type() != Item::COND_ITEM && real.type() != Item::FUNC_ITEM) return true;
+  return any_part(real, mentions_mean);
 }
 
 bool is_number(const Item& item) {
@@ -129,6 +101,7 @@ bool is_number(const Item& item) {
 }
 
 /// Whether a floating-point number is rounded where it is stored, so that different ones may become equal.
+/// The server compares keys as they are stored, but for plans that sort rows before they are grouped.
 bool is_rounded_when_stored(const Item& item) {
   return item.cmp_type() == REAL_RESULT &&
          (item.decimals < NOT_FIXED_DEC || item.type_handler()->real_field_type() == MYSQL_TYPE_FLOAT);
@@ -201,10 +174,7 @@ class GroupTranslator {
   /// Whether the server may evaluate the item in the engine's place; then its columns are among the scan's.
   bool can_be_evaluated(Item& item) {
     if (!is_function_of_row(item, source_) || may_name_rows(item)) return false;
-    List<Item_field> fields;
-    item.walk(&Item::collect_item_field_processor, false, &fields);
-    List_iterator_fast<Item_field> each(fields);
-    while (Item_field* field = each++) {
+    for (Item_field* const field : columns_read_by(item)) {
       if (!column_of(*field)) return false;
     }
     return true;
@@ -473,10 +443,7 @@ class GroupTranslator {
   /// Of an expression: not more than its columns have, nor than its digits can tell.
   double values_of(Item& item) const {
     double values = 1;
-    List<Item_field> fields;
-    item.walk(&Item::collect_item_field_processor, false, &fields);
-    List_iterator_fast<Item_field> each(fields);
-    while (const Item_field* field = each++)
+    for (const Item_field* const field : columns_read_by(item))
       values *= distinct_values(reader_.column_of_field(field->field->field_index));
     if (item.cmp_type() != INT_RESULT) return values;
     return std::min(values, 2 * std::pow(10.0, item.decimal_precision()));

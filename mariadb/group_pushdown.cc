@@ -22,7 +22,9 @@ class GroupHandler final : public group_by_handler {
         reader_(reader),
         source_(*from.table),
         select_(*from.select_lex),
-        block_(std::move(block)) {}
+        block_(std::move(block)) {
+    for (const Field* column : block_.columns.fields()) columns_.emplace_back(*column, source_.record[0]);
+  }
 
   int init_scan() override {
     return reader_.traced({"init_scan"}, [&]() -> int {
@@ -81,7 +83,7 @@ class GroupHandler final : public group_by_handler {
     for (size_t i = 0; i < fields_.size(); ++i) {
       const GroupOutput& output = block_.outputs[i];
       if (output.source == GroupOutput::Source::Aggregate) {
-        store_aggregate(output, (*results)[output.number], *fields_[i]);
+        store_aggregate(i, (*results)[output.number]);
       } else {
         store_constant(output, fields_[i]);
       }
@@ -113,10 +115,10 @@ class GroupHandler final : public group_by_handler {
       const GroupOutput& output = block_.outputs[i];
       switch (output.source) {
         case GroupOutput::Source::Key:
-          store_value(block_.keys[output.number], groups_->keys()[output.number], *fields_[i]);
+          store_value(block_.keys[output.number], groups_->keys()[output.number], i);
           break;
         case GroupOutput::Source::Aggregate:
-          store_aggregate(output, groups_->result(output.number), *fields_[i]);
+          store_aggregate(i, groups_->result(output.number));
           break;
         case GroupOutput::Source::Constant:
           store_constant(output, fields_[i]);
@@ -181,6 +183,7 @@ class GroupHandler final : public group_by_handler {
   /// another table by now: a cursor keeps its rows in one that it makes of the same items.
   int find_fields() {
     fields_.clear();
+    formats_.clear();
     size_t place = 0;
     List_iterator_fast<Item> items(select_.join->tmp_all_fields1);
     for (const GroupOutput& output : block_.outputs) {
@@ -192,6 +195,7 @@ class GroupHandler final : public group_by_handler {
       // Constants may have none: the server has them when it sends the row.
       if (field == nullptr && output.source != GroupOutput::Source::Constant) return HA_ERR_INTERNAL_ERROR;
       fields_.push_back(field);
+      formats_.push_back(field == nullptr ? FieldFormat() : FieldFormat(*field, field->ptr));
     }
     return 0;
   }
@@ -200,7 +204,8 @@ class GroupHandler final : public group_by_handler {
     if (field != nullptr) output.item->save_in_field(field, true);
   }
 
-  void store_value(const RowColumn& from, const Value& value, Field& field) const {
+  void store_value(const RowColumn& from, const Value& value, size_t place) const {
+    Field& field = *fields_[place];
     if (value.null) {
       field.set_null();
       return;
@@ -208,14 +213,13 @@ class GroupHandler final : public group_by_handler {
     field.set_notnull();
     if (!from.computed) {
       // By way of the column's own field, so that it becomes what the server would have read.
-      const Field& column = *block_.columns.fields()[from.number];
-      FieldFormat(column, source_.record[0]).write_to(value, source_.record[0]);
-      field_conv(&field, const_cast<Field*>(&column));
+      columns_[from.number].write_to(value, source_.record[0]);
+      field_conv(&field, const_cast<Field*>(block_.columns.fields()[from.number]));
       return;
     }
     const RowExpression& expression = block_.computed[from.number];
     if (!is_by_program(expression)) {
-      FieldFormat(field, field.ptr).write(value, field.ptr);
+      formats_[place].write(value, field.ptr);
     } else if (block_.values->kind(expression.number->result) == Program::Kind::Real) {
       field.store(native_double(value.integer));
     } else {
@@ -223,7 +227,9 @@ class GroupHandler final : public group_by_handler {
     }
   }
 
-  void store_aggregate(const GroupOutput& output, const AggregateResult& result, Field& field) const {
+  void store_aggregate(size_t place, const AggregateResult& result) const {
+    const GroupOutput& output = block_.outputs[place];
+    Field& field = *fields_[place];
     const GroupBlock::Counted& counted = block_.aggregates[output.number];
     field.set_notnull();
     switch (counted.wanted.kind) {
@@ -248,7 +254,7 @@ class GroupHandler final : public group_by_handler {
       return;
     }
     store_value(counted.of,
-                is_number(counted.of) ? Value::of(result.integer) : Value::of(ByteView(result.bytes)), field);
+                is_number(counted.of) ? Value::of(result.integer) : Value::of(ByteView(result.bytes)), place);
   }
 
   /// Whether the values are ordered numbers, and not bytes.
@@ -256,8 +262,7 @@ class GroupHandler final : public group_by_handler {
     if (!column.computed) return reader_.is_integer(block_.columns.numbers()[column.number]);
     const RowExpression& expression = block_.computed[column.number];
     if (is_by_program(expression)) return true;
-    const auto type = column_for(*fields_[expression.output]);
-    return type && type->is_integer();
+    return formats_[expression.output].kind <= FieldFormat::Kind::BigEndian;
   }
 
   static void store_number(WideInteger number, unsigned scale, Field& field) {
@@ -305,7 +310,9 @@ class GroupHandler final : public group_by_handler {
   TABLE& source_;
   SELECT_LEX& select_;
   const GroupBlock block_;
-  std::vector<Field*> fields_;  // for the outputs
+  std::vector<FieldFormat> columns_;  // of the block's
+  std::vector<Field*> fields_;        // for the outputs
+  std::vector<FieldFormat> formats_;  // theirs, from their first bytes on
   std::unique_ptr<Groups> groups_;
   bool by_program_ = true;  // false: the server evaluates all expressions
   bool returned_ = false;

@@ -35,6 +35,13 @@ std::optional<int64_t> scaled_number(const my_decimal& decimal, unsigned scale) 
   return static_cast<int64_t>(wide_number(decimal, scale));
 }
 
+/// What a scan has of a field's column.
+std::optional<ScanColumn> scan_column(const Field& field) {
+  const auto stored = column_for(field);
+  if (!stored) return std::nullopt;
+  return ScanColumn{.integer = stored->is_integer(), .type = stored->type, .width = stored->width};
+}
+
 }  // namespace
 
 Field* ScanColumns::field_of(Item& item) const {
@@ -55,24 +62,24 @@ uint16_t ScanColumns::position_of(const Field& field) {
   return position;
 }
 
-std::optional<Number> NumberTranslator::number(Item& item) {
+template <typename Translate>
+auto NumberTranslator::or_nothing(Translate&& translate) {
   const Program program = program_;
   const ScanColumns columns = columns_;
-  auto number = translate(item, Program::none);
-  if (number) return number;
-  program_ = program;
-  columns_ = columns;
-  return std::nullopt;
+  auto result = translate();
+  if (!result) {
+    program_ = program;
+    columns_ = columns;
+  }
+  return result;
+}
+
+std::optional<Number> NumberTranslator::number(Item& item) {
+  return or_nothing([&] { return translate(item, Program::none); });
 }
 
 std::optional<Program::Register> NumberTranslator::condition(Item& item) {
-  const Program program = program_;
-  const ScanColumns columns = columns_;
-  auto result = is_true(item, Program::none);
-  if (result) return result;
-  program_ = program;
-  columns_ = columns;
-  return std::nullopt;
+  return or_nothing([&] { return is_true(item, Program::none); });
 }
 
 std::optional<Number> NumberTranslator::translate(Item& item, Register mask) {
@@ -117,9 +124,8 @@ std::optional<Number> NumberTranslator::translate(Item& item, Register mask) {
 std::optional<Number> NumberTranslator::column(Item& item, Register mask) {
   const Field* const field = columns_.field_of(item);
   if (field == nullptr) return std::nullopt;
-  const auto stored = column_for(*field);
-  if (!stored) return std::nullopt;
-  const ScanColumn scanned{.integer = stored->is_integer(), .type = stored->type, .width = stored->width};
+  const auto scanned = scan_column(*field);
+  if (!scanned) return std::nullopt;
   switch (field->real_type()) {
     case MYSQL_TYPE_TINY:
     case MYSQL_TYPE_SHORT:
@@ -128,12 +134,12 @@ std::optional<Number> NumberTranslator::column(Item& item, Register mask) {
     case MYSQL_TYPE_LONGLONG:
     case MYSQL_TYPE_FLOAT:
     case MYSQL_TYPE_DOUBLE:
-      return Number{program_.column(columns_.position_of(*field), scanned, mask), 0};
+      return Number{program_.column(columns_.position_of(*field), *scanned, mask), 0};
     case MYSQL_TYPE_NEWDECIMAL: {
       const auto& decimal = static_cast<const Field_new_decimal&>(*field);
       if (decimal.precision > most_int64_digits) return std::nullopt;
       return Number{
-          program_.function(columns_.position_of(*field), scanned, decimal_number(decimal), Program::none),
+          program_.function(columns_.position_of(*field), *scanned, decimal_number(decimal), Program::none),
           decimal.decimals()};
     }
     default:
@@ -277,10 +283,9 @@ std::optional<Number> NumberTranslator::column_function(Item_func& function, Reg
     }
   }
   if (applied == nullptr) return std::nullopt;
-  const auto stored = column_for(*field);
-  if (!stored) return std::nullopt;
-  const ScanColumn scanned{.integer = stored->is_integer(), .type = stored->type, .width = stored->width};
-  return Number{program_.function(columns_.position_of(*field), scanned, std::move(applied), mask), 0};
+  const auto scanned = scan_column(*field);
+  if (!scanned) return std::nullopt;
+  return Number{program_.function(columns_.position_of(*field), *scanned, std::move(applied), mask), 0};
 }
 
 std::optional<Number> NumberTranslator::switched(Item_func& function, Register mask) {
@@ -437,10 +442,9 @@ std::optional<Program::Register> NumberTranslator::of_predicate(const Predicate&
       break;
   }
   const Field* const field = &columns_.field_of_column(predicate.column());
-  const auto stored = column_for(*field);
-  if (!stored) return std::nullopt;
-  return program_.matches(predicate, columns_.position_of(*field),
-                          {.integer = stored->is_integer(), .type = stored->type, .width = stored->width});
+  const auto scanned = scan_column(*field);
+  if (!scanned) return std::nullopt;
+  return program_.matches(predicate, columns_.position_of(*field), *scanned);
 }
 
 std::optional<Program::Register> NumberTranslator::is_true(Item& item, Register mask) {

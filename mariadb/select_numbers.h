@@ -59,6 +59,9 @@ class NumberTranslator {
   using Register = Program::Register;
   using Opcode = Program::Opcode;
 
+  /// What `translate` gives; when that is nothing, program and columns are as they were.
+  template <typename Translate>
+  auto or_nothing(Translate&& translate);
   std::optional<Number> translate(Item& item, Register mask);
   std::optional<Number> column(Item& item, Register mask);
   std::optional<Number> constant(Item& item);

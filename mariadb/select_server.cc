@@ -5,6 +5,7 @@
 
 #include "collation.h"
 #include "decimal_numbers.h"
+#include "item_parts.h"
 #include "pushdown_warnings.h"
 
 namespace hailstone {
@@ -20,24 +21,17 @@ bool is_deterministic(Item& item) {
     Item* const example = static_cast<Item_cache&>(real).get_example();
     return example != nullptr && is_deterministic(*example);
   }
-  if (real.type() == Item::COND_ITEM) {
-    List_iterator<Item> parts(*static_cast<Item_cond&>(real).argument_list());
-    while (Item* part = parts++) {
-      if (!is_deterministic(*part)) return false;
-    }
-    return true;
+  if (real.type() == Item::FUNC_ITEM) {
+    auto& function = static_cast<Item_func&>(real);
+    // A user variable that the statement does not set.
+    if (function.functype() == Item_func::GUSERVAR_FUNC) return function.const_item();
+    Item::vcol_func_processor_result result;
+    constexpr uint allowed = VCOL_SESSION_FUNC | VCOL_TIME_FUNC;
+    if (function.check_vcol_func_processor(&result) || (result.errors & ~allowed) != 0) return false;
+  } else if (real.type() != Item::COND_ITEM) {
+    return false;
   }
-  if (real.type() != Item::FUNC_ITEM) return false;
-  auto& function = static_cast<Item_func&>(real);
-  // A user variable that the statement does not set.
-  if (function.functype() == Item_func::GUSERVAR_FUNC) return function.const_item();
-  Item::vcol_func_processor_result result;
-  constexpr uint allowed = VCOL_SESSION_FUNC | VCOL_TIME_FUNC;
-  if (function.check_vcol_func_processor(&result) || (result.errors & ~allowed) != 0) return false;
-  for (uint i = 0; i < function.argument_count(); ++i) {
-    if (!is_deterministic(*function.arguments()[i])) return false;
-  }
-  return true;
+  return !any_part(real, [](Item& part) { return !is_deterministic(part); });
 }
 
 /// The most significant byte first, with its sign bit turned.
@@ -82,10 +76,8 @@ ServerExpressions::ServerExpressions(TABLE& table, const std::vector<const Field
 
 ServerExpressions::Expression ServerExpressions::make(const Value& value) const {
   Expression expression{.value = value, .columns = {}};
-  List<Item_field> read;
-  value.item->walk(&Item::collect_item_field_processor, false, &read);
-  List_iterator_fast<Item_field> each(read);
-  while (const Item_field* item = each++) {
+  if (value.field != nullptr) expression.format = FieldFormat(*value.field, value.field->ptr);
+  for (const Item_field* const item : columns_read_by(*value.item)) {
     const auto field = std::ranges::find(fields_, item->field);
     expression.columns.push_back(static_cast<size_t>(field - fields_.begin()));
   }
@@ -141,8 +133,7 @@ Result<bool> ServerExpressions::compute(const RowBatch& rows, uint32_t row, bool
 Value ServerExpressions::value_of(Expression& expression, const RowBatch& rows, uint32_t row) {
   if (!expression.by_code) return evaluate(expression, rows, row, bytes_);
   const ColumnVector& column = *rows.columns[expression.columns.front()];
-  if (column.dictionary == nullptr || (column.any_nulls && column.nulls[row] != 0))
-    return evaluate(expression, rows, row, bytes_);
+  if (column.dictionary == nullptr || column.is_null(row)) return evaluate(expression, rows, row, bytes_);
   if (expression.dictionary != column.dictionary) {
     expression.dictionary = column.dictionary;
     expression.known.assign(column.dictionary->size(), std::nullopt);
@@ -189,8 +180,9 @@ Value ServerExpressions::evaluate(const Expression& expression, const RowBatch& 
   Field& field = *expression.value.field;
   field.set_notnull();
   item.save_in_field(&field, true);
-  Stored stored = field_value(field);
-  if (!stored.null) stored.bytes = bytes.copy(stored.bytes);
+  if (field.is_null()) return {};
+  Stored stored = expression.format.read(field.ptr);
+  stored.bytes = bytes.copy(stored.bytes);
   return stored;
 }
 

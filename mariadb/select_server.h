@@ -57,6 +57,7 @@ class ServerExpressions final : public HostExpressions {
   struct Expression {
     Value value;
     std::vector<size_t> columns;  // that it reads
+    FieldFormat format = {};      // Image: the field's, from its first byte on
     bool by_code = false;
     std::shared_ptr<const Dictionary> dictionary = nullptr;
     std::vector<std::optional<Stored>> known = {};

@@ -25,8 +25,9 @@ struct ColumnVector {
   std::vector<uint8_t> nulls;  // 1: NULL; one a row
   bool any_nulls = false;      // false: `nulls` need not be looked at (and may be stale)
 
+  bool is_null(size_t row) const { return any_nulls && nulls[row] != 0; }
   Value value(size_t row) const {
-    if (any_nulls && nulls[row] != 0) return {};
+    if (is_null(row)) return {};
     if (dictionary != nullptr) return Value::of(dictionary->value(codes[row]));
     return integers.empty() ? Value::of(bytes[row]) : Value::of(integers[row]);
   }

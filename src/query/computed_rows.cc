@@ -27,7 +27,7 @@ void gather(const ColumnVector& from, std::span<const uint16_t> rows, ColumnVect
 void store(const Computed& from, Program::Kind kind, uint32_t rows, ColumnVector& to) {
   to.integers.resize(rows);
   if (kind == Program::Kind::Real) {
-    // Both zeros are one value to whoever compares ordered numbers.
+    // A reader of ordered numbers takes the two zeros for two values.
     for (uint32_t row = 0; row < rows; ++row) to.integers[row] = order_double(from.reals[row] + 0.0);
   } else {
     for (uint32_t row = 0; row < rows; ++row)

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/hash.h"
 #include "base/page_allocator.h"
 
 namespace hailstone {
@@ -42,11 +43,7 @@ class DistinctSet {
   static constexpr size_t first_slots = 64;
 
   static size_t place_of(uint32_t group, uint64_t value, size_t mask) {
-    // The finish of MurmurHash3.
-    uint64_t hash = value + group * uint64_t{0x9e3779b97f4a7c15};
-    hash = (hash ^ hash >> 33) * 0xff51afd7ed558ccd;
-    hash = (hash ^ hash >> 33) * 0xc4ceb9fe1a85ec53;
-    return (hash ^ hash >> 33) & mask;
+    return mix_bits(value + group * uint64_t{0x9e3779b97f4a7c15}) & mask;
   }
 
   void grow() {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/hash.h"
 
 namespace hailstone {
 
@@ -20,19 +21,10 @@ constexpr uint64_t unknown_head = ~uint64_t{0};
 constexpr uint32_t additions_between_checks = uint32_t{1} << 16;
 constexpr uint64_t null_hash = 0x9e3779b97f4a7c15;
 
-/// Mixes all bits of a number (the finish of MurmurHash3).
-uint64_t mix(uint64_t number) {
-  number = (number ^ number >> 33) * 0xff51afd7ed558ccd;
-  number = (number ^ number >> 33) * 0xc4ceb9fe1a85ec53;
-  return number ^ number >> 33;
-}
-
-uint64_t combine(uint64_t hash, uint64_t next) { return mix(hash * 31 + next); }
+uint64_t combine(uint64_t hash, uint64_t next) { return mix_bits(hash * 31 + next); }
 
 /// Slots tell hashes by their upper halves; the lower bits are the place.
 uint64_t slot_of(uint64_t hash, uint32_t group) { return (hash >> 32 << 32) | group; }
-
-bool is_null(const ColumnVector& vector, uint32_t row) { return vector.any_nulls && vector.nulls[row] != 0; }
 
 ByteView bytes_of(const ColumnVector& vector, uint32_t row) {
   return vector.dictionary != nullptr ? vector.dictionary->value(vector.codes[row]) : vector.bytes[row];
@@ -51,16 +43,6 @@ HugeInteger huge_number(ByteView bytes) {
     number.words[i] = load_big_endian(from, sizeof(uint64_t));
   number.words.back() ^= sign_of_width(sizeof(uint64_t));
   return number;
-}
-
-/// The halves of the numbers by themselves, which processors add several at a time.
-WideInteger sum_of(const uint64_t* numbers, uint32_t count) {
-  uint64_t low = 0, high = 0;
-  for (uint32_t i = 0; i < count; ++i) {
-    low += numbers[i] & UINT32_MAX;
-    high += numbers[i] >> 32;
-  }
-  return (static_cast<WideInteger>(high) << 32) + static_cast<WideInteger>(low);
 }
 
 bool is_of_bits(Kind kind) { return kind >= Kind::BitAnd; }
@@ -84,18 +66,15 @@ size_t memory_of(const T& array) {
 
 }  // namespace
 
-GroupTable::KeyColumn::KeyColumn(const GroupingPlan::Key& key) : integer(key.column.integer) {
-  if (!integer) {
-    values = std::make_unique<ValueSet>(*key.column.collation);
-  } else if (key.column.type == Type::Double) {
-    has_zeros = true;
-    minus_zero = order_double(-0.0);
-    zero = order_double(0.0);
-  } else if (key.column.type == Type::Float) {
-    has_zeros = true;
-    minus_zero = order_float(-0.0F);
-    zero = order_float(0.0F);
-  }
+GroupTable::Zeros GroupTable::zeros_of(const ScanColumn& column) {
+  if (!is_real(column)) return {};
+  if (column.type == Type::Float) return {.minus = order_float(-0.0F), .plus = order_float(0.0F)};
+  return {.minus = order_double(-0.0), .plus = order_double(0.0)};
+}
+
+GroupTable::KeyColumn::KeyColumn(const GroupingPlan::Key& key)
+    : integer(key.column.integer), zeros(zeros_of(key.column)) {
+  if (!integer) values = std::make_unique<ValueSet>(*key.column.collation);
 }
 
 GroupTable::GroupTable(const GroupingPlan& plan, GroupPartition partition)
@@ -183,15 +162,14 @@ void GroupTable::hash_column(KeyColumn& column, const ColumnVector& vector, uint
   column.hashes.resize(rows);
   if (column.integer) {
     for (uint32_t row = 0; row < rows; ++row) {
-      uint64_t word = vector.integers[row];
-      if (column.has_zeros && word == column.minus_zero) word = column.zero;
+      const uint64_t word = column.zeros.one(vector.integers[row]);
       column.words[row] = word;
-      column.hashes[row] = mix(word);
+      column.hashes[row] = mix_bits(word);
     }
   } else if (vector.dictionary != nullptr) {
     take_dictionary(column, vector.dictionary);
     for (uint32_t row = 0; row < rows; ++row) {
-      if (is_null(vector, row)) continue;
+      if (vector.is_null(row)) continue;
       Code& code = column.codes[vector.codes[row]];
       if (!code.hashed) {
         code.hash = column.values->hash(bytes_of(vector, row));
@@ -201,7 +179,7 @@ void GroupTable::hash_column(KeyColumn& column, const ColumnVector& vector, uint
     }
   } else {
     for (uint32_t row = 0; row < rows; ++row) {
-      if (!is_null(vector, row)) column.hashes[row] = column.values->hash(vector.bytes[row]);
+      if (!vector.is_null(row)) column.hashes[row] = column.values->hash(vector.bytes[row]);
     }
   }
   if (!vector.any_nulls) return;
@@ -244,18 +222,17 @@ void GroupTable::find_groups_of_numbers(const ColumnVector& vector, uint32_t row
   if (all_known) return;
   const KeyColumn& column = columns_.front();
   for (uint32_t row = 0; row < rows; ++row) {
-    const bool null = is_null(vector, row);
+    const bool null = vector.is_null(row);
     const uint64_t place = numbers[row] - first;
     const bool is_direct = !null && place < direct_numbers;
     if (is_direct && direct[place] != unknown_group) {
       groups[row] = direct[place];
       continue;
     }
-    const uint64_t number =
-        column.has_zeros && numbers[row] == column.minus_zero ? column.zero : numbers[row];
+    const uint64_t number = column.zeros.one(numbers[row]);
     key_[0] = null ? 0 : number;
     key_[1] = null ? 1 : 0;
-    const uint64_t hash = null ? null_hash : mix(number);
+    const uint64_t hash = null ? null_hash : mix_bits(number);
     groups[row] = partition_.has(hash) ? group_of_key(hash) : 0;
     if (is_direct) direct[place] = groups[row];
   }
@@ -274,7 +251,7 @@ void GroupTable::find_groups_of_codes(const ColumnVector& vector, uint32_t rows)
   }
   if (all_known) return;
   for (uint32_t row = 0; row < rows; ++row) {
-    const bool null = is_null(vector, row);
+    const bool null = vector.is_null(row);
     if (!null && by_code[codes[row]] != unknown_group) {
       groups[row] = by_code[codes[row]];
       continue;
@@ -314,7 +291,7 @@ void GroupTable::find_groups(const RowBatch& batch) {
     uint64_t nulls = 0;
     for (size_t i = 0; i < columns_.size(); ++i) {
       const ColumnVector& vector = *batch.columns[plan_->keys[i].position];
-      const bool null = is_null(vector, row);
+      const bool null = vector.is_null(row);
       key_[i] = null ? 0 : word_of(columns_[i], vector, row);
       nulls |= uint64_t{null} << i;
     }
@@ -363,7 +340,7 @@ void GroupTable::add_values(size_t aggregate, const ColumnVector& vector, uint32
   }
   if (item.wanted.kind == Kind::Values || is_text) return;
   if (one_group && item.wanted.kind == Kind::Sum && !state.sums.empty() && item.column.integer) {
-    state.sums[1] += sum_of(vector.integers.data(), rows);
+    state.sums[1] += sum_of({vector.integers.data(), rows});
   } else {
     add_numbers(aggregate, vector, groups, rows);
   }
@@ -375,15 +352,10 @@ void GroupTable::leave_new_values(size_t aggregate, const ColumnVector& vector, 
   if (!vector.any_nulls) counted_ = groups_;
   DistinctSet& distinct = *state.distinct;
   if (item.column.integer) {
-    const uint64_t minus_zero =
-        is_real(item.column) ? (item.column.type == Type::Float ? order_float(-0.0F) : order_double(-0.0))
-                             : 0;
-    const uint64_t zero =
-        is_real(item.column) ? (item.column.type == Type::Float ? order_float(0.0F) : order_double(0.0)) : 0;
+    const Zeros zeros = zeros_of(item.column);
     for (uint32_t row = 0; row < rows; ++row) {
       if (counted_[row] == 0) continue;
-      const uint64_t value = vector.integers[row] == minus_zero ? zero : vector.integers[row];
-      if (!distinct.add(counted_[row], value)) counted_[row] = 0;
+      if (!distinct.add(counted_[row], zeros.one(vector.integers[row]))) counted_[row] = 0;
     }
     return;
   }

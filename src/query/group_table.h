@@ -101,11 +101,16 @@ class GroupTable {
     uint32_t number = 0;
     bool hashed = false, numbered = false;
   };
+  /// The ordered zeros of floating-point numbers, which are one value; of other numbers both are 0.
+  struct Zeros {
+    uint64_t minus = 0, plus = 0;
+    uint64_t one(uint64_t ordered) const { return ordered == minus ? plus : ordered; }
+  };
+  static Zeros zeros_of(const ScanColumn& column);
   struct KeyColumn {
     explicit KeyColumn(const GroupingPlan::Key& key);
     bool integer;
-    bool has_zeros = false;  // floating point: both zeros are one key
-    uint64_t minus_zero = 0, zero = 0;
+    Zeros zeros;
     std::unique_ptr<ValueSet> values;
     std::shared_ptr<const Dictionary> dictionary;
     std::vector<Code> codes;

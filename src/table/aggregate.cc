@@ -13,6 +13,15 @@ constexpr uint32_t numbers_at_once = 1024;
 
 }  // namespace
 
+WideInteger sum_of(std::span<const uint64_t> numbers) {
+  uint64_t low = 0, high = 0;
+  for (const uint64_t number : numbers) {
+    low += number & UINT32_MAX;
+    high += number >> 32;
+  }
+  return (static_cast<WideInteger>(high) << 32) + static_cast<WideInteger>(low);
+}
+
 Result<ScanColumn> describe_column(const Table::State& table, const Projection& projection, size_t position) {
   const TableDefinition& definition = table.layout->definition();
   if (position >= projection.columns().size()) {
@@ -79,12 +88,7 @@ void AggregateSums::add_integers(const Item& item, const uint64_t* values, size_
       } else if (item.column.type == Type::Float) {
         for (size_t i = 0; i < count; ++i) sum.real += static_cast<double>(native_float(values[i]));
       } else {
-        uint64_t low = 0, high = 0;
-        for (size_t i = 0; i < count; ++i) {
-          low += values[i] & 0xffffffffu;
-          high += values[i] >> 32;
-        }
-        sum.ordered += (static_cast<WideInteger>(high) << 32) + static_cast<WideInteger>(low);
+        sum.ordered += sum_of({values, count});
       }
       break;
     default:

@@ -70,6 +70,9 @@ struct AggregateResult {
                         // no promised order
 };
 
+/// Adds the halves of the numbers by themselves, several at a time; at most 2^32 numbers.
+WideInteger sum_of(std::span<const uint64_t> numbers);
+
 /// What the values of a column of a scan are.
 struct ScanColumn {
   bool integer = true;  // ordered numbers; else bytes

@@ -24,7 +24,7 @@ class Expressions:
             # NULL by itself counts as a floating-point number.
             return self.random.choice([*constants, *(["1.5e0", "NULL"] if real else ["CAST(NULL AS SIGNED)"])])
         if real and "rounded" in self.names and self.random.random() < 0.1:
-            return self.random.choice(["rounded", "rounded / 3", "rounded / 30000000", "IFNULL(rounded, 0.1)"])
+            return self.random.choice(["rounded", "rounded / 3", "IFNULL(rounded, 0.1)"])
         if kind < 3 or depth == 0:
             return self._one_of(NUMBERS if real else [name for name in NUMBERS if name not in REAL]) or "id"
         inner = [self.number(depth - 1, real) for _ in range(3)]

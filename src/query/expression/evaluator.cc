@@ -264,7 +264,7 @@ void Evaluator::match(const Program::Instruction& instruction, Codes& codes, con
   if (predicate.kind() == Predicate::Kind::IsNull || predicate.kind() == Predicate::Kind::IsNotNull) {
     const int64_t of_null = predicate.kind() == Predicate::Kind::IsNull ? 1 : 0;
     for (uint32_t row = 0; row < rows; ++row) {
-      to.integers[row] = vector.any_nulls && vector.nulls[row] != 0 ? of_null : 1 - of_null;
+      to.integers[row] = vector.is_null(row) ? of_null : 1 - of_null;
     }
     return;
   }
@@ -274,7 +274,7 @@ void Evaluator::match(const Program::Instruction& instruction, Codes& codes, con
       codes.known.assign(vector.dictionary->size(), unasked);
     }
     for (uint32_t row = 0; row < rows; ++row) {
-      if (vector.any_nulls && vector.nulls[row] != 0) continue;
+      if (vector.is_null(row)) continue;
       uint8_t& code = codes.known[vector.codes[row]];
       if (code == unasked)
         code = predicate.test().matches(vector.dictionary->value(vector.codes[row])) ? known : not_told;
@@ -285,7 +285,7 @@ void Evaluator::match(const Program::Instruction& instruction, Codes& codes, con
       to.integers[row] = in_ranges(predicate.ranges(), vector.integers[row]) ? 1 : 0;
   } else {
     for (uint32_t row = 0; row < rows; ++row) {
-      if (vector.any_nulls && vector.nulls[row] != 0) continue;
+      if (vector.is_null(row)) continue;
       to.integers[row] = predicate.test().matches(vector.bytes[row]) ? 1 : 0;
     }
   }

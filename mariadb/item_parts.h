@@ -1,0 +1,40 @@
+// What the server's items are made of.
+#pragma once
+
+#include <vector>
+
+// clang-format off
+#include "server.h"
+// clang-format on
+
+namespace hailstone {
+
+/// Whether `test` holds for an argument of a function or a part of AND or OR; false for other items.
+template <typename Test>
+bool any_part(Item& item, Test&& test) {
+  if (item.type() == Item::COND_ITEM) {
+    List_iterator<Item> parts(*static_cast<Item_cond&>(item).argument_list());
+    while (Item* part = parts++) {
+      if (test(*part)) return true;
+    }
+    return false;
+  }
+  if (item.type() != Item::FUNC_ITEM) return false;
+  const auto& function = static_cast<const Item_func&>(item);
+  for (uint i = 0; i < function.argument_count(); ++i) {
+    if (test(*function.arguments()[i])) return true;
+  }
+  return false;
+}
+
+/// The columns that an item reads, each once.
+inline std::vector<Item_field*> columns_read_by(Item& item) {
+  List<Item_field> found;
+  item.walk(&Item::collect_item_field_processor, false, &found);
+  std::vector<Item_field*> columns;
+  List_iterator_fast<Item_field> each(found);
+  while (Item_field* const column = each++) columns.push_back(column);
+  return columns;
+}
+
+}  // namespace hailstone
