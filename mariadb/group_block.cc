@@ -14,37 +14,6 @@ namespace hailstone {
 
 namespace {
 
-bool is_whole_number(const Field& field) {
-  const auto type = field.real_type();
-  return type == MYSQL_TYPE_TINY || type == MYSQL_TYPE_SHORT || type == MYSQL_TYPE_INT24 ||
-         type == MYSQL_TYPE_LONG || type == MYSQL_TYPE_LONGLONG;
-}
-
-/// Whether equal stored values are what the server takes for equal, and the other way round.
-bool can_be_key(const Field& field) {
-  if (is_whole_number(field)) return true;
-  switch (field.real_type()) {
-    case MYSQL_TYPE_YEAR:
-    case MYSQL_TYPE_FLOAT:
-    case MYSQL_TYPE_DOUBLE:
-    case MYSQL_TYPE_NEWDECIMAL:
-    case MYSQL_TYPE_NEWDATE:
-    case MYSQL_TYPE_TIME2:
-    case MYSQL_TYPE_DATETIME2:
-    case MYSQL_TYPE_TIMESTAMP2:
-    case MYSQL_TYPE_ENUM:
-    case MYSQL_TYPE_SET:
-    case MYSQL_TYPE_VARCHAR:
-    case MYSQL_TYPE_BLOB:
-      return true;
-    case MYSQL_TYPE_STRING:
-      // UUID and INET6 are of this type, too.
-      return dynamic_cast<const Field_string*>(&field) != nullptr;
-    default:
-      return false;
-  }
-}
-
 /// Whether the order of the stored values is that of MIN and MAX. Theirs of ENUM and SET is that of the
 /// names.
 bool has_extremes(const Field& field) {
@@ -52,17 +21,25 @@ bool has_extremes(const Field& field) {
   return can_be_key(field) && type != MYSQL_TYPE_ENUM && type != MYSQL_TYPE_SET;
 }
 
-/// Whether evaluating the item may warn of a row by its number among those that the server has read.
-bool may_name_rows(Item& item) {
+/// Whether a whole number may have more digits than its type has: whether the server then cuts it is up to
+/// its plan. It gives DIV the digits of its first argument, also where the second is less than 1.
+bool may_outgrow_type(Item& item) {
   Item& real = *item.real_item();
-  return dynamic_cast<Item_decimal_typecast*>(&real) != nullptr || any_part(real, may_name_rows);
+  if (dynamic_cast<Item_func_int_div*>(&real) != nullptr) {
+    const auto& division = static_cast<Item_func&>(real);
+    if (division.arguments()[0]->cmp_type() != INT_RESULT ||
+        division.arguments()[1]->cmp_type() != INT_RESULT)
+      return true;
+  }
+  return any_part(real, may_outgrow_type);
 }
 
 /// Whether values of the item, stored in a field of its type, are keys and have an order: what can_be_key()
 /// is of columns.
 bool can_be_stored(Item& item) {
   const Type_handler& handler = *item.type_handler();
-  if (handler.type_collection() != type_handler_slong.type_collection()) return false;
+  if (handler.type_collection() != type_handler_slong.type_collection() || may_outgrow_type(item))
+    return false;
   switch (handler.real_field_type()) {
     case MYSQL_TYPE_BIT:
     case MYSQL_TYPE_ENUM:
@@ -96,19 +73,6 @@ bool mentions_mean(Item& item) {
   return any_part(real, mentions_mean);
 }
 
-bool is_number(const Item& item) {
-  return item.cmp_type() == INT_RESULT || item.cmp_type() == DECIMAL_RESULT || item.cmp_type() == REAL_RESULT;
-}
-
-/// Whether a floating-point number is rounded where it is stored, so that different ones may become equal.
-/// The server compares keys as they are stored, but for plans that sort rows before they are grouped.
-bool is_rounded_when_stored(const Item& item) {
-  return item.cmp_type() == REAL_RESULT &&
-         (item.decimals < NOT_FIXED_DEC || item.type_handler()->real_field_type() == MYSQL_TYPE_FLOAT);
-}
-
-uint decimals_of(const Item& item) { return item.cmp_type() == DECIMAL_RESULT ? item.decimals : 0; }
-
 /// So many first groups are kept while all are gone through; with a greater limit all are.
 constexpr ulonglong most_first_groups = 100'000;
 constexpr uint digits_of_int = 10;
@@ -124,7 +88,8 @@ class GroupTranslator {
         reader_(reader),
         select_(*query.from->select_lex),
         source_(*query.from->table),
-        block_(ScanColumns(source_, reader)) {}
+        block_(ScanColumns(source_, reader)),
+        rows_(thd, source_, reader, block_) {}
 
   std::expected<GroupBlock, Declined> translate() {
     for (const ORDER* order = query_.group_by; order != nullptr; order = order->next) {
@@ -139,7 +104,7 @@ class GroupTranslator {
       }
     }
     for (const RowExpression& expression : block_.computed) {
-      if (expression.kind == ServerValue::Image && expression.output == nowhere)
+      if (expression.kind == ServerValue::Image && expression.output == RowExpression::none)
         return declined(SelectOutcome::Groups, expression.item);
     }
     if (query_.having != nullptr && may_name_rows(*query_.having))
@@ -154,54 +119,19 @@ class GroupTranslator {
     }
     if (has_mean_ && (makes_more_of_aggregates_ || !sends_means_as_they_are()))
       return declined(SelectOutcome::Means, nullptr);
-    if (Item* const part = take_condition()) return declined(SelectOutcome::Condition, part);
+    std::vector<Item*> conditions;
+    if (query_.where != nullptr) conditions.push_back(query_.where);
+    if (Item* const part = rows_.take_conditions(conditions)) return declined(SelectOutcome::Condition, part);
     return std::move(block_);
   }
 
  private:
-  static constexpr size_t nowhere = ~size_t{0};
-
   static std::unexpected<Declined> declined(SelectOutcome reason, Item* item) {
     return std::unexpected(Declined{reason, item});
   }
 
-  std::optional<RowColumn> column_of(Item& item) {
-    const Field* const field = block_.columns.field_of(item);
-    if (field == nullptr) return std::nullopt;
-    return RowColumn{.computed = false, .number = block_.columns.position_of(*field)};
-  }
-
-  /// Whether the server may evaluate the item in the engine's place; then its columns are among the scan's.
-  bool can_be_evaluated(Item& item) {
-    if (!is_function_of_row(item, source_) || may_name_rows(item)) return false;
-    for (Item_field* const field : columns_read_by(item)) {
-      if (!column_of(*field)) return false;
-    }
-    return true;
-  }
-
-  std::optional<RowColumn> compute(Item& item, ServerValue kind) {
-    if (!can_be_evaluated(item)) return std::nullopt;
-    RowExpression expression{.item = &item, .number = std::nullopt, .kind = kind, .output = nowhere};
-    if (is_number(item) && !(kind == ServerValue::Image && is_rounded_when_stored(item))) {
-      const Program program = *block_.values;
-      expression.number = NumberTranslator(source_, block_.columns, *block_.values).number(item);
-      const bool real =
-          expression.number && block_.values->kind(expression.number->result) == Program::Kind::Real;
-      // The engine's number is to be what the server's is.
-      if (expression.number &&
-          (real != (item.cmp_type() == REAL_RESULT) || expression.number->scale != decimals_of(item) ||
-           (kind == ServerValue::Bits && item.cmp_type() != INT_RESULT))) {
-        expression.number.reset();
-        *block_.values = program;
-      }
-    }
-    block_.computed.push_back(expression);
-    return RowColumn{.computed = true, .number = block_.computed.size() - 1};
-  }
-
   bool add_key(Item& item) {
-    if (const auto column = column_of(item)) {
+    if (const auto column = rows_.column_of(item)) {
       if (!can_be_key(*block_.columns.field_of(item))) return false;
       for (const RowColumn& key : block_.keys) {
         if (!key.computed && key.number == column->number) return true;
@@ -210,7 +140,7 @@ class GroupTranslator {
       return true;
     }
     if (item.const_item() || !can_be_stored(item)) return false;
-    const auto key = compute(item, ServerValue::Image);
+    const auto key = rows_.compute(item, ServerValue::Image);
     if (key) block_.keys.push_back(*key);
     return key.has_value();
   }
@@ -308,18 +238,18 @@ class GroupTranslator {
     // What is never NULL the server counts without evaluating it.
     if (!distinct && !argument.maybe_null() && !argument.is_expensive() && !argument.with_subquery())
       return counted(Aggregate::Kind::Rows, RowColumn{});
-    if (const auto column = column_of(argument)) {
+    if (const auto column = rows_.column_of(argument)) {
       if (distinct && !can_be_key(*block_.columns.field_of(argument))) return std::nullopt;
       return counted(kind, column, distinct);
     }
-    if (!distinct) return counted(kind, compute(argument, ServerValue::Presence));
+    if (!distinct) return counted(kind, rows_.compute(argument, ServerValue::Presence));
     return counted_number(kind, argument, distinct);
   }
 
   std::optional<GroupBlock::Counted> counted_number(Aggregate::Kind kind, Item& argument, bool distinct) {
     const auto number = kind_of_number(argument);
     if (!number || (distinct && is_rounded_when_stored(argument))) return std::nullopt;
-    return counted(kind, compute(argument, *number), distinct);
+    return counted(kind, rows_.compute(argument, *number), distinct);
   }
 
   /// As what the server's number is added up; nothing: not here.
@@ -340,18 +270,18 @@ class GroupTranslator {
     if (const Field* const field = block_.columns.field_of(argument)) {
       const auto type = field->real_type();
       if (is_whole_number(*field) || type == MYSQL_TYPE_FLOAT || type == MYSQL_TYPE_DOUBLE)
-        return counted(Aggregate::Kind::Sum, column_of(argument), distinct);
+        return counted(Aggregate::Kind::Sum, rows_.column_of(argument), distinct);
     }
     return counted_number(Aggregate::Kind::Sum, argument, distinct);
   }
 
   std::optional<GroupBlock::Counted> extreme_of(Item& argument, Aggregate::Kind kind) {
-    if (const auto column = column_of(argument)) {
+    if (const auto column = rows_.column_of(argument)) {
       if (!has_extremes(*block_.columns.field_of(argument))) return std::nullopt;
       return counted(kind, column);
     }
     if (argument.const_item() || !can_be_stored(argument)) return std::nullopt;
-    return counted(kind, compute(argument, ServerValue::Image));
+    return counted(kind, rows_.compute(argument, ServerValue::Image));
   }
 
   std::optional<GroupBlock::Counted> bits_of(Item& argument, Item_sum& sum) {
@@ -362,31 +292,7 @@ class GroupTranslator {
     } else if (dynamic_cast<Item_sum_or*>(&sum) != nullptr) {
       kind = Aggregate::Kind::BitOr;
     }
-    return counted(kind, compute(argument, ServerValue::Bits));
-  }
-
-  /// The part of the condition that is in the way; null: none is.
-  Item* take_condition() {
-    PushedCondition pushed = reader_.condition(query_.where);
-    block_.predicate = std::move(pushed.predicate);
-    block_.rest = std::move(pushed.rest);
-    NumberTranslator numbers(source_, block_.columns, *block_.conditions);
-    bool warned = false;
-    for (Item* part : block_.rest) {
-      if (!can_be_evaluated(*part)) return part;
-      // What stands behind a part that may warn of a row must not take the row away before.
-      const auto condition = warned ? std::nullopt : numbers.condition(*part);
-      if (!condition) {
-        block_.evaluated.push_back(part);
-        warned = warned || may_warn(thd_, *part);
-      } else if (!block_.passes) {
-        block_.passes = condition;
-      } else {
-        const std::array<Program::Register, 2> both{*block_.passes, *condition};
-        block_.passes = block_.conditions->call(Program::Opcode::And, both);
-      }
-    }
-    return nullptr;
+    return counted(kind, rows_.compute(argument, ServerValue::Bits));
   }
 
   /// The engine sorts: what it left to the server would go to a temporary table, which the server neither
@@ -482,6 +388,7 @@ class GroupTranslator {
   SELECT_LEX& select_;
   TABLE& source_;
   GroupBlock block_;
+  RowTranslator rows_;
   size_t place_ = 0;  // of the item at hand
   bool has_mean_ = false;
   bool makes_more_of_aggregates_ = false;
@@ -490,18 +397,7 @@ class GroupTranslator {
 }  // namespace
 
 std::string GroupBlock::describe() const {
-  const auto by_server = static_cast<size_t>(std::ranges::count_if(
-      computed, [](const RowExpression& expression) { return !expression.number.has_value(); }));
-  std::string text = fmt::format("columns read: {}", columns.numbers().size());
-  if (predicate->kind() != Predicate::Kind::Always) text += ", filtered";
-  if (!rest.empty()) {
-    text += fmt::format("; conditions: {} computed, {} evaluated by the server",
-                        rest.size() - evaluated.size(), evaluated.size());
-  }
-  if (!computed.empty()) {
-    text += fmt::format("; expressions: {} computed, {} evaluated by the server", computed.size() - by_server,
-                        by_server);
-  }
+  std::string text = describe_rows();
   text += fmt::format("; keys: {}; aggregates: {}", keys.size(), aggregates.size());
   if (!order.empty())
     text += most == SortedGroups::all ? "; sorted" : fmt::format("; first {} in order", most);

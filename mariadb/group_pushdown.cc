@@ -133,13 +133,12 @@ class GroupHandler final : public group_by_handler {
     std::unique_ptr<Scan> scan;
     if (const int error = reader_.open_scan(block_.predicate, block_.columns.numbers(), scan); error != 0)
       return error;
-    auto computation = make_computation();
-    if (!computation) return reader_.report(computation.error());
+    auto rows = block_.open(std::move(scan), source_, by_program_,
+                            [this](const RowExpression& image) { return fields_[image.output]; });
+    if (!rows) return reader_.report(rows.error());
     std::vector<uint16_t> keys;
     for (const RowColumn& key : block_.keys) keys.push_back(block_.position_of(key));
-    auto made = Grouping::make(std::make_unique<ComputedRows>(
-                                   std::move(scan), block_.columns.numbers().size(), std::move(*computation)),
-                               keys, wanted(), query_threads(thd));
+    auto made = Grouping::make(std::move(*rows), keys, wanted(), query_threads(thd));
     if (!made) return reader_.report(made.error());
     if (block_.order.empty()) {
       groups_ = std::move(*made);
@@ -151,32 +150,6 @@ class GroupHandler final : public group_by_handler {
 
   bool is_by_program(const RowExpression& expression) const {
     return by_program_ && expression.number.has_value();
-  }
-
-  Result<Computation> make_computation() {
-    Computation computation;
-    std::vector<ServerExpressions::Value> evaluated;
-    for (const RowExpression& expression : block_.computed) {
-      if (is_by_program(expression)) {
-        computation.values = block_.values;
-        computation.columns.push_back(Computation::Column::of(*block_.values, expression.number->result));
-        continue;
-      }
-      Field* const field = expression.kind == ServerValue::Image ? fields_[expression.output] : nullptr;
-      evaluated.push_back({.item = expression.item, .kind = expression.kind, .field = field});
-      HAILSTONE_ASSIGN(const ScanColumn type, ServerExpressions::type_of(evaluated.back()));
-      computation.columns.push_back(Computation::Column::of_host(type));
-    }
-    if (by_program_ && block_.passes) {
-      computation.conditions = block_.conditions;
-      computation.passes = *block_.passes;
-    }
-    const std::vector<Item*>& conditions = by_program_ ? block_.evaluated : block_.rest;
-    if (!conditions.empty() || !evaluated.empty()) {
-      computation.host = std::make_shared<ServerExpressions>(source_, block_.columns.fields(), conditions,
-                                                             std::move(evaluated));
-    }
-    return computation;
   }
 
   /// Looks for the fields of the server's temporary table. The items' own result fields may be those of

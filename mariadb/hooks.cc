@@ -10,6 +10,7 @@
 #include "error.h"
 #include "group_pushdown.h"
 #include "ha_hailstone.h"
+#include "select_pushdown.h"
 #include "session.h"
 #include "trace.h"
 #include "two_phase.h"
@@ -189,6 +190,7 @@ void set_hooks(handlerton* engine) {
   engine->drop_database = drop_database;
   engine->flush_logs = flush_logs;
   engine->show_status = show_status;
+  engine->create_select = create_select_handler;
   engine->create_group_by = create_group_handler;
   engine->field_options = column_options;
   engine->tablefile_extensions = no_files;

@@ -38,13 +38,19 @@ constexpr std::array<SelectOutcomeText, 12> select_outcomes{{
     {"declined_locks", "it locks the rows that it reads, or reads what is uncommitted"},
     {"declined_index", "an index leads to few rows"},
     {"declined_groups", "the engine does not group by this"},
-    {"declined_columns", "it is neither a group nor made of groups"},
+    {"declined_columns", "it is no function of the row, or neither a group nor made of groups"},
     {"declined_aggregates", "the engine does not compute this aggregate"},
     {"declined_means", "the server goes on with more digits of a mean than it shows"},
     {"declined_order", "the engine does not sort by this"},
     {"declined_memory", "the groups may take more than a quarter of hailstone_memory_budget, and are sorted"},
     {"declined_condition", "the condition is no function of the row, or warns of rows by their number"},
 }};
+
+/// Why the server is to do it.
+struct Declined {
+  SelectOutcome reason = SelectOutcome::Statement;
+  Item* item = nullptr;  // that was in the way; null: nothing in particular
+};
 
 /// Since the plugin was loaded; read by the server without a lock.
 extern std::array<std::atomic<long long>, select_outcomes.size()> select_counts;

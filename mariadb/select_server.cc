@@ -100,6 +100,14 @@ Result<ScanColumn> ServerExpressions::type_of(const Value& value) {
           .type = Type::OrderedBytes,
           .width = has_huge_sum(*value.item) ? uint32_t{sizeof(HugeInteger)} : uint32_t{sizeof(WideInteger)},
           .collation = &binary_collation()};
+    case ServerValue::Text: {
+      HAILSTONE_ASSIGN(const Collation* const collation,
+                       mariadb_collations().resolve(collation_id(*value.item->collation.collation, 0)));
+      return ScanColumn{
+          .integer = false, .type = Type::Varchar, .width = value.item->max_length, .collation = collation};
+    }
+    case ServerValue::Time:
+      return ScanColumn{.integer = true, .type = Type::Signed, .width = sizeof(int64_t)};
     case ServerValue::Image:
       break;
   }
@@ -173,6 +181,18 @@ Value ServerExpressions::evaluate(const Expression& expression, const RowBatch& 
       if (decimal == nullptr || item.null_value) return {};
       return Stored::of(has_huge_sum(item) ? ordered_bytes(huge_number(*decimal, item.decimals), bytes)
                                            : ordered_bytes(wide_number(*decimal, item.decimals), bytes));
+    }
+    case ServerValue::Text: {
+      StringBuffer<STRING_BUFFER_USUAL_SIZE> buffer(item.collation.collation);
+      const String* const text = item.val_str(&buffer);
+      if (text == nullptr || item.null_value) return {};
+      return Stored::of(bytes.copy({text->ptr(), text->length()}));
+    }
+    case ServerValue::Time: {
+      THD* const thd = table_.in_use;
+      const bool is_time = item.type_handler()->mysql_timestamp_type() == MYSQL_TIMESTAMP_TIME;
+      const longlong packed = is_time ? item.val_time_packed(thd) : item.val_datetime_packed(thd);
+      return item.null_value ? Stored{} : Stored::of(order_signed(packed, sizeof packed));
     }
     case ServerValue::Image:
       break;

@@ -31,6 +31,8 @@ enum class ServerValue : uint8_t {
           // as GroupingPlan says
   Real,   // DOUBLE
   Bits,   // BIGINT UNSIGNED
+  Text,   // a string, in the order of its collation
+  Time,   // a date or time, as a whole number in its order
   Image,  // what a field of the server's has when the item has been stored in it
 };
 

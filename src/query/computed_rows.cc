@@ -51,7 +51,8 @@ class ComputedRows::Worker {
   explicit Worker(const ComputedRows& rows) : computation_(rows.computation_) {
     if (computation_.conditions != nullptr) conditions_.emplace(computation_.conditions);
     if (computation_.values != nullptr) values_.emplace(computation_.values);
-    kept_.resize(rows.scan_columns_);
+    has_places_ = rows.has_places_;
+    kept_.resize(rows.scan_columns_ + (has_places_ ? 1 : 0));
     computed_.resize(computation_.columns.size());
     for (size_t i = 0; i < computed_.size(); ++i) {
       if (computation_.columns[i].result == Program::none) of_host_.push_back(i);
@@ -62,11 +63,14 @@ class ComputedRows::Worker {
   Status take(const Batch& batch, unsigned part, const TakeRows& take) {
     columns_.clear();
     for (const ColumnVector& column : batch.columns) columns_.push_back(&column);
+    if (has_places_) columns_.push_back(&batch.places);
     RowBatch rows{.rows = batch.rows, .columns = columns_};
     if (conditions_) HAILSTONE_TRY(filter(rows));
     if (computation_.host != nullptr && rows.rows != 0) HAILSTONE_TRY(ask_host(rows));
     if (rows.rows == 0) return {};
     if (values_) HAILSTONE_TRY(values_->run(rows));
+    const ColumnVector* const places = has_places_ ? columns_.back() : nullptr;
+    if (has_places_) columns_.pop_back();
     for (size_t i = 0; i < computed_.size(); ++i) {
       const auto& column = computation_.columns[i];
       if (column.result != Program::none) {
@@ -75,6 +79,7 @@ class ComputedRows::Worker {
       }
       columns_.push_back(&computed_[i]);
     }
+    if (has_places_) columns_.push_back(places);
     rows.columns = columns_;
     return take(part, rows);
   }
@@ -135,6 +140,7 @@ class ComputedRows::Worker {
   }
 
   const Computation& computation_;
+  bool has_places_ = false;
   std::optional<Evaluator> conditions_, values_;
   std::vector<const ColumnVector*> columns_;  // of the rows at hand
   std::vector<ColumnVector> kept_;            // the scan's columns, of the rows that passed
@@ -148,9 +154,15 @@ class ComputedRows::Worker {
 ComputedRows::ComputedRows(std::unique_ptr<Scan> scan, size_t scan_columns, Computation computation)
     : scan_(std::move(scan)), scan_columns_(scan_columns), computation_(std::move(computation)) {}
 
+void ComputedRows::add_places(std::vector<uint16_t> columns) {
+  scan_->add_places(std::move(columns));
+  has_places_ = true;
+}
+
 Result<ScanColumn> ComputedRows::column(size_t position) const {
   if (position < scan_columns_) return scan_->column(position);
   position -= scan_columns_;
+  if (has_places_ && position == computation_.columns.size()) return ScanColumn{};
   if (position >= computation_.columns.size())
     return fail(ErrorCode::InvalidArgument, "rows were asked for a column that they have not got");
   return computation_.columns[position].type;
@@ -160,8 +172,10 @@ Status ComputedRows::each_batch(unsigned threads, const TakeRows& take) const {
   if (computation_.host != nullptr) threads = 1;
   std::deque<Worker> workers;
   for (unsigned i = 0; i < std::max(1U, threads); ++i) workers.emplace_back(*this);
-  return scan_->each_batch(
-      threads, [&](unsigned part, const Batch& batch) { return workers[part].take(batch, part, take); });
+  return scan_->each_batch(threads, [&](unsigned part, const Batch& batch) {
+    rows_read_.fetch_add(batch.rows, std::memory_order_relaxed);
+    return workers[part].take(batch, part, take);
+  });
 }
 
 }  // namespace hailstone

@@ -5,6 +5,7 @@
 // embedding application's own, which is asked on the caller's thread: then no other one takes part.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -49,11 +50,21 @@ class ComputedRows {
  public:
   ComputedRows(std::unique_ptr<Scan> scan, size_t scan_columns, Computation computation);
 
+  /// Scan::add_places(): from here on the rows have the column of places behind the scan's own and the
+  /// computed ones.
+  void add_places(std::vector<uint16_t> columns);
+  Status read_place(uint64_t place, std::span<Value> values) const {
+    return scan_->read_place(place, values);
+  }
+
   /// Of a column of the scan, or, behind those, of a computed one.
   Result<ScanColumn> column(size_t position) const;
   /// As Scan::each_batch(). ErrorCode::Unsupported: a program does not compute what a row asks for.
   using TakeRows = std::function<Status(unsigned part, const RowBatch& rows)>;
   Status each_batch(unsigned threads, const TakeRows& take) const;
+
+  /// How many rows the scan has given so far, in all passes.
+  uint64_t rows_read() const { return rows_read_.load(std::memory_order_relaxed); }
 
   Status check_interruption() const { return scan_->check_interruption(); }
   MemoryBudget& budget() const { return scan_->budget(); }
@@ -63,6 +74,8 @@ class ComputedRows {
   const std::unique_ptr<Scan> scan_;
   const size_t scan_columns_;
   const Computation computation_;
+  bool has_places_ = false;
+  mutable std::atomic<uint64_t> rows_read_{0};
 };
 
 }  // namespace hailstone

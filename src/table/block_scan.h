@@ -39,6 +39,7 @@ class BlockScan {
     // Where it stands, once it does.
     bool stands() const { return reader_.has_value(); }
     const std::shared_ptr<TableSegment>& segment() const { return scan_.view_->segments[segment_]; }
+    size_t segment_number() const { return segment_; }
     uint32_t block() const { return block_; }
     const BlockBitmap& rows() const { return rows_; }
     /// The rows of this block that may be taken, whether or not they match, and how many all blocks before it

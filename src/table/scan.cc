@@ -239,6 +239,14 @@ struct Scan::State {
   enum class BatchOf : uint8_t { Segment, Delta, Locked } batch_of = BatchOf::Segment;
   std::string key;
 
+  // With add_places(). A place is the number of the segment, from 1 on, and the ordinal there; or, with 0, a
+  // number in delta_places.
+  std::optional<Projection> of_places;
+  std::vector<std::pair<const Version*, uint64_t>> delta_places;  // versions, and their row ids
+  std::optional<BlockReader> place_reader;
+  size_t place_segment = 0;  // where the reader is
+  Batch place_batch;
+
   // Of a scan that locks.
   std::vector<std::string> locked_keys;      // of the batch's rows
   std::unordered_set<std::string> returned;  // rows whose versions may be met more than once
@@ -564,6 +572,7 @@ Status Scan::each_batch(unsigned threads, const TakeBatch& take) {
   } else {
     state.go_to_first_row();
   }
+  state.delta_places.clear();
   struct Part {
     std::vector<uint16_t> rows;
     Batch batch;
@@ -579,6 +588,12 @@ Status Scan::each_batch(unsigned threads, const TakeBatch& take) {
       const size_t rows = std::min<size_t>(batch_rows, part.rows.size() - first);
       HAILSTONE_TRY(state.projection.read(worker.reader(), worker.block(), {part.rows.data() + first, rows},
                                           part.batch));
+      if (state.of_places) {
+        const uint64_t block = uint64_t{worker.segment_number() + 1} << 32 | worker.block() * block_rows;
+        std::vector<uint64_t>& places = part.batch.places.integers;
+        places.resize(rows);
+        for (size_t row = 0; row < rows; ++row) places[row] = block + part.rows[first + row];
+      }
       HAILSTONE_TRY(take(number, part.batch));
     }
     return {};
@@ -588,9 +603,40 @@ Status Scan::each_batch(unsigned threads, const TakeBatch& take) {
     HAILSTONE_ASSIGN(const Batch* const rest, state.inside.noted(state.next_plain()));
     if (rest == nullptr) break;
     count(counters.rows_returned, rest->rows);
+    if (state.of_places) {
+      std::vector<uint64_t>& places = state.batch.places.integers;
+      places.clear();
+      for (const auto& entry : state.entries) {
+        places.push_back(state.delta_places.size());
+        state.delta_places.emplace_back(entry.version, row_id_of(entry.key));
+      }
+    }
     HAILSTONE_TRY(take(0, *rest));
   }
   return state.visibility.check();
+}
+
+void Scan::add_places(std::vector<uint16_t> columns) {
+  state_->of_places.emplace(state_->inside.layout, std::move(columns));
+}
+
+Status Scan::read_place(uint64_t place, std::span<Value> values) {
+  State& state = *state_;
+  HAILSTONE_CHECK(state.of_places.has_value(), "a scan that adds no places was asked for one");
+  const auto number = static_cast<uint32_t>(place);
+  const size_t segment = place >> 32;
+  if (segment == 0) {
+    const auto& [version, row_id] = state.delta_places[number];
+    state.of_places->decode(version->row(), row_id, values);
+    return {};
+  }
+  if (state.place_segment != segment) {
+    state.place_reader.emplace(state.view->segments[segment - 1]->columns);
+    state.place_segment = segment;
+  }
+  state.place_batch.clear();
+  return state.inside.noted(
+      state.of_places->read_row(*state.place_reader, number, state.place_batch, values));
 }
 
 Result<ScanColumn> Scan::column(size_t position) const {

@@ -114,6 +114,13 @@ class Scan {
   using TakeBatch = std::function<Status(unsigned part, const Batch& batch)>;
   Status each_batch(unsigned threads, const TakeBatch& take);
 
+  /// Call it before each_batch(), to read some columns of few of the rows only: each batch then tells the
+  /// places of its rows, of which read_place() reads `columns`.
+  void add_places(std::vector<uint16_t> columns);
+  /// The row as each_batch() has met it, whatever was written since. Quickest in the order of the places.
+  /// `values`: one a column; their bytes are valid until the next call.
+  Status read_place(uint64_t place, std::span<Value> values);
+
   Result<ScanColumn> column(size_t position) const;
   /// ErrorCode::Interrupted when the statement is to end: for long work on the rows.
   Status check_interruption() const;

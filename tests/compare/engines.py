@@ -87,7 +87,7 @@ class Pair:
         """What EXPLAIN says of HAILSTONE's access: types of access and remarks."""
         words = set()
         for row in self.run(ENGINES[0], "EXPLAIN " + sql).rows:
-            words.add(row[3].strip("'"))
+            words.update(word.strip("'") for word in (row[1], row[3]))
             words.update(row[9].strip("'").split("; "))
         return words
 

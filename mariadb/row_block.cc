@@ -1,0 +1,165 @@
+#include "row_block.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "item_parts.h"
+#include "pushdown_warnings.h"
+
+namespace hailstone {
+
+bool is_whole_number(const Field& field) {
+  const auto type = field.real_type();
+  return type == MYSQL_TYPE_TINY || type == MYSQL_TYPE_SHORT || type == MYSQL_TYPE_INT24 ||
+         type == MYSQL_TYPE_LONG || type == MYSQL_TYPE_LONGLONG;
+}
+
+bool can_be_key(const Field& field) {
+  if (is_whole_number(field)) return true;
+  switch (field.real_type()) {
+    case MYSQL_TYPE_YEAR:
+    case MYSQL_TYPE_FLOAT:
+    case MYSQL_TYPE_DOUBLE:
+    case MYSQL_TYPE_NEWDECIMAL:
+    case MYSQL_TYPE_NEWDATE:
+    case MYSQL_TYPE_TIME2:
+    case MYSQL_TYPE_DATETIME2:
+    case MYSQL_TYPE_TIMESTAMP2:
+    case MYSQL_TYPE_ENUM:
+    case MYSQL_TYPE_SET:
+    case MYSQL_TYPE_VARCHAR:
+    case MYSQL_TYPE_BLOB:
+      return true;
+    case MYSQL_TYPE_STRING:
+      // UUID and INET6 are of this type, too.
+      return dynamic_cast<const Field_string*>(&field) != nullptr;
+    default:
+      return false;
+  }
+}
+
+bool may_name_rows(Item& item) {
+  Item& real = *item.real_item();
+  return dynamic_cast<Item_decimal_typecast*>(&real) != nullptr || any_part(real, may_name_rows);
+}
+
+bool is_number(const Item& item) {
+  return item.cmp_type() == INT_RESULT || item.cmp_type() == DECIMAL_RESULT || item.cmp_type() == REAL_RESULT;
+}
+
+bool is_rounded_when_stored(const Item& item) {
+  return item.cmp_type() == REAL_RESULT &&
+         (item.decimals < NOT_FIXED_DEC || item.type_handler()->real_field_type() == MYSQL_TYPE_FLOAT);
+}
+
+uint decimals_of(const Item& item) { return item.cmp_type() == DECIMAL_RESULT ? item.decimals : 0; }
+
+std::optional<RowColumn> RowTranslator::column_of(Item& item) {
+  const Field* const field = block_.columns.field_of(item);
+  if (field == nullptr) return std::nullopt;
+  return RowColumn{.computed = false, .number = block_.columns.position_of(*field)};
+}
+
+bool RowTranslator::can_be_evaluated(Item& item) {
+  if (!is_function_of_row(item, source_) || may_name_rows(item)) return false;
+  for (Item_field* const field : columns_read_by(item)) {
+    if (!column_of(*field)) return false;
+  }
+  return true;
+}
+
+std::optional<RowColumn> RowTranslator::compute(Item& item, ServerValue kind) {
+  if (!can_be_evaluated(item)) return std::nullopt;
+  RowExpression expression{
+      .item = &item, .number = std::nullopt, .kind = kind, .output = RowExpression::none};
+  if (is_number(item) && !(kind == ServerValue::Image && is_rounded_when_stored(item))) {
+    const Program program = *block_.values;
+    expression.number = NumberTranslator(source_, block_.columns, *block_.values).number(item);
+    const bool real =
+        expression.number && block_.values->kind(expression.number->result) == Program::Kind::Real;
+    // The engine's number is to be what the server's is.
+    if (expression.number &&
+        (real != (item.cmp_type() == REAL_RESULT) || expression.number->scale != decimals_of(item) ||
+         (kind == ServerValue::Bits && item.cmp_type() != INT_RESULT))) {
+      expression.number.reset();
+      *block_.values = program;
+    }
+  }
+  block_.computed.push_back(expression);
+  return RowColumn{.computed = true, .number = block_.computed.size() - 1};
+}
+
+Item* RowTranslator::take_conditions(const std::vector<Item*>& conditions) {
+  std::vector<Predicate> predicates;
+  for (Item* const condition : conditions) {
+    PushedCondition pushed = reader_.condition(condition);
+    predicates.push_back(*pushed.predicate);
+    block_.rest.insert(block_.rest.end(), pushed.rest.begin(), pushed.rest.end());
+  }
+  block_.predicate = std::make_shared<Predicate>(Predicate::all_of(std::move(predicates)));
+  NumberTranslator numbers(source_, block_.columns, *block_.conditions);
+  bool warned = false;
+  for (Item* part : block_.rest) {
+    if (!can_be_evaluated(*part)) return part;
+    // What stands behind a part that may warn of a row must not take the row away before.
+    const auto condition = warned ? std::nullopt : numbers.condition(*part);
+    if (!condition) {
+      block_.evaluated.push_back(part);
+      warned = warned || may_warn(thd_, *part);
+      if (warned && conditions.size() > 1) return part;
+    } else if (!block_.passes) {
+      block_.passes = condition;
+    } else {
+      const std::array<Program::Register, 2> both{*block_.passes, *condition};
+      block_.passes = block_.conditions->call(Program::Opcode::And, both);
+    }
+  }
+  return nullptr;
+}
+
+Result<std::unique_ptr<ComputedRows>> RowBlock::open(std::unique_ptr<Scan> scan, TABLE& table,
+                                                     bool by_program, const ImageField& image) const {
+  Computation computation;
+  std::vector<ServerExpressions::Value> by_server;
+  for (const RowExpression& expression : computed) {
+    if (by_program && expression.number) {
+      computation.values = values;
+      computation.columns.push_back(Computation::Column::of(*values, expression.number->result));
+      continue;
+    }
+    Field* const field = expression.kind == ServerValue::Image ? image(expression) : nullptr;
+    by_server.push_back({.item = expression.item, .kind = expression.kind, .field = field});
+    HAILSTONE_ASSIGN(const ScanColumn type, ServerExpressions::type_of(by_server.back()));
+    computation.columns.push_back(Computation::Column::of_host(type));
+  }
+  if (by_program && passes) {
+    computation.conditions = conditions;
+    computation.passes = *passes;
+  }
+  const std::vector<Item*>& checked = by_program ? evaluated : rest;
+  if (!checked.empty() || !by_server.empty()) {
+    computation.host =
+        std::make_shared<ServerExpressions>(table, columns.fields(), checked, std::move(by_server));
+  }
+  return std::make_unique<ComputedRows>(std::move(scan), columns.numbers().size(), std::move(computation));
+}
+
+std::string RowBlock::describe_rows() const {
+  const auto by_server = static_cast<size_t>(std::ranges::count_if(
+      computed, [](const RowExpression& expression) { return !expression.number.has_value(); }));
+  std::string text = fmt::format("columns read: {}", columns.numbers().size());
+  if (predicate->kind() != Predicate::Kind::Always) text += ", filtered";
+  if (!rest.empty()) {
+    text += fmt::format("; conditions: {} computed, {} evaluated by the server",
+                        rest.size() - evaluated.size(), evaluated.size());
+  }
+  if (!computed.empty()) {
+    text += fmt::format("; expressions: {} computed, {} evaluated by the server", computed.size() - by_server,
+                        by_server);
+  }
+  return text;
+}
+
+}  // namespace hailstone

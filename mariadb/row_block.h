@@ -1,0 +1,95 @@
+// The rows of a statement over one table that pass its conditions, and what is computed of each of them: made
+// of the server's items, once for each execution. Blocks of groups and of plain rows build on it. Belongs to
+// the connection's thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "query/computed_rows.h"
+#include "select_numbers.h"
+#include "select_server.h"
+// clang-format off
+#include "server.h"
+// clang-format on
+
+namespace hailstone {
+
+/// Something that is computed of each row.
+struct RowExpression {
+  Item* item = nullptr;
+  std::optional<Number> number;  // in the block's program; without one the server evaluates the item
+  ServerValue kind = ServerValue::Presence;  // as what, when the server does
+  static constexpr size_t none = ~size_t{0};
+  size_t output = none;  // Image: whose field it is stored in
+};
+
+/// A column of the rows: of the scan, or computed.
+struct RowColumn {
+  bool computed = false;
+  size_t number = 0;
+};
+
+struct RowBlock {
+  explicit RowBlock(const ScanColumns& scanned) : columns(scanned) {}
+
+  ScanColumns columns;
+  std::shared_ptr<Program> conditions = std::make_shared<Program>();
+  std::shared_ptr<Program> values = std::make_shared<Program>();
+  std::vector<RowExpression> computed;
+  std::shared_ptr<const Predicate> predicate;
+  std::vector<Item*> rest;                  // of the conditions, beyond the predicate: all must hold
+  std::vector<Item*> evaluated;             // of these, those that only the server evaluates
+  std::optional<Program::Register> passes;  // the others, in `conditions`
+
+  uint16_t position_of(const RowColumn& column) const {
+    return static_cast<uint16_t>(column.number + (column.computed ? columns.numbers().size() : 0));
+  }
+  /// The rows with what is computed of them: by programs, or, when these have met a row that they do not
+  /// compute, all by the server. `table` is what the items read; `image` gives the field in which the server
+  /// stores the value of an Image.
+  using ImageField = std::function<Field*(const RowExpression& expression)>;
+  Result<std::unique_ptr<ComputedRows>> open(std::unique_ptr<Scan> scan, TABLE& table, bool by_program,
+                                             const ImageField& image) const;
+  /// What it does, in words.
+  std::string describe_rows() const;
+};
+
+/// Makes a RowBlock, piece by piece.
+class RowTranslator {
+ public:
+  RowTranslator(THD& thd, TABLE& source, HailstoneHandler& reader, RowBlock& block)
+      : thd_(thd), source_(source), reader_(reader), block_(block) {}
+
+  /// The column that an item is; nothing when it is none, or is not stored.
+  std::optional<RowColumn> column_of(Item& item);
+  /// Whether the server may evaluate the item in the engine's place; then its columns are among the scan's.
+  bool can_be_evaluated(Item& item);
+  std::optional<RowColumn> compute(Item& item, ServerValue kind);
+  /// Of all conditions, each of which must hold, the part that is in the way; null: none is.
+  Item* take_conditions(const std::vector<Item*>& conditions);
+
+ private:
+  THD& thd_;
+  TABLE& source_;
+  HailstoneHandler& reader_;
+  RowBlock& block_;
+};
+
+/// Whether evaluating the item may warn of a row by its number among those that the server has read.
+bool may_name_rows(Item& item);
+bool is_whole_number(const Field& field);
+/// Whether equal stored values are what the server takes for equal, and the other way round, and their order
+/// is its order.
+bool can_be_key(const Field& field);
+bool is_number(const Item& item);
+/// Whether a floating-point number is rounded where it is stored, so that different ones may become equal.
+/// The server compares keys as they are stored, but for plans that sort rows before they are grouped.
+bool is_rounded_when_stored(const Item& item);
+/// Of DECIMAL numbers; of others 0.
+uint decimals_of(const Item& item);
+
+}  // namespace hailstone

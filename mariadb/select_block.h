@@ -1,0 +1,47 @@
+// What the engine is to do for a whole SELECT over one table, or over views of it that the server merges:
+// made of the server's description before it has been optimised, once for each execution. Belongs to the
+// connection's thread.
+#pragma once
+
+#include <expected>
+#include <string>
+#include <vector>
+
+#include "query/sorted_rows.h"
+#include "row_block.h"
+#include "select_outcome.h"
+// clang-format off
+#include "server.h"
+// clang-format on
+
+namespace hailstone {
+
+/// The table that a SELECT reads, and all conditions on its rows: its own and those of merged views.
+struct SelectSource {
+  TABLE_LIST* leaf = nullptr;
+  std::vector<Item*> conditions;
+};
+/// Nothing: it does not read exactly one table.
+std::optional<SelectSource> source_of(SELECT_LEX& select);
+
+/// ORDER BY and LIMIT: the first rows, of which the server then evaluates what it sends.
+struct SelectBlock : RowBlock {
+  struct Order {
+    RowColumn by;
+    bool descending = false;
+  };
+  using RowBlock::RowBlock;
+
+  std::vector<Order> order;
+  size_t offset = 0;
+  size_t most = 0;                  // rows, those before the offset included
+  std::vector<const Field*> shown;  // fields that the result reads
+
+  /// What it does, in words.
+  std::string describe() const;
+};
+
+std::expected<SelectBlock, Declined> make_select_block(THD& thd, SELECT_LEX& select,
+                                                       const SelectSource& source, HailstoneHandler& reader);
+
+}  // namespace hailstone

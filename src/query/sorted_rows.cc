@@ -1,0 +1,199 @@
+#include "query/sorted_rows.h"
+
+#include <algorithm>
+#include <deque>
+#include <numeric>
+
+#include "base/check.h"
+#include "query/value_order.h"
+
+namespace hailstone {
+
+namespace {
+
+constexpr size_t most_rows_of_window = 256;
+/// A window with more is followed by smaller ones.
+constexpr size_t bytes_of_window = size_t{1} << 20;
+constexpr uint64_t unknown_head_of_code = ~uint64_t{0};
+
+}  // namespace
+
+Result<std::unique_ptr<SortedRows>> SortedRows::make(std::unique_ptr<ComputedRows> rows,
+                                                     std::vector<RowOrder> order,
+                                                     std::vector<uint16_t> columns, size_t most,
+                                                     unsigned threads) {
+  HAILSTONE_CHECK(!order.empty() && most != 0, "{} rows are wanted in an order of {} columns", most,
+                  order.size());
+  const size_t width = columns.size();
+  rows->add_places(std::move(columns));
+  std::unique_ptr<SortedRows> sorted(
+      new SortedRows(std::move(rows), std::move(order), width, most, std::max(1U, threads)));
+  for (const RowOrder& by : sorted->order_) {
+    HAILSTONE_ASSIGN(const ScanColumn column, sorted->rows_->column(by.position));
+    sorted->columns_.push_back(column);
+  }
+  return sorted;
+}
+
+Value SortedRows::key(const RowBatch& batch, uint32_t row, size_t number) const {
+  Value value = batch.columns[order_[number].position]->value(row);
+  if (columns_[number].integer && !value.null) value.integer = Zeros(columns_[number]).one(value.integer);
+  return value;
+}
+
+bool SortedRows::precedes(const RowBatch& batch, uint32_t row, const Row& other) const {
+  for (size_t i = 0; i < order_.size(); ++i) {
+    const int order = compare_values(columns_[i], key(batch, row, i), other.keys[i]);
+    if (order != 0) return (order < 0) != order_[i].descending;
+  }
+  return false;
+}
+
+bool SortedRows::precedes(const Row& left, const Row& right) const {
+  if (left.head != right.head) return left.head < right.head;
+  for (size_t i = 0; i < order_.size(); ++i) {
+    const int order = compare_values(columns_[i], left.keys[i], right.keys[i]);
+    if (order != 0) return (order < 0) != order_[i].descending;
+  }
+  return false;
+}
+
+/// NULL is 0; so is no other value, but two values may have the same head.
+void SortedRows::find_heads(Part& part, const ColumnVector& vector, uint32_t rows) const {
+  const ScanColumn& column = columns_.front();
+  part.heads.resize(rows);
+  uint64_t* const heads = part.heads.data();
+  if (column.integer) {
+    const Zeros zeros(column);
+    const uint64_t* const numbers = vector.integers.data();
+    for (uint32_t row = 0; row < rows; ++row) heads[row] = std::max<uint64_t>(zeros.one(numbers[row]), 1);
+  } else {
+    const auto head = [&](ByteView value) {
+      return std::max<uint64_t>(head_of(*column.collation, value, part.weights), 1);
+    };
+    if (vector.dictionary == nullptr) {
+      for (uint32_t row = 0; row < rows; ++row)
+        heads[row] = vector.is_null(row) ? 0 : head(vector.bytes[row]);
+    } else {
+      if (part.dictionary != vector.dictionary) {
+        part.dictionary = vector.dictionary;
+        part.heads_of_codes.assign(vector.dictionary->size(), unknown_head_of_code);
+      }
+      for (uint32_t row = 0; row < rows; ++row) {
+        if (vector.is_null(row)) continue;
+        uint64_t& known = part.heads_of_codes[vector.codes[row]];
+        if (known == unknown_head_of_code) known = head(vector.dictionary->value(vector.codes[row]));
+        heads[row] = known;
+      }
+    }
+  }
+  if (vector.any_nulls) {
+    for (uint32_t row = 0; row < rows; ++row) heads[row] = vector.nulls[row] != 0 ? 0 : heads[row];
+  }
+  if (!order_.front().descending) return;
+  for (uint32_t row = 0; row < rows; ++row) heads[row] = ~heads[row];
+}
+
+void SortedRows::take(Part& part, const RowBatch& batch) const {
+  part.rows_met += batch.rows;
+  find_heads(part, *batch.columns[order_.front().position], batch.rows);
+  const auto later = [this](const Row& left, const Row& right) { return precedes(left, right); };
+  const std::vector<uint64_t>& places = batch.columns.back()->integers;
+  for (uint32_t row = 0; row < batch.rows; ++row) {
+    const bool full = part.rows.size() == most_;
+    if (full) {
+      const Row& last = part.rows.front();
+      if (part.heads[row] > last.head) continue;
+      if (part.heads[row] == last.head && !precedes(batch, row, last)) continue;
+    }
+    Row& taken = part.spare;
+    taken.head = part.heads[row];
+    taken.place = places[row];
+    taken.keys.clear();
+    taken.bytes.clear();
+    for (size_t i = 0; i < order_.size(); ++i) {
+      taken.keys.push_back(key(batch, row, i));
+      const ByteView bytes = taken.keys.back().bytes;
+      taken.bytes.insert(taken.bytes.end(), bytes.begin(), bytes.end());
+    }
+    const char* bytes = taken.bytes.data();
+    for (Value& value : taken.keys) {
+      value.bytes = {bytes, value.bytes.size()};
+      bytes += value.bytes.size();
+    }
+    if (full) {
+      std::ranges::pop_heap(part.rows, later);
+      part.bytes -= part.rows.back().bytes.capacity();
+      std::swap(part.rows.back(), taken);
+    } else {
+      part.rows.push_back(std::move(taken));
+    }
+    part.bytes += part.rows.back().bytes.capacity();
+    if (part.rows.size() == most_) {
+      if (full) {
+        std::ranges::push_heap(part.rows, later);
+      } else {
+        std::ranges::make_heap(part.rows, later);
+      }
+    }
+  }
+}
+
+Status SortedRows::collect() {
+  std::deque<Part> parts(threads_);
+  std::vector<Reservation> reserved;
+  for (unsigned i = 0; i < threads_; ++i) reserved.emplace_back(rows_->budget());
+  const auto take_batch = [&](unsigned number, const RowBatch& batch) -> Status {
+    Part& part = parts[number];
+    take(part, batch);
+    const size_t bytes = part.rows.size() * (sizeof(Row) + order_.size() * sizeof(Value)) + part.bytes;
+    if (bytes > reserved[number].bytes()) reserved[number].grow(bytes - reserved[number].bytes());
+    return {};
+  };
+  HAILSTONE_TRY(rows_->each_batch(threads_, take_batch));
+  for (Part& part : parts) {
+    rows_met_ += part.rows_met;
+    std::ranges::move(part.rows, std::back_inserter(first_));
+    part.rows.clear();
+  }
+  std::ranges::sort(first_, [this](const Row& left, const Row& right) { return precedes(left, right); });
+  if (first_.size() > most_) first_.resize(most_);
+  size_t bytes = first_.capacity() * sizeof(Row);
+  for (const Row& row : first_) bytes += row.keys.capacity() * sizeof(Value) + row.bytes.capacity();
+  memory_.grow(bytes);
+  return {};
+}
+
+Status SortedRows::fill_window() {
+  HAILSTONE_TRY(rows_->check_interruption());
+  window_first_ = at_;
+  window_rows_ = std::min(window_size_, first_.size() - at_);
+  window_values_.resize(window_rows_ * width_);
+  window_bytes_.clear();
+  std::array<uint16_t, most_rows_of_window> by_place{};
+  const std::span<uint16_t> numbers(by_place.data(), window_rows_);
+  std::iota(numbers.begin(), numbers.end(), uint16_t{0});
+  std::ranges::sort(numbers, {}, [this](uint16_t number) { return first_[window_first_ + number].place; });
+  for (const uint16_t number : numbers) {
+    const std::span<Value> values(window_values_.data() + number * width_, width_);
+    HAILSTONE_TRY(rows_->read_place(first_[window_first_ + number].place, values));
+    for (Value& value : values) value.bytes = window_bytes_.copy(value.bytes);
+  }
+  window_size_ = window_bytes_.bytes() > bytes_of_window ? std::max<size_t>(window_size_ / 4, 1)
+                                                         : std::min(window_size_ * 2, most_rows_of_window);
+  return {};
+}
+
+Result<bool> SortedRows::next() {
+  if (collected_) {
+    ++at_;
+  } else {
+    HAILSTONE_TRY(collect());
+    collected_ = true;
+  }
+  if (at_ >= first_.size()) return false;
+  if (at_ >= window_first_ + window_rows_) HAILSTONE_TRY(fill_window());
+  return true;
+}
+
+}  // namespace hailstone

@@ -1,0 +1,99 @@
+// The first rows in an order: ORDER BY and LIMIT without groups.
+//
+// Each thread keeps the first ones of those that it meets: the values that decide the order, and the row's
+// place. What else is wanted of a row is read at its place once it is known to be among the first.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/arena.h"
+#include "base/memory_budget.h"
+#include "query/computed_rows.h"
+
+namespace hailstone {
+
+/// A column of the order of rows; NULL comes first when ascending.
+struct RowOrder {
+  uint16_t position = 0;  // among the columns of the rows
+  bool descending = false;
+};
+
+class SortedRows {
+ public:
+  /// The first `most` rows, at least 1; of rows that are equal in the order, any. `columns`: of the table,
+  /// what values() has of each. `threads`: how many may work at it, the caller's included.
+  static Result<std::unique_ptr<SortedRows>> make(std::unique_ptr<ComputedRows> rows,
+                                                  std::vector<RowOrder> order, std::vector<uint16_t> columns,
+                                                  size_t most, unsigned threads);
+
+  /// Goes to the next row. False: there is none. ErrorCode::Unsupported, by the first call only: an
+  /// expression is not computed (ComputedRows).
+  Result<bool> next();
+  /// Of the row where it stands; bytes are valid until next().
+  std::span<const Value> values() const {
+    return {window_values_.data() + (at_ - window_first_) * width_, width_};
+  }
+  /// How many the scan gave, and how many of them passed the conditions; after the first next().
+  uint64_t rows_read() const { return rows_->rows_read(); }
+  uint64_t rows_met() const { return rows_met_; }
+
+ private:
+  struct Row {
+    uint64_t head = 0;  // what is less comes first; of equal heads nothing is known
+    uint64_t place = 0;
+    std::vector<Value> keys = {};  // of the order
+    std::vector<char> bytes = {};  // of the keys; they stay where they are when the row is moved
+  };
+  /// What one thread has.
+  struct Part {
+    std::vector<Row> rows;  // once there are enough, a heap with the last one in front
+    uint64_t rows_met = 0;
+    size_t bytes = 0;  // of the rows
+    Row spare;
+    // Of the batch's rows, by the first column of the order.
+    std::vector<uint64_t> heads;
+    std::shared_ptr<const Dictionary> dictionary;
+    std::vector<uint64_t> heads_of_codes;
+    std::string weights;
+  };
+
+  SortedRows(std::unique_ptr<ComputedRows> rows, std::vector<RowOrder> order, size_t columns, size_t most,
+             unsigned threads)
+      : rows_(std::move(rows)),
+        order_(std::move(order)),
+        width_(columns),
+        most_(most),
+        threads_(threads),
+        memory_(rows_->budget()) {}
+  Status collect();
+  void take(Part& part, const RowBatch& batch) const;
+  void find_heads(Part& part, const ColumnVector& vector, uint32_t rows) const;
+  /// Whether the row comes before `other`.
+  bool precedes(const RowBatch& batch, uint32_t row, const Row& other) const;
+  bool precedes(const Row& left, const Row& right) const;
+  Value key(const RowBatch& batch, uint32_t row, size_t number) const;
+  /// Reads the rows from at_ on.
+  Status fill_window();
+
+  const std::unique_ptr<ComputedRows> rows_;
+  const std::vector<RowOrder> order_;
+  std::vector<ScanColumn> columns_;  // of the order
+  const size_t width_;               // values a row
+  const size_t most_;
+  const unsigned threads_;
+  Reservation memory_;  // of first_, beyond the budget if it must be
+  bool collected_ = false;
+  uint64_t rows_met_ = 0;
+  std::vector<Row> first_;
+  size_t at_ = 0;
+  // Rows from window_first_ on, with their values.
+  size_t window_first_ = 0, window_rows_ = 0;
+  size_t window_size_ = 16;  // of the next one
+  std::vector<Value> window_values_;
+  Arena window_bytes_;
+};
+
+}  // namespace hailstone
