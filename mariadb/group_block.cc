@@ -82,16 +82,18 @@ constexpr uint most_digits_of_mean = 8;
 /// Makes a GroupBlock of the server's description, or finds that it cannot.
 class GroupTranslator {
  public:
-  GroupTranslator(THD& thd, const Query& query, HailstoneHandler& reader)
+  GroupTranslator(THD& thd, const GroupStatement& statement, HailstoneHandler& reader)
       : thd_(thd),
-        query_(query),
+        query_(statement.query),
+        conditions_(statement.conditions),
         reader_(reader),
-        select_(*query.from->select_lex),
-        source_(*query.from->table),
+        select_(statement.select),
+        source_(statement.table),
         block_(ScanColumns(source_, reader)),
         rows_(thd, source_, reader, block_) {}
 
   std::expected<GroupBlock, Declined> translate() {
+    if (!is_of_known_form()) return declined(SelectOutcome::Statement, nullptr);
     for (const ORDER* order = query_.group_by; order != nullptr; order = order->next) {
       if (!add_key(**order->item) || block_.keys.size() > GroupingPlan::most_keys)
         return declined(SelectOutcome::Groups, *order->item);
@@ -119,13 +121,34 @@ class GroupTranslator {
     }
     if (has_mean_ && (makes_more_of_aggregates_ || !sends_means_as_they_are()))
       return declined(SelectOutcome::Means, nullptr);
-    std::vector<Item*> conditions;
-    if (query_.where != nullptr) conditions.push_back(query_.where);
-    if (Item* const part = rows_.take_conditions(conditions)) return declined(SelectOutcome::Condition, part);
+    if (Item* const part = rows_.take_conditions(conditions_))
+      return declined(SelectOutcome::Condition, part);
     return std::move(block_);
   }
 
  private:
+  bool is_of_known_form() const {
+    if (query_.distinct) return false;
+    const auto command = thd_.lex->sql_command;
+    const bool changes =
+        command == SQLCOM_INSERT_SELECT || command == SQLCOM_REPLACE_SELECT || command == SQLCOM_CREATE_TABLE;
+    if (command != SQLCOM_SELECT && !changes) return false;
+    // A change may warn of rows, by their numbers among those that the server has read: for one group of all
+    // rows that is their number, for several it is whatever the plan makes of it.
+    if (changes && query_.group_by == nullptr) return false;
+    if (select_.olap != UNSPECIFIED_OLAP_TYPE || select_.have_window_funcs() || select_.with_rownum ||
+        thd_.lex->limit_rows_examined != nullptr)
+      return false;
+    // GROUP BY of what the condition makes a constant: one group, or none.
+    if (query_.group_by == nullptr && select_.group_list.elements != 0) return false;
+    // Read again and again by others, which change what it depends on.
+    if ((select_.uncacheable & UNCACHEABLE_DEPENDENT) != 0) return false;
+    if (query_.group_by != nullptr) return true;
+    // The one row: without it FOUND_ROWS() is the server's to say.
+    return query_.order_by == nullptr && query_.having == nullptr && query_.limit->get_select_limit() != 0 &&
+           query_.limit->get_offset_limit() == 0;
+  }
+
   static std::unexpected<Declined> declined(SelectOutcome reason, Item* item) {
     return std::unexpected(Declined{reason, item});
   }
@@ -384,6 +407,7 @@ class GroupTranslator {
 
   THD& thd_;
   const Query& query_;
+  const std::vector<Item*>& conditions_;
   HailstoneHandler& reader_;
   SELECT_LEX& select_;
   TABLE& source_;
@@ -404,8 +428,9 @@ std::string GroupBlock::describe() const {
   return text;
 }
 
-std::expected<GroupBlock, Declined> make_group_block(THD& thd, const Query& query, HailstoneHandler& reader) {
-  return GroupTranslator(thd, query, reader).translate();
+std::expected<GroupBlock, Declined> make_group_block(THD& thd, const GroupStatement& statement,
+                                                     HailstoneHandler& reader) {
+  return GroupTranslator(thd, statement, reader).translate();
 }
 
 }  // namespace hailstone

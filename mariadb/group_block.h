@@ -44,6 +44,14 @@ struct GroupBlock : RowBlock {
   std::string describe() const;
 };
 
-std::expected<GroupBlock, Declined> make_group_block(THD& thd, const Query& query, HailstoneHandler& reader);
+/// A block of a SELECT over one table, as the server has it.
+struct GroupStatement {
+  const Query& query;
+  SELECT_LEX& select;
+  TABLE& table;
+  std::vector<Item*> conditions;  // all of them on the table's rows
+};
+std::expected<GroupBlock, Declined> make_group_block(THD& thd, const GroupStatement& statement,
+                                                     HailstoneHandler& reader);
 
 }  // namespace hailstone

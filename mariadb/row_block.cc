@@ -108,7 +108,6 @@ Item* RowTranslator::take_conditions(const std::vector<Item*>& conditions) {
     if (!condition) {
       block_.evaluated.push_back(part);
       warned = warned || may_warn(thd_, *part);
-      if (warned && conditions.size() > 1) return part;
     } else if (!block_.passes) {
       block_.passes = condition;
     } else {

@@ -10,19 +10,12 @@
 #include "query/sorted_rows.h"
 #include "row_block.h"
 #include "select_outcome.h"
+#include "statement_items.h"
 // clang-format off
 #include "server.h"
 // clang-format on
 
 namespace hailstone {
-
-/// The table that a SELECT reads, and all conditions on its rows: its own and those of merged views.
-struct SelectSource {
-  TABLE_LIST* leaf = nullptr;
-  std::vector<Item*> conditions;
-};
-/// Nothing: it does not read exactly one table.
-std::optional<SelectSource> source_of(SELECT_LEX& select);
 
 /// ORDER BY and LIMIT: the first rows, of which the server then evaluates what it sends.
 struct SelectBlock : RowBlock {

@@ -1,0 +1,229 @@
+#include "group_rows.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "decimal_numbers.h"
+#include "variables.h"
+
+namespace hailstone {
+
+namespace {
+
+void store_number(WideInteger number, unsigned scale, Field& field) {
+  if (scale == 0 && number >= INT64_MIN && number <= INT64_MAX) {
+    field.store(static_cast<longlong>(number), false);
+    return;
+  }
+  my_decimal decimal;
+  decimal_of(number, scale, decimal);
+  field.store_decimal(&decimal);
+}
+
+}  // namespace
+
+GroupRows::GroupRows(HailstoneHandler& reader, TABLE& source, GroupBlock block)
+    : reader_(reader), source_(source), block_(std::move(block)) {
+  for (const Field* column : block_.columns.fields()) columns_.emplace_back(*column, source_.record[0]);
+}
+
+void GroupRows::begin(std::vector<Field*> fields) {
+  groups_ = nullptr;
+  returned_ = false;
+  fields_ = std::move(fields);
+  formats_.clear();
+  for (const Field* field : fields_)
+    formats_.push_back(field == nullptr ? FieldFormat() : FieldFormat(*field, field->ptr));
+}
+
+int GroupRows::next() { return is_aggregated_by_scan() ? only_row() : next_group(); }
+
+/// Whether it is one group, of what the scan finds out by itself, without reading all rows.
+bool GroupRows::is_aggregated_by_scan() const {
+  if (!block_.keys.empty() || !block_.computed.empty() || !block_.rest.empty()) return false;
+  return std::ranges::none_of(block_.aggregates, [&](const GroupBlock::Counted& counted) {
+    if (counted.wanted.distinct || counted.wanted.kind > Aggregate::Kind::Sum) return true;
+    // A scan's sums of these would be others for other threads.
+    if (counted.wanted.kind != Aggregate::Kind::Sum) return false;
+    const auto type = block_.columns.fields()[counted.of.number]->real_type();
+    return type == MYSQL_TYPE_FLOAT || type == MYSQL_TYPE_DOUBLE;
+  });
+}
+
+std::vector<Aggregate> GroupRows::wanted() const {
+  std::vector<Aggregate> wanted;
+  for (const GroupBlock::Counted& counted : block_.aggregates) {
+    wanted.push_back(counted.wanted);
+    wanted.back().position = block_.position_of(counted.of);
+  }
+  return wanted;
+}
+
+int GroupRows::only_row() {
+  if (std::exchange(returned_, true)) return HA_ERR_END_OF_FILE;
+  std::unique_ptr<Scan> scan;
+  if (const int error = reader_.open_scan(block_.predicate, block_.columns.numbers(), scan); error != 0)
+    return error;
+  const auto results = scan->aggregate(wanted(), query_threads(source_.in_use));
+  if (!results) return reader_.report(results.error());
+  for (size_t i = 0; i < fields_.size(); ++i) {
+    const GroupOutput& output = block_.outputs[i];
+    if (output.source == GroupOutput::Source::Aggregate) {
+      store_aggregate(i, (*results)[output.number]);
+    } else {
+      store_constant(output, fields_[i]);
+    }
+  }
+  return 0;
+}
+
+int GroupRows::next_group() {
+  const bool begins = groups_ == nullptr;
+  if (begins) {
+    if (std::exchange(returned_, true)) return HA_ERR_END_OF_FILE;
+    by_program_ = true;
+    if (const int error = open_groups(); error != 0) return error;
+  }
+  auto found = groups_->next();
+  if (begins && !found && found.error().code() == ErrorCode::Unsupported && by_program_) {
+    // A row has a value that only the server computes, or finds an error in.
+    by_program_ = false;
+    if (const int error = open_groups(); error != 0) return error;
+    found = groups_->next();
+  }
+  if (source_.in_use->is_error()) return HA_ERR_INTERNAL_ERROR;
+  if (!found) return reader_.report(found.error());
+  if (!*found) {
+    groups_ = nullptr;
+    return HA_ERR_END_OF_FILE;
+  }
+  for (size_t i = 0; i < fields_.size(); ++i) {
+    const GroupOutput& output = block_.outputs[i];
+    switch (output.source) {
+      case GroupOutput::Source::Key:
+        store_value(block_.keys[output.number], groups_->keys()[output.number], i);
+        break;
+      case GroupOutput::Source::Aggregate:
+        store_aggregate(i, groups_->result(output.number));
+        break;
+      case GroupOutput::Source::Constant:
+        store_constant(output, fields_[i]);
+        break;
+    }
+  }
+  return 0;
+}
+
+int GroupRows::open_groups() {
+  groups_ = nullptr;
+  std::unique_ptr<Scan> scan;
+  if (const int error = reader_.open_scan(block_.predicate, block_.columns.numbers(), scan); error != 0)
+    return error;
+  auto rows = block_.open(std::move(scan), source_, by_program_,
+                          [this](const RowExpression& image) { return fields_[image.output]; });
+  if (!rows) return reader_.report(rows.error());
+  std::vector<uint16_t> keys;
+  for (const RowColumn& key : block_.keys) keys.push_back(block_.position_of(key));
+  auto made = Grouping::make(std::move(*rows), keys, wanted(), query_threads(source_.in_use));
+  if (!made) return reader_.report(made.error());
+  if (block_.order.empty()) {
+    groups_ = std::move(*made);
+  } else {
+    groups_ = std::make_unique<SortedGroups>(std::move(*made), block_.order, block_.most);
+  }
+  return 0;
+}
+
+void GroupRows::store_value(const RowColumn& from, const Value& value, size_t place) const {
+  Field& field = *fields_[place];
+  if (value.null) {
+    field.set_null();
+    return;
+  }
+  field.set_notnull();
+  if (!from.computed) {
+    // By way of the column's own field, so that it becomes what the server would have read.
+    columns_[from.number].write_to(value, source_.record[0]);
+    field_conv(&field, const_cast<Field*>(block_.columns.fields()[from.number]));
+    return;
+  }
+  const RowExpression& expression = block_.computed[from.number];
+  if (!is_by_program(expression)) {
+    formats_[place].write(value, field.ptr);
+  } else if (block_.values->kind(expression.number->result) == Program::Kind::Real) {
+    field.store(native_double(value.integer));
+  } else {
+    store_number(native_signed(value.integer, sizeof(int64_t)), expression.number->scale, field);
+  }
+}
+
+void GroupRows::store_aggregate(size_t place, const AggregateResult& result) const {
+  const GroupOutput& output = block_.outputs[place];
+  Field& field = *fields_[place];
+  const GroupBlock::Counted& counted = block_.aggregates[output.number];
+  field.set_notnull();
+  switch (counted.wanted.kind) {
+    case Aggregate::Kind::Rows:
+    case Aggregate::Kind::Values:
+      field.store(static_cast<longlong>(result.count), true);
+      return;
+    case Aggregate::Kind::BitAnd:
+    case Aggregate::Kind::BitOr:
+    case Aggregate::Kind::BitXor:
+      field.store(static_cast<longlong>(result.integer), true);
+      return;
+    default:
+      break;
+  }
+  if (result.count == 0) {
+    field.set_null();
+    return;
+  }
+  if (counted.wanted.kind == Aggregate::Kind::Sum) {
+    store_sum(output, result, field);
+    return;
+  }
+  store_value(counted.of,
+              is_number(counted.of) ? Value::of(result.integer) : Value::of(ByteView(result.bytes)), place);
+}
+
+/// Whether the values are ordered numbers, and not bytes.
+bool GroupRows::is_number(const RowColumn& column) const {
+  if (!column.computed) return reader_.is_integer(block_.columns.numbers()[column.number]);
+  const RowExpression& expression = block_.computed[column.number];
+  if (is_by_program(expression)) return true;
+  return formats_[expression.output].kind <= FieldFormat::Kind::BigEndian;
+}
+
+void GroupRows::store_sum(const GroupOutput& output, const AggregateResult& result, Field& field) const {
+  const auto& aggregate = static_cast<Item_sum&>(*output.item->real_item());
+  if (aggregate.result_type() == REAL_RESULT) {
+    field.store(output.mean == nullptr ? result.real_sum
+                                       : result.real_sum / static_cast<double>(result.count));
+    return;
+  }
+  const Item& argument = *const_cast<Item_sum&>(aggregate).get_arg(0);
+  const unsigned scale = argument.cmp_type() == DECIMAL_RESULT ? argument.decimals : 0U;
+  const RowColumn& summed = block_.aggregates[output.number].of;
+  const bool huge =
+      summed.computed && !is_by_program(block_.computed[summed.number]) && has_huge_sum(argument);
+  if (output.mean == nullptr && !huge) {
+    store_number(result.integer_sum, scale, field);
+    return;
+  }
+  my_decimal sum, count, mean;
+  if (huge) {
+    decimal_of(result.huge_sum, scale, sum);
+  } else {
+    decimal_of(result.integer_sum, scale, sum);
+  }
+  if (output.mean == nullptr) {
+    field.store_decimal(&sum);
+    return;
+  }
+  int2my_decimal(E_DEC_FATAL_ERROR, static_cast<longlong>(result.count), true, &count);
+  my_decimal_div(E_DEC_FATAL_ERROR, &mean, &sum, &count, static_cast<int>(output.mean->prec_increment));
+  field.store_decimal(&mean);
+}
+
+}  // namespace hailstone

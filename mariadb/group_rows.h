@@ -1,0 +1,57 @@
+// Runs a GroupBlock: the groups one after the other, stored in the fields of a table that the server has made
+// for them. Belongs to the connection's thread.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "group_block.h"
+#include "ha_hailstone.h"
+// clang-format off
+#include "server.h"
+// clang-format on
+
+namespace hailstone {
+
+class GroupRows {
+ public:
+  /// `source`: what the block's items read.
+  GroupRows(HailstoneHandler& reader, TABLE& source, GroupBlock block);
+
+  const GroupBlock& block() const { return block_; }
+  /// From the first group on. `fields`: one for each of the block's outputs; null for those constants that
+  /// have none.
+  void begin(std::vector<Field*> fields);
+  /// Stores the next group. A handler error, HA_ERR_END_OF_FILE behind the last one, or 0.
+  int next();
+  void end() { groups_ = nullptr; }
+
+ private:
+  bool is_aggregated_by_scan() const;
+  std::vector<Aggregate> wanted() const;
+  int only_row();
+  int next_group();
+  int open_groups();
+  bool is_by_program(const RowExpression& expression) const {
+    return by_program_ && expression.number.has_value();
+  }
+  static void store_constant(const GroupOutput& output, Field* field) {
+    if (field != nullptr) output.item->save_in_field(field, true);
+  }
+  void store_value(const RowColumn& from, const Value& value, size_t place) const;
+  void store_aggregate(size_t place, const AggregateResult& result) const;
+  void store_sum(const GroupOutput& output, const AggregateResult& result, Field& field) const;
+  bool is_number(const RowColumn& column) const;
+
+  HailstoneHandler& reader_;
+  TABLE& source_;
+  const GroupBlock block_;
+  std::vector<FieldFormat> columns_;  // of the block's
+  std::vector<Field*> fields_;        // for the outputs
+  std::vector<FieldFormat> formats_;  // theirs, from their first bytes on
+  std::unique_ptr<Groups> groups_;
+  bool by_program_ = true;  // false: the server evaluates all expressions
+  bool returned_ = false;
+};
+
+}  // namespace hailstone

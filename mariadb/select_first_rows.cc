@@ -1,0 +1,128 @@
+#include "select_first_rows.h"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "engine.h"
+#include "variables.h"
+
+namespace hailstone {
+
+namespace {
+
+class FirstRowsHandler final : public select_handler {
+ public:
+  FirstRowsHandler(THD* thd_arg, SELECT_LEX& select_arg, HailstoneHandler& reader, TABLE& source,
+                   SelectBlock block)
+      : select_handler(thd_arg, engine_handlerton()),
+        reader_(reader),
+        source_(source),
+        block_(std::move(block)) {
+    select = &select_arg;
+    for (const Field* field : block_.shown) {
+      shown_.emplace_back(*field, source_.record[0]);
+      shown_columns_.push_back(reader_.column_of_field(field->field_index));
+    }
+  }
+
+  /// The items of the statement are sent as they are: they read the row out of the table's record.
+  bool prepare() override {
+    result_columns.empty();
+    List_iterator_fast<Item> items(select->item_list);
+    while (Item* const item = items++) {
+      if (result_columns.push_back(item, thd->mem_root)) return true;
+    }
+    return false;
+  }
+
+  int init_scan() override {
+    return reader_.traced({"init_scan"}, [&]() -> int {
+      rows_ = nullptr;
+      return 0;
+    });
+  }
+
+  int next_row() override {
+    return reader_.traced({"next_row", Returns::Row}, [&]() -> int {
+      if (rows_ != nullptr) return show_next();
+      if (const int error = open_rows(/*by_program=*/true); error != 0) return error;
+      auto found = rows_->next();
+      if (!found && found.error().code() == ErrorCode::Unsupported) {
+        // A row has a value that only the server computes, or finds an error in.
+        if (const int error = open_rows(/*by_program=*/false); error != 0) return error;
+        found = rows_->next();
+      }
+      if (thd->is_error()) return HA_ERR_INTERNAL_ERROR;
+      rows_found_ = 0;
+      for (size_t skipped = 0; skipped < block_.offset && found && *found; ++skipped) {
+        ++rows_found_;
+        found = rows_->next();
+      }
+      return show(found);
+    });
+  }
+
+  int end_scan() override {
+    return reader_.traced({"end_scan"}, [&]() -> int {
+      if (rows_ != nullptr) {
+        const bool all = (select->options & OPTION_FOUND_ROWS) != 0;
+        thd->limit_found_rows = all ? rows_->rows_met() : rows_found_;
+        thd->inc_examined_row_count(rows_->rows_read());
+      }
+      rows_ = nullptr;
+      return 0;
+    });
+  }
+
+  void print_error(int error, myf flags) override {
+    if (!thd->is_error()) reader_.print_error(error, flags);
+  }
+
+ private:
+  int open_rows(bool by_program) {
+    rows_ = nullptr;
+    std::unique_ptr<Scan> scan;
+    if (const int error = reader_.open_scan(block_.predicate, block_.columns.numbers(), scan); error != 0)
+      return error;
+    // Nothing is sorted by an image.
+    auto rows =
+        block_.open(std::move(scan), source_, by_program, [](const RowExpression&) { return nullptr; });
+    if (!rows) return reader_.report(rows.error());
+    std::vector<RowOrder> order;
+    for (const SelectBlock::Order& each : block_.order)
+      order.push_back({.position = block_.position_of(each.by), .descending = each.descending});
+    auto made =
+        SortedRows::make(std::move(*rows), std::move(order), shown_columns_, block_.most, query_threads(thd));
+    if (!made) return reader_.report(made.error());
+    rows_ = std::move(*made);
+    return 0;
+  }
+
+  int show_next() { return show(rows_->next()); }
+
+  int show(const Result<bool>& found) {
+    if (!found) return reader_.report(found.error());
+    if (!*found) return HA_ERR_END_OF_FILE;
+    ++rows_found_;
+    for (size_t i = 0; i < shown_.size(); ++i) shown_[i].write_to(rows_->values()[i], source_.record[0]);
+    return 0;
+  }
+
+  HailstoneHandler& reader_;
+  TABLE& source_;
+  const SelectBlock block_;
+  std::vector<FieldFormat> shown_;
+  std::vector<uint16_t> shown_columns_;
+  std::unique_ptr<SortedRows> rows_;
+  uint64_t rows_found_ = 0;  // those before the offset included
+};
+
+}  // namespace
+
+select_handler* make_first_rows_handler(THD& thd, SELECT_LEX& select, HailstoneHandler& reader, TABLE& source,
+                                        SelectBlock block) {
+  return new FirstRowsHandler(&thd, select, reader, source, std::move(block));
+}
+
+}  // namespace hailstone

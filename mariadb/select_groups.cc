@@ -1,0 +1,155 @@
+#include "select_groups.h"
+
+#include <utility>
+#include <vector>
+
+#include "engine.h"
+#include "group_rows.h"
+
+namespace hailstone {
+
+namespace {
+
+class GroupsHandler final : public select_handler {
+ public:
+  GroupsHandler(THD* thd_arg, SELECT_LEX& select_arg, HailstoneHandler& reader, TABLE& source,
+                GroupBlock block)
+      : select_handler(thd_arg, engine_handlerton()),
+        reader_(reader),
+        join_(*select_arg.join),
+        groups_(reader, source, std::move(block)) {
+    select = &select_arg;
+  }
+  ~GroupsHandler() override { put_items_back(); }
+
+  bool prepare() override {
+    TMP_TABLE_PARAM parameters;
+    parameters.init();
+    count_field_types(select, &parameters, join_.all_fields, false);
+    parameters.func_count = join_.all_fields.elements;
+    table = ::create_tmp_table(thd, &parameters, join_.all_fields, nullptr, false, true, join_.select_options,
+                               HA_POS_ERROR, &empty_clex_str, true, true);
+    if (table == nullptr || !find_items()) return true;
+    // The client is told of the statement's own items.
+    return show(select->item_list);
+  }
+
+  int init_scan() override {
+    return reader_.traced({"init_scan"}, [&]() -> int {
+      std::vector<Field*> fields;
+      for (const GroupOutput& output : groups_.block().outputs) {
+        Item* const item = items_[output.place];
+        Field* const field =
+            item->type() == Item::FIELD_ITEM ? static_cast<Item_field*>(item)->field : nullptr;
+        fields.push_back(field != nullptr && field->table == table ? field : nullptr);
+        if (fields.back() == nullptr && output.source != GroupOutput::Source::Constant)
+          return HA_ERR_INTERNAL_ERROR;
+      }
+      groups_.begin(std::move(fields));
+      rows_ = 0;
+      return 0;
+    });
+  }
+
+  int next_row() override {
+    return reader_.traced({"next_row", Returns::Row}, [&]() -> int {
+      if (!items_are_put_ && !put_items()) return HA_ERR_OUT_OF_MEM;
+      const Select_limit_counters& limit = select->master_unit()->lim;
+      for (;;) {
+        if (rows_ >= limit.get_select_limit() && !counts_all()) return HA_ERR_END_OF_FILE;
+        if (const int error = groups_.next(); error != 0) return error;
+        const bool passes = join_.having == nullptr || join_.having->val_bool();
+        if (thd->is_error()) return HA_ERR_INTERNAL_ERROR;
+        if (!passes) continue;
+        ++rows_;
+        if (rows_ > limit.get_offset_limit() && rows_ <= limit.get_select_limit()) return 0;
+      }
+    });
+  }
+
+  int end_scan() override {
+    return reader_.traced({"end_scan"}, [&]() -> int {
+      groups_.end();
+      put_items_back();
+      thd->limit_found_rows = rows_;
+      return 0;
+    });
+  }
+
+  void print_error(int error, myf flags) override {
+    if (!thd->is_error()) reader_.print_error(error, flags);
+  }
+
+ private:
+  bool counts_all() const { return (select->options & OPTION_FOUND_ROWS) != 0; }
+
+  bool show(List<Item>& items) {
+    result_columns.empty();
+    List_iterator_fast<Item> each(items);
+    while (Item* const item = each++) {
+      if (result_columns.push_back(item, thd->mem_root)) return true;
+    }
+    return false;
+  }
+
+  /// What stands for each item of the statement once groups are made: a column of the temporary table, or, of
+  /// what is made of groups, the item itself. False: no memory.
+  bool find_items() {
+    List_iterator_fast<Item> each(join_.all_fields);
+    while (Item* const item = each++) {
+      Item* found = item;
+      const bool of_groups = item->with_sum_func() && item->type() != Item::SUM_FUNC_ITEM;
+      if (!of_groups && item->type() == Item::FIELD_ITEM) {
+        found = item->get_tmp_table_item(thd);
+      } else if (Field* const field = of_groups ? nullptr : item->get_tmp_table_field(); field != nullptr) {
+        found = new (thd->mem_root) Item_field(thd, field);
+        if (found != nullptr) found->name = item->name;
+      }
+      if (found == nullptr) return false;
+      items_.push_back(found);
+    }
+    return true;
+  }
+
+  /// Where items and HAVING look for the statement's item of this number: those that only they use stand
+  /// before the shown ones in the list, behind them in the array.
+  Item*& place_of(size_t number) {
+    const size_t all = items_.size(), hidden = all - join_.fields_list.elements;
+    return join_.ref_ptrs[number < hidden ? all - number - 1 : number - hidden];
+  }
+
+  bool put_items() {
+    items_are_put_ = true;
+    for (size_t i = 0; i < items_.size(); ++i) {
+      originals_.push_back(place_of(i));
+      place_of(i) = items_[i];
+    }
+    result_columns.empty();
+    for (size_t i = items_.size() - join_.fields_list.elements; i < items_.size(); ++i) {
+      if (result_columns.push_back(items_[i], thd->mem_root)) return false;
+    }
+    return true;
+  }
+
+  void put_items_back() {
+    for (size_t i = 0; i < originals_.size(); ++i) place_of(i) = originals_[i];
+    originals_.clear();
+  }
+
+  HailstoneHandler& reader_;
+  JOIN& join_;
+  GroupRows groups_;
+  std::vector<Item*> items_;      // as the statement has them, those before the shown ones included
+  std::vector<Item*> originals_;  // of the places where items_ are put
+  bool items_are_put_ = false;
+  ha_rows rows_ = 0;  // that passed HAVING, those before the offset included
+};
+
+}  // namespace
+
+select_handler* make_groups_handler(THD& thd, SELECT_LEX& select, HailstoneHandler& reader, TABLE& source,
+                                    GroupBlock block) {
+  return new GroupsHandler(&thd, select, reader, source, std::move(block));
+}
+
+}  // namespace hailstone

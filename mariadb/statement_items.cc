@@ -1,0 +1,115 @@
+#include "statement_items.h"
+
+#include "item_parts.h"
+
+namespace hailstone {
+
+namespace {
+
+/// Notices warnings and errors, and keeps them from the statement.
+class Conditions final : public Internal_error_handler {
+ public:
+  explicit Conditions(THD& thd) : thd_(thd) { thd.push_internal_handler(this); }
+  ~Conditions() override { thd_.pop_internal_handler(); }
+  bool handle_condition(THD*, uint, const char*, Sql_condition::enum_warning_level*, const char*,
+                        Sql_condition**) override {
+    raised_ = true;
+    return true;
+  }
+  bool raised() const { return raised_; }
+
+ private:
+  THD& thd_;
+  bool raised_ = false;
+};
+
+void evaluate(THD& thd, Item& item) {
+  switch (item.cmp_type()) {
+    case INT_RESULT:
+      item.val_int();
+      break;
+    case REAL_RESULT:
+      item.val_real();
+      break;
+    case DECIMAL_RESULT: {
+      my_decimal buffer;
+      item.val_decimal(&buffer);
+      break;
+    }
+    case TIME_RESULT: {
+      MYSQL_TIME time;
+      item.get_date(&thd, &time, Datetime::Options_cmp(&thd));
+      break;
+    }
+    default: {
+      StringBuffer<STRING_BUFFER_USUAL_SIZE> buffer(item.collation.collation);
+      item.val_str(&buffer);
+      break;
+    }
+  }
+}
+
+/// Whether a list of tables is of one that is joined with no other; then that one.
+TABLE_LIST* only_one(List<TABLE_LIST>& tables) {
+  if (tables.elements != 1) return nullptr;
+  TABLE_LIST* const only = tables.head();
+  return only->on_expr == nullptr && only->sj_on_expr == nullptr && only->outer_join == 0 ? only : nullptr;
+}
+
+}  // namespace
+
+bool has_silent_constants(THD& thd, Item& item) {
+  Item& real = *item.real_item();
+  if (real.basic_const_item() || real.type() == Item::FIELD_ITEM) return true;
+  if (!real.const_item())
+    return !any_part(real, [&](Item& part) { return !has_silent_constants(thd, part); });
+  if (!real.can_eval_in_optimize()) return false;
+  const Conditions conditions(thd);
+  evaluate(thd, real);
+  return !conditions.raised();
+}
+
+bool is_replaced(Item& item) {
+  Item& real = *item.real_item();
+  if (auto* const is_null = dynamic_cast<Item_func_isnull*>(&real)) {
+    Item& argument = *is_null->arguments()[0]->real_item();
+    return argument.type() == Item::FIELD_ITEM && !static_cast<Item_field&>(argument).field->maybe_null();
+  }
+  return real.type() == Item::COND_ITEM && any_part(real, is_replaced);
+}
+
+bool has_index(const TABLE& table, Item& item) {
+  const auto columns = columns_read_by(item);
+  for (uint i = 0; i < table.s->keys; ++i) {
+    const Field* const first = table.key_info[i].key_part[0].field;
+    for (const Item_field* const column : columns) {
+      if (column->field->field_index == first->field_index) return true;
+    }
+  }
+  return false;
+}
+
+std::optional<SelectSource> source_of(SELECT_LEX& select) {
+  SelectSource source;
+  if (select.join == nullptr) return std::nullopt;
+  if (select.join->conds != nullptr) source.conditions.push_back(select.join->conds);
+  TABLE_LIST* table = only_one(select.top_join_list);
+  while (table != nullptr && table->is_view_or_derived()) {
+    source.by_view = true;
+    if (!table->is_merged_derived()) return std::nullopt;
+    if (table->merged) {
+      // In an execution before this one: its condition has become a part of the statement's.
+      table = table->nested_join != nullptr ? only_one(table->nested_join->join_list) : nullptr;
+      continue;
+    }
+    SELECT_LEX* const inner = table->get_single_select();
+    if (inner == nullptr || inner->join == nullptr) return std::nullopt;
+    if (inner->join->conds != nullptr) source.conditions.push_back(inner->join->conds);
+    table = only_one(inner->top_join_list);
+  }
+  if (table == nullptr || table->table == nullptr || table->nested_join != nullptr) return std::nullopt;
+  source.leaf = table;
+  return source;
+}
+
+}  // namespace hailstone

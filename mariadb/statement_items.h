@@ -1,0 +1,32 @@
+// A SELECT as it is before the server optimises it: what it reads, and what the optimizer would make of its
+// items. Nothing in it is changed here. Belongs to the connection's thread.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+// clang-format off
+#include "server.h"
+// clang-format on
+
+namespace hailstone {
+
+/// The table that a SELECT reads, and all conditions on its rows: its own and those of merged views.
+struct SelectSource {
+  TABLE_LIST* leaf = nullptr;
+  std::vector<Item*> conditions;
+  bool by_view = false;
+};
+/// Nothing: it does not read exactly one table.
+std::optional<SelectSource> source_of(SELECT_LEX& select);
+
+/// Whether no constant in the item warns when it is evaluated: the server does that once a statement, the
+/// engine as often as it likes.
+bool has_silent_constants(THD& thd, Item& item);
+/// Whether the server would find another condition in the place of this one, as it does where NOT NULL
+/// columns are compared with NULL: zero dates, and the last AUTO_INCREMENT.
+bool is_replaced(Item& item);
+/// Whether an index of the table begins with a column that the item reads.
+bool has_index(const TABLE& table, Item& item);
+
+}  // namespace hailstone
