@@ -7,11 +7,10 @@ Writes report.md, figures.csv and queries.svg to bench/results/.
 import argparse
 import os
 import shutil
-import subprocess
-import sys
 
 import article
 import common
+import duckdb_process
 import report
 from article import ALL_COLUMNAR, AS_IN_ARTICLE, MYISAM, Setup
 from common import say
@@ -62,8 +61,7 @@ def bench_queries(private, folder, counts, figures):
 
 def bench_duckdb(folder, counts, figures):
     """In a process of its own, as it keeps what memory it had."""
-    output = common.run([f"{common.PROJECT}/build/bench-python/bin/python", "-B", f"{common.PROJECT}/bench/duckdb_peer.py",
-                         folder, str(REPEATS)], "DuckDB")
+    output = common.run([duckdb_process.PROGRAM, "-B", f"{common.PROJECT}/bench/duckdb_peer.py", folder, str(REPEATS)], "DuckDB")
     for line in output.splitlines():
         key, rows, value = line.split("\t")
         if key == "version":
@@ -138,22 +136,6 @@ def bench_memory(folder, counts, figures):
         connection.close()
 
 
-def install_duckdb():
-    """DuckDB in a Python environment of its own under build/; None, or why it is missing."""
-    environment = f"{common.PROJECT}/build/bench-python"
-    try:
-        if not os.path.exists(f"{environment}/bin/python"):
-            common.run([sys.executable, "-m", "venv", environment], "python3 -m venv")
-        probe = [f"{environment}/bin/python", "-c", "import duckdb"]
-        if subprocess.run(probe, stderr=subprocess.DEVNULL, check=False).returncode != 0:
-            say("installing DuckDB …")
-            common.run([f"{environment}/bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-                        "duckdb"], "pip install duckdb")
-    except common.Failure as failure:
-        return str(failure).splitlines()[-1]
-    return None
-
-
 def main():
     # scripts/bench has looked at the arguments.
     parser = argparse.ArgumentParser()
@@ -182,7 +164,7 @@ def main():
             raise
     try:
         if "queries" in parts:
-            reason = install_duckdb()
+            reason = duckdb_process.install()
             if reason:
                 missing["DuckDB"] = reason
                 say(f"DuckDB is missing: {reason}")

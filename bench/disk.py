@@ -27,17 +27,6 @@ def command(*arguments):
     return common.run([f"{common.PROJECT}/build/release/hailstone", *map(str, arguments)], "hailstone " + str(arguments[0]))
 
 
-def evict(folder):
-    """Drops the files of a folder from the page cache."""
-    for name in os.listdir(folder):
-        descriptor = os.open(os.path.join(folder, name), os.O_RDWR)
-        try:
-            os.fsync(descriptor)
-            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-        finally:
-            os.close(descriptor)
-
-
 def records(folder, count, figures, output):
     """Records of 103 bytes, warm and cold: the sweep that users run."""
     results = []
@@ -96,7 +85,7 @@ def scan(folder, rows, figures):
     for method in METHODS:
         runs = []
         for _ in range(ROUNDS):
-            evict(database)
+            common.evict(database)
             output = common.run([f"{common.PROJECT}/build/release/disk_bench", database, "article/big", method], "disk_bench")
             runs.append({key: float(value) for key, value in (line.split("\t") for line in output.splitlines())})
         one = sorted(runs, key=lambda run: run["cold-seconds"])[len(runs) // 2]
