@@ -19,6 +19,7 @@ wrong_argument() {
 
 # read_arguments SPEC... -- ARGUMENT...: checks the arguments of the command $command_name. SPEC is one of
 #   NAME=LOW..HIGH   an option --NAME with a whole number
+#   NAME=DECIMAL     ... with a number above 0, of at most three digits before the point and behind it
 #   NAME=FILE        ... with the name of a file whose folder exists
 #   NAME=TEXT        ... with any text
 #   NAME             ... without a value
@@ -77,6 +78,10 @@ check_value() {
   case $form in
     FILE) [ -d "$(dirname -- "$value")" ] || wrong_argument "the folder of $value does not exist" ;;
     TEXT) ;;
+    DECIMAL)
+      [[ $value =~ ^[0-9]{1,3}(\.[0-9]{1,3})?$ && $value =~ [1-9] ]] ||
+        wrong_argument "--$name must be a number above 0 with at most three digits before the point and behind it, not '$value'"
+      ;;
     *)
       low=${form%..*} high=${form#*..}
       # So many digits at most that the shell can count.

@@ -1,0 +1,219 @@
+"""The page of ./run bench analytic: summary, a line for each statement, cold runs, loads, what runs beside writers."""
+
+import dataclasses
+import math
+import os
+import statistics
+
+import analytic_mixed
+import report
+
+WORST = 10
+_THREADS = (1, 2)
+_NOTE = "HAILSTONE"
+_LEFT = "HAILSTONE leaves this to the server: "
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """What became of a statement's blocks: status counters that grew, and the engine's notes of EXPLAIN EXTENDED."""
+    counted: list
+    notes: list
+
+    @property
+    def pushed(self):
+        return "pushed" in self.counted
+
+    @property
+    def reason(self):
+        """Why a block was left to the server; empty when none was."""
+        if all(name == "pushed" for name in self.counted) and self.counted:
+            return ""
+        reasons = [note[len(_LEFT):] for note in self.notes if note.startswith(_LEFT)]
+        return "; ".join(reasons) or ", ".join(name for name in self.counted if name != "pushed") or "it has no groups, so the server does not offer it to the engine"
+
+    @property
+    def plan(self):
+        return "; ".join(note[len(_NOTE) + 2:] for note in self.notes if not note.startswith(_LEFT))
+
+
+def hailstone(threads, pushdown="AUTO"):
+    return f"Hailstone {pushdown}, {_threads(threads)}"
+
+
+def duckdb(threads):
+    return f"DuckDB, {_threads(threads)}"
+
+
+def _threads(threads):
+    return "1 thread" if threads == 1 else f"{threads} threads"
+
+
+class Page:
+    def __init__(self, bench, seconds):
+        self._bench = bench
+        self._figures = bench.figures
+        self._seconds = seconds
+        self._measured = [(group, statement) for group, statements in bench.groups.items() for statement in statements]
+
+    def text(self):
+        sections = [self._heading()]
+        if self._measured:
+            sections += [self._summary(), self._worst(), self._left()]
+        for group, statements in self._bench.groups.items():
+            sections.append(self._table(group, statements))
+        if self._measured:
+            sections.append("![Hailstone's time to DuckDB's of each statement](analytic.svg)\n")
+            sections.append(self._cold())
+        sections += [self._loads(), self._mixed()]
+        if self._measured:
+            sections.append(self._answers())
+        return "\n".join(section for section in sections if section)
+
+    def ratio(self, statement, threads, key=""):
+        """Hailstone's time to DuckDB's."""
+        mine = self._figures.get(statement.name + key, hailstone(threads))
+        theirs = self._figures.get(statement.name + key, duckdb(threads))
+        return mine / theirs
+
+    def _mean(self, statements, threads, key=""):
+        ratios = [self.ratio(statement, threads, key) for statement in statements]
+        ended = [ratio for ratio in ratios if ratio != math.inf]
+        if not ended:
+            return "–"
+        mean = report.number(statistics.geometric_mean(ended))
+        return mean if len(ended) == len(ratios) else f"{mean} without {len(ratios) - len(ended)} that took too long"
+
+    def _heading(self):
+        bench = self._bench
+        peers = f" {' and '.join(bench.engines[1:])} have no index either, and a limit of {bench.limit} s." if bench.engines[1:] else ""
+        tables = ", ".join(f"{table} {self._figures.get(f'rows-{table}', 'all'):,} rows" for table in ("hits", "lineitem", "Big")
+                           if self._figures.has(f"rows-{table}"))
+        return (report.heading("Analytic statements", bench.figures) +
+                f"{tables}, made here; no table has an index. Every column of Hailstone is columnar, also those of type TEXT; "
+                "strings have the collation utf8mb4_bin (the article's tables latin1_swedish_ci), as DuckDB compares bytes. "
+                f"Hailstone's memory budget and DuckDB's memory limit are {bench.memory / 2**20:,.0f} MiB.\n\n"
+                "Seconds are medians of warm runs: Hailstone through a client, DuckDB in its caller's process; a statement of "
+                "more than 3 s ran once. AUTO and OFF are values of `hailstone_select_pushdown`, threads those of "
+                f"`hailstone_query_threads` and of DuckDB's `threads`. With OFF a statement may take {bench.limit} s."
+                f"{peers} Machines are shared and noisy: compare ratios within this report, not seconds between reports.\n")
+
+    def _summary(self):
+        groups = [*self._bench.groups.items()]
+        if len(groups) > 1:
+            groups.append(("all", [statement for _, statement in self._measured]))
+        rows = []
+        for title, statements in groups:
+            pushed = sum(self._bench.outcomes[statement.name].pushed for statement in statements)
+            rows.append([title, f"{pushed} of {len(statements)}", *(self._mean(statements, threads) for threads in _THREADS),
+                         self._mean(statements, 2, "-cold")])
+        return ("## Hailstone's time to DuckDB's\nGeometric means, with AUTO; below 1 Hailstone is faster.\n\n" +
+                report.table(["", "answered in the engine", *(_threads(threads) for threads in _THREADS), "2 threads, cold"], rows))
+
+    def _worst(self):
+        rows = []
+        worst = sorted(self._measured, key=lambda pair: -max(self.ratio(pair[1], threads) for threads in _THREADS))
+        for _, statement in worst[:WORST]:
+            outcome = self._bench.outcomes[statement.name]
+            rows.append([f"{statement.name}: {statement.title}",
+                         *(report.number(self.ratio(statement, threads)) for threads in _THREADS),
+                         f"left to the server: {outcome.reason}" if outcome.reason else outcome.plan])
+        return (f"The {len(rows)} statements with the greatest ratios, and what the engine says of them:\n\n" +
+                report.table(["statement", "1 thread", "2 threads", "the engine"], rows))
+
+    def _left(self):
+        left = [(statement, self._bench.outcomes[statement.name]) for _, statement in self._measured]
+        rows = [[f"{statement.name}: {statement.title}", outcome.reason] for statement, outcome in left if outcome.reason]
+        if not rows:
+            return ""
+        return "Left to the server, in the words of `EXPLAIN EXTENDED`:\n\n" + report.table(["statement", "why"], rows)
+
+    def _table(self, group, statements):
+        setups = [*(hailstone(threads, pushdown) for pushdown in ("AUTO", "OFF") for threads in _THREADS),
+                  *(duckdb(threads) for threads in _THREADS), *self._bench.engines[1:]]
+        rows = []
+        for statement in statements:
+            outcome = self._bench.outcomes[statement.name]
+            rows.append([f"{statement.name}: {statement.title}", "server" if outcome.reason else "engine"] +
+                        [self._milliseconds(self._figures.get(statement.name, setup)) for setup in setups] +
+                        [report.number(self.ratio(statement, threads)) for threads in _THREADS])
+        source = {"ClickBench": "The statements are in `bench/clickbench.py`, the rows in `bench/clickbench_data.py`.",
+                  "TPC-H": "The statements and the rows are in `bench/tpch.py`."}.get(
+                      group, "The statements are in [report.md](report.md).")
+        return (f"## {group}, warm\n{source} Who computes the groups: the engine, or the server. Times in ms; the last columns are "
+                "AUTO's to DuckDB's.\n\n" +
+                report.table(["ms", "groups by", *setups, "ratio, 1 thread", "ratio, 2 threads"], rows))
+
+    def _milliseconds(self, seconds):
+        return f"> {1000 * self._bench.limit:,}" if seconds == math.inf else report.number(1000 * seconds)
+
+    def _cold(self):
+        rows = []
+        for _, statement in self._measured:
+            key = f"{statement.name}-cold"
+            mine, theirs = self._figures.get(key, hailstone(2)), self._figures.get(key, duckdb(2))
+            rows.append([f"{statement.name}: {statement.title}", report.number(1000 * mine), report.number(1000 * theirs),
+                         report.number(mine / theirs)])
+        return ("## Cold\nThe first statement behind a start of the server, or an opening of DuckDB's database, with its files out "
+                "of the page cache; 2 threads, one run each. Such single runs differ by much.\n\n" +
+                report.table(["ms", "Hailstone", "DuckDB", "ratio"], rows))
+
+    def _loads(self):
+        engines = ["DuckDB", *self._bench.engines]
+        rows = []
+        for table in ("hits", "lineitem"):
+            if not self._figures.has(f"load-{table}"):
+                continue
+            text = report.number(self._figures.get(f"text-{table}", "all") / 1e6)
+            rows.append([f"load of {table}, {text} MB of text, s"] + [report.number(self._figures.get(f"load-{table}", engine)) for engine in engines])
+            rows.append([f"{table} on disk, MB"] + [report.number(self._figures.get(f"size-{table}", engine) / 1e6)
+                                                   for engine in engines])
+        if not rows:
+            return ""
+        return ("## Loads\nLOAD DATA, and DuckDB's COPY with all processors, of the same file.\n\n" + report.table(["", *engines], rows))
+
+    def _mixed(self):
+        if not self._figures.has("mixed-writes"):
+            return ""
+        rows = [[title, *(report.number(self._figures.get(key, how)) for how in ("alone", "together"))]
+                for key, title in (("mixed-queries", analytic_mixed.QUERIES), ("mixed-writes", analytic_mixed.WRITES))]
+        return (f"## Beside writers\nHailstone, hits: for {self._seconds} s each, one client with two statements, and "
+                f"{analytic_mixed.CLIENTS} clients that insert single rows into the same table, each a durable commit.\n\n" +
+                report.table(["", "alone", "together"], rows))
+
+    def _answers(self):
+        if self._bench.differences:
+            return "## Answers\n**They differ:**\n\n" + "".join(f"- {text}\n" for text in self._bench.differences)
+        return ("## Answers\nAll setups that ended a statement gave DuckDB's answer. Rows that share a LIMIT's last place with "
+                "others may be any of these: of them the values that ORDER BY names were compared. Of c24 only the number of rows "
+                "is determined; the rows of c17 were looked up in DuckDB. Numbers with digits behind the point may differ by the "
+                "last digit that MariaDB shows.\n")
+
+    def plot(self, path):
+        pyplot = report.pyplot
+        pyplot.rcParams["svg.hashsalt"] = "hailstone"  # the same figures give the same file
+        figure, axes = pyplot.subplots(figsize=(14, 5))
+        width = 0.4
+        for number, threads in enumerate(_THREADS):
+            ratios = [self.ratio(statement, threads) for _, statement in self._measured]
+            axes.bar([place + number * width for place in range(len(ratios))],
+                     [0 if ratio == math.inf else ratio for ratio in ratios], width, label=_threads(threads))
+        axes.axhline(1, color="black", linewidth=0.8)
+        axes.set_yscale("log")
+        axes.set_ylabel("Hailstone's time / DuckDB's, warm\n(logarithmic; lower is better)")
+        axes.set_xticks([place + width / 2 for place in range(len(self._measured))],
+                        [statement.name for _, statement in self._measured], fontsize=7)
+        axes.margins(x=0.01)
+        axes.legend(fontsize=8)
+        figure.tight_layout()
+        figure.savefig(path, metadata={"Date": None})
+
+
+def write(folder, bench, seconds):
+    os.makedirs(folder, exist_ok=True)
+    bench.figures.write_csv(os.path.join(folder, "analytic.csv"))
+    page = Page(bench, seconds)
+    if bench.groups:
+        page.plot(os.path.join(folder, "analytic.svg"))
+    with open(os.path.join(folder, "analytic.md"), "w", encoding="utf-8") as file:
+        file.write(page.text())
