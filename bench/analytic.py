@@ -10,6 +10,7 @@ import dataclasses
 import math
 import os
 import shutil
+import statistics
 
 import analytic_mixed
 import analytic_report
@@ -30,7 +31,9 @@ ROWS = 10_000_000
 THREADS = (1, 2)
 LIMIT = 20        # seconds of a statement that the server evaluates, and of one of the peers
 AUTO_LIMIT = 120  # seconds, so that no statement keeps a run for ever
-REPEATS = 5
+LONG = 3          # seconds: a statement that takes longer runs once, and no setup repeats one for longer
+REPEATS = 5       # warm runs at most
+SLOW_REPEATS = 1  # of what the server evaluates, and of the peers
 PEERS = ("MyISAM", "InnoDB")
 # In the article's tables they are two setups; the joins stay with the server.
 ARTICLE_QUERIES = tuple(query for query in article.QUERIES if query != article.JOIN)
@@ -145,46 +148,53 @@ class Analytic:
         self.groups[group] = statements
         for statement in statements:
             say(f"{statement.name}: {statement.title} …")
-            answers = {}
-            for threads in THREADS:
-                for setup in (AUTO[threads], DUCKDB[threads]):
-                    answers[setup] = self._measure_one(statement, setup)
+            setups = [setup for threads in THREADS for setup in (AUTO[threads], DUCKDB[threads])]
+            answers = self._measure_in_turn(statement, setups, REPEATS)
             self._note_outcome(statement)
-            for threads in THREADS:
-                answers[OFF[threads]] = self._measure_one(statement, OFF[threads])
-            for engine in self.engines[1:]:
-                answers[Setup(engine)] = self._measure_one(statement, Setup(engine))
+            setups = [*OFF.values(), *map(Setup, self.engines[1:])]
+            answers.update(self._measure_in_turn(statement, setups, SLOW_REPEATS))
             right = answers.pop(DUCKDB[1])
             for setup, answer in answers.items():
                 if answer is not None:
                     self._compare(statement, setup, answer, right)
 
-    def _measure_one(self, statement, setup):
-        """The answer; None when it took too long."""
+    def _measure_in_turn(self, statement, setups, repeats):
+        """Runs a statement of the setups in turn, so that what else the machine does meets all of them; their answers."""
+        cold, warm, answers = {}, {setup: [] for setup in setups}, {}
+        for setup in setups:
+            cold[setup], raw = self._run(statement, setup)
+            answers[setup] = self._answer(statement, setup, raw)
+        for _ in range(repeats):
+            for setup in setups:
+                if cold[setup] < LONG and sum(warm[setup]) < LONG:
+                    warm[setup].append(self._run(statement, setup)[0])
+        for setup in setups:
+            self.figures.add(statement.name, statement.title, setup.title, statistics.median(warm[setup] or [cold[setup]]))
+        return answers
+
+    def _run(self, statement, setup):
+        """(seconds, what came back); (infinite, None) when it took too long."""
         if setup.engine == "DuckDB":
             sql = statement.duckdb_sql
             # Rows to a client: as text to nowhere, which is what the others' client does with them.
-            timed_sql = f"COPY ({sql}) TO '/dev/null' (format csv)" if statement.to_client else sql
-            seconds, answer = self.duckdb.time(timed_sql, setup.threads, REPEATS)
-            if statement.to_client:
-                answer = "\n".join("\t".join(row) for row in self.duckdb.rows(sql)).encode()
-        else:
-            ask = self._ask(statement, setup)
-            try:
-                seconds, answer = common.warm_time(ask, REPEATS, same=False)
-            except Failure as failure:
-                if "max_statement_time" not in str(failure):
-                    raise
-                seconds, answer = math.inf, None
-        self.figures.add(statement.name, statement.title, setup.title, seconds)
-        return answer if answer is None or not statement.to_client else [article.digest(statement, answer)]
-
-    def _ask(self, statement, setup):
-        """A function that runs the statement as the setup says and returns its answer."""
+            return self.duckdb.time(f"COPY ({sql}) TO '/dev/null' (format csv)" if statement.to_client else sql, setup.threads)
         self.use(statement, setup)
-        if statement.to_client:
-            return article.ask(self.server, self.connection, self._article_setup(setup.engine), statement)
-        return lambda: self.connection.execute(statement.sql)
+        try:
+            if statement.to_client:
+                return common.timed(article.ask(self.server, self.connection, self._article_setup(setup.engine), statement))
+            return common.timed(lambda: self.connection.execute(statement.sql))
+        except Failure as failure:
+            if "max_statement_time" not in str(failure):
+                raise
+            return math.inf, None
+
+    def _answer(self, statement, setup, raw):
+        """Rows to compare; None where there are none."""
+        if not statement.to_client or raw is None:
+            return raw
+        if setup.engine == "DuckDB":
+            raw = "\n".join("\t".join(row) for row in self.duckdb.rows(statement.sql)).encode()
+        return [article.digest(statement, raw)]
 
     def use(self, statement, setup):
         """Makes the settings those of the setup, also for connections to come."""
@@ -238,12 +248,11 @@ class Analytic:
             say(f"{group}: cold …")
             for statement in statements:
                 self._restart()
-                seconds, _ = common.timed(self._ask(statement, AUTO[2]))
-                self.figures.add(f"{statement.name}-cold", f"{statement.title}, cold", AUTO[2].title, seconds)
-                self.duckdb.open(self._database, self.memory)
-                sql = f"COPY ({statement.sql}) TO '/dev/null' (format csv)" if statement.to_client else statement.duckdb_sql
-                seconds, _ = self.duckdb.time(sql, 2, 0)
-                self.figures.add(f"{statement.name}-cold", f"{statement.title}, cold", DUCKDB[2].title, seconds)
+                for setup in (AUTO[2], DUCKDB[2]):
+                    if setup.engine == "DuckDB":
+                        self.duckdb.open(self._database, self.memory)
+                    seconds, _ = self._run(statement, setup)
+                    self.figures.add(f"{statement.name}-cold", f"{statement.title}, cold", setup.title, seconds)
 
     def _restart(self):
         self.connection.close()

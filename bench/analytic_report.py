@@ -30,7 +30,9 @@ class Outcome:
         if all(name == "pushed" for name in self.counted) and self.counted:
             return ""
         reasons = [note[len(_LEFT):] for note in self.notes if note.startswith(_LEFT)]
-        return "; ".join(reasons) or ", ".join(name for name in self.counted if name != "pushed") or "it has no groups, so the server does not offer it to the engine"
+        if not self.counted:
+            return "it has no groups, so the server does not offer it to the engine"
+        return "; ".join(reasons) or ", ".join(name for name in self.counted if name != "pushed")
 
     @property
     def plan(self):
@@ -93,8 +95,8 @@ class Page:
                 f"{tables}, made here; no table has an index. Every column of Hailstone is columnar, also those of type TEXT; "
                 "strings have the collation utf8mb4_bin (the article's tables latin1_swedish_ci), as DuckDB compares bytes. "
                 f"Hailstone's memory budget and DuckDB's memory limit are {bench.memory / 2**20:,.0f} MiB.\n\n"
-                "Seconds are medians of warm runs: Hailstone through a client, DuckDB in its caller's process; a statement of "
-                "more than 3 s ran once. AUTO and OFF are values of `hailstone_select_pushdown`, threads those of "
+                "Seconds are medians of warm runs: Hailstone through a client, DuckDB in its caller's process; of OFF one warm run; a "
+                "statement of more than 3 s ran once. AUTO and OFF are values of `hailstone_select_pushdown`, threads those of "
                 f"`hailstone_query_threads` and of DuckDB's `threads`. With OFF a statement may take {bench.limit} s."
                 f"{peers} Machines are shared and noisy: compare ratios within this report, not seconds between reports.\n")
 
@@ -165,7 +167,8 @@ class Page:
             if not self._figures.has(f"load-{table}"):
                 continue
             text = report.number(self._figures.get(f"text-{table}", "all") / 1e6)
-            rows.append([f"load of {table}, {text} MB of text, s"] + [report.number(self._figures.get(f"load-{table}", engine)) for engine in engines])
+            rows.append([f"load of {table}, {text} MB of text, s"] +
+                        [report.number(self._figures.get(f"load-{table}", engine)) for engine in engines])
             rows.append([f"{table} on disk, MB"] + [report.number(self._figures.get(f"size-{table}", engine) / 1e6)
                                                    for engine in engines])
         if not rows:
@@ -197,7 +200,7 @@ class Page:
         for number, threads in enumerate(_THREADS):
             ratios = [self.ratio(statement, threads) for _, statement in self._measured]
             axes.bar([place + number * width for place in range(len(ratios))],
-                     [0 if ratio == math.inf else ratio for ratio in ratios], width, label=_threads(threads))
+                     [0 if ratio == math.inf else ratio - 1 for ratio in ratios], width, bottom=1, label=_threads(threads))
         axes.axhline(1, color="black", linewidth=0.8)
         axes.set_yscale("log")
         axes.set_ylabel("Hailstone's time / DuckDB's, warm\n(logarithmic; lower is better)")

@@ -18,16 +18,15 @@ def timed(action):
     return time.perf_counter() - start, value
 
 
-def warm_time(action, repeats, same=True):
-    """Median seconds of `repeats` runs after one that warms; what takes long runs only once. Also the value, which must
-    be the same each time unless that is not asked for."""
+def warm_time(action, repeats):
+    """Median seconds of `repeats` runs after one that warms; what takes long runs only once. Also the value."""
     seconds, value = timed(action)
     if seconds > 3:
         return seconds, value
     again = []
     for _ in range(repeats):
         seconds, value_again = timed(action)
-        if same and value_again != value:
+        if value_again != value:
             raise Failure(f"the same query gave {value} and then {value_again}")
         again.append(seconds)
     return statistics.median(again), value

@@ -43,14 +43,10 @@ class Worker:
     def rows(self, query):
         return self._connection.execute(query).fetchall()
 
-    def time(self, query, threads, repeats):
-        """(seconds, rows) of a query: the median of warm runs, or of the first one when `repeats` is 0."""
+    def time(self, query, threads):
+        """(seconds, rows) of a query."""
         self._connection.execute(f"SET threads = {threads}")
-
-        def action():
-            return self.rows(query)
-
-        return common.warm_time(action, repeats, same=False) if repeats else common.timed(action)
+        return common.timed(lambda: self.rows(query))
 
 
 def main():
