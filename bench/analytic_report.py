@@ -92,7 +92,7 @@ class Page:
         tables = ", ".join(f"{table} {self._figures.get(f'rows-{table}', 'all'):,} rows" for table in ("hits", "lineitem", "Big")
                            if self._figures.has(f"rows-{table}"))
         return (report.heading("Analytic statements", bench.figures) +
-                f"{tables}, made here; no table has an index. Every column of Hailstone is columnar, also those of type TEXT; "
+                f"{tables}, made here; no table has an index. Every column of Hailstone is COLUMNAR=1, also those of type TEXT; "
                 "strings have the collation utf8mb4_bin (the article's tables latin1_swedish_ci), as DuckDB compares bytes. "
                 f"Hailstone's memory budget and DuckDB's memory limit are {bench.memory / 2**20:,.0f} MiB.\n\n"
                 "Seconds are medians of warm runs: Hailstone through a client, DuckDB in its caller's process; of OFF one warm run; a "
@@ -139,7 +139,8 @@ class Page:
             rows.append([f"{statement.name}: {statement.title}", "server" if outcome.reason else "engine"] +
                         [self._milliseconds(self._figures.get(statement.name, setup)) for setup in setups] +
                         [report.number(self.ratio(statement, threads)) for threads in _THREADS])
-        source = {"ClickBench": "The statements are in `bench/clickbench.py`, the rows in `bench/clickbench_data.py`.",
+        source = {"ClickBench": "The statements are in `bench/clickbench.py`, the rows, in the order of time, in "
+                                "`bench/clickbench_data.py`.",
                   "TPC-H": "The statements and the rows are in `bench/tpch.py`."}.get(
                       group, "The statements are in [report.md](report.md).")
         return (f"## {group}, warm\n{source} Who computes the groups: the engine, or the server. Times in ms; the last columns are "
@@ -187,10 +188,10 @@ class Page:
     def _answers(self):
         if self._bench.differences:
             return "## Answers\n**They differ:**\n\n" + "".join(f"- {text}\n" for text in self._bench.differences)
-        return ("## Answers\nAll setups that ended a statement gave DuckDB's answer. Rows that share a LIMIT's last place with "
-                "others may be any of these: of them the values that ORDER BY names were compared. Of c24 only the number of rows "
-                "is determined; the rows of c17 were looked up in DuckDB. Numbers with digits behind the point may differ by the "
-                "last digit that MariaDB shows.\n")
+        return ("## Answers\nAll setups that ended a statement gave DuckDB's answer. Rows that share a LIMIT's last place or an "
+                "OFFSET's first one with others may be any of these: of them the values that ORDER BY names were compared, and "
+                "those of AUTO were looked up in what DuckDB answers without LIMIT. Numbers with digits behind the point may "
+                "differ by the last digit that MariaDB shows.\n")
 
     def plot(self, path):
         pyplot = report.pyplot

@@ -15,7 +15,6 @@ class Statement:
     limit: int = 0           # rows at most; 0: all
     offset: bool = False     # the rows begin behind some that are left out
     to_client: bool = False  # the rows themselves are the answer, and the time includes sending them
-    probe: str = ""          # for DuckDB, with a row's values in it: the value of the row's last column
 
     @property
     def duckdb_sql(self):
@@ -26,7 +25,7 @@ def difference(statement, mine, theirs):
     """How two answers differ in what the statement determines; empty when they do not.
 
     Rows that share the last place with rows behind the LIMIT, or the first place with rows before the OFFSET, may be any
-    of those: of them only the values that ORDER BY names are compared.
+    of those: of them only the values that ORDER BY names are compared here. lookup() is for the rest of them.
     """
     if len(mine) != len(theirs):
         return f"{len(mine)} rows and {len(theirs)}"
@@ -39,19 +38,45 @@ def difference(statement, mine, theirs):
     return ""
 
 
+def lookup(statement, rows):
+    """DuckDB's SQL that counts which of the rows that may be any of several are among the statement's without LIMIT, and
+    how many there are to be; None when all rows are determined. Values with digits behind the point are left out."""
+    free = [tuple(_plain(value) for value in row) for row, key in zip(rows, _keys(statement, rows))
+            if key in _free_keys(statement, rows)]
+    if not free:
+        return None
+    exact = [column for column, value in enumerate(free[0]) if isinstance(value, (str, int))]
+    whole = statement.duckdb_sql[:statement.duckdb_sql.rindex(" LIMIT ")]
+    values = ", ".join("(" + ", ".join(_literal(row[column]) for column in exact) + ")" for row in free)
+    same = " AND ".join(f"CAST(whole.c{column} AS VARCHAR) = asked.c{column}" for column in exact)
+    columns = ", ".join(f"c{column}" for column in range(len(free[0])))
+    return (f"SELECT COUNT(*) FROM (VALUES {values}) AS asked({', '.join(f'c{column}' for column in exact)}) "
+            f"WHERE EXISTS (SELECT 1 FROM ({whole}) AS whole({columns}) WHERE {same})", len(free))
+
+
+def _literal(value):
+    return "'" + str(value).replace("'", "''") + "'"
+
+
 def _keys(statement, rows):
     return [tuple(_plain(row[column]) for column in statement.order) for row in rows]
 
 
-def _determined(statement, rows):
-    """The rows that no other could stand for, sorted."""
+def _free_keys(statement, rows):
+    """What ORDER BY names of the rows that others could stand for."""
     keys = _keys(statement, rows)
     free = []
     if rows and statement.limit == len(rows):
         free.append(keys[-1])
     if rows and statement.offset:
         free.append(keys[0])
-    kept = [tuple(_plain(value) for value in row) for row, key in zip(rows, keys) if key not in free]
+    return free
+
+
+def _determined(statement, rows):
+    """The rows that no other could stand for, sorted."""
+    free = _free_keys(statement, rows)
+    kept = [tuple(_plain(value) for value in row) for row, key in zip(rows, _keys(statement, rows)) if key not in free]
     return sorted(kept, key=_sorting)
 
 

@@ -93,7 +93,7 @@ def statements(values):
         Statement("c16", "pairs of user and phrase", "SELECT UserID, SearchPhrase, COUNT(*) FROM hits "
                   f"GROUP BY UserID, SearchPhrase ORDER BY COUNT(*) DESC {top}", order=(2,), limit=10),
         Statement("c17", "… any ten of them", f"SELECT UserID, SearchPhrase, COUNT(*) FROM hits GROUP BY UserID, SearchPhrase {top}",
-                  limit=10, probe="SELECT COUNT(*) FROM hits WHERE UserID = {} AND SearchPhrase = '{}'"),
+                  limit=10),
         Statement("c18", "… and minute", "SELECT UserID, EXTRACT(MINUTE FROM EventTime) AS m, SearchPhrase, COUNT(*) FROM hits "
                   f"GROUP BY UserID, m, SearchPhrase ORDER BY COUNT(*) DESC {top}", order=(3,), limit=10),
         Statement("c19", "one user's hits", f"SELECT UserID FROM hits WHERE UserID = {values.user}"),

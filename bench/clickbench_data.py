@@ -1,7 +1,7 @@
 """Rows for ClickBench's table, made by DuckDB's SQL: the shape of a month of a web log, and nothing of a real one.
 
-Rows come in the order of time. Sites, pages, users and phrases are skewed as on the web: few sites have most hits, and a
-third of the addresses is met once. One hit in eight comes with a search phrase. What belongs to a user (region, address,
+Rows come in the order of time. Sites, pages, users and phrases are skewed as on the web: few sites have most hits, and
+many addresses are met once. One hit in eight comes with a search phrase. What belongs to a user (region, address,
 screen, phone) and to a page (title, hash) follows from the user's and the page's number.
 """
 
@@ -9,7 +9,7 @@ from draws import chance, mix, pick, skewed, wide, zipf
 
 SITES = 6500
 RANK_OF_62 = 12  # of the site that queries ask for: about a hundredth of all hits
-PAGES = 5000     # of each site that are met often
+PAGES = 1000     # of each site that are met often
 SECONDS = 31 * 24 * 3600
 
 _WORDS = ("'погода'", "'новости'", "'karte'", "'rent'", "'купить'", "'телефон'", "'школа'", "'music'", "'видео'", "'games'",
@@ -41,7 +41,7 @@ def generator(rows):
     counted_users = skewed("i", 6, users, 2)
     return f"""
         WITH drawn AS (
-          SELECT i, {zipf('i', 1, SITES)} AS site, {chance('i', 3)} < 0.7 AS usual_page,
+          SELECT i, {zipf('i', 1, SITES)} AS site, {chance('i', 3)} < 0.88 AS usual_page,
             {zipf('i', 4, PAGES)} AS usual, {PAGES} + {skewed('i', 5, rows, 1)} AS rare,
             1 + {counted_users} AS visitor, {chance('i', 7)} < 0.13 AS searched, {skewed('i', 8, phrases, 3)} AS phrase,
             {chance('i', 9)} AS from_where
@@ -52,13 +52,13 @@ def generator(rows):
         texts AS (
           SELECT *,
             CASE WHEN page = 1 THEN 'http://' || {_host('site')} || '/'
-              WHEN page > {PAGES} AND {mix('address', 20)} % 800 = 0 THEN
+              WHEN page > {PAGES} AND {mix('address', 20)} % 300 = 0 THEN
                 'http://' || {_host('site')} || '/go?to=http://www.google.com/search&n=' || page
-              WHEN page > {PAGES} AND {mix('address', 20)} % 800 = 1 THEN
+              WHEN page > {PAGES} AND {mix('address', 20)} % 300 = 1 THEN
                 'http://' || {_host('site')} || '/maps/google-' || page || '.html'
               ELSE 'http://' || {_host('site')} || '/' || {pick(_SECTIONS, 'address', 21)} || '/' || page || '/' ||
                 {pick(_QUERIES, 'address', 22)} END AS url,
-            CASE WHEN page > {PAGES} AND {mix('address', 23)} % 500 = 0 THEN 'Google ' ELSE '' END ||
+            CASE WHEN page > {PAGES} AND {mix('address', 23)} % 200 = 0 THEN 'Google ' ELSE '' END ||
               {_words('address', range(24, 30))} || ' - ' || {pick(_HOSTS, 'site', 60)} || site AS title,
             CASE WHEN from_where < 0.18 THEN 0
               WHEN searched AND from_where < 0.8 THEN 1
