@@ -6,7 +6,6 @@ machine do not compare, ratios do. Writes analytic.md, analytic.csv and analytic
 """
 
 import argparse
-import dataclasses
 import math
 import os
 import shutil
@@ -22,13 +21,14 @@ import compare
 import duckdb_process
 import report
 import tpch
+from analytic_setup import AUTO, DUCKDB, OFF, THREADS, Setup
 from analytic_statement import Statement, difference, lookup
 from common import Failure, say
 from private_server import PrivateServer
 
+NAME = "bench-analytic"  # of the server
 PARTS = ("clickbench", "tpch", "article", "mixed")
 ROWS = 10_000_000
-THREADS = (1, 2)
 LIMIT = 20        # seconds of a statement that the server evaluates, and of one of the peers
 AUTO_LIMIT = 120  # seconds, so that no statement keeps a run for ever
 LONG = 3          # seconds: a statement that takes longer runs once, and no setup repeats one for longer
@@ -38,30 +38,6 @@ PEERS = ("MyISAM", "InnoDB")
 # In the article's tables they are two setups; the joins stay with the server.
 ARTICLE_QUERIES = tuple(query for query in article.QUERIES if query != article.JOIN)
 ARTICLE_ORDER = {"q6": (1, 0)}
-
-
-@dataclasses.dataclass(frozen=True)
-class Setup:
-    """An engine, and how it is asked."""
-    engine: str
-    threads: int = 1
-    pushdown: str = "AUTO"
-
-    @property
-    def title(self):
-        threads = "1 thread" if self.threads == 1 else f"{self.threads} threads"
-        if self.engine == "HAILSTONE":
-            return f"Hailstone {self.pushdown}, {threads}"
-        return f"DuckDB, {threads}" if self.engine == "DuckDB" else self.engine
-
-    @property
-    def database(self):
-        return f"analytic_{self.engine.lower()}"
-
-
-AUTO = {threads: Setup("HAILSTONE", threads) for threads in THREADS}
-OFF = {threads: Setup("HAILSTONE", threads, "OFF") for threads in THREADS}
-DUCKDB = {threads: Setup("DuckDB", threads) for threads in THREADS}
 
 
 class Analytic:
@@ -77,10 +53,12 @@ class Analytic:
         self.differences = []  # sentences
         self.groups = {}       # title -> statements
         self.memory = compare.innodb_pool()
-        self._options = [f"--hailstone-memory-budget={self.memory}", "--default-time-zone=+00:00"]
+        # Behind a start InnoDB would read its pages again, beside the cold statements.
+        self._options = [f"--hailstone-memory-budget={self.memory}", "--default-time-zone=+00:00",
+                         "--innodb-buffer-pool-load-at-startup=0", "--innodb-buffer-pool-dump-at-shutdown=0"]
         if peers:
             self._options += [f"--innodb-buffer-pool-size={self.memory}", "--innodb-log-file-size=1G"]
-        self.server = PrivateServer("bench-analytic", *self._options)
+        self.server = PrivateServer(NAME, *self._options)
         self.connection = self.server.connect()
         self._database = os.path.join(folder, "duckdb", "analytic.db")
         os.mkdir(os.path.dirname(self._database))
@@ -196,21 +174,23 @@ class Analytic:
             raw = "\n".join("\t".join(row) for row in self.duckdb.rows(statement.sql)).encode()
         return [article.digest(statement, raw)]
 
+    def limit_of(self, setup):
+        """Seconds that a statement may take."""
+        return AUTO_LIMIT if setup in AUTO.values() else self.limit
+
     def use(self, statement, setup):
         """Makes the settings those of the setup, also for connections to come."""
         of_article = statement in self.groups.get(ARTICLE, ())
         self.connection.execute(f"USE {self._article_setup(setup.engine).database if of_article else setup.database}")
-        limit = AUTO_LIMIT if setup in AUTO.values() else self.limit
-        self.connection.execute(f"SET SESSION max_statement_time = {limit}")
+        self.connection.execute(f"SET SESSION max_statement_time = {self.limit_of(setup)}")
         for scope in ("GLOBAL", "SESSION"):
             self.connection.execute(f"SET {scope} hailstone_select_pushdown = {setup.pushdown}")
             self.connection.execute(f"SET {scope} hailstone_query_threads = {setup.threads}")
 
     def _note_outcome(self, statement):
         """What became of the statement's blocks, by the counters and by the engine's own notes."""
-        self.use(statement, AUTO[2])
         before = self._counts()
-        self.connection.execute(statement.sql)
+        self._run(statement, AUTO[2])
         after = self._counts()
         counted = [name for name, count in after.items() if count != before[name]]
         self.connection.execute(f"EXPLAIN EXTENDED {statement.sql}")
@@ -301,11 +281,10 @@ def main():
     parts = arguments.part or PARTS
     if reason := duckdb_process.install():
         raise Failure(f"DuckDB is missing, which makes the data: {reason}")
-    folder = None
     with duckdb_process.DuckDb() as duckdb:
         say("starting a private server …")
-        home = common.run([f"{common.PROJECT}/scripts/private-server", "facts", "bench-analytic"], "private-server")
-        folder = os.path.join(next(line[5:] for line in home.splitlines() if line.startswith("home=")), "bench-analytic-data")
+        home = PrivateServer.existing(NAME).facts["home"]
+        folder = os.path.join(home, "bench-analytic-data")
         shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(folder)
         os.chmod(folder, 0o755)

@@ -7,9 +7,9 @@ import statistics
 
 import analytic_mixed
 import report
+from analytic_setup import AUTO, DUCKDB, OFF, THREADS, Setup, threads_of
 
 WORST = 10
-_THREADS = (1, 2)
 _NOTE = "HAILSTONE"
 _LEFT = "HAILSTONE leaves this to the server: "
 
@@ -39,18 +39,6 @@ class Outcome:
         return "; ".join(note[len(_NOTE) + 2:] for note in self.notes if not note.startswith(_LEFT))
 
 
-def hailstone(threads, pushdown="AUTO"):
-    return f"Hailstone {pushdown}, {_threads(threads)}"
-
-
-def duckdb(threads):
-    return f"DuckDB, {_threads(threads)}"
-
-
-def _threads(threads):
-    return "1 thread" if threads == 1 else f"{threads} threads"
-
-
 class Page:
     def __init__(self, bench, seconds):
         self._bench = bench
@@ -74,8 +62,8 @@ class Page:
 
     def ratio(self, statement, threads, key=""):
         """Hailstone's time to DuckDB's."""
-        mine = self._figures.get(statement.name + key, hailstone(threads))
-        theirs = self._figures.get(statement.name + key, duckdb(threads))
+        mine = self._figures.get(statement.name + key, AUTO[threads].title)
+        theirs = self._figures.get(statement.name + key, DUCKDB[threads].title)
         return mine / theirs
 
     def _mean(self, statements, threads, key=""):
@@ -107,18 +95,18 @@ class Page:
         rows = []
         for title, statements in groups:
             pushed = sum(self._bench.outcomes[statement.name].pushed for statement in statements)
-            rows.append([title, f"{pushed} of {len(statements)}", *(self._mean(statements, threads) for threads in _THREADS),
+            rows.append([title, f"{pushed} of {len(statements)}", *(self._mean(statements, threads) for threads in THREADS),
                          self._mean(statements, 2, "-cold")])
         return ("## Hailstone's time to DuckDB's\nGeometric means, with AUTO; below 1 Hailstone is faster.\n\n" +
-                report.table(["", "answered in the engine", *(_threads(threads) for threads in _THREADS), "2 threads, cold"], rows))
+                report.table(["", "answered in the engine", *(threads_of(threads) for threads in THREADS), "2 threads, cold"], rows))
 
     def _worst(self):
         rows = []
-        worst = sorted(self._measured, key=lambda pair: -max(self.ratio(pair[1], threads) for threads in _THREADS))
+        worst = sorted(self._measured, key=lambda pair: -max(self.ratio(pair[1], threads) for threads in THREADS))
         for _, statement in worst[:WORST]:
             outcome = self._bench.outcomes[statement.name]
             rows.append([f"{statement.name}: {statement.title}",
-                         *(report.number(self.ratio(statement, threads)) for threads in _THREADS),
+                         *(report.number(self.ratio(statement, threads)) for threads in THREADS),
                          f"left to the server: {outcome.reason}" if outcome.reason else outcome.plan])
         return (f"The {len(rows)} statements with the greatest ratios, and what the engine says of them:\n\n" +
                 report.table(["statement", "1 thread", "2 threads", "the engine"], rows))
@@ -128,33 +116,33 @@ class Page:
         rows = [[f"{statement.name}: {statement.title}", outcome.reason] for statement, outcome in left if outcome.reason]
         if not rows:
             return ""
-        return "Left to the server, in the words of `EXPLAIN EXTENDED`:\n\n" + report.table(["statement", "why"], rows)
+        return "Left to the server:\n\n" + report.table(["statement", "why"], rows)
 
     def _table(self, group, statements):
-        setups = [*(hailstone(threads, pushdown) for pushdown in ("AUTO", "OFF") for threads in _THREADS),
-                  *(duckdb(threads) for threads in _THREADS), *self._bench.engines[1:]]
+        setups = [*AUTO.values(), *OFF.values(), *DUCKDB.values(), *map(Setup, self._bench.engines[1:])]
         rows = []
         for statement in statements:
             outcome = self._bench.outcomes[statement.name]
             rows.append([f"{statement.name}: {statement.title}", "server" if outcome.reason else "engine"] +
-                        [self._milliseconds(self._figures.get(statement.name, setup)) for setup in setups] +
-                        [report.number(self.ratio(statement, threads)) for threads in _THREADS])
+                        [self._milliseconds(statement, setup) for setup in setups] +
+                        [report.number(self.ratio(statement, threads)) for threads in THREADS])
         source = {"ClickBench": "The statements are in `bench/clickbench.py`, the rows, in the order of time, in "
                                 "`bench/clickbench_data.py`.",
                   "TPC-H": "The statements and the rows are in `bench/tpch.py`."}.get(
                       group, "The statements are in [report.md](report.md).")
         return (f"## {group}, warm\n{source} Who computes the groups: the engine, or the server. Times in ms; the last columns are "
                 "AUTO's to DuckDB's.\n\n" +
-                report.table(["ms", "groups by", *setups, "ratio, 1 thread", "ratio, 2 threads"], rows))
+                report.table(["ms", "groups by", *(setup.title for setup in setups), "ratio, 1 thread", "ratio, 2 threads"], rows))
 
-    def _milliseconds(self, seconds):
-        return f"> {1000 * self._bench.limit:,}" if seconds == math.inf else report.number(1000 * seconds)
+    def _milliseconds(self, statement, setup):
+        seconds = self._figures.get(statement.name, setup.title)
+        return f"> {1000 * self._bench.limit_of(setup):,}" if seconds == math.inf else report.number(1000 * seconds)
 
     def _cold(self):
         rows = []
         for _, statement in self._measured:
             key = f"{statement.name}-cold"
-            mine, theirs = self._figures.get(key, hailstone(2)), self._figures.get(key, duckdb(2))
+            mine, theirs = self._figures.get(key, AUTO[2].title), self._figures.get(key, DUCKDB[2].title)
             rows.append([f"{statement.name}: {statement.title}", report.number(1000 * mine), report.number(1000 * theirs),
                          report.number(mine / theirs)])
         return ("## Cold\nThe first statement behind a start of the server, or an opening of DuckDB's database, with its files out "
@@ -198,10 +186,10 @@ class Page:
         pyplot.rcParams["svg.hashsalt"] = "hailstone"  # the same figures give the same file
         figure, axes = pyplot.subplots(figsize=(14, 5))
         width = 0.4
-        for number, threads in enumerate(_THREADS):
+        for number, threads in enumerate(THREADS):
             ratios = [self.ratio(statement, threads) for _, statement in self._measured]
             axes.bar([place + number * width for place in range(len(ratios))],
-                     [0 if ratio == math.inf else ratio - 1 for ratio in ratios], width, bottom=1, label=_threads(threads))
+                     [0 if ratio == math.inf else ratio - 1 for ratio in ratios], width, bottom=1, label=threads_of(threads))
         axes.axhline(1, color="black", linewidth=0.8)
         axes.set_yscale("log")
         axes.set_ylabel("Hailstone's time / DuckDB's, warm\n(logarithmic; lower is better)")

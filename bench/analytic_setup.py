@@ -1,0 +1,31 @@
+"""The engines of the analytic benchmark, and how each is asked."""
+
+import dataclasses
+
+THREADS = (1, 2)
+
+
+@dataclasses.dataclass(frozen=True)
+class Setup:
+    engine: str
+    threads: int = 1
+    pushdown: str = "AUTO"
+
+    @property
+    def title(self):
+        if self.engine == "HAILSTONE":
+            return f"Hailstone {self.pushdown}, {threads_of(self.threads)}"
+        return f"DuckDB, {threads_of(self.threads)}" if self.engine == "DuckDB" else self.engine
+
+    @property
+    def database(self):
+        return f"analytic_{self.engine.lower()}"
+
+
+AUTO = {threads: Setup("HAILSTONE", threads) for threads in THREADS}
+OFF = {threads: Setup("HAILSTONE", threads, "OFF") for threads in THREADS}
+DUCKDB = {threads: Setup("DuckDB", threads) for threads in THREADS}
+
+
+def threads_of(count):
+    return "1 thread" if count == 1 else f"{count} threads"
