@@ -206,10 +206,7 @@ class GroupTranslator {
   bool add_aggregate(Item& item) {
     auto& sum = static_cast<Item_sum&>(*item.real_item());
     if (sum.get_arg_count() != 1) return false;
-    GroupOutput output{.place = place_,
-                       .item = &item,
-                       .source = GroupOutput::Source::Aggregate,
-                       .number = block_.aggregates.size()};
+    GroupOutput output{.place = place_, .item = &item, .source = GroupOutput::Source::Aggregate};
     Item& argument = *sum.get_arg(0);
     std::optional<GroupBlock::Counted> counted;
     switch (sum.sum_func()) {
@@ -224,7 +221,8 @@ class GroupTranslator {
         [[fallthrough]];
       case Item_sum::SUM_FUNC:
       case Item_sum::SUM_DISTINCT_FUNC:
-        counted = sum_of(argument, sum.has_with_distinct());
+        if (!sum.has_with_distinct()) counted = sum_of_shifted(argument, item, output);
+        if (!counted) counted = sum_of(argument, sum.has_with_distinct());
         break;
       case Item_sum::MIN_FUNC:
       case Item_sum::MAX_FUNC:
@@ -243,9 +241,19 @@ class GroupTranslator {
         !block_.computed[counted->of.number].number && argument.decimal_precision() < digits_of_int)
       return false;
     if (counted->of.computed) block_.computed[counted->of.number].output = block_.outputs.size();
-    block_.aggregates.push_back(*counted);
+    const auto same = std::ranges::find_if(
+        block_.aggregates, [&](const GroupBlock::Counted& other) { return is_same(*counted, other); });
+    output.number = static_cast<size_t>(same - block_.aggregates.begin());
+    if (same == block_.aggregates.end()) block_.aggregates.push_back(*counted);
     block_.outputs.push_back(output);
     return true;
+  }
+
+  /// Extremes are stored in the fields of their own items.
+  static bool is_same(const GroupBlock::Counted& one, const GroupBlock::Counted& other) {
+    return one.wanted.kind == other.wanted.kind && one.wanted.distinct == other.wanted.distinct &&
+           one.wanted.kind != Aggregate::Kind::Minimum && one.wanted.kind != Aggregate::Kind::Maximum &&
+           one.of.computed == other.of.computed && one.of.number == other.of.number;
   }
 
   static GroupBlock::Counted counted(Aggregate::Kind kind, RowColumn of, bool distinct = false) {
@@ -296,6 +304,37 @@ class GroupTranslator {
         return counted(Aggregate::Kind::Sum, rows_.column_of(argument), distinct);
     }
     return counted_number(Aggregate::Kind::Sum, argument, distinct);
+  }
+
+  /// Of a column plus or minus a constant: the column's own sum, which many such may share.
+  std::optional<GroupBlock::Counted> sum_of_shifted(Item& argument, const Item& sum, GroupOutput& output) {
+    constexpr uint32 longest_without_overflow = 4;
+    constexpr longlong most_added = longlong{1} << 40;
+    Item& real = *argument.real_item();
+    const bool subtracts = dynamic_cast<Item_func_minus*>(&real) != nullptr;
+    if (!subtracts && dynamic_cast<Item_func_plus*>(&real) == nullptr) return std::nullopt;
+    Item** const parts = static_cast<Item_func&>(real).arguments();
+    const bool turned = !subtracts && parts[0]->basic_const_item();
+    Item& of = *parts[turned ? 1 : 0];
+    Item& constant = *parts[turned ? 0 : 1];
+    const Field* const field = block_.columns.field_of(of);
+    // A difference without a sign is an error where it would be below 0.
+    if (field == nullptr || !is_whole_number(*field) || field->pack_length() > longest_without_overflow ||
+        real.cmp_type() != INT_RESULT || (subtracts && real.unsigned_flag) || is_ordered_by(sum))
+      return std::nullopt;
+    if (!constant.basic_const_item() || constant.cmp_type() != INT_RESULT || constant.is_null())
+      return std::nullopt;
+    const longlong number = constant.val_int();
+    if (number < 0 ? real.unsigned_flag || number < -most_added : number > most_added) return std::nullopt;
+    output.added = subtracts ? -number : number;
+    return counted(Aggregate::Kind::Sum, rows_.column_of(of));
+  }
+
+  bool is_ordered_by(const Item& item) const {
+    for (const ORDER* order = query_.order_by; order != nullptr; order = order->next) {
+      if ((*order->item)->real_item() == const_cast<Item&>(item).real_item()) return true;
+    }
+    return false;
   }
 
   std::optional<GroupBlock::Counted> extreme_of(Item& argument, Aggregate::Kind kind) {

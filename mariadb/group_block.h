@@ -25,6 +25,7 @@ struct GroupOutput {
   Source source = Source::Constant;
   size_t number = 0;             // of the key or the aggregate
   Item_sum_avg* mean = nullptr;  // the aggregate is a sum, of which the server wants this
+  int64_t added = 0;             // the aggregate is a sum: to each of its values
 };
 
 struct GroupBlock : RowBlock {

@@ -205,17 +205,18 @@ void GroupRows::store_sum(const GroupOutput& output, const AggregateResult& resu
   const Item& argument = *const_cast<Item_sum&>(aggregate).get_arg(0);
   const unsigned scale = argument.cmp_type() == DECIMAL_RESULT ? argument.decimals : 0U;
   const RowColumn& summed = block_.aggregates[output.number].of;
+  const WideInteger integer_sum = result.integer_sum + output.added * static_cast<WideInteger>(result.count);
   const bool huge =
       summed.computed && !is_by_program(block_.computed[summed.number]) && has_huge_sum(argument);
   if (output.mean == nullptr && !huge) {
-    store_number(result.integer_sum, scale, field);
+    store_number(integer_sum, scale, field);
     return;
   }
   my_decimal sum, count, mean;
   if (huge) {
     decimal_of(result.huge_sum, scale, sum);
   } else {
-    decimal_of(result.integer_sum, scale, sum);
+    decimal_of(integer_sum, scale, sum);
   }
   if (output.mean == nullptr) {
     field.store_decimal(&sum);

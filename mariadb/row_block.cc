@@ -87,6 +87,13 @@ std::optional<RowColumn> RowTranslator::compute(Item& item, ServerValue kind) {
       *block_.values = program;
     }
   }
+  // What is stored in a field is the field's own.
+  const auto same = std::ranges::find_if(block_.computed, [&](const RowExpression& other) {
+    return kind != ServerValue::Image && kind == other.kind && expression.number.has_value() &&
+           other.number.has_value() && expression.number->result == other.number->result;
+  });
+  if (same != block_.computed.end())
+    return RowColumn{.computed = true, .number = static_cast<size_t>(same - block_.computed.begin())};
   block_.computed.push_back(expression);
   return RowColumn{.computed = true, .number = block_.computed.size() - 1};
 }

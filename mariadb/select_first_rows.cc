@@ -89,11 +89,13 @@ class FirstRowsHandler final : public select_handler {
     auto rows =
         block_.open(std::move(scan), source_, by_program, [](const RowExpression&) { return nullptr; });
     if (!rows) return reader_.report(rows.error());
-    std::vector<RowOrder> order;
+    SortedRows::Wanted wanted{.order = {},
+                              .most = block_.most,
+                              .columns = shown_columns_,
+                              .counts = (select->options & OPTION_FOUND_ROWS) != 0};
     for (const SelectBlock::Order& each : block_.order)
-      order.push_back({.position = block_.position_of(each.by), .descending = each.descending});
-    auto made =
-        SortedRows::make(std::move(*rows), std::move(order), shown_columns_, block_.most, query_threads(thd));
+      wanted.order.push_back({.position = block_.position_of(each.by), .descending = each.descending});
+    auto made = SortedRows::make(std::move(*rows), std::move(wanted), query_threads(thd));
     if (!made) return reader_.report(made.error());
     rows_ = std::move(*made);
     return 0;

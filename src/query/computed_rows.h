@@ -50,6 +50,11 @@ class ComputedRows {
  public:
   ComputedRows(std::unique_ptr<Scan> scan, size_t scan_columns, Computation computation);
 
+  /// Scan::add_bound(), of a column of the scan.
+  std::shared_ptr<ScanBound> add_bound(size_t position, bool descending) {
+    return scan_->add_bound(position, descending);
+  }
+  bool is_of_scan(size_t position) const { return position < scan_columns_; }
   /// Scan::add_places(): from here on the rows have the column of places behind the scan's own and the
   /// computed ones.
   void add_places(std::vector<uint16_t> columns);

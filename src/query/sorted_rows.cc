@@ -18,20 +18,21 @@ constexpr uint64_t unknown_head_of_code = ~uint64_t{0};
 
 }  // namespace
 
-Result<std::unique_ptr<SortedRows>> SortedRows::make(std::unique_ptr<ComputedRows> rows,
-                                                     std::vector<RowOrder> order,
-                                                     std::vector<uint16_t> columns, size_t most,
+Result<std::unique_ptr<SortedRows>> SortedRows::make(std::unique_ptr<ComputedRows> rows, Wanted wanted,
                                                      unsigned threads) {
-  HAILSTONE_CHECK(!order.empty() && most != 0, "{} rows are wanted in an order of {} columns", most,
-                  order.size());
-  const size_t width = columns.size();
-  rows->add_places(std::move(columns));
+  HAILSTONE_CHECK(!wanted.order.empty() && wanted.most != 0, "{} rows are wanted in an order of {} columns",
+                  wanted.most, wanted.order.size());
+  rows->add_places(wanted.columns);
+  const bool counts = wanted.counts;
   std::unique_ptr<SortedRows> sorted(
-      new SortedRows(std::move(rows), std::move(order), width, most, std::max(1U, threads)));
+      new SortedRows(std::move(rows), std::move(wanted), std::max(1U, threads)));
   for (const RowOrder& by : sorted->order_) {
     HAILSTONE_ASSIGN(const ScanColumn column, sorted->rows_->column(by.position));
     sorted->columns_.push_back(column);
   }
+  const RowOrder& first = sorted->order_.front();
+  if (!counts && sorted->columns_.front().integer && sorted->rows_->is_of_scan(first.position))
+    sorted->bound_ = sorted->rows_->add_bound(first.position, first.descending);
   return sorted;
 }
 
@@ -135,8 +136,17 @@ void SortedRows::take(Part& part, const RowBatch& batch) const {
       } else {
         std::ranges::make_heap(part.rows, later);
       }
+      tighten(part.rows.front().keys.front());
     }
   }
+}
+
+/// No row is wanted whose first value of the order lies behind that of a last row.
+void SortedRows::tighten(const Value& last) const {
+  if (bound_ == nullptr || last.null) return;
+  const Zeros zeros(columns_.front());
+  const bool zero = last.integer == zeros.plus && order_.front().descending;
+  bound_->tighten(zero ? zeros.minus : last.integer);
 }
 
 Status SortedRows::collect() {

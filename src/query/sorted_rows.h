@@ -23,11 +23,15 @@ struct RowOrder {
 
 class SortedRows {
  public:
-  /// The first `most` rows, at least 1; of rows that are equal in the order, any. `columns`: of the table,
-  /// what values() has of each. `threads`: how many may work at it, the caller's included.
-  static Result<std::unique_ptr<SortedRows>> make(std::unique_ptr<ComputedRows> rows,
-                                                  std::vector<RowOrder> order, std::vector<uint16_t> columns,
-                                                  size_t most, unsigned threads);
+  struct Wanted {
+    std::vector<RowOrder> order;         // at least one
+    size_t most = 1;                     // rows; of those that are equal in the order, any
+    std::vector<uint16_t> columns = {};  // of the table: what values() has of each row
+    bool counts = false;                 // all that there were to choose from, for rows_met()
+  };
+  /// `threads`: how many may work at it, the caller's included.
+  static Result<std::unique_ptr<SortedRows>> make(std::unique_ptr<ComputedRows> rows, Wanted wanted,
+                                                  unsigned threads);
 
   /// Goes to the next row. False: there is none. ErrorCode::Unsupported, by the first call only: an
   /// expression is not computed (ComputedRows).
@@ -36,7 +40,8 @@ class SortedRows {
   std::span<const Value> values() const {
     return {window_values_.data() + (at_ - window_first_) * width_, width_};
   }
-  /// How many the scan gave, and how many of them passed the conditions; after the first next().
+  /// How many the scan gave, and how many of them passed the conditions, after the first next(): of all rows,
+  /// if they were to be counted, else of those that the scan did not pass by.
   uint64_t rows_read() const { return rows_->rows_read(); }
   uint64_t rows_met() const { return rows_met_; }
 
@@ -60,16 +65,16 @@ class SortedRows {
     std::string weights;
   };
 
-  SortedRows(std::unique_ptr<ComputedRows> rows, std::vector<RowOrder> order, size_t columns, size_t most,
-             unsigned threads)
+  SortedRows(std::unique_ptr<ComputedRows> rows, Wanted wanted, unsigned threads)
       : rows_(std::move(rows)),
-        order_(std::move(order)),
-        width_(columns),
-        most_(most),
+        order_(std::move(wanted.order)),
+        width_(wanted.columns.size()),
+        most_(wanted.most),
         threads_(threads),
         memory_(rows_->budget()) {}
   Status collect();
   void take(Part& part, const RowBatch& batch) const;
+  void tighten(const Value& last) const;
   void find_heads(Part& part, const ColumnVector& vector, uint32_t rows) const;
   /// Whether the row comes before `other`.
   bool precedes(const RowBatch& batch, uint32_t row, const Row& other) const;
@@ -80,8 +85,9 @@ class SortedRows {
 
   const std::unique_ptr<ComputedRows> rows_;
   const std::vector<RowOrder> order_;
-  std::vector<ScanColumn> columns_;  // of the order
-  const size_t width_;               // values a row
+  std::vector<ScanColumn> columns_;   // of the order
+  std::shared_ptr<ScanBound> bound_;  // of the first of them; may be null
+  const size_t width_;                // values a row
   const size_t most_;
   const unsigned threads_;
   Reservation memory_;  // of first_, beyond the budget if it must be

@@ -108,6 +108,10 @@ Status BlockScan::Worker::meet_block(uint32_t block) {
 
 Result<bool> BlockScan::Worker::take_block() {
   const TableSegment& place = *segment();
+  if (scan_.bound_ != nullptr && scan_.bound_->excludes(place.columns, block_)) {
+    count(scan_.table_.host.counters().blocks_skipped, 1);
+    return false;
+  }
   if (scan_.always_) {
     const uint32_t rows = rows_in_block(block_);
     rows_.set_first(rows);
@@ -157,8 +161,11 @@ struct SharedWork {
     };
     while (!stopped.load(std::memory_order_relaxed)) {
       const uint64_t first = next.fetch_add(blocks_at_once, std::memory_order_relaxed);
-      if (first >= scan.blocks()) return {};
-      HAILSTONE_TRY(take_some(first, std::min(first + blocks_at_once, scan.blocks())));
+      const uint64_t blocks = scan.blocks();
+      if (first >= blocks) return {};
+      const uint64_t last = std::min(first + blocks_at_once, blocks);
+      HAILSTONE_TRY(scan.goes_backwards() ? take_some(blocks - last, blocks - first)
+                                          : take_some(first, last));
     }
     return {};
   }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "column/segment_filter.h"
+#include "table/scan_bound.h"
 #include "table/table_state.h"
 #include "table/visibility.h"
 
@@ -23,6 +24,10 @@ class BlockScan {
 
   /// The blocks of all segments, numbered one after the other.
   uint64_t blocks() const { return starts_.back(); }
+  /// Before the first worker is made: blocks that `bound` excludes are passed by. A descending one makes
+  /// for_each_block() begin with the last blocks.
+  void set_bound(std::shared_ptr<const ScanBound> bound) { bound_ = std::move(bound); }
+  bool goes_backwards() const { return bound_ != nullptr && bound_->descending(); }
 
   class Worker {
    public:
@@ -86,6 +91,7 @@ class BlockScan {
   const std::shared_ptr<const Predicate> predicate_;
   const Visibility visibility_;
   const bool always_;
+  std::shared_ptr<const ScanBound> bound_;  // may be null
   std::vector<uint64_t> starts_;  // number of each segment's first block; at the end that of all blocks
   std::unique_ptr<Filter[]> filters_;
 };

@@ -239,6 +239,7 @@ struct Scan::State {
   enum class BatchOf : uint8_t { Segment, Delta, Locked } batch_of = BatchOf::Segment;
   std::string key;
 
+  std::shared_ptr<ScanBound> bound;  // of each_batch(); may be null
   // With add_places(). A place is the number of the segment, from 1 on, and the ordinal there; or, with 0, a
   // number in delta_places.
   std::optional<Projection> of_places;
@@ -573,6 +574,7 @@ Status Scan::each_batch(unsigned threads, const TakeBatch& take) {
     state.go_to_first_row();
   }
   state.delta_places.clear();
+  state.blocks->set_bound(state.bound);
   struct Part {
     std::vector<uint16_t> rows;
     Batch batch;
@@ -614,6 +616,11 @@ Status Scan::each_batch(unsigned threads, const TakeBatch& take) {
     HAILSTONE_TRY(take(0, *rest));
   }
   return state.visibility.check();
+}
+
+std::shared_ptr<ScanBound> Scan::add_bound(size_t position, bool descending) {
+  state_->bound = std::make_shared<ScanBound>(state_->projection.columns()[position], descending);
+  return state_->bound;
 }
 
 void Scan::add_places(std::vector<uint16_t> columns) {

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "table/scan_bound.h"
 #include "table/table.h"
 
 namespace hailstone {
@@ -114,6 +115,9 @@ class Scan {
   using TakeBatch = std::function<Status(unsigned part, const Batch& batch)>;
   Status each_batch(unsigned threads, const TakeBatch& take);
 
+  /// Call it before each_batch(): rows that a bound of the column at `position`, an Integer one, excludes may
+  /// be left out. The consumer tightens it as it goes on.
+  std::shared_ptr<ScanBound> add_bound(size_t position, bool descending);
   /// Call it before each_batch(), to read some columns of few of the rows only: each batch then tells the
   /// places of its rows, of which read_place() reads `columns`.
   void add_places(std::vector<uint16_t> columns);
