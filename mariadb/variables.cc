@@ -20,6 +20,7 @@ unsigned int flush_log_value;
 unsigned long long table_cache_size_value;
 unsigned long long open_files_limit_value;
 unsigned int log_write_timeout_value;
+unsigned long long spill_limit_value;
 char* data_dir_value;
 constexpr const char* default_data_dir = "hailstone";
 my_bool trace_log_value;
@@ -63,6 +64,12 @@ void update_log_write_timeout(THD*, st_mysql_sys_var*, void* variable, const voi
   *static_cast<unsigned int*>(variable) = seconds;
   if (Database* open = database_if_open(); open != nullptr)
     open->set_log_write_timeout(std::chrono::seconds(seconds));
+}
+
+void update_spill_limit(THD*, st_mysql_sys_var*, void* variable, const void* value) {
+  const auto bytes = *static_cast<const unsigned long long*>(value);
+  *static_cast<unsigned long long*>(variable) = bytes;
+  if (Database* open = database_if_open(); open != nullptr) open->set_spill_limit(bytes);
 }
 
 void update_snapshot_too_old(THD*, st_mysql_sys_var*, void* variable, const void* value) {
@@ -113,6 +120,11 @@ MYSQL_SYSVAR_UINT(log_write_timeout, log_write_timeout_value, PLUGIN_VAR_RQCMDAR
                   "How long commits wait, in seconds, when the engine's log cannot be written, as on a full "
                   "disk; after that nothing can be committed until the server has been started again",
                   nullptr, update_log_write_timeout, 600, 0, 1'000'000, 0);
+MYSQL_SYSVAR_ULONGLONG(
+    spill_limit, spill_limit_value, PLUGIN_VAR_RQCMDARG,
+    "Bytes that the engine's files of groups that its memory has no room for may have together; a statement "
+    "that needs more ends with an error. 0: what the disk has",
+    nullptr, update_spill_limit, 0, 0, ~0ULL, 0);
 MYSQL_SYSVAR_UINT(
     snapshot_too_old, snapshot_too_old_value, PLUGIN_VAR_RQCMDARG,
     "Age in seconds at which a transaction's snapshot is ended: its reads fail from then on, and "
@@ -185,23 +197,16 @@ int show_counters(THD*, st_mysql_show_var* variable, void*, system_status_var*, 
 
 }  // namespace
 
-st_mysql_sys_var* system_variables[] = {MYSQL_SYSVAR(memory_budget),
-                                        MYSQL_SYSVAR(checkpoint_log_size),
-                                        MYSQL_SYSVAR(background_threads),
-                                        MYSQL_SYSVAR(flush_log_at_trx_commit),
-                                        MYSQL_SYSVAR(io_method),
-                                        MYSQL_SYSVAR(data_dir),
-                                        MYSQL_SYSVAR(columnar_default),
-                                        MYSQL_SYSVAR(lock_wait_timeout),
-                                        MYSQL_SYSVAR(table_cache_size),
-                                        MYSQL_SYSVAR(trace),
-                                        MYSQL_SYSVAR(trace_log),
-                                        MYSQL_SYSVAR(open_files_limit),
-                                        MYSQL_SYSVAR(log_write_timeout),
-                                        MYSQL_SYSVAR(snapshot_too_old),
-                                        MYSQL_SYSVAR(select_pushdown),
-                                        MYSQL_SYSVAR(query_threads),
-                                        nullptr};
+st_mysql_sys_var* system_variables[] = {
+    MYSQL_SYSVAR(memory_budget),      MYSQL_SYSVAR(checkpoint_log_size),
+    MYSQL_SYSVAR(background_threads), MYSQL_SYSVAR(flush_log_at_trx_commit),
+    MYSQL_SYSVAR(io_method),          MYSQL_SYSVAR(data_dir),
+    MYSQL_SYSVAR(columnar_default),   MYSQL_SYSVAR(lock_wait_timeout),
+    MYSQL_SYSVAR(table_cache_size),   MYSQL_SYSVAR(trace),
+    MYSQL_SYSVAR(trace_log),          MYSQL_SYSVAR(open_files_limit),
+    MYSQL_SYSVAR(log_write_timeout),  MYSQL_SYSVAR(snapshot_too_old),
+    MYSQL_SYSVAR(spill_limit),        MYSQL_SYSVAR(select_pushdown),
+    MYSQL_SYSVAR(query_threads),      nullptr};
 
 namespace {
 
@@ -249,6 +254,7 @@ DatabaseOptions database_options() {
   options.open_tables = static_cast<size_t>(table_cache_size_value);
   options.open_files = static_cast<size_t>(open_files_limit_value);
   options.log_write_timeout = std::chrono::seconds(log_write_timeout_value);
+  options.spill_limit = spill_limit_value;
   return options;
 }
 

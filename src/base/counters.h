@@ -58,6 +58,11 @@ namespace hailstone {
   COUNTER(manifest_reads, "read calls on the manifest, at the start")                                      \
   COUNTER(manifest_read_bytes, "bytes read from the manifest")                                             \
   COUNTER(spills, "times that a large transaction moved rows from memory to files of its own")             \
+  COUNTER(spill_writes, "write calls on spill files, for groups that memory had no room for")              \
+  COUNTER(spill_write_bytes, "bytes written to spill files")                                               \
+  COUNTER(spill_reads, "read calls on spill files")                                                        \
+  COUNTER(spill_read_bytes, "bytes read from spill files")                                                 \
+  COUNTER(spill_bytes, "bytes in spill files now")                                                         \
   COUNTER(flushes, "deltas written to segments")                                                           \
   COUNTER(merges, "merges of segments")                                                                    \
   COUNTER(checkpoints, "checkpoints taken")                                                                \

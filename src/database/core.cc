@@ -27,6 +27,7 @@ DatabaseCore::DatabaseCore(Filesystem& filesystem, std::string directory, Databa
       options_(std::move(options)),
       files_read_(filesystem, options_.open_files != 0 ? options_.open_files : OpenFiles::default_limit()),
       budget_(options_.memory_budget),
+      spill_space_(files_read_, directory_, counters_, options_.spill_limit),
       cache_(budget_, counters_),
       locks_(counters_, budget_),
       catalog_(*this) {}

@@ -30,6 +30,7 @@ class DatabaseCore final : public TableHost {
   Filesystem& filesystem() override { return files_read_; }
   BlockCache& cache() override { return cache_; }
   MemoryBudget& budget() override { return budget_; }
+  SpillSpace& spill_space() override { return spill_space_; }
   Counters& counters() override { return counters_; }
   TransactionManager& transactions() override { return *transaction_manager; }
   LockManager& locks() override { return locks_; }
@@ -84,6 +85,7 @@ class DatabaseCore final : public TableHost {
   const CollationResolver default_collations_;
   Counters counters_;
   MemoryBudget budget_;
+  SpillSpace spill_space_;
   BlockCache cache_;
   std::atomic<size_t> bulk_loads_{0};
   std::atomic<size_t> merges_{0};

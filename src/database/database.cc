@@ -169,6 +169,7 @@ Result<std::unique_ptr<Database>> Database::open_unguarded(Filesystem& filesyste
   core.checkpointer = std::make_unique<Checkpointer>(core);
 
   Recovery recovery(core, std::move(*content), std::move(names));
+  recovery.remove_leftovers();
   if (const Status recovered = recovery.run(); !recovered) {
     recovery.remove_new_files();
     return std::unexpected(recovered.error());
@@ -358,6 +359,8 @@ void Database::set_open_files(size_t files) { state_->core->set_open_files(files
 void Database::set_log_write_timeout(std::chrono::milliseconds timeout) {
   state_->core->log->set_write_timeout(timeout);
 }
+
+void Database::set_spill_limit(uint64_t bytes) { state_->core->spill_space().set_limit(bytes); }
 
 void Database::set_snapshot_too_old(std::chrono::seconds age) { state_->core->snapshot_too_old.store(age); }
 

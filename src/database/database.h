@@ -43,6 +43,9 @@ struct DatabaseOptions {
   /// How long commits wait, on a full disk, for the log to be written. When it is over, nothing can be
   /// committed until the database has been opened again.
   std::chrono::milliseconds log_write_timeout = std::chrono::minutes(10);
+  /// Bytes that the files of groups that memory has no room for may have together; 0: what the disk has. A
+  /// statement that needs more ends with ErrorCode::DiskFull.
+  uint64_t spill_limit = 0;
   const CollationResolver* collations = nullptr;  // null: the library's own two; must outlive the database
   /// Warnings and notes (recovery, background errors). May be called from any thread; empty: dropped.
   enum class Severity : uint8_t { Note, Warning, Error };
@@ -117,6 +120,7 @@ class Database {
   /// As DatabaseOptions has them.
   void set_open_files(size_t files);
   void set_log_write_timeout(std::chrono::milliseconds timeout);
+  void set_spill_limit(uint64_t bytes);
   void set_snapshot_too_old(std::chrono::seconds age);
   /// Waits until no flush or merge is due (for tests and benchmarks).
   void wait_for_background_work();

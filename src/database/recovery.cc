@@ -389,6 +389,23 @@ void Recovery::remove_new_files() {
   }
 }
 
+void Recovery::remove_leftovers() {
+  for (const std::string& name : names_) {
+    if (SpillSpace::is_spill_name(name)) remove_unused(name);
+  }
+}
+
+void Recovery::remove_unused(const std::string& name) {
+  const std::string path = core_.directory() + "/" + name;
+  if (!core_.filesystem().exists(path)) return;  // of a dropped table: gone already
+  // A file that cannot be removed does no harm; the next start tries again.
+  if (Status status = core_.filesystem().remove(path); !status) {
+    core_.log_message(
+        DatabaseOptions::Severity::Warning,
+        fmt::format("a file that nothing uses could not be removed: {}", status.error().message()));
+  }
+}
+
 void Recovery::remove_orphans() {
   if (std::ranges::none_of(names_, [](const std::string& name) { return file_number_of(name).has_value(); }))
     return;
@@ -410,15 +427,7 @@ void Recovery::remove_orphans() {
   known.insert(restored_files_.begin(), restored_files_.end());
   for (const std::string& name : names_) {
     const auto number = file_number_of(name);
-    if (!number || known.contains(*number)) continue;
-    const std::string path = core_.directory() + "/" + name;
-    if (!core_.filesystem().exists(path)) continue;  // of a dropped table: gone already
-    // A file that cannot be removed does no harm; the next start tries again.
-    if (Status status = core_.filesystem().remove(path); !status) {
-      core_.log_message(
-          DatabaseOptions::Severity::Warning,
-          fmt::format("a file that no table uses could not be removed: {}", status.error().message()));
-    }
+    if (number && !known.contains(*number)) remove_unused(name);
   }
 }
 

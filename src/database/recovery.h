@@ -28,6 +28,8 @@ class Recovery {
   /// Fills the catalog and the tables and sets the core's counters. Call it once the core has its log,
   /// transaction manager and recorder, and nothing else runs.
   Status run();
+  /// Removes spill files, whose statements ended with the process that made them. First: it makes room.
+  void remove_leftovers();
   /// Removes segments and delete vectors that no table knows; afterwards.
   void remove_orphans();
   /// After run() has failed: removes the segments that it wrote, or each further attempt would leave some.
@@ -54,6 +56,7 @@ class Recovery {
   Status with_table(TableId id, const std::function<Status(Table&)>& work);
   Status flush_big_deltas();
   Status flush(Table& table);
+  void remove_unused(const std::string& name);
   std::unexpected<Error> damaged(const LogRecord& record, std::string_view what) const;
 
   DatabaseCore& core_;

@@ -26,6 +26,7 @@
 #include "column/projection.h"
 #include "column/segment_columns.h"
 #include "delta/delta.h"
+#include "file/spill_file.h"
 #include "log/operation.h"
 #include "schema/key_codec.h"
 #include "schema/packed_definition.h"
@@ -47,6 +48,7 @@ class TableHost {
   virtual Filesystem& filesystem() = 0;
   virtual BlockCache& cache() = 0;
   virtual MemoryBudget& budget() = 0;
+  virtual SpillSpace& spill_space() = 0;
   virtual Counters& counters() = 0;
   virtual TransactionManager& transactions() = 0;
   virtual LockManager& locks() = 0;

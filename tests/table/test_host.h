@@ -35,6 +35,7 @@ class TestHost : public TableHost {
   FaultFilesystem& filesystem() override { return filesystem_; }
   BlockCache& cache() override { return cache_; }
   MemoryBudget& budget() override { return budget_; }
+  SpillSpace& spill_space() override { return spill_space_; }
   Counters& counters() override { return counters_; }
   TransactionManager& transactions() override { return *manager_; }
   LockManager& locks() override { return locks_; }
@@ -104,6 +105,7 @@ class TestHost : public TableHost {
   Counters counters_;
   MemoryBudget budget_{size_t{1} << 30};
   BlockCache cache_{budget_, counters_};
+  SpillSpace spill_space_{filesystem_, directory_.path(), counters_, 0};
   std::atomic<size_t> bulk_loads_{0};
   std::atomic<size_t> merges_{0};
   LockManager locks_{counters_, budget_};
