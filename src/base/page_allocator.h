@@ -1,6 +1,7 @@
 // An allocator for long arrays: they get pages of their own from the system and give them back when they go.
-// malloc would keep tens of megabytes for later, which the memory budget knows nothing of. All arrays begin
-// at a multiple of 64 bytes. Thread-safe.
+// malloc would keep tens of megabytes for later, which the memory budget knows nothing of. Those of 2 MiB and
+// more get huge pages: reads all over them then find their pages' addresses in the processor. All arrays
+// begin at a multiple of 64 bytes. Thread-safe.
 #pragma once
 
 #include <sys/mman.h>
@@ -51,7 +52,10 @@ class PageAllocator {
   T* allocate(size_t count) {
     const size_t bytes = count * sizeof(T);
     if (bytes < least_bytes) return static_cast<T*>(::operator new(bytes, alignment));
-    return static_cast<T*>(map_pages(bytes));
+    void* const pages = map_pages(bytes);
+    // Advice: where the system does not take it, pages are small.
+    if (bytes >= huge_page_bytes) static_cast<void>(::madvise(pages, bytes, MADV_HUGEPAGE));
+    return static_cast<T*>(pages);
   }
   void deallocate(T* array, size_t count) noexcept {
     const size_t bytes = count * sizeof(T);
@@ -78,13 +82,9 @@ struct PageDeleter {
   void operator()(char* array) const { PageAllocator<char>().deallocate(array, bytes); }
 };
 using PageBytes = std::unique_ptr<char[], PageDeleter>;
-/// Bytes to be filled, not cleared. Many of them get huge pages: reads all over them then find their pages'
-/// addresses in the processor.
+/// Bytes to be filled, not cleared.
 inline PageBytes make_page_bytes(size_t bytes) {
-  char* const array = PageAllocator<char>().allocate(bytes);
-  // Advice: where the system does not take it, pages are small.
-  if (bytes >= huge_page_bytes) static_cast<void>(::madvise(array, bytes, MADV_HUGEPAGE));
-  return PageBytes(array, PageDeleter{bytes});
+  return PageBytes(PageAllocator<char>().allocate(bytes), PageDeleter{bytes});
 }
 
 }  // namespace hailstone

@@ -72,7 +72,14 @@ class ComputedRows {
   uint64_t rows_read() const { return rows_read_.load(std::memory_order_relaxed); }
 
   Status check_interruption() const { return scan_->check_interruption(); }
+  Status check_interruption_seen() const { return scan_->check_interruption_seen(); }
+  void run_with_helpers(unsigned threads, const std::function<void(unsigned part)>& work) const {
+    scan_->run_with_helpers(threads, work);
+  }
   MemoryBudget& budget() const { return scan_->budget(); }
+  SpillSpace& spill_space() const { return scan_->spill_space(); }
+  /// How many threads each_batch() may use: hosts' expressions are asked by one.
+  unsigned threads(unsigned wanted) const { return computation_.host != nullptr ? 1 : wanted; }
 
  private:
   class Worker;

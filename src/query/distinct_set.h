@@ -25,14 +25,16 @@ class DistinctSet {
     return true;
   }
 
-  /// Gives all pairs to `take`, until it says false.
+  /// Gives all pairs to `take`, until it says false; then it is false, too.
   template <typename Take>
-  void each(Take&& take) const {
+  bool each(Take&& take) const {
     for (const Slot& slot : slots_) {
-      if (slot.group != 0 && !take(slot.group, slot.value)) return;
+      if (slot.group != 0 && !take(slot.group, slot.value)) return false;
     }
+    return true;
   }
 
+  size_t pairs() const { return pairs_; }
   size_t memory() const { return slots_.capacity() * sizeof(Slot); }
 
  private:

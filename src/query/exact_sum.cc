@@ -14,6 +14,10 @@ constexpr int32_t least_unit = -1074;  // of the least number above 0
 constexpr int spare_bits = 32;         // below a sum's first number
 constexpr int most_shift = 69;         // of 53 bits, to stay below 2^122
 constexpr int digit_bits = 32;
+// What a sum is, in front of its bytes.
+constexpr char no_sum = 0;      // nothing but zeros was added
+constexpr char narrow_sum = 1;  // number, 16 bytes; unit, 4
+constexpr char wide_sum = 2;    // the digits, settled; what is no finite number, 8 bytes
 constexpr uint32_t additions_between_settlings = uint32_t{1} << 28;
 
 __extension__ typedef unsigned __int128 WideUnsigned;
@@ -142,23 +146,47 @@ void ExactSums::add(uint32_t at, double value) {
   widen(sum).add(parts.number, parts.unit);
 }
 
-void ExactSums::add(uint32_t at, const ExactSums& from, uint32_t other_at) {
-  Sum& sum = sums_[at];
-  const Sum& other = from.sums_[other_at];
-  if (other.wide != nobody) {
-    widen(sum).add(from.wide_[other.wide]);
-    return;
+void ExactSums::append_to(std::string& to, uint32_t at) const {
+  const Sum& sum = sums_[at];
+  if (sum.wide != nobody) {
+    to.push_back(wide_sum);
+    WideSum settled = wide_[sum.wide];
+    settled.settle();
+    append_number(to, settled.digit);
+    append_number(to, settled.special);
+  } else if (sum.unit != unset) {
+    to.push_back(narrow_sum);
+    append_number(to, sum.number);
+    append_number(to, sum.unit);
+  } else {
+    to.push_back(no_sum);
   }
-  if (other.unit == unset) return;
+}
+
+bool ExactSums::add_from(ByteReader& reader, uint32_t at) {
+  char kind = 0;
+  if (!reader.take(kind)) return false;
+  if (kind == no_sum) return true;
+  Sum& sum = sums_[at];
+  if (kind == wide_sum) {
+    WideSum other;
+    if (!reader.take(other.digit) || !reader.take(other.special)) return false;
+    widen(sum).add(other);
+    return true;
+  }
+  WideInteger number = 0;
+  int32_t unit = 0;
+  if (kind != narrow_sum || !reader.take(number) || !reader.take(unit) || unit < least_unit) return false;
   if (sum.wide == nobody) {
     if (sum.unit == unset) {
-      sum.unit = other.unit;
-      sum.number = other.number;
-      return;
+      sum.unit = unit;
+      sum.number = number;
+      return true;
     }
-    if (add_in_units(sum.number, sum.unit, other.number, other.unit)) return;
+    if (add_in_units(sum.number, sum.unit, number, unit)) return true;
   }
-  widen(sum).add(other.number, other.unit);
+  widen(sum).add(number, unit);
+  return true;
 }
 
 double ExactSums::result(uint32_t at) const {

@@ -9,8 +9,10 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/page_allocator.h"
 #include "table/scan.h"
 
@@ -21,7 +23,10 @@ class ExactSums {
   /// One more sum, of 0.
   void push_back() { sums_.emplace_back(); }
   void add(uint32_t sum, double number);
-  void add(uint32_t sum, const ExactSums& from, uint32_t other);
+  /// The sum as bytes, as it is, without rounding; add_from() adds them to another one. Neither changes what
+  /// result() will say of what both hold. False: the bytes are none.
+  void append_to(std::string& to, uint32_t sum) const;
+  [[nodiscard]] bool add_from(ByteReader& reader, uint32_t sum);
   /// The nearest number to the sum, of two equally near ones the even one.
   double result(uint32_t sum) const;
   size_t memory() const;

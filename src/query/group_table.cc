@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "base/check.h"
-#include "base/hash.h"
+#include "query/group_numbers.h"
 
 namespace hailstone {
 
@@ -16,13 +16,10 @@ constexpr size_t first_slots = 64;
 /// Numbers near each other are looked up in an array of so many.
 constexpr uint64_t direct_numbers = uint64_t{1} << 16;
 constexpr uint32_t unknown_group = ~uint32_t{0};
+/// So many lookups ahead the memory is asked for the slot.
+constexpr size_t slots_ahead = 16;
 /// Asked for again and again where it is a value's.
 constexpr uint64_t unknown_head = ~uint64_t{0};
-constexpr uint32_t additions_between_checks = uint32_t{1} << 16;
-constexpr uint64_t null_hash = 0x9e3779b97f4a7c15;
-
-uint64_t combine(uint64_t hash, uint64_t next) { return mix_bits(hash * 31 + next); }
-
 /// Slots tell hashes by their upper halves; the lower bits are the place.
 uint64_t slot_of(uint64_t hash, uint32_t group) { return (hash >> 32 << 32) | group; }
 
@@ -30,34 +27,7 @@ ByteView bytes_of(const ColumnVector& vector, uint32_t row) {
   return vector.dictionary != nullptr ? vector.dictionary->value(vector.codes[row]) : vector.bytes[row];
 }
 
-bool is_real(const ScanColumn& column) {
-  return column.integer && (column.type == Type::Float || column.type == Type::Double);
-}
-
-bool is_huge(const ScanColumn& column) { return !column.integer && column.width == sizeof(HugeInteger); }
-
-HugeInteger huge_number(ByteView bytes) {
-  HugeInteger number;
-  const char* from = bytes.data();
-  for (size_t i = number.words.size(); i-- > 0; from += sizeof(uint64_t))
-    number.words[i] = load_big_endian(from, sizeof(uint64_t));
-  number.words.back() ^= sign_of_width(sizeof(uint64_t));
-  return number;
-}
-
 bool is_of_bits(Kind kind) { return kind >= Kind::BitAnd; }
-
-double native_real(const ScanColumn& column, uint64_t ordered) {
-  return column.type == Type::Float ? static_cast<double>(native_float(ordered)) : native_double(ordered);
-}
-
-WideInteger wide_number(ByteView bytes) {
-  const auto* const from = reinterpret_cast<const unsigned char*>(bytes.data());
-  const auto high =
-      static_cast<int64_t>(load_big_endian(from, sizeof(uint64_t)) ^ sign_of_width(sizeof(uint64_t)));
-  return (static_cast<WideInteger>(high) << 64) +
-         static_cast<WideInteger>(load_big_endian(from + sizeof(uint64_t), sizeof(uint64_t)));
-}
 
 template <typename T>
 size_t memory_of(const T& array) {
@@ -77,8 +47,8 @@ GroupTable::KeyColumn::KeyColumn(const GroupingPlan::Key& key)
   if (!integer) values = std::make_unique<ValueSet>(*key.column.collation);
 }
 
-GroupTable::GroupTable(const GroupingPlan& plan, GroupPartition partition)
-    : plan_(&plan), partition_(partition), stride_(plan.keys.size() + 1), slots_(first_slots) {
+GroupTable::GroupTable(const GroupingPlan& plan)
+    : plan_(&plan), stride_(plan.keys.size() + 1), slots_(first_slots) {
   HAILSTONE_CHECK(plan.keys.size() <= GroupingPlan::most_keys, "{} keys of a group", plan.keys.size());
   for (const auto& key : plan.keys) columns_.emplace_back(key);
   states_.resize(plan.aggregates.size());
@@ -122,13 +92,21 @@ uint32_t GroupTable::add_group(uint64_t hash) {
   return group;
 }
 
+bool GroupTable::has_key(uint32_t group) const {
+  const uint64_t* const key = keys_.data() + group * stride_;
+  for (size_t i = 0; i < stride_; ++i) {
+    if (key[i] != key_[i]) return false;
+  }
+  return true;
+}
+
 uint32_t GroupTable::group_of_key(uint64_t hash) {
   const size_t mask = slots_.size() - 1;
   size_t slot = hash & mask;
   for (; slots_[slot] != 0; slot = (slot + 1) & mask) {
     if ((slots_[slot] ^ hash) >> 32 != 0) continue;
     const auto group = static_cast<uint32_t>(slots_[slot]);
-    if (std::equal(key_.begin(), key_.end(), keys_.data() + group * stride_)) return group;
+    if (has_key(group)) return group;
   }
   const uint32_t group = add_group(hash);
   slots_[slot] = slot_of(hash, group);
@@ -190,8 +168,7 @@ void GroupTable::hash_column(KeyColumn& column, const ColumnVector& vector, uint
   }
 }
 
-/// Of a row whose value is not NULL. Bytes are numbered here, not while they are hashed, so that values of
-/// other partitions take no memory.
+/// Of a row whose value is not NULL.
 uint64_t GroupTable::word_of(KeyColumn& column, const ColumnVector& vector, uint32_t row) {
   if (column.integer) return column.words[row];
   if (vector.dictionary == nullptr) return column.values->number_of(vector.bytes[row], column.hashes[row]);
@@ -221,20 +198,25 @@ void GroupTable::find_groups_of_numbers(const ColumnVector& vector, uint32_t row
   }
   if (all_known) return;
   const KeyColumn& column = columns_.front();
+  // What is not in the array is looked for as a whole, so that the memory of many keys is waited for at once.
+  new_rows_.clear();
+  new_hashes_.clear();
   for (uint32_t row = 0; row < rows; ++row) {
     const bool null = vector.is_null(row);
-    const uint64_t place = numbers[row] - first;
-    const bool is_direct = !null && place < direct_numbers;
-    if (is_direct && direct[place] != unknown_group) {
-      groups[row] = direct[place];
-      continue;
-    }
-    const uint64_t number = column.zeros.one(numbers[row]);
-    key_[0] = null ? 0 : number;
+    if (!null && groups[row] != unknown_group) continue;
+    new_rows_.push_back(row);
+    new_hashes_.push_back(null ? null_hash : mix_bits(column.zeros.one(numbers[row])));
+  }
+  for (size_t i = 0; i < new_rows_.size(); ++i) {
+    if (i + slots_ahead < new_hashes_.size())
+      __builtin_prefetch(&slots_[new_hashes_[i + slots_ahead] & (slots_.size() - 1)]);
+    const uint32_t row = new_rows_[i];
+    const bool null = vector.is_null(row);
+    key_[0] = null ? 0 : column.zeros.one(numbers[row]);
     key_[1] = null ? 1 : 0;
-    const uint64_t hash = null ? null_hash : mix_bits(number);
-    groups[row] = partition_.has(hash) ? group_of_key(hash) : 0;
-    if (is_direct) direct[place] = groups[row];
+    groups[row] = group_of_key(new_hashes_[i]);
+    if (const uint64_t place = numbers[row] - first; !null && place < direct_numbers)
+      direct[place] = groups[row];
   }
 }
 
@@ -258,14 +240,10 @@ void GroupTable::find_groups_of_codes(const ColumnVector& vector, uint32_t rows)
     }
     const ByteView value = null ? ByteView() : bytes_of(vector, row);
     const uint64_t hash = null ? null_hash : column.values->hash(value);
-    uint32_t group = 0;
-    if (partition_.has(hash)) {
-      key_[0] = null ? 0 : column.values->number_of(value, hash);
-      key_[1] = null ? 1 : 0;
-      group = group_of_key(hash);
-    }
-    groups[row] = group;
-    if (!null) by_code_[codes[row]] = group;
+    key_[0] = null ? 0 : column.values->number_of(value, hash);
+    key_[1] = null ? 1 : 0;
+    groups[row] = group_of_key(hash);
+    if (!null) by_code_[codes[row]] = groups[row];
   }
 }
 
@@ -286,8 +264,6 @@ void GroupTable::find_groups(const RowBatch& batch) {
   for (uint32_t row = 0; row < batch.rows; ++row) {
     uint64_t hash = columns_.front().hashes[row];
     for (size_t i = 1; i < columns_.size(); ++i) hash = combine(hash, columns_[i].hashes[row]);
-    groups_[row] = 0;
-    if (!partition_.has(hash)) continue;
     uint64_t nulls = 0;
     for (size_t i = 0; i < columns_.size(); ++i) {
       const ColumnVector& vector = *batch.columns[plan_->keys[i].position];
@@ -491,129 +467,12 @@ void GroupTable::add_text(size_t aggregate, uint32_t group, uint64_t head, ByteV
   text.head = head;
 }
 
-Status GroupTable::add(const GroupTable& other, const Check& check) {
-  // Numbers of the other table's values here, each found when it is first wanted.
-  std::vector<std::vector<uint32_t>> numbers(columns_.size());
-  for (size_t i = 0; i < columns_.size(); ++i) {
-    if (!columns_[i].integer) numbers[i].resize(other.columns_[i].values->size(), unknown_group);
-  }
-  std::vector<uint32_t> here_of(other.end());
-  for (uint32_t group = 1; group < other.end(); ++group) {
-    if (group % additions_between_checks == 0) HAILSTONE_TRY(check());
-    if (!partition_.has(other.hashes_[group])) continue;
-    const uint64_t* const key = other.keys_.data() + group * stride_;
-    std::copy(key, key + stride_, key_.begin());
-    for (size_t i = 0; i < columns_.size(); ++i) {
-      if (columns_[i].integer || (key[columns_.size()] >> i & 1) != 0) continue;
-      uint32_t& number = numbers[i][key[i]];
-      if (number == unknown_group) {
-        const ValueSet& values = *other.columns_[i].values;
-        const auto there = static_cast<uint32_t>(key[i]);
-        number = columns_[i].values->number_of(values.value(there), values.hash_of(there));
-      }
-      key_[i] = number;
-    }
-    here_of[group] = columns_.empty() ? 1 : group_of_key(other.hashes_[group]);
-  }
-  for (size_t i = 0; i < states_.size(); ++i) {
-    if (plan_->aggregates[i].wanted.distinct) {
-      HAILSTONE_TRY(add_distinct(i, other, here_of, check));
-    } else {
-      add_states(i, other, here_of);
-      HAILSTONE_TRY(check());
-    }
-  }
-  return {};
-}
-
-void GroupTable::add_states(size_t aggregate, const GroupTable& other, const std::vector<uint32_t>& groups) {
-  const auto& item = plan_->aggregates[aggregate];
-  const State& from = other.states_[aggregate];
-  State& to = states_[aggregate];
-  for (uint32_t group = 1; group < other.end(); ++group) {
-    const uint32_t here = groups[group];
-    if (here == 0 || from.counts[group] == 0) continue;
-    switch (item.wanted.kind) {
-      case Kind::Sum:
-        if (is_real(item.column)) {
-          to.reals.add(here, from.reals, group);
-        } else if (is_huge(item.column)) {
-          to.huge[here] += from.huge[group];
-        } else {
-          to.sums[here] += from.sums[group];
-        }
-        break;
-      case Kind::Minimum:
-      case Kind::Maximum:
-        if (!item.column.integer) {
-          add_text(aggregate, here, from.texts[group].head,
-                   {from.texts[group].bytes, from.texts[group].size});
-        } else if (item.wanted.kind == Kind::Minimum) {
-          to.bests[here] = std::min(to.bests[here], from.bests[group]);
-        } else {
-          to.bests[here] = std::max(to.bests[here], from.bests[group]);
-        }
-        break;
-      case Kind::BitAnd:
-        to.bests[here] &= from.bests[group];
-        break;
-      case Kind::BitOr:
-        to.bests[here] |= from.bests[group];
-        break;
-      case Kind::BitXor:
-        to.bests[here] ^= from.bests[group];
-        break;
-      case Kind::Rows:
-      case Kind::Values:
-        break;
-    }
-    to.counts[here] += from.counts[group];
-  }
-}
-
-Status GroupTable::add_distinct(size_t aggregate, const GroupTable& other,
-                                const std::vector<uint32_t>& groups, const Check& check) {
-  const auto& item = plan_->aggregates[aggregate];
-  const State& from = other.states_[aggregate];
-  State& to = states_[aggregate];
-  std::vector<uint32_t> numbers(from.values != nullptr ? from.values->size() : 0, unknown_group);
+size_t GroupTable::pairs() const {
   size_t pairs = 0;
-  Status status;
-  from.distinct->each([&](uint32_t group, uint64_t value) {
-    if (++pairs % additions_between_checks == 0) status = check();
-    if (!status) return false;
-    const uint32_t here = groups[group];
-    if (here == 0) return true;
-    uint64_t number = value;
-    if (from.values != nullptr) {
-      uint32_t& known = numbers[value];
-      const auto there = static_cast<uint32_t>(value);
-      if (known == unknown_group)
-        known = to.values->number_of(from.values->value(there), from.values->hash_of(there));
-      number = known;
-    }
-    if (!to.distinct->add(here, number)) return true;
-    ++to.counts[here];
-    if (item.wanted.kind != Kind::Sum) return true;
-    if (is_real(item.column)) {
-      to.reals.add(here, native_real(item.column, value));
-    } else if (is_huge(item.column)) {
-      to.huge[here] += huge_number(to.values->value(static_cast<uint32_t>(number)));
-    } else if (from.values != nullptr) {
-      to.sums[here] += wide_number(to.values->value(static_cast<uint32_t>(number)));
-    } else {
-      to.sums[here] += value;
-    }
-    return true;
-  });
-  return status;
-}
-
-void GroupTable::narrow(GroupPartition to) {
-  GroupTable narrower(*plan_, to);
-  // It cannot fail: nobody is asked.
-  static_cast<void>(narrower.add(*this, [] { return Status(); }));
-  *this = std::move(narrower);
+  for (const State& state : states_) {
+    if (state.distinct != nullptr) pairs += state.distinct->pairs();
+  }
+  return pairs;
 }
 
 size_t GroupTable::memory() const {

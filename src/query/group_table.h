@@ -4,18 +4,20 @@
 // A key is a word a column: of numbers the value, of bytes its number in the column's ValueSet; and a word of
 // bits that tell NULLs. Columns stored as codes are looked up once a code.
 //
-// A table can be narrowed to a part of the groups, told by the first bits of their hashes, which are the same
-// in all tables of a plan.
+// What a table holds can be written as records (group_records.cc) and added to another table of the plan. A
+// record is a group with its aggregates as far as they are known, or, of an aggregate of distinct values, a
+// pair: a group and a value that it has met. Aggregates of distinct values are *settled* once all their pairs
+// have been counted; then they add up as others do.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/arena.h"
+#include "base/hash.h"
 #include "base/page_allocator.h"
 #include "query/computed_rows.h"
 #include "query/distinct_set.h"
@@ -44,31 +46,30 @@ struct GroupingPlan {
   static constexpr size_t most_keys = 64;
 };
 
-/// The groups whose hashes begin with the `bits` bits of `number`.
-struct GroupPartition {
-  unsigned bits = 0;
-  uint64_t number = 0;
-  bool has(uint64_t hash) const { return bits == 0 || hash >> (64 - bits) == number; }
-};
-
 class GroupTable {
  public:
-  GroupTable(const GroupingPlan& plan, GroupPartition partition);
+  explicit GroupTable(const GroupingPlan& plan);
   GroupTable(GroupTable&&) = default;
   GroupTable& operator=(GroupTable&&) = default;
 
-  /// Rows of the plan; those of other partitions are left out.
+  /// Rows of the plan.
   void add(const RowBatch& batch);
-  /// The groups of another thread. `check` is asked now and then whether to go on; when it fails, the table
-  /// is of no use any more.
-  using Check = std::function<Status()>;
-  Status add(const GroupTable& other, const Check& check);
-  /// Keeps the groups of a part of the table's partition only.
-  void narrow(GroupPartition to);
+  /// Records that append_group() and append_pair() have made. False: the bytes are none, and the table is of
+  /// no use any more. A table that gets settled aggregates gets no rows and no pairs of them.
+  [[nodiscard]] bool add_records(ByteView records);
+  /// Without `settled`, aggregates of distinct values are left out: their pairs say everything.
+  void append_group(uint32_t group, bool settled, std::string& to) const;
+  /// Calls take(hash, group, aggregate, value) for each pair until it says false; the hash is the same in all
+  /// tables. False: it did.
+  template <typename Take>
+  bool each_pair(Take&& take) const;
+  void append_pair(uint32_t group, size_t aggregate, uint64_t value, std::string& to) const;
 
   /// Groups have the numbers from 1 on, below this.
   uint32_t end() const { return static_cast<uint32_t>(hashes_.size()); }
-  GroupPartition partition() const { return partition_; }
+  /// Of the keys, the same in all tables of the plan.
+  uint64_t hash(uint32_t group) const { return hashes_[group]; }
+  size_t pairs() const;
   size_t memory() const;
 
   /// A key of a group; bytes lie in the table.
@@ -107,6 +108,7 @@ class GroupTable {
     uint64_t one(uint64_t ordered) const { return ordered == minus ? plus : ordered; }
   };
   static Zeros zeros_of(const ScanColumn& column);
+  static uint64_t combine(uint64_t hash, uint64_t next) { return mix_bits(hash * 31 + next); }
   struct KeyColumn {
     explicit KeyColumn(const GroupingPlan::Key& key);
     bool integer;
@@ -125,25 +127,27 @@ class GroupTable {
   void take_dictionary(KeyColumn& column, const std::shared_ptr<const Dictionary>& dictionary);
   void hash_column(KeyColumn& column, const ColumnVector& vector, uint32_t rows);
   uint64_t word_of(KeyColumn& column, const ColumnVector& vector, uint32_t row);
-  /// The group of key_, which is added when it is new; 0 when it is of another partition.
+  /// The group of key_, which is added when it is new.
   uint32_t group_of_key(uint64_t hash);
   uint32_t add_group(uint64_t hash);
+  bool has_key(uint32_t group) const;  // key_
   void grow_slots();
   void add_values(size_t aggregate, const ColumnVector& vector, uint32_t rows);
   /// Leaves in counted_ the groups of rows whose value is new to them.
   void leave_new_values(size_t aggregate, const ColumnVector& vector, uint32_t rows);
   /// To what is no count, and not of texts.
   void add_numbers(size_t aggregate, const ColumnVector& vector, const uint32_t* groups, uint32_t rows);
-  /// Of another table, whose groups have the numbers `groups` here; 0: they are not.
-  void add_states(size_t aggregate, const GroupTable& other, const std::vector<uint32_t>& groups);
-  Status add_distinct(size_t aggregate, const GroupTable& other, const std::vector<uint32_t>& groups,
-                      const Check& check);
+  void append_keys(uint32_t group, std::string& to) const;
+  /// The group of the keys that the reader comes to; 0: there are none.
+  uint32_t take_keys(ByteReader& reader);
+  bool take_states(ByteReader& reader, uint32_t group);
+  bool take_state(ByteReader& reader, size_t aggregate, uint32_t group);
+  bool take_pair(ByteReader& reader, size_t aggregate);
   void add_texts(size_t aggregate, const ColumnVector& vector, const uint32_t* groups, uint32_t rows);
   void add_text(size_t aggregate, uint32_t group, uint64_t head, ByteView value);
   uint64_t head_of(const Collation& collation, ByteView value);
 
   const GroupingPlan* plan_;
-  GroupPartition partition_;
   size_t stride_;  // words of a key
   std::vector<KeyColumn> columns_;
   PageVector<uint64_t> slots_;  // upper half of the hash, and the group; 0: free
@@ -158,8 +162,25 @@ class GroupTable {
   // Scratch space.
   std::string weights_;
   std::vector<uint64_t> key_;
+  std::vector<uint32_t> new_rows_;  // of the batch, to be looked for
+  std::vector<uint64_t> new_hashes_;
   std::vector<uint32_t> groups_;   // of the batch's rows
   std::vector<uint32_t> counted_;  // the same, but 0 for NULLs
 };
+
+template <typename Take>
+bool GroupTable::each_pair(Take&& take) const {
+  for (size_t i = 0; i < states_.size(); ++i) {
+    if (states_[i].distinct == nullptr) continue;
+    const ValueSet* const values = states_[i].values.get();
+    const bool all = states_[i].distinct->each([&](uint32_t group, uint64_t value) {
+      const uint64_t of_value =
+          values != nullptr ? values->hash_of(static_cast<uint32_t>(value)) : mix_bits(value);
+      return take(combine(combine(hashes_[group], i + 1), of_value), group, i, value);
+    });
+    if (!all) return false;
+  }
+  return true;
+}
 
 }  // namespace hailstone

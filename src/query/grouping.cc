@@ -3,20 +3,27 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <deque>
+#include <array>
+#include <atomic>
+
+#include "base/guard.h"
 
 namespace hailstone {
 
 namespace {
 
-/// What a thread may always have.
-constexpr size_t least_share = size_t{1} << 20;
-/// Memory is asked for in steps of this.
-constexpr size_t memory_step = size_t{1} << 20;
-/// With fewer groups it is their values that take the memory: less of them would not help.
-constexpr uint32_t fewest_groups_to_narrow = 64;
-constexpr unsigned most_bits = 40;
+/// So many groups and pairs are put together by one thread before others would have begun to help.
+constexpr size_t most_units_to_merge = size_t{1} << 14;
+constexpr size_t least_piece = size_t{4} << 10, most_piece = size_t{128} << 10;
 constexpr uint32_t groups_between_interruption_checks = 4096;
+
+using Runs = std::array<RecordRun, GroupPartitions::partitions>;
+
+void take_runs(GroupPartitions* from, Runs& to) {
+  if (from == nullptr) return;
+  Runs runs = from->take_runs();
+  for (size_t i = 0; i < runs.size(); ++i) to[i].append(std::move(runs[i]));
+}
 
 bool has_aggregate(const Aggregate& wanted, const ScanColumn& column) {
   switch (wanted.kind) {
@@ -58,84 +65,191 @@ Result<std::unique_ptr<Grouping>> Grouping::make(std::unique_ptr<ComputedRows> r
     grouping->plan_.aggregates.push_back(item);
   }
   grouping->keys_.resize(keys.size());
-  grouping->left_.push_back({});
   return grouping;
 }
 
 Result<bool> Grouping::next() {
+  if (rounds_ == 0) HAILSTONE_TRY(make_tables());
   for (;;) {
-    if (groups_ && ++group_ < groups_->end()) {
-      if (group_ % groups_between_interruption_checks == 0) HAILSTONE_TRY(rows_->check_interruption());
-      go_to(group_);
+    for (; place_.table < tables_.size(); ++place_.table, place_.group = 0) {
+      if (++place_.group >= table(place_.table).end()) continue;
+      if (place_.group % groups_between_interruption_checks == 0) HAILSTONE_TRY(rows_->check_interruption());
+      go_to(place_);
       return true;
     }
-    groups_.reset();
-    memory_.reset();
-    if (left_.empty()) return false;
-    const GroupPartition partition = left_.back();
-    left_.pop_back();
-    HAILSTONE_TRY(pass(partition));
-    group_ = 0;
+    if (groups_.empty()) return false;
+    HAILSTONE_TRY(make_tables());
   }
 }
 
-void Grouping::go_to(uint32_t group) {
-  group_ = group;
-  for (size_t i = 0; i < keys_.size(); ++i) keys_[i] = groups_->key(group, i);
+void Grouping::go_to(Place place) {
+  place_ = place;
+  const GroupTable& groups = table(place.table);
+  for (size_t i = 0; i < keys_.size(); ++i) keys_[i] = groups.key(place.group, i);
 }
 
-/// Reserves what the part's groups take by now, or makes them fewer.
-void Grouping::make_room(Part& part) const {
-  GroupTable& groups = *part.groups;
-  // A quarter of the budget for all, as the parts are put together while they are still there.
-  const size_t share = std::max(least_share, rows_->budget().limit() / 4 / threads_);
-  for (;;) {
-    const size_t used = groups.memory();
-    if (used <= part.memory.bytes()) return;
-    const size_t more = used - part.memory.bytes();
-    const size_t step = std::max(more, std::min(memory_step, share / 4));
-    if (used <= least_share) return part.memory.grow(more);
-    if (used <= share && part.memory.try_grow(step)) return;
-    const GroupPartition now = groups.partition();
-    if (groups.end() < fewest_groups_to_narrow || now.bits >= most_bits) return part.memory.grow(more);
-    groups.narrow({.bits = now.bits + 1, .number = now.number << 1});
+Status Grouping::make_tables() {
+  tables_.clear();
+  bytes_at_hand_ = 0;
+  place_ = {};
+  if (rounds_++ == 0) HAILSTONE_TRY(take_rows());
+  return groups_.empty() ? Status() : put_groups_together();
+}
+
+size_t Grouping::share() const { return rows_->budget().limit() / 4; }
+
+GroupCollector Grouping::collector(GroupCollector::Source source, unsigned level, size_t most) {
+  return {plan_,  rows_->budget(), *record_memory_,
+          source, level,           std::max(GroupCollector::least_share, most)};
+}
+
+Status Grouping::by_threads(const Work& work) {
+  std::atomic<bool> failed{false};
+  std::optional<Error> failure;
+  const auto work_guarded = [&](unsigned part) {
+    Status status = guarded([&] {
+      const GoOn go_on = [&]() -> Status {
+        if (failed.load(std::memory_order_relaxed))
+          return fail(ErrorCode::Interrupted, "another thread of the statement has met an error");
+        return part == 0 ? rows_->check_interruption() : rows_->check_interruption_seen();
+      };
+      return work(part, go_on);
+    });
+    if (status) return;
+    const MutexLock guard(mutex_);
+    if (!failure) failure.emplace(std::move(status).error());
+    failed.store(true, std::memory_order_relaxed);
+  };
+  rows_->run_with_helpers(threads_, work_guarded);
+  if (failure) return std::unexpected(std::move(*failure));
+  return {};
+}
+
+/// Leaves the groups in one table, or divided.
+Status Grouping::take_rows() {
+  const size_t most = share() / threads_;
+  record_memory_.emplace(rows_->budget(), rows_->spill_space(), share(),
+                         std::clamp(most / GroupPartitions::partitions / 8, least_piece, most_piece));
+  std::deque<GroupCollector> collectors;
+  for (unsigned i = 0; i < threads_; ++i)
+    collectors.push_back(collector(GroupCollector::Source::Rows, 0, most));
+  const GoOn of_caller = [&] { return rows_->check_interruption(); };
+  const GoOn of_helper = [&] { return rows_->check_interruption_seen(); };
+  HAILSTONE_TRY(rows_->each_batch(threads_, [&](unsigned part, const RowBatch& batch) {
+    return collectors[part].add(batch, part == 0 ? of_caller : of_helper);
+  }));
+
+  size_t units = 0;
+  unsigned parts = 0;
+  for (const GroupCollector& each : collectors) {
+    divided_ |= each.has_moved();
+    if (!each.has_table()) continue;
+    ++parts;
+    units += each.table().end() + each.table().pairs();
   }
+  divided_ |= parts > 1 && units > most_units_to_merge;
+  if (divided_) return divide(collectors);
+
+  GroupCollector* whole = &collectors.front();
+  for (GroupCollector& each : collectors) {
+    if (!each.has_table() || &each == whole) continue;
+    if (!whole->has_table()) {
+      whole = &each;
+    } else {
+      HAILSTONE_TRY(whole->merge(std::move(each), of_caller));
+    }
+  }
+  tables_.push_back({whole->take_table(), whole->take_memory()});
+  return {};
 }
 
-Status Grouping::pass(GroupPartition partition) {
-  ++passes_;
-  std::deque<Part> parts;
-  for (unsigned i = 0; i < threads_; ++i) parts.emplace_back(rows_->budget());
-  const auto take = [&](unsigned number, const RowBatch& batch) -> Status {
-    Part& part = parts[number];
-    if (!part.groups) part.groups.emplace(plan_, partition);
-    part.groups->add(batch);
-    make_room(part);
+Status Grouping::divide(std::deque<GroupCollector>& collectors) {
+  std::atomic<size_t> next{0};
+  const Work move_out = [&](unsigned, const GoOn& go_on) -> Status {
+    for (size_t i = next++; i < collectors.size(); i = next++) HAILSTONE_TRY(collectors[i].move_out(go_on));
     return {};
   };
-  HAILSTONE_TRY(rows_->each_batch(threads_, take));
+  HAILSTONE_TRY(by_threads(move_out));
+  Runs groups, pairs;
+  for (GroupCollector& each : collectors) {
+    take_runs(each.groups(), groups);
+    take_runs(each.pairs(), pairs);
+  }
+  put_runs(pairs, 1, pairs_);
+  HAILSTONE_TRY(count_pairs(groups));
+  put_runs(groups, 1, groups_);
+  return {};
+}
 
-  GroupPartition kept = partition;
-  for (const Part& part : parts) {
-    if (part.groups && part.groups->partition().bits > kept.bits) kept = part.groups->partition();
+void Grouping::put_runs(Runs& runs, unsigned level, std::vector<Run>& to) {
+  const MutexLock guard(mutex_);
+  for (RecordRun& run : runs) {
+    if (!run.empty()) to.push_back({std::move(run), level});
   }
-  for (GroupPartition half = kept; half.bits > partition.bits; half = {half.bits - 1, half.number >> 1}) {
-    left_.push_back({.bits = half.bits, .number = half.number | 1});
-  }
-  groups_.emplace(plan_, kept);
-  memory_.emplace(rows_->budget());
-  for (Part& part : parts) {
-    if (!part.groups) continue;
-    if (groups_->end() == 1 && part.groups->partition().bits == kept.bits) {
-      groups_ = std::move(part.groups);
-    } else {
-      HAILSTONE_TRY(groups_->add(*part.groups, [&] { return rows_->check_interruption(); }));
+}
+
+std::optional<Grouping::Run> Grouping::take_run(std::vector<Run>& from) {
+  const MutexLock guard(mutex_);
+  if (from.empty()) return std::nullopt;
+  std::optional<Run> run(std::move(from.back()));
+  from.pop_back();
+  return run;
+}
+
+Status Grouping::count_pairs(Runs& groups) {
+  if (pairs_.empty()) return {};
+  std::deque<GroupPartitions> counted;
+  for (unsigned i = 0; i < threads_; ++i) counted.emplace_back(*record_memory_, 0);
+  const Work count_some = [&](unsigned part, const GoOn& go_on) -> Status {
+    while (std::optional<Run> run = take_run(pairs_))
+      HAILSTONE_TRY(count_pairs_of(std::move(*run), counted[part], go_on));
+    return counted[part].finish();
+  };
+  HAILSTONE_TRY(by_threads(count_some));
+  for (GroupPartitions& each : counted) take_runs(&each, groups);
+  return {};
+}
+
+Status Grouping::count_pairs_of(Run&& run, GroupPartitions& counted, const GoOn& go_on) {
+  GroupCollector pairs = collector(GroupCollector::Source::Pairs, run.level, share() / threads_);
+  HAILSTONE_TRY(pairs.add(std::move(run.records), go_on));
+  if (!pairs.has_moved()) return append_groups(pairs.table(), true, counted, go_on);
+  HAILSTONE_TRY(pairs.move_out(go_on));
+  Runs runs;
+  take_runs(pairs.pairs(), runs);
+  put_runs(runs, run.level + 1, pairs_);
+  return {};
+}
+
+/// Makes tables of the next partitions, one a thread at least, until half of the share is used.
+Status Grouping::put_groups_together() {
+  return by_threads([&](unsigned, const GoOn& go_on) -> Status {
+    for (;;) {
+      {
+        const MutexLock guard(mutex_);
+        if (bytes_at_hand_ > share() / 2) return {};
+      }
+      std::optional<Run> run = take_run(groups_);
+      if (!run) return {};
+      HAILSTONE_TRY(put_together(std::move(*run), go_on));
     }
-    part.groups.reset();
-    part.memory.clear();
-    memory_->clear();
-    memory_->grow(groups_->memory());
+  });
+}
+
+Status Grouping::put_together(Run&& run, const GoOn& go_on) {
+  GroupCollector groups = collector(GroupCollector::Source::Groups, run.level, share() / 2 / threads_);
+  HAILSTONE_TRY(groups.add(std::move(run.records), go_on));
+  if (groups.has_moved()) {
+    HAILSTONE_TRY(groups.move_out(go_on));
+    Runs runs;
+    take_runs(groups.groups(), runs);
+    put_runs(runs, run.level + 1, groups_);
+    return {};
   }
+  Table table{groups.take_table(), groups.take_memory()};
+  const MutexLock guard(mutex_);
+  bytes_at_hand_ += table.memory.bytes();
+  tables_.push_back(std::move(table));
   return {};
 }
 

@@ -1,17 +1,26 @@
 // GROUP BY: rows, by several threads, to groups, each with its keys and aggregates.
 //
-// Each thread fills a GroupTable of its own; they are put together at the end. When one outgrows its share of
-// the memory, it keeps only half of its groups, told by their hashes, and again half when that is too much;
-// the rest is left to further passes over the rows. So memory bounds the groups at a time, never the answer.
+// Each thread fills a GroupTable of its own. While they are small they are put together, and that is all.
+// Else what the threads have met is divided into partitions by hash (GroupCollector, GroupPartitions), and
+// each partition is put together by itself, several at once by several threads; one that is too big is
+// divided again. Pairs of a group and a distinct value are divided by both: first they are put together and
+// counted, and what they add up to joins the partitions of the groups. So memory bounds the groups, and the
+// pairs, at a time, never the answer.
 #pragma once
 
+#include <array>
+#include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "base/memory_budget.h"
+#include "base/mutex.h"
 #include "query/computed_rows.h"
+#include "query/group_collector.h"
+#include "query/group_partitions.h"
 #include "query/group_table.h"
 
 namespace hailstone {
@@ -41,40 +50,77 @@ class Grouping final : public Groups {
                                                 std::span<const uint16_t> keys,
                                                 std::span<const Aggregate> aggregates, unsigned threads);
 
+  /// ErrorCode::DiskFull, Io: records that memory has no room for could not be written, or read again. After
+  /// an error there is nothing to be had any more.
   Result<bool> next() override;
   std::span<const Value> keys() const override { return keys_; }
-  AggregateResult result(size_t aggregate) const override { return groups_->result(group_, aggregate); }
+  AggregateResult result(size_t aggregate) const override {
+    return table(place_.table).result(place_.group, aggregate);
+  }
   const GroupingPlan& plan() const { return plan_; }
   MemoryBudget& budget() const { return rows_->budget(); }
 
-  // Once next() has found the first group: the table in which it and some or all others are.
-  const GroupTable& table() const { return *groups_; }
-  uint32_t number() const { return group_; }
-  bool has_all() const { return passes_ == 1 && left_.empty(); }
-  void go_to(uint32_t group);
-  /// How often the rows have been gone through so far.
-  unsigned passes() const { return passes_; }
+  // Once next() has found the first group: the tables that are at hand, with some groups or all.
+  struct Place {
+    uint32_t table = 0;
+    uint32_t group = 0;
+  };
+  size_t tables() const { return tables_.size(); }
+  const GroupTable& table(size_t number) const { return tables_[number].groups; }
+  Place place() const { return place_; }
+  bool has_all() const { return rounds_ <= 1 && groups_.empty(); }
+  void go_to(Place place);
+  Status check_interruption() const { return rows_->check_interruption(); }
+
+  /// Of the rows, once next() has been called: whether they have been divided into partitions.
+  bool divided() const { return divided_; }
+  /// How often next() had to make tables.
+  unsigned rounds() const { return rounds_; }
 
  private:
-  /// The groups of one thread and the memory that they take.
-  struct Part {
-    explicit Part(MemoryBudget& budget) : memory(budget) {}
-    std::optional<GroupTable> groups;
+  /// Records of one partition, the bits of which have been divided `level` times.
+  struct Run {
+    RecordRun records;
+    unsigned level = 0;
+  };
+  struct Table {
+    GroupTable groups;
     Reservation memory;
   };
+  using Runs = std::array<RecordRun, GroupPartitions::partitions>;
+  /// What one thread does of the work; `part` is its number.
+  using Work = std::function<Status(unsigned part, const GoOn& go_on)>;
+
   explicit Grouping(std::unique_ptr<ComputedRows> rows, unsigned threads)
-      : rows_(std::move(rows)), threads_(threads) {}
-  Status pass(GroupPartition partition);
-  void make_room(Part& part) const;
+      : rows_(std::move(rows)), threads_(rows_->threads(threads)) {}
+  Status make_tables();
+  Status take_rows();
+  /// Leaves in groups_ what the collectors have.
+  Status divide(std::deque<GroupCollector>& collectors);
+  /// Adds the groups of pairs_, with what their pairs add up to, to `groups`.
+  Status count_pairs(Runs& groups);
+  Status count_pairs_of(Run&& run, GroupPartitions& counted, const GoOn& go_on);
+  Status put_groups_together();
+  Status put_together(Run&& run, const GoOn& go_on);
+  /// Runs `work` on up to threads_ threads. The first error ends all, and is returned.
+  Status by_threads(const Work& work);
+  void put_runs(Runs& runs, unsigned level, std::vector<Run>& to);
+  std::optional<Run> take_run(std::vector<Run>& from);
+  GroupCollector collector(GroupCollector::Source source, unsigned level, size_t most);
+  size_t share() const;
 
   const std::unique_ptr<ComputedRows> rows_;
   const unsigned threads_;
   GroupingPlan plan_;
-  std::vector<GroupPartition> left_;  // to other passes
-  unsigned passes_ = 0;
-  std::optional<Reservation> memory_;  // of groups_
-  std::optional<GroupTable> groups_;
-  uint32_t group_ = 0;
+  std::optional<RecordMemory> record_memory_;  // goes after all that takes of it
+  bool divided_ = false;
+  unsigned rounds_ = 0;
+  Mutex mutex_;               // guards the next four while several threads work
+  std::vector<Run> pairs_;    // to be counted
+  std::vector<Run> groups_;   // to be put together
+  std::deque<Table> tables_;  // at hand
+  size_t bytes_at_hand_ = 0;  // of tables_
+  Place place_;
   std::vector<Value> keys_;
 };
 

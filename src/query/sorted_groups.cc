@@ -1,13 +1,15 @@
 #include "query/sorted_groups.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace hailstone {
 
 namespace {
 
 using Kind = Aggregate::Kind;
+
+constexpr uint32_t steps_between_checks = 4096;
+constexpr size_t sorted_at_once = size_t{1} << 13;
 
 template <typename T>
 int compare_numbers(T left, T right) {
@@ -58,6 +60,34 @@ int compare_results(const GroupOrder& by, const GroupingPlan::Item& item, const 
   return item.column.collation->compare(left.bytes, right.bytes);
 }
 
+/// Sorts runs, and merges them, so that the statement can be ended meanwhile.
+template <typename T, typename Before>
+Status sort_by_runs(std::vector<T>& values, const Before& before, const Grouping& groups) {
+  for (size_t begin = 0; begin < values.size(); begin += sorted_at_once) {
+    HAILSTONE_TRY(groups.check_interruption());
+    const size_t end = std::min(begin + sorted_at_once, values.size());
+    std::sort(values.begin() + static_cast<ptrdiff_t>(begin), values.begin() + static_cast<ptrdiff_t>(end),
+              before);
+  }
+  if (values.size() <= sorted_at_once) return {};
+  std::vector<T> merged;
+  for (size_t width = sorted_at_once; width < values.size(); width *= 2) {
+    merged.clear();
+    merged.reserve(values.size());
+    for (size_t begin = 0; begin < values.size(); begin += 2 * width) {
+      size_t left = begin, right = std::min(begin + width, values.size());
+      const size_t middle = right, end = std::min(begin + 2 * width, values.size());
+      while (left < middle || right < end) {
+        if (merged.size() % steps_between_checks == 0) HAILSTONE_TRY(groups.check_interruption());
+        const bool takes_right = left == middle || (right < end && before(values[right], values[left]));
+        merged.push_back(std::move(values[takes_right ? right++ : left++]));
+      }
+    }
+    values.swap(merged);
+  }
+  return {};
+}
+
 /// A group of a table, as the order sees it.
 struct Numbered {
   const GroupTable& table;
@@ -94,20 +124,29 @@ void SortedGroups::take(Row& row) {
   for (size_t i = 0; i < groups_->plan().aggregates.size(); ++i) row.results.push_back(groups_->result(i));
 }
 
-void SortedGroups::sort_numbers() {
-  const GroupTable& table = groups_->table();
-  numbers_.resize(table.end() - 1);
-  std::iota(numbers_.begin(), numbers_.end(), 1U);
-  const auto before = [&](uint32_t left, uint32_t right) {
-    return compare(Numbered{table, left}, Numbered{table, right}) < 0;
+Status SortedGroups::sort_places() {
+  const auto at = [&](Grouping::Place place) { return Numbered{groups_->table(place.table), place.group}; };
+  const auto before = [&](Grouping::Place left, Grouping::Place right) {
+    return compare(at(left), at(right)) < 0;
   };
-  if (most_ >= numbers_.size()) {
-    std::sort(numbers_.begin(), numbers_.end(), before);
-    return;
+  // Those that are wanted are a heap, the last one in front.
+  uint32_t looked_at = 0;
+  for (uint32_t number = 0; number < groups_->tables(); ++number) {
+    for (uint32_t group = 1; group < groups_->table(number).end(); ++group) {
+      if (++looked_at % steps_between_checks == 0) HAILSTONE_TRY(groups_->check_interruption());
+      const Grouping::Place place{number, group};
+      if (places_.size() < most_) {
+        places_.push_back(place);
+        if (places_.size() == most_) std::make_heap(places_.begin(), places_.end(), before);
+      } else if (before(place, places_.front())) {
+        std::pop_heap(places_.begin(), places_.end(), before);
+        places_.back() = place;
+        std::push_heap(places_.begin(), places_.end(), before);
+      }
+    }
   }
-  std::partial_sort(numbers_.begin(), numbers_.begin() + static_cast<ptrdiff_t>(most_), numbers_.end(),
-                    before);
-  numbers_.resize(most_);
+  memory_.grow(places_.capacity() * sizeof(Grouping::Place));
+  return sort_by_runs(places_, before, *groups_);
 }
 
 Status SortedGroups::copy_groups() {
@@ -126,23 +165,22 @@ Status SortedGroups::copy_groups() {
       memory_.grow(sizeof(Row) + row.keys.size() * sizeof(Value) + row.bytes.size() +
                    row.results.size() * sizeof(AggregateResult));
       if (most_ != all) std::push_heap(rows_.begin(), rows_.end(), before);
-    } else if (compare(Numbered{groups_->table(), groups_->number()}, Copied{rows_.front()}) < 0) {
+    } else if (compare(Numbered{groups_->table(groups_->place().table), groups_->place().group},
+                       Copied{rows_.front()}) < 0) {
       std::pop_heap(rows_.begin(), rows_.end(), before);
       take(rows_.back());
       std::push_heap(rows_.begin(), rows_.end(), before);
     }
     HAILSTONE_ASSIGN(found, groups_->next());
   }
-  std::sort(rows_.begin(), rows_.end(), before);
-  return {};
+  return sort_by_runs(rows_, before, *groups_);
 }
 
 Status SortedGroups::collect() {
   HAILSTONE_ASSIGN(const bool found, groups_->next());
   if (!found) return {};
   if (!groups_->has_all()) return copy_groups();
-  sort_numbers();
-  return {};
+  return sort_places();
 }
 
 Result<bool> SortedGroups::next() {
@@ -153,8 +191,8 @@ Result<bool> SortedGroups::next() {
     collected_ = true;
   }
   if (place_ < rows_.size()) return true;
-  if (place_ >= numbers_.size()) return false;
-  groups_->go_to(numbers_[place_]);
+  if (place_ >= places_.size()) return false;
+  groups_->go_to(places_[place_]);
   return true;
 }
 

@@ -1,7 +1,7 @@
 // Groups in an order, all or the first ones: ORDER BY and LIMIT behind GROUP BY.
 //
-// While all groups are at hand, only their numbers are sorted. Where they come in several passes, copies of
-// them are kept, of no more than are wanted.
+// While all groups are at hand, only their places are sorted. Where they come partition by partition, copies
+// of them are kept, of no more than are wanted.
 #pragma once
 
 #include <memory>
@@ -44,7 +44,7 @@ class SortedGroups final : public Groups {
     std::vector<AggregateResult> results;
   };
   Status collect();
-  void sort_numbers();
+  Status sort_places();
   /// `groups_` stands at the first group.
   Status copy_groups();
   void take(Row& row);
@@ -55,7 +55,7 @@ class SortedGroups final : public Groups {
   const std::vector<GroupOrder> order_;
   const size_t most_;
   bool collected_ = false;
-  std::vector<uint32_t> numbers_;  // of the groups, in order; or
+  std::vector<Grouping::Place> places_;  // of the groups, in order; or
   std::vector<Row> rows_;  // copies: a heap while they are collected, the last one in front; then in order
   Reservation memory_;     // of the copies, beyond the budget if it must be
   size_t place_ = 0;

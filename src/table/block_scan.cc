@@ -6,6 +6,7 @@
 
 #include "base/guard.h"
 #include "base/mutex.h"
+#include "table/helpers.h"
 
 namespace hailstone {
 
@@ -96,8 +97,12 @@ Result<bool> BlockScan::Worker::next(uint64_t& number, uint64_t last) {
 
 Status BlockScan::Worker::check_stop() const {
   if (!stop_ || !stop_()) return {};
+  return scan_.interrupted();
+}
+
+std::unexpected<Error> BlockScan::interrupted() const {
   return fail(ErrorCode::Interrupted,
-              fmt::format("interrupted while scanning table {}", scan_.table_.definition().name));
+              fmt::format("interrupted while scanning table {}", table_.definition().name));
 }
 
 Status BlockScan::Worker::meet_block(uint32_t block) {
@@ -142,13 +147,21 @@ struct SharedWork {
   void work(unsigned part, BlockScan& scan, const std::function<bool()>& stop,
             const std::function<Status(unsigned part, BlockScan::Worker& worker)>& take) noexcept {
     Status status = guarded([&] { return take_blocks(part, scan, stop, take); });
-    if (status) return;
-    const MutexLock guard(mutex);
-    if (!failure) failure.emplace(std::move(status).error());
-    stopped.store(true, std::memory_order_relaxed);
+    if (!status) fail_with(std::move(status).error());
+  }
+  /// Whether the others are to stop: asked by the thread that waits for them.
+  void look(const BlockScan& scan, const std::function<bool()>& stop) noexcept {
+    if (stopped.load(std::memory_order_relaxed) || !stop || !stop()) return;
+    fail_with(guarded([&]() -> Status { return scan.interrupted(); }).error());
   }
 
  private:
+  void fail_with(Error&& error) noexcept {
+    const MutexLock guard(mutex);
+    if (!failure) failure.emplace(std::move(error));
+    stopped.store(true, std::memory_order_relaxed);
+  }
+
   Status take_blocks(unsigned part, BlockScan& scan, const std::function<bool()>& stop,
                      const std::function<Status(unsigned part, BlockScan::Worker& worker)>& take) {
     BlockScan::Worker worker(scan, stop);
@@ -171,15 +184,6 @@ struct SharedWork {
   }
 };
 
-/// How the helping threads are waited for. A helper that starts after the work was done finds it closed and
-/// touches nothing else.
-struct Helpers {
-  Mutex mutex;
-  Condition changed;
-  bool closed HAILSTONE_GUARDED_BY(mutex) = false;
-  unsigned running HAILSTONE_GUARDED_BY(mutex) = 0;
-};
-
 }  // namespace
 
 unsigned worthwhile_threads(const BlockScan& scan, unsigned threads) {
@@ -190,28 +194,10 @@ unsigned worthwhile_threads(const BlockScan& scan, unsigned threads) {
 Status for_each_block(TableHost& host, BlockScan& scan, unsigned threads, const std::function<bool()>& stop,
                       const std::function<Status(unsigned part, BlockScan::Worker& worker)>& take) {
   SharedWork shared;
-  const auto helpers = std::make_shared<Helpers>();
-  for (unsigned part = 1; part < threads; ++part) {
-    const auto help = [helpers, &shared, &scan, &take, part] {
-      {
-        const MutexLock guard(helpers->mutex);
-        if (helpers->closed) return;
-        ++helpers->running;
-      }
-      shared.work(part, scan, {}, take);
-      const MutexLock guard(helpers->mutex);
-      --helpers->running;
-      helpers->changed.notify_all();
-    };
-    // Without memory for a helper the others do its share.
-    try_to([&] { host.run(help); });
-  }
-  shared.work(0, scan, stop, take);
-  {
-    const MutexLock guard(helpers->mutex);
-    helpers->closed = true;
-    while (helpers->running != 0) helpers->changed.wait(helpers->mutex);
-  }
+  const std::function<bool()> never;
+  run_with_helpers(
+      host, threads, [&](unsigned part) { shared.work(part, scan, part == 0 ? stop : never, take); },
+      [&] { shared.look(scan, stop); });
   const MutexLock guard(shared.mutex);
   if (shared.failure) return std::unexpected(std::move(*shared.failure));
   return {};

@@ -28,6 +28,8 @@ class BlockScan {
   /// for_each_block() begin with the last blocks.
   void set_bound(std::shared_ptr<const ScanBound> bound) { bound_ = std::move(bound); }
   bool goes_backwards() const { return bound_ != nullptr && bound_->descending(); }
+  /// The error of a scan that is to stop.
+  std::unexpected<Error> interrupted() const;
 
   class Worker {
    public:
@@ -100,7 +102,7 @@ class BlockScan {
 unsigned worthwhile_threads(const BlockScan& scan, unsigned threads);
 
 /// Calls `take` for each block that has rows, on `threads` threads: this one, as part 0, and background
-/// threads that are free. `stop` is asked by this thread only.
+/// threads that are free. `stop` is asked by this thread only, also while it waits for the others.
 Status for_each_block(TableHost& host, BlockScan& scan, unsigned threads, const std::function<bool()>& stop,
                       const std::function<Status(unsigned part, BlockScan::Worker& worker)>& take);
 

@@ -8,6 +8,7 @@
 #include "column/row_window.h"
 #include "table/aggregate.h"
 #include "table/block_scan.h"
+#include "table/helpers.h"
 #include "table/table_state.h"
 #include "table/visibility.h"
 
@@ -66,7 +67,7 @@ struct Scan::State {
   /// Before each pass over all rows.
   void go_to_first_row() {
     blocks.emplace(inside, view, predicate, candidates);
-    worker.emplace(*blocks, [this] { return transaction.interrupted(); });
+    worker.emplace(*blocks, [this] { return interrupted(); });
     if (numbers_rows) worker->count_met();
     next_number = 0;
     selected.clear();
@@ -135,10 +136,15 @@ struct Scan::State {
     return {};
   }
 
-  Status check_interruption() const {
-    if (!transaction.interrupted()) return {};
+  bool interrupted() const {
+    if (!transaction.interrupted()) return false;
+    interruption_seen.store(true, std::memory_order_relaxed);
+    return true;
+  }
+  Status end_interrupted() const {
     return fail(ErrorCode::Interrupted, "interrupted while scanning table " + inside.definition().name);
   }
+  Status check_interruption() const { return interrupted() ? end_interrupted() : Status(); }
 
   /// Fills `entries` with the next versions of the deltas that match. False: none is left.
   Result<bool> next_delta_rows(size_t most) {
@@ -172,7 +178,7 @@ struct Scan::State {
   Status each_block(unsigned threads, const std::function<Status(unsigned, BlockScan::Worker&)>& take) {
     next_number = blocks->blocks();
     return for_each_block(
-        inside.host, *blocks, threads, [&] { return transaction.interrupted(); }, take);
+        inside.host, *blocks, threads, [&] { return interrupted(); }, take);
   }
 
   Result<const Batch*> next_plain();
@@ -227,6 +233,7 @@ struct Scan::State {
   size_t entries_next = 0;
 
   // With number_rows().
+  mutable std::atomic<bool> interruption_seen{false};
   bool numbers_rows = false;
   std::vector<uint32_t> met_before_selected;  // in the block
   uint64_t met_in_deltas = 0;
@@ -652,6 +659,17 @@ Result<ScanColumn> Scan::column(size_t position) const {
 
 Status Scan::check_interruption() const { return state_->check_interruption(); }
 
+Status Scan::check_interruption_seen() const {
+  return state_->interruption_seen.load(std::memory_order_relaxed) ? state_->end_interrupted() : Status();
+}
+
+void Scan::run_with_helpers(unsigned threads, const std::function<void(unsigned part)>& work) const {
+  hailstone::run_with_helpers(state_->inside.host, threads, work,
+                              [&] { static_cast<void>(state_->interrupted()); });
+}
+
 MemoryBudget& Scan::budget() const { return state_->inside.host.budget(); }
+
+SpillSpace& Scan::spill_space() const { return state_->inside.host.spill_space(); }
 
 }  // namespace hailstone

@@ -128,8 +128,13 @@ class Scan {
   Result<ScanColumn> column(size_t position) const;
   /// ErrorCode::Interrupted when the statement is to end: for long work on the rows.
   Status check_interruption() const;
-  /// What the rows' consumer takes its memory from.
+  /// The same for threads that help the caller's: what that one has found so far.
+  Status check_interruption_seen() const;
+  /// run_with_helpers() of the table's host. While the caller's thread waits, it looks for interruption.
+  void run_with_helpers(unsigned threads, const std::function<void(unsigned part)>& work) const;
+  /// What the rows' consumer takes its memory from, and where it puts aside what that has no room for.
   MemoryBudget& budget() const;
+  SpillSpace& spill_space() const;
 
  private:
   struct State;

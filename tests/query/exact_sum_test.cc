@@ -24,8 +24,19 @@ double sum_of_parts(const std::vector<double>& numbers) {
   std::array<ExactSums, 3> parts;
   for (ExactSums& part : parts) part.push_back();
   for (size_t i = 0; i < numbers.size(); ++i) parts[i * i % 3].add(0, numbers[i]);
-  parts[2].add(0, parts[0], 0);
-  parts[2].add(0, parts[1], 0);
+  for (size_t i = 0; i < 2; ++i) {
+    std::string bytes;
+    parts[i].append_to(bytes, 0);
+    ByteReader reader(bytes);
+    EXPECT_TRUE(parts[2].add_from(reader, 0));
+    EXPECT_TRUE(reader.empty());
+    for (size_t size = 0; size < bytes.size(); ++size) {
+      ByteReader cut(ByteView(bytes).substr(0, size));
+      ExactSums none;
+      none.push_back();
+      EXPECT_FALSE(none.add_from(cut, 0));
+    }
+  }
   return parts[2].result(0);
 }
 

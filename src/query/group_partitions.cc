@@ -1,0 +1,115 @@
+#include "query/group_partitions.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace hailstone {
+
+namespace {
+
+constexpr size_t first_piece_bytes = size_t{4} << 10;
+
+}  // namespace
+
+bool RecordMemory::try_take(size_t bytes) {
+  const size_t before = used_.fetch_add(bytes, std::memory_order_relaxed);
+  if (before + bytes <= most_ && budget_.try_reserve(bytes)) return true;
+  used_.fetch_sub(bytes, std::memory_order_relaxed);
+  return false;
+}
+
+void RecordMemory::take(size_t bytes) {
+  used_.fetch_add(bytes, std::memory_order_relaxed);
+  budget_.reserve(bytes);
+}
+
+void RecordMemory::give_back(size_t bytes) {
+  used_.fetch_sub(bytes, std::memory_order_relaxed);
+  budget_.release(bytes);
+}
+
+RecordRun::Piece::Piece(Piece&& other) noexcept
+    : memory(std::exchange(other.memory, nullptr)),
+      bytes(std::move(other.bytes)),
+      size(other.size),
+      capacity(other.capacity) {}
+
+RecordRun::Piece::~Piece() {
+  if (memory == nullptr) return;
+  bytes.reset();
+  memory->give_back(capacity);
+}
+
+void RecordRun::append(RecordRun&& other) {
+  pieces_.reserve(pieces_.size() + other.pieces_.size());
+  for (Piece& piece : other.pieces_) pieces_.push_back(std::move(piece));
+  other.pieces_.clear();
+  std::ranges::move(other.spilled_, std::back_inserter(spilled_));
+  other.spilled_.clear();
+}
+
+void GroupPartitions::close_piece(Partition& partition) {
+  if (partition.next == nullptr) return;
+  RecordRun::Piece& last = partition.run.pieces_.back();
+  last.size = last.capacity - partition.room;
+  partition.next = nullptr;
+  partition.room = 0;
+}
+
+Status GroupPartitions::add_piece(Partition& partition, size_t least, const GoOn& go_on) {
+  close_piece(partition);
+  // Few records take little memory.
+  const size_t wanted = std::clamp(partition.in_memory, first_piece_bytes, memory_.piece_bytes());
+  const size_t capacity = std::max(least, wanted);
+  while (!memory_.try_take(capacity)) {
+    HAILSTONE_ASSIGN(const bool spilled, spill_largest(go_on));
+    if (spilled) continue;
+    memory_.take(capacity);
+    break;
+  }
+  RecordRun::Piece piece(memory_, capacity);
+  piece.bytes = make_page_bytes(capacity);
+  char* const begin = piece.bytes.get();
+  partition.run.pieces_.push_back(std::move(piece));
+  partition.next = begin;
+  partition.room = capacity;
+  partition.in_memory += capacity;
+  return {};
+}
+
+Result<bool> GroupPartitions::spill_largest(const GoOn& go_on) {
+  Partition& largest = *std::ranges::max_element(
+      partitions_,
+      [](const Partition& left, const Partition& right) { return left.in_memory < right.in_memory; });
+  if (largest.in_memory == 0) return false;
+  if (file_ == nullptr) {
+    HAILSTONE_ASSIGN(file_, memory_.space().create());
+  }
+  close_piece(largest);
+  auto& pieces = largest.run.pieces_;
+  auto& spilled = largest.run.spilled_;
+  if (spilled.empty()) spilled.push_back({file_, {}});
+  while (!pieces.empty()) {
+    HAILSTONE_TRY(go_on());
+    const RecordRun::Piece piece = std::move(pieces.back());
+    pieces.pop_back();
+    HAILSTONE_ASSIGN(const SpilledFrame frame, file_->append({piece.bytes.get(), piece.size}));
+    spilled.back().frames.push_back(frame);
+  }
+  largest.in_memory = 0;
+  return true;
+}
+
+Status GroupPartitions::finish() {
+  for (Partition& partition : partitions_) close_piece(partition);
+  return file_ == nullptr ? Status() : file_->finish();
+}
+
+std::array<RecordRun, GroupPartitions::partitions> GroupPartitions::take_runs() {
+  std::array<RecordRun, partitions> runs;
+  for (size_t i = 0; i < partitions; ++i) runs[i] = std::move(partitions_[i].run);
+  return runs;
+}
+
+}  // namespace hailstone

@@ -1,0 +1,484 @@
+// Groups that memory has no room for, against a plain map that is filled from the same rows one by one; and
+// what happens when the files that they go to cannot be written or read.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <random>
+#include <set>
+
+#include "base/test_seed.h"
+#include "query/sorted_groups.h"
+#include "table/bulk_load.h"
+#include "table/test_host.h"
+
+namespace hailstone {
+namespace {
+
+using Kind = Aggregate::Kind;
+using Call = FaultFilesystem::Call;
+using Effect = FaultFilesystem::Effect;
+
+enum SpilledColumn : uint16_t { number, key, real, word, text, wide, bits, huge };
+constexpr uint16_t column_count = huge + 1;
+
+TableDefinition spilled_definition() {
+  TableDefinition definition;
+  definition.name = "test/spilled";
+  definition.columns = {
+      {.name = "number", .type = Type::Signed, .width = 4, .nullable = false},
+      {.name = "key", .type = Type::Signed, .width = 8},
+      {.name = "real", .type = Type::Double, .width = 8},
+      {.name = "word", .type = Type::Varchar, .width = 20, .collation = binary_padded_collation_id},
+      {.name = "text", .type = Type::Varchar, .width = 200},
+      {.name = "wide", .type = Type::OrderedBytes, .width = 16},
+      {.name = "bits", .type = Type::Unsigned, .width = 8},
+      {.name = "huge", .type = Type::OrderedBytes, .width = 32},
+  };
+  definition.indexes = {{.name = "PRIMARY", .unique = true, .parts = {{.column = 0}}}};
+  definition.has_primary_key = true;
+  return definition;
+}
+
+/// What equal values have in common.
+std::string common(const Value& value, uint16_t column) {
+  if (value.null) return "NULL";
+  if (column == word) {
+    const size_t end = value.bytes.find_last_not_of(' ');
+    return "'" + std::string(value.bytes.substr(0, end == ByteView::npos ? 0 : end + 1));
+  }
+  if (column == text || column == wide || column == huge) return "'" + std::string(value.bytes);
+  if (column == real && native_double(value.integer) == 0) return "0";
+  return std::to_string(value.integer);
+}
+
+/// The lowest 64 bits are enough to tell sums.
+uint64_t low_word(ByteView bytes) { return load_big_endian(bytes.data() + bytes.size() - 8, 8); }
+
+struct ExpectedAggregate {
+  uint64_t count = 0;
+  uint64_t integer = 0;
+  std::string bytes;
+  uint64_t sum = 0;
+  ExactSums reals;
+  std::set<std::string> met;
+};
+
+class GroupSpillTest : public testing::Test {
+ protected:
+  GroupSpillTest() : random_(test_seed(31)), table_(host_.create(spilled_definition())) {
+    host_.background = true;
+    host_.segment_rows = 20'000;
+  }
+
+  size_t below(size_t limit) { return std::uniform_int_distribution<size_t>(0, limit - 1)(random_); }
+
+  void load(int32_t rows, size_t values) {
+    const auto transaction = host_.transactions().begin(Isolation::RepeatableRead);
+    Duplicate duplicate;
+    BulkLoad load(table_, *transaction);
+    for (int32_t row = 0; row < rows; ++row) {
+      const auto some = [&](const Value& value) { return below(12) == 0 ? Value{} : value; };
+      const std::string some_word = "w" + std::to_string(below(values)) + std::string(below(3), ' ');
+      const std::string some_text = "text " + std::to_string(below(values)) + std::string(below(60), '.');
+      std::string some_wide(16, '\x80'), some_huge(32, '\x80');
+      for (size_t i = 10; i < 16; ++i) some_wide[i] = static_cast<char>(below(i < 14 ? 2 : 256));
+      for (size_t i = 26; i < 32; ++i) some_huge[i] = static_cast<char>(below(i < 30 ? 2 : 256));
+      // Far apart, so that some sums get wide; and both zeros.
+      const double some_real =
+          below(20) == 0 ? (below(2) == 0 ? 0.0 : -0.0)
+                         : std::ldexp(static_cast<double>(below(values)) - 100, below(50) == 0 ? 900 : 3);
+      const std::array<Value, column_count> all{
+          Value::of(order_signed(row, 4)),
+          some(Value::of(order_signed(static_cast<int64_t>(below(values)) * 1'000'003, 8))),
+          some(Value::of(order_double(some_real))),
+          some(Value::of(ByteView(some_word))),
+          some(Value::of(ByteView(some_text))),
+          some(Value::of(ByteView(some_wide))),
+          some(Value::of(uint64_t{below(values)} << below(40))),
+          some(Value::of(ByteView(some_huge)))};
+      ASSERT_TRUE(load.append(all));
+    }
+    ASSERT_TRUE(load.finish(duplicate));
+    ASSERT_TRUE(host_.transactions().commit(*transaction));
+    reader_ = host_.transactions().begin(Isolation::RepeatableRead);
+  }
+
+  std::unique_ptr<Scan> scan(bool as_codes) {
+    std::vector<uint16_t> columns(column_count);
+    for (uint16_t i = 0; i < column_count; ++i) columns[i] = i;
+    return std::make_unique<Scan>(table_, *reader_, ReadLock::None, nullptr, columns,
+                                  std::vector<bool>(column_count, as_codes));
+  }
+  std::unique_ptr<Grouping> group(std::span<const uint16_t> keys, std::span<const Aggregate> wanted,
+                                  unsigned threads) {
+    auto made = Grouping::make(std::make_unique<ComputedRows>(scan(true), column_count, Computation{}), keys,
+                               wanted, threads);
+    EXPECT_TRUE(made);
+    return std::move(*made);
+  }
+
+  using Expected = std::map<std::vector<std::string>, std::vector<ExpectedAggregate>>;
+
+  static void expect_value(const Aggregate& wanted, const Value& value, ExpectedAggregate& state) {
+    if (wanted.kind != Kind::Rows && value.null) return;
+    if (wanted.distinct && !state.met.insert(common(value, wanted.position)).second) return;
+    const bool first = state.count++ == 0;
+    const Collation& collation = collation_of(wanted.position);
+    switch (wanted.kind) {
+      case Kind::Rows:
+      case Kind::Values:
+        break;
+      case Kind::Sum:
+        if (wanted.position == real) {
+          state.reals.add(0, native_double(value.integer));
+        } else {
+          state.sum += wanted.position == wide || wanted.position == huge ? low_word(value.bytes)
+                                                                          : native_of(wanted.position, value);
+        }
+        break;
+      case Kind::Minimum:
+      case Kind::Maximum: {
+        const bool least = wanted.kind == Kind::Minimum;
+        if (is_number(wanted.position)) {
+          if (first || (least ? value.integer < state.integer : value.integer > state.integer))
+            state.integer = value.integer;
+          break;
+        }
+        int order = first ? 0 : collation.compare(value.bytes, state.bytes);
+        if (!first && order == 0) order = value.bytes.compare(state.bytes);
+        if (first || (least ? order < 0 : order > 0)) state.bytes = value.bytes;
+        break;
+      }
+      case Kind::BitAnd:
+        state.integer = first ? value.integer : state.integer & value.integer;
+        break;
+      case Kind::BitOr:
+        state.integer |= value.integer;
+        break;
+      case Kind::BitXor:
+        state.integer ^= value.integer;
+        break;
+    }
+  }
+  static bool is_number(uint16_t column) { return column <= real || column == bits; }
+  static uint64_t native_of(uint16_t column, const Value& value) {
+    if (column == bits) return value.integer;
+    return static_cast<uint64_t>(native_signed(value.integer, column == number ? 4 : 8));
+  }
+  static const Collation& collation_of(uint16_t column) {
+    return column == word ? binary_padded_collation() : binary_collation();
+  }
+
+  Expected expected(std::span<const uint16_t> keys, std::span<const Aggregate> wanted) {
+    Expected groups;
+    const auto empty = [&] {
+      std::vector<ExpectedAggregate> states(wanted.size());
+      for (ExpectedAggregate& state : states) state.reals.push_back();
+      return states;
+    };
+    if (keys.empty()) groups.emplace(std::vector<std::string>(), empty());
+    const auto rows = scan(false);
+    for (;;) {
+      const auto batch = rows->next();
+      EXPECT_TRUE(batch);
+      if (!batch || *batch == nullptr) return groups;
+      for (uint32_t row = 0; row < (*batch)->rows; ++row) {
+        std::vector<std::string> found;
+        for (const uint16_t column : keys)
+          found.push_back(common((*batch)->columns[column].value(row), column));
+        auto place = groups.find(found);
+        if (place == groups.end()) place = groups.emplace(found, empty()).first;
+        for (size_t i = 0; i < wanted.size(); ++i) {
+          const Value value =
+              wanted[i].kind == Kind::Rows ? Value{} : (*batch)->columns[wanted[i].position].value(row);
+          expect_value(wanted[i], value, place->second[i]);
+        }
+      }
+    }
+  }
+
+  /// Checks each group once; how many there are.
+  size_t check(Grouping& grouping, std::span<const uint16_t> keys, std::span<const Aggregate> wanted,
+               const Expected& groups) {
+    std::set<std::vector<std::string>> met;
+    for (;;) {
+      const auto found = grouping.next();
+      EXPECT_TRUE(found) << found.error().message();
+      if (!found || !*found) break;
+      std::vector<std::string> here;
+      for (size_t i = 0; i < keys.size(); ++i) here.push_back(common(grouping.keys()[i], keys[i]));
+      EXPECT_TRUE(met.insert(here).second) << "a group is there twice";
+      const auto place = groups.find(here);
+      if (place == groups.end()) {
+        ADD_FAILURE() << "a group is there that should not be";
+        continue;
+      }
+      for (size_t i = 0; i < wanted.size(); ++i) {
+        const AggregateResult result = grouping.result(i);
+        const ExpectedAggregate& state = place->second[i];
+        EXPECT_EQ(result.count, state.count);
+        if (state.count == 0 || wanted[i].kind <= Kind::Values) continue;
+        const uint16_t column = wanted[i].position;
+        if (wanted[i].kind == Kind::Sum) {
+          if (column == real) {
+            EXPECT_EQ(result.real_sum, state.reals.result(0));
+          } else {
+            EXPECT_EQ(column == huge ? result.huge_sum.words[0] : static_cast<uint64_t>(result.integer_sum),
+                      state.sum);
+          }
+        } else if (is_number(column)) {
+          EXPECT_EQ(result.integer, state.integer);
+        } else {
+          EXPECT_EQ(result.bytes, state.bytes);
+        }
+      }
+    }
+    return met.size();
+  }
+
+  size_t spill_files() {
+    size_t files = 0;
+    const std::filesystem::path directory = std::filesystem::path(host_.segment_path(1)).parent_path();
+    for (const auto& entry : std::filesystem::directory_iterator(directory))
+      files += size_t{SpillSpace::is_spill_name(entry.path().filename().string())};
+    return files;
+  }
+  /// Nothing is left of groups that are no more.
+  void expect_nothing_left(size_t memory_before) {
+    EXPECT_EQ(spill_files(), 0);
+    EXPECT_EQ(host_.spill_space().bytes(), 0);
+    EXPECT_LE(host_.budget().used(), memory_before);
+  }
+
+  TestHost host_;
+  std::mt19937_64 random_;
+  std::shared_ptr<Table> table_;
+  std::unique_ptr<Transaction> reader_;
+};
+
+TEST_F(GroupSpillTest, AnyGroupsWithAnyMemory) {
+  load(30'000, 9'000);
+  for (int round = 0; round < 12; ++round) {
+    std::vector<uint16_t> keys;
+    for (size_t i = below(4); i > 0; --i)
+      keys.push_back(std::array<uint16_t, 5>{key, real, word, text, bits}[below(5)]);
+    std::vector<Aggregate> wanted;
+    for (size_t i = below(6); i > 0; --i) {
+      const auto kind = static_cast<Kind>(below(8));
+      const auto position = [&]() -> uint16_t {
+        if (kind >= Kind::BitAnd) return bits;
+        if (kind == Kind::Sum) return std::array<uint16_t, 6>{number, key, real, wide, bits, huge}[below(6)];
+        return static_cast<uint16_t>(below(column_count));
+      }();
+      const bool distinct = (kind == Kind::Sum || kind == Kind::Values) && below(2) == 0;
+      wanted.push_back({kind, position, distinct});
+    }
+    const Expected groups = expected(keys, wanted);
+    for (const size_t limit : {size_t{1}, size_t{6} << 20, size_t{1} << 30}) {
+      for (const unsigned threads : {1U, 3U}) {
+        host_.budget().set_limit(limit);
+        auto grouping = group(keys, wanted, threads);
+        ASSERT_EQ(check(*grouping, keys, wanted, groups), groups.size())
+            << "round " << round << ", " << threads << " threads, " << limit << " bytes";
+        EXPECT_FALSE(*grouping->next());
+      }
+    }
+    host_.budget().set_limit(size_t{1} << 30);
+  }
+  EXPECT_GT(host_.counters().spill_write_bytes.load(), 0);
+  EXPECT_GT(host_.counters().spill_read_bytes.load(), 0);
+  expect_nothing_left(host_.budget().used());
+}
+
+TEST_F(GroupSpillTest, DividesAgainAndAgain) {
+  constexpr int32_t rows = 500'000;
+  const auto transaction = host_.transactions().begin(Isolation::RepeatableRead);
+  Duplicate duplicate;
+  BulkLoad load(table_, *transaction);
+  std::array<Value, column_count> values{};
+  for (int32_t row = 0; row < rows; ++row) {
+    values[number] = Value::of(order_signed(row, 4));
+    values[bits] = Value::of(uint64_t{below(1000)});
+    ASSERT_TRUE(load.append(values));
+  }
+  ASSERT_TRUE(load.finish(duplicate));
+  ASSERT_TRUE(host_.transactions().commit(*transaction));
+  reader_ = host_.transactions().begin(Isolation::RepeatableRead);
+  host_.budget().set_limit(1);
+  const std::array<uint16_t, 1> by_number{number};
+  const std::array<Aggregate, 3> wanted{Aggregate{Kind::Rows}, Aggregate{Kind::Sum, number},
+                                        Aggregate{Kind::Values, bits, true}};
+  auto grouping = group(by_number, wanted, 2);
+  std::vector<bool> met(rows);
+  size_t found = 0;
+  while (*grouping->next()) {
+    const int64_t here = native_signed(grouping->keys()[0].integer, 4);
+    ASSERT_FALSE(met[static_cast<size_t>(here)]);
+    met[static_cast<size_t>(here)] = true;
+    ++found;
+    ASSERT_EQ(grouping->result(0).count, 1);
+    ASSERT_EQ(static_cast<int64_t>(grouping->result(1).integer_sum), here);
+    ASSERT_EQ(grouping->result(2).count, 1);
+  }
+  EXPECT_EQ(found, rows);
+
+  // Of one group with very many values, the pairs are divided.
+  const Aggregate distinct{Kind::Sum, number, true};
+  auto whole = group({}, {&distinct, 1}, 2);
+  ASSERT_TRUE(*whole->next());
+  EXPECT_EQ(whole->result(0).count, rows);
+  EXPECT_EQ(static_cast<int64_t>(whole->result(0).integer_sum), int64_t{rows} * (rows - 1) / 2);
+  EXPECT_FALSE(*whole->next());
+
+  SortedGroups first(group(by_number, wanted, 2), {{.number = 0, .descending = true}}, 3);
+  for (int32_t row = rows; row > rows - 3; --row) {
+    ASSERT_TRUE(*first.next());
+    EXPECT_EQ(native_signed(first.keys()[0].integer, 4), row - 1);
+  }
+  EXPECT_FALSE(*first.next());
+  host_.budget().set_limit(size_t{1} << 30);
+}
+
+/// Spills groups and pairs.
+constexpr std::array<uint16_t, 1> keys_that_spill{number};
+constexpr std::array<Aggregate, 3> wanted_that_spills{Aggregate{Kind::Rows}, Aggregate{Kind::Maximum, text},
+                                                      Aggregate{Kind::Values, key, true}};
+
+TEST_F(GroupSpillTest, EndsWithAnErrorWhereFilesFail) {
+  load(25'000, 9'000);
+  const Expected groups = expected(keys_that_spill, wanted_that_spills);
+  const size_t memory_before = host_.budget().used();
+  host_.budget().set_limit(1);
+  struct Fault {
+    Call call;
+    Effect effect;
+    int error_number;
+  };
+  for (const Fault& fault :
+       {Fault{Call::Create, Effect::Fail, EACCES}, Fault{Call::Append, Effect::Fail, ENOSPC},
+        Fault{Call::Append, Effect::Tear, EIO}, Fault{Call::Close, Effect::Fail, EIO},
+        Fault{Call::Open, Effect::Fail, EMFILE}, Fault{Call::Read, Effect::Fail, EIO},
+        Fault{Call::Read, Effect::FlipBit, 0}, Fault{Call::Remove, Effect::Fail, EIO}}) {
+    size_t failed = 0;
+    for (uint64_t skip = 0;; skip += 1 + skip / 2) {
+      const unsigned threads = skip % 2 == 0 ? 1 : 2;
+      host_.filesystem().clear_rules();
+      host_.filesystem().add_rule({.call = fault.call,
+                                   .path_part = "spill-",
+                                   .skip = skip,
+                                   .times = 1,
+                                   .effect = fault.effect,
+                                   .error_number = fault.error_number});
+      auto grouping = group(keys_that_spill, wanted_that_spills, threads);
+      std::optional<Error> error;
+      size_t met = 0;
+      for (;; ++met) {
+        const auto found = grouping->next();
+        if (!found) error = found.error();
+        if (!found || !*found) break;
+      }
+      host_.filesystem().clear_rules();
+      if (!error) {
+        EXPECT_EQ(met, groups.size());
+        if (fault.call == Call::Remove) {
+          // Nobody is told; the file is removed when the database is opened.
+          const std::string directory = std::filesystem::path(host_.segment_path(1)).parent_path();
+          grouping.reset();
+          for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+            if (SpillSpace::is_spill_name(entry.path().filename().string()))
+              std::filesystem::remove(entry.path());
+          }
+        }
+        break;
+      }
+      ++failed;
+      EXPECT_NE(error->message().find("spill-"), std::string::npos) << error->message();
+      if (fault.error_number == ENOSPC) {
+        EXPECT_EQ(error->code(), ErrorCode::DiskFull);
+        EXPECT_NE(error->message().find("make room on its disk"), std::string::npos) << error->message();
+      } else {
+        EXPECT_EQ(error->code(), ErrorCode::Io) << error->message();
+      }
+      if (fault.effect == Effect::FlipBit) {
+        EXPECT_NE(error->message().find("at offset"), std::string::npos) << error->message();
+      }
+      grouping.reset();
+      expect_nothing_left(memory_before);
+    }
+    EXPECT_TRUE(failed > 0 || fault.call == Call::Remove) << "a fault was never met";
+  }
+  // Nothing but those statements has ended.
+  auto grouping = group(keys_that_spill, wanted_that_spills, 2);
+  EXPECT_EQ(check(*grouping, keys_that_spill, wanted_that_spills, groups), groups.size());
+  EXPECT_TRUE(table_->usable());
+  grouping.reset();
+  expect_nothing_left(memory_before);
+  host_.budget().set_limit(size_t{1} << 30);
+}
+
+TEST_F(GroupSpillTest, EndsAtTheLimit) {
+  load(25'000, 9'000);
+  host_.budget().set_limit(1);
+  host_.spill_space().set_limit(100'000);
+  {
+    auto grouping = group(keys_that_spill, wanted_that_spills, 2);
+    const auto found = grouping->next();
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().code(), ErrorCode::DiskFull);
+    EXPECT_NE(found.error().message().find("spill_limit"), std::string::npos) << found.error().message();
+    EXPECT_NE(found.error().message().find("spill-"), std::string::npos) << found.error().message();
+  }
+  EXPECT_EQ(host_.spill_space().bytes(), 0);
+  EXPECT_EQ(host_.counters().spill_bytes.load(), 0);
+  host_.spill_space().set_limit(0);
+  EXPECT_TRUE(*group(keys_that_spill, wanted_that_spills, 2)->next());
+  host_.budget().set_limit(size_t{1} << 30);
+}
+
+TEST_F(GroupSpillTest, EndsWhenItIsInterrupted) {
+  load(25'000, 9'000);
+  const size_t memory_before = host_.budget().used();
+  host_.budget().set_limit(1);
+  for (const unsigned threads : {1U, 2U}) {
+    for (uint64_t asks = 0;; asks += 1 + asks / 3) {
+      uint64_t asked = 0;
+      reader_->set_interruption_check([&] { return asked++ >= asks; });
+      auto grouping = group(keys_that_spill, wanted_that_spills, threads);
+      auto found = grouping->next();
+      while (found && *found) found = grouping->next();
+      reader_->set_interruption_check({});
+      if (found) break;
+      ASSERT_EQ(found.error().code(), ErrorCode::Interrupted) << found.error().message();
+      grouping.reset();
+      expect_nothing_left(memory_before);
+    }
+  }
+  host_.budget().set_limit(size_t{1} << 30);
+}
+
+TEST_F(GroupSpillTest, TakesNoMoreThanItsShare) {
+  load(60'000, 50'000);
+  const size_t before = host_.budget().used();
+  constexpr size_t limit = size_t{24} << 20;
+  host_.budget().set_limit(before + limit);
+  size_t most = 0;
+  reader_->set_interruption_check([&] {
+    most = std::max(most, host_.budget().used());
+    return false;
+  });
+  const std::array<uint16_t, 2> keys{number, text};
+  const std::array<Aggregate, 2> wanted{Aggregate{Kind::Maximum, text}, Aggregate{Kind::Values, bits, true}};
+  auto grouping = group(keys, wanted, 2);
+  size_t groups = 0;
+  for (; *grouping->next(); ++groups) most = std::max(most, host_.budget().used());
+  EXPECT_EQ(groups, 60'000);
+  EXPECT_GT(host_.counters().spill_write_bytes.load(), 0);
+  // A quarter for tables, a quarter for records, and what the last step of each may be too long.
+  EXPECT_LE(most, std::max(before, before + (before + limit) / 2) + (size_t{6} << 20));
+  reader_->set_interruption_check({});
+  host_.budget().set_limit(size_t{1} << 30);
+}
+
+}  // namespace
+}  // namespace hailstone
