@@ -16,8 +16,6 @@ constexpr size_t first_slots = 64;
 /// Numbers near each other are looked up in an array of so many.
 constexpr uint64_t direct_numbers = uint64_t{1} << 16;
 constexpr uint32_t unknown_group = ~uint32_t{0};
-/// So many lookups ahead the memory is asked for the slot.
-constexpr size_t slots_ahead = 16;
 /// Asked for again and again where it is a value's.
 constexpr uint64_t unknown_head = ~uint64_t{0};
 /// Slots tell hashes by their upper halves; the lower bits are the place.
@@ -198,23 +196,33 @@ void GroupTable::find_groups_of_numbers(const ColumnVector& vector, uint32_t row
   }
   if (all_known) return;
   const KeyColumn& column = columns_.front();
-  // What is not in the array is looked for as a whole, so that the memory of many keys is waited for at once.
+  // The others are looked for step by step, each for all of them, so that the memory of many slots, and then
+  // of many keys, is waited for at once.
   new_rows_.clear();
   new_hashes_.clear();
+  const size_t mask = slots_.size() - 1;
   for (uint32_t row = 0; row < rows; ++row) {
     const bool null = vector.is_null(row);
     if (!null && groups[row] != unknown_group) continue;
+    const uint64_t hash = null ? null_hash : mix_bits(column.zeros.one(numbers[row]));
+    __builtin_prefetch(&slots_[hash & mask]);
     new_rows_.push_back(row);
-    new_hashes_.push_back(null ? null_hash : mix_bits(column.zeros.one(numbers[row])));
+    new_hashes_.push_back(hash);
   }
   for (size_t i = 0; i < new_rows_.size(); ++i) {
-    if (i + slots_ahead < new_hashes_.size())
-      __builtin_prefetch(&slots_[new_hashes_[i + slots_ahead] & (slots_.size() - 1)]);
+    const uint64_t hash = new_hashes_[i];
+    size_t slot = hash & mask;
+    while (slots_[slot] != 0 && (slots_[slot] ^ hash) >> 32 != 0) slot = (slot + 1) & mask;
+    const auto likely = static_cast<uint32_t>(slots_[slot]);
+    __builtin_prefetch(keys_.data() + likely * stride_);
+    groups[new_rows_[i]] = likely;
+  }
+  for (size_t i = 0; i < new_rows_.size(); ++i) {
     const uint32_t row = new_rows_[i];
     const bool null = vector.is_null(row);
     key_[0] = null ? 0 : column.zeros.one(numbers[row]);
     key_[1] = null ? 1 : 0;
-    groups[row] = group_of_key(new_hashes_[i]);
+    if (groups[row] == 0 || !has_key(groups[row])) groups[row] = group_of_key(new_hashes_[i]);
     if (const uint64_t place = numbers[row] - first; !null && place < direct_numbers)
       direct[place] = groups[row];
   }

@@ -81,7 +81,8 @@ class GroupSpillTest : public testing::Test {
       const auto some = [&](const Value& value) { return below(12) == 0 ? Value{} : value; };
       const std::string some_word = "w" + std::to_string(below(values)) + std::string(below(3), ' ');
       const std::string some_text = "text " + std::to_string(below(values)) + std::string(below(60), '.');
-      std::string some_wide(16, '\x80'), some_huge(32, '\x80');
+      std::string some_wide(16, '\0'), some_huge(32, '\0');
+      some_wide[0] = some_huge[0] = '\x80';  // of numbers above 0
       for (size_t i = 10; i < 16; ++i) some_wide[i] = static_cast<char>(below(i < 14 ? 2 : 256));
       for (size_t i = 26; i < 32; ++i) some_huge[i] = static_cast<char>(below(i < 30 ? 2 : 256));
       // Far apart, so that some sums get wide; and both zeros.
