@@ -34,14 +34,8 @@ size_t memory_of(const T& array) {
 
 }  // namespace
 
-GroupTable::Zeros GroupTable::zeros_of(const ScanColumn& column) {
-  if (!is_real(column)) return {};
-  if (column.type == Type::Float) return {.minus = order_float(-0.0F), .plus = order_float(0.0F)};
-  return {.minus = order_double(-0.0), .plus = order_double(0.0)};
-}
-
 GroupTable::KeyColumn::KeyColumn(const GroupingPlan::Key& key)
-    : integer(key.column.integer), zeros(zeros_of(key.column)) {
+    : integer(key.column.integer), zeros(key.column) {
   if (!integer) values = std::make_unique<ValueSet>(*key.column.collation);
 }
 
@@ -98,7 +92,16 @@ bool GroupTable::has_key(uint32_t group) const {
   return true;
 }
 
+/// The same where the key is one column of bytes, whose values have numbers already.
+uint32_t GroupTable::group_of_value(uint64_t hash) {
+  if (key_[0] >= by_value_.size()) by_value_.resize(key_[0] + 1);
+  uint32_t& group = key_[1] != 0 ? null_group_ : by_value_[key_[0]];
+  if (group == 0) group = add_group(hash);
+  return group;
+}
+
 uint32_t GroupTable::group_of_key(uint64_t hash) {
+  if (is_of_one_value()) return group_of_value(hash);
   const size_t mask = slots_.size() - 1;
   size_t slot = hash & mask;
   for (; slots_[slot] != 0; slot = (slot + 1) & mask) {
@@ -133,6 +136,18 @@ void GroupTable::take_dictionary(KeyColumn& column, const std::shared_ptr<const 
   }
 }
 
+void GroupTable::find_numbers(ValueSet& values, const ColumnVector& vector) {
+  new_values_.clear();
+  new_hashes_.clear();
+  for (const uint32_t row : new_rows_) {
+    new_values_.push_back(bytes_of(vector, row));
+    __builtin_prefetch(new_values_.back().data());
+  }
+  for (const ByteView value : new_values_) new_hashes_.push_back(values.hash(value));
+  new_numbers_.resize(new_rows_.size());
+  values.numbers_of(new_values_, new_hashes_, new_numbers_);
+}
+
 void GroupTable::hash_column(KeyColumn& column, const ColumnVector& vector, uint32_t rows) {
   column.words.resize(rows);
   column.hashes.resize(rows);
@@ -144,18 +159,28 @@ void GroupTable::hash_column(KeyColumn& column, const ColumnVector& vector, uint
     }
   } else if (vector.dictionary != nullptr) {
     take_dictionary(column, vector.dictionary);
+    new_rows_.clear();
+    for (uint32_t row = 0; row < rows; ++row) {
+      if (!vector.is_null(row) && !column.codes[vector.codes[row]].known) new_rows_.push_back(row);
+    }
+    find_numbers(*column.values, vector);
+    for (size_t i = 0; i < new_rows_.size(); ++i)
+      column.codes[vector.codes[new_rows_[i]]] = {new_hashes_[i], new_numbers_[i], true};
     for (uint32_t row = 0; row < rows; ++row) {
       if (vector.is_null(row)) continue;
-      Code& code = column.codes[vector.codes[row]];
-      if (!code.hashed) {
-        code.hash = column.values->hash(bytes_of(vector, row));
-        code.hashed = true;
-      }
+      const Code& code = column.codes[vector.codes[row]];
+      column.words[row] = code.number;
       column.hashes[row] = code.hash;
     }
   } else {
+    new_rows_.clear();
     for (uint32_t row = 0; row < rows; ++row) {
-      if (!vector.is_null(row)) column.hashes[row] = column.values->hash(vector.bytes[row]);
+      if (!vector.is_null(row)) new_rows_.push_back(row);
+    }
+    find_numbers(*column.values, vector);
+    for (size_t i = 0; i < new_rows_.size(); ++i) {
+      column.words[new_rows_[i]] = new_numbers_[i];
+      column.hashes[new_rows_[i]] = new_hashes_[i];
     }
   }
   if (!vector.any_nulls) return;
@@ -164,18 +189,6 @@ void GroupTable::hash_column(KeyColumn& column, const ColumnVector& vector, uint
     column.words[row] = 0;
     column.hashes[row] = null_hash;
   }
-}
-
-/// Of a row whose value is not NULL.
-uint64_t GroupTable::word_of(KeyColumn& column, const ColumnVector& vector, uint32_t row) {
-  if (column.integer) return column.words[row];
-  if (vector.dictionary == nullptr) return column.values->number_of(vector.bytes[row], column.hashes[row]);
-  Code& code = column.codes[vector.codes[row]];
-  if (!code.numbered) {
-    code.number = column.values->number_of(bytes_of(vector, row), code.hash);
-    code.numbered = true;
-  }
-  return code.number;
 }
 
 void GroupTable::find_groups_of_numbers(const ColumnVector& vector, uint32_t rows) {
@@ -196,33 +209,22 @@ void GroupTable::find_groups_of_numbers(const ColumnVector& vector, uint32_t row
   }
   if (all_known) return;
   const KeyColumn& column = columns_.front();
-  // The others are looked for step by step, each for all of them, so that the memory of many slots, and then
-  // of many keys, is waited for at once.
   new_rows_.clear();
   new_hashes_.clear();
-  const size_t mask = slots_.size() - 1;
   for (uint32_t row = 0; row < rows; ++row) {
     const bool null = vector.is_null(row);
     if (!null && groups[row] != unknown_group) continue;
-    const uint64_t hash = null ? null_hash : mix_bits(column.zeros.one(numbers[row]));
-    __builtin_prefetch(&slots_[hash & mask]);
     new_rows_.push_back(row);
-    new_hashes_.push_back(hash);
+    new_hashes_.push_back(null ? null_hash : mix_bits(column.zeros.one(numbers[row])));
   }
-  for (size_t i = 0; i < new_rows_.size(); ++i) {
-    const uint64_t hash = new_hashes_[i];
-    size_t slot = hash & mask;
-    while (slots_[slot] != 0 && (slots_[slot] ^ hash) >> 32 != 0) slot = (slot + 1) & mask;
-    const auto likely = static_cast<uint32_t>(slots_[slot]);
-    __builtin_prefetch(keys_.data() + likely * stride_);
-    groups[new_rows_[i]] = likely;
-  }
+  find_likely_groups();
   for (size_t i = 0; i < new_rows_.size(); ++i) {
     const uint32_t row = new_rows_[i];
     const bool null = vector.is_null(row);
     key_[0] = null ? 0 : column.zeros.one(numbers[row]);
     key_[1] = null ? 1 : 0;
-    if (groups[row] == 0 || !has_key(groups[row])) groups[row] = group_of_key(new_hashes_[i]);
+    const uint32_t likely = new_numbers_[i];
+    groups[row] = likely != 0 && has_key(likely) ? likely : group_of_key(new_hashes_[i]);
     if (const uint64_t place = numbers[row] - first; !null && place < direct_numbers)
       direct[place] = groups[row];
   }
@@ -240,18 +242,22 @@ void GroupTable::find_groups_of_codes(const ColumnVector& vector, uint32_t rows)
     all_known &= groups[row] != unknown_group;
   }
   if (all_known) return;
+  new_rows_.clear();
   for (uint32_t row = 0; row < rows; ++row) {
-    const bool null = vector.is_null(row);
-    if (!null && by_code[codes[row]] != unknown_group) {
-      groups[row] = by_code[codes[row]];
-      continue;
+    if (vector.is_null(row)) {
+      key_[0] = 0;
+      key_[1] = 1;
+      groups[row] = group_of_key(null_hash);
+    } else if (groups[row] == unknown_group) {
+      new_rows_.push_back(row);
     }
-    const ByteView value = null ? ByteView() : bytes_of(vector, row);
-    const uint64_t hash = null ? null_hash : column.values->hash(value);
-    key_[0] = null ? 0 : column.values->number_of(value, hash);
-    key_[1] = null ? 1 : 0;
-    groups[row] = group_of_key(hash);
-    if (!null) by_code_[codes[row]] = groups[row];
+  }
+  find_numbers(*column.values, vector);
+  key_[1] = 0;
+  for (size_t i = 0; i < new_rows_.size(); ++i) {
+    const uint32_t row = new_rows_[i];
+    key_[0] = new_numbers_[i];
+    by_code_[codes[row]] = groups[row] = group_of_key(new_hashes_[i]);
   }
 }
 
@@ -269,18 +275,47 @@ void GroupTable::find_groups(const RowBatch& batch) {
   for (size_t i = 0; i < columns_.size(); ++i) {
     hash_column(columns_[i], *batch.columns[plan_->keys[i].position], batch.rows);
   }
-  for (uint32_t row = 0; row < batch.rows; ++row) {
-    uint64_t hash = columns_.front().hashes[row];
-    for (size_t i = 1; i < columns_.size(); ++i) hash = combine(hash, columns_[i].hashes[row]);
+  const auto fill_key = [&](uint32_t row) {
     uint64_t nulls = 0;
     for (size_t i = 0; i < columns_.size(); ++i) {
-      const ColumnVector& vector = *batch.columns[plan_->keys[i].position];
-      const bool null = vector.is_null(row);
-      key_[i] = null ? 0 : word_of(columns_[i], vector, row);
-      nulls |= uint64_t{null} << i;
+      key_[i] = columns_[i].words[row];
+      nulls |= uint64_t{batch.columns[plan_->keys[i].position]->is_null(row)} << i;
     }
     key_[columns_.size()] = nulls;
-    groups_[row] = group_of_key(hash);
+  };
+  new_hashes_ = columns_.front().hashes;
+  if (is_of_one_value()) {
+    for (uint32_t row = 0; row < batch.rows; ++row) {
+      fill_key(row);
+      groups_[row] = group_of_value(new_hashes_[row]);
+    }
+    return;
+  }
+  for (size_t i = 1; i < columns_.size(); ++i) {
+    for (uint32_t row = 0; row < batch.rows; ++row)
+      new_hashes_[row] = combine(new_hashes_[row], columns_[i].hashes[row]);
+  }
+  find_likely_groups();
+  for (uint32_t row = 0; row < batch.rows; ++row) {
+    fill_key(row);
+    const uint32_t likely = new_numbers_[row];
+    groups_[row] = likely != 0 && has_key(likely) ? likely : group_of_key(new_hashes_[row]);
+  }
+}
+
+/// The groups whose slots the new hashes lead to, which most often are the right ones, become new_numbers_;
+/// 0: none. Step by step, each for all of them, so that the memory of many slots, and then of many keys, is
+/// waited for at once.
+void GroupTable::find_likely_groups() {
+  const size_t mask = slots_.size() - 1;
+  for (const uint64_t hash : new_hashes_) __builtin_prefetch(&slots_[hash & mask]);
+  new_numbers_.resize(new_hashes_.size());
+  for (size_t i = 0; i < new_hashes_.size(); ++i) {
+    const uint64_t hash = new_hashes_[i];
+    size_t slot = hash & mask;
+    while (slots_[slot] != 0 && (slots_[slot] ^ hash) >> 32 != 0) slot = (slot + 1) & mask;
+    new_numbers_[i] = static_cast<uint32_t>(slots_[slot]);
+    __builtin_prefetch(keys_.data() + new_numbers_[i] * stride_);
   }
 }
 
@@ -335,27 +370,36 @@ void GroupTable::leave_new_values(size_t aggregate, const ColumnVector& vector, 
   const auto& item = plan_->aggregates[aggregate];
   if (!vector.any_nulls) counted_ = groups_;
   DistinctSet& distinct = *state.distinct;
+  std::vector<uint64_t>& values = values_;
+  values.resize(rows);
   if (item.column.integer) {
-    const Zeros zeros = zeros_of(item.column);
+    const Zeros zeros(item.column);
+    for (uint32_t row = 0; row < rows; ++row) values[row] = zeros.one(vector.integers[row]);
+  } else if (vector.dictionary == nullptr) {
+    new_rows_.clear();
     for (uint32_t row = 0; row < rows; ++row) {
-      if (counted_[row] == 0) continue;
-      if (!distinct.add(counted_[row], zeros.one(vector.integers[row]))) counted_[row] = 0;
+      if (counted_[row] != 0) new_rows_.push_back(row);
     }
-    return;
+    find_numbers(*state.values, vector);
+    for (size_t i = 0; i < new_rows_.size(); ++i) values[new_rows_[i]] = new_numbers_[i];
+  } else {
+    if (state.dictionary != vector.dictionary) {
+      state.dictionary = vector.dictionary;
+      state.heads.assign(vector.dictionary->size(), unknown_head);
+    }
+    new_rows_.clear();
+    for (uint32_t row = 0; row < rows; ++row) {
+      if (counted_[row] != 0 && state.heads[vector.codes[row]] == unknown_head) new_rows_.push_back(row);
+    }
+    find_numbers(*state.values, vector);
+    for (size_t i = 0; i < new_rows_.size(); ++i) state.heads[vector.codes[new_rows_[i]]] = new_numbers_[i];
+    for (uint32_t row = 0; row < rows; ++row) {
+      if (counted_[row] != 0) values[row] = state.heads[vector.codes[row]];
+    }
   }
-  if (vector.dictionary != nullptr && state.dictionary != vector.dictionary) {
-    state.dictionary = vector.dictionary;
-    state.heads.assign(vector.dictionary->size(), unknown_head);
-  }
+  for (uint32_t row = 0; row < rows; ++row) distinct.prefetch(counted_[row], values[row]);
   for (uint32_t row = 0; row < rows; ++row) {
-    if (counted_[row] == 0) continue;
-    uint64_t number = unknown_head;
-    uint64_t& known = vector.dictionary != nullptr ? state.heads[vector.codes[row]] : number;
-    if (known == unknown_head) {
-      const ByteView value = bytes_of(vector, row);
-      known = state.values->number_of(value, state.values->hash(value));
-    }
-    if (!distinct.add(counted_[row], known)) counted_[row] = 0;
+    if (counted_[row] != 0 && !distinct.add(counted_[row], values[row])) counted_[row] = 0;
   }
 }
 
@@ -411,20 +455,6 @@ void GroupTable::add_numbers(size_t aggregate, const ColumnVector& vector, const
   }
 }
 
-/// The first eight bytes of the value's weights: of two values, the one with the smaller head comes first,
-/// and of equal heads nothing is known.
-uint64_t GroupTable::head_of(const Collation& collation, ByteView value) {
-  if (!collation.bytes_decide_order()) {
-    weights_.clear();
-    collation.append_weights(value, weights_);
-    value = weights_;
-  }
-  uint64_t head = 0;
-  for (size_t i = 0; i < sizeof head; ++i)
-    head = head << 8 | (i < value.size() ? static_cast<unsigned char>(value[i]) : 0U);
-  return head;
-}
-
 void GroupTable::add_texts(size_t aggregate, const ColumnVector& vector, const uint32_t* groups,
                            uint32_t rows) {
   const auto& item = plan_->aggregates[aggregate];
@@ -433,7 +463,7 @@ void GroupTable::add_texts(size_t aggregate, const ColumnVector& vector, const u
   if (vector.dictionary == nullptr) {
     for (uint32_t row = 0; row < rows; ++row) {
       if (groups[row] == 0) continue;
-      add_text(aggregate, groups[row], head_of(collation, vector.bytes[row]), vector.bytes[row]);
+      add_text(aggregate, groups[row], head_of(collation, vector.bytes[row], weights_), vector.bytes[row]);
     }
     return;
   }
@@ -448,7 +478,7 @@ void GroupTable::add_texts(size_t aggregate, const ColumnVector& vector, const u
   for (uint32_t row = 0; row < rows; ++row) {
     if (groups[row] == 0) continue;
     uint64_t& head = heads[codes[row]];
-    if (head == unknown_head) head = head_of(collation, vector.dictionary->value(codes[row]));
+    if (head == unknown_head) head = head_of(collation, vector.dictionary->value(codes[row]), weights_);
     const Text& text = texts[groups[row]];
     if (text.bytes != nullptr && (least ? head > text.head : head < text.head)) continue;
     add_text(aggregate, groups[row], head, vector.dictionary->value(codes[row]));
@@ -484,8 +514,8 @@ size_t GroupTable::pairs() const {
 }
 
 size_t GroupTable::memory() const {
-  size_t bytes = memory_of(slots_) + memory_of(keys_) + memory_of(hashes_) + memory_of(by_code_) +
-                 memory_of(direct_) + texts_->bytes();
+  size_t bytes = memory_of(slots_) + memory_of(by_value_) + memory_of(keys_) + memory_of(hashes_) +
+                 memory_of(by_code_) + memory_of(direct_) + texts_->bytes();
   for (const KeyColumn& column : columns_) {
     bytes += memory_of(column.codes);
     if (column.values != nullptr) bytes += column.values->memory();

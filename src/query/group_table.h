@@ -22,6 +22,7 @@
 #include "query/computed_rows.h"
 #include "query/distinct_set.h"
 #include "query/exact_sum.h"
+#include "query/value_order.h"
 #include "query/value_set.h"
 #include "table/scan.h"
 
@@ -100,15 +101,8 @@ class GroupTable {
   struct Code {
     uint64_t hash = 0;
     uint32_t number = 0;
-    bool hashed = false, numbered = false;
+    bool known = false;
   };
-  /// The ordered zeros of floating-point numbers, which are one value; of other numbers both are 0.
-  struct Zeros {
-    uint64_t minus = 0, plus = 0;
-    uint64_t one(uint64_t ordered) const { return ordered == minus ? plus : ordered; }
-  };
-  static Zeros zeros_of(const ScanColumn& column);
-  static uint64_t combine(uint64_t hash, uint64_t next) { return mix_bits(hash * 31 + next); }
   struct KeyColumn {
     explicit KeyColumn(const GroupingPlan::Key& key);
     bool integer;
@@ -120,16 +114,21 @@ class GroupTable {
     std::vector<uint64_t> words;
     std::vector<uint64_t> hashes;
   };
+  static uint64_t combine(uint64_t hash, uint64_t next) { return mix_bits(hash * 31 + next); }
+  bool is_of_one_value() const { return columns_.size() == 1 && !columns_.front().integer; }
 
   void find_groups(const RowBatch& batch);
   void find_groups_of_numbers(const ColumnVector& vector, uint32_t rows);
   void find_groups_of_codes(const ColumnVector& vector, uint32_t rows);
   void take_dictionary(KeyColumn& column, const std::shared_ptr<const Dictionary>& dictionary);
   void hash_column(KeyColumn& column, const ColumnVector& vector, uint32_t rows);
-  uint64_t word_of(KeyColumn& column, const ColumnVector& vector, uint32_t row);
+  /// Of new_rows_, none of which has NULL: leaves hashes and numbers of their values.
+  void find_numbers(ValueSet& values, const ColumnVector& vector);
   /// The group of key_, which is added when it is new.
   uint32_t group_of_key(uint64_t hash);
   uint32_t add_group(uint64_t hash);
+  uint32_t group_of_value(uint64_t hash);
+  void find_likely_groups();
   bool has_key(uint32_t group) const;  // key_
   void grow_slots();
   void add_values(size_t aggregate, const ColumnVector& vector, uint32_t rows);
@@ -145,7 +144,6 @@ class GroupTable {
   bool take_pair(ByteReader& reader, size_t aggregate);
   void add_texts(size_t aggregate, const ColumnVector& vector, const uint32_t* groups, uint32_t rows);
   void add_text(size_t aggregate, uint32_t group, uint64_t head, ByteView value);
-  uint64_t head_of(const Collation& collation, ByteView value);
 
   const GroupingPlan* plan_;
   size_t stride_;  // words of a key
@@ -155,7 +153,10 @@ class GroupTable {
   PageVector<uint64_t> hashes_;
   std::vector<State> states_;
   std::unique_ptr<Arena> texts_ = std::make_unique<Arena>();
-  // Of one key column only: groups by code of the dictionary at hand, by number from direct_first_ on.
+  // Of one key column only. Of bytes: groups by number of the value, in the place of slots_, and by code of
+  // the dictionary at hand; 0: none. Of numbers: groups of those from direct_first_ on.
+  PageVector<uint32_t> by_value_;
+  uint32_t null_group_ = 0;
   std::vector<uint32_t> by_code_;
   std::vector<uint32_t> direct_;
   uint64_t direct_first_ = 0;
@@ -164,6 +165,9 @@ class GroupTable {
   std::vector<uint64_t> key_;
   std::vector<uint32_t> new_rows_;  // of the batch, to be looked for
   std::vector<uint64_t> new_hashes_;
+  std::vector<ByteView> new_values_;
+  std::vector<uint32_t> new_numbers_;
+  std::vector<uint64_t> values_;   // of the batch's rows, for distinct ones
   std::vector<uint32_t> groups_;   // of the batch's rows
   std::vector<uint32_t> counted_;  // the same, but 0 for NULLs
 };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "query/value_order.h"
+
 namespace hailstone {
 
 namespace {
@@ -10,17 +12,6 @@ using Kind = Aggregate::Kind;
 
 constexpr uint32_t steps_between_checks = 4096;
 constexpr size_t sorted_at_once = size_t{1} << 13;
-
-template <typename T>
-int compare_numbers(T left, T right) {
-  return left < right ? -1 : (right < left ? 1 : 0);
-}
-
-int compare_values(const ScanColumn& column, const Value& left, const Value& right) {
-  if (left.null || right.null) return compare_numbers(!left.null, !right.null);
-  if (column.integer) return compare_numbers(left.integer, right.integer);
-  return column.collation->compare(left.bytes, right.bytes);
-}
 
 /// sum * 10^digits / count, half away from zero.
 WideInteger rounded_mean(const AggregateResult& of, unsigned digits) {
