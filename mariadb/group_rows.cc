@@ -36,6 +36,12 @@ void GroupRows::begin(std::vector<Field*> fields) {
     formats_.push_back(field == nullptr ? FieldFormat() : FieldFormat(*field, field->ptr));
 }
 
+void GroupRows::end() {
+  source_.in_use->inc_examined_row_count(groups_ != nullptr ? groups_->rows_read()
+                                                            : std::exchange(counted_, 0));
+  groups_ = nullptr;
+}
+
 int GroupRows::next() { return is_aggregated_by_scan() ? only_row() : next_group(); }
 
 /// Whether it is one group, of what the scan finds out by itself, without reading all rows.
@@ -66,6 +72,7 @@ int GroupRows::only_row() {
     return error;
   const auto results = scan->aggregate(wanted(), query_threads(source_.in_use));
   if (!results) return reader_.report(results.error());
+  for (const AggregateResult& each : *results) counted_ = std::max(counted_, each.count);
   for (size_t i = 0; i < fields_.size(); ++i) {
     const GroupOutput& output = block_.outputs[i];
     if (output.source == GroupOutput::Source::Aggregate) {
@@ -93,10 +100,7 @@ int GroupRows::next_group() {
   }
   if (source_.in_use->is_error()) return HA_ERR_INTERNAL_ERROR;
   if (!found) return report_groups(found.error());
-  if (!*found) {
-    groups_ = nullptr;
-    return HA_ERR_END_OF_FILE;
-  }
+  if (!*found) return HA_ERR_END_OF_FILE;
   for (size_t i = 0; i < fields_.size(); ++i) {
     const GroupOutput& output = block_.outputs[i];
     switch (output.source) {

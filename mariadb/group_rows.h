@@ -24,7 +24,8 @@ class GroupRows {
   void begin(std::vector<Field*> fields);
   /// Stores the next group. A handler error, HA_ERR_END_OF_FILE behind the last one, or 0.
   int next();
-  void end() { groups_ = nullptr; }
+  /// Tells the server how many rows were examined.
+  void end();
 
  private:
   bool is_aggregated_by_scan() const;
@@ -53,6 +54,7 @@ class GroupRows {
   std::unique_ptr<Groups> groups_;
   bool by_program_ = true;  // false: the server evaluates all expressions
   bool returned_ = false;
+  uint64_t counted_ = 0;  // rows that the scan has counted without giving them
 };
 
 }  // namespace hailstone

@@ -1,5 +1,6 @@
 #include "select_functions.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -11,6 +12,34 @@ namespace {
 
 constexpr uint decimal_digits = 9;  // of a whole group of four bytes
 constexpr std::array<uint, decimal_digits + 1> bytes_of_digits{0, 1, 1, 2, 2, 3, 3, 4, 4, 4};
+constexpr uint most_groups = 4;  // of 18 digits
+
+/// Of DECIMALs of up to 8 bytes, as one number each.
+struct DecimalGroups {
+  uint64_t sign = 0, all = 0;
+  std::array<uint64_t, most_groups> shifts{}, bits{}, scales{};
+};
+
+#if defined(__x86_64__)
+#define HAILSTONE_FOR_EACH_PROCESSOR __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
+#else
+#define HAILSTONE_FOR_EACH_PROCESSOR
+#endif
+HAILSTONE_FOR_EACH_PROCESSOR
+void decode_decimals(const DecimalGroups& groups, const uint64_t* ordered, size_t count, int64_t* to) {
+  const DecimalGroups of = groups;
+  for (size_t row = 0; row < count; ++row) {
+    // All bits of a negative number, none of another.
+    const uint64_t negative = (ordered[row] & of.sign) != 0 ? uint64_t{0} : ~uint64_t{0};
+    const uint64_t magnitude = (ordered[row] ^ of.sign ^ negative) & of.all;
+    uint64_t number = magnitude >> of.shifts[0] & of.bits[0];
+    number = number * of.scales[1] + (magnitude >> of.shifts[1] & of.bits[1]);
+    number = number * of.scales[2] + (magnitude >> of.shifts[2] & of.bits[2]);
+    number = number * of.scales[3] + (magnitude >> of.shifts[3] & of.bits[3]);
+    to[row] = static_cast<int64_t>((number ^ negative) - negative);
+  }
+}
+
 /// Groups of digits, each a big-endian number of its own; the first bit of all is turned, and of a negative
 /// number every bit.
 class DecimalNumber final : public ColumnFunction {
@@ -44,29 +73,21 @@ class DecimalNumber final : public ColumnFunction {
   }
 
   void of_all(std::span<const uint64_t> ordered, int64_t* to, uint8_t* unknown) const override {
-    const uint64_t sign = sign_of_width(bytes_), all = bits_of_width(bytes_);
+    DecimalGroups groups{.sign = sign_of_width(bytes_), .all = bits_of_width(bytes_)};
     uint below = bytes_;
     for (uint i = 0; i < groups_; ++i) {
       below -= group_bytes_[i];
-      const uint shift = 8 * below;
-      const uint64_t bits = bits_of_width(group_bytes_[i]);
-      const int64_t scale = scales_[i];
-      for (size_t row = 0; row < ordered.size(); ++row) {
-        const uint64_t turned = ordered[row] ^ sign;
-        const uint64_t magnitude = (ordered[row] & sign) == 0 ? ~turned & all : turned;
-        const auto digits = static_cast<int64_t>(magnitude >> shift & bits);
-        to[row] = i == 0 ? digits : to[row] * scale + digits;
-      }
+      // Groups that there are not stand before the others, and have no bits.
+      const uint place = most_groups - groups_ + i;
+      groups.shifts[place] = 8 * below;
+      groups.bits[place] = bits_of_width(group_bytes_[i]);
+      groups.scales[place] = static_cast<uint64_t>(scales_[i]);
     }
-    for (size_t row = 0; row < ordered.size(); ++row) {
-      unknown[row] = 0;
-      if ((ordered[row] & sign) == 0) to[row] = -to[row];
-    }
+    decode_decimals(groups, ordered.data(), ordered.size(), to);
+    std::fill_n(unknown, ordered.size(), uint8_t{0});
   }
 
  private:
-  static constexpr uint most_groups = 4;  // of 18 digits
-
   void add_group(uint digits) {
     if (digits == 0) return;
     scales_[groups_] = int64_powers_of_ten[digits];

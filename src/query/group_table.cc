@@ -15,6 +15,8 @@ using Kind = Aggregate::Kind;
 constexpr size_t first_slots = 64;
 /// Numbers near each other are looked up in an array of so many.
 constexpr uint64_t direct_numbers = uint64_t{1} << 16;
+/// Tuples of codes are looked up in an array of so many.
+constexpr size_t most_tuples = size_t{1} << 16;
 constexpr uint32_t unknown_group = ~uint32_t{0};
 /// Asked for again and again where it is a value's.
 constexpr uint64_t unknown_head = ~uint64_t{0};
@@ -272,6 +274,8 @@ void GroupTable::find_groups(const RowBatch& batch) {
     if (columns_.front().integer) return find_groups_of_numbers(vector, batch.rows);
     if (vector.dictionary != nullptr) return find_groups_of_codes(vector, batch.rows);
   }
+  const Tuples tuples = find_groups_of_tuples(batch);
+  if (tuples == Tuples::All) return;
   for (size_t i = 0; i < columns_.size(); ++i) {
     hash_column(columns_[i], *batch.columns[plan_->keys[i].position], batch.rows);
   }
@@ -301,6 +305,40 @@ void GroupTable::find_groups(const RowBatch& batch) {
     const uint32_t likely = new_numbers_[row];
     groups_[row] = likely != 0 && has_key(likely) ? likely : group_of_key(new_hashes_[row]);
   }
+  if (tuples == Tuples::None) return;
+  for (uint32_t row = 0; row < batch.rows; ++row) by_tuple_[tuples_[row]] = groups_[row];
+}
+
+GroupTable::Tuples GroupTable::find_groups_of_tuples(const RowBatch& batch) {
+  const auto vector = [&](size_t column) -> const ColumnVector& {
+    return *batch.columns[plan_->keys[column].position];
+  };
+  size_t places = 1;
+  bool same = tuple_dictionaries_.size() == columns_.size();
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    if (vector(i).dictionary == nullptr) return Tuples::None;
+    // NULL counts as one more code.
+    places *= vector(i).dictionary->size() + 1;
+    if (places > most_tuples) return Tuples::None;
+    same = same && tuple_dictionaries_[i] == vector(i).dictionary;
+  }
+  if (!same) {
+    tuple_dictionaries_.clear();
+    for (size_t i = 0; i < columns_.size(); ++i) tuple_dictionaries_.push_back(vector(i).dictionary);
+    by_tuple_.assign(places, unknown_group);
+  }
+  tuples_.assign(batch.rows, 0);
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    const auto codes = static_cast<uint32_t>(vector(i).dictionary->size());
+    for (uint32_t row = 0; row < batch.rows; ++row)
+      tuples_[row] = tuples_[row] * (codes + 1) + (vector(i).is_null(row) ? codes : vector(i).codes[row]);
+  }
+  bool all_known = true;
+  for (uint32_t row = 0; row < batch.rows; ++row) {
+    groups_[row] = by_tuple_[tuples_[row]];
+    all_known &= groups_[row] != unknown_group;
+  }
+  return all_known ? Tuples::All : Tuples::Some;
 }
 
 /// The groups whose slots the new hashes lead to, which most often are the right ones, become new_numbers_;
@@ -515,7 +553,7 @@ size_t GroupTable::pairs() const {
 
 size_t GroupTable::memory() const {
   size_t bytes = memory_of(slots_) + memory_of(by_value_) + memory_of(keys_) + memory_of(hashes_) +
-                 memory_of(by_code_) + memory_of(direct_) + texts_->bytes();
+                 memory_of(by_code_) + memory_of(direct_) + memory_of(by_tuple_) + texts_->bytes();
   for (const KeyColumn& column : columns_) {
     bytes += memory_of(column.codes);
     if (column.values != nullptr) bytes += column.values->memory();

@@ -120,6 +120,9 @@ class GroupTable {
   void find_groups(const RowBatch& batch);
   void find_groups_of_numbers(const ColumnVector& vector, uint32_t rows);
   void find_groups_of_codes(const ColumnVector& vector, uint32_t rows);
+  /// Of several keys that are all codes of small dictionaries. Some: not all groups are known yet.
+  enum class Tuples : uint8_t { None, Some, All };
+  Tuples find_groups_of_tuples(const RowBatch& batch);
   void take_dictionary(KeyColumn& column, const std::shared_ptr<const Dictionary>& dictionary);
   void hash_column(KeyColumn& column, const ColumnVector& vector, uint32_t rows);
   /// Of new_rows_, none of which has NULL: leaves hashes and numbers of their values.
@@ -160,6 +163,10 @@ class GroupTable {
   std::vector<uint32_t> by_code_;
   std::vector<uint32_t> direct_;
   uint64_t direct_first_ = 0;
+  // Of several key columns of small dictionaries: groups by the codes, as one number.
+  std::vector<std::shared_ptr<const Dictionary>> tuple_dictionaries_;
+  std::vector<uint32_t> by_tuple_;
+  std::vector<uint32_t> tuples_;  // of the batch's rows
   // Scratch space.
   std::string weights_;
   std::vector<uint64_t> key_;

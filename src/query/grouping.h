@@ -38,6 +38,8 @@ class Groups {
   /// Of the group where it stands; bytes are valid until next().
   virtual std::span<const Value> keys() const = 0;
   virtual AggregateResult result(size_t aggregate) const = 0;
+  /// How many rows have been read so far.
+  virtual uint64_t rows_read() const = 0;
 };
 
 /// All groups, in no promised order.
@@ -57,6 +59,7 @@ class Grouping final : public Groups {
   AggregateResult result(size_t aggregate) const override {
     return table(place_.table).result(place_.group, aggregate);
   }
+  uint64_t rows_read() const override { return rows_->rows_read(); }
   const GroupingPlan& plan() const { return plan_; }
   MemoryBudget& budget() const { return rows_->budget(); }
 

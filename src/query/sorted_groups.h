@@ -36,6 +36,7 @@ class SortedGroups final : public Groups {
   AggregateResult result(size_t aggregate) const override {
     return rows_.empty() ? groups_->result(aggregate) : rows_[place_].results[aggregate];
   }
+  uint64_t rows_read() const override { return groups_->rows_read(); }
 
  private:
   struct Row {
