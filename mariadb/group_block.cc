@@ -8,6 +8,7 @@
 
 #include "item_parts.h"
 #include "pushdown_warnings.h"
+#include "statement_items.h"
 #include "variables.h"
 
 namespace hailstone {
@@ -128,17 +129,10 @@ class GroupTranslator {
 
  private:
   bool is_of_known_form() const {
-    if (query_.distinct) return false;
-    const auto command = thd_.lex->sql_command;
-    const bool changes =
-        command == SQLCOM_INSERT_SELECT || command == SQLCOM_REPLACE_SELECT || command == SQLCOM_CREATE_TABLE;
-    if (command != SQLCOM_SELECT && !changes) return false;
+    if (query_.distinct || !is_plain_statement(thd_, select_)) return false;
     // A change may warn of rows, by their numbers among those that the server has read: for one group of all
     // rows that is their number, for several it is whatever the plan makes of it.
-    if (changes && query_.group_by == nullptr) return false;
-    if (select_.olap != UNSPECIFIED_OLAP_TYPE || select_.have_window_funcs() || select_.with_rownum ||
-        thd_.lex->limit_rows_examined != nullptr)
-      return false;
+    if (thd_.lex->sql_command != SQLCOM_SELECT && query_.group_by == nullptr) return false;
     // GROUP BY of what the condition makes a constant: one group, or none.
     if (query_.group_by == nullptr && select_.group_list.elements != 0) return false;
     // Read again and again by others, which change what it depends on.

@@ -96,11 +96,8 @@ bool has_groups(const Query& query) {
 
 std::expected<GroupBlock, Declined> make_block(THD& thd, const Query& query, HailstoneHandler& reader) {
   const auto declined = [](SelectOutcome reason) { return std::unexpected(Declined{reason}); };
-  const SelectPushdown pushdown = select_pushdown(&thd);
-  if (pushdown == SelectPushdown::Off) return declined(SelectOutcome::Off);
-  reader.settle_lock();
-  if (reader.reads_with_locks() || reader.reads_uncommitted()) return declined(SelectOutcome::Locks);
-  if (pushdown == SelectPushdown::Auto &&
+  if (const auto reason = reason_to_decline(thd, reader)) return declined(*reason);
+  if (select_pushdown(&thd) == SelectPushdown::Auto &&
       is_quick_by_index(*query.from->select_lex->join, *query.from->table))
     return declined(SelectOutcome::Index);
   std::vector<Item*> conditions;

@@ -7,8 +7,16 @@
 
 #include "item_parts.h"
 #include "pushdown_warnings.h"
+#include "variables.h"
 
 namespace hailstone {
+
+std::optional<SelectOutcome> reason_to_decline(THD& thd, HailstoneHandler& reader) {
+  if (select_pushdown(&thd) == SelectPushdown::Off) return SelectOutcome::Off;
+  reader.settle_lock();
+  if (reader.reads_with_locks() || reader.reads_uncommitted()) return SelectOutcome::Locks;
+  return std::nullopt;
+}
 
 bool is_whole_number(const Field& field) {
   const auto type = field.real_type();

@@ -11,6 +11,7 @@
 
 #include "query/computed_rows.h"
 #include "select_numbers.h"
+#include "select_outcome.h"
 #include "select_server.h"
 // clang-format off
 #include "server.h"
@@ -79,6 +80,8 @@ class RowTranslator {
   RowBlock& block_;
 };
 
+/// Why the session leaves what it reads of this table to the server; nothing: it does not.
+std::optional<SelectOutcome> reason_to_decline(THD& thd, HailstoneHandler& reader);
 /// Whether evaluating the item may warn of a row by its number among those that the server has read.
 bool may_name_rows(Item& item);
 bool is_whole_number(const Field& field);

@@ -4,22 +4,18 @@
 #include <utility>
 #include <vector>
 
-#include "engine.h"
+#include "pushed_select.h"
 #include "variables.h"
 
 namespace hailstone {
 
 namespace {
 
-class FirstRowsHandler final : public select_handler {
+class FirstRowsHandler final : public PushedSelect {
  public:
-  FirstRowsHandler(THD* thd_arg, SELECT_LEX& select_arg, HailstoneHandler& reader, TABLE& source,
+  FirstRowsHandler(THD& connection, SELECT_LEX& statement, HailstoneHandler& reader, TABLE& source,
                    SelectBlock block)
-      : select_handler(thd_arg, engine_handlerton()),
-        reader_(reader),
-        source_(source),
-        block_(std::move(block)) {
-    select = &select_arg;
+      : PushedSelect(connection, statement, reader), source_(source), block_(std::move(block)) {
     for (const Field* field : block_.shown) {
       shown_.emplace_back(*field, source_.record[0]);
       shown_columns_.push_back(reader_.column_of_field(field->field_index));
@@ -27,14 +23,7 @@ class FirstRowsHandler final : public select_handler {
   }
 
   /// The items of the statement are sent as they are: they read the row out of the table's record.
-  bool prepare() override {
-    result_columns.empty();
-    List_iterator_fast<Item> items(select->item_list);
-    while (Item* const item = items++) {
-      if (result_columns.push_back(item, thd->mem_root)) return true;
-    }
-    return false;
-  }
+  bool prepare() override { return show(select->item_list); }
 
   int init_scan() override {
     return reader_.traced({"init_scan"}, [&]() -> int {
@@ -45,7 +34,7 @@ class FirstRowsHandler final : public select_handler {
 
   int next_row() override {
     return reader_.traced({"next_row", Returns::Row}, [&]() -> int {
-      if (rows_ != nullptr) return show_next();
+      if (rows_ != nullptr) return show_row(rows_->next());
       if (const int error = open_rows(/*by_program=*/true); error != 0) return error;
       auto found = rows_->next();
       if (!found && found.error().code() == ErrorCode::Unsupported) {
@@ -59,24 +48,19 @@ class FirstRowsHandler final : public select_handler {
         ++rows_found_;
         found = rows_->next();
       }
-      return show(found);
+      return show_row(found);
     });
   }
 
   int end_scan() override {
     return reader_.traced({"end_scan"}, [&]() -> int {
       if (rows_ != nullptr) {
-        const bool all = (select->options & OPTION_FOUND_ROWS) != 0;
-        thd->limit_found_rows = all ? rows_->rows_met() : rows_found_;
+        thd->limit_found_rows = counts_all() ? rows_->rows_met() : rows_found_;
         thd->inc_examined_row_count(rows_->rows_read());
       }
       rows_ = nullptr;
       return 0;
     });
-  }
-
-  void print_error(int error, myf flags) override {
-    if (!thd->is_error()) reader_.print_error(error, flags);
   }
 
  private:
@@ -89,10 +73,8 @@ class FirstRowsHandler final : public select_handler {
     auto rows =
         block_.open(std::move(scan), source_, by_program, [](const RowExpression&) { return nullptr; });
     if (!rows) return reader_.report(rows.error());
-    SortedRows::Wanted wanted{.order = {},
-                              .most = block_.most,
-                              .columns = shown_columns_,
-                              .counts = (select->options & OPTION_FOUND_ROWS) != 0};
+    SortedRows::Wanted wanted{
+        .order = {}, .most = block_.most, .columns = shown_columns_, .counts = counts_all()};
     for (const SelectBlock::Order& each : block_.order)
       wanted.order.push_back({.position = block_.position_of(each.by), .descending = each.descending});
     auto made = SortedRows::make(std::move(*rows), std::move(wanted), query_threads(thd));
@@ -101,9 +83,7 @@ class FirstRowsHandler final : public select_handler {
     return 0;
   }
 
-  int show_next() { return show(rows_->next()); }
-
-  int show(const Result<bool>& found) {
+  int show_row(const Result<bool>& found) {
     if (!found) return reader_.report(found.error());
     if (!*found) return HA_ERR_END_OF_FILE;
     ++rows_found_;
@@ -111,7 +91,6 @@ class FirstRowsHandler final : public select_handler {
     return 0;
   }
 
-  HailstoneHandler& reader_;
   TABLE& source_;
   const SelectBlock block_;
   std::vector<FieldFormat> shown_;
@@ -124,7 +103,7 @@ class FirstRowsHandler final : public select_handler {
 
 select_handler* make_first_rows_handler(THD& thd, SELECT_LEX& select, HailstoneHandler& reader, TABLE& source,
                                         SelectBlock block) {
-  return new FirstRowsHandler(&thd, select, reader, source, std::move(block));
+  return new FirstRowsHandler(thd, select, reader, source, std::move(block));
 }
 
 }  // namespace hailstone

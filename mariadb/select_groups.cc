@@ -3,23 +3,20 @@
 #include <utility>
 #include <vector>
 
-#include "engine.h"
 #include "group_rows.h"
+#include "pushed_select.h"
 
 namespace hailstone {
 
 namespace {
 
-class GroupsHandler final : public select_handler {
+class GroupsHandler final : public PushedSelect {
  public:
-  GroupsHandler(THD* thd_arg, SELECT_LEX& select_arg, HailstoneHandler& reader, TABLE& source,
+  GroupsHandler(THD& connection, SELECT_LEX& statement, HailstoneHandler& reader, TABLE& source,
                 GroupBlock block)
-      : select_handler(thd_arg, engine_handlerton()),
-        reader_(reader),
-        join_(*select_arg.join),
-        groups_(reader, source, std::move(block)) {
-    select = &select_arg;
-  }
+      : PushedSelect(connection, statement, reader),
+        join_(*statement.join),
+        groups_(reader, source, std::move(block)) {}
   ~GroupsHandler() override { put_items_back(); }
 
   bool prepare() override {
@@ -76,22 +73,7 @@ class GroupsHandler final : public select_handler {
     });
   }
 
-  void print_error(int error, myf flags) override {
-    if (!thd->is_error()) reader_.print_error(error, flags);
-  }
-
  private:
-  bool counts_all() const { return (select->options & OPTION_FOUND_ROWS) != 0; }
-
-  bool show(List<Item>& items) {
-    result_columns.empty();
-    List_iterator_fast<Item> each(items);
-    while (Item* const item = each++) {
-      if (result_columns.push_back(item, thd->mem_root)) return true;
-    }
-    return false;
-  }
-
   /// What stands for each item of the statement once groups are made: a column of the temporary table, or, of
   /// what is made of groups, the item itself. False: no memory.
   bool find_items() {
@@ -136,7 +118,6 @@ class GroupsHandler final : public select_handler {
     originals_.clear();
   }
 
-  HailstoneHandler& reader_;
   JOIN& join_;
   GroupRows groups_;
   std::vector<Item*> items_;      // as the statement has them, those before the shown ones included
@@ -149,7 +130,7 @@ class GroupsHandler final : public select_handler {
 
 select_handler* make_groups_handler(THD& thd, SELECT_LEX& select, HailstoneHandler& reader, TABLE& source,
                                     GroupBlock block) {
-  return new GroupsHandler(&thd, select, reader, source, std::move(block));
+  return new GroupsHandler(thd, select, reader, source, std::move(block));
 }
 
 }  // namespace hailstone

@@ -18,16 +18,11 @@ namespace hailstone {
 namespace {
 
 bool is_of_known_form(THD& thd, SELECT_LEX& select) {
-  const auto command = thd.lex->sql_command;
-  if (command != SQLCOM_SELECT && command != SQLCOM_INSERT_SELECT && command != SQLCOM_REPLACE_SELECT &&
-      command != SQLCOM_CREATE_TABLE)
-    return false;
   const JOIN& join = *select.join;
-  if (thd.lex->analyze_stmt || thd.in_sub_stmt != 0 || thd.lex->limit_rows_examined != nullptr ||
-      (thd.variables.option_bits & OPTION_BIG_SELECTS) == 0)
-    return false;
-  return !join.select_distinct && join.procedure == nullptr && select.olap == UNSPECIFIED_OLAP_TYPE &&
-         !select.have_window_funcs() && !select.with_rownum && select.ftfunc_list->elements == 0 &&
+  // ANALYZE shows what the server's own plan does; a limit on big joins is the optimizer's to check.
+  return is_plain_statement(thd, select) && !thd.lex->analyze_stmt && thd.in_sub_stmt == 0 &&
+         (thd.variables.option_bits & OPTION_BIG_SELECTS) != 0 && !join.select_distinct &&
+         join.procedure == nullptr && select.ftfunc_list->elements == 0 &&
          (select.options & OPTION_SCHEMA_TABLE) == 0;
 }
 
@@ -51,16 +46,13 @@ class WholeSelect {
   bool has_order() const { return join_.order != nullptr && join_.having == nullptr; }
 
   std::expected<select_handler*, Declined> push() {
-    const SelectPushdown pushdown = select_pushdown(&thd_);
-    if (pushdown == SelectPushdown::Off) return declined(SelectOutcome::Off);
-    reader_.settle_lock();
-    if (reader_.reads_with_locks() || reader_.reads_uncommitted()) return declined(SelectOutcome::Locks);
+    if (const auto reason = reason_to_decline(thd_, reader_)) return declined(*reason);
     for (Item* const condition : source_.conditions) {
       // The optimizer brings a condition's parts into another order, so that another one warns of a row.
       if (is_replaced(*condition) || !has_silent_constants(thd_, *condition) || may_warn(thd_, *condition))
         return declined(SelectOutcome::Condition, condition);
     }
-    if (pushdown == SelectPushdown::Auto) {
+    if (select_pushdown(&thd_) == SelectPushdown::Auto) {
       if (Item* const item = item_with_index()) return declined(SelectOutcome::Index, item);
     }
     return has_groups() ? push_groups() : push_first_rows();

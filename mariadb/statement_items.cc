@@ -58,6 +58,15 @@ TABLE_LIST* only_one(List<TABLE_LIST>& tables) {
 
 }  // namespace
 
+bool is_plain_statement(const THD& thd, const SELECT_LEX& select) {
+  const auto command = thd.lex->sql_command;
+  if (command != SQLCOM_SELECT && command != SQLCOM_INSERT_SELECT && command != SQLCOM_REPLACE_SELECT &&
+      command != SQLCOM_CREATE_TABLE)
+    return false;
+  return select.olap == UNSPECIFIED_OLAP_TYPE && !const_cast<SELECT_LEX&>(select).have_window_funcs() &&
+         !select.with_rownum && thd.lex->limit_rows_examined == nullptr;
+}
+
 bool has_silent_constants(THD& thd, Item& item) {
   Item& real = *item.real_item();
   if (real.basic_const_item() || real.type() == Item::FIELD_ITEM) return true;
