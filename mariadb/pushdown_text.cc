@@ -68,7 +68,44 @@ std::optional<BytesTest::Limits> CollationTest::limits() const {
   return limits;
 }
 
+namespace {
+
+/// Whether the collation's LIKE compares the pattern's characters with those of any value, even a malformed
+/// one, as bytes, and finds no match inside of a character.
+bool likes_bytes(CHARSET_INFO* collation, const std::string& pattern) {
+  const auto wildcmp = collation->coll->wildcmp;
+  if (wildcmp == my_charset_bin.coll->wildcmp) return true;
+  // In UTF-8 a well-formed character begins nowhere within another one, and the server steps over malformed
+  // bytes one by one.
+  if ((collation->state & MY_CS_BINSORT) == 0 || wildcmp != my_charset_utf8mb4_bin.coll->wildcmp ||
+      !(my_charset_same(collation, &my_charset_utf8mb4_bin) ||
+        my_charset_same(collation, &my_charset_utf8mb3_bin)))
+    return false;
+  return Well_formed_prefix(collation, pattern.data(), pattern.size()).length() == pattern.size();
+}
+
+std::optional<LikePattern> pattern_of_bytes(CHARSET_INFO* collation, const std::string& pattern, int escape) {
+  // Escape characters of several bytes, and what the server makes of a wildcard that is one, are left to it.
+  if (escape < 0 || escape >= 0x80 || escape == wild_one || escape == wild_many) return std::nullopt;
+  if (!likes_bytes(collation, pattern)) return std::nullopt;
+  return LikePattern::parse(pattern, static_cast<char>(escape));
+}
+
+}  // namespace
+
+LikeTest::LikeTest(CHARSET_INFO* collation, std::string pattern, int escape, bool wanted)
+    : collation_(collation),
+      pattern_(std::move(pattern)),
+      escape_(escape),
+      wanted_(wanted),
+      bytes_(pattern_of_bytes(collation_, pattern_, escape_)) {}
+
+std::optional<BytesTest::Limits> LikeTest::limits() const {
+  return bytes_ && wanted_ ? bytes_->limits() : std::nullopt;
+}
+
 bool LikeTest::matches(ByteView value) const {
+  if (bytes_) return bytes_->matches(value) == wanted_;
   const bool differs =
       collation_->wildcmp(value.data(), value.data() + value.size(), pattern_.data(),
                           pattern_.data() + pattern_.size(), escape_, wild_one, wild_many) != 0;

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "api/hailstone/values.h"
+#include "column/like_pattern.h"
 
 namespace hailstone::capi {
 
@@ -105,6 +106,8 @@ class LikeTest final : public BytesTest {
  public:
   /// `characters`: _ stands for a character of UTF-8, else for a byte.
   LikeTest(ByteView pattern, char escape, bool characters, bool like) : characters_(characters), like_(like) {
+    bytes_ = LikePattern::parse(pattern, escape == 0 ? std::nullopt : std::optional(escape));
+    if (bytes_ && characters && !bytes_->parts_begin_characters()) bytes_.reset();
     bool literal = true;
     for (size_t i = 0; i < pattern.size(); ++i) {
       const char c = pattern[i];
@@ -122,15 +125,12 @@ class LikeTest final : public BytesTest {
     }
   }
 
-  bool matches(ByteView value) const override { return like(value) == like_; }
+  bool matches(ByteView value) const override {
+    return (bytes_ ? bytes_->matches(value) : like(value)) == like_;
+  }
   std::optional<Limits> limits() const override {
     if (!like_ || prefix_.empty()) return std::nullopt;
-    // Every string that begins with the prefix is below this.
-    std::string after(prefix_);
-    while (!after.empty() && after.back() == '\xff') after.pop_back();
-    if (after.empty()) return Limits{prefix_, std::nullopt};
-    after.back() = static_cast<char>(static_cast<unsigned char>(after.back()) + 1);
-    return Limits{prefix_, after};
+    return limits_of_beginning(prefix_);
   }
 
  private:
@@ -171,6 +171,7 @@ class LikeTest final : public BytesTest {
 
   std::vector<Part> parts_;
   std::string prefix_;
+  std::optional<LikePattern> bytes_;  // the same, where it can be matched so
   const bool characters_, like_;
 };
 
