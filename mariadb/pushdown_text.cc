@@ -47,20 +47,21 @@ bool CollationTest::matches(ByteView value) const {
   return wanted_[2 * low];
 }
 
-std::optional<BytesTest::Limits> CollationTest::limits() const {
+std::optional<BytesTest::Limits> CollationTest::limits_where(bool wanted) const {
   if ((collation_->state & MY_CS_BINSORT) == 0 || collation_->mbminlen != 1) return std::nullopt;
   const bool pads = (collation_->state & MY_CS_NOPAD) == 0 && collation_ != &my_charset_bin;
   Limits limits;
-  // The lowest wanted region begins at (or just above) the constant before it, the highest ends at the one
+  // The lowest such region begins at (or just above) the constant before it, the highest ends at the one
   // after it.
-  const auto first = static_cast<size_t>(std::ranges::find(wanted_, true) - wanted_.begin());
+  const auto first = static_cast<size_t>(std::ranges::find(wanted_, wanted) - wanted_.begin());
   if (first == wanted_.size()) return Limits{"", ""};
   if (first > 0) {
     const ByteView constant = constants_[(first - 1) / 2];
     limits.low = pads ? low_limit_padded(constant) : constant;
   }
   size_t last = wanted_.size() - 1;
-  while (!wanted_[last]) --last;
+  while (wanted_[last] != wanted) --last;
+  if (first == 0 && last + 1 == wanted_.size()) return std::nullopt;
   if (last + 1 < wanted_.size()) {
     const ByteView constant = constants_[last / 2];
     limits.high = pads ? high_limit_padded(constant) : std::string(constant);
@@ -99,10 +100,6 @@ LikeTest::LikeTest(CHARSET_INFO* collation, std::string pattern, int escape, boo
       escape_(escape),
       wanted_(wanted),
       bytes_(pattern_of_bytes(collation_, pattern_, escape_)) {}
-
-std::optional<BytesTest::Limits> LikeTest::limits() const {
-  return bytes_ && wanted_ ? bytes_->limits() : std::nullopt;
-}
 
 bool LikeTest::matches(ByteView value) const {
   if (bytes_) return bytes_->matches(value) == wanted_;

@@ -22,9 +22,13 @@ class CollationTest final : public BytesTest {
   /// match.
   CollationTest(CHARSET_INFO* collation, std::vector<std::string> constants, std::vector<bool> wanted);
   bool matches(ByteView value) const override;
-  std::optional<Limits> limits() const override;
+  std::optional<Limits> limits() const override { return limits_where(true); }
+  std::optional<Limits> limits_of_others() const override { return limits_where(false); }
 
  private:
+  /// Of the regions that are wanted, or of those that are not.
+  std::optional<Limits> limits_where(bool wanted) const;
+
   CHARSET_INFO* const collation_;
   const std::vector<std::string> constants_;
   const std::vector<bool> wanted_;
@@ -35,9 +39,14 @@ class LikeTest final : public BytesTest {
  public:
   LikeTest(CHARSET_INFO* collation, std::string pattern, int escape, bool wanted);
   bool matches(ByteView value) const override;
-  std::optional<Limits> limits() const override;
+  std::optional<Limits> limits() const override { return limits_where(true); }
+  std::optional<Limits> limits_of_others() const override { return limits_where(false); }
 
  private:
+  std::optional<Limits> limits_where(bool wanted) const {
+    return bytes_ && wanted == wanted_ ? bytes_->limits() : std::nullopt;
+  }
+
   CHARSET_INFO* const collation_;
   const std::string pattern_;
   const int escape_;

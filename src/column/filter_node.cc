@@ -64,31 +64,51 @@ BlockOutcome codes_outcome(std::span<const uint64_t> codes, const BlockSummary& 
   return !any ? BlockOutcome::None : all ? BlockOutcome::All : BlockOutcome::Some;
 }
 
+/// Codes [first, last) of a dictionary.
+struct CodeSpan {
+  uint32_t first = 0, last = 0;
+};
+
+/// The entries between the limits.
+CodeSpan codes_within(const Dictionary& dictionary, const BytesTest::Limits& limits) {
+  const auto first_where = [&](const auto& reached) {
+    uint32_t low = 0, high = dictionary.size();
+    while (low < high) {
+      const uint32_t middle = low + (high - low) / 2;
+      if (reached(dictionary.value(middle))) {
+        high = middle;
+      } else {
+        low = middle + 1;
+      }
+    }
+    return low;
+  };
+  CodeSpan span{first_where([&](ByteView value) { return value >= limits.low; }), dictionary.size()};
+  if (limits.high) span.last = first_where([&](ByteView value) { return value > *limits.high; });
+  span.last = std::max(span.first, span.last);
+  return span;
+}
+
 /// Sets the bits of the dictionary entries that pass the test; returns how many do.
 uint32_t test_dictionary(const Dictionary& dictionary, const BytesTest& test, std::vector<uint64_t>& codes) {
+  const auto limits = test.limits(), others = limits ? std::nullopt : test.limits_of_others();
+  const CodeSpan all{0, dictionary.size()};
+  const CodeSpan tested = limits   ? codes_within(dictionary, *limits)
+                          : others ? codes_within(dictionary, *others)
+                                   : all;
+  // Outside of the codes that are tested, none match, or all.
   codes.assign((dictionary.size() + 63) / 64, 0);
-  uint32_t first = 0, last = dictionary.size();
-  if (const auto limits = test.limits()) {
-    const auto first_where = [&](const auto& reached) {
-      uint32_t low = 0, high = dictionary.size();
-      while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (reached(dictionary.value(middle))) {
-          high = middle;
-        } else {
-          low = middle + 1;
-        }
-      }
-      return low;
-    };
-    first = first_where([&](ByteView value) { return value >= limits->low; });
-    if (limits->high) last = first_where([&](ByteView value) { return value > *limits->high; });
-  }
   uint32_t matching = 0;
-  for (uint32_t code = first; code < last; ++code) {
-    if (!test.matches(dictionary.value(code))) continue;
+  const auto take = [&](uint32_t code) {
     codes[code / 64] |= uint64_t{1} << (code % 64);
     ++matching;
+  };
+  for (uint32_t code = tested.first; code < tested.last; ++code) {
+    if (test.matches(dictionary.value(code))) take(code);
+  }
+  if (others) {
+    for (uint32_t code = 0; code < tested.first; ++code) take(code);
+    for (uint32_t code = tested.last; code < all.last; ++code) take(code);
   }
   return matching;
 }
@@ -161,6 +181,7 @@ Result<FilterNode> bytes_node(const Predicate& predicate, size_t position, const
   if (!segment.has_dictionary(position)) {
     node.kind = Kind::Bytes;
     node.limits = node.test->limits();
+    node.limits_of_others = node.test->limits_of_others();
     node.cost = bytes_cost;
     node.share = 0.3;
     return node;
@@ -295,8 +316,15 @@ BlockOutcome block_outcome(const FilterNode& node, const Segment& segment, uint3
     case Kind::Codes:
       return codes_outcome(node.codes, summary);
     default:
-      return node.limits && !limits_admit(*node.limits, summary) ? BlockOutcome::None : BlockOutcome::Some;
+      if (node.limits && !limits_admit(*node.limits, summary)) return BlockOutcome::None;
+      return summary.nulls == 0 && takes_all_values(node, segment, block) ? BlockOutcome::All
+                                                                          : BlockOutcome::Some;
   }
+}
+
+bool takes_all_values(const FilterNode& node, const Segment& segment, uint32_t block) {
+  return node.limits_of_others &&
+         !limits_admit(*node.limits_of_others, segment.summary(node.position, block));
 }
 
 }  // namespace hailstone

@@ -36,8 +36,9 @@ struct FilterNode {
   std::vector<IntegerRange> ranges;  // sorted, disjoint
   std::vector<uint64_t> codes;
   const BytesTest* test = nullptr;          // CodeRanges, Codes, Bytes
-  std::optional<BytesTest::Limits> limits;  // Bytes
-  const Predicate* subtree = nullptr;       // Grouped
+  std::optional<BytesTest::Limits> limits;  // Bytes; the next one, too
+  std::optional<BytesTest::Limits> limits_of_others;
+  const Predicate* subtree = nullptr;  // Grouped
   // For ordering the parts of And and Or.
   double cost = 0;   // nanoseconds a row, roughly
   double share = 1;  // of the rows that match, estimated
@@ -49,6 +50,8 @@ Result<FilterNode> make_filter_node(const Predicate& predicate, const SegmentCol
 /// What the summaries alone say of a block.
 enum class BlockOutcome : uint8_t { None, Some, All };
 BlockOutcome block_outcome(const FilterNode& node, const Segment& segment, uint32_t block);
+/// Whether a Bytes node is TRUE for all values of a block that are not NULL.
+bool takes_all_values(const FilterNode& node, const Segment& segment, uint32_t block);
 
 class FilterRun {
  public:

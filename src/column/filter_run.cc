@@ -104,6 +104,7 @@ Status FilterRun::apply_test(const FilterNode& node, const BlockReader::Pinned& 
     block.nulls(nulls);
     subtract(rows, nulls);
   }
+  if (takes_all_values(node, columns_.segment(), block_)) return {};
   std::vector<uint16_t> numbers;
   rows.append_rows(0, block.rows(), numbers);
   std::array<ByteView, gathered_rows> values;

@@ -30,6 +30,8 @@ class BytesTest {
     std::optional<std::string> high;  // inclusive; none: no upper limit
   };
   virtual std::optional<Limits> limits() const { return std::nullopt; }
+  /// Limits outside of which everything matches: lets blocks be taken whole.
+  virtual std::optional<Limits> limits_of_others() const { return std::nullopt; }
 };
 
 class Predicate {

@@ -23,13 +23,15 @@ namespace hailstone {
 /// Tests of bytes of every kind that a predicate may hold: with exact limits, with loose ones, with none.
 class SampleTest : public BytesTest {
  public:
-  enum class Kind : uint8_t { Equal, AtMost, Between, Contains, EvenLength };
+  enum class Kind : uint8_t { Equal, Different, AtMost, Between, Contains, EvenLength };
   SampleTest(Kind kind, std::string low, std::string high)
       : kind_(kind), low_(std::move(low)), high_(std::move(high)) {}
   bool matches(ByteView value) const override {
     switch (kind_) {
       case Kind::Equal:
         return value == low_;
+      case Kind::Different:
+        return value != low_;
       case Kind::AtMost:
         return value <= low_;
       case Kind::Between:
@@ -40,6 +42,9 @@ class SampleTest : public BytesTest {
         return value.size() % 2 == 0;
     }
     return false;
+  }
+  std::optional<Limits> limits_of_others() const override {
+    return kind_ == Kind::Different ? std::optional(Limits{low_, low_}) : std::nullopt;
   }
   std::optional<Limits> limits() const override {
     switch (kind_) {
@@ -112,7 +117,7 @@ class RandomSegment {
     std::string low(any_value(number).bytes), high(any_value(number).bytes);
     if (one_in(5)) low.push_back('x');
     if (one_in(5) && !high.empty()) high.pop_back();
-    const auto kind = static_cast<SampleTest::Kind>(below(5));
+    const auto kind = static_cast<SampleTest::Kind>(below(6));
     if (kind == SampleTest::Kind::Contains) low = low.substr(0, below(4));
     return Predicate::bytes(number, std::make_shared<SampleTest>(kind, std::move(low), std::move(high)));
   }

@@ -1,5 +1,5 @@
 """LIKE with patterns of every shape: pieces that overlap, wildcards and escapes in a row, characters of several bytes, and
-bytes that are no characters."""
+bytes that are no characters; and comparisons of the same values, which find them in the same way."""
 
 # Few letters, so that patterns match and nearly match.
 TEXTS = [text.encode() for text in ("a", "b", "ab", "ba", "aba", "A", "é", "日", "本", "😀", " ", "%", "_", "\\", "!", "\0")]
@@ -35,6 +35,13 @@ class Patterns:
             pattern += b"%" if self.random.random() < 0.3 else b""
         return pattern + self.random.choice([b"", b"", b"%", b"%%", b"\\", b"!"])
 
+    def comparison(self, values):
+        """Of a column with values that are there, or nearly."""
+        low, high = (self.constant(b"".join(self.random.choice(values)) + self.random.choice([b"", b"", b" ", b"a"]))
+                     for _ in range(2))
+        return f"{self.random.choice([*COLUMNS])} " + self.random.choice(
+            [f"<> {low}", f"= {low}", f"< {low}", f"NOT IN ({low}, {high})", f"NOT BETWEEN {low} AND {high}"])
+
     def compare(self, rows, patterns):
         both = self.pair.both
         columns = ", ".join(f"{name} {kinds[self.binary]} {self.collate}" for name, kinds in COLUMNS.items())
@@ -56,7 +63,8 @@ class Patterns:
                 negated = "NOT " if self.random.random() < 0.3 else ""
                 escape = self.random.choice(ESCAPES)
                 conditions.append(f"{self.random.choice([*COLUMNS])} {negated}LIKE {pattern}{escape}")
-            for condition in [conditions[0], " OR ".join(conditions), " AND ".join(conditions)]:
+            conditions.append(self.comparison(values))
+            for condition in [*conditions, " OR ".join(conditions), " AND ".join(conditions)]:
                 both(f"SELECT id FROM p WHERE {condition}", may_fail=True)
             both(f"SELECT COUNT(*) FROM p WHERE {conditions[0]}", may_fail=True)
             self.pair.set("SET sql_mode = ''")
