@@ -16,6 +16,9 @@
 namespace hailstone {
 namespace {
 
+/// As many scans of a whole block make it worth keeping decompressed.
+constexpr size_t scans_to_unpack = 4;
+
 /// Calls `each(i, begin, end)` for the i-th row with where its value lies in the block's text. Ends of rows
 /// that lie close are decoded together.
 template <typename Each>
@@ -287,9 +290,8 @@ Status Block::gather_bytes(std::span<const uint16_t> rows, const Dictionary* dic
             return;
           }
           text = *decoded;
-          if (rows.size() == 1) {
-            state.decompressed_for_points.fetch_add(text.size(), std::memory_order_relaxed);
-          }
+          state.decompressed_again.fetch_add(rows.size() == 1 ? text.size() : text.size() / scans_to_unpack,
+                                             std::memory_order_relaxed);
         }
         to[i] = text.substr(begin - frame->text_begin, end - begin);
       });
@@ -303,11 +305,11 @@ Status Block::gather_bytes(std::span<const uint16_t> rows, const Dictionary* dic
 
 bool Block::pays_to_unpack() const {
   // Once as much was decompressed for single values as the whole block has, to have kept it would have cost
-  // nothing.
+  // nothing. Scans use all that they decompress: only a few of them tell that more are likely to come.
   const State& state = *state_;
   return state.kind == BlockKind::Frames && state.far_offset == 0 &&
-         state.decompressed_for_points.load(std::memory_order_relaxed) >= state.text_size &&
-         state.decompressed_for_points.exchange(0, std::memory_order_relaxed) >= state.text_size;
+         state.decompressed_again.load(std::memory_order_relaxed) >= state.text_size &&
+         state.decompressed_again.exchange(0, std::memory_order_relaxed) >= state.text_size;
 }
 
 size_t Block::unpacked_memory() const {

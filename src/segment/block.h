@@ -95,8 +95,8 @@ class Block : public BlockCache::Entry {
   Status gather_bytes(std::span<const uint16_t> rows, const Dictionary* dictionary, Arena& scratch,
                       ByteView* to) const;
 
-  /// True, once, when single values have been read so often that a block with its frames decompressed
-  /// (SegmentCodec::unpack_block) would have paid; then counts anew.
+  /// True, once, when single values or the whole have been read so often that a block with its frames
+  /// decompressed (SegmentCodec::unpack_block) would have paid; then counts anew.
   bool pays_to_unpack() const;
   /// Memory of the block with its frames decompressed.
   size_t unpacked_memory() const;

@@ -33,8 +33,8 @@ struct Block::State {
   uint64_t piece_offset = 0;
   uint64_t far_offset = 0;  // of the first far frame; 0: frames are near
   PieceBuffer piece;
-  /// Frames: bytes of text decompressed to read single values.
-  mutable std::atomic<uint64_t> decompressed_for_points = 0;
+  /// Frames: bytes of text decompressed to read values, those of scans at a fraction.
+  mutable std::atomic<uint64_t> decompressed_again = 0;
 
   uint64_t null_word(size_t word) const { return load<uint64_t>(nulls + word * 8); }
   bool is_null(uint32_t row) const {

@@ -355,7 +355,7 @@ TEST(SegmentTest, ABlockReadValueByValueIsDecompressedAsAWhole) {
   EXPECT_EQ(table.counters.block_cache_unpacked, 0U);
   table.budget.set_limit(limit);
   const uint64_t packed_bytes = table.counters.block_cache_bytes;
-  // A scan decompresses what it reads, and leaves the cache alone.
+  // One scan decompresses what it reads, and leaves the cache alone.
   expect_column(*segment, 0, column, {}, random);
   read_points(*segment, 0, column, 4000, random);
   EXPECT_EQ(table.counters.block_cache_unpacked, 2U);
@@ -364,6 +364,38 @@ TEST(SegmentTest, ABlockReadValueByValueIsDecompressedAsAWhole) {
   expect_column(*segment, 0, column, {}, random);
   segment.reset();
   EXPECT_EQ(table.counters.block_cache_bytes, 0U);
+}
+
+TEST(SegmentTest, ABlockScannedAgainAndAgainIsDecompressedAsAWhole) {
+  std::mt19937_64 random(test_seed());
+  TestTable table;
+  TestColumn& column = table.bytes_column();
+  fill_strings(column, "text", 2 * block_rows, 10, random);
+  auto segment = table.segment();
+  ASSERT_EQ(segment->storage(0).encoding, "zstd");
+  std::vector<uint16_t> rows(block_rows);
+  std::iota(rows.begin(), rows.end(), uint16_t{0});
+  std::vector<ByteView> values(rows.size());
+  const auto scan = [&] {
+    for (uint32_t number = 0; number < 2; ++number) {
+      const auto block = segment->block(0, number);
+      ASSERT_TRUE(block) << block.error().message();
+      Arena scratch;
+      const Status read = (*block)->gather_bytes(rows, nullptr, scratch, values.data());
+      ASSERT_TRUE(read) << read.error().message();
+    }
+  };
+  for (int i = 0; i < 3; ++i) scan();
+  EXPECT_EQ(table.counters.block_cache_unpacked, 0U);
+  // Memory is short: nothing changes.
+  const size_t limit = table.budget.limit();
+  table.budget.set_limit(table.budget.used() + 1000);
+  for (int i = 0; i < 10; ++i) scan();
+  EXPECT_EQ(table.counters.block_cache_unpacked, 0U);
+  table.budget.set_limit(limit);
+  for (int i = 0; i < 10; ++i) scan();
+  EXPECT_EQ(table.counters.block_cache_unpacked, 2U);
+  expect_column(*segment, 0, column, {}, random);
 }
 
 TEST(SegmentTest, TheFileGoesWithTheLastReader) {
