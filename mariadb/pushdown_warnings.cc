@@ -14,45 +14,13 @@ using Names = std::unordered_set<std::string_view>;
 
 /// Functions that take whatever they get as text, or as it is.
 bool takes_anything(std::string_view name) {
-  static const Names names{"length",
-                           "octet_length",
-                           "bit_length",
-                           "char_length",
-                           "character_length",
-                           "lcase",
-                           "ucase",
-                           "lower",
-                           "upper",
-                           "trim",
-                           "ltrim",
-                           "rtrim",
-                           "concat",
-                           "concat_ws",
-                           "reverse",
-                           "replace",
-                           "ascii",
-                           "ord",
-                           "hex",
-                           "md5",
-                           "sha",
-                           "sha2",
-                           "crc32",
-                           "strcmp",
-                           "locate",
-                           "instr",
-                           "coalesce",
-                           "ifnull",
-                           "isnull",
-                           "isnotnull",
-                           "like",
-                           "trigcond",
-                           "multiple equal",
-                           "collate",
-                           "substring_index",
+  static const Names names{"length", "octet_length", "bit_length", "char_length", "character_length", "lcase",
+                           "ucase", "lower", "upper", "trim", "ltrim", "rtrim", "concat", "concat_ws",
+                           "reverse", "replace", "ascii", "ord", "hex", "md5", "sha", "sha2", "crc32",
+                           "strcmp", "locate", "instr", "coalesce", "ifnull", "isnull", "isnotnull", "like",
+                           "trigcond", "multiple equal", "collate", "substring_index",
                            // These warn where a pattern is too much for the library of regular expressions.
-                           "regexp_replace",
-                           "regexp_substr",
-                           "regexp_instr"};
+                           "regexp_replace", "regexp_substr", "regexp_instr"};
   return names.contains(name);
 }
 
