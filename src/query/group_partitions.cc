@@ -9,6 +9,9 @@ namespace hailstone {
 namespace {
 
 constexpr size_t first_piece_bytes = size_t{4} << 10;
+/// A partition with less stays in memory, also where other queries have used it up: frames of few records
+/// would take longer than anything else.
+constexpr size_t least_spilled = size_t{16} << 10;
 
 }  // namespace
 
@@ -82,7 +85,7 @@ Result<bool> GroupPartitions::spill_largest(const GoOn& go_on) {
   Partition& largest = *std::ranges::max_element(
       partitions_,
       [](const Partition& left, const Partition& right) { return left.in_memory < right.in_memory; });
-  if (largest.in_memory == 0) return false;
+  if (largest.in_memory < least_spilled) return false;
   if (file_ == nullptr) {
     HAILSTONE_ASSIGN(file_, memory_.space().create());
   }

@@ -113,7 +113,7 @@ class GroupPartitions {
   };
   Status add_piece(Partition& partition, size_t least, const GoOn& go_on);
   void close_piece(Partition& partition);
-  /// False: none has anything in memory.
+  /// False: none has enough in memory.
   Result<bool> spill_largest(const GoOn& go_on);
 
   RecordMemory& memory_;
