@@ -168,11 +168,11 @@ Result<ScanColumn> ComputedRows::column(size_t position) const {
   return computation_.columns[position].type;
 }
 
-Status ComputedRows::each_batch(unsigned threads, const TakeRows& take) const {
-  if (computation_.host != nullptr) threads = 1;
+Status ComputedRows::each_batch(unsigned wanted, const TakeRows& take) const {
+  const unsigned used = std::max(1U, threads(wanted));
   std::deque<Worker> workers;
-  for (unsigned i = 0; i < std::max(1U, threads); ++i) workers.emplace_back(*this);
-  return scan_->each_batch(threads, [&](unsigned part, const Batch& batch) {
+  for (unsigned i = 0; i < used; ++i) workers.emplace_back(*this);
+  return scan_->each_batch(used, [&](unsigned part, const Batch& batch) {
     rows_read_.fetch_add(batch.rows, std::memory_order_relaxed);
     return workers[part].take(batch, part, take);
   });

@@ -66,9 +66,9 @@ class ComputedRows {
   Result<ScanColumn> column(size_t position) const;
   /// As Scan::each_batch(). ErrorCode::Unsupported: a program does not compute what a row asks for.
   using TakeRows = std::function<Status(unsigned part, const RowBatch& rows)>;
-  Status each_batch(unsigned threads, const TakeRows& take) const;
+  Status each_batch(unsigned wanted, const TakeRows& take) const;
 
-  /// How many rows the scan has given so far, in all passes.
+  /// How many rows the scan has given so far.
   uint64_t rows_read() const { return rows_read_.load(std::memory_order_relaxed); }
 
   Status check_interruption() const { return scan_->check_interruption(); }

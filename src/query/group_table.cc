@@ -225,8 +225,7 @@ void GroupTable::find_groups_of_numbers(const ColumnVector& vector, uint32_t row
     const bool null = vector.is_null(row);
     key_[0] = null ? 0 : column.zeros.one(numbers[row]);
     key_[1] = null ? 1 : 0;
-    const uint32_t likely = new_numbers_[i];
-    groups[row] = likely != 0 && has_key(likely) ? likely : group_of_key(new_hashes_[i]);
+    groups[row] = group_of_new_key(i);
     if (const uint64_t place = numbers[row] - first; !null && place < direct_numbers)
       direct[place] = groups[row];
   }
@@ -302,8 +301,7 @@ void GroupTable::find_groups(const RowBatch& batch) {
   find_likely_groups();
   for (uint32_t row = 0; row < batch.rows; ++row) {
     fill_key(row);
-    const uint32_t likely = new_numbers_[row];
-    groups_[row] = likely != 0 && has_key(likely) ? likely : group_of_key(new_hashes_[row]);
+    groups_[row] = group_of_new_key(row);
   }
   if (tuples == Tuples::None) return;
   for (uint32_t row = 0; row < batch.rows; ++row) by_tuple_[tuples_[row]] = groups_[row];
@@ -339,6 +337,12 @@ GroupTable::Tuples GroupTable::find_groups_of_tuples(const RowBatch& batch) {
     all_known &= groups_[row] != unknown_group;
   }
   return all_known ? Tuples::All : Tuples::Some;
+}
+
+/// The group of key_, whose hash and likely group have this number among the new ones.
+uint32_t GroupTable::group_of_new_key(size_t number) {
+  const uint32_t likely = new_numbers_[number];
+  return likely != 0 && has_key(likely) ? likely : group_of_key(new_hashes_[number]);
 }
 
 /// The groups whose slots the new hashes lead to, which most often are the right ones, become new_numbers_;

@@ -115,6 +115,7 @@ class GroupTable {
     std::vector<uint64_t> hashes;
   };
   static uint64_t combine(uint64_t hash, uint64_t next) { return mix_bits(hash * 31 + next); }
+  /// Whether the key is one column of bytes.
   bool is_of_one_value() const { return columns_.size() == 1 && !columns_.front().integer; }
 
   void find_groups(const RowBatch& batch);
@@ -132,6 +133,7 @@ class GroupTable {
   uint32_t add_group(uint64_t hash);
   uint32_t group_of_value(uint64_t hash);
   void find_likely_groups();
+  uint32_t group_of_new_key(size_t number);
   bool has_key(uint32_t group) const;  // key_
   void grow_slots();
   void add_values(size_t aggregate, const ColumnVector& vector, uint32_t rows);
@@ -156,8 +158,8 @@ class GroupTable {
   PageVector<uint64_t> hashes_;
   std::vector<State> states_;
   std::unique_ptr<Arena> texts_ = std::make_unique<Arena>();
-  // Of one key column only. Of bytes: groups by number of the value, in the place of slots_, and by code of
-  // the dictionary at hand; 0: none. Of numbers: groups of those from direct_first_ on.
+  // Of one key column only. Of bytes: groups by number of the value (0: none), in the place of slots_, and by
+  // code of the dictionary at hand. Of numbers: groups of those from direct_first_ on.
   PageVector<uint32_t> by_value_;
   uint32_t null_group_ = 0;
   std::vector<uint32_t> by_code_;

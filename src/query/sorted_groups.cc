@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "query/sort_by_runs.h"
 #include "query/value_order.h"
 
 namespace hailstone {
@@ -11,7 +12,6 @@ namespace {
 using Kind = Aggregate::Kind;
 
 constexpr uint32_t steps_between_checks = 4096;
-constexpr size_t sorted_at_once = size_t{1} << 13;
 
 /// sum * 10^digits / count, half away from zero.
 WideInteger rounded_mean(const AggregateResult& of, unsigned digits) {
@@ -49,34 +49,6 @@ int compare_results(const GroupOrder& by, const GroupingPlan::Item& item, const 
   }
   if (item.column.integer) return compare_numbers(left.integer, right.integer);
   return item.column.collation->compare(left.bytes, right.bytes);
-}
-
-/// Sorts runs, and merges them, so that the statement can be ended meanwhile.
-template <typename T, typename Before>
-Status sort_by_runs(std::vector<T>& values, const Before& before, const Grouping& groups) {
-  for (size_t begin = 0; begin < values.size(); begin += sorted_at_once) {
-    HAILSTONE_TRY(groups.check_interruption());
-    const size_t end = std::min(begin + sorted_at_once, values.size());
-    std::sort(values.begin() + static_cast<ptrdiff_t>(begin), values.begin() + static_cast<ptrdiff_t>(end),
-              before);
-  }
-  if (values.size() <= sorted_at_once) return {};
-  std::vector<T> merged;
-  for (size_t width = sorted_at_once; width < values.size(); width *= 2) {
-    merged.clear();
-    merged.reserve(values.size());
-    for (size_t begin = 0; begin < values.size(); begin += 2 * width) {
-      size_t left = begin, right = std::min(begin + width, values.size());
-      const size_t middle = right, end = std::min(begin + 2 * width, values.size());
-      while (left < middle || right < end) {
-        if (merged.size() % steps_between_checks == 0) HAILSTONE_TRY(groups.check_interruption());
-        const bool takes_right = left == middle || (right < end && before(values[right], values[left]));
-        merged.push_back(std::move(values[takes_right ? right++ : left++]));
-      }
-    }
-    values.swap(merged);
-  }
-  return {};
 }
 
 /// A group of a table, as the order sees it.
@@ -137,7 +109,7 @@ Status SortedGroups::sort_places() {
     }
   }
   memory_.grow(places_.capacity() * sizeof(Grouping::Place));
-  return sort_by_runs(places_, before, *groups_);
+  return sort_by_runs(places_, before, [this] { return groups_->check_interruption(); });
 }
 
 Status SortedGroups::copy_groups() {
@@ -164,7 +136,7 @@ Status SortedGroups::copy_groups() {
     }
     HAILSTONE_ASSIGN(found, groups_->next());
   }
-  return sort_by_runs(rows_, before, *groups_);
+  return sort_by_runs(rows_, before, [this] { return groups_->check_interruption(); });
 }
 
 Status SortedGroups::collect() {

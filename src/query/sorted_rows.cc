@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "query/sort_by_runs.h"
 #include "query/value_order.h"
 
 namespace hailstone {
@@ -166,7 +167,8 @@ Status SortedRows::collect() {
     std::ranges::move(part.rows, std::back_inserter(first_));
     part.rows.clear();
   }
-  std::ranges::sort(first_, [this](const Row& left, const Row& right) { return precedes(left, right); });
+  const auto before = [this](const Row& left, const Row& right) { return precedes(left, right); };
+  HAILSTONE_TRY(sort_by_runs(first_, before, [this] { return rows_->check_interruption(); }));
   if (first_.size() > most_) first_.resize(most_);
   size_t bytes = first_.capacity() * sizeof(Row);
   for (const Row& row : first_) bytes += row.keys.capacity() * sizeof(Value) + row.bytes.capacity();

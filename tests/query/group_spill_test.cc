@@ -4,13 +4,10 @@
 
 #include <filesystem>
 #include <map>
-#include <random>
 #include <set>
 
-#include "base/test_seed.h"
+#include "query/query_fixture.h"
 #include "query/sorted_groups.h"
-#include "table/bulk_load.h"
-#include "table/test_host.h"
 
 namespace hailstone {
 namespace {
@@ -64,20 +61,15 @@ struct ExpectedAggregate {
   std::set<std::string> met;
 };
 
-class GroupSpillTest : public testing::Test {
+class GroupSpillTest : public QueryTest {
  protected:
-  GroupSpillTest() : random_(test_seed(31)), table_(host_.create(spilled_definition())) {
+  GroupSpillTest() : QueryTest(31, spilled_definition()) {
     host_.background = true;
     host_.segment_rows = 20'000;
   }
 
-  size_t below(size_t limit) { return std::uniform_int_distribution<size_t>(0, limit - 1)(random_); }
-
   void load(int32_t rows, size_t values) {
-    const auto transaction = host_.transactions().begin(Isolation::RepeatableRead);
-    Duplicate duplicate;
-    BulkLoad load(table_, *transaction);
-    for (int32_t row = 0; row < rows; ++row) {
+    write_rows(0, rows, true, [&](int32_t row, const auto& take) {
       const auto some = [&](const Value& value) { return below(12) == 0 ? Value{} : value; };
       const std::string some_word = "w" + std::to_string(below(values)) + std::string(below(3), ' ');
       const std::string some_text = "text " + std::to_string(below(values)) + std::string(below(60), '.');
@@ -98,10 +90,8 @@ class GroupSpillTest : public testing::Test {
           some(Value::of(ByteView(some_wide))),
           some(Value::of(uint64_t{below(values)} << below(40))),
           some(Value::of(ByteView(some_huge)))};
-      ASSERT_TRUE(load.append(all));
-    }
-    ASSERT_TRUE(load.finish(duplicate));
-    ASSERT_TRUE(host_.transactions().commit(*transaction));
+      take(all);
+    });
     reader_ = host_.transactions().begin(Isolation::RepeatableRead);
   }
 
@@ -251,11 +241,6 @@ class GroupSpillTest : public testing::Test {
     EXPECT_EQ(host_.spill_space().bytes(), 0);
     EXPECT_LE(host_.budget().used(), memory_before);
   }
-
-  TestHost host_;
-  std::mt19937_64 random_;
-  std::shared_ptr<Table> table_;
-  std::unique_ptr<Transaction> reader_;
 };
 
 TEST_F(GroupSpillTest, AnyGroupsWithAnyMemory) {

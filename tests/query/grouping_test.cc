@@ -4,12 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <random>
 #include <set>
 
-#include "base/test_seed.h"
-#include "table/bulk_load.h"
-#include "table/test_host.h"
+#include "query/query_fixture.h"
 
 namespace hailstone {
 namespace {
@@ -58,19 +55,13 @@ struct Expected {
 };
 using ExpectedGroups = std::map<std::vector<std::string>, Expected>;
 
-class GroupingTest : public testing::Test {
+class GroupingTest : public QueryTest {
  protected:
-  GroupingTest() : random_(test_seed(7)), table_(host_.create(grouped_definition())) {}
-
-  size_t below(size_t limit) { return std::uniform_int_distribution<size_t>(0, limit - 1)(random_); }
+  GroupingTest() : QueryTest(7, grouped_definition()) {}
 
   /// `texts`: how many different ones.
   void add_rows(int32_t first, int32_t last, size_t texts, bool in_bulk) {
-    const auto transaction = host_.transactions().begin(Isolation::RepeatableRead);
-    Duplicate duplicate;
-    std::optional<BulkLoad> load;
-    if (in_bulk) load.emplace(table_, *transaction);
-    for (int32_t number = first; number < last; ++number) {
+    write_rows(first, last, in_bulk, [&](int32_t number, const auto& take) {
       const std::string some_word = std::array<std::string, 5>{"", "a", "a  ", "b", "B"}[below(5)];
       const std::string some_text = "text " + std::to_string(below(texts));
       const std::string some_note = "note " + std::to_string(below(9));
@@ -84,29 +75,8 @@ class GroupingTest : public testing::Test {
           below(10) == 0 ? Value{} : Value::of(ByteView(some_text)),
           below(10) == 0 ? Value{} : Value::of(ByteView(some_note)),
       };
-      if (load) {
-        ASSERT_TRUE(load->append(values));
-      } else {
-        std::string row;
-        ASSERT_TRUE(table_->layout()->row_codec().encode(values, row));
-        ASSERT_TRUE(table_->insert(*transaction, row, duplicate));
-      }
-    }
-    if (load) {
-      ASSERT_TRUE(load->finish(duplicate));
-    }
-    ASSERT_TRUE(host_.transactions().commit(*transaction));
-  }
-
-  void delete_rows(int32_t first, int32_t last, int32_t step) {
-    const auto transaction = host_.transactions().begin(Isolation::RepeatableRead);
-    for (int32_t number = first; number < last; number += step) {
-      const Value value = Value::of(order_signed(number, 4));
-      std::string key;
-      ASSERT_TRUE(table_->key_codec(0).append({&value, 1}, key));
-      ASSERT_TRUE(table_->erase(*transaction, key));
-    }
-    ASSERT_TRUE(host_.transactions().commit(*transaction));
+      take(values);
+    });
   }
 
   std::unique_ptr<Scan> scan(std::shared_ptr<const Predicate> predicate, bool as_codes) {
@@ -183,11 +153,6 @@ class GroupingTest : public testing::Test {
     EXPECT_TRUE(groups == expected(keys, predicate)) << keys.size() << " keys from " << keys.front();
     return (*grouping)->divided();
   }
-
-  TestHost host_;
-  std::mt19937_64 random_;
-  std::shared_ptr<Table> table_;
-  std::unique_ptr<Transaction> reader_;
 };
 
 const std::vector<std::vector<uint16_t>> choices{
@@ -198,7 +163,7 @@ TEST_F(GroupingTest, OfSegmentsAndDeltas) {
   host_.segment_rows = 20'000;
   add_rows(0, 70'000, 300, true);
   add_rows(70'000, 71'000, 300, false);
-  delete_rows(5, 71'000, 700);
+  erase_rows(5, 71'000, 700);
   reader_ = host_.transactions().begin(Isolation::RepeatableRead);
   const auto few = std::make_shared<const Predicate>(
       Predicate::integer(tiny, {{.low = order_signed(-10, 1), .high = order_signed(10, 1)}}));

@@ -4,11 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <random>
 
-#include "base/test_seed.h"
-#include "table/bulk_load.h"
-#include "table/test_host.h"
+#include "query/query_fixture.h"
 
 namespace hailstone {
 namespace {
@@ -49,18 +46,12 @@ SortedRow row_of(std::span<const Value> values) {
   return row;
 }
 
-class SortedRowsTest : public testing::Test {
+class SortedRowsTest : public QueryTest {
  protected:
-  SortedRowsTest() : random_(test_seed(11)), table_(host_.create(sorted_definition())) {}
-
-  size_t below(size_t limit) { return std::uniform_int_distribution<size_t>(0, limit - 1)(random_); }
+  SortedRowsTest() : QueryTest(11, sorted_definition()) {}
 
   void add_rows(int32_t first, int32_t last, bool in_bulk) {
-    const auto transaction = host_.transactions().begin(Isolation::RepeatableRead);
-    Duplicate duplicate;
-    std::optional<BulkLoad> load;
-    if (in_bulk) load.emplace(table_, *transaction);
-    for (int32_t each = first; each < last; ++each) {
+    write_rows(first, last, in_bulk, [&](int32_t each, const auto& take) {
       const std::string some_word =
           std::array<std::string, 5>{"", "a", "a  ", "a long word of its own", "b"}[below(5)];
       const std::string some_body = "body " + std::to_string(each);
@@ -72,29 +63,8 @@ class SortedRowsTest : public testing::Test {
           below(10) == 0 ? Value{} : Value::of(ByteView(some_word).substr(0, 20)),
           Value::of(ByteView(some_body)),
       };
-      if (load) {
-        ASSERT_TRUE(load->append(values));
-      } else {
-        std::string row;
-        ASSERT_TRUE(table_->layout()->row_codec().encode(values, row));
-        ASSERT_TRUE(table_->insert(*transaction, row, duplicate));
-      }
-    }
-    if (load) {
-      ASSERT_TRUE(load->finish(duplicate));
-    }
-    ASSERT_TRUE(host_.transactions().commit(*transaction));
-  }
-
-  void erase_rows(int32_t first, int32_t last, int32_t step) {
-    const auto transaction = host_.transactions().begin(Isolation::RepeatableRead);
-    for (int32_t each = first; each < last; each += step) {
-      const Value value = Value::of(order_signed(each, 4));
-      std::string key;
-      ASSERT_TRUE(table_->key_codec(0).append({&value, 1}, key));
-      ASSERT_TRUE(table_->erase(*transaction, key));
-    }
-    ASSERT_TRUE(host_.transactions().commit(*transaction));
+      take(values);
+    });
   }
 
   std::unique_ptr<Scan> scan(std::shared_ptr<const Predicate> predicate, std::vector<uint16_t> columns,
@@ -139,11 +109,6 @@ class SortedRowsTest : public testing::Test {
                              .counts = counts},
                             threads);
   }
-
-  TestHost host_;
-  std::mt19937_64 random_;
-  std::shared_ptr<Table> table_;
-  std::unique_ptr<Transaction> reader_;
 };
 
 /// Less than 0: left comes first.

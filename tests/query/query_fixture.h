@@ -1,0 +1,68 @@
+// A table of random rows, in segments and deltas, for the tests of queries. Its first column is a whole
+// number of four bytes, which is its key.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <random>
+#include <span>
+#include <string>
+
+#include "base/test_seed.h"
+#include "table/bulk_load.h"
+#include "table/test_host.h"
+
+namespace hailstone {
+
+class QueryTest : public testing::Test {
+ protected:
+  QueryTest(uint64_t seed, const TableDefinition& definition)
+      : random_(test_seed(seed)), table_(host_.create(definition)) {}
+
+  size_t below(size_t limit) { return std::uniform_int_distribution<size_t>(0, limit - 1)(random_); }
+
+  /// Commits rows with the keys [first, last): each(key, take) calls take(values) once.
+  template <typename Each>
+  void write_rows(int32_t first, int32_t last, bool in_bulk, Each&& each) {
+    const auto transaction = host_.transactions().begin(Isolation::RepeatableRead);
+    Duplicate duplicate;
+    std::optional<BulkLoad> load;
+    if (in_bulk) load.emplace(table_, *transaction);
+    for (int32_t key = first; key < last; ++key) {
+      each(key, [&](std::span<const Value> values) {
+        if (load) {
+          ASSERT_TRUE(load->append(values));
+        } else {
+          std::string row;
+          ASSERT_TRUE(table_->layout()->row_codec().encode(values, row));
+          ASSERT_TRUE(table_->insert(*transaction, row, duplicate));
+        }
+      });
+    }
+    if (load) {
+      ASSERT_TRUE(load->finish(duplicate));
+    }
+    ASSERT_TRUE(host_.transactions().commit(*transaction));
+  }
+
+  void erase_rows(int32_t first, int32_t last, int32_t step) {
+    const auto transaction = host_.transactions().begin(Isolation::RepeatableRead);
+    for (int32_t number = first; number < last; number += step) {
+      const Value value = Value::of(order_signed(number, 4));
+      std::string key;
+      ASSERT_TRUE(table_->key_codec(0).append({&value, 1}, key));
+      ASSERT_TRUE(table_->erase(*transaction, key));
+    }
+    ASSERT_TRUE(host_.transactions().commit(*transaction));
+  }
+
+  TestHost host_;
+  std::mt19937_64 random_;
+  std::shared_ptr<Table> table_;
+  std::unique_ptr<Transaction> reader_;
+};
+
+}  // namespace hailstone
