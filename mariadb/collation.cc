@@ -26,6 +26,10 @@ bool is_thai(const CHARSET_INFO& charset) {
   return has_name(charset, "tis620") && (charset.state & MY_CS_BINSORT) == 0;
 }
 
+bool is_big5(const CHARSET_INFO& charset) {
+  return has_name(charset, "big5") && (charset.state & MY_CS_BINSORT) == 0;
+}
+
 class MariaDbCollation final : public Collation {
  public:
   /// `characters`: of a CHAR column whose values compare with the spaces that fill it; else 0.
@@ -34,7 +38,7 @@ class MariaDbCollation final : public Collation {
         characters_(characters),
         pads_((charset->state & MY_CS_NOPAD) == 0 && charset != &my_charset_bin),
         by_bytes_((charset->state & MY_CS_BINSORT) != 0 && charset->mbminlen == 1),
-        is_big5_(!by_bytes_ && has_name(*charset, "big5")),
+        is_big5_(is_big5(*charset)),
         is_thai_(is_thai(*charset)) {
     if (by_bytes_ || is_big5_) return;
     // The Czech collations go over a value several times.
@@ -251,6 +255,8 @@ uint32_t collation_id(const CHARSET_INFO& charset, uint32_t characters) {
   const bool spaces_count = (charset.state & MY_CS_NOPAD) != 0 || is_thai(charset);
   return spaces_count ? plain + (characters << length_shift) : plain;
 }
+
+bool sorts_as_it_compares(const CHARSET_INFO& charset) { return !is_big5(charset) && !is_thai(charset); }
 
 uint32_t earlier_collation_id(uint32_t id) { return id & ((1U << length_shift) - 1); }
 

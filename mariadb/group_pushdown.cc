@@ -6,6 +6,7 @@
 #include "engine.h"
 #include "group_rows.h"
 #include "ha_hailstone.h"
+#include "huge_pages.h"
 #include "variables.h"
 
 namespace hailstone {
@@ -118,6 +119,7 @@ group_by_handler* create_group_handler(THD* thd, Query* query) {
       return nullptr;
     }
     note_outcome(*thd, SelectOutcome::Pushed, nullptr, block->describe().c_str());
+    allow_advised_huge_pages();
     query->group_by = nullptr;
     query->order_by = nullptr;
     return new GroupHandler(thd, reader, *query->from, std::move(*block));

@@ -99,7 +99,7 @@ int GroupRows::next_group() {
     found = groups_->next();
   }
   if (source_.in_use->is_error()) return HA_ERR_INTERNAL_ERROR;
-  if (!found) return report_groups(found.error());
+  if (!found) return report_query_error(reader_, found.error());
   if (!*found) return HA_ERR_END_OF_FILE;
   for (size_t i = 0; i < fields_.size(); ++i) {
     const GroupOutput& output = block_.outputs[i];
@@ -116,12 +116,6 @@ int GroupRows::next_group() {
     }
   }
   return 0;
-}
-
-/// Where there is no room for spill files, no table is full: the error says itself what to do.
-int GroupRows::report_groups(const Error& error) {
-  if (error.code() != ErrorCode::DiskFull) return reader_.report(error);
-  return reader_.report(Error(ErrorCode::Io, error.message(), error.system_error()));
 }
 
 int GroupRows::open_groups() {

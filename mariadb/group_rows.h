@@ -33,7 +33,6 @@ class GroupRows {
   int only_row();
   int next_group();
   int open_groups();
-  int report_groups(const Error& error);
   bool is_by_program(const RowExpression& expression) const {
     return by_program_ && expression.number.has_value();
   }

@@ -11,6 +11,11 @@
 
 namespace hailstone {
 
+int report_query_error(HailstoneHandler& reader, const Error& error) {
+  if (error.code() != ErrorCode::DiskFull) return reader.report(error);
+  return reader.report(Error(ErrorCode::Io, error.message(), error.system_error()));
+}
+
 std::optional<SelectOutcome> reason_to_decline(THD& thd, HailstoneHandler& reader) {
   if (select_pushdown(&thd) == SelectPushdown::Off) return SelectOutcome::Off;
   reader.settle_lock();

@@ -80,6 +80,10 @@ class RowTranslator {
   RowBlock& block_;
 };
 
+/// Reports what ended a query on rows, as a handler error. Where there is no room for spill files no table is
+/// full: the error says itself what to do.
+int report_query_error(HailstoneHandler& reader, const Error& error);
+
 /// Why the session leaves what it reads of this table to the server; nothing: it does not.
 std::optional<SelectOutcome> reason_to_decline(THD& thd, HailstoneHandler& reader);
 /// Whether evaluating the item may warn of a row by its number among those that the server has read.

@@ -5,13 +5,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "collation.h"
 #include "item_parts.h"
+#include "pushdown_warnings.h"
 
 namespace hailstone {
 
 namespace {
 
-/// So many first rows are kept while all are gone through. For more of them the server has its disk.
+/// So many first rows are kept while all are gone through. For more of them all are sorted.
 constexpr ulonglong most_first_rows = 100'000;
 /// The same where long texts decide the order.
 constexpr ulonglong most_rows_by_long_texts = 1'000;
@@ -37,6 +39,7 @@ class SelectTranslator {
       if (!add_order(*order)) return declined(SelectOutcome::Order, *order->item);
     }
     if (block_.order.empty() || !take_limit()) return declined(SelectOutcome::Statement, nullptr);
+    block_.first_rows = block_.most <= (by_long_text_ ? most_rows_by_long_texts : most_first_rows);
     List_iterator_fast<Item> items(join_.fields_list);
     while (Item* const item = items++) {
       if (!add(*item)) return declined(SelectOutcome::Columns, item);
@@ -50,6 +53,7 @@ class SelectTranslator {
   bool add_order(const ORDER& order) {
     Item& item = **order.item;
     if (item.const_item()) return has_silent_constants(thd_, item);
+    if (item.cmp_type() == STRING_RESULT && !sorts_as_it_compares(*item.collation.collation)) return false;
     std::optional<RowColumn> by;
     if (const Field* const field = block_.columns.field_of(item)) {
       if (!can_be_key(*field)) return false;
@@ -61,7 +65,9 @@ class SelectTranslator {
       by = rows_.compute(item, *kind);
     }
     if (!by) return false;
-    block_.order.push_back({.by = *by, .descending = order.direction == ORDER::ORDER_DESC});
+    block_.order.push_back({.by = *by,
+                            .descending = order.direction == ORDER::ORDER_DESC,
+                            .nullable = by->computed || item.maybe_null()});
     return true;
   }
 
@@ -87,9 +93,7 @@ class SelectTranslator {
   bool take_limit() {
     const Select_limit_counters& limit = select_.master_unit()->lim;
     const ulonglong most = limit.get_select_limit();
-    if (most == 0 || limit.is_with_ties() ||
-        most > (by_long_text_ ? most_rows_by_long_texts : most_first_rows))
-      return false;
+    if (most == 0 || limit.is_with_ties()) return false;
     block_.most = most;
     block_.offset = limit.get_offset_limit();
     return true;
@@ -100,10 +104,23 @@ class SelectTranslator {
     if (!is_function_of_row(item, source_) || may_name_rows(item) || !has_silent_constants(thd_, item))
       return false;
     for (const Item_field* const column : columns_read_by(item)) {
-      const uint number = column->field->field_index;
-      if (reader_.column_of_field(number) == RecordFormat::not_stored) return false;
-      const Field* const field = source_.field[number];
-      if (std::ranges::find(block_.shown, field) == block_.shown.end()) block_.shown.push_back(field);
+      if (!show(*source_.field[column->field->field_index])) return false;
+    }
+    return true;
+  }
+
+  /// The field is read when a row is shown. Of a virtual one those are that it is made of.
+  bool show(Field& field) {
+    if (reader_.column_of_field(field.field_index) != RecordFormat::not_stored) {
+      const Field* const shown = &field;
+      if (std::ranges::find(block_.shown, shown) == block_.shown.end()) block_.shown.push_back(shown);
+      if (!block_.first_rows) block_.columns.position_of(field);
+      return true;
+    }
+    if (field.vcol_info == nullptr || may_warn(thd_, *field.vcol_info->expr)) return false;
+    block_.shows_virtual = true;
+    for (const Item_field* const column : columns_read_by(*field.vcol_info->expr)) {
+      if (!show(*source_.field[column->field->field_index])) return false;
     }
     return true;
   }
@@ -122,8 +139,10 @@ class SelectTranslator {
 }  // namespace
 
 std::string SelectBlock::describe() const {
-  return describe_rows() + fmt::format("; order: {}; first {} rows, of which {} columns are read",
-                                       order.size(), most, shown.size());
+  std::string text = describe_rows() + fmt::format("; order: {}", order.size());
+  text += first_rows ? fmt::format("; first {} rows, of which {} columns are read", most, shown.size())
+                     : fmt::format("; all rows sorted, with {} columns", shown.size());
+  return text;
 }
 
 std::expected<SelectBlock, Declined> make_select_block(THD& thd, SELECT_LEX& select,

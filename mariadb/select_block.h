@@ -17,18 +17,22 @@
 
 namespace hailstone {
 
-/// ORDER BY and LIMIT: the first rows, of which the server then evaluates what it sends.
+/// ORDER BY, with a LIMIT or without: the rows, of which the server then evaluates what it sends.
 struct SelectBlock : RowBlock {
   struct Order {
     RowColumn by;
     bool descending = false;
+    bool nullable = true;
   };
   using RowBlock::RowBlock;
 
   std::vector<Order> order;
   size_t offset = 0;
-  size_t most = 0;                  // rows, those before the offset included
-  std::vector<const Field*> shown;  // fields that the result reads
+  size_t most = 0;  // rows, those before the offset included
+  /// Few rows are wanted: what is shown of them is read when they are known. Else it is read with all rows.
+  bool first_rows = true;
+  std::vector<const Field*> shown;  // stored fields that the result reads
+  bool shows_virtual = false;       // fields that the server makes of these
 
   /// What it does, in words.
   std::string describe() const;

@@ -6,11 +6,12 @@
 #include "engine.h"
 #include "group_block.h"
 #include "ha_hailstone.h"
+#include "huge_pages.h"
 #include "item_parts.h"
 #include "pushdown_warnings.h"
 #include "select_block.h"
-#include "select_first_rows.h"
 #include "select_groups.h"
+#include "select_rows.h"
 #include "variables.h"
 
 namespace hailstone {
@@ -55,7 +56,7 @@ class WholeSelect {
     if (select_pushdown(&thd_) == SelectPushdown::Auto) {
       if (Item* const item = item_with_index()) return declined(SelectOutcome::Index, item);
     }
-    return has_groups() ? push_groups() : push_first_rows();
+    return has_groups() ? push_groups() : push_rows();
   }
 
   /// Whether the server offers it once more, when it has optimised it.
@@ -87,11 +88,11 @@ class WholeSelect {
     return kind == Item_sum::MIN_FUNC || kind == Item_sum::MAX_FUNC;
   }
 
-  std::expected<select_handler*, Declined> push_first_rows() {
+  std::expected<select_handler*, Declined> push_rows() {
     auto block = make_select_block(thd_, select_, source_, reader_);
     if (!block) return std::unexpected(block.error());
     note_outcome(thd_, SelectOutcome::Pushed, nullptr, block->describe().c_str());
-    return make_first_rows_handler(thd_, select_, reader_, table_, std::move(*block));
+    return make_rows_handler(thd_, select_, reader_, table_, std::move(*block));
   }
 
   std::expected<select_handler*, Declined> push_groups() {
@@ -146,7 +147,10 @@ select_handler* create_select_handler(THD* thd, SELECT_LEX* select) {
   if (!statement.has_groups() && !statement.has_order()) return nullptr;
   return run_traced(thd, {"create_select", Returns::Pushed}, [&]() -> select_handler* {
     const auto pushed = statement.push();
-    if (pushed) return *pushed;
+    if (pushed) {
+      allow_advised_huge_pages();
+      return *pushed;
+    }
     if (!statement.is_offered_again()) note_outcome(*thd, pushed.error().reason, pushed.error().item, "");
     return nullptr;
   });

@@ -20,11 +20,9 @@
 #include "base/page_allocator.h"
 #include "base/status.h"
 #include "file/spill_file.h"
+#include "query/work_by_threads.h"
 
 namespace hailstone {
-
-/// Asked now and then whether long work is to go on.
-using GoOn = std::function<Status()>;
 
 /// What the records of a query may take of the budget, and where those beyond that go. Outlives them.
 class RecordMemory {

@@ -6,8 +6,6 @@
 #include <array>
 #include <atomic>
 
-#include "base/guard.h"
-
 namespace hailstone {
 
 namespace {
@@ -103,28 +101,6 @@ GroupCollector Grouping::collector(GroupCollector::Source source, unsigned level
           source, level,           std::max(GroupCollector::least_share, most)};
 }
 
-Status Grouping::by_threads(const Work& work) {
-  std::atomic<bool> failed{false};
-  std::optional<Error> failure;
-  const auto work_guarded = [&](unsigned part) {
-    Status status = guarded([&] {
-      const GoOn go_on = [&]() -> Status {
-        if (failed.load(std::memory_order_relaxed))
-          return fail(ErrorCode::Interrupted, "another thread of the statement has met an error");
-        return part == 0 ? rows_->check_interruption() : rows_->check_interruption_seen();
-      };
-      return work(part, go_on);
-    });
-    if (status) return;
-    const MutexLock guard(mutex_);
-    if (!failure) failure.emplace(std::move(status).error());
-    failed.store(true, std::memory_order_relaxed);
-  };
-  rows_->run_with_helpers(threads_, work_guarded);
-  if (failure) return std::unexpected(std::move(*failure));
-  return {};
-}
-
 /// Leaves the groups in one table, or divided.
 Status Grouping::take_rows() {
   const size_t most = share() / threads_;
@@ -165,11 +141,11 @@ Status Grouping::take_rows() {
 
 Status Grouping::divide(std::deque<GroupCollector>& collectors) {
   std::atomic<size_t> next{0};
-  const Work move_out = [&](unsigned, const GoOn& go_on) -> Status {
+  const PartWork move_out = [&](unsigned, const GoOn& go_on) -> Status {
     for (size_t i = next++; i < collectors.size(); i = next++) HAILSTONE_TRY(collectors[i].move_out(go_on));
     return {};
   };
-  HAILSTONE_TRY(by_threads(move_out));
+  HAILSTONE_TRY(work_by_threads(*rows_, threads_, move_out));
   Runs groups, pairs;
   for (GroupCollector& each : collectors) {
     take_runs(each.groups(), groups);
@@ -200,12 +176,12 @@ Status Grouping::count_pairs(Runs& groups) {
   if (pairs_.empty()) return {};
   std::deque<GroupPartitions> counted;
   for (unsigned i = 0; i < threads_; ++i) counted.emplace_back(*record_memory_, 0);
-  const Work count_some = [&](unsigned part, const GoOn& go_on) -> Status {
+  const PartWork count_some = [&](unsigned part, const GoOn& go_on) -> Status {
     while (std::optional<Run> run = take_run(pairs_))
       HAILSTONE_TRY(count_pairs_of(std::move(*run), counted[part], go_on));
     return counted[part].finish();
   };
-  HAILSTONE_TRY(by_threads(count_some));
+  HAILSTONE_TRY(work_by_threads(*rows_, threads_, count_some));
   for (GroupPartitions& each : counted) take_runs(&each, groups);
   return {};
 }
@@ -223,7 +199,7 @@ Status Grouping::count_pairs_of(Run&& run, GroupPartitions& counted, const GoOn&
 
 /// Makes tables of the next partitions, one a thread at least, until half of the share is used.
 Status Grouping::put_groups_together() {
-  return by_threads([&](unsigned, const GoOn& go_on) -> Status {
+  return work_by_threads(*rows_, threads_, [&](unsigned, const GoOn& go_on) -> Status {
     for (;;) {
       {
         const MutexLock guard(mutex_);

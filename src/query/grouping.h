@@ -91,8 +91,6 @@ class Grouping final : public Groups {
     Reservation memory;
   };
   using Runs = std::array<RecordRun, GroupPartitions::partitions>;
-  /// What one thread does of the work; `part` is its number.
-  using Work = std::function<Status(unsigned part, const GoOn& go_on)>;
 
   explicit Grouping(std::unique_ptr<ComputedRows> rows, unsigned threads)
       : rows_(std::move(rows)), threads_(rows_->threads(threads)) {}
@@ -105,8 +103,6 @@ class Grouping final : public Groups {
   Status count_pairs_of(Run&& run, GroupPartitions& counted, const GoOn& go_on);
   Status put_groups_together();
   Status put_together(Run&& run, const GoOn& go_on);
-  /// Runs `work` on up to threads_ threads. The first error ends all, and is returned.
-  Status by_threads(const Work& work);
   void put_runs(Runs& runs, unsigned level, std::vector<Run>& to);
   std::optional<Run> take_run(std::vector<Run>& from);
   GroupCollector collector(GroupCollector::Source source, unsigned level, size_t most);

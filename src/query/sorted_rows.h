@@ -12,16 +12,12 @@
 #include "base/arena.h"
 #include "base/memory_budget.h"
 #include "query/computed_rows.h"
+#include "query/row_records.h"
+#include "query/row_source.h"
 
 namespace hailstone {
 
-/// A column of the order of rows; NULL comes first when ascending.
-struct RowOrder {
-  uint16_t position = 0;  // among the columns of the rows
-  bool descending = false;
-};
-
-class SortedRows {
+class SortedRows final : public RowSource {
  public:
   struct Wanted {
     std::vector<RowOrder> order;         // at least one
@@ -33,17 +29,14 @@ class SortedRows {
   static Result<std::unique_ptr<SortedRows>> make(std::unique_ptr<ComputedRows> rows, Wanted wanted,
                                                   unsigned threads);
 
-  /// Goes to the next row. False: there is none. ErrorCode::Unsupported, by the first call only: an
-  /// expression is not computed (ComputedRows).
-  Result<bool> next();
-  /// Of the row where it stands; bytes are valid until next().
-  std::span<const Value> values() const {
+  Result<bool> next() override;
+  std::span<const Value> values() const override {
     return {window_values_.data() + (at_ - window_first_) * width_, width_};
   }
-  /// How many the scan gave, and how many of them passed the conditions, after the first next(): of all rows,
-  /// if they were to be counted, else of those that the scan did not pass by.
-  uint64_t rows_read() const { return rows_->rows_read(); }
-  uint64_t rows_met() const { return rows_met_; }
+  /// After the first next(): of all rows, if they were to be counted, else of those that the scan did not
+  /// pass by.
+  uint64_t rows_read() const override { return rows_->rows_read(); }
+  uint64_t rows_met() const override { return rows_met_; }
 
  private:
   struct Row {

@@ -1,20 +1,23 @@
-#include "select_first_rows.h"
+#include "select_rows.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "pushed_select.h"
+#include "query/ordered_rows.h"
+#include "query/sorted_rows.h"
 #include "variables.h"
 
 namespace hailstone {
 
 namespace {
 
-class FirstRowsHandler final : public PushedSelect {
+class RowsHandler final : public PushedSelect {
  public:
-  FirstRowsHandler(THD& connection, SELECT_LEX& statement, HailstoneHandler& reader, TABLE& source,
-                   SelectBlock block)
+  RowsHandler(THD& connection, SELECT_LEX& statement, HailstoneHandler& reader, TABLE& source,
+              SelectBlock block)
       : PushedSelect(connection, statement, reader), source_(source), block_(std::move(block)) {
     for (const Field* field : block_.shown) {
       shown_.emplace_back(*field, source_.record[0]);
@@ -73,21 +76,50 @@ class FirstRowsHandler final : public PushedSelect {
     auto rows =
         block_.open(std::move(scan), source_, by_program, [](const RowExpression&) { return nullptr; });
     if (!rows) return reader_.report(rows.error());
-    SortedRows::Wanted wanted{
-        .order = {}, .most = block_.most, .columns = shown_columns_, .counts = counts_all()};
-    for (const SelectBlock::Order& each : block_.order)
-      wanted.order.push_back({.position = block_.position_of(each.by), .descending = each.descending});
-    auto made = SortedRows::make(std::move(*rows), std::move(wanted), query_threads(thd));
+    auto made = block_.first_rows ? first_rows(std::move(*rows)) : all_rows(std::move(*rows));
     if (!made) return reader_.report(made.error());
     rows_ = std::move(*made);
     return 0;
   }
 
+  /// The server's own sorts have no use for weights beyond this either.
+  size_t most_weights() const {
+    constexpr size_t weights_of_byte = 4;
+    return thd->variables.max_sort_length * weights_of_byte;
+  }
+
+  std::vector<RowOrder> order() const {
+    std::vector<RowOrder> order;
+    for (const SelectBlock::Order& each : block_.order) {
+      order.push_back({.position = block_.position_of(each.by),
+                       .descending = each.descending,
+                       .nullable = each.nullable,
+                       .most_weights = most_weights()});
+    }
+    return order;
+  }
+
+  Result<std::unique_ptr<RowSource>> first_rows(std::unique_ptr<ComputedRows> rows) const {
+    SortedRows::Wanted wanted{
+        .order = order(), .most = block_.most, .columns = shown_columns_, .counts = counts_all()};
+    return SortedRows::make(std::move(rows), std::move(wanted), query_threads(thd));
+  }
+
+  Result<std::unique_ptr<RowSource>> all_rows(std::unique_ptr<ComputedRows> rows) const {
+    std::vector<uint16_t> positions;
+    const std::vector<const Field*>& read = block_.columns.fields();
+    for (const Field* const field : block_.shown)
+      positions.push_back(static_cast<uint16_t>(std::ranges::find(read, field) - read.begin()));
+    return OrderedRows::make(std::move(rows), order(), positions, query_threads(thd));
+  }
+
   int show_row(const Result<bool>& found) {
-    if (!found) return reader_.report(found.error());
-    if (!*found) return HA_ERR_END_OF_FILE;
+    if (!found) return report_query_error(reader_, found.error());
+    if (!*found || rows_found_ == block_.most) return HA_ERR_END_OF_FILE;
     ++rows_found_;
     for (size_t i = 0; i < shown_.size(); ++i) shown_[i].write_to(rows_->values()[i], source_.record[0]);
+    if (block_.shows_virtual && source_.update_virtual_fields(&reader_, VCOL_UPDATE_FOR_READ) != 0)
+      return HA_ERR_INTERNAL_ERROR;
     return 0;
   }
 
@@ -95,15 +127,15 @@ class FirstRowsHandler final : public PushedSelect {
   const SelectBlock block_;
   std::vector<FieldFormat> shown_;
   std::vector<uint16_t> shown_columns_;
-  std::unique_ptr<SortedRows> rows_;
+  std::unique_ptr<RowSource> rows_;
   uint64_t rows_found_ = 0;  // those before the offset included
 };
 
 }  // namespace
 
-select_handler* make_first_rows_handler(THD& thd, SELECT_LEX& select, HailstoneHandler& reader, TABLE& source,
-                                        SelectBlock block) {
-  return new FirstRowsHandler(thd, select, reader, source, std::move(block));
+select_handler* make_rows_handler(THD& thd, SELECT_LEX& select, HailstoneHandler& reader, TABLE& source,
+                                  SelectBlock block) {
+  return new RowsHandler(thd, select, reader, source, std::move(block));
 }
 
 }  // namespace hailstone

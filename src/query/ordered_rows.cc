@@ -1,0 +1,82 @@
+#include "query/ordered_rows.h"
+
+#include <deque>
+#include <utility>
+
+#include "base/check.h"
+
+namespace hailstone {
+
+namespace {
+
+constexpr uint32_t rows_between_interruption_checks = 4096;
+/// Of the memory budget, for the rows of one statement.
+constexpr size_t share_of_budget = 4;
+
+}  // namespace
+
+Result<std::unique_ptr<OrderedRows>> OrderedRows::make(std::unique_ptr<ComputedRows> rows,
+                                                       std::span<const RowOrder> order,
+                                                       std::span<const uint16_t> values, unsigned threads) {
+  HAILSTONE_CHECK(!order.empty(), "rows are wanted in an order of {} columns", order.size());
+  std::vector<RowRecords::Key> keys;
+  for (const RowOrder& by : order) {
+    HAILSTONE_ASSIGN(const ScanColumn column, rows->column(by.position));
+    keys.push_back({.by = by, .column = column});
+  }
+  std::vector<RowRecords::Wanted> wanted;
+  for (const uint16_t position : values) {
+    HAILSTONE_ASSIGN(const ScanColumn column, rows->column(position));
+    wanted.push_back({.position = position, .column = column});
+  }
+  const unsigned used = std::max(1U, rows->threads(threads));
+  return std::unique_ptr<OrderedRows>(
+      new OrderedRows(std::move(rows), RowRecords(std::move(keys), std::move(wanted)), values.size(), used));
+}
+
+OrderedRows::OrderedRows(std::unique_ptr<ComputedRows> rows, RowRecords records, size_t values,
+                         unsigned threads)
+    : rows_(std::move(rows)),
+      records_(std::move(records)),
+      threads_(threads),
+      sort_(rows_->budget(), rows_->spill_space(), rows_->budget().limit() / share_of_budget, threads),
+      values_(values) {}
+
+Status OrderedRows::sort() {
+  struct Part {
+    explicit Part(const RowRecords& records) : writer(records) {}
+    RowRecords::Writer writer;
+    uint64_t rows = 0;
+  };
+  std::deque<Part> parts;
+  for (unsigned i = 0; i < threads_; ++i) parts.emplace_back(records_);
+  const GoOn of_caller = [this] { return rows_->check_interruption(); };
+  const GoOn of_helper = [this] { return rows_->check_interruption_seen(); };
+  HAILSTONE_TRY(rows_->each_batch(threads_, [&](unsigned number, const RowBatch& batch) -> Status {
+    Part& part = parts[number];
+    HAILSTONE_ASSIGN(const size_t bytes, part.writer.measure(batch));
+    HAILSTONE_ASSIGN(char* const room,
+                     sort_.room(number, bytes, batch.rows, number == 0 ? of_caller : of_helper));
+    part.writer.write(batch, room);
+    for (const char* record : part.writer.records()) sort_.add(number, record);
+    part.rows += batch.rows;
+    return {};
+  }));
+  for (const Part& part : parts) rows_met_ += part.rows;
+  parts.clear();
+  return sort_.sort(*rows_, threads_);
+}
+
+Result<bool> OrderedRows::next() {
+  if (!sorted_) {
+    HAILSTONE_TRY(sort());
+    sorted_ = true;
+  }
+  if (given_++ % rows_between_interruption_checks == 0) HAILSTONE_TRY(rows_->check_interruption());
+  HAILSTONE_ASSIGN(const char* const record, sort_.next());
+  if (record == nullptr) return false;
+  records_.read(record, values_);
+  return true;
+}
+
+}  // namespace hailstone

@@ -1,0 +1,44 @@
+// Sorts records of keys and what belongs to them, of any number: several threads add them, and then the
+// caller's gets them in order.
+//
+// What goes beyond a thread's share of memory it sorts, and writes as a run to a spill file; what is left in
+// memory all threads sort together. Both are merged as they are read. docs/architecture.md, "Rows in an
+// order".
+#pragma once
+
+#include <memory>
+
+#include "base/memory_budget.h"
+#include "file/spill_file.h"
+#include "query/work_by_threads.h"
+
+namespace hailstone {
+
+class RecordSort {
+ public:
+  /// `share`: bytes that the records of all `parts` may take, about; beyond it is what a thread cannot do
+  /// without, less than a MiB.
+  RecordSort(MemoryBudget& budget, SpillSpace& space, size_t share, unsigned parts);
+  ~RecordSort();
+  RecordSort(const RecordSort&) = delete;
+  RecordSort& operator=(const RecordSort&) = delete;
+
+  /// Room for so many records of `bytes` in all. Each part belongs to one thread.
+  Result<char*> room(unsigned part, size_t bytes, size_t records, const GoOn& go_on);
+  /// A record in the room, filled.
+  void add(unsigned part, const char* record);
+  /// Sorts what all parts have added, on the caller's thread, as all that follows, and on helpers of `rows`.
+  Status sort(const ComputedRows& rows, unsigned threads);
+  /// The next record, valid until the next call; null at the end.
+  Result<const char*> next();
+
+  uint64_t bytes_spilled() const;
+  /// How often runs were merged to others before the last merge.
+  unsigned merges() const;
+
+ private:
+  struct State;
+  const std::unique_ptr<State> state_;
+};
+
+}  // namespace hailstone

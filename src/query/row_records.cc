@@ -1,0 +1,192 @@
+#include "query/row_records.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "file/spill_file.h"
+#include "query/sort_record.h"
+
+namespace hailstone {
+
+namespace {
+
+constexpr char null_mark = 0, value_mark = 1;
+constexpr size_t bits_of_byte = 8;
+
+char flip(char byte) { return static_cast<char>(~static_cast<unsigned char>(byte)); }
+
+/// Escapes the weights in `to` from `from` on, and ends them.
+void escape_and_end(std::string& to, size_t from) {
+  for (size_t at = to.find('\0', from); at != std::string::npos; at = to.find('\0', at + 2))
+    to.insert(at + 1, 1, '\xff');
+  to.append({'\0', '\x01'});
+}
+
+void append_text(const RowRecords::Key& key, const Value& value, std::string& to) {
+  const size_t begin = to.size();
+  if (key.by.nullable) to.push_back(value.null ? null_mark : value_mark);
+  if (!value.null) {
+    const size_t weights = to.size();
+    key.column.collation->append_weights(value.bytes, to);
+    if (to.size() - weights > key.by.most_weights) to.resize(weights + key.by.most_weights);
+    escape_and_end(to, weights);
+  }
+  if (!key.by.descending) return;
+  for (size_t i = begin; i < to.size(); ++i) to[i] = flip(to[i]);
+}
+
+}  // namespace
+
+RowRecords::RowRecords(std::vector<Key> keys, std::vector<Wanted> values)
+    : keys_(std::move(keys)), wanted_(std::move(values)) {
+  for (const Key& key : keys_) {
+    if (key.column.integer) fixed_key_bytes_ += (key.by.nullable ? 1 : 0) + key.column.width;
+  }
+  null_bytes_ = (wanted_.size() + bits_of_byte - 1) / bits_of_byte;
+  for (Wanted& wanted : wanted_) {
+    wanted.offset = number_bytes_;
+    number_bytes_ += wanted.is_wide() ? sizeof(uint64_t) : sizeof(uint32_t);
+  }
+  fixed_bytes_ = sort_record::header_bytes + fixed_key_bytes_ + null_bytes_ + number_bytes_;
+}
+
+void RowRecords::Writer::make_texts(const Key& key, const ColumnVector& vector, uint32_t rows,
+                                    Texts& texts) const {
+  texts.pieces.resize(rows);
+  const auto make = [&](const Value& value) -> Texts::Piece {
+    const size_t begin = texts.bytes.size();
+    append_text(key, value, texts.bytes);
+    return {.offset = begin, .size = static_cast<uint32_t>(texts.bytes.size() - begin)};
+  };
+  if (vector.dictionary == nullptr) {
+    texts.bytes.clear();
+    texts.dictionary = nullptr;
+    for (uint32_t row = 0; row < rows; ++row) texts.pieces[row] = make(vector.value(row));
+    return;
+  }
+  if (texts.dictionary != vector.dictionary) {
+    texts.bytes.clear();
+    texts.dictionary = vector.dictionary;
+    // Behind those of the codes: that of NULL.
+    texts.of_code.assign(vector.dictionary->size() + 1, {});
+  }
+  for (uint32_t row = 0; row < rows; ++row) {
+    Texts::Piece& piece = vector.is_null(row) ? texts.of_code.back() : texts.of_code[vector.codes[row]];
+    if (piece.size == 0) piece = make(vector.value(row));
+    texts.pieces[row] = piece;
+  }
+}
+
+Result<size_t> RowRecords::Writer::measure(const RowBatch& batch) {
+  sizes_.assign(batch.rows, records_.fixed_bytes_);
+  key_sizes_.assign(batch.rows, static_cast<uint32_t>(records_.fixed_key_bytes_));
+  for (size_t i = 0; i < texts_.size(); ++i) {
+    const Key& key = records_.keys_[i];
+    if (key.column.integer) continue;
+    make_texts(key, *batch.columns[key.by.position], batch.rows, texts_[i]);
+    for (uint32_t row = 0; row < batch.rows; ++row) {
+      sizes_[row] += texts_[i].pieces[row].size;
+      key_sizes_[row] += texts_[i].pieces[row].size;
+    }
+  }
+  for (const Wanted& wanted : records_.wanted_) {
+    if (wanted.column.integer) continue;
+    const ColumnVector& vector = *batch.columns[wanted.position];
+    for (uint32_t row = 0; row < batch.rows; ++row) sizes_[row] += vector.value(row).bytes.size();
+  }
+  size_t all = 0;
+  for (const uint64_t size : sizes_) {
+    if (size > SpillFile::most_frame_bytes) {
+      return fail(ErrorCode::RowTooLarge,
+                  fmt::format("a row that is sorted takes {} bytes; no more than {} are possible. Sort by "
+                              "shorter texts, or select fewer columns",
+                              size, SpillFile::most_frame_bytes));
+    }
+    all += size;
+  }
+  return all;
+}
+
+void RowRecords::Writer::write(const RowBatch& batch, char* to) {
+  begins_.resize(batch.rows);
+  positions_.resize(batch.rows);
+  for (uint32_t row = 0; row < batch.rows; ++row) {
+    begins_[row] = to;
+    positions_[row] = sort_record::begin(to, sizes_[row], key_sizes_[row]);
+    to += sizes_[row];
+  }
+  for (size_t i = 0; i < texts_.size(); ++i) {
+    const Key& key = records_.keys_[i];
+    if (!key.column.integer) {
+      for (uint32_t row = 0; row < batch.rows; ++row) {
+        const Texts::Piece& piece = texts_[i].pieces[row];
+        std::memcpy(positions_[row], texts_[i].bytes.data() + piece.offset, piece.size);
+        positions_[row] += piece.size;
+      }
+      continue;
+    }
+    const ColumnVector& vector = *batch.columns[key.by.position];
+    const Zeros zeros(key.column);
+    const unsigned width = key.column.width;
+    const uint64_t flipped = key.by.descending ? ~uint64_t{0} : 0;
+    for (uint32_t row = 0; row < batch.rows; ++row) {
+      const bool null = vector.is_null(row);
+      char*& position = positions_[row];
+      if (key.by.nullable) *position++ = static_cast<char>((null ? null_mark : value_mark) ^ flipped);
+      store_big_endian(position, (null ? 0 : zeros.one(vector.integers[row])) ^ flipped, width);
+      position += width;
+    }
+  }
+  for (char*& position : positions_) {
+    std::memset(position, 0, records_.null_bytes_);
+    position += records_.null_bytes_;
+  }
+  for (size_t i = 0; i < records_.wanted_.size(); ++i) {
+    const Wanted& wanted = records_.wanted_[i];
+    const ColumnVector& vector = *batch.columns[wanted.position];
+    for (uint32_t row = 0; row < batch.rows; ++row) {
+      const Value value = vector.value(row);
+      const uint64_t number = wanted.column.integer ? value.integer : value.bytes.size();
+      char* const numbers = positions_[row];
+      if (wanted.is_wide()) {
+        store(numbers + wanted.offset, number);
+      } else {
+        store(numbers + wanted.offset, static_cast<uint32_t>(number));
+      }
+      if (value.null)
+        (numbers - records_.null_bytes_)[i / bits_of_byte] |= static_cast<char>(1U << i % bits_of_byte);
+    }
+  }
+  for (char*& position : positions_) position += records_.number_bytes_;
+  for (const Wanted& wanted : records_.wanted_) {
+    if (wanted.column.integer) continue;
+    const ColumnVector& vector = *batch.columns[wanted.position];
+    for (uint32_t row = 0; row < batch.rows; ++row) {
+      const ByteView bytes = vector.value(row).bytes;
+      // Of no bytes there may be no address.
+      if (!bytes.empty()) std::memcpy(positions_[row], bytes.data(), bytes.size());
+      positions_[row] += bytes.size();
+    }
+  }
+}
+
+void RowRecords::read(const char* record, std::span<Value> values) const {
+  const char* const nulls = sort_record::rest(record);
+  const char* const numbers = nulls + null_bytes_;
+  const char* bytes = numbers + number_bytes_;
+  for (size_t i = 0; i < wanted_.size(); ++i) {
+    const Wanted& wanted = wanted_[i];
+    const bool null = (static_cast<unsigned char>(nulls[i / bits_of_byte]) >> i % bits_of_byte & 1U) != 0;
+    const uint64_t number =
+        wanted.is_wide() ? load<uint64_t>(numbers + wanted.offset) : load<uint32_t>(numbers + wanted.offset);
+    if (wanted.column.integer) {
+      values[i] = {.null = null, .integer = number, .bytes = {}};
+    } else {
+      values[i] = {.null = null, .integer = 0, .bytes = {bytes, number}};
+      bytes += number;
+    }
+  }
+}
+
+}  // namespace hailstone

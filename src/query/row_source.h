@@ -1,0 +1,26 @@
+// Rows that a consumer takes one by one.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/status.h"
+#include "schema/row_codec.h"
+
+namespace hailstone {
+
+/// Belongs to one thread.
+class RowSource {
+ public:
+  virtual ~RowSource() = default;
+  /// Goes to the next row. False: there is none. ErrorCode::Unsupported, by the first call only: an
+  /// expression is not computed (ComputedRows).
+  virtual Result<bool> next() = 0;
+  /// Of the row where it stands; bytes are valid until next().
+  virtual std::span<const Value> values() const = 0;
+  /// How many rows the scan has given, and how many of them passed the conditions.
+  virtual uint64_t rows_read() const = 0;
+  virtual uint64_t rows_met() const = 0;
+};
+
+}  // namespace hailstone

@@ -1,0 +1,36 @@
+#include "query/work_by_threads.h"
+
+#include <atomic>
+#include <optional>
+#include <utility>
+
+#include "base/guard.h"
+#include "base/mutex.h"
+#include "query/computed_rows.h"
+
+namespace hailstone {
+
+Status work_by_threads(const ComputedRows& rows, unsigned threads, const PartWork& work) {
+  Mutex mutex;
+  std::optional<Error> failure;  // guarded by it
+  std::atomic<bool> failed{false};
+  const auto work_guarded = [&](unsigned part) {
+    Status status = guarded([&] {
+      const GoOn go_on = [&]() -> Status {
+        if (failed.load(std::memory_order_relaxed))
+          return fail(ErrorCode::Interrupted, "another thread of the statement has met an error");
+        return part == 0 ? rows.check_interruption() : rows.check_interruption_seen();
+      };
+      return work(part, go_on);
+    });
+    if (status) return;
+    const MutexLock guard(mutex);
+    if (!failure) failure.emplace(std::move(status).error());
+    failed.store(true, std::memory_order_relaxed);
+  };
+  rows.run_with_helpers(threads, work_guarded);
+  if (failure) return std::unexpected(std::move(*failure));
+  return {};
+}
+
+}  // namespace hailstone

@@ -1,0 +1,21 @@
+// Work on a query's rows that several threads share.
+#pragma once
+
+#include <functional>
+
+#include "base/status.h"
+
+namespace hailstone {
+
+class ComputedRows;
+
+/// Asked now and then whether long work is to go on.
+using GoOn = std::function<Status()>;
+/// What one thread does of the work; `part` is its number.
+using PartWork = std::function<Status(unsigned part, const GoOn& go_on)>;
+
+/// Runs `work` on up to `threads` threads, of which the caller's is part 0. A helper may never come: `work`
+/// takes its share from what all parts have in common. The first error ends all, and is returned.
+Status work_by_threads(const ComputedRows& rows, unsigned threads, const PartWork& work);
+
+}  // namespace hailstone

@@ -1,0 +1,188 @@
+// All rows in an order, sorted in memory or by way of spill files, against a plain sort of the same rows.
+#include "query/ordered_rows.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <numeric>
+
+#include "query/order_fixture.h"
+
+namespace hailstone {
+namespace {
+
+using Call = FaultFilesystem::Call;
+using Effect = FaultFilesystem::Effect;
+
+class OrderedRowsTest : public OrderTest {
+ protected:
+  OrderedRowsTest() {
+    host_.background = true;
+    host_.segment_rows = 20'000;
+  }
+
+  Result<std::unique_ptr<OrderedRows>> ordered(const std::vector<RowOrder>& order,
+                                               const std::shared_ptr<const Predicate>& predicate,
+                                               unsigned threads, bool as_codes) {
+    auto rows =
+        std::make_unique<ComputedRows>(scan(predicate, {all_columns.begin(), all_columns.end()}, as_codes),
+                                       all_columns.size(), Computation{});
+    return OrderedRows::make(std::move(rows), order, all_columns, threads);
+  }
+
+  /// How many rows there are; they are those of `all`, in order.
+  void check(OrderedRows& rows, const std::vector<SortedRow>& all, std::span<const RowOrder> order) {
+    std::vector<int64_t> numbers;
+    for (auto found = rows.next();; found = rows.next()) {
+      ASSERT_TRUE(found) << found.error().message();
+      if (!*found) break;
+      const SortedRow row = row_of(rows.values());
+      ASSERT_LT(numbers.size(), all.size());
+      ASSERT_EQ(compare(row, all[numbers.size()], order), 0) << "row " << numbers.size();
+      numbers.push_back(row.number);
+    }
+    EXPECT_FALSE(*rows.next());
+    ASSERT_EQ(numbers.size(), all.size());
+    EXPECT_EQ(rows.rows_met(), all.size());
+    std::vector<int64_t> expected;
+    for (const SortedRow& row : all) expected.push_back(row.number);
+    std::ranges::sort(expected);
+    std::ranges::sort(numbers);
+    EXPECT_EQ(numbers, expected);
+  }
+
+  size_t spill_files() {
+    size_t files = 0;
+    const std::filesystem::path directory = std::filesystem::path(host_.segment_path(1)).parent_path();
+    for (const auto& entry : std::filesystem::directory_iterator(directory))
+      files += size_t{SpillSpace::is_spill_name(entry.path().filename().string())};
+    return files;
+  }
+  void expect_nothing_left(size_t memory_before) {
+    EXPECT_EQ(spill_files(), 0);
+    EXPECT_EQ(host_.spill_space().bytes(), 0);
+    EXPECT_LE(host_.budget().used(), memory_before);
+  }
+};
+
+TEST_F(OrderedRowsTest, InAnyOrderWithAnyMemory) {
+  add_rows(0, 50'000, true);
+  add_rows(50'000, 51'000, false);
+  erase_rows(3, 51'000, 700);
+  reader_ = host_.transactions().begin(Isolation::RepeatableRead);
+  const auto some = std::make_shared<const Predicate>(
+      Predicate::integer(small, {{.low = order_signed(-10, 1), .high = order_signed(10, 1)}}));
+  for (const auto& predicate : {std::shared_ptr<const Predicate>(), some}) {
+    std::vector<SortedRow> all = all_rows(predicate);
+    for (int round = 0; round < 15; ++round) {
+      std::vector<RowOrder> order;
+      for (size_t i = 0; i < 1 + below(3); ++i) {
+        const uint16_t position = all_columns[below(all_columns.size())];
+        order.push_back({.position = position,
+                         .descending = below(2) == 0,
+                         .nullable = (position != number && position != body) || below(2) == 0});
+      }
+      std::ranges::sort(all, [&](const SortedRow& left, const SortedRow& right) {
+        return compare(left, right, order) < 0;
+      });
+      for (const size_t limit : {size_t{1}, size_t{1} << 30}) {
+        host_.budget().set_limit(limit);
+        auto rows = ordered(order, predicate, below(2) == 0 ? 1 : 3, below(2) == 0);
+        ASSERT_TRUE(rows);
+        SCOPED_TRACE(fmt::format("round {}, {} bytes", round, limit));
+        check(**rows, all, order);
+        if (limit != 1 || predicate == nullptr) {
+          EXPECT_EQ((*rows)->bytes_spilled() != 0, limit == 1);
+        }
+      }
+      host_.budget().set_limit(size_t{1} << 30);
+    }
+  }
+  expect_nothing_left(host_.budget().used());
+}
+
+TEST_F(OrderedRowsTest, MergesRunsToRuns) {
+  add_rows(0, 150'000, true);
+  reader_ = host_.transactions().begin(Isolation::RepeatableRead);
+  std::vector<SortedRow> all = all_rows(nullptr);
+  const std::vector<RowOrder> order{{.position = word}, {.position = number, .descending = true}};
+  std::ranges::sort(
+      all, [&](const SortedRow& left, const SortedRow& right) { return compare(left, right, order) < 0; });
+  host_.budget().set_limit(1);
+  auto rows = ordered(order, nullptr, 2, true);
+  ASSERT_TRUE(rows);
+  check(**rows, all, order);
+  EXPECT_GT((*rows)->merges(), 0U);
+  host_.budget().set_limit(size_t{1} << 30);
+}
+
+TEST_F(OrderedRowsTest, CutsWeights) {
+  add_rows(0, 20'000, true);
+  reader_ = host_.transactions().begin(Isolation::RepeatableRead);
+  // All bodies begin with the same five bytes: they are equal, and the numbers decide.
+  auto rows = ordered({{.position = body, .most_weights = 5}, {.position = number, .descending = true}},
+                      nullptr, 2, true);
+  ASSERT_TRUE(rows);
+  for (int64_t next = 19'999; *(*rows)->next(); --next) ASSERT_EQ(row_of((*rows)->values()).number, next);
+}
+
+TEST_F(OrderedRowsTest, OfNoRows) {
+  reader_ = host_.transactions().begin(Isolation::RepeatableRead);
+  auto rows = ordered({{.position = word}}, nullptr, 2, true);
+  ASSERT_TRUE(rows);
+  EXPECT_FALSE(*(*rows)->next());
+  EXPECT_FALSE(*(*rows)->next());
+  EXPECT_EQ((*rows)->rows_met(), 0U);
+}
+
+TEST_F(OrderedRowsTest, EndWithAnErrorWhereFilesFail) {
+  add_rows(0, 60'000, true);
+  reader_ = host_.transactions().begin(Isolation::RepeatableRead);
+  const size_t memory_before = host_.budget().used();
+  host_.budget().set_limit(1);
+  struct Fault {
+    Call call;
+    Effect effect;
+    int error_number;
+  };
+  for (const Fault& fault :
+       {Fault{Call::Create, Effect::Fail, EACCES}, Fault{Call::Append, Effect::Fail, ENOSPC},
+        Fault{Call::Close, Effect::Fail, EIO}, Fault{Call::Open, Effect::Fail, EMFILE},
+        Fault{Call::Read, Effect::Fail, EIO}, Fault{Call::Read, Effect::FlipBit, 0}}) {
+    size_t failed = 0;
+    for (uint64_t skip = 0;; skip += 1 + skip / 2) {
+      host_.filesystem().clear_rules();
+      host_.filesystem().add_rule({.call = fault.call,
+                                   .path_part = "spill-",
+                                   .skip = skip,
+                                   .times = 1,
+                                   .effect = fault.effect,
+                                   .error_number = fault.error_number});
+      auto rows = ordered({{.position = body}}, nullptr, skip % 2 == 0 ? 1 : 2, true);
+      ASSERT_TRUE(rows);
+      std::optional<Error> error;
+      size_t met = 0;
+      for (;; ++met) {
+        const auto found = (*rows)->next();
+        if (!found) error = found.error();
+        if (!found || !*found) break;
+      }
+      host_.filesystem().clear_rules();
+      rows->reset();
+      expect_nothing_left(memory_before);
+      if (!error) {
+        EXPECT_EQ(met, 60'000U);
+        break;
+      }
+      ++failed;
+      EXPECT_NE(error->message().find("spill-"), std::string::npos) << error->message();
+      EXPECT_EQ(error->code(), fault.error_number == ENOSPC ? ErrorCode::DiskFull : ErrorCode::Io)
+          << error->message();
+    }
+    EXPECT_GT(failed, 0U) << "a fault was never met";
+  }
+  host_.budget().set_limit(size_t{1} << 30);
+}
+
+}  // namespace
+}  // namespace hailstone
