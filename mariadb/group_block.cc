@@ -8,6 +8,7 @@
 
 #include "item_parts.h"
 #include "pushdown_warnings.h"
+#include "source_tables.h"
 #include "statement_items.h"
 #include "variables.h"
 
@@ -398,7 +399,7 @@ class GroupTranslator {
 
   /// Of a column, NULL among them, estimated.
   double distinct_values(uint16_t column) const {
-    const auto distinct = static_cast<double>(reader_.distinct_values(column));
+    const auto distinct = static_cast<double>(hailstone::distinct_values(readers_of(source_), column));
     return distinct == 0 ? static_cast<double>(source_.file->stats.records) : distinct + 1;
   }
 

@@ -7,6 +7,7 @@
 #include "group_rows.h"
 #include "ha_hailstone.h"
 #include "huge_pages.h"
+#include "source_tables.h"
 #include "variables.h"
 
 namespace hailstone {
@@ -89,22 +90,21 @@ bool is_quick_by_index(JOIN& join, const TABLE& table) {
 bool has_groups(const Query& query) {
   const TABLE_LIST& from = *query.from;
   if (from.next_local != nullptr || from.embedding != nullptr || from.on_expr != nullptr) return false;
-  if (from.table == nullptr || from.table->file->ht != engine_handlerton() ||
-      from.select_lex->join == nullptr)
-    return false;
+  if (from.table == nullptr || !is_in_engine(*from.table) || from.select_lex->join == nullptr) return false;
   return query.group_by != nullptr || from.select_lex->join->implicit_grouping;
 }
 
-std::expected<GroupBlock, Declined> make_block(THD& thd, const Query& query, HailstoneHandler& reader) {
+std::expected<GroupBlock, Declined> make_block(THD& thd, const Query& query,
+                                               const std::vector<HailstoneHandler*>& readers) {
   const auto declined = [](SelectOutcome reason) { return std::unexpected(Declined{reason}); };
-  if (const auto reason = reason_to_decline(thd, reader)) return declined(*reason);
+  if (const auto reason = reason_to_decline(thd, readers)) return declined(*reason);
   if (select_pushdown(&thd) == SelectPushdown::Auto &&
       is_quick_by_index(*query.from->select_lex->join, *query.from->table))
     return declined(SelectOutcome::Index);
   std::vector<Item*> conditions;
   if (query.where != nullptr) conditions.push_back(query.where);
   return make_group_block(thd, {query, *query.from->select_lex, *query.from->table, std::move(conditions)},
-                          reader);
+                          *readers.front());
 }
 
 }  // namespace
@@ -112,8 +112,8 @@ std::expected<GroupBlock, Declined> make_block(THD& thd, const Query& query, Hai
 group_by_handler* create_group_handler(THD* thd, Query* query) {
   return run_traced(thd, {"create_group_by", Returns::Pushed}, [&]() -> group_by_handler* {
     if (!has_groups(*query)) return nullptr;
-    auto& reader = static_cast<HailstoneHandler&>(*query->from->table->file);
-    auto block = make_block(*thd, *query, reader);
+    const auto readers = readers_of(*query->from->table);
+    auto block = make_block(*thd, *query, readers);
     if (!block) {
       note_outcome(*thd, block.error().reason, block.error().item, "");
       return nullptr;
@@ -122,7 +122,7 @@ group_by_handler* create_group_handler(THD* thd, Query* query) {
     allow_advised_huge_pages();
     query->group_by = nullptr;
     query->order_by = nullptr;
-    return new GroupHandler(thd, reader, *query->from, std::move(*block));
+    return new GroupHandler(thd, *readers.front(), *query->from, std::move(*block));
   });
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "decimal_numbers.h"
+#include "source_tables.h"
 #include "variables.h"
 
 namespace hailstone {
@@ -67,10 +68,11 @@ std::vector<Aggregate> GroupRows::wanted() const {
 
 int GroupRows::only_row() {
   if (std::exchange(returned_, true)) return HA_ERR_END_OF_FILE;
-  std::unique_ptr<Scan> scan;
-  if (const int error = reader_.open_scan(block_.predicate, block_.columns.numbers(), scan); error != 0)
+  std::optional<Scans> scans;
+  if (const int error = open_scans(readers_of(source_), block_.predicate, block_.columns.numbers(), scans);
+      error != 0)
     return error;
-  const auto results = scan->aggregate(wanted(), query_threads(source_.in_use));
+  const auto results = scans->aggregate(wanted(), query_threads(source_.in_use));
   if (!results) return reader_.report(results.error());
   for (const AggregateResult& each : *results) counted_ = std::max(counted_, each.count);
   for (size_t i = 0; i < fields_.size(); ++i) {
@@ -120,10 +122,11 @@ int GroupRows::next_group() {
 
 int GroupRows::open_groups() {
   groups_ = nullptr;
-  std::unique_ptr<Scan> scan;
-  if (const int error = reader_.open_scan(block_.predicate, block_.columns.numbers(), scan); error != 0)
+  std::optional<Scans> scans;
+  if (const int error = open_scans(readers_of(source_), block_.predicate, block_.columns.numbers(), scans);
+      error != 0)
     return error;
-  auto rows = block_.open(std::move(scan), source_, by_program_,
+  auto rows = block_.open(std::move(*scans), source_, by_program_,
                           [this](const RowExpression& image) { return fields_[image.output]; });
   if (!rows) return reader_.report(rows.error());
   std::vector<uint16_t> keys;

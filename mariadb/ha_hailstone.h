@@ -115,10 +115,7 @@ class HailstoneHandler final : public handler, private TransactionUser {
   uint16_t column_of_field(uint field_index) const { return format_->column_of_field(field_index); }
   uint field_of_column(uint16_t column) const { return format_->field_of_column(column); }
   bool is_integer(uint16_t column) const { return table_->layout()->is_integer(column); }
-  /// Estimated; 0: unknown.
-  uint64_t distinct_values(uint16_t column) const {
-    return table_->column_statistics(column).storage.distinct;
-  }
+  const std::shared_ptr<Table>& stored_table() const { return table_; }
   /// A scan of these columns of the rows that match; a handler error or 0.
   int open_scan(const std::shared_ptr<const Predicate>& predicate, const std::vector<uint16_t>& columns,
                 std::unique_ptr<Scan>& to);

@@ -17,7 +17,7 @@ class PushedSelect : public select_handler {
   }
 
  protected:
-  /// `reader`: of the only table that the statement reads.
+  /// `reader`: of the only table that the statement reads, or of one of its partitions.
   PushedSelect(THD& connection, SELECT_LEX& statement, HailstoneHandler& reader)
       : select_handler(&connection, engine_handlerton()), reader_(reader) {
     select = &statement;

@@ -7,6 +7,7 @@
 
 #include "item_parts.h"
 #include "pushdown_warnings.h"
+#include "source_tables.h"
 #include "variables.h"
 
 namespace hailstone {
@@ -16,10 +17,13 @@ int report_query_error(HailstoneHandler& reader, const Error& error) {
   return reader.report(Error(ErrorCode::Io, error.message(), error.system_error()));
 }
 
-std::optional<SelectOutcome> reason_to_decline(THD& thd, HailstoneHandler& reader) {
+std::optional<SelectOutcome> reason_to_decline(THD& thd, const std::vector<HailstoneHandler*>& readers) {
   if (select_pushdown(&thd) == SelectPushdown::Off) return SelectOutcome::Off;
-  reader.settle_lock();
-  if (reader.reads_with_locks() || reader.reads_uncommitted()) return SelectOutcome::Locks;
+  if (readers.empty() || !have_same_columns(readers)) return SelectOutcome::Statement;
+  for (HailstoneHandler* const reader : readers) {
+    reader->settle_lock();
+    if (reader->reads_with_locks() || reader->reads_uncommitted()) return SelectOutcome::Locks;
+  }
   return std::nullopt;
 }
 
@@ -138,8 +142,8 @@ Item* RowTranslator::take_conditions(const std::vector<Item*>& conditions) {
   return nullptr;
 }
 
-Result<std::unique_ptr<ComputedRows>> RowBlock::open(std::unique_ptr<Scan> scan, TABLE& table,
-                                                     bool by_program, const ImageField& image) const {
+Result<std::unique_ptr<ComputedRows>> RowBlock::open(Scans scans, TABLE& table, bool by_program,
+                                                     const ImageField& image) const {
   Computation computation;
   std::vector<ServerExpressions::Value> by_server;
   for (const RowExpression& expression : computed) {
@@ -162,7 +166,7 @@ Result<std::unique_ptr<ComputedRows>> RowBlock::open(std::unique_ptr<Scan> scan,
     computation.host =
         std::make_shared<ServerExpressions>(table, columns.fields(), checked, std::move(by_server));
   }
-  return std::make_unique<ComputedRows>(std::move(scan), columns.numbers().size(), std::move(computation));
+  return std::make_unique<ComputedRows>(std::move(scans), columns.numbers().size(), std::move(computation));
 }
 
 std::string RowBlock::describe_rows() const {

@@ -53,7 +53,7 @@ struct RowBlock {
   /// compute, all by the server. `table` is what the items read; `image` gives the field in which the server
   /// stores the value of an Image.
   using ImageField = std::function<Field*(const RowExpression& expression)>;
-  Result<std::unique_ptr<ComputedRows>> open(std::unique_ptr<Scan> scan, TABLE& table, bool by_program,
+  Result<std::unique_ptr<ComputedRows>> open(Scans scans, TABLE& table, bool by_program,
                                              const ImageField& image) const;
   /// What it does, in words.
   std::string describe_rows() const;
@@ -84,8 +84,8 @@ class RowTranslator {
 /// full: the error says itself what to do.
 int report_query_error(HailstoneHandler& reader, const Error& error);
 
-/// Why the session leaves what it reads of this table to the server; nothing: it does not.
-std::optional<SelectOutcome> reason_to_decline(THD& thd, HailstoneHandler& reader);
+/// Why the session leaves what it reads by these to the server; nothing: it does not.
+std::optional<SelectOutcome> reason_to_decline(THD& thd, const std::vector<HailstoneHandler*>& readers);
 /// Whether evaluating the item may warn of a row by its number among those that the server has read.
 bool may_name_rows(Item& item);
 bool is_whole_number(const Field& field);

@@ -3,7 +3,6 @@
 #include <utility>
 #include <vector>
 
-#include "engine.h"
 #include "group_block.h"
 #include "ha_hailstone.h"
 #include "huge_pages.h"
@@ -12,6 +11,7 @@
 #include "select_block.h"
 #include "select_groups.h"
 #include "select_rows.h"
+#include "source_tables.h"
 #include "variables.h"
 
 namespace hailstone {
@@ -28,8 +28,8 @@ bool is_of_known_form(THD& thd, SELECT_LEX& select) {
 }
 
 bool is_plain(const TABLE_LIST& leaf) {
-  return leaf.table->file->ht == engine_handlerton() && !leaf.table->versioned() &&
-         leaf.table_function == nullptr && leaf.schema_table == nullptr;
+  return is_in_engine(*leaf.table) && !leaf.table->versioned() && leaf.table_function == nullptr &&
+         leaf.schema_table == nullptr;
 }
 
 /// A whole SELECT that may be the engine's.
@@ -41,13 +41,13 @@ class WholeSelect {
         join_(*select.join),
         source_(std::move(source)),
         table_(*source_.leaf->table),
-        reader_(static_cast<HailstoneHandler&>(*table_.file)) {}
+        readers_(readers_of(table_)) {}
 
   bool has_groups() const { return join_.group_list != nullptr || join_.implicit_grouping; }
   bool has_order() const { return join_.order != nullptr && join_.having == nullptr; }
 
   std::expected<select_handler*, Declined> push() {
-    if (const auto reason = reason_to_decline(thd_, reader_)) return declined(*reason);
+    if (const auto reason = reason_to_decline(thd_, readers_)) return declined(*reason);
     for (Item* const condition : source_.conditions) {
       // The optimizer brings a condition's parts into another order, so that another one warns of a row.
       if (is_replaced(*condition) || !has_silent_constants(thd_, *condition) || may_warn(thd_, *condition))
@@ -63,6 +63,8 @@ class WholeSelect {
   bool is_offered_again() const { return has_groups() && !source_.by_view; }
 
  private:
+  /// One of them stands for all.
+  HailstoneHandler& reader() const { return *readers_.front(); }
   static std::unexpected<Declined> declined(SelectOutcome reason, Item* item = nullptr) {
     return std::unexpected(Declined{reason, item});
   }
@@ -89,10 +91,11 @@ class WholeSelect {
   }
 
   std::expected<select_handler*, Declined> push_rows() {
-    auto block = make_select_block(thd_, select_, source_, reader_);
+    auto block = make_select_block(thd_, select_, source_, reader());
     if (!block) return std::unexpected(block.error());
+    prune(thd_, table_, source_.conditions);
     note_outcome(thd_, SelectOutcome::Pushed, nullptr, block->describe().c_str());
-    return make_rows_handler(thd_, select_, reader_, table_, std::move(*block));
+    return make_rows_handler(thd_, select_, reader(), table_, std::move(*block));
   }
 
   std::expected<select_handler*, Declined> push_groups() {
@@ -111,10 +114,11 @@ class WholeSelect {
                       join_.order != nullptr ? join_.order : join_.group_list,
                       join_.having,
                       &select_.master_unit()->lim};
-    auto block = make_group_block(thd_, {query, select_, table_, source_.conditions}, reader_);
+    auto block = make_group_block(thd_, {query, select_, table_, source_.conditions}, reader());
     if (!block) return std::unexpected(block.error());
+    prune(thd_, table_, source_.conditions);
     note_outcome(thd_, SelectOutcome::Pushed, nullptr, block->describe().c_str());
-    return make_groups_handler(thd_, select_, reader_, table_, std::move(*block));
+    return make_groups_handler(thd_, select_, reader(), table_, std::move(*block));
   }
 
   bool has_silent_arguments(Item& item) const {
@@ -135,7 +139,7 @@ class WholeSelect {
   JOIN& join_;
   const SelectSource source_;
   TABLE& table_;
-  HailstoneHandler& reader_;
+  const std::vector<HailstoneHandler*> readers_;
 };
 
 }  // namespace

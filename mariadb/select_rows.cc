@@ -8,6 +8,7 @@
 #include "pushed_select.h"
 #include "query/ordered_rows.h"
 #include "query/sorted_rows.h"
+#include "source_tables.h"
 #include "variables.h"
 
 namespace hailstone {
@@ -69,12 +70,13 @@ class RowsHandler final : public PushedSelect {
  private:
   int open_rows(bool by_program) {
     rows_ = nullptr;
-    std::unique_ptr<Scan> scan;
-    if (const int error = reader_.open_scan(block_.predicate, block_.columns.numbers(), scan); error != 0)
+    std::optional<Scans> scans;
+    if (const int error = open_scans(readers_of(source_), block_.predicate, block_.columns.numbers(), scans);
+        error != 0)
       return error;
     // Nothing is sorted by an image.
     auto rows =
-        block_.open(std::move(scan), source_, by_program, [](const RowExpression&) { return nullptr; });
+        block_.open(std::move(*scans), source_, by_program, [](const RowExpression&) { return nullptr; });
     if (!rows) return reader_.report(rows.error());
     auto made = block_.first_rows ? first_rows(std::move(*rows)) : all_rows(std::move(*rows));
     if (!made) return reader_.report(made.error());

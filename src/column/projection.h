@@ -37,7 +37,7 @@ struct ColumnVector {
 struct Batch {
   uint32_t rows = 0;
   std::vector<ColumnVector> columns;  // in the order asked for
-  ColumnVector places;                // of the rows, with Scan::add_places() only
+  ColumnVector places;                // of the rows, with Scans::add_places() only
   Arena scratch;
   std::vector<std::shared_ptr<const BlockCache::Entry>> pins;
 

@@ -151,16 +151,16 @@ class ComputedRows::Worker {
   std::vector<Value> host_values_;
 };
 
-ComputedRows::ComputedRows(std::unique_ptr<Scan> scan, size_t scan_columns, Computation computation)
-    : scan_(std::move(scan)), scan_columns_(scan_columns), computation_(std::move(computation)) {}
+ComputedRows::ComputedRows(Scans scans, size_t scan_columns, Computation computation)
+    : scans_(std::move(scans)), scan_columns_(scan_columns), computation_(std::move(computation)) {}
 
-void ComputedRows::add_places(std::vector<uint16_t> columns) {
-  scan_->add_places(std::move(columns));
+void ComputedRows::add_places(const std::vector<uint16_t>& columns) {
+  scans_.add_places(columns);
   has_places_ = true;
 }
 
 Result<ScanColumn> ComputedRows::column(size_t position) const {
-  if (position < scan_columns_) return scan_->column(position);
+  if (position < scan_columns_) return scans_.column(position);
   position -= scan_columns_;
   if (has_places_ && position == computation_.columns.size()) return ScanColumn{};
   if (position >= computation_.columns.size())
@@ -168,11 +168,11 @@ Result<ScanColumn> ComputedRows::column(size_t position) const {
   return computation_.columns[position].type;
 }
 
-Status ComputedRows::each_batch(unsigned wanted, const TakeRows& take) const {
+Status ComputedRows::each_batch(unsigned wanted, const TakeRows& take) {
   const unsigned used = std::max(1U, threads(wanted));
   std::deque<Worker> workers;
   for (unsigned i = 0; i < used; ++i) workers.emplace_back(*this);
-  return scan_->each_batch(used, [&](unsigned part, const Batch& batch) {
+  return scans_.each_batch(used, [&](unsigned part, const Batch& batch) {
     rows_read_.fetch_add(batch.rows, std::memory_order_relaxed);
     return workers[part].take(batch, part, take);
   });

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "query/expression/evaluator.h"
-#include "table/scan.h"
+#include "table/scans.h"
 
 namespace hailstone {
 
@@ -48,46 +48,44 @@ struct Computation {
 
 class ComputedRows {
  public:
-  ComputedRows(std::unique_ptr<Scan> scan, size_t scan_columns, Computation computation);
+  ComputedRows(Scans scans, size_t scan_columns, Computation computation);
 
-  /// Scan::add_bound(), of a column of the scan.
+  /// Scans::add_bound(), of a column of the scans.
   std::shared_ptr<ScanBound> add_bound(size_t position, bool descending) {
-    return scan_->add_bound(position, descending);
+    return scans_.add_bound(position, descending);
   }
   bool is_of_scan(size_t position) const { return position < scan_columns_; }
-  /// Scan::add_places(): from here on the rows have the column of places behind the scan's own and the
+  /// Scans::add_places(): from here on the rows have the column of places behind the scan's own and the
   /// computed ones.
-  void add_places(std::vector<uint16_t> columns);
-  Status read_place(uint64_t place, std::span<Value> values) const {
-    return scan_->read_place(place, values);
-  }
+  void add_places(const std::vector<uint16_t>& columns);
+  Status read_place(uint64_t place, std::span<Value> values) { return scans_.read_place(place, values); }
 
   /// Of a column of the scan, or, behind those, of a computed one.
   Result<ScanColumn> column(size_t position) const;
-  /// As Scan::each_batch(). ErrorCode::Unsupported: a program does not compute what a row asks for.
+  /// As Scans::each_batch(). ErrorCode::Unsupported: a program does not compute what a row asks for.
   using TakeRows = std::function<Status(unsigned part, const RowBatch& rows)>;
-  Status each_batch(unsigned wanted, const TakeRows& take) const;
+  Status each_batch(unsigned wanted, const TakeRows& take);
 
   /// How many rows the scan has given so far.
   uint64_t rows_read() const { return rows_read_.load(std::memory_order_relaxed); }
 
-  Status check_interruption() const { return scan_->check_interruption(); }
-  Status check_interruption_seen() const { return scan_->check_interruption_seen(); }
+  Status check_interruption() const { return scans_.check_interruption(); }
+  Status check_interruption_seen() const { return scans_.check_interruption_seen(); }
   void run_with_helpers(unsigned threads, const std::function<void(unsigned part)>& work) const {
-    scan_->run_with_helpers(threads, work);
+    scans_.run_with_helpers(threads, work);
   }
-  MemoryBudget& budget() const { return scan_->budget(); }
-  SpillSpace& spill_space() const { return scan_->spill_space(); }
+  MemoryBudget& budget() const { return scans_.budget(); }
+  SpillSpace& spill_space() const { return scans_.spill_space(); }
   /// How many threads each_batch() may use: hosts' expressions are asked by one.
   unsigned threads(unsigned wanted) const { return computation_.host != nullptr ? 1 : wanted; }
 
  private:
   class Worker;
-  const std::unique_ptr<Scan> scan_;
+  Scans scans_;
   const size_t scan_columns_;
   const Computation computation_;
   bool has_places_ = false;
-  mutable std::atomic<uint64_t> rows_read_{0};
+  std::atomic<uint64_t> rows_read_{0};
 };
 
 }  // namespace hailstone

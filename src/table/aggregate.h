@@ -1,5 +1,5 @@
 // Counts, minima, maxima and sums over the rows of a scan: what one thread adds up, of
-// blocks and of batches. For Scan::aggregate() only; see there for what is computed.
+// blocks and of batches. For Scans::aggregate() only; see there for what is computed.
 #pragma once
 
 #include <memory>

@@ -10,7 +10,7 @@
 
 namespace hailstone {
 
-BlockScan::BlockScan(const Table::State& table, std::shared_ptr<const TableView> view,
+BlockScan::BlockScan(Table::State& table, std::shared_ptr<const TableView> view,
                      std::shared_ptr<const Predicate> predicate, Visibility visibility)
     : table_(table),
       view_(std::move(view)),
@@ -137,70 +137,96 @@ constexpr uint32_t blocks_at_once = 4;
 /// Waking a thread pays from about so many blocks for each.
 constexpr uint32_t blocks_worth_a_thread = 16;
 
-/// What the threads of one scan share.
-struct SharedWork {
-  std::atomic<uint64_t> next{0};
-  std::atomic<bool> stopped{false};
-  Mutex mutex;
-  std::optional<Error> failure HAILSTONE_GUARDED_BY(mutex);  // the first
+/// What the threads of one pass share: the blocks of all scans, numbered one after the other.
+class SharedWork {
+ public:
+  SharedWork(std::span<BlockScan* const> scans, const std::function<bool()>& stop, const TakeBlock& take)
+      : scans_(scans), stop_(stop), take_(take) {
+    for (const BlockScan* scan : scans) {
+      starts_.push_back(blocks_);
+      blocks_ += scan->blocks();
+    }
+  }
 
-  void work(unsigned part, BlockScan& scan, const std::function<bool()>& stop,
-            const std::function<Status(unsigned part, BlockScan::Worker& worker)>& take) noexcept {
-    Status status = guarded([&] { return take_blocks(part, scan, stop, take); });
+  void work(unsigned part) noexcept {
+    Status status = guarded([&] { return take_blocks(part); });
     if (!status) fail_with(std::move(status).error());
   }
   /// Whether the others are to stop: asked by the thread that waits for them.
-  void look(const BlockScan& scan, const std::function<bool()>& stop) noexcept {
-    if (stopped.load(std::memory_order_relaxed) || !stop || !stop()) return;
-    fail_with(guarded([&]() -> Status { return scan.interrupted(); }).error());
+  void look() noexcept {
+    if (stopped_.load(std::memory_order_relaxed) || !stop_ || !stop_()) return;
+    fail_with(guarded([&]() -> Status { return scans_.front()->interrupted(); }).error());
+  }
+  /// Once no thread works any more.
+  Status outcome() {
+    const MutexLock guard(mutex_);
+    if (failure_) return std::unexpected(std::move(*failure_));
+    return {};
   }
 
  private:
   void fail_with(Error&& error) noexcept {
-    const MutexLock guard(mutex);
-    if (!failure) failure.emplace(std::move(error));
-    stopped.store(true, std::memory_order_relaxed);
+    const MutexLock guard(mutex_);
+    if (!failure_) failure_.emplace(std::move(error));
+    stopped_.store(true, std::memory_order_relaxed);
   }
 
-  Status take_blocks(unsigned part, BlockScan& scan, const std::function<bool()>& stop,
-                     const std::function<Status(unsigned part, BlockScan::Worker& worker)>& take) {
-    BlockScan::Worker worker(scan, stop);
-    const auto take_some = [&](uint64_t number, uint64_t last) -> Status {
+  Status take_blocks(unsigned part) {
+    std::optional<BlockScan::Worker> worker;
+    size_t at = scans_.size();  // the worker's scan
+    const auto take_some = [&](size_t scan, uint64_t number, uint64_t last) -> Status {
+      if (at != scan) worker.emplace(*scans_[scan], part == 0 ? stop_ : std::function<bool()>());
+      at = scan;
       for (;;) {
-        HAILSTONE_ASSIGN(const bool found, worker.next(number, last));
+        HAILSTONE_ASSIGN(const bool found, worker->next(number, last));
         if (!found) return {};
-        HAILSTONE_TRY(take(part, worker));
+        HAILSTONE_TRY(take_(part, scan, *worker));
       }
     };
-    while (!stopped.load(std::memory_order_relaxed)) {
-      const uint64_t first = next.fetch_add(blocks_at_once, std::memory_order_relaxed);
-      const uint64_t blocks = scan.blocks();
-      if (first >= blocks) return {};
-      const uint64_t last = std::min(first + blocks_at_once, blocks);
-      HAILSTONE_TRY(scan.goes_backwards() ? take_some(blocks - last, blocks - first)
-                                          : take_some(first, last));
+    while (!stopped_.load(std::memory_order_relaxed)) {
+      const uint64_t taken = next_.fetch_add(blocks_at_once, std::memory_order_relaxed);
+      if (taken >= blocks_) return {};
+      const uint64_t end = std::min(taken + blocks_at_once, blocks_);
+      const bool backwards = scans_.front()->goes_backwards();
+      uint64_t first = backwards ? blocks_ - end : taken;
+      const uint64_t last = backwards ? blocks_ - taken : end;
+      const auto behind = std::ranges::upper_bound(starts_, first);
+      for (auto scan = static_cast<size_t>(behind - starts_.begin()) - 1; first < last; ++scan) {
+        const uint64_t start = starts_[scan], stop = std::min(last, start + scans_[scan]->blocks());
+        if (first >= stop) continue;
+        HAILSTONE_TRY(scans_[scan]->noted(take_some(scan, first - start, stop - start)));
+        first = stop;
+      }
     }
     return {};
   }
+
+  const std::span<BlockScan* const> scans_;
+  const std::function<bool()>& stop_;
+  const TakeBlock& take_;
+  std::vector<uint64_t> starts_;  // number of each scan's first block
+  uint64_t blocks_ = 0;
+  std::atomic<uint64_t> next_{0};
+  std::atomic<bool> stopped_{false};
+  Mutex mutex_;
+  std::optional<Error> failure_ HAILSTONE_GUARDED_BY(mutex_);  // the first
 };
 
 }  // namespace
 
-unsigned worthwhile_threads(const BlockScan& scan, unsigned threads) {
-  const uint64_t most = std::max<uint64_t>(1, scan.blocks() / blocks_worth_a_thread);
+unsigned worthwhile_threads(std::span<BlockScan* const> scans, unsigned threads) {
+  uint64_t blocks = 0;
+  for (const BlockScan* scan : scans) blocks += scan->blocks();
+  const uint64_t most = std::max<uint64_t>(1, blocks / blocks_worth_a_thread);
   return static_cast<unsigned>(std::clamp<uint64_t>(threads, 1, most));
 }
 
-Status for_each_block(TableHost& host, BlockScan& scan, unsigned threads, const std::function<bool()>& stop,
-                      const std::function<Status(unsigned part, BlockScan::Worker& worker)>& take) {
-  SharedWork shared;
-  const std::function<bool()> never;
+Status for_each_block(TableHost& host, std::span<BlockScan* const> scans, unsigned threads,
+                      const std::function<bool()>& stop, const TakeBlock& take) {
+  SharedWork shared(scans, stop, take);
   run_with_helpers(
-      host, threads, [&](unsigned part) { shared.work(part, scan, part == 0 ? stop : never, take); },
-      [&] { shared.look(scan, stop); });
-  const MutexLock guard(shared.mutex);
-  if (shared.failure) return std::unexpected(std::move(*shared.failure));
-  return {};
+      host, threads, [&](unsigned part) { shared.work(part); }, [&] { shared.look(); });
+  return shared.outcome();
 }
 
 }  // namespace hailstone

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "column/segment_filter.h"
@@ -19,7 +20,7 @@ namespace hailstone {
 
 class BlockScan {
  public:
-  BlockScan(const Table::State& table, std::shared_ptr<const TableView> view,
+  BlockScan(Table::State& table, std::shared_ptr<const TableView> view,
             std::shared_ptr<const Predicate> predicate, Visibility visibility);
 
   /// The blocks of all segments, numbered one after the other.
@@ -28,6 +29,8 @@ class BlockScan {
   /// for_each_block() begin with the last blocks.
   void set_bound(std::shared_ptr<const ScanBound> bound) { bound_ = std::move(bound); }
   bool goes_backwards() const { return bound_ != nullptr && bound_->descending(); }
+  /// Passes on what came of its blocks; damage marks the table.
+  Status noted(Status status) const { return table_.noted(std::move(status)); }
   /// The error of a scan that is to stop.
   std::unexpected<Error> interrupted() const;
 
@@ -88,7 +91,7 @@ class BlockScan {
   Result<const SegmentFilter*> filter_of(size_t segment);
   void finish_blocks(size_t segment, uint32_t blocks);
 
-  const Table::State& table_;
+  Table::State& table_;
   const std::shared_ptr<const TableView> view_;
   const std::shared_ptr<const Predicate> predicate_;
   const Visibility visibility_;
@@ -98,12 +101,14 @@ class BlockScan {
   std::unique_ptr<Filter[]> filters_;
 };
 
-/// How many threads are worth waking for a scan, at most `threads`.
-unsigned worthwhile_threads(const BlockScan& scan, unsigned threads);
+/// How many threads are worth waking for all blocks of these scans, at most `threads`.
+unsigned worthwhile_threads(std::span<BlockScan* const> scans, unsigned threads);
 
-/// Calls `take` for each block that has rows, on `threads` threads: this one, as part 0, and background
-/// threads that are free. `stop` is asked by this thread only, also while it waits for the others.
-Status for_each_block(TableHost& host, BlockScan& scan, unsigned threads, const std::function<bool()>& stop,
-                      const std::function<Status(unsigned part, BlockScan::Worker& worker)>& take);
+/// Calls `take` for each block that has rows, of one scan after the other, on `threads` threads: this one, as
+/// part 0, and background threads that are free. `scan`: its place in the list; all go backwards, or none.
+/// `stop` is asked by this thread only, also while it waits for the others.
+using TakeBlock = std::function<Status(unsigned part, size_t scan, BlockScan::Worker& worker)>;
+Status for_each_block(TableHost& host, std::span<BlockScan* const> scans, unsigned threads,
+                      const std::function<bool()>& stop, const TakeBlock& take);
 
 }  // namespace hailstone

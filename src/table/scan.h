@@ -1,18 +1,16 @@
 // All rows of a table that match a predicate, in no promised order, a batch at a time. Belongs to one thread
 // and one transaction. Segments are filtered block by block on encoded data; then the deltas row by row. With
-// a ReadLock each returned row has been locked and is the newest version, matching.
-// `as_codes` is Projection's.
+// a ReadLock each returned row has been locked and is the newest version, matching. Scans (scans.h) go
+// through all rows at once, by several threads. `as_codes` is Projection's.
 #pragma once
 
 #include <array>
 #include <compare>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "table/scan_bound.h"
 #include "table/table.h"
 
 namespace hailstone {
@@ -105,38 +103,9 @@ class Scan {
   /// Number of matching rows from here to the end, without reading any column but the predicate's. `threads`:
   /// how many may work at it, the caller's included; others are background threads that are free.
   Result<uint64_t> count_rest(unsigned threads = 1);
-  /// One result for each of `wanted`, over all rows from the beginning; instead of next(). Only the columns
-  /// in question are read, and where a block's summary says enough not even they. `threads`: as above. Sum is
-  /// for numbers only.
-  Result<std::vector<AggregateResult>> aggregate(std::span<const Aggregate> wanted, unsigned threads);
-  /// All rows from the beginning, each once; instead of next(), and as often as is wanted: it is the same
-  /// rows each time. `take` is called by up to `threads` threads at once, each of which is a `part` below
-  /// that number; a batch is valid during the call. Not for scans that lock, nor for READ UNCOMMITTED.
-  using TakeBatch = std::function<Status(unsigned part, const Batch& batch)>;
-  Status each_batch(unsigned threads, const TakeBatch& take);
-
-  /// Call it before each_batch(): rows that a bound of the column at `position`, an Integer one, excludes may
-  /// be left out. The consumer tightens it as it goes on.
-  std::shared_ptr<ScanBound> add_bound(size_t position, bool descending);
-  /// Call it before each_batch(), to read some columns of few of the rows only: each batch then tells the
-  /// places of its rows, of which read_place() reads `columns`.
-  void add_places(std::vector<uint16_t> columns);
-  /// The row as each_batch() has met it, whatever was written since. Quickest in the order of the places.
-  /// `values`: one a column; their bytes are valid until the next call.
-  Status read_place(uint64_t place, std::span<Value> values);
-
-  Result<ScanColumn> column(size_t position) const;
-  /// ErrorCode::Interrupted when the statement is to end: for long work on the rows.
-  Status check_interruption() const;
-  /// The same for threads that help the caller's: what that one has found so far.
-  Status check_interruption_seen() const;
-  /// run_with_helpers() of the table's host. While the caller's thread waits, it looks for interruption.
-  void run_with_helpers(unsigned threads, const std::function<void(unsigned part)>& work) const;
-  /// What the rows' consumer takes its memory from, and where it puts aside what that has no room for.
-  MemoryBudget& budget() const;
-  SpillSpace& spill_space() const;
 
  private:
+  friend class Scans;
   struct State;
   std::unique_ptr<State> state_;
 };

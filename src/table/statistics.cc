@@ -162,6 +162,21 @@ Status Table::analyze() {
   return {};
 }
 
+uint64_t Table::distinct_values(std::span<const std::shared_ptr<const Table>> tables, uint16_t column) {
+  DistinctEstimate distinct;
+  DistinctSketch sketch;
+  for (const auto& table : tables) {
+    const auto view = table->state_->current_view();
+    for (const auto& segment : view->segments) {
+      const SegmentColumns::Location location = segment->columns.location(column);
+      if (location.kind != SegmentColumns::Location::Kind::Stored) continue;
+      distinct.add(segment->segment->storage(location.position).distinct, segment->rows());
+      segment->segment->add_distinct(location.position, sketch);
+    }
+  }
+  return distinct.value(sketch);
+}
+
 ColumnStatistics Table::column_statistics(uint16_t column) const {
   const State& state = *state_;
   const auto view = state.current_view();

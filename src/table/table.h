@@ -219,6 +219,8 @@ class Table : public std::enable_shared_from_this<Table> {
 
   TableStatistics statistics() const;
   ColumnStatistics column_statistics(uint16_t column) const;
+  /// Distinct values of a column in tables that all have it, estimated; 0: unknown.
+  static uint64_t distinct_values(std::span<const std::shared_ptr<const Table>> tables, uint16_t column);
   /// Estimated number of entries of an index with low <= key < high (encoded; empty: no limit).
   uint64_t estimate_range(size_t index, ByteView low, ByteView high) const;
   /// Reads every byte and checks that indexes and rows agree; the first thing wrong.

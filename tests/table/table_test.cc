@@ -11,7 +11,7 @@
 #include "base/test_seed.h"
 #include "table/bulk_load.h"
 #include "table/cursor.h"
-#include "table/scan.h"
+#include "table/scans.h"
 #include "table/test_host.h"
 #include "table/test_rows.h"
 
@@ -733,7 +733,7 @@ TEST_F(TableTest, ReadsBySnapshotsThatWereEndedFail) {
   EXPECT_TRUE(too_old(cursor.next()));
   Scan counting(table_, *old, ReadLock::None, nullptr, {});
   EXPECT_TRUE(too_old(counting.count_rest()));
-  Scan summing(table_, *old, ReadLock::None, nullptr, {});
+  Scans summing(std::make_unique<Scan>(table_, *old, ReadLock::None, nullptr, std::vector<uint16_t>()));
   const Aggregate rows{.kind = Aggregate::Kind::Rows};
   EXPECT_TRUE(too_old(summing.aggregate({&rows, 1}, 1)));
   Batch batch;

@@ -7,6 +7,7 @@
 #include "api/hailstone/arrow_export.h"
 #include "api/hailstone/predicate.h"
 #include "api/hailstone/values.h"
+#include "table/scans.h"
 
 using namespace hailstone;
 using namespace hailstone::capi;
@@ -175,7 +176,8 @@ Outcome aggregate(hs_scan& scan, const hs_aggregate* aggregates, hs_value* resul
     }
     columns.push_back(column);
   }
-  Scan scanned(scan.shape->table, *scan.shared->transaction, ReadLock::None, scan.predicate, columns);
+  Scans scanned(std::make_unique<Scan>(scan.shape->table, *scan.shared->transaction, ReadLock::None,
+                                       scan.predicate, columns));
   HAILSTONE_ASSIGN(scan.results, scanned.aggregate(wanted, scan.threads));
   std::vector<hs_value> shown_results(count);
   for (size_t i = 0; i < count; ++i) {

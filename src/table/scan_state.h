@@ -1,0 +1,253 @@
+// What a Scan has and does, for the two ways to go through its rows: one batch after the other (scan.cc), and
+// all at once, by several threads (scans.cc).
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "column/row_window.h"
+#include "table/block_scan.h"
+#include "table/scan.h"
+#include "table/table_state.h"
+#include "table/visibility.h"
+
+namespace hailstone {
+
+struct Scan::State {
+  State(std::shared_ptr<Table> scanned, Transaction& reader, ReadLock read_lock,
+        std::shared_ptr<const Predicate> condition, std::vector<uint16_t> columns, std::vector<bool> as_codes)
+      : table(std::move(scanned)),
+        inside(*table->state_),
+        transaction(reader),
+        lock(read_lock),
+        dirty(read_lock == ReadLock::None && reader.reads_uncommitted()),
+        predicate(std::move(condition)),
+        projection(inside.layout, std::move(columns), std::move(as_codes)) {
+    if (predicate == nullptr) predicate = std::make_shared<Predicate>(Predicate::always());
+    always = predicate->kind() == Predicate::Kind::Always;
+  }
+
+  /// The first call, not the constructor: a snapshot is taken when reading begins.
+  void start() {
+    if (view != nullptr) return;
+    if (lock == ReadLock::None) {
+      visibility = {.snapshot = transaction.snapshot(),
+                    .own_writes = transaction.own_writes(),
+                    .superseded = transaction.superseded(inside.id),
+                    .held = transaction.hold_snapshot()};
+    } else {
+      // Held, as it must be told what has ended since; by its own end only.
+      auto newest = std::make_shared<const HeldSnapshot>(inside.host.transactions(), transaction.marker(),
+                                                         /*may_expire=*/false);
+      visibility = {.snapshot = **newest,
+                    .candidates = true,
+                    .own_writes = transaction.own_writes(),
+                    .held = std::move(newest)};
+    }
+    if (lock != ReadLock::None && transaction.locks_ranges()) {
+      // Whoever inserts a row holds the write mutex: it has done so before the view is taken, or will wait.
+      const MutexLock writers(inside.write_mutex());
+      inside.host.locks().lock_range(transaction, inside.id, LockManager::clustered_order, {}, {});
+    }
+    candidates = visibility;
+    // Each row that was not ended for good then may be there.
+    if (dirty) candidates.candidates = true;
+    view = inside.current_view();
+    go_to_first_row();
+  }
+
+  /// Before each pass over all rows.
+  void go_to_first_row() {
+    blocks.emplace(inside, view, predicate, candidates);
+    worker.emplace(*blocks, [this] { return interrupted(); });
+    if (numbers_rows) worker->count_met();
+    next_number = 0;
+    selected.clear();
+    selected_next = 0;
+    delta = 0;
+    delta_begun = false;
+  }
+
+  /// Selects the rows of the next block that has some. False: no segment is left.
+  Result<bool> select_block() {
+    selected.clear();
+    selected_next = window_rows = 0;
+    HAILSTONE_ASSIGN(const bool found, next_block());
+    if (!found) return false;
+    taken.append_rows(0, block_rows, selected);
+    if (numbers_rows) {
+      met_before_selected.clear();
+      worker->met().append_counts(selected, met_before_selected);
+    }
+    return true;
+  }
+  uint64_t number_of_selected(size_t position) const {
+    return worker->met_before() + met_before_selected[position] + 1;
+  }
+
+  /// Finds the next block with matching rows. False: no segment is left.
+  Result<bool> next_block() {
+    for (;;) {
+      HAILSTONE_ASSIGN(const bool found, worker->next(next_number, blocks->blocks()));
+      if (!found) return false;
+      taken = worker->rows();
+      if (dirty) HAILSTONE_TRY(put_changed_aside());
+      if (!taken.none()) return true;
+    }
+  }
+
+  /// Keys of the segment where the worker stands.
+  SegmentKeys& keys_here() {
+    const TableSegment& here = *worker->segment();
+    if (keys_of != &here) block_keys.emplace(here, *inside.keys, SegmentKeys::clustered);
+    keys_of = &here;
+    return *block_keys;
+  }
+
+  /// READ UNCOMMITTED: of the block's rows that match, those that the snapshot sees and nobody has changed
+  /// since stay; all others that may be there are looked for by their keys later.
+  Status put_changed_aside() {
+    const TableSegment& place = *worker->segment();
+    const uint32_t block = worker->block();
+    BlockBitmap changed = taken;
+    HAILSTONE_TRY(mask_rows(place, *inside.keys, worker->reader(), block, visibility, taken));
+    const BlockBitmap seen = taken;
+    {
+      const SharedLock guard(inside.latch());
+      if (!place.ends->empty()) place.ends->mask(block, {.read = infinity - 1}, taken);
+    }
+    for (size_t word = 0; word < BlockBitmap::words; ++word) changed.bits[word] &= ~taken.bits[word];
+    if (changed.none()) return {};
+    std::vector<uint16_t> positions;
+    changed.append_rows(0, block_rows, positions);
+    for (const uint16_t row : positions) {
+      auto& [changed_key, is_seen] = changed_keys.emplace_back();
+      HAILSTONE_TRY(keys_here().clustered_key(block * block_rows + row, changed_key));
+      is_seen = seen.test(row);
+    }
+    return {};
+  }
+
+  /// Reads without locks, by the snapshot alone.
+  bool is_plain() const { return lock == ReadLock::None && !dirty; }
+
+  bool interrupted() const {
+    if (!transaction.interrupted()) return false;
+    interruption_seen.store(true, std::memory_order_relaxed);
+    return true;
+  }
+  Status end_interrupted() const {
+    return fail(ErrorCode::Interrupted, "interrupted while scanning table " + inside.definition().name);
+  }
+  Status check_interruption() const { return interrupted() ? end_interrupted() : Status(); }
+
+  /// Fills `entries` with the next versions of the deltas that match. False: none is left.
+  Result<bool> next_delta_rows(size_t most) {
+    for (; delta < view->deltas.size(); ++delta, delta_begun = false) {
+      const DeltaReader reader(view->deltas[delta], DeltaReader::clustered, candidates);
+      for (;;) {
+        HAILSTONE_TRY(check_interruption());
+        reader.forward(delta_begun ? ByteView(delta_key) : ByteView(), delta_begun, most, entries);
+        if (entries.empty()) break;
+        delta_begun = true;
+        delta_key = entries.back().key;
+        count(inside.host.counters().rows_scanned, entries.size());
+        const uint64_t met_in_blocks = numbers_rows ? worker->met_in_all() : 0;
+        entry_numbers.clear();
+        if ((!always && !dirty) || numbers_rows) {
+          std::erase_if(entries, [&](const DeltaReader::Entry& entry) {
+            ++met_in_deltas;
+            if (!always && !dirty && !predicate->matches(inside.layout->row_codec(), entry.version->row()))
+              return true;
+            if (numbers_rows) entry_numbers.push_back(met_in_blocks + met_in_deltas);
+            return false;
+          });
+        }
+        if (!entries.empty()) return true;
+      }
+    }
+    return false;
+  }
+
+  Result<const Batch*> next_plain();
+  Result<const Batch*> next_locking();
+  /// READ UNCOMMITTED, behind the rows of segments that nobody has changed.
+  Result<const Batch*> next_changed();
+  /// `unchanged`: the version, when it is known to be the latest; `seen`: the snapshot sees the version that
+  /// was met.
+  Status add_latest(const std::string& key, const RowPlace* unchanged, bool seen);
+  Status read_row(const RowPlace& place, std::string& row);
+  /// With the worker's reader where the worker stands in that segment: it pins the blocks of rows side by
+  /// side.
+  Status read_segment(const TableSegment& segment, const auto& read) {
+    if (worker->stands() && worker->segment().get() == &segment) return read(worker->reader());
+    BlockReader reader(segment.columns);
+    return read(reader);
+  }
+  /// The next version that may become a row, for a scan that locks. False: none is left.
+  Result<bool> next_candidate(std::string& key, RowPlace& place);
+  Status add_locked(const std::string& key, const RowPlace& candidate);
+  /// The values of the candidate, which is a row of the block where the worker stands. Those of the next ones
+  /// are read with it: a compressed piece is not unpacked for each of its rows.
+  Status read_candidate(std::span<Value> to);
+
+  const std::shared_ptr<Table> table;
+  Table::State& inside;
+  Transaction& transaction;
+  const ReadLock lock;
+  const bool dirty;  // READ UNCOMMITTED
+  std::shared_ptr<const Predicate> predicate;
+  bool always = false;
+  const Projection projection;
+  Visibility visibility;
+  Visibility candidates;  // what is taken up of the places: the same, but for READ UNCOMMITTED
+  std::vector<std::pair<std::string, bool>> changed_keys;  // and whether the snapshot sees the version
+  size_t changed_next = 0;
+  std::shared_ptr<const TableView> view;
+
+  std::optional<BlockScan> blocks;
+  std::optional<BlockScan::Worker> worker;
+  uint64_t next_number = 0;        // of the block to look at next
+  BlockBitmap taken;               // rows of the block where the worker stands
+  std::vector<uint16_t> selected;  // rows of the block where the worker stands
+  size_t selected_next = 0;
+  std::optional<SegmentKeys> block_keys;  // of `keys_of`
+  const TableSegment* keys_of = nullptr;
+
+  size_t delta = 0;
+  bool delta_begun = false;
+  std::string delta_key;  // of the last entry looked at
+  std::vector<DeltaReader::Entry> entries;
+  size_t entries_next = 0;
+
+  // With number_rows().
+  mutable std::atomic<bool> interruption_seen{false};
+  bool numbers_rows = false;
+  std::vector<uint32_t> met_before_selected;  // in the block
+  uint64_t met_in_deltas = 0;
+  std::vector<uint64_t> entry_numbers;
+  uint64_t candidate_number = 0;
+  std::vector<uint64_t> locked_numbers;  // of the batch's rows
+
+  Batch batch;
+  size_t batch_first = 0;  // position in `selected` of the batch's first row
+  enum class BatchOf : uint8_t { Segment, Delta, Locked } batch_of = BatchOf::Segment;
+  std::string key;
+
+  // Of a scan that locks.
+  std::vector<std::string> locked_keys;      // of the batch's rows
+  std::unordered_set<std::string> returned;  // rows whose versions may be met more than once
+  uint32_t lock_batch = 1;
+  RowWindow window{projection};  // of selected[window_first] and those behind it
+  size_t window_first = 0, window_rows = 0;
+  uint32_t window_size = 1;  // of the next one: the first rows may be all that is wanted
+  std::vector<uint32_t> window_ordinals;
+  std::vector<Value> values;
+};
+
+}  // namespace hailstone

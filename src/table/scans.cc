@@ -1,0 +1,249 @@
+#include "table/scans.h"
+
+#include <algorithm>
+#include <deque>
+
+#include "base/check.h"
+#include "table/aggregate.h"
+#include "table/helpers.h"
+#include "table/scan_state.h"
+
+namespace hailstone {
+
+/// A place is the number of a segment and the ordinal there. Each scan has a number for each of its segments,
+/// and before these one for what its deltas hold; numbers go on through all scans.
+struct Scans::State {
+  struct One {
+    explicit One(std::unique_ptr<Scan> one) : scan(std::move(one)) {}
+    Scan::State& state() const { return *scan->state_; }
+
+    std::unique_ptr<Scan> scan;
+    uint64_t first_segment = 0;  // its first number
+    std::optional<Projection> of_places;
+    std::vector<std::pair<const Version*, uint64_t>> delta_places;  // versions, and their row ids
+  };
+
+  Scan::State& first() const { return scans.front().state(); }
+  Status begin_pass();
+  std::vector<BlockScan*> all_blocks() const;
+  Status take_blocks(std::span<BlockScan* const> blocks, size_t threads, const TakeBlock& take);
+  Status take_deltas(One& one, const TakeBatch& take);
+  Status aggregate_blocks(const std::vector<AggregatePlan>& plans, unsigned threads, AggregateSums& sums);
+
+  std::vector<One> scans;
+  std::shared_ptr<ScanBound> bound;  // may be null
+  // For read_place().
+  std::optional<BlockReader> reader;
+  uint64_t reader_segment = 0;  // where the reader is, as in a place
+  Batch place_batch;
+};
+
+Scans::Scans(std::vector<std::unique_ptr<Scan>> scans) : state_(std::make_unique<State>()) {
+  HAILSTONE_CHECK(!scans.empty(), "{} scans are to be gone through", scans.size());
+  state_->scans.reserve(scans.size());
+  for (std::unique_ptr<Scan>& scan : scans) state_->scans.emplace_back(std::move(scan));
+}
+
+Scans::Scans(std::unique_ptr<Scan> scan) : state_(std::make_unique<State>()) {
+  state_->scans.emplace_back(std::move(scan));
+}
+
+Scans::Scans(Scans&&) noexcept = default;
+Scans::~Scans() = default;
+
+/// All tables' views are there before the first row.
+Status Scans::State::begin_pass() {
+  uint64_t segments = 0;
+  for (One& one : scans) {
+    Scan::State& state = one.state();
+    HAILSTONE_TRY(state.inside.usable());
+    if (state.view == nullptr) {
+      state.start();
+    } else {
+      state.go_to_first_row();
+    }
+    if (bound != nullptr) state.blocks->set_bound(bound);
+    one.first_segment = segments;
+    one.delta_places.clear();
+    segments += state.view->segments.size() + 1;
+  }
+  reader.reset();
+  return {};
+}
+
+std::vector<BlockScan*> Scans::State::all_blocks() const {
+  std::vector<BlockScan*> all;
+  all.reserve(scans.size());
+  for (const One& one : scans) all.push_back(&*one.state().blocks);
+  return all;
+}
+
+Result<std::vector<AggregateResult>> Scans::aggregate(std::span<const Aggregate> wanted, unsigned threads) {
+  HAILSTONE_TRY(state_->begin_pass());
+  std::vector<AggregatePlan> plans;
+  for (const State::One& one : state_->scans) {
+    HAILSTONE_ASSIGN(AggregatePlan plan,
+                     AggregatePlan::make(one.state().inside, one.state().projection, wanted));
+    plans.push_back(std::move(plan));
+  }
+  AggregateSums sums(plans.front());
+  if (state_->first().is_plain()) HAILSTONE_TRY(state_->aggregate_blocks(plans, threads, sums));
+  for (const State::One& one : state_->scans) {
+    Scan::State& state = one.state();
+    for (;;) {
+      HAILSTONE_ASSIGN(
+          const Batch* const batch,
+          state.inside.noted(state.lock == ReadLock::None ? state.next_plain() : state.next_locking()));
+      if (batch == nullptr) break;
+      count(state.inside.host.counters().rows_returned, batch->rows);
+      sums.add(*batch);
+    }
+    HAILSTONE_TRY(state.visibility.check());
+  }
+  return sums.results();
+}
+
+Status Scans::State::aggregate_blocks(const std::vector<AggregatePlan>& plans, unsigned threads,
+                                      AggregateSums& sums) {
+  struct Part {
+    explicit Part(const AggregatePlan& plan) : before(plan) {}
+    AggregateSums before;                  // of the scans that the thread has left
+    std::optional<AggregateSums> of_scan;  // where it is
+    size_t scan = 0;
+    void leave_scan() {
+      if (of_scan) before.add(*of_scan);
+      of_scan.reset();
+    }
+  };
+  const std::vector<BlockScan*> blocks = all_blocks();
+  threads = worthwhile_threads(blocks, threads);
+  std::deque<Part> parts;
+  for (unsigned i = 0; i < threads; ++i) parts.emplace_back(plans.front());
+  const auto take = [&](unsigned number, size_t scan, BlockScan::Worker& worker) -> Status {
+    Part& part = parts[number];
+    if (part.scan != scan) part.leave_scan();
+    if (!part.of_scan) part.of_scan.emplace(plans[scan]);
+    part.scan = scan;
+    return part.of_scan->add(worker);
+  };
+  HAILSTONE_TRY(take_blocks(blocks, threads, take));
+  for (Part& part : parts) {
+    part.leave_scan();
+    sums.add(part.before);
+  }
+  return {};
+}
+
+Status Scans::State::take_blocks(std::span<BlockScan* const> blocks, size_t threads, const TakeBlock& take) {
+  for (const One& one : scans) one.state().next_number = one.state().blocks->blocks();
+  return for_each_block(
+      first().inside.host, blocks, static_cast<unsigned>(threads), [this] { return first().interrupted(); },
+      take);
+}
+
+Status Scans::each_batch(unsigned threads, const TakeBatch& take) {
+  HAILSTONE_CHECK(state_->first().is_plain(),
+                  "a scan that locks, or reads what is uncommitted, was asked for its rows by threads");
+  HAILSTONE_TRY(state_->begin_pass());
+  struct Part {
+    std::vector<uint16_t> rows;
+    Batch batch;
+  };
+  const std::vector<BlockScan*> blocks = state_->all_blocks();
+  std::deque<Part> parts(worthwhile_threads(blocks, threads));
+  Counters& counters = state_->first().inside.host.counters();
+  const auto take_block = [&](unsigned number, size_t scan, BlockScan::Worker& worker) -> Status {
+    Part& part = parts[number];
+    part.rows.clear();
+    worker.rows().append_rows(0, block_rows, part.rows);
+    count(counters.rows_returned, part.rows.size());
+    const State::One& one = state_->scans[scan];
+    const Projection& projection = one.state().projection;
+    for (size_t first = 0; first < part.rows.size(); first += batch_rows) {
+      const size_t rows = std::min<size_t>(batch_rows, part.rows.size() - first);
+      HAILSTONE_TRY(
+          projection.read(worker.reader(), worker.block(), {part.rows.data() + first, rows}, part.batch));
+      if (one.of_places) {
+        const uint64_t segment = one.first_segment + 1 + worker.segment_number();
+        const uint64_t block = segment << 32 | uint64_t{worker.block()} * block_rows;
+        std::vector<uint64_t>& places = part.batch.places.integers;
+        places.resize(rows);
+        for (size_t row = 0; row < rows; ++row) places[row] = block + part.rows[first + row];
+      }
+      HAILSTONE_TRY(take(number, part.batch));
+    }
+    return {};
+  };
+  HAILSTONE_TRY(state_->take_blocks(blocks, parts.size(), take_block));
+  for (State::One& one : state_->scans) HAILSTONE_TRY(state_->take_deltas(one, take));
+  return {};
+}
+
+Status Scans::State::take_deltas(One& one, const TakeBatch& take) {
+  Scan::State& state = one.state();
+  for (;;) {
+    HAILSTONE_ASSIGN(const Batch* const rest, state.inside.noted(state.next_plain()));
+    if (rest == nullptr) return state.visibility.check();
+    count(state.inside.host.counters().rows_returned, rest->rows);
+    if (one.of_places) {
+      std::vector<uint64_t>& places = state.batch.places.integers;
+      places.clear();
+      for (const auto& entry : state.entries) {
+        places.push_back(one.first_segment << 32 | one.delta_places.size());
+        one.delta_places.emplace_back(entry.version, row_id_of(entry.key));
+      }
+    }
+    HAILSTONE_TRY(take(0, *rest));
+  }
+}
+
+std::shared_ptr<ScanBound> Scans::add_bound(size_t position, bool descending) {
+  state_->bound = std::make_shared<ScanBound>(state_->first().projection.columns()[position], descending);
+  return state_->bound;
+}
+
+void Scans::add_places(const std::vector<uint16_t>& columns) {
+  for (State::One& one : state_->scans) one.of_places.emplace(one.state().inside.layout, columns);
+}
+
+Status Scans::read_place(uint64_t place, std::span<Value> values) {
+  const uint64_t segment = place >> 32;
+  const auto number = static_cast<uint32_t>(place);
+  const auto behind = std::ranges::upper_bound(state_->scans, segment, {}, &State::One::first_segment);
+  const State::One& one = *std::prev(behind);
+  HAILSTONE_CHECK(one.of_places.has_value(), "state_->scans that add no places were asked for one");
+  Scan::State& state = one.state();
+  if (segment == one.first_segment) {
+    const auto& [version, row_id] = one.delta_places[number];
+    one.of_places->decode(version->row(), row_id, values);
+    return {};
+  }
+  if (!state_->reader || state_->reader_segment != segment) {
+    state_->reader.emplace(state.view->segments[segment - one.first_segment - 1]->columns);
+    state_->reader_segment = segment;
+  }
+  state_->place_batch.clear();
+  return state.inside.noted(one.of_places->read_row(*state_->reader, number, state_->place_batch, values));
+}
+
+Result<ScanColumn> Scans::column(size_t position) const {
+  return describe_column(state_->first().inside, state_->first().projection, position);
+}
+
+Status Scans::check_interruption() const { return state_->first().check_interruption(); }
+
+Status Scans::check_interruption_seen() const {
+  return state_->first().interruption_seen.load(std::memory_order_relaxed) ? state_->first().end_interrupted()
+                                                                           : Status();
+}
+
+void Scans::run_with_helpers(unsigned threads, const std::function<void(unsigned part)>& work) const {
+  hailstone::run_with_helpers(state_->first().inside.host, threads, work,
+                              [&] { static_cast<void>(state_->first().interrupted()); });
+}
+
+MemoryBudget& Scans::budget() const { return state_->first().inside.host.budget(); }
+
+SpillSpace& Scans::spill_space() const { return state_->first().inside.host.spill_space(); }
+
+}  // namespace hailstone

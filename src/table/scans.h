@@ -1,0 +1,63 @@
+// Scans that are gone through as one, all rows at once, by several threads: of a table, or of several with
+// the same columns, such as the partitions of one. Their blocks are shared out together, so that threads have
+// work also where each table is small. All begin with the first pass: what they see is one snapshot.
+//
+// Belongs to the thread of the scans. At least one scan; all of one transaction, of the same columns in the
+// same order, and neither begun nor used otherwise.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "table/scan.h"
+#include "table/scan_bound.h"
+
+namespace hailstone {
+
+class Scans {
+ public:
+  explicit Scans(std::vector<std::unique_ptr<Scan>> scans);
+  /// One alone is as good as a list of it.
+  Scans(std::unique_ptr<Scan> scan);  // NOLINT(google-explicit-constructor)
+  Scans(Scans&&) noexcept;
+  ~Scans();
+
+  /// One result for each of `wanted`, over all rows. Only the columns in question are read, and where a
+  /// block's summary says enough not even they. Sum is for numbers only. `threads`: how many may work at it,
+  /// the caller's included; others are background threads that are free.
+  Result<std::vector<AggregateResult>> aggregate(std::span<const Aggregate> wanted, unsigned threads);
+  /// All rows, each once, as often as is wanted: it is the same rows each time. `take` is called by up to
+  /// `threads` threads at once, each of which is a `part` below that number; a batch is valid during the
+  /// call. Not for scans that lock, nor for READ UNCOMMITTED.
+  using TakeBatch = std::function<Status(unsigned part, const Batch& batch)>;
+  Status each_batch(unsigned threads, const TakeBatch& take);
+
+  /// Call it before each_batch(): rows that a bound of the column at `position`, an Integer one, excludes may
+  /// be left out. The consumer tightens it as it goes on.
+  std::shared_ptr<ScanBound> add_bound(size_t position, bool descending);
+  /// Call it before each_batch(), to read some columns of few of the rows only: each batch then tells the
+  /// places of its rows, of which read_place() reads `columns`.
+  void add_places(const std::vector<uint16_t>& columns);
+  /// The row as each_batch() has met it, whatever was written since. Quickest in the order of the places.
+  /// `values`: one a column; their bytes are valid until the next call.
+  Status read_place(uint64_t place, std::span<Value> values);
+
+  Result<ScanColumn> column(size_t position) const;
+  /// ErrorCode::Interrupted when the statement is to end: for long work on the rows.
+  Status check_interruption() const;
+  /// The same for threads that help the caller's: what that one has found so far.
+  Status check_interruption_seen() const;
+  /// run_with_helpers() of the tables' host. While the caller's thread waits, it looks for interruption.
+  void run_with_helpers(unsigned threads, const std::function<void(unsigned part)>& work) const;
+  /// What the rows' consumer takes its memory from, and where it puts aside what that has no room for.
+  MemoryBudget& budget() const;
+  SpillSpace& spill_space() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace hailstone
