@@ -5,12 +5,37 @@
 #include <algorithm>
 #include <utility>
 
+#include "collation.h"
 #include "item_parts.h"
 #include "pushdown_warnings.h"
 #include "source_tables.h"
+#include "statement_items.h"
 #include "variables.h"
 
 namespace hailstone {
+
+namespace {
+
+/// As what the server sorts by an item.
+std::optional<ServerValue> kind_of_order(const Item& item) {
+  const Type_handler& handler = *item.type_handler();
+  if (handler.type_collection() != type_handler_slong.type_collection()) return std::nullopt;
+  switch (item.cmp_type()) {
+    case INT_RESULT:
+    case DECIMAL_RESULT:
+      return ServerValue::Exact;
+    case REAL_RESULT:
+      return ServerValue::Real;
+    case STRING_RESULT:
+      return handler.field_type() == MYSQL_TYPE_GEOMETRY ? std::nullopt : std::optional(ServerValue::Text);
+    case TIME_RESULT:
+      return handler.field_type() == MYSQL_TYPE_TIMESTAMP ? std::nullopt : std::optional(ServerValue::Time);
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
 
 int report_query_error(HailstoneHandler& reader, const Error& error) {
   if (error.code() != ErrorCode::DiskFull) return reader.report(error);
@@ -113,6 +138,15 @@ std::optional<RowColumn> RowTranslator::compute(Item& item, ServerValue kind) {
     return RowColumn{.computed = true, .number = static_cast<size_t>(same - block_.computed.begin())};
   block_.computed.push_back(expression);
   return RowColumn{.computed = true, .number = block_.computed.size() - 1};
+}
+
+std::optional<RowColumn> RowTranslator::sortable(Item& item) {
+  if (item.cmp_type() == STRING_RESULT && !sorts_as_it_compares(*item.collation.collation))
+    return std::nullopt;
+  if (const Field* const field = block_.columns.field_of(item))
+    return can_be_key(*field) ? column_of(item) : std::nullopt;
+  const auto kind = kind_of_order(item);
+  return kind && has_silent_constants(thd_, item) ? compute(item, *kind) : std::nullopt;
 }
 
 Item* RowTranslator::take_conditions(const std::vector<Item*>& conditions) {

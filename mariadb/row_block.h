@@ -70,6 +70,8 @@ class RowTranslator {
   /// Whether the server may evaluate the item in the engine's place; then its columns are among the scan's.
   bool can_be_evaluated(Item& item);
   std::optional<RowColumn> compute(Item& item, ServerValue kind);
+  /// The column by which rows are sorted as the server sorts them by the item.
+  std::optional<RowColumn> sortable(Item& item);
   /// Of all conditions, each of which must hold, the part that is in the way; null: none is.
   Item* take_conditions(const std::vector<Item*>& conditions);
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "collation.h"
 #include "item_parts.h"
 #include "pushdown_warnings.h"
 
@@ -53,41 +52,13 @@ class SelectTranslator {
   bool add_order(const ORDER& order) {
     Item& item = **order.item;
     if (item.const_item()) return has_silent_constants(thd_, item);
-    if (item.cmp_type() == STRING_RESULT && !sorts_as_it_compares(*item.collation.collation)) return false;
-    std::optional<RowColumn> by;
-    if (const Field* const field = block_.columns.field_of(item)) {
-      if (!can_be_key(*field)) return false;
-      if (field->real_type() == MYSQL_TYPE_BLOB || field->field_length > longest_short_text)
-        by_long_text_ = true;
-      by = rows_.column_of(item);
-    } else if (const auto kind = kind_of_order(item); kind && has_silent_constants(thd_, item)) {
-      if (*kind == ServerValue::Text && item.max_length > longest_short_text) by_long_text_ = true;
-      by = rows_.compute(item, *kind);
-    }
+    const auto by = rows_.sortable(item);
     if (!by) return false;
+    by_long_text_ |= item.cmp_type() == STRING_RESULT && item.max_length > longest_short_text;
     block_.order.push_back({.by = *by,
                             .descending = order.direction == ORDER::ORDER_DESC,
                             .nullable = by->computed || item.maybe_null()});
     return true;
-  }
-
-  /// As what the server sorts by an item.
-  static std::optional<ServerValue> kind_of_order(const Item& item) {
-    const Type_handler& handler = *item.type_handler();
-    if (handler.type_collection() != type_handler_slong.type_collection()) return std::nullopt;
-    switch (item.cmp_type()) {
-      case INT_RESULT:
-      case DECIMAL_RESULT:
-        return ServerValue::Exact;
-      case REAL_RESULT:
-        return ServerValue::Real;
-      case STRING_RESULT:
-        return handler.field_type() == MYSQL_TYPE_GEOMETRY ? std::nullopt : std::optional(ServerValue::Text);
-      case TIME_RESULT:
-        return handler.field_type() == MYSQL_TYPE_TIMESTAMP ? std::nullopt : std::optional(ServerValue::Time);
-      default:
-        return std::nullopt;
-    }
   }
 
   bool take_limit() {

@@ -11,6 +11,7 @@
 #include "select_block.h"
 #include "select_groups.h"
 #include "select_rows.h"
+#include "select_server_groups.h"
 #include "source_tables.h"
 #include "variables.h"
 
@@ -115,10 +116,20 @@ class WholeSelect {
                       join_.having,
                       &select_.master_unit()->lim};
     auto block = make_group_block(thd_, {query, select_, table_, source_.conditions}, reader());
-    if (!block) return std::unexpected(block.error());
+    if (!block) return push_groups_for_server(block.error());
     prune(thd_, table_, source_.conditions);
     note_outcome(thd_, SelectOutcome::Pushed, nullptr, block->describe().c_str());
     return make_groups_handler(thd_, select_, reader(), table_, std::move(*block));
+  }
+
+  /// The groups of sorted rows, whose aggregates the server computes. `reason`: why the engine does not.
+  std::expected<select_handler*, Declined> push_groups_for_server(const Declined& reason) {
+    if (reason.reason != SelectOutcome::Aggregates) return std::unexpected(reason);
+    auto block = make_server_groups_block(thd_, select_, source_, reader());
+    if (!block) return std::unexpected(reason);
+    prune(thd_, table_, source_.conditions);
+    note_outcome(thd_, SelectOutcome::Pushed, nullptr, block->describe().c_str());
+    return make_server_groups_handler(thd_, select_, reader(), table_, std::move(*block));
   }
 
   bool has_silent_arguments(Item& item) const {

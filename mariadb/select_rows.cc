@@ -112,7 +112,8 @@ class RowsHandler final : public PushedSelect {
     const std::vector<const Field*>& read = block_.columns.fields();
     for (const Field* const field : block_.shown)
       positions.push_back(static_cast<uint16_t>(std::ranges::find(read, field) - read.begin()));
-    return OrderedRows::make(std::move(rows), order(), positions, query_threads(thd));
+    return OrderedRows::make(std::move(rows), order(), OrderedRows::Equal::Any, positions,
+                             query_threads(thd));
   }
 
   int show_row(const Result<bool>& found) {

@@ -59,6 +59,9 @@ class ComputedRows {
   /// computed ones.
   void add_places(const std::vector<uint16_t>& columns);
   Status read_place(uint64_t place, std::span<Value> values) { return scans_.read_place(place, values); }
+  uint16_t position_of_places() const {
+    return static_cast<uint16_t>(scan_columns_ + computation_.columns.size());
+  }
 
   /// Of a column of the scan, or, behind those, of a computed one.
   Result<ScanColumn> column(size_t position) const;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "query/sort_record.h"
 
 namespace hailstone {
 
@@ -16,8 +17,12 @@ constexpr size_t share_of_budget = 4;
 }  // namespace
 
 Result<std::unique_ptr<OrderedRows>> OrderedRows::make(std::unique_ptr<ComputedRows> rows,
-                                                       std::span<const RowOrder> order,
+                                                       std::vector<RowOrder> order, Equal equal,
                                                        std::span<const uint16_t> values, unsigned threads) {
+  if (equal == Equal::AsScanned) {
+    rows->add_places({});
+    order.push_back({.position = rows->position_of_places(), .nullable = false});
+  }
   HAILSTONE_CHECK(!order.empty(), "rows are wanted in an order of {} columns", order.size());
   std::vector<RowRecords::Key> keys;
   for (const RowOrder& by : order) {
@@ -30,14 +35,15 @@ Result<std::unique_ptr<OrderedRows>> OrderedRows::make(std::unique_ptr<ComputedR
     wanted.push_back({.position = position, .column = column});
   }
   const unsigned used = std::max(1U, rows->threads(threads));
-  return std::unique_ptr<OrderedRows>(
-      new OrderedRows(std::move(rows), RowRecords(std::move(keys), std::move(wanted)), values.size(), used));
+  return std::unique_ptr<OrderedRows>(new OrderedRows(
+      std::move(rows), RowRecords(std::move(keys), std::move(wanted)), equal, values.size(), used));
 }
 
-OrderedRows::OrderedRows(std::unique_ptr<ComputedRows> rows, RowRecords records, size_t values,
+OrderedRows::OrderedRows(std::unique_ptr<ComputedRows> rows, RowRecords records, Equal equal, size_t values,
                          unsigned threads)
     : rows_(std::move(rows)),
       records_(std::move(records)),
+      equal_(equal),
       threads_(threads),
       sort_(rows_->budget(), rows_->spill_space(), rows_->budget().limit() / share_of_budget, threads),
       values_(values) {}
@@ -75,6 +81,8 @@ Result<bool> OrderedRows::next() {
   if (given_++ % rows_between_interruption_checks == 0) HAILSTONE_TRY(rows_->check_interruption());
   HAILSTONE_ASSIGN(const char* const record, sort_.next());
   if (record == nullptr) return false;
+  key_ = sort_record::key(record);
+  if (equal_ == Equal::AsScanned) key_.remove_suffix(sizeof(uint64_t));
   records_.read(record, values_);
   return true;
 }

@@ -14,30 +14,40 @@ namespace hailstone {
 
 class OrderedRows final : public RowSource {
  public:
-  /// `order`: at least one column; of rows that are equal in it the order is any. `values`: which columns of
-  /// the rows values() has. `threads`: how many may work at it, the caller's included.
+  /// In which order rows come that are equal in all columns of the order.
+  enum class Equal : uint8_t {
+    Any,
+    AsScanned,  // the same as long as the table is stored as it is
+  };
+  /// `order`: at least one column, or AsScanned. `values`: which columns of the rows values() has. `threads`:
+  /// how many may work at it, the caller's included.
   static Result<std::unique_ptr<OrderedRows>> make(std::unique_ptr<ComputedRows> rows,
-                                                   std::span<const RowOrder> order,
+                                                   std::vector<RowOrder> order, Equal equal,
                                                    std::span<const uint16_t> values, unsigned threads);
 
   Result<bool> next() override;
   std::span<const Value> values() const override { return values_; }
+  /// Of the row where it stands: equal for rows that are equal in the order. Valid until next().
+  ByteView key() const { return key_; }
   uint64_t rows_read() const override { return rows_->rows_read(); }
   uint64_t rows_met() const override { return rows_met_; }
   uint64_t bytes_spilled() const { return sort_.bytes_spilled(); }
   unsigned merges() const { return sort_.merges(); }
 
  private:
-  OrderedRows(std::unique_ptr<ComputedRows> rows, RowRecords records, size_t values, unsigned threads);
+  OrderedRows(std::unique_ptr<ComputedRows> rows, RowRecords records, Equal equal, size_t values,
+              unsigned threads);
   Status sort();
 
   const std::unique_ptr<ComputedRows> rows_;
   const RowRecords records_;
+  const Equal equal_;
   const unsigned threads_;
   RecordSort sort_;
   bool sorted_ = false;
   uint64_t rows_met_ = 0;
   uint32_t given_ = 0;  // since the last look for interruption
+  ByteView key_;
   std::vector<Value> values_;
 };
 

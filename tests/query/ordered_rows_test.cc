@@ -27,7 +27,7 @@ class OrderedRowsTest : public OrderTest {
     auto rows =
         std::make_unique<ComputedRows>(scan(predicate, {all_columns.begin(), all_columns.end()}, as_codes),
                                        all_columns.size(), Computation{});
-    return OrderedRows::make(std::move(rows), order, all_columns, threads);
+    return OrderedRows::make(std::move(rows), order, OrderedRows::Equal::Any, all_columns, threads);
   }
 
   /// How many rows there are; they are those of `all`, in order.
@@ -124,6 +124,32 @@ TEST_F(OrderedRowsTest, CutsWeights) {
                       nullptr, 2, true);
   ASSERT_TRUE(rows);
   for (int64_t next = 19'999; *(*rows)->next(); --next) ASSERT_EQ(row_of((*rows)->values()).number, next);
+}
+
+TEST_F(OrderedRowsTest, EqualOnesAsScanned) {
+  add_rows(0, 30'000, true);
+  reader_ = host_.transactions().begin(Isolation::RepeatableRead);
+  for (const unsigned threads : {1U, 3U}) {
+    auto rows = OrderedRows::make(
+        std::make_unique<ComputedRows>(scan(nullptr, {all_columns.begin(), all_columns.end()}, true),
+                                       all_columns.size(), Computation{}),
+        {{.position = word}}, OrderedRows::Equal::AsScanned, all_columns, threads);
+    ASSERT_TRUE(rows);
+    std::string key;
+    int64_t before = -1;
+    size_t groups = 0;
+    while (*(*rows)->next()) {
+      const int64_t here = row_of((*rows)->values()).number;
+      if (groups == 0 || (*rows)->key() != key) {
+        key = (*rows)->key();
+        ++groups;
+      } else {
+        ASSERT_LT(before, here);
+      }
+      before = here;
+    }
+    EXPECT_EQ(groups, 5U);  // NULL among them, and texts that differ in spaces at the end as one
+  }
 }
 
 TEST_F(OrderedRowsTest, OfNoRows) {

@@ -1,0 +1,56 @@
+// What stands for the items of a statement while its groups are sent: HAVING, and what is made of several
+// items, find there what a group has. Belongs to the connection's thread.
+#pragma once
+
+#include <vector>
+
+// clang-format off
+#include "server.h"
+// clang-format on
+
+namespace hailstone {
+
+class GroupItems {
+ public:
+  explicit GroupItems(JOIN& join) : join_(join) {}
+  GroupItems(const GroupItems&) = delete;
+  GroupItems& operator=(const GroupItems&) = delete;
+  ~GroupItems() { put_back(); }
+
+  /// For the statement's next item, in the order of JOIN::all_fields.
+  void add(Item* item) { items_.push_back(item); }
+  Item* operator[](size_t number) const { return items_[number]; }
+
+  /// Puts all of them in the places of the statement's own; `shown` gets those that are sent. False: no
+  /// memory.
+  bool put(THD& thd, List<Item>& shown) {
+    if (!originals_.empty()) return true;
+    for (size_t i = 0; i < items_.size(); ++i) {
+      originals_.push_back(place_of(i));
+      place_of(i) = items_[i];
+    }
+    shown.empty();
+    for (size_t i = items_.size() - join_.fields_list.elements; i < items_.size(); ++i) {
+      if (shown.push_back(items_[i], thd.mem_root)) return false;
+    }
+    return true;
+  }
+  void put_back() {
+    for (size_t i = 0; i < originals_.size(); ++i) place_of(i) = originals_[i];
+    originals_.clear();
+  }
+
+ private:
+  /// Where items and HAVING look for the statement's item of this number: those that only they use stand
+  /// before the shown ones in the list, behind them in the array.
+  Item*& place_of(size_t number) {
+    const size_t all = items_.size(), hidden = all - join_.fields_list.elements;
+    return join_.ref_ptrs[number < hidden ? all - number - 1 : number - hidden];
+  }
+
+  JOIN& join_;
+  std::vector<Item*> items_;
+  std::vector<Item*> originals_;  // of the places where items_ are put
+};
+
+}  // namespace hailstone

@@ -1,0 +1,215 @@
+#include "select_server_groups.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "group_items.h"
+#include "pushed_select.h"
+#include "query/ordered_rows.h"
+#include "source_tables.h"
+#include "variables.h"
+
+namespace hailstone {
+
+namespace {
+
+class ServerGroupsHandler final : public PushedSelect {
+ public:
+  ServerGroupsHandler(THD& connection, SELECT_LEX& statement, HailstoneHandler& reader, TABLE& source,
+                      ServerGroupsBlock block)
+      : PushedSelect(connection, statement, reader),
+        join_(*statement.join),
+        items_(join_),
+        source_(source),
+        block_(std::move(block)) {
+    for (const Field* field : block_.read) read_.emplace_back(*field, source_.record[0]);
+  }
+
+  bool prepare() override {
+    TMP_TABLE_PARAM parameters;
+    parameters.init();
+    count_field_types(select, &parameters, join_.all_fields, false);
+    parameters.func_count = join_.all_fields.elements;
+    table = ::create_tmp_table(thd, &parameters, join_.all_fields, nullptr, false, true, join_.select_options,
+                               HA_POS_ERROR, &empty_clex_str, true, true);
+    if (table == nullptr || !find_items()) return true;
+    for (Item_sum* const aggregate : block_.aggregates) {
+      const bool distinct =
+          aggregate->has_with_distinct() && !aggregate->uses_non_standard_aggregator_for_distinct();
+      if (aggregate->set_aggregator(
+              thd, distinct ? Aggregator::DISTINCT_AGGREGATOR : Aggregator::SIMPLE_AGGREGATOR) != 0 ||
+          aggregate->aggregator_setup(thd))
+        return true;
+    }
+    // The client is told of the statement's own items.
+    return show(select->item_list);
+  }
+
+  int init_scan() override {
+    return reader_.traced({"init_scan"}, [&]() -> int {
+      rows_ = nullptr;
+      rows_sent_ = 0;
+      return 0;
+    });
+  }
+
+  int next_row() override {
+    return reader_.traced({"next_row", Returns::Row}, [&]() -> int {
+      if (rows_ == nullptr) {
+        if (!items_.put(*thd, result_columns)) return HA_ERR_OUT_OF_MEM;
+        if (const int error = begin(); error != 0) return error;
+      }
+      const Select_limit_counters& limit = select->master_unit()->lim;
+      for (;;) {
+        if (rows_sent_ >= limit.get_select_limit() && !counts_all()) return HA_ERR_END_OF_FILE;
+        if (const int error = next_group(); error != 0) return error;
+        const bool passes = join_.having == nullptr || join_.having->val_bool();
+        if (thd->is_error()) return HA_ERR_INTERNAL_ERROR;
+        if (!passes) continue;
+        ++rows_sent_;
+        if (rows_sent_ > limit.get_offset_limit() && rows_sent_ <= limit.get_select_limit()) return 0;
+      }
+    });
+  }
+
+  int end_scan() override {
+    return reader_.traced({"end_scan"}, [&]() -> int {
+      if (rows_ != nullptr) thd->inc_examined_row_count(rows_->rows_read());
+      rows_ = nullptr;
+      items_.put_back();
+      thd->limit_found_rows = rows_sent_;
+      return 0;
+    });
+  }
+
+ private:
+  /// A column or expression of the groups, whose value is that of the group's first row.
+  struct Shown {
+    Item* item;
+    Field* field;
+  };
+
+  bool find_items() {
+    List_iterator_fast<Item> each(join_.all_fields);
+    while (Item* const item = each++) {
+      Item* found = item;
+      if (!item->with_sum_func() && !item->const_item()) {
+        if (item->type() == Item::FIELD_ITEM) {
+          found = item->get_tmp_table_item(thd);
+        } else if (Field* const field = item->get_tmp_table_field(); field != nullptr) {
+          found = new (thd->mem_root) Item_field(thd, field);
+          if (found != nullptr) found->name = item->name;
+        }
+        if (found == nullptr || found->type() != Item::FIELD_ITEM) return false;
+        shown_.push_back({item, static_cast<Item_field*>(found)->field});
+      }
+      items_.add(found);
+    }
+    return true;
+  }
+
+  int begin() {
+    auto found = open_rows(/*by_program=*/true);
+    if (!found && found.error().code() == ErrorCode::Unsupported) {
+      // A row has a value that only the server computes, or finds an error in.
+      found = open_rows(/*by_program=*/false);
+    }
+    if (thd->is_error()) return HA_ERR_INTERNAL_ERROR;
+    if (!found) return report_query_error(reader_, found.error());
+    has_row_ = *found;
+    if (has_row_ || join_.group_list != nullptr) return 0;
+    // Without groups there is one row, also of nothing.
+    of_nothing_ = true;
+    return 0;
+  }
+
+  /// Whether there is a first row.
+  Result<bool> open_rows(bool by_program) {
+    rows_ = nullptr;
+    std::optional<Scans> scans;
+    if (open_scans(readers_of(source_), block_.predicate, block_.columns.numbers(), scans) != 0)
+      return fail(ErrorCode::Interrupted, "the transaction has been rolled back");
+    HAILSTONE_ASSIGN(auto rows, block_.open(std::move(*scans), source_, by_program,
+                                            [](const RowExpression&) { return nullptr; }));
+    std::vector<RowOrder> order;
+    for (const ServerGroupsBlock::Key& key : block_.keys) {
+      order.push_back(
+          {.position = block_.position_of(key.by), .descending = key.descending, .nullable = key.nullable});
+    }
+    std::vector<uint16_t> positions;
+    const std::vector<const Field*>& columns = block_.columns.fields();
+    for (const Field* const field : block_.read)
+      positions.push_back(static_cast<uint16_t>(std::ranges::find(columns, field) - columns.begin()));
+    HAILSTONE_ASSIGN(rows_, OrderedRows::make(std::move(rows), std::move(order),
+                                              OrderedRows::Equal::AsScanned, positions, query_threads(thd)));
+    return rows_->next();
+  }
+
+  int next_group() {
+    if (std::exchange(of_nothing_, false)) return group_of_nothing();
+    if (!has_row_) return HA_ERR_END_OF_FILE;
+    group_ = rows_->key();
+    for (bool first = true; has_row_ && rows_->key() == group_; first = false) {
+      for (size_t i = 0; i < read_.size(); ++i) read_[i].write_to(rows_->values()[i], source_.record[0]);
+      if (first) {
+        store_shown();
+      }
+      for (Item_sum* const aggregate : block_.aggregates) {
+        if (first) aggregate->aggregator_clear();
+        if (aggregate->aggregator_add()) return HA_ERR_INTERNAL_ERROR;
+      }
+      if (thd->is_error()) return HA_ERR_INTERNAL_ERROR;
+      const auto found = rows_->next();
+      if (!found) return report_query_error(reader_, found.error());
+      has_row_ = *found;
+    }
+    return 0;
+  }
+
+  void store_shown() {
+    for (const Shown& shown : shown_) {
+      // Items of columns, and references, would take the value from the field that it is stored in.
+      Item& item = *shown.item->real_item();
+      if (item.type() == Item::FIELD_ITEM) {
+        item.save_org_in_field(shown.field, nullptr);
+      } else {
+        item.save_in_field(shown.field, true);
+      }
+    }
+  }
+
+  int group_of_nothing() {
+    mark_as_null_row(&source_);
+    for (Item_sum* const aggregate : block_.aggregates) {
+      aggregate->aggregator_clear();
+      aggregate->no_rows_in_result();
+    }
+    store_shown();
+    unmark_as_null_row(&source_);
+    return thd->is_error() ? HA_ERR_INTERNAL_ERROR : 0;
+  }
+
+  JOIN& join_;
+  GroupItems items_;
+  TABLE& source_;
+  const ServerGroupsBlock block_;
+  std::vector<FieldFormat> read_;
+  std::vector<Shown> shown_;
+  std::unique_ptr<OrderedRows> rows_;
+  bool has_row_ = false;     // the next group's first one
+  bool of_nothing_ = false;  // the one group of no rows
+  std::string group_;        // its key
+  ha_rows rows_sent_ = 0;    // that passed HAVING, those before the offset included
+};
+
+}  // namespace
+
+select_handler* make_server_groups_handler(THD& thd, SELECT_LEX& select, HailstoneHandler& reader,
+                                           TABLE& source, ServerGroupsBlock block) {
+  return new ServerGroupsHandler(thd, select, reader, source, std::move(block));
+}
+
+}  // namespace hailstone

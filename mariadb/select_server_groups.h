@@ -1,0 +1,18 @@
+// Runs a ServerGroupsBlock: the rows come sorted by their groups, and the server's own aggregates are given
+// them one by one. Belongs to the connection's thread.
+#pragma once
+
+#include "ha_hailstone.h"
+#include "server_groups_block.h"
+// clang-format off
+#include "server.h"
+#include <select_handler.h>
+// clang-format on
+
+namespace hailstone {
+
+/// `source`: the only table that the statement reads, `reader` its handler.
+select_handler* make_server_groups_handler(THD& thd, SELECT_LEX& select, HailstoneHandler& reader,
+                                           TABLE& source, ServerGroupsBlock block);
+
+}  // namespace hailstone

@@ -1,0 +1,139 @@
+#include "server_groups_block.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "item_parts.h"
+
+namespace hailstone {
+
+namespace {
+
+/// Whether the server's aggregate may be given the rows of a group in any order, and has no side effects.
+bool is_pure(Item_sum& aggregate) {
+  switch (aggregate.sum_func()) {
+    case Item_sum::UDF_SUM_FUNC:
+    case Item_sum::SP_AGGREGATE_FUNC:
+      return false;
+    default:
+      return !aggregate.is_window_func_sum_expr();
+  }
+}
+
+class ServerGroupsTranslator {
+ public:
+  ServerGroupsTranslator(THD& thd, SELECT_LEX& select, const SelectSource& source, HailstoneHandler& reader)
+      : thd_(thd),
+        join_(*select.join),
+        conditions_(source.conditions),
+        source_(*source.leaf->table),
+        reader_(reader),
+        block_(ScanColumns(source_, reader)),
+        rows_(thd, source_, reader, block_) {}
+
+  std::expected<ServerGroupsBlock, Declined> translate() {
+    const auto declined = [](SelectOutcome reason, Item* item) {
+      return std::unexpected(Declined{reason, item});
+    };
+    // The groups come in the order that is wanted, as far as that is of the groups alone.
+    for (const ORDER* order = join_.group_list != nullptr ? join_.order : nullptr; order != nullptr;
+         order = order->next) {
+      Item& item = **order->item;
+      if (!item.const_item() && !is_grouped_by(item)) return declined(SelectOutcome::Order, &item);
+      if (!add_key(*order)) return declined(SelectOutcome::Order, &item);
+    }
+    for (const ORDER* group = join_.group_list; group != nullptr; group = group->next) {
+      if (!add_key(*group)) return declined(SelectOutcome::Groups, *group->item);
+    }
+    List_iterator_fast<Item> items(join_.all_fields);
+    while (Item* const item = items++) {
+      if (!add(*item)) {
+        const bool aggregate = item->type() == Item::SUM_FUNC_ITEM;
+        return declined(aggregate ? SelectOutcome::Aggregates : SelectOutcome::Columns, item);
+      }
+    }
+    if (join_.having != nullptr && may_name_rows(*join_.having))
+      return declined(SelectOutcome::Condition, join_.having);
+    if (Item* const part = rows_.take_conditions(conditions_))
+      return declined(SelectOutcome::Condition, part);
+    return std::move(block_);
+  }
+
+ private:
+  bool is_grouped_by(Item& item) const {
+    for (const ORDER* group = join_.group_list; group != nullptr; group = group->next) {
+      if ((*group->item)->real_item() == item.real_item() || (*group->item)->eq(&item, true)) return true;
+    }
+    return false;
+  }
+
+  bool add_key(const ORDER& order) {
+    Item& item = **order.item;
+    if (item.const_item()) return has_silent_constants(thd_, item);
+    // As the server stores it in a group's row, two values may become one.
+    if (is_rounded_when_stored(item)) return false;
+    const auto by = rows_.sortable(item);
+    if (!by) return false;
+    const auto same = [&](const ServerGroupsBlock::Key& key) {
+      return key.by.computed == by->computed && key.by.number == by->number;
+    };
+    if (std::ranges::any_of(block_.keys, same)) return true;
+    block_.keys.push_back({.by = *by,
+                           .descending = order.direction == ORDER::ORDER_DESC,
+                           .nullable = by->computed || item.maybe_null()});
+    return true;
+  }
+
+  bool add(Item& item) {
+    if (item.type() == Item::SUM_FUNC_ITEM) return add_aggregate(static_cast<Item_sum&>(item));
+    if (item.real_item()->type() == Item::SUM_FUNC_ITEM) return false;
+    // The server makes it of the aggregates and columns in it, which are items of their own.
+    if (item.with_sum_func()) return !may_name_rows(item);
+    return item.const_item() || reads(item);
+  }
+
+  bool add_aggregate(Item_sum& aggregate) {
+    if (!is_pure(aggregate) || aggregate.const_item()) return false;
+    for (uint i = 0; i < aggregate.get_arg_count(); ++i) {
+      Item& argument = *aggregate.get_arg(i);
+      if (!argument.const_item() && !reads(argument)) return false;
+    }
+    block_.aggregates.push_back(&aggregate);
+    return true;
+  }
+
+  /// The server evaluates the item: its columns have to be there.
+  bool reads(Item& item) {
+    if (!rows_.can_be_evaluated(item)) return false;
+    for (const Item_field* const column : columns_read_by(item)) {
+      const Field* const field = source_.field[column->field->field_index];
+      if (std::ranges::find(block_.read, field) == block_.read.end()) block_.read.push_back(field);
+    }
+    return true;
+  }
+
+  THD& thd_;
+  JOIN& join_;
+  const std::vector<Item*>& conditions_;
+  TABLE& source_;
+  HailstoneHandler& reader_;
+  ServerGroupsBlock block_;
+  RowTranslator rows_;
+};
+
+}  // namespace
+
+std::string ServerGroupsBlock::describe() const {
+  return describe_rows() + fmt::format("; keys: {}; aggregates: {}, evaluated by the server of sorted rows",
+                                       keys.size(), aggregates.size());
+}
+
+std::expected<ServerGroupsBlock, Declined> make_server_groups_block(THD& thd, SELECT_LEX& select,
+                                                                    const SelectSource& source,
+                                                                    HailstoneHandler& reader) {
+  return ServerGroupsTranslator(thd, select, source, reader).translate();
+}
+
+}  // namespace hailstone
