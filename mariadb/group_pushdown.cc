@@ -7,6 +7,7 @@
 #include "group_rows.h"
 #include "ha_hailstone.h"
 #include "huge_pages.h"
+#include "index_use.h"
 #include "source_tables.h"
 #include "variables.h"
 
@@ -70,8 +71,6 @@ class GroupHandler final : public group_by_handler {
 
 /// Whether the server has found an index that leads it to so few rows that it is quicker by itself.
 bool is_quick_by_index(JOIN& join, const TABLE& table) {
-  /// Rows that a scan passes in the time in which the server reads one by an index.
-  constexpr double scanned_a_row = 30;
   JOIN_TAB& step = join.join_tab[join.const_tables];
   const SQL_SELECT* const select = step.get_sql_select();
   const QUICK_SELECT_I* const range =
@@ -83,7 +82,7 @@ bool is_quick_by_index(JOIN& join, const TABLE& table) {
              step.type != JT_CONST) {
     return false;
   }
-  return rows * scanned_a_row < static_cast<double>(table.file->stats.records);
+  return rows * rows_scanned_in_time_of_one < static_cast<double>(table.file->stats.records);
 }
 
 /// Whether the block is one of groups, over one table, which is the engine's.

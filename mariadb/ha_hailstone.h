@@ -112,6 +112,8 @@ class HailstoneHandler final : public handler, private TransactionUser {
     return run_traced(trace_, call, {this, table, &name_}, body);
   }
   /// The library's column for a field; RecordFormat::not_stored for a virtual one.
+  /// Estimated entries of an index whose first column is from `low` to `high`.
+  uint64_t entries_between(uint index, const Value& low, const Value& high) const;
   uint16_t column_of_field(uint field_index) const { return format_->column_of_field(field_index); }
   uint field_of_column(uint16_t column) const { return format_->field_of_column(column); }
   bool is_integer(uint16_t column) const { return table_->layout()->is_integer(column); }

@@ -85,6 +85,14 @@ ha_rows HailstoneHandler::records_in_range(uint index, const key_range* low, con
                });
 }
 
+uint64_t HailstoneHandler::entries_between(uint index, const Value& low, const Value& high) const {
+  const KeyCodec& codec = table_->key_codec(index);
+  std::string from, to;
+  if (!codec.append({&low, 1}, from) || !codec.append({&high, 1}, to)) return 0;
+  if (to < from) from.swap(to);  // the index is a descending one
+  return table_->estimate_range(index, from, key_after_prefix(to));
+}
+
 bool HailstoneHandler::order_matters(uint index) const {
   // The server reads a whole index that has all columns in the place of the table, and asks for its order
   // even where the query has no use for it. Its plan tells: the order of the first table stands for a sort,

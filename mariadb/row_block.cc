@@ -176,6 +176,15 @@ Item* RowTranslator::take_conditions(const std::vector<Item*>& conditions) {
   return nullptr;
 }
 
+std::vector<uint16_t> RowBlock::positions_of(const std::vector<const Field*>& fields) const {
+  std::vector<uint16_t> positions;
+  for (const Field* const field : fields) {
+    const auto found = std::ranges::find(columns.fields(), field);
+    positions.push_back(static_cast<uint16_t>(found - columns.fields().begin()));
+  }
+  return positions;
+}
+
 Result<std::unique_ptr<ComputedRows>> RowBlock::open(Scans scans, TABLE& table, bool by_program,
                                                      const ImageField& image) const {
   Computation computation;

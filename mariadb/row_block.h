@@ -49,6 +49,8 @@ struct RowBlock {
   uint16_t position_of(const RowColumn& column) const {
     return static_cast<uint16_t>(column.number + (column.computed ? columns.numbers().size() : 0));
   }
+  /// Of fields that are among the columns.
+  std::vector<uint16_t> positions_of(const std::vector<const Field*>& fields) const;
   /// The rows with what is computed of them: by programs, or, when these have met a row that they do not
   /// compute, all by the server. `table` is what the items read; `image` gives the field in which the server
   /// stores the value of an Image.

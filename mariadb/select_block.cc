@@ -37,8 +37,10 @@ class SelectTranslator {
     for (const ORDER* order = join_.order; order != nullptr; order = order->next) {
       if (!add_order(*order)) return declined(SelectOutcome::Order, *order->item);
     }
-    if (block_.order.empty() || !take_limit()) return declined(SelectOutcome::Statement, nullptr);
-    block_.first_rows = block_.most <= (by_long_text_ ? most_rows_by_long_texts : most_first_rows);
+    if (!take_limit()) return declined(SelectOutcome::Statement, nullptr);
+    block_.way = way();
+    if (join_.having != nullptr && (is_replaced(*join_.having) || !add(*join_.having)))
+      return declined(SelectOutcome::Condition, join_.having);
     List_iterator_fast<Item> items(join_.fields_list);
     while (Item* const item = items++) {
       if (!add(*item)) return declined(SelectOutcome::Columns, item);
@@ -59,6 +61,14 @@ class SelectTranslator {
                             .descending = order.direction == ORDER::ORDER_DESC,
                             .nullable = by->computed || item.maybe_null()});
     return true;
+  }
+
+  SelectBlock::Way way() const {
+    if (block_.order.empty()) return SelectBlock::Way::Scanned;
+    // What HAVING leaves of the first rows may be too few.
+    const bool few =
+        join_.having == nullptr && block_.most <= (by_long_text_ ? most_rows_by_long_texts : most_first_rows);
+    return few ? SelectBlock::Way::FirstRows : SelectBlock::Way::Sorted;
   }
 
   bool take_limit() {
@@ -85,7 +95,7 @@ class SelectTranslator {
     if (reader_.column_of_field(field.field_index) != RecordFormat::not_stored) {
       const Field* const shown = &field;
       if (std::ranges::find(block_.shown, shown) == block_.shown.end()) block_.shown.push_back(shown);
-      if (!block_.first_rows) block_.columns.position_of(field);
+      if (block_.way != SelectBlock::Way::FirstRows) block_.columns.position_of(field);
       return true;
     }
     if (field.vcol_info == nullptr || may_warn(thd_, *field.vcol_info->expr)) return false;
@@ -110,9 +120,13 @@ class SelectTranslator {
 }  // namespace
 
 std::string SelectBlock::describe() const {
-  std::string text = describe_rows() + fmt::format("; order: {}", order.size());
-  text += first_rows ? fmt::format("; first {} rows, of which {} columns are read", most, shown.size())
-                     : fmt::format("; all rows sorted, with {} columns", shown.size());
+  std::string text = describe_rows();
+  if (!order.empty()) text += fmt::format("; order: {}", order.size());
+  if (way == Way::FirstRows) {
+    text += fmt::format("; first {} rows, of which {} columns are read", most, shown.size());
+  } else {
+    text += fmt::format("; all rows{}, with {} columns", order.empty() ? "" : " sorted", shown.size());
+  }
   return text;
 }
 

@@ -17,20 +17,25 @@
 
 namespace hailstone {
 
-/// ORDER BY, with a LIMIT or without: the rows, of which the server then evaluates what it sends.
+/// Rows, in an order or in none, of which the server then evaluates what it sends.
 struct SelectBlock : RowBlock {
   struct Order {
     RowColumn by;
     bool descending = false;
     bool nullable = true;
   };
+  /// How the rows are found.
+  enum class Way : uint8_t {
+    FirstRows,  // few of an order: what is shown of them is read when they are known
+    Sorted,     // all, with what is shown of them
+    Scanned,    // in no order
+  };
   using RowBlock::RowBlock;
 
+  Way way = Way::Scanned;
   std::vector<Order> order;
   size_t offset = 0;
-  size_t most = 0;  // rows, those before the offset included
-  /// Few rows are wanted: what is shown of them is read when they are known. Else it is read with all rows.
-  bool first_rows = true;
+  size_t most = 0;                  // rows, those before the offset included
   std::vector<const Field*> shown;  // stored fields that the result reads
   bool shows_virtual = false;       // fields that the server makes of these
 

@@ -6,6 +6,7 @@
 #include "group_block.h"
 #include "ha_hailstone.h"
 #include "huge_pages.h"
+#include "index_use.h"
 #include "item_parts.h"
 #include "pushdown_warnings.h"
 #include "select_block.h"
@@ -45,7 +46,6 @@ class WholeSelect {
         readers_(readers_of(table_)) {}
 
   bool has_groups() const { return join_.group_list != nullptr || join_.implicit_grouping; }
-  bool has_order() const { return join_.order != nullptr && join_.having == nullptr; }
 
   std::expected<select_handler*, Declined> push() {
     if (const auto reason = reason_to_decline(thd_, readers_)) return declined(*reason);
@@ -55,7 +55,9 @@ class WholeSelect {
         return declined(SelectOutcome::Condition, condition);
     }
     if (select_pushdown(&thd_) == SelectPushdown::Auto) {
-      if (Item* const item = item_with_index()) return declined(SelectOutcome::Index, item);
+      if (Item* const item = leads_to_few_rows(table_, readers_, source_.conditions))
+        return declined(SelectOutcome::Index, item);
+      if (Item* const item = item_found_by_index()) return declined(SelectOutcome::Index, item);
     }
     return has_groups() ? push_groups() : push_rows();
   }
@@ -70,18 +72,17 @@ class WholeSelect {
     return std::unexpected(Declined{reason, item});
   }
 
-  /// Something for which the server may use an index. Where that leads, and whether it is quicker, only the
-  /// optimizer knows.
-  Item* item_with_index() const {
-    std::vector<Item*> items(source_.conditions);
-    if (!has_groups()) items.push_back(*join_.order->item);
-    if (join_.group_list != nullptr) items.push_back(*join_.group_list->item);
+  /// Something that the server finds at the end of an index: the first rows, a least or greatest value.
+  Item* item_found_by_index() const {
+    if (!has_groups()) {
+      const bool finds_first =
+          join_.order != nullptr && select_.master_unit()->lim.get_select_limit() != HA_POS_ERROR;
+      return finds_first && has_index(table_, **join_.order->item) ? *join_.order->item : nullptr;
+    }
+    if (join_.group_list != nullptr) return nullptr;
     List_iterator_fast<Item> shown(join_.all_fields);
     while (Item* const item = shown++) {
-      if (join_.group_list == nullptr && is_extreme(*item->real_item())) items.push_back(item);
-    }
-    for (Item* const item : items) {
-      if (has_index(table_, *item)) return item;
+      if (is_extreme(*item->real_item()) && has_index(table_, *item)) return item;
     }
     return nullptr;
   }
@@ -159,7 +160,6 @@ select_handler* create_select_handler(THD* thd, SELECT_LEX* select) {
   auto source = source_of(*select);
   if (!source || !is_plain(*source->leaf) || !is_of_known_form(*thd, *select)) return nullptr;
   WholeSelect statement(*thd, *select, std::move(*source));
-  if (!statement.has_groups() && !statement.has_order()) return nullptr;
   return run_traced(thd, {"create_select", Returns::Pushed}, [&]() -> select_handler* {
     const auto pushed = statement.push();
     if (pushed) {

@@ -1,13 +1,14 @@
 #include "select_rows.h"
 
-#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "pushed_select.h"
 #include "query/ordered_rows.h"
+#include "query/scanned_rows.h"
 #include "query/sorted_rows.h"
+#include "query_rows.h"
 #include "source_tables.h"
 #include "variables.h"
 
@@ -19,7 +20,10 @@ class RowsHandler final : public PushedSelect {
  public:
   RowsHandler(THD& connection, SELECT_LEX& statement, HailstoneHandler& reader, TABLE& source,
               SelectBlock block)
-      : PushedSelect(connection, statement, reader), source_(source), block_(std::move(block)) {
+      : PushedSelect(connection, statement, reader),
+        source_(source),
+        block_(std::move(block)),
+        rows_([this](bool by_program) { return open_rows(by_program); }) {
     for (const Field* field : block_.shown) {
       shown_.emplace_back(*field, source_.record[0]);
       shown_columns_.push_back(reader_.column_of_field(field->field_index));
@@ -31,57 +35,81 @@ class RowsHandler final : public PushedSelect {
 
   int init_scan() override {
     return reader_.traced({"init_scan"}, [&]() -> int {
-      rows_ = nullptr;
+      rows_.close();
+      rows_found_ = 0;
       return 0;
     });
   }
 
   int next_row() override {
     return reader_.traced({"next_row", Returns::Row}, [&]() -> int {
-      if (rows_ != nullptr) return show_row(rows_->next());
-      if (const int error = open_rows(/*by_program=*/true); error != 0) return error;
-      auto found = rows_->next();
-      if (!found && found.error().code() == ErrorCode::Unsupported) {
-        // A row has a value that only the server computes, or finds an error in.
-        if (const int error = open_rows(/*by_program=*/false); error != 0) return error;
-        found = rows_->next();
-      }
-      if (thd->is_error()) return HA_ERR_INTERNAL_ERROR;
-      rows_found_ = 0;
-      for (size_t skipped = 0; skipped < block_.offset && found && *found; ++skipped) {
+      do {
+        if (rows_found_ >= block_.most && (!counts_all() || rows_are_counted())) return HA_ERR_END_OF_FILE;
+        if (const int error = next_found(); error != 0) return error;
         ++rows_found_;
-        found = rows_->next();
-      }
-      return show_row(found);
+      } while (rows_found_ <= block_.offset || rows_found_ > block_.most);
+      return 0;
     });
   }
 
   int end_scan() override {
     return reader_.traced({"end_scan"}, [&]() -> int {
-      if (rows_ != nullptr) {
-        thd->limit_found_rows = counts_all() ? rows_->rows_met() : rows_found_;
-        thd->inc_examined_row_count(rows_->rows_read());
+      thd->limit_found_rows = rows_found_;
+      if (rows_.is_open()) {
+        if (counts_all() && rows_are_counted()) thd->limit_found_rows = rows_.rows().rows_met();
+        thd->inc_examined_row_count(rows_.rows().rows_read());
       }
-      rows_ = nullptr;
+      rows_.close();
       return 0;
     });
   }
 
  private:
-  int open_rows(bool by_program) {
-    rows_ = nullptr;
+  /// Whether it is known how many rows there are before all have been given.
+  bool rows_are_counted() const {
+    return block_.way != SelectBlock::Way::Scanned && select->join->having == nullptr;
+  }
+
+  /// Puts the next row that HAVING lets through into the record.
+  int next_found() {
+    Item* const having = select->join->having;
+    for (;;) {
+      const auto found = rows_.next();
+      if (thd->is_error()) return HA_ERR_INTERNAL_ERROR;
+      if (!found) return report_query_error(reader_, found.error());
+      if (!*found) return HA_ERR_END_OF_FILE;
+      // Rows before the offset are not looked at.
+      if (having == nullptr && (rows_found_ < block_.offset || rows_found_ >= block_.most)) return 0;
+      const std::span<const Value> values = rows_.rows().values();
+      for (size_t i = 0; i < shown_.size(); ++i) shown_[i].write_to(values[i], source_.record[0]);
+      if (block_.shows_virtual && source_.update_virtual_fields(&reader_, VCOL_UPDATE_FOR_READ) != 0)
+        return HA_ERR_INTERNAL_ERROR;
+      const bool passes = having == nullptr || having->val_bool();
+      if (thd->is_error()) return HA_ERR_INTERNAL_ERROR;
+      if (passes) return 0;
+    }
+  }
+
+  Result<std::unique_ptr<RowSource>> open_rows(bool by_program) const {
     std::optional<Scans> scans;
-    if (const int error = open_scans(readers_of(source_), block_.predicate, block_.columns.numbers(), scans);
-        error != 0)
-      return error;
+    if (open_scans(readers_of(source_), block_.predicate, block_.columns.numbers(), scans) != 0)
+      return fail(ErrorCode::Interrupted, "the transaction has been rolled back");
     // Nothing is sorted by an image.
-    auto rows =
-        block_.open(std::move(*scans), source_, by_program, [](const RowExpression&) { return nullptr; });
-    if (!rows) return reader_.report(rows.error());
-    auto made = block_.first_rows ? first_rows(std::move(*rows)) : all_rows(std::move(*rows));
-    if (!made) return reader_.report(made.error());
-    rows_ = std::move(*made);
-    return 0;
+    HAILSTONE_ASSIGN(auto rows, block_.open(std::move(*scans), source_, by_program,
+                                            [](const RowExpression&) { return nullptr; }));
+    switch (block_.way) {
+      case SelectBlock::Way::FirstRows:
+        return SortedRows::make(
+            std::move(rows),
+            {.order = order(), .most = block_.most, .columns = shown_columns_, .counts = counts_all()},
+            query_threads(thd));
+      case SelectBlock::Way::Sorted:
+        return OrderedRows::make(std::move(rows), order(), OrderedRows::Equal::Any,
+                                 block_.positions_of(block_.shown), query_threads(thd));
+      case SelectBlock::Way::Scanned:
+        break;
+    }
+    return std::make_unique<ScannedRows>(std::move(rows), block_.positions_of(block_.shown));
   }
 
   /// The server's own sorts have no use for weights beyond this either.
@@ -101,36 +129,11 @@ class RowsHandler final : public PushedSelect {
     return order;
   }
 
-  Result<std::unique_ptr<RowSource>> first_rows(std::unique_ptr<ComputedRows> rows) const {
-    SortedRows::Wanted wanted{
-        .order = order(), .most = block_.most, .columns = shown_columns_, .counts = counts_all()};
-    return SortedRows::make(std::move(rows), std::move(wanted), query_threads(thd));
-  }
-
-  Result<std::unique_ptr<RowSource>> all_rows(std::unique_ptr<ComputedRows> rows) const {
-    std::vector<uint16_t> positions;
-    const std::vector<const Field*>& read = block_.columns.fields();
-    for (const Field* const field : block_.shown)
-      positions.push_back(static_cast<uint16_t>(std::ranges::find(read, field) - read.begin()));
-    return OrderedRows::make(std::move(rows), order(), OrderedRows::Equal::Any, positions,
-                             query_threads(thd));
-  }
-
-  int show_row(const Result<bool>& found) {
-    if (!found) return report_query_error(reader_, found.error());
-    if (!*found || rows_found_ == block_.most) return HA_ERR_END_OF_FILE;
-    ++rows_found_;
-    for (size_t i = 0; i < shown_.size(); ++i) shown_[i].write_to(rows_->values()[i], source_.record[0]);
-    if (block_.shows_virtual && source_.update_virtual_fields(&reader_, VCOL_UPDATE_FOR_READ) != 0)
-      return HA_ERR_INTERNAL_ERROR;
-    return 0;
-  }
-
   TABLE& source_;
   const SelectBlock block_;
   std::vector<FieldFormat> shown_;
   std::vector<uint16_t> shown_columns_;
-  std::unique_ptr<RowSource> rows_;
+  QueryRows rows_;
   uint64_t rows_found_ = 0;  // those before the offset included
 };
 

@@ -1,6 +1,5 @@
 #include "select_server_groups.h"
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -9,6 +8,8 @@
 #include "group_items.h"
 #include "pushed_select.h"
 #include "query/ordered_rows.h"
+#include "query/scanned_rows.h"
+#include "query_rows.h"
 #include "source_tables.h"
 #include "variables.h"
 
@@ -24,7 +25,8 @@ class ServerGroupsHandler final : public PushedSelect {
         join_(*statement.join),
         items_(join_),
         source_(source),
-        block_(std::move(block)) {
+        block_(std::move(block)),
+        rows_([this](bool by_program) { return open_rows(by_program); }) {
     for (const Field* field : block_.read) read_.emplace_back(*field, source_.record[0]);
   }
 
@@ -50,7 +52,7 @@ class ServerGroupsHandler final : public PushedSelect {
 
   int init_scan() override {
     return reader_.traced({"init_scan"}, [&]() -> int {
-      rows_ = nullptr;
+      rows_.close();
       rows_sent_ = 0;
       return 0;
     });
@@ -58,7 +60,7 @@ class ServerGroupsHandler final : public PushedSelect {
 
   int next_row() override {
     return reader_.traced({"next_row", Returns::Row}, [&]() -> int {
-      if (rows_ == nullptr) {
+      if (!rows_.is_open()) {
         if (!items_.put(*thd, result_columns)) return HA_ERR_OUT_OF_MEM;
         if (const int error = begin(); error != 0) return error;
       }
@@ -77,8 +79,8 @@ class ServerGroupsHandler final : public PushedSelect {
 
   int end_scan() override {
     return reader_.traced({"end_scan"}, [&]() -> int {
-      if (rows_ != nullptr) thd->inc_examined_row_count(rows_->rows_read());
-      rows_ = nullptr;
+      if (rows_.is_open()) thd->inc_examined_row_count(rows_.rows().rows_read());
+      rows_.close();
       items_.put_back();
       thd->limit_found_rows = rows_sent_;
       return 0;
@@ -112,23 +114,21 @@ class ServerGroupsHandler final : public PushedSelect {
   }
 
   int begin() {
-    auto found = open_rows(/*by_program=*/true);
-    if (!found && found.error().code() == ErrorCode::Unsupported) {
-      // A row has a value that only the server computes, or finds an error in.
-      found = open_rows(/*by_program=*/false);
-    }
+    const int error = next_source_row();
+    // Without groups there is one row, also of nothing.
+    of_nothing_ = error == 0 && !has_row_ && join_.group_list == nullptr;
+    return error;
+  }
+
+  int next_source_row() {
+    const auto found = rows_.next();
     if (thd->is_error()) return HA_ERR_INTERNAL_ERROR;
     if (!found) return report_query_error(reader_, found.error());
     has_row_ = *found;
-    if (has_row_ || join_.group_list != nullptr) return 0;
-    // Without groups there is one row, also of nothing.
-    of_nothing_ = true;
     return 0;
   }
 
-  /// Whether there is a first row.
-  Result<bool> open_rows(bool by_program) {
-    rows_ = nullptr;
+  Result<std::unique_ptr<RowSource>> open_rows(bool by_program) const {
     std::optional<Scans> scans;
     if (open_scans(readers_of(source_), block_.predicate, block_.columns.numbers(), scans) != 0)
       return fail(ErrorCode::Interrupted, "the transaction has been rolled back");
@@ -139,32 +139,26 @@ class ServerGroupsHandler final : public PushedSelect {
       order.push_back(
           {.position = block_.position_of(key.by), .descending = key.descending, .nullable = key.nullable});
     }
-    std::vector<uint16_t> positions;
-    const std::vector<const Field*>& columns = block_.columns.fields();
-    for (const Field* const field : block_.read)
-      positions.push_back(static_cast<uint16_t>(std::ranges::find(columns, field) - columns.begin()));
-    HAILSTONE_ASSIGN(rows_, OrderedRows::make(std::move(rows), std::move(order),
-                                              OrderedRows::Equal::AsScanned, positions, query_threads(thd)));
-    return rows_->next();
+    const std::vector<uint16_t> values = block_.positions_of(block_.read);
+    if (order.empty()) return std::make_unique<ScannedRows>(std::move(rows), values);
+    return OrderedRows::make(std::move(rows), std::move(order), OrderedRows::Equal::AsScanned, values,
+                             query_threads(thd));
   }
 
   int next_group() {
     if (std::exchange(of_nothing_, false)) return group_of_nothing();
     if (!has_row_) return HA_ERR_END_OF_FILE;
-    group_ = rows_->key();
-    for (bool first = true; has_row_ && rows_->key() == group_; first = false) {
-      for (size_t i = 0; i < read_.size(); ++i) read_[i].write_to(rows_->values()[i], source_.record[0]);
-      if (first) {
-        store_shown();
-      }
+    group_ = rows_.rows().key();
+    for (bool first = true; has_row_ && rows_.rows().key() == group_; first = false) {
+      for (size_t i = 0; i < read_.size(); ++i)
+        read_[i].write_to(rows_.rows().values()[i], source_.record[0]);
+      if (first) store_shown();
       for (Item_sum* const aggregate : block_.aggregates) {
         if (first) aggregate->aggregator_clear();
         if (aggregate->aggregator_add()) return HA_ERR_INTERNAL_ERROR;
       }
       if (thd->is_error()) return HA_ERR_INTERNAL_ERROR;
-      const auto found = rows_->next();
-      if (!found) return report_query_error(reader_, found.error());
-      has_row_ = *found;
+      if (const int error = next_source_row(); error != 0) return error;
     }
     return 0;
   }
@@ -198,7 +192,7 @@ class ServerGroupsHandler final : public PushedSelect {
   const ServerGroupsBlock block_;
   std::vector<FieldFormat> read_;
   std::vector<Shown> shown_;
-  std::unique_ptr<OrderedRows> rows_;
+  QueryRows rows_;
   bool has_row_ = false;     // the next group's first one
   bool of_nothing_ = false;  // the one group of no rows
   std::string group_;        // its key

@@ -59,12 +59,12 @@ class ComputedRows::Worker {
     }
   }
 
-  /// `take` is not called when no row passes.
-  Status take(const Batch& batch, unsigned part, const TakeRows& take) {
+  /// The rows that pass; there may be none.
+  Status compute(const Batch& batch, RowBatch& rows) {
     columns_.clear();
     for (const ColumnVector& column : batch.columns) columns_.push_back(&column);
     if (has_places_) columns_.push_back(&batch.places);
-    RowBatch rows{.rows = batch.rows, .columns = columns_};
+    rows = {.rows = batch.rows, .columns = columns_};
     if (conditions_) HAILSTONE_TRY(filter(rows));
     if (computation_.host != nullptr && rows.rows != 0) HAILSTONE_TRY(ask_host(rows));
     if (rows.rows == 0) return {};
@@ -81,7 +81,7 @@ class ComputedRows::Worker {
     }
     if (has_places_) columns_.push_back(places);
     rows.columns = columns_;
-    return take(part, rows);
+    return {};
   }
 
  private:
@@ -151,6 +151,15 @@ class ComputedRows::Worker {
   std::vector<Value> host_values_;
 };
 
+/// Where next() is.
+struct ComputedRows::Next {
+  explicit Next(const ComputedRows& all) : worker(all) {}
+  Worker worker;
+  RowBatch rows = {};
+};
+
+ComputedRows::~ComputedRows() = default;
+
 ComputedRows::ComputedRows(Scans scans, size_t scan_columns, Computation computation)
     : scans_(std::move(scans)), scan_columns_(scan_columns), computation_(std::move(computation)) {}
 
@@ -172,10 +181,24 @@ Status ComputedRows::each_batch(unsigned wanted, const TakeRows& take) {
   const unsigned used = std::max(1U, threads(wanted));
   std::deque<Worker> workers;
   for (unsigned i = 0; i < used; ++i) workers.emplace_back(*this);
-  return scans_.each_batch(used, [&](unsigned part, const Batch& batch) {
+  return scans_.each_batch(used, [&](unsigned part, const Batch& batch) -> Status {
     rows_read_.fetch_add(batch.rows, std::memory_order_relaxed);
-    return workers[part].take(batch, part, take);
+    RowBatch rows;
+    HAILSTONE_TRY(workers[part].compute(batch, rows));
+    return rows.rows == 0 ? Status() : take(part, rows);
   });
+}
+
+Result<const RowBatch*> ComputedRows::next() {
+  if (next_ == nullptr) next_ = std::make_unique<Next>(*this);
+  for (;;) {
+    HAILSTONE_TRY(scans_.check_interruption());
+    HAILSTONE_ASSIGN(const Batch* const batch, scans_.next());
+    if (batch == nullptr) return nullptr;
+    rows_read_.fetch_add(batch->rows, std::memory_order_relaxed);
+    HAILSTONE_TRY(next_->worker.compute(*batch, next_->rows));
+    if (next_->rows.rows != 0) return &next_->rows;
+  }
 }
 
 }  // namespace hailstone

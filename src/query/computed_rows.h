@@ -49,6 +49,7 @@ struct Computation {
 class ComputedRows {
  public:
   ComputedRows(Scans scans, size_t scan_columns, Computation computation);
+  ~ComputedRows();
 
   /// Scans::add_bound(), of a column of the scans.
   std::shared_ptr<ScanBound> add_bound(size_t position, bool descending) {
@@ -68,6 +69,9 @@ class ComputedRows {
   /// As Scans::each_batch(). ErrorCode::Unsupported: a program does not compute what a row asks for.
   using TakeRows = std::function<Status(unsigned part, const RowBatch& rows)>;
   Status each_batch(unsigned wanted, const TakeRows& take);
+  /// The same one after the other, on the caller's thread, instead of each_batch(): rows that are valid until
+  /// the next call, at least one; null at the end.
+  Result<const RowBatch*> next();
 
   /// How many rows the scan has given so far.
   uint64_t rows_read() const { return rows_read_.load(std::memory_order_relaxed); }
@@ -84,11 +88,13 @@ class ComputedRows {
 
  private:
   class Worker;
+  struct Next;
   Scans scans_;
   const size_t scan_columns_;
   const Computation computation_;
   bool has_places_ = false;
   std::atomic<uint64_t> rows_read_{0};
+  std::unique_ptr<Next> next_;
 };
 
 }  // namespace hailstone

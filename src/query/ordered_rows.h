@@ -19,7 +19,7 @@ class OrderedRows final : public RowSource {
     Any,
     AsScanned,  // the same as long as the table is stored as it is
   };
-  /// `order`: at least one column, or AsScanned. `values`: which columns of the rows values() has. `threads`:
+  /// `order`: at least one column. `values`: which columns of the rows values() has. `threads`:
   /// how many may work at it, the caller's included.
   static Result<std::unique_ptr<OrderedRows>> make(std::unique_ptr<ComputedRows> rows,
                                                    std::vector<RowOrder> order, Equal equal,
@@ -27,8 +27,7 @@ class OrderedRows final : public RowSource {
 
   Result<bool> next() override;
   std::span<const Value> values() const override { return values_; }
-  /// Of the row where it stands: equal for rows that are equal in the order. Valid until next().
-  ByteView key() const { return key_; }
+  ByteView key() const override { return key_; }
   uint64_t rows_read() const override { return rows_->rows_read(); }
   uint64_t rows_met() const override { return rows_met_; }
   uint64_t bytes_spilled() const { return sort_.bytes_spilled(); }

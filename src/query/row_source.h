@@ -13,11 +13,13 @@ namespace hailstone {
 class RowSource {
  public:
   virtual ~RowSource() = default;
-  /// Goes to the next row. False: there is none. ErrorCode::Unsupported, by the first call only: an
-  /// expression is not computed (ComputedRows).
+  /// Goes to the next row. False: there is none. ErrorCode::Unsupported: an expression is not computed
+  /// (ComputedRows); the rows before are right.
   virtual Result<bool> next() = 0;
   /// Of the row where it stands; bytes are valid until next().
   virtual std::span<const Value> values() const = 0;
+  /// Of rows in an order: equal for rows that are equal in it; valid until next().
+  virtual ByteView key() const { return {}; }
   /// How many rows the scan has given, and how many of them passed the conditions.
   virtual uint64_t rows_read() const = 0;
   virtual uint64_t rows_met() const = 0;

@@ -32,6 +32,7 @@ struct Scans::State {
 
   std::vector<One> scans;
   std::shared_ptr<ScanBound> bound;  // may be null
+  std::optional<size_t> next_scan;   // where next() is
   // For read_place().
   std::optional<BlockReader> reader;
   uint64_t reader_segment = 0;  // where the reader is, as in a place
@@ -177,6 +178,25 @@ Status Scans::each_batch(unsigned threads, const TakeBatch& take) {
   HAILSTONE_TRY(state_->take_blocks(blocks, parts.size(), take_block));
   for (State::One& one : state_->scans) HAILSTONE_TRY(state_->take_deltas(one, take));
   return {};
+}
+
+Result<const Batch*> Scans::next() {
+  State& state = *state_;
+  if (!state.next_scan) {
+    HAILSTONE_CHECK(state.first().is_plain(), "a scan that locks, or reads what is uncommitted, is one of {}",
+                    state.scans.size());
+    HAILSTONE_TRY(state.begin_pass());
+    state.next_scan = 0;
+  }
+  for (; *state.next_scan < state.scans.size(); ++*state.next_scan) {
+    Scan::State& scan = state.scans[*state.next_scan].state();
+    HAILSTONE_ASSIGN(const Batch* const batch, scan.inside.noted(scan.next_plain()));
+    HAILSTONE_TRY(scan.visibility.check());
+    if (batch == nullptr) continue;
+    count(scan.inside.host.counters().rows_returned, batch->rows);
+    return batch;
+  }
+  return nullptr;
 }
 
 Status Scans::State::take_deltas(One& one, const TakeBatch& take) {

@@ -34,6 +34,10 @@ class Scans {
   using TakeBatch = std::function<Status(unsigned part, const Batch& batch)>;
   Status each_batch(unsigned threads, const TakeBatch& take);
 
+  /// The rows one batch after the other, on the caller's thread, valid until the next call; null at the end.
+  /// Instead of each_batch(), once.
+  Result<const Batch*> next();
+
   /// Call it before each_batch(): rows that a bound of the column at `position`, an Integer one, excludes may
   /// be left out. The consumer tightens it as it goes on.
   std::shared_ptr<ScanBound> add_bound(size_t position, bool descending);

@@ -1,0 +1,110 @@
+#include "index_use.h"
+
+#include <algorithm>
+
+#include "column/predicate.h"
+#include "ha_hailstone.h"
+#include "item_parts.h"
+
+namespace hailstone {
+
+namespace {
+
+/// So few are never slow by an index, however small the table is.
+constexpr double few_rows = 10;
+
+bool is_column(Item& item, const Field& field) {
+  Item& real = *item.real_item();
+  return real.type() == Item::FIELD_ITEM &&
+         static_cast<Item_field&>(real).field->field_index == field.field_index;
+}
+
+/// Whether an index that begins with the field may be of use for a condition of which the engine knows no
+/// limits: whether it compares the field itself.
+bool compares(Item& condition, const Field& field) {
+  Item& real = *condition.real_item();
+  if (real.type() == Item::COND_ITEM)
+    return any_part(real, [&](Item& part) { return compares(part, field); });
+  if (real.type() != Item::FUNC_ITEM) return false;
+  auto& function = static_cast<Item_func&>(real);
+  for (uint i = 0; i < function.argument_count(); ++i) {
+    if (is_column(*function.arguments()[i], field)) return true;
+  }
+  return false;
+}
+
+class IndexBegin {
+ public:
+  IndexBegin(const HailstoneHandler& reader, uint index, uint16_t column, double all)
+      : reader_(reader), index_(index), column_(column), all_(all) {}
+
+  /// How many of the index's entries may be of rows for which the predicate holds.
+  double entries(const Predicate& predicate) const {
+    switch (predicate.kind()) {
+      case Predicate::Kind::Never:
+        return 0;
+      case Predicate::Kind::And: {
+        double least = all_;
+        for (const Predicate& part : predicate.parts()) least = std::min(least, entries(part));
+        return least;
+      }
+      case Predicate::Kind::Or: {
+        double sum = 0;
+        for (const Predicate& part : predicate.parts()) sum += entries(part);
+        return std::min(sum, all_);
+      }
+      case Predicate::Kind::Integer: {
+        if (predicate.column() != column_) return all_;
+        double sum = 0;
+        for (const IntegerRange& range : predicate.ranges()) {
+          sum += static_cast<double>(
+              reader_.entries_between(index_, Value::of(range.low), Value::of(range.high)));
+        }
+        return std::min(sum, all_);
+      }
+      case Predicate::Kind::Bytes:
+        return predicate.column() == column_ ? 0 : all_;
+      case Predicate::Kind::IsNull:
+        return predicate.column() == column_
+                   ? static_cast<double>(reader_.entries_between(index_, Value{}, Value{}))
+                   : all_;
+      case Predicate::Kind::Always:
+      case Predicate::Kind::IsNotNull:
+        break;
+    }
+    return all_;
+  }
+
+ private:
+  const HailstoneHandler& reader_;
+  const uint index_;
+  const uint16_t column_;
+  const double all_;  // entries that there are
+};
+
+}  // namespace
+
+Item* leads_to_few_rows(const TABLE& table, const std::vector<HailstoneHandler*>& readers,
+                        const std::vector<Item*>& conditions) {
+  for (HailstoneHandler* const reader : readers) reader->info(HA_STATUS_VARIABLE | HA_STATUS_NO_LOCK);
+  for (Item* const condition : conditions) {
+    const PushedCondition pushed = readers.front()->condition(condition);
+    for (uint i = 0; i < table.s->keys; ++i) {
+      const Field& first = *table.key_info[i].key_part[0].field;
+      for (Item* const rest : pushed.rest) {
+        if (compares(*rest, first)) return rest;
+      }
+      double entries = 0, rows = 0;
+      for (const HailstoneHandler* const reader : readers) {
+        const auto all = static_cast<double>(reader->stats.records);
+        const uint16_t column = reader->column_of_field(first.field_index);
+        entries += IndexBegin(*reader, i, column, all).entries(*pushed.predicate);
+        rows += all;
+      }
+      if (entries * rows_scanned_in_time_of_one < rows || entries < few_rows) return condition;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace hailstone

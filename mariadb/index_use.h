@@ -1,0 +1,24 @@
+// Whether the server would be quicker by an index than the engine by a scan. Belongs to the connection's
+// thread.
+#pragma once
+
+#include <vector>
+
+// clang-format off
+#include "server.h"
+// clang-format on
+
+namespace hailstone {
+
+class HailstoneHandler;
+
+/// Rows that a scan passes in the time in which the server reads one by an index.
+constexpr double rows_scanned_in_time_of_one = 30;
+
+/// Of conditions that must all hold, one for which an index may lead to so few rows that the server is
+/// quicker by it; null: there is none. `readers`: of the table, or of its partitions. What a condition leaves
+/// of an index is estimated as far as the engine knows its limits; where it does not, it may be few.
+Item* leads_to_few_rows(const TABLE& table, const std::vector<HailstoneHandler*>& readers,
+                        const std::vector<Item*>& conditions);
+
+}  // namespace hailstone

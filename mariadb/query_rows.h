@@ -1,0 +1,55 @@
+// The rows of a RowBlock, one by one: by programs as far as these go, and from there on by the server's
+// items. Belongs to the connection's thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "base/check.h"
+#include "query/row_source.h"
+
+namespace hailstone {
+
+class QueryRows {
+ public:
+  /// Opens the rows: `by_program` false: all expressions are the server's. They come in the same order.
+  using Open = std::function<Result<std::unique_ptr<RowSource>>(bool by_program)>;
+  explicit QueryRows(Open open) : open_(std::move(open)) {}
+
+  bool is_open() const { return rows_ != nullptr; }
+  void close() {
+    rows_ = nullptr;
+    by_program_ = true;
+    given_ = 0;
+  }
+
+  Result<bool> next() {
+    if (rows_ == nullptr) {
+      HAILSTONE_ASSIGN(rows_, open_(by_program_));
+    }
+    Result<bool> found = rows_->next();
+    if (!found && found.error().code() == ErrorCode::Unsupported && by_program_) {
+      // A row has a value that only the server computes, or finds an error in.
+      by_program_ = false;
+      rows_ = nullptr;
+      HAILSTONE_ASSIGN(rows_, open_(by_program_));
+      for (uint64_t again = 0; again < given_; ++again) {
+        HAILSTONE_ASSIGN(const bool there, rows_->next());
+        HAILSTONE_CHECK(there, "{} rows are fewer than the {} that there were", again, given_);
+      }
+      found = rows_->next();
+    }
+    if (found && *found) ++given_;
+    return found;
+  }
+  const RowSource& rows() const { return *rows_; }
+
+ private:
+  const Open open_;
+  std::unique_ptr<RowSource> rows_;
+  bool by_program_ = true;
+  uint64_t given_ = 0;
+};
+
+}  // namespace hailstone
