@@ -75,6 +75,21 @@ bool mentions_mean(Item& item) {
   return any_part(real, mentions_mean);
 }
 
+/// Whether something that the server makes of groups reads columns of a row by itself, and not as groups.
+bool reads_rows(Item& item) {
+  switch (item.type()) {
+    case Item::REF_ITEM:
+      return static_cast<Item_ref&>(item).ref_type() == Item_ref::VIEW_REF;
+    case Item::FUNC_ITEM:
+    case Item::COND_ITEM:
+      return any_part(item, reads_rows);
+    case Item::SUM_FUNC_ITEM:
+      return false;
+    default:
+      return !item.const_item();
+  }
+}
+
 /// So many first groups are kept while all are gone through; with a greater limit all are.
 constexpr ulonglong most_first_groups = 100'000;
 constexpr uint digits_of_int = 10;
@@ -91,13 +106,17 @@ class GroupTranslator {
         reader_(reader),
         select_(statement.select),
         source_(statement.table),
+        may_roll_up_(statement.may_roll_up),
         block_(ScanColumns(source_, reader)),
         rows_(thd, source_, reader, block_) {}
 
   std::expected<GroupBlock, Declined> translate() {
     if (!is_of_known_form()) return declined(SelectOutcome::Statement, nullptr);
+    block_.rolls_up = select_.olap == ROLLUP_TYPE;
     for (const ORDER* order = query_.group_by; order != nullptr; order = order->next) {
-      if (!add_key(**order->item) || block_.keys.size() > GroupingPlan::most_keys)
+      const size_t keys = block_.keys.size();
+      if (!add_key(**order->item) || block_.keys.size() > GroupingPlan::most_keys ||
+          (block_.rolls_up && block_.keys.size() == keys))
         return declined(SelectOutcome::Groups, *order->item);
     }
     List_iterator_fast<Item> items(*query_.select);
@@ -131,6 +150,7 @@ class GroupTranslator {
  private:
   bool is_of_known_form() const {
     if (query_.distinct || !is_plain_statement(thd_, select_)) return false;
+    if (select_.olap != UNSPECIFIED_OLAP_TYPE && !(may_roll_up_ && select_.olap == ROLLUP_TYPE)) return false;
     // A change may warn of rows, by their numbers among those that the server has read: for one group of all
     // rows that is their number, for several it is whatever the plan makes of it.
     if (thd_.lex->sql_command != SQLCOM_SELECT && query_.group_by == nullptr) return false;
@@ -165,13 +185,10 @@ class GroupTranslator {
 
   /// The number of the key that an item is.
   std::optional<size_t> key_of(Item& item) {
-    const Field* const field = block_.columns.field_of(item);
+    if (const Field* const field = block_.columns.field_of(item)) return block_.key_of(*field);
     for (size_t i = 0; i < block_.keys.size(); ++i) {
       const RowColumn& key = block_.keys[i];
-      if (!key.computed) {
-        if (field != nullptr && block_.columns.fields()[key.number] == field) return i;
-        continue;
-      }
+      if (!key.computed) continue;
       Item& expression = *block_.computed[key.number].item;
       if (expression.real_item() == item.real_item() || expression.eq(&item, true)) return i;
     }
@@ -184,17 +201,42 @@ class GroupTranslator {
     if (item.with_sum_func()) {
       // The server makes it of the aggregates in it, which are items of their own.
       makes_more_of_aggregates_ = true;
-      return !may_name_rows(item);
+      return !may_name_rows(item) && !(block_.rolls_up && reads_rows(item));
     }
     if (item.const_item()) {
       block_.outputs.push_back({.place = place_, .item = &item, .source = GroupOutput::Source::Constant});
       return true;
     }
     const auto key = key_of(item);
-    if (!key) return false;
+    // Of what is rolled up, only what is the group itself becomes NULL. The server's table has no room for
+    // that where a view's column is NOT NULL.
+    if (block_.rolls_up &&
+        !(key && is_group(item) && (item.type() != Item::REF_ITEM || item.real_item()->maybe_null())))
+      return false;
+    if (!key) return add_of_row(item);
     if (block_.keys[*key].computed) block_.computed[block_.keys[*key].number].output = block_.outputs.size();
     block_.outputs.push_back(
         {.place = place_, .item = &item, .source = GroupOutput::Source::Key, .number = *key});
+    return true;
+  }
+
+  bool is_group(const Item& item) const {
+    for (const ORDER* group = query_.group_by; group != nullptr; group = group->next) {
+      if (*group->item == &item) return true;
+    }
+    return false;
+  }
+
+  /// Something else of the group's rows: a function of its keys, or of whatever row of it.
+  bool add_of_row(Item& item) {
+    if (!is_function_of_row(item, source_) || may_name_rows(item)) return false;
+    for (Item_field* const column : columns_read_by(item)) {
+      const Field* const field = block_.columns.field_of(*column);
+      if (field == nullptr) return false;
+      block_.reads_rows = block_.reads_rows || !block_.key_of(*field);
+      if (std::ranges::find(block_.shown, field) == block_.shown.end()) block_.shown.push_back(field);
+    }
+    block_.outputs.push_back({.place = place_, .item = &item, .source = GroupOutput::Source::Row});
     return true;
   }
 
@@ -219,6 +261,11 @@ class GroupTranslator {
         if (!sum.has_with_distinct()) counted = sum_of_shifted(argument, item, output);
         if (!counted) counted = sum_of(argument, sum.has_with_distinct());
         break;
+      case Item_sum::STD_FUNC:
+      case Item_sum::VARIANCE_FUNC:
+        output.variance = static_cast<Item_sum_variance*>(&sum);
+        counted = spread_of(argument);
+        break;
       case Item_sum::MIN_FUNC:
       case Item_sum::MAX_FUNC:
         counted = extreme_of(argument, sum.sum_func() == Item_sum::MIN_FUNC ? Aggregate::Kind::Minimum
@@ -233,7 +280,8 @@ class GroupTranslator {
     if (!counted) return false;
     // Some functions say of themselves that they have fewer digits than they have: ASCII().
     if (output.mean != nullptr && counted->of.computed && argument.cmp_type() == INT_RESULT &&
-        !block_.computed[counted->of.number].number && argument.decimal_precision() < digits_of_int)
+        (may_outgrow_type(argument) ||
+         (!block_.computed[counted->of.number].number && argument.decimal_precision() < digits_of_int)))
       return false;
     if (counted->of.computed) block_.computed[counted->of.number].output = block_.outputs.size();
     const auto same = std::ranges::find_if(
@@ -276,6 +324,15 @@ class GroupTranslator {
     const auto number = kind_of_number(argument);
     if (!number || (distinct && is_rounded_when_stored(argument))) return std::nullopt;
     return counted(kind, rows_.compute(argument, *number), distinct);
+  }
+
+  /// The server takes all numbers for floating-point ones.
+  std::optional<GroupBlock::Counted> spread_of(Item& argument) {
+    if (argument.cmp_type() == DECIMAL_RESULT && (has_hidden_digits(argument) || has_huge_sum(argument)))
+      return counted(Aggregate::Kind::Spread, rows_.compute(argument, ServerValue::Real));
+    auto counted = sum_of(argument, false);
+    if (counted) counted->wanted.kind = Aggregate::Kind::Spread;
+    return counted;
   }
 
   /// As what the server's number is added up; nothing: not here.
@@ -369,7 +426,7 @@ class GroupTranslator {
     const ulonglong most = query_.limit->get_select_limit();
     if (most == 0 || query_.limit->is_with_ties()) return false;
     if (query_.having == nullptr && (select_.options & OPTION_FOUND_ROWS) == 0 &&
-        !select_.master_unit()->is_unit_op() && most < most_first_groups) {
+        !select_.master_unit()->is_unit_op() && most < most_first_groups && !block_.rolls_up) {
       block_.most = most;
     }
     return true;
@@ -379,8 +436,14 @@ class GroupTranslator {
   /// sorted, the server has its disk.
   bool groups_fit() const {
     constexpr double bytes_of_group = 64, bytes_of_number = 8, bytes_of_text = 64, bytes_of_aggregate = 32;
+    // Groups that the server has a part in the order of are copied.
+    constexpr double bytes_of_copy = 256, bytes_of_copied_result = 160;
     const auto& columns = block_.columns.numbers();
-    double bytes = bytes_of_group + bytes_of_aggregate * static_cast<double>(block_.aggregates.size());
+    const auto aggregates = static_cast<double>(block_.aggregates.size());
+    double bytes = bytes_of_group + bytes_of_aggregate * aggregates;
+    if (!block_.host_order.empty())
+      bytes += bytes_of_copy +
+               bytes_of_copied_result * (aggregates + static_cast<double>(block_.host_order.size()));
     for (const RowColumn& key : block_.keys) {
       const bool number = key.computed ? block_.computed[key.number].number.has_value()
                                        : reader_.is_integer(columns[key.number]);
@@ -416,7 +479,8 @@ class GroupTranslator {
     Item* const real = item.real_item();
     for (const GroupOutput& output : block_.outputs) {
       if (output.source != GroupOutput::Source::Aggregate || output.item->real_item() != real) continue;
-      GroupOrder order{.aggregate = true, .number = output.number};
+      if (output.variance != nullptr) return host_order_of(item);
+      GroupOrder order{.by = GroupOrder::By::Aggregate, .number = output.number};
       if (output.mean != nullptr) {
         // As it is rounded in the server's field.
         const uint digits = output.mean->result_type() == REAL_RESULT
@@ -427,8 +491,24 @@ class GroupTranslator {
       }
       return order;
     }
-    const auto key = key_of(item);
-    return key ? std::optional(GroupOrder{.number = *key}) : std::nullopt;
+    if (const auto key = key_of(item)) return GroupOrder{.number = *key};
+    return host_order_of(item);
+  }
+
+  /// By what the server makes of each group.
+  std::optional<GroupOrder> host_order_of(Item& item) {
+    const auto kind = kind_of_order(item);
+    const auto type = item.type_handler()->real_field_type();
+    // These sort by their numbers, and not as texts.
+    if (!kind || type == MYSQL_TYPE_ENUM || type == MYSQL_TYPE_SET || type == MYSQL_TYPE_BIT)
+      return std::nullopt;
+    List_iterator_fast<Item> items(*query_.select);
+    Item* each = items++;
+    size_t place = 0;
+    for (; each != nullptr && each != &item; each = items++) ++place;
+    if (each == nullptr) return std::nullopt;
+    block_.host_order.push_back({.place = place, .kind = *kind});
+    return GroupOrder{.by = GroupOrder::By::Host, .number = block_.host_order.size() - 1};
   }
 
   /// Whether means go to the client, rounded as their fields are, and nowhere else.
@@ -445,6 +525,7 @@ class GroupTranslator {
   HailstoneHandler& reader_;
   SELECT_LEX& select_;
   TABLE& source_;
+  const bool may_roll_up_;
   GroupBlock block_;
   RowTranslator rows_;
   size_t place_ = 0;  // of the item at hand
@@ -454,9 +535,17 @@ class GroupTranslator {
 
 }  // namespace
 
+std::optional<size_t> GroupBlock::key_of(const Field& field) const {
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (!keys[i].computed && columns.fields()[keys[i].number] == &field) return i;
+  }
+  return std::nullopt;
+}
+
 std::string GroupBlock::describe() const {
   std::string text = describe_rows();
-  text += fmt::format("; keys: {}; aggregates: {}", keys.size(), aggregates.size());
+  text += fmt::format("; keys: {}{}; aggregates: {}", keys.size(), rolls_up ? ", rolled up" : "",
+                      aggregates.size());
   if (!order.empty())
     text += most == SortedGroups::all ? "; sorted" : fmt::format("; first {} in order", most);
   return text;

@@ -19,13 +19,20 @@ namespace hailstone {
 
 /// What goes into one field of a group's row.
 struct GroupOutput {
-  enum class Source : uint8_t { Key, Aggregate, Constant };
+  enum class Source : uint8_t {
+    Key,
+    Aggregate,
+    Constant,
+    Row,  // the server evaluates the item over a row of the group
+  };
   size_t place = 0;      // of the item among those of the query
   Item* item = nullptr;  // that
   Source source = Source::Constant;
   size_t number = 0;             // of the key or the aggregate
   Item_sum_avg* mean = nullptr;  // the aggregate is a sum, of which the server wants this
   int64_t added = 0;             // the aggregate is a sum: to each of its values
+  /// The aggregate is a spread, of which the server wants this.
+  Item_sum_variance* variance = nullptr;
 };
 
 struct GroupBlock : RowBlock {
@@ -38,8 +45,26 @@ struct GroupBlock : RowBlock {
   std::vector<RowColumn> keys;
   std::vector<Counted> aggregates;
   std::vector<GroupOutput> outputs;
+  /// What the outputs of Source::Row read: columns that are keys, or, where not all of them are, columns of
+  /// some row of the group, the same for all of them.
+  std::vector<const Field*> shown;
+  bool reads_rows = false;
+
+  /// The number of the key that a column is; nothing: it is none.
+  std::optional<size_t> key_of(const Field& field) const;
+  /// Of the places of rows, once everything else is known.
+  uint16_t position_of_place() const {
+    return static_cast<uint16_t>(columns.numbers().size() + computed.size());
+  }
   std::vector<GroupOrder> order;
+  /// What the order has that the server evaluates for each group: its place among the query's items.
+  struct HostOrder {
+    size_t place = 0;
+    ServerValue kind = ServerValue::Real;
+  };
+  std::vector<HostOrder> host_order;
   size_t most = SortedGroups::all;  // groups that are wanted
+  bool rolls_up = false;            // WITH ROLLUP
 
   /// What it does, in words.
   std::string describe() const;
@@ -51,6 +76,7 @@ struct GroupStatement {
   SELECT_LEX& select;
   TABLE& table;
   std::vector<Item*> conditions;  // all of them on the table's rows
+  bool may_roll_up = false;       // not where the optimizer has been at work
 };
 std::expected<GroupBlock, Declined> make_group_block(THD& thd, const GroupStatement& statement,
                                                      HailstoneHandler& reader);

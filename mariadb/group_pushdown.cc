@@ -60,7 +60,10 @@ class GroupHandler final : public group_by_handler {
       if (field == nullptr && output.source != GroupOutput::Source::Constant) return HA_ERR_INTERNAL_ERROR;
       fields.push_back(field);
     }
-    groups_.begin(std::move(fields));
+    std::vector<Item*> order;
+    for (const GroupBlock::HostOrder& by : groups_.block().host_order)
+      order.push_back(select_.join->tmp_all_fields1.elem(static_cast<uint>(by.place)));
+    groups_.begin(std::move(fields), std::move(order));
     return 0;
   }
 
@@ -102,7 +105,9 @@ std::expected<GroupBlock, Declined> make_block(THD& thd, const Query& query,
     return declined(SelectOutcome::Index);
   std::vector<Item*> conditions;
   if (query.where != nullptr) conditions.push_back(query.where);
-  return make_group_block(thd, {query, *query.from->select_lex, *query.from->table, std::move(conditions)},
+  return make_group_block(thd,
+                          {query, *query.from->select_lex, *query.from->table, std::move(conditions),
+                           /*may_roll_up=*/false},
                           *readers.front());
 }
 

@@ -1,9 +1,12 @@
 #include "group_rows.h"
 
 #include <algorithm>
+#include <cfloat>
+#include <cmath>
 #include <utility>
 
 #include "decimal_numbers.h"
+#include "query/rollup_groups.h"
 #include "source_tables.h"
 #include "variables.h"
 
@@ -26,12 +29,15 @@ void store_number(WideInteger number, unsigned scale, Field& field) {
 GroupRows::GroupRows(HailstoneHandler& reader, TABLE& source, GroupBlock block)
     : reader_(reader), source_(source), block_(std::move(block)) {
   for (const Field* column : block_.columns.fields()) columns_.emplace_back(*column, source_.record[0]);
+  for (const Field* field : block_.shown) shown_.emplace_back(*field, source_.record[0]);
+  shown_values_.resize(shown_.size());
 }
 
-void GroupRows::begin(std::vector<Field*> fields) {
+void GroupRows::begin(std::vector<Field*> fields, std::vector<Item*> order) {
   groups_ = nullptr;
   returned_ = false;
   fields_ = std::move(fields);
+  order_ = std::move(order);
   formats_.clear();
   for (const Field* field : fields_)
     formats_.push_back(field == nullptr ? FieldFormat() : FieldFormat(*field, field->ptr));
@@ -47,7 +53,8 @@ int GroupRows::next() { return is_aggregated_by_scan() ? only_row() : next_group
 
 /// Whether it is one group, of what the scan finds out by itself, without reading all rows.
 bool GroupRows::is_aggregated_by_scan() const {
-  if (!block_.keys.empty() || !block_.computed.empty() || !block_.rest.empty()) return false;
+  if (!block_.keys.empty() || !block_.computed.empty() || !block_.rest.empty() || block_.reads_rows)
+    return false;
   return std::ranges::none_of(block_.aggregates, [&](const GroupBlock::Counted& counted) {
     if (counted.wanted.distinct || counted.wanted.kind > Aggregate::Kind::Sum) return true;
     // A scan's sums of these would be others for other threads.
@@ -63,6 +70,8 @@ std::vector<Aggregate> GroupRows::wanted() const {
     wanted.push_back(counted.wanted);
     wanted.back().position = block_.position_of(counted.of);
   }
+  if (block_.reads_rows)
+    wanted.push_back({.kind = Aggregate::Kind::Minimum, .position = block_.position_of_place()});
   return wanted;
 }
 
@@ -103,42 +112,134 @@ int GroupRows::next_group() {
   if (source_.in_use->is_error()) return HA_ERR_INTERNAL_ERROR;
   if (!found) return report_query_error(reader_, found.error());
   if (!*found) return HA_ERR_END_OF_FILE;
+  const Status stored = store(*groups_);
+  if (source_.in_use->is_error()) return HA_ERR_INTERNAL_ERROR;
+  return stored ? 0 : reader_.report(stored.error());
+}
+
+/// Items may read what stands behind them by its field: names in ORDER BY. So keys go first, and the rest
+/// from the last one on; but aggregates, which put values into the record on their way, behind what reads
+/// that.
+Status GroupRows::store(const Groups& group) {
   for (size_t i = 0; i < fields_.size(); ++i) {
     const GroupOutput& output = block_.outputs[i];
-    switch (output.source) {
-      case GroupOutput::Source::Key:
-        store_value(block_.keys[output.number], groups_->keys()[output.number], i);
-        break;
-      case GroupOutput::Source::Aggregate:
-        store_aggregate(i, groups_->result(output.number));
-        break;
-      case GroupOutput::Source::Constant:
-        store_constant(output, fields_[i]);
-        break;
+    if (output.source == GroupOutput::Source::Constant) store_constant(output, fields_[i]);
+    if (output.source != GroupOutput::Source::Key) continue;
+    if (output.number < group.keys().size()) {
+      store_value(block_.keys[output.number], group.keys()[output.number], i);
+    } else {
+      fields_[i]->set_null();  // rolled up
     }
   }
-  return 0;
+  HAILSTONE_TRY(find_shown(group));
+  for (size_t i = fields_.size(); i-- > 0;) {
+    if (block_.outputs[i].source == GroupOutput::Source::Row) store_item(block_.outputs[i], *fields_[i]);
+  }
+  if (source_.null_row) unmark_as_null_row(&source_);
+  for (size_t i = 0; i < fields_.size(); ++i) {
+    const GroupOutput& output = block_.outputs[i];
+    if (output.source == GroupOutput::Source::Aggregate) store_aggregate(i, group.result(output.number));
+  }
+  return {};
+}
+
+/// Puts what the items read of the group at hand into the table's record.
+Status GroupRows::find_shown(const Groups& group) {
+  if (block_.reads_rows) {
+    const AggregateResult place = group.result(block_.aggregates.size());
+    if (place.count == 0) {
+      // All rows are one group, and there are none.
+      mark_as_null_row(&source_);
+      return {};
+    }
+    HAILSTONE_TRY(group.read_place(place.integer, shown_values_));
+  } else {
+    for (size_t i = 0; i < shown_.size(); ++i)
+      shown_values_[i] = group.keys()[*block_.key_of(*block_.shown[i])];
+  }
+  for (size_t i = 0; i < shown_.size(); ++i) shown_[i].write_to(shown_values_[i], source_.record[0]);
+  return {};
+}
+
+void GroupRows::store_item(const GroupOutput& output, Field& field) {
+  Item& real = *output.item->real_item();
+  Field* const column = real.type() == Item::FIELD_ITEM ? static_cast<Item_field&>(real).field : nullptr;
+  if (column == nullptr) {
+    field.set_notnull();
+    output.item->save_in_field(&field, true);
+    return;
+  }
+  // The item itself would store what the server's table has of it.
+  if (column->is_null()) {
+    field.set_null();
+  } else {
+    field.set_notnull();
+    field_conv(&field, column);
+  }
 }
 
 int GroupRows::open_groups() {
   groups_ = nullptr;
-  std::optional<Scans> scans;
-  if (const int error = open_scans(readers_of(source_), block_.predicate, block_.columns.numbers(), scans);
-      error != 0)
-    return error;
-  auto rows = block_.open(std::move(*scans), source_, by_program_,
-                          [this](const RowExpression& image) { return fields_[image.output]; });
-  if (!rows) return reader_.report(rows.error());
-  std::vector<uint16_t> keys;
-  for (const RowColumn& key : block_.keys) keys.push_back(block_.position_of(key));
-  auto made = Grouping::make(std::move(*rows), keys, wanted(), query_threads(source_.in_use));
-  if (!made) return reader_.report(made.error());
-  if (block_.order.empty()) {
-    groups_ = std::move(*made);
-  } else {
-    groups_ = std::make_unique<SortedGroups>(std::move(*made), block_.order, block_.most);
+  std::vector<std::unique_ptr<Groups>> levels;
+  std::vector<ScanColumn> columns;
+  for (size_t keys = block_.rolls_up ? 0 : block_.keys.size(); keys <= block_.keys.size(); ++keys) {
+    std::optional<Scans> scans;
+    if (const int error = open_scans(readers_of(source_), block_.predicate, block_.columns.numbers(), scans);
+        error != 0)
+      return error;
+    auto grouping = open_grouping(std::move(*scans), keys);
+    if (!grouping) return reader_.report(grouping.error());
+    if (block_.order.empty()) {
+      groups_ = std::move(*grouping);
+      return 0;
+    }
+    columns.clear();
+    for (const GroupingPlan::Key& key : (*grouping)->plan().keys) columns.push_back(key.column);
+    auto host = host_order();
+    if (!host) return reader_.report(host.error());
+    auto order = block_.order;
+    // That of what is rolled up is that of its keys.
+    if (block_.rolls_up) order.resize(keys);
+    levels.push_back(std::make_unique<SortedGroups>(std::move(*grouping), std::move(order), block_.most,
+                                                    std::move(*host)));
   }
+  groups_ = block_.rolls_up ? std::make_unique<RollupGroups>(std::move(levels), std::move(columns))
+                            : std::move(levels.front());
   return 0;
+}
+
+/// `keys`: how many of the block's.
+Result<std::unique_ptr<Grouping>> GroupRows::open_grouping(Scans scans, size_t keys) {
+  HAILSTONE_ASSIGN(auto rows,
+                   block_.open(std::move(scans), source_, by_program_,
+                               [this](const RowExpression& image) { return fields_[image.output]; }));
+  if (block_.reads_rows) {
+    std::vector<uint16_t> shown;
+    for (const Field* field : block_.shown) shown.push_back(reader_.column_of_field(field->field_index));
+    rows->add_places(std::move(shown));
+  }
+  std::vector<uint16_t> positions;
+  for (size_t i = 0; i < keys; ++i) positions.push_back(block_.position_of(block_.keys[i]));
+  return Grouping::make(std::move(rows), positions, wanted(), query_threads(source_.in_use));
+}
+
+Result<HostGroupValues> GroupRows::host_order() {
+  HostGroupValues host;
+  for (size_t i = 0; i < order_.size(); ++i) {
+    HAILSTONE_ASSIGN(const ScanColumn column,
+                     ServerExpressions::type_of({.item = order_[i], .kind = block_.host_order[i].kind}));
+    host.columns.push_back(column);
+  }
+  host.compute = [this](const Groups& group, std::span<Value> values) -> Status {
+    HAILSTONE_TRY(store(group));
+    order_bytes_.clear();
+    for (size_t i = 0; i < order_.size(); ++i)
+      values[i] = value_of(*order_[i], block_.host_order[i].kind, source_.in_use, order_bytes_);
+    if (source_.in_use->is_error())
+      return fail(ErrorCode::InvalidArgument, "the server does not evaluate a group");
+    return {};
+  };
+  return host;
 }
 
 void GroupRows::store_value(const RowColumn& from, const Value& value, size_t place) const {
@@ -190,6 +291,10 @@ void GroupRows::store_aggregate(size_t place, const AggregateResult& result) con
     store_sum(output, result, field);
     return;
   }
+  if (counted.wanted.kind == Aggregate::Kind::Spread) {
+    store_variance(output, result, field);
+    return;
+  }
   store_value(counted.of,
               is_number(counted.of) ? Value::of(result.integer) : Value::of(ByteView(result.bytes)), place);
 }
@@ -200,6 +305,23 @@ bool GroupRows::is_number(const RowColumn& column) const {
   const RowExpression& expression = block_.computed[column.number];
   if (is_by_program(expression)) return true;
   return formats_[expression.output].kind <= FieldFormat::Kind::BigEndian;
+}
+
+void GroupRows::store_variance(const GroupOutput& output, const AggregateResult& result, Field& field) const {
+  Item_sum_variance& aggregate = *output.variance;
+  if (result.count <= aggregate.sample) {
+    field.set_null();
+    return;
+  }
+  double variance = result.spread / static_cast<double>(result.count - aggregate.sample);
+  const Item& argument = *aggregate.get_arg(0);
+  const RowColumn& column = block_.aggregates[output.number].of;
+  const bool real = column.computed && !is_by_program(block_.computed[column.number]) &&
+                    block_.computed[column.number].kind == ServerValue::Real;
+  if (argument.cmp_type() == DECIMAL_RESULT && !real) variance /= std::pow(10.0, 2.0 * argument.decimals);
+  if (aggregate.sum_func() == Item_sum::STD_FUNC)
+    variance = std::isinf(variance) ? DBL_MAX : std::sqrt(variance);
+  field.store(variance);
 }
 
 void GroupRows::store_sum(const GroupOutput& output, const AggregateResult& result, Field& field) const {

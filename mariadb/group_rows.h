@@ -20,10 +20,12 @@ class GroupRows {
 
   const GroupBlock& block() const { return block_; }
   /// From the first group on. `fields`: one for each of the block's outputs; null for those constants that
-  /// have none.
-  void begin(std::vector<Field*> fields);
+  /// have none. `order`: what stands for the block's host_order once a group is stored.
+  void begin(std::vector<Field*> fields, std::vector<Item*> order);
   /// Stores the next group. A handler error, HA_ERR_END_OF_FILE behind the last one, or 0.
   int next();
+  /// Of the group that was stored last: whether it is one of several others (WITH ROLLUP).
+  bool is_rolled_up() const { return groups_->keys().size() < block_.keys.size(); }
   /// Tells the server how many rows were examined.
   void end();
 
@@ -33,23 +35,33 @@ class GroupRows {
   int only_row();
   int next_group();
   int open_groups();
+  Result<std::unique_ptr<Grouping>> open_grouping(Scans scans, size_t keys);
+  Result<HostGroupValues> host_order();
+  Status store(const Groups& group);
   bool is_by_program(const RowExpression& expression) const {
     return by_program_ && expression.number.has_value();
   }
   static void store_constant(const GroupOutput& output, Field* field) {
     if (field != nullptr) output.item->save_in_field(field, true);
   }
+  Status find_shown(const Groups& group);
+  static void store_item(const GroupOutput& output, Field& field);
   void store_value(const RowColumn& from, const Value& value, size_t place) const;
   void store_aggregate(size_t place, const AggregateResult& result) const;
   void store_sum(const GroupOutput& output, const AggregateResult& result, Field& field) const;
+  void store_variance(const GroupOutput& output, const AggregateResult& result, Field& field) const;
   bool is_number(const RowColumn& column) const;
 
   HailstoneHandler& reader_;
   TABLE& source_;
   const GroupBlock block_;
   std::vector<FieldFormat> columns_;  // of the block's
+  std::vector<FieldFormat> shown_;    // of the block's
+  std::vector<Value> shown_values_;   // of the group at hand
   std::vector<Field*> fields_;        // for the outputs
   std::vector<FieldFormat> formats_;  // theirs, from their first bytes on
+  std::vector<Item*> order_;          // for the block's host_order
+  Arena order_bytes_;                 // of their values
   std::unique_ptr<Groups> groups_;
   bool by_program_ = true;  // false: the server evaluates all expressions
   bool returned_ = false;

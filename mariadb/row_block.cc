@@ -14,29 +14,6 @@
 
 namespace hailstone {
 
-namespace {
-
-/// As what the server sorts by an item.
-std::optional<ServerValue> kind_of_order(const Item& item) {
-  const Type_handler& handler = *item.type_handler();
-  if (handler.type_collection() != type_handler_slong.type_collection()) return std::nullopt;
-  switch (item.cmp_type()) {
-    case INT_RESULT:
-    case DECIMAL_RESULT:
-      return ServerValue::Exact;
-    case REAL_RESULT:
-      return ServerValue::Real;
-    case STRING_RESULT:
-      return handler.field_type() == MYSQL_TYPE_GEOMETRY ? std::nullopt : std::optional(ServerValue::Text);
-    case TIME_RESULT:
-      return handler.field_type() == MYSQL_TYPE_TIMESTAMP ? std::nullopt : std::optional(ServerValue::Time);
-    default:
-      return std::nullopt;
-  }
-}
-
-}  // namespace
-
 int report_query_error(HailstoneHandler& reader, const Error& error) {
   if (error.code() != ErrorCode::DiskFull) return reader.report(error);
   return reader.report(Error(ErrorCode::Io, error.message(), error.system_error()));

@@ -42,7 +42,9 @@ class GroupsHandler final : public PushedSelect {
         if (fields.back() == nullptr && output.source != GroupOutput::Source::Constant)
           return HA_ERR_INTERNAL_ERROR;
       }
-      groups_.begin(std::move(fields));
+      std::vector<Item*> order;
+      for (const GroupBlock::HostOrder& by : groups_.block().host_order) order.push_back(items_[by.place]);
+      groups_.begin(std::move(fields), std::move(order));
       rows_ = 0;
       return 0;
     });
@@ -53,8 +55,11 @@ class GroupsHandler final : public PushedSelect {
       if (!items_are_put_ && !put_items()) return HA_ERR_OUT_OF_MEM;
       const Select_limit_counters& limit = select->master_unit()->lim;
       for (;;) {
-        if (rows_ >= limit.get_select_limit() && !counts_all()) return HA_ERR_END_OF_FILE;
+        const bool all_sent = rows_ >= limit.get_select_limit() && !counts_all();
+        if (all_sent && !groups_.block().rolls_up) return HA_ERR_END_OF_FILE;
         if (const int error = groups_.next(); error != 0) return error;
+        // For FOUND_ROWS() the server counts what its last group has ended, too.
+        if (all_sent && !groups_.is_rolled_up()) return HA_ERR_END_OF_FILE;
         const bool passes = join_.having == nullptr || join_.having->val_bool();
         if (thd->is_error()) return HA_ERR_INTERNAL_ERROR;
         if (!passes) continue;

@@ -116,7 +116,8 @@ class WholeSelect {
                       join_.order != nullptr ? join_.order : join_.group_list,
                       join_.having,
                       &select_.master_unit()->lim};
-    auto block = make_group_block(thd_, {query, select_, table_, source_.conditions}, reader());
+    auto block =
+        make_group_block(thd_, {query, select_, table_, source_.conditions, /*may_roll_up=*/true}, reader());
     if (!block) return push_groups_for_server(block.error());
     prune(thd_, table_, source_.conditions);
     note_outcome(thd_, SelectOutcome::Pushed, nullptr, block->describe().c_str());
@@ -125,7 +126,8 @@ class WholeSelect {
 
   /// The groups of sorted rows, whose aggregates the server computes. `reason`: why the engine does not.
   std::expected<select_handler*, Declined> push_groups_for_server(const Declined& reason) {
-    if (reason.reason != SelectOutcome::Aggregates) return std::unexpected(reason);
+    if (reason.reason != SelectOutcome::Aggregates || select_.olap != UNSPECIFIED_OLAP_TYPE)
+      return std::unexpected(reason);
     auto block = make_server_groups_block(thd_, select_, source_, reader());
     if (!block) return std::unexpected(reason);
     prune(thd_, table_, source_.conditions);

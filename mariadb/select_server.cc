@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
 #include "collation.h"
 #include "decimal_numbers.h"
 #include "item_parts.h"
@@ -63,6 +64,70 @@ bool is_function_of_row(Item& item, const TABLE& table) {
 bool has_huge_sum(const Item& item) {
   constexpr uint most_digits_of_wide_sum = 28;  // so that the sums of a table's rows fit
   return item.cmp_type() == DECIMAL_RESULT && item.decimal_precision() > most_digits_of_wide_sum;
+}
+
+std::optional<ServerValue> kind_of_order(const Item& item) {
+  const Type_handler& handler = *item.type_handler();
+  if (handler.type_collection() != type_handler_slong.type_collection()) return std::nullopt;
+  switch (item.cmp_type()) {
+    case INT_RESULT:
+    case DECIMAL_RESULT:
+      return ServerValue::Exact;
+    case REAL_RESULT:
+      return ServerValue::Real;
+    case STRING_RESULT:
+      return handler.field_type() == MYSQL_TYPE_GEOMETRY ? std::nullopt : std::optional(ServerValue::Text);
+    case TIME_RESULT:
+      return handler.field_type() == MYSQL_TYPE_TIMESTAMP ? std::nullopt : std::optional(ServerValue::Time);
+    default:
+      return std::nullopt;
+  }
+}
+
+Value value_of(Item& item, ServerValue kind, THD* thd, Arena& bytes) {
+  switch (kind) {
+    case ServerValue::Presence:
+      return item.is_null() ? Value{} : Value::of(uint64_t{0});
+    case ServerValue::Truth: {
+      const bool truth = item.val_bool();
+      return item.null_value ? Value{} : Value::of(uint64_t{truth ? 1U : 0U});
+    }
+    case ServerValue::Bits: {
+      const longlong bits = item.val_int();
+      return item.null_value ? Value{} : Value::of(static_cast<uint64_t>(bits));
+    }
+    case ServerValue::Real: {
+      const double number = item.val_real();
+      return item.null_value ? Value{} : Value::of(order_double(number + 0.0));
+    }
+    case ServerValue::Exact: {
+      my_decimal buffer, rounded;
+      const my_decimal* decimal = item.val_decimal(&buffer);
+      if (decimal == nullptr || item.null_value) return {};
+      if (decimal->frac > static_cast<int>(item.decimals)) {
+        // The server sorts by the digits that it shows.
+        decimal->round_to(&rounded, item.decimals, HALF_UP);
+        decimal = &rounded;
+      }
+      return Value::of(has_huge_sum(item) ? ordered_bytes(huge_number(*decimal, item.decimals), bytes)
+                                          : ordered_bytes(wide_number(*decimal, item.decimals), bytes));
+    }
+    case ServerValue::Text: {
+      StringBuffer<STRING_BUFFER_USUAL_SIZE> buffer(item.collation.collation);
+      const String* const text = item.val_str(&buffer);
+      if (text == nullptr || item.null_value) return {};
+      return Value::of(bytes.copy({text->ptr(), text->length()}));
+    }
+    case ServerValue::Time: {
+      const bool is_time = item.type_handler()->mysql_timestamp_type() == MYSQL_TIMESTAMP_TIME;
+      const longlong packed = is_time ? item.val_time_packed(thd) : item.val_datetime_packed(thd);
+      return item.null_value ? Value{} : Value::of(order_signed(packed, sizeof packed));
+    }
+    case ServerValue::Image:
+      break;
+  }
+  HAILSTONE_CHECK(false, "an image of an item is asked for without a field");
+  return {};
 }
 
 ServerExpressions::ServerExpressions(TABLE& table, const std::vector<const Field*>& columns,
@@ -160,43 +225,8 @@ Value ServerExpressions::evaluate(const Expression& expression, const RowBatch& 
     columns_[column].write_to(rows.columns[column]->value(row), table_.record[0]);
   }
   Item& item = *expression.value.item;
-  switch (expression.value.kind) {
-    case ServerValue::Presence:
-      return item.is_null() ? Stored{} : Stored::of(uint64_t{0});
-    case ServerValue::Truth: {
-      const bool truth = item.val_bool();
-      return item.null_value ? Stored{} : Stored::of(uint64_t{truth ? 1U : 0U});
-    }
-    case ServerValue::Bits: {
-      const longlong bits = item.val_int();
-      return item.null_value ? Stored{} : Stored::of(static_cast<uint64_t>(bits));
-    }
-    case ServerValue::Real: {
-      const double number = item.val_real();
-      return item.null_value ? Stored{} : Stored::of(order_double(number + 0.0));
-    }
-    case ServerValue::Exact: {
-      my_decimal buffer;
-      const my_decimal* const decimal = item.val_decimal(&buffer);
-      if (decimal == nullptr || item.null_value) return {};
-      return Stored::of(has_huge_sum(item) ? ordered_bytes(huge_number(*decimal, item.decimals), bytes)
-                                           : ordered_bytes(wide_number(*decimal, item.decimals), bytes));
-    }
-    case ServerValue::Text: {
-      StringBuffer<STRING_BUFFER_USUAL_SIZE> buffer(item.collation.collation);
-      const String* const text = item.val_str(&buffer);
-      if (text == nullptr || item.null_value) return {};
-      return Stored::of(bytes.copy({text->ptr(), text->length()}));
-    }
-    case ServerValue::Time: {
-      THD* const thd = table_.in_use;
-      const bool is_time = item.type_handler()->mysql_timestamp_type() == MYSQL_TIMESTAMP_TIME;
-      const longlong packed = is_time ? item.val_time_packed(thd) : item.val_datetime_packed(thd);
-      return item.null_value ? Stored{} : Stored::of(order_signed(packed, sizeof packed));
-    }
-    case ServerValue::Image:
-      break;
-  }
+  if (expression.value.kind != ServerValue::Image)
+    return hailstone::value_of(item, expression.value.kind, table_.in_use, bytes);
   Field& field = *expression.value.field;
   field.set_notnull();
   item.save_in_field(&field, true);

@@ -36,6 +36,11 @@ enum class ServerValue : uint8_t {
   Image,  // what a field of the server's has when the item has been stored in it
 };
 
+/// What an item's value is sorted by; nothing: not here.
+std::optional<ServerValue> kind_of_order(const Item& item);
+/// The item's value over the table's record as it is. Not an Image. `bytes` gets those that it has.
+Value value_of(Item& item, ServerValue kind, THD* thd, Arena& bytes);
+
 class ServerExpressions final : public HostExpressions {
  public:
   struct Value {

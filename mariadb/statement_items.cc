@@ -63,7 +63,7 @@ bool is_plain_statement(const THD& thd, const SELECT_LEX& select) {
   if (command != SQLCOM_SELECT && command != SQLCOM_INSERT_SELECT && command != SQLCOM_REPLACE_SELECT &&
       command != SQLCOM_CREATE_TABLE)
     return false;
-  return select.olap == UNSPECIFIED_OLAP_TYPE && !const_cast<SELECT_LEX&>(select).have_window_funcs() &&
+  return !const_cast<SELECT_LEX&>(select).have_window_funcs() &&
          !select.with_rownum && thd.lex->limit_rows_examined == nullptr;
 }
 

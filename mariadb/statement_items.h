@@ -20,8 +20,8 @@ struct SelectSource {
 /// Nothing: it does not read exactly one table.
 std::optional<SelectSource> source_of(SELECT_LEX& select);
 
-/// Whether a SELECT is part of no change but INSERT, REPLACE and CREATE TABLE … SELECT, and without ROLLUP,
-/// window functions, ROWNUM and LIMIT ROWS EXAMINED.
+/// Whether a SELECT is part of no change but INSERT, REPLACE and CREATE TABLE … SELECT, and without window
+/// functions, ROWNUM and LIMIT ROWS EXAMINED.
 bool is_plain_statement(const THD& thd, const SELECT_LEX& select);
 
 /// Whether no constant in the item warns when it is evaluated: the server does that once a statement, the

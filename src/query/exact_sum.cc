@@ -11,8 +11,9 @@ namespace {
 constexpr int mantissa_bits = 52;
 constexpr int exponent_mask = 0x7ff;
 constexpr int32_t least_unit = -1074;  // of the least number above 0
-constexpr int spare_bits = 32;         // below a sum's first number
-constexpr int most_shift = 69;         // of 53 bits, to stay below 2^122
+constexpr int32_t least_wide_unit = 2 * least_unit;
+constexpr int spare_bits = 32;  // below a sum's first number
+constexpr int most_shift = 69;  // of 53 bits, to stay below 2^122
 constexpr int digit_bits = 32;
 // What a sum is, in front of its bytes.
 constexpr char no_sum = 0;      // nothing but zeros was added
@@ -21,20 +22,6 @@ constexpr char wide_sum = 2;    // the digits, settled; what is no finite number
 constexpr uint32_t additions_between_settlings = uint32_t{1} << 28;
 
 __extension__ typedef unsigned __int128 WideUnsigned;
-
-struct Parts {
-  int64_t number;
-  int32_t unit;
-};
-
-/// A finite number as a whole number of units.
-Parts parts_of(double value) {
-  const auto bits = std::bit_cast<uint64_t>(value);
-  const auto exponent = static_cast<int32_t>(bits >> mantissa_bits & exponent_mask);
-  auto number = static_cast<int64_t>(bits & ((uint64_t{1} << mantissa_bits) - 1));
-  if (exponent != 0) number |= int64_t{1} << mantissa_bits;
-  return {bits >> 63 != 0 ? -number : number, exponent == 0 ? least_unit : exponent + least_unit - 1};
-}
 
 /// Takes a whole number to a unit that is 2^by times less. False: it does not fit.
 bool rescale(WideInteger& number, int by) {
@@ -54,11 +41,19 @@ bool add_in_units(WideInteger& number, int32_t& unit, WideInteger other, int32_t
 
 }  // namespace
 
+ExactSums::Parts ExactSums::parts_of(double number) {
+  const auto bits = std::bit_cast<uint64_t>(number);
+  const auto exponent = static_cast<int32_t>(bits >> mantissa_bits & exponent_mask);
+  auto mantissa = static_cast<int64_t>(bits & ((uint64_t{1} << mantissa_bits) - 1));
+  if (exponent != 0) mantissa |= int64_t{1} << mantissa_bits;
+  return {bits >> 63 != 0 ? -mantissa : mantissa, exponent == 0 ? least_unit : exponent + least_unit - 1};
+}
+
 void ExactSums::WideSum::add(WideInteger number, int32_t unit) {
   if (++added == additions_between_settlings) settle();
   const bool negative = number < 0;
   auto rest = static_cast<WideUnsigned>(negative ? -number : number);
-  const int32_t place = unit - least_unit;
+  const int32_t place = unit - least_wide_unit;
   auto at = static_cast<size_t>(place / digit_bits);
   const int shift = place % digit_bits;
   const auto put = [&](uint64_t bits) {
@@ -90,8 +85,7 @@ void ExactSums::WideSum::settle() {
   added = 0;
 }
 
-double ExactSums::WideSum::result() const {
-  if (special != 0) return special;
+WholeNumber ExactSums::WideSum::number() const {
   WideSum settled = *this;
   settled.settle();
   const bool negative = settled.digit[digits - 1] < 0;
@@ -99,20 +93,7 @@ double ExactSums::WideSum::result() const {
     for (int64_t& each : settled.digit) each = -each;
     settled.settle();
   }
-  size_t end = digits;  // behind the first digit that is not 0
-  while (end > 1 && settled.digit[end - 1] == 0) --end;
-  // The first 65 bits or more, and whether anything is behind them.
-  constexpr size_t most_first = 3;
-  const size_t rest = end - std::min(end, most_first);
-  WideUnsigned first = 0;
-  for (size_t i = end; i > rest; --i)
-    first = first << digit_bits | static_cast<uint64_t>(settled.digit[i - 1]);
-  bool more = false;
-  for (size_t i = 0; i < rest; ++i) more |= settled.digit[i] != 0;
-  if (more) first |= 1;
-  const double rounded =
-      std::ldexp(static_cast<double>(first), static_cast<int>(rest) * digit_bits + least_unit);
-  return negative ? -rounded : rounded;
+  return {settled.digit, negative};
 }
 
 ExactSums::WideSum& ExactSums::widen(Sum& sum) {
@@ -126,14 +107,18 @@ ExactSums::WideSum& ExactSums::widen(Sum& sum) {
 
 void ExactSums::add(uint32_t at, double value) {
   if (value == 0) return;
-  Sum& sum = sums_[at];
-  if (!std::isfinite(value)) {
-    widen(sum).special += value;
-    return;
+  if (std::isfinite(value)) {
+    add(at, parts_of(value));
+  } else {
+    widen(sums_[at]).special += value;
   }
-  const Parts parts = parts_of(value);
+}
+
+void ExactSums::add(uint32_t at, Parts parts) {
+  if (parts.number == 0) return;
+  Sum& sum = sums_[at];
   if (sum.wide == nobody) {
-    if (sum.unit == unset) sum.unit = std::max(parts.unit - spare_bits, least_unit);
+    if (sum.unit == unset) sum.unit = std::max(parts.unit - spare_bits, least_wide_unit);
     const int shift = parts.unit - sum.unit;
     WideInteger result = 0;
     if (shift >= 0 && shift <= most_shift &&
@@ -176,7 +161,8 @@ bool ExactSums::add_from(ByteReader& reader, uint32_t at) {
   }
   WideInteger number = 0;
   int32_t unit = 0;
-  if (kind != narrow_sum || !reader.take(number) || !reader.take(unit) || unit < least_unit) return false;
+  if (kind != narrow_sum || !reader.take(number) || !reader.take(unit) || unit < least_wide_unit)
+    return false;
   if (sum.wide == nobody) {
     if (sum.unit == unset) {
       sum.unit = unit;
@@ -191,9 +177,17 @@ bool ExactSums::add_from(ByteReader& reader, uint32_t at) {
 
 double ExactSums::result(uint32_t at) const {
   const Sum& sum = sums_[at];
-  if (sum.wide != nobody) return wide_[sum.wide].result();
-  if (sum.unit == unset) return 0;
-  return std::ldexp(static_cast<double>(sum.number), sum.unit);
+  if (sum.unit == unset && sum.wide == nobody) return 0;
+  if (sum.wide == nobody) return std::ldexp(static_cast<double>(sum.number), sum.unit);
+  const WideSum& wide = wide_[sum.wide];
+  return wide.special != 0 ? wide.special : wide.number().rounded(least_wide_unit);
+}
+
+ExactSums::Exact ExactSums::exact(uint32_t at) const {
+  const Sum& sum = sums_[at];
+  if (sum.wide != nobody) return {.number = wide_[sum.wide].number(), .unit = least_wide_unit};
+  if (sum.unit == unset) return {};
+  return {.number = WholeNumber(sum.number), .unit = sum.unit};
 }
 
 size_t ExactSums::memory() const {

@@ -88,6 +88,9 @@ void GroupTable::append_group(uint32_t group, bool settled, std::string& to) con
           append_number(to, state.sums[group]);
         }
         break;
+      case Kind::Spread:
+        state.spreads.append_to(to, group);
+        break;
       case Kind::Minimum:
       case Kind::Maximum:
         if (!item.column.integer) {
@@ -136,6 +139,8 @@ bool GroupTable::take_state(ByteReader& reader, size_t aggregate, uint32_t group
         state.sums[group] += sum;
       }
       return true;
+    case Kind::Spread:
+      return state.spreads.add_from(reader, group);
     case Kind::Minimum:
     case Kind::Maximum: {
       if (!reader.take(number)) return false;

@@ -73,6 +73,8 @@ uint32_t GroupTable::add_group(uint64_t hash) {
       } else {
         state.sums.push_back(0);
       }
+    } else if (item.wanted.kind == Kind::Spread) {
+      state.spreads.push_back(is_real(item.column));
     } else if (is_of_bits(item.wanted.kind)) {
       state.bests.push_back(item.wanted.kind == Kind::BitAnd ? ~uint64_t{0} : 0);
     } else if (item.wanted.kind == Kind::Minimum || item.wanted.kind == Kind::Maximum) {
@@ -392,7 +394,7 @@ void GroupTable::add_values(size_t aggregate, const ColumnVector& vector, uint32
   const bool one_group = columns_.empty() && !vector.any_nulls && !item.wanted.distinct;
   uint64_t* const counts = state.counts.data();
   const bool is_text =
-      item.wanted.kind != Kind::Sum && item.wanted.kind != Kind::Values && !item.column.integer;
+      (item.wanted.kind == Kind::Minimum || item.wanted.kind == Kind::Maximum) && !item.column.integer;
   if (is_text) add_texts(aggregate, vector, groups, rows);
   if (one_group) {
     counts[1] += rows;
@@ -472,6 +474,18 @@ void GroupTable::add_numbers(size_t aggregate, const ColumnVector& vector, const
       }
       break;
     }
+    case Kind::Spread:
+      for (uint32_t row = 0; row < rows; ++row) {
+        if (groups[row] == 0) continue;
+        if (is_real(item.column)) {
+          state.spreads.add(groups[row], native_real(item.column, values[row]));
+        } else {
+          // That the order of signed numbers has their sign bit flipped takes no difference away.
+          state.spreads.add(groups[row], item.column.integer ? static_cast<WideInteger>(values[row])
+                                                             : wide_number(bytes_of(vector, row)));
+        }
+      }
+      break;
     case Kind::Minimum:
       for (uint32_t row = 0; row < rows; ++row) {
         bests[groups[row]] = std::min(bests[groups[row]], values[row]);
@@ -564,7 +578,8 @@ size_t GroupTable::memory() const {
   }
   for (const State& state : states_) {
     bytes += memory_of(state.counts) + memory_of(state.bests) + memory_of(state.sums) +
-             memory_of(state.texts) + memory_of(state.heads) + memory_of(state.huge) + state.reals.memory();
+             memory_of(state.texts) + memory_of(state.heads) + memory_of(state.huge) + state.reals.memory() +
+             state.spreads.memory();
     if (state.distinct != nullptr) bytes += state.distinct->memory();
     if (state.values != nullptr) bytes += state.values->memory();
   }
@@ -587,6 +602,7 @@ AggregateResult GroupTable::result(uint32_t group, size_t aggregate) const {
   if (!state.texts.empty()) result.bytes.assign(state.texts[group].bytes, state.texts[group].size);
   if (!state.huge.empty()) result.huge_sum = state.huge[group];
   if (!state.reals.empty()) result.real_sum = state.reals.result(group);
+  if (!state.spreads.empty() && result.count != 0) result.spread = state.spreads.result(group, result.count);
   if (!state.sums.empty()) {
     result.integer_sum = state.sums[group];
     // The order of signed numbers has their sign bit flipped.

@@ -21,6 +21,7 @@
 #include "base/page_allocator.h"
 #include "query/computed_rows.h"
 #include "query/distinct_set.h"
+#include "query/exact_spread.h"
 #include "query/exact_sum.h"
 #include "query/value_order.h"
 #include "query/value_set.h"
@@ -90,6 +91,7 @@ class GroupTable {
     PageVector<WideInteger> sums;  // of the ordered values
     PageVector<HugeInteger> huge;
     ExactSums reals;
+    ExactSpreads spreads;
     PageVector<Text> texts;
     std::unique_ptr<DistinctSet> distinct;
     std::unique_ptr<ValueSet> values;  // of a distinct column of bytes

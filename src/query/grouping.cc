@@ -25,6 +25,9 @@ void take_runs(GroupPartitions* from, Runs& to) {
 
 bool has_aggregate(const Aggregate& wanted, const ScanColumn& column) {
   switch (wanted.kind) {
+    case Aggregate::Kind::Spread:
+      if (wanted.distinct || (!column.integer && column.width != sizeof(WideInteger))) return false;
+      [[fallthrough]];
     case Aggregate::Kind::Sum:
       return column.integer ? column.type <= Type::Double
                             : column.type == Type::OrderedBytes && (column.width == sizeof(WideInteger) ||
@@ -59,7 +62,9 @@ Result<std::unique_ptr<Grouping>> Grouping::make(std::unique_ptr<ComputedRows> r
       HAILSTONE_ASSIGN(item.column, grouping->rows_->column(wanted.position));
     }
     if (!has_aggregate(wanted, item.column))
-      return fail(ErrorCode::Unsupported, "groups have sums of numbers and bits of whole numbers only");
+      return fail(ErrorCode::Unsupported,
+                  "groups have sums of numbers, spreads of those of 16 bytes at most, and bits of whole "
+                  "numbers only");
     grouping->plan_.aggregates.push_back(item);
   }
   grouping->keys_.resize(keys.size());

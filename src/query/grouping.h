@@ -40,6 +40,8 @@ class Groups {
   virtual AggregateResult result(size_t aggregate) const = 0;
   /// How many rows have been read so far.
   virtual uint64_t rows_read() const = 0;
+  /// Of the rows that became groups, if they have places (ComputedRows::add_places()).
+  virtual Status read_place(uint64_t place, std::span<Value> values) const = 0;
 };
 
 /// All groups, in no promised order.
@@ -60,6 +62,9 @@ class Grouping final : public Groups {
     return table(place_.table).result(place_.group, aggregate);
   }
   uint64_t rows_read() const override { return rows_->rows_read(); }
+  Status read_place(uint64_t place, std::span<Value> values) const override {
+    return rows_->read_place(place, values);
+  }
   const GroupingPlan& plan() const { return plan_; }
   MemoryBudget& budget() const { return rows_->budget(); }
 

@@ -12,6 +12,7 @@ namespace {
 using Kind = Aggregate::Kind;
 
 constexpr uint32_t steps_between_checks = 4096;
+constexpr uint32_t values_between_checks = 256;  // of the host's
 
 /// sum * 10^digits / count, half away from zero.
 WideInteger rounded_mean(const AggregateResult& of, unsigned digits) {
@@ -47,6 +48,7 @@ int compare_results(const GroupOrder& by, const GroupingPlan::Item& item, const 
     const bool real = item.column.type == Type::Float || item.column.type == Type::Double;
     return compare_sums(by, real, left, right);
   }
+  if (item.wanted.kind == Kind::Spread) return compare_numbers(left.spread, right.spread);
   if (item.column.integer) return compare_numbers(left.integer, right.integer);
   return item.column.collation->compare(left.bytes, right.bytes);
 }
@@ -55,7 +57,9 @@ int compare_results(const GroupOrder& by, const GroupingPlan::Item& item, const 
 struct Numbered {
   const GroupTable& table;
   uint32_t group;
+  std::span<const Value> host_values;
   Value key(size_t number) const { return table.key(group, number); }
+  const Value& host_value(size_t number) const { return host_values[number]; }
   AggregateResult result(size_t number) const { return table.result(group, number); }
 };
 
@@ -65,10 +69,20 @@ template <typename Left, typename Right>
 int SortedGroups::compare(const Left& left, const Right& right) const {
   const GroupingPlan& plan = groups_->plan();
   for (const GroupOrder& by : order_) {
-    const int order =
-        by.aggregate
-            ? compare_results(by, plan.aggregates[by.number], left.result(by.number), right.result(by.number))
-            : compare_values(plan.keys[by.number].column, left.key(by.number), right.key(by.number));
+    int order = 0;
+    switch (by.by) {
+      case GroupOrder::By::Key:
+        order = compare_values(plan.keys[by.number].column, left.key(by.number), right.key(by.number));
+        break;
+      case GroupOrder::By::Aggregate:
+        order =
+            compare_results(by, plan.aggregates[by.number], left.result(by.number), right.result(by.number));
+        break;
+      case GroupOrder::By::Host:
+        order =
+            compare_values(host_.columns[by.number], left.host_value(by.number), right.host_value(by.number));
+        break;
+    }
     if (order != 0) return by.descending ? -order : order;
   }
   return 0;
@@ -76,6 +90,7 @@ int SortedGroups::compare(const Left& left, const Right& right) const {
 
 void SortedGroups::take(Row& row) {
   row.keys.assign(groups_->keys().begin(), groups_->keys().end());
+  row.keys.insert(row.keys.end(), host_values_.begin(), host_values_.end());
   row.bytes.clear();
   for (const Value& key : row.keys) row.bytes.insert(row.bytes.end(), key.bytes.begin(), key.bytes.end());
   const char* next = row.bytes.data();
@@ -88,7 +103,9 @@ void SortedGroups::take(Row& row) {
 }
 
 Status SortedGroups::sort_places() {
-  const auto at = [&](Grouping::Place place) { return Numbered{groups_->table(place.table), place.group}; };
+  const auto at = [&](Grouping::Place place) {
+    return Numbered{groups_->table(place.table), place.group, {}};
+  };
   const auto before = [&](Grouping::Place left, Grouping::Place right) {
     return compare(at(left), at(right)) < 0;
   };
@@ -115,21 +132,30 @@ Status SortedGroups::sort_places() {
 Status SortedGroups::copy_groups() {
   struct Copied {
     const Row& row;
+    size_t keys;
     const Value& key(size_t number) const { return row.keys[number]; }
+    const Value& host_value(size_t number) const { return row.keys[keys + number]; }
     const AggregateResult& result(size_t number) const { return row.results[number]; }
   };
+  const size_t keys = groups_->keys().size();
   const auto before = [&](const Row& left, const Row& right) {
-    return compare(Copied{left}, Copied{right}) < 0;
+    return compare(Copied{left, keys}, Copied{right, keys}) < 0;
   };
+  host_values_.resize(host_.columns.size());
+  uint32_t computed = 0;
   for (bool found = true; found;) {
+    if (!host_.columns.empty()) {
+      if (++computed % values_between_checks == 0) HAILSTONE_TRY(groups_->check_interruption());
+      HAILSTONE_TRY(host_.compute(*groups_, host_values_));
+    }
     if (rows_.size() < most_) {
       take(rows_.emplace_back());
       const Row& row = rows_.back();
       memory_.grow(sizeof(Row) + row.keys.size() * sizeof(Value) + row.bytes.size() +
                    row.results.size() * sizeof(AggregateResult));
       if (most_ != all) std::push_heap(rows_.begin(), rows_.end(), before);
-    } else if (compare(Numbered{groups_->table(groups_->place().table), groups_->place().group},
-                       Copied{rows_.front()}) < 0) {
+    } else if (compare(Numbered{groups_->table(groups_->place().table), groups_->place().group, host_values_},
+                       Copied{rows_.front(), keys}) < 0) {
       std::pop_heap(rows_.begin(), rows_.end(), before);
       take(rows_.back());
       std::push_heap(rows_.begin(), rows_.end(), before);
@@ -142,7 +168,7 @@ Status SortedGroups::copy_groups() {
 Status SortedGroups::collect() {
   HAILSTONE_ASSIGN(const bool found, groups_->next());
   if (!found) return {};
-  if (!groups_->has_all()) return copy_groups();
+  if (!groups_->has_all() || !host_.columns.empty()) return copy_groups();
   return sort_places();
 }
 

@@ -1,9 +1,10 @@
 // Groups in an order, all or the first ones: ORDER BY and LIMIT behind GROUP BY.
 //
-// While all groups are at hand, only their places are sorted. Where they come partition by partition, copies
-// of them are kept, of no more than are wanted.
+// While all groups are at hand, only their places are sorted. Where they come partition by partition, or the
+// host has a part in their order, copies of them are kept, of no more than are wanted.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -12,35 +13,53 @@
 
 namespace hailstone {
 
-/// One column of the order of groups: a key or an aggregate, by its value; NULL comes first when ascending.
+/// One column of the order of groups: a key, an aggregate, or a value of the host's; NULL comes first when
+/// ascending.
 struct GroupOrder {
-  bool aggregate = false;
-  size_t number = 0;  // of the key or the aggregate
+  enum class By : uint8_t { Key, Aggregate, Host };
+  By by = By::Key;
+  size_t number = 0;  // of the key, the aggregate or the value
   bool descending = false;
   /// Of a sum: what counts is the mean, rounded to so many digits (at most 8) behind those of the sum; of
   /// floating-point numbers, not rounded.
   std::optional<unsigned> mean_digits = std::nullopt;
 };
 
+/// Values of a group that only the embedding application can compute.
+struct HostGroupValues {
+  std::vector<ScanColumn> columns = {};
+  /// Of the group where `group` stands; bytes are valid until the next call.
+  std::function<Status(const Groups& group, std::span<Value> values)> compute = {};
+};
+
 class SortedGroups final : public Groups {
  public:
   static constexpr size_t all = ~size_t{0};
   /// The first `most` groups, at least 1.
-  SortedGroups(std::unique_ptr<Grouping> groups, std::vector<GroupOrder> order, size_t most = all)
-      : groups_(std::move(groups)), order_(std::move(order)), most_(most), memory_(groups_->budget()) {}
+  SortedGroups(std::unique_ptr<Grouping> groups, std::vector<GroupOrder> order, size_t most = all,
+               HostGroupValues host = {})
+      : groups_(std::move(groups)),
+        order_(std::move(order)),
+        most_(most),
+        host_(std::move(host)),
+        memory_(groups_->budget()) {}
 
   Result<bool> next() override;
   std::span<const Value> keys() const override {
-    return rows_.empty() ? groups_->keys() : rows_[place_].keys;
+    return rows_.empty() ? groups_->keys()
+                         : std::span<const Value>(rows_[place_].keys).first(groups_->keys().size());
   }
   AggregateResult result(size_t aggregate) const override {
     return rows_.empty() ? groups_->result(aggregate) : rows_[place_].results[aggregate];
   }
   uint64_t rows_read() const override { return groups_->rows_read(); }
+  Status read_place(uint64_t place, std::span<Value> values) const override {
+    return groups_->read_place(place, values);
+  }
 
  private:
   struct Row {
-    std::vector<Value> keys;
+    std::vector<Value> keys;  // and the host's values behind them
     std::vector<char> bytes;  // of the keys; they stay where they are when the row is moved
     std::vector<AggregateResult> results;
   };
@@ -55,6 +74,8 @@ class SortedGroups final : public Groups {
   const std::unique_ptr<Grouping> groups_;
   const std::vector<GroupOrder> order_;
   const size_t most_;
+  const HostGroupValues host_;
+  std::vector<Value> host_values_;  // of the group at hand
   bool collected_ = false;
   std::vector<Grouping::Place> places_;  // of the groups, in order; or
   std::vector<Row> rows_;  // copies: a heap while they are collected, the last one in front; then in order

@@ -50,6 +50,7 @@ struct Aggregate {
     Minimum,
     Maximum,
     Sum,
+    Spread,  // of values around their mean: the squares of the differences, added up; only for groups
     // Of Unsigned columns, and of Signed ones of 8 bytes; only for groups.
     BitAnd,
     BitOr,
@@ -67,6 +68,7 @@ struct AggregateResult {
   HugeInteger huge_sum = {};    // of groups' numbers of 32 bytes
   double real_sum = 0;  // of Float and Double columns: of groups exact but for the last bit, else rounded in
                         // no promised order
+  double spread = 0;    // of all columns that have sums
 };
 
 /// Adds the halves of the numbers by themselves, several at a time; at most 2^32 numbers.

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "query/group_numbers.h"
 #include "query/query_fixture.h"
 #include "query/sorted_groups.h"
 
@@ -58,6 +59,7 @@ struct ExpectedAggregate {
   std::string bytes;
   uint64_t sum = 0;
   ExactSums reals;
+  ExactSpreads spreads, whole_spreads;
   std::set<std::string> met;
 };
 
@@ -128,6 +130,15 @@ class GroupSpillTest : public QueryTest {
                                                                           : native_of(wanted.position, value);
         }
         break;
+      case Kind::Spread:
+        if (wanted.position == real) {
+          state.spreads.add(0, native_double(value.integer));
+        } else if (wanted.position == wide) {
+          state.whole_spreads.add(0, wide_number(value.bytes));
+        } else {
+          state.whole_spreads.add(0, static_cast<WideInteger>(native_of(wanted.position, value)));
+        }
+        break;
       case Kind::Minimum:
       case Kind::Maximum: {
         const bool least = wanted.kind == Kind::Minimum;
@@ -165,7 +176,11 @@ class GroupSpillTest : public QueryTest {
     Expected groups;
     const auto empty = [&] {
       std::vector<ExpectedAggregate> states(wanted.size());
-      for (ExpectedAggregate& state : states) state.reals.push_back();
+      for (ExpectedAggregate& state : states) {
+        state.reals.push_back();
+        state.spreads.push_back(/*real=*/true);
+        state.whole_spreads.push_back(/*real=*/false);
+      }
       return states;
     };
     if (keys.empty()) groups.emplace(std::vector<std::string>(), empty());
@@ -218,6 +233,9 @@ class GroupSpillTest : public QueryTest {
             EXPECT_EQ(column == huge ? result.huge_sum.words[0] : static_cast<uint64_t>(result.integer_sum),
                       state.sum);
           }
+        } else if (wanted[i].kind == Kind::Spread) {
+          const ExactSpreads& spreads = column == real ? state.spreads : state.whole_spreads;
+          EXPECT_EQ(result.spread, spreads.result(0, state.count));
         } else if (is_number(column)) {
           EXPECT_EQ(result.integer, state.integer);
         } else {
@@ -251,9 +269,10 @@ TEST_F(GroupSpillTest, AnyGroupsWithAnyMemory) {
       keys.push_back(std::array<uint16_t, 5>{key, real, word, text, bits}[below(5)]);
     std::vector<Aggregate> wanted;
     for (size_t i = below(6); i > 0; --i) {
-      const auto kind = static_cast<Kind>(below(8));
+      const auto kind = static_cast<Kind>(below(9));
       const auto position = [&]() -> uint16_t {
         if (kind >= Kind::BitAnd) return bits;
+        if (kind == Kind::Spread) return std::array<uint16_t, 5>{number, key, real, wide, bits}[below(5)];
         if (kind == Kind::Sum) return std::array<uint16_t, 6>{number, key, real, wide, bits, huge}[below(6)];
         return static_cast<uint16_t>(below(column_count));
       }();

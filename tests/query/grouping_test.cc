@@ -7,6 +7,7 @@
 #include <set>
 
 #include "query/query_fixture.h"
+#include "query/rollup_groups.h"
 
 namespace hailstone {
 namespace {
@@ -201,8 +202,18 @@ TEST_F(GroupingTest, AreDividedWhenMemoryIsShort) {
   host_.budget().set_limit(size_t{1} << 30);
 }
 
-/// What SortedGroups sorts by here: tiny, its sum, the greatest text, the rows; as one string that sorts
-/// alike.
+/// What a host may make of a group: the last digit of its rows, without zeros, and the end of its text.
+Status compute_host_values(const Groups& group, std::span<Value> values, std::string& bytes) {
+  const uint64_t digit = group.result(0).count % 10;
+  values[0] = digit == 0 ? Value{} : Value::of(digit);
+  bytes = group.result(2).bytes;
+  bytes.erase(0, bytes.size() - std::min<size_t>(bytes.size(), 2));
+  values[1] = Value::of(ByteView(bytes));
+  return {};
+}
+
+/// What SortedGroups sorts by here: tiny, its sum, the greatest text, the rows, the host's; as one string
+/// that sorts alike.
 std::string sort_text(const Groups& groups, std::span<const GroupOrder> order) {
   std::string text;
   for (const GroupOrder& by : order) {
@@ -211,9 +222,20 @@ std::string sort_text(const Groups& groups, std::span<const GroupOrder> order) {
       part[0] = 1;
       for (int shift = 56; shift >= 0; shift -= 8) part.push_back(static_cast<char>(number >> shift & 0xff));
     };
-    if (!by.aggregate) {
+    if (by.by == GroupOrder::By::Key) {
       const Value key = groups.keys()[by.number];
       if (!key.null) add_number(key.integer);
+    } else if (by.by == GroupOrder::By::Host) {
+      std::string bytes;
+      std::array<Value, 2> values;
+      EXPECT_TRUE(compute_host_values(groups, values, bytes));
+      if (by.number == 0) {
+        if (!values[0].null) add_number(values[0].integer);
+      } else {
+        part[0] = 1;
+        part += bytes;
+        part.resize(3, '\0');
+      }
     } else {
       const AggregateResult result = groups.result(by.number);
       if (by.number == 0) {
@@ -248,9 +270,9 @@ TEST_F(GroupingTest, TheFirstOnesOfAnOrder) {
   for (int round = 0; round < 40; ++round) {
     std::vector<GroupOrder> order;
     for (size_t i = 0; i < 1 + below(3); ++i) {
-      const bool aggregate = below(2) == 0;
+      const auto by = static_cast<GroupOrder::By>(below(3));
       order.push_back(
-          {.aggregate = aggregate, .number = below(aggregate ? 3 : 2), .descending = below(2) == 0});
+          {.by = by, .number = below(by == GroupOrder::By::Aggregate ? 3 : 2), .descending = below(2) == 0});
     }
     const size_t most = std::array<size_t, 4>{1, 2, 50, SortedGroups::all}[below(4)];
     std::vector<std::string> expected;
@@ -261,7 +283,17 @@ TEST_F(GroupingTest, TheFirstOnesOfAnOrder) {
     // With little memory the groups come in several passes.
     host_.budget().set_limit(round % 2 == 0 ? size_t{1} << 30 : 1);
     std::vector<std::string> got;
-    SortedGroups top(all(), order, most);
+    std::string bytes;
+    HostGroupValues host{.columns = {ScanColumn{}, ScanColumn{.integer = false,
+                                                              .type = Type::Varchar,
+                                                              .width = 2,
+                                                              .collation = &binary_collation()}},
+                         .compute = [&](const Groups& group, std::span<Value> values) {
+                           return compute_host_values(group, values, bytes);
+                         }};
+    const bool by_host =
+        std::ranges::any_of(order, [](const GroupOrder& by) { return by.by == GroupOrder::By::Host; });
+    SortedGroups top(all(), order, most, by_host ? std::move(host) : HostGroupValues{});
     while (*top.next()) got.push_back(sort_text(top, order));
     ASSERT_EQ(got, expected) << "round " << round;
     EXPECT_FALSE(*top.next());
@@ -271,6 +303,57 @@ TEST_F(GroupingTest, TheFirstOnesOfAnOrder) {
       Grouping::make(rows(std::make_shared<const Predicate>(Predicate::never()), true), keys, wanted, 2)
           .value(),
       {{.number = 1}}, 3);
+  EXPECT_FALSE(*none.next());
+}
+
+TEST_F(GroupingTest, AreRolledUp) {
+  add_rows(0, 5'000, 40, true);
+  reader_ = host_.transactions().begin(Isolation::RepeatableRead);
+  const std::array<Aggregate, 2> wanted{Aggregate{Aggregate::Kind::Rows},
+                                        Aggregate{Aggregate::Kind::Sum, tiny}};
+  const std::array<uint16_t, 3> keys{word, tiny, note};
+  const auto rolled_up = [&](const std::shared_ptr<const Predicate>& predicate) {
+    std::vector<std::unique_ptr<Groups>> levels;
+    std::vector<GroupOrder> order;
+    std::vector<ScanColumn> key_columns;
+    for (size_t i = 0; i <= keys.size(); ++i) {
+      auto grouping = Grouping::make(rows(predicate, true), std::span(keys).first(i), wanted, 2);
+      EXPECT_TRUE(grouping);
+      key_columns.clear();
+      for (const GroupingPlan::Key& key : (*grouping)->plan().keys) key_columns.push_back(key.column);
+      levels.push_back(std::make_unique<SortedGroups>(std::move(*grouping), order));
+      order.push_back({.number = i, .descending = i == 1});
+    }
+    return RollupGroups(std::move(levels), std::move(key_columns));
+  };
+  // What the groups add up to, by how many of their keys they have, since the last group with so many.
+  struct Total {
+    uint64_t rows = 0;
+    WideInteger sum = 0;
+    bool operator==(const Total&) const = default;
+  };
+  std::array<Total, 4> totals;
+  std::set<std::vector<std::string>> met;
+  size_t rolled = 0, last_keys = 0;
+  RollupGroups groups = rolled_up(nullptr);
+  while (*groups.next()) {
+    std::vector<std::string> here;
+    for (size_t i = 0; i < groups.keys().size(); ++i) here.push_back(canonical(groups.keys()[i], keys[i]));
+    EXPECT_TRUE(met.insert(here).second) << "a group is there twice";
+    last_keys = here.size();
+    const Total total{groups.result(0).count, groups.result(1).integer_sum};
+    if (here.size() == keys.size()) {
+      for (Total& each : totals) each = {each.rows + total.rows, each.sum + total.sum};
+      continue;
+    }
+    ++rolled;
+    ASSERT_EQ(total, totals[here.size()]);
+    totals[here.size()] = {};
+  }
+  EXPECT_EQ(last_keys, 0);
+  EXPECT_GT(rolled, 500);
+  EXPECT_FALSE(*groups.next());
+  RollupGroups none = rolled_up(std::make_shared<const Predicate>(Predicate::never()));
   EXPECT_FALSE(*none.next());
 }
 
