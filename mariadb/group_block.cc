@@ -106,7 +106,7 @@ class GroupTranslator {
         reader_(reader),
         select_(statement.select),
         source_(statement.table),
-        may_roll_up_(statement.may_roll_up),
+        whole_(statement.whole),
         block_(ScanColumns(source_, reader)),
         rows_(thd, source_, reader, block_) {}
 
@@ -140,7 +140,7 @@ class GroupTranslator {
       if (!block_.order.empty() && block_.most == SortedGroups::all && !groups_fit())
         return declined(SelectOutcome::Memory, nullptr);
     }
-    if (has_mean_ && (makes_more_of_aggregates_ || !sends_means_as_they_are()))
+    if (has_mean_ && !keeps_digits_of_means() && (makes_more_of_aggregates_ || !sends_means_as_they_are()))
       return declined(SelectOutcome::Means, nullptr);
     if (Item* const part = rows_.take_conditions(conditions_))
       return declined(SelectOutcome::Condition, part);
@@ -150,7 +150,7 @@ class GroupTranslator {
  private:
   bool is_of_known_form() const {
     if (query_.distinct || !is_plain_statement(thd_, select_)) return false;
-    if (select_.olap != UNSPECIFIED_OLAP_TYPE && !(may_roll_up_ && select_.olap == ROLLUP_TYPE)) return false;
+    if (select_.olap != UNSPECIFIED_OLAP_TYPE && !(whole_ && select_.olap == ROLLUP_TYPE)) return false;
     // A change may warn of rows, by their numbers among those that the server has read: for one group of all
     // rows that is their number, for several it is whatever the plan makes of it.
     if (thd_.lex->sql_command != SQLCOM_SELECT && query_.group_by == nullptr) return false;
@@ -498,7 +498,7 @@ class GroupTranslator {
   /// By what the server makes of each group.
   std::optional<GroupOrder> host_order_of(Item& item) {
     const auto kind = kind_of_order(item);
-    const auto type = item.type_handler()->real_field_type();
+    const auto type = item.real_type_handler()->real_field_type();
     // These sort by their numbers, and not as texts.
     if (!kind || type == MYSQL_TYPE_ENUM || type == MYSQL_TYPE_SET || type == MYSQL_TYPE_BIT)
       return std::nullopt;
@@ -509,6 +509,14 @@ class GroupTranslator {
     if (each == nullptr) return std::nullopt;
     block_.host_order.push_back({.place = place, .kind = *kind});
     return GroupOrder{.by = GroupOrder::By::Host, .number = block_.host_order.size() - 1};
+  }
+
+  /// Whether what reads means gets all digits that they have, as it does in the server: groups with distinct
+  /// values in another order than their own it puts into a table that rounds.
+  bool keeps_digits_of_means() const {
+    const bool distinct = std::ranges::any_of(
+        block_.aggregates, [](const GroupBlock::Counted& counted) { return counted.wanted.distinct; });
+    return whole_ && !(distinct && select_.join->order != nullptr);
   }
 
   /// Whether means go to the client, rounded as their fields are, and nowhere else.
@@ -525,7 +533,7 @@ class GroupTranslator {
   HailstoneHandler& reader_;
   SELECT_LEX& select_;
   TABLE& source_;
-  const bool may_roll_up_;
+  const bool whole_;
   GroupBlock block_;
   RowTranslator rows_;
   size_t place_ = 0;  // of the item at hand

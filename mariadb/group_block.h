@@ -76,7 +76,7 @@ struct GroupStatement {
   SELECT_LEX& select;
   TABLE& table;
   std::vector<Item*> conditions;  // all of them on the table's rows
-  bool may_roll_up = false;       // not where the optimizer has been at work
+  bool whole = false;             // of a SELECT that the optimizer has not been at
 };
 std::expected<GroupBlock, Declined> make_group_block(THD& thd, const GroupStatement& statement,
                                                      HailstoneHandler& reader);

@@ -107,7 +107,7 @@ std::expected<GroupBlock, Declined> make_block(THD& thd, const Query& query,
   if (query.where != nullptr) conditions.push_back(query.where);
   return make_group_block(thd,
                           {query, *query.from->select_lex, *query.from->table, std::move(conditions),
-                           /*may_roll_up=*/false},
+                           /*whole=*/false},
                           *readers.front());
 }
 

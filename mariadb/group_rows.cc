@@ -285,6 +285,7 @@ void GroupRows::store_aggregate(size_t place, const AggregateResult& result) con
   }
   if (result.count == 0) {
     field.set_null();
+    if (takes_parts(output, field)) store_parts(output, decimal_zero, 0, field);
     return;
   }
   if (counted.wanted.kind == Aggregate::Kind::Sum) {
@@ -305,6 +306,13 @@ bool GroupRows::is_number(const RowColumn& column) const {
   const RowExpression& expression = block_.computed[column.number];
   if (is_by_program(expression)) return true;
   return formats_[expression.output].kind <= FieldFormat::Kind::BigEndian;
+}
+
+void GroupRows::store_parts(const GroupOutput& output, const my_decimal& sum, uint64_t count,
+                            Field& field) const {
+  const Item_sum_avg& mean = *output.mean;
+  sum.to_binary(field.ptr, static_cast<int>(mean.f_precision), static_cast<decimal_digits_t>(mean.f_scale));
+  int8store(field.ptr + mean.dec_bin_size, count);
 }
 
 void GroupRows::store_variance(const GroupOutput& output, const AggregateResult& result, Field& field) const {
@@ -349,6 +357,10 @@ void GroupRows::store_sum(const GroupOutput& output, const AggregateResult& resu
   }
   if (output.mean == nullptr) {
     field.store_decimal(&sum);
+    return;
+  }
+  if (takes_parts(output, field)) {
+    store_parts(output, sum, result.count, field);
     return;
   }
   int2my_decimal(E_DEC_FATAL_ERROR, static_cast<longlong>(result.count), true, &count);

@@ -20,7 +20,8 @@ class GroupRows {
 
   const GroupBlock& block() const { return block_; }
   /// From the first group on. `fields`: one for each of the block's outputs; null for those constants that
-  /// have none. `order`: what stands for the block's host_order once a group is stored.
+  /// have none. One that the server's item of a mean has made for groups gets the mean's sum and count.
+  /// `order`: what stands for the block's host_order once a group is stored.
   void begin(std::vector<Field*> fields, std::vector<Item*> order);
   /// Stores the next group. A handler error, HA_ERR_END_OF_FILE behind the last one, or 0.
   int next();
@@ -40,6 +41,12 @@ class GroupRows {
   Status store(const Groups& group);
   bool is_by_program(const RowExpression& expression) const {
     return by_program_ && expression.number.has_value();
+  }
+  /// A mean with all its digits: the sum and the count.
+  void store_parts(const GroupOutput& output, const my_decimal& sum, uint64_t count, Field& field) const;
+  /// Whether the field is one of those.
+  static bool takes_parts(const GroupOutput& output, const Field& field) {
+    return output.mean != nullptr && field.real_type() == MYSQL_TYPE_STRING;
   }
   static void store_constant(const GroupOutput& output, Field* field) {
     if (field != nullptr) output.item->save_in_field(field, true);

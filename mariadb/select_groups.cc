@@ -1,5 +1,6 @@
 #include "select_groups.h"
 
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -26,7 +27,7 @@ class GroupsHandler final : public PushedSelect {
     parameters.func_count = join_.all_fields.elements;
     table = ::create_tmp_table(thd, &parameters, join_.all_fields, nullptr, false, true, join_.select_options,
                                HA_POS_ERROR, &empty_clex_str, true, true);
-    if (table == nullptr || !find_items()) return true;
+    if (table == nullptr || !find_items() || !keep_digits_of_means()) return true;
     // The client is told of the statement's own items.
     return show(select->item_list);
   }
@@ -36,6 +37,10 @@ class GroupsHandler final : public PushedSelect {
       std::vector<Field*> fields;
       for (const GroupOutput& output : groups_.block().outputs) {
         Item* const item = items_[output.place];
+        if (const auto mean = means_.find(output.place); mean != means_.end()) {
+          fields.push_back(mean->second);
+          continue;
+        }
         Field* const field =
             item->type() == Item::FIELD_ITEM ? static_cast<Item_field*>(item)->field : nullptr;
         fields.push_back(field != nullptr && field->table == table ? field : nullptr);
@@ -98,6 +103,27 @@ class GroupsHandler final : public PushedSelect {
     return true;
   }
 
+  /// What reads a mean of exact numbers gets all its digits, and not those of a column: by the server's item
+  /// for means whose groups are not complete yet. False: no memory.
+  bool keep_digits_of_means() {
+    for (const GroupOutput& output : groups_.block().outputs) {
+      if (output.mean == nullptr || output.mean->result_type() != DECIMAL_RESULT) continue;
+      Item_sum_avg& mean = *output.mean;
+      Field* const parts = mean.create_tmp_field(thd->mem_root, /*group=*/true, table);
+      auto* const bytes = static_cast<uchar*>(thd->alloc(mean.dec_bin_size + sizeof(longlong)));
+      if (parts == nullptr || bytes == nullptr) return false;
+      parts->move_field(bytes, nullptr, 0);
+      Field* const shown = std::exchange(mean.result_field, parts);
+      Item* const item = mean.result_item(thd, parts);
+      mean.result_field = shown;
+      if (item == nullptr) return false;
+      item->name = items_[output.place]->name;
+      items_[output.place] = item;
+      means_[output.place] = parts;
+    }
+    return true;
+  }
+
   /// Where items and HAVING look for the statement's item of this number: those that only they use stand
   /// before the shown ones in the list, behind them in the array.
   Item*& place_of(size_t number) {
@@ -125,8 +151,9 @@ class GroupsHandler final : public PushedSelect {
 
   JOIN& join_;
   GroupRows groups_;
-  std::vector<Item*> items_;      // as the statement has them, those before the shown ones included
-  std::vector<Item*> originals_;  // of the places where items_ are put
+  std::vector<Item*> items_;        // as the statement has them, those before the shown ones included
+  std::map<size_t, Field*> means_;  // by place: sums and counts
+  std::vector<Item*> originals_;    // of the places where items_ are put
   bool items_are_put_ = false;
   ha_rows rows_ = 0;  // that passed HAVING, those before the offset included
 };

@@ -117,7 +117,7 @@ class WholeSelect {
                       join_.having,
                       &select_.master_unit()->lim};
     auto block =
-        make_group_block(thd_, {query, select_, table_, source_.conditions, /*may_roll_up=*/true}, reader());
+        make_group_block(thd_, {query, select_, table_, source_.conditions, /*whole=*/true}, reader());
     if (!block) return push_groups_for_server(block.error());
     prune(thd_, table_, source_.conditions);
     note_outcome(thd_, SelectOutcome::Pushed, nullptr, block->describe().c_str());
