@@ -53,7 +53,7 @@ struct GroupBlock : RowBlock {
   /// The number of the key that a column is; nothing: it is none.
   std::optional<size_t> key_of(const Field& field) const;
   /// Of the places of rows, once everything else is known.
-  uint16_t position_of_place() const {
+  uint16_t position_of_places() const {
     return static_cast<uint16_t>(columns.numbers().size() + computed.size());
   }
   std::vector<GroupOrder> order;

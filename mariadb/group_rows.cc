@@ -71,7 +71,7 @@ std::vector<Aggregate> GroupRows::wanted() const {
     wanted.back().position = block_.position_of(counted.of);
   }
   if (block_.reads_rows)
-    wanted.push_back({.kind = Aggregate::Kind::Minimum, .position = block_.position_of_place()});
+    wanted.push_back({.kind = Aggregate::Kind::Minimum, .position = block_.position_of_places()});
   return wanted;
 }
 
@@ -216,7 +216,7 @@ Result<std::unique_ptr<Grouping>> GroupRows::open_grouping(Scans scans, size_t k
   if (block_.reads_rows) {
     std::vector<uint16_t> shown;
     for (const Field* field : block_.shown) shown.push_back(reader_.column_of_field(field->field_index));
-    rows->add_places(std::move(shown));
+    rows->add_places(shown);
   }
   std::vector<uint16_t> positions;
   for (size_t i = 0; i < keys; ++i) positions.push_back(block_.position_of(block_.keys[i]));
