@@ -63,8 +63,8 @@ bool is_plain_statement(const THD& thd, const SELECT_LEX& select) {
   if (command != SQLCOM_SELECT && command != SQLCOM_INSERT_SELECT && command != SQLCOM_REPLACE_SELECT &&
       command != SQLCOM_CREATE_TABLE)
     return false;
-  return !const_cast<SELECT_LEX&>(select).have_window_funcs() &&
-         !select.with_rownum && thd.lex->limit_rows_examined == nullptr;
+  return !const_cast<SELECT_LEX&>(select).have_window_funcs() && !select.with_rownum &&
+         thd.lex->limit_rows_examined == nullptr;
 }
 
 bool has_silent_constants(THD& thd, Item& item) {
