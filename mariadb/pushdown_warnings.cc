@@ -143,6 +143,16 @@ bool may_warn_in_result(const THD& thd, Item& item) {
 
 }  // namespace
 
+bool takes_texts_for_numbers(const Item_func& function) {
+  bool number = false, text = false;
+  for (uint i = 0; i < function.argument_count(); ++i)
+    (kind_of(*function.arguments()[i]) == Kind::Number ? number : text) = true;
+  if (!number || !text) return false;
+  const std::string_view name = function.func_name();
+  return compares_values(function) || divides(name) ||
+         (takes_numbers(name) && kind_of(function) == Kind::Number);
+}
+
 bool may_warn_of_rows(const THD& thd) {
   if (thd.lex->sql_command != SQLCOM_SELECT) return true;
   for (SELECT_LEX* select = thd.lex->all_selects_list; select != nullptr;

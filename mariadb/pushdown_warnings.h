@@ -16,4 +16,7 @@ bool may_warn(const THD& thd, Item& item);
 /// has the row's number.
 bool may_warn_of_rows(const THD& thd);
 
+/// Whether texts among the function's arguments are taken for numbers. A literal is, with each row anew.
+bool takes_texts_for_numbers(const Item_func& function);
+
 }  // namespace hailstone

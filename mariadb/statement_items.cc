@@ -1,6 +1,7 @@
 #include "statement_items.h"
 
 #include "item_parts.h"
+#include "pushdown_warnings.h"
 
 namespace hailstone {
 
@@ -70,8 +71,18 @@ bool is_plain_statement(const THD& thd, const SELECT_LEX& select) {
 bool has_silent_constants(THD& thd, Item& item) {
   Item& real = *item.real_item();
   if (real.basic_const_item() || real.type() == Item::FIELD_ITEM) return true;
-  if (!real.const_item())
+  if (!real.const_item()) {
+    if (real.type() == Item::FUNC_ITEM && takes_texts_for_numbers(static_cast<Item_func&>(real))) {
+      const Conditions conditions(thd);
+      const auto converts = [](Item& part) {
+        if (part.basic_const_item() && part.cmp_type() == STRING_RESULT) part.val_real();
+        return false;
+      };
+      any_part(real, converts);
+      if (conditions.raised()) return false;
+    }
     return !any_part(real, [&](Item& part) { return !has_silent_constants(thd, part); });
+  }
   if (!real.can_eval_in_optimize()) return false;
   const Conditions conditions(thd);
   evaluate(thd, real);
