@@ -48,7 +48,7 @@ Computation::Column Computation::Column::of(const Program& program, Program::Reg
 /// What one thread computes.
 class ComputedRows::Worker {
  public:
-  explicit Worker(const ComputedRows& rows) : computation_(rows.computation_) {
+  explicit Worker(const ComputedRows& rows) : computation_(rows.computation_), counts_(rows.counts_) {
     if (computation_.conditions != nullptr) conditions_.emplace(computation_.conditions);
     if (computation_.values != nullptr) values_.emplace(computation_.values);
     has_places_ = rows.has_places_;
@@ -60,15 +60,16 @@ class ComputedRows::Worker {
   }
 
   /// The rows that pass; there may be none.
-  Status compute(const Batch& batch, RowBatch& rows) {
+  Status compute(const Batch& batch, unsigned part, RowBatch& rows) {
     columns_.clear();
     for (const ColumnVector& column : batch.columns) columns_.push_back(&column);
     if (has_places_) columns_.push_back(&batch.places);
     rows = {.rows = batch.rows, .columns = columns_};
-    if (conditions_) HAILSTONE_TRY(filter(rows));
-    if (computation_.host != nullptr && rows.rows != 0) HAILSTONE_TRY(ask_host(rows));
+    if (conditions_) HAILSTONE_TRY(counted(counts_.filter, part, rows, [&] { return filter(rows); }));
+    if (computation_.host != nullptr && rows.rows != 0)
+      HAILSTONE_TRY(counted(counts_.host, part, rows, [&] { return ask_host(rows); }));
     if (rows.rows == 0) return {};
-    if (values_) HAILSTONE_TRY(values_->run(rows));
+    if (values_) HAILSTONE_TRY(counted(counts_.compute, part, rows, [&] { return values_->run(rows); }));
     const ColumnVector* const places = has_places_ ? columns_.back() : nullptr;
     if (has_places_) columns_.pop_back();
     for (size_t i = 0; i < computed_.size(); ++i) {
@@ -85,6 +86,16 @@ class ComputedRows::Worker {
   }
 
  private:
+  /// What `step` leaves of the rows is what the operator hands on.
+  template <typename Step>
+  Status counted(OperatorCounts* counts, unsigned part, const RowBatch& rows, const Step& step) {
+    const OperatorWork work(counts, part);
+    const uint32_t in = rows.rows;
+    HAILSTONE_TRY(step());
+    work.add_rows(in, rows.rows);
+    return {};
+  }
+
   Status filter(RowBatch& rows) {
     HAILSTONE_TRY(conditions_->run(rows));
     const Computed& passes = conditions_->result(computation_.passes);
@@ -140,6 +151,7 @@ class ComputedRows::Worker {
   }
 
   const Computation& computation_;
+  const RowCounts counts_;
   bool has_places_ = false;
   std::optional<Evaluator> conditions_, values_;
   std::vector<const ColumnVector*> columns_;  // of the rows at hand
@@ -184,7 +196,7 @@ Status ComputedRows::each_batch(unsigned wanted, const TakeRows& take) {
   return scans_.each_batch(used, [&](unsigned part, const Batch& batch) -> Status {
     rows_read_.fetch_add(batch.rows, std::memory_order_relaxed);
     RowBatch rows;
-    HAILSTONE_TRY(workers[part].compute(batch, rows));
+    HAILSTONE_TRY(workers[part].compute(batch, part, rows));
     return rows.rows == 0 ? Status() : take(part, rows);
   });
 }
@@ -196,7 +208,7 @@ Result<const RowBatch*> ComputedRows::next() {
     HAILSTONE_ASSIGN(const Batch* const batch, scans_.next());
     if (batch == nullptr) return nullptr;
     rows_read_.fetch_add(batch->rows, std::memory_order_relaxed);
-    HAILSTONE_TRY(next_->worker.compute(*batch, next_->rows));
+    HAILSTONE_TRY(next_->worker.compute(*batch, 0, next_->rows));
     if (next_->rows.rows != 0) return &next_->rows;
   }
 }

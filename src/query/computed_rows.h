@@ -46,6 +46,15 @@ struct Computation {
   bool is_empty() const { return conditions == nullptr && columns.empty() && host == nullptr; }
 };
 
+/// Where the operators that rows go through count what they do; null: nobody wants to know. They outlive the
+/// rows.
+struct RowCounts {
+  OperatorCounts* scan = nullptr;
+  OperatorCounts* filter = nullptr;   // conditions of programs
+  OperatorCounts* host = nullptr;     // what the host computes, conditions and columns
+  OperatorCounts* compute = nullptr;  // columns of programs
+};
+
 class ComputedRows {
  public:
   ComputedRows(Scans scans, size_t scan_columns, Computation computation);
@@ -62,6 +71,12 @@ class ComputedRows {
   Status read_place(uint64_t place, std::span<Value> values) { return scans_.read_place(place, values); }
   uint16_t position_of_places() const {
     return static_cast<uint16_t>(scan_columns_ + computation_.columns.size());
+  }
+
+  /// Call it before each_batch().
+  void count_in(const RowCounts& counts) {
+    counts_ = counts;
+    if (counts.scan != nullptr) scans_.count_in(*counts.scan);
   }
 
   /// Of a column of the scan, or, behind those, of a computed one.
@@ -92,6 +107,7 @@ class ComputedRows {
   Scans scans_;
   const size_t scan_columns_;
   const Computation computation_;
+  RowCounts counts_;
   bool has_places_ = false;
   std::atomic<uint64_t> rows_read_{0};
   std::unique_ptr<Next> next_;

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "base/memory_budget.h"
+#include "base/operator_counts.h"
 #include "query/group_partitions.h"
 #include "query/group_table.h"
 
@@ -24,9 +24,15 @@ class GroupCollector {
   };
   /// `most`: bytes that the table may take. `level`: of the partitions (GroupPartitions); from
   /// GroupPartitions::levels on nothing can be divided any more, and the table takes what it needs.
+  /// `counts`: of the operator whose memory it is; may be null.
   GroupCollector(const GroupingPlan& plan, MemoryBudget& budget, RecordMemory& records, Source source,
-                 unsigned level, size_t most)
-      : plan_(&plan), records_(&records), source_(source), level_(level), most_(most), memory_(budget) {}
+                 unsigned level, size_t most, OperatorCounts* counts)
+      : plan_(&plan),
+        records_(&records),
+        source_(source),
+        level_(level),
+        most_(most),
+        memory_(budget, counts) {}
 
   Status add(const RowBatch& batch, const GoOn& go_on);
   Status add(RecordRun&& records, const GoOn& go_on);
@@ -41,7 +47,7 @@ class GroupCollector {
   Status merge(GroupCollector&& other, const GoOn& go_on);
   /// What has been met: where no keys are, there is a group even without rows.
   GroupTable&& take_table();
-  Reservation&& take_memory() { return std::move(memory_); }
+  OperatorMemory&& take_memory() { return std::move(memory_); }
   /// After move_out(); null where nothing of the kind has moved.
   GroupPartitions* groups() { return groups_ ? &*groups_ : nullptr; }
   GroupPartitions* pairs() { return pairs_ ? &*pairs_ : nullptr; }
@@ -56,7 +62,7 @@ class GroupCollector {
   const unsigned level_;
   const size_t most_;
   std::optional<GroupTable> table_;
-  Reservation memory_;  // of the table
+  OperatorMemory memory_;  // of the table
   std::optional<GroupPartitions> groups_, pairs_;
   std::string record_;
 };

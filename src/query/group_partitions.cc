@@ -17,7 +17,10 @@ constexpr size_t least_spilled = size_t{16} << 10;
 
 bool RecordMemory::try_take(size_t bytes) {
   const size_t before = used_.fetch_add(bytes, std::memory_order_relaxed);
-  if (before + bytes <= most_ && budget_.try_reserve(bytes)) return true;
+  if (before + bytes <= most_ && budget_.try_reserve(bytes)) {
+    if (counts_ != nullptr) counts_->take_memory(bytes);
+    return true;
+  }
   used_.fetch_sub(bytes, std::memory_order_relaxed);
   return false;
 }
@@ -25,11 +28,13 @@ bool RecordMemory::try_take(size_t bytes) {
 void RecordMemory::take(size_t bytes) {
   used_.fetch_add(bytes, std::memory_order_relaxed);
   budget_.reserve(bytes);
+  if (counts_ != nullptr) counts_->take_memory(bytes);
 }
 
 void RecordMemory::give_back(size_t bytes) {
   used_.fetch_sub(bytes, std::memory_order_relaxed);
   budget_.release(bytes);
+  if (counts_ != nullptr) counts_->give_back_memory(bytes);
 }
 
 RecordRun::Piece::Piece(Piece&& other) noexcept
@@ -98,6 +103,7 @@ Result<bool> GroupPartitions::spill_largest(const GoOn& go_on) {
     const RecordRun::Piece piece = std::move(pieces.back());
     pieces.pop_back();
     HAILSTONE_ASSIGN(const SpilledFrame frame, file_->append({piece.bytes.get(), piece.size}));
+    memory_.note_spilled(frame.stored);
     spilled.back().frames.push_back(frame);
   }
   largest.in_memory = 0;

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "base/memory_budget.h"
+#include "base/operator_counts.h"
 #include "base/page_allocator.h"
 #include "base/status.h"
 #include "file/spill_file.h"
@@ -27,14 +27,18 @@ namespace hailstone {
 /// What the records of a query may take of the budget, and where those beyond that go. Outlives them.
 class RecordMemory {
  public:
-  /// `most`: bytes; `piece`: how long a run's pieces become.
-  RecordMemory(MemoryBudget& budget, SpillSpace& space, size_t most, size_t piece)
-      : piece_bytes_(piece), budget_(budget), space_(space), most_(most) {}
+  /// `most`: bytes; `piece`: how long a run's pieces become; `counts`: of the operator; may be null.
+  RecordMemory(MemoryBudget& budget, SpillSpace& space, size_t most, size_t piece, OperatorCounts* counts)
+      : piece_bytes_(piece), budget_(budget), space_(space), most_(most), counts_(counts) {}
 
   [[nodiscard]] bool try_take(size_t bytes);
   /// What cannot be done without.
   void take(size_t bytes);
   void give_back(size_t bytes);
+  /// So many bytes have gone to a spill file.
+  void note_spilled(size_t bytes) {
+    if (counts_ != nullptr) counts_->spilled.fetch_add(bytes, std::memory_order_relaxed);
+  }
 
   SpillSpace& space() const { return space_; }
   size_t piece_bytes() const { return piece_bytes_; }
@@ -44,6 +48,7 @@ class RecordMemory {
   MemoryBudget& budget_;
   SpillSpace& space_;
   const size_t most_;
+  OperatorCounts* const counts_;
   std::atomic<size_t> used_{0};
 };
 

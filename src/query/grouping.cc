@@ -46,12 +46,13 @@ bool has_aggregate(const Aggregate& wanted, const ScanColumn& column) {
 
 Result<std::unique_ptr<Grouping>> Grouping::make(std::unique_ptr<ComputedRows> rows,
                                                  std::span<const uint16_t> keys,
-                                                 std::span<const Aggregate> aggregates, unsigned threads) {
+                                                 std::span<const Aggregate> aggregates, unsigned threads,
+                                                 OperatorCounts* counts) {
   if (keys.size() > GroupingPlan::most_keys) {
     return fail(ErrorCode::Unsupported,
                 fmt::format("groups have at most {} keys, and not {}", GroupingPlan::most_keys, keys.size()));
   }
-  std::unique_ptr<Grouping> grouping(new Grouping(std::move(rows), std::max(1U, threads)));
+  std::unique_ptr<Grouping> grouping(new Grouping(std::move(rows), std::max(1U, threads), counts));
   for (const uint16_t position : keys) {
     HAILSTONE_ASSIGN(const ScanColumn column, grouping->rows_->column(position));
     grouping->plan_.keys.push_back({.position = position, .column = column});
@@ -99,24 +100,32 @@ Status Grouping::make_tables() {
   return groups_.empty() ? Status() : put_groups_together();
 }
 
+void Grouping::count_groups(const GroupTable& made) {
+  if (counts_ != nullptr) counts_->add_rows(0, made.end() - 1);
+}
+
 size_t Grouping::share() const { return rows_->budget().limit() / 4; }
 
 GroupCollector Grouping::collector(GroupCollector::Source source, unsigned level, size_t most) {
   return {plan_,  rows_->budget(), *record_memory_,
-          source, level,           std::max(GroupCollector::least_share, most)};
+          source, level,           std::max(GroupCollector::least_share, most),
+          counts_};
 }
 
 /// Leaves the groups in one table, or divided.
 Status Grouping::take_rows() {
   const size_t most = share() / threads_;
   record_memory_.emplace(rows_->budget(), rows_->spill_space(), share(),
-                         std::clamp(most / GroupPartitions::partitions / 8, least_piece, most_piece));
+                         std::clamp(most / GroupPartitions::partitions / 8, least_piece, most_piece),
+                         counts_);
   std::deque<GroupCollector> collectors;
   for (unsigned i = 0; i < threads_; ++i)
     collectors.push_back(collector(GroupCollector::Source::Rows, 0, most));
   const GoOn of_caller = [&] { return rows_->check_interruption(); };
   const GoOn of_helper = [&] { return rows_->check_interruption_seen(); };
   HAILSTONE_TRY(rows_->each_batch(threads_, [&](unsigned part, const RowBatch& batch) {
+    const OperatorWork work(counts_, part);
+    work.add_rows(batch.rows, 0);
     return collectors[part].add(batch, part == 0 ? of_caller : of_helper);
   }));
 
@@ -131,6 +140,7 @@ Status Grouping::take_rows() {
   divided_ |= parts > 1 && units > most_units_to_merge;
   if (divided_) return divide(collectors);
 
+  const OperatorWork work(counts_);
   GroupCollector* whole = &collectors.front();
   for (GroupCollector& each : collectors) {
     if (!each.has_table() || &each == whole) continue;
@@ -141,6 +151,7 @@ Status Grouping::take_rows() {
     }
   }
   tables_.push_back({whole->take_table(), whole->take_memory()});
+  count_groups(tables_.back().groups);
   return {};
 }
 
@@ -150,7 +161,7 @@ Status Grouping::divide(std::deque<GroupCollector>& collectors) {
     for (size_t i = next++; i < collectors.size(); i = next++) HAILSTONE_TRY(collectors[i].move_out(go_on));
     return {};
   };
-  HAILSTONE_TRY(work_by_threads(*rows_, threads_, move_out));
+  HAILSTONE_TRY(work_by_threads(*rows_, threads_, counts_, move_out));
   Runs groups, pairs;
   for (GroupCollector& each : collectors) {
     take_runs(each.groups(), groups);
@@ -186,7 +197,7 @@ Status Grouping::count_pairs(Runs& groups) {
       HAILSTONE_TRY(count_pairs_of(std::move(*run), counted[part], go_on));
     return counted[part].finish();
   };
-  HAILSTONE_TRY(work_by_threads(*rows_, threads_, count_some));
+  HAILSTONE_TRY(work_by_threads(*rows_, threads_, counts_, count_some));
   for (GroupPartitions& each : counted) take_runs(&each, groups);
   return {};
 }
@@ -204,7 +215,7 @@ Status Grouping::count_pairs_of(Run&& run, GroupPartitions& counted, const GoOn&
 
 /// Makes tables of the next partitions, one a thread at least, until half of the share is used.
 Status Grouping::put_groups_together() {
-  return work_by_threads(*rows_, threads_, [&](unsigned, const GoOn& go_on) -> Status {
+  return work_by_threads(*rows_, threads_, counts_, [&](unsigned, const GoOn& go_on) -> Status {
     for (;;) {
       {
         const MutexLock guard(mutex_);
@@ -228,6 +239,7 @@ Status Grouping::put_together(Run&& run, const GoOn& go_on) {
     return {};
   }
   Table table{groups.take_table(), groups.take_memory()};
+  count_groups(table.groups);
   const MutexLock guard(mutex_);
   bytes_at_hand_ += table.memory.bytes();
   tables_.push_back(std::move(table));

@@ -16,8 +16,8 @@
 #include <span>
 #include <vector>
 
-#include "base/memory_budget.h"
 #include "base/mutex.h"
+#include "base/operator_counts.h"
 #include "query/computed_rows.h"
 #include "query/group_collector.h"
 #include "query/group_partitions.h"
@@ -50,9 +50,11 @@ class Grouping final : public Groups {
   /// `keys`: positions among the columns of the rows; without any, all rows are one group, also where there
   /// are none. `threads`: how many may work at it, the caller's included. ErrorCode::Unsupported: more keys
   /// than most_keys, a sum of what is no number; and next() gives it when an expression is not computed.
+  /// `counts`: of this operator, which it fills; they outlive it; may be null.
   static Result<std::unique_ptr<Grouping>> make(std::unique_ptr<ComputedRows> rows,
                                                 std::span<const uint16_t> keys,
-                                                std::span<const Aggregate> aggregates, unsigned threads);
+                                                std::span<const Aggregate> aggregates, unsigned threads,
+                                                OperatorCounts* counts = nullptr);
 
   /// ErrorCode::DiskFull, Io: records that memory has no room for could not be written, or read again. After
   /// an error there is nothing to be had any more.
@@ -93,12 +95,12 @@ class Grouping final : public Groups {
   };
   struct Table {
     GroupTable groups;
-    Reservation memory;
+    OperatorMemory memory;
   };
   using Runs = std::array<RecordRun, GroupPartitions::partitions>;
 
-  explicit Grouping(std::unique_ptr<ComputedRows> rows, unsigned threads)
-      : rows_(std::move(rows)), threads_(rows_->threads(threads)) {}
+  Grouping(std::unique_ptr<ComputedRows> rows, unsigned threads, OperatorCounts* counts)
+      : rows_(std::move(rows)), threads_(rows_->threads(threads)), counts_(counts) {}
   Status make_tables();
   Status take_rows();
   /// Leaves in groups_ what the collectors have.
@@ -111,10 +113,12 @@ class Grouping final : public Groups {
   void put_runs(Runs& runs, unsigned level, std::vector<Run>& to);
   std::optional<Run> take_run(std::vector<Run>& from);
   GroupCollector collector(GroupCollector::Source source, unsigned level, size_t most);
+  void count_groups(const GroupTable& made);
   size_t share() const;
 
   const std::unique_ptr<ComputedRows> rows_;
   const unsigned threads_;
+  OperatorCounts* const counts_;
   GroupingPlan plan_;
   std::optional<RecordMemory> record_memory_;  // goes after all that takes of it
   bool divided_ = false;

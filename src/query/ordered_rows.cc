@@ -18,7 +18,8 @@ constexpr size_t share_of_budget = 4;
 
 Result<std::unique_ptr<OrderedRows>> OrderedRows::make(std::unique_ptr<ComputedRows> rows,
                                                        std::vector<RowOrder> order, Equal equal,
-                                                       std::span<const uint16_t> values, unsigned threads) {
+                                                       std::span<const uint16_t> values, unsigned threads,
+                                                       OperatorCounts* counts) {
   if (equal == Equal::AsScanned) {
     rows->add_places({});
     order.push_back({.position = rows->position_of_places(), .nullable = false});
@@ -36,16 +37,18 @@ Result<std::unique_ptr<OrderedRows>> OrderedRows::make(std::unique_ptr<ComputedR
   }
   const unsigned used = std::max(1U, rows->threads(threads));
   return std::unique_ptr<OrderedRows>(new OrderedRows(
-      std::move(rows), RowRecords(std::move(keys), std::move(wanted)), equal, values.size(), used));
+      std::move(rows), RowRecords(std::move(keys), std::move(wanted)), equal, values.size(), used, counts));
 }
 
 OrderedRows::OrderedRows(std::unique_ptr<ComputedRows> rows, RowRecords records, Equal equal, size_t values,
-                         unsigned threads)
+                         unsigned threads, OperatorCounts* counts)
     : rows_(std::move(rows)),
       records_(std::move(records)),
       equal_(equal),
       threads_(threads),
-      sort_(rows_->budget(), rows_->spill_space(), rows_->budget().limit() / share_of_budget, threads),
+      counts_(counts),
+      sort_(rows_->budget(), rows_->spill_space(), rows_->budget().limit() / share_of_budget, threads,
+            counts),
       values_(values) {}
 
 Status OrderedRows::sort() {
@@ -59,6 +62,8 @@ Status OrderedRows::sort() {
   const GoOn of_caller = [this] { return rows_->check_interruption(); };
   const GoOn of_helper = [this] { return rows_->check_interruption_seen(); };
   HAILSTONE_TRY(rows_->each_batch(threads_, [&](unsigned number, const RowBatch& batch) -> Status {
+    const OperatorWork work(counts_, number);
+    work.add_rows(batch.rows, 0);
     Part& part = parts[number];
     HAILSTONE_ASSIGN(const size_t bytes, part.writer.measure(batch));
     HAILSTONE_ASSIGN(char* const room,
@@ -70,7 +75,9 @@ Status OrderedRows::sort() {
   }));
   for (const Part& part : parts) rows_met_ += part.rows;
   parts.clear();
-  return sort_.sort(*rows_, threads_);
+  HAILSTONE_TRY(sort_.sort(*rows_, threads_));
+  if (counts_ != nullptr) counts_->add_rows(0, rows_met_);
+  return {};
 }
 
 Result<bool> OrderedRows::next() {

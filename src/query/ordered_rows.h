@@ -19,11 +19,13 @@ class OrderedRows final : public RowSource {
     Any,
     AsScanned,  // the same as long as the table is stored as it is
   };
-  /// `order`: at least one column. `values`: which columns of the rows values() has. `threads`:
-  /// how many may work at it, the caller's included.
+  /// `order`: at least one column. `values`: which columns of the rows values() has. `threads`: how many may
+  /// work at it, the caller's included. `counts`: of this operator, which it fills; they outlive it; may be
+  /// null.
   static Result<std::unique_ptr<OrderedRows>> make(std::unique_ptr<ComputedRows> rows,
                                                    std::vector<RowOrder> order, Equal equal,
-                                                   std::span<const uint16_t> values, unsigned threads);
+                                                   std::span<const uint16_t> values, unsigned threads,
+                                                   OperatorCounts* counts = nullptr);
 
   Result<bool> next() override;
   std::span<const Value> values() const override { return values_; }
@@ -35,13 +37,14 @@ class OrderedRows final : public RowSource {
 
  private:
   OrderedRows(std::unique_ptr<ComputedRows> rows, RowRecords records, Equal equal, size_t values,
-              unsigned threads);
+              unsigned threads, OperatorCounts* counts);
   Status sort();
 
   const std::unique_ptr<ComputedRows> rows_;
   const RowRecords records_;
   const Equal equal_;
   const unsigned threads_;
+  OperatorCounts* const counts_;
   RecordSort sort_;
   bool sorted_ = false;
   uint64_t rows_met_ = 0;

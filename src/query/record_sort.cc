@@ -377,9 +377,9 @@ Result<Run> write_run(Merge& merge, std::shared_ptr<SpillFile> file, const GoOn&
 struct RecordSort::State {
   /// What one thread has.
   struct Part {
-    explicit Part(MemoryBudget& budget) : memory(budget) {}
+    Part(MemoryBudget& budget, OperatorCounts* counts) : memory(budget, counts) {}
 
-    Reservation memory;
+    OperatorMemory memory;
     std::vector<Page> pages;
     char* next = nullptr;  // in the last page
     size_t room = 0;
@@ -388,14 +388,16 @@ struct RecordSort::State {
     std::vector<Run> runs;
   };
 
-  State(MemoryBudget& the_budget, SpillSpace& the_space, size_t the_share, unsigned part_count)
+  State(MemoryBudget& the_budget, SpillSpace& the_space, size_t the_share, unsigned part_count,
+        OperatorCounts* the_counts)
       : budget(the_budget),
         space(the_space),
         share(the_share),
         share_of_part(std::max(share / part_count, least_run)),
         page_bytes(std::clamp(share_of_part / 16, least_page, most_page)),
-        buffers(the_budget) {
-    for (unsigned i = 0; i < part_count; ++i) parts.emplace_back(budget);
+        counts(the_counts),
+        buffers(the_budget, the_counts) {
+    for (unsigned i = 0; i < part_count; ++i) parts.emplace_back(budget, counts);
   }
 
   Status take(Part& part, size_t bytes, const GoOn& go_on) {
@@ -428,13 +430,20 @@ struct RecordSort::State {
     Merge merge;
     merge.add(sorted.all());
     HAILSTONE_ASSIGN(Run run, write_run(merge, part.file, go_on));
-    for (const SpilledFrame& frame : run.frames) spilled += frame.stored;
+    note_spilled(run);
     part.runs.push_back(std::move(run));
     part.pages.clear();
     part.next = nullptr;
     part.room = 0;
     part.memory.clear();
     return {};
+  }
+
+  void note_spilled(const Run& run) {
+    uint64_t bytes = 0;
+    for (const SpilledFrame& frame : run.frames) bytes += frame.stored;
+    spilled += bytes;
+    if (counts != nullptr) counts->spilled.fetch_add(bytes, std::memory_order_relaxed);
   }
 
   /// Until no more runs are left than one merge takes.
@@ -451,7 +460,7 @@ struct RecordSort::State {
       HAILSTONE_ASSIGN(std::shared_ptr<SpillFile> file, space.create());
       HAILSTONE_ASSIGN(Run run, write_run(merge, std::move(file), go_on));
       HAILSTONE_TRY(run.file->finish());
-      for (const SpilledFrame& frame : run.frames) spilled += frame.stored;
+      note_spilled(run);
       runs.erase(runs.begin(), runs.begin() + static_cast<ptrdiff_t>(merged));
       runs.push_back(std::move(run));
     }
@@ -463,17 +472,19 @@ struct RecordSort::State {
   MemoryBudget& budget;
   SpillSpace& space;
   const size_t share, share_of_part, page_bytes;
+  OperatorCounts* const counts;
   std::deque<Part> parts;
   std::atomic<uint64_t> spilled{0};
   unsigned merges = 0;
-  Reservation buffers;  // of the frames of runs
+  OperatorMemory buffers;  // of the frames of runs
   std::vector<Run> runs;
   SortedEntries in_memory;  // of all parts
   Merge all;
 };
 
-RecordSort::RecordSort(MemoryBudget& budget, SpillSpace& space, size_t share, unsigned parts)
-    : state_(std::make_unique<State>(budget, space, share, parts)) {}
+RecordSort::RecordSort(MemoryBudget& budget, SpillSpace& space, size_t share, unsigned parts,
+                       OperatorCounts* counts)
+    : state_(std::make_unique<State>(budget, space, share, parts, counts)) {}
 
 RecordSort::~RecordSort() = default;
 
@@ -516,8 +527,11 @@ Status RecordSort::sort(const ComputedRows& rows, unsigned threads) {
     std::ranges::move(part.runs, std::back_inserter(state.runs));
     part.runs.clear();
   }
-  const DoWork by_threads = [&](const PartWork& work) { return work_by_threads(rows, threads, work); };
+  const DoWork by_threads = [&](const PartWork& work) {
+    return work_by_threads(rows, threads, state.counts, work);
+  };
   HAILSTONE_ASSIGN(state.in_memory, BucketSort(std::move(entries)).run(by_threads));
+  const OperatorWork merging(state.counts);
   HAILSTONE_TRY(state.merge_runs([&rows] { return rows.check_interruption(); }));
   if (state.in_memory.count != 0) state.all.add(state.in_memory.all());
   for (const Run& run : state.runs) state.all.add(run);

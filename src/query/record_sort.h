@@ -8,7 +8,7 @@
 
 #include <memory>
 
-#include "base/memory_budget.h"
+#include "base/operator_counts.h"
 #include "file/spill_file.h"
 #include "query/work_by_threads.h"
 
@@ -17,8 +17,9 @@ namespace hailstone {
 class RecordSort {
  public:
   /// `share`: bytes that the records of all `parts` may take, about; beyond it is what a thread cannot do
-  /// without, less than a MiB.
-  RecordSort(MemoryBudget& budget, SpillSpace& space, size_t share, unsigned parts);
+  /// without, less than a MiB. `counts`: of the operator, which get memory, spilled bytes and the time of
+  /// sort(); may be null.
+  RecordSort(MemoryBudget& budget, SpillSpace& space, size_t share, unsigned parts, OperatorCounts* counts);
   ~RecordSort();
   RecordSort(const RecordSort&) = delete;
   RecordSort& operator=(const RecordSort&) = delete;

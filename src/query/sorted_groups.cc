@@ -103,6 +103,7 @@ void SortedGroups::take(Row& row) {
 }
 
 Status SortedGroups::sort_places() {
+  const OperatorWork work(counts_, 0);
   const auto at = [&](Grouping::Place place) {
     return Numbered{groups_->table(place.table), place.group, {}};
   };
@@ -126,6 +127,7 @@ Status SortedGroups::sort_places() {
     }
   }
   memory_.grow(places_.capacity() * sizeof(Grouping::Place));
+  work.add_rows(looked_at, places_.size());
   return sort_by_runs(places_, before, [this] { return groups_->check_interruption(); });
 }
 
@@ -142,10 +144,10 @@ Status SortedGroups::copy_groups() {
     return compare(Copied{left, keys}, Copied{right, keys}) < 0;
   };
   host_values_.resize(host_.columns.size());
-  uint32_t computed = 0;
+  uint64_t looked_at = 0;
   for (bool found = true; found;) {
     if (!host_.columns.empty()) {
-      if (++computed % values_between_checks == 0) HAILSTONE_TRY(groups_->check_interruption());
+      if ((looked_at + 1) % values_between_checks == 0) HAILSTONE_TRY(groups_->check_interruption());
       HAILSTONE_TRY(host_.compute(*groups_, host_values_));
     }
     if (rows_.size() < most_) {
@@ -160,8 +162,11 @@ Status SortedGroups::copy_groups() {
       take(rows_.back());
       std::push_heap(rows_.begin(), rows_.end(), before);
     }
+    ++looked_at;
     HAILSTONE_ASSIGN(found, groups_->next());
   }
+  const OperatorWork work(counts_, 0);
+  work.add_rows(looked_at, rows_.size());
   return sort_by_runs(rows_, before, [this] { return groups_->check_interruption(); });
 }
 

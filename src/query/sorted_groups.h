@@ -35,14 +35,16 @@ struct HostGroupValues {
 class SortedGroups final : public Groups {
  public:
   static constexpr size_t all = ~size_t{0};
-  /// The first `most` groups, at least 1.
+  /// The first `most` groups, at least 1. `counts`: of this operator, which it fills; they outlive it; may be
+  /// null.
   SortedGroups(std::unique_ptr<Grouping> groups, std::vector<GroupOrder> order, size_t most = all,
-               HostGroupValues host = {})
+               HostGroupValues host = {}, OperatorCounts* counts = nullptr)
       : groups_(std::move(groups)),
         order_(std::move(order)),
         most_(most),
         host_(std::move(host)),
-        memory_(groups_->budget()) {}
+        counts_(counts),
+        memory_(groups_->budget(), counts) {}
 
   Result<bool> next() override;
   std::span<const Value> keys() const override {
@@ -76,10 +78,11 @@ class SortedGroups final : public Groups {
   const size_t most_;
   const HostGroupValues host_;
   std::vector<Value> host_values_;  // of the group at hand
+  OperatorCounts* const counts_;
   bool collected_ = false;
   std::vector<Grouping::Place> places_;  // of the groups, in order; or
   std::vector<Row> rows_;  // copies: a heap while they are collected, the last one in front; then in order
-  Reservation memory_;     // of the copies, beyond the budget if it must be
+  OperatorMemory memory_;  // of the copies, beyond the budget if it must be
   size_t place_ = 0;
 };
 

@@ -152,9 +152,11 @@ void SortedRows::tighten(const Value& last) const {
 
 Status SortedRows::collect() {
   std::deque<Part> parts(threads_);
-  std::vector<Reservation> reserved;
-  for (unsigned i = 0; i < threads_; ++i) reserved.emplace_back(rows_->budget());
+  std::vector<OperatorMemory> reserved;
+  for (unsigned i = 0; i < threads_; ++i) reserved.emplace_back(rows_->budget(), counts_);
   const auto take_batch = [&](unsigned number, const RowBatch& batch) -> Status {
+    const OperatorWork work(counts_, number);
+    work.add_rows(batch.rows, 0);
     Part& part = parts[number];
     take(part, batch);
     const size_t bytes = part.rows.size() * (sizeof(Row) + order_.size() * sizeof(Value)) + part.bytes;
@@ -162,6 +164,7 @@ Status SortedRows::collect() {
     return {};
   };
   HAILSTONE_TRY(rows_->each_batch(threads_, take_batch));
+  const OperatorWork work(counts_);
   for (Part& part : parts) {
     rows_met_ += part.rows_met;
     std::ranges::move(part.rows, std::back_inserter(first_));
@@ -170,6 +173,7 @@ Status SortedRows::collect() {
   const auto before = [this](const Row& left, const Row& right) { return precedes(left, right); };
   HAILSTONE_TRY(sort_by_runs(first_, before, [this] { return rows_->check_interruption(); }));
   if (first_.size() > most_) first_.resize(most_);
+  work.add_rows(0, first_.size());
   size_t bytes = first_.capacity() * sizeof(Row);
   for (const Row& row : first_) bytes += row.keys.capacity() * sizeof(Value) + row.bytes.capacity();
   memory_.grow(bytes);
@@ -177,6 +181,7 @@ Status SortedRows::collect() {
 }
 
 Status SortedRows::fill_window() {
+  const OperatorWork work(counts_);
   HAILSTONE_TRY(rows_->check_interruption());
   window_first_ = at_;
   window_rows_ = std::min(window_size_, first_.size() - at_);

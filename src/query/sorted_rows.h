@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/arena.h"
-#include "base/memory_budget.h"
+#include "base/operator_counts.h"
 #include "query/computed_rows.h"
 #include "query/row_records.h"
 #include "query/row_source.h"
@@ -24,6 +24,8 @@ class SortedRows final : public RowSource {
     size_t most = 1;                     // rows; of those that are equal in the order, any
     std::vector<uint16_t> columns = {};  // of the table: what values() has of each row
     bool counts = false;                 // all that there were to choose from, for rows_met()
+    /// Of this operator, which it fills; they outlive it; may be null.
+    OperatorCounts* operator_counts = nullptr;
   };
   /// `threads`: how many may work at it, the caller's included.
   static Result<std::unique_ptr<SortedRows>> make(std::unique_ptr<ComputedRows> rows, Wanted wanted,
@@ -64,7 +66,8 @@ class SortedRows final : public RowSource {
         width_(wanted.columns.size()),
         most_(wanted.most),
         threads_(threads),
-        memory_(rows_->budget()) {}
+        counts_(wanted.operator_counts),
+        memory_(rows_->budget(), counts_) {}
   Status collect();
   void take(Part& part, const RowBatch& batch) const;
   void tighten(const Value& last) const;
@@ -83,7 +86,8 @@ class SortedRows final : public RowSource {
   const size_t width_;                // values a row
   const size_t most_;
   const unsigned threads_;
-  Reservation memory_;  // of first_, beyond the budget if it must be
+  OperatorCounts* const counts_;
+  OperatorMemory memory_;  // of first_, beyond the budget if it must be
   bool collected_ = false;
   uint64_t rows_met_ = 0;
   std::vector<Row> first_;

@@ -10,11 +10,13 @@
 
 namespace hailstone {
 
-Status work_by_threads(const ComputedRows& rows, unsigned threads, const PartWork& work) {
+Status work_by_threads(const ComputedRows& rows, unsigned threads, OperatorCounts* counts,
+                       const PartWork& work) {
   Mutex mutex;
   std::optional<Error> failure;  // guarded by it
   std::atomic<bool> failed{false};
   const auto work_guarded = [&](unsigned part) {
+    const OperatorWork timed(counts, part);
     Status status = guarded([&] {
       const GoOn go_on = [&]() -> Status {
         if (failed.load(std::memory_order_relaxed))

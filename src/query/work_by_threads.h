@@ -8,6 +8,7 @@
 namespace hailstone {
 
 class ComputedRows;
+struct OperatorCounts;
 
 /// Asked now and then whether long work is to go on.
 using GoOn = std::function<Status()>;
@@ -15,7 +16,9 @@ using GoOn = std::function<Status()>;
 using PartWork = std::function<Status(unsigned part, const GoOn& go_on)>;
 
 /// Runs `work` on up to `threads` threads, of which the caller's is part 0. A helper may never come: `work`
-/// takes its share from what all parts have in common. The first error ends all, and is returned.
-Status work_by_threads(const ComputedRows& rows, unsigned threads, const PartWork& work);
+/// takes its share from what all parts have in common. The first error ends all, and is returned. `counts`:
+/// of the operator whose work it is; may be null.
+Status work_by_threads(const ComputedRows& rows, unsigned threads, OperatorCounts* counts,
+                       const PartWork& work);
 
 }  // namespace hailstone

@@ -39,7 +39,12 @@ Result<const SegmentFilter*> BlockScan::filter_of(size_t segment) {
   return &**filter.prepared;
 }
 
-void BlockScan::finish_blocks(size_t segment, uint32_t blocks) {
+void BlockScan::finish_blocks(size_t segment, uint32_t block, uint32_t blocks) {
+  if (counts_ != nullptr) {
+    const uint64_t rows = view_->segments[segment]->rows();
+    const uint64_t first = uint64_t{block} * block_rows, behind = uint64_t{block + blocks} * block_rows;
+    counts_->add_rows(std::min(rows, behind) - std::min(rows, first), 0);
+  }
   if (always_) return;
   Filter& filter = filters_[segment];
   if (filter.blocks_left.fetch_sub(blocks, std::memory_order_acq_rel) == blocks) filter.prepared.reset();
@@ -56,6 +61,11 @@ void BlockScan::Worker::enter(uint64_t number) {
 }
 
 Result<bool> BlockScan::Worker::next(uint64_t& number, uint64_t last) {
+  const OperatorWork work(scan_.counts_);
+  return look_for_block(number, last);
+}
+
+Result<bool> BlockScan::Worker::look_for_block(uint64_t& number, uint64_t last) {
   Counters& counters = scan_.table_.host.counters();
   while (number < last) {
     if (segment_ == ~size_t{0} || number < scan_.starts_[segment_] || number >= scan_.starts_[segment_ + 1])
@@ -63,9 +73,10 @@ Result<bool> BlockScan::Worker::next(uint64_t& number, uint64_t last) {
     const TableSegment& place = *segment();
     const uint64_t end = std::min(scan_.starts_[segment_ + 1], last);
     const auto left = static_cast<uint32_t>(end - number);
+    block_ = static_cast<uint32_t>(number - scan_.starts_[segment_]);
     if (place.columns.begin() < 0 && !scan_.visibility_.candidates &&
         !scan_.visibility_.snapshot.includes(place.shared_begin())) {
-      scan_.finish_blocks(segment_, left);
+      scan_.finish_blocks(segment_, block_, left);
       number = end;
       continue;
     }
@@ -75,20 +86,19 @@ Result<bool> BlockScan::Worker::next(uint64_t& number, uint64_t last) {
     if (filter_ != nullptr && filter_->excludes_segment()) {
       for (uint32_t i = 0; counts_met_ && i < left; ++i) {
         HAILSTONE_TRY(check_stop());
-        HAILSTONE_TRY(meet_block(static_cast<uint32_t>(number - scan_.starts_[segment_]) + i));
+        HAILSTONE_TRY(meet_block(block_ + i));
       }
       count(counters.blocks_skipped, left);
-      scan_.finish_blocks(segment_, left);
+      scan_.finish_blocks(segment_, block_, left);
       number = end;
       continue;
     }
-    block_ = static_cast<uint32_t>(number - scan_.starts_[segment_]);
     ++number;
     HAILSTONE_TRY(check_stop());
     if (counts_met_) HAILSTONE_TRY(meet_block(block_));
     HAILSTONE_ASSIGN(const bool taken, take_block());
     // The filter may be gone from here on.
-    scan_.finish_blocks(segment_, 1);
+    scan_.finish_blocks(segment_, block_, 1);
     if (number == scan_.starts_[segment_ + 1]) filter_ = nullptr;
     if (taken) return true;
   }
@@ -175,7 +185,10 @@ class SharedWork {
     std::optional<BlockScan::Worker> worker;
     size_t at = scans_.size();  // the worker's scan
     const auto take_some = [&](size_t scan, uint64_t number, uint64_t last) -> Status {
-      if (at != scan) worker.emplace(*scans_[scan], part == 0 ? stop_ : std::function<bool()>());
+      if (at != scan) {
+        worker.emplace(*scans_[scan], part == 0 ? stop_ : std::function<bool()>());
+        if (OperatorCounts* const counts = scans_[scan]->counts(); counts != nullptr) counts->add_part(part);
+      }
       at = scan;
       for (;;) {
         HAILSTONE_ASSIGN(const bool found, worker->next(number, last));

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "base/operator_counts.h"
 #include "column/segment_filter.h"
 #include "table/scan_bound.h"
 #include "table/table_state.h"
@@ -28,6 +29,9 @@ class BlockScan {
   /// Before the first worker is made: blocks that `bound` excludes are passed by. A descending one makes
   /// for_each_block() begin with the last blocks.
   void set_bound(std::shared_ptr<const ScanBound> bound) { bound_ = std::move(bound); }
+  /// Before the first worker is made: where the workers count their rows and their time; may be null.
+  void count_in(OperatorCounts* counts) { counts_ = counts; }
+  OperatorCounts* counts() const { return counts_; }
   bool goes_backwards() const { return bound_ != nullptr && bound_->descending(); }
   /// Passes on what came of its blocks; damage marks the table.
   Status noted(Status status) const { return table_.noted(std::move(status)); }
@@ -62,6 +66,7 @@ class BlockScan {
 
    private:
     void enter(uint64_t number);
+    Result<bool> look_for_block(uint64_t& number, uint64_t last);
     Result<bool> take_block();
     Status meet_block(uint32_t block);
     Status check_stop() const;
@@ -89,7 +94,8 @@ class BlockScan {
     std::atomic<uint32_t> blocks_left{0};
   };
   Result<const SegmentFilter*> filter_of(size_t segment);
-  void finish_blocks(size_t segment, uint32_t blocks);
+  /// `blocks` from `block` on have been looked at.
+  void finish_blocks(size_t segment, uint32_t block, uint32_t blocks);
 
   Table::State& table_;
   const std::shared_ptr<const TableView> view_;
@@ -97,6 +103,7 @@ class BlockScan {
   const Visibility visibility_;
   const bool always_;
   std::shared_ptr<const ScanBound> bound_;  // may be null
+  OperatorCounts* counts_ = nullptr;
   std::vector<uint64_t> starts_;  // number of each segment's first block; at the end that of all blocks
   std::unique_ptr<Filter[]> filters_;
 };

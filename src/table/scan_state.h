@@ -64,6 +64,7 @@ struct Scan::State {
   /// Before each pass over all rows.
   void go_to_first_row() {
     blocks.emplace(inside, view, predicate, candidates);
+    blocks->count_in(counts);
     worker.emplace(*blocks, [this] { return interrupted(); });
     if (numbers_rows) worker->count_met();
     next_number = 0;
@@ -148,6 +149,7 @@ struct Scan::State {
 
   /// Fills `entries` with the next versions of the deltas that match. False: none is left.
   Result<bool> next_delta_rows(size_t most) {
+    const OperatorWork work(counts);
     for (; delta < view->deltas.size(); ++delta, delta_begun = false) {
       const DeltaReader reader(view->deltas[delta], DeltaReader::clustered, candidates);
       for (;;) {
@@ -155,6 +157,7 @@ struct Scan::State {
         reader.forward(delta_begun ? ByteView(delta_key) : ByteView(), delta_begun, most, entries);
         if (entries.empty()) break;
         delta_begun = true;
+        if (counts != nullptr) counts->add_rows(entries.size(), 0);
         delta_key = entries.back().key;
         count(inside.host.counters().rows_scanned, entries.size());
         const uint64_t met_in_blocks = numbers_rows ? worker->met_in_all() : 0;
@@ -210,6 +213,7 @@ struct Scan::State {
   size_t changed_next = 0;
   std::shared_ptr<const TableView> view;
 
+  OperatorCounts* counts = nullptr;  // of Scans::count_in()
   std::optional<BlockScan> blocks;
   std::optional<BlockScan::Worker> worker;
   uint64_t next_number = 0;        // of the block to look at next

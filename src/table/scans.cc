@@ -125,6 +125,7 @@ Status Scans::State::aggregate_blocks(const std::vector<AggregatePlan>& plans, u
     if (part.scan != scan) part.leave_scan();
     if (!part.of_scan) part.of_scan.emplace(plans[scan]);
     part.scan = scan;
+    const OperatorWork adding(first().counts);
     return part.of_scan->add(worker);
   };
   HAILSTONE_TRY(take_blocks(blocks, threads, take));
@@ -162,8 +163,12 @@ Status Scans::each_batch(unsigned threads, const TakeBatch& take) {
     const Projection& projection = one.state().projection;
     for (size_t first = 0; first < part.rows.size(); first += batch_rows) {
       const size_t rows = std::min<size_t>(batch_rows, part.rows.size() - first);
-      HAILSTONE_TRY(
-          projection.read(worker.reader(), worker.block(), {part.rows.data() + first, rows}, part.batch));
+      {
+        const OperatorWork reading(one.state().counts);
+        HAILSTONE_TRY(
+            projection.read(worker.reader(), worker.block(), {part.rows.data() + first, rows}, part.batch));
+        reading.add_rows(0, rows);
+      }
       if (one.of_places) {
         const uint64_t segment = one.first_segment + 1 + worker.segment_number();
         const uint64_t block = segment << 32 | uint64_t{worker.block()} * block_rows;
@@ -190,10 +195,12 @@ Result<const Batch*> Scans::next() {
   }
   for (; *state.next_scan < state.scans.size(); ++*state.next_scan) {
     Scan::State& scan = state.scans[*state.next_scan].state();
+    const OperatorWork reading(scan.counts, 0);
     HAILSTONE_ASSIGN(const Batch* const batch, scan.inside.noted(scan.next_plain()));
     HAILSTONE_TRY(scan.visibility.check());
     if (batch == nullptr) continue;
     count(scan.inside.host.counters().rows_returned, batch->rows);
+    if (scan.counts != nullptr) scan.counts->add_rows(0, batch->rows);
     return batch;
   }
   return nullptr;
@@ -213,8 +220,16 @@ Status Scans::State::take_deltas(One& one, const TakeBatch& take) {
         one.delta_places.emplace_back(entry.version, row_id_of(entry.key));
       }
     }
+    if (state.counts != nullptr) {
+      state.counts->add_part(0);
+      state.counts->add_rows(0, rest->rows);
+    }
     HAILSTONE_TRY(take(0, *rest));
   }
+}
+
+void Scans::count_in(OperatorCounts& counts) {
+  for (const State::One& one : state_->scans) one.state().counts = &counts;
 }
 
 std::shared_ptr<ScanBound> Scans::add_bound(size_t position, bool descending) {

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "base/operator_counts.h"
 #include "table/scan.h"
 #include "table/scan_bound.h"
 
@@ -47,6 +48,10 @@ class Scans {
   /// The row as each_batch() has met it, whatever was written since. Quickest in the order of the places.
   /// `values`: one a column; their bytes are valid until the next call.
   Status read_place(uint64_t place, std::span<Value> values);
+
+  /// Call it before each_batch() or aggregate(): what the scans have done is added to `counts`, which outlive
+  /// them. aggregate() counts no rows out.
+  void count_in(OperatorCounts& counts);
 
   Result<ScanColumn> column(size_t position) const;
   /// ErrorCode::Interrupted when the statement is to end: for long work on the rows.
