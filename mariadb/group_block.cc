@@ -132,6 +132,7 @@ class GroupTranslator {
     }
     if (query_.having != nullptr && may_name_rows(*query_.having))
       return declined(SelectOutcome::Condition, query_.having);
+    block_.groups = block_.keys.empty() ? 1 : most_groups();
     if (!block_.keys.empty()) {
       for (const ORDER* order = query_.order_by; order != nullptr; order = order->next) {
         if (!add_order(*order)) return declined(SelectOutcome::Order, *order->item);
@@ -449,15 +450,18 @@ class GroupTranslator {
                                        : reader_.is_integer(columns[key.number]);
       bytes += number ? bytes_of_number : bytes_of_text;
     }
-    const auto room = static_cast<double>(memory_budget()) / 4;
-    const auto rows = static_cast<double>(source_.file->stats.records);
-    if (rows * bytes <= room) return true;
+    return static_cast<double>(block_.groups) * bytes <= static_cast<double>(memory_budget()) / 4;
+  }
+
+  /// Estimated: not more than there are rows.
+  uint64_t most_groups() const {
     double groups = 1;
     for (const RowColumn& key : block_.keys) {
-      groups *=
-          key.computed ? values_of(*block_.computed[key.number].item) : distinct_values(columns[key.number]);
+      groups *= key.computed ? values_of(*block_.computed[key.number].item)
+                             : distinct_values(block_.columns.numbers()[key.number]);
     }
-    return std::min(groups, rows) * bytes <= room;
+    const ha_rows rows = source_.file->stats.records;
+    return groups < static_cast<double>(rows) ? static_cast<uint64_t>(groups) : rows;
   }
 
   /// Of a column, NULL among them, estimated.
@@ -550,13 +554,21 @@ std::optional<size_t> GroupBlock::key_of(const Field& field) const {
   return std::nullopt;
 }
 
-std::string GroupBlock::describe() const {
-  std::string text = describe_rows();
-  text += fmt::format("; keys: {}{}; aggregates: {}", keys.size(), rolls_up ? ", rolled up" : "",
-                      aggregates.size());
-  if (!order.empty())
-    text += most == SortedGroups::all ? "; sorted" : fmt::format("; first {} in order", most);
-  return text;
+OperatorPlan GroupBlock::plan() const {
+  OperatorPlan plan = row_plan();
+  plan.push_back({.kind = Operator::Group,
+                  .what = fmt::format("keys: {}{}; aggregates: {}", keys.size(),
+                                      rolls_up ? ", rolled up" : "", aggregates.size()),
+                  .most_rows = groups});
+  if (!order.empty()) {
+    const bool all = most == SortedGroups::all;
+    plan.push_back({.kind = all ? Operator::Sort : Operator::FirstRows,
+                    .what = all ? fmt::format("order: {}", order.size())
+                                : fmt::format("order: {}; the first {}", order.size(), most),
+                    .most_rows = std::min<uint64_t>(groups, most)});
+  }
+  std::ranges::reverse(plan);
+  return plan;
 }
 
 std::expected<GroupBlock, Declined> make_group_block(THD& thd, const GroupStatement& statement,

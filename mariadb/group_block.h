@@ -5,7 +5,6 @@
 #include <expected>
 #include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "query/sorted_groups.h"
@@ -66,8 +65,9 @@ struct GroupBlock : RowBlock {
   size_t most = SortedGroups::all;  // groups that are wanted
   bool rolls_up = false;            // WITH ROLLUP
 
-  /// What it does, in words.
-  std::string describe() const;
+  uint64_t groups = 0;  // estimated: there are no more
+
+  OperatorPlan plan() const;
 };
 
 /// A block of a SELECT over one table, as the server has it.

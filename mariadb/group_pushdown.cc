@@ -17,11 +17,12 @@ namespace {
 
 class GroupHandler final : public group_by_handler {
  public:
-  GroupHandler(THD* thd_arg, HailstoneHandler& reader, const TABLE_LIST& from, GroupBlock block)
+  GroupHandler(THD* thd_arg, HailstoneHandler& reader, const TABLE_LIST& from, GroupBlock block,
+               std::shared_ptr<BlockRecord> record)
       : group_by_handler(thd_arg, engine_handlerton()),
         reader_(reader),
         select_(*from.select_lex),
-        groups_(reader, *from.table, std::move(block)) {}
+        groups_(reader, *from.table, std::move(block), std::move(record)) {}
 
   int init_scan() override {
     return reader_.traced({"init_scan"}, [&]() -> int { return find_fields(); });
@@ -88,12 +89,16 @@ bool is_quick_by_index(JOIN& join, const TABLE& table) {
   return rows * rows_scanned_in_time_of_one < static_cast<double>(table.file->stats.records);
 }
 
-/// Whether the block is one of groups, over one table, which is the engine's.
 bool has_groups(const Query& query) {
+  const JOIN* const join = query.from->select_lex->join;
+  return join != nullptr && (query.group_by != nullptr || join->implicit_grouping);
+}
+
+/// Whether the block reads one table, which is the engine's.
+bool reads_one_table(const Query& query) {
   const TABLE_LIST& from = *query.from;
-  if (from.next_local != nullptr || from.embedding != nullptr || from.on_expr != nullptr) return false;
-  if (from.table == nullptr || !is_in_engine(*from.table) || from.select_lex->join == nullptr) return false;
-  return query.group_by != nullptr || from.select_lex->join->implicit_grouping;
+  return from.next_local == nullptr && from.embedding == nullptr && from.on_expr == nullptr &&
+         from.table != nullptr && is_in_engine(*from.table);
 }
 
 std::expected<GroupBlock, Declined> make_block(THD& thd, const Query& query,
@@ -115,18 +120,23 @@ std::expected<GroupBlock, Declined> make_block(THD& thd, const Query& query,
 
 group_by_handler* create_group_handler(THD* thd, Query* query) {
   return run_traced(thd, {"create_group_by", Returns::Pushed}, [&]() -> group_by_handler* {
-    if (!has_groups(*query)) return nullptr;
+    if (!has_groups(*query) && !query->distinct) return nullptr;
+    const OfferedBlock offered{*thd, *query->from->select_lex, "create_group_by"};
+    if (!has_groups(*query) || !reads_one_table(*query)) {
+      note_declined(offered, {SelectOutcome::Statement});
+      return nullptr;
+    }
     const auto readers = readers_of(*query->from->table);
     auto block = make_block(*thd, *query, readers);
     if (!block) {
-      note_outcome(*thd, block.error().reason, block.error().item, "");
+      note_declined(offered, block.error());
       return nullptr;
     }
-    note_outcome(*thd, SelectOutcome::Pushed, nullptr, block->describe().c_str());
+    auto record = note_pushed(offered, block->plan());
     allow_advised_huge_pages();
     query->group_by = nullptr;
     query->order_by = nullptr;
-    return new GroupHandler(thd, *readers.front(), *query->from, std::move(*block));
+    return new GroupHandler(thd, *readers.front(), *query->from, std::move(*block), std::move(record));
   });
 }
 

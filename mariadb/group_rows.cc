@@ -26,14 +26,16 @@ void store_number(WideInteger number, unsigned scale, Field& field) {
 
 }  // namespace
 
-GroupRows::GroupRows(HailstoneHandler& reader, TABLE& source, GroupBlock block)
-    : reader_(reader), source_(source), block_(std::move(block)) {
+GroupRows::GroupRows(HailstoneHandler& reader, TABLE& source, GroupBlock block,
+                     std::shared_ptr<BlockRecord> record)
+    : reader_(reader), source_(source), block_(std::move(block)), run_(*source.in_use, std::move(record)) {
   for (const Field* column : block_.columns.fields()) columns_.emplace_back(*column, source_.record[0]);
   for (const Field* field : block_.shown) shown_.emplace_back(*field, source_.record[0]);
   shown_values_.resize(shown_.size());
 }
 
 void GroupRows::begin(std::vector<Field*> fields, std::vector<Item*> order) {
+  run_.begin();
   groups_ = nullptr;
   returned_ = false;
   fields_ = std::move(fields);
@@ -47,9 +49,10 @@ void GroupRows::end() {
   source_.in_use->inc_examined_row_count(groups_ != nullptr ? groups_->rows_read()
                                                             : std::exchange(counted_, 0));
   groups_ = nullptr;
+  run_.end();
 }
 
-int GroupRows::next() { return is_aggregated_by_scan() ? only_row() : next_group(); }
+int GroupRows::next() { return run_.noted(is_aggregated_by_scan() ? only_row() : next_group()); }
 
 /// Whether it is one group, of what the scan finds out by itself, without reading all rows.
 bool GroupRows::is_aggregated_by_scan() const {
@@ -81,9 +84,14 @@ int GroupRows::only_row() {
   if (const int error = open_scans(readers_of(source_), block_.predicate, block_.columns.numbers(), scans);
       error != 0)
     return error;
+  OperatorCounts& read = *run_.counts(Operator::Scan);
+  OperatorCounts& made = *run_.counts(Operator::Group);
+  scans->count_in(read);
   const auto results = scans->aggregate(wanted(), query_threads(source_.in_use));
   if (!results) return reader_.report(results.error());
   for (const AggregateResult& each : *results) counted_ = std::max(counted_, each.count);
+  read.add_rows(0, counted_);
+  made.add_rows(counted_, 1);
   for (size_t i = 0; i < fields_.size(); ++i) {
     const GroupOutput& output = block_.outputs[i];
     if (output.source == GroupOutput::Source::Aggregate) {
@@ -106,6 +114,7 @@ int GroupRows::next_group() {
   if (begins && !found && found.error().code() == ErrorCode::Unsupported && by_program_) {
     // A row has a value that only the server computes, or finds an error in.
     by_program_ = false;
+    run_.restart();
     if (const int error = open_groups(); error != 0) return error;
     found = groups_->next();
   }
@@ -182,6 +191,8 @@ int GroupRows::open_groups() {
   groups_ = nullptr;
   std::vector<std::unique_ptr<Groups>> levels;
   std::vector<ScanColumn> columns;
+  OperatorCounts* const sort_counts =
+      run_.counts(block_.most == SortedGroups::all ? Operator::Sort : Operator::FirstRows);
   for (size_t keys = block_.rolls_up ? 0 : block_.keys.size(); keys <= block_.keys.size(); ++keys) {
     std::optional<Scans> scans;
     if (const int error = open_scans(readers_of(source_), block_.predicate, block_.columns.numbers(), scans);
@@ -201,7 +212,7 @@ int GroupRows::open_groups() {
     // That of what is rolled up is that of its keys.
     if (block_.rolls_up) order.resize(keys);
     levels.push_back(std::make_unique<SortedGroups>(std::move(*grouping), std::move(order), block_.most,
-                                                    std::move(*host)));
+                                                    std::move(*host), sort_counts));
   }
   groups_ = block_.rolls_up ? std::make_unique<RollupGroups>(std::move(levels), std::move(columns))
                             : std::move(levels.front());
@@ -213,6 +224,7 @@ Result<std::unique_ptr<Grouping>> GroupRows::open_grouping(Scans scans, size_t k
   HAILSTONE_ASSIGN(auto rows,
                    block_.open(std::move(scans), source_, by_program_,
                                [this](const RowExpression& image) { return fields_[image.output]; }));
+  rows->count_in(row_counts(run_));
   if (block_.reads_rows) {
     std::vector<uint16_t> shown;
     for (const Field* field : block_.shown) shown.push_back(reader_.column_of_field(field->field_index));
@@ -220,7 +232,8 @@ Result<std::unique_ptr<Grouping>> GroupRows::open_grouping(Scans scans, size_t k
   }
   std::vector<uint16_t> positions;
   for (size_t i = 0; i < keys; ++i) positions.push_back(block_.position_of(block_.keys[i]));
-  return Grouping::make(std::move(rows), positions, wanted(), query_threads(source_.in_use));
+  return Grouping::make(std::move(rows), positions, wanted(), query_threads(source_.in_use),
+                        run_.counts(Operator::Group));
 }
 
 Result<HostGroupValues> GroupRows::host_order() {

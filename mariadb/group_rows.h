@@ -7,6 +7,7 @@
 
 #include "group_block.h"
 #include "ha_hailstone.h"
+#include "query_history.h"
 // clang-format off
 #include "server.h"
 // clang-format on
@@ -15,8 +16,8 @@ namespace hailstone {
 
 class GroupRows {
  public:
-  /// `source`: what the block's items read.
-  GroupRows(HailstoneHandler& reader, TABLE& source, GroupBlock block);
+  /// `source`: what the block's items read. `record`: of the block.
+  GroupRows(HailstoneHandler& reader, TABLE& source, GroupBlock block, std::shared_ptr<BlockRecord> record);
 
   const GroupBlock& block() const { return block_; }
   /// From the first group on. `fields`: one for each of the block's outputs; null for those constants that
@@ -29,6 +30,7 @@ class GroupRows {
   bool is_rolled_up() const { return groups_->keys().size() < block_.keys.size(); }
   /// Tells the server how many rows were examined.
   void end();
+  BlockRun& run() { return run_; }
 
  private:
   bool is_aggregated_by_scan() const;
@@ -62,6 +64,7 @@ class GroupRows {
   HailstoneHandler& reader_;
   TABLE& source_;
   const GroupBlock block_;
+  BlockRun run_;
   std::vector<FieldFormat> columns_;  // of the block's
   std::vector<FieldFormat> shown_;    // of the block's
   std::vector<Value> shown_values_;   // of the group at hand

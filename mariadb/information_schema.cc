@@ -4,41 +4,21 @@
 
 #include "engine.h"
 #include "rights.h"
+#include "schema_table.h"
 #include "select_outcome.h"
 #include "session.h"
 #include "table/table.h"
 #include "trace.h"
-// clang-format off
-#include "server.h"
-#include <sql_i_s.h>
-// clang-format on
 
 namespace hailstone {
 
 namespace {
-
-void store_text(Field* field, std::string_view text) {
-  field->store(text.data(), text.size(), system_charset_info);
-}
-void store_number(Field* field, uint64_t number) { field->store(static_cast<longlong>(number), true); }
 
 // --- HAILSTONE_STATUS
 
 ST_FIELD_INFO status_fields[] = {Show::Column("VARIABLE_NAME", Show::Varchar(64), NOT_NULL),
                                  Show::Column("VARIABLE_VALUE", Show::ULonglong(), NOT_NULL),
                                  Show::Column("DESCRIPTION", Show::Varchar(200), NOT_NULL), Show::CEnd()};
-
-using Fill = int (*)(THD*, TABLE_LIST*, COND*);
-/// Here ends what had no memory.
-template <Fill fill>
-int guarded_fill(THD* thd, TABLE_LIST* tables, COND* condition) noexcept {
-  try {
-    return fill(thd, tables, condition);
-  } catch (const std::bad_alloc&) {
-    my_error(ER_OUT_OF_RESOURCES, MYF(0));
-    return 1;
-  }
-}
 
 int fill_status(THD* thd, TABLE_LIST* tables, COND*) {
   Database* open = database_if_open();
@@ -193,24 +173,15 @@ int fill_trace(THD* thd, TABLE_LIST* tables, COND*) {
 }  // namespace
 
 int initialise_status_table(void* schema_table) {
-  auto* table = static_cast<ST_SCHEMA_TABLE*>(schema_table);
-  table->fields_info = status_fields;
-  table->fill_table = guarded_fill<fill_status>;
-  return 0;
+  return initialise_schema_table<fill_status>(schema_table, status_fields);
 }
 
 int initialise_columns_table(void* schema_table) {
-  auto* table = static_cast<ST_SCHEMA_TABLE*>(schema_table);
-  table->fields_info = columns_fields;
-  table->fill_table = guarded_fill<fill_columns>;
-  return 0;
+  return initialise_schema_table<fill_columns>(schema_table, columns_fields);
 }
 
 int initialise_trace_table(void* schema_table) {
-  auto* table = static_cast<ST_SCHEMA_TABLE*>(schema_table);
-  table->fields_info = trace_fields;
-  table->fill_table = guarded_fill<fill_trace>;
-  return 0;
+  return initialise_schema_table<fill_trace>(schema_table, trace_fields);
 }
 
 }  // namespace hailstone

@@ -1,7 +1,8 @@
-// What the server loads: the storage engine and three INFORMATION_SCHEMA tables.
+// What the server loads: the storage engine and four INFORMATION_SCHEMA tables.
 #include "base/guard.h"
 #include "engine.h"
 #include "information_schema.h"
+#include "queries_table.h"
 #include "two_phase.h"
 #include "variables.h"
 
@@ -51,6 +52,10 @@ maria_declare_plugin(hailstone)
 {
   MYSQL_INFORMATION_SCHEMA_PLUGIN, &information_schema, "HAILSTONE_TRACE", author, "What the server calls in Hailstone", PLUGIN_LICENSE_GPL, hailstone::initialise_trace_table, nullptr,
   version, nullptr, nullptr, version_text, MariaDB_PLUGIN_MATURITY_ALPHA
+},
+{
+  MYSQL_INFORMATION_SCHEMA_PLUGIN, &information_schema, "HAILSTONE_QUERIES", author, "What Hailstone does for SELECTs, and what it left to the server", PLUGIN_LICENSE_GPL,
+  hailstone::initialise_queries_table, nullptr, version, nullptr, nullptr, version_text, MariaDB_PLUGIN_MATURITY_ALPHA
 }
 maria_declare_plugin_end;
 // clang-format on

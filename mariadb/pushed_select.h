@@ -33,6 +33,26 @@ class PushedSelect : public select_handler {
   }
   /// Of FOUND_ROWS(): whether rows beyond the limit count.
   bool counts_all() const { return (select->options & OPTION_FOUND_ROWS) != 0; }
+  /// What the optimizer notes of a plan that reads the whole table: the slow log tells of it.
+  void note_full_scan() {
+    thd->set_status_no_index_used();
+    thd->inc_status_select_scan();
+    thd->query_plan_flags |= QPLAN_FULL_SCAN;
+  }
+  void note_sort() {
+    thd->inc_status_sort_scan();
+    thd->query_plan_flags |= QPLAN_FILESORT;
+  }
+  /// The end of init_scan(). The server asks for no row of a statement that it analyzes: all are made here,
+  /// and go where they go without the engine.
+  int begun() {
+    if (!is_analyze) return 0;
+    int error = next_row();
+    for (; error == 0; error = next_row()) {
+      if (thd->check_killed() || send_data()) return HA_ERR_ABORTED_BY_USER;
+    }
+    return error == HA_ERR_END_OF_FILE ? 0 : error;
+  }
 
   HailstoneHandler& reader_;
 };

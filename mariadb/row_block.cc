@@ -8,6 +8,7 @@
 #include "collation.h"
 #include "item_parts.h"
 #include "pushdown_warnings.h"
+#include "query_history.h"
 #include "source_tables.h"
 #include "statement_items.h"
 #include "variables.h"
@@ -189,20 +190,45 @@ Result<std::unique_ptr<ComputedRows>> RowBlock::open(Scans scans, TABLE& table, 
   return std::make_unique<ComputedRows>(std::move(scans), columns.numbers().size(), std::move(computation));
 }
 
-std::string RowBlock::describe_rows() const {
+OperatorPlan RowBlock::row_plan() const {
+  const TABLE& table = columns.table();
+  const uint64_t rows = table.file->stats.records;
   const auto by_server = static_cast<size_t>(std::ranges::count_if(
       computed, [](const RowExpression& expression) { return !expression.number.has_value(); }));
-  std::string text = fmt::format("columns read: {}", columns.numbers().size());
-  if (predicate->kind() != Predicate::Kind::Always) text += ", filtered";
-  if (!rest.empty()) {
-    text += fmt::format("; conditions: {} computed, {} evaluated by the server",
-                        rest.size() - evaluated.size(), evaluated.size());
+  OperatorPlan plan;
+  const bool filtered = predicate->kind() != Predicate::Kind::Always;
+  plan.push_back(
+      {.kind = Operator::Scan,
+       .what = fmt::format("{}; columns read: {}{}", table.pos_in_table_list->top_table()->alias.str,
+                           columns.numbers().size(), filtered ? "; filtered" : ""),
+       .most_rows = rows});
+  if (passes) {
+    plan.push_back({.kind = Operator::Filter,
+                    .what = fmt::format("conditions: {}", rest.size() - evaluated.size()),
+                    .most_rows = rows});
   }
-  if (!computed.empty()) {
-    text += fmt::format("; expressions: {} computed, {} evaluated by the server", computed.size() - by_server,
-                        by_server);
+  if (!evaluated.empty() || by_server != 0) {
+    plan.push_back({.kind = Operator::Evaluate,
+                    .what = fmt::format("by the server, row by row: conditions: {}; expressions: {}",
+                                        evaluated.size(), by_server),
+                    .most_rows = rows});
   }
-  return text;
+  if (by_server < computed.size()) {
+    plan.push_back({.kind = Operator::Compute,
+                    .what = fmt::format("expressions: {}", computed.size() - by_server),
+                    .most_rows = rows});
+  }
+  return plan;
+}
+
+RowCounts row_counts(BlockRun& run) {
+  RowCounts counts{.scan = run.counts(Operator::Scan),
+                   .filter = run.counts(Operator::Filter),
+                   .host = run.counts(Operator::Evaluate),
+                   .compute = run.counts(Operator::Compute)};
+  // The server may have to evaluate what the engine was to compute.
+  if (counts.host == nullptr) counts.host = counts.filter != nullptr ? counts.filter : counts.compute;
+  return counts;
 }
 
 }  // namespace hailstone

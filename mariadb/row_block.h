@@ -6,9 +6,9 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
+#include "operator_plan.h"
 #include "query/computed_rows.h"
 #include "select_numbers.h"
 #include "select_outcome.h"
@@ -18,6 +18,8 @@
 // clang-format on
 
 namespace hailstone {
+
+class BlockRun;
 
 /// Something that is computed of each row.
 struct RowExpression {
@@ -57,9 +59,12 @@ struct RowBlock {
   using ImageField = std::function<Field*(const RowExpression& expression)>;
   Result<std::unique_ptr<ComputedRows>> open(Scans scans, TABLE& table, bool by_program,
                                              const ImageField& image) const;
-  /// What it does, in words.
-  std::string describe_rows() const;
+  /// What makes the rows, the scan in front: OperatorPlan has it behind.
+  OperatorPlan row_plan() const;
 };
+
+/// Where the rows of a block's run are counted.
+RowCounts row_counts(BlockRun& run);
 
 /// Makes a RowBlock, piece by piece.
 class RowTranslator {

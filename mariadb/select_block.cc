@@ -39,7 +39,8 @@ class SelectTranslator {
     }
     if (!take_limit()) return declined(SelectOutcome::Statement, nullptr);
     block_.way = way();
-    if (join_.having != nullptr && (is_replaced(*join_.having) || !add(*join_.having)))
+    block_.has_having = join_.having != nullptr;
+    if (block_.has_having && (is_replaced(*join_.having) || !add(*join_.having)))
       return declined(SelectOutcome::Condition, join_.having);
     List_iterator_fast<Item> items(join_.fields_list);
     while (Item* const item = items++) {
@@ -119,15 +120,23 @@ class SelectTranslator {
 
 }  // namespace
 
-std::string SelectBlock::describe() const {
-  std::string text = describe_rows();
-  if (!order.empty()) text += fmt::format("; order: {}", order.size());
+OperatorPlan SelectBlock::plan() const {
+  OperatorPlan plan = row_plan();
+  const uint64_t rows = std::min<uint64_t>(most, plan.back().most_rows);
   if (way == Way::FirstRows) {
-    text += fmt::format("; first {} rows, of which {} columns are read", most, shown.size());
-  } else {
-    text += fmt::format("; all rows{}, with {} columns", order.empty() ? "" : " sorted", shown.size());
+    plan.push_back({.kind = Operator::FirstRows,
+                    .what = fmt::format("order: {}; the first {}, of which {} columns are read", order.size(),
+                                        most, shown.size()),
+                    .most_rows = rows});
+  } else if (way == Way::Sorted) {
+    plan.push_back({.kind = Operator::Sort,
+                    .what = fmt::format("order: {}; all rows, with {} columns", order.size(), shown.size()),
+                    .most_rows = plan.back().most_rows});
   }
-  return text;
+  if (has_having)
+    plan.push_back({.kind = Operator::Having, .what = "evaluated by the server", .most_rows = rows});
+  std::ranges::reverse(plan);
+  return plan;
 }
 
 std::expected<SelectBlock, Declined> make_select_block(THD& thd, SELECT_LEX& select,

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <expected>
-#include <string>
 #include <vector>
 
 #include "query/sorted_rows.h"
@@ -34,13 +33,13 @@ struct SelectBlock : RowBlock {
 
   Way way = Way::Scanned;
   std::vector<Order> order;
+  bool has_having = false;
   size_t offset = 0;
   size_t most = 0;                  // rows, those before the offset included
   std::vector<const Field*> shown;  // stored fields that the result reads
   bool shows_virtual = false;       // fields that the server makes of these
 
-  /// What it does, in words.
-  std::string describe() const;
+  OperatorPlan plan() const;
 };
 
 std::expected<SelectBlock, Declined> make_select_block(THD& thd, SELECT_LEX& select,

@@ -14,10 +14,10 @@ namespace {
 class GroupsHandler final : public PushedSelect {
  public:
   GroupsHandler(THD& connection, SELECT_LEX& statement, HailstoneHandler& reader, TABLE& source,
-                GroupBlock block)
+                GroupBlock block, std::shared_ptr<BlockRecord> record)
       : PushedSelect(connection, statement, reader),
         join_(*statement.join),
-        groups_(reader, source, std::move(block)) {}
+        groups_(reader, source, std::move(block), std::move(record)) {}
   ~GroupsHandler() override { put_items_back(); }
 
   bool prepare() override {
@@ -51,7 +51,10 @@ class GroupsHandler final : public PushedSelect {
       for (const GroupBlock::HostOrder& by : groups_.block().host_order) order.push_back(items_[by.place]);
       groups_.begin(std::move(fields), std::move(order));
       rows_ = 0;
-      return 0;
+      note_full_scan();
+      if (!groups_.block().order.empty()) note_sort();
+      THD_STAGE_INFO(thd, stage_sending_data);
+      return begun();
     });
   }
 
@@ -66,6 +69,8 @@ class GroupsHandler final : public PushedSelect {
         // For FOUND_ROWS() the server counts what its last group has ended, too.
         if (all_sent && !groups_.is_rolled_up()) return HA_ERR_END_OF_FILE;
         const bool passes = join_.having == nullptr || join_.having->val_bool();
+        if (OperatorCounts* const counts = groups_.run().counts(Operator::Having); counts != nullptr)
+          counts->add_rows(1, passes ? 1 : 0);
         if (thd->is_error()) return HA_ERR_INTERNAL_ERROR;
         if (!passes) continue;
         ++rows_;
@@ -161,8 +166,8 @@ class GroupsHandler final : public PushedSelect {
 }  // namespace
 
 select_handler* make_groups_handler(THD& thd, SELECT_LEX& select, HailstoneHandler& reader, TABLE& source,
-                                    GroupBlock block) {
-  return new GroupsHandler(thd, select, reader, source, std::move(block));
+                                    GroupBlock block, std::shared_ptr<BlockRecord> record) {
+  return new GroupsHandler(thd, select, reader, source, std::move(block), std::move(record));
 }
 
 }  // namespace hailstone

@@ -29,6 +29,7 @@ class ScanColumns {
   const Field& field_of_column(uint16_t column) const {
     return *table_->field[reader_->field_of_column(column)];
   }
+  const TABLE& table() const { return *table_; }
   const std::vector<uint16_t>& numbers() const { return numbers_; }
   const std::vector<const Field*>& fields() const { return fields_; }
 

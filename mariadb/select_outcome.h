@@ -1,16 +1,22 @@
 // What became of the blocks of SELECTs that were offered to the engine: answered there, or left to the server
-// for a reason. The server counts them as status variables, and EXPLAIN EXTENDED tells of each.
+// for a reason. The server counts them as status variables, EXPLAIN EXTENDED tells of each, and
+// INFORMATION_SCHEMA.HAILSTONE_QUERIES shows those that were run.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <memory>
+
+#include "operator_plan.h"
 
 // clang-format off
 #include "server.h"
 // clang-format on
 
 namespace hailstone {
+
+class BlockRecord;
 
 enum class SelectOutcome : uint8_t {
   Pushed,
@@ -55,8 +61,14 @@ struct Declined {
 /// Since the plugin was loaded; read by the server without a lock.
 extern std::array<std::atomic<long long>, select_outcomes.size()> select_counts;
 
-/// Counts it, and tells of it where the statement is an EXPLAIN EXTENDED. `item`: what was in the way; may be
-/// null. `plan`: what the engine will do.
-void note_outcome(THD& thd, SelectOutcome outcome, Item* item, const char* plan);
+/// A block that was offered.
+struct OfferedBlock {
+  THD& thd;
+  const SELECT_LEX& select;
+  const char* hook;  // by which; a literal
+};
+/// The engine will answer it: what it does is counted in the record.
+std::shared_ptr<BlockRecord> note_pushed(const OfferedBlock& block, OperatorPlan plan);
+void note_declined(const OfferedBlock& block, const Declined& declined);
 
 }  // namespace hailstone

@@ -22,8 +22,10 @@ namespace {
 
 bool is_of_known_form(THD& thd, SELECT_LEX& select) {
   const JOIN& join = *select.join;
-  // ANALYZE shows what the server's own plan does; a limit on big joins is the optimizer's to check.
-  return is_plain_statement(thd, select) && !thd.lex->analyze_stmt && thd.in_sub_stmt == 0 &&
+  // ANALYZE keeps what it reads from where INSERT and INTO want it; a limit on big joins is the optimizer's
+  // to check.
+  const bool keeps_rows = thd.lex->sql_command != SQLCOM_SELECT || thd.lex->result != nullptr;
+  return is_plain_statement(thd, select) && !(thd.lex->analyze_stmt && keeps_rows) && thd.in_sub_stmt == 0 &&
          (thd.variables.option_bits & OPTION_BIG_SELECTS) != 0 && !join.select_distinct &&
          join.procedure == nullptr && select.ftfunc_list->elements == 0 &&
          (select.options & OPTION_SCHEMA_TABLE) == 0;
@@ -45,9 +47,11 @@ class WholeSelect {
         table_(*source_.leaf->table),
         readers_(readers_of(table_)) {}
 
+  OfferedBlock offered() const { return {thd_, select_, "create_select"}; }
   bool has_groups() const { return join_.group_list != nullptr || join_.implicit_grouping; }
 
   std::expected<select_handler*, Declined> push() {
+    if (!is_of_known_form(thd_, select_)) return declined(SelectOutcome::Statement);
     if (const auto reason = reason_to_decline(thd_, readers_)) return declined(*reason);
     for (Item* const condition : source_.conditions) {
       // The optimizer brings a condition's parts into another order, so that another one warns of a row.
@@ -62,8 +66,8 @@ class WholeSelect {
     return has_groups() ? push_groups() : push_rows();
   }
 
-  /// Whether the server offers it once more, when it has optimised it.
-  bool is_offered_again() const { return has_groups() && !source_.by_view; }
+  /// Whether the server offers it once more, when it has optimised it: DISTINCT may have become groups.
+  bool is_offered_again() const { return (has_groups() || join_.select_distinct) && !source_.by_view; }
 
  private:
   /// One of them stands for all.
@@ -96,8 +100,8 @@ class WholeSelect {
     auto block = make_select_block(thd_, select_, source_, reader());
     if (!block) return std::unexpected(block.error());
     prune(thd_, table_, source_.conditions);
-    note_outcome(thd_, SelectOutcome::Pushed, nullptr, block->describe().c_str());
-    return make_rows_handler(thd_, select_, reader(), table_, std::move(*block));
+    auto record = note_pushed(offered(), block->plan());
+    return make_rows_handler(thd_, select_, reader(), table_, std::move(*block), std::move(record));
   }
 
   std::expected<select_handler*, Declined> push_groups() {
@@ -120,8 +124,8 @@ class WholeSelect {
         make_group_block(thd_, {query, select_, table_, source_.conditions, /*whole=*/true}, reader());
     if (!block) return push_groups_for_server(block.error());
     prune(thd_, table_, source_.conditions);
-    note_outcome(thd_, SelectOutcome::Pushed, nullptr, block->describe().c_str());
-    return make_groups_handler(thd_, select_, reader(), table_, std::move(*block));
+    auto record = note_pushed(offered(), with_having(block->plan()));
+    return make_groups_handler(thd_, select_, reader(), table_, std::move(*block), std::move(record));
   }
 
   /// The groups of sorted rows, whose aggregates the server computes. `reason`: why the engine does not.
@@ -131,8 +135,16 @@ class WholeSelect {
     auto block = make_server_groups_block(thd_, select_, source_, reader());
     if (!block) return std::unexpected(reason);
     prune(thd_, table_, source_.conditions);
-    note_outcome(thd_, SelectOutcome::Pushed, nullptr, block->describe().c_str());
-    return make_server_groups_handler(thd_, select_, reader(), table_, std::move(*block));
+    auto record = note_pushed(offered(), with_having(block->plan()));
+    return make_server_groups_handler(thd_, select_, reader(), table_, std::move(*block), std::move(record));
+  }
+
+  OperatorPlan with_having(OperatorPlan plan) const {
+    if (join_.having != nullptr) {
+      const uint64_t groups = plan.front().most_rows;
+      plan.insert(plan.begin(), {.kind = Operator::Having, .what = "by the server", .most_rows = groups});
+    }
+    return plan;
   }
 
   bool has_silent_arguments(Item& item) const {
@@ -160,7 +172,7 @@ class WholeSelect {
 
 select_handler* create_select_handler(THD* thd, SELECT_LEX* select) {
   auto source = source_of(*select);
-  if (!source || !is_plain(*source->leaf) || !is_of_known_form(*thd, *select)) return nullptr;
+  if (!source || !is_plain(*source->leaf)) return nullptr;
   WholeSelect statement(*thd, *select, std::move(*source));
   return run_traced(thd, {"create_select", Returns::Pushed}, [&]() -> select_handler* {
     const auto pushed = statement.push();
@@ -168,7 +180,7 @@ select_handler* create_select_handler(THD* thd, SELECT_LEX* select) {
       allow_advised_huge_pages();
       return *pushed;
     }
-    if (!statement.is_offered_again()) note_outcome(*thd, pushed.error().reason, pushed.error().item, "");
+    if (!statement.is_offered_again()) note_declined(statement.offered(), pushed.error());
     return nullptr;
   });
 }

@@ -8,6 +8,7 @@
 #include "query/ordered_rows.h"
 #include "query/scanned_rows.h"
 #include "query/sorted_rows.h"
+#include "query_history.h"
 #include "query_rows.h"
 #include "source_tables.h"
 #include "variables.h"
@@ -19,10 +20,11 @@ namespace {
 class RowsHandler final : public PushedSelect {
  public:
   RowsHandler(THD& connection, SELECT_LEX& statement, HailstoneHandler& reader, TABLE& source,
-              SelectBlock block)
+              SelectBlock block, std::shared_ptr<BlockRecord> record)
       : PushedSelect(connection, statement, reader),
         source_(source),
         block_(std::move(block)),
+        run_(connection, std::move(record)),
         rows_([this](bool by_program) { return open_rows(by_program); }) {
     for (const Field* field : block_.shown) {
       shown_.emplace_back(*field, source_.record[0]);
@@ -37,19 +39,21 @@ class RowsHandler final : public PushedSelect {
     return reader_.traced({"init_scan"}, [&]() -> int {
       rows_.close();
       rows_found_ = 0;
-      return 0;
+      run_.begin();
+      note_full_scan();
+      if (block_.way != SelectBlock::Way::Scanned) {
+        note_sort();
+        if (block_.way == SelectBlock::Way::FirstRows) thd->query_plan_flags |= QPLAN_FILESORT_PRIORITY_QUEUE;
+        THD_STAGE_INFO(thd, stage_creating_sort_index);
+      } else {
+        THD_STAGE_INFO(thd, stage_sending_data);
+      }
+      return begun();
     });
   }
 
   int next_row() override {
-    return reader_.traced({"next_row", Returns::Row}, [&]() -> int {
-      do {
-        if (rows_found_ >= block_.most && (!counts_all() || rows_are_counted())) return HA_ERR_END_OF_FILE;
-        if (const int error = next_found(); error != 0) return error;
-        ++rows_found_;
-      } while (rows_found_ <= block_.offset || rows_found_ > block_.most);
-      return 0;
-    });
+    return reader_.traced({"next_row", Returns::Row}, [&]() -> int { return run_.noted(find_row()); });
   }
 
   int end_scan() override {
@@ -58,13 +62,40 @@ class RowsHandler final : public PushedSelect {
       if (rows_.is_open()) {
         if (counts_all() && rows_are_counted()) thd->limit_found_rows = rows_.rows().rows_met();
         thd->inc_examined_row_count(rows_.rows().rows_read());
+        if (OperatorCounts* const counts = sort_counts(); counts != nullptr) {
+          thd->inc_status_sort_rows(rows_found_);
+          if (counts->spilled != 0) thd->query_plan_flags |= QPLAN_FILESORT_DISK;
+        }
       }
       rows_.close();
+      run_.end();
       return 0;
     });
   }
 
  private:
+  int find_row() {
+    do {
+      if (rows_found_ >= block_.most && (!counts_all() || rows_are_counted())) return HA_ERR_END_OF_FILE;
+      if (const int error = next_found(); error != 0) return error;
+      ++rows_found_;
+    } while (rows_found_ <= block_.offset || rows_found_ > block_.most);
+    return 0;
+  }
+
+  /// Null: nothing is sorted.
+  OperatorCounts* sort_counts() {
+    switch (block_.way) {
+      case SelectBlock::Way::FirstRows:
+        return run_.counts(Operator::FirstRows);
+      case SelectBlock::Way::Sorted:
+        return run_.counts(Operator::Sort);
+      case SelectBlock::Way::Scanned:
+        break;
+    }
+    return nullptr;
+  }
+
   /// Whether it is known how many rows there are before all have been given.
   bool rows_are_counted() const {
     return block_.way != SelectBlock::Way::Scanned && select->join->having == nullptr;
@@ -74,7 +105,9 @@ class RowsHandler final : public PushedSelect {
   int next_found() {
     Item* const having = select->join->having;
     for (;;) {
+      const bool begins = !rows_.is_open();
       const auto found = rows_.next();
+      if (begins) THD_STAGE_INFO(thd, stage_sending_data);
       if (thd->is_error()) return HA_ERR_INTERNAL_ERROR;
       if (!found) return report_query_error(reader_, found.error());
       if (!*found) return HA_ERR_END_OF_FILE;
@@ -85,27 +118,34 @@ class RowsHandler final : public PushedSelect {
       if (block_.shows_virtual && source_.update_virtual_fields(&reader_, VCOL_UPDATE_FOR_READ) != 0)
         return HA_ERR_INTERNAL_ERROR;
       const bool passes = having == nullptr || having->val_bool();
+      if (OperatorCounts* const counts = run_.counts(Operator::Having); counts != nullptr)
+        counts->add_rows(1, passes ? 1 : 0);
       if (thd->is_error()) return HA_ERR_INTERNAL_ERROR;
       if (passes) return 0;
     }
   }
 
-  Result<std::unique_ptr<RowSource>> open_rows(bool by_program) const {
+  Result<std::unique_ptr<RowSource>> open_rows(bool by_program) {
+    if (!by_program) run_.restart();
     std::optional<Scans> scans;
     if (open_scans(readers_of(source_), block_.predicate, block_.columns.numbers(), scans) != 0)
       return fail(ErrorCode::Interrupted, "the transaction has been rolled back");
     // Nothing is sorted by an image.
     HAILSTONE_ASSIGN(auto rows, block_.open(std::move(*scans), source_, by_program,
                                             [](const RowExpression&) { return nullptr; }));
+    rows->count_in(row_counts(run_));
     switch (block_.way) {
       case SelectBlock::Way::FirstRows:
-        return SortedRows::make(
-            std::move(rows),
-            {.order = order(), .most = block_.most, .columns = shown_columns_, .counts = counts_all()},
-            query_threads(thd));
+        return SortedRows::make(std::move(rows),
+                                {.order = order(),
+                                 .most = block_.most,
+                                 .columns = shown_columns_,
+                                 .counts = counts_all(),
+                                 .operator_counts = sort_counts()},
+                                query_threads(thd));
       case SelectBlock::Way::Sorted:
         return OrderedRows::make(std::move(rows), order(), OrderedRows::Equal::Any,
-                                 block_.positions_of(block_.shown), query_threads(thd));
+                                 block_.positions_of(block_.shown), query_threads(thd), sort_counts());
       case SelectBlock::Way::Scanned:
         break;
     }
@@ -131,6 +171,7 @@ class RowsHandler final : public PushedSelect {
 
   TABLE& source_;
   const SelectBlock block_;
+  BlockRun run_;
   std::vector<FieldFormat> shown_;
   std::vector<uint16_t> shown_columns_;
   QueryRows rows_;
@@ -140,8 +181,8 @@ class RowsHandler final : public PushedSelect {
 }  // namespace
 
 select_handler* make_rows_handler(THD& thd, SELECT_LEX& select, HailstoneHandler& reader, TABLE& source,
-                                  SelectBlock block) {
-  return new RowsHandler(thd, select, reader, source, std::move(block));
+                                  SelectBlock block, std::shared_ptr<BlockRecord> record) {
+  return new RowsHandler(thd, select, reader, source, std::move(block), std::move(record));
 }
 
 }  // namespace hailstone

@@ -13,6 +13,6 @@ namespace hailstone {
 
 /// `source`: the only table that the statement reads, `reader` its handler.
 select_handler* make_rows_handler(THD& thd, SELECT_LEX& select, HailstoneHandler& reader, TABLE& source,
-                                  SelectBlock block);
+                                  SelectBlock block, std::shared_ptr<BlockRecord> record);
 
 }  // namespace hailstone

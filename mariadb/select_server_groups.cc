@@ -9,6 +9,7 @@
 #include "pushed_select.h"
 #include "query/ordered_rows.h"
 #include "query/scanned_rows.h"
+#include "query_history.h"
 #include "query_rows.h"
 #include "source_tables.h"
 #include "variables.h"
@@ -20,12 +21,13 @@ namespace {
 class ServerGroupsHandler final : public PushedSelect {
  public:
   ServerGroupsHandler(THD& connection, SELECT_LEX& statement, HailstoneHandler& reader, TABLE& source,
-                      ServerGroupsBlock block)
+                      ServerGroupsBlock block, std::shared_ptr<BlockRecord> record)
       : PushedSelect(connection, statement, reader),
         join_(*statement.join),
         items_(join_),
         source_(source),
         block_(std::move(block)),
+        run_(connection, std::move(record)),
         rows_([this](bool by_program) { return open_rows(by_program); }) {
     for (const Field* field : block_.read) read_.emplace_back(*field, source_.record[0]);
   }
@@ -54,33 +56,25 @@ class ServerGroupsHandler final : public PushedSelect {
     return reader_.traced({"init_scan"}, [&]() -> int {
       rows_.close();
       rows_sent_ = 0;
-      return 0;
+      run_.begin();
+      note_full_scan();
+      if (!block_.keys.empty()) {
+        note_sort();
+        THD_STAGE_INFO(thd, stage_creating_sort_index);
+      }
+      return begun();
     });
   }
 
   int next_row() override {
-    return reader_.traced({"next_row", Returns::Row}, [&]() -> int {
-      if (!rows_.is_open()) {
-        if (!items_.put(*thd, result_columns)) return HA_ERR_OUT_OF_MEM;
-        if (const int error = begin(); error != 0) return error;
-      }
-      const Select_limit_counters& limit = select->master_unit()->lim;
-      for (;;) {
-        if (rows_sent_ >= limit.get_select_limit() && !counts_all()) return HA_ERR_END_OF_FILE;
-        if (const int error = next_group(); error != 0) return error;
-        const bool passes = join_.having == nullptr || join_.having->val_bool();
-        if (thd->is_error()) return HA_ERR_INTERNAL_ERROR;
-        if (!passes) continue;
-        ++rows_sent_;
-        if (rows_sent_ > limit.get_offset_limit() && rows_sent_ <= limit.get_select_limit()) return 0;
-      }
-    });
+    return reader_.traced({"next_row", Returns::Row}, [&]() -> int { return run_.noted(find_row()); });
   }
 
   int end_scan() override {
     return reader_.traced({"end_scan"}, [&]() -> int {
       if (rows_.is_open()) thd->inc_examined_row_count(rows_.rows().rows_read());
       rows_.close();
+      run_.end();
       items_.put_back();
       thd->limit_found_rows = rows_sent_;
       return 0;
@@ -88,6 +82,26 @@ class ServerGroupsHandler final : public PushedSelect {
   }
 
  private:
+  int find_row() {
+    if (!rows_.is_open()) {
+      if (!items_.put(*thd, result_columns)) return HA_ERR_OUT_OF_MEM;
+      if (const int error = begin(); error != 0) return error;
+      THD_STAGE_INFO(thd, stage_sending_data);
+    }
+    const Select_limit_counters& limit = select->master_unit()->lim;
+    for (;;) {
+      if (rows_sent_ >= limit.get_select_limit() && !counts_all()) return HA_ERR_END_OF_FILE;
+      if (const int error = next_group(); error != 0) return error;
+      const bool passes = join_.having == nullptr || join_.having->val_bool();
+      if (OperatorCounts* const counts = run_.counts(Operator::Having); counts != nullptr)
+        counts->add_rows(1, passes ? 1 : 0);
+      if (thd->is_error()) return HA_ERR_INTERNAL_ERROR;
+      if (!passes) continue;
+      ++rows_sent_;
+      if (rows_sent_ > limit.get_offset_limit() && rows_sent_ <= limit.get_select_limit()) return 0;
+    }
+  }
+
   /// A column or expression of the groups, whose value is that of the group's first row.
   struct Shown {
     Item* item;
@@ -128,7 +142,8 @@ class ServerGroupsHandler final : public PushedSelect {
     return 0;
   }
 
-  Result<std::unique_ptr<RowSource>> open_rows(bool by_program) const {
+  Result<std::unique_ptr<RowSource>> open_rows(bool by_program) {
+    if (!by_program) run_.restart();
     std::optional<Scans> scans;
     if (open_scans(readers_of(source_), block_.predicate, block_.columns.numbers(), scans) != 0)
       return fail(ErrorCode::Interrupted, "the transaction has been rolled back");
@@ -139,15 +154,25 @@ class ServerGroupsHandler final : public PushedSelect {
       order.push_back(
           {.position = block_.position_of(key.by), .descending = key.descending, .nullable = key.nullable});
     }
+    rows->count_in(row_counts(run_));
     const std::vector<uint16_t> values = block_.positions_of(block_.read);
     if (order.empty()) return std::make_unique<ScannedRows>(std::move(rows), values);
     return OrderedRows::make(std::move(rows), std::move(order), OrderedRows::Equal::AsScanned, values,
-                             query_threads(thd));
+                             query_threads(thd), run_.counts(Operator::Sort));
   }
 
   int next_group() {
-    if (std::exchange(of_nothing_, false)) return group_of_nothing();
-    if (!has_row_) return HA_ERR_END_OF_FILE;
+    const bool of_nothing = std::exchange(of_nothing_, false);
+    if (!of_nothing && !has_row_) return HA_ERR_END_OF_FILE;
+    const OperatorWork work(run_.counts(Operator::Group), 0);
+    uint64_t rows = 0;
+    const int error = of_nothing ? group_of_nothing() : group_of_rows(rows);
+    work.add_rows(rows, error == 0 ? 1 : 0);
+    return error;
+  }
+
+  /// `rows`: how many it has.
+  int group_of_rows(uint64_t& rows) {
     group_ = rows_.rows().key();
     for (bool first = true; has_row_ && rows_.rows().key() == group_; first = false) {
       for (size_t i = 0; i < read_.size(); ++i)
@@ -158,6 +183,7 @@ class ServerGroupsHandler final : public PushedSelect {
         if (aggregate->aggregator_add()) return HA_ERR_INTERNAL_ERROR;
       }
       if (thd->is_error()) return HA_ERR_INTERNAL_ERROR;
+      ++rows;
       if (const int error = next_source_row(); error != 0) return error;
     }
     return 0;
@@ -190,6 +216,7 @@ class ServerGroupsHandler final : public PushedSelect {
   GroupItems items_;
   TABLE& source_;
   const ServerGroupsBlock block_;
+  BlockRun run_;
   std::vector<FieldFormat> read_;
   std::vector<Shown> shown_;
   QueryRows rows_;
@@ -202,8 +229,9 @@ class ServerGroupsHandler final : public PushedSelect {
 }  // namespace
 
 select_handler* make_server_groups_handler(THD& thd, SELECT_LEX& select, HailstoneHandler& reader,
-                                           TABLE& source, ServerGroupsBlock block) {
-  return new ServerGroupsHandler(thd, select, reader, source, std::move(block));
+                                           TABLE& source, ServerGroupsBlock block,
+                                           std::shared_ptr<BlockRecord> record) {
+  return new ServerGroupsHandler(thd, select, reader, source, std::move(block), std::move(record));
 }
 
 }  // namespace hailstone

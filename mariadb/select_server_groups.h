@@ -13,6 +13,7 @@ namespace hailstone {
 
 /// `source`: the only table that the statement reads, `reader` its handler.
 select_handler* make_server_groups_handler(THD& thd, SELECT_LEX& select, HailstoneHandler& reader,
-                                           TABLE& source, ServerGroupsBlock block);
+                                           TABLE& source, ServerGroupsBlock block,
+                                           std::shared_ptr<BlockRecord> record);
 
 }  // namespace hailstone

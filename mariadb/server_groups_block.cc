@@ -125,9 +125,18 @@ class ServerGroupsTranslator {
 
 }  // namespace
 
-std::string ServerGroupsBlock::describe() const {
-  return describe_rows() + fmt::format("; keys: {}; aggregates: {}, evaluated by the server of sorted rows",
-                                       keys.size(), aggregates.size());
+OperatorPlan ServerGroupsBlock::plan() const {
+  OperatorPlan plan = row_plan();
+  const uint64_t rows = plan.back().most_rows;
+  plan.push_back({.kind = Operator::Sort,
+                  .what = fmt::format("order: {}; all rows, with {} columns", keys.size(), read.size()),
+                  .most_rows = rows});
+  plan.push_back(
+      {.kind = Operator::Group,
+       .what = fmt::format("keys: {}; aggregates: {}, by the server", keys.size(), aggregates.size()),
+       .most_rows = keys.empty() ? 1 : rows});
+  std::ranges::reverse(plan);
+  return plan;
 }
 
 std::expected<ServerGroupsBlock, Declined> make_server_groups_block(THD& thd, SELECT_LEX& select,

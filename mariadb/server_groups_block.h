@@ -4,7 +4,6 @@
 #pragma once
 
 #include <expected>
-#include <string>
 #include <vector>
 
 #include "row_block.h"
@@ -28,8 +27,7 @@ struct ServerGroupsBlock : RowBlock {
   std::vector<const Field*> read;  // fields that the items of a group read
   std::vector<Item_sum*> aggregates;
 
-  /// What it does, in words.
-  std::string describe() const;
+  OperatorPlan plan() const;
 };
 
 std::expected<ServerGroupsBlock, Declined> make_server_groups_block(THD& thd, SELECT_LEX& select,

@@ -6,6 +6,7 @@
 
 #include "base/guard.h"
 #include "engine.h"
+#include "query_history.h"
 #include "trace.h"
 #include "two_phase.h"
 #include "variables.h"
@@ -95,7 +96,10 @@ Transaction& Session::enter_statement() {
     transaction_ = database().transactions().begin(isolation_of(thd_));
     transaction_id_.store(transaction_->id(), std::memory_order_release);
     THD* const thd = thd_;
-    transaction_->set_interruption_check([thd] { return thd_kill_level(thd) != THD_IS_NOT_KILLED; });
+    transaction_->set_interruption_check([this] {
+      if (running_ != nullptr) running_->report_progress();
+      return thd_kill_level(thd_) != THD_IS_NOT_KILLED;
+    });
     if (thd_need_wait_reports(thd)) database().locks().set_commit_order(*transaction_, this);
   }
   if (!statement_) statement_.emplace(*transaction_);

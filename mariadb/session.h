@@ -40,6 +40,7 @@ class TransactionUser {
 };
 
 class Table;
+class BlockRun;
 class Trace;
 
 /// How long a statement waits for a lock.
@@ -109,6 +110,11 @@ class Session final : private CommitOrder {
   /// What hailstone_trace has seen, made when there is none.
   Trace& trace();
 
+  /// The block of a SELECT that the engine is at work with; null: none. The connection's thread tells the
+  /// server how far it is, whenever it looks for KILL.
+  void set_running(BlockRun* run) { running_ = run; }
+  BlockRun* running() const { return running_; }
+
   /// From any thread: makes a waiting statement look at whether it was killed.
   void wake() const;
 
@@ -135,6 +141,7 @@ class Session final : private CommitOrder {
   std::pair<const TABLE*, uint> duplicate_{nullptr, MAX_KEY};
   bool partition_analyzed_ = false;
   std::unique_ptr<Trace> trace_;
+  BlockRun* running_ = nullptr;
 };
 
 }  // namespace hailstone

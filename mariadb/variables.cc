@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "engine.h"
+#include "query_history.h"
 #include "select_outcome.h"
 #include "trace.h"
 
@@ -26,6 +27,7 @@ constexpr const char* default_data_dir = "hailstone";
 my_bool trace_log_value;
 unsigned int snapshot_too_old_value;
 unsigned long io_method_value;
+unsigned int query_history_value;
 
 // In the order of IoMethod.
 const char* io_method_words[] = {"sync", "buffered", "async", "mmap", "direct", nullptr};
@@ -174,6 +176,16 @@ MYSQL_THDVAR_UINT(query_threads, PLUGIN_VAR_RQCMDARG,
                   "that are free. 0: as many as there are processors",
                   nullptr, nullptr, 0, 0, 64, 0);
 
+void update_query_history(THD*, st_mysql_sys_var*, void* variable, const void* value) {
+  *static_cast<unsigned int*>(variable) = *static_cast<const unsigned int*>(value);
+  query_history().trim();
+}
+MYSQL_SYSVAR_UINT(
+    query_history, query_history_value, PLUGIN_VAR_RQCMDARG,
+    "How many blocks of SELECTs that the engine has answered "
+    "INFORMATION_SCHEMA.HAILSTONE_QUERIES keeps, and how many of those that it has left to the server",
+    nullptr, update_query_history, 100, 0, 10'000, 0);
+
 constexpr size_t counter_count = counter_descriptions.size();
 std::array<st_mysql_show_var, counter_count + 1> counter_variables;
 
@@ -197,16 +209,25 @@ int show_counters(THD*, st_mysql_show_var* variable, void*, system_status_var*, 
 
 }  // namespace
 
-st_mysql_sys_var* system_variables[] = {
-    MYSQL_SYSVAR(memory_budget),      MYSQL_SYSVAR(checkpoint_log_size),
-    MYSQL_SYSVAR(background_threads), MYSQL_SYSVAR(flush_log_at_trx_commit),
-    MYSQL_SYSVAR(io_method),          MYSQL_SYSVAR(data_dir),
-    MYSQL_SYSVAR(columnar_default),   MYSQL_SYSVAR(lock_wait_timeout),
-    MYSQL_SYSVAR(table_cache_size),   MYSQL_SYSVAR(trace),
-    MYSQL_SYSVAR(trace_log),          MYSQL_SYSVAR(open_files_limit),
-    MYSQL_SYSVAR(log_write_timeout),  MYSQL_SYSVAR(snapshot_too_old),
-    MYSQL_SYSVAR(spill_limit),        MYSQL_SYSVAR(select_pushdown),
-    MYSQL_SYSVAR(query_threads),      nullptr};
+st_mysql_sys_var* system_variables[] = {MYSQL_SYSVAR(memory_budget),
+                                        MYSQL_SYSVAR(checkpoint_log_size),
+                                        MYSQL_SYSVAR(background_threads),
+                                        MYSQL_SYSVAR(flush_log_at_trx_commit),
+                                        MYSQL_SYSVAR(io_method),
+                                        MYSQL_SYSVAR(data_dir),
+                                        MYSQL_SYSVAR(columnar_default),
+                                        MYSQL_SYSVAR(lock_wait_timeout),
+                                        MYSQL_SYSVAR(table_cache_size),
+                                        MYSQL_SYSVAR(trace),
+                                        MYSQL_SYSVAR(trace_log),
+                                        MYSQL_SYSVAR(open_files_limit),
+                                        MYSQL_SYSVAR(log_write_timeout),
+                                        MYSQL_SYSVAR(snapshot_too_old),
+                                        MYSQL_SYSVAR(spill_limit),
+                                        MYSQL_SYSVAR(select_pushdown),
+                                        MYSQL_SYSVAR(query_threads),
+                                        MYSQL_SYSVAR(query_history),
+                                        nullptr};
 
 namespace {
 
@@ -257,6 +278,8 @@ DatabaseOptions database_options() {
   options.spill_limit = spill_limit_value;
   return options;
 }
+
+size_t query_history_size() { return query_history_value; }
 
 size_t memory_budget() { return static_cast<size_t>(memory_budget_value); }
 

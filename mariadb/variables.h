@@ -33,5 +33,7 @@ SelectPushdown select_pushdown(THD* thd);
 /// How many threads may work at one query: the connection's own one, and background threads that are free.
 unsigned query_threads(THD* thd);
 size_t memory_budget();
+/// How many blocks of SELECTs HAILSTONE_QUERIES keeps, of each kind.
+size_t query_history_size();
 
 }  // namespace hailstone

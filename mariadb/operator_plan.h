@@ -1,0 +1,28 @@
+// What the engine does for a block of a SELECT, operator by operator: what EXPLAIN EXTENDED tells, and
+// INFORMATION_SCHEMA.HAILSTONE_QUERIES shows with what each has done.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace hailstone {
+
+enum class Operator : uint8_t { Scan, Filter, Evaluate, Compute, Group, Having, Sort, FirstRows };
+constexpr std::array<const char*, 8> operator_names{"scan",  "filter", "evaluate", "compute",
+                                                    "group", "having", "sort",     "first rows"};
+
+struct PlannedOperator {
+  Operator kind = Operator::Scan;
+  std::string what = {};   // what it does, in words
+  uint64_t most_rows = 0;  // estimated: no more will come out
+};
+
+/// Each takes the rows of the one behind it; the first hands them to the server.
+using OperatorPlan = std::vector<PlannedOperator>;
+
+/// A line for each operator.
+std::vector<std::string> lines_of(const OperatorPlan& plan);
+
+}  // namespace hailstone

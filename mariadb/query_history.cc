@@ -1,0 +1,151 @@
+#include "query_history.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "rights.h"
+#include "session.h"
+#include "variables.h"
+
+namespace hailstone {
+
+namespace {
+
+constexpr size_t text_characters_kept = 1024;
+
+int64_t now() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
+
+std::optional<std::string> user_of(const THD& thd) {
+  const char* const user = thd.security_ctx->user;
+  return user == nullptr ? std::nullopt : std::optional<std::string>(user);
+}
+
+std::string text_of(THD& thd) {
+  if (thd.query() == nullptr || thd.query_charset() == nullptr) return {};
+  // In a function or trigger the text is the caller's, and the record its definer's.
+  if (thd.in_sub_stmt != 0 && runs_with_rights_of_another(&thd)) return {};
+  const Well_formed_prefix beginning(thd.query_charset(), thd.query(), thd.query_length(),
+                                     text_characters_kept);
+  return {thd.query(), beginning.length()};
+}
+
+}  // namespace
+
+BlockRecord::BlockRecord(THD& thd, const SELECT_LEX& select, const char* by, OperatorPlan plan,
+                         std::string why)
+    : connection(thd.thread_id),
+      query(static_cast<uint64_t>(thd.query_id)),
+      block(select.select_number),
+      user(user_of(thd)),
+      hook(by),
+      reason(std::move(why)),
+      offered(my_hrtime()),
+      text_charset(thd.query_charset()),
+      text(text_of(thd)) {
+  for (PlannedOperator& each : plan) steps_.emplace_back(std::move(each));
+  if (!reason.empty()) state_.store(BlockState::Declined, std::memory_order_relaxed);
+}
+
+OperatorCounts* BlockRecord::counts(Operator kind) {
+  const auto step =
+      std::ranges::find_if(steps_, [kind](const Step& each) { return each.planned.kind == kind; });
+  return step == steps_.end() ? nullptr : &step->counts;
+}
+
+void BlockRecord::begin() {
+  if (begun_.load(std::memory_order_relaxed) == 0) begun_.store(now(), std::memory_order_relaxed);
+  state_.store(BlockState::Running, std::memory_order_release);
+}
+
+void BlockRecord::restart() {
+  for (Step& step : steps_) step.counts.restart();
+}
+
+void BlockRecord::end(BlockState how) {
+  ended_.store(now(), std::memory_order_relaxed);
+  state_.store(how, std::memory_order_release);
+}
+
+std::chrono::nanoseconds BlockRecord::time() const {
+  const bool runs = state() == BlockState::Running;
+  const int64_t begun = begun_.load(std::memory_order_relaxed);
+  const int64_t ended = runs ? now() : ended_.load(std::memory_order_relaxed);
+  return std::chrono::nanoseconds(begun == 0 ? 0 : std::max<int64_t>(ended - begun, 0));
+}
+
+void QueryHistory::add(std::shared_ptr<BlockRecord> record) {
+  {
+    const MutexLock guard(mutex_);
+    (record->state() == BlockState::Declined ? declined_ : pushed_).push_back(std::move(record));
+  }
+  trim();
+}
+
+void QueryHistory::trim() noexcept {
+  const size_t most = query_history_size();
+  std::list<std::shared_ptr<BlockRecord>> gone;  // their memory goes without the mutex
+  const MutexLock guard(mutex_);
+  for (auto* const kept : {&pushed_, &declined_}) {
+    size_t more = kept->size() - std::min(kept->size(), most);
+    for (auto each = kept->begin(); more != 0 && each != kept->end();) {
+      const BlockState state = (*each)->state();
+      // A block that has not begun may yet.
+      const bool may_run =
+          state == BlockState::Running || (state == BlockState::NotRun && each->use_count() > 1);
+      if (may_run) {
+        ++each;
+      } else {
+        gone.splice(gone.end(), *kept, each++);
+        --more;
+      }
+    }
+  }
+}
+
+std::vector<std::shared_ptr<const BlockRecord>> QueryHistory::records() const {
+  const MutexLock guard(mutex_);
+  std::vector<std::shared_ptr<const BlockRecord>> all(pushed_.begin(), pushed_.end());
+  all.insert(all.end(), declined_.begin(), declined_.end());
+  return all;
+}
+
+QueryHistory& query_history() {
+  static QueryHistory history;
+  return history;
+}
+
+void BlockRun::begin() {
+  runs_ = true;
+  failed_ = false;
+  record_->begin();
+  Session& session = Session::of(&thd_);
+  // What goes on around it reports by itself.
+  reports_progress_ = session.running() == nullptr && thd_.progress.arena == nullptr;
+  if (!reports_progress_) return;
+  session.set_running(this);
+  thd_progress_init(&thd_, 1);
+  // The client gets rows, and nothing between them.
+  thd_.progress.report = false;
+}
+
+void BlockRun::report_progress() {
+  const BlockRecord::Step& scan = record_->steps().back();
+  const uint64_t all = scan.planned.most_rows;
+  const uint64_t read = scan.counts.rows_in.load(std::memory_order_relaxed);
+  if (all != 0) thd_progress_report(&thd_, std::min(read, all), all);
+}
+
+void BlockRun::end() {
+  if (!std::exchange(runs_, false)) return;
+  if (std::exchange(reports_progress_, false)) {
+    thd_progress_end(&thd_);
+    Session::of(&thd_).set_running(nullptr);
+  }
+  const bool killed = thd_kill_level(&thd_) != THD_IS_NOT_KILLED;
+  record_->end(killed                       ? BlockState::Killed
+               : failed_ || thd_.is_error() ? BlockState::Failed
+                                            : BlockState::Finished);
+  query_history().trim();
+}
+
+}  // namespace hailstone

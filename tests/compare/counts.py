@@ -1,0 +1,52 @@
+"""What INFORMATION_SCHEMA.HAILSTONE_QUERIES says of a statement: an operator takes what the one below it hands on, and ANALYZE
+makes the same rows as the statement."""
+
+import collections
+
+from program import Failure
+
+IDLE = {"filter", "evaluate", "compute"}  # where the server evaluates everything, some of these have nothing to do
+Step = collections.namedtuple("Step", "block state operator rows_in rows_out")
+
+
+def _steps(pair, sql):
+    rows = pair.run("HAILSTONE", "SELECT SELECT_ID, STATE, OPERATOR, ROWS_IN, ROWS_OUT, QUERY FROM INFORMATION_SCHEMA.HAILSTONE_QUERIES "
+                    "WHERE CONNECTION_ID = CONNECTION_ID() AND STATE <> 'declined' AND QUERY_ID = (SELECT MAX(QUERY_ID) FROM "
+                    "INFORMATION_SCHEMA.HAILSTONE_QUERIES WHERE CONNECTION_ID = CONNECTION_ID() AND STATE <> 'declined') "
+                    "ORDER BY SELECT_ID, HOOK, OPERATOR_ID").rows
+    if not rows or eval(rows[0][5]).strip() != sql.strip()[:1024].strip():
+        raise Failure(f"nothing is known of: {sql}\nbut of: {rows}")
+    return [Step(int(row[0]), row[1].strip("'"), row[2].strip("'"), int(row[3]), int(row[4])) for row in rows]
+
+
+def _is_right(above, below):
+    # A limit may end what takes rows one by one.
+    if above.operator == "having" or (above.operator == "group" and below.operator == "sort"):
+        return above.rows_in <= below.rows_out
+    return above.rows_in == below.rows_out or (above.operator in IDLE and above.rows_in == above.rows_out == 0)
+
+
+def check_counts(pair, sql):
+    """Of a statement that the engine has just answered, in part at least."""
+    steps = _steps(pair, sql)
+    wrong = [step for step in steps if step.state not in ("finished", "not run") or
+             (step.operator == "scan" and step.rows_out > step.rows_in)]
+    below = None
+    for step in reversed(steps):
+        if step.operator == "scan":
+            below = step
+            continue
+        if not _is_right(step, below):
+            wrong.append(step)
+        if step.rows_in != 0:
+            below = step
+    if wrong:
+        raise Failure(f"counts are wrong of: {sql}\n{wrong}\namong {steps}")
+    # First rows of the table come from as many blocks as the threads happen to have looked at.
+    of_table = any(step.operator == "first rows" for step in steps) and all(step.operator != "group" for step in steps)
+    analyzed = f"ANALYZE {sql}"
+    if pair.run("HAILSTONE", analyzed).error is not None:
+        raise Failure(f"it fails: {analyzed}")
+    again = _steps(pair, analyzed)
+    if not of_table and again != steps:
+        raise Failure(f"other counts with ANALYZE of: {sql}\n{steps}\n{again}")
