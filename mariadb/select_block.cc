@@ -39,6 +39,9 @@ class SelectTranslator {
     }
     if (!take_limit()) return declined(SelectOutcome::Statement, nullptr);
     block_.way = way();
+    // Warnings of rows have their numbers among all that the server would have read.
+    if (block_.way == SelectBlock::Way::Scanned && may_warn_of_rows(thd_))
+      return declined(SelectOutcome::Statement, nullptr);
     block_.has_having = join_.having != nullptr;
     if (block_.has_having && (is_replaced(*join_.having) || !add(*join_.having)))
       return declined(SelectOutcome::Condition, join_.having);

@@ -38,7 +38,7 @@ class RowsHandler final : public PushedSelect {
   int init_scan() override {
     return reader_.traced({"init_scan"}, [&]() -> int {
       rows_.close();
-      rows_found_ = 0;
+      rows_found_ = rows_given_ = 0;
       run_.begin();
       note_full_scan();
       if (block_.way != SelectBlock::Way::Scanned) {
@@ -111,6 +111,8 @@ class RowsHandler final : public PushedSelect {
       if (thd->is_error()) return HA_ERR_INTERNAL_ERROR;
       if (!found) return report_query_error(reader_, found.error());
       if (!*found) return HA_ERR_END_OF_FILE;
+      // Where the row goes, warnings name it.
+      thd->get_stmt_da()->set_current_row_for_warning(static_cast<long>(++rows_given_));
       // Rows before the offset are not looked at.
       if (having == nullptr && (rows_found_ < block_.offset || rows_found_ >= block_.most)) return 0;
       const std::span<const Value> values = rows_.rows().values();
@@ -175,7 +177,8 @@ class RowsHandler final : public PushedSelect {
   std::vector<FieldFormat> shown_;
   std::vector<uint16_t> shown_columns_;
   QueryRows rows_;
-  uint64_t rows_found_ = 0;  // those before the offset included
+  uint64_t rows_given_ = 0;  // before HAVING
+  uint64_t rows_found_ = 0;  // behind it, those before the offset included
 };
 
 }  // namespace
