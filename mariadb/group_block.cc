@@ -460,6 +460,7 @@ class GroupTranslator {
       groups *= key.computed ? values_of(*block_.computed[key.number].item)
                              : distinct_values(block_.columns.numbers()[key.number]);
     }
+    source_.file->info(HA_STATUS_VARIABLE | HA_STATUS_NO_LOCK);
     const ha_rows rows = source_.file->stats.records;
     return groups < static_cast<double>(rows) ? static_cast<uint64_t>(groups) : rows;
   }

@@ -19,6 +19,7 @@ class GroupItems {
 
   /// For the statement's next item, in the order of JOIN::all_fields.
   void add(Item* item) { items_.push_back(item); }
+  void replace(size_t number, Item* item) { items_[number] = item; }
   Item* operator[](size_t number) const { return items_[number]; }
 
   /// Puts all of them in the places of the statement's own; `shown` gets those that are sent. False: no

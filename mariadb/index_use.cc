@@ -86,6 +86,7 @@ class IndexBegin {
 
 Item* leads_to_few_rows(const TABLE& table, const std::vector<HailstoneHandler*>& readers,
                         const std::vector<Item*>& conditions) {
+  if (conditions.empty() || table.s->keys == 0) return nullptr;
   for (HailstoneHandler* const reader : readers) reader->info(HA_STATUS_VARIABLE | HA_STATUS_NO_LOCK);
   for (Item* const condition : conditions) {
     const PushedCondition pushed = readers.front()->condition(condition);

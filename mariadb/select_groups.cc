@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "group_items.h"
 #include "group_rows.h"
 #include "pushed_select.h"
 
@@ -17,8 +18,8 @@ class GroupsHandler final : public PushedSelect {
                 GroupBlock block, std::shared_ptr<BlockRecord> record)
       : PushedSelect(connection, statement, reader),
         join_(*statement.join),
+        items_(join_),
         groups_(reader, source, std::move(block), std::move(record)) {}
-  ~GroupsHandler() override { put_items_back(); }
 
   bool prepare() override {
     TMP_TABLE_PARAM parameters;
@@ -50,7 +51,7 @@ class GroupsHandler final : public PushedSelect {
       std::vector<Item*> order;
       for (const GroupBlock::HostOrder& by : groups_.block().host_order) order.push_back(items_[by.place]);
       groups_.begin(std::move(fields), std::move(order));
-      rows_ = 0;
+      rows_ = groups_given_ = 0;
       note_full_scan();
       if (!groups_.block().order.empty()) note_sort();
       THD_STAGE_INFO(thd, stage_sending_data);
@@ -60,12 +61,14 @@ class GroupsHandler final : public PushedSelect {
 
   int next_row() override {
     return reader_.traced({"next_row", Returns::Row}, [&]() -> int {
-      if (!items_are_put_ && !put_items()) return HA_ERR_OUT_OF_MEM;
+      if (!items_.put(*thd, result_columns)) return HA_ERR_OUT_OF_MEM;
       const Select_limit_counters& limit = select->master_unit()->lim;
       for (;;) {
         const bool all_sent = rows_ >= limit.get_select_limit() && !counts_all();
         if (all_sent && !groups_.block().rolls_up) return HA_ERR_END_OF_FILE;
         if (const int error = groups_.next(); error != 0) return error;
+        // Where the group goes, warnings name it.
+        thd->get_stmt_da()->set_current_row_for_warning(static_cast<long>(++groups_given_));
         // For FOUND_ROWS() the server counts what its last group has ended, too.
         if (all_sent && !groups_.is_rolled_up()) return HA_ERR_END_OF_FILE;
         const bool passes = join_.having == nullptr || join_.having->val_bool();
@@ -82,7 +85,7 @@ class GroupsHandler final : public PushedSelect {
   int end_scan() override {
     return reader_.traced({"end_scan"}, [&]() -> int {
       groups_.end();
-      put_items_back();
+      items_.put_back();
       thd->limit_found_rows = rows_;
       return 0;
     });
@@ -103,7 +106,7 @@ class GroupsHandler final : public PushedSelect {
         if (found != nullptr) found->name = item->name;
       }
       if (found == nullptr) return false;
-      items_.push_back(found);
+      items_.add(found);
     }
     return true;
   }
@@ -123,44 +126,18 @@ class GroupsHandler final : public PushedSelect {
       mean.result_field = shown;
       if (item == nullptr) return false;
       item->name = items_[output.place]->name;
-      items_[output.place] = item;
+      items_.replace(output.place, item);
       means_[output.place] = parts;
     }
     return true;
   }
 
-  /// Where items and HAVING look for the statement's item of this number: those that only they use stand
-  /// before the shown ones in the list, behind them in the array.
-  Item*& place_of(size_t number) {
-    const size_t all = items_.size(), hidden = all - join_.fields_list.elements;
-    return join_.ref_ptrs[number < hidden ? all - number - 1 : number - hidden];
-  }
-
-  bool put_items() {
-    items_are_put_ = true;
-    for (size_t i = 0; i < items_.size(); ++i) {
-      originals_.push_back(place_of(i));
-      place_of(i) = items_[i];
-    }
-    result_columns.empty();
-    for (size_t i = items_.size() - join_.fields_list.elements; i < items_.size(); ++i) {
-      if (result_columns.push_back(items_[i], thd->mem_root)) return false;
-    }
-    return true;
-  }
-
-  void put_items_back() {
-    for (size_t i = 0; i < originals_.size(); ++i) place_of(i) = originals_[i];
-    originals_.clear();
-  }
-
   JOIN& join_;
+  GroupItems items_;
   GroupRows groups_;
-  std::vector<Item*> items_;        // as the statement has them, those before the shown ones included
   std::map<size_t, Field*> means_;  // by place: sums and counts
-  std::vector<Item*> originals_;    // of the places where items_ are put
-  bool items_are_put_ = false;
-  ha_rows rows_ = 0;  // that passed HAVING, those before the offset included
+  uint64_t groups_given_ = 0;       // before HAVING
+  ha_rows rows_ = 0;                // that passed HAVING, those before the offset included
 };
 
 }  // namespace

@@ -55,7 +55,7 @@ class ServerGroupsHandler final : public PushedSelect {
   int init_scan() override {
     return reader_.traced({"init_scan"}, [&]() -> int {
       rows_.close();
-      rows_sent_ = 0;
+      rows_sent_ = rows_taken_ = 0;
       run_.begin();
       note_full_scan();
       if (!block_.keys.empty()) {
@@ -168,6 +168,9 @@ class ServerGroupsHandler final : public PushedSelect {
     uint64_t rows = 0;
     const int error = of_nothing ? group_of_nothing() : group_of_rows(rows);
     work.add_rows(rows, error == 0 ? 1 : 0);
+    // Where the group goes, warnings name the row behind it, as the server has read that one, too.
+    rows_taken_ += rows;
+    thd->get_stmt_da()->set_current_row_for_warning(static_cast<long>(rows_taken_ + 1));
     return error;
   }
 
@@ -223,6 +226,7 @@ class ServerGroupsHandler final : public PushedSelect {
   bool has_row_ = false;     // the next group's first one
   bool of_nothing_ = false;  // the one group of no rows
   std::string group_;        // its key
+  uint64_t rows_taken_ = 0;  // by groups
   ha_rows rows_sent_ = 0;    // that passed HAVING, those before the offset included
 };
 

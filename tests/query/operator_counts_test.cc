@@ -87,7 +87,7 @@ TEST_F(OperatorCountsTest, RowsOfEachOperator) {
     auto grouping = Grouping::make(rows(1'000, 50'000, row_counts_), by_digit, counted, threads, &group_);
     ASSERT_TRUE(grouping);
     {
-      SortedGroups sorted(std::move(*grouping), {{.number = 0}}, 3, &sort_);
+      SortedGroups sorted(std::move(*grouping), {{.number = 0}}, 3, {}, &sort_);
       size_t groups = 0;
       while (*sorted.next()) ++groups;
       EXPECT_EQ(groups, 3);
