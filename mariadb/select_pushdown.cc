@@ -36,6 +36,16 @@ bool is_plain(const TABLE_LIST& leaf) {
          leaf.schema_table == nullptr;
 }
 
+/// Whether the statement says by which index the table is to be read.
+bool names_index(const TABLE_LIST& leaf) {
+  if (leaf.index_hints == nullptr) return false;
+  List_iterator_fast<Index_hint> hints(*leaf.index_hints);
+  while (const Index_hint* const hint = hints++) {
+    if (hint->type != INDEX_HINT_IGNORE) return true;
+  }
+  return false;
+}
+
 /// A whole SELECT that may be the engine's.
 class WholeSelect {
  public:
@@ -59,6 +69,7 @@ class WholeSelect {
         return declined(SelectOutcome::Condition, condition);
     }
     if (select_pushdown(&thd_) == SelectPushdown::Auto) {
+      if (names_index(*source_.leaf)) return declined(SelectOutcome::Index);
       if (Item* const item = leads_to_few_rows(table_, readers_, source_.conditions))
         return declined(SelectOutcome::Index, item);
       if (Item* const item = item_found_by_index()) return declined(SelectOutcome::Index, item);
@@ -110,6 +121,8 @@ class WholeSelect {
       if (!has_silent_arguments(*item)) return declined(SelectOutcome::Columns, item);
     }
     if (join_.having != nullptr && (is_replaced(*join_.having) || !has_silent_arguments(*join_.having)))
+      return declined(SelectOutcome::Condition, join_.having);
+    if (join_.having != nullptr && select_.olap == ROLLUP_TYPE && asks_whether_null(*join_.having))
       return declined(SelectOutcome::Condition, join_.having);
     const Query query{&join_.all_fields,
                       static_cast<int>(join_.all_fields.elements - join_.fields_list.elements),

@@ -31,7 +31,8 @@ class ServerGroupsTranslator {
         source_(*source.leaf->table),
         reader_(reader),
         block_(ScanColumns(source_, reader)),
-        rows_(thd, source_, reader, block_) {}
+        rows_(thd, source_, reader, block_),
+        makes_more_of_aggregates_(join_.having != nullptr) {}
 
   std::expected<ServerGroupsBlock, Declined> translate() {
     const auto declined = [](SelectOutcome reason, Item* item) {
@@ -54,6 +55,9 @@ class ServerGroupsTranslator {
         return declined(aggregate ? SelectOutcome::Aggregates : SelectOutcome::Columns, item);
       }
     }
+    // The server sorts groups by way of a table, which has fewer digits of a mean than there are.
+    if (join_.order != nullptr && has_mean_ && makes_more_of_aggregates_)
+      return declined(SelectOutcome::Means, nullptr);
     if (join_.having != nullptr && may_name_rows(*join_.having))
       return declined(SelectOutcome::Condition, join_.having);
     if (Item* const part = rows_.take_conditions(conditions_))
@@ -90,7 +94,10 @@ class ServerGroupsTranslator {
     if (item.type() == Item::SUM_FUNC_ITEM) return add_aggregate(static_cast<Item_sum&>(item));
     if (item.real_item()->type() == Item::SUM_FUNC_ITEM) return false;
     // The server makes it of the aggregates and columns in it, which are items of their own.
-    if (item.with_sum_func()) return !may_name_rows(item);
+    if (item.with_sum_func()) {
+      makes_more_of_aggregates_ = true;
+      return !may_name_rows(item);
+    }
     return item.const_item() || reads(item);
   }
 
@@ -100,6 +107,8 @@ class ServerGroupsTranslator {
       Item& argument = *aggregate.get_arg(i);
       if (!argument.const_item() && !reads(argument)) return false;
     }
+    has_mean_ |=
+        dynamic_cast<Item_sum_avg*>(&aggregate) != nullptr && aggregate.result_type() == DECIMAL_RESULT;
     block_.aggregates.push_back(&aggregate);
     return true;
   }
@@ -121,6 +130,8 @@ class ServerGroupsTranslator {
   HailstoneHandler& reader_;
   ServerGroupsBlock block_;
   RowTranslator rows_;
+  bool has_mean_ = false;
+  bool makes_more_of_aggregates_;
 };
 
 }  // namespace
@@ -128,9 +139,11 @@ class ServerGroupsTranslator {
 OperatorPlan ServerGroupsBlock::plan() const {
   OperatorPlan plan = row_plan();
   const uint64_t rows = plan.back().most_rows;
-  plan.push_back({.kind = Operator::Sort,
-                  .what = fmt::format("order: {}; all rows, with {} columns", keys.size(), read.size()),
-                  .most_rows = rows});
+  if (!keys.empty()) {
+    plan.push_back({.kind = Operator::Sort,
+                    .what = fmt::format("order: {}; all rows, with {} columns", keys.size(), read.size()),
+                    .most_rows = rows});
+  }
   plan.push_back(
       {.kind = Operator::Group,
        .what = fmt::format("keys: {}; aggregates: {}, by the server", keys.size(), aggregates.size()),

@@ -98,6 +98,12 @@ bool is_replaced(Item& item) {
   return real.type() == Item::COND_ITEM && any_part(real, is_replaced);
 }
 
+bool asks_whether_null(Item& item) {
+  Item& real = *item.real_item();
+  return dynamic_cast<Item_func_isnull*>(&real) != nullptr ||
+         dynamic_cast<Item_func_isnotnull*>(&real) != nullptr || any_part(real, asks_whether_null);
+}
+
 bool has_index(const TABLE& table, Item& item) {
   const auto columns = columns_read_by(item);
   for (uint i = 0; i < table.s->keys; ++i) {

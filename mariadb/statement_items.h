@@ -30,6 +30,9 @@ bool has_silent_constants(THD& thd, Item& item);
 /// Whether the server would find another condition in the place of this one, as it does where NOT NULL
 /// columns are compared with NULL: zero dates, and the last AUTO_INCREMENT.
 bool is_replaced(Item& item);
+/// Whether IS [NOT] NULL is in it. Of what is never NULL the server knows the answer before it reads a row,
+/// and so also where ROLLUP makes NULLs.
+bool asks_whether_null(Item& item);
 /// Whether an index of the table begins with a column that the item reads.
 bool has_index(const TABLE& table, Item& item);
 

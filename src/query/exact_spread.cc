@@ -8,7 +8,7 @@ namespace hailstone {
 namespace {
 
 constexpr int word_bits = 64;
-constexpr int mantissa_bits = 53;
+constexpr int significant_bits = 53;
 
 __extension__ typedef unsigned __int128 WideUnsigned;
 
@@ -52,9 +52,9 @@ void ExactSpreads::add(uint32_t spread, double number) {
   if (number == 0 || !std::isfinite(number)) return;
   const auto [mantissa, unit] = ExactSums::parts_of(number);
   const WideInteger square = WideInteger{mantissa} * mantissa;
-  constexpr WideInteger lower_half = (WideInteger{1} << mantissa_bits) - 1;
-  upper_squares_.add(
-      spread, {.number = static_cast<int64_t>(square >> mantissa_bits), .unit = 2 * unit + mantissa_bits});
+  constexpr WideInteger lower_half = (WideInteger{1} << significant_bits) - 1;
+  upper_squares_.add(spread, {.number = static_cast<int64_t>(square >> significant_bits),
+                              .unit = 2 * unit + significant_bits});
   lower_squares_.add(spread, {.number = static_cast<int64_t>(square & lower_half), .unit = 2 * unit});
 }
 
