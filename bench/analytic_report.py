@@ -3,6 +3,7 @@
 import dataclasses
 import math
 import os
+import re
 import statistics
 
 import analytic_mixed
@@ -10,8 +11,8 @@ import report
 from analytic_setup import AUTO, DUCKDB, OFF, THREADS, Setup, threads_of
 
 WORST = 10
-_NOTE = "HAILSTONE"
-_LEFT = "HAILSTONE leaves this to the server: "
+_OPERATOR = re.compile(r"HAILSTONE, select \d+: *")
+_LEFT = re.compile(r"HAILSTONE leaves select \d+ to the server: ")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,14 +30,14 @@ class Outcome:
         """Why a block was left to the server; empty when none was."""
         if all(name == "pushed" for name in self.counted) and self.counted:
             return ""
-        reasons = [note[len(_LEFT):] for note in self.notes if note.startswith(_LEFT)]
+        reasons = [_LEFT.sub("", note) for note in self.notes if _LEFT.match(note)]
         if not self.counted:
-            return "it has no groups, so the server does not offer it to the engine"
+            return "the server does not offer it to the engine"
         return "; ".join(reasons) or ", ".join(name for name in self.counted if name != "pushed")
 
     @property
     def plan(self):
-        return "; ".join(note[len(_NOTE) + 2:] for note in self.notes if not note.startswith(_LEFT))
+        return " ← ".join(_OPERATOR.sub("", note) for note in self.notes if _OPERATOR.match(note))
 
 
 class Page:
