@@ -22,6 +22,17 @@ class PushedSelect : public select_handler {
       : select_handler(&connection, engine_handlerton()), reader_(reader) {
     select = &statement;
   }
+  /// Makes `table`, whose record has a field for each of the statement's items but constants; null: no
+  /// memory.
+  void make_table() {
+    JOIN& join = *select->join;
+    TMP_TABLE_PARAM parameters;
+    parameters.init();
+    count_field_types(select, &parameters, join.all_fields, false);
+    parameters.func_count = join.all_fields.elements;
+    table = ::create_tmp_table(thd, &parameters, join.all_fields, nullptr, false, true, join.select_options,
+                               HA_POS_ERROR, &empty_clex_str, true, true);
+  }
   /// From here on the result has these items. True: no memory.
   bool show(List<Item>& items) {
     result_columns.empty();

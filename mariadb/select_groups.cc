@@ -22,12 +22,7 @@ class GroupsHandler final : public PushedSelect {
         groups_(reader, source, std::move(block), std::move(record)) {}
 
   bool prepare() override {
-    TMP_TABLE_PARAM parameters;
-    parameters.init();
-    count_field_types(select, &parameters, join_.all_fields, false);
-    parameters.func_count = join_.all_fields.elements;
-    table = ::create_tmp_table(thd, &parameters, join_.all_fields, nullptr, false, true, join_.select_options,
-                               HA_POS_ERROR, &empty_clex_str, true, true);
+    make_table();
     if (table == nullptr || !find_items() || !keep_digits_of_means()) return true;
     // The client is told of the statement's own items.
     return show(select->item_list);

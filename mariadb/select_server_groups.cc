@@ -33,12 +33,7 @@ class ServerGroupsHandler final : public PushedSelect {
   }
 
   bool prepare() override {
-    TMP_TABLE_PARAM parameters;
-    parameters.init();
-    count_field_types(select, &parameters, join_.all_fields, false);
-    parameters.func_count = join_.all_fields.elements;
-    table = ::create_tmp_table(thd, &parameters, join_.all_fields, nullptr, false, true, join_.select_options,
-                               HA_POS_ERROR, &empty_clex_str, true, true);
+    make_table();
     if (table == nullptr || !find_items()) return true;
     for (Item_sum* const aggregate : block_.aggregates) {
       const bool distinct =

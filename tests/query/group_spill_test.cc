@@ -245,20 +245,6 @@ class GroupSpillTest : public QueryTest {
     }
     return met.size();
   }
-
-  size_t spill_files() {
-    size_t files = 0;
-    const std::filesystem::path directory = std::filesystem::path(host_.segment_path(1)).parent_path();
-    for (const auto& entry : std::filesystem::directory_iterator(directory))
-      files += size_t{SpillSpace::is_spill_name(entry.path().filename().string())};
-    return files;
-  }
-  /// Nothing is left of groups that are no more.
-  void expect_nothing_left(size_t memory_before) {
-    EXPECT_EQ(spill_files(), 0);
-    EXPECT_EQ(host_.spill_space().bytes(), 0);
-    EXPECT_LE(host_.budget().used(), memory_before);
-  }
 };
 
 TEST_F(GroupSpillTest, AnyGroupsWithAnyMemory) {

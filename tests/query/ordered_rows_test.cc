@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <numeric>
 
 #include "query/order_fixture.h"
@@ -49,19 +48,6 @@ class OrderedRowsTest : public OrderTest {
     std::ranges::sort(expected);
     std::ranges::sort(numbers);
     EXPECT_EQ(numbers, expected);
-  }
-
-  size_t spill_files() {
-    size_t files = 0;
-    const std::filesystem::path directory = std::filesystem::path(host_.segment_path(1)).parent_path();
-    for (const auto& entry : std::filesystem::directory_iterator(directory))
-      files += size_t{SpillSpace::is_spill_name(entry.path().filename().string())};
-    return files;
-  }
-  void expect_nothing_left(size_t memory_before) {
-    EXPECT_EQ(spill_files(), 0);
-    EXPECT_EQ(host_.spill_space().bytes(), 0);
-    EXPECT_LE(host_.budget().used(), memory_before);
   }
 };
 

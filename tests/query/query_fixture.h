@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <random>
@@ -57,6 +58,20 @@ class QueryTest : public testing::Test {
       ASSERT_TRUE(table_->erase(*transaction, key));
     }
     ASSERT_TRUE(host_.transactions().commit(*transaction));
+  }
+
+  size_t spill_files() {
+    size_t files = 0;
+    const std::filesystem::path directory = std::filesystem::path(host_.segment_path(1)).parent_path();
+    for (const auto& entry : std::filesystem::directory_iterator(directory))
+      files += size_t{SpillSpace::is_spill_name(entry.path().filename().string())};
+    return files;
+  }
+  /// Nothing is left of a query that is no more.
+  void expect_nothing_left(size_t memory_before) {
+    EXPECT_EQ(spill_files(), 0);
+    EXPECT_EQ(host_.spill_space().bytes(), 0);
+    EXPECT_LE(host_.budget().used(), memory_before);
   }
 
   TestHost host_;
