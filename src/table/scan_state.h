@@ -50,7 +50,7 @@ struct Scan::State {
                     .held = std::move(newest)};
     }
     if (lock != ReadLock::None && transaction.locks_ranges()) {
-      // Whoever inserts a row holds the write mutex: it has done so before the view is taken, or will wait.
+      // A thread that inserts a row holds the write mutex: it did so before the view was taken, or it waits.
       const MutexLock writers(inside.write_mutex());
       inside.host.locks().lock_range(transaction, inside.id, LockManager::clustered_order, {}, {});
     }
