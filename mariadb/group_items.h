@@ -10,6 +10,17 @@
 
 namespace hailstone {
 
+/// The item of the column that the statement's temporary table has for an item, or that item where it has
+/// none; null: no memory.
+inline Item* column_for(THD& thd, Item& item) {
+  if (item.type() == Item::FIELD_ITEM) return item.get_tmp_table_item(&thd);
+  Field* const field = item.get_tmp_table_field();
+  if (field == nullptr) return &item;
+  auto* const column = new (thd.mem_root) Item_field(&thd, field);
+  if (column != nullptr) column->name = item.name;
+  return column;
+}
+
 class GroupItems {
  public:
   explicit GroupItems(JOIN& join) : join_(join) {}

@@ -190,6 +190,16 @@ Result<std::unique_ptr<ComputedRows>> RowBlock::open(Scans scans, TABLE& table, 
   return std::make_unique<ComputedRows>(std::move(scans), columns.numbers().size(), std::move(computation));
 }
 
+Result<std::unique_ptr<ComputedRows>> RowBlock::open(TABLE& table, bool by_program, BlockRun& run) const {
+  std::optional<Scans> scans;
+  if (open_scans(readers_of(table), predicate, columns.numbers(), scans) != 0)
+    return fail(ErrorCode::Deadlock, "the transaction has been rolled back");
+  HAILSTONE_ASSIGN(auto rows,
+                   open(std::move(*scans), table, by_program, [](const RowExpression&) { return nullptr; }));
+  rows->count_in(row_counts(run));
+  return rows;
+}
+
 OperatorPlan RowBlock::row_plan() const {
   const TABLE& table = columns.table();
   const uint64_t rows = table.file->stats.records;

@@ -59,6 +59,8 @@ struct RowBlock {
   using ImageField = std::function<Field*(const RowExpression& expression)>;
   Result<std::unique_ptr<ComputedRows>> open(Scans scans, TABLE& table, bool by_program,
                                              const ImageField& image) const;
+  /// The same of all tables that `table` stands for, counted in `run`; where nothing is an Image.
+  Result<std::unique_ptr<ComputedRows>> open(TABLE& table, bool by_program, BlockRun& run) const;
   /// What makes the rows, the scan in front: OperatorPlan has it behind.
   OperatorPlan row_plan() const;
 };

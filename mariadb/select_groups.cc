@@ -92,14 +92,8 @@ class GroupsHandler final : public PushedSelect {
   bool find_items() {
     List_iterator_fast<Item> each(join_.all_fields);
     while (Item* const item = each++) {
-      Item* found = item;
       const bool of_groups = item->with_sum_func() && item->type() != Item::SUM_FUNC_ITEM;
-      if (!of_groups && item->type() == Item::FIELD_ITEM) {
-        found = item->get_tmp_table_item(thd);
-      } else if (Field* const field = of_groups ? nullptr : item->get_tmp_table_field(); field != nullptr) {
-        found = new (thd->mem_root) Item_field(thd, field);
-        if (found != nullptr) found->name = item->name;
-      }
+      Item* const found = of_groups ? item : column_for(*thd, *item);
       if (found == nullptr) return false;
       items_.add(found);
     }

@@ -10,7 +10,6 @@
 #include "query/sorted_rows.h"
 #include "query_history.h"
 #include "query_rows.h"
-#include "source_tables.h"
 #include "variables.h"
 
 namespace hailstone {
@@ -119,9 +118,9 @@ class RowsHandler final : public PushedSelect {
       for (size_t i = 0; i < shown_.size(); ++i) shown_[i].write_to(values[i], source_.record[0]);
       if (block_.shows_virtual && source_.update_virtual_fields(&reader_, VCOL_UPDATE_FOR_READ) != 0)
         return HA_ERR_INTERNAL_ERROR;
-      const bool passes = having == nullptr || having->val_bool();
-      if (OperatorCounts* const counts = run_.counts(Operator::Having); counts != nullptr)
-        counts->add_rows(1, passes ? 1 : 0);
+      if (having == nullptr) return thd->is_error() ? HA_ERR_INTERNAL_ERROR : 0;
+      const bool passes = having->val_bool();
+      run_.counts(Operator::Having)->add_rows(1, passes ? 1 : 0);
       if (thd->is_error()) return HA_ERR_INTERNAL_ERROR;
       if (passes) return 0;
     }
@@ -129,13 +128,7 @@ class RowsHandler final : public PushedSelect {
 
   Result<std::unique_ptr<RowSource>> open_rows(bool by_program) {
     if (!by_program) run_.restart();
-    std::optional<Scans> scans;
-    if (open_scans(readers_of(source_), block_.predicate, block_.columns.numbers(), scans) != 0)
-      return fail(ErrorCode::Interrupted, "the transaction has been rolled back");
-    // Nothing is sorted by an image.
-    HAILSTONE_ASSIGN(auto rows, block_.open(std::move(*scans), source_, by_program,
-                                            [](const RowExpression&) { return nullptr; }));
-    rows->count_in(row_counts(run_));
+    HAILSTONE_ASSIGN(auto rows, block_.open(source_, by_program, run_));
     switch (block_.way) {
       case SelectBlock::Way::FirstRows:
         return SortedRows::make(std::move(rows),

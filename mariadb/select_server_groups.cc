@@ -11,7 +11,6 @@
 #include "query/scanned_rows.h"
 #include "query_history.h"
 #include "query_rows.h"
-#include "source_tables.h"
 #include "variables.h"
 
 namespace hailstone {
@@ -108,12 +107,7 @@ class ServerGroupsHandler final : public PushedSelect {
     while (Item* const item = each++) {
       Item* found = item;
       if (!item->with_sum_func() && !item->const_item()) {
-        if (item->type() == Item::FIELD_ITEM) {
-          found = item->get_tmp_table_item(thd);
-        } else if (Field* const field = item->get_tmp_table_field(); field != nullptr) {
-          found = new (thd->mem_root) Item_field(thd, field);
-          if (found != nullptr) found->name = item->name;
-        }
+        found = column_for(*thd, *item);
         if (found == nullptr || found->type() != Item::FIELD_ITEM) return false;
         shown_.push_back({item, static_cast<Item_field*>(found)->field});
       }
@@ -139,17 +133,12 @@ class ServerGroupsHandler final : public PushedSelect {
 
   Result<std::unique_ptr<RowSource>> open_rows(bool by_program) {
     if (!by_program) run_.restart();
-    std::optional<Scans> scans;
-    if (open_scans(readers_of(source_), block_.predicate, block_.columns.numbers(), scans) != 0)
-      return fail(ErrorCode::Interrupted, "the transaction has been rolled back");
-    HAILSTONE_ASSIGN(auto rows, block_.open(std::move(*scans), source_, by_program,
-                                            [](const RowExpression&) { return nullptr; }));
+    HAILSTONE_ASSIGN(auto rows, block_.open(source_, by_program, run_));
     std::vector<RowOrder> order;
     for (const ServerGroupsBlock::Key& key : block_.keys) {
       order.push_back(
           {.position = block_.position_of(key.by), .descending = key.descending, .nullable = key.nullable});
     }
-    rows->count_in(row_counts(run_));
     const std::vector<uint16_t> values = block_.positions_of(block_.read);
     if (order.empty()) return std::make_unique<ScannedRows>(std::move(rows), values);
     return OrderedRows::make(std::move(rows), std::move(order), OrderedRows::Equal::AsScanned, values,

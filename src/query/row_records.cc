@@ -6,6 +6,7 @@
 
 #include "file/spill_file.h"
 #include "query/sort_record.h"
+#include "schema/key_escape.h"
 
 namespace hailstone {
 
@@ -15,13 +16,6 @@ constexpr char null_mark = 0, value_mark = 1;
 constexpr size_t bits_of_byte = 8;
 
 char flip(char byte) { return static_cast<char>(~static_cast<unsigned char>(byte)); }
-
-/// Escapes the weights in `to` from `from` on, and ends them.
-void escape_and_end(std::string& to, size_t from) {
-  for (size_t at = to.find('\0', from); at != std::string::npos; at = to.find('\0', at + 2))
-    to.insert(at + 1, 1, '\xff');
-  to.append({'\0', '\x01'});
-}
 
 void append_text(const RowRecords::Key& key, const Value& value, std::string& to) {
   const size_t begin = to.size();
