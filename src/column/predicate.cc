@@ -176,4 +176,44 @@ bool Predicate::matches(const RowCodec& codec, ByteView row) const {
   return evaluate(*this, [&](uint16_t column) { return codec.value(row, column); });
 }
 
+void Predicate::select(const RowCodec& codec, std::span<const ByteView> rows,
+                       std::vector<uint16_t>& chosen) const {
+  const auto keep_if = [&](const auto& passes) {
+    std::erase_if(chosen, [&](uint16_t row) { return !passes(codec.value(rows[row], column_)); });
+  };
+  switch (kind_) {
+    case Kind::Always:
+      return;
+    case Kind::Never:
+      return chosen.clear();
+    case Kind::And:
+      for (const Predicate& part : parts_) part.select(codec, rows, chosen);
+      return;
+    case Kind::Or: {
+      std::vector<uint16_t> left = std::move(chosen), taken, before, rest;
+      chosen.clear();
+      for (const Predicate& part : parts_) {
+        taken = left;
+        part.select(codec, rows, taken);
+        before.swap(chosen);
+        chosen.clear();
+        std::ranges::merge(before, taken, std::back_inserter(chosen));
+        rest.clear();
+        std::ranges::set_difference(left, taken, std::back_inserter(rest));
+        left.swap(rest);
+      }
+      return;
+    }
+    case Kind::Integer:
+      return keep_if([&](const Value& value) { return !value.null && contains(ranges_, value.integer); });
+    case Kind::Bytes:
+      return keep_if([&](const Value& value) { return !value.null && test_->matches(value.bytes); });
+    case Kind::IsNull:
+      return keep_if([](const Value& value) { return value.null; });
+    case Kind::IsNotNull:
+      return keep_if([](const Value& value) { return !value.null; });
+  }
+  std::unreachable();
+}
+
 }  // namespace hailstone

@@ -62,6 +62,8 @@ class Predicate {
   bool matches(const std::function<Value(uint16_t)>& value) const;
   /// The same for a row encoded by the codec of all columns of the table.
   bool matches(const RowCodec& codec, ByteView row) const;
+  /// The same for many rows, leaf by leaf: of `chosen`, ascending numbers of rows, those that match stay.
+  void select(const RowCodec& codec, std::span<const ByteView> rows, std::vector<uint16_t>& chosen) const;
 
  private:
   explicit Predicate(Kind kind) : kind_(kind) {}

@@ -55,6 +55,19 @@ void append_value(ColumnVector& vector, bool integer, size_t rows_before, const 
   if (vector.any_nulls) vector.nulls.push_back(value.null ? 1 : 0);
 }
 
+/// A column of encoded rows; `position`: among those of the codec.
+void read_encoded_column(const RowCodec& codec, size_t position, bool integer, std::span<const ByteView> rows,
+                         ColumnVector& vector) {
+  vector.nulls.resize(rows.size());
+  if (integer) {
+    vector.integers.resize(rows.size());
+    vector.any_nulls = codec.integers(rows, position, vector.integers.data(), vector.nulls.data());
+  } else {
+    vector.bytes.resize(rows.size());
+    vector.any_nulls = codec.bytes(rows, position, vector.bytes.data(), vector.nulls.data());
+  }
+}
+
 void set_nulls(const Block& block, std::span<const uint16_t> rows, ColumnVector& vector) {
   if (!block.has_nulls()) return;
   vector.nulls.resize(rows.size());
@@ -172,9 +185,8 @@ Status Projection::read(BlockReader& reader, uint32_t block, std::span<const uin
         if (!std::exchange(groups_read, true)) {
           HAILSTONE_TRY(read_groups(reader, block, rows, batch.scratch, &batch, groups.data()));
         }
-        for (size_t row = 0; row < rows.size(); ++row) {
-          append_value(vector, integer, row, layout_->group_codec().value(groups[row], location.position));
-        }
+        read_encoded_column(layout_->group_codec(), location.position, integer, {groups.data(), rows.size()},
+                            vector);
         break;
       case Location::Kind::Absent:
         fill_absent(integer, rows.size(), vector);
@@ -183,6 +195,20 @@ Status Projection::read(BlockReader& reader, uint32_t block, std::span<const uin
   }
   batch.rows = static_cast<uint32_t>(rows.size());
   return {};
+}
+
+void Projection::read(std::span<const ByteView> rows, std::span<const uint64_t> row_ids, Batch& batch) const {
+  batch.clear();
+  batch.columns.resize(columns_.size());
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    if (columns_[i] == StoredColumn::row_id) {
+      batch.columns[i].integers.assign(row_ids.begin(), row_ids.end());
+      continue;
+    }
+    read_encoded_column(layout_->row_codec(), columns_[i], layout_->is_integer(columns_[i]), rows,
+                        batch.columns[i]);
+  }
+  batch.rows = static_cast<uint32_t>(rows.size());
 }
 
 void Projection::append(ByteView row, uint64_t row_id, Batch& batch) const {

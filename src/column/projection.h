@@ -55,8 +55,9 @@ class Projection {
 
   /// Fills `batch` with `rows` (ascending row numbers within the block, at most batch_rows).
   Status read(BlockReader& reader, uint32_t block, std::span<const uint16_t> rows, Batch& batch) const;
-  /// Appends one encoded row (from a delta, kept alive by the caller) to `batch`; `row_id` for the hidden
-  /// key.
+  /// The same of encoded rows (from deltas, kept alive by the caller), with their row ids for the hidden key.
+  void read(std::span<const ByteView> rows, std::span<const uint64_t> row_ids, Batch& batch) const;
+  /// Appends one encoded row to `batch`.
   void append(ByteView row, uint64_t row_id, Batch& batch) const;
   /// The same of values, one a column; their bytes are copied.
   void append(std::span<const Value> values, Batch& batch) const;

@@ -182,6 +182,59 @@ void RowCodec::decode(ByteView row, std::span<Value> values) const {
   for (size_t i = present; i < wanted; ++i) values[i] = {};
 }
 
+template <typename Take>
+bool RowCodec::each_present(std::span<const ByteView> rows, size_t column, uint8_t* nulls,
+                            const Take& take) const {
+  uint8_t any = 0;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const char* const row = rows[i].data();
+    const size_t present = load<uint16_t>(row);
+    const bool null = column >= present || is_null(row, column);
+    any |= nulls[i] = null ? 1 : 0;
+    if (!null) take(i, row, present == slots_.size() ? 0 : shift(present));
+  }
+  return any != 0;
+}
+
+bool RowCodec::integers(std::span<const ByteView> rows, size_t column, uint64_t* to, uint8_t* nulls) const {
+  const Slot& slot = slots_[column];
+  std::fill_n(to, rows.size(), 0);
+  const auto load_all = [&](auto&& load_one) {
+    return each_present(rows, column, nulls, [&](size_t i, const char* row, uint32_t moved) {
+      to[i] = load_one(row + (slot.offset - moved));
+    });
+  };
+  switch (slot.width) {
+    case 1:
+      return load_all([](const char* at) { return uint64_t{load<uint8_t>(at)}; });
+    case 2:
+      return load_all([](const char* at) { return uint64_t{load<uint16_t>(at)}; });
+    case 4:
+      return load_all([](const char* at) { return uint64_t{load<uint32_t>(at)}; });
+    case 8:
+      return load_all([](const char* at) { return load<uint64_t>(at); });
+    default:
+      return load_all([&](const char* at) { return load_little_endian(at, slot.width); });
+  }
+}
+
+bool RowCodec::bytes(std::span<const ByteView> rows, size_t column, ByteView* to, uint8_t* nulls) const {
+  const Slot& slot = slots_[column];
+  std::fill_n(to, rows.size(), ByteView());
+  if (!slot.variable) {
+    return each_present(rows, column, nulls, [&](size_t i, const char* row, uint32_t moved) {
+      to[i] = ByteView(row + (slot.offset - moved), slot.width);
+    });
+  }
+  const bool first = slot.previous_variable < 0;
+  const uint32_t before = first ? 0 : slots_[static_cast<size_t>(slot.previous_variable)].offset;
+  return each_present(rows, column, nulls, [&](size_t i, const char* row, uint32_t moved) {
+    const uint32_t begin = first ? 0 : load<uint32_t>(row + (before - moved));
+    to[i] = ByteView(row + variable_part(load<uint16_t>(row)) + begin,
+                     load<uint32_t>(row + (slot.offset - moved)) - begin);
+  });
+}
+
 Status RowCodec::check(ByteView row) const {
   if (row.size() < header_bytes)
     return fail(ErrorCode::Corruption, fmt::format("a row is damaged: it has {} bytes", row.size()));

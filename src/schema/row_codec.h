@@ -72,6 +72,11 @@ class RowCodec {
   Value value(ByteView row, size_t column) const;
   /// The values of the first columns, as many as `values` has room for; otherwise as value().
   void decode(ByteView row, std::span<Value> values) const;
+  /// One column's values in several rows, which must have passed check(): of an Integer column, or of a Bytes
+  /// column, which point into the rows. A NULL is 0 or no bytes, and its flag in `nulls`, one a row, is 1,
+  /// all others 0. Whether there is any.
+  bool integers(std::span<const ByteView> rows, size_t column, uint64_t* to, uint8_t* nulls) const;
+  bool bytes(std::span<const ByteView> rows, size_t column, ByteView* to, uint8_t* nulls) const;
   /// ErrorCode::Corruption unless every column of `row` lies within it. Rows from files and from applications
   /// pass through here once.
   Status check(ByteView row) const;
@@ -85,6 +90,9 @@ class RowCodec {
     bool variable;
     int32_t previous_variable;  // column whose end is this one's start; -1: 0
   };
+  /// Calls take(row number, row, what its slots are moved by) for each row that has the column.
+  template <typename Take>
+  bool each_present(std::span<const ByteView> rows, size_t column, uint8_t* nulls, const Take& take) const;
   /// Bytes of the NULL bits of a row with `columns` columns.
   static uint32_t bitmap_bytes(size_t columns) { return static_cast<uint32_t>((columns + 7) / 8); }
   /// How much earlier the slots of a row with `columns` columns lie than those of a full row.

@@ -146,12 +146,15 @@ namespace {
 constexpr uint32_t blocks_at_once = 4;
 /// Waking a thread pays from about so many blocks for each.
 constexpr uint32_t blocks_worth_a_thread = 16;
+/// Versions of a delta are as much work as the rows of a block.
+constexpr uint32_t versions_like_a_block = 1024;
 
 /// What the threads of one pass share: the blocks of all scans, numbered one after the other.
 class SharedWork {
  public:
-  SharedWork(std::span<BlockScan* const> scans, const std::function<bool()>& stop, const TakeBlock& take)
-      : scans_(scans), stop_(stop), take_(take) {
+  SharedWork(std::span<BlockScan* const> scans, const std::function<bool()>& stop, const TakeBlock& take,
+             const TakeRest& rest)
+      : scans_(scans), stop_(stop), take_(take), rest_(rest) {
     for (const BlockScan* scan : scans) {
       starts_.push_back(blocks_);
       blocks_ += scan->blocks();
@@ -159,7 +162,15 @@ class SharedWork {
   }
 
   void work(unsigned part) noexcept {
-    Status status = guarded([&] { return take_blocks(part); });
+    const std::function<Status()> go_on = [this, part]() -> Status {
+      if (stopped_.load(std::memory_order_relaxed) || (part == 0 && stop_ && stop_()))
+        return scans_.front()->interrupted();
+      return {};
+    };
+    Status status = guarded([&]() -> Status {
+      HAILSTONE_TRY(take_blocks(part));
+      return rest_(part, go_on);
+    });
     if (!status) fail_with(std::move(status).error());
   }
   /// Whether the others are to stop: asked by the thread that waits for them.
@@ -217,6 +228,7 @@ class SharedWork {
   const std::span<BlockScan* const> scans_;
   const std::function<bool()>& stop_;
   const TakeBlock& take_;
+  const TakeRest& rest_;
   std::vector<uint64_t> starts_;  // number of each scan's first block
   uint64_t blocks_ = 0;
   std::atomic<uint64_t> next_{0};
@@ -227,16 +239,16 @@ class SharedWork {
 
 }  // namespace
 
-unsigned worthwhile_threads(std::span<BlockScan* const> scans, unsigned threads) {
-  uint64_t blocks = 0;
+unsigned worthwhile_threads(std::span<BlockScan* const> scans, uint64_t versions, unsigned threads) {
+  uint64_t blocks = versions / versions_like_a_block;
   for (const BlockScan* scan : scans) blocks += scan->blocks();
   const uint64_t most = std::max<uint64_t>(1, blocks / blocks_worth_a_thread);
   return static_cast<unsigned>(std::clamp<uint64_t>(threads, 1, most));
 }
 
 Status for_each_block(TableHost& host, std::span<BlockScan* const> scans, unsigned threads,
-                      const std::function<bool()>& stop, const TakeBlock& take) {
-  SharedWork shared(scans, stop, take);
+                      const std::function<bool()>& stop, const TakeBlock& take, const TakeRest& rest) {
+  SharedWork shared(scans, stop, take, rest);
   run_with_helpers(
       host, threads, [&](unsigned part) { shared.work(part); }, [&] { shared.look(); });
   return shared.outcome();

@@ -108,14 +108,17 @@ class BlockScan {
   std::unique_ptr<Filter[]> filters_;
 };
 
-/// How many threads are worth waking for all blocks of these scans, at most `threads`.
-unsigned worthwhile_threads(std::span<BlockScan* const> scans, unsigned threads);
+/// How many threads are worth waking for all blocks of these scans and for `versions` of deltas, at most
+/// `threads`.
+unsigned worthwhile_threads(std::span<BlockScan* const> scans, uint64_t versions, unsigned threads);
 
 /// Calls `take` for each block that has rows, of one scan after the other, on `threads` threads: this one, as
 /// part 0, and background threads that are free. `scan`: its place in the list; all go backwards, or none.
-/// `stop` is asked by this thread only, also while it waits for the others.
+/// A thread that finds no more blocks goes on with `rest`, whose work all of them share; it is told by
+/// `go_on` when it is to end. `stop` is asked by this thread only, also while it waits for the others.
 using TakeBlock = std::function<Status(unsigned part, size_t scan, BlockScan::Worker& worker)>;
+using TakeRest = std::function<Status(unsigned part, const std::function<Status()>& go_on)>;
 Status for_each_block(TableHost& host, std::span<BlockScan* const> scans, unsigned threads,
-                      const std::function<bool()>& stop, const TakeBlock& take);
+                      const std::function<bool()>& stop, const TakeBlock& take, const TakeRest& rest);
 
 }  // namespace hailstone

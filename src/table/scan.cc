@@ -34,6 +34,7 @@ Result<const Batch*> Scan::next() {
 
 Result<const Batch*> Scan::State::next_plain() {
   if (selected_next == selected.size()) HAILSTONE_TRY(select_block());
+  const OperatorWork reading(counts);
   if (!selected.empty()) {
     batch_first = selected_next;
     const size_t rows = std::min<size_t>(batch_rows, selected.size() - selected_next);
@@ -46,8 +47,7 @@ Result<const Batch*> Scan::State::next_plain() {
   if (dirty) return next_changed();
   HAILSTONE_ASSIGN(const bool found, next_delta_rows(batch_rows));
   if (!found) return nullptr;
-  batch.clear();
-  for (const auto& entry : entries) projection.append(entry.version->row(), row_id_of(entry.key), batch);
+  read_delta_rows(delta_rows, batch);
   batch_of = BatchOf::Delta;
   return &batch;
 }
@@ -62,15 +62,15 @@ Result<bool> Scan::State::next_candidate(std::string& candidate_key, RowPlace& p
         .delta = nullptr, .version = nullptr, .segment = worker->segment(), .ordinal = ordinal, .begin = 0};
     return true;
   }
-  if (entries_next == entries.size()) {
-    entries_next = 0;
+  if (delta_rows_next == delta_rows.entries.size()) {
+    delta_rows_next = 0;
     HAILSTONE_ASSIGN(const bool found, next_delta_rows(most_rows_locked_ahead));
     if (!found) return false;
   }
-  if (numbers_rows) candidate_number = entry_numbers[entries_next];
-  const auto& entry = entries[entries_next++];
+  if (numbers_rows) candidate_number = delta_numbers[delta_rows_next];
+  const auto& entry = delta_rows.entries[delta_rows_next++];
   candidate_key = entry.key;
-  place = {.delta = view->deltas[delta],
+  place = {.delta = view->deltas[delta_rows.delta],
            .version = const_cast<Version*>(entry.version),
            .segment = nullptr,
            .ordinal = 0,
@@ -174,15 +174,16 @@ Result<const Batch*> Scan::State::next_changed() {
       HAILSTONE_TRY(add_latest(changed_key, nullptr, seen));
       continue;
     }
-    if (entries_next == entries.size()) {
-      entries_next = 0;
+    if (delta_rows_next == delta_rows.entries.size()) {
+      delta_rows_next = 0;
       HAILSTONE_ASSIGN(const bool found, next_delta_rows(batch_rows));
       if (!found) break;
     }
-    const auto& entry = entries[entries_next++];
+    const auto& entry = delta_rows.entries[delta_rows_next++];
     key = entry.key;
-    const RowPlace place{
-        .delta = view->deltas[delta], .version = const_cast<Version*>(entry.version), .segment = nullptr};
+    const RowPlace place{.delta = view->deltas[delta_rows.delta],
+                         .version = const_cast<Version*>(entry.version),
+                         .segment = nullptr};
     bool seen = false, unchanged = false;
     {
       // The entry stands for all versions of the row in this delta.
@@ -219,7 +220,7 @@ Result<ByteView> Scan::clustered_key(uint32_t row) {
   State& state = *state_;
   switch (state.batch_of) {
     case State::BatchOf::Delta:
-      return state.entries[row].key;
+      return state.delta_rows.entries[row].key;
     case State::BatchOf::Locked:
       return ByteView(state.locked_keys[row]);
     case State::BatchOf::Segment:
@@ -239,7 +240,7 @@ uint64_t Scan::number(uint32_t row) const {
   const State& state = *state_;
   switch (state.batch_of) {
     case State::BatchOf::Delta:
-      return state.entry_numbers[row];
+      return state.delta_numbers[row];
     case State::BatchOf::Locked:
       return state.locked_numbers[row];
     case State::BatchOf::Segment:
@@ -270,15 +271,23 @@ Result<uint64_t> Scan::count_rest(unsigned threads) {
       uint64_t rows = 0;
     };
     const std::array<BlockScan*, 1> all{&*state.blocks};
-    threads = worthwhile_threads(all, threads);
+    threads = worthwhile_threads(all, state.deltas->versions(), threads);
     std::vector<Part> parts(threads);
     state.next_number = state.blocks->blocks();
+    const auto count_deltas = [&](unsigned part, const std::function<Status()>& go_on) -> Status {
+      for (DeltaRows delta_rows;;) {
+        HAILSTONE_ASSIGN(const bool found, state.next_delta_rows(batch_rows, delta_rows, go_on));
+        if (!found) return {};
+        parts[part].rows += delta_rows.entries.size();
+      }
+    };
     HAILSTONE_TRY(for_each_block(
         state.inside.host, all, threads, [&] { return state.interrupted(); },
         [&](unsigned part, size_t, BlockScan::Worker& worker) {
           parts[part].rows += worker.rows().count();
           return Status();
-        }));
+        },
+        count_deltas));
     for (const Part& part : parts) rows += part.rows;
   }
   for (;;) {
@@ -289,7 +298,7 @@ Result<uint64_t> Scan::count_rest(unsigned threads) {
   for (;;) {
     HAILSTONE_ASSIGN(const bool found, state.next_delta_rows(batch_rows));
     if (!found) break;
-    rows += state.entries.size();
+    rows += state.delta_rows.entries.size();
   }
   HAILSTONE_TRY(state.visibility.check());
   count(state.inside.host.counters().rows_returned, rows);

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <unordered_set>
@@ -12,6 +14,7 @@
 
 #include "column/row_window.h"
 #include "table/block_scan.h"
+#include "table/delta_scan.h"
 #include "table/scan.h"
 #include "table/table_state.h"
 #include "table/visibility.h"
@@ -70,8 +73,7 @@ struct Scan::State {
     next_number = 0;
     selected.clear();
     selected_next = 0;
-    delta = 0;
-    delta_begun = false;
+    deltas.emplace(view, candidates);
   }
 
   /// Selects the rows of the next block that has some. False: no segment is left.
@@ -147,34 +149,45 @@ struct Scan::State {
   }
   Status check_interruption() const { return interrupted() ? end_interrupted() : Status(); }
 
-  /// Fills `entries` with the next versions of the deltas that match. False: none is left.
-  Result<bool> next_delta_rows(size_t most) {
-    const OperatorWork work(counts);
-    for (; delta < view->deltas.size(); ++delta, delta_begun = false) {
-      const DeltaReader reader(view->deltas[delta], DeltaReader::clustered, candidates);
-      for (;;) {
-        HAILSTONE_TRY(check_interruption());
-        reader.forward(delta_begun ? ByteView(delta_key) : ByteView(), delta_begun, most, entries);
-        if (entries.empty()) break;
-        delta_begun = true;
-        if (counts != nullptr) counts->add_rows(entries.size(), 0);
-        delta_key = entries.back().key;
-        count(inside.host.counters().rows_scanned, entries.size());
-        const uint64_t met_in_blocks = numbers_rows ? worker->met_in_all() : 0;
-        entry_numbers.clear();
-        if ((!always && !dirty) || numbers_rows) {
-          std::erase_if(entries, [&](const DeltaReader::Entry& entry) {
-            ++met_in_deltas;
-            if (!always && !dirty && !predicate->matches(inside.layout->row_codec(), entry.version->row()))
-              return true;
-            if (numbers_rows) entry_numbers.push_back(met_in_blocks + met_in_deltas);
-            return false;
-          });
-        }
-        if (!entries.empty()) return true;
+  /// Leaves the next versions of the deltas that match in `rows`. False: none is left. By any thread, each
+  /// with rows of its own; `go_on` is asked on the way.
+  Result<bool> next_delta_rows(size_t most, DeltaRows& rows, const std::function<Status()>& go_on) {
+    while (deltas->next(most, rows)) {
+      HAILSTONE_TRY(go_on());
+      if (counts != nullptr) counts->add_rows(rows.entries.size(), 0);
+      count(inside.host.counters().rows_scanned, rows.entries.size());
+      rows.matching.resize(rows.entries.size());
+      std::iota(rows.matching.begin(), rows.matching.end(), uint16_t{0});
+      if (!always && !dirty) {
+        rows.encoded.clear();
+        for (const DeltaReader::Entry& entry : rows.entries) rows.encoded.push_back(entry.version->row());
+        predicate->select(inside.layout->row_codec(), rows.encoded, rows.matching);
       }
+      if (numbers_rows) number_delta_rows(rows);
+      for (size_t i = 0; i < rows.matching.size(); ++i) rows.entries[i] = rows.entries[rows.matching[i]];
+      rows.entries.resize(rows.matching.size());
+      if (!rows.entries.empty()) return true;
     }
     return false;
+  }
+  /// The same for the scan's own thread.
+  Result<bool> next_delta_rows(size_t most) {
+    return next_delta_rows(most, delta_rows, [this] { return check_interruption(); });
+  }
+  void number_delta_rows(const DeltaRows& rows) {
+    delta_numbers.clear();
+    for (const uint16_t row : rows.matching)
+      delta_numbers.push_back(worker->met_in_all() + met_in_deltas + row + 1);
+    met_in_deltas += rows.entries.size();
+  }
+  void read_delta_rows(DeltaRows& rows, Batch& to) const {
+    rows.encoded.clear();
+    rows.row_ids.clear();
+    for (const DeltaReader::Entry& entry : rows.entries) {
+      rows.encoded.push_back(entry.version->row());
+      rows.row_ids.push_back(row_id_of(entry.key));
+    }
+    projection.read(rows.encoded, rows.row_ids, to);
   }
 
   Result<const Batch*> next_plain();
@@ -223,18 +236,16 @@ struct Scan::State {
   std::optional<SegmentKeys> block_keys;  // of `keys_of`
   const TableSegment* keys_of = nullptr;
 
-  size_t delta = 0;
-  bool delta_begun = false;
-  std::string delta_key;  // of the last entry looked at
-  std::vector<DeltaReader::Entry> entries;
-  size_t entries_next = 0;
+  std::optional<DeltaScan> deltas;
+  DeltaRows delta_rows;
+  size_t delta_rows_next = 0;
 
   // With number_rows().
   mutable std::atomic<bool> interruption_seen{false};
   bool numbers_rows = false;
   std::vector<uint32_t> met_before_selected;  // in the block
   uint64_t met_in_deltas = 0;
-  std::vector<uint64_t> entry_numbers;
+  std::vector<uint64_t> delta_numbers;  // of delta_rows
   uint64_t candidate_number = 0;
   std::vector<uint64_t> locked_numbers;  // of the batch's rows
 

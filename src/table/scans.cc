@@ -4,6 +4,7 @@
 #include <deque>
 
 #include "base/check.h"
+#include "base/mutex.h"
 #include "table/aggregate.h"
 #include "table/helpers.h"
 #include "table/scan_state.h"
@@ -26,13 +27,18 @@ struct Scans::State {
   Scan::State& first() const { return scans.front().state(); }
   Status begin_pass();
   std::vector<BlockScan*> all_blocks() const;
-  Status take_blocks(std::span<BlockScan* const> blocks, size_t threads, const TakeBlock& take);
-  Status take_deltas(One& one, const TakeBatch& take);
-  Status aggregate_blocks(const std::vector<AggregatePlan>& plans, unsigned threads, AggregateSums& sums);
+  /// How many threads are worth waking for all rows, at most `wanted`.
+  unsigned threads(unsigned wanted) const;
+  /// All rows, by so many threads: block by block, then those of the deltas, batch by batch.
+  Status take_rows(unsigned threads, const TakeBlock& take_block, const TakeBatch& take_delta_rows);
+  Status take_deltas(One& one, unsigned part, const std::function<Status()>& go_on, const TakeBatch& take);
+  void add_places(One& one, const DeltaRows& rows, Batch& batch) HAILSTONE_EXCLUDES(places_mutex);
+  Status aggregate_rows(const std::vector<AggregatePlan>& plans, unsigned threads, AggregateSums& sums);
 
   std::vector<One> scans;
   std::shared_ptr<ScanBound> bound;  // may be null
   std::optional<size_t> next_scan;   // where next() is
+  Mutex places_mutex;                // guards the delta_places of all scans while threads add to them
   // For read_place().
   std::optional<BlockReader> reader;
   uint64_t reader_segment = 0;  // where the reader is, as in a place
@@ -88,7 +94,10 @@ Result<std::vector<AggregateResult>> Scans::aggregate(std::span<const Aggregate>
     plans.push_back(std::move(plan));
   }
   AggregateSums sums(plans.front());
-  if (state_->first().is_plain()) HAILSTONE_TRY(state_->aggregate_blocks(plans, threads, sums));
+  if (state_->first().is_plain()) {
+    HAILSTONE_TRY(state_->aggregate_rows(plans, threads, sums));
+    return sums.results();
+  }
   for (const State::One& one : state_->scans) {
     Scan::State& state = one.state();
     for (;;) {
@@ -104,11 +113,11 @@ Result<std::vector<AggregateResult>> Scans::aggregate(std::span<const Aggregate>
   return sums.results();
 }
 
-Status Scans::State::aggregate_blocks(const std::vector<AggregatePlan>& plans, unsigned threads,
-                                      AggregateSums& sums) {
+Status Scans::State::aggregate_rows(const std::vector<AggregatePlan>& plans, unsigned wanted,
+                                    AggregateSums& sums) {
   struct Part {
     explicit Part(const AggregatePlan& plan) : before(plan) {}
-    AggregateSums before;                  // of the scans that the thread has left
+    AggregateSums before;                  // of the scans whose blocks the thread has left, and of deltas
     std::optional<AggregateSums> of_scan;  // where it is
     size_t scan = 0;
     void leave_scan() {
@@ -116,10 +125,9 @@ Status Scans::State::aggregate_blocks(const std::vector<AggregatePlan>& plans, u
       of_scan.reset();
     }
   };
-  const std::vector<BlockScan*> blocks = all_blocks();
-  threads = worthwhile_threads(blocks, threads);
+  const unsigned used = threads(wanted);
   std::deque<Part> parts;
-  for (unsigned i = 0; i < threads; ++i) parts.emplace_back(plans.front());
+  for (unsigned i = 0; i < used; ++i) parts.emplace_back(plans.front());
   const auto take = [&](unsigned number, size_t scan, BlockScan::Worker& worker) -> Status {
     Part& part = parts[number];
     if (part.scan != scan) part.leave_scan();
@@ -128,7 +136,11 @@ Status Scans::State::aggregate_blocks(const std::vector<AggregatePlan>& plans, u
     const OperatorWork adding(first().counts);
     return part.of_scan->add(worker);
   };
-  HAILSTONE_TRY(take_blocks(blocks, threads, take));
+  const auto take_delta_rows = [&](unsigned number, const Batch& batch) -> Status {
+    parts[number].before.add(batch);
+    return {};
+  };
+  HAILSTONE_TRY(take_rows(used, take, take_delta_rows));
   for (Part& part : parts) {
     part.leave_scan();
     sums.add(part.before);
@@ -136,11 +148,24 @@ Status Scans::State::aggregate_blocks(const std::vector<AggregatePlan>& plans, u
   return {};
 }
 
-Status Scans::State::take_blocks(std::span<BlockScan* const> blocks, size_t threads, const TakeBlock& take) {
+unsigned Scans::State::threads(unsigned wanted) const {
+  uint64_t versions = 0;
+  for (const One& one : scans) versions += one.state().deltas->versions();
+  return worthwhile_threads(all_blocks(), versions, wanted);
+}
+
+Status Scans::State::take_rows(unsigned threads, const TakeBlock& take_block,
+                               const TakeBatch& take_delta_rows) {
   for (const One& one : scans) one.state().next_number = one.state().blocks->blocks();
-  return for_each_block(
-      first().inside.host, blocks, static_cast<unsigned>(threads), [this] { return first().interrupted(); },
-      take);
+  const auto take_all_deltas = [&](unsigned part, const std::function<Status()>& go_on) -> Status {
+    for (One& one : scans) HAILSTONE_TRY(take_deltas(one, part, go_on, take_delta_rows));
+    return {};
+  };
+  HAILSTONE_TRY(for_each_block(
+      first().inside.host, all_blocks(), threads, [this] { return first().interrupted(); }, take_block,
+      take_all_deltas));
+  for (const One& one : scans) HAILSTONE_TRY(one.state().visibility.check());
+  return {};
 }
 
 Status Scans::each_batch(unsigned threads, const TakeBatch& take) {
@@ -151,8 +176,7 @@ Status Scans::each_batch(unsigned threads, const TakeBatch& take) {
     std::vector<uint16_t> rows;
     Batch batch;
   };
-  const std::vector<BlockScan*> blocks = state_->all_blocks();
-  std::deque<Part> parts(worthwhile_threads(blocks, threads));
+  std::deque<Part> parts(state_->threads(threads));
   Counters& counters = state_->first().inside.host.counters();
   const auto take_block = [&](unsigned number, size_t scan, BlockScan::Worker& worker) -> Status {
     Part& part = parts[number];
@@ -180,9 +204,7 @@ Status Scans::each_batch(unsigned threads, const TakeBatch& take) {
     }
     return {};
   };
-  HAILSTONE_TRY(state_->take_blocks(blocks, parts.size(), take_block));
-  for (State::One& one : state_->scans) HAILSTONE_TRY(state_->take_deltas(one, take));
-  return {};
+  return state_->take_rows(static_cast<unsigned>(parts.size()), take_block, take);
 }
 
 Result<const Batch*> Scans::next() {
@@ -195,36 +217,45 @@ Result<const Batch*> Scans::next() {
   }
   for (; *state.next_scan < state.scans.size(); ++*state.next_scan) {
     Scan::State& scan = state.scans[*state.next_scan].state();
-    const OperatorWork reading(scan.counts, 0);
     HAILSTONE_ASSIGN(const Batch* const batch, scan.inside.noted(scan.next_plain()));
     HAILSTONE_TRY(scan.visibility.check());
     if (batch == nullptr) continue;
     count(scan.inside.host.counters().rows_returned, batch->rows);
-    if (scan.counts != nullptr) scan.counts->add_rows(0, batch->rows);
+    if (scan.counts != nullptr) {
+      scan.counts->add_part(0);
+      scan.counts->add_rows(0, batch->rows);
+    }
     return batch;
   }
   return nullptr;
 }
 
-Status Scans::State::take_deltas(One& one, const TakeBatch& take) {
+Status Scans::State::take_deltas(One& one, unsigned part, const std::function<Status()>& go_on,
+                                 const TakeBatch& take) {
   Scan::State& state = one.state();
+  DeltaRows rows;
+  Batch batch;
   for (;;) {
-    HAILSTONE_ASSIGN(const Batch* const rest, state.inside.noted(state.next_plain()));
-    if (rest == nullptr) return state.visibility.check();
-    count(state.inside.host.counters().rows_returned, rest->rows);
-    if (one.of_places) {
-      std::vector<uint64_t>& places = state.batch.places.integers;
-      places.clear();
-      for (const auto& entry : state.entries) {
-        places.push_back(one.first_segment << 32 | one.delta_places.size());
-        one.delta_places.emplace_back(entry.version, row_id_of(entry.key));
-      }
+    {
+      const OperatorWork reading(state.counts, part);
+      HAILSTONE_ASSIGN(const bool found, state.next_delta_rows(batch_rows, rows, go_on));
+      if (!found) return {};
+      state.read_delta_rows(rows, batch);
+      reading.add_rows(0, batch.rows);
     }
-    if (state.counts != nullptr) {
-      state.counts->add_part(0);
-      state.counts->add_rows(0, rest->rows);
-    }
-    HAILSTONE_TRY(take(0, *rest));
+    count(state.inside.host.counters().rows_returned, batch.rows);
+    if (one.of_places) add_places(one, rows, batch);
+    HAILSTONE_TRY(take(part, batch));
+  }
+}
+
+void Scans::State::add_places(One& one, const DeltaRows& rows, Batch& batch) {
+  std::vector<uint64_t>& places = batch.places.integers;
+  places.clear();
+  const MutexLock guard(places_mutex);
+  for (const DeltaReader::Entry& entry : rows.entries) {
+    places.push_back(one.first_segment << 32 | one.delta_places.size());
+    one.delta_places.emplace_back(entry.version, row_id_of(entry.key));
   }
 }
 

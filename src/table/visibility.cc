@@ -8,6 +8,9 @@ namespace hailstone {
 
 namespace {
 
+/// Versions that are on their way from memory while one is looked at.
+constexpr size_t prefetched = 8;
+
 void mask_own_and_new(const TableSegment& segment, uint32_t block, const Visibility& visibility,
                       BlockBitmap& bitmap) {
   if (segment.writes == nullptr || segment.writes->greatest() < visibility.own_writes) return;
@@ -96,9 +99,12 @@ void DeltaReader::forward(ByteView bound, bool after, size_t count, std::vector<
   if (secondary_ == clustered) {
     const auto& tree = delta_->rows.clustered();
     const TreeKey sought(bound);
-    for (auto entry = after ? tree.upper_bound(sought) : tree.lower_bound(sought); entry != tree.end();
-         ++entry) {
+    auto entry = after ? tree.upper_bound(sought) : tree.lower_bound(sought);
+    auto soon = entry;
+    for (size_t i = 0; i < prefetched && soon != tree.end(); ++i, ++soon) __builtin_prefetch(soon->newest);
+    for (; entry != tree.end(); ++entry) {
       if (to.size() == count) return;
+      if (soon != tree.end()) __builtin_prefetch((soon++)->newest);
       if (const Version* const version = taken(entry->newest)) to.push_back({version->key(), version});
     }
     return;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <random>
@@ -101,7 +102,7 @@ class ScansTest : public testing::Test {
     for (size_t part = 0; part < tables; ++part) {
       add_table();
       const auto some = static_cast<int32_t>(std::array<size_t, 4>{0, 10, 3000, 30'000}[below(4)]);
-      const auto more = static_cast<int32_t>(below(2) * below(200));
+      const auto more = static_cast<int32_t>(below(2) * below(below(4) == 0 ? 6000 : 200));
       if (some != 0) add_rows(part, next, next + some, true);
       if (more != 0) add_rows(part, next + some, next + some + more, false);
       for (int32_t each = next; each < next + some + more; each += 1 + static_cast<int32_t>(below(400)))
@@ -267,6 +268,46 @@ TEST_F(ScansTest, EndWhenTheyAreInterrupted) {
   EXPECT_EQ(ended.error().code(), ErrorCode::Interrupted);
   EXPECT_FALSE(all.check_interruption());
   EXPECT_FALSE(all.check_interruption_seen());
+}
+
+TEST_F(ScansTest, ShareTheRowsOfADeltaAmongThreads) {
+  add_table();
+  add_rows(0, 0, 60'000, false);
+  reader_ = host_.transactions().begin(Isolation::RepeatableRead);
+  for (const unsigned threads : {1U, 4U}) {
+    Scans all = scans();
+    OperatorCounts counts;
+    all.count_in(counts);
+    EXPECT_EQ(rows_of(all, threads), rows_);
+    EXPECT_EQ(counts.rows_in, rows_.size());
+    EXPECT_EQ(counts.rows_out, rows_.size());
+    EXPECT_LE(counts.threads(), threads);
+  }
+}
+
+TEST_F(ScansTest, EndInTheMidstOfADelta) {
+  add_table();
+  add_rows(0, 0, 20'000, false);
+  reader_ = host_.transactions().begin(Isolation::RepeatableRead);
+  std::atomic<int> batches = 0;
+  for (const unsigned threads : {1U, 3U}) {
+    batches = 0;
+    const auto ends = scans().each_batch(threads, [&](unsigned, const Batch&) -> Status {
+      if (++batches < 5) return {};
+      return fail(ErrorCode::Unsupported, "five batches are enough");
+    });
+    ASSERT_FALSE(ends);
+    EXPECT_EQ(ends.error().code(), ErrorCode::Unsupported);
+  }
+  batches = 0;
+  reader_->set_interruption_check([&] { return batches >= 10; });
+  const auto interrupted = scans().each_batch(1, [&](unsigned, const Batch&) -> Status {
+    ++batches;
+    return {};
+  });
+  ASSERT_FALSE(interrupted);
+  EXPECT_EQ(interrupted.error().code(), ErrorCode::Interrupted);
+  EXPECT_EQ(batches, 10);
 }
 
 }  // namespace
