@@ -6,6 +6,7 @@ machine do not compare, ratios do. Writes analytic.md, analytic.csv and analytic
 """
 
 import argparse
+import contextlib
 import math
 import os
 import shutil
@@ -18,10 +19,10 @@ import clickbench
 import clickbench_data
 import common
 import compare
-import duckdb_process
+import peer_process
 import report
 import tpch
-from analytic_setup import AUTO, DUCKDB, OFF, THREADS, Setup
+from analytic_setup import AUTO, CLICKHOUSE, DUCKDB, OFF, THREADS, Setup
 from analytic_statement import Statement, difference, lookup
 from common import Failure, say
 from private_server import PrivateServer
@@ -41,16 +42,18 @@ ARTICLE_ORDER = {"q6": (1, 0)}
 
 
 class Analytic:
-    """The server, DuckDB and what was measured of them."""
+    """The server, the libraries and what was measured of them."""
 
-    def __init__(self, folder, duckdb, peers, limit):
+    def __init__(self, folder, duckdb, clickhouse, peers, limit):
+        """`clickhouse`: None where it cannot be had."""
         self.folder = folder
-        self.duckdb = duckdb
+        self.duckdb, self.clickhouse = duckdb, clickhouse
         self.engines = ("HAILSTONE", *(PEERS if peers else ()))
         self.limit = limit
         self.figures = report.Figures()
         self.outcomes = {}     # statement -> what the engine says of it
         self.differences = []  # sentences
+        self.left_paths = []   # statements that the engine does not answer when they are asked in other ways
         self.groups = {}       # title -> statements
         self.memory = compare.innodb_pool()
         # Behind a start InnoDB would read its pages again, beside the cold statements.
@@ -63,6 +66,8 @@ class Analytic:
         self._database = os.path.join(folder, "duckdb", "analytic.db")
         os.mkdir(os.path.dirname(self._database))
         self.figures.versions["DuckDB"] = duckdb.open(self._database, self.memory)
+        if clickhouse:
+            self.figures.versions["ClickHouse"] = clickhouse.open(os.path.join(folder, "clickhouse"), self.memory)
         self.figures.versions["MariaDB"] = self.server.facts["version"]
 
     # --- tables
@@ -77,6 +82,10 @@ class Analytic:
         before = self.duckdb.size()
         seconds = self.duckdb.load(table, columns, path)
         self._loaded(table, "DuckDB", seconds, self.duckdb.size() - before)
+        if self.clickhouse:
+            before = self.clickhouse.size()
+            seconds = self.clickhouse.load(table, columns, path)
+            self._loaded(table, "ClickHouse", seconds, self.clickhouse.size() - before)
         self.figures.add(f"rows-{table}", f"rows of {table}", "all", self.duckdb.rows(f"SELECT COUNT(*) FROM {table}")[0][0])
         self.figures.add(f"text-{table}", f"{table} as text, bytes", "all", size)
         for engine in self.engines:
@@ -110,7 +119,8 @@ class Analytic:
                 article.load(self.connection, folder, table)
         self.figures.add("rows-Big", "rows of Big", "all", rows)
         for table in ("Small", "Big"):
-            self.duckdb.load(table, article.COLUMNS, os.path.join(folder, f"{table.lower()}.tsv"))
+            for library in filter(None, (self.duckdb, self.clickhouse)):
+                library.load(table, article.COLUMNS, os.path.join(folder, f"{table.lower()}.tsv"))
         shutil.rmtree(folder)
 
     @staticmethod
@@ -126,7 +136,8 @@ class Analytic:
         self.groups[group] = statements
         for statement in statements:
             say(f"{statement.name}: {statement.title} …")
-            setups = [setup for threads in THREADS for setup in (AUTO[threads], DUCKDB[threads])]
+            quick = (AUTO, DUCKDB, CLICKHOUSE) if self.clickhouse else (AUTO, DUCKDB)
+            setups = [by_threads[threads] for threads in THREADS for by_threads in quick]
             answers = self._measure_in_turn(statement, setups, REPEATS)
             self._note_outcome(statement)
             setups = [*OFF.values(), *map(Setup, self.engines[1:])]
@@ -135,6 +146,8 @@ class Analytic:
             for setup, answer in answers.items():
                 if answer is not None:
                     self._compare(statement, setup, answer, right)
+            if not statement.to_client:
+                self._take_other_paths(statement, right)
 
     def _measure_in_turn(self, statement, setups, repeats):
         """Runs a statement of the setups in turn, so that what else the machine does meets all of them; their answers."""
@@ -152,10 +165,11 @@ class Analytic:
 
     def _run(self, statement, setup):
         """(seconds, what came back); (infinite, None) when it took too long."""
+        # Rows to a client become text that goes nowhere, which is what the server's client does with them.
         if setup.engine == "DuckDB":
-            sql = statement.duckdb_sql
-            # Rows to a client: as text to nowhere, which is what the others' client does with them.
-            return self.duckdb.time(f"COPY ({sql}) TO '/dev/null' (format csv)" if statement.to_client else sql, setup.threads)
+            return self.duckdb.time(statement.duckdb_sql, setup.threads, statement.to_client)
+        if setup.engine == "ClickHouse":
+            return self.clickhouse.time(statement.clickhouse_sql, setup.threads, statement.to_client)
         self.use(statement, setup)
         try:
             if statement.to_client:
@@ -197,6 +211,22 @@ class Analytic:
         notes = [text for _, _, text in self.connection.execute("SHOW WARNINGS") if text.startswith("HAILSTONE")]
         self.outcomes[statement.name] = analytic_report.Outcome(counted, notes)
         self.figures.add(f"{statement.name}-pushed", "answered in the engine", AUTO[2].title, int("pushed" in counted))
+
+    def _take_other_paths(self, statement, right):
+        """The same statement prepared, as a view and in a procedure."""
+        self.use(statement, AUTO[2])
+        literal = "'" + statement.sql.replace("\\", "\\\\").replace("'", "''") + "'"
+        self.connection.execute(f"PREPARE prepared FROM {literal}")
+        self.connection.execute(f"CREATE OR REPLACE VIEW viewed AS {statement.sql}")
+        self.connection.execute(f"CREATE OR REPLACE PROCEDURE called() {statement.sql}")
+        for path, sql in (("prepared", "EXECUTE prepared"), ("prepared, again", "EXECUTE prepared"),
+                          ("a view", "SELECT * FROM viewed"), ("a procedure", "CALL called()")):
+            before = self._counts()
+            answer = self.connection.execute(sql)
+            if how := difference(statement, answer, right):
+                self.differences.append(f"{statement.name} as {path} and DuckDB: {how}")
+            if self._counts()["pushed"] == before["pushed"]:
+                self.left_paths.append(f"{statement.name} as {path}")
 
     def _counts(self):
         prefix = "Hailstone_selects_"
@@ -279,9 +309,12 @@ def main():
     parser.add_argument("--output", default=os.path.join(common.PROJECT, "bench/results"))
     arguments = parser.parse_args()
     parts = arguments.part or PARTS
-    if reason := duckdb_process.install():
+    if reason := peer_process.install_duckdb():
         raise Failure(f"DuckDB is missing, which makes the data: {reason}")
-    with duckdb_process.DuckDb() as duckdb:
+    if reason := peer_process.install_clickhouse():
+        say(f"ClickHouse is left out: {reason}")
+    with peer_process.duckdb() as duckdb, contextlib.ExitStack() as others:
+        clickhouse = None if reason else others.enter_context(peer_process.clickhouse())
         say("starting a private server …")
         home = PrivateServer.existing(NAME).facts["home"]
         folder = os.path.join(home, "bench-analytic-data")
@@ -291,7 +324,7 @@ def main():
         try:
             size = 1_500 + 700 * arguments.peers
             common.need_disk(folder, size * arguments.rows + 500 * tpch.rows_of(arguments.scale) + 2_000_000_000)
-            bench = Analytic(folder, duckdb, arguments.peers, arguments.limit)
+            bench = Analytic(folder, duckdb, clickhouse, arguments.peers, arguments.limit)
             with bench.server:
                 run_parts(parts, bench, arguments.rows, arguments.scale, arguments.seconds)
                 bench.close()

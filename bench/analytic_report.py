@@ -8,7 +8,7 @@ import statistics
 
 import analytic_mixed
 import report
-from analytic_setup import AUTO, DUCKDB, OFF, THREADS, Setup, threads_of
+from analytic_setup import AUTO, CLICKHOUSE, DUCKDB, OFF, THREADS, Setup, threads_of
 
 WORST = 10
 _OPERATOR = re.compile(r"HAILSTONE, select \d+: *")
@@ -61,14 +61,14 @@ class Page:
             sections.append(self._answers())
         return "\n".join(section for section in sections if section)
 
-    def ratio(self, statement, threads, key=""):
+    def ratio(self, statement, threads, key="", peer=None):
         """Hailstone's time to DuckDB's."""
         mine = self._figures.get(statement.name + key, AUTO[threads].title)
-        theirs = self._figures.get(statement.name + key, DUCKDB[threads].title)
+        theirs = self._figures.get(statement.name + key, (peer or DUCKDB)[threads].title)
         return mine / theirs
 
-    def _mean(self, statements, threads, key=""):
-        ratios = [self.ratio(statement, threads, key) for statement in statements]
+    def _mean(self, statements, threads, key="", peer=None):
+        ratios = [self.ratio(statement, threads, key, peer) for statement in statements]
         ended = [ratio for ratio in ratios if ratio != math.inf]
         if not ended:
             return "–"
@@ -80,13 +80,14 @@ class Page:
         peers = f" {' and '.join(bench.engines[1:])} have no index either, and a limit of {bench.limit} s." if bench.engines[1:] else ""
         tables = ", ".join(f"{table} {self._figures.get(f'rows-{table}', 'all'):,} rows" for table in ("hits", "lineitem", "Big")
                            if self._figures.has(f"rows-{table}"))
+        libraries = "DuckDB and ClickHouse (as chDB)" if bench.clickhouse else "DuckDB"
         return (report.heading("Analytic statements", bench.figures) +
                 f"{tables}, made here; no table has an index. Every column of Hailstone is COLUMNAR=1, also those of type TEXT; "
                 "strings have the collation utf8mb4_bin (the article's tables latin1_swedish_ci), as DuckDB compares bytes. "
-                f"Hailstone's memory budget and DuckDB's memory limit are {bench.memory / 2**20:,.0f} MiB.\n\n"
-                "Seconds are medians of warm runs: Hailstone through a client, DuckDB in its caller's process; of OFF one warm run; a "
+                f"Hailstone's memory budget and the memory limit of {libraries} are {bench.memory / 2**20:,.0f} MiB.\n\n"
+                f"Seconds are medians of warm runs: Hailstone through a client, {libraries} in their caller's process; of OFF one warm run; a "
                 "statement of more than 3 s ran once. AUTO and OFF are values of `hailstone_select_pushdown`, threads those of "
-                f"`hailstone_query_threads` and of DuckDB's `threads`. With OFF a statement may take {bench.limit} s."
+                f"`hailstone_query_threads` and those that the libraries are told to use. With OFF a statement may take {bench.limit} s."
                 f"{peers} Machines are shared and noisy: compare ratios within this report, not seconds between reports.\n")
 
     def _summary(self):
@@ -98,8 +99,14 @@ class Page:
             pushed = sum(self._bench.outcomes[statement.name].pushed for statement in statements)
             rows.append([title, f"{pushed} of {len(statements)}", *(self._mean(statements, threads) for threads in THREADS),
                          self._mean(statements, 2, "-cold")])
-        return ("## Hailstone's time to DuckDB's\nGeometric means, with AUTO; below 1 Hailstone is faster.\n\n" +
-                report.table(["", "answered in the engine", *(threads_of(threads) for threads in THREADS), "2 threads, cold"], rows))
+            if self._bench.clickhouse:
+                rows[-1] += [self._mean(statements, threads, peer=CLICKHOUSE) for threads in THREADS]
+        header = ["", "answered in the engine", *(threads_of(threads) for threads in THREADS), "2 threads, cold"]
+        if self._bench.clickhouse:
+            header += [setup.title for setup in CLICKHOUSE.values()]
+        others = " The last columns: to ClickHouse's." if self._bench.clickhouse else ""
+        return (f"## Hailstone's time to DuckDB's\nGeometric means, with AUTO; below 1 Hailstone is faster.{others}\n\n" +
+                report.table(header, rows))
 
     def _worst(self):
         rows = []
@@ -120,7 +127,8 @@ class Page:
         return "Left to the server:\n\n" + report.table(["statement", "why"], rows)
 
     def _table(self, group, statements):
-        setups = [*AUTO.values(), *OFF.values(), *DUCKDB.values(), *map(Setup, self._bench.engines[1:])]
+        setups = [*AUTO.values(), *OFF.values(), *DUCKDB.values(), *(CLICKHOUSE.values() if self._bench.clickhouse else ()),
+                  *map(Setup, self._bench.engines[1:])]
         rows = []
         for statement in statements:
             outcome = self._bench.outcomes[statement.name]
@@ -151,7 +159,7 @@ class Page:
                 report.table(["ms", "Hailstone", "DuckDB", "ratio"], rows))
 
     def _loads(self):
-        engines = ["DuckDB", *self._bench.engines]
+        engines = ["DuckDB", *(["ClickHouse"] if self._bench.clickhouse else []), *self._bench.engines]
         rows = []
         for table in ("hits", "lineitem"):
             if not self._figures.has(f"load-{table}"):
@@ -163,7 +171,8 @@ class Page:
                                                    for engine in engines])
         if not rows:
             return ""
-        return ("## Loads\nLOAD DATA, and DuckDB's COPY with all processors, of the same file.\n\n" + report.table(["", *engines], rows))
+        return ("## Loads\nLOAD DATA, and of the libraries COPY and INSERT with all processors, of the same file.\n\n" +
+                report.table(["", *engines], rows))
 
     def _mixed(self):
         if not self._figures.has("mixed-writes"):
@@ -177,10 +186,12 @@ class Page:
     def _answers(self):
         if self._bench.differences:
             return "## Answers\n**They differ:**\n\n" + "".join(f"- {text}\n" for text in self._bench.differences)
+        left = f" The engine did not answer {', '.join(self._bench.left_paths)}." if self._bench.left_paths else ""
         return ("## Answers\nAll setups that ended a statement gave DuckDB's answer. Rows that share a LIMIT's last place or an "
                 "OFFSET's first one with others may be any of these: of them the values that ORDER BY names were compared, and "
                 "those of AUTO were looked up in what DuckDB answers without LIMIT. Numbers with digits behind the point may "
-                "differ by the last digit that MariaDB shows.\n")
+                "differ by the last digit that MariaDB shows. With AUTO each statement was also asked prepared, twice, as a view "
+                f"and in a procedure, with the same answers.{left}\n")
 
     def plot(self, path):
         pyplot = report.pyplot

@@ -3,6 +3,7 @@
 import dataclasses
 
 THREADS = (1, 2)
+LIBRARIES = ("DuckDB", "ClickHouse")  # in the caller's process, with threads that it chooses
 
 
 @dataclasses.dataclass(frozen=True)
@@ -15,7 +16,7 @@ class Setup:
     def title(self):
         if self.engine == "HAILSTONE":
             return f"Hailstone {self.pushdown}, {threads_of(self.threads)}"
-        return f"DuckDB, {threads_of(self.threads)}" if self.engine == "DuckDB" else self.engine
+        return f"{self.engine}, {threads_of(self.threads)}" if self.engine in LIBRARIES else self.engine
 
     @property
     def database(self):
@@ -24,7 +25,7 @@ class Setup:
 
 AUTO = {threads: Setup("HAILSTONE", threads) for threads in THREADS}
 OFF = {threads: Setup("HAILSTONE", threads, "OFF") for threads in THREADS}
-DUCKDB = {threads: Setup("DuckDB", threads) for threads in THREADS}
+DUCKDB, CLICKHOUSE = ({threads: Setup(engine, threads) for threads in THREADS} for engine in LIBRARIES)
 
 
 def threads_of(count):

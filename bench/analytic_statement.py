@@ -11,6 +11,7 @@ class Statement:
     title: str
     sql: str                 # MariaDB's
     duckdb: str = ""         # where DuckDB is asked in other words
+    clickhouse: str = ""     # and ClickHouse
     order: tuple = ()        # columns of the answer, from 0, that ORDER BY names
     limit: int = 0           # rows at most; 0: all
     offset: bool = False     # the rows begin behind some that are left out
@@ -19,6 +20,10 @@ class Statement:
     @property
     def duckdb_sql(self):
         return self.duckdb or self.sql
+
+    @property
+    def clickhouse_sql(self):
+        return self.clickhouse or self.sql
 
 
 def difference(statement, mine, theirs):

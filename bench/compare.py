@@ -10,7 +10,7 @@ import shutil
 
 import article
 import common
-import duckdb_process
+import peer_process
 import report
 from article import ALL_COLUMNAR, AS_IN_ARTICLE, MYISAM, Setup
 from common import say
@@ -61,7 +61,7 @@ def bench_queries(private, folder, counts, figures):
 
 def bench_duckdb(folder, counts, figures):
     """In a process of its own, as it keeps what memory it had."""
-    output = common.run([duckdb_process.PROGRAM, "-B", f"{common.PROJECT}/bench/duckdb_peer.py", folder, str(REPEATS)], "DuckDB")
+    output = common.run([peer_process.PROGRAM, "-B", f"{common.PROJECT}/bench/duckdb_peer.py", folder, str(REPEATS)], "DuckDB")
     for line in output.splitlines():
         key, rows, value = line.split("\t")
         if key == "version":
@@ -164,7 +164,7 @@ def main():
             raise
     try:
         if "queries" in parts:
-            reason = duckdb_process.install()
+            reason = peer_process.install_duckdb()
             if reason:
                 missing["DuckDB"] = reason
                 say(f"DuckDB is missing: {reason}")

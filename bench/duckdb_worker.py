@@ -1,12 +1,11 @@
-"""DuckDB for duckdb_process.py: reads requests, (name of a method, arguments), and writes (answer, failure), all pickled."""
+"""DuckDB for peer_process.py."""
 
 import os
-import pickle
-import sys
 
 import common
 import draws
 import duckdb
+from peer_worker import serve
 
 FORMAT = "(format csv, delimiter '\t', header false, quote '', escape '', nullstr '\\N')"
 
@@ -43,26 +42,10 @@ class Worker:
     def rows(self, query):
         return self._connection.execute(query).fetchall()
 
-    def time(self, query, threads):
-        """(seconds, rows) of a query."""
+    def time(self, query, threads, to_client):
+        """(seconds, rows) of a query. `to_client`: no rows, but they are made text, which goes nowhere."""
         self._connection.execute(f"SET threads = {threads}")
-        return common.timed(lambda: self.rows(query))
+        return common.timed(lambda: self.rows(f"COPY ({query}) TO '/dev/null' (format csv)" if to_client else query))
 
 
-def main():
-    replies, worker = sys.stdout.buffer, Worker()
-    sys.stdout = sys.stderr
-    while True:
-        try:
-            name, arguments = pickle.load(sys.stdin.buffer)
-        except EOFError:
-            return
-        try:
-            reply = getattr(worker, name)(*arguments), None
-        except (duckdb.Error, common.Failure) as failure:
-            reply = None, str(failure)
-        pickle.dump(reply, replies)
-        replies.flush()
-
-
-common.main(main)
+common.main(lambda: serve(Worker(), duckdb.Error))

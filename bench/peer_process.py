@@ -1,0 +1,74 @@
+"""DuckDB and ClickHouse in processes and a Python environment of their own: the environment is made, a process asked."""
+
+import os
+import pickle
+import subprocess
+import sys
+
+import common
+from common import Failure, say
+
+ENVIRONMENT = f"{common.PROJECT}/build/bench-python"
+PROGRAM = f"{ENVIRONMENT}/bin/python"
+
+
+def install(title, package):
+    """A package in a Python environment of its own under build/; None, or why it is missing."""
+    try:
+        if not os.path.exists(PROGRAM):
+            common.run([sys.executable, "-m", "venv", ENVIRONMENT], "python3 -m venv")
+        probe = [PROGRAM, "-c", f"import {package}"]
+        if subprocess.run(probe, stderr=subprocess.DEVNULL, check=False).returncode != 0:
+            say(f"installing {title} …")
+            common.run([PROGRAM, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", package],
+                       f"pip install {package}")
+    except Failure as failure:
+        return str(failure).splitlines()[-1]
+    return None
+
+
+def install_duckdb():
+    return install("DuckDB", "duckdb")
+
+
+def install_clickhouse():
+    """chDB is ClickHouse as a library."""
+    return install("ClickHouse", "chdb")
+
+
+class Peer:
+    """Each method of the worker's object is one of this class. The process, and what it keeps in memory, end with it."""
+
+    def __init__(self, title, worker):
+        self.title = title
+        self._process = subprocess.Popen([PROGRAM, "-B", f"{common.PROJECT}/bench/{worker}"],
+                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def __getattr__(self, method):
+        return lambda *arguments: self._ask(method, arguments)
+
+    def _ask(self, method, arguments):
+        pickle.dump((method, arguments), self._process.stdin)
+        self._process.stdin.flush()
+        try:
+            answer, failure = pickle.load(self._process.stdout)
+        except EOFError as error:
+            raise Failure(f"{self.title}'s process has ended with {self._process.wait()}") from error
+        if failure:
+            raise Failure(f"{self.title}: {failure}")
+        return answer
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._process.stdin.close()
+        self._process.wait()
+
+
+def duckdb():
+    return Peer("DuckDB", "duckdb_worker.py")
+
+
+def clickhouse():
+    return Peer("ClickHouse", "clickhouse_worker.py")
