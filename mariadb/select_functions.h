@@ -15,8 +15,8 @@ namespace hailstone {
 std::shared_ptr<const ColumnFunction> decimal_number(const Field_new_decimal& field);
 
 /// What `unit` (YEAR, QUARTER, MONTH, DAY, YEAR_MONTH, HOUR, MINUTE or SECOND) says of a DATE or DATETIME
-/// column; not told of a day that is none, as the year's or month's or its own number is 0. Null: there is no
-/// such function of this column.
+/// column, or of a TIMESTAMP in the connection's time zone; not told of a day that is none, as the year's or
+/// month's or its own number is 0. Null: there is no such function of this column.
 std::shared_ptr<const ColumnFunction> part_of_time(const Field& field, interval_type unit);
 
 enum class LengthUnit : uint8_t { Bytes, Characters };

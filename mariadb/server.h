@@ -17,6 +17,7 @@
 #include <sql_show.h>
 #include <sql_table.h>
 #include <strfunc.h>
+#include <tztime.h>
 
 #undef test
 #undef min
