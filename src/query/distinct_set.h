@@ -2,8 +2,10 @@
 // thread.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "base/hash.h"
 #include "base/page_allocator.h"
@@ -12,6 +14,11 @@ namespace hailstone {
 
 class DistinctSet {
  public:
+  struct Pair {
+    uint64_t value = 0;
+    uint32_t group = 0;  // 0: none
+  };
+
   DistinctSet() : slots_(first_slots) {}
 
   /// False: it is there. Groups have numbers from 1 on.
@@ -30,23 +37,18 @@ class DistinctSet {
     __builtin_prefetch(&slots_[place_of(group, value, slots_.size() - 1)]);
   }
 
-  /// Gives all pairs to `take`, until it says false; then it is false, too.
-  template <typename Take>
-  bool each(Take&& take) const {
-    for (const Slot& slot : slots_) {
-      if (slot.group != 0 && !take(slot.group, slot.value)) return false;
-    }
-    return true;
+  /// All pairs, and places that have none.
+  std::span<const Pair> slots() const { return pairs_ == 0 ? std::span<const Pair>() : slots_; }
+  /// Empties it; it keeps its memory.
+  void clear() {
+    if (pairs_ != 0) std::ranges::fill(slots_, Pair{});
+    pairs_ = 0;
   }
 
   size_t pairs() const { return pairs_; }
-  size_t memory() const { return slots_.capacity() * sizeof(Slot); }
+  size_t memory() const { return slots_.capacity() * sizeof(Pair); }
 
  private:
-  struct Slot {
-    uint64_t value = 0;
-    uint32_t group = 0;  // 0: free
-  };
   static constexpr size_t first_slots = 64;
 
   static size_t place_of(uint32_t group, uint64_t value, size_t mask) {
@@ -54,18 +56,18 @@ class DistinctSet {
   }
 
   void grow() {
-    PageVector<Slot> slots(slots_.size() * 2);
+    PageVector<Pair> slots(slots_.size() * 2);
     const size_t mask = slots.size() - 1;
-    each([&](uint32_t group, uint64_t value) {
-      size_t slot = place_of(group, value, mask);
+    for (const Pair& pair : slots_) {
+      if (pair.group == 0) continue;
+      size_t slot = place_of(pair.group, pair.value, mask);
       while (slots[slot].group != 0) slot = (slot + 1) & mask;
-      slots[slot] = {value, group};
-      return true;
-    });
+      slots[slot] = pair;
+    }
     slots_ = std::move(slots);
   }
 
-  PageVector<Slot> slots_;
+  PageVector<Pair> slots_;
   size_t pairs_ = 0;
 };
 

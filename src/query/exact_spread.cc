@@ -41,6 +41,21 @@ void ExactSpreads::push_back(bool real) {
   }
 }
 
+void ExactSpreads::resize(size_t spreads, bool real) {
+  if (!real) return wholes_.resize(spreads);
+  for (ExactSums* const sums : {&sums_, &upper_squares_, &lower_squares_}) sums->resize(spreads);
+}
+
+void ExactSpreads::reserve(size_t spreads, bool real) {
+  if (!real) return wholes_.reserve(spreads);
+  for (ExactSums* const sums : {&sums_, &upper_squares_, &lower_squares_}) sums->reserve(spreads);
+}
+
+void ExactSpreads::clear() {
+  wholes_.clear();
+  for (ExactSums* const sums : {&sums_, &upper_squares_, &lower_squares_}) sums->clear();
+}
+
 void ExactSpreads::add(uint32_t spread, WideInteger number) {
   Whole& whole = wholes_[spread];
   whole.sum += number;

@@ -20,6 +20,10 @@ class ExactSpreads {
  public:
   /// One more of no numbers yet; it gets either whole numbers or floating-point ones.
   void push_back(bool real);
+  /// So many, at least as many as there are.
+  void resize(size_t spreads, bool real);
+  void reserve(size_t spreads, bool real);
+  void clear();
   /// At most 2^94, without its sign.
   void add(uint32_t spread, WideInteger number);
   void add(uint32_t spread, double number);

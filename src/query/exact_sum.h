@@ -31,6 +31,13 @@ class ExactSums {
 
   /// One more sum, of 0.
   void push_back() { sums_.emplace_back(); }
+  /// So many sums, at least as many as there are; others are 0.
+  void resize(size_t sums) { sums_.resize(sums); }
+  void reserve(size_t sums) { sums_.reserve(sums); }
+  void clear() {
+    sums_.clear();
+    wide_.clear();
+  }
   void add(uint32_t sum, double number);
   /// `parts`: of a number of eight bytes, or half the digits of the square of one.
   void add(uint32_t sum, Parts parts);

@@ -1,7 +1,6 @@
 #include "query/group_collector.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace hailstone {
 
@@ -12,35 +11,87 @@ constexpr size_t table_memory_step = size_t{1} << 20;
 /// With fewer groups and pairs it is their values that take the memory: parts of them would not take less.
 constexpr size_t fewest_units_to_divide = 64;
 /// Steps of a table with more would take too long where somebody wants to end the statement, such as finding
-/// all groups new places. Besides, tables that the processor's caches hold are quicker than bigger ones.
+/// all groups new places.
 constexpr size_t most_units_of_table = size_t{1} << 22;
-constexpr uint32_t records_between_checks = 1024;
-constexpr size_t merged_bytes = size_t{64} << 10;
+/// After so many times the rows that a quick table takes, lookups are tried again.
+constexpr uint64_t tables_apart = 16;
 
 }  // namespace
 
-Status append_groups(const GroupTable& table, bool settled, GroupPartitions& to, const GoOn& go_on) {
-  std::string record;
-  for (uint32_t group = 1; group < table.end(); ++group) {
-    if (group % records_between_checks == 0) HAILSTONE_TRY(go_on());
-    record.clear();
-    table.append_group(group, settled, record);
-    HAILSTONE_TRY(to.append(table.hash(group), record, go_on));
-  }
-  return {};
+void LookUps::note(uint64_t looked_for, size_t units, bool ample) {
+  looked_for_ += looked_for;
+  if (units < next_) return;
+  judge(units, ample);
+  next_ = units * 2;
+  units_before_ = units;
+  looked_for_ = 0;
+}
+
+void LookUps::judge(size_t units, bool ample) {
+  const uint64_t found_new = units - units_before_;
+  nearly_all_new_ = found_new * 8 > looked_for_ * 7;
+  if (nearly_all_new_ || (ample && found_new * 2 > looked_for_)) vain_rows_ = tables_apart * quick_;
+}
+
+void LookUps::note_apart(uint64_t rows, bool ample) {
+  vain_rows_ = ample || nearly_all_new_ ? vain_rows_ - std::min(rows, vain_rows_) : 0;
+  if (vain_rows_ == 0) restart();
+}
+
+void LookUps::restart() {
+  next_ = quick_;
+  units_before_ = 0;
+  looked_for_ = 0;
+}
+
+GroupTable& GroupCollector::table_at_hand() {
+  if (!table_) table_.emplace(*plan_);
+  return *table_;
 }
 
 Status GroupCollector::add(const RowBatch& batch, const GoOn& go_on) {
-  if (!table_) table_.emplace(*plan_);
-  table_->add(batch);
+  GroupTable& table = table_at_hand();
+  const bool apart = groups_looked_for_.in_vain();
+  const bool pairs_apart = apart || pairs_looked_for_.in_vain();
+  table.add(batch, {.groups = apart, .pairs = pairs_apart});
+  const bool ample = records_->is_ample();
+  if (apart) {
+    groups_looked_for_.note_apart(batch.rows, ample);
+    HAILSTONE_TRY(move_groups(go_on));
+  } else {
+    groups_looked_for_.note(batch.rows, table.groups(), ample);
+  }
+  if (pairs_apart) {
+    if (!apart) pairs_looked_for_.note_apart(batch.rows, ample);
+    HAILSTONE_TRY(move_pairs(go_on));
+  } else if (table.pairs() != 0) {
+    pairs_looked_for_.note(batch.rows * plan_->distinct_values(), table.pairs(), ample);
+  }
+  if (apart) {
+    table.clear();
+  } else if (groups_looked_for_.in_vain()) {
+    HAILSTONE_TRY(empty_table(go_on));
+    table_at_hand();
+  } else if (pairs_apart) {
+    table.clear_pairs();
+  } else if (pairs_looked_for_.in_vain()) {
+    HAILSTONE_TRY(move_pairs(go_on));
+    table.clear_pairs();
+  }
   return make_room(go_on);
 }
 
-Status GroupCollector::add(RecordRun&& records, const GoOn& go_on) {
+Status GroupCollector::add(RecordRun&& records, unsigned used_bits, const GoOn& go_on) {
+  used_bits_ = used_bits;
+  groups_.reset();
+  pairs_.reset();
+  if (table_ && source_ == Source::Pairs) table_->clear();
+  if (table_ && source_ == Source::Groups) table_->forget();
   return records.consume([&](ByteView bytes) -> Status {
     HAILSTONE_TRY(go_on());
-    if (!table_) table_.emplace(*plan_);
-    HAILSTONE_CHECK(table_->add_records(bytes), "{} bytes of groups are no records", bytes.size());
+    GroupTable& table = table_at_hand();
+    const bool taken = source_ == Source::Pairs ? table.add_pairs(bytes) : table.add_groups(bytes);
+    HAILSTONE_CHECK(taken, "{} bytes of groups are no records", bytes.size());
     return make_room(go_on);
   });
 }
@@ -50,36 +101,43 @@ Status GroupCollector::make_room(const GoOn& go_on) {
   const size_t used = table_->memory();
   if (used <= memory_.bytes()) return {};
   const size_t more = used - memory_.bytes();
-  const size_t step = std::max(more, std::min(table_memory_step, most_ / 4));
-  const size_t units = table_->end() + table_->pairs();
-  const bool can_divide = units >= fewest_units_to_divide && level_ < GroupPartitions::levels;
-  const bool fits = used <= least_share || (used <= most_ && units <= most_units_of_table);
-  if (can_divide && used > least_share && !(fits && memory_.try_grow(step))) return empty_table(go_on);
+  const size_t step = std::max(more, std::min(table_memory_step, limits_.most / 4));
+  const size_t units = table_->groups() + table_->pairs();
+  const bool can_divide = units >= fewest_units_to_divide && used_bits_ < GroupPartitions::hash_bits;
+  const bool fits = used <= least_share || (used <= limits_.most && units <= most_units_of_table);
+  if (can_divide && used > least_share && !(fits && memory_.try_grow(step))) {
+    if (table_->groups() >= fewest_units_to_divide) groups_looked_for_.note_full(table_->groups());
+    if (table_->pairs() >= fewest_units_to_divide) pairs_looked_for_.note_full(table_->pairs());
+    return empty_table(go_on);
+  }
   if (used > memory_.bytes()) memory_.grow(used - memory_.bytes());
   return {};
 }
 
+Status GroupCollector::move_groups(const GoOn& go_on) {
+  if (!groups_) groups_.emplace(*records_, used_bits_);
+  return table_->write_groups(source_ == Source::Groups, record_,
+                              [&](const GroupRecords& records) { return groups_->append(records, go_on); });
+}
+
+Status GroupCollector::move_pairs(const GoOn& go_on) {
+  if (!table_->has_pairs()) return {};
+  if (!pairs_) pairs_.emplace(*records_, used_bits_);
+  return table_->write_pairs(record_,
+                             [&](const GroupRecords& records) { return pairs_->append(records, go_on); });
+}
+
 Status GroupCollector::empty_table(const GoOn& go_on) {
-  if (source_ != Source::Pairs) {
-    if (!groups_) groups_.emplace(*records_, level_);
-    HAILSTONE_TRY(append_groups(*table_, source_ == Source::Groups, *groups_, go_on));
-  }
-  if (source_ != Source::Groups && table_->pairs() != 0) {
-    if (!pairs_) pairs_.emplace(*records_, level_);
-    Status status;
-    uint32_t appended = 0;
-    table_->each_pair([&](uint64_t hash, uint32_t group, size_t aggregate, uint64_t value) {
-      if (++appended % records_between_checks == 0) status = go_on();
-      if (!status) return false;
-      record_.clear();
-      table_->append_pair(group, aggregate, value, record_);
-      status = pairs_->append(hash, record_, go_on);
-      return status.has_value();
-    });
-    HAILSTONE_TRY(std::move(status));
+  if (source_ != Source::Pairs) HAILSTONE_TRY(move_groups(go_on));
+  if (source_ != Source::Groups) HAILSTONE_TRY(move_pairs(go_on));
+  if (source_ == Source::Groups) {
+    table_->drop();
+    return {};
   }
   table_.reset();
   memory_.clear();
+  groups_looked_for_.restart();
+  pairs_looked_for_.restart();
   return {};
 }
 
@@ -92,33 +150,20 @@ Status GroupCollector::move_out(const GoOn& go_on) {
 
 Status GroupCollector::merge(GroupCollector&& other, const GoOn& go_on) {
   const GroupTable& from = *other.table_;
-  record_.clear();
-  const auto add = [&] {
-    HAILSTONE_CHECK(table_->add_records(record_), "{} bytes of groups are no records", record_.size());
-    record_.clear();
+  HAILSTONE_TRY(from.write_groups(false, record_, [&](const GroupRecords& records) {
+    HAILSTONE_CHECK(table_->add_groups(records.bytes), "{} groups are no records", records.size());
     return go_on();
-  };
-  for (uint32_t group = 1; group < from.end(); ++group) {
-    from.append_group(group, false, record_);
-    if (record_.size() >= merged_bytes) HAILSTONE_TRY(add());
-  }
-  Status status;
-  from.each_pair([&](uint64_t, uint32_t group, size_t aggregate, uint64_t value) {
-    from.append_pair(group, aggregate, value, record_);
-    if (record_.size() >= merged_bytes) status = add();
-    return status.has_value();
-  });
-  HAILSTONE_TRY(std::move(status));
-  HAILSTONE_TRY(add());
+  }));
+  HAILSTONE_TRY(from.write_pairs(record_, [&](const GroupRecords& records) {
+    HAILSTONE_CHECK(table_->add_pairs(records.bytes), "{} pairs are no records", records.size());
+    return go_on();
+  }));
   if (const size_t used = table_->memory(); used > memory_.bytes()) memory_.grow(used - memory_.bytes());
   other.table_.reset();
   other.memory_.clear();
   return {};
 }
 
-GroupTable&& GroupCollector::take_table() {
-  if (!table_) table_.emplace(*plan_);
-  return std::move(*table_);
-}
+GroupTable&& GroupCollector::take_table() { return std::move(table_at_hand()); }
 
 }  // namespace hailstone

@@ -1,16 +1,45 @@
 // A GroupTable that is held to a share of memory: when it outgrows that, or the size in which a table is
-// quick, what it holds moves out to partitions, as records, and it starts anew. Belongs to one thread at a
-// time.
+// quick, what it holds moves out to partitions, as records, and it starts anew. Rows that would find little
+// in it go to the partitions at once. Belongs to one thread at a time.
 #pragma once
 
 #include <optional>
-#include <string>
+#include <utility>
 
 #include "base/operator_counts.h"
 #include "query/group_partitions.h"
 #include "query/group_table.h"
 
 namespace hailstone {
+
+/// Tells whether it is in vain to look for what rows bring, groups or pairs, among those that are there: when
+/// most were new. Now and then it is tried again.
+class LookUps {
+ public:
+  /// From so many units on in a table lookups are no longer quick.
+  static constexpr size_t quick_units = size_t{1} << 16;
+
+  explicit LookUps(size_t quick) : quick_(quick), next_(quick) {}
+  bool in_vain() const { return vain_rows_ != 0; }
+  /// So many have been looked for, and there are so many units. `ample`: memory is, for records of each row.
+  void note(uint64_t looked_for, size_t units, bool ample);
+  /// There is no memory for more units than these.
+  void note_full(size_t units) { judge(units, /*ample=*/false); }
+  /// So many have not been looked for.
+  void note_apart(uint64_t rows, bool ample);
+  /// The table starts anew.
+  void restart();
+
+ private:
+  void judge(size_t units, bool ample);
+
+  const size_t quick_;
+  size_t next_;  // units from which on they are judged
+  size_t units_before_ = 0;
+  uint64_t looked_for_ = 0;  // since then
+  uint64_t vain_rows_ = 0;   // that are still to be taken apart
+  bool nearly_all_new_ = false;
+};
 
 class GroupCollector {
  public:
@@ -19,29 +48,37 @@ class GroupCollector {
 
   enum class Source : uint8_t {
     Rows,    // groups and pairs move out, each to partitions of their own
-    Pairs,   // of records: nothing else moves out
-    Groups,  // of records, with aggregates that are settled
+    Pairs,   // of runs of records: nothing else moves out
+    Groups,  // of runs of records, with aggregates that are settled
   };
-  /// `most`: bytes that the table may take. `level`: of the partitions (GroupPartitions); from
-  /// GroupPartitions::levels on nothing can be divided any more, and the table takes what it needs.
+  struct Limits {
+    size_t most = 0;  // bytes that the table may take
+    size_t quick_units = LookUps::quick_units;
+  };
   /// `counts`: of the operator whose memory it is; may be null.
   GroupCollector(const GroupingPlan& plan, MemoryBudget& budget, RecordMemory& records, Source source,
-                 unsigned level, size_t most, OperatorCounts* counts)
+                 const Limits& limits, OperatorCounts* counts)
       : plan_(&plan),
         records_(&records),
         source_(source),
-        level_(level),
-        most_(most),
+        limits_(limits),
+        groups_looked_for_(limits.quick_units),
+        pairs_looked_for_(limits.quick_units),
         memory_(budget, counts) {}
 
   Status add(const RowBatch& batch, const GoOn& go_on);
-  Status add(RecordRun&& records, const GoOn& go_on);
-  /// Empties the table, and ends the partitions: nothing can be added afterwards.
+  /// A run by itself, which has no group, or pair, in common with others. The table keeps the groups of runs
+  /// before, and loses pairs. `used_bits`: of the hashes, as GroupPartitions has them; when none is left,
+  /// nothing can be divided any more, and the table takes what it needs.
+  Status add(RecordRun&& records, unsigned used_bits, const GoOn& go_on);
+  /// Empties the table, of groups but of those of earlier runs, and ends the partitions.
   Status move_out(const GoOn& go_on);
 
-  /// Whether something has moved out, so that the table is not all that there is.
+  /// Whether something has moved out, of the last run: the table is not all that there is.
   bool has_moved() const { return groups_.has_value() || pairs_.has_value(); }
   bool has_table() const { return table_.has_value(); }
+  /// Whether another run would have little room.
+  bool is_half_full() const { return memory_.bytes() > limits_.most / 2; }
   const GroupTable& table() const { return *table_; }
   /// Adds what another one has met; neither has moved anything out.
   Status merge(GroupCollector&& other, const GoOn& go_on);
@@ -53,21 +90,22 @@ class GroupCollector {
   GroupPartitions* pairs() { return pairs_ ? &*pairs_ : nullptr; }
 
  private:
+  GroupTable& table_at_hand();
   Status make_room(const GoOn& go_on);
   Status empty_table(const GoOn& go_on);
+  Status move_groups(const GoOn& go_on);
+  Status move_pairs(const GoOn& go_on);
 
   const GroupingPlan* plan_;
   RecordMemory* records_;
   const Source source_;
-  const unsigned level_;
-  const size_t most_;
+  const Limits limits_;
+  LookUps groups_looked_for_, pairs_looked_for_;
+  unsigned used_bits_ = 0;
   std::optional<GroupTable> table_;
   OperatorMemory memory_;  // of the table
   std::optional<GroupPartitions> groups_, pairs_;
-  std::string record_;
+  GroupRecords record_;
 };
-
-/// Appends all groups of the table, whose aggregates are settled or become so by the pairs, to `to`.
-Status append_groups(const GroupTable& table, bool settled, GroupPartitions& to, const GoOn& go_on);
 
 }  // namespace hailstone

@@ -1,6 +1,7 @@
 #include "query/group_partitions.h"
 
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 #include <utility>
 
@@ -55,6 +56,21 @@ void RecordRun::append(RecordRun&& other) {
   other.pieces_.clear();
   std::ranges::move(other.spilled_, std::back_inserter(spilled_));
   other.spilled_.clear();
+}
+
+Status GroupPartitions::append(const GroupRecords& records, const GoOn& go_on) {
+  HAILSTONE_TRY(go_on());
+  const uint64_t mask = partitions_.size() - 1;
+  for (size_t i = 0; i < records.size(); ++i) {
+    const ByteView record = records.record(i);
+    Partition& partition = partitions_[records.hashes[i] >> shift_ & mask];
+    if (partition.room < record.size()) [[unlikely]]
+      HAILSTONE_TRY(add_piece(partition, record.size(), go_on));
+    std::memcpy(partition.next, record.data(), record.size());
+    partition.next += record.size();
+    partition.room -= record.size();
+  }
+  return {};
 }
 
 void GroupPartitions::close_piece(Partition& partition) {
@@ -115,9 +131,10 @@ Status GroupPartitions::finish() {
   return file_ == nullptr ? Status() : file_->finish();
 }
 
-std::array<RecordRun, GroupPartitions::partitions> GroupPartitions::take_runs() {
-  std::array<RecordRun, partitions> runs;
-  for (size_t i = 0; i < partitions; ++i) runs[i] = std::move(partitions_[i].run);
+std::vector<RecordRun> GroupPartitions::take_runs() {
+  std::vector<RecordRun> runs;
+  runs.reserve(partitions_.size());
+  for (Partition& partition : partitions_) runs.push_back(std::move(partition.run));
   return runs;
 }
 

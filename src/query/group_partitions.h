@@ -6,10 +6,8 @@
 // the runs of records that they leave may go to others.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
@@ -20,6 +18,7 @@
 #include "base/page_allocator.h"
 #include "base/status.h"
 #include "file/spill_file.h"
+#include "query/group_table.h"
 #include "query/work_by_threads.h"
 
 namespace hailstone {
@@ -28,8 +27,15 @@ namespace hailstone {
 class RecordMemory {
  public:
   /// `most`: bytes; `piece`: how long a run's pieces become; `counts`: of the operator; may be null.
-  RecordMemory(MemoryBudget& budget, SpillSpace& space, size_t most, size_t piece, OperatorCounts* counts)
-      : piece_bytes_(piece), budget_(budget), space_(space), most_(most), counts_(counts) {}
+  /// `first_bits`: of the hashes, by which rows are divided at first.
+  RecordMemory(MemoryBudget& budget, SpillSpace& space, size_t most, size_t piece, unsigned first_bits,
+               OperatorCounts* counts)
+      : piece_bytes_(piece),
+        first_bits_(first_bits),
+        budget_(budget),
+        space_(space),
+        most_(most),
+        counts_(counts) {}
 
   [[nodiscard]] bool try_take(size_t bytes);
   /// What cannot be done without.
@@ -42,9 +48,13 @@ class RecordMemory {
 
   SpillSpace& space() const { return space_; }
   size_t piece_bytes() const { return piece_bytes_; }
+  unsigned first_bits() const { return first_bits_; }
+  /// Whether half of it is free.
+  bool is_ample() const { return used_.load(std::memory_order_relaxed) < most_ / 2; }
 
  private:
   const size_t piece_bytes_;
+  const unsigned first_bits_;
   MemoryBudget& budget_;
   SpillSpace& space_;
   const size_t most_;
@@ -85,27 +95,22 @@ class RecordRun {
 
 class GroupPartitions {
  public:
-  static constexpr unsigned bits = 5;
-  static constexpr size_t partitions = size_t{1} << bits;
-  /// Hashes have bits for so many levels.
-  static constexpr unsigned levels = 64 / bits;
+  /// Hashes have so many bits to divide by.
+  static constexpr unsigned hash_bits = 60;
 
-  /// `level`: how often the records have been divided before.
-  GroupPartitions(RecordMemory& memory, unsigned level) : memory_(memory), shift_(64 - bits * (level + 1)) {}
+  /// `used`: the first bits of the hashes, by which the records have been divided before.
+  GroupPartitions(RecordMemory& memory, unsigned used)
+      : memory_(memory),
+        bits_(used == 0 ? memory.first_bits() : later_bits),
+        shift_(64 - used - bits_),
+        partitions_(size_t{1} << bits_) {}
 
-  Status append(uint64_t hash, ByteView record, const GoOn& go_on) {
-    Partition& partition = partitions_[hash >> shift_ & (partitions - 1)];
-    if (partition.room < record.size()) [[unlikely]]
-      HAILSTONE_TRY(add_piece(partition, record.size(), go_on));
-    std::memcpy(partition.next, record.data(), record.size());
-    partition.next += record.size();
-    partition.room -= record.size();
-    return {};
-  }
+  Status append(const GroupRecords& records, const GoOn& go_on);
   /// Ends what append() began.
   Status finish();
   /// After finish().
-  std::array<RecordRun, partitions> take_runs();
+  std::vector<RecordRun> take_runs();
+  unsigned bits() const { return bits_; }
 
  private:
   struct Partition {
@@ -119,9 +124,11 @@ class GroupPartitions {
   /// False: none has enough in memory.
   Result<bool> spill_largest(const GoOn& go_on);
 
+  static constexpr unsigned later_bits = 5;
+
   RecordMemory& memory_;
-  const unsigned shift_;
-  std::array<Partition, partitions> partitions_;
+  const unsigned bits_, shift_;
+  std::vector<Partition> partitions_;
   std::shared_ptr<SpillFile> file_;
 };
 

@@ -1,10 +1,26 @@
-// GroupTable's groups as records and back.
+// GroupTable's groups and pairs as records and back, column by column for some hundred records at a time.
 //
-// A record is a varint that tells what it is, the keys, and what the keys have: 0, a group: its aggregates
-// one after the other, each the count as a varint and, where that is not 0, what else the aggregate needs; 1
-// + n, a pair of aggregate n: the value. Keys are a varint of bits that tell NULLs, and those that are not
-// NULL: numbers as 8 bytes; bytes as the hash of their weights (8 bytes), their length as a varint,
-// themselves. Values of pairs are like keys.
+// A record of a group is
+//   size      4 bytes, of the whole record; only where records have a tail
+//   nulls     a bit a key, in whole bytes
+//   keys      8 bytes each: of numbers the value, of bytes the hash of their weights
+//   states    of each aggregate: the count, 8 bytes; Sum of whole numbers: 16 or 32 bytes; Minimum, Maximum
+//   of
+//             numbers, BitAnd and its like: 8 bytes
+//   tail      keys of bytes that are not NULL: the length as a varint, the bytes; aggregates whose count is
+//             not 0 and that have nothing else in `states`: sums of floating-point numbers and spreads, as
+//             they write themselves; Minimum, Maximum of bytes: the head, the length, the bytes
+// and a record of a pair
+//   size      as above
+//   aggregate 2 bytes
+//   nulls, keys as above
+//   value     like a key
+//   tail      keys and value of bytes, as above
+// Numbers are little-endian. A plan's records all have a tail, or none has.
+#include <cstring>
+#include <numeric>
+#include <type_traits>
+
 #include "base/bytes.h"
 #include "query/group_numbers.h"
 #include "query/group_table.h"
@@ -14,209 +30,375 @@ namespace hailstone {
 namespace {
 
 using Kind = Aggregate::Kind;
-constexpr uint64_t kind_of_group = 0;
+using RecordSize = uint32_t;
+using AggregateNumber = uint16_t;
 
-void append_hashed(std::string& to, const ValueSet& values, uint64_t number) {
-  const auto place = static_cast<uint32_t>(number);
-  append_number(to, values.hash_of(place));
-  append_string(to, values.value(place));
+template <typename T>
+T load(const char* from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
 }
 
-bool take_hashed(ByteReader& reader, ValueSet& values, uint64_t& hash, uint64_t& number) {
-  ByteView value;
-  if (!reader.take(hash) || !reader.take_string(value)) return false;
-  number = values.number_of(value, hash);
-  return true;
+/// Behind the count; what is not there is in the tail.
+size_t state_bytes(const GroupingPlan::Item& item) {
+  switch (item.wanted.kind) {
+    case Kind::Rows:
+    case Kind::Values:
+    case Kind::Spread:
+      return 0;
+    case Kind::Sum:
+      if (is_real(item.column)) return 0;
+      return is_huge(item.column) ? sizeof(HugeInteger) : sizeof(WideInteger);
+    case Kind::Minimum:
+    case Kind::Maximum:
+      return item.column.integer ? sizeof(uint64_t) : 0;
+    case Kind::BitAnd:
+    case Kind::BitOr:
+    case Kind::BitXor:
+      return sizeof(uint64_t);
+  }
+  return 0;
+}
+
+bool has_tail(const GroupingPlan::Item& item) {
+  return item.wanted.kind > Kind::Values && state_bytes(item) == 0;
+}
+
+/// put(i) gives what goes to `place` of record number i.
+template <typename Put>
+void put_column(GroupRecords& to, size_t place, Put&& put) {
+  char* const bytes = to.bytes.data() + place;
+  for (size_t i = 0; i < to.places.size(); ++i) {
+    const auto value = put(i);
+    std::memcpy(bytes + to.places[i], &value, sizeof value);
+  }
+}
+
+/// Makes room for `records` records; append_tail(i, bytes) appends the tail of number i.
+template <typename AppendTail>
+void begin_records(GroupRecords& to, size_t records, size_t bytes, bool vary, AppendTail&& append_tail) {
+  to.places.resize(records);
+  to.hashes.resize(records);
+  if (!vary) {
+    to.bytes.resize(records * bytes);
+    for (size_t i = 0; i < records; ++i) to.places[i] = i * bytes;
+    return;
+  }
+  to.bytes.clear();
+  for (size_t i = 0; i < records; ++i) {
+    const size_t begin = to.places[i] = to.bytes.size();
+    to.bytes.resize(begin + bytes);
+    append_tail(i, to.bytes);
+    const auto size = static_cast<RecordSize>(to.bytes.size() - begin);
+    std::memcpy(to.bytes.data() + begin, &size, sizeof size);
+  }
 }
 
 }  // namespace
 
+void GroupTable::lay_out_records() {
+  const size_t keys = (columns_.size() + 7) / 8 + columns_.size() * sizeof(uint64_t);
+  for (const KeyColumn& column : columns_) groups_vary_ |= !column.integer;
+  pairs_vary_ = groups_vary_;
+  for (const auto& item : plan_->aggregates) {
+    groups_vary_ |= has_tail(item);
+    pairs_vary_ |= item.wanted.distinct && !item.column.integer;
+  }
+  group_bytes_ = (groups_vary_ ? sizeof(RecordSize) : 0) + keys;
+  for (size_t i = 0; i < states_.size(); ++i) {
+    states_[i].place = group_bytes_;
+    group_bytes_ += sizeof(uint64_t) + state_bytes(plan_->aggregates[i]);
+  }
+  pair_bytes_ = (pairs_vary_ ? sizeof(RecordSize) : 0) + sizeof(AggregateNumber) + keys + sizeof(uint64_t);
+}
+
+void GroupTable::put_keys(std::span<const uint32_t> groups, size_t place, GroupRecords& to) const {
+  const size_t nulls_at = columns_.size();
+  for (size_t i = 0; i < columns_.size(); i += 8, ++place)
+    put_column(to, place, [&](size_t record) {
+      return static_cast<uint8_t>(keys_[groups[record] * stride_ + nulls_at] >> i);
+    });
+  for (size_t i = 0; i < columns_.size(); ++i, place += sizeof(uint64_t)) {
+    const ValueSet* const values = columns_[i].values.get();
+    put_column(to, place, [&](size_t record) {
+      const uint64_t* const key = keys_.data() + groups[record] * stride_;
+      if (values == nullptr || (key[nulls_at] >> i & 1) != 0) return key[i];
+      return values->hash_of(static_cast<uint32_t>(key[i]));
+    });
+  }
+}
+
 void GroupTable::append_keys(uint32_t group, std::string& to) const {
-  if (columns_.empty()) return;
   const uint64_t* const key = keys_.data() + group * stride_;
-  const uint64_t nulls = key[columns_.size()];
-  append_varint(to, nulls);
   for (size_t i = 0; i < columns_.size(); ++i) {
-    if ((nulls >> i & 1) != 0) continue;
-    if (columns_[i].integer) {
-      append_number(to, key[i]);
-    } else {
-      append_hashed(to, *columns_[i].values, key[i]);
-    }
+    if (columns_[i].integer || (key[columns_.size()] >> i & 1) != 0) continue;
+    append_string(to, columns_[i].values->value(static_cast<uint32_t>(key[i])));
   }
 }
 
-uint32_t GroupTable::take_keys(ByteReader& reader) {
-  if (columns_.empty()) return 1;
-  uint64_t nulls = 0, hash = 0;
-  if (!reader.take_varint(nulls)) return 0;
-  for (size_t i = 0; i < columns_.size(); ++i) {
-    uint64_t of_column = null_hash;
-    if ((nulls >> i & 1) != 0) {
-      key_[i] = 0;
-    } else if (columns_[i].integer) {
-      if (!reader.take(key_[i])) return 0;
-      of_column = mix_bits(key_[i]);
-    } else if (!take_hashed(reader, *columns_[i].values, of_column, key_[i])) {
-      return 0;
-    }
-    hash = i == 0 ? of_column : combine(hash, of_column);
-  }
-  key_[columns_.size()] = nulls;
-  return group_of_key(hash);
-}
-
-void GroupTable::append_group(uint32_t group, bool settled, std::string& to) const {
-  append_varint(to, kind_of_group);
-  append_keys(group, to);
-  for (size_t i = 0; i < states_.size(); ++i) {
-    const auto& item = plan_->aggregates[i];
-    const State& state = states_[i];
-    const uint64_t values = item.wanted.distinct && !settled ? 0 : state.counts[group];
-    append_varint(to, values);
-    if (values == 0) continue;
-    switch (item.wanted.kind) {
-      case Kind::Rows:
-      case Kind::Values:
-        break;
-      case Kind::Sum:
-        if (is_real(item.column)) {
-          state.reals.append_to(to, group);
-        } else if (is_huge(item.column)) {
-          append_number(to, state.huge[group].words);
-        } else {
-          append_number(to, state.sums[group]);
-        }
-        break;
-      case Kind::Spread:
-        state.spreads.append_to(to, group);
-        break;
-      case Kind::Minimum:
-      case Kind::Maximum:
-        if (!item.column.integer) {
-          append_number(to, state.texts[group].head);
-          append_string(to, {state.texts[group].bytes, state.texts[group].size});
-          break;
-        }
-        [[fallthrough]];
-      case Kind::BitAnd:
-      case Kind::BitOr:
-      case Kind::BitXor:
-        append_number(to, state.bests[group]);
-        break;
-    }
+void GroupTable::append_state(size_t aggregate, uint32_t group, std::string& to) const {
+  const State& state = states_[aggregate];
+  if (!state.reals.empty()) state.reals.append_to(to, group);
+  if (!state.spreads.empty()) state.spreads.append_to(to, group);
+  if (!state.texts.empty()) {
+    append_number(to, state.texts[group].head);
+    append_string(to, {state.texts[group].bytes, state.texts[group].size});
   }
 }
 
-bool GroupTable::take_states(ByteReader& reader, uint32_t group) {
-  for (size_t i = 0; i < states_.size(); ++i) {
-    uint64_t values = 0;
-    if (!reader.take_varint(values)) return false;
-    if (values == 0) continue;
-    if (!take_state(reader, i, group)) return false;
-    states_[i].counts[group] += values;
+void GroupTable::put_states(size_t aggregate, std::span<const uint32_t> groups, bool settled,
+                            GroupRecords& to) const {
+  const State& state = states_[aggregate];
+  if (plan_->aggregates[aggregate].wanted.distinct && !settled) {
+    put_column(to, state.place, [](size_t) { return uint64_t{0}; });
+    if (!state.sums.empty())
+      put_column(to, state.place + sizeof(uint64_t), [](size_t) { return WideInteger{0}; });
+    if (!state.huge.empty())
+      put_column(to, state.place + sizeof(uint64_t), [](size_t) { return HugeInteger{}; });
+    return;
+  }
+  const auto put = [&](size_t place, const auto& array) {
+    if (!array.empty()) put_column(to, place, [&](size_t record) { return array[groups[record]]; });
+  };
+  put(state.place, state.counts);
+  put(state.place + sizeof(uint64_t), state.sums);
+  put(state.place + sizeof(uint64_t), state.huge);
+  put(state.place + sizeof(uint64_t), state.bests);
+}
+
+void GroupTable::append_groups(uint32_t first, uint32_t last, bool settled, GroupRecords& to) const {
+  std::array<uint32_t, records_at_once> numbers;
+  const std::span<uint32_t> groups(numbers.data(), last - first);
+  std::iota(groups.begin(), groups.end(), first);
+  begin_records(to, groups.size(), group_bytes_, groups_vary_, [&](size_t record, std::string& bytes) {
+    append_keys(groups[record], bytes);
+    for (size_t i = 0; i < states_.size(); ++i) {
+      const auto& item = plan_->aggregates[i];
+      const bool known = !item.wanted.distinct || settled;
+      if (known && has_tail(item) && states_[i].counts[groups[record]] != 0)
+        append_state(i, groups[record], bytes);
+    }
+  });
+  std::copy_n(hashes_.begin() + first, groups.size(), to.hashes.begin());
+  put_keys(groups, groups_vary_ ? sizeof(RecordSize) : 0, to);
+  for (size_t i = 0; i < states_.size(); ++i) put_states(i, groups, settled, to);
+}
+
+void GroupTable::append_pairs(size_t aggregate, std::span<const DistinctSet::Pair> pairs,
+                              GroupRecords& to) const {
+  std::array<uint32_t, records_at_once> group;
+  std::array<uint64_t, records_at_once> value;
+  size_t found = 0;
+  for (const DistinctSet::Pair& pair : pairs) {
+    group[found] = pair.group;
+    value[found] = pair.value;
+    found += pair.group != 0 ? 1 : 0;
+  }
+  const std::span<const uint32_t> groups(group.data(), found);
+  const ValueSet* const values = states_[aggregate].values.get();
+  begin_records(to, found, pair_bytes_, pairs_vary_, [&](size_t record, std::string& bytes) {
+    append_keys(group[record], bytes);
+    if (values != nullptr) append_string(bytes, values->value(static_cast<uint32_t>(value[record])));
+  });
+  const size_t place = pairs_vary_ ? sizeof(RecordSize) : 0;
+  put_column(to, place, [&](size_t) { return static_cast<AggregateNumber>(aggregate); });
+  put_keys(groups, place + sizeof(AggregateNumber), to);
+  put_column(to, pair_bytes_ - sizeof(uint64_t), [&](size_t record) {
+    return values != nullptr ? values->hash_of(static_cast<uint32_t>(value[record])) : value[record];
+  });
+  for (size_t i = 0; i < found; ++i) {
+    const uint64_t of_value =
+        values != nullptr ? values->hash_of(static_cast<uint32_t>(value[i])) : mix_bits(value[i]);
+    to.hashes[i] = combine(combine(hashes_[group[i]], aggregate + 1), of_value);
+  }
+}
+
+bool GroupTable::take_records(ByteView& from, bool vary, size_t bytes) {
+  records_.clear();
+  tails_.clear();
+  while (!from.empty() && records_.size() < records_at_once) {
+    size_t size = bytes;
+    if (vary && from.size() >= sizeof(RecordSize)) size = load<RecordSize>(from.data());
+    if (size < bytes || size > from.size()) return false;
+    records_.push_back(from.data());
+    if (vary) tails_.emplace_back(from.substr(bytes, size - bytes));
+    from.remove_prefix(size);
   }
   return true;
 }
 
-bool GroupTable::take_state(ByteReader& reader, size_t aggregate, uint32_t group) {
+bool GroupTable::take_keys(size_t place) {
+  const auto rows = static_cast<uint32_t>(records_.size());
+  groups_.resize(rows);
+  if (columns_.empty()) {
+    std::ranges::fill(groups_, 1U);
+    return true;
+  }
+  nulls_.assign(rows, 0);
+  for (size_t i = 0; i < columns_.size(); i += 8, ++place) {
+    for (uint32_t row = 0; row < rows; ++row)
+      nulls_[row] |= uint64_t{load<uint8_t>(records_[row] + place)} << i;
+  }
+  for (size_t i = 0; i < columns_.size(); ++i, place += sizeof(uint64_t)) {
+    KeyColumn& column = columns_[i];
+    column.words.resize(rows);
+    column.hashes.resize(rows);
+    for (uint32_t row = 0; row < rows; ++row) {
+      const auto word = load<uint64_t>(records_[row] + place);
+      const bool null = (nulls_[row] >> i & 1) != 0;
+      column.words[row] = null ? 0 : word;
+      column.hashes[row] = null ? null_hash : (column.integer ? mix_bits(word) : word);
+    }
+    if (column.integer) continue;
+    new_rows_.clear();
+    new_values_.clear();
+    new_hashes_.clear();
+    for (uint32_t row = 0; row < rows; ++row) {
+      if ((nulls_[row] >> i & 1) != 0) continue;
+      new_rows_.push_back(row);
+      new_hashes_.push_back(column.hashes[row]);
+      if (!tails_[row].take_string(new_values_.emplace_back())) return false;
+    }
+    new_numbers_.resize(new_rows_.size());
+    column.values->numbers_of(new_values_, new_hashes_, new_numbers_);
+    for (size_t k = 0; k < new_rows_.size(); ++k) column.words[new_rows_[k]] = new_numbers_[k];
+  }
+  find_groups_of_words(rows);
+  make_states();
+  return true;
+}
+
+bool GroupTable::take_states(size_t aggregate) {
   const auto& item = plan_->aggregates[aggregate];
   State& state = states_[aggregate];
-  uint64_t number = 0;
+  const size_t rows = records_.size();
+  const auto each = [&](size_t place, auto& array, auto&& join) {
+    using Word = std::remove_reference_t<decltype(array[0])>;
+    for (size_t row = 0; row < rows; ++row) {
+      Word& to = array[groups_[row]];
+      to = join(to, load<Word>(records_[row] + place));
+    }
+  };
+  const auto sum = [](auto to, const auto& more) { return to += more; };
+  const size_t place = state.place + sizeof(uint64_t);
+  if (has_tail(item)) {
+    for (size_t row = 0; row < rows; ++row) {
+      if (load<uint64_t>(records_[row] + state.place) != 0 &&
+          !take_state(tails_[row], aggregate, groups_[row]))
+        return false;
+    }
+  }
+  each(state.place, state.counts, sum);
+  if (!state.sums.empty()) each(place, state.sums, sum);
+  if (!state.huge.empty()) each(place, state.huge, sum);
+  if (state.bests.empty()) return true;
+  // What nothing has been added to does not change the other one.
   switch (item.wanted.kind) {
+    case Kind::Minimum:
+      each(place, state.bests, [](uint64_t to, uint64_t other) { return std::min(to, other); });
+      break;
+    case Kind::Maximum:
+      each(place, state.bests, [](uint64_t to, uint64_t other) { return std::max(to, other); });
+      break;
+    case Kind::BitAnd:
+      each(place, state.bests, [](uint64_t to, uint64_t other) { return to & other; });
+      break;
+    case Kind::BitOr:
+      each(place, state.bests, [](uint64_t to, uint64_t other) { return to | other; });
+      break;
+    case Kind::BitXor:
+      each(place, state.bests, [](uint64_t to, uint64_t other) { return to ^ other; });
+      break;
     case Kind::Rows:
     case Kind::Values:
-      return true;
     case Kind::Sum:
-      if (is_real(item.column)) return state.reals.add_from(reader, group);
-      if (is_huge(item.column)) {
-        HugeInteger sum;
-        if (!reader.take(sum.words)) return false;
-        state.huge[group] += sum;
-      } else {
-        WideInteger sum = 0;
-        if (!reader.take(sum)) return false;
-        state.sums[group] += sum;
-      }
-      return true;
     case Kind::Spread:
-      return state.spreads.add_from(reader, group);
-    case Kind::Minimum:
-    case Kind::Maximum: {
-      if (!reader.take(number)) return false;
-      uint64_t* const best = item.column.integer ? &state.bests[group] : nullptr;
-      if (best == nullptr) {
-        ByteView text;
-        if (!reader.take_string(text)) return false;
-        add_text(aggregate, group, number, text);
-      } else if (item.wanted.kind == Kind::Minimum ? number < *best : number > *best) {
-        *best = number;
-      }
-      return true;
-    }
-    case Kind::BitAnd:
-    case Kind::BitOr:
-    case Kind::BitXor: {
-      if (!reader.take(number)) return false;
-      uint64_t& bits = state.bests[group];
-      bits = item.wanted.kind == Kind::BitAnd  ? bits & number
-             : item.wanted.kind == Kind::BitOr ? bits | number
-                                               : bits ^ number;
-      return true;
-    }
+      break;
   }
-  return false;
+  return true;
 }
 
-void GroupTable::append_pair(uint32_t group, size_t aggregate, uint64_t value, std::string& to) const {
-  append_varint(to, 1 + aggregate);
-  append_keys(group, to);
-  const ValueSet* const values = states_[aggregate].values.get();
-  if (values != nullptr) {
-    append_hashed(to, *values, value);
-  } else {
-    append_number(to, value);
-  }
-}
-
-bool GroupTable::take_pair(ByteReader& reader, size_t aggregate) {
-  if (aggregate >= states_.size() || states_[aggregate].distinct == nullptr) return false;
-  const uint32_t group = take_keys(reader);
-  if (group == 0) return false;
+/// What is in the tail.
+bool GroupTable::take_state(ByteReader& reader, size_t aggregate, uint32_t group) {
   State& state = states_[aggregate];
-  uint64_t number = 0, hash = 0;
-  if (!(state.values != nullptr ? take_hashed(reader, *state.values, hash, number) : reader.take(number)))
-    return false;
-  if (!state.distinct->add(group, number)) return true;
-  ++state.counts[group];
-  const auto& item = plan_->aggregates[aggregate];
-  if (item.wanted.kind != Kind::Sum) return true;
-  if (is_real(item.column)) {
-    state.reals.add(group, native_real(item.column, number));
-  } else if (state.values == nullptr) {
-    state.sums[group] += number;
-  } else if (const ByteView value = state.values->value(static_cast<uint32_t>(number));
-             is_huge(item.column)) {
-    state.huge[group] += huge_number(value);
-  } else {
-    state.sums[group] += wide_number(value);
+  if (!state.reals.empty()) return state.reals.add_from(reader, group);
+  if (!state.spreads.empty()) return state.spreads.add_from(reader, group);
+  uint64_t head = 0;
+  ByteView text;
+  if (!reader.take(head) || !reader.take_string(text)) return false;
+  add_text(aggregate, group, head, text);
+  return true;
+}
+
+bool GroupTable::add_groups(ByteView records) {
+  while (!records.empty()) {
+    if (!take_records(records, groups_vary_, group_bytes_)) return false;
+    if (!take_keys(groups_vary_ ? sizeof(RecordSize) : 0)) return false;
+    for (size_t i = 0; i < states_.size(); ++i) {
+      if (!take_states(i)) return false;
+    }
   }
   return true;
 }
 
-bool GroupTable::add_records(ByteView records) {
-  ByteReader reader(records);
-  while (!reader.empty()) {
-    uint64_t kind = 0;
-    if (!reader.take_varint(kind)) return false;
-    if (kind != kind_of_group) {
-      if (!take_pair(reader, static_cast<size_t>(kind - 1))) return false;
-      continue;
+bool GroupTable::add_pairs(ByteView records) {
+  const size_t place = pairs_vary_ ? sizeof(RecordSize) : 0;
+  while (!records.empty()) {
+    if (!take_records(records, pairs_vary_, pair_bytes_) || !take_keys(place + sizeof(AggregateNumber)))
+      return false;
+    size_t taken = 0;
+    for (size_t i = 0; i < states_.size(); ++i) {
+      if (states_[i].distinct == nullptr) continue;
+      new_rows_.clear();
+      for (uint32_t row = 0; row < records_.size(); ++row) {
+        if (load<AggregateNumber>(records_[row] + place) == i) new_rows_.push_back(row);
+      }
+      taken += new_rows_.size();
+      if (!take_values(i)) return false;
     }
-    const uint32_t group = take_keys(reader);
-    if (group == 0 || !take_states(reader, group)) return false;
+    if (taken != records_.size()) return false;
   }
   return true;
+}
+
+/// Of the pairs new_rows_.
+bool GroupTable::take_values(size_t aggregate) {
+  State& state = states_[aggregate];
+  values_.clear();
+  for (const uint32_t row : new_rows_)
+    values_.push_back(load<uint64_t>(records_[row] + pair_bytes_ - sizeof(uint64_t)));
+  if (state.values != nullptr) {
+    new_values_.clear();
+    for (const uint32_t row : new_rows_) {
+      if (!tails_[row].take_string(new_values_.emplace_back())) return false;
+    }
+    new_numbers_.resize(new_rows_.size());
+    state.values->numbers_of(new_values_, values_, new_numbers_);
+    values_.assign(new_numbers_.begin(), new_numbers_.end());
+  }
+  for (size_t i = 0; i < new_rows_.size(); ++i) state.distinct->prefetch(groups_[new_rows_[i]], values_[i]);
+  for (size_t i = 0; i < new_rows_.size(); ++i) {
+    const uint32_t group = groups_[new_rows_[i]];
+    if (state.distinct->add(group, values_[i])) count_value(aggregate, group, values_[i]);
+  }
+  return true;
+}
+
+void GroupTable::count_value(size_t aggregate, uint32_t group, uint64_t value) {
+  State& state = states_[aggregate];
+  const auto& item = plan_->aggregates[aggregate];
+  ++state.counts[group];
+  if (item.wanted.kind != Kind::Sum) return;
+  if (is_real(item.column)) {
+    state.reals.add(group, native_real(item.column, value));
+  } else if (state.values == nullptr) {
+    state.sums[group] += value;
+  } else if (const ByteView bytes = state.values->value(static_cast<uint32_t>(value)); is_huge(item.column)) {
+    state.huge[group] += huge_number(bytes);
+  } else {
+    state.sums[group] += wide_number(bytes);
+  }
 }
 
 }  // namespace hailstone

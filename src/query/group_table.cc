@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "base/check.h"
 #include "query/group_numbers.h"
@@ -52,40 +53,55 @@ GroupTable::GroupTable(const GroupingPlan& plan)
     states_[i].distinct = std::make_unique<DistinctSet>();
     if (!item.column.integer) states_[i].values = std::make_unique<ValueSet>(*item.column.collation);
   }
+  lay_out_records();
   key_.resize(stride_);
+  begin();
+}
+
+/// Number 0, and the group of all rows where there are no keys.
+void GroupTable::begin() {
+  std::ranges::fill(key_, 0);
   add_group(0);
   if (columns_.empty()) add_group(0);
+  make_states();
 }
 
 uint32_t GroupTable::add_group(uint64_t hash) {
-  const uint32_t group = end();
   keys_.insert(keys_.end(), key_.begin(), key_.end());
   hashes_.push_back(hash);
+  return end_++;
+}
+
+template <typename Resize>
+void GroupTable::each_array(Resize&& resize) {
   for (size_t i = 0; i < states_.size(); ++i) {
     State& state = states_[i];
     const auto& item = plan_->aggregates[i];
-    state.counts.push_back(0);
+    resize(state.counts, uint64_t{0});
     if (item.wanted.kind == Kind::Sum) {
       if (is_real(item.column)) {
-        state.reals.push_back();
+        resize(state.reals);
       } else if (is_huge(item.column)) {
-        state.huge.emplace_back();
+        resize(state.huge, HugeInteger{});
       } else {
-        state.sums.push_back(0);
+        resize(state.sums, WideInteger{0});
       }
     } else if (item.wanted.kind == Kind::Spread) {
-      state.spreads.push_back(is_real(item.column));
+      resize(state.spreads, is_real(item.column));
     } else if (is_of_bits(item.wanted.kind)) {
-      state.bests.push_back(item.wanted.kind == Kind::BitAnd ? ~uint64_t{0} : 0);
+      resize(state.bests, item.wanted.kind == Kind::BitAnd ? ~uint64_t{0} : 0);
     } else if (item.wanted.kind == Kind::Minimum || item.wanted.kind == Kind::Maximum) {
       if (item.column.integer) {
-        state.bests.push_back(item.wanted.kind == Kind::Minimum ? ~uint64_t{0} : 0);
+        resize(state.bests, item.wanted.kind == Kind::Minimum ? ~uint64_t{0} : 0);
       } else {
-        state.texts.emplace_back();
+        resize(state.texts, Text{});
       }
     }
   }
-  return group;
+}
+
+void GroupTable::make_states() {
+  each_array([&](auto& array, const auto&... first) { array.resize(end_, first...); });
 }
 
 bool GroupTable::has_key(uint32_t group) const {
@@ -94,6 +110,18 @@ bool GroupTable::has_key(uint32_t group) const {
     if (key[i] != key_[i]) return false;
   }
   return true;
+}
+
+bool GroupTable::has_words(uint32_t group, uint32_t row) const {
+  const uint64_t* const key = keys_.data() + group * stride_;
+  bool same = key[columns_.size()] == nulls_[row];
+  for (size_t i = 0; i < columns_.size(); ++i) same = same && key[i] == columns_[i].words[row];
+  return same;
+}
+
+void GroupTable::take_words(uint32_t row) {
+  for (size_t i = 0; i < columns_.size(); ++i) key_[i] = columns_[i].words[row];
+  key_[columns_.size()] = nulls_[row];
 }
 
 /// The same where the key is one column of bytes, whose values have numbers already.
@@ -115,14 +143,14 @@ uint32_t GroupTable::group_of_key(uint64_t hash) {
   }
   const uint32_t group = add_group(hash);
   slots_[slot] = slot_of(hash, group);
-  if (hashes_.size() * 2 > slots_.size()) grow_slots();
+  if (size_t{groups()} * 2 > slots_.size()) grow_slots();
   return group;
 }
 
 void GroupTable::grow_slots() {
   PageVector<uint64_t> slots(slots_.size() * 2);
   const size_t mask = slots.size() - 1;
-  for (uint32_t group = 1; group < end(); ++group) {
+  for (uint32_t group = first_; group < end_; ++group) {
     size_t slot = hashes_[group] & mask;
     while (slots[slot] != 0) slot = (slot + 1) & mask;
     slots[slot] = slot_of(hashes_[group], group);
@@ -140,7 +168,7 @@ void GroupTable::take_dictionary(KeyColumn& column, const std::shared_ptr<const 
   }
 }
 
-void GroupTable::find_numbers(ValueSet& values, const ColumnVector& vector) {
+void GroupTable::find_numbers(ValueSet& values, const ColumnVector& vector, bool apart) {
   new_values_.clear();
   new_hashes_.clear();
   for (const uint32_t row : new_rows_) {
@@ -149,10 +177,15 @@ void GroupTable::find_numbers(ValueSet& values, const ColumnVector& vector) {
   }
   for (const ByteView value : new_values_) new_hashes_.push_back(values.hash(value));
   new_numbers_.resize(new_rows_.size());
-  values.numbers_of(new_values_, new_hashes_, new_numbers_);
+  if (apart) {
+    for (size_t i = 0; i < new_rows_.size(); ++i)
+      new_numbers_[i] = values.append(new_values_[i], new_hashes_[i]);
+  } else {
+    values.numbers_of(new_values_, new_hashes_, new_numbers_);
+  }
 }
 
-void GroupTable::hash_column(KeyColumn& column, const ColumnVector& vector, uint32_t rows) {
+void GroupTable::hash_column(KeyColumn& column, const ColumnVector& vector, uint32_t rows, bool apart) {
   column.words.resize(rows);
   column.hashes.resize(rows);
   if (column.integer) {
@@ -161,13 +194,13 @@ void GroupTable::hash_column(KeyColumn& column, const ColumnVector& vector, uint
       column.words[row] = word;
       column.hashes[row] = mix_bits(word);
     }
-  } else if (vector.dictionary != nullptr) {
+  } else if (vector.dictionary != nullptr && !apart) {
     take_dictionary(column, vector.dictionary);
     new_rows_.clear();
     for (uint32_t row = 0; row < rows; ++row) {
       if (!vector.is_null(row) && !column.codes[vector.codes[row]].known) new_rows_.push_back(row);
     }
-    find_numbers(*column.values, vector);
+    find_numbers(*column.values, vector, apart);
     for (size_t i = 0; i < new_rows_.size(); ++i)
       column.codes[vector.codes[new_rows_[i]]] = {new_hashes_[i], new_numbers_[i], true};
     for (uint32_t row = 0; row < rows; ++row) {
@@ -181,7 +214,7 @@ void GroupTable::hash_column(KeyColumn& column, const ColumnVector& vector, uint
     for (uint32_t row = 0; row < rows; ++row) {
       if (!vector.is_null(row)) new_rows_.push_back(row);
     }
-    find_numbers(*column.values, vector);
+    find_numbers(*column.values, vector, apart);
     for (size_t i = 0; i < new_rows_.size(); ++i) {
       column.words[new_rows_[i]] = new_numbers_[i];
       column.hashes[new_rows_[i]] = new_hashes_[i];
@@ -227,7 +260,8 @@ void GroupTable::find_groups_of_numbers(const ColumnVector& vector, uint32_t row
     const bool null = vector.is_null(row);
     key_[0] = null ? 0 : column.zeros.one(numbers[row]);
     key_[1] = null ? 1 : 0;
-    groups[row] = group_of_new_key(i);
+    const uint32_t likely = new_numbers_[i];
+    groups[row] = likely != 0 && has_key(likely) ? likely : group_of_key(new_hashes_[i]);
     if (const uint64_t place = numbers[row] - first; !null && place < direct_numbers)
       direct[place] = groups[row];
   }
@@ -255,7 +289,7 @@ void GroupTable::find_groups_of_codes(const ColumnVector& vector, uint32_t rows)
       new_rows_.push_back(row);
     }
   }
-  find_numbers(*column.values, vector);
+  find_numbers(*column.values, vector, /*apart=*/false);
   key_[1] = 0;
   for (size_t i = 0; i < new_rows_.size(); ++i) {
     const uint32_t row = new_rows_[i];
@@ -277,36 +311,65 @@ void GroupTable::find_groups(const RowBatch& batch) {
   }
   const Tuples tuples = find_groups_of_tuples(batch);
   if (tuples == Tuples::All) return;
+  hash_columns(batch, /*apart=*/false);
+  find_groups_of_words(batch.rows);
+  if (tuples == Tuples::None) return;
+  for (uint32_t row = 0; row < batch.rows; ++row) by_tuple_[tuples_[row]] = groups_[row];
+}
+
+void GroupTable::hash_columns(const RowBatch& batch, bool apart) {
+  nulls_.assign(batch.rows, 0);
   for (size_t i = 0; i < columns_.size(); ++i) {
-    hash_column(columns_[i], *batch.columns[plan_->keys[i].position], batch.rows);
+    const ColumnVector& vector = *batch.columns[plan_->keys[i].position];
+    hash_column(columns_[i], vector, batch.rows, apart);
+    if (!vector.any_nulls) continue;
+    for (uint32_t row = 0; row < batch.rows; ++row) nulls_[row] |= uint64_t{vector.nulls[row] != 0} << i;
   }
-  const auto fill_key = [&](uint32_t row) {
-    uint64_t nulls = 0;
-    for (size_t i = 0; i < columns_.size(); ++i) {
-      key_[i] = columns_[i].words[row];
-      nulls |= uint64_t{batch.columns[plan_->keys[i].position]->is_null(row)} << i;
-    }
-    key_[columns_.size()] = nulls;
-  };
-  new_hashes_ = columns_.front().hashes;
+}
+
+void GroupTable::combine_hashes(uint32_t rows) {
+  new_hashes_.assign(columns_.front().hashes.begin(), columns_.front().hashes.begin() + rows);
+  for (size_t i = 1; i < columns_.size(); ++i) {
+    const uint64_t* const hashes = columns_[i].hashes.data();
+    for (uint32_t row = 0; row < rows; ++row) new_hashes_[row] = combine(new_hashes_[row], hashes[row]);
+  }
+}
+
+void GroupTable::find_groups_of_words(uint32_t rows) {
+  combine_hashes(rows);
   if (is_of_one_value()) {
-    for (uint32_t row = 0; row < batch.rows; ++row) {
-      fill_key(row);
+    for (uint32_t row = 0; row < rows; ++row) {
+      take_words(row);
       groups_[row] = group_of_value(new_hashes_[row]);
     }
     return;
   }
-  for (size_t i = 1; i < columns_.size(); ++i) {
-    for (uint32_t row = 0; row < batch.rows; ++row)
-      new_hashes_[row] = combine(new_hashes_[row], columns_[i].hashes[row]);
-  }
   find_likely_groups();
-  for (uint32_t row = 0; row < batch.rows; ++row) {
-    fill_key(row);
-    groups_[row] = group_of_new_key(row);
+  for (uint32_t row = 0; row < rows; ++row) {
+    const uint32_t likely = new_numbers_[row];
+    if (likely != 0 && has_words(likely, row)) {
+      groups_[row] = likely;
+    } else {
+      take_words(row);
+      groups_[row] = group_of_key(new_hashes_[row]);
+    }
   }
-  if (tuples == Tuples::None) return;
-  for (uint32_t row = 0; row < batch.rows; ++row) by_tuple_[tuples_[row]] = groups_[row];
+}
+
+void GroupTable::make_groups(const RowBatch& batch) {
+  HAILSTONE_CHECK(end_ == 1, "rows are taken apart beside {} groups", end_ - 1);
+  hash_columns(batch, /*apart=*/true);
+  combine_hashes(batch.rows);
+  end_ += batch.rows;
+  hashes_.insert(hashes_.end(), new_hashes_.begin(), new_hashes_.end());
+  keys_.resize(end_ * stride_);
+  for (size_t i = 0; i < stride_; ++i) {
+    const uint64_t* const words = i < columns_.size() ? columns_[i].words.data() : nulls_.data();
+    uint64_t* const keys = keys_.data() + stride_ + i;
+    for (uint32_t row = 0; row < batch.rows; ++row) keys[row * stride_] = words[row];
+  }
+  groups_.resize(batch.rows);
+  std::iota(groups_.begin(), groups_.end(), 1U);
 }
 
 GroupTable::Tuples GroupTable::find_groups_of_tuples(const RowBatch& batch) {
@@ -341,12 +404,6 @@ GroupTable::Tuples GroupTable::find_groups_of_tuples(const RowBatch& batch) {
   return all_known ? Tuples::All : Tuples::Some;
 }
 
-/// The group of key_, whose hash and likely group have this number among the new ones.
-uint32_t GroupTable::group_of_new_key(size_t number) {
-  const uint32_t likely = new_numbers_[number];
-  return likely != 0 && has_key(likely) ? likely : group_of_key(new_hashes_[number]);
-}
-
 /// The groups whose slots the new hashes lead to, which most often are the right ones, become new_numbers_;
 /// 0: none. Step by step, each for all of them, so that the memory of many slots, and then of many keys, is
 /// waited for at once.
@@ -363,9 +420,14 @@ void GroupTable::find_likely_groups() {
   }
 }
 
-void GroupTable::add(const RowBatch& batch) {
+void GroupTable::add(const RowBatch& batch, Apart apart) {
   if (batch.rows == 0) return;
-  find_groups(batch);
+  if (apart.groups) {
+    make_groups(batch);
+  } else {
+    find_groups(batch);
+  }
+  make_states();
   for (size_t i = 0; i < states_.size(); ++i) {
     const Aggregate& wanted = plan_->aggregates[i].wanted;
     if (wanted.kind == Kind::Rows) {
@@ -373,12 +435,12 @@ void GroupTable::add(const RowBatch& batch) {
       const uint32_t* const groups = groups_.data();
       for (uint32_t row = 0; row < batch.rows; ++row) ++counts[groups[row]];
     } else {
-      add_values(i, *batch.columns[wanted.position], batch.rows);
+      add_values(i, *batch.columns[wanted.position], batch.rows, apart.pairs);
     }
   }
 }
 
-void GroupTable::add_values(size_t aggregate, const ColumnVector& vector, uint32_t rows) {
+void GroupTable::add_values(size_t aggregate, const ColumnVector& vector, uint32_t rows, bool apart) {
   const auto& item = plan_->aggregates[aggregate];
   State& state = states_[aggregate];
   const uint32_t* groups = groups_.data();
@@ -388,7 +450,8 @@ void GroupTable::add_values(size_t aggregate, const ColumnVector& vector, uint32
     groups = counted_.data();
   }
   if (item.wanted.distinct) {
-    leave_new_values(aggregate, vector, rows);
+    leave_new_values(aggregate, vector, rows, apart);
+    if (apart) return;
     groups = counted_.data();
   }
   const bool one_group = columns_.empty() && !vector.any_nulls && !item.wanted.distinct;
@@ -409,7 +472,7 @@ void GroupTable::add_values(size_t aggregate, const ColumnVector& vector, uint32
   }
 }
 
-void GroupTable::leave_new_values(size_t aggregate, const ColumnVector& vector, uint32_t rows) {
+void GroupTable::leave_new_values(size_t aggregate, const ColumnVector& vector, uint32_t rows, bool apart) {
   State& state = states_[aggregate];
   const auto& item = plan_->aggregates[aggregate];
   if (!vector.any_nulls) counted_ = groups_;
@@ -419,12 +482,12 @@ void GroupTable::leave_new_values(size_t aggregate, const ColumnVector& vector, 
   if (item.column.integer) {
     const Zeros zeros(item.column);
     for (uint32_t row = 0; row < rows; ++row) values[row] = zeros.one(vector.integers[row]);
-  } else if (vector.dictionary == nullptr) {
+  } else if (vector.dictionary == nullptr || apart) {
     new_rows_.clear();
     for (uint32_t row = 0; row < rows; ++row) {
       if (counted_[row] != 0) new_rows_.push_back(row);
     }
-    find_numbers(*state.values, vector);
+    find_numbers(*state.values, vector, apart);
     for (size_t i = 0; i < new_rows_.size(); ++i) values[new_rows_[i]] = new_numbers_[i];
   } else {
     if (state.dictionary != vector.dictionary) {
@@ -435,11 +498,17 @@ void GroupTable::leave_new_values(size_t aggregate, const ColumnVector& vector, 
     for (uint32_t row = 0; row < rows; ++row) {
       if (counted_[row] != 0 && state.heads[vector.codes[row]] == unknown_head) new_rows_.push_back(row);
     }
-    find_numbers(*state.values, vector);
+    find_numbers(*state.values, vector, apart);
     for (size_t i = 0; i < new_rows_.size(); ++i) state.heads[vector.codes[new_rows_[i]]] = new_numbers_[i];
     for (uint32_t row = 0; row < rows; ++row) {
       if (counted_[row] != 0) values[row] = state.heads[vector.codes[row]];
     }
+  }
+  if (apart) {
+    for (uint32_t row = 0; row < rows; ++row) {
+      if (counted_[row] != 0) state.apart.push_back({values[row], counted_[row]});
+    }
+    return;
   }
   for (uint32_t row = 0; row < rows; ++row) distinct.prefetch(counted_[row], values[row]);
   for (uint32_t row = 0; row < rows; ++row) {
@@ -561,12 +630,78 @@ void GroupTable::add_text(size_t aggregate, uint32_t group, uint64_t head, ByteV
   text.head = head;
 }
 
+bool GroupTable::has_pairs() const {
+  return std::ranges::any_of(states_, [](const State& state) {
+    return state.distinct != nullptr && (state.distinct->pairs() != 0 || !state.apart.empty());
+  });
+}
+
 size_t GroupTable::pairs() const {
   size_t pairs = 0;
   for (const State& state : states_) {
     if (state.distinct != nullptr) pairs += state.distinct->pairs();
   }
   return pairs;
+}
+
+void GroupTable::clear_pairs() {
+  for (State& state : states_) {
+    if (state.distinct == nullptr) continue;
+    state.distinct->clear();
+    state.apart.clear();
+    if (state.values != nullptr) state.values->clear();
+    state.dictionary.reset();
+  }
+}
+
+void GroupTable::clear() {
+  clear_pairs();
+  for (KeyColumn& column : columns_) {
+    if (column.values != nullptr) column.values->clear();
+    column.dictionary.reset();
+  }
+  std::ranges::fill(slots_, 0);
+  by_value_.clear();
+  null_group_ = 0;
+  direct_.clear();
+  tuple_dictionaries_.clear();
+  texts_->clear();
+  end_ = 0;
+  first_ = 1;
+  keys_.clear();
+  hashes_.clear();
+  each_array([](auto& array, const auto&...) { array.clear(); });
+  begin();
+}
+
+void GroupTable::forget() {
+  first_ = end_;
+  std::ranges::fill(slots_, 0);
+  null_group_ = 0;
+  for (KeyColumn& column : columns_) {
+    if (column.values != nullptr) column.values->forget();
+  }
+}
+
+void GroupTable::drop() {
+  end_ = first_;
+  keys_.resize(end_ * stride_);
+  hashes_.resize(end_);
+  make_states();
+  forget();
+}
+
+void GroupTable::finish() {
+  slots_ = {};
+  hashes_ = {};
+  by_value_ = {};
+  for (KeyColumn& column : columns_) {
+    if (column.values != nullptr) column.values->finish();
+  }
+  for (State& state : states_) {
+    state.distinct.reset();
+    state.values.reset();
+  }
 }
 
 size_t GroupTable::memory() const {
@@ -579,7 +714,7 @@ size_t GroupTable::memory() const {
   for (const State& state : states_) {
     bytes += memory_of(state.counts) + memory_of(state.bests) + memory_of(state.sums) +
              memory_of(state.texts) + memory_of(state.heads) + memory_of(state.huge) + state.reals.memory() +
-             state.spreads.memory();
+             state.spreads.memory() + memory_of(state.apart);
     if (state.distinct != nullptr) bytes += state.distinct->memory();
     if (state.values != nullptr) bytes += state.values->memory();
   }

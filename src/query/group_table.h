@@ -8,8 +8,14 @@
 // record is a group with its aggregates as far as they are known, or, of an aggregate of distinct values, a
 // pair: a group and a value that it has met. Aggregates of distinct values are *settled* once all their pairs
 // have been counted; then they add up as others do.
+//
+// Where nearly every row is a group of its own, looking for it costs much and finds nothing. Such rows are
+// taken *apart*: a batch of them becomes groups without a look at any other, then records, and the table is
+// cleared. So are pairs.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -46,36 +52,75 @@ struct GroupingPlan {
   std::vector<Item> aggregates;
 
   static constexpr size_t most_keys = 64;
+
+  /// How many aggregates are of distinct values.
+  size_t distinct_values() const {
+    return static_cast<size_t>(
+        std::ranges::count_if(aggregates, [](const Item& item) { return item.wanted.distinct; }));
+  }
+};
+
+/// Records of groups, or of pairs, one after the other.
+struct GroupRecords {
+  std::string bytes;
+  std::vector<size_t> places;    // where each begins
+  std::vector<uint64_t> hashes;  // of each, the same in all tables of the plan
+
+  size_t size() const { return places.size(); }
+  ByteView record(size_t number) const {
+    const size_t end = number + 1 < places.size() ? places[number + 1] : bytes.size();
+    return ByteView(bytes).substr(places[number], end - places[number]);
+  }
 };
 
 class GroupTable {
  public:
+  /// What is taken apart.
+  struct Apart {
+    bool groups = false;
+    bool pairs = false;
+  };
+
   explicit GroupTable(const GroupingPlan& plan);
   GroupTable(GroupTable&&) = default;
   GroupTable& operator=(GroupTable&&) = default;
 
-  /// Rows of the plan.
-  void add(const RowBatch& batch);
-  /// Records that append_group() and append_pair() have made. False: the bytes are none, and the table is of
-  /// no use any more. A table that gets settled aggregates gets no rows and no pairs of them.
-  [[nodiscard]] bool add_records(ByteView records);
-  /// Without `settled`, aggregates of distinct values are left out: their pairs say everything.
-  void append_group(uint32_t group, bool settled, std::string& to) const;
-  /// Calls take(hash, group, aggregate, value) for each pair until it says false; the hash is the same in all
-  /// tables. False: it did.
+  /// Rows of the plan. What is taken apart must be written, and cleared, while the batch is there: all of the
+  /// table, which was empty before, or all pairs.
+  void add(const RowBatch& batch, Apart apart);
+  /// Records of write_groups(), and of write_pairs(). False: the bytes are none, and the table is of no use
+  /// any more. A table that gets settled aggregates gets no rows and no pairs of them.
+  [[nodiscard]] bool add_groups(ByteView records);
+  [[nodiscard]] bool add_pairs(ByteView records);
+  /// Call take(const GroupRecords&) for some groups that are not forgotten, or pairs, at a time, and return
+  /// its first error. Without `settled`, aggregates of distinct values are left out: their pairs say
+  /// everything.
   template <typename Take>
-  bool each_pair(Take&& take) const;
-  void append_pair(uint32_t group, size_t aggregate, uint64_t value, std::string& to) const;
+  Status write_groups(bool settled, GroupRecords& scratch, Take&& take) const;
+  template <typename Take>
+  Status write_pairs(GroupRecords& scratch, Take&& take) const;
+  /// Empties the table, which keeps its memory.
+  void clear();
+  void clear_pairs();
+  /// What comes is never one of the groups that are there, which are not looked for any more.
+  void forget();
+  /// Lets go of all groups that are not forgotten.
+  void drop();
+  /// Nothing will be added any more.
+  void finish();
 
   /// Groups have the numbers from 1 on, below this.
-  uint32_t end() const { return static_cast<uint32_t>(hashes_.size()); }
-  /// Of the keys, the same in all tables of the plan.
-  uint64_t hash(uint32_t group) const { return hashes_[group]; }
+  uint32_t end() const { return end_; }
+  /// Those that are not forgotten.
+  uint32_t groups() const { return end_ - first_; }
   size_t pairs() const;
+  /// Whether write_pairs() has any to write.
+  bool has_pairs() const;
   size_t memory() const;
 
   /// A key of a group; bytes lie in the table.
   Value key(uint32_t group, size_t number) const;
+  uint64_t count(uint32_t group, size_t aggregate) const { return states_[aggregate].counts[group]; }
   AggregateResult result(uint32_t group, size_t aggregate) const;
 
  private:
@@ -94,7 +139,9 @@ class GroupTable {
     ExactSpreads spreads;
     PageVector<Text> texts;
     std::unique_ptr<DistinctSet> distinct;
-    std::unique_ptr<ValueSet> values;  // of a distinct column of bytes
+    PageVector<DistinctSet::Pair> apart;  // pairs, in the place of `distinct`
+    std::unique_ptr<ValueSet> values;     // of a distinct column of bytes
+    size_t place = 0;                     // in a record
     /// Of texts: their heads by code of the dictionary at hand.
     std::shared_ptr<const Dictionary> dictionary;
     std::vector<uint64_t> heads;
@@ -121,39 +168,71 @@ class GroupTable {
   bool is_of_one_value() const { return columns_.size() == 1 && !columns_.front().integer; }
 
   void find_groups(const RowBatch& batch);
+  /// Makes groups of the rows, each of its own.
+  void make_groups(const RowBatch& batch);
   void find_groups_of_numbers(const ColumnVector& vector, uint32_t rows);
   void find_groups_of_codes(const ColumnVector& vector, uint32_t rows);
   /// Of several keys that are all codes of small dictionaries. Some: not all groups are known yet.
   enum class Tuples : uint8_t { None, Some, All };
   Tuples find_groups_of_tuples(const RowBatch& batch);
   void take_dictionary(KeyColumn& column, const std::shared_ptr<const Dictionary>& dictionary);
-  void hash_column(KeyColumn& column, const ColumnVector& vector, uint32_t rows);
-  /// Of new_rows_, none of which has NULL: leaves hashes and numbers of their values.
-  void find_numbers(ValueSet& values, const ColumnVector& vector);
+  /// The words and hashes of all keys, and nulls_.
+  void hash_columns(const RowBatch& batch, bool apart);
+  void hash_column(KeyColumn& column, const ColumnVector& vector, uint32_t rows, bool apart);
+  /// Of new_rows_, none of which has NULL: leaves hashes and numbers of their values. `apart`: they are not
+  /// looked for.
+  void find_numbers(ValueSet& values, const ColumnVector& vector, bool apart);
+  /// The groups of the words, hashes and nulls_ of so many rows.
+  void find_groups_of_words(uint32_t rows);
+  /// Of all keys; leaves them in new_hashes_.
+  void combine_hashes(uint32_t rows);
   /// The group of key_, which is added when it is new.
   uint32_t group_of_key(uint64_t hash);
+  /// Its aggregates are there with the next make_states().
   uint32_t add_group(uint64_t hash);
+  void make_states();
+  void begin();
+  /// Calls resize(array, …) for each array with an entry a group; …: what an entry begins with.
+  template <typename Resize>
+  void each_array(Resize&& resize);
   uint32_t group_of_value(uint64_t hash);
   void find_likely_groups();
-  uint32_t group_of_new_key(size_t number);
   bool has_key(uint32_t group) const;  // key_
+  bool has_words(uint32_t group, uint32_t row) const;
+  void take_words(uint32_t row);  // to key_
   void grow_slots();
-  void add_values(size_t aggregate, const ColumnVector& vector, uint32_t rows);
-  /// Leaves in counted_ the groups of rows whose value is new to them.
-  void leave_new_values(size_t aggregate, const ColumnVector& vector, uint32_t rows);
+  void add_values(size_t aggregate, const ColumnVector& vector, uint32_t rows, bool apart);
+  /// Leaves in counted_ the groups of rows whose value is new to them; none of those that are taken apart.
+  void leave_new_values(size_t aggregate, const ColumnVector& vector, uint32_t rows, bool apart);
   /// To what is no count, and not of texts.
   void add_numbers(size_t aggregate, const ColumnVector& vector, const uint32_t* groups, uint32_t rows);
+
+  // Records.
+  static constexpr uint32_t records_at_once = batch_rows;
+  void lay_out_records();
+  void append_groups(uint32_t first, uint32_t last, bool settled, GroupRecords& to) const;
+  void append_pairs(size_t aggregate, std::span<const DistinctSet::Pair> pairs, GroupRecords& to) const;
+  void put_keys(std::span<const uint32_t> groups, size_t place, GroupRecords& to) const;
   void append_keys(uint32_t group, std::string& to) const;
-  /// The group of the keys that the reader comes to; 0: there are none.
-  uint32_t take_keys(ByteReader& reader);
-  bool take_states(ByteReader& reader, uint32_t group);
+  void put_states(size_t aggregate, std::span<const uint32_t> groups, bool settled, GroupRecords& to) const;
+  void append_state(size_t aggregate, uint32_t group, std::string& to) const;
+  /// Goes to the next records_at_once records, which become records_ and tails_.
+  bool take_records(ByteView& from, bool vary, size_t bytes);
+  /// Finds the groups of records_, whose keys are at `place`.
+  bool take_keys(size_t place);
+  bool take_states(size_t aggregate);
   bool take_state(ByteReader& reader, size_t aggregate, uint32_t group);
-  bool take_pair(ByteReader& reader, size_t aggregate);
+  bool take_values(size_t aggregate);
+  /// A distinct one that the group had not met.
+  void count_value(size_t aggregate, uint32_t group, uint64_t value);
+
   void add_texts(size_t aggregate, const ColumnVector& vector, const uint32_t* groups, uint32_t rows);
   void add_text(size_t aggregate, uint32_t group, uint64_t head, ByteView value);
 
   const GroupingPlan* plan_;
-  size_t stride_;  // words of a key
+  size_t stride_;       // words of a key
+  uint32_t end_ = 0;    // groups, and nobody's
+  uint32_t first_ = 1;  // of those that are not forgotten
   std::vector<KeyColumn> columns_;
   PageVector<uint64_t> slots_;  // upper half of the hash, and the group; 0: free
   PageVector<uint64_t> keys_;
@@ -171,8 +250,14 @@ class GroupTable {
   std::vector<std::shared_ptr<const Dictionary>> tuple_dictionaries_;
   std::vector<uint32_t> by_tuple_;
   std::vector<uint32_t> tuples_;  // of the batch's rows
+  // Records: the bytes of each, without its tail, and whether it has one.
+  size_t group_bytes_ = 0, pair_bytes_ = 0;
+  bool groups_vary_ = false, pairs_vary_ = false;
   // Scratch space.
   std::string weights_;
+  std::vector<uint64_t> nulls_;  // of the batch's rows, a bit a key
+  std::vector<const char*> records_;
+  std::vector<ByteReader> tails_;
   std::vector<uint64_t> key_;
   std::vector<uint32_t> new_rows_;  // of the batch, to be looked for
   std::vector<uint64_t> new_hashes_;
@@ -184,18 +269,27 @@ class GroupTable {
 };
 
 template <typename Take>
-bool GroupTable::each_pair(Take&& take) const {
+Status GroupTable::write_groups(bool settled, GroupRecords& scratch, Take&& take) const {
+  for (uint32_t first = first_; first < end_; first += records_at_once) {
+    append_groups(first, std::min(end_, first + records_at_once), settled, scratch);
+    HAILSTONE_TRY(take(scratch));
+  }
+  return {};
+}
+
+template <typename Take>
+Status GroupTable::write_pairs(GroupRecords& scratch, Take&& take) const {
   for (size_t i = 0; i < states_.size(); ++i) {
     if (states_[i].distinct == nullptr) continue;
-    const ValueSet* const values = states_[i].values.get();
-    const bool all = states_[i].distinct->each([&](uint32_t group, uint64_t value) {
-      const uint64_t of_value =
-          values != nullptr ? values->hash_of(static_cast<uint32_t>(value)) : mix_bits(value);
-      return take(combine(combine(hashes_[group], i + 1), of_value), group, i, value);
-    });
-    if (!all) return false;
+    const State& state = states_[i];
+    for (std::span<const DistinctSet::Pair> rest : {state.distinct->slots(), std::span(state.apart)}) {
+      for (; !rest.empty(); rest = rest.subspan(std::min<size_t>(rest.size(), records_at_once))) {
+        append_pairs(i, rest.first(std::min<size_t>(rest.size(), records_at_once)), scratch);
+        HAILSTONE_TRY(take(scratch));
+      }
+    }
   }
-  return true;
+  return {};
 }
 
 }  // namespace hailstone

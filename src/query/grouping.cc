@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 
 namespace hailstone {
@@ -15,11 +14,14 @@ constexpr size_t most_units_to_merge = size_t{1} << 14;
 constexpr size_t least_piece = size_t{4} << 10, most_piece = size_t{128} << 10;
 constexpr uint32_t groups_between_interruption_checks = 4096;
 
-using Runs = std::array<RecordRun, GroupPartitions::partitions>;
+/// Rows are divided into so many partitions at first, where each then has pieces of this length at least.
+constexpr unsigned most_first_bits = 8, fewest_first_bits = 5;
+constexpr size_t usual_piece = size_t{64} << 10;
 
-void take_runs(GroupPartitions* from, Runs& to) {
+void take_runs(GroupPartitions* from, std::vector<RecordRun>& to) {
   if (from == nullptr) return;
-  Runs runs = from->take_runs();
+  std::vector<RecordRun> runs = from->take_runs();
+  to.resize(runs.size());
   for (size_t i = 0; i < runs.size(); ++i) to[i].append(std::move(runs[i]));
 }
 
@@ -94,7 +96,6 @@ void Grouping::go_to(Place place) {
 
 Status Grouping::make_tables() {
   tables_.clear();
-  bytes_at_hand_ = 0;
   place_ = {};
   if (rounds_++ == 0) HAILSTONE_TRY(take_rows());
   return groups_.empty() ? Status() : put_groups_together();
@@ -106,21 +107,23 @@ void Grouping::count_groups(const GroupTable& made) {
 
 size_t Grouping::share() const { return rows_->budget().limit() / 4; }
 
-GroupCollector Grouping::collector(GroupCollector::Source source, unsigned level, size_t most) {
-  return {plan_,  rows_->budget(), *record_memory_,
-          source, level,           std::max(GroupCollector::least_share, most),
+GroupCollector Grouping::collector(GroupCollector::Source source, size_t most) {
+  return {plan_,
+          rows_->budget(),
+          *record_memory_,
+          source,
+          {.most = std::max(GroupCollector::least_share, most), .quick_units = quick_units_},
           counts_};
 }
 
 /// Leaves the groups in one table, or divided.
 Status Grouping::take_rows() {
   const size_t most = share() / threads_;
+  const unsigned first_bits = most >> most_first_bits >= usual_piece ? most_first_bits : fewest_first_bits;
   record_memory_.emplace(rows_->budget(), rows_->spill_space(), share(),
-                         std::clamp(most / GroupPartitions::partitions / 8, least_piece, most_piece),
-                         counts_);
+                         std::clamp((most >> first_bits) / 8, least_piece, most_piece), first_bits, counts_);
   std::deque<GroupCollector> collectors;
-  for (unsigned i = 0; i < threads_; ++i)
-    collectors.push_back(collector(GroupCollector::Source::Rows, 0, most));
+  for (unsigned i = 0; i < threads_; ++i) collectors.push_back(collector(GroupCollector::Source::Rows, most));
   const GoOn of_caller = [&] { return rows_->check_interruption(); };
   const GoOn of_helper = [&] { return rows_->check_interruption_seen(); };
   HAILSTONE_TRY(rows_->each_batch(threads_, [&](unsigned part, const RowBatch& batch) {
@@ -167,16 +170,17 @@ Status Grouping::divide(std::deque<GroupCollector>& collectors) {
     take_runs(each.groups(), groups);
     take_runs(each.pairs(), pairs);
   }
-  put_runs(pairs, 1, pairs_);
+  const unsigned bits = record_memory_->first_bits();
+  put_runs(pairs, bits, pairs_);
   HAILSTONE_TRY(count_pairs(groups));
-  put_runs(groups, 1, groups_);
+  put_runs(groups, bits, groups_);
   return {};
 }
 
-void Grouping::put_runs(Runs& runs, unsigned level, std::vector<Run>& to) {
+void Grouping::put_runs(Runs& runs, unsigned bits, std::vector<Run>& to) {
   const MutexLock guard(mutex_);
   for (RecordRun& run : runs) {
-    if (!run.empty()) to.push_back({std::move(run), level});
+    if (!run.empty()) to.push_back({std::move(run), bits});
   }
 }
 
@@ -193,8 +197,9 @@ Status Grouping::count_pairs(Runs& groups) {
   std::deque<GroupPartitions> counted;
   for (unsigned i = 0; i < threads_; ++i) counted.emplace_back(*record_memory_, 0);
   const PartWork count_some = [&](unsigned part, const GoOn& go_on) -> Status {
+    GroupCollector pairs = collector(GroupCollector::Source::Pairs, share() / threads_);
     while (std::optional<Run> run = take_run(pairs_))
-      HAILSTONE_TRY(count_pairs_of(std::move(*run), counted[part], go_on));
+      HAILSTONE_TRY(count_pairs_of(std::move(*run), pairs, counted[part], go_on));
     return counted[part].finish();
   };
   HAILSTONE_TRY(work_by_threads(*rows_, threads_, counts_, count_some));
@@ -202,47 +207,47 @@ Status Grouping::count_pairs(Runs& groups) {
   return {};
 }
 
-Status Grouping::count_pairs_of(Run&& run, GroupPartitions& counted, const GoOn& go_on) {
-  GroupCollector pairs = collector(GroupCollector::Source::Pairs, run.level, share() / threads_);
-  HAILSTONE_TRY(pairs.add(std::move(run.records), go_on));
-  if (!pairs.has_moved()) return append_groups(pairs.table(), true, counted, go_on);
+Status Grouping::count_pairs_of(Run&& run, GroupCollector& pairs, GroupPartitions& counted,
+                                const GoOn& go_on) {
+  HAILSTONE_TRY(pairs.add(std::move(run.records), run.bits, go_on));
+  if (!pairs.has_moved()) {
+    GroupRecords records;
+    return pairs.table().write_groups(true, records,
+                                      [&](const GroupRecords& some) { return counted.append(some, go_on); });
+  }
   HAILSTONE_TRY(pairs.move_out(go_on));
   Runs runs;
   take_runs(pairs.pairs(), runs);
-  put_runs(runs, run.level + 1, pairs_);
+  put_runs(runs, run.bits + pairs.pairs()->bits(), pairs_);
   return {};
 }
 
-/// Makes tables of the next partitions, one a thread at least, until half of the share is used.
+/// Makes a table a thread of the next partitions, of one at least, until half of the share is used.
 Status Grouping::put_groups_together() {
   return work_by_threads(*rows_, threads_, counts_, [&](unsigned, const GoOn& go_on) -> Status {
-    for (;;) {
-      {
-        const MutexLock guard(mutex_);
-        if (bytes_at_hand_ > share() / 2) return {};
-      }
+    GroupCollector groups = collector(GroupCollector::Source::Groups, share() / 2 / threads_);
+    while (!groups.is_half_full()) {
       std::optional<Run> run = take_run(groups_);
-      if (!run) return {};
-      HAILSTONE_TRY(put_together(std::move(*run), go_on));
+      if (!run) break;
+      HAILSTONE_TRY(put_together(std::move(*run), groups, go_on));
     }
+    if (!groups.has_table()) return {};
+    Table table{groups.take_table(), groups.take_memory()};
+    table.groups.finish();
+    count_groups(table.groups);
+    const MutexLock guard(mutex_);
+    tables_.push_back(std::move(table));
+    return {};
   });
 }
 
-Status Grouping::put_together(Run&& run, const GoOn& go_on) {
-  GroupCollector groups = collector(GroupCollector::Source::Groups, run.level, share() / 2 / threads_);
-  HAILSTONE_TRY(groups.add(std::move(run.records), go_on));
-  if (groups.has_moved()) {
-    HAILSTONE_TRY(groups.move_out(go_on));
-    Runs runs;
-    take_runs(groups.groups(), runs);
-    put_runs(runs, run.level + 1, groups_);
-    return {};
-  }
-  Table table{groups.take_table(), groups.take_memory()};
-  count_groups(table.groups);
-  const MutexLock guard(mutex_);
-  bytes_at_hand_ += table.memory.bytes();
-  tables_.push_back(std::move(table));
+Status Grouping::put_together(Run&& run, GroupCollector& groups, const GoOn& go_on) {
+  HAILSTONE_TRY(groups.add(std::move(run.records), run.bits, go_on));
+  if (!groups.has_moved()) return {};
+  HAILSTONE_TRY(groups.move_out(go_on));
+  Runs runs;
+  take_runs(groups.groups(), runs);
+  put_runs(runs, run.bits + groups.groups()->bits(), groups_);
   return {};
 }
 

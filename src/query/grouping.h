@@ -8,7 +8,6 @@
 // pairs, at a time, never the answer.
 #pragma once
 
-#include <array>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -55,6 +54,8 @@ class Grouping final : public Groups {
                                                 std::span<const uint16_t> keys,
                                                 std::span<const Aggregate> aggregates, unsigned threads,
                                                 OperatorCounts* counts = nullptr);
+  /// Instead of LookUps::quick_units.
+  void set_quick_units(size_t units) { quick_units_ = units; }
 
   /// ErrorCode::DiskFull, Io: records that memory has no room for could not be written, or read again. After
   /// an error there is nothing to be had any more.
@@ -88,16 +89,16 @@ class Grouping final : public Groups {
   unsigned rounds() const { return rounds_; }
 
  private:
-  /// Records of one partition, the bits of which have been divided `level` times.
+  /// Records of one partition, whose hashes have so many of their first bits in common.
   struct Run {
     RecordRun records;
-    unsigned level = 0;
+    unsigned bits = 0;
   };
   struct Table {
     GroupTable groups;
     OperatorMemory memory;
   };
-  using Runs = std::array<RecordRun, GroupPartitions::partitions>;
+  using Runs = std::vector<RecordRun>;
 
   Grouping(std::unique_ptr<ComputedRows> rows, unsigned threads, OperatorCounts* counts)
       : rows_(std::move(rows)), threads_(rows_->threads(threads)), counts_(counts) {}
@@ -107,12 +108,12 @@ class Grouping final : public Groups {
   Status divide(std::deque<GroupCollector>& collectors);
   /// Adds the groups of pairs_, with what their pairs add up to, to `groups`.
   Status count_pairs(Runs& groups);
-  Status count_pairs_of(Run&& run, GroupPartitions& counted, const GoOn& go_on);
+  Status count_pairs_of(Run&& run, GroupCollector& pairs, GroupPartitions& counted, const GoOn& go_on);
   Status put_groups_together();
-  Status put_together(Run&& run, const GoOn& go_on);
-  void put_runs(Runs& runs, unsigned level, std::vector<Run>& to);
+  Status put_together(Run&& run, GroupCollector& groups, const GoOn& go_on);
+  void put_runs(Runs& runs, unsigned bits, std::vector<Run>& to);
   std::optional<Run> take_run(std::vector<Run>& from);
-  GroupCollector collector(GroupCollector::Source source, unsigned level, size_t most);
+  GroupCollector collector(GroupCollector::Source source, size_t most);
   void count_groups(const GroupTable& made);
   size_t share() const;
 
@@ -121,13 +122,13 @@ class Grouping final : public Groups {
   OperatorCounts* const counts_;
   GroupingPlan plan_;
   std::optional<RecordMemory> record_memory_;  // goes after all that takes of it
+  size_t quick_units_ = LookUps::quick_units;
   bool divided_ = false;
   unsigned rounds_ = 0;
-  Mutex mutex_;               // guards the next four while several threads work
+  Mutex mutex_;               // guards the next three while several threads work
   std::vector<Run> pairs_;    // to be counted
   std::vector<Run> groups_;   // to be put together
   std::deque<Table> tables_;  // at hand
-  size_t bytes_at_hand_ = 0;  // of tables_
   Place place_;
   std::vector<Value> keys_;
 };

@@ -53,6 +53,12 @@ int compare_results(const GroupOrder& by, const GroupingPlan::Item& item, const 
   return item.column.collation->compare(left.bytes, right.bytes);
 }
 
+/// Whether results have the sum as integer_sum.
+bool is_short_sum(const ScanColumn& column) {
+  const bool real = column.type == Type::Float || column.type == Type::Double;
+  return column.integer ? !real : column.width == sizeof(WideInteger);
+}
+
 /// A group of a table, as the order sees it.
 struct Numbered {
   const GroupTable& table;
@@ -64,6 +70,44 @@ struct Numbered {
 };
 
 }  // namespace
+
+/// Of the first column of the order.
+uint64_t SortedGroups::head_of_group(const GroupTable& table, uint32_t group) {
+  if (order_.empty() || order_.front().by == GroupOrder::By::Host) return 0;
+  const GroupOrder& by = order_.front();
+  uint64_t head = 0;  // NULL's
+  const auto take = [&](uint64_t ordered) { head = std::max<uint64_t>(ordered, 1); };
+  if (by.by == GroupOrder::By::Key) {
+    const ScanColumn& column = groups_->plan().keys[by.number].column;
+    const Value value = table.key(group, by.number);
+    if (!value.null) take(column.integer ? value.integer : head_of(*column.collation, value.bytes, weights_));
+    return by.descending ? ~head : head;
+  }
+  const auto& item = groups_->plan().aggregates[by.number];
+  const uint64_t count = table.count(group, by.number);
+  switch (item.wanted.kind) {
+    case Kind::Rows:
+    case Kind::Values:
+      head = count;
+      break;
+    case Kind::Sum:
+      if (by.mean_digits || !is_short_sum(item.column)) return 0;
+      if (count != 0) {
+        const WideInteger sum = table.result(group, by.number).integer_sum;
+        take(order_signed(static_cast<int64_t>(std::clamp<WideInteger>(sum, INT64_MIN, INT64_MAX)),
+                          sizeof(int64_t)));
+      }
+      break;
+    case Kind::Minimum:
+    case Kind::Maximum:
+      if (!item.column.integer) return 0;
+      if (count != 0) take(table.result(group, by.number).integer);
+      break;
+    default:
+      return 0;
+  }
+  return by.descending ? ~head : head;
+}
 
 template <typename Left, typename Right>
 int SortedGroups::compare(const Left& left, const Right& right) const {
@@ -107,15 +151,15 @@ Status SortedGroups::sort_places() {
   const auto at = [&](Grouping::Place place) {
     return Numbered{groups_->table(place.table), place.group, {}};
   };
-  const auto before = [&](Grouping::Place left, Grouping::Place right) {
-    return compare(at(left), at(right)) < 0;
+  const auto before = [&](const Headed& left, const Headed& right) {
+    return left.head != right.head ? left.head < right.head : compare(at(left.place), at(right.place)) < 0;
   };
   // Those that are wanted are a heap, the last one in front.
   uint32_t looked_at = 0;
   for (uint32_t number = 0; number < groups_->tables(); ++number) {
     for (uint32_t group = 1; group < groups_->table(number).end(); ++group) {
       if (++looked_at % steps_between_checks == 0) HAILSTONE_TRY(groups_->check_interruption());
-      const Grouping::Place place{number, group};
+      const Headed place{head_of_group(groups_->table(number), group), {number, group}};
       if (places_.size() < most_) {
         places_.push_back(place);
         if (places_.size() == most_) std::make_heap(places_.begin(), places_.end(), before);
@@ -126,7 +170,7 @@ Status SortedGroups::sort_places() {
       }
     }
   }
-  memory_.grow(places_.capacity() * sizeof(Grouping::Place));
+  memory_.grow(places_.capacity() * sizeof(Headed));
   work.add_rows(looked_at, places_.size());
   return sort_by_runs(places_, before, [this] { return groups_->check_interruption(); });
 }
@@ -141,7 +185,8 @@ Status SortedGroups::copy_groups() {
   };
   const size_t keys = groups_->keys().size();
   const auto before = [&](const Row& left, const Row& right) {
-    return compare(Copied{left, keys}, Copied{right, keys}) < 0;
+    return left.head != right.head ? left.head < right.head
+                                   : compare(Copied{left, keys}, Copied{right, keys}) < 0;
   };
   host_values_.resize(host_.columns.size());
   uint64_t looked_at = 0;
@@ -150,16 +195,24 @@ Status SortedGroups::copy_groups() {
       if ((looked_at + 1) % values_between_checks == 0) HAILSTONE_TRY(groups_->check_interruption());
       HAILSTONE_TRY(host_.compute(*groups_, host_values_));
     }
+    const GroupTable& table = groups_->table(groups_->place().table);
+    const uint32_t group = groups_->place().group;
+    const uint64_t head = head_of_group(table, group);
+    const auto comes_before = [&](const Row& row) {
+      return head != row.head ? head < row.head
+                              : compare(Numbered{table, group, host_values_}, Copied{row, keys}) < 0;
+    };
     if (rows_.size() < most_) {
       take(rows_.emplace_back());
+      rows_.back().head = head;
       const Row& row = rows_.back();
       memory_.grow(sizeof(Row) + row.keys.size() * sizeof(Value) + row.bytes.size() +
                    row.results.size() * sizeof(AggregateResult));
       if (most_ != all) std::push_heap(rows_.begin(), rows_.end(), before);
-    } else if (compare(Numbered{groups_->table(groups_->place().table), groups_->place().group, host_values_},
-                       Copied{rows_.front(), keys}) < 0) {
+    } else if (comes_before(rows_.front())) {
       std::pop_heap(rows_.begin(), rows_.end(), before);
       take(rows_.back());
+      rows_.back().head = head;
       std::push_heap(rows_.begin(), rows_.end(), before);
     }
     ++looked_at;
@@ -186,7 +239,7 @@ Result<bool> SortedGroups::next() {
   }
   if (place_ < rows_.size()) return true;
   if (place_ >= places_.size()) return false;
-  groups_->go_to(places_[place_]);
+  groups_->go_to(places_[place_].place);
   return true;
 }
 

@@ -61,10 +61,18 @@ class SortedGroups final : public Groups {
 
  private:
   struct Row {
+    uint64_t head = 0;
     std::vector<Value> keys;  // and the host's values behind them
     std::vector<char> bytes;  // of the keys; they stay where they are when the row is moved
     std::vector<AggregateResult> results;
   };
+  /// Places are sorted with a head: of two groups the one with the smaller head comes first, and of equal
+  /// heads nothing is known.
+  struct Headed {
+    uint64_t head = 0;
+    Grouping::Place place;
+  };
+  uint64_t head_of_group(const GroupTable& table, uint32_t group);
   Status collect();
   Status sort_places();
   /// `groups_` stands at the first group.
@@ -80,10 +88,11 @@ class SortedGroups final : public Groups {
   std::vector<Value> host_values_;  // of the group at hand
   OperatorCounts* const counts_;
   bool collected_ = false;
-  std::vector<Grouping::Place> places_;  // of the groups, in order; or
+  std::vector<Headed> places_;  // of the groups, in order; or
   std::vector<Row> rows_;  // copies: a heap while they are collected, the last one in front; then in order
   OperatorMemory memory_;  // of the copies, beyond the budget if it must be
   size_t place_ = 0;
+  std::string weights_;  // scratch space
 };
 
 }  // namespace hailstone

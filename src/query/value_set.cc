@@ -1,5 +1,7 @@
 #include "query/value_set.h"
 
+#include <algorithm>
+
 #include "base/hash.h"
 
 namespace hailstone {
@@ -35,7 +37,7 @@ uint32_t ValueSet::number_of(ByteView value, uint64_t value_hash) {
   values_.push_back(bytes_->copy(value));
   hashes_.push_back(value_hash);
   slots_[slot] = slot_of_value(value_hash, number);
-  if (values_.size() * 2 > slots_.size()) grow();
+  if (size_t{size() - first_} * 2 > slots_.size()) grow();
   return number;
 }
 
@@ -63,12 +65,29 @@ void ValueSet::numbers_of(std::span<const ByteView> values, std::span<const uint
 void ValueSet::grow() {
   PageVector<uint64_t> slots(slots_.size() * 2);
   const size_t mask = slots.size() - 1;
-  for (uint32_t number = 0; number < size(); ++number) {
+  for (uint32_t number = first_; number < size(); ++number) {
     size_t slot = hashes_[number] & mask;
     while (slots[slot] != 0) slot = (slot + 1) & mask;
     slots[slot] = slot_of_value(hashes_[number], number);
   }
   slots_ = std::move(slots);
+}
+
+void ValueSet::clear() {
+  values_.clear();
+  hashes_.clear();
+  bytes_->clear();
+  forget();
+}
+
+void ValueSet::forget() {
+  first_ = size();
+  std::ranges::fill(slots_, 0);
+}
+
+void ValueSet::finish() {
+  slots_ = {};
+  hashes_ = {};
 }
 
 size_t ValueSet::memory() const {

@@ -26,6 +26,19 @@ class ValueSet {
   void numbers_of(std::span<const ByteView> values, std::span<const uint64_t> hashes,
                   std::span<uint32_t> numbers);
 
+  /// Adds a value that is neither looked for nor copied: it stays where it is until clear(). A set has either
+  /// such values or others.
+  uint32_t append(ByteView value, uint64_t value_hash) {
+    values_.push_back(value);
+    hashes_.push_back(value_hash);
+    return size() - 1;
+  }
+  void clear();
+  /// What comes is never one of the values that are there, which are not looked for any more.
+  void forget();
+  /// Nothing will be looked for any more, and no hash asked for.
+  void finish();
+
   uint32_t size() const { return static_cast<uint32_t>(values_.size()); }
   ByteView value(uint32_t number) const { return values_[number]; }
   uint64_t hash_of(uint32_t number) const { return hashes_[number]; }
@@ -43,6 +56,7 @@ class ValueSet {
   PageVector<ByteView> values_;
   PageVector<uint64_t> hashes_;
   PageVector<uint64_t> slots_;  // upper half of the hash, and the number + 1; 0: free
+  uint32_t first_ = 0;          // of those that are not forgotten
   std::string weights_;
 };
 

@@ -70,6 +70,8 @@ class GroupSpillTest : public QueryTest {
     host_.segment_rows = 20'000;
   }
 
+  size_t quick_units_ = LookUps::quick_units;
+
   void load(int32_t rows, size_t values) {
     write_rows(0, rows, true, [&](int32_t row, const auto& take) {
       const auto some = [&](const Value& value) { return below(12) == 0 ? Value{} : value; };
@@ -108,6 +110,7 @@ class GroupSpillTest : public QueryTest {
     auto made = Grouping::make(std::make_unique<ComputedRows>(scan(true), column_count, Computation{}), keys,
                                wanted, threads);
     EXPECT_TRUE(made);
+    (*made)->set_quick_units(quick_units_);
     return std::move(*made);
   }
 
@@ -269,9 +272,11 @@ TEST_F(GroupSpillTest, AnyGroupsWithAnyMemory) {
     for (const size_t limit : {size_t{1}, size_t{6} << 20, size_t{1} << 30}) {
       for (const unsigned threads : {1U, 3U}) {
         host_.budget().set_limit(limit);
+        quick_units_ = below(2) == 0 ? LookUps::quick_units : 1 + below(5'000);
         auto grouping = group(keys, wanted, threads);
         ASSERT_EQ(check(*grouping, keys, wanted, groups), groups.size())
-            << "round " << round << ", " << threads << " threads, " << limit << " bytes";
+            << "round " << round << ", " << threads << " threads, " << limit << " bytes, " << quick_units_
+            << " quick units";
         EXPECT_FALSE(*grouping->next());
       }
     }

@@ -60,6 +60,8 @@ class GroupingTest : public QueryTest {
  protected:
   GroupingTest() : QueryTest(7, grouped_definition()) {}
 
+  size_t quick_units_ = LookUps::quick_units;
+
   /// `texts`: how many different ones.
   void add_rows(int32_t first, int32_t last, size_t texts, bool in_bulk) {
     write_rows(first, last, in_bulk, [&](int32_t number, const auto& take) {
@@ -131,6 +133,7 @@ class GroupingTest : public QueryTest {
                                           Aggregate{Kind::Minimum, text}, Aggregate{Kind::Maximum, text}};
     auto grouping = Grouping::make(rows(predicate, as_codes), keys, wanted, threads);
     EXPECT_TRUE(grouping);
+    (*grouping)->set_quick_units(quick_units_);
     ExpectedGroups groups;
     for (;;) {
       const auto found = (*grouping)->next();
@@ -162,9 +165,9 @@ const std::vector<std::vector<uint16_t>> choices{
 TEST_F(GroupingTest, OfSegmentsAndDeltas) {
   host_.background = true;
   host_.segment_rows = 20'000;
-  add_rows(0, 70'000, 300, true);
-  add_rows(70'000, 71'000, 300, false);
-  erase_rows(5, 71'000, 700);
+  add_rows(0, 60'000, 300, true);
+  add_rows(60'000, 61'000, 300, false);
+  erase_rows(5, 61'000, 700);
   reader_ = host_.transactions().begin(Isolation::RepeatableRead);
   const auto few = std::make_shared<const Predicate>(
       Predicate::integer(tiny, {{.low = order_signed(-10, 1), .high = order_signed(10, 1)}}));
@@ -173,6 +176,28 @@ TEST_F(GroupingTest, OfSegmentsAndDeltas) {
       for (const bool as_codes : {false, true}) {
         EXPECT_FALSE(compare(keys, threads, as_codes));
         EXPECT_FALSE(compare(keys, threads, as_codes, few));
+      }
+    }
+  }
+}
+
+TEST_F(GroupingTest, AreTakenApart) {
+  host_.background = true;
+  host_.segment_rows = 20'000;
+  add_rows(0, 40'000, 9'000, true);
+  add_rows(40'000, 41'000, 9'000, false);
+  erase_rows(5, 41'000, 700);
+  reader_ = host_.transactions().begin(Isolation::RepeatableRead);
+  for (const size_t quick_units : {size_t{1}, size_t{100}, size_t{3'000}}) {
+    quick_units_ = quick_units;
+    for (const auto& keys : choices) {
+      for (const unsigned threads : {1U, 3U}) {
+        for (const bool as_codes : {false, true}) {
+          const bool divided = compare(keys, threads, as_codes);
+          if (keys.front() == id || keys == std::vector<uint16_t>{wide, text}) {
+            EXPECT_TRUE(divided);
+          }
+        }
       }
     }
   }
