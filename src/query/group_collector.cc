@@ -87,10 +87,9 @@ Status GroupCollector::add(RecordRun&& records, unsigned used_bits, const GoOn& 
   pairs_.reset();
   if (table_ && source_ == Source::Pairs) table_->clear();
   if (table_ && source_ == Source::Groups) table_->forget();
-  return records.consume([&](ByteView bytes) -> Status {
+  return records.consume([&](RecordKind kind, ByteView bytes) -> Status {
     HAILSTONE_TRY(go_on());
-    GroupTable& table = table_at_hand();
-    const bool taken = source_ == Source::Pairs ? table.add_pairs(bytes) : table.add_groups(bytes);
+    const bool taken = table_at_hand().add_records(kind, bytes);
     HAILSTONE_CHECK(taken, "{} bytes of groups are no records", bytes.size());
     return make_room(go_on);
   });
@@ -112,6 +111,15 @@ Status GroupCollector::make_room(const GoOn& go_on) {
   }
   if (used > memory_.bytes()) memory_.grow(used - memory_.bytes());
   return {};
+}
+
+void GroupCollector::expect_runs(size_t runs) {
+  if (!table_) return;
+  // Some may have some more.
+  const size_t groups = table_->end() * (runs + 1) / 16 * 17;
+  if (table_->memory() / table_->end() * groups > limits_.most / 2) return;
+  table_->reserve(groups);
+  if (const size_t used = table_->memory(); used > memory_.bytes()) memory_.grow(used - memory_.bytes());
 }
 
 Status GroupCollector::move_groups(const GoOn& go_on) {
@@ -150,14 +158,13 @@ Status GroupCollector::move_out(const GoOn& go_on) {
 
 Status GroupCollector::merge(GroupCollector&& other, const GoOn& go_on) {
   const GroupTable& from = *other.table_;
-  HAILSTONE_TRY(from.write_groups(false, record_, [&](const GroupRecords& records) {
-    HAILSTONE_CHECK(table_->add_groups(records.bytes), "{} groups are no records", records.size());
+  const auto add = [&](const GroupRecords& records) {
+    const bool taken = table_->add_records(records.kind, records.bytes);
+    HAILSTONE_CHECK(taken, "{} groups are no records", records.size());
     return go_on();
-  }));
-  HAILSTONE_TRY(from.write_pairs(record_, [&](const GroupRecords& records) {
-    HAILSTONE_CHECK(table_->add_pairs(records.bytes), "{} pairs are no records", records.size());
-    return go_on();
-  }));
+  };
+  HAILSTONE_TRY(from.write_groups(false, record_, add));
+  HAILSTONE_TRY(from.write_pairs(record_, add));
   if (const size_t used = table_->memory(); used > memory_.bytes()) memory_.grow(used - memory_.bytes());
   other.table_.reset();
   other.memory_.clear();

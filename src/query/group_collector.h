@@ -71,6 +71,8 @@ class GroupCollector {
   /// before, and loses pairs. `used_bits`: of the hashes, as GroupPartitions has them; when none is left,
   /// nothing can be divided any more, and the table takes what it needs.
   Status add(RecordRun&& records, unsigned used_bits, const GoOn& go_on);
+  /// So many more runs like those before will come, if there is memory for their groups.
+  void expect_runs(size_t runs);
   /// Empties the table, of groups but of those of earlier runs, and ends the partitions.
   Status move_out(const GoOn& go_on);
 

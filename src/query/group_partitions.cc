@@ -9,45 +9,17 @@ namespace hailstone {
 
 namespace {
 
-constexpr size_t first_piece_bytes = size_t{4} << 10;
 /// A partition with less stays in memory, also where other queries have used it up: frames of few records
 /// would take longer than anything else.
 constexpr size_t least_spilled = size_t{16} << 10;
 
 }  // namespace
 
-bool RecordMemory::try_take(size_t bytes) {
-  const size_t before = used_.fetch_add(bytes, std::memory_order_relaxed);
-  if (before + bytes <= most_ && budget_.try_reserve(bytes)) {
-    if (counts_ != nullptr) counts_->take_memory(bytes);
-    return true;
-  }
-  used_.fetch_sub(bytes, std::memory_order_relaxed);
-  return false;
-}
-
-void RecordMemory::take(size_t bytes) {
-  used_.fetch_add(bytes, std::memory_order_relaxed);
-  budget_.reserve(bytes);
-  if (counts_ != nullptr) counts_->take_memory(bytes);
-}
-
-void RecordMemory::give_back(size_t bytes) {
-  used_.fetch_sub(bytes, std::memory_order_relaxed);
-  budget_.release(bytes);
-  if (counts_ != nullptr) counts_->give_back_memory(bytes);
-}
-
 RecordRun::Piece::Piece(Piece&& other) noexcept
-    : memory(std::exchange(other.memory, nullptr)),
-      bytes(std::move(other.bytes)),
-      size(other.size),
-      capacity(other.capacity) {}
+    : memory(std::exchange(other.memory, nullptr)), chunk(other.chunk), size(other.size), kind(other.kind) {}
 
 RecordRun::Piece::~Piece() {
-  if (memory == nullptr) return;
-  bytes.reset();
-  memory->give_back(capacity);
+  if (memory != nullptr) memory->give_back(chunk);
 }
 
 void RecordRun::append(RecordRun&& other) {
@@ -64,8 +36,8 @@ Status GroupPartitions::append(const GroupRecords& records, const GoOn& go_on) {
   for (size_t i = 0; i < records.size(); ++i) {
     const ByteView record = records.record(i);
     Partition& partition = partitions_[records.hashes[i] >> shift_ & mask];
-    if (partition.room < record.size()) [[unlikely]]
-      HAILSTONE_TRY(add_piece(partition, record.size(), go_on));
+    if (partition.room < record.size() || partition.kind != records.kind) [[unlikely]]
+      HAILSTONE_TRY(add_piece(partition, records.kind, record.size(), go_on));
     std::memcpy(partition.next, record.data(), record.size());
     partition.next += record.size();
     partition.room -= record.size();
@@ -76,29 +48,26 @@ Status GroupPartitions::append(const GroupRecords& records, const GoOn& go_on) {
 void GroupPartitions::close_piece(Partition& partition) {
   if (partition.next == nullptr) return;
   RecordRun::Piece& last = partition.run.pieces_.back();
-  last.size = last.capacity - partition.room;
+  last.size = last.chunk.size - partition.room;
   partition.next = nullptr;
   partition.room = 0;
 }
 
-Status GroupPartitions::add_piece(Partition& partition, size_t least, const GoOn& go_on) {
+Status GroupPartitions::add_piece(Partition& partition, RecordKind kind, size_t least, const GoOn& go_on) {
   close_piece(partition);
   // Few records take little memory.
-  const size_t wanted = std::clamp(partition.in_memory, first_piece_bytes, memory_.piece_bytes());
-  const size_t capacity = std::max(least, wanted);
-  while (!memory_.try_take(capacity)) {
+  const size_t wanted = std::min(partition.in_memory, memory_.chunk_bytes());
+  RecordMemory::Chunk chunk = memory_.try_take(wanted, least);
+  while (chunk.bytes == nullptr) {
     HAILSTONE_ASSIGN(const bool spilled, spill_largest(go_on));
-    if (spilled) continue;
-    memory_.take(capacity);
-    break;
+    chunk = spilled ? memory_.try_take(wanted, least) : memory_.take(least);
   }
-  RecordRun::Piece piece(memory_, capacity);
-  piece.bytes = make_page_bytes(capacity);
-  char* const begin = piece.bytes.get();
+  RecordRun::Piece piece(memory_, chunk, kind);
   partition.run.pieces_.push_back(std::move(piece));
-  partition.next = begin;
-  partition.room = capacity;
-  partition.in_memory += capacity;
+  partition.next = chunk.bytes;
+  partition.room = chunk.size;
+  partition.in_memory += chunk.size;
+  partition.kind = kind;
   return {};
 }
 
@@ -118,9 +87,9 @@ Result<bool> GroupPartitions::spill_largest(const GoOn& go_on) {
     HAILSTONE_TRY(go_on());
     const RecordRun::Piece piece = std::move(pieces.back());
     pieces.pop_back();
-    HAILSTONE_ASSIGN(const SpilledFrame frame, file_->append({piece.bytes.get(), piece.size}));
+    HAILSTONE_ASSIGN(const SpilledFrame frame, file_->append({piece.chunk.bytes, piece.size}));
     memory_.note_spilled(frame.stored);
-    spilled.back().frames.push_back(frame);
+    spilled.back().frames.push_back({frame, piece.kind});
   }
   largest.in_memory = 0;
   return true;

@@ -1,9 +1,7 @@
 // Records of groups that a GroupTable had no room for, in partitions: those of one partition have the same
 // next bits of their hashes, so that what must come together does. They stay in memory as long as the query's
-// share grants it; then the largest partition goes to a spill file, again and again.
-//
-// RecordMemory is shared by the threads of a query, and thread-safe. GroupPartitions belong to one thread;
-// the runs of records that they leave may go to others.
+// share grants it; then the largest partition goes to a spill file, again and again. GroupPartitions belong
+// to one thread; the runs of records that they leave may go to others.
 #pragma once
 
 #include <atomic>
@@ -14,60 +12,21 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "base/operator_counts.h"
-#include "base/page_allocator.h"
 #include "base/status.h"
 #include "file/spill_file.h"
 #include "query/group_table.h"
+#include "query/record_memory.h"
 #include "query/work_by_threads.h"
 
 namespace hailstone {
-
-/// What the records of a query may take of the budget, and where those beyond that go. Outlives them.
-class RecordMemory {
- public:
-  /// `most`: bytes; `piece`: how long a run's pieces become; `counts`: of the operator; may be null.
-  /// `first_bits`: of the hashes, by which rows are divided at first.
-  RecordMemory(MemoryBudget& budget, SpillSpace& space, size_t most, size_t piece, unsigned first_bits,
-               OperatorCounts* counts)
-      : piece_bytes_(piece),
-        first_bits_(first_bits),
-        budget_(budget),
-        space_(space),
-        most_(most),
-        counts_(counts) {}
-
-  [[nodiscard]] bool try_take(size_t bytes);
-  /// What cannot be done without.
-  void take(size_t bytes);
-  void give_back(size_t bytes);
-  /// So many bytes have gone to a spill file.
-  void note_spilled(size_t bytes) {
-    if (counts_ != nullptr) counts_->spilled.fetch_add(bytes, std::memory_order_relaxed);
-  }
-
-  SpillSpace& space() const { return space_; }
-  size_t piece_bytes() const { return piece_bytes_; }
-  unsigned first_bits() const { return first_bits_; }
-  /// Whether half of it is free.
-  bool is_ample() const { return used_.load(std::memory_order_relaxed) < most_ / 2; }
-
- private:
-  const size_t piece_bytes_;
-  const unsigned first_bits_;
-  MemoryBudget& budget_;
-  SpillSpace& space_;
-  const size_t most_;
-  OperatorCounts* const counts_;
-  std::atomic<size_t> used_{0};
-};
 
 /// Records in no order, in memory and in spill files, piece by piece; none lies in two pieces.
 class RecordRun {
  public:
   bool empty() const { return pieces_.empty() && spilled_.empty(); }
   void append(RecordRun&& other);
-  /// Gives each piece to `take`, which returns a Status, and lets go of it: at first of those in memory.
+  /// Gives each piece to take(RecordKind, ByteView), which returns a Status, and lets go of it: at first of
+  /// those in memory.
   /// After an error the rest goes with the run.
   template <typename Take>
   Status consume(Take&& take);
@@ -76,18 +35,24 @@ class RecordRun {
   friend class GroupPartitions;
   /// In memory.
   struct Piece {
-    Piece(RecordMemory& taken_from, size_t bytes_taken) : memory(&taken_from), capacity(bytes_taken) {}
+    Piece(RecordMemory& taken_from, RecordMemory::Chunk taken, RecordKind of)
+        : memory(&taken_from), chunk(taken), kind(of) {}
     Piece(Piece&& other) noexcept;
     Piece& operator=(Piece&&) = delete;
     ~Piece();
 
     RecordMemory* memory;  // null: nothing is taken
-    PageBytes bytes;
-    size_t size = 0, capacity;
+    RecordMemory::Chunk chunk;
+    size_t size = 0;  // of the records in it
+    RecordKind kind;
   };
   struct Spilled {
+    struct Frame {
+      SpilledFrame frame;
+      RecordKind kind;
+    };
     std::shared_ptr<SpillFile> file;
-    std::vector<SpilledFrame> frames;
+    std::vector<Frame> frames;
   };
   std::vector<Piece> pieces_;
   std::vector<Spilled> spilled_;
@@ -117,9 +82,10 @@ class GroupPartitions {
     char* next = nullptr;  // in its last piece
     size_t room = 0;
     RecordRun run;
-    size_t in_memory = 0;  // bytes of its pieces
+    size_t in_memory = 0;                  // bytes of its pieces
+    RecordKind kind = RecordKind::Groups;  // in the last piece
   };
-  Status add_piece(Partition& partition, size_t least, const GoOn& go_on);
+  Status add_piece(Partition& partition, RecordKind kind, size_t least, const GoOn& go_on);
   void close_piece(Partition& partition);
   /// False: none has enough in memory.
   Result<bool> spill_largest(const GoOn& go_on);
@@ -137,15 +103,15 @@ Status RecordRun::consume(Take&& take) {
   while (!pieces_.empty()) {
     const Piece piece = std::move(pieces_.back());
     pieces_.pop_back();
-    HAILSTONE_TRY(take(ByteView(piece.bytes.get(), piece.size)));
+    HAILSTONE_TRY(take(piece.kind, ByteView(piece.chunk.bytes, piece.size)));
   }
   std::string scratch, unpacked;
   while (!spilled_.empty()) {
     const Spilled spilled = std::move(spilled_.back());
     spilled_.pop_back();
-    for (const SpilledFrame& frame : spilled.frames) {
-      HAILSTONE_TRY(spilled.file->read(frame, scratch, unpacked));
-      HAILSTONE_TRY(take(ByteView(unpacked)));
+    for (const Spilled::Frame& frame : spilled.frames) {
+      HAILSTONE_TRY(spilled.file->read(frame.frame, scratch, unpacked));
+      HAILSTONE_TRY(take(frame.kind, ByteView(unpacked)));
     }
   }
   return {};

@@ -10,7 +10,8 @@
 //   tail      keys of bytes that are not NULL: the length as a varint, the bytes; aggregates whose count is
 //             not 0 and that have nothing else in `states`: sums of floating-point numbers and spreads, as
 //             they write themselves; Minimum, Maximum of bytes: the head, the length, the bytes
-// and a record of a pair
+// of a group of one row the same, but that counts have 1 byte, and sums of numbers of 8 bytes as many;
+// of a pair
 //   size      as above
 //   aggregate 2 bytes
 //   nulls, keys as above
@@ -41,7 +42,7 @@ T load(const char* from) {
 }
 
 /// Behind the count; what is not there is in the tail.
-size_t state_bytes(const GroupingPlan::Item& item) {
+size_t state_bytes(const GroupingPlan::Item& item, RecordKind kind) {
   switch (item.wanted.kind) {
     case Kind::Rows:
     case Kind::Values:
@@ -49,7 +50,8 @@ size_t state_bytes(const GroupingPlan::Item& item) {
       return 0;
     case Kind::Sum:
       if (is_real(item.column)) return 0;
-      return is_huge(item.column) ? sizeof(HugeInteger) : sizeof(WideInteger);
+      if (is_huge(item.column)) return sizeof(HugeInteger);
+      return kind == RecordKind::Rows && item.column.integer ? sizeof(uint64_t) : sizeof(WideInteger);
     case Kind::Minimum:
     case Kind::Maximum:
       return item.column.integer ? sizeof(uint64_t) : 0;
@@ -62,7 +64,7 @@ size_t state_bytes(const GroupingPlan::Item& item) {
 }
 
 bool has_tail(const GroupingPlan::Item& item) {
-  return item.wanted.kind > Kind::Values && state_bytes(item) == 0;
+  return item.wanted.kind > Kind::Values && state_bytes(item, RecordKind::Groups) == 0;
 }
 
 /// put(i) gives what goes to `place` of record number i.
@@ -105,10 +107,14 @@ void GroupTable::lay_out_records() {
     groups_vary_ |= has_tail(item);
     pairs_vary_ |= item.wanted.distinct && !item.column.integer;
   }
-  group_bytes_ = (groups_vary_ ? sizeof(RecordSize) : 0) + keys;
-  for (size_t i = 0; i < states_.size(); ++i) {
-    states_[i].place = group_bytes_;
-    group_bytes_ += sizeof(uint64_t) + state_bytes(plan_->aggregates[i]);
+  for (const RecordKind kind : {RecordKind::Groups, RecordKind::Rows}) {
+    Layout& layout = kind == RecordKind::Rows ? rows_ : wholes_;
+    layout.bytes = (groups_vary_ ? sizeof(RecordSize) : 0) + keys;
+    for (const auto& item : plan_->aggregates) {
+      layout.states.push_back(layout.bytes);
+      layout.bytes +=
+          (kind == RecordKind::Rows ? sizeof(uint8_t) : sizeof(uint64_t)) + state_bytes(item, kind);
+    }
   }
   pair_bytes_ = (pairs_vary_ ? sizeof(RecordSize) : 0) + sizeof(AggregateNumber) + keys + sizeof(uint64_t);
 }
@@ -149,37 +155,48 @@ void GroupTable::append_state(size_t aggregate, uint32_t group, std::string& to)
 
 void GroupTable::put_states(size_t aggregate, std::span<const uint32_t> groups, bool settled,
                             GroupRecords& to) const {
-  const State& state = states_[aggregate];
-  if (plan_->aggregates[aggregate].wanted.distinct && !settled) {
-    put_column(to, state.place, [](size_t) { return uint64_t{0}; });
-    if (!state.sums.empty())
-      put_column(to, state.place + sizeof(uint64_t), [](size_t) { return WideInteger{0}; });
-    if (!state.huge.empty())
-      put_column(to, state.place + sizeof(uint64_t), [](size_t) { return HugeInteger{}; });
-    return;
+  if (to.kind == RecordKind::Groups) {
+    put_numbers<uint64_t, WideInteger>(aggregate, groups, settled, to);
+  } else if (plan_->aggregates[aggregate].column.integer) {
+    put_numbers<uint8_t, uint64_t>(aggregate, groups, settled, to);
+  } else {
+    put_numbers<uint8_t, WideInteger>(aggregate, groups, settled, to);
   }
-  const auto put = [&](size_t place, const auto& array) {
-    if (!array.empty()) put_column(to, place, [&](size_t record) { return array[groups[record]]; });
+}
+
+template <typename Count, typename Sum>
+void GroupTable::put_numbers(size_t aggregate, std::span<const uint32_t> groups, bool settled,
+                             GroupRecords& to) const {
+  const State& state = states_[aggregate];
+  const bool known = !plan_->aggregates[aggregate].wanted.distinct || settled;
+  size_t place = layout(to.kind).states[aggregate];
+  const auto put = [&]<typename T>(const auto& array, T none) {
+    if (array.empty()) return;
+    put_column(to, place,
+               [&](size_t record) { return known ? static_cast<T>(array[groups[record]]) : none; });
+    place += sizeof(T);
   };
-  put(state.place, state.counts);
-  put(state.place + sizeof(uint64_t), state.sums);
-  put(state.place + sizeof(uint64_t), state.huge);
-  put(state.place + sizeof(uint64_t), state.bests);
+  put(state.counts, Count{0});
+  put(state.sums, Sum{0});
+  put(state.huge, HugeInteger{});
+  put(state.bests, uint64_t{0});
 }
 
 void GroupTable::append_groups(uint32_t first, uint32_t last, bool settled, GroupRecords& to) const {
   std::array<uint32_t, records_at_once> numbers;
   const std::span<uint32_t> groups(numbers.data(), last - first);
   std::iota(groups.begin(), groups.end(), first);
-  begin_records(to, groups.size(), group_bytes_, groups_vary_, [&](size_t record, std::string& bytes) {
-    append_keys(groups[record], bytes);
-    for (size_t i = 0; i < states_.size(); ++i) {
-      const auto& item = plan_->aggregates[i];
-      const bool known = !item.wanted.distinct || settled;
-      if (known && has_tail(item) && states_[i].counts[groups[record]] != 0)
-        append_state(i, groups[record], bytes);
-    }
-  });
+  to.kind = of_rows_ ? RecordKind::Rows : RecordKind::Groups;
+  begin_records(to, groups.size(), layout(to.kind).bytes, groups_vary_,
+                [&](size_t record, std::string& bytes) {
+                  append_keys(groups[record], bytes);
+                  for (size_t i = 0; i < states_.size(); ++i) {
+                    const auto& item = plan_->aggregates[i];
+                    const bool known = !item.wanted.distinct || settled;
+                    if (known && has_tail(item) && states_[i].counts[groups[record]] != 0)
+                      append_state(i, groups[record], bytes);
+                  }
+                });
   std::copy_n(hashes_.begin() + first, groups.size(), to.hashes.begin());
   put_keys(groups, groups_vary_ ? sizeof(RecordSize) : 0, to);
   for (size_t i = 0; i < states_.size(); ++i) put_states(i, groups, settled, to);
@@ -197,6 +214,7 @@ void GroupTable::append_pairs(size_t aggregate, std::span<const DistinctSet::Pai
   }
   const std::span<const uint32_t> groups(group.data(), found);
   const ValueSet* const values = states_[aggregate].values.get();
+  to.kind = RecordKind::Pairs;
   begin_records(to, found, pair_bytes_, pairs_vary_, [&](size_t record, std::string& bytes) {
     append_keys(group[record], bytes);
     if (values != nullptr) append_string(bytes, values->value(static_cast<uint32_t>(value[record])));
@@ -269,54 +287,58 @@ bool GroupTable::take_keys(size_t place) {
   return true;
 }
 
-bool GroupTable::take_states(size_t aggregate) {
+bool GroupTable::take_states(RecordKind kind, size_t aggregate) {
   const auto& item = plan_->aggregates[aggregate];
-  State& state = states_[aggregate];
-  const size_t rows = records_.size();
-  const auto each = [&](size_t place, auto& array, auto&& join) {
-    using Word = std::remove_reference_t<decltype(array[0])>;
-    for (size_t row = 0; row < rows; ++row) {
-      Word& to = array[groups_[row]];
-      to = join(to, load<Word>(records_[row] + place));
-    }
-  };
-  const auto sum = [](auto to, const auto& more) { return to += more; };
-  const size_t place = state.place + sizeof(uint64_t);
+  const Layout& from = layout(kind);
   if (has_tail(item)) {
-    for (size_t row = 0; row < rows; ++row) {
-      if (load<uint64_t>(records_[row] + state.place) != 0 &&
-          !take_state(tails_[row], aggregate, groups_[row]))
-        return false;
+    for (size_t row = 0; row < records_.size(); ++row) {
+      const char* const count = records_[row] + from.states[aggregate];
+      const bool any = kind == RecordKind::Rows ? load<uint8_t>(count) != 0 : load<uint64_t>(count) != 0;
+      if (any && !take_state(tails_[row], aggregate, groups_[row])) return false;
     }
   }
-  each(state.place, state.counts, sum);
-  if (!state.sums.empty()) each(place, state.sums, sum);
-  if (!state.huge.empty()) each(place, state.huge, sum);
-  if (state.bests.empty()) return true;
+  if (kind == RecordKind::Groups) {
+    take_numbers<uint64_t, WideInteger>(from, aggregate);
+  } else if (item.column.integer) {
+    take_numbers<uint8_t, uint64_t>(from, aggregate);
+  } else {
+    take_numbers<uint8_t, WideInteger>(from, aggregate);
+  }
+  return true;
+}
+
+template <typename Count, typename Sum>
+void GroupTable::take_numbers(const Layout& from, size_t aggregate) {
+  State& state = states_[aggregate];
+  size_t place = from.states[aggregate];
+  const auto each = [&]<typename T>(auto& array, T, auto&& join) {
+    if (array.empty()) return;
+    for (size_t row = 0; row < records_.size(); ++row)
+      join(array[groups_[row]], load<T>(records_[row] + place));
+    place += sizeof(T);
+  };
+  const auto add = [](auto& to, const auto& more) { to += more; };
+  each(state.counts, Count{0}, add);
+  each(state.sums, Sum{0}, add);
+  each(state.huge, HugeInteger{}, add);
   // What nothing has been added to does not change the other one.
-  switch (item.wanted.kind) {
+  switch (plan_->aggregates[aggregate].wanted.kind) {
     case Kind::Minimum:
-      each(place, state.bests, [](uint64_t to, uint64_t other) { return std::min(to, other); });
-      break;
+      return each(state.bests, uint64_t{0}, [](uint64_t& to, uint64_t other) { to = std::min(to, other); });
     case Kind::Maximum:
-      each(place, state.bests, [](uint64_t to, uint64_t other) { return std::max(to, other); });
-      break;
+      return each(state.bests, uint64_t{0}, [](uint64_t& to, uint64_t other) { to = std::max(to, other); });
     case Kind::BitAnd:
-      each(place, state.bests, [](uint64_t to, uint64_t other) { return to & other; });
-      break;
+      return each(state.bests, uint64_t{0}, [](uint64_t& to, uint64_t other) { to &= other; });
     case Kind::BitOr:
-      each(place, state.bests, [](uint64_t to, uint64_t other) { return to | other; });
-      break;
+      return each(state.bests, uint64_t{0}, [](uint64_t& to, uint64_t other) { to |= other; });
     case Kind::BitXor:
-      each(place, state.bests, [](uint64_t to, uint64_t other) { return to ^ other; });
-      break;
+      return each(state.bests, uint64_t{0}, [](uint64_t& to, uint64_t other) { to ^= other; });
     case Kind::Rows:
     case Kind::Values:
     case Kind::Sum:
     case Kind::Spread:
-      break;
+      return;
   }
-  return true;
 }
 
 /// What is in the tail.
@@ -331,12 +353,16 @@ bool GroupTable::take_state(ByteReader& reader, size_t aggregate, uint32_t group
   return true;
 }
 
-bool GroupTable::add_groups(ByteView records) {
+bool GroupTable::add_records(RecordKind kind, ByteView records) {
+  return kind == RecordKind::Pairs ? add_pairs(records) : add_groups(kind, records);
+}
+
+bool GroupTable::add_groups(RecordKind kind, ByteView records) {
   while (!records.empty()) {
-    if (!take_records(records, groups_vary_, group_bytes_)) return false;
+    if (!take_records(records, groups_vary_, layout(kind).bytes)) return false;
     if (!take_keys(groups_vary_ ? sizeof(RecordSize) : 0)) return false;
     for (size_t i = 0; i < states_.size(); ++i) {
-      if (!take_states(i)) return false;
+      if (!take_states(kind, i)) return false;
     }
   }
   return true;

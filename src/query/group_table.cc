@@ -360,6 +360,7 @@ void GroupTable::make_groups(const RowBatch& batch) {
   HAILSTONE_CHECK(end_ == 1, "rows are taken apart beside {} groups", end_ - 1);
   hash_columns(batch, /*apart=*/true);
   combine_hashes(batch.rows);
+  of_rows_ = true;
   end_ += batch.rows;
   hashes_.insert(hashes_.end(), new_hashes_.begin(), new_hashes_.end());
   keys_.resize(end_ * stride_);
@@ -666,6 +667,7 @@ void GroupTable::clear() {
   direct_.clear();
   tuple_dictionaries_.clear();
   texts_->clear();
+  of_rows_ = false;
   end_ = 0;
   first_ = 1;
   keys_.clear();
@@ -689,6 +691,18 @@ void GroupTable::drop() {
   hashes_.resize(end_);
   make_states();
   forget();
+}
+
+void GroupTable::reserve(size_t groups) {
+  keys_.reserve(groups * stride_);
+  hashes_.reserve(groups);
+  each_array([&](auto& array, const auto&... first) {
+    if constexpr (requires { array.reserve(groups, first...); }) {
+      array.reserve(groups, first...);
+    } else {
+      array.reserve(groups);
+    }
+  });
 }
 
 void GroupTable::finish() {

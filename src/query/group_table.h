@@ -60,8 +60,16 @@ struct GroupingPlan {
   }
 };
 
-/// Records of groups, or of pairs, one after the other.
+/// What records are of.
+enum class RecordKind : uint8_t {
+  Groups,
+  Rows,  // groups of one row each
+  Pairs,
+};
+
+/// Records of one kind, one after the other.
 struct GroupRecords {
+  RecordKind kind = RecordKind::Groups;
   std::string bytes;
   std::vector<size_t> places;    // where each begins
   std::vector<uint64_t> hashes;  // of each, the same in all tables of the plan
@@ -88,10 +96,9 @@ class GroupTable {
   /// Rows of the plan. What is taken apart must be written, and cleared, while the batch is there: all of the
   /// table, which was empty before, or all pairs.
   void add(const RowBatch& batch, Apart apart);
-  /// Records of write_groups(), and of write_pairs(). False: the bytes are none, and the table is of no use
-  /// any more. A table that gets settled aggregates gets no rows and no pairs of them.
-  [[nodiscard]] bool add_groups(ByteView records);
-  [[nodiscard]] bool add_pairs(ByteView records);
+  /// Of write_groups(), or write_pairs(). False: the bytes are none, and the table is of no use any more. A
+  /// table that gets settled aggregates gets no rows and no pairs of them.
+  [[nodiscard]] bool add_records(RecordKind kind, ByteView records);
   /// Call take(const GroupRecords&) for some groups that are not forgotten, or pairs, at a time, and return
   /// its first error. Without `settled`, aggregates of distinct values are left out: their pairs say
   /// everything.
@@ -106,6 +113,8 @@ class GroupTable {
   void forget();
   /// Lets go of all groups that are not forgotten.
   void drop();
+  /// Makes room for so many groups.
+  void reserve(size_t groups);
   /// Nothing will be added any more.
   void finish();
 
@@ -141,7 +150,6 @@ class GroupTable {
     std::unique_ptr<DistinctSet> distinct;
     PageVector<DistinctSet::Pair> apart;  // pairs, in the place of `distinct`
     std::unique_ptr<ValueSet> values;     // of a distinct column of bytes
-    size_t place = 0;                     // in a record
     /// Of texts: their heads by code of the dictionary at hand.
     std::shared_ptr<const Dictionary> dictionary;
     std::vector<uint64_t> heads;
@@ -208,19 +216,30 @@ class GroupTable {
   void add_numbers(size_t aggregate, const ColumnVector& vector, const uint32_t* groups, uint32_t rows);
 
   // Records.
+  struct Layout {
+    size_t bytes = 0;            // of each, without its tail
+    std::vector<size_t> states;  // where each aggregate has its count
+  };
+  const Layout& layout(RecordKind kind) const { return kind == RecordKind::Rows ? rows_ : wholes_; }
   static constexpr uint32_t records_at_once = batch_rows;
   void lay_out_records();
+  bool add_groups(RecordKind kind, ByteView records);
+  bool add_pairs(ByteView records);
   void append_groups(uint32_t first, uint32_t last, bool settled, GroupRecords& to) const;
   void append_pairs(size_t aggregate, std::span<const DistinctSet::Pair> pairs, GroupRecords& to) const;
   void put_keys(std::span<const uint32_t> groups, size_t place, GroupRecords& to) const;
   void append_keys(uint32_t group, std::string& to) const;
   void put_states(size_t aggregate, std::span<const uint32_t> groups, bool settled, GroupRecords& to) const;
+  template <typename Count, typename Sum>
+  void put_numbers(size_t aggregate, std::span<const uint32_t> groups, bool settled, GroupRecords& to) const;
   void append_state(size_t aggregate, uint32_t group, std::string& to) const;
   /// Goes to the next records_at_once records, which become records_ and tails_.
   bool take_records(ByteView& from, bool vary, size_t bytes);
   /// Finds the groups of records_, whose keys are at `place`.
   bool take_keys(size_t place);
-  bool take_states(size_t aggregate);
+  bool take_states(RecordKind kind, size_t aggregate);
+  template <typename Count, typename Sum>
+  void take_numbers(const Layout& layout, size_t aggregate);
   bool take_state(ByteReader& reader, size_t aggregate, uint32_t group);
   bool take_values(size_t aggregate);
   /// A distinct one that the group had not met.
@@ -250,8 +269,10 @@ class GroupTable {
   std::vector<std::shared_ptr<const Dictionary>> tuple_dictionaries_;
   std::vector<uint32_t> by_tuple_;
   std::vector<uint32_t> tuples_;  // of the batch's rows
-  // Records: the bytes of each, without its tail, and whether it has one.
-  size_t group_bytes_ = 0, pair_bytes_ = 0;
+  bool of_rows_ = false;          // each group is that of one row
+  // Records: of RecordKind::Groups and Rows; whether they have a tail.
+  Layout wholes_, rows_;
+  size_t pair_bytes_ = 0;
   bool groups_vary_ = false, pairs_vary_ = false;
   // Scratch space.
   std::string weights_;

@@ -11,7 +11,6 @@ namespace {
 
 /// So many groups and pairs are put together by one thread before others would have begun to help.
 constexpr size_t most_units_to_merge = size_t{1} << 14;
-constexpr size_t least_piece = size_t{4} << 10, most_piece = size_t{128} << 10;
 constexpr uint32_t groups_between_interruption_checks = 4096;
 
 /// Rows are divided into so many partitions at first, where each then has pieces of this length at least.
@@ -120,8 +119,8 @@ GroupCollector Grouping::collector(GroupCollector::Source source, size_t most) {
 Status Grouping::take_rows() {
   const size_t most = share() / threads_;
   const unsigned first_bits = most >> most_first_bits >= usual_piece ? most_first_bits : fewest_first_bits;
-  record_memory_.emplace(rows_->budget(), rows_->spill_space(), share(),
-                         std::clamp((most >> first_bits) / 8, least_piece, most_piece), first_bits, counts_);
+  record_memory_.emplace(rows_->budget(), rows_->spill_space(), share(), (most >> first_bits) / 8, first_bits,
+                         counts_);
   std::deque<GroupCollector> collectors;
   for (unsigned i = 0; i < threads_; ++i) collectors.push_back(collector(GroupCollector::Source::Rows, most));
   const GoOn of_caller = [&] { return rows_->check_interruption(); };
@@ -224,12 +223,14 @@ Status Grouping::count_pairs_of(Run&& run, GroupCollector& pairs, GroupPartition
 
 /// Makes a table a thread of the next partitions, of one at least, until half of the share is used.
 Status Grouping::put_groups_together() {
+  const size_t expected_runs = groups_.size() / threads_;
   return work_by_threads(*rows_, threads_, counts_, [&](unsigned, const GoOn& go_on) -> Status {
     GroupCollector groups = collector(GroupCollector::Source::Groups, share() / 2 / threads_);
-    while (!groups.is_half_full()) {
+    for (bool first = true; first || !groups.is_half_full(); first = false) {
       std::optional<Run> run = take_run(groups_);
       if (!run) break;
       HAILSTONE_TRY(put_together(std::move(*run), groups, go_on));
+      if (first) groups.expect_runs(expected_runs);
     }
     if (!groups.has_table()) return {};
     Table table{groups.take_table(), groups.take_memory()};

@@ -71,6 +71,12 @@ struct Numbered {
 
 }  // namespace
 
+bool SortedGroups::heads_are_exact() const {
+  if (order_.empty() || order_.front().by != GroupOrder::By::Aggregate) return false;
+  const Kind kind = groups_->plan().aggregates[order_.front().number].wanted.kind;
+  return kind == Kind::Rows || kind == Kind::Values;
+}
+
 /// Of the first column of the order.
 uint64_t SortedGroups::head_of_group(const GroupTable& table, uint32_t group) {
   if (order_.empty() || order_.front().by == GroupOrder::By::Host) return 0;
@@ -112,7 +118,8 @@ uint64_t SortedGroups::head_of_group(const GroupTable& table, uint32_t group) {
 template <typename Left, typename Right>
 int SortedGroups::compare(const Left& left, const Right& right) const {
   const GroupingPlan& plan = groups_->plan();
-  for (const GroupOrder& by : order_) {
+  for (size_t i = heads_are_exact() ? 1 : 0; i < order_.size(); ++i) {
+    const GroupOrder& by = order_[i];
     int order = 0;
     switch (by.by) {
       case GroupOrder::By::Key:

@@ -73,11 +73,14 @@ class SortedGroups final : public Groups {
     Grouping::Place place;
   };
   uint64_t head_of_group(const GroupTable& table, uint32_t group);
+  /// Whether the head is all of the first column.
+  bool heads_are_exact() const;
   Status collect();
   Status sort_places();
   /// `groups_` stands at the first group.
   Status copy_groups();
   void take(Row& row);
+  /// Of equal heads.
   template <typename Left, typename Right>
   int compare(const Left& left, const Right& right) const;
 

@@ -1,0 +1,138 @@
+#include "query/record_memory.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace hailstone {
+
+namespace {
+
+constexpr size_t least_slab = size_t{64} << 10;
+/// A slab takes no more of the query's share than this part.
+constexpr size_t slabs_of_share = 16;
+
+}  // namespace
+
+RecordMemory::RecordMemory(MemoryBudget& budget, SpillSpace& space, size_t most, size_t chunk,
+                           unsigned first_bits, OperatorCounts* counts)
+    : chunk_bytes_(std::bit_floor(std::clamp(chunk, least_chunk, most_chunk))),
+      first_bits_(first_bits),
+      budget_(budget),
+      space_(space),
+      most_(most),
+      counts_(counts) {}
+
+RecordMemory::Pages::~Pages() {
+  bytes_.reset();
+  if (size_ != 0) memory_.release(size_);
+}
+
+bool RecordMemory::Pages::map(size_t size, bool whatever) {
+  if (!memory_.reserve(size, whatever)) return false;
+  size_ = size;
+  bytes_ = make_page_bytes(size);
+  return true;
+}
+
+RecordMemory::Chunk RecordMemory::Pages::take() { return {bytes_.release(), std::exchange(size_, 0)}; }
+
+size_t RecordMemory::class_of(size_t size) {
+  return static_cast<size_t>(std::countr_zero(std::bit_ceil(std::max(size, least_chunk)) / least_chunk));
+}
+
+bool RecordMemory::reserve(size_t size, bool whatever) {
+  const size_t before = used_.fetch_add(size, std::memory_order_relaxed);
+  if (whatever) {
+    budget_.reserve(size);
+  } else if (before + size > most_ || !budget_.try_reserve(size)) {
+    used_.fetch_sub(size, std::memory_order_relaxed);
+    return false;
+  }
+  if (counts_ != nullptr) counts_->take_memory(size);
+  return true;
+}
+
+void RecordMemory::release(size_t size) {
+  used_.fetch_sub(size, std::memory_order_relaxed);
+  budget_.release(size);
+  if (counts_ != nullptr) counts_->give_back_memory(size);
+}
+
+RecordMemory::Chunk RecordMemory::take_free(size_t number) {
+  char* const bytes = free_[number];
+  if (bytes == nullptr) return {};
+  std::memcpy(&free_[number], bytes, sizeof bytes);
+  return {bytes, least_chunk << number};
+}
+
+void RecordMemory::put_free(Chunk chunk) {
+  char*& first = free_[class_of(chunk.size)];
+  std::memcpy(chunk.bytes, &first, sizeof first);
+  first = chunk.bytes;
+}
+
+RecordMemory::Chunk RecordMemory::cut(size_t size) {
+  const Chunk chunk{next_, size};
+  next_ += size;
+  room_ -= size;
+  return chunk;
+}
+
+bool RecordMemory::add_slab(size_t size, bool whatever) {
+  size_t bytes = std::max(size, std::clamp(slab_bytes_, least_slab, huge_page_bytes));
+  if (whatever || bytes > most_ / slabs_of_share) bytes = size;
+  auto slab = std::make_unique<Pages>(*this);
+  if (!slab->map(bytes, whatever)) return false;
+  slabs_.push_back(std::move(slab));
+  // What is left of the one before is used all the same.
+  while (room_ >= least_chunk) put_free(cut(std::min(std::bit_floor(room_), most_chunk)));
+  next_ = slabs_.back()->begin();
+  room_ = bytes;
+  slab_bytes_ += bytes;
+  return true;
+}
+
+RecordMemory::Chunk RecordMemory::try_take(size_t wanted, size_t least) {
+  if (least > most_chunk) return take_alone(least, false);
+  const MutexLock guard(mutex_);
+  const size_t size = std::bit_ceil(std::clamp(std::max(wanted, least), least_chunk, most_chunk));
+  Chunk chunk;
+  for (size_t i = class_of(size); i < classes && chunk.bytes == nullptr; ++i) chunk = take_free(i);
+  if (chunk.bytes == nullptr && (room_ >= size || add_slab(size, false))) chunk = cut(size);
+  for (size_t i = class_of(size); i-- > class_of(least) && chunk.bytes == nullptr;) chunk = take_free(i);
+  given_out_ += chunk.bytes == nullptr ? 0 : 1;
+  return chunk;
+}
+
+RecordMemory::Chunk RecordMemory::take(size_t least) {
+  if (least > most_chunk) return take_alone(least, true);
+  const MutexLock guard(mutex_);
+  const size_t size = std::bit_ceil(std::max(least, least_chunk));
+  if (room_ < size) add_slab(size, true);
+  ++given_out_;
+  return cut(size);
+}
+
+/// A chunk that is longer than others, without a slab.
+RecordMemory::Chunk RecordMemory::take_alone(size_t size, bool whatever) {
+  Pages pages(*this);
+  return pages.map(size, whatever) ? pages.take() : Chunk{};
+}
+
+void RecordMemory::give_back(Chunk chunk) {
+  if (chunk.size > most_chunk) {
+    PageAllocator<char>().deallocate(chunk.bytes, chunk.size);
+    release(chunk.size);
+    return;
+  }
+  const MutexLock guard(mutex_);
+  put_free(chunk);
+  if (--given_out_ != 0) return;
+  free_.fill(nullptr);
+  next_ = nullptr;
+  room_ = slab_bytes_ = 0;
+  slabs_.clear();
+}
+
+}  // namespace hailstone
