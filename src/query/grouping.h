@@ -70,6 +70,8 @@ class Grouping final : public Groups {
   }
   const GroupingPlan& plan() const { return plan_; }
   MemoryBudget& budget() const { return rows_->budget(); }
+  const ComputedRows& rows() const { return *rows_; }
+  unsigned threads() const { return threads_; }
 
   // Once next() has found the first group: the tables that are at hand, with some groups or all.
   struct Place {

@@ -5,29 +5,19 @@
 #include <utility>
 
 #include "file/spill_file.h"
+#include "query/sort_key.h"
 #include "query/sort_record.h"
-#include "schema/key_escape.h"
 
 namespace hailstone {
 
 namespace {
 
-constexpr char null_mark = 0, value_mark = 1;
 constexpr size_t bits_of_byte = 8;
-
-char flip(char byte) { return static_cast<char>(~static_cast<unsigned char>(byte)); }
 
 void append_text(const RowRecords::Key& key, const Value& value, std::string& to) {
   const size_t begin = to.size();
-  if (key.by.nullable) to.push_back(value.null ? null_mark : value_mark);
-  if (!value.null) {
-    const size_t weights = to.size();
-    key.column.collation->append_weights(value.bytes, to);
-    if (to.size() - weights > key.by.most_weights) to.resize(weights + key.by.most_weights);
-    escape_and_end(to, weights);
-  }
-  if (!key.by.descending) return;
-  for (size_t i = begin; i < to.size(); ++i) to[i] = flip(to[i]);
+  sort_key::append_text(*key.column.collation, value, key.by.nullable, key.by.most_weights, to);
+  if (key.by.descending) sort_key::flip(to, begin);
 }
 
 }  // namespace
@@ -127,7 +117,8 @@ void RowRecords::Writer::write(const RowBatch& batch, char* to) {
     for (uint32_t row = 0; row < batch.rows; ++row) {
       const bool null = vector.is_null(row);
       char*& position = positions_[row];
-      if (key.by.nullable) *position++ = static_cast<char>((null ? null_mark : value_mark) ^ flipped);
+      if (key.by.nullable)
+        *position++ = static_cast<char>((null ? sort_key::null_mark : sort_key::value_mark) ^ flipped);
       store_big_endian(position, (null ? 0 : zeros.one(vector.integers[row])) ^ flipped, width);
       position += width;
     }

@@ -1,13 +1,8 @@
 // Rows as records that are sorted: the key is made of the columns that decide the order, behind it are the
 // values that are wanted of the row.
 //
-// Of each column of the order the key has a byte, 0 for NULL and 1 for a value, if it is nullable, and then
-//   numbers         as many bytes as they have, big-endian, of NULL zeros; both zeros of floating point are
-//   one bytes           the weights of the collation, cut where the order says so; 0x00 is 0x00 0xFF, and
-//                   0x00 0x01 ends them
-// all of it with every bit flipped where the order is descending. Behind the key: a bit a column, 1 for NULL;
-// then a number a column, the value or the length of the bytes: eight bytes where the value may be
-// as wide, else four; then the bytes.
+// Behind the key (sort_key.h): a bit a column, 1 for NULL; then a number a column, the value or the length of
+// the bytes: eight bytes where the value may be as wide, else four; then the bytes.
 #pragma once
 
 #include <memory>

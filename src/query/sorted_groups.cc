@@ -14,51 +14,6 @@ using Kind = Aggregate::Kind;
 constexpr uint32_t steps_between_checks = 4096;
 constexpr uint32_t values_between_checks = 256;  // of the host's
 
-/// sum * 10^digits / count, half away from zero.
-WideInteger rounded_mean(const AggregateResult& of, unsigned digits) {
-  WideInteger scaled = of.integer_sum;
-  for (unsigned i = 0; i < digits; ++i) scaled *= 10;
-  const auto count = static_cast<WideInteger>(of.count);
-  const WideInteger whole = scaled / count, rest = scaled % count;
-  if ((rest < 0 ? -rest : rest) * 2 < count) return whole;
-  return whole + (scaled < 0 ? -1 : 1);
-}
-
-int compare_sums(const GroupOrder& by, bool real, const AggregateResult& left, const AggregateResult& right) {
-  if (real) {
-    const auto number = [&](const AggregateResult& of) {
-      return by.mean_digits ? of.real_sum / static_cast<double>(of.count) : of.real_sum;
-    };
-    return compare_numbers(number(left), number(right));
-  }
-  if (!by.mean_digits) return compare_numbers(left.integer_sum, right.integer_sum);
-  return compare_numbers(rounded_mean(left, *by.mean_digits), rounded_mean(right, *by.mean_digits));
-}
-
-int compare_results(const GroupOrder& by, const GroupingPlan::Item& item, const AggregateResult& left,
-                    const AggregateResult& right) {
-  if (item.wanted.kind == Kind::Rows || item.wanted.kind == Kind::Values)
-    return compare_numbers(left.count, right.count);
-  if (item.wanted.kind >= Kind::BitAnd) return compare_numbers(left.integer, right.integer);
-  // Without values it is NULL.
-  if (left.count == 0 || right.count == 0) return compare_numbers(left.count != 0, right.count != 0);
-  if (item.wanted.kind == Kind::Sum) {
-    if (!item.column.integer && item.column.width == sizeof(HugeInteger))
-      return compare_numbers(left.huge_sum, right.huge_sum);
-    const bool real = item.column.type == Type::Float || item.column.type == Type::Double;
-    return compare_sums(by, real, left, right);
-  }
-  if (item.wanted.kind == Kind::Spread) return compare_numbers(left.spread, right.spread);
-  if (item.column.integer) return compare_numbers(left.integer, right.integer);
-  return item.column.collation->compare(left.bytes, right.bytes);
-}
-
-/// Whether results have the sum as integer_sum.
-bool is_short_sum(const ScanColumn& column) {
-  const bool real = column.type == Type::Float || column.type == Type::Double;
-  return column.integer ? !real : column.width == sizeof(WideInteger);
-}
-
 /// A group of a table, as the order sees it.
 struct Numbered {
   const GroupTable& table;
@@ -97,7 +52,7 @@ uint64_t SortedGroups::head_of_group(const GroupTable& table, uint32_t group) {
       head = count;
       break;
     case Kind::Sum:
-      if (by.mean_digits || !is_short_sum(item.column)) return 0;
+      if (by.mean_digits || !has_integer_sum(item.column)) return 0;
       if (count != 0) {
         const WideInteger sum = table.result(group, by.number).integer_sum;
         take(order_signed(static_cast<int64_t>(std::clamp<WideInteger>(sum, INT64_MIN, INT64_MAX)),
@@ -107,7 +62,7 @@ uint64_t SortedGroups::head_of_group(const GroupTable& table, uint32_t group) {
     case Kind::Minimum:
     case Kind::Maximum:
       if (!item.column.integer) return 0;
-      if (count != 0) take(table.result(group, by.number).integer);
+      if (count != 0) take(Zeros(item.column).one(table.result(group, by.number).integer));
       break;
     default:
       return 0;
@@ -182,7 +137,23 @@ Status SortedGroups::sort_places() {
   return sort_by_runs(places_, before, [this] { return groups_->check_interruption(); });
 }
 
-Status SortedGroups::copy_groups() {
+template <typename Take>
+Result<uint64_t> SortedGroups::each_group(const Take& take) {
+  host_values_.resize(host_.columns.size());
+  uint64_t groups = 0;
+  for (bool found = true; found;) {
+    if (!host_.columns.empty()) {
+      if ((groups + 1) % values_between_checks == 0) HAILSTONE_TRY(groups_->check_interruption());
+      HAILSTONE_TRY(host_.compute(*groups_, host_values_));
+    }
+    HAILSTONE_TRY(take());
+    ++groups;
+    HAILSTONE_ASSIGN(found, groups_->next());
+  }
+  return groups;
+}
+
+Status SortedGroups::copy_first() {
   struct Copied {
     const Row& row;
     size_t keys;
@@ -195,13 +166,7 @@ Status SortedGroups::copy_groups() {
     return left.head != right.head ? left.head < right.head
                                    : compare(Copied{left, keys}, Copied{right, keys}) < 0;
   };
-  host_values_.resize(host_.columns.size());
-  uint64_t looked_at = 0;
-  for (bool found = true; found;) {
-    if (!host_.columns.empty()) {
-      if ((looked_at + 1) % values_between_checks == 0) HAILSTONE_TRY(groups_->check_interruption());
-      HAILSTONE_TRY(host_.compute(*groups_, host_values_));
-    }
+  const auto take_group = [&]() -> Status {
     const GroupTable& table = groups_->table(groups_->place().table);
     const uint32_t group = groups_->place().group;
     const uint64_t head = head_of_group(table, group);
@@ -215,26 +180,36 @@ Status SortedGroups::copy_groups() {
       const Row& row = rows_.back();
       memory_.grow(sizeof(Row) + row.keys.size() * sizeof(Value) + row.bytes.size() +
                    row.results.size() * sizeof(AggregateResult));
-      if (most_ != all) std::push_heap(rows_.begin(), rows_.end(), before);
+      std::push_heap(rows_.begin(), rows_.end(), before);
     } else if (comes_before(rows_.front())) {
       std::pop_heap(rows_.begin(), rows_.end(), before);
       take(rows_.back());
       rows_.back().head = head;
       std::push_heap(rows_.begin(), rows_.end(), before);
     }
-    ++looked_at;
-    HAILSTONE_ASSIGN(found, groups_->next());
-  }
+    return {};
+  };
+  HAILSTONE_ASSIGN(const uint64_t groups, each_group(take_group));
   const OperatorWork work(counts_, 0);
-  work.add_rows(looked_at, rows_.size());
+  work.add_rows(groups, rows_.size());
   return sort_by_runs(rows_, before, [this] { return groups_->check_interruption(); });
+}
+
+Status SortedGroups::sort_all() {
+  sort_.emplace(*groups_, order_, host_.columns, counts_);
+  HAILSTONE_ASSIGN(const uint64_t groups, each_group([this] { return sort_->add(host_values_); }));
+  if (counts_ != nullptr) {
+    counts_->add_part(0);
+    counts_->add_rows(groups, groups);
+  }
+  return sort_->sort();
 }
 
 Status SortedGroups::collect() {
   HAILSTONE_ASSIGN(const bool found, groups_->next());
   if (!found) return {};
-  if (!groups_->has_all() || !host_.columns.empty()) return copy_groups();
-  return sort_places();
+  if (groups_->has_all() && host_.columns.empty()) return sort_places();
+  return most_ == all ? sort_all() : copy_first();
 }
 
 Result<bool> SortedGroups::next() {
@@ -244,6 +219,7 @@ Result<bool> SortedGroups::next() {
     HAILSTONE_TRY(collect());
     collected_ = true;
   }
+  if (sort_) return sort_->next();
   if (place_ < rows_.size()) return true;
   if (place_ >= places_.size()) return false;
   groups_->go_to(places_[place_].place);

@@ -1,7 +1,8 @@
 // Groups in an order, all or the first ones: ORDER BY and LIMIT behind GROUP BY.
 //
 // While all groups are at hand, only their places are sorted. Where they come partition by partition, or the
-// host has a part in their order, copies of them are kept, of no more than are wanted.
+// host has a part in their order, copies of them are kept: of the first ones in memory, of all as records
+// that memory does not bound (GroupSort).
 #pragma once
 
 #include <functional>
@@ -9,21 +10,11 @@
 #include <optional>
 #include <vector>
 
+#include "query/group_order.h"
+#include "query/group_sort.h"
 #include "query/grouping.h"
 
 namespace hailstone {
-
-/// One column of the order of groups: a key, an aggregate, or a value of the host's; NULL comes first when
-/// ascending.
-struct GroupOrder {
-  enum class By : uint8_t { Key, Aggregate, Host };
-  By by = By::Key;
-  size_t number = 0;  // of the key, the aggregate or the value
-  bool descending = false;
-  /// Of a sum: what counts is the mean, rounded to so many digits (at most 8) behind those of the sum; of
-  /// floating-point numbers, not rounded.
-  std::optional<unsigned> mean_digits = std::nullopt;
-};
 
 /// Values of a group that only the embedding application can compute.
 struct HostGroupValues {
@@ -48,10 +39,12 @@ class SortedGroups final : public Groups {
 
   Result<bool> next() override;
   std::span<const Value> keys() const override {
+    if (sort_) return sort_->keys().first(groups_->plan().keys.size());
     return rows_.empty() ? groups_->keys()
                          : std::span<const Value>(rows_[place_].keys).first(groups_->keys().size());
   }
   AggregateResult result(size_t aggregate) const override {
+    if (sort_) return sort_->result(aggregate);
     return rows_.empty() ? groups_->result(aggregate) : rows_[place_].results[aggregate];
   }
   uint64_t rows_read() const override { return groups_->rows_read(); }
@@ -77,8 +70,12 @@ class SortedGroups final : public Groups {
   bool heads_are_exact() const;
   Status collect();
   Status sort_places();
-  /// `groups_` stands at the first group.
-  Status copy_groups();
+  /// Calls `take` for each group, where `groups_` then stands: from the one where it stands now. How many
+  /// there were.
+  template <typename Take>
+  Result<uint64_t> each_group(const Take& take);
+  Status copy_first();
+  Status sort_all();
   void take(Row& row);
   /// Of equal heads.
   template <typename Left, typename Right>
@@ -88,12 +85,14 @@ class SortedGroups final : public Groups {
   const std::vector<GroupOrder> order_;
   const size_t most_;
   const HostGroupValues host_;
-  std::vector<Value> host_values_;  // of the group at hand
+  std::vector<Value> host_values_;  // of the group at hand, while groups are taken
   OperatorCounts* const counts_;
   bool collected_ = false;
   std::vector<Headed> places_;  // of the groups, in order; or
-  std::vector<Row> rows_;  // copies: a heap while they are collected, the last one in front; then in order
-  OperatorMemory memory_;  // of the copies, beyond the budget if it must be
+  std::vector<Row>
+      rows_;  // copies: a heap while they are collected, the last one in front; then in order; or
+  std::optional<GroupSort> sort_;
+  OperatorMemory memory_;  // of places and of the first ones' copies, beyond the budget if it must be
   size_t place_ = 0;
   std::string weights_;  // scratch space
 };

@@ -207,8 +207,11 @@ class GroupSpillTest : public QueryTest {
     }
   }
 
+  /// Groups and pairs that spill, also sorted.
+  std::unique_ptr<Groups> spilling(unsigned threads, bool sorted);
+
   /// Checks each group once; how many there are.
-  size_t check(Grouping& grouping, std::span<const uint16_t> keys, std::span<const Aggregate> wanted,
+  size_t check(Groups& grouping, std::span<const uint16_t> keys, std::span<const Aggregate> wanted,
                const Expected& groups) {
     std::set<std::vector<std::string>> met;
     for (;;) {
@@ -336,10 +339,98 @@ TEST_F(GroupSpillTest, DividesAgainAndAgain) {
   host_.budget().set_limit(size_t{1} << 30);
 }
 
+/// What the order has of each group, one after the other.
+std::vector<std::string> order_of(SortedGroups& groups, std::span<const GroupOrder> order,
+                                  const GroupingPlan& plan) {
+  std::vector<std::string> all;
+  for (;;) {
+    const auto found = groups.next();
+    EXPECT_TRUE(found) << found.error().message();
+    if (!found || !*found) return all;
+    std::string here;
+    for (const GroupOrder& by : order) {
+      const auto append = [&](const ScanColumn& column, const Value& value) {
+        if (value.null) {
+          here += "NULL ";
+        } else if (column.integer) {
+          here += std::to_string(Zeros(column).one(value.integer)) + ' ';
+        } else {
+          column.collation->append_weights(value.bytes, here);
+        }
+      };
+      if (by.by == GroupOrder::By::Key) {
+        append(plan.keys[by.number].column, groups.keys()[by.number]);
+        continue;
+      }
+      const GroupingPlan::Item& item = plan.aggregates[by.number];
+      const AggregateResult result = groups.result(by.number);
+      if (item.wanted.kind == Kind::Minimum || item.wanted.kind == Kind::Maximum) {
+        const Value best =
+            item.column.integer ? Value::of(result.integer) : Value::of(ByteView(result.bytes));
+        append(item.column, result.count == 0 ? Value{} : best);
+      } else if (item.wanted.kind == Kind::Rows || item.wanted.kind == Kind::Values) {
+        here += std::to_string(result.count) + ' ';
+      } else {
+        append_result(by, item, result, here);
+      }
+    }
+    all.push_back(std::move(here));
+  }
+}
+
+TEST_F(GroupSpillTest, AllInAnOrderWithAnyMemory) {
+  load(20'000, 6'000);
+  const std::array<uint16_t, 3> keys{real, text, bits};
+  for (int round = 0; round < 10; ++round) {
+    const std::array<Aggregate, 9> wanted{
+        Aggregate{Kind::Rows},          Aggregate{Kind::Values, word},   Aggregate{Kind::Minimum, text},
+        Aggregate{Kind::Maximum, real}, Aggregate{Kind::Sum, key},       Aggregate{Kind::Sum, real},
+        Aggregate{Kind::Sum, huge},     Aggregate{Kind::Spread, number}, Aggregate{Kind::BitXor, bits}};
+    std::vector<GroupOrder> order;
+    for (size_t i = 1 + below(3); i > 0; --i) {
+      GroupOrder by{.by = below(2) == 0 ? GroupOrder::By::Key : GroupOrder::By::Aggregate};
+      by.number = below(by.by == GroupOrder::By::Key ? keys.size() : wanted.size());
+      by.descending = below(2) == 0;
+      const bool is_mean = by.by == GroupOrder::By::Aggregate && (by.number == 4 || by.number == 5);
+      if (is_mean && below(2) == 0) by.mean_digits = static_cast<unsigned>(below(5));
+      order.push_back(by);
+    }
+    const Expected groups = expected(keys, wanted);
+    host_.budget().set_limit(size_t{1} << 30);
+    auto in_memory = group(keys, wanted, 2);
+    const GroupingPlan plan = in_memory->plan();
+    SortedGroups sorted(std::move(in_memory), order);
+    const std::vector<std::string> right = order_of(sorted, order, plan);
+    ASSERT_EQ(right.size(), groups.size());
+    for (const size_t limit : {size_t{1}, size_t{6} << 20}) {
+      host_.budget().set_limit(limit);
+      const auto spilled = host_.counters().spill_write_bytes.load();
+      SortedGroups again(group(keys, wanted, 2), order);
+      const std::vector<std::string> found = order_of(again, order, plan);
+      const auto [one, other] = std::ranges::mismatch(found, right);
+      EXPECT_TRUE(found == right) << "round " << round << ", " << limit << " bytes, number "
+                                  << one - found.begin() << ": " << (one == found.end() ? "none" : *one)
+                                  << " instead of " << (other == right.end() ? "none" : *other);
+      EXPECT_GT(host_.counters().spill_write_bytes.load(), limit == 1 ? spilled : 0);
+      SortedGroups whole(group(keys, wanted, 2), order);
+      EXPECT_EQ(check(whole, keys, wanted, groups), groups.size());
+    }
+    host_.budget().set_limit(size_t{1} << 30);
+  }
+}
+
 /// Spills groups and pairs.
 constexpr std::array<uint16_t, 1> keys_that_spill{number};
 constexpr std::array<Aggregate, 3> wanted_that_spills{Aggregate{Kind::Rows}, Aggregate{Kind::Maximum, text},
                                                       Aggregate{Kind::Values, key, true}};
+
+std::unique_ptr<Groups> GroupSpillTest::spilling(unsigned threads, bool sorted) {
+  auto groups = group(keys_that_spill, wanted_that_spills, threads);
+  if (!sorted) return groups;
+  return std::make_unique<SortedGroups>(
+      std::move(groups), std::vector<GroupOrder>{{.by = GroupOrder::By::Aggregate, .number = 1},
+                                                 {.number = 0, .descending = true}});
+}
 
 TEST_F(GroupSpillTest, EndsWithAnErrorWhereFilesFail) {
   load(25'000, 9'000);
@@ -351,11 +442,14 @@ TEST_F(GroupSpillTest, EndsWithAnErrorWhereFilesFail) {
     Effect effect;
     int error_number;
   };
-  for (const Fault& fault :
-       {Fault{Call::Create, Effect::Fail, EACCES}, Fault{Call::Append, Effect::Fail, ENOSPC},
-        Fault{Call::Append, Effect::Tear, EIO}, Fault{Call::Close, Effect::Fail, EIO},
-        Fault{Call::Open, Effect::Fail, EMFILE}, Fault{Call::Read, Effect::Fail, EIO},
-        Fault{Call::Read, Effect::FlipBit, 0}, Fault{Call::Remove, Effect::Fail, EIO}}) {
+  const std::array faults{
+      Fault{Call::Create, Effect::Fail, EACCES}, Fault{Call::Append, Effect::Fail, ENOSPC},
+      Fault{Call::Append, Effect::Tear, EIO},    Fault{Call::Close, Effect::Fail, EIO},
+      Fault{Call::Open, Effect::Fail, EMFILE},   Fault{Call::Read, Effect::Fail, EIO},
+      Fault{Call::Read, Effect::FlipBit, 0},     Fault{Call::Remove, Effect::Fail, EIO}};
+  for (size_t number = 0; number < 2 * faults.size(); ++number) {
+    const Fault& fault = faults[number / 2];
+    const bool sorted = number % 2 == 1;
     size_t failed = 0;
     for (uint64_t skip = 0;; skip += 1 + skip / 2) {
       const unsigned threads = skip % 2 == 0 ? 1 : 2;
@@ -366,7 +460,7 @@ TEST_F(GroupSpillTest, EndsWithAnErrorWhereFilesFail) {
                                    .times = 1,
                                    .effect = fault.effect,
                                    .error_number = fault.error_number});
-      auto grouping = group(keys_that_spill, wanted_that_spills, threads);
+      std::unique_ptr<Groups> grouping = spilling(threads, sorted);
       std::optional<Error> error;
       size_t met = 0;
       for (;; ++met) {
@@ -436,11 +530,11 @@ TEST_F(GroupSpillTest, EndsWhenItIsInterrupted) {
   load(25'000, 9'000);
   const size_t memory_before = host_.budget().used();
   host_.budget().set_limit(1);
-  for (const unsigned threads : {1U, 2U}) {
+  for (const unsigned threads : {1U, 2U, 3U}) {
     for (uint64_t asks = 0;; asks += 1 + asks / 3) {
       uint64_t asked = 0;
       reader_->set_interruption_check([&] { return asked++ >= asks; });
-      auto grouping = group(keys_that_spill, wanted_that_spills, threads);
+      std::unique_ptr<Groups> grouping = spilling(threads, threads == 3);
       auto found = grouping->next();
       while (found && *found) found = grouping->next();
       reader_->set_interruption_check({});
