@@ -70,15 +70,7 @@ struct GroupBlock : RowBlock {
   OperatorPlan plan() const;
 };
 
-/// A block of a SELECT over one table, as the server has it.
-struct GroupStatement {
-  const Query& query;
-  SELECT_LEX& select;
-  TABLE& table;
-  std::vector<Item*> conditions;  // all of them on the table's rows
-  bool whole = false;             // of a SELECT that the optimizer has not been at
-};
-std::expected<GroupBlock, Declined> make_group_block(THD& thd, const GroupStatement& statement,
+std::expected<GroupBlock, Declined> make_group_block(THD& thd, const BlockStatement& statement,
                                                      HailstoneHandler& reader);
 
 }  // namespace hailstone

@@ -95,7 +95,7 @@ class HailstoneHandler final : public handler, private TransactionUser {
   ha_rows records_in_range(uint index, const key_range* low, const key_range* high,
                            page_range* pages) override;
 
-  // --- whole queries (handler_read.cc), for group_pushdown.cc
+  // --- whole queries (handler_read.cc), for part_pushdown.cc
   /// To be called before a statement's first read: the server decides how it logs a change after it has
   /// locked the tables. What a change reads that is logged as a statement must be the same where the
   /// statement is repeated.

@@ -8,8 +8,8 @@
 #include "discovery.h"
 #include "engine.h"
 #include "error.h"
-#include "group_pushdown.h"
 #include "ha_hailstone.h"
+#include "part_pushdown.h"
 #include "select_pushdown.h"
 #include "session.h"
 #include "trace.h"
@@ -191,7 +191,7 @@ void set_hooks(handlerton* engine) {
   engine->flush_logs = flush_logs;
   engine->show_status = show_status;
   engine->create_select = create_select_handler;
-  engine->create_group_by = create_group_handler;
+  engine->create_group_by = create_part_handler;
   engine->field_options = column_options;
   engine->tablefile_extensions = no_files;
   set_discovery(engine);

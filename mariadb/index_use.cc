@@ -85,24 +85,23 @@ class IndexBegin {
 }  // namespace
 
 Item* leads_to_few_rows(const TABLE& table, const std::vector<HailstoneHandler*>& readers,
-                        const std::vector<Item*>& conditions) {
+                        const std::vector<Item*>& conditions, const std::vector<PushedCondition>& pushed) {
   if (conditions.empty() || table.s->keys == 0) return nullptr;
   for (HailstoneHandler* const reader : readers) reader->info(HA_STATUS_VARIABLE | HA_STATUS_NO_LOCK);
-  for (Item* const condition : conditions) {
-    const PushedCondition pushed = readers.front()->condition(condition);
+  for (size_t number = 0; number < conditions.size(); ++number) {
     for (uint i = 0; i < table.s->keys; ++i) {
       const Field& first = *table.key_info[i].key_part[0].field;
-      for (Item* const rest : pushed.rest) {
+      for (Item* const rest : pushed[number].rest) {
         if (compares(*rest, first)) return rest;
       }
       double entries = 0, rows = 0;
       for (const HailstoneHandler* const reader : readers) {
         const auto all = static_cast<double>(reader->stats.records);
         const uint16_t column = reader->column_of_field(first.field_index);
-        entries += IndexBegin(*reader, i, column, all).entries(*pushed.predicate);
+        entries += IndexBegin(*reader, i, column, all).entries(*pushed[number].predicate);
         rows += all;
       }
-      if (entries * rows_scanned_in_time_of_one < rows || entries < few_rows) return condition;
+      if (entries * rows_scanned_in_time_of_one < rows || entries < few_rows) return conditions[number];
     }
   }
   return nullptr;

@@ -11,14 +11,16 @@
 namespace hailstone {
 
 class HailstoneHandler;
+struct PushedCondition;
 
 /// Rows that a scan passes in the time in which the server reads one by an index.
 constexpr double rows_scanned_in_time_of_one = 30;
 
 /// Of conditions that must all hold, one for which an index may lead to so few rows that the server is
-/// quicker by it; null: there is none. `readers`: of the table, or of its partitions. What a condition leaves
-/// of an index is estimated as far as the engine knows its limits; where it does not, it may be few.
+/// quicker by it; null: there is none. `readers`: of the table, or of its partitions. `pushed`: what the
+/// engine makes of the conditions. What one leaves of an index is estimated as far as the engine knows its
+/// limits; where it does not, it may be few.
 Item* leads_to_few_rows(const TABLE& table, const std::vector<HailstoneHandler*>& readers,
-                        const std::vector<Item*>& conditions);
+                        const std::vector<Item*>& conditions, const std::vector<PushedCondition>& pushed);
 
 }  // namespace hailstone

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "pushdown_leaf.h"
+#include "target_fields.h"
 
 namespace hailstone {
 
@@ -154,7 +155,7 @@ bool takes_texts_for_numbers(const Item_func& function) {
 }
 
 bool may_warn_of_rows(const THD& thd) {
-  if (thd.lex->sql_command != SQLCOM_SELECT) return true;
+  if (thd.lex->sql_command != SQLCOM_SELECT && !stores_values_as_they_are(thd)) return true;
   for (SELECT_LEX* select = thd.lex->all_selects_list; select != nullptr;
        select = select->next_select_in_list()) {
     List_iterator<Item> items(select->item_list);

@@ -60,6 +60,33 @@ bool can_be_key(const Field& field) {
   }
 }
 
+bool may_outgrow_type(Item& item) {
+  Item& real = *item.real_item();
+  if (dynamic_cast<Item_func_int_div*>(&real) != nullptr) {
+    const auto& division = static_cast<Item_func&>(real);
+    if (division.arguments()[0]->cmp_type() != INT_RESULT ||
+        division.arguments()[1]->cmp_type() != INT_RESULT)
+      return true;
+  }
+  return any_part(real, may_outgrow_type);
+}
+
+bool can_be_stored(Item& item) {
+  const Type_handler& handler = *item.type_handler();
+  if (handler.type_collection() != type_handler_slong.type_collection() || may_outgrow_type(item))
+    return false;
+  switch (handler.real_field_type()) {
+    case MYSQL_TYPE_BIT:
+    case MYSQL_TYPE_ENUM:
+    case MYSQL_TYPE_SET:
+    case MYSQL_TYPE_GEOMETRY:
+    case MYSQL_TYPE_NULL:
+      return false;
+    default:
+      return true;
+  }
+}
+
 bool may_name_rows(Item& item) {
   Item& real = *item.real_item();
   return dynamic_cast<Item_decimal_typecast*>(&real) != nullptr || any_part(real, may_name_rows);
@@ -127,10 +154,9 @@ std::optional<RowColumn> RowTranslator::sortable(Item& item) {
   return kind && has_silent_constants(thd_, item) ? compute(item, *kind) : std::nullopt;
 }
 
-Item* RowTranslator::take_conditions(const std::vector<Item*>& conditions) {
+Item* RowTranslator::take_conditions(const std::vector<PushedCondition>& conditions) {
   std::vector<Predicate> predicates;
-  for (Item* const condition : conditions) {
-    PushedCondition pushed = reader_.condition(condition);
+  for (const PushedCondition& pushed : conditions) {
     predicates.push_back(*pushed.predicate);
     block_.rest.insert(block_.rest.end(), pushed.rest.begin(), pushed.rest.end());
   }

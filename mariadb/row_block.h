@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "operator_plan.h"
+#include "pushdown.h"
 #include "query/computed_rows.h"
 #include "select_numbers.h"
 #include "select_outcome.h"
@@ -20,6 +21,15 @@
 namespace hailstone {
 
 class BlockRun;
+
+/// A block of a SELECT over one table, as the server has it.
+struct BlockStatement {
+  const Query& query;
+  SELECT_LEX& select;
+  TABLE& table;
+  const std::vector<PushedCondition>& conditions;  // all of them on the table's rows
+  bool whole = false;                              // a statement that the optimizer has not been at
+};
 
 /// Something that is computed of each row.
 struct RowExpression {
@@ -82,7 +92,7 @@ class RowTranslator {
   /// The column by which rows are sorted as the server sorts them by the item.
   std::optional<RowColumn> sortable(Item& item);
   /// Of all conditions, each of which must hold, the part that is in the way; null: none is.
-  Item* take_conditions(const std::vector<Item*>& conditions);
+  Item* take_conditions(const std::vector<PushedCondition>& conditions);
 
  private:
   THD& thd_;
@@ -103,6 +113,11 @@ bool is_whole_number(const Field& field);
 /// Whether equal stored values are what the server takes for equal, and the other way round, and their order
 /// is its order.
 bool can_be_key(const Field& field);
+/// The same of an item whose values are stored in a field of its type.
+bool can_be_stored(Item& item);
+/// Whether a whole number may have more digits than its type has: whether the server then cuts it is up to
+/// its plan. It gives DIV the digits of its first argument, also where the second is less than 1.
+bool may_outgrow_type(Item& item);
 bool is_number(const Item& item);
 /// Whether a floating-point number is rounded where it is stored, so that different ones may become equal.
 /// The server compares keys as they are stored, but for plans that sort rows before they are grouped.

@@ -7,6 +7,7 @@
 
 #include "item_parts.h"
 #include "pushdown_warnings.h"
+#include "statement_items.h"
 
 namespace hailstone {
 
@@ -20,12 +21,11 @@ constexpr uint32 longest_short_text = 1024;
 
 class SelectTranslator {
  public:
-  SelectTranslator(THD& thd, SELECT_LEX& select, const SelectSource& source, HailstoneHandler& reader)
+  SelectTranslator(THD& thd, const BlockStatement& statement, HailstoneHandler& reader)
       : thd_(thd),
-        select_(select),
-        join_(*select.join),
-        conditions_(source.conditions),
-        source_(*source.leaf->table),
+        statement_(statement),
+        query_(statement.query),
+        source_(statement.table),
         reader_(reader),
         block_(ScanColumns(source_, reader)),
         rows_(thd, source_, reader, block_) {}
@@ -34,23 +34,28 @@ class SelectTranslator {
     const auto declined = [](SelectOutcome reason, Item* item) {
       return std::unexpected(Declined{reason, item});
     };
-    for (const ORDER* order = join_.order; order != nullptr; order = order->next) {
+    for (const ORDER* order = query_.order_by; order != nullptr; order = order->next) {
       if (!add_order(*order)) return declined(SelectOutcome::Order, *order->item);
     }
     if (!take_limit()) return declined(SelectOutcome::Statement, nullptr);
+    block_.has_having = query_.having != nullptr;
     block_.way = way();
-    // Warnings of rows have their numbers among all that the server would have read.
-    if (block_.way == SelectBlock::Way::Scanned && may_warn_of_rows(thd_))
-      return declined(SelectOutcome::Statement, nullptr);
-    block_.has_having = join_.having != nullptr;
-    if (block_.has_having && (is_replaced(*join_.having) || !add(*join_.having)))
-      return declined(SelectOutcome::Condition, join_.having);
-    List_iterator_fast<Item> items(join_.fields_list);
+    if (block_.has_having && ((statement_.whole && is_replaced(*query_.having)) || !add(*query_.having)))
+      return declined(SelectOutcome::Condition, query_.having);
+    List_iterator_fast<Item> items(*query_.select);
+    for (int hidden = query_.n_aux; hidden > 0; --hidden) items++;
     while (Item* const item = items++) {
       if (!add(*item)) return declined(SelectOutcome::Columns, item);
     }
-    if (Item* const part = rows_.take_conditions(conditions_))
+    if (Item* const part = rows_.take_conditions(statement_.conditions))
       return declined(SelectOutcome::Condition, part);
+    if (block_.way == SelectBlock::Way::Scanned) {
+      // The rows go into the table that they come from.
+      if ((statement_.select.join->select_options & OPTION_BUFFER_RESULT) != 0)
+        return declined(SelectOutcome::Statement, nullptr);
+      // Warnings of rows have their numbers among all that the server would have read.
+      if (has_conditions() && may_warn_of_rows(thd_)) return declined(SelectOutcome::Statement, nullptr);
+    }
     return std::move(block_);
   }
 
@@ -67,20 +72,27 @@ class SelectTranslator {
     return true;
   }
 
+  bool has_conditions() const {
+    return block_.predicate->kind() != Predicate::Kind::Always || !block_.rest.empty();
+  }
+
   SelectBlock::Way way() const {
     if (block_.order.empty()) return SelectBlock::Way::Scanned;
     // What HAVING leaves of the first rows may be too few.
     const bool few =
-        join_.having == nullptr && block_.most <= (by_long_text_ ? most_rows_by_long_texts : most_first_rows);
+        !block_.has_having && block_.most <= (by_long_text_ ? most_rows_by_long_texts : most_first_rows);
     return few ? SelectBlock::Way::FirstRows : SelectBlock::Way::Sorted;
   }
 
   bool take_limit() {
-    const Select_limit_counters& limit = select_.master_unit()->lim;
-    const ulonglong most = limit.get_select_limit();
-    if (most == 0 || limit.is_with_ties()) return false;
-    block_.most = most;
-    block_.offset = limit.get_offset_limit();
+    const Select_limit_counters& limit = *query_.limit;
+    if (limit.get_select_limit() == 0 || limit.is_with_ties()) return false;
+    block_.most = limit.get_select_limit();
+    block_.counts_all = (statement_.select.options & OPTION_FOUND_ROWS) != 0;
+    // The server counts the rows of a part by asking for all of them, and is told the limits of a union's
+    // parts later.
+    if (!statement_.whole && (block_.counts_all || statement_.select.master_unit()->is_unit_op()))
+      block_.most = HA_POS_ERROR;
     return true;
   }
 
@@ -111,9 +123,8 @@ class SelectTranslator {
   }
 
   THD& thd_;
-  SELECT_LEX& select_;
-  JOIN& join_;
-  const std::vector<Item*>& conditions_;
+  const BlockStatement& statement_;
+  const Query& query_;
   TABLE& source_;
   HailstoneHandler& reader_;
   SelectBlock block_;
@@ -136,15 +147,13 @@ OperatorPlan SelectBlock::plan() const {
                     .what = fmt::format("order: {}; all rows, with {} columns", order.size(), shown.size()),
                     .most_rows = plan.back().most_rows});
   }
-  if (has_having)
-    plan.push_back({.kind = Operator::Having, .what = "evaluated by the server", .most_rows = rows});
   std::ranges::reverse(plan);
   return plan;
 }
 
-std::expected<SelectBlock, Declined> make_select_block(THD& thd, SELECT_LEX& select,
-                                                       const SelectSource& source, HailstoneHandler& reader) {
-  return SelectTranslator(thd, select, source, reader).translate();
+std::expected<SelectBlock, Declined> make_select_block(THD& thd, const BlockStatement& statement,
+                                                       HailstoneHandler& reader) {
+  return SelectTranslator(thd, statement, reader).translate();
 }
 
 }  // namespace hailstone

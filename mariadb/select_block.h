@@ -1,6 +1,5 @@
-// What the engine is to do for a whole SELECT over one table, or over views of it that the server merges:
-// made of the server's description before it has been optimised, once for each execution. Belongs to the
-// connection's thread.
+// What the engine is to do for a block of a SELECT over one table that makes no groups: made of the server's
+// description, once for each execution. Belongs to the connection's thread.
 #pragma once
 
 #include <expected>
@@ -9,7 +8,6 @@
 #include "query/sorted_rows.h"
 #include "row_block.h"
 #include "select_outcome.h"
-#include "statement_items.h"
 // clang-format off
 #include "server.h"
 // clang-format on
@@ -34,15 +32,15 @@ struct SelectBlock : RowBlock {
   Way way = Way::Scanned;
   std::vector<Order> order;
   bool has_having = false;
-  size_t offset = 0;
-  size_t most = 0;                  // rows, those before the offset included
+  size_t most = 0;                  // rows, those before an offset included
+  bool counts_all = false;          // those beyond these, too
   std::vector<const Field*> shown;  // stored fields that the result reads
   bool shows_virtual = false;       // fields that the server makes of these
 
   OperatorPlan plan() const;
 };
 
-std::expected<SelectBlock, Declined> make_select_block(THD& thd, SELECT_LEX& select,
-                                                       const SelectSource& source, HailstoneHandler& reader);
+std::expected<SelectBlock, Declined> make_select_block(THD& thd, const BlockStatement& statement,
+                                                       HailstoneHandler& reader);
 
 }  // namespace hailstone

@@ -4,16 +4,19 @@
 #include <vector>
 
 #include "group_block.h"
+#include "group_result.h"
 #include "ha_hailstone.h"
 #include "huge_pages.h"
 #include "index_use.h"
 #include "item_parts.h"
 #include "pushdown_warnings.h"
+#include "pushed_select.h"
+#include "row_result.h"
 #include "select_block.h"
-#include "select_groups.h"
-#include "select_rows.h"
-#include "select_server_groups.h"
+#include "server_group_result.h"
+#include "server_groups_block.h"
 #include "source_tables.h"
+#include "statement_items.h"
 #include "variables.h"
 
 namespace hailstone {
@@ -26,24 +29,13 @@ bool is_of_known_form(THD& thd, SELECT_LEX& select) {
   // to check.
   const bool keeps_rows = thd.lex->sql_command != SQLCOM_SELECT || thd.lex->result != nullptr;
   return is_plain_statement(thd, select) && !(thd.lex->analyze_stmt && keeps_rows) && thd.in_sub_stmt == 0 &&
-         (thd.variables.option_bits & OPTION_BIG_SELECTS) != 0 && !join.select_distinct &&
-         join.procedure == nullptr && select.ftfunc_list->elements == 0 &&
-         (select.options & OPTION_SCHEMA_TABLE) == 0;
+         (thd.variables.option_bits & OPTION_BIG_SELECTS) != 0 && join.procedure == nullptr &&
+         select.ftfunc_list->elements == 0 && (select.options & OPTION_SCHEMA_TABLE) == 0;
 }
 
 bool is_plain(const TABLE_LIST& leaf) {
   return is_in_engine(*leaf.table) && !leaf.table->versioned() && leaf.table_function == nullptr &&
          leaf.schema_table == nullptr;
-}
-
-/// Whether the statement says by which index the table is to be read.
-bool names_index(const TABLE_LIST& leaf) {
-  if (leaf.index_hints == nullptr) return false;
-  List_iterator_fast<Index_hint> hints(*leaf.index_hints);
-  while (const Index_hint* const hint = hints++) {
-    if (hint->type != INDEX_HINT_IGNORE) return true;
-  }
-  return false;
 }
 
 /// A whole SELECT that may be the engine's.
@@ -55,7 +47,16 @@ class WholeSelect {
         join_(*select.join),
         source_(std::move(source)),
         table_(*source_.leaf->table),
-        readers_(readers_of(table_)) {}
+        readers_(readers_of(table_)),
+        query_{&join_.all_fields,
+               static_cast<int>(join_.all_fields.elements - join_.fields_list.elements),
+               join_.select_distinct,
+               source_.leaf,
+               nullptr,
+               join_.group_list,
+               join_.order != nullptr ? join_.order : join_.group_list,
+               join_.having,
+               &select_.master_unit()->lim} {}
 
   OfferedBlock offered() const { return {thd_, select_, "create_select"}; }
   bool has_groups() const { return join_.group_list != nullptr || join_.implicit_grouping; }
@@ -68,21 +69,25 @@ class WholeSelect {
       if (is_replaced(*condition) || !has_silent_constants(thd_, *condition) || may_warn(thd_, *condition))
         return declined(SelectOutcome::Condition, condition);
     }
-    if (select_pushdown(&thd_) == SelectPushdown::Auto) {
-      if (names_index(*source_.leaf)) return declined(SelectOutcome::Index);
-      if (Item* const item = leads_to_few_rows(table_, readers_, source_.conditions))
+    const bool chooses = select_pushdown(&thd_) == SelectPushdown::Auto;
+    if (chooses && names_index(*source_.leaf)) return declined(SelectOutcome::Index);
+    for (const Item* const condition : source_.conditions)
+      conditions_.push_back(reader().condition(condition));
+    if (chooses) {
+      if (Item* const item = leads_to_few_rows(table_, readers_, source_.conditions, conditions_))
         return declined(SelectOutcome::Index, item);
       if (Item* const item = item_found_by_index()) return declined(SelectOutcome::Index, item);
     }
-    return has_groups() ? push_groups() : push_rows();
+    return has_groups() || join_.select_distinct ? push_groups() : push_rows();
   }
 
-  /// Whether the server offers it once more, when it has optimised it: DISTINCT may have become groups.
-  bool is_offered_again() const { return (has_groups() || join_.select_distinct) && !source_.by_view; }
+  /// Whether the server offers it once more, when it has optimised it.
+  bool is_offered_again() const { return !source_.by_view && select_.olap == UNSPECIFIED_OLAP_TYPE; }
 
  private:
   /// One of them stands for all.
   HailstoneHandler& reader() const { return *readers_.front(); }
+  BlockStatement statement() const { return {query_, select_, table_, conditions_, /*whole=*/true}; }
   static std::unexpected<Declined> declined(SelectOutcome reason, Item* item = nullptr) {
     return std::unexpected(Declined{reason, item});
   }
@@ -108,11 +113,12 @@ class WholeSelect {
   }
 
   std::expected<select_handler*, Declined> push_rows() {
-    auto block = make_select_block(thd_, select_, source_, reader());
+    auto block = make_select_block(thd_, statement(), reader());
     if (!block) return std::unexpected(block.error());
     prune(thd_, table_, source_.conditions);
-    auto record = note_pushed(offered(), block->plan());
-    return make_rows_handler(thd_, select_, reader(), table_, std::move(*block), std::move(record));
+    auto record = note_pushed(offered(), with_having(block->plan()));
+    return make_pushed_select(thd_, select_, reader(),
+                              make_row_result(reader(), table_, std::move(*block), std::move(record)));
   }
 
   std::expected<select_handler*, Declined> push_groups() {
@@ -124,32 +130,25 @@ class WholeSelect {
       return declined(SelectOutcome::Condition, join_.having);
     if (join_.having != nullptr && select_.olap == ROLLUP_TYPE && asks_whether_null(*join_.having))
       return declined(SelectOutcome::Condition, join_.having);
-    const Query query{&join_.all_fields,
-                      static_cast<int>(join_.all_fields.elements - join_.fields_list.elements),
-                      join_.select_distinct,
-                      source_.leaf,
-                      nullptr,
-                      join_.group_list,
-                      join_.order != nullptr ? join_.order : join_.group_list,
-                      join_.having,
-                      &select_.master_unit()->lim};
-    auto block =
-        make_group_block(thd_, {query, select_, table_, source_.conditions, /*whole=*/true}, reader());
+    auto block = make_group_block(thd_, statement(), reader());
     if (!block) return push_groups_for_server(block.error());
     prune(thd_, table_, source_.conditions);
     auto record = note_pushed(offered(), with_having(block->plan()));
-    return make_groups_handler(thd_, select_, reader(), table_, std::move(*block), std::move(record));
+    return make_pushed_select(thd_, select_, reader(),
+                              make_group_result(reader(), table_, std::move(*block), std::move(record)));
   }
 
   /// The groups of sorted rows, whose aggregates the server computes. `reason`: why the engine does not.
   std::expected<select_handler*, Declined> push_groups_for_server(const Declined& reason) {
     if (reason.reason != SelectOutcome::Aggregates || select_.olap != UNSPECIFIED_OLAP_TYPE)
       return std::unexpected(reason);
-    auto block = make_server_groups_block(thd_, select_, source_, reader());
+    auto block = make_server_groups_block(thd_, statement(), reader());
     if (!block) return std::unexpected(reason);
     prune(thd_, table_, source_.conditions);
     auto record = note_pushed(offered(), with_having(block->plan()));
-    return make_server_groups_handler(thd_, select_, reader(), table_, std::move(*block), std::move(record));
+    return make_pushed_select(
+        thd_, select_, reader(),
+        make_server_group_result(reader(), table_, std::move(*block), std::move(record)));
   }
 
   OperatorPlan with_having(OperatorPlan plan) const {
@@ -179,6 +178,8 @@ class WholeSelect {
   const SelectSource source_;
   TABLE& table_;
   const std::vector<HailstoneHandler*> readers_;
+  const Query query_;
+  std::vector<PushedCondition> conditions_;  // the source's
 };
 
 }  // namespace

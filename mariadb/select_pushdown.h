@@ -1,6 +1,6 @@
 // Whole SELECTs that the engine answers: the first rows in an order, of one table or of views of it that the
 // server merges. EXPLAIN shows "PUSHED SELECT". What is not sure to come out as the server has it stays with
-// it, as do blocks of groups (group_pushdown.h).
+// it, as do blocks of groups (part_pushdown.h).
 #pragma once
 
 // clang-format off

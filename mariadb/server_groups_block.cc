@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "item_parts.h"
+#include "statement_items.h"
 
 namespace hailstone {
 
@@ -24,50 +25,50 @@ bool is_pure(Item_sum& aggregate) {
 
 class ServerGroupsTranslator {
  public:
-  ServerGroupsTranslator(THD& thd, SELECT_LEX& select, const SelectSource& source, HailstoneHandler& reader)
+  ServerGroupsTranslator(THD& thd, const BlockStatement& statement, HailstoneHandler& reader)
       : thd_(thd),
-        join_(*select.join),
-        conditions_(source.conditions),
-        source_(*source.leaf->table),
-        reader_(reader),
+        statement_(statement),
+        query_(statement.query),
+        source_(statement.table),
         block_(ScanColumns(source_, reader)),
         rows_(thd, source_, reader, block_),
-        makes_more_of_aggregates_(join_.having != nullptr) {}
+        makes_more_of_aggregates_(query_.having != nullptr) {}
 
   std::expected<ServerGroupsBlock, Declined> translate() {
     const auto declined = [](SelectOutcome reason, Item* item) {
       return std::unexpected(Declined{reason, item});
     };
     // The groups come in the order that is wanted, as far as that is of the groups alone.
-    for (const ORDER* order = join_.group_list != nullptr ? join_.order : nullptr; order != nullptr;
-         order = order->next) {
+    const ORDER* const wanted = query_.group_by != nullptr ? query_.order_by : nullptr;
+    for (const ORDER* order = wanted; order != nullptr; order = order->next) {
       Item& item = **order->item;
       if (!item.const_item() && !is_grouped_by(item)) return declined(SelectOutcome::Order, &item);
       if (!add_key(*order)) return declined(SelectOutcome::Order, &item);
     }
-    for (const ORDER* group = join_.group_list; group != nullptr; group = group->next) {
+    for (const ORDER* group = query_.group_by; group != nullptr; group = group->next) {
       if (!add_key(*group)) return declined(SelectOutcome::Groups, *group->item);
     }
-    List_iterator_fast<Item> items(join_.all_fields);
-    while (Item* const item = items++) {
+    block_.is_one_group = query_.group_by == nullptr;
+    List_iterator_fast<Item> items(*query_.select);
+    for (Item* item = items++; item != nullptr; item = items++, ++place_) {
       if (!add(*item)) {
         const bool aggregate = item->type() == Item::SUM_FUNC_ITEM;
         return declined(aggregate ? SelectOutcome::Aggregates : SelectOutcome::Columns, item);
       }
     }
     // The server sorts groups by way of a table, which has fewer digits of a mean than there are.
-    if (join_.order != nullptr && has_mean_ && makes_more_of_aggregates_)
+    if (statement_.select.join->order != nullptr && has_mean_ && makes_more_of_aggregates_)
       return declined(SelectOutcome::Means, nullptr);
-    if (join_.having != nullptr && may_name_rows(*join_.having))
-      return declined(SelectOutcome::Condition, join_.having);
-    if (Item* const part = rows_.take_conditions(conditions_))
+    if (query_.having != nullptr && may_name_rows(*query_.having))
+      return declined(SelectOutcome::Condition, query_.having);
+    if (Item* const part = rows_.take_conditions(statement_.conditions))
       return declined(SelectOutcome::Condition, part);
     return std::move(block_);
   }
 
  private:
   bool is_grouped_by(Item& item) const {
-    for (const ORDER* group = join_.group_list; group != nullptr; group = group->next) {
+    for (const ORDER* group = query_.group_by; group != nullptr; group = group->next) {
       if ((*group->item)->real_item() == item.real_item() || (*group->item)->eq(&item, true)) return true;
     }
     return false;
@@ -77,7 +78,7 @@ class ServerGroupsTranslator {
     Item& item = **order.item;
     if (item.const_item()) return has_silent_constants(thd_, item);
     // As the server stores it in a group's row, two values may become one.
-    if (is_rounded_when_stored(item)) return false;
+    if (item.real_item()->type() != Item::FIELD_ITEM && is_rounded_when_stored(item)) return false;
     const auto by = rows_.sortable(item);
     if (!by) return false;
     const auto same = [&](const ServerGroupsBlock::Key& key) {
@@ -98,7 +99,9 @@ class ServerGroupsTranslator {
       makes_more_of_aggregates_ = true;
       return !may_name_rows(item);
     }
-    return item.const_item() || reads(item);
+    if (item.const_item()) return true;
+    block_.shown.push_back({.place = place_, .item = &item});
+    return reads(item);
   }
 
   bool add_aggregate(Item_sum& aggregate) {
@@ -109,7 +112,7 @@ class ServerGroupsTranslator {
     }
     has_mean_ |=
         dynamic_cast<Item_sum_avg*>(&aggregate) != nullptr && aggregate.result_type() == DECIMAL_RESULT;
-    block_.aggregates.push_back(&aggregate);
+    block_.aggregates.push_back({.place = place_, .aggregate = &aggregate});
     return true;
   }
 
@@ -124,12 +127,12 @@ class ServerGroupsTranslator {
   }
 
   THD& thd_;
-  JOIN& join_;
-  const std::vector<Item*>& conditions_;
+  const BlockStatement& statement_;
+  const Query& query_;
   TABLE& source_;
-  HailstoneHandler& reader_;
   ServerGroupsBlock block_;
   RowTranslator rows_;
+  size_t place_ = 0;  // of the item at hand
   bool has_mean_ = false;
   bool makes_more_of_aggregates_;
 };
@@ -152,10 +155,9 @@ OperatorPlan ServerGroupsBlock::plan() const {
   return plan;
 }
 
-std::expected<ServerGroupsBlock, Declined> make_server_groups_block(THD& thd, SELECT_LEX& select,
-                                                                    const SelectSource& source,
+std::expected<ServerGroupsBlock, Declined> make_server_groups_block(THD& thd, const BlockStatement& statement,
                                                                     HailstoneHandler& reader) {
-  return ServerGroupsTranslator(thd, select, source, reader).translate();
+  return ServerGroupsTranslator(thd, statement, reader).translate();
 }
 
 }  // namespace hailstone

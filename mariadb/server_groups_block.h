@@ -1,6 +1,6 @@
-// What the engine is to do for a whole SELECT with groups whose aggregates only the server computes: it sorts
-// the rows by the groups, and gives them to the server's own aggregates. Made of the server's description
-// before it has been optimised, once for each execution. Belongs to the connection's thread.
+// What the engine is to do for a block of a SELECT with groups whose aggregates only the server computes: it
+// sorts the rows by the groups, and gives them to the server's own aggregates. Made of the server's
+// description, once for each execution. Belongs to the connection's thread.
 #pragma once
 
 #include <expected>
@@ -8,7 +8,6 @@
 
 #include "row_block.h"
 #include "select_outcome.h"
-#include "statement_items.h"
 // clang-format off
 #include "server.h"
 // clang-format on
@@ -25,13 +24,24 @@ struct ServerGroupsBlock : RowBlock {
 
   std::vector<Key> keys;           // in the order in which groups come
   std::vector<const Field*> read;  // fields that the items of a group read
-  std::vector<Item_sum*> aggregates;
+  /// An item of the statement, and its place among all of them.
+  struct Computed {
+    size_t place;
+    Item_sum* aggregate;
+  };
+  std::vector<Computed> aggregates;
+  /// What is shown of a group: a column or an expression of its first row.
+  struct Shown {
+    size_t place;
+    Item* item;
+  };
+  std::vector<Shown> shown;
+  bool is_one_group = false;  // also of no rows
 
   OperatorPlan plan() const;
 };
 
-std::expected<ServerGroupsBlock, Declined> make_server_groups_block(THD& thd, SELECT_LEX& select,
-                                                                    const SelectSource& source,
+std::expected<ServerGroupsBlock, Declined> make_server_groups_block(THD& thd, const BlockStatement& statement,
                                                                     HailstoneHandler& reader);
 
 }  // namespace hailstone

@@ -93,7 +93,10 @@ bool is_replaced(Item& item) {
   Item& real = *item.real_item();
   if (auto* const is_null = dynamic_cast<Item_func_isnull*>(&real)) {
     Item& argument = *is_null->arguments()[0]->real_item();
-    return argument.type() == Item::FIELD_ITEM && !static_cast<Item_field&>(argument).field->maybe_null();
+    if (argument.type() != Item::FIELD_ITEM) return false;
+    const Field& field = *static_cast<Item_field&>(argument).field;
+    return !field.maybe_null() && ((field.flags & AUTO_INCREMENT_FLAG) != 0 ||
+                                   field.type() == MYSQL_TYPE_DATE || field.type() == MYSQL_TYPE_DATETIME);
   }
   return real.type() == Item::COND_ITEM && any_part(real, is_replaced);
 }
@@ -111,6 +114,15 @@ bool has_index(const TABLE& table, Item& item) {
     for (const Item_field* const column : columns) {
       if (column->field->field_index == first->field_index) return true;
     }
+  }
+  return false;
+}
+
+bool names_index(const TABLE_LIST& table) {
+  if (table.index_hints == nullptr) return false;
+  List_iterator_fast<Index_hint> hints(*table.index_hints);
+  while (const Index_hint* const hint = hints++) {
+    if (hint->type != INDEX_HINT_IGNORE) return true;
   }
   return false;
 }

@@ -35,5 +35,7 @@ bool is_replaced(Item& item);
 bool asks_whether_null(Item& item);
 /// Whether an index of the table begins with a column that the item reads.
 bool has_index(const TABLE& table, Item& item);
+/// Whether the statement says by which index the table is to be read.
+bool names_index(const TABLE_LIST& table);
 
 }  // namespace hailstone

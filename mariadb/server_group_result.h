@@ -2,18 +2,20 @@
 // them one by one. Belongs to the connection's thread.
 #pragma once
 
+#include <memory>
+
+#include "block_result.h"
 #include "ha_hailstone.h"
 #include "server_groups_block.h"
 // clang-format off
 #include "server.h"
-#include <select_handler.h>
 // clang-format on
 
 namespace hailstone {
 
 /// `source`: the only table that the statement reads, `reader` its handler.
-select_handler* make_server_groups_handler(THD& thd, SELECT_LEX& select, HailstoneHandler& reader,
-                                           TABLE& source, ServerGroupsBlock block,
-                                           std::shared_ptr<BlockRecord> record);
+std::unique_ptr<BlockResult> make_server_group_result(HailstoneHandler& reader, TABLE& source,
+                                                      ServerGroupsBlock block,
+                                                      std::shared_ptr<BlockRecord> record);
 
 }  // namespace hailstone

@@ -1,0 +1,39 @@
+// What the engine computes for the server's aggregates, piece by piece of a GroupBlock. Belongs to the
+// connection's thread.
+#pragma once
+
+#include <optional>
+
+#include "group_block.h"
+// clang-format off
+#include "server.h"
+// clang-format on
+
+namespace hailstone {
+
+class AggregateTranslator {
+ public:
+  /// `order`: of the block's groups, if any.
+  AggregateTranslator(GroupBlock& block, RowTranslator& rows, const ORDER* order)
+      : block_(block), rows_(rows), order_(order) {}
+
+  /// Adds an item that is an aggregate to the block and its outputs; false: the engine does not compute it.
+  bool add(Item& item, size_t place);
+
+ private:
+  using Counted = GroupBlock::Counted;
+  std::optional<Counted> count_of(Item& argument, bool distinct);
+  std::optional<Counted> counted_number(Aggregate::Kind kind, Item& argument, bool distinct);
+  std::optional<Counted> spread_of(Item& argument);
+  std::optional<Counted> sum_of(Item& argument, bool distinct);
+  std::optional<Counted> sum_of_shifted(Item& argument, const Item& sum, GroupOutput& output);
+  bool is_ordered_by(const Item& item) const;
+  std::optional<Counted> extreme_of(Item& argument, Aggregate::Kind kind);
+  std::optional<Counted> bits_of(Item& argument, Item_sum& sum);
+
+  GroupBlock& block_;
+  RowTranslator& rows_;
+  const ORDER* const order_;
+};
+
+}  // namespace hailstone

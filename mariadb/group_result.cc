@@ -1,0 +1,95 @@
+#include "group_result.h"
+
+#include <utility>
+#include <vector>
+
+#include "group_rows.h"
+
+namespace hailstone {
+
+namespace {
+
+class GroupResult final : public BlockResult {
+ public:
+  GroupResult(HailstoneHandler& reader, TABLE& source, GroupBlock block, std::shared_ptr<BlockRecord> record)
+      : thd_(*source.in_use), groups_(reader, source, std::move(block), std::move(record)) {}
+
+  Sort sort() const override { return groups_.block().order.empty() ? Sort::None : Sort::All; }
+  bool fills_table() const override { return true; }
+
+  bool use(TABLE& table, GroupItems& items) override {
+    const GroupBlock& block = groups_.block();
+    for (const GroupOutput& output : block.outputs) {
+      Field* field = nullptr;
+      if (output.mean != nullptr && output.mean->result_type() == DECIMAL_RESULT) {
+        field = keep_digits(output, table, items);
+        if (field == nullptr) return false;
+      } else {
+        Item& item = *items[output.place];
+        if (item.type() == Item::FIELD_ITEM) field = static_cast<Item_field&>(item).field;
+        if (field != nullptr && field->table != &table) field = nullptr;
+      }
+      fields_.push_back(field);
+    }
+    for (const GroupBlock::HostOrder& by : block.host_order) order_.push_back(items[by.place]);
+    return true;
+  }
+
+  int begin() override {
+    const std::vector<GroupOutput>& outputs = groups_.block().outputs;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      // Constants may have none: the server has them when it sends the row.
+      if (fields_[i] == nullptr && outputs[i].source != GroupOutput::Source::Constant)
+        return HA_ERR_INTERNAL_ERROR;
+    }
+    groups_.begin(fields_, order_);
+    groups_given_ = 0;
+    THD_STAGE_INFO((&thd_), stage_sending_data);
+    return 0;
+  }
+
+  int next(bool) override {
+    if (const int error = groups_.next(); error != 0) return error;
+    thd_.get_stmt_da()->set_current_row_for_warning(static_cast<long>(++groups_given_));
+    return 0;
+  }
+
+  void end() override { groups_.end(); }
+  bool rolls_up() const override { return groups_.block().rolls_up; }
+  bool is_rolled_up() const override { return rolls_up() && groups_.is_rolled_up(); }
+  BlockRun& run() override { return groups_.run(); }
+
+ private:
+  /// What reads a mean of exact numbers gets all its digits, and not those of a column: by the server's item
+  /// for means whose groups are not complete yet. The field of the sum and the count that it reads; null: no
+  /// memory.
+  Field* keep_digits(const GroupOutput& output, TABLE& table, GroupItems& items) {
+    Item_sum_avg& mean = *output.mean;
+    Field* const parts = mean.create_tmp_field(thd_.mem_root, /*group=*/true, &table);
+    auto* const bytes = static_cast<uchar*>(thd_.alloc(mean.dec_bin_size + sizeof(longlong)));
+    if (parts == nullptr || bytes == nullptr) return nullptr;
+    parts->move_field(bytes, nullptr, 0);
+    Field* const shown = std::exchange(mean.result_field, parts);
+    Item* const item = mean.result_item(&thd_, parts);
+    mean.result_field = shown;
+    if (item == nullptr) return nullptr;
+    item->name = items[output.place]->name;
+    items.replace(output.place, item);
+    return parts;
+  }
+
+  THD& thd_;
+  GroupRows groups_;
+  std::vector<Field*> fields_;  // for the block's outputs
+  std::vector<Item*> order_;    // for the block's host_order
+  uint64_t groups_given_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<BlockResult> make_group_result(HailstoneHandler& reader, TABLE& source, GroupBlock block,
+                                               std::shared_ptr<BlockRecord> record) {
+  return std::make_unique<GroupResult>(reader, source, std::move(block), std::move(record));
+}
+
+}  // namespace hailstone

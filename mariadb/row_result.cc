@@ -1,0 +1,163 @@
+#include "row_result.h"
+
+#include <utility>
+#include <vector>
+
+#include "query/ordered_rows.h"
+#include "query/scanned_rows.h"
+#include "query/sorted_rows.h"
+#include "query_rows.h"
+#include "variables.h"
+
+namespace hailstone {
+
+namespace {
+
+class RowResult final : public BlockResult {
+ public:
+  RowResult(HailstoneHandler& reader, TABLE& source, SelectBlock block, std::shared_ptr<BlockRecord> record)
+      : reader_(reader),
+        source_(source),
+        thd_(*source.in_use),
+        block_(std::move(block)),
+        run_(thd_, std::move(record)),
+        rows_([this](bool by_program) { return open_rows(by_program); }) {
+    for (const Field* field : block_.shown) {
+      shown_.emplace_back(*field, source_.record[0]);
+      shown_columns_.push_back(reader_.column_of_field(field->field_index));
+    }
+  }
+
+  Sort sort() const override {
+    switch (block_.way) {
+      case SelectBlock::Way::FirstRows:
+        return Sort::FirstRows;
+      case SelectBlock::Way::Sorted:
+        return Sort::All;
+      case SelectBlock::Way::Scanned:
+        break;
+    }
+    return Sort::None;
+  }
+  bool fills_table() const override { return false; }
+  bool use(TABLE&, GroupItems&) override { return true; }
+
+  int begin() override {
+    rows_.close();
+    rows_given_ = 0;
+    run_.begin();
+    if (sort() == Sort::None) {
+      THD_STAGE_INFO((&thd_), stage_sending_data);
+    } else {
+      THD_STAGE_INFO((&thd_), stage_creating_sort_index);
+    }
+    return 0;
+  }
+
+  int next(bool wanted) override { return run_.noted(find_row(wanted)); }
+
+  void end() override {
+    if (rows_.is_open()) {
+      thd_.inc_examined_row_count(rows_.rows().rows_read());
+      if (OperatorCounts* const counts = sort_counts(); counts != nullptr) {
+        thd_.inc_status_sort_rows(rows_given_);
+        if (counts->spilled != 0) thd_.query_plan_flags |= QPLAN_FILESORT_DISK;
+      }
+    }
+    rows_.close();
+    run_.end();
+  }
+
+  std::optional<uint64_t> rows_met() const override {
+    if (sort() == Sort::None || block_.has_having || !rows_.is_open()) return std::nullopt;
+    return rows_.rows().rows_met();
+  }
+  BlockRun& run() override { return run_; }
+
+ private:
+  int find_row(bool wanted) {
+    const bool begins = !rows_.is_open();
+    const auto found = rows_.next();
+    if (begins) THD_STAGE_INFO((&thd_), stage_sending_data);
+    if (thd_.is_error()) return HA_ERR_INTERNAL_ERROR;
+    if (!found) return report_query_error(reader_, found.error());
+    if (!*found) return HA_ERR_END_OF_FILE;
+    thd_.get_stmt_da()->set_current_row_for_warning(static_cast<long>(++rows_given_));
+    if (!wanted) return 0;
+    const std::span<const Value> values = rows_.rows().values();
+    for (size_t i = 0; i < shown_.size(); ++i) shown_[i].write_to(values[i], source_.record[0]);
+    if (block_.shows_virtual && source_.update_virtual_fields(&reader_, VCOL_UPDATE_FOR_READ) != 0)
+      return HA_ERR_INTERNAL_ERROR;
+    return thd_.is_error() ? HA_ERR_INTERNAL_ERROR : 0;
+  }
+
+  /// Null: nothing is sorted.
+  OperatorCounts* sort_counts() {
+    switch (sort()) {
+      case Sort::FirstRows:
+        return run_.counts(Operator::FirstRows);
+      case Sort::All:
+        return run_.counts(Operator::Sort);
+      case Sort::None:
+        break;
+    }
+    return nullptr;
+  }
+
+  Result<std::unique_ptr<RowSource>> open_rows(bool by_program) {
+    if (!by_program) run_.restart();
+    HAILSTONE_ASSIGN(auto rows, block_.open(source_, by_program, run_));
+    switch (sort()) {
+      case Sort::FirstRows:
+        return SortedRows::make(std::move(rows),
+                                {.order = order(),
+                                 .most = block_.most,
+                                 .columns = shown_columns_,
+                                 .counts = block_.counts_all,
+                                 .operator_counts = sort_counts()},
+                                query_threads(&thd_));
+      case Sort::All:
+        return OrderedRows::make(std::move(rows), order(), OrderedRows::Equal::Any,
+                                 block_.positions_of(block_.shown), query_threads(&thd_), sort_counts());
+      case Sort::None:
+        break;
+    }
+    return std::make_unique<ScannedRows>(std::move(rows), block_.positions_of(block_.shown));
+  }
+
+  /// The server's own sorts have no use for weights beyond this either.
+  size_t most_weights() const {
+    constexpr size_t weights_of_byte = 4;
+    return thd_.variables.max_sort_length * weights_of_byte;
+  }
+
+  std::vector<RowOrder> order() const {
+    std::vector<RowOrder> order;
+    for (const SelectBlock::Order& each : block_.order) {
+      order.push_back({.position = block_.position_of(each.by),
+                       .descending = each.descending,
+                       .nullable = each.nullable,
+                       .most_weights = most_weights()});
+    }
+    return order;
+  }
+
+  HailstoneHandler& reader_;
+  TABLE& source_;
+  THD& thd_;
+  const SelectBlock block_;
+  BlockRun run_;
+  std::vector<FieldFormat> shown_;
+  std::vector<uint16_t> shown_columns_;
+  QueryRows rows_;
+  uint64_t rows_given_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<BlockResult> make_row_result(HailstoneHandler& reader, TABLE& source, SelectBlock block,
+                                             std::shared_ptr<BlockRecord> record) {
+  return std::make_unique<RowResult>(reader, source, std::move(block), std::move(record));
+}
+
+}  // namespace hailstone

@@ -1,0 +1,188 @@
+#include "server_group_result.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "query/ordered_rows.h"
+#include "query/scanned_rows.h"
+#include "query_rows.h"
+#include "variables.h"
+
+namespace hailstone {
+
+namespace {
+
+class ServerGroupResult final : public BlockResult {
+ public:
+  ServerGroupResult(HailstoneHandler& reader, TABLE& source, ServerGroupsBlock block,
+                    std::shared_ptr<BlockRecord> record)
+      : reader_(reader),
+        source_(source),
+        thd_(*source.in_use),
+        block_(std::move(block)),
+        run_(thd_, std::move(record)),
+        rows_([this](bool by_program) { return open_rows(by_program); }) {
+    for (const Field* field : block_.read) read_.emplace_back(*field, source_.record[0]);
+  }
+
+  Sort sort() const override { return block_.keys.empty() ? Sort::None : Sort::All; }
+  bool fills_table() const override { return true; }
+
+  bool use(TABLE& table, GroupItems& items) override {
+    for (const ServerGroupsBlock::Shown& shown : block_.shown) {
+      Item& column = *items[shown.place];
+      if (column.type() != Item::FIELD_ITEM) return false;
+      Field* const field = static_cast<Item_field&>(column).field;
+      if (field->table != &table) return false;
+      shown_.push_back({shown.item, field});
+    }
+    for (const ServerGroupsBlock::Computed& computed : block_.aggregates) {
+      items.replace(computed.place, computed.aggregate);
+      if (!set_up(*computed.aggregate)) return false;
+    }
+    return true;
+  }
+
+  int begin() override {
+    rows_.close();
+    rows_taken_ = 0;
+    run_.begin();
+    if (!block_.keys.empty()) THD_STAGE_INFO((&thd_), stage_creating_sort_index);
+    return 0;
+  }
+
+  int next(bool) override { return run_.noted(find_group()); }
+
+  void end() override {
+    if (rows_.is_open()) thd_.inc_examined_row_count(rows_.rows().rows_read());
+    rows_.close();
+    run_.end();
+  }
+  BlockRun& run() override { return run_; }
+
+ private:
+  /// A column or expression of the groups, whose value is that of the group's first row.
+  struct Shown {
+    Item* item;
+    Field* field;
+  };
+
+  bool set_up(Item_sum& aggregate) {
+    const bool distinct =
+        aggregate.has_with_distinct() && !aggregate.uses_non_standard_aggregator_for_distinct();
+    return aggregate.set_aggregator(
+               &thd_, distinct ? Aggregator::DISTINCT_AGGREGATOR : Aggregator::SIMPLE_AGGREGATOR) == 0 &&
+           !aggregate.aggregator_setup(&thd_);
+  }
+
+  int find_group() {
+    if (!rows_.is_open()) {
+      if (const int error = next_source_row(); error != 0) return error;
+      // Without groups there is one row, also of nothing.
+      of_nothing_ = !has_row_ && block_.is_one_group;
+      THD_STAGE_INFO((&thd_), stage_sending_data);
+    }
+    return next_group();
+  }
+
+  int next_source_row() {
+    const auto found = rows_.next();
+    if (thd_.is_error()) return HA_ERR_INTERNAL_ERROR;
+    if (!found) return report_query_error(reader_, found.error());
+    has_row_ = *found;
+    return 0;
+  }
+
+  Result<std::unique_ptr<RowSource>> open_rows(bool by_program) {
+    if (!by_program) run_.restart();
+    HAILSTONE_ASSIGN(auto rows, block_.open(source_, by_program, run_));
+    std::vector<RowOrder> order;
+    for (const ServerGroupsBlock::Key& key : block_.keys) {
+      order.push_back(
+          {.position = block_.position_of(key.by), .descending = key.descending, .nullable = key.nullable});
+    }
+    const std::vector<uint16_t> values = block_.positions_of(block_.read);
+    if (order.empty()) return std::make_unique<ScannedRows>(std::move(rows), values);
+    return OrderedRows::make(std::move(rows), std::move(order), OrderedRows::Equal::AsScanned, values,
+                             query_threads(&thd_), run_.counts(Operator::Sort));
+  }
+
+  int next_group() {
+    const bool of_nothing = std::exchange(of_nothing_, false);
+    if (!of_nothing && !has_row_) return HA_ERR_END_OF_FILE;
+    const OperatorWork work(run_.counts(Operator::Group), 0);
+    uint64_t rows = 0;
+    const int error = of_nothing ? group_of_nothing() : group_of_rows(rows);
+    work.add_rows(rows, error == 0 ? 1 : 0);
+    // Where the group goes, warnings name the row behind it, as the server has read that one, too.
+    rows_taken_ += rows;
+    thd_.get_stmt_da()->set_current_row_for_warning(static_cast<long>(rows_taken_ + 1));
+    return error;
+  }
+
+  /// `rows`: how many it has.
+  int group_of_rows(uint64_t& rows) {
+    group_ = rows_.rows().key();
+    for (bool first = true; has_row_ && rows_.rows().key() == group_; first = false) {
+      for (size_t i = 0; i < read_.size(); ++i)
+        read_[i].write_to(rows_.rows().values()[i], source_.record[0]);
+      if (first) store_shown();
+      for (const ServerGroupsBlock::Computed& computed : block_.aggregates) {
+        if (first) computed.aggregate->aggregator_clear();
+        if (computed.aggregate->aggregator_add()) return HA_ERR_INTERNAL_ERROR;
+      }
+      if (thd_.is_error()) return HA_ERR_INTERNAL_ERROR;
+      ++rows;
+      if (const int error = next_source_row(); error != 0) return error;
+    }
+    return 0;
+  }
+
+  void store_shown() {
+    for (const Shown& shown : shown_) {
+      // Items of columns, and references, would take the value from the field that it is stored in.
+      Item& item = *shown.item->real_item();
+      if (item.type() == Item::FIELD_ITEM) {
+        item.save_org_in_field(shown.field, nullptr);
+      } else {
+        item.save_in_field(shown.field, true);
+      }
+    }
+  }
+
+  int group_of_nothing() {
+    mark_as_null_row(&source_);
+    for (const ServerGroupsBlock::Computed& computed : block_.aggregates) {
+      computed.aggregate->aggregator_clear();
+      computed.aggregate->no_rows_in_result();
+    }
+    store_shown();
+    unmark_as_null_row(&source_);
+    return thd_.is_error() ? HA_ERR_INTERNAL_ERROR : 0;
+  }
+
+  HailstoneHandler& reader_;
+  TABLE& source_;
+  THD& thd_;
+  const ServerGroupsBlock block_;
+  BlockRun run_;
+  std::vector<FieldFormat> read_;
+  std::vector<Shown> shown_;
+  QueryRows rows_;
+  bool has_row_ = false;     // the next group's first one
+  bool of_nothing_ = false;  // the one group of no rows
+  std::string group_;        // its key
+  uint64_t rows_taken_ = 0;  // by groups
+};
+
+}  // namespace
+
+std::unique_ptr<BlockResult> make_server_group_result(HailstoneHandler& reader, TABLE& source,
+                                                      ServerGroupsBlock block,
+                                                      std::shared_ptr<BlockRecord> record) {
+  return std::make_unique<ServerGroupResult>(reader, source, std::move(block), std::move(record));
+}
+
+}  // namespace hailstone
