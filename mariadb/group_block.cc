@@ -92,8 +92,6 @@ class GroupTranslator {
         if (!add_order(*order)) return declined(SelectOutcome::Order, *order->item);
       }
       if (!take_limit()) return declined(SelectOutcome::Statement, nullptr);
-      if (!block_.order.empty() && block_.most == SortedGroups::all && !groups_fit(block_, reader_))
-        return declined(SelectOutcome::Memory, nullptr);
     }
     if (has_mean() && !keeps_digits_of_means() && (makes_more_of_aggregates_ || !sends_means_as_they_are()))
       return declined(SelectOutcome::Means, nullptr);

@@ -6,7 +6,6 @@
 #include "ha_hailstone.h"
 #include "item_parts.h"
 #include "source_tables.h"
-#include "variables.h"
 
 namespace hailstone {
 
@@ -38,25 +37,6 @@ uint64_t most_groups(const GroupBlock& block, TABLE& source, const HailstoneHand
   source.file->info(HA_STATUS_VARIABLE | HA_STATUS_NO_LOCK);
   const ha_rows rows = source.file->stats.records;
   return groups < static_cast<double>(rows) ? static_cast<uint64_t>(groups) : rows;
-}
-
-bool groups_fit(const GroupBlock& block, const HailstoneHandler& reader) {
-  constexpr double bytes_of_group = 64, bytes_of_number = 8, bytes_of_text = 64, bytes_of_aggregate = 32;
-  // Groups that the server has a part in the order of are copied.
-  constexpr double bytes_of_copy = 256, bytes_of_copied_result = 160;
-  const auto& columns = block.columns.numbers();
-  const auto aggregates = static_cast<double>(block.aggregates.size());
-  double bytes = bytes_of_group + bytes_of_aggregate * aggregates;
-  if (!block.host_order.empty()) {
-    bytes +=
-        bytes_of_copy + bytes_of_copied_result * (aggregates + static_cast<double>(block.host_order.size()));
-  }
-  for (const RowColumn& key : block.keys) {
-    const bool number =
-        key.computed ? block.computed[key.number].number.has_value() : reader.is_integer(columns[key.number]);
-    bytes += number ? bytes_of_number : bytes_of_text;
-  }
-  return static_cast<double>(block.groups) * bytes <= static_cast<double>(memory_budget()) / 4;
 }
 
 }  // namespace hailstone

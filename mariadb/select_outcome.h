@@ -29,7 +29,6 @@ enum class SelectOutcome : uint8_t {
   Aggregates,
   Means,
   Order,
-  Memory,
   Condition,
 };
 
@@ -37,7 +36,7 @@ struct SelectOutcomeText {
   const char* name;  // of the status variable, behind Hailstone_selects_
   const char* text;  // why the block was left to the server
 };
-constexpr std::array<SelectOutcomeText, 12> select_outcomes{{
+constexpr std::array<SelectOutcomeText, 11> select_outcomes{{
     {"pushed", ""},
     {"declined_off", "hailstone_select_pushdown is OFF"},
     {"declined_statement", "the engine does not answer statements of this form"},
@@ -48,7 +47,6 @@ constexpr std::array<SelectOutcomeText, 12> select_outcomes{{
     {"declined_aggregates", "the engine does not compute this aggregate"},
     {"declined_means", "the server goes on with more digits of a mean than it shows"},
     {"declined_order", "the engine does not sort by this"},
-    {"declined_memory", "the groups may take more than a quarter of hailstone_memory_budget, and are sorted"},
     {"declined_condition", "the condition is no function of the row, or warns of rows by their number"},
 }};
 
