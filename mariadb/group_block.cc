@@ -176,7 +176,8 @@ class GroupTranslator {
 
   bool add(Item& item) {
     Item& real = *item.real_item();
-    if (real.type() == Item::SUM_FUNC_ITEM) return !real.const_item() && aggregates_.add(item, place_);
+    if (real.type() == Item::SUM_FUNC_ITEM)
+      return !real.const_item() && !is_asked_for_rows(item) && aggregates_.add(item, place_);
     if (item.with_sum_func()) {
       // The server makes it of the aggregates in it, which are items of their own.
       makes_more_of_aggregates_ = true;
@@ -197,6 +198,12 @@ class GroupTranslator {
     block_.outputs.push_back(
         {.place = place_, .item = &item, .source = GroupOutput::Source::Key, .number = *key});
     return true;
+  }
+
+  /// Of an extreme that the server has put in the place of what ALL or ANY compares with: these ask the
+  /// server's own aggregate whether there were rows. Such an item has no name.
+  bool is_asked_for_rows(const Item& item) const {
+    return !whole_ && query_.group_by == nullptr && query_.select->elements == 1 && item.name.str == nullptr;
   }
 
   bool is_group(const Item& item) const {

@@ -1,6 +1,6 @@
-// Whole SELECTs that the engine answers: the first rows in an order, of one table or of views of it that the
-// server merges. EXPLAIN shows "PUSHED SELECT". What is not sure to come out as the server has it stays with
-// it, as do blocks of groups (part_pushdown.h).
+// Whole SELECTs that the engine answers: rows, in an order or in none, and groups, of one table or of views
+// of it that the server merges. EXPLAIN shows "PUSHED SELECT". What is not sure to come out as the server has
+// it stays with it; most of that is offered once more when it has been optimised (part_pushdown.h).
 #pragma once
 
 // clang-format off
