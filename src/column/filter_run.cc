@@ -105,6 +105,12 @@ Status FilterRun::apply_test(const FilterNode& node, const BlockReader::Pinned& 
     subtract(rows, nulls);
   }
   if (takes_all_values(node, columns_.segment(), block_)) return {};
+  if (const auto ranges = node.test->ranges(); block.decimal().any() && !ranges.empty()) {
+    BlockBitmap matching;
+    block.select_packed(ranges, matching);
+    rows.intersect(matching);
+    return {};
+  }
   std::vector<uint16_t> numbers;
   rows.append_rows(0, block.rows(), numbers);
   std::array<ByteView, gathered_rows> values;

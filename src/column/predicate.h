@@ -32,6 +32,8 @@ class BytesTest {
   virtual std::optional<Limits> limits() const { return std::nullopt; }
   /// Limits outside of which everything matches: lets blocks be taken whole.
   virtual std::optional<Limits> limits_of_others() const { return std::nullopt; }
+  /// By memcmp order, what matches is what lies in these (sorted, disjoint); none: it is not to be told so.
+  virtual std::span<const BytesRange> ranges() const { return {}; }
 };
 
 class Predicate {

@@ -44,7 +44,8 @@ struct Batch {
   void clear();
 };
 
-/// The columns to read, by table column number (and StoredColumn::row_id). Immutable, thread-safe.
+/// The columns to read, by table column number (and StoredColumn::row_id; scaled() where vectors are filled:
+/// the values of single rows are as the table has them). Immutable, thread-safe.
 class Projection {
  public:
   /// `as_codes`, of as many entries as `columns` or none: for these columns read() gives codes and their
@@ -73,9 +74,22 @@ class Projection {
   static Status read_encoded(BlockReader& reader, uint32_t ordinal, std::string& row);
 
  private:
+  /// How one column is read.
+  struct Read {
+    bool integer = false, as_codes = false;
+    std::optional<DecimalFormat> scaled = {};
+  };
+  static Status read_stored(const Read& read, BlockReader& reader, size_t position, uint32_t block,
+                            std::span<const uint16_t> rows, Batch& batch, ColumnVector& vector);
+  /// A column of encoded rows; `position`: among those of the codec.
+  static void read_encoded(const Read& read, const RowCodec& codec, size_t position,
+                           std::span<const ByteView> rows, Batch& batch, ColumnVector& vector);
+  static void append_value(const Read& read, const Value& value, size_t rows_before, Batch& batch,
+                           ColumnVector& vector);
   std::shared_ptr<const TableLayout> layout_;
   std::vector<uint16_t> columns_;
-  std::vector<bool> as_codes_;
+  std::vector<uint16_t> in_table_;  // the same, not as scaled numbers
+  std::vector<Read> reads_;
   bool whole_row_;  // all columns of the table, in order
 };
 

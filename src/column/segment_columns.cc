@@ -56,7 +56,8 @@ std::vector<StoredColumn> TableLayout::stored_columns() const {
     stored.push_back({.id = static_cast<uint16_t>(i),
                       .integer = integer,
                       .width = static_cast<uint8_t>(integer ? column.width : 8),
-                      .nullable = column.nullable});
+                      .nullable = column.nullable,
+                      .decimal = column.decimal});
   }
   if (!group_columns_.empty()) stored.push_back({.id = StoredColumn::row_group});
   if (!definition_.has_primary_key) stored.push_back({.id = StoredColumn::row_id, .integer = true});

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -10,6 +11,16 @@
 #include "segment/segment.h"
 
 namespace hailstone {
+
+/// In place of the number of a column of decimals, where columns are read as vectors: the scaled numbers,
+/// short ones as those of a Signed column of 8 bytes, others as OrderedBytes of scaled_bytes(). Not for scans
+/// that lock.
+constexpr uint16_t scaled_bit = 0x4000;
+constexpr uint16_t scaled(uint16_t column) { return column | scaled_bit; }
+constexpr bool is_scaled(uint16_t column) { return column < 2 * scaled_bit && (column & scaled_bit) != 0; }
+static_assert(max_columns <= scaled_bit);
+/// 16, or 32 where sums of many such numbers may not fit into 16.
+constexpr uint32_t scaled_bytes(DecimalDigits digits) { return digits.precision <= 28 ? 16 : 32; }
 
 /// What all segments of a table share: the definition, and the codec of the columns that form the row group.
 class TableLayout {
@@ -28,6 +39,11 @@ class TableLayout {
   /// Held as an ordered number; also for the row id.
   bool is_integer(uint16_t column) const {
     return column == StoredColumn::row_id || definition_.columns[column].is_integer();
+  }
+  /// Nothing for a column that has no decimals.
+  std::optional<DecimalFormat> decimal(uint16_t column) const {
+    const DecimalDigits digits = definition_.columns[column].decimal;
+    return digits.any() ? std::optional(DecimalFormat(digits)) : std::nullopt;
   }
 
  private:

@@ -84,7 +84,8 @@ Status check_known(const std::string& directory, const std::vector<std::string>&
           directory));
 }
 
-/// What replace_definition() may change are names and what the application keeps.
+/// What replace_definition() may change are names, what the application keeps, and that bytes that were not
+/// known as decimals are.
 Status check_redefinition(const TableDefinition& before, const TableDefinition& after) {
   TableDefinition allowed = before;
   bool same = before.columns.size() == after.columns.size() && before.indexes.size() == after.indexes.size();
@@ -93,6 +94,7 @@ Status check_redefinition(const TableDefinition& before, const TableDefinition& 
     for (size_t i = 0; i < after.columns.size(); ++i) {
       allowed.columns[i].name = after.columns[i].name;
       allowed.columns[i].application = after.columns[i].application;
+      if (!before.columns[i].decimal.any()) allowed.columns[i].decimal = after.columns[i].decimal;
     }
     for (size_t i = 0; i < after.indexes.size(); ++i) allowed.indexes[i].name = after.indexes[i].name;
     same = allowed == after;

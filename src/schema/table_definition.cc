@@ -1,5 +1,6 @@
 #include "schema/table_definition.h"
 
+#include <algorithm>
 #include <limits>
 #include <unordered_set>
 
@@ -8,10 +9,12 @@
 namespace hailstone {
 namespace {
 
-constexpr uint8_t format_version = 1;
+constexpr uint8_t format_version = 2;
+constexpr uint8_t format_version_1 = 1;  // without columns of decimals
 
 constexpr uint8_t column_is_nullable = 1;
 constexpr uint8_t column_is_columnar = 2;
+constexpr uint8_t column_is_decimal = 4;
 constexpr uint8_t index_is_unique = 1;
 constexpr uint8_t part_is_descending = 1;
 constexpr uint8_t table_has_primary_key = 1;
@@ -41,15 +44,20 @@ bool take_flags(ByteReader& bytes, uint8_t known, uint8_t& flags) {
   return bytes.take(flags) && (flags & ~known) == 0;
 }
 
-bool take_column(ByteReader& bytes, Column& column) {
+bool take_column(ByteReader& bytes, uint8_t version, Column& column) {
   uint8_t type = 0;
   uint8_t flags = 0;
+  uint8_t known = column_is_nullable | column_is_columnar;
+  if (version != format_version_1) known |= column_is_decimal;
   if (!take_text(bytes, column.name) || !bytes.take(type) || !take_number(bytes, column.width) ||
-      !take_number(bytes, column.collation) ||
-      !take_flags(bytes, column_is_nullable | column_is_columnar, flags) ||
-      !take_text(bytes, column.application)) {
+      !take_number(bytes, column.collation) || !take_flags(bytes, known, flags)) {
     return false;
   }
+  if ((flags & column_is_decimal) != 0 &&
+      (!bytes.take(column.decimal.precision) || !bytes.take(column.decimal.scale) || !column.decimal.any())) {
+    return false;
+  }
+  if (!take_text(bytes, column.application)) return false;
   if (type < static_cast<uint8_t>(Type::Signed) || type > static_cast<uint8_t>(Type::Blob)) return false;
   column.type = static_cast<Type>(type);
   column.nullable = (flags & column_is_nullable) != 0;
@@ -77,6 +85,12 @@ bool take_index(ByteReader& bytes, Index& index) {
     index.parts.push_back(part);
   }
   return true;
+}
+
+bool decimal_fits(const Column& column) {
+  if (!column.decimal.any()) return true;
+  return column.type == Type::OrderedBytes && column.decimal.valid() &&
+         column.width == DecimalFormat(column.decimal).width();
 }
 
 bool width_fits(const Column& column) {
@@ -140,7 +154,8 @@ Status validate_index(const TableDefinition& table, const Index& index, bool clu
 }  // namespace
 
 void TableDefinition::append_to(std::string& bytes) const {
-  append_number(bytes, format_version);
+  const bool decimals = std::ranges::any_of(columns, [](const Column& each) { return each.decimal.any(); });
+  append_number(bytes, decimals ? format_version : format_version_1);
   append_string(bytes, name);
   append_number(bytes, static_cast<uint8_t>(has_primary_key ? table_has_primary_key : 0));
   append_string(bytes, application);
@@ -151,7 +166,12 @@ void TableDefinition::append_to(std::string& bytes) const {
     append_varint(bytes, column.width);
     append_varint(bytes, column.collation);
     append_number(bytes, static_cast<uint8_t>((column.nullable ? column_is_nullable : 0) |
-                                              (column.columnar ? column_is_columnar : 0)));
+                                              (column.columnar ? column_is_columnar : 0) |
+                                              (column.decimal.any() ? column_is_decimal : 0)));
+    if (column.decimal.any()) {
+      append_number(bytes, column.decimal.precision);
+      append_number(bytes, column.decimal.scale);
+    }
     append_string(bytes, column.application);
   }
   append_varint(bytes, indexes.size());
@@ -171,7 +191,7 @@ Result<TableDefinition> TableDefinition::parse(ByteReader& bytes) {
   TableDefinition table;
   uint8_t version = 0;
   if (!bytes.take(version)) return damaged("", "it is empty");
-  if (version != format_version)
+  if (version != format_version && version != format_version_1)
     return damaged("", fmt::format("its format {} is not known to this version", version));
   uint8_t flags = 0;
   if (!take_text(bytes, table.name)) return damaged("", "its name is cut off");
@@ -183,7 +203,7 @@ Result<TableDefinition> TableDefinition::parse(ByteReader& bytes) {
   if (!take_number(bytes, count) || count > max_columns)
     return damaged(table.name, "its number of columns is impossible");
   for (uint32_t i = 0; i < count; ++i) {
-    if (!take_column(bytes, table.columns.emplace_back()))
+    if (!take_column(bytes, version, table.columns.emplace_back()))
       return damaged(table.name, fmt::format("column {} is unreadable", i));
   }
   if (!take_number(bytes, count)) return damaged(table.name, "its number of indexes is cut off");
@@ -212,6 +232,12 @@ Status TableDefinition::validate() const {
     if (!width_fits(column)) {
       return invalid(*this, fmt::format("column '{}' of type {} cannot be {} bytes wide", column.name,
                                         static_cast<unsigned>(column.type), column.width));
+    }
+    if (!decimal_fits(column)) {
+      return invalid(*this,
+                     fmt::format("column '{}' of {} bytes cannot hold decimals of {} digits, {} of them "
+                                 "behind the point",
+                                 column.name, column.width, column.decimal.precision, column.decimal.scale));
     }
     if (column.type <= Type::OrderedBytes) fixed_bytes += column.width;
   }

@@ -1,10 +1,10 @@
 // What a table is: columns, indexes, and how they are stored. A value type; immutable once a Table holds it.
 // Serialised into the log and the manifest (docs/formats.md):
 //
-//   u8 format (1), string name, u8 flags (1: has a primary key), string application
-//   varint number of columns, each:
-//     string name, u8 type, varint width, varint collation, u8 flags (1: nullable, 2: columnar),
-//     string application
+//   u8 format (2, or 1 where no column is of decimals), string name, u8 flags (1: has a primary key), string
+//   application varint number of columns, each:
+//     string name, u8 type, varint width, varint collation, u8 flags (1: nullable, 2: columnar,
+//     4: decimals), of decimals u8 precision and u8 scale, string application
 //   varint number of indexes, each:
 //     string name, u8 flags (1: unique), varint number of parts, each:
 //       varint column, varint prefix, u8 flags (1: descending)
@@ -19,6 +19,7 @@
 #include "base/bytes.h"
 #include "base/status.h"
 #include "schema/collation.h"
+#include "schema/decimal_format.h"
 
 namespace hailstone {
 
@@ -44,6 +45,8 @@ struct Column {
   bool nullable = true;
   bool columnar = true;          // stored column by column; else in the row group
   std::string application = {};  // what the embedding application keeps about the column; not interpreted
+  /// Of OrderedBytes that are packed decimals: new segments hold them as scaled numbers.
+  DecimalDigits decimal = {};
 
   /// Held as an ordered uint64_t.
   bool is_integer() const { return type <= Type::Double || (type == Type::OrderedBytes && width <= 8); }

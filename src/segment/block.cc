@@ -9,6 +9,7 @@
 #include <ranges>
 
 #include "base/hash.h"
+#include "schema/row_codec.h"
 #include "segment/bit_packing.h"
 #include "segment/block_state.h"
 #include "segment/bytes_encoder.h"
@@ -161,6 +162,30 @@ Result<ByteView> Block::State::frame_text(const Frame& frame, Arena& scratch) co
   return ByteView(to, size);
 }
 
+void Block::State::decode_decimals(uint32_t first, uint32_t count, WideInteger* to) const {
+  uint64_t low[packing_unit], high[packing_unit];
+  numbers.decode(first, count, low);
+  if (kind == BlockKind::WideIntegers) high_numbers.decode(first, count, high);
+  for (uint32_t i = 0; i < count; ++i) {
+    to[i] = kind == BlockKind::WideIntegers ? WideHalves{high[i], low[i]}.number()
+                                            : native_signed(low[i], sizeof(uint64_t));
+  }
+}
+
+void Block::State::gather_decimals(std::span<const uint16_t> chosen, WideInteger* to) const {
+  uint64_t low[packing_unit], high[packing_unit];
+  for (size_t done = 0; done < chosen.size();) {
+    const auto here = chosen.subspan(done, std::min<size_t>(packing_unit, chosen.size() - done));
+    numbers.gather(here, low);
+    if (kind == BlockKind::WideIntegers) high_numbers.gather(here, high);
+    for (size_t i = 0; i < here.size(); ++i) {
+      to[done + i] = kind == BlockKind::WideIntegers ? WideHalves{high[i], low[i]}.number()
+                                                     : native_signed(low[i], sizeof(uint64_t));
+    }
+    done += here.size();
+  }
+}
+
 uint32_t Block::rows() const { return state_->rows; }
 bool Block::has_nulls() const { return state_->nulls != nullptr; }
 bool Block::null(uint32_t row) const { return state_->is_null(row); }
@@ -171,8 +196,14 @@ void Block::nulls(BlockBitmap& bitmap) const {
   for (size_t word = 0; word * 64 < state_->rows; ++word) bitmap.bits[word] = state_->null_word(word);
 }
 
-uint64_t Block::integer(uint32_t row) const { return state_->numbers.at(row); }
+uint64_t Block::integer(uint32_t row) const {
+  uint64_t value = state_->numbers.at(row);
+  if (state_->decimal) state_->decimal->pack({&value, 1}, &value);
+  return value;
+}
 uint32_t Block::lower_bound(uint32_t first, uint32_t last, uint64_t number) const {
+  if (state_->decimal)
+    number = order_signed(static_cast<int64_t>(state_->decimal->first_from(number)), sizeof number);
   const auto rows = std::views::iota(first, last);
   const auto found =
       std::ranges::partition_point(rows, [&](uint32_t row) { return state_->numbers.at(row) < number; });
@@ -180,14 +211,79 @@ uint32_t Block::lower_bound(uint32_t first, uint32_t last, uint64_t number) cons
 }
 void Block::integers(uint32_t first, uint32_t count, uint64_t* to) const {
   state_->numbers.decode(first, count, to);
+  if (state_->decimal) state_->decimal->pack({to, count}, to);
 }
 void Block::gather_integers(std::span<const uint16_t> rows, uint64_t* to) const {
   state_->numbers.gather(rows, to);
+  if (state_->decimal) state_->decimal->pack({to, rows.size()}, to);
 }
 
 void Block::select_ranges(std::span<const IntegerRange> ranges, BlockBitmap& bitmap) const {
+  if (state_->decimal) {
+    std::vector<State::NumberRange> numbers;
+    for (const IntegerRange& range : ranges)
+      numbers.push_back({state_->decimal->first_from(range.low), state_->decimal->last_until(range.high)});
+    return state_->select_decimals(numbers, bitmap);
+  }
   state_->numbers.select(ranges, bitmap);
   state_->restrict(bitmap);
+}
+
+void Block::select_packed(std::span<const BytesRange> ranges, BlockBitmap& bitmap) const {
+  std::vector<State::NumberRange> numbers;
+  for (const BytesRange& range : ranges)
+    numbers.push_back({state_->decimal->first_from(range.low), state_->decimal->last_until(range.high)});
+  state_->select_decimals(numbers, bitmap);
+}
+
+DecimalDigits Block::decimal() const { return state_->decimal ? state_->decimal->digits() : DecimalDigits{}; }
+void Block::gather_numbers(std::span<const uint16_t> rows, uint64_t* to) const {
+  state_->numbers.gather(rows, to);
+}
+void Block::gather_wide_numbers(std::span<const uint16_t> rows, WideInteger* to) const {
+  state_->gather_decimals(rows, to);
+}
+
+void Block::State::select_decimals(std::vector<NumberRange> ranges, BlockBitmap& bitmap) const {
+  // Bounds between two numbers may have left nothing of a range.
+  std::erase_if(ranges, [](const NumberRange& range) { return range.low > range.high; });
+  if (kind == BlockKind::Integers) {
+    std::vector<IntegerRange> ordered;
+    for (const NumberRange& range : ranges) {
+      ordered.push_back({order_signed(static_cast<int64_t>(range.low), sizeof(int64_t)),
+                         order_signed(static_cast<int64_t>(range.high), sizeof(int64_t))});
+    }
+    numbers.select(ordered, bitmap);
+  } else {
+    select_halves(ranges, bitmap);
+  }
+  restrict(bitmap);
+}
+
+void Block::State::select_halves(std::span<const NumberRange> ranges, BlockBitmap& bitmap) const {
+  if (high_numbers.form() == IntegerForm::Constant) {
+    // Then the low halves alone decide.
+    const uint64_t shared = high_numbers.at(0);
+    std::vector<IntegerRange> low_halves;
+    for (const NumberRange& range : ranges) {
+      const auto low = WideHalves::of(range.low), high = WideHalves::of(range.high);
+      if (low.high > shared || high.high < shared) continue;
+      low_halves.push_back({low.high < shared ? 0 : low.low, high.high > shared ? ~uint64_t{0} : high.low});
+    }
+    numbers.select(low_halves, bitmap);
+    return;
+  }
+  bitmap.clear();
+  WideInteger values[packing_unit];
+  for (uint32_t first = 0; first < rows; first += packing_unit) {
+    const uint32_t here = std::min(packing_unit, rows - first);
+    decode_decimals(first, here, values);
+    for (uint32_t i = 0; i < here; ++i) {
+      const auto range = std::ranges::lower_bound(ranges, values[i], {}, &NumberRange::high);
+      if (range == ranges.end() || range->low > values[i]) continue;
+      bitmap.bits[(first + i) / 64] |= uint64_t{1} << ((first + i) % 64);
+    }
+  }
 }
 
 bool Block::has_codes() const { return state_->kind == BlockKind::Codes; }
@@ -233,9 +329,28 @@ void Block::select_codes(std::span<const uint64_t> codes, BlockBitmap& bitmap) c
   state_->restrict(bitmap);
 }
 
+void Block::State::gather_packed(std::span<const uint16_t> chosen, Arena& scratch, ByteView* to) const {
+  WideInteger values[packing_unit];
+  const size_t width = decimal->width();
+  for (size_t done = 0; done < chosen.size();) {
+    const auto here = chosen.subspan(done, std::min<size_t>(packing_unit, chosen.size() - done));
+    gather_decimals(here, values);
+    char* bytes = scratch.allocate(here.size() * width);
+    for (size_t i = 0; i < here.size(); ++i, bytes += width) {
+      decimal->pack(values[i], bytes);
+      to[done + i] = {bytes, width};
+    }
+    done += here.size();
+  }
+}
+
 Status Block::gather_bytes(std::span<const uint16_t> rows, const Dictionary* dictionary, Arena& scratch,
                            ByteView* to) const {
   const State& state = *state_;
+  if (state.decimal) {
+    state.gather_packed(rows, scratch, to);
+    return {};
+  }
   switch (state.kind) {
     case BlockKind::Codes: {
       uint64_t codes[packing_unit];
@@ -298,6 +413,7 @@ Status Block::gather_bytes(std::span<const uint16_t> rows, const Dictionary* dic
       return status;
     }
     case BlockKind::Integers:
+    case BlockKind::WideIntegers:
       break;
   }
   return fail(ErrorCode::InvalidArgument, "a block of integers has no byte strings; ask it for integers");
@@ -318,7 +434,7 @@ size_t Block::unpacked_memory() const {
 
 size_t Block::memory() const {
   return sizeof(Block) + sizeof(State) + state_->piece.bytes().size() + state_->numbers.memory() +
-         state_->frames.capacity() * sizeof(State::Frame);
+         state_->high_numbers.memory() + state_->frames.capacity() * sizeof(State::Frame);
 }
 
 }  // namespace hailstone

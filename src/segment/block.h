@@ -6,11 +6,13 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/arena.h"
 #include "base/bytes.h"
 #include "base/page_allocator.h"
+#include "schema/decimal_format.h"
 #include "segment/block_cache.h"
 #include "segment/geometry.h"
 
@@ -20,6 +22,11 @@ namespace hailstone {
 struct IntegerRange {
   uint64_t low = 0, high = 0;
   bool operator==(const IntegerRange&) const = default;
+};
+
+/// A closed range of byte strings, by memcmp order.
+struct BytesRange {
+  std::string low, high;
 };
 
 /// One bit a row of a block.
@@ -69,7 +76,7 @@ class Block : public BlockCache::Entry {
   /// Sets the bits of NULL rows; clears all others.
   void nulls(BlockBitmap& bitmap) const;
 
-  // Integer columns. A NULL row's value is unspecified.
+  // Integer columns. A NULL row's value is unspecified. Of a column of decimals they are packed.
   uint64_t integer(uint32_t row) const;
   /// Where the values of [first, last) rise, none NULL: the first row with at least `number`; `last` when
   /// none has.
@@ -94,6 +101,15 @@ class Block : public BlockCache::Entry {
   /// compressed part cannot be decompressed.
   Status gather_bytes(std::span<const uint16_t> rows, const Dictionary* dictionary, Arena& scratch,
                       ByteView* to) const;
+
+  // Columns of decimals in blocks that hold them as scaled numbers. A NULL row's number is unspecified.
+  /// None: the block's values are not held so.
+  DecimalDigits decimal() const;
+  /// Of short decimals: ordered signed numbers of 8 bytes.
+  void gather_numbers(std::span<const uint16_t> rows, uint64_t* to) const;
+  void gather_wide_numbers(std::span<const uint16_t> rows, WideInteger* to) const;
+  /// Rows that are not NULL and whose packed value lies in one of the ranges (sorted, disjoint).
+  void select_packed(std::span<const BytesRange> ranges, BlockBitmap& bitmap) const;
 
   /// True, once, when single values or the whole have been read so often that a block with its frames
   /// decompressed (SegmentCodec::unpack_block) would have paid; then counts anew.

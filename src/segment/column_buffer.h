@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/memory_budget.h"
 #include "base/page_allocator.h"
+#include "schema/decimal_format.h"
 
 namespace hailstone {
 
@@ -22,6 +23,8 @@ struct StoredColumn {
   bool integer = false;
   uint8_t width = 8;  // bytes of an integer's native form, 1..8: values are < 2^(8*width)
   bool nullable = false;
+  /// Values are packed decimals, and blocks hold them as scaled numbers.
+  DecimalDigits decimal = {};
   bool operator==(const StoredColumn&) const = default;
 };
 

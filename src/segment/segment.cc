@@ -54,7 +54,8 @@ struct Segment::State {
             column.dictionary_size,
             entry.nulls,
             entry.far_size,
-            entry.piece};
+            entry.piece,
+            column.column.decimal};
   }
   BlockContext ordinals_context(const IndexEntry& index, size_t piece) const {
     return {std::min(block_rows, index.entries - static_cast<uint32_t>(piece) * block_rows),
@@ -62,7 +63,8 @@ struct Segment::State {
             0,
             0,
             0,
-            index.pieces[piece]};
+            index.pieces[piece],
+            {}};
   }
 
   Result<std::shared_ptr<const Block>> cached_block(const BlockContext& block, CacheUse use) const {
@@ -107,14 +109,13 @@ struct Segment::State {
   }
 
   /// Reads header, footer and trailer and tests them.
-  Status read_footer(std::string& bytes, uint64_t& offset, bool& with_identity) const {
+  Status read_footer(std::string& bytes, uint64_t& offset, unsigned& version) const {
     if (file_bytes < segment_header_bytes + segment_trailer_bytes)
       return file->corrupt(file_bytes, "the file is cut short");
     std::array<char, segment_header_bytes> header;
     HAILSTONE_TRY(file->read(0, header.size(), header.data()));
-    const ByteView header_bytes(header.data(), header.size());
-    with_identity = header_bytes == segment_header;
-    if (!with_identity && header_bytes != segment_header_1) {
+    version = segment_version({header.data(), header.size()});
+    if (version == 0) {
       return file->corrupt(0, "this is not the header of a segment of a known version");
     }
     std::array<char, segment_trailer_bytes> trailer;
@@ -162,9 +163,9 @@ Result<std::shared_ptr<Segment>> Segment::open(Filesystem& filesystem, const std
   HAILSTONE_ASSIGN(auto file, filesystem.open(path));
   state.file = std::make_shared<SegmentFile>(filesystem, std::move(file), counters);
   HAILSTONE_ASSIGN(state.file_bytes, state.file->size());
-  bool with_identity = false;
-  HAILSTONE_TRY(state.read_footer(state.footer_bytes, state.footer_offset, with_identity));
-  if (!state.footer.parse(state.footer_bytes, state.footer_offset, with_identity)) {
+  unsigned version = 0;
+  HAILSTONE_TRY(state.read_footer(state.footer_bytes, state.footer_offset, version));
+  if (!state.footer.parse(state.footer_bytes, state.footer_offset, version)) {
     return state.file->corrupt(state.footer_offset, "the structure of the footer is wrong");
   }
   for (const auto& column : state.footer.columns) state.columns.push_back(column.column);
@@ -332,8 +333,8 @@ Status Segment::check() const {
   State named(state_->cache);
   HAILSTONE_ASSIGN(named.file, state_->file->open_again());
   HAILSTONE_ASSIGN(named.file_bytes, named.file->size());
-  bool with_identity = false;
-  HAILSTONE_TRY(named.read_footer(named.footer_bytes, named.footer_offset, with_identity));
+  unsigned version = 0;
+  HAILSTONE_TRY(named.read_footer(named.footer_bytes, named.footer_offset, version));
   if (named.footer_bytes != state_->footer_bytes || named.file_bytes != state_->file_bytes) {
     return state_->file->corrupt(
         named.footer_offset, "another file has been put in its place since it was opened, whose footer is");

@@ -49,6 +49,13 @@ bool rising(const IntegerStream& ends, uint64_t& last) {
   return true;
 }
 
+bool kind_fits(BlockKind kind, const BlockContext& context) {
+  if (context.decimal.any())
+    return kind == (context.decimal.is_short() ? BlockKind::Integers : BlockKind::WideIntegers);
+  return kind != BlockKind::WideIntegers && (kind == BlockKind::Integers) == context.integer &&
+         (kind == BlockKind::Codes) == (context.dictionary_size != 0);
+}
+
 }  // namespace
 
 Result<PieceBuffer> PieceBuffer::allocate(const SegmentFile& file, const Piece& piece, size_t size) {
@@ -94,17 +101,12 @@ Result<std::shared_ptr<const Block>> SegmentCodec::parse_block(const std::shared
   };
   size_t position = 0;
   uint8_t kind = 0, has_nulls = 0;
-  if (!take_at(bytes, position, kind) || kind > static_cast<uint8_t>(BlockKind::Frames) ||
+  if (!take_at(bytes, position, kind) || kind > static_cast<uint8_t>(BlockKind::WideIntegers) ||
       !take_at(bytes, position, has_nulls) || has_nulls > 1) {
     return wrong();
   }
   state.kind = static_cast<BlockKind>(kind);
-  const bool expects_integers = state.kind == BlockKind::Integers;
-  const bool expects_codes = state.kind == BlockKind::Codes;
-  if (expects_integers != context.integer || expects_codes != (context.dictionary_size != 0) ||
-      (has_nulls != 0) != (context.nulls != 0)) {
-    return wrong();
-  }
+  if (!kind_fits(state.kind, context) || (has_nulls != 0) != (context.nulls != 0)) return wrong();
   if (has_nulls != 0) {
     const size_t words = (context.rows + 63) / 64;
     if (bytes.size() - position < words * 8) return wrong();
@@ -121,7 +123,11 @@ Result<std::shared_ptr<const Block>> SegmentCodec::parse_block(const std::shared
     if (!reader.take_string(state.text) || !reader.empty()) return wrong();
     return block;
   }
+  if (context.decimal.any()) state.decimal.emplace(context.decimal);
+  if (state.kind == BlockKind::WideIntegers && !state.high_numbers.parse(bytes, position, context.rows))
+    return wrong();
   if (!state.numbers.parse(bytes, position, context.rows)) return wrong();
+  if (state.decimal && !state.numbers_have_digits()) return wrong();
   state.numbers_end = position;
   switch (state.kind) {
     case BlockKind::Codes:
@@ -142,11 +148,25 @@ Result<std::shared_ptr<const Block>> SegmentCodec::parse_block(const std::shared
       position = bytes.size();
       break;
     case BlockKind::Integers:
+    case BlockKind::WideIntegers:
     case BlockKind::ConstantBytes:
       break;
   }
   if (position != bytes.size()) return wrong();
   return block;
+}
+
+bool Block::State::numbers_have_digits() const {
+  const WideInteger greatest = decimal->greatest();
+  WideInteger values[packing_unit];
+  for (uint32_t first = 0; first < rows; first += packing_unit) {
+    const uint32_t here = std::min(packing_unit, rows - first);
+    decode_decimals(first, here, values);
+    if (!std::all_of(values, values + here,
+                     [&](WideInteger number) { return number >= -greatest && number <= greatest; }))
+      return false;
+  }
+  return true;
 }
 
 bool Block::State::parse_frames(ByteView bytes, size_t position, const BlockContext& context) {

@@ -36,6 +36,7 @@ struct BlockContext {
   uint32_t nulls = 0;
   uint64_t far_size = 0;
   Piece piece;
+  DecimalDigits decimal = {};
 };
 
 class SegmentCodec {

@@ -45,6 +45,16 @@ bool take_piece(ByteReader& reader, Piece& piece) {
   return reader.take_varint(piece.size) && reader.take(piece.checksum);
 }
 
+/// Takes what a column of decimals has more than others.
+bool take_decimal(ByteReader& reader, uint8_t flags, StoredColumn& column) {
+  DecimalDigits& decimal = column.decimal;
+  if (!reader.take(decimal.precision) || !reader.take(decimal.scale) || !decimal.any() || !decimal.valid())
+    return false;
+  const DecimalFormat format(decimal);
+  return format.is_integer() == ((flags & 1) != 0) &&
+         (!format.is_integer() || format.width() == column.width);
+}
+
 void append_keys(const KeyDirectory& keys, std::string& to) {
   append_varint(to, keys.samples.size());
   for (const ByteView sample : keys.samples) append_string(to, sample);
@@ -92,6 +102,12 @@ bool place_all(std::vector<Piece>& pieces, PiecePlacer& placer) {
 
 std::string_view to_string(Encoding encoding) { return encoding_names[static_cast<size_t>(encoding)]; }
 
+unsigned segment_version(ByteView header) {
+  if (header == segment_header) return 3;
+  if (header == segment_header_2) return 2;
+  return header == segment_header_1 ? 1 : 0;
+}
+
 uint32_t Footer::blocks() const { return (rows + block_rows - 1) / block_rows; }
 
 std::string Footer::serialise() const {
@@ -101,8 +117,14 @@ std::string Footer::serialise() const {
   append_varint(to, columns.size());
   for (const auto& entry : columns) {
     append_number(to, entry.column.id);
-    to.push_back(static_cast<char>((entry.column.integer ? 1 : 0) | (entry.column.nullable ? 2 : 0)));
+    const DecimalDigits decimal = entry.column.decimal;
+    to.push_back(static_cast<char>((entry.column.integer ? 1 : 0) | (entry.column.nullable ? 2 : 0) |
+                                   (decimal.any() ? 4 : 0)));
     to.push_back(static_cast<char>(entry.column.width));
+    if (decimal.any()) {
+      append_number(to, decimal.precision);
+      append_number(to, decimal.scale);
+    }
     append_varint(to, entry.raw_bytes);
     append_varint(to, entry.distinct);
     to.append(entry.sketch);
@@ -132,10 +154,10 @@ std::string Footer::serialise() const {
   return to;
 }
 
-bool Footer::parse(ByteView bytes, uint64_t end, bool with_identity) {
+bool Footer::parse(ByteView bytes, uint64_t end, unsigned version) {
   ByteReader reader(bytes);
   uint64_t count = 0;
-  if (with_identity && !take_identity(reader, identity.emplace())) return false;
+  if (version > 1 && !take_identity(reader, identity.emplace())) return false;
   if (end < segment_header_bytes || !reader.take(rows) || rows == 0 || rows > max_segment_rows ||
       !reader.take_varint(count) || count > reader.remaining()) {
     return false;
@@ -145,8 +167,9 @@ bool Footer::parse(ByteView bytes, uint64_t end, bool with_identity) {
   for (auto& entry : columns) {
     uint8_t flags = 0;
     uint64_t dictionary_size = 0;
-    if (!reader.take(entry.column.id) || !reader.take(flags) || flags > 3 ||
+    if (!reader.take(entry.column.id) || !reader.take(flags) || flags > (version > 2 ? 7 : 3) ||
         !reader.take(entry.column.width) || entry.column.width < 1 || entry.column.width > 8 ||
+        ((flags & 4) != 0 && !take_decimal(reader, flags, entry.column)) ||
         !reader.take_varint(entry.raw_bytes) || !reader.take_varint(entry.distinct) ||
         !DistinctSketch::take_stored(reader, entry.sketch) || !reader.take_varint(dictionary_size) ||
         dictionary_size > max_dictionary_entries) {
@@ -156,7 +179,8 @@ bool Footer::parse(ByteView bytes, uint64_t end, bool with_identity) {
     entry.column.nullable = (flags & 2) != 0;
     entry.dictionary_size = static_cast<uint32_t>(dictionary_size);
     if (entry.dictionary_size != 0 &&
-        (entry.column.integer || !take_piece(reader, entry.dictionary) || !placer.place(entry.dictionary))) {
+        (entry.column.integer || entry.column.decimal.any() || !take_piece(reader, entry.dictionary) ||
+         !placer.place(entry.dictionary))) {
       return false;
     }
     if (blocks() > reader.remaining()) return false;
@@ -182,6 +206,9 @@ bool Footer::parse(ByteView bytes, uint64_t end, bool with_identity) {
       }
     }
   }
+  // A file of the present version has scaled numbers: no other byte tells of the version.
+  const auto is_decimal = [](const ColumnEntry& entry) { return entry.column.decimal.any(); };
+  if (version > 2 && std::ranges::none_of(columns, is_decimal)) return false;
   if (!take_keys(reader, rows, keys) || !place_all(keys.filter.pieces, placer) ||
       !reader.take_varint(count) || count > reader.remaining()) {
     return false;

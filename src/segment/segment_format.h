@@ -21,9 +21,13 @@
 namespace hailstone {
 
 constexpr size_t segment_header_bytes = 16;  // magic, version, zeros
-constexpr ByteView segment_header("HAILSEGM\2\0\0\0\0\0\0\0", segment_header_bytes);
-/// Of files whose footer has no identity.
+constexpr ByteView segment_header("HAILSEGM\3\0\0\0\0\0\0\0", segment_header_bytes);
+/// Of files without scaled numbers.
+constexpr ByteView segment_header_2("HAILSEGM\2\0\0\0\0\0\0\0", segment_header_bytes);
+/// Of files whose footer has no identity, either.
 constexpr ByteView segment_header_1("HAILSEGM\1\0\0\0\0\0\0\0", segment_header_bytes);
+/// Of the file with this header; 0: of none that is known.
+unsigned segment_version(ByteView header);
 constexpr ByteView segment_trailer_magic("HAILSEGE", 8);
 constexpr size_t segment_trailer_bytes = 32;    // footer offset, footer size, footer checksum, magic
 constexpr size_t max_value_bytes = 0x7e000000;  // of one stored bytes value; what LZ4 takes at once
@@ -58,7 +62,8 @@ enum class BlockKind : uint8_t {
   ConstantBytes = 2,
   Digits = 3,
   Plain = 4,
-  Frames = 5
+  Frames = 5,
+  WideIntegers = 6
 };
 
 enum class FrameCodec : uint8_t { Raw = 0, Lz4 = 1, Zstd = 2 };
@@ -74,6 +79,7 @@ struct BlockEntry {
   uint32_t nulls = 0;
   uint64_t far_size = 0;  // bytes of frames just before the piece
   Piece piece;
+  // Of the values as they are outside of the file: of decimals packed.
   uint64_t low = 0, high = 0;      // integers and dictionary codes
   ByteView low_bytes, high_bytes;  // other bytes; into the footer when read
 };
@@ -118,8 +124,8 @@ struct Footer {
   uint32_t blocks() const;
   std::string serialise() const;
   /// Views point into `bytes`. `end` is where the pieces must end: the offset of the footer. False when the
-  /// bytes are not a footer. `with_identity`: of a file of the present version.
-  [[nodiscard]] bool parse(ByteView bytes, uint64_t end, bool with_identity);
+  /// bytes are not a footer of a file of this version.
+  [[nodiscard]] bool parse(ByteView bytes, uint64_t end, unsigned version);
   size_t memory() const;
 };
 

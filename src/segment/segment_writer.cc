@@ -14,6 +14,7 @@
 #include "segment/distinct_sketch.h"
 #include "segment/integer_stream.h"
 #include "segment/segment_format.h"
+#include "segment/wide_halves.h"
 
 namespace hailstone {
 namespace {
@@ -97,12 +98,22 @@ class Writer {
   Status write() {
     footer_.identity = input_.identity;
     footer_.rows = input_.rows;
-    HAILSTONE_TRY(output_.append(segment_header));
+    bool any_scaled = false;
+    std::vector<bool> scaled;
     for (const ColumnBuffer* column : input_.columns) {
-      footer_.columns.emplace_back();
-      footer_.columns.back().column = column->column();
-      const OrderedColumn ordered{*column, input_.order, input_.rows};
-      HAILSTONE_TRY(column->column().integer ? write_integers(ordered) : write_bytes_column(ordered));
+      HAILSTONE_ASSIGN(const bool can, can_be_scaled({*column, input_.order, input_.rows}));
+      scaled.push_back(can);
+      any_scaled = any_scaled || can;
+    }
+    HAILSTONE_TRY(output_.append(any_scaled ? segment_header : segment_header_2));
+    for (size_t i = 0; i < input_.columns.size(); ++i) {
+      const OrderedColumn column{*input_.columns[i], input_.order, input_.rows};
+      StoredColumn& stored = footer_.columns.emplace_back().column;
+      stored = column.column.column();
+      if (!scaled[i]) stored.decimal = {};
+      HAILSTONE_TRY(stored.decimal.any() ? write_decimals(column)
+                    : stored.integer     ? write_integers(column)
+                                         : write_bytes_column(column));
     }
     HAILSTONE_TRY(write_keys());
     for (const auto& run : input_.indexes) HAILSTONE_TRY(write_index(run));
@@ -147,20 +158,21 @@ class Writer {
     return output_.append_piece(payload_, entry.piece);
   }
 
-  /// Gives NULL rows of numbers_ a value that costs little and lies among the others.
-  void fill_nulls(uint32_t rows) {
+  /// Gives NULL rows of numbers a value that costs little and lies among the others; `alone` when there are
+  /// no others.
+  void fill_nulls(uint32_t rows, std::vector<uint64_t>& numbers, uint64_t alone = 0) {
     if (nulls_.empty()) return;
     uint32_t leading = 0;
     while (leading < rows && null_here(leading)) ++leading;
-    const uint64_t first = leading < rows ? numbers_[leading] : 0;
-    std::fill_n(numbers_.begin(), leading, first);
+    const uint64_t first = leading < rows ? numbers[leading] : alone;
+    std::fill_n(numbers.begin(), leading, first);
     for (uint32_t i = leading; i < rows; ++i) {
-      if (null_here(i)) numbers_[i] = numbers_[i - 1];
+      if (null_here(i)) numbers[i] = numbers[i - 1];
     }
   }
 
   Status write_numbers_block(BlockKind kind, uint32_t rows, BlockEntry& entry) {
-    fill_nulls(rows);
+    fill_nulls(rows, numbers_);
     find_minimum_maximum(numbers_.data(), rows, entry.low, entry.high);
     const EncodedForm form = append_integer_stream({numbers_.data(), rows}, payload_);
     entry.encoding = kind == BlockKind::Codes ? Encoding::Dictionary : encoding_of(form);
@@ -172,6 +184,102 @@ class Writer {
     entry.distinct = sketch.estimate();
     sketch.append_stored(sketches_.emplace_back());
     entry.sketch = sketches_.back();
+  }
+
+  /// Whether the column is of decimals, and each value is what their format packs.
+  Result<bool> can_be_scaled(const OrderedColumn& column) {
+    const DecimalDigits digits = column.column.column().decimal;
+    if (!digits.any()) return false;
+    const DecimalFormat format(digits);
+    for (uint32_t first = 0; first < input_.rows; first += block_rows) {
+      HAILSTONE_TRY(check_stop());
+      if (!scale_block(column, format, first, std::min(block_rows, input_.rows - first))) return false;
+    }
+    return true;
+  }
+
+  /// As scaled numbers.
+  Status write_decimals(const OrderedColumn& column) {
+    const DecimalFormat format(footer_.columns.back().column.decimal);
+    ColumnEntry& entry = footer_.columns.back();
+    DistinctSketch sketch;
+    for (uint32_t first = 0; first < input_.rows; first += block_rows) {
+      HAILSTONE_TRY(check_stop());
+      const uint32_t rows = std::min(block_rows, input_.rows - first);
+      BlockEntry& block = entry.blocks.emplace_back();
+      begin_block(column, first, rows, block);
+      static_cast<void>(scale_block(column, format, first, rows));
+      const uint32_t values = rows - block.nulls;
+      entry.raw_bytes += uint64_t{values} * format.width();
+      if (values != 0) {
+        if (format.is_integer()) {
+          fill_nulls(rows, packed_);
+          find_minimum_maximum(packed_.data(), rows, block.low, block.high);
+          sketch.add(DistinctSketch::mix(packed_[0]));
+          for (uint32_t i = 1; i < rows; ++i) {
+            if (packed_[i] != packed_[i - 1]) sketch.add(DistinctSketch::mix(packed_[i]));
+          }
+        } else {
+          summarise_bytes(column, first, rows, block);
+        }
+      }
+      BlockKind kind = BlockKind::Integers;
+      const WideHalves zero = WideHalves::of(0);
+      if (!format.digits().is_short()) {
+        kind = BlockKind::WideIntegers;
+        fill_nulls(rows, high_numbers_, zero.high);
+        append_integer_stream({high_numbers_.data(), rows}, payload_);
+      }
+      fill_nulls(rows, numbers_, zero.low);
+      block.encoding = encoding_of(append_integer_stream({numbers_.data(), rows}, payload_));
+      HAILSTONE_TRY(end_block(kind, block));
+    }
+    if (format.is_integer()) {
+      set_distinct(sketch);
+    } else {
+      set_distinct(sketch_distinct(column));
+    }
+    return {};
+  }
+
+  /// Makes packed_ of integers, numbers_ and, of numbers that are not short, high_numbers_ of some rows.
+  /// Those of NULL rows are any. False: a value is not what the format packs.
+  bool scale_block(const OrderedColumn& column, const DecimalFormat& format, uint32_t first, uint32_t rows) {
+    const bool has_nulls = column.column.has_nulls();
+    if (format.is_integer()) {
+      uint64_t zero = WideHalves::of(0).low;
+      format.pack({&zero, 1}, &zero);
+      for (uint32_t i = 0; i < rows; ++i)
+        packed_[i] = has_nulls && column.null(first + i) ? zero : column.integer(first + i);
+      return format.numbers({packed_.data(), rows}, numbers_.data());
+    }
+    for (uint32_t i = 0; i < rows; ++i) {
+      std::optional<WideInteger> number = 0;
+      if (!has_nulls || !column.null(first + i)) {
+        const ByteView packed = column.bytes(first + i);
+        number = packed.size() == format.width() ? format.number(packed) : std::nullopt;
+      }
+      if (!number) return false;
+      const auto halves = WideHalves::of(*number);
+      high_numbers_[i] = halves.high;
+      numbers_[i] = halves.low;
+    }
+    return true;
+  }
+
+  /// The least and the greatest value of a block, some of which are not NULL.
+  void summarise_bytes(const OrderedColumn& column, uint32_t first, uint32_t rows, BlockEntry& entry) {
+    bool any = false;
+    ByteView low, high;
+    for (uint32_t i = 0; i < rows; ++i) {
+      if (null_here(i)) continue;
+      const ByteView value = column.bytes(first + i);
+      if (!any || value < low) low = value;
+      if (!any || value > high) high = value;
+      any = true;
+    }
+    entry.low_bytes = low.substr(0, summary_bytes);
+    entry.high_bytes = high.substr(0, summary_bytes);
   }
 
   Status write_integers(const OrderedColumn& column) {
@@ -251,20 +359,8 @@ class Writer {
     const uint32_t rows = std::min(block_rows, input_.rows - first);
     begin_block(column, first, rows, entry);
     values_.resize(rows);
-    bool any = false;
-    ByteView low, high;
-    for (uint32_t i = 0; i < rows; ++i) {
-      if (null_here(i)) {
-        values_[i] = {};
-        continue;
-      }
-      const ByteView value = values_[i] = column.bytes(first + i);
-      if (!any || value < low) low = value;
-      if (!any || value > high) high = value;
-      any = true;
-    }
-    entry.low_bytes = low.substr(0, summary_bytes);
-    entry.high_bytes = high.substr(0, summary_bytes);
+    for (uint32_t i = 0; i < rows; ++i) values_[i] = null_here(i) ? ByteView() : column.bytes(first + i);
+    summarise_bytes(column, first, rows, entry);
     BlockKind kind = BlockKind::Plain;
     HAILSTONE_TRY(encoder_.encode(values_, nulls_, write_far, payload_, kind, entry));
     payload_[0] = static_cast<char>(kind);
@@ -350,6 +446,9 @@ class Writer {
   std::string payload_;
   std::vector<uint64_t> nulls_;  // of the block being encoded; empty when it has none
   std::vector<uint64_t> numbers_ = std::vector<uint64_t>(block_rows);
+  // Of decimals: the high halves of wide numbers, and packed ones.
+  std::vector<uint64_t> high_numbers_ = std::vector<uint64_t>(block_rows);
+  std::vector<uint64_t> packed_ = std::vector<uint64_t>(block_rows);
   std::vector<ByteView> values_;
 };
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "segment/segment_format.h"
+
 namespace hailstone {
 
 namespace {
@@ -31,6 +33,14 @@ Result<ScanColumn> describe_column(const Table::State& table, const Projection& 
   }
   const uint16_t number = projection.columns()[position];
   if (number == StoredColumn::row_id) return ScanColumn{};
+  if (is_scaled(number)) {
+    const DecimalDigits digits = table.layout->decimal(number ^ scaled_bit)->digits();
+    if (digits.is_short()) return ScanColumn{.integer = true, .type = Type::Signed, .width = sizeof(int64_t)};
+    return ScanColumn{.integer = false,
+                      .type = Type::OrderedBytes,
+                      .width = scaled_bytes(digits),
+                      .collation = &binary_collation()};
+  }
   const Column& column = definition.columns[number];
   ScanColumn described{
       .integer = table.layout->is_integer(number), .type = column.type, .width = column.width};
@@ -137,6 +147,7 @@ void AggregateSums::add(const Batch& batch) {
 
 Result<bool> AggregateSums::add_summary(const Item& item, const SegmentColumns& columns, uint32_t block,
                                         Sum& sum) {
+  if (is_scaled(item.number)) return false;
   const auto location = columns.location(item.number);
   if (location.kind == SegmentColumns::Location::Kind::Absent) return true;
   if (location.kind != SegmentColumns::Location::Kind::Stored) return false;
@@ -149,7 +160,15 @@ Result<bool> AggregateSums::add_summary(const Item& item, const SegmentColumns& 
       return true;
     case Aggregate::Kind::Minimum:
     case Aggregate::Kind::Maximum:
-      if (!item.column.integer) return false;
+      if (!item.column.integer) {
+        // A summary has the whole of a decimal that is not too long for it.
+        const StoredColumn& stored = columns.segment().columns()[location.position];
+        if (!stored.decimal.any() || DecimalFormat(stored.decimal).width() > summary_bytes) return false;
+        add_bytes(item, item.wanted.kind == Aggregate::Kind::Minimum ? summary.low_bytes : summary.high_bytes,
+                  sum);
+        sum.count += values - 1;
+        return true;
+      }
       add_integers(item, item.wanted.kind == Aggregate::Kind::Minimum ? &summary.low : &summary.high, 1, sum);
       sum.count += values - 1;
       return true;
@@ -191,7 +210,7 @@ Status AggregateSums::add_numbers(const Item& item, BlockReader& reader, size_t 
   return {};
 }
 
-/// Strings, and columns of the row group.
+/// Strings, columns of the row group, and scaled numbers.
 Status AggregateSums::add_others(BlockReader& reader, uint32_t block, const BlockBitmap& rows,
                                  std::span<const size_t> items) {
   std::vector<uint16_t> read;
@@ -226,6 +245,10 @@ Status AggregateSums::add(BlockScan::Worker& worker) {
     if (all) {
       HAILSTONE_ASSIGN(const bool done, add_summary(item, columns, block, sums_[i]));
       if (done) continue;
+    }
+    if (is_scaled(item.number)) {
+      others_.push_back(i);
+      continue;
     }
     const auto location = columns.location(item.number);
     if (location.kind == SegmentColumns::Location::Kind::Absent) continue;

@@ -11,11 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "base/wide_integer.h"
 #include "table/table.h"
 
 namespace hailstone {
-
-__extension__ typedef __int128 WideInteger;
 
 /// A whole number of 256 bits, for sums of more digits than WideInteger has: the least significant word
 /// first, negative ones as their complement.

@@ -5,6 +5,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
+#include <utility>
 
 #include "column/segment_columns.h"
 
@@ -13,13 +15,21 @@ namespace hailstone {
 class ScanBound {
  public:
   /// Of an Integer column of the table; `descending`: rows below the bound are not wanted, nor those with
-  /// NULL, else those above it.
-  ScanBound(uint16_t column, bool descending)
-      : column_(column), descending_(descending), value_(descending ? 0 : ~uint64_t{0}) {}
+  /// NULL, else those above it. `scaled`: the bound's values are the scaled numbers of the column's decimals.
+  ScanBound(uint16_t column, bool descending, std::optional<DecimalFormat> scaled = {})
+      : column_(column),
+        descending_(descending),
+        scaled_(std::move(scaled)),
+        value_(descending ? 0 : ~uint64_t{0}) {}
 
   bool descending() const { return descending_; }
   /// Values behind `ordered` are not wanted any more; that value itself still is.
   void tighten(uint64_t ordered) {
+    if (scaled_) {
+      // The summaries of longer ones are not compared.
+      if (!scaled_->is_integer()) return;
+      scaled_->pack({&ordered, 1}, &ordered);
+    }
     uint64_t now = value_.load(std::memory_order_relaxed);
     while ((descending_ ? ordered > now : ordered < now) &&
            !value_.compare_exchange_weak(now, ordered, std::memory_order_relaxed)) {
@@ -38,6 +48,7 @@ class ScanBound {
  private:
   const uint16_t column_;
   const bool descending_;
+  const std::optional<DecimalFormat> scaled_;
   std::atomic<uint64_t> value_;
 };
 

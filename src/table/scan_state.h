@@ -2,6 +2,7 @@
 // all at once, by several threads (scans.cc).
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "column/row_window.h"
 #include "table/block_scan.h"
 #include "table/delta_scan.h"
@@ -31,6 +33,8 @@ struct Scan::State {
         dirty(read_lock == ReadLock::None && reader.reads_uncommitted()),
         predicate(std::move(condition)),
         projection(inside.layout, std::move(columns), std::move(as_codes)) {
+    HAILSTONE_CHECK(lock == ReadLock::None || std::ranges::none_of(projection.columns(), is_scaled),
+                    "a scan of {} columns that locks has scaled ones", projection.columns().size());
     if (predicate == nullptr) predicate = std::make_shared<Predicate>(Predicate::always());
     always = predicate->kind() == Predicate::Kind::Always;
   }

@@ -264,7 +264,13 @@ void Scans::count_in(OperatorCounts& counts) {
 }
 
 std::shared_ptr<ScanBound> Scans::add_bound(size_t position, bool descending) {
-  state_->bound = std::make_shared<ScanBound>(state_->first().projection.columns()[position], descending);
+  uint16_t column = state_->first().projection.columns()[position];
+  std::optional<DecimalFormat> decimal;
+  if (is_scaled(column)) {
+    column ^= scaled_bit;
+    decimal = state_->first().inside.layout->decimal(column);
+  }
+  state_->bound = std::make_shared<ScanBound>(column, descending, std::move(decimal));
   return state_->bound;
 }
 

@@ -25,7 +25,10 @@ class SampleTest : public BytesTest {
  public:
   enum class Kind : uint8_t { Equal, Different, AtMost, Between, Contains, EvenLength };
   SampleTest(Kind kind, std::string low, std::string high)
-      : kind_(kind), low_(std::move(low)), high_(std::move(high)) {}
+      : kind_(kind), low_(std::move(low)), high_(std::move(high)) {
+    if (kind == Kind::Equal) exact_.push_back({low_, low_});
+    if (kind == Kind::Between && low_ <= high_) exact_.push_back({low_, high_});
+  }
   bool matches(ByteView value) const override {
     switch (kind_) {
       case Kind::Equal:
@@ -59,9 +62,12 @@ class SampleTest : public BytesTest {
     }
   }
 
+  std::span<const BytesRange> ranges() const override { return exact_; }
+
  private:
   Kind kind_;
   std::string low_, high_;
+  std::vector<BytesRange> exact_;
 };
 
 class RandomSegment {
@@ -84,6 +90,10 @@ class RandomSegment {
     if (late) {
       definition.columns.back().nullable = true;
       old_definition.columns.pop_back();
+    }
+    // Segments of earlier versions do not know of decimals.
+    if (one_in(3)) {
+      for (Column& each : old_definition.columns) each.decimal = {};
     }
     layout = std::make_shared<TableLayout>(definition);
     make_values(rows, late ? count - 1 : count);
@@ -142,6 +152,10 @@ class RandomSegment {
         break;
       case Type::OrderedBytes:
         column.width = 1 + static_cast<uint32_t>(below(14));
+        if (one_in(3)) break;
+        column.decimal.precision = static_cast<uint8_t>(1 + below(DecimalDigits::most));
+        column.decimal.scale = static_cast<uint8_t>(below(column.decimal.precision + 1U));
+        column.width = DecimalFormat(column.decimal).width();
         break;
       case Type::Char:
       case Type::Varchar:
@@ -174,6 +188,8 @@ class RandomSegment {
       const uint64_t distinct = one_in(2) ? 1 + below(20) : 1 + below(rows * 2);
       const uint64_t nulls = column.nullable ? below(3) : 0;  // none, some, nearly all
       uint64_t current = random_() & mask;
+      // Bytes that are no decimals are among them, too.
+      const bool decimals = column.decimal.any() && !one_in(5);
       for (uint32_t row = 0; row < rows; ++row) {
         if (nulls == 1 ? one_in(5) : nulls == 2 ? !one_in(5000) : false) continue;
         switch (shape) {
@@ -193,10 +209,23 @@ class RandomSegment {
             current = (below(distinct) * 0x9e3779b97f4a7c15) & mask;
             break;
         }
-        values[number][row] =
-            column.is_integer() ? Value::of(current) : Value::of(text(column, current, shape));
+        values[number][row] = decimals              ? decimal(column.decimal, current)
+                              : column.is_integer() ? Value::of(current)
+                                                    : Value::of(text(column, current, shape));
       }
     }
+  }
+
+  Value decimal(DecimalDigits digits, uint64_t number) {
+    const DecimalFormat format(digits);
+    const WideInteger limit = format.greatest() + 1;
+    WideInteger packed = static_cast<WideInteger>(number) % limit;
+    if (number % 3 == 0) packed = -packed;
+    if (!digits.is_short() && number % 5 == 0) packed = (packed / 4) * (packed / 4) % limit;
+    std::string bytes(format.width(), '\0');
+    format.pack(packed, bytes.data());
+    return format.is_integer() ? Value::of(load_big_endian(bytes.data(), format.width()))
+                               : Value::of(keep(std::move(bytes)));
   }
 
   ByteView text(const Column& column, uint64_t number, uint64_t shape) {

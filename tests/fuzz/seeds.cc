@@ -105,9 +105,12 @@ void segment_seeds(Folder folder) {
   constexpr uint32_t rows = 161;  // 10 * 16 + 1, as the fuzzer counts them
   std::mt19937_64 random(1);
   std::vector<std::unique_ptr<ColumnBuffer>> columns;
-  const auto column = [&](bool integer) -> ColumnBuffer& {
-    const StoredColumn stored{
-        .id = static_cast<uint16_t>(columns.size()), .integer = integer, .width = 8, .nullable = true};
+  const auto column = [&](bool integer, uint8_t width = 8, DecimalDigits decimal = {}) -> ColumnBuffer& {
+    const StoredColumn stored{.id = static_cast<uint16_t>(columns.size()),
+                              .integer = integer,
+                              .width = width,
+                              .nullable = true,
+                              .decimal = decimal};
     return *columns.emplace_back(std::make_unique<ColumnBuffer>(stored, budget));
   };
   ColumnBuffer& counting = column(true);
@@ -118,6 +121,9 @@ void segment_seeds(Folder folder) {
   ColumnBuffer& noise = column(false);
   ColumnBuffer& text = column(false);
   ColumnBuffer& constant = column(false);
+  const DecimalFormat price({.precision = 9, .scale = 2}), total({.precision = 30, .scale = 6});
+  ColumnBuffer& prices = column(true, static_cast<uint8_t>(price.width()), price.digits());
+  ColumnBuffer& totals = column(false, 8, total.digits());
   for (uint32_t row = 0; row < rows; ++row) {
     counting.append_integer(1000 + row * uint64_t{3});
     small.append_integer(random() % 10 == 0 ? random() : random() % 5);
@@ -128,6 +134,11 @@ void segment_seeds(Folder folder) {
     for (char& byte : bytes) byte = static_cast<char>(random());
     noise.append_bytes(bytes);
     text.append_bytes("a long text that repeats itself, number " + std::to_string(row));
+    std::string packed(total.width(), '\0');
+    price.pack(static_cast<WideInteger>(random() % 100'000), packed.data());
+    prices.append_integer(load_big_endian(packed.data(), price.width()));
+    total.pack(static_cast<WideInteger>(random()) * row - 1'000'000, packed.data());
+    totals.append_bytes(packed);
     row % 5 == 0 ? constant.append_null() : constant.append_bytes("constant");
   }
   std::vector<const ColumnBuffer*> pointers;
@@ -162,13 +173,15 @@ void segment_seeds(Folder folder) {
   const ByteView footer_bytes = ByteView(file).substr(footer_offset, load<uint64_t>(trailer + 8));
   folder.add({"\1\0\0\0", 4}, footer_bytes);
   folder.add({"\1\1\0\0", 4}, footer_bytes.substr(file_identity_bytes));
+  folder.add({"\1\2\0\0", 4}, footer_bytes);
   Footer footer;
-  if (!footer.parse(footer_bytes, footer_offset, true))
+  if (!footer.parse(footer_bytes, footer_offset, 3))
     must<void>(fail(ErrorCode::Corruption, "a footer just written"));
   for (const ColumnEntry& entry : footer.columns) {
     const BlockEntry& block = entry.blocks.front();
-    const char prefix[] = {2, 10, static_cast<char>(entry.column.integer ? 1 : 0),
-                           static_cast<char>(block.nulls != 0 ? 0 : 1)};
+    const char prefix[] = {
+        2, 10, static_cast<char>((entry.column.integer ? 1 : 0) + (entry.column.decimal.any() ? 2 : 0)),
+        static_cast<char>(block.nulls != 0 ? 0 : 1)};
     folder.add({prefix, sizeof prefix}, ByteView(file).substr(block.piece.offset, block.piece.size));
   }
   DeleteVector ends(1000, budget);

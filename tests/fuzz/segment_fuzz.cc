@@ -33,6 +33,12 @@ void read_all(const Segment& segment) {
       std::vector<uint16_t> rows((*block)->rows());
       std::iota(rows.begin(), rows.end(), 0);
       BlockBitmap bitmap;
+      if ((*block)->decimal().any()) {
+        std::vector<WideInteger> numbers(rows.size());
+        (*block)->gather_wide_numbers(rows, numbers.data());
+        const BytesRange bytes_range{std::string(3, '\x70'), std::string(20, '\x90')};
+        (*block)->select_packed({&bytes_range, 1}, bitmap);
+      }
       const IntegerRange range{100, 5000};
       if (segment.columns()[column].integer) {
         std::vector<uint64_t> values(rows.size());
@@ -83,22 +89,32 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     case 0:
       file = input;
       break;
-    case 1:
-      file = file_of((data[1] & 1) != 0 ? segment_header_1 : segment_header, {}, std::string(input));
+    case 1: {
+      const ByteView headers[] = {segment_header, segment_header_1, segment_header_2};
+      file = file_of(headers[data[1] % 3], {}, std::string(input));
       break;
+    }
     case 2: {
-      // One block; data[1..3] say its rows, whether it is of integers, and whether it has NULLs.
+      // One block; data[1..3] say its rows, whether it is of integers, or of decimals, and whether it has
+      // NULLs.
       Footer footer;
       footer.identity.emplace();
       footer.rows = data[1] * 16U + 1;
       ColumnEntry& column = footer.columns.emplace_back();
       column.column.integer = (data[2] & 1) != 0;
+      const bool decimals = (data[2] & 2) != 0;
+      if (decimals) {
+        column.column.decimal = column.column.integer ? DecimalDigits{.precision = 9, .scale = 2}
+                                                      : DecimalDigits{.precision = 30, .scale = 6};
+        if (column.column.integer)
+          column.column.width = static_cast<uint8_t>(DecimalFormat(column.column.decimal).width());
+      }
       BlockEntry& block = column.blocks.emplace_back();
       block.nulls = data[3] % 4 == 0 ? 1 : 0;
       block.piece.size = input.size();
       block.piece.checksum = checksum(input);
       footer.keys.samples.resize((footer.rows + key_sample_stride - 1) / key_sample_stride);
-      file = file_of(segment_header, input, footer.serialise());
+      file = file_of(decimals ? segment_header : segment_header_2, input, footer.serialise());
       break;
     }
     default: {

@@ -69,6 +69,11 @@ struct TestTable {
 
   TestColumn& integer_column(uint8_t width = 8) { return add({next_id(), true, width, true}); }
   TestColumn& bytes_column() { return add({next_id(), false, 8, true}); }
+  TestColumn& decimal_column(DecimalDigits digits) {
+    const DecimalFormat format(digits);
+    const auto width = static_cast<uint8_t>(format.is_integer() ? format.width() : 8);
+    return add({next_id(), format.is_integer(), width, true, digits});
+  }
 
   static std::string key_of(uint32_t row) {
     std::string key(4, '\0');
