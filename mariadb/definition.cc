@@ -98,6 +98,8 @@ std::string difference(const TableDefinition& stored, const TableDefinition& wan
     column.columnar = wanted.columns[i].columnar;
     column.name = wanted.columns[i].name;
     column.application = wanted.columns[i].application;
+    // A table of an earlier version does not tell of decimals.
+    if (!column.decimal.any()) column.decimal = wanted.columns[i].decimal;
     // Keys of a table of an earlier version stay in the order in which they are.
     if (column.collation == earlier_collation_id(wanted.columns[i].collation))
       column.collation = wanted.columns[i].collation;

@@ -17,19 +17,17 @@ constexpr uint most_decimal_digits = 37;
 /// Values of a bytes column within one of some ranges by memcmp.
 class BytesRanges final : public BytesTest {
  public:
-  explicit BytesRanges(std::vector<std::pair<std::string, std::string>> ranges)
-      : ranges_(std::move(ranges)) {}
+  explicit BytesRanges(std::vector<BytesRange> ranges) : ranges_(std::move(ranges)) {}
   bool matches(ByteView value) const override {
     const auto range =
-        std::ranges::lower_bound(ranges_, value, {}, [](const auto& each) { return ByteView(each.second); });
-    return range != ranges_.end() && ByteView(range->first) <= value;
+        std::ranges::lower_bound(ranges_, value, {}, [](const auto& each) { return ByteView(each.high); });
+    return range != ranges_.end() && ByteView(range->low) <= value;
   }
-  std::optional<Limits> limits() const override {
-    return Limits{ranges_.front().first, ranges_.back().second};
-  }
+  std::optional<Limits> limits() const override { return Limits{ranges_.front().low, ranges_.back().high}; }
+  std::span<const BytesRange> ranges() const override { return ranges_; }
 
  private:
-  std::vector<std::pair<std::string, std::string>> ranges_;  // ascending, at least one
+  std::vector<BytesRange> ranges_;  // ascending, at least one
 };
 
 /// Bytes that the format gives a fraction of so many digits.
@@ -208,7 +206,7 @@ Predicate FieldProbe::predicate(uint16_t column, const std::vector<RankRange>& r
   }
   const bool wide = format_.kind == FieldFormat::Kind::Fixed;
   std::vector<IntegerRange> numbers;
-  std::vector<std::pair<std::string, std::string>> bytes;
+  std::vector<BytesRange> bytes;
   for (const RankRange& range : ranges) {
     put(range.low);
     const Value low = format_.read(field_.ptr);
@@ -216,7 +214,7 @@ Predicate FieldProbe::predicate(uint16_t column, const std::vector<RankRange>& r
     put(range.high);
     const Value high = format_.read(field_.ptr);
     if (wide) {
-      bytes.emplace_back(low_bytes, std::string(high.bytes));
+      bytes.push_back({low_bytes, std::string(high.bytes)});
     } else if (kind_ == Kind::Decimal) {
       numbers.push_back({low.integer, high.integer});
     } else {

@@ -141,11 +141,20 @@ std::optional<GroupBlock::Counted> AggregateTranslator::spread_of(Item& argument
   return counted;
 }
 
+std::optional<uint16_t> AggregateTranslator::wide_number_of(const Field& field) {
+  if (field.real_type() != MYSQL_TYPE_NEWDECIMAL) return std::nullopt;
+  const DecimalDigits digits = decimal_digits(static_cast<const Field_new_decimal&>(field));
+  if (!digits.any() || digits.is_short()) return std::nullopt;
+  return block_.columns.scaled_position_of(field);
+}
+
 std::optional<GroupBlock::Counted> AggregateTranslator::sum_of(Item& argument, bool distinct) {
   if (const Field* const field = block_.columns.field_of(argument)) {
     const auto type = field->real_type();
     if (is_whole_number(*field) || type == MYSQL_TYPE_FLOAT || type == MYSQL_TYPE_DOUBLE)
       return counted(Aggregate::Kind::Sum, rows_.column_of(argument), distinct);
+    if (const auto number = wide_number_of(*field))
+      return counted(Aggregate::Kind::Sum, RowColumn{.computed = false, .number = *number}, distinct);
   }
   return counted_number(Aggregate::Kind::Sum, argument, distinct);
 }

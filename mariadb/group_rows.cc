@@ -29,7 +29,8 @@ void store_number(WideInteger number, unsigned scale, Field& field) {
 GroupRows::GroupRows(HailstoneHandler& reader, TABLE& source, GroupBlock block,
                      std::shared_ptr<BlockRecord> record)
     : reader_(reader), source_(source), block_(std::move(block)), run_(*source.in_use, std::move(record)) {
-  for (const Field* column : block_.columns.fields()) columns_.emplace_back(*column, source_.record[0]);
+  for (const Field* column : block_.columns.fields())
+    columns_.push_back(column == nullptr ? FieldFormat() : FieldFormat(*column, source_.record[0]));
   for (const Field* field : block_.shown) shown_.emplace_back(*field, source_.record[0]);
   shown_values_.resize(shown_.size());
 }
@@ -62,7 +63,9 @@ bool GroupRows::is_aggregated_by_scan() const {
     if (counted.wanted.distinct || counted.wanted.kind > Aggregate::Kind::Sum) return true;
     // A scan's sums of these would be others for other threads.
     if (counted.wanted.kind != Aggregate::Kind::Sum) return false;
-    const auto type = block_.columns.fields()[counted.of.number]->real_type();
+    const Field* const field = block_.columns.fields()[counted.of.number];
+    if (field == nullptr) return true;  // nor does it add up the numbers of decimals
+    const auto type = field->real_type();
     return type == MYSQL_TYPE_FLOAT || type == MYSQL_TYPE_DOUBLE;
   });
 }
@@ -195,7 +198,8 @@ int GroupRows::open_groups() {
       run_.counts(block_.most == SortedGroups::all ? Operator::Sort : Operator::FirstRows);
   for (size_t keys = block_.rolls_up ? 0 : block_.keys.size(); keys <= block_.keys.size(); ++keys) {
     std::optional<Scans> scans;
-    if (const int error = open_scans(readers_of(source_), block_.predicate, block_.columns.numbers(), scans);
+    if (const int error =
+            open_scans(readers_of(source_), block_.predicate, block_.scanned_columns(by_program_), scans);
         error != 0)
       return error;
     auto grouping = open_grouping(std::move(*scans), keys);
@@ -356,8 +360,8 @@ void GroupRows::store_sum(const GroupOutput& output, const AggregateResult& resu
   const unsigned scale = argument.cmp_type() == DECIMAL_RESULT ? argument.decimals : 0U;
   const RowColumn& summed = block_.aggregates[output.number].of;
   const WideInteger integer_sum = result.integer_sum + output.added * static_cast<WideInteger>(result.count);
-  const bool huge =
-      summed.computed && !is_by_program(block_.computed[summed.number]) && has_huge_sum(argument);
+  const bool by_program = summed.computed && is_by_program(block_.computed[summed.number]);
+  const bool huge = !by_program && has_huge_sum(argument);
   if (output.mean == nullptr && !huge) {
     store_number(integer_sum, scale, field);
     return;

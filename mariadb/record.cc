@@ -43,6 +43,12 @@ bool is_old_temporal(const Field& field) {
 
 }  // namespace
 
+DecimalDigits decimal_digits(const Field_new_decimal& field) {
+  if (field.precision > DecimalDigits::most) return {};
+  return {.precision = static_cast<uint8_t>(field.precision),
+          .scale = static_cast<uint8_t>(field.decimals())};
+}
+
 Result<Column> column_for(const Field& field) {
   Column column;
   column.name.assign(field.field_name.str, field.field_name.length);
@@ -82,6 +88,12 @@ Result<Column> column_for(const Field& field) {
                                                            : Type::Unsigned;
       break;
     case MYSQL_TYPE_NEWDECIMAL:
+      column.type = Type::OrderedBytes;
+      // Shorter ones are ordered numbers as they are, which costs less than to pack scaled ones wherever they
+      // are values.
+      if (column.width > sizeof(uint64_t))
+        column.decimal = decimal_digits(static_cast<const Field_new_decimal&>(field));
+      break;
     case MYSQL_TYPE_TIMESTAMP2:
     case MYSQL_TYPE_DATETIME2:
     case MYSQL_TYPE_TIME2:

@@ -74,6 +74,8 @@ Value field_value(Field& field);
 /// The type, width and collation of the column for a field. ErrorCode::Unsupported for a type of ancient
 /// tables.
 Result<Column> column_for(const Field& field);
+/// None of more digits than the library makes numbers of.
+DecimalDigits decimal_digits(const Field_new_decimal& field);
 
 /// The fields of a table that are stored, in the order of the definition's columns.
 class RecordFormat {

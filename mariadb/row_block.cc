@@ -111,8 +111,10 @@ std::optional<RowColumn> RowTranslator::column_of(Item& item) {
 
 bool RowTranslator::can_be_evaluated(Item& item) {
   if (!is_function_of_row(item, source_) || may_name_rows(item)) return false;
-  for (Item_field* const field : columns_read_by(item)) {
-    if (!column_of(*field)) return false;
+  for (Item_field* const column : columns_read_by(item)) {
+    const Field* const field = block_.columns.field_of(*column);
+    if (field == nullptr) return false;
+    block_.columns.position_for_items(*field);
   }
   return true;
 }
@@ -189,6 +191,19 @@ std::vector<uint16_t> RowBlock::positions_of(const std::vector<const Field*>& fi
   return positions;
 }
 
+std::vector<uint16_t> RowBlock::scanned_columns(bool by_program) const {
+  if (!by_program) return columns.numbers();
+  std::vector<const Field*> read;
+  const auto add = [&](Item& item) {
+    for (const Item_field* const column : columns_read_by(item)) read.push_back(column->field);
+  };
+  for (Item* const item : evaluated) add(*item);
+  for (const RowExpression& expression : computed) {
+    if (!expression.number) add(*expression.item);
+  }
+  return columns.numbers_without_unread(read);
+}
+
 Result<std::unique_ptr<ComputedRows>> RowBlock::open(Scans scans, TABLE& table, bool by_program,
                                                      const ImageField& image) const {
   Computation computation;
@@ -218,7 +233,7 @@ Result<std::unique_ptr<ComputedRows>> RowBlock::open(Scans scans, TABLE& table, 
 
 Result<std::unique_ptr<ComputedRows>> RowBlock::open(TABLE& table, bool by_program, BlockRun& run) const {
   std::optional<Scans> scans;
-  if (open_scans(readers_of(table), predicate, columns.numbers(), scans) != 0)
+  if (open_scans(readers_of(table), predicate, scanned_columns(by_program), scans) != 0)
     return fail(ErrorCode::Deadlock, "the transaction has been rolled back");
   HAILSTONE_ASSIGN(auto rows,
                    open(std::move(*scans), table, by_program, [](const RowExpression&) { return nullptr; }));

@@ -58,6 +58,8 @@ struct RowBlock {
   std::vector<Item*> evaluated;             // of these, those that only the server evaluates
   std::optional<Program::Register> passes;  // the others, in `conditions`
 
+  /// What a scan for open() reads.
+  std::vector<uint16_t> scanned_columns(bool by_program) const;
   uint16_t position_of(const RowColumn& column) const {
     return static_cast<uint16_t>(column.number + (column.computed ? columns.numbers().size() : 0));
   }

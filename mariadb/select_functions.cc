@@ -5,100 +5,33 @@
 #include <chrono>
 #include <optional>
 
-#include "decimal_numbers.h"
+#include "record.h"
 
 namespace hailstone {
 
 namespace {
 
-constexpr uint decimal_digits = 9;  // of a whole group of four bytes
-constexpr std::array<uint, decimal_digits + 1> bytes_of_digits{0, 1, 1, 2, 2, 3, 3, 4, 4, 4};
-constexpr uint most_groups = 4;  // of 18 digits
-
-/// Of DECIMALs of up to 8 bytes, as one number each.
-struct DecimalGroups {
-  uint64_t sign = 0, all = 0;
-  std::array<uint64_t, most_groups> shifts{}, bits{}, scales{};
-};
-
-#if defined(__x86_64__)
-#define HAILSTONE_FOR_EACH_PROCESSOR __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
-#else
-#define HAILSTONE_FOR_EACH_PROCESSOR
-#endif
-HAILSTONE_FOR_EACH_PROCESSOR
-void decode_decimals(const DecimalGroups& groups, const uint64_t* ordered, size_t count, int64_t* to) {
-  const DecimalGroups of = groups;
-  for (size_t row = 0; row < count; ++row) {
-    // All bits of a negative number, none of another.
-    const uint64_t negative = (ordered[row] & of.sign) != 0 ? uint64_t{0} : ~uint64_t{0};
-    const uint64_t magnitude = (ordered[row] ^ of.sign ^ negative) & of.all;
-    uint64_t number = magnitude >> of.shifts[0] & of.bits[0];
-    number = number * of.scales[1] + (magnitude >> of.shifts[1] & of.bits[1]);
-    number = number * of.scales[2] + (magnitude >> of.shifts[2] & of.bits[2]);
-    number = number * of.scales[3] + (magnitude >> of.shifts[3] & of.bits[3]);
-    to[row] = static_cast<int64_t>((number ^ negative) - negative);
-  }
-}
-
-/// Groups of digits, each a big-endian number of its own; the first bit of all is turned, and of a negative
-/// number every bit.
 class DecimalNumber final : public ColumnFunction {
  public:
-  DecimalNumber(uint precision, uint scale) {
-    const uint whole = precision - scale;
-    add_group(whole % decimal_digits);
-    for (uint i = 0; i < whole / decimal_digits; ++i) add_group(decimal_digits);
-    for (uint i = 0; i < scale / decimal_digits; ++i) add_group(decimal_digits);
-    add_group(scale % decimal_digits);
-  }
+  explicit DecimalNumber(DecimalDigits digits) : format_(digits) {}
 
   std::optional<int64_t> of(const Value& value) const override {
-    if (bytes_ <= sizeof(uint64_t)) {
-      int64_t number = 0;
-      uint8_t unknown = 0;
-      of_all({&value.integer, 1}, &number, &unknown);
-      return number;
-    }
-    const auto* at = reinterpret_cast<const uchar*>(value.bytes.data());
-    const bool negative = (at[0] & 0x80U) == 0;
+    if (!format_.is_integer()) return static_cast<int64_t>(format_.any_number(value.bytes));
     int64_t number = 0;
-    for (uint i = 0; i < groups_; ++i) {
-      uint64_t digits = load_big_endian(at, group_bytes_[i]);
-      if (i == 0) digits ^= sign_of_width(group_bytes_[i]);
-      if (negative) digits = ~digits & bits_of_width(group_bytes_[i]);
-      number = number * scales_[i] + static_cast<int64_t>(digits);
-      at += group_bytes_[i];
-    }
-    return negative ? -number : number;
+    uint8_t unknown = 0;
+    of_all({&value.integer, 1}, &number, &unknown);
+    return number;
   }
 
   void of_all(std::span<const uint64_t> ordered, int64_t* to, uint8_t* unknown) const override {
-    DecimalGroups groups{.sign = sign_of_width(bytes_), .all = bits_of_width(bytes_)};
-    uint below = bytes_;
-    for (uint i = 0; i < groups_; ++i) {
-      below -= group_bytes_[i];
-      // Groups that there are not stand before the others, and have no bits.
-      const uint place = most_groups - groups_ + i;
-      groups.shifts[place] = 8 * below;
-      groups.bits[place] = bits_of_width(group_bytes_[i]);
-      groups.scales[place] = static_cast<uint64_t>(scales_[i]);
-    }
-    decode_decimals(groups, ordered.data(), ordered.size(), to);
+    static_cast<void>(format_.numbers(ordered, reinterpret_cast<uint64_t*>(to)));
+    for (size_t i = 0; i < ordered.size(); ++i)
+      to[i] = native_signed(static_cast<uint64_t>(to[i]), sizeof(int64_t));
     std::fill_n(unknown, ordered.size(), uint8_t{0});
   }
 
  private:
-  void add_group(uint digits) {
-    if (digits == 0) return;
-    scales_[groups_] = int64_powers_of_ten[digits];
-    group_bytes_[groups_++] = bytes_of_digits[digits];
-    bytes_ += bytes_of_digits[digits];
-  }
-
-  std::array<int64_t, most_groups> scales_{};
-  std::array<uint, most_groups> group_bytes_{};
-  uint groups_ = 0, bytes_ = 0;
+  const DecimalFormat format_;
 };
 
 struct Day {
@@ -259,7 +192,7 @@ class Length final : public ColumnFunction {
 }  // namespace
 
 std::shared_ptr<const ColumnFunction> decimal_number(const Field_new_decimal& field) {
-  return std::make_shared<DecimalNumber>(field.precision, field.decimals());
+  return std::make_shared<DecimalNumber>(decimal_digits(field));
 }
 
 std::shared_ptr<const ColumnFunction> part_of_time(const Field& field, interval_type unit) {

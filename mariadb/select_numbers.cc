@@ -7,6 +7,7 @@
 #include "decimal_numbers.h"
 #include "pushdown.h"
 #include "select_functions.h"
+#include "source_tables.h"
 
 namespace hailstone {
 
@@ -52,12 +53,45 @@ Field* ScanColumns::field_of(Item& item) const {
   return reader_->column_of_field(field->field_index) == RecordFormat::not_stored ? nullptr : field;
 }
 
-uint16_t ScanColumns::position_of(const Field& field) {
+uint16_t ScanColumns::position_for_items(const Field& field) {
   const auto found = std::ranges::find(fields_, &field);
   const auto position = static_cast<uint16_t>(found - fields_.begin());
   if (found == fields_.end()) {
     fields_.push_back(&field);
     numbers_.push_back(reader_->column_of_field(field.field_index));
+    for_items_.push_back(true);
+  }
+  return position;
+}
+
+uint16_t ScanColumns::position_of(const Field& field) {
+  const uint16_t position = position_for_items(field);
+  for_items_[position] = false;
+  return position;
+}
+
+std::vector<uint16_t> ScanColumns::numbers_without_unread(
+    const std::vector<const Field*>& read_by_items) const {
+  std::vector<uint16_t> numbers = numbers_;
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    if (for_items_[i] && std::ranges::find(numbers_, scaled(numbers[i])) != numbers_.end() &&
+        std::ranges::find(read_by_items, fields_[i]) == read_by_items.end())
+      numbers[i] = scaled(numbers[i]);
+  }
+  return numbers;
+}
+
+std::optional<uint16_t> ScanColumns::scaled_position_of(const Field& field) {
+  const uint16_t column = reader_->column_of_field(field.field_index);
+  for (const HailstoneHandler* const reader : readers_of(*table_)) {
+    if (!reader->stored_table()->layout()->decimal(column)) return std::nullopt;
+  }
+  const auto found = std::ranges::find(numbers_, scaled(column));
+  const auto position = static_cast<uint16_t>(found - numbers_.begin());
+  if (found == numbers_.end()) {
+    fields_.push_back(nullptr);
+    numbers_.push_back(scaled(column));
+    for_items_.push_back(false);
   }
   return position;
 }
@@ -138,6 +172,10 @@ std::optional<Number> NumberTranslator::column(Item& item, Register mask) {
     case MYSQL_TYPE_NEWDECIMAL: {
       const auto& decimal = static_cast<const Field_new_decimal&>(*field);
       if (decimal.precision > most_int64_digits) return std::nullopt;
+      if (const auto position = columns_.scaled_position_of(decimal)) {
+        const ScanColumn number{.integer = true, .type = Type::Signed, .width = sizeof(int64_t)};
+        return Number{program_.column(*position, number), decimal.decimals()};
+      }
       return Number{
           program_.function(columns_.position_of(*field), *scanned, decimal_number(decimal), Program::none),
           decimal.decimals()};

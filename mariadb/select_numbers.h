@@ -24,20 +24,30 @@ class ScanColumns {
   Field* field_of(Item& item) const;
   /// The position of a field among the scan's columns, to which it is added when it is new.
   uint16_t position_of(const Field& field);
+  /// The same where only the server's items may read the column.
+  uint16_t position_for_items(const Field& field);
+  /// The same of a DECIMAL as a scaled number. Nothing where a table of an earlier version does not tell that
+  /// the column holds decimals.
+  std::optional<uint16_t> scaled_position_of(const Field& field);
   /// What the library can find out of a condition.
   PushedCondition condition(const Item& item) const { return reader_->condition(&item); }
   const Field& field_of_column(uint16_t column) const {
     return *table_->field[reader_->field_of_column(column)];
   }
   const TABLE& table() const { return *table_; }
+  /// numbers(), but for what is read as scaled numbers, too, and which nobody but items that do not read
+  /// `read_by_items` reads: it is not packed for nothing.
+  std::vector<uint16_t> numbers_without_unread(const std::vector<const Field*>& read_by_items) const;
   const std::vector<uint16_t>& numbers() const { return numbers_; }
+  /// Null where the column is read as a scaled number.
   const std::vector<const Field*>& fields() const { return fields_; }
 
  private:
   const TABLE* table_;
   const HailstoneHandler* reader_;
   std::vector<uint16_t> numbers_;     // as the library has them
-  std::vector<const Field*> fields_;  // those
+  std::vector<const Field*> fields_;  // of those
+  std::vector<bool> for_items_;       // of those: only items may read them
 };
 
 /// A register of a program: an Integer one is the number times 10^scale.

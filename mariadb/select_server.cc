@@ -133,7 +133,8 @@ Value value_of(Item& item, ServerValue kind, THD* thd, Arena& bytes) {
 ServerExpressions::ServerExpressions(TABLE& table, const std::vector<const Field*>& columns,
                                      const std::vector<Item*>& conditions, const std::vector<Value>& values)
     : table_(table), fields_(columns), written_(columns.size()) {
-  for (const Field* column : columns) columns_.emplace_back(*column, table.record[0]);
+  for (const Field* column : columns)
+    columns_.push_back(column == nullptr ? FieldFormat() : FieldFormat(*column, table.record[0]));
   for (Item* condition : conditions)
     conditions_.push_back(make({.item = condition, .kind = ServerValue::Truth}));
   for (const Value& value : values) values_.push_back(make(value));

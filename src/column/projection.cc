@@ -262,8 +262,8 @@ Status Projection::read(BlockReader& reader, uint32_t block, std::span<const uin
         if (!std::exchange(groups_read, true)) {
           HAILSTONE_TRY(read_groups(reader, block, rows, batch.scratch, &batch, groups.data()));
         }
-        read_encoded(read, layout_->group_codec(), location.position, {groups.data(), rows.size()}, batch,
-                     vector);
+        read_encoded_column(read, layout_->group_codec(), location.position, {groups.data(), rows.size()},
+                            batch, vector);
         break;
       case Location::Kind::Absent:
         fill_absent(read.integer, rows.size(), vector);
@@ -274,8 +274,8 @@ Status Projection::read(BlockReader& reader, uint32_t block, std::span<const uin
   return {};
 }
 
-void Projection::read_encoded(const Read& read, const RowCodec& codec, size_t position,
-                              std::span<const ByteView> rows, Batch& batch, ColumnVector& vector) {
+void Projection::read_encoded_column(const Read& read, const RowCodec& codec, size_t position,
+                                     std::span<const ByteView> rows, Batch& batch, ColumnVector& vector) {
   vector.nulls.resize(rows.size());
   const auto read_integers = [&](uint64_t* to) {
     vector.any_nulls = codec.integers(rows, position, to, vector.nulls.data());
@@ -310,7 +310,7 @@ void Projection::read(std::span<const ByteView> rows, std::span<const uint64_t> 
       batch.columns[i].integers.assign(row_ids.begin(), row_ids.end());
       continue;
     }
-    read_encoded(reads_[i], layout_->row_codec(), in_table_[i], rows, batch, batch.columns[i]);
+    read_encoded_column(reads_[i], layout_->row_codec(), in_table_[i], rows, batch, batch.columns[i]);
   }
   batch.rows = static_cast<uint32_t>(rows.size());
 }

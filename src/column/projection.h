@@ -82,8 +82,8 @@ class Projection {
   static Status read_stored(const Read& read, BlockReader& reader, size_t position, uint32_t block,
                             std::span<const uint16_t> rows, Batch& batch, ColumnVector& vector);
   /// A column of encoded rows; `position`: among those of the codec.
-  static void read_encoded(const Read& read, const RowCodec& codec, size_t position,
-                           std::span<const ByteView> rows, Batch& batch, ColumnVector& vector);
+  static void read_encoded_column(const Read& read, const RowCodec& codec, size_t position,
+                                  std::span<const ByteView> rows, Batch& batch, ColumnVector& vector);
   static void append_value(const Read& read, const Value& value, size_t rows_before, Batch& batch,
                            ColumnVector& vector);
   std::shared_ptr<const TableLayout> layout_;

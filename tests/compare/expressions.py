@@ -1,7 +1,7 @@
 """Random expressions over the columns of tests/compare/groups: numbers, conditions, texts and times."""
 
-NUMBERS = ["tiny", "utiny", "small", "medium", "plain", "big", "ubig", "grouped", "id", "money", "quarter"]
-WHOLE = [name for name in NUMBERS if name not in ("money", "quarter")]
+NUMBERS = ["tiny", "utiny", "small", "medium", "plain", "big", "ubig", "grouped", "id", "money", "price", "share", "quarter"]
+WHOLE = [name for name in NUMBERS if name not in ("money", "price", "share", "quarter")]
 REAL = ["quarter"]
 TEXTS = ["exact", "raw", "fold", "body"]
 TIMES = ["day", "moment"]
