@@ -13,8 +13,8 @@ constexpr size_t fewest_units_to_divide = 64;
 /// Steps of a table with more would take too long where somebody wants to end the statement, such as finding
 /// all groups new places.
 constexpr size_t most_units_of_table = size_t{1} << 22;
-/// After so many times the rows that a quick table takes, lookups are tried again.
-constexpr uint64_t tables_apart = 16;
+/// Nothing is known of more rows than so many times the units of a quick table.
+constexpr uint64_t tables_apart = 64;
 
 }  // namespace
 
@@ -28,9 +28,17 @@ void LookUps::note(uint64_t looked_for, size_t units, bool ample) {
 }
 
 void LookUps::judge(size_t units, bool ample) {
-  const uint64_t found_new = units - units_before_;
+  const uint64_t found_new = std::min<uint64_t>(units - units_before_, looked_for_);
   nearly_all_new_ = found_new * 8 > looked_for_ * 7;
-  if (nearly_all_new_ || (ample && found_new * 2 > looked_for_)) vain_rows_ = tables_apart * quick_;
+  if (!nearly_all_new_ && !(ample && found_new * 2 > looked_for_)) return;
+  const uint64_t most_rows = tables_apart * quick_;
+  // One of u units is met with the odds u / all.
+  const double share_met = static_cast<double>(looked_for_ - found_new) / static_cast<double>(looked_for_);
+  const double all = static_cast<double>(units_before_ + units) / 2 / std::max(share_met, 1e-9);
+  const double rows = all * static_cast<double>(rows_of_unit_);
+  const bool known = rows < static_cast<double>(most_rows);
+  vain_rows_ = known ? std::max<uint64_t>(static_cast<uint64_t>(rows), 1) : most_rows;
+  first_ = known ? std::max(quick_, static_cast<size_t>(all * 2)) : quick_;
 }
 
 void LookUps::note_apart(uint64_t rows, bool ample) {
@@ -39,7 +47,7 @@ void LookUps::note_apart(uint64_t rows, bool ample) {
 }
 
 void LookUps::restart() {
-  next_ = quick_;
+  next_ = first_;
   units_before_ = 0;
   looked_for_ = 0;
 }
@@ -138,7 +146,7 @@ Status GroupCollector::move_pairs(const GoOn& go_on) {
 Status GroupCollector::empty_table(const GoOn& go_on) {
   if (source_ != Source::Pairs) HAILSTONE_TRY(move_groups(go_on));
   if (source_ != Source::Groups) HAILSTONE_TRY(move_pairs(go_on));
-  if (source_ == Source::Groups) {
+  if (source_ == Source::Groups && table_->groups_are_of_one_size()) {
     table_->drop();
     return {};
   }

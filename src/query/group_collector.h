@@ -13,13 +13,16 @@
 namespace hailstone {
 
 /// Tells whether it is in vain to look for what rows bring, groups or pairs, among those that are there: when
-/// most were new. Now and then it is tried again.
+/// most were new. How many there may be in all follows from how often one was met again. When several times
+/// as many rows have been taken apart, records of them are more than a table would hold, and lookups are
+/// tried again.
 class LookUps {
  public:
   /// From so many units on in a table lookups are no longer quick.
   static constexpr size_t quick_units = size_t{1} << 16;
 
-  explicit LookUps(size_t quick) : quick_(quick), next_(quick) {}
+  /// `long_records`: they take more memory than units of a table.
+  LookUps(size_t quick, bool long_records) : quick_(quick), rows_of_unit_(long_records ? 1 : 16) {}
   bool in_vain() const { return vain_rows_ != 0; }
   /// So many have been looked for, and there are so many units. `ample`: memory is, for records of each row.
   void note(uint64_t looked_for, size_t units, bool ample);
@@ -34,10 +37,12 @@ class LookUps {
   void judge(size_t units, bool ample);
 
   const size_t quick_;
-  size_t next_;  // units from which on they are judged
-  size_t units_before_ = 0;
-  uint64_t looked_for_ = 0;  // since then
-  uint64_t vain_rows_ = 0;   // that are still to be taken apart
+  const uint64_t rows_of_unit_;  // that are taken apart
+  size_t first_ = quick_;        // units from which on those of a new table are judged
+  size_t next_ = quick_;         // the same of the table at hand
+  size_t units_before_ = 0;      // when they were judged
+  uint64_t looked_for_ = 0;      // since then
+  uint64_t vain_rows_ = 0;       // that are still to be taken apart
   bool nearly_all_new_ = false;
 };
 
@@ -62,8 +67,8 @@ class GroupCollector {
         records_(&records),
         source_(source),
         limits_(limits),
-        groups_looked_for_(limits.quick_units),
-        pairs_looked_for_(limits.quick_units),
+        groups_looked_for_(limits.quick_units, plan.has_long_groups()),
+        pairs_looked_for_(limits.quick_units, plan.has_long_pairs()),
         memory_(budget, counts) {}
 
   Status add(const RowBatch& batch, const GoOn& go_on);
@@ -79,8 +84,10 @@ class GroupCollector {
   /// Whether something has moved out, of the last run: the table is not all that there is.
   bool has_moved() const { return groups_.has_value() || pairs_.has_value(); }
   bool has_table() const { return table_.has_value(); }
-  /// Whether another run would have little room.
-  bool is_half_full() const { return memory_.bytes() > limits_.most / 2; }
+  /// Whether another run has room in the table. What of its groups has no size of its own would have to stay.
+  bool has_room_for_run() const {
+    return table_ && table_->groups_are_of_one_size() && memory_.bytes() <= limits_.most / 2;
+  }
   const GroupTable& table() const { return *table_; }
   /// Adds what another one has met; neither has moved anything out.
   Status merge(GroupCollector&& other, const GoOn& go_on);

@@ -33,28 +33,34 @@ void RecordRun::append(RecordRun&& other) {
 Status GroupPartitions::append(const GroupRecords& records, const GoOn& go_on) {
   HAILSTONE_TRY(go_on());
   const uint64_t mask = partitions_.size() - 1;
+  const auto kind = static_cast<size_t>(records.kind);
   for (size_t i = 0; i < records.size(); ++i) {
     const ByteView record = records.record(i);
     Partition& partition = partitions_[records.hashes[i] >> shift_ & mask];
-    if (partition.room < record.size() || partition.kind != records.kind) [[unlikely]]
+    Open& open = partition.open[kind];
+    if (open.room < record.size()) [[unlikely]]
       HAILSTONE_TRY(add_piece(partition, records.kind, record.size(), go_on));
-    std::memcpy(partition.next, record.data(), record.size());
-    partition.next += record.size();
-    partition.room -= record.size();
+    std::memcpy(open.next, record.data(), record.size());
+    open.next += record.size();
+    open.room -= record.size();
   }
   return {};
 }
 
-void GroupPartitions::close_piece(Partition& partition) {
-  if (partition.next == nullptr) return;
-  RecordRun::Piece& last = partition.run.pieces_.back();
-  last.size = last.chunk.size - partition.room;
-  partition.next = nullptr;
-  partition.room = 0;
+void GroupPartitions::close_piece(Partition& partition, Open& open) {
+  if (open.next == nullptr) return;
+  RecordRun::Piece& piece = partition.run.pieces_[open.number];
+  piece.size = piece.chunk.size - open.room;
+  open = {};
+}
+
+void GroupPartitions::close_pieces(Partition& partition) {
+  for (Open& open : partition.open) close_piece(partition, open);
 }
 
 Status GroupPartitions::add_piece(Partition& partition, RecordKind kind, size_t least, const GoOn& go_on) {
-  close_piece(partition);
+  Open& open = partition.open[static_cast<size_t>(kind)];
+  close_piece(partition, open);
   // Few records take little memory.
   const size_t wanted = std::min(partition.in_memory, memory_.chunk_bytes());
   RecordMemory::Chunk chunk = memory_.try_take(wanted, least);
@@ -63,11 +69,10 @@ Status GroupPartitions::add_piece(Partition& partition, RecordKind kind, size_t 
     chunk = spilled ? memory_.try_take(wanted, least) : memory_.take(least);
   }
   RecordRun::Piece piece(memory_, chunk, kind);
-  partition.run.pieces_.push_back(std::move(piece));
-  partition.next = chunk.bytes;
-  partition.room = chunk.size;
+  auto& pieces = partition.run.pieces_;
+  pieces.push_back(std::move(piece));
+  open = {.next = chunk.bytes, .room = chunk.size, .number = pieces.size() - 1};
   partition.in_memory += chunk.size;
-  partition.kind = kind;
   return {};
 }
 
@@ -79,7 +84,7 @@ Result<bool> GroupPartitions::spill_largest(const GoOn& go_on) {
   if (file_ == nullptr) {
     HAILSTONE_ASSIGN(file_, memory_.space().create());
   }
-  close_piece(largest);
+  close_pieces(largest);
   auto& pieces = largest.run.pieces_;
   auto& spilled = largest.run.spilled_;
   if (spilled.empty()) spilled.push_back({file_, {}});
@@ -96,7 +101,7 @@ Result<bool> GroupPartitions::spill_largest(const GoOn& go_on) {
 }
 
 Status GroupPartitions::finish() {
-  for (Partition& partition : partitions_) close_piece(partition);
+  for (Partition& partition : partitions_) close_pieces(partition);
   return file_ == nullptr ? Status() : file_->finish();
 }
 

@@ -4,7 +4,7 @@
 // to one thread; the runs of records that they leave may go to others.
 #pragma once
 
-#include <atomic>
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -26,8 +26,7 @@ class RecordRun {
   bool empty() const { return pieces_.empty() && spilled_.empty(); }
   void append(RecordRun&& other);
   /// Gives each piece to take(RecordKind, ByteView), which returns a Status, and lets go of it: at first of
-  /// those in memory.
-  /// After an error the rest goes with the run.
+  /// those in memory. After an error the rest goes with the run.
   template <typename Take>
   Status consume(Take&& take);
 
@@ -78,15 +77,20 @@ class GroupPartitions {
   unsigned bits() const { return bits_; }
 
  private:
-  struct Partition {
-    char* next = nullptr;  // in its last piece
+  /// A piece that is being filled.
+  struct Open {
+    char* next = nullptr;
     size_t room = 0;
+    size_t number = 0;  // of the piece
+  };
+  struct Partition {
+    std::array<Open, record_kinds> open;  // by RecordKind
     RecordRun run;
-    size_t in_memory = 0;                  // bytes of its pieces
-    RecordKind kind = RecordKind::Groups;  // in the last piece
+    size_t in_memory = 0;  // bytes of its pieces
   };
   Status add_piece(Partition& partition, RecordKind kind, size_t least, const GoOn& go_on);
-  void close_piece(Partition& partition);
+  void close_piece(Partition& partition, Open& open);
+  void close_pieces(Partition& partition);
   /// False: none has enough in memory.
   Result<bool> spill_largest(const GoOn& go_on);
 

@@ -4,9 +4,8 @@
 //   size      4 bytes, of the whole record; only where records have a tail
 //   nulls     a bit a key, in whole bytes
 //   keys      8 bytes each: of numbers the value, of bytes the hash of their weights
-//   states    of each aggregate: the count, 8 bytes; Sum of whole numbers: 16 or 32 bytes; Minimum, Maximum
-//   of
-//             numbers, BitAnd and its like: 8 bytes
+//   states    of each aggregate: the count, 8 bytes; Sum of whole numbers: 16 or 32 bytes; Minimum and
+//             Maximum of numbers, BitAnd and its like: 8 bytes
 //   tail      keys of bytes that are not NULL: the length as a varint, the bytes; aggregates whose count is
 //             not 0 and that have nothing else in `states`: sums of floating-point numbers and spreads, as
 //             they write themselves; Minimum, Maximum of bytes: the head, the length, the bytes

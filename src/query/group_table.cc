@@ -686,6 +686,7 @@ void GroupTable::forget() {
 }
 
 void GroupTable::drop() {
+  HAILSTONE_CHECK(!groups_vary_, "{} groups are dropped, whose bytes would stay", groups());
   end_ = first_;
   keys_.resize(end_ * stride_);
   hashes_.resize(end_);

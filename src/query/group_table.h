@@ -53,6 +53,15 @@ struct GroupingPlan {
 
   static constexpr size_t most_keys = 64;
 
+  /// Whether groups, or pairs, have bytes, so that their records are long.
+  bool has_long_groups() const {
+    return std::ranges::any_of(keys, [](const Key& key) { return !key.column.integer; });
+  }
+  bool has_long_pairs() const {
+    return has_long_groups() || std::ranges::any_of(aggregates, [](const Item& item) {
+             return item.wanted.distinct && !item.column.integer;
+           });
+  }
   /// How many aggregates are of distinct values.
   size_t distinct_values() const {
     return static_cast<size_t>(
@@ -66,6 +75,8 @@ enum class RecordKind : uint8_t {
   Rows,  // groups of one row each
   Pairs,
 };
+
+constexpr size_t record_kinds = 3;
 
 /// Records of one kind, one after the other.
 struct GroupRecords {
@@ -111,8 +122,9 @@ class GroupTable {
   void clear_pairs();
   /// What comes is never one of the groups that are there, which are not looked for any more.
   void forget();
-  /// Lets go of all groups that are not forgotten.
+  /// Lets go of all groups that are not forgotten. Only where groups are of one size.
   void drop();
+  bool groups_are_of_one_size() const { return !groups_vary_; }
   /// Makes room for so many groups.
   void reserve(size_t groups);
   /// Nothing will be added any more.

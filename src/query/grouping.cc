@@ -95,6 +95,7 @@ void Grouping::go_to(Place place) {
 
 Status Grouping::make_tables() {
   tables_.clear();
+  bytes_at_hand_ = 0;
   place_ = {};
   if (rounds_++ == 0) HAILSTONE_TRY(take_rows());
   return groups_.empty() ? Status() : put_groups_together();
@@ -221,25 +222,38 @@ Status Grouping::count_pairs_of(Run&& run, GroupCollector& pairs, GroupPartition
   return {};
 }
 
-/// Makes a table a thread of the next partitions, of one at least, until half of the share is used.
+/// Makes tables of the next partitions, one a thread at least, until half of the share is used.
 Status Grouping::put_groups_together() {
   const size_t expected_runs = groups_.size() / threads_;
   return work_by_threads(*rows_, threads_, counts_, [&](unsigned, const GoOn& go_on) -> Status {
-    GroupCollector groups = collector(GroupCollector::Source::Groups, share() / 2 / threads_);
-    for (bool first = true; first || !groups.is_half_full(); first = false) {
-      std::optional<Run> run = take_run(groups_);
-      if (!run) break;
-      HAILSTONE_TRY(put_together(std::move(*run), groups, go_on));
-      if (first) groups.expect_runs(expected_runs);
+    for (bool more = true; more;) {
+      {
+        const MutexLock guard(mutex_);
+        if (bytes_at_hand_ > share() / 2) return {};
+      }
+      GroupCollector groups = collector(GroupCollector::Source::Groups, share() / 2 / threads_);
+      HAILSTONE_ASSIGN(more, put_runs_together(groups, expected_runs, go_on));
+      if (!groups.has_table()) continue;
+      Table table{groups.take_table(), groups.take_memory()};
+      table.groups.finish();
+      count_groups(table.groups);
+      const MutexLock guard(mutex_);
+      bytes_at_hand_ += table.memory.bytes();
+      tables_.push_back(std::move(table));
     }
-    if (!groups.has_table()) return {};
-    Table table{groups.take_table(), groups.take_memory()};
-    table.groups.finish();
-    count_groups(table.groups);
-    const MutexLock guard(mutex_);
-    tables_.push_back(std::move(table));
     return {};
   });
+}
+
+/// As many as there is room for, of about `expected`. False: there are no more.
+Result<bool> Grouping::put_runs_together(GroupCollector& groups, size_t expected, const GoOn& go_on) {
+  for (bool first = true; first || groups.has_room_for_run(); first = false) {
+    std::optional<Run> run = take_run(groups_);
+    if (!run) return false;
+    HAILSTONE_TRY(put_together(std::move(*run), groups, go_on));
+    if (first && groups.has_room_for_run()) groups.expect_runs(expected);
+  }
+  return true;
 }
 
 Status Grouping::put_together(Run&& run, GroupCollector& groups, const GoOn& go_on) {

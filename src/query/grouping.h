@@ -112,6 +112,7 @@ class Grouping final : public Groups {
   Status count_pairs(Runs& groups);
   Status count_pairs_of(Run&& run, GroupCollector& pairs, GroupPartitions& counted, const GoOn& go_on);
   Status put_groups_together();
+  Result<bool> put_runs_together(GroupCollector& groups, size_t expected, const GoOn& go_on);
   Status put_together(Run&& run, GroupCollector& groups, const GoOn& go_on);
   void put_runs(Runs& runs, unsigned bits, std::vector<Run>& to);
   std::optional<Run> take_run(std::vector<Run>& from);
@@ -127,10 +128,11 @@ class Grouping final : public Groups {
   size_t quick_units_ = LookUps::quick_units;
   bool divided_ = false;
   unsigned rounds_ = 0;
-  Mutex mutex_;               // guards the next three while several threads work
+  Mutex mutex_;               // guards the next four while several threads work
   std::vector<Run> pairs_;    // to be counted
   std::vector<Run> groups_;   // to be put together
   std::deque<Table> tables_;  // at hand
+  size_t bytes_at_hand_ = 0;  // of tables_
   Place place_;
   std::vector<Value> keys_;
 };

@@ -453,6 +453,7 @@ TEST_F(GroupSpillTest, EndsWithAnErrorWhereFilesFail) {
     size_t failed = 0;
     for (uint64_t skip = 0;; skip += 1 + skip / 2) {
       const unsigned threads = skip % 2 == 0 ? 1 : 2;
+      quick_units_ = skip % 3 == 0 ? 100 : LookUps::quick_units;
       host_.filesystem().clear_rules();
       host_.filesystem().add_rule({.call = fault.call,
                                    .path_part = "spill-",
@@ -531,6 +532,7 @@ TEST_F(GroupSpillTest, EndsWhenItIsInterrupted) {
   const size_t memory_before = host_.budget().used();
   host_.budget().set_limit(1);
   for (const unsigned threads : {1U, 2U, 3U}) {
+    quick_units_ = threads == 2 ? 100 : LookUps::quick_units;
     for (uint64_t asks = 0;; asks += 1 + asks / 3) {
       uint64_t asked = 0;
       reader_->set_interruption_check([&] { return asked++ >= asks; });
