@@ -258,6 +258,10 @@ uint32_t collation_id(const CHARSET_INFO& charset, uint32_t characters) {
 
 bool sorts_as_it_compares(const CHARSET_INFO& charset) { return !is_big5(charset) && !is_thai(charset); }
 
+bool sorts_as_it_compares(const Item& item) {
+  return item.cmp_type() != STRING_RESULT || sorts_as_it_compares(*item.collation.collation);
+}
+
 uint32_t earlier_collation_id(uint32_t id) { return id & ((1U << length_shift) - 1); }
 
 const CollationResolver& mariadb_collations() {

@@ -21,6 +21,8 @@ uint32_t earlier_collation_id(uint32_t id);
 /// Whether the server sorts strings as it compares them. It sorts Big5 by strokes, but compares codes; and
 /// Thai texts end with a zero when they are sorted.
 bool sorts_as_it_compares(const CHARSET_INFO& charset);
+/// Of what is no string, always.
+bool sorts_as_it_compares(const Item& item);
 
 /// Finds them by the id in a table definition, loading a character set of the server where need be.
 const CollationResolver& mariadb_collations();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "collation.h"
 #include "group_aggregates.h"
 #include "group_estimate.h"
 #include "item_parts.h"
@@ -231,6 +232,7 @@ class GroupTranslator {
   bool add_order(const ORDER& order) {
     Item& item = **order.item;
     if (item.const_item()) return true;
+    if (!sorts_as_it_compares(item)) return false;
     const auto by = order_of(item);
     if (!by) return false;
     block_.order.push_back(*by);

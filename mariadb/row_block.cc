@@ -148,7 +148,7 @@ std::optional<RowColumn> RowTranslator::compute(Item& item, ServerValue kind) {
 }
 
 std::optional<RowColumn> RowTranslator::sortable(Item& item) {
-  if (item.cmp_type() == STRING_RESULT && !sorts_as_it_compares(*item.collation.collation))
+  if (!sorts_as_it_compares(item))
     return std::nullopt;
   if (const Field* const field = block_.columns.field_of(item))
     return can_be_key(*field) ? column_of(item) : std::nullopt;
