@@ -66,7 +66,7 @@ Status GroupCollector::add(const RowBatch& batch, const GoOn& go_on) {
   if (apart) {
     groups_looked_for_.note_apart(batch.rows, ample);
     HAILSTONE_TRY(move_groups(go_on));
-  } else {
+  } else if (!plan_->keys.empty()) {
     groups_looked_for_.note(batch.rows, table.groups(), ample);
   }
   if (pairs_apart) {

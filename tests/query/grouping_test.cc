@@ -208,6 +208,15 @@ TEST_F(GroupingTest, OfNoRows) {
   for (const auto& keys : choices) EXPECT_FALSE(compare(keys, 2, true));
 }
 
+TEST_F(GroupingTest, WithoutKeysAreNotTakenApart) {
+  // Batches of a row each: all that they bring is new.
+  add_rows(0, 1, 300, true);
+  add_rows(1, 2, 300, false);
+  reader_ = host_.transactions().begin(Isolation::RepeatableRead);
+  quick_units_ = 1;
+  EXPECT_FALSE(compare({}, 1, true));
+}
+
 TEST_F(GroupingTest, AreDividedWhenMemoryIsShort) {
   host_.background = true;
   host_.segment_rows = 20'000;
