@@ -53,6 +53,10 @@ class SelectTranslator {
       // The rows go into the table that they come from.
       if ((statement_.select.join->select_options & OPTION_BUFFER_RESULT) != 0)
         return declined(SelectOutcome::Statement, nullptr);
+      // A part with a limit, as EXISTS has one: the server has no error of rows behind the last that it
+      // wants.
+      if (!statement_.whole && has_limit() && !block_.rest.empty())
+        return declined(SelectOutcome::Condition, block_.rest.front());
       // Warnings of rows have their numbers among all that the server would have read.
       if (has_conditions() && may_warn_of_rows(thd_)) return declined(SelectOutcome::Statement, nullptr);
     }
@@ -70,6 +74,12 @@ class SelectTranslator {
                             .descending = order.direction == ORDER::ORDER_DESC,
                             .nullable = by->computed || item.maybe_null()});
     return true;
+  }
+
+  /// Of a union's part it is told later.
+  bool has_limit() const {
+    return query_.limit->get_select_limit() != HA_POS_ERROR ||
+           statement_.select.limit_params.select_limit != nullptr;
   }
 
   bool has_conditions() const {
