@@ -148,10 +148,14 @@ std::optional<RowColumn> RowTranslator::compute(Item& item, ServerValue kind) {
 }
 
 std::optional<RowColumn> RowTranslator::sortable(Item& item) {
-  if (!sorts_as_it_compares(item))
-    return std::nullopt;
-  if (const Field* const field = block_.columns.field_of(item))
-    return can_be_key(*field) ? column_of(item) : std::nullopt;
+  if (!sorts_as_it_compares(item)) return std::nullopt;
+  if (const Field* const field = block_.columns.field_of(item)) {
+    if (!can_be_key(*field)) return std::nullopt;
+    // What is stored as numbers is compared as numbers, and packed only where it is shown.
+    if (const auto number = block_.columns.scaled_position_of(*field))
+      return RowColumn{.computed = false, .number = *number};
+    return column_of(item);
+  }
   const auto kind = kind_of_order(item);
   return kind && has_silent_constants(thd_, item) ? compute(item, *kind) : std::nullopt;
 }
