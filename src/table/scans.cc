@@ -204,7 +204,12 @@ Status Scans::each_batch(unsigned threads, const TakeBatch& take) {
     }
     return {};
   };
-  return state_->take_rows(static_cast<unsigned>(parts.size()), take_block, take);
+  const auto take_delta_rows = [&](unsigned number, const Batch& batch) -> Status {
+    if (OperatorCounts* const counts = state_->first().counts; counts != nullptr)
+      counts->add_rows(0, batch.rows);
+    return take(number, batch);
+  };
+  return state_->take_rows(static_cast<unsigned>(parts.size()), take_block, take_delta_rows);
 }
 
 Result<const Batch*> Scans::next() {
@@ -241,7 +246,6 @@ Status Scans::State::take_deltas(One& one, unsigned part, const std::function<St
       HAILSTONE_ASSIGN(const bool found, state.next_delta_rows(batch_rows, rows, go_on));
       if (!found) return {};
       state.read_delta_rows(rows, batch);
-      reading.add_rows(0, batch.rows);
     }
     count(state.inside.host.counters().rows_returned, batch.rows);
     if (one.of_places) add_places(one, rows, batch);
