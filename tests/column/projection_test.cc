@@ -131,7 +131,7 @@ TEST(ProjectionTest, RandomColumnsOfRandomRowsReadAsWritten) {
     ASSERT_EQ(batch.rows, encoded.size());
     for (size_t i = 0; i < wanted.size(); ++i) {
       for (size_t row = 0; row < encoded.size(); ++row) {
-        expect_same(batch.columns[i].value(row), expected(row_ids[row], wanted[i]),
+        expect_same(batch.columns[i].value(row), expected_in_vector(row_ids[row], wanted[i]),
                     "round " + std::to_string(round) + " column " + std::to_string(wanted[i]));
         if (testing::Test::HasFatalFailure()) return;
       }
