@@ -1,4 +1,4 @@
-// What the keys and values of groups are as numbers. For GroupTable only.
+// What the keys, values and results of groups are as numbers.
 #pragma once
 
 #include "schema/table_definition.h"

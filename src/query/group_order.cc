@@ -1,5 +1,6 @@
 #include "query/group_order.h"
 
+#include "query/group_numbers.h"
 #include "query/sort_key.h"
 #include "query/value_order.h"
 
@@ -8,10 +9,6 @@ namespace hailstone {
 namespace {
 
 using Kind = Aggregate::Kind;
-
-bool is_real(const ScanColumn& column) {
-  return column.integer && (column.type == Type::Float || column.type == Type::Double);
-}
 
 /// sum * 10^digits / count, half away from zero.
 WideInteger rounded_mean(const AggregateResult& of, unsigned digits) {
