@@ -28,6 +28,7 @@ void LookUps::note(uint64_t looked_for, size_t units, bool ample) {
 }
 
 void LookUps::judge(size_t units, bool ample) {
+  if (!may_be_in_vain_) return;
   const uint64_t found_new = std::min<uint64_t>(units - units_before_, looked_for_);
   nearly_all_new_ = found_new * 8 > looked_for_ * 7;
   if (!nearly_all_new_ && !(ample && found_new * 2 > looked_for_)) return;
@@ -35,6 +36,8 @@ void LookUps::judge(size_t units, bool ample) {
   // One of u units is met with the odds u / all.
   const double share_met = static_cast<double>(looked_for_ - found_new) / static_cast<double>(looked_for_);
   const double all = static_cast<double>(units_before_ + units) / 2 / std::max(share_met, 1e-9);
+  // A thread by itself gains only where a table would outgrow all that is near.
+  if (alone_ && all < static_cast<double>(most_rows)) return;
   const double rows = all * static_cast<double>(rows_of_unit_);
   const bool known = rows < static_cast<double>(most_rows);
   vain_rows_ = known ? std::max<uint64_t>(static_cast<uint64_t>(rows), 1) : most_rows;

@@ -21,8 +21,13 @@ class LookUps {
   /// From so many units on in a table lookups are no longer quick.
   static constexpr size_t quick_units = size_t{1} << 16;
 
-  /// `long_records`: they take more memory than units of a table.
-  LookUps(size_t quick, bool long_records) : quick_(quick), rows_of_unit_(long_records ? 1 : 16) {}
+  /// `long_records`: they take more memory than units of a table. `alone`: no other thread meets the same
+  /// units, so that a table of them is never put together with others.
+  LookUps(size_t quick, bool long_records, bool alone)
+      : quick_(quick),
+        rows_of_unit_(long_records ? 1 : 16),
+        may_be_in_vain_(!alone || !long_records),
+        alone_(alone) {}
   bool in_vain() const { return vain_rows_ != 0; }
   /// So many have been looked for, and there are so many units. `ample`: memory is, for records of each row.
   void note(uint64_t looked_for, size_t units, bool ample);
@@ -38,11 +43,12 @@ class LookUps {
 
   const size_t quick_;
   const uint64_t rows_of_unit_;  // that are taken apart
-  size_t first_ = quick_;        // units from which on those of a new table are judged
-  size_t next_ = quick_;         // the same of the table at hand
-  size_t units_before_ = 0;      // when they were judged
-  uint64_t looked_for_ = 0;      // since then
-  uint64_t vain_rows_ = 0;       // that are still to be taken apart
+  const bool may_be_in_vain_, alone_;
+  size_t first_ = quick_;    // units from which on those of a new table are judged
+  size_t next_ = quick_;     // the same of the table at hand
+  size_t units_before_ = 0;  // when they were judged
+  uint64_t looked_for_ = 0;  // since then
+  uint64_t vain_rows_ = 0;   // that are still to be taken apart
   bool nearly_all_new_ = false;
 };
 
@@ -59,6 +65,7 @@ class GroupCollector {
   struct Limits {
     size_t most = 0;  // bytes that the table may take
     size_t quick_units = LookUps::quick_units;
+    bool alone = false;  // no other thread takes rows
   };
   /// `counts`: of the operator whose memory it is; may be null.
   GroupCollector(const GroupingPlan& plan, MemoryBudget& budget, RecordMemory& records, Source source,
@@ -67,8 +74,8 @@ class GroupCollector {
         records_(&records),
         source_(source),
         limits_(limits),
-        groups_looked_for_(limits.quick_units, plan.has_long_groups()),
-        pairs_looked_for_(limits.quick_units, plan.has_long_pairs()),
+        groups_looked_for_(limits.quick_units, plan.has_long_groups(), limits.alone),
+        pairs_looked_for_(limits.quick_units, plan.has_long_pairs(), limits.alone),
         memory_(budget, counts) {}
 
   Status add(const RowBatch& batch, const GoOn& go_on);

@@ -112,7 +112,9 @@ GroupCollector Grouping::collector(GroupCollector::Source source, size_t most) {
           rows_->budget(),
           *record_memory_,
           source,
-          {.most = std::max(GroupCollector::least_share, most), .quick_units = quick_units_},
+          {.most = std::max(GroupCollector::least_share, most),
+           .quick_units = quick_units_,
+           .alone = source == GroupCollector::Source::Rows && threads_ == 1},
           counts_};
 }
 

@@ -194,8 +194,15 @@ TEST_F(GroupingTest, AreTakenApart) {
       for (const unsigned threads : {1U, 3U}) {
         for (const bool as_codes : {false, true}) {
           const bool divided = compare(keys, threads, as_codes);
-          if (keys.front() == id || keys == std::vector<uint16_t>{wide, text}) {
+          // A thread by itself divides numbers, and only what is very much for its table.
+          if (keys == std::vector<uint16_t>{id} && quick_units < 3'000) {
             EXPECT_TRUE(divided);
+          }
+          if (threads > 1 && (keys.front() == id || keys == std::vector<uint16_t>{wide, text})) {
+            EXPECT_TRUE(divided);
+          }
+          if (threads == 1 && keys == std::vector<uint16_t>{wide, text}) {
+            EXPECT_FALSE(divided);
           }
         }
       }
