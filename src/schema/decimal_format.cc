@@ -1,6 +1,7 @@
 #include "schema/decimal_format.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "base/check.h"
 #include "schema/row_codec.h"
@@ -21,27 +22,39 @@ uint32_t take_digits_of(uint64_t& rest) {
   return static_cast<uint32_t>(number - rest * base);
 }
 
-uint32_t take_digits(uint64_t& rest, uint32_t base) {
+/// Takes digits off each of `rests` and puts them into the bits of `packed` from `shift` on.
+template <uint32_t base>
+void move_digits_of(std::span<uint64_t> rests, unsigned shift, uint64_t* packed) {
+  for (size_t i = 0; i < rests.size(); ++i) packed[i] |= uint64_t{take_digits_of<base>(rests[i])} << shift;
+}
+
+/// Calls `with` with a template's argument for the base of a group.
+template <typename With>
+auto with_base(uint32_t base, With&& with) {
   switch (base) {
     case 10:
-      return take_digits_of<10>(rest);
+      return with(std::integral_constant<uint32_t, 10>());
     case 100:
-      return take_digits_of<100>(rest);
+      return with(std::integral_constant<uint32_t, 100>());
     case 1'000:
-      return take_digits_of<1'000>(rest);
+      return with(std::integral_constant<uint32_t, 1'000>());
     case 10'000:
-      return take_digits_of<10'000>(rest);
+      return with(std::integral_constant<uint32_t, 10'000>());
     case 100'000:
-      return take_digits_of<100'000>(rest);
+      return with(std::integral_constant<uint32_t, 100'000>());
     case 1'000'000:
-      return take_digits_of<1'000'000>(rest);
+      return with(std::integral_constant<uint32_t, 1'000'000>());
     case 10'000'000:
-      return take_digits_of<10'000'000>(rest);
+      return with(std::integral_constant<uint32_t, 10'000'000>());
     case 100'000'000:
-      return take_digits_of<100'000'000>(rest);
+      return with(std::integral_constant<uint32_t, 100'000'000>());
     default:
-      return take_digits_of<1'000'000'000>(rest);
+      return with(std::integral_constant<uint32_t, 1'000'000'000>());
   }
+}
+
+uint32_t take_digits(uint64_t& rest, uint32_t base) {
+  return with_base(base, [&](auto of) { return take_digits_of<of.value>(rest); });
 }
 
 /// Groups of decimals of up to 8 bytes. Groups that there are not stand before the others and have no bits.
@@ -189,18 +202,28 @@ bool DecimalFormat::numbers(std::span<const uint64_t> packed, uint64_t* to) cons
 }
 
 void DecimalFormat::pack(std::span<const uint64_t> numbers, uint64_t* to) const {
+  constexpr size_t at_once = 256;  // they stay in the cache
   const uint64_t sign = sign_of_width(width_), all = bits_of_width(width_);
-  for (size_t row = 0; row < numbers.size(); ++row) {
-    const auto number = static_cast<int64_t>(numbers[row] ^ sign_bit);
-    const uint64_t negative = number < 0 ? ~uint64_t{0} : 0;
-    uint64_t rest = (static_cast<uint64_t>(number) ^ negative) - negative;
-    uint64_t packed = 0;
-    unsigned shift = 0;
-    for (size_t i = group_count_; i > 0; --i) {
-      packed |= uint64_t{take_digits(rest, groups_[i - 1].base)} << shift;
-      shift += 8U * groups_[i - 1].bytes;
+  std::array<uint64_t, at_once> rests, packed, turned;
+  for (; !numbers.empty(); numbers = numbers.subspan(std::min(at_once, numbers.size()))) {
+    const size_t count = std::min(at_once, numbers.size());
+    for (size_t i = 0; i < count; ++i) {
+      const auto number = static_cast<int64_t>(numbers[i] ^ sign_bit);
+      const uint64_t negative = number < 0 ? ~uint64_t{0} : 0;
+      rests[i] = (static_cast<uint64_t>(number) ^ negative) - negative;
+      packed[i] = 0;
+      turned[i] = sign ^ negative;
     }
-    to[row] = (packed ^ sign ^ negative) & all;
+    // One group of all numbers after the other: divisions by one constant.
+    unsigned shift = 0;
+    for (size_t group = group_count_; group > 1; --group) {
+      with_base(groups_[group - 1].base, [&](auto of) {
+        move_digits_of<of.value>({rests.data(), count}, shift, packed.data());
+      });
+      shift += 8U * groups_[group - 1].bytes;
+    }
+    for (size_t i = 0; i < count; ++i) to[i] = ((packed[i] | rests[i] << shift) ^ turned[i]) & all;
+    to += count;
   }
 }
 

@@ -88,6 +88,7 @@ TEST(DecimalFormatTest, PacksWhatItReads) {
     }
     if (!format.is_integer()) return;
     ASSERT_TRUE(digits.is_short());
+    for (int i = 0; i < 500; ++i) numbers.push_back(random_number(digits, random));
     std::vector<uint64_t> integers, ordered(numbers.size()), back(numbers.size());
     for (const WideInteger number : numbers)
       integers.push_back(load_big_endian(packed(format, number).data(), format.width()));
