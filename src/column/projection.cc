@@ -254,6 +254,14 @@ Status Projection::read(BlockReader& reader, uint32_t block, std::span<const uin
     const Read& read = reads_[i];
     const Location location = reader.columns().location(in_table_[i]);
     ColumnVector& vector = batch.columns[i];
+    if (read.scaled) {
+      // Numbers that are asked for twice are decoded once.
+      const auto same = static_cast<size_t>(std::ranges::find(columns_, columns_[i]) - columns_.begin());
+      if (same < i) {
+        vector = batch.columns[same];
+        continue;
+      }
+    }
     switch (location.kind) {
       case Location::Kind::Stored:
         HAILSTONE_TRY(read_stored(read, reader, location.position, block, rows, batch, vector));

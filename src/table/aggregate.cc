@@ -13,6 +13,25 @@ namespace {
 /// Numbers looked at together; they stay in the cache, and sums of their 32 bit halves fit into 64 bits.
 constexpr uint32_t numbers_at_once = 1024;
 
+uint16_t column_in_table(uint16_t column) { return is_scaled(column) ? column ^ scaled_bit : column; }
+
+/// The least or the greatest of a block's decimals, as a scaled number of 64 bits; nothing: the summary does
+/// not tell.
+std::optional<uint64_t> scaled_extreme(const DecimalFormat& format, const StoredColumn& stored,
+                                       const BlockSummary& summary, bool least) {
+  if (!format.digits().is_short()) return std::nullopt;
+  if (format.is_integer()) {
+    const uint64_t packed = least ? summary.low : summary.high;
+    uint64_t number = 0;
+    return format.numbers({&packed, 1}, &number) ? std::optional(number) : std::nullopt;
+  }
+  // Of these a summary has all bytes where they are known as decimals.
+  if (!stored.decimal.any()) return std::nullopt;
+  const auto number = format.number(least ? summary.low_bytes : summary.high_bytes);
+  if (!number) return std::nullopt;
+  return order_signed(static_cast<int64_t>(*number), sizeof(int64_t));
+}
+
 }  // namespace
 
 WideInteger sum_of(std::span<const uint64_t> numbers) {
@@ -147,8 +166,7 @@ void AggregateSums::add(const Batch& batch) {
 
 Result<bool> AggregateSums::add_summary(const Item& item, const SegmentColumns& columns, uint32_t block,
                                         Sum& sum) {
-  if (is_scaled(item.number)) return false;
-  const auto location = columns.location(item.number);
+  const auto location = columns.location(column_in_table(item.number));
   if (location.kind == SegmentColumns::Location::Kind::Absent) return true;
   if (location.kind != SegmentColumns::Location::Kind::Stored) return false;
   const BlockSummary summary = columns.segment().summary(location.position, block);
@@ -160,6 +178,15 @@ Result<bool> AggregateSums::add_summary(const Item& item, const SegmentColumns& 
       return true;
     case Aggregate::Kind::Minimum:
     case Aggregate::Kind::Maximum:
+      if (is_scaled(item.number)) {
+        const auto number = scaled_extreme(*plan_.table().layout->decimal(column_in_table(item.number)),
+                                           columns.segment().columns()[location.position], summary,
+                                           item.wanted.kind == Aggregate::Kind::Minimum);
+        if (!number) return false;
+        add_integers(item, &*number, 1, sum);
+        sum.count += values - 1;
+        return true;
+      }
       if (!item.column.integer) {
         // A summary has the whole of a decimal that is not too long for it.
         const StoredColumn& stored = columns.segment().columns()[location.position];
@@ -181,8 +208,9 @@ Status AggregateSums::add_numbers(const Item& item, BlockReader& reader, size_t 
                                   const BlockBitmap& rows, bool all, Sum& sum) {
   HAILSTONE_ASSIGN(const BlockReader::Pinned* const pinned, reader.block(position, block));
   const Block* const numbers = pinned->block.get();
+  const bool scaled = is_scaled(item.number);
   uint64_t values[numbers_at_once];
-  if (all && !numbers->has_nulls()) {
+  if (all && !numbers->has_nulls() && !scaled) {
     for (uint32_t first = 0; first < numbers->rows(); first += numbers_at_once) {
       const uint32_t count = std::min(numbers_at_once, numbers->rows() - first);
       numbers->integers(first, count, values);
@@ -204,13 +232,18 @@ Status AggregateSums::add_numbers(const Item& item, BlockReader& reader, size_t 
   wanted.append_rows(0, block_rows, selected_);
   for (size_t first = 0; first < selected_.size(); first += numbers_at_once) {
     const size_t count = std::min<size_t>(numbers_at_once, selected_.size() - first);
-    numbers->gather_integers({selected_.data() + first, count}, values);
+    const std::span<const uint16_t> chosen(selected_.data() + first, count);
+    if (scaled) {
+      numbers->gather_numbers(chosen, values);
+    } else {
+      numbers->gather_integers(chosen, values);
+    }
     add_integers(item, values, count, sum);
   }
   return {};
 }
 
-/// Strings, columns of the row group, and scaled numbers.
+/// Strings, columns of the row group, and scaled numbers that are not stored as such.
 Status AggregateSums::add_others(BlockReader& reader, uint32_t block, const BlockBitmap& rows,
                                  std::span<const size_t> items) {
   std::vector<uint16_t> read;
@@ -246,13 +279,14 @@ Status AggregateSums::add(BlockScan::Worker& worker) {
       HAILSTONE_ASSIGN(const bool done, add_summary(item, columns, block, sums_[i]));
       if (done) continue;
     }
-    if (is_scaled(item.number)) {
-      others_.push_back(i);
-      continue;
-    }
-    const auto location = columns.location(item.number);
+    const auto location = columns.location(column_in_table(item.number));
     if (location.kind == SegmentColumns::Location::Kind::Absent) continue;
-    if (item.column.integer && location.kind == SegmentColumns::Location::Kind::Stored) {
+    bool has_numbers = item.column.integer && location.kind == SegmentColumns::Location::Kind::Stored;
+    if (has_numbers && is_scaled(item.number)) {
+      HAILSTONE_ASSIGN(const auto* const pinned, worker.reader().block(location.position, block));
+      has_numbers = pinned->block->decimal().any();
+    }
+    if (has_numbers) {
       HAILSTONE_TRY(add_numbers(item, worker.reader(), location.position, block, rows, all, sums_[i]));
     } else {
       others_.push_back(i);

@@ -83,7 +83,8 @@ class DecimalTest : public DatabaseTest {
   void expect_all(const std::shared_ptr<Table>& table) {
     const auto reader = begin();
     std::vector<uint16_t> columns{0};
-    for (uint16_t i = 1; i <= column_digits.size(); ++i) columns.insert(columns.end(), {i, scaled(i)});
+    for (uint16_t i = 1; i <= column_digits.size(); ++i)
+      columns.insert(columns.end(), {i, scaled(i), scaled(i)});
     Scans scans(std::make_unique<Scan>(table, *reader, ReadLock::None, nullptr, columns));
     std::map<int64_t, Numbers> found;
     std::mutex found_mutex;
@@ -92,8 +93,9 @@ class DecimalTest : public DatabaseTest {
       for (uint32_t row = 0; row < batch.rows; ++row) {
         Numbers& numbers = found[native_signed(batch.columns[0].value(row).integer, 8)];
         for (size_t i = 0; i < column_digits.size(); ++i) {
-          const Value packed = batch.columns[1 + 2 * i].value(row);
-          const Value number = batch.columns[2 + 2 * i].value(row);
+          const Value packed = batch.columns[1 + 3 * i].value(row);
+          const Value number = batch.columns[2 + 3 * i].value(row);
+          EXPECT_EQ(batch.columns[3 + 3 * i].value(row), number);
           EXPECT_EQ(packed.null, number.null);
           if (number.null) continue;
           const bool is_short = column_digits[i].is_short();
@@ -136,45 +138,56 @@ class DecimalTest : public DatabaseTest {
     }
   }
 
-  void expect_least_and_greatest(const std::shared_ptr<Table>& table) {
+  void expect_least_and_greatest(const std::shared_ptr<Table>& table, int64_t first_id, int64_t last_id) {
     const auto reader = begin();
-    Scans scans(std::make_unique<Scan>(table, *reader, ReadLock::None, nullptr,
-                                       std::vector<uint16_t>{1, scaled(1), 3, scaled(3)}));
+    auto predicate = std::make_shared<Predicate>(
+        Predicate::integer(0, {{order_signed(first_id, 8), order_signed(last_id, 8)}}));
+    Scans scans(std::make_unique<Scan>(table, *reader, ReadLock::None, std::move(predicate),
+                                       std::vector<uint16_t>{1, scaled(1), 2, scaled(2), 3, scaled(3)}));
+    constexpr uint16_t columns = 3;
     std::vector<Aggregate> wanted;
-    for (uint16_t position = 0; position < 4; ++position) {
+    for (uint16_t position = 0; position < 2 * columns; ++position) {
       wanted.push_back({.kind = Aggregate::Kind::Minimum, .position = position});
       wanted.push_back({.kind = Aggregate::Kind::Maximum, .position = position});
     }
     wanted.push_back({.kind = Aggregate::Kind::Sum, .position = 1});
+    wanted.push_back({.kind = Aggregate::Kind::Sum, .position = 3});
     const auto results = scans.aggregate(wanted, 2);
     ASSERT_OK(results);
-    for (const size_t number : {0U, 2U}) {
+    for (size_t number = 0; number < columns; ++number) {
       std::optional<WideInteger> least, greatest;
       WideInteger sum = 0;
+      uint64_t count = 0;
       for (const auto& [id, numbers] : rows_) {
-        if (!numbers[number]) continue;
+        if (id < first_id || id > last_id || !numbers[number]) continue;
         sum += *numbers[number];
+        ++count;
         if (!least || *numbers[number] < *least) least = numbers[number];
         if (!greatest || *numbers[number] > *greatest) greatest = numbers[number];
       }
-      const size_t first = number == 0 ? 0 : 4;
+      const DecimalFormat format(column_digits[number]);
       for (const bool of_greatest : {false, true}) {
-        const AggregateResult& packed = (*results)[first + (of_greatest ? 1 : 0)];
-        const AggregateResult& scaled_one = (*results)[first + (of_greatest ? 3 : 2)];
+        const AggregateResult& packed = (*results)[4 * number + (of_greatest ? 1 : 0)];
+        const AggregateResult& scaled_one = (*results)[4 * number + (of_greatest ? 3 : 2)];
         const WideInteger expected = of_greatest ? *greatest : *least;
         std::string bytes;
         Value value;
         set_packed(column_digits[number], expected, bytes, value);
-        if (number == 0) {
+        EXPECT_EQ(packed.count, count);
+        EXPECT_EQ(scaled_one.count, count);
+        if (format.is_integer()) {
           EXPECT_EQ(packed.integer, value.integer);
-          EXPECT_TRUE(native_signed(scaled_one.integer, 8) == expected);
         } else {
           EXPECT_EQ(packed.bytes, value.bytes);
+        }
+        if (format.digits().is_short()) {
+          EXPECT_TRUE(native_signed(scaled_one.integer, 8) == expected);
+        } else {
           EXPECT_TRUE(wide(scaled_one.bytes) == expected);
         }
       }
-      if (number == 0) {
-        EXPECT_TRUE(results->back().integer_sum == sum);
+      if (format.digits().is_short()) {
+        EXPECT_TRUE((*results)[4 * columns + number].integer_sum == sum);
       }
     }
   }
@@ -182,7 +195,8 @@ class DecimalTest : public DatabaseTest {
   void expect_forms(const std::shared_ptr<Table>& table, uint64_t packed, uint64_t numbers) {
     expect_all(table);
     expect_ranges(table);
-    expect_least_and_greatest(table);
+    expect_least_and_greatest(table, 0, rows_.rbegin()->first);
+    expect_least_and_greatest(table, 1'000, 3'200);
     const auto checker = begin();
     ASSERT_OK(table->check(*checker, {}));
     uint64_t found_packed = 0, found_numbers = 0;
