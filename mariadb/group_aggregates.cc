@@ -117,9 +117,9 @@ std::optional<GroupBlock::Counted> AggregateTranslator::count_of(Item& argument,
   // What is never NULL the server counts without evaluating it.
   if (!distinct && !argument.maybe_null() && !argument.is_expensive() && !argument.with_subquery())
     return counted(Aggregate::Kind::Rows, RowColumn{});
-  if (const auto column = rows_.column_of(argument)) {
-    if (distinct && !can_be_key(*block_.columns.field_of(argument))) return std::nullopt;
-    return counted(kind, column, distinct);
+  if (const Field* const field = block_.columns.field_of(argument)) {
+    if (distinct && !can_be_key(*field)) return std::nullopt;
+    return counted(kind, rows_.comparable(*field), distinct);
   }
   if (!distinct) return counted(kind, rows_.compute(argument, ServerValue::Presence));
   return counted_number(kind, argument, distinct);
@@ -192,9 +192,9 @@ bool AggregateTranslator::is_ordered_by(const Item& item) const {
 }
 
 std::optional<GroupBlock::Counted> AggregateTranslator::extreme_of(Item& argument, Aggregate::Kind kind) {
-  if (const auto column = rows_.column_of(argument)) {
-    if (!has_extremes(*block_.columns.field_of(argument))) return std::nullopt;
-    return counted(kind, column);
+  if (const Field* const field = block_.columns.field_of(argument)) {
+    if (!has_extremes(*field)) return std::nullopt;
+    return counted(kind, rows_.comparable(*field));
   }
   if (argument.const_item() || !can_be_stored(argument)) return std::nullopt;
   return counted(kind, rows_.compute(argument, ServerValue::Image));

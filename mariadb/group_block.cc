@@ -138,12 +138,9 @@ class GroupTranslator {
   }
 
   bool add_key(Item& item) {
-    if (const auto column = rows_.column_of(item)) {
-      if (!can_be_key(*block_.columns.field_of(item))) return false;
-      for (const RowColumn& key : block_.keys) {
-        if (!key.computed && key.number == column->number) return true;
-      }
-      block_.keys.push_back(*column);
+    if (const Field* const field = block_.columns.field_of(item)) {
+      if (!can_be_key(*field)) return false;
+      if (!block_.key_of(*field)) block_.keys.push_back(rows_.comparable(*field));
       return true;
     }
     if (item.const_item() || !can_be_stored(item)) return false;
@@ -327,7 +324,7 @@ class GroupTranslator {
 
 std::optional<size_t> GroupBlock::key_of(const Field& field) const {
   for (size_t i = 0; i < keys.size(); ++i) {
-    if (!keys[i].computed && columns.fields()[keys[i].number] == &field) return i;
+    if (!keys[i].computed && &columns.field_at(keys[i].number) == &field) return i;
   }
   return std::nullopt;
 }

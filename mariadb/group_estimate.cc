@@ -31,8 +31,10 @@ double values_of_item(const TABLE& source, const HailstoneHandler& reader, Item&
 uint64_t most_groups(const GroupBlock& block, TABLE& source, const HailstoneHandler& reader) {
   double groups = 1;
   for (const RowColumn& key : block.keys) {
-    groups *= key.computed ? values_of_item(source, reader, *block.computed[key.number].item)
-                           : values_of_column(source, block.columns.numbers()[key.number]);
+    groups *= key.computed
+                  ? values_of_item(source, reader, *block.computed[key.number].item)
+                  : values_of_column(source,
+                                     reader.column_of_field(block.columns.field_at(key.number).field_index));
   }
   source.file->info(HA_STATUS_VARIABLE | HA_STATUS_NO_LOCK);
   const ha_rows rows = source.file->stats.records;

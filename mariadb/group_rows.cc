@@ -1,6 +1,7 @@
 #include "group_rows.h"
 
 #include <algorithm>
+#include <array>
 #include <cfloat>
 #include <cmath>
 #include <utility>
@@ -29,10 +30,26 @@ void store_number(WideInteger number, unsigned scale, Field& field) {
 GroupRows::GroupRows(HailstoneHandler& reader, TABLE& source, GroupBlock block,
                      std::shared_ptr<BlockRecord> record)
     : reader_(reader), source_(source), block_(std::move(block)), run_(*source.in_use, std::move(record)) {
-  for (const Field* column : block_.columns.fields())
-    columns_.push_back(column == nullptr ? FieldFormat() : FieldFormat(*column, source_.record[0]));
+  for (size_t i = 0; i < block_.columns.numbers().size(); ++i) {
+    const Field& field = block_.columns.field_at(i);
+    ColumnFormat& column = columns_.emplace_back();
+    column.field = FieldFormat(field, source_.record[0]);
+    if (block_.columns.is_scaled_at(i))
+      column.scaled.emplace(decimal_digits(static_cast<const Field_new_decimal&>(field)));
+  }
   for (const Field* field : block_.shown) shown_.emplace_back(*field, source_.record[0]);
   shown_values_.resize(shown_.size());
+}
+
+void GroupRows::ColumnFormat::write_to(const Value& value, uchar* record) const {
+  Value packed = value;
+  std::array<char, DecimalDigits::most> bytes{};
+  if (scaled && !value.null) {
+    scaled->pack(native_signed(value.integer, sizeof(int64_t)), bytes.data());
+    packed = scaled->is_integer() ? Value::of(load_big_endian(bytes.data(), scaled->width()))
+                                  : Value::of(ByteView(bytes.data(), scaled->width()));
+  }
+  field.write_to(packed, record);
 }
 
 void GroupRows::begin(std::vector<Field*> fields, std::vector<Item*> order) {
@@ -165,11 +182,13 @@ Status GroupRows::find_shown(const Groups& group) {
       return {};
     }
     HAILSTONE_TRY(group.read_place(place.integer, shown_values_));
+    for (size_t i = 0; i < shown_.size(); ++i) shown_[i].write_to(shown_values_[i], source_.record[0]);
   } else {
-    for (size_t i = 0; i < shown_.size(); ++i)
-      shown_values_[i] = group.keys()[*block_.key_of(*block_.shown[i])];
+    for (const Field* const field : block_.shown) {
+      const size_t key = *block_.key_of(*field);
+      columns_[block_.keys[key].number].write_to(group.keys()[key], source_.record[0]);
+    }
   }
-  for (size_t i = 0; i < shown_.size(); ++i) shown_[i].write_to(shown_values_[i], source_.record[0]);
   return {};
 }
 
@@ -269,7 +288,7 @@ void GroupRows::store_value(const RowColumn& from, const Value& value, size_t pl
   if (!from.computed) {
     // By way of the column's own field, so that it becomes what the server would have read.
     columns_[from.number].write_to(value, source_.record[0]);
-    field_conv(&field, const_cast<Field*>(block_.columns.fields()[from.number]));
+    field_conv(&field, const_cast<Field*>(&block_.columns.field_at(from.number)));
     return;
   }
   const RowExpression& expression = block_.computed[from.number];
@@ -319,7 +338,10 @@ void GroupRows::store_aggregate(size_t place, const AggregateResult& result) con
 
 /// Whether the values are ordered numbers, and not bytes.
 bool GroupRows::is_number(const RowColumn& column) const {
-  if (!column.computed) return reader_.is_integer(block_.columns.numbers()[column.number]);
+  if (!column.computed) {
+    const std::optional<DecimalFormat>& scaled = columns_[column.number].scaled;
+    return scaled ? scaled->digits().is_short() : reader_.is_integer(block_.columns.numbers()[column.number]);
+  }
   const RowExpression& expression = block_.computed[column.number];
   if (is_by_program(expression)) return true;
   return formats_[expression.output].kind <= FieldFormat::Kind::BigEndian;

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "group_block.h"
 #include "ha_hailstone.h"
 #include "query_history.h"
+#include "schema/decimal_format.h"
 // clang-format off
 #include "server.h"
 // clang-format on
@@ -33,6 +35,14 @@ class GroupRows {
   BlockRun& run() { return run_; }
 
  private:
+  /// How a column of the block becomes its field's value in the table's record.
+  struct ColumnFormat {
+    FieldFormat field;
+    std::optional<DecimalFormat> scaled;  // the values are numbers of these
+
+    void write_to(const Value& value, uchar* record) const;
+  };
+
   bool is_aggregated_by_scan() const;
   std::vector<Aggregate> wanted() const;
   int only_row();
@@ -65,13 +75,13 @@ class GroupRows {
   TABLE& source_;
   const GroupBlock block_;
   BlockRun run_;
-  std::vector<FieldFormat> columns_;  // of the block's
-  std::vector<FieldFormat> shown_;    // of the block's
-  std::vector<Value> shown_values_;   // of the group at hand
-  std::vector<Field*> fields_;        // for the outputs
-  std::vector<FieldFormat> formats_;  // theirs, from their first bytes on
-  std::vector<Item*> order_;          // for the block's host_order
-  Arena order_bytes_;                 // of their values
+  std::vector<ColumnFormat> columns_;  // of the block's
+  std::vector<FieldFormat> shown_;     // of the block's
+  std::vector<Value> shown_values_;    // of the group at hand
+  std::vector<Field*> fields_;         // for the outputs
+  std::vector<FieldFormat> formats_;   // theirs, from their first bytes on
+  std::vector<Item*> order_;           // for the block's host_order
+  Arena order_bytes_;                  // of their values
   std::unique_ptr<Groups> groups_;
   bool by_program_ = true;  // false: the server evaluates all expressions
   bool returned_ = false;

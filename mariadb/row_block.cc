@@ -109,6 +109,15 @@ std::optional<RowColumn> RowTranslator::column_of(Item& item) {
   return RowColumn{.computed = false, .number = block_.columns.position_of(*field)};
 }
 
+RowColumn RowTranslator::comparable(const Field& field) {
+  if (field.real_type() == MYSQL_TYPE_NEWDECIMAL &&
+      decimal_digits(static_cast<const Field_new_decimal&>(field)).is_short()) {
+    if (const auto number = block_.columns.scaled_position_of(field))
+      return {.computed = false, .number = *number};
+  }
+  return {.computed = false, .number = block_.columns.position_of(field)};
+}
+
 bool RowTranslator::can_be_evaluated(Item& item) {
   if (!is_function_of_row(item, source_) || may_name_rows(item)) return false;
   for (Item_field* const column : columns_read_by(item)) {
@@ -251,11 +260,16 @@ OperatorPlan RowBlock::row_plan() const {
   const auto by_server = static_cast<size_t>(std::ranges::count_if(
       computed, [](const RowExpression& expression) { return !expression.number.has_value(); }));
   OperatorPlan plan;
+  std::vector<const Field*> read;
+  for (size_t i = 0; i < columns.numbers().size(); ++i) {
+    const Field* const field = &columns.field_at(i);
+    if (std::ranges::find(read, field) == read.end()) read.push_back(field);
+  }
   const bool filtered = predicate->kind() != Predicate::Kind::Always;
   plan.push_back(
       {.kind = Operator::Scan,
        .what = fmt::format("{}; columns read: {}{}", table.pos_in_table_list->top_table()->alias.str,
-                           columns.numbers().size(), filtered ? "; filtered" : ""),
+                           read.size(), filtered ? "; filtered" : ""),
        .most_rows = rows});
   if (passes) {
     plan.push_back({.kind = Operator::Filter,

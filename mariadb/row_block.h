@@ -88,6 +88,9 @@ class RowTranslator {
 
   /// The column that an item is; nothing when it is none, or is not stored.
   std::optional<RowColumn> column_of(Item& item);
+  /// That of a field whose values are compared or counted: decimals are read as numbers where these have 64
+  /// bits.
+  RowColumn comparable(const Field& field);
   /// Whether the server may evaluate the item in the engine's place; then its columns are among the scan's.
   bool can_be_evaluated(Item& item);
   std::optional<RowColumn> compute(Item& item, ServerValue kind);

@@ -29,6 +29,11 @@ class ScanColumns {
   /// The same of a DECIMAL as a scaled number. Nothing where a table of an earlier version does not tell that
   /// the column holds decimals.
   std::optional<uint16_t> scaled_position_of(const Field& field);
+  /// Of the column at a position, which may be read as a scaled number.
+  const Field& field_at(size_t position) const {
+    return field_of_column(static_cast<uint16_t>(numbers_[position] & ~scaled_bit));
+  }
+  bool is_scaled_at(size_t position) const { return is_scaled(numbers_[position]); }
   /// What the library can find out of a condition.
   PushedCondition condition(const Item& item) const { return reader_->condition(&item); }
   const Field& field_of_column(uint16_t column) const {
