@@ -89,10 +89,7 @@ Result<Column> column_for(const Field& field) {
       break;
     case MYSQL_TYPE_NEWDECIMAL:
       column.type = Type::OrderedBytes;
-      // Shorter ones are ordered numbers as they are, which costs less than to pack scaled ones wherever they
-      // are values.
-      if (column.width > sizeof(uint64_t))
-        column.decimal = decimal_digits(static_cast<const Field_new_decimal&>(field));
+      column.decimal = decimal_digits(static_cast<const Field_new_decimal&>(field));
       break;
     case MYSQL_TYPE_TIMESTAMP2:
     case MYSQL_TYPE_DATETIME2:
