@@ -67,7 +67,7 @@ class Pair:
 
     def both(self, sql, ordered=False, warnings=False, may_fail=False, columns=False, near=False):
         """The common answer. Raises Difference when there is none. `ordered`: rows come in one order only. `warnings`:
-        those are the same; "which": their number is not. `columns`: so is what the client is told of the result's columns;
+        those are the same, in whatever order, as sorts do not say which of equal rows comes first; "which": their number is not. `columns`: so is what the client is told of the result's columns;
         "names": but for what depends on the plan, so that names, NOT NULL and character sets are left.
         `near`: floating-point numbers may differ in their last digits."""
         answers = [self.run(engine, sql) for engine in ENGINES]
@@ -85,6 +85,8 @@ class Pair:
             seen = [answer[part] for answer in answers]
             if name == "columns" and columns == "names":
                 seen = [[(column[0], column[4] & NOT_NULL, column[5]) for column in each] for each in seen]
+            if name == "warnings":
+                seen = [sorted(each) for each in seen]
             if name == "warnings" and warnings == "which":
                 seen = [sorted(set(each)) for each in seen] if answers[0].error is None else []
             if seen[:1] == seen[1:]:
