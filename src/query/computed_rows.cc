@@ -8,21 +8,6 @@ namespace hailstone {
 
 namespace {
 
-/// The rows of `from` that `rows` names.
-void gather(const ColumnVector& from, std::span<const uint16_t> rows, ColumnVector& to) {
-  const auto copy = [&](const auto& values, auto& chosen) {
-    chosen.resize(values.empty() ? 0 : rows.size());
-    if (values.empty()) return;
-    for (size_t i = 0; i < rows.size(); ++i) chosen[i] = values[rows[i]];
-  };
-  copy(from.integers, to.integers);
-  copy(from.bytes, to.bytes);
-  copy(from.codes, to.codes);
-  to.dictionary = from.dictionary;
-  to.any_nulls = from.any_nulls;
-  if (from.any_nulls) copy(from.nulls, to.nulls);
-}
-
 /// A register's values as those of a column.
 void store(const Computed& from, Program::Kind kind, uint32_t rows, ColumnVector& to) {
   to.integers.resize(rows);
@@ -52,7 +37,7 @@ class ComputedRows::Worker {
     if (computation_.conditions != nullptr) conditions_.emplace(computation_.conditions);
     if (computation_.values != nullptr) values_.emplace(computation_.values);
     has_places_ = rows.has_places_;
-    kept_.resize(rows.scan_columns_ + (has_places_ ? 1 : 0));
+    kept_.resize(rows.source_columns_ + (has_places_ ? 1 : 0));
     computed_.resize(computation_.columns.size());
     for (size_t i = 0; i < computed_.size(); ++i) {
       if (computation_.columns[i].result == Program::none) of_host_.push_back(i);
@@ -60,10 +45,8 @@ class ComputedRows::Worker {
   }
 
   /// The rows that pass; there may be none.
-  Status compute(const Batch& batch, unsigned part, RowBatch& rows) {
-    columns_.clear();
-    for (const ColumnVector& column : batch.columns) columns_.push_back(&column);
-    if (has_places_) columns_.push_back(&batch.places);
+  Status compute(const RowBatch& batch, unsigned part, RowBatch& rows) {
+    columns_.assign(batch.columns.begin(), batch.columns.end());
     rows = {.rows = batch.rows, .columns = columns_};
     if (conditions_) HAILSTONE_TRY(counted(counts_.filter, part, rows, [&] { return filter(rows); }));
     if (computation_.host != nullptr && rows.rows != 0)
@@ -112,7 +95,8 @@ class ComputedRows::Worker {
     if (chosen_.size() == rows.rows) return;
     // A batch that has been narrowed before is narrowed in place: the chosen rows are in order.
     for (size_t i = 0; i < columns_.size(); ++i) {
-      gather(*columns_[i], chosen_, spare_);
+      if (columns_[i] == nullptr) continue;
+      choose_rows(*columns_[i], chosen_, spare_);
       std::swap(kept_[i], spare_);
       columns_[i] = &kept_[i];
     }
@@ -155,7 +139,7 @@ class ComputedRows::Worker {
   bool has_places_ = false;
   std::optional<Evaluator> conditions_, values_;
   std::vector<const ColumnVector*> columns_;  // of the rows at hand
-  std::vector<ColumnVector> kept_;            // the scan's columns, of the rows that passed
+  std::vector<ColumnVector> kept_;            // the source's columns, of the rows that passed
   std::vector<ColumnVector> computed_;
   std::vector<size_t> of_host_;  // places in computed_
   ColumnVector spare_;
@@ -172,17 +156,17 @@ struct ComputedRows::Next {
 
 ComputedRows::~ComputedRows() = default;
 
-ComputedRows::ComputedRows(Scans scans, size_t scan_columns, Computation computation)
-    : scans_(std::move(scans)), scan_columns_(scan_columns), computation_(std::move(computation)) {}
+ComputedRows::ComputedRows(std::unique_ptr<RowBatches> source, size_t columns, Computation computation)
+    : source_(std::move(source)), source_columns_(columns), computation_(std::move(computation)) {}
 
 void ComputedRows::add_places(const std::vector<uint16_t>& columns) {
-  scans_.add_places(columns);
+  source_->add_places(columns);
   has_places_ = true;
 }
 
 Result<ScanColumn> ComputedRows::column(size_t position) const {
-  if (position < scan_columns_) return scans_.column(position);
-  position -= scan_columns_;
+  if (position < source_columns_) return source_->column(position);
+  position -= source_columns_;
   if (has_places_ && position == computation_.columns.size()) return ScanColumn{};
   if (position >= computation_.columns.size())
     return fail(ErrorCode::InvalidArgument, "rows were asked for a column that they have not got");
@@ -193,8 +177,7 @@ Status ComputedRows::each_batch(unsigned wanted, const TakeRows& take) {
   const unsigned used = std::max(1U, threads(wanted));
   std::deque<Worker> workers;
   for (unsigned i = 0; i < used; ++i) workers.emplace_back(*this);
-  return scans_.each_batch(used, [&](unsigned part, const Batch& batch) -> Status {
-    rows_read_.fetch_add(batch.rows, std::memory_order_relaxed);
+  return source_->each_batch(used, [&](unsigned part, const RowBatch& batch) -> Status {
     RowBatch rows;
     HAILSTONE_TRY(workers[part].compute(batch, part, rows));
     return rows.rows == 0 ? Status() : take(part, rows);
@@ -204,10 +187,8 @@ Status ComputedRows::each_batch(unsigned wanted, const TakeRows& take) {
 Result<const RowBatch*> ComputedRows::next() {
   if (next_ == nullptr) next_ = std::make_unique<Next>(*this);
   for (;;) {
-    HAILSTONE_TRY(scans_.check_interruption());
-    HAILSTONE_ASSIGN(const Batch* const batch, scans_.next());
+    HAILSTONE_ASSIGN(const RowBatch* const batch, source_->next());
     if (batch == nullptr) return nullptr;
-    rows_read_.fetch_add(batch->rows, std::memory_order_relaxed);
     HAILSTONE_TRY(next_->worker.compute(*batch, 0, next_->rows));
     if (next_->rows.rows != 0) return &next_->rows;
   }

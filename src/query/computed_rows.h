@@ -1,5 +1,5 @@
-// The rows of a scan that pass further conditions, with columns behind the scan's own that are computed of
-// them: what Grouping and other consumers go through.
+// Rows that pass further conditions, with columns behind their own that are computed of them: what Grouping
+// and other consumers go through.
 //
 // Conditions and columns are registers of programs, computed by the threads that scan; or they are the
 // embedding application's own, which is asked on the caller's thread: then no other one takes part.
@@ -11,8 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "query/expression/evaluator.h"
-#include "table/scans.h"
+#include "query/row_batches.h"
 
 namespace hailstone {
 
@@ -49,67 +48,67 @@ struct Computation {
 /// Where the operators that rows go through count what they do; null: nobody wants to know. They outlive the
 /// rows.
 struct RowCounts {
-  OperatorCounts* scan = nullptr;
+  OperatorCounts* scan = nullptr;     // of a source that is one
   OperatorCounts* filter = nullptr;   // conditions of programs
   OperatorCounts* host = nullptr;     // what the host computes, conditions and columns
   OperatorCounts* compute = nullptr;  // columns of programs
 };
 
-class ComputedRows {
+class ComputedRows final : public RowBatches {
  public:
-  ComputedRows(Scans scans, size_t scan_columns, Computation computation);
-  ~ComputedRows();
+  /// `columns`: how many the rows of `source` have.
+  ComputedRows(std::unique_ptr<RowBatches> source, size_t columns, Computation computation);
+  ComputedRows(Scans scans, size_t columns, Computation computation)
+      : ComputedRows(std::make_unique<ScannedBatches>(std::move(scans)), columns, std::move(computation)) {}
+  ~ComputedRows() override;
 
-  /// Scans::add_bound(), of a column of the scans.
-  std::shared_ptr<ScanBound> add_bound(size_t position, bool descending) {
-    return scans_.add_bound(position, descending);
+  /// Of a column of the source.
+  std::shared_ptr<ScanBound> add_bound(size_t position, bool descending) override {
+    return source_->add_bound(position, descending);
   }
-  bool is_of_scan(size_t position) const { return position < scan_columns_; }
-  /// Scans::add_places(): from here on the rows have the column of places behind the scan's own and the
-  /// computed ones.
-  void add_places(const std::vector<uint16_t>& columns);
-  Status read_place(uint64_t place, std::span<Value> values) { return scans_.read_place(place, values); }
+  bool is_of_source(size_t position) const { return position < source_columns_; }
+  /// From here on the rows have the column of places behind the source's own and the computed ones.
+  void add_places(const std::vector<uint16_t>& columns) override;
+  Status read_place(uint64_t place, std::span<Value> values) override {
+    return source_->read_place(place, values);
+  }
   uint16_t position_of_places() const {
-    return static_cast<uint16_t>(scan_columns_ + computation_.columns.size());
+    return static_cast<uint16_t>(source_columns_ + computation_.columns.size());
   }
 
   /// Call it before each_batch().
   void count_in(const RowCounts& counts) {
     counts_ = counts;
-    if (counts.scan != nullptr) scans_.count_in(*counts.scan);
+    if (counts.scan != nullptr) source_->count_scan_in(*counts.scan);
   }
 
-  /// Of a column of the scan, or, behind those, of a computed one.
-  Result<ScanColumn> column(size_t position) const;
-  /// As Scans::each_batch(). ErrorCode::Unsupported: a program does not compute what a row asks for.
-  using TakeRows = std::function<Status(unsigned part, const RowBatch& rows)>;
-  Status each_batch(unsigned wanted, const TakeRows& take);
-  /// The same one after the other, on the caller's thread, instead of each_batch(): rows that are valid until
-  /// the next call, at least one; null at the end.
-  Result<const RowBatch*> next();
+  /// Of a column of the source, or, behind those, of a computed one.
+  Result<ScanColumn> column(size_t position) const override;
+  Status each_batch(unsigned wanted, const TakeRows& take) override;
+  Result<const RowBatch*> next() override;
+  uint64_t rows_read() const override { return source_->rows_read(); }
+  const Scans& scans() const override { return source_->scans(); }
+  /// Hosts' expressions are asked by one thread.
+  unsigned threads(unsigned wanted) const override {
+    return computation_.host != nullptr ? 1 : source_->threads(wanted);
+  }
 
-  /// How many rows the scan has given so far.
-  uint64_t rows_read() const { return rows_read_.load(std::memory_order_relaxed); }
-
-  Status check_interruption() const { return scans_.check_interruption(); }
-  Status check_interruption_seen() const { return scans_.check_interruption_seen(); }
+  Status check_interruption() const { return scans().check_interruption(); }
+  Status check_interruption_seen() const { return scans().check_interruption_seen(); }
   void run_with_helpers(unsigned threads, const std::function<void(unsigned part)>& work) const {
-    scans_.run_with_helpers(threads, work);
+    scans().run_with_helpers(threads, work);
   }
-  MemoryBudget& budget() const { return scans_.budget(); }
-  SpillSpace& spill_space() const { return scans_.spill_space(); }
-  /// How many threads each_batch() may use: hosts' expressions are asked by one.
-  unsigned threads(unsigned wanted) const { return computation_.host != nullptr ? 1 : wanted; }
+  MemoryBudget& budget() const { return scans().budget(); }
+  SpillSpace& spill_space() const { return scans().spill_space(); }
 
  private:
   class Worker;
   struct Next;
-  Scans scans_;
-  const size_t scan_columns_;
+  const std::unique_ptr<RowBatches> source_;
+  const size_t source_columns_;
   const Computation computation_;
   RowCounts counts_;
   bool has_places_ = false;
-  std::atomic<uint64_t> rows_read_{0};
   std::unique_ptr<Next> next_;
 };
 

@@ -32,7 +32,7 @@ Result<std::unique_ptr<SortedRows>> SortedRows::make(std::unique_ptr<ComputedRow
     sorted->columns_.push_back(column);
   }
   const RowOrder& first = sorted->order_.front();
-  if (!counts && sorted->columns_.front().integer && sorted->rows_->is_of_scan(first.position))
+  if (!counts && sorted->columns_.front().integer && sorted->rows_->is_of_source(first.position))
     sorted->bound_ = sorted->rows_->add_bound(first.position, first.descending);
   return sorted;
 }

@@ -25,6 +25,16 @@ uint64_t ValueSet::hash(ByteView value) {
   return hash_bytes(weights_);
 }
 
+std::optional<uint32_t> ValueSet::find(ByteView value, uint64_t value_hash) const {
+  const size_t mask = slots_.size() - 1;
+  for (size_t slot = value_hash & mask; slots_[slot] != 0; slot = (slot + 1) & mask) {
+    if ((slots_[slot] ^ value_hash) >> 32 != 0) continue;
+    const uint32_t number = static_cast<uint32_t>(slots_[slot]) - 1;
+    if (is_same(values_[number], value)) return number;
+  }
+  return std::nullopt;
+}
+
 uint32_t ValueSet::number_of(ByteView value, uint64_t value_hash) {
   const size_t mask = slots_.size() - 1;
   size_t slot = value_hash & mask;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,7 +23,9 @@ class ValueSet {
   uint64_t hash(ByteView value);
   /// The number of the value, which is added when it is new. `value_hash` is its hash().
   uint32_t number_of(ByteView value, uint64_t value_hash);
-  /// The same of many values at once, which is quicker.
+  /// The number of the value; nothing: it is not there. By any thread while nobody changes the set.
+  std::optional<uint32_t> find(ByteView value, uint64_t value_hash) const;
+  /// The same as number_of(), of many values at once, which is quicker.
   void numbers_of(std::span<const ByteView> values, std::span<const uint64_t> hashes,
                   std::span<uint32_t> numbers);
 

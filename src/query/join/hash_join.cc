@@ -1,0 +1,251 @@
+#include "query/join/hash_join.h"
+
+#include <algorithm>
+#include <deque>
+#include <utility>
+
+namespace hailstone {
+
+/// What one thread makes of the batches of the probe side.
+class HashJoin::Worker {
+ public:
+  explicit Worker(const HashJoin& join)
+      : join_(join), plan_(join.plan_), probe_(*join.table_), gathered_(plan_.width), columns_(plan_.width) {
+    if (plan_.conditions != nullptr) conditions_.emplace(plan_.conditions);
+  }
+
+  void begin(const RowBatch& batch) {
+    batch_ = &batch;
+    matches_ = probe_.look_up(batch, join_.probe_keys_);
+    row_ = 0;
+    match_ = batch.rows == 0 ? 0 : matches_[0];
+    done_ = false;
+    paired_.assign(batch.rows, 0);
+  }
+
+  /// The next rows that come of the batch; null: there are no more.
+  Result<const RowBatch*> next() {
+    const bool pairs_are_wanted = plan_.kind == JoinPlan::Kind::Inner || plan_.kind == JoinPlan::Kind::Left;
+    while (row_ < batch_->rows) {
+      if (!pairs_are_wanted && !conditions_) {
+        for (; row_ < batch_->rows; ++row_) paired_[row_] = matches_[row_] != 0 ? 1 : 0;
+        break;
+      }
+      collect_pairs();
+      if (rows_.empty()) continue;
+      make_batch();
+      if (conditions_) HAILSTONE_TRY(check_pairs());
+      for (const uint16_t row : rows_) paired_[row] = 1;
+      if (pairs_are_wanted && !rows_.empty()) return &out_;
+    }
+    if (plan_.kind == JoinPlan::Kind::Inner || std::exchange(done_, true)) return nullptr;
+    const uint8_t wanted = plan_.kind == JoinPlan::Kind::Semi ? 1 : 0;
+    rows_.clear();
+    for (uint32_t row = 0; row < batch_->rows; ++row) {
+      if (paired_[row] == wanted) rows_.push_back(static_cast<uint16_t>(row));
+    }
+    if (rows_.empty()) return nullptr;
+    of_build_.assign(rows_.size(), 0);
+    make_batch(/*with_build=*/pairs_are_wanted);
+    return &out_;
+  }
+
+ private:
+  /// Up to a batch of pairs.
+  void collect_pairs() {
+    rows_.clear();
+    of_build_.clear();
+    while (row_ < batch_->rows && rows_.size() < batch_rows) {
+      if (match_ != 0) {
+        rows_.push_back(static_cast<uint16_t>(row_));
+        of_build_.push_back(match_);
+        match_ = probe_.next(row_, match_);
+      }
+      if (match_ == 0 && ++row_ < batch_->rows) match_ = matches_[row_];
+    }
+  }
+
+  /// Of rows_ and of_build_.
+  void make_batch(bool with_build = true) {
+    // All rows in their order, each once, need not be copied.
+    const bool all = rows_.size() == batch_->rows && rows_.front() == 0 &&
+                     std::ranges::adjacent_find(rows_, std::ranges::greater_equal{}) == rows_.end();
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      const ColumnVector* const from = i < batch_->columns.size() ? batch_->columns[i] : nullptr;
+      columns_[i] = from;
+      if (from == nullptr || all) continue;
+      choose_rows(*from, rows_, gathered_[i]);
+      columns_[i] = &gathered_[i];
+    }
+    for (size_t i = 0; with_build && i < plan_.from_build.size(); ++i) {
+      const uint16_t position = plan_.from_build[i];
+      join_.table_->gather(i, of_build_, gathered_[position]);
+      columns_[position] = &gathered_[position];
+    }
+    if (plan_.found) {
+      ColumnVector& found = gathered_[*plan_.found];
+      found.integers.assign(rows_.size(), 1);
+      found.any_nulls = std::ranges::find(of_build_, 0U) != of_build_.end();
+      if (found.any_nulls) {
+        found.nulls.resize(rows_.size());
+        for (size_t i = 0; i < rows_.size(); ++i) found.nulls[i] = of_build_[i] == 0 ? 1 : 0;
+      }
+      columns_[*plan_.found] = &found;
+    }
+    out_ = {.rows = static_cast<uint32_t>(rows_.size()), .columns = columns_};
+  }
+
+  /// Leaves the pairs that fulfil the conditions.
+  Status check_pairs() {
+    HAILSTONE_TRY(conditions_->run(out_));
+    const Computed& passes = conditions_->result(plan_.passes);
+    chosen_.clear();
+    for (uint32_t row = 0; row < out_.rows; ++row) {
+      if (passes.integers[row] != 0 && !(passes.any_nulls && passes.nulls[row] != 0))
+        chosen_.push_back(static_cast<uint16_t>(row));
+    }
+    if (chosen_.size() == out_.rows) return {};
+    for (size_t i = 0; i < chosen_.size(); ++i) {
+      rows_[i] = rows_[chosen_[i]];
+      of_build_[i] = of_build_[chosen_[i]];
+    }
+    rows_.resize(chosen_.size());
+    of_build_.resize(chosen_.size());
+    if (!rows_.empty()) make_batch();
+    return {};
+  }
+
+  const HashJoin& join_;
+  const JoinPlan& plan_;
+  JoinTable::Probe probe_;
+  std::optional<Evaluator> conditions_;
+  const RowBatch* batch_ = nullptr;
+  std::span<const uint32_t> matches_;
+  uint32_t row_ = 0;    // of the batch: whose pairs come next
+  uint32_t match_ = 0;  // that of its pairs which comes next
+  bool done_ = false;
+  std::vector<uint8_t> paired_;     // rows of the batch
+  std::vector<uint16_t> rows_;      // of pairs
+  std::vector<uint32_t> of_build_;  // of the same
+  std::vector<uint16_t> chosen_;
+  std::vector<ColumnVector> gathered_;
+  std::vector<const ColumnVector*> columns_;
+  RowBatch out_;
+};
+
+/// Where next() is.
+struct HashJoin::Next {
+  explicit Next(const HashJoin& join) : worker(join) {}
+  Worker worker;
+  bool within_batch = false;
+};
+
+HashJoin::~HashJoin() = default;
+
+HashJoin::HashJoin(std::unique_ptr<RowBatches> probe, std::unique_ptr<RowBatches> build, JoinPlan plan,
+                   unsigned threads, OperatorCounts* counts)
+    : probe_(std::move(probe)),
+      build_(std::move(build)),
+      plan_(std::move(plan)),
+      threads_(std::max(1U, threads)),
+      counts_(counts) {
+  for (const JoinPlan::Key& key : plan_.keys) probe_keys_.push_back(key.probe);
+}
+
+Result<std::unique_ptr<HashJoin>> HashJoin::make(std::unique_ptr<RowBatches> probe,
+                                                 std::unique_ptr<RowBatches> build, JoinPlan plan,
+                                                 unsigned threads, OperatorCounts* counts) {
+  std::unique_ptr<HashJoin> join(
+      new HashJoin(std::move(probe), std::move(build), std::move(plan), threads, counts));
+  std::vector<JoinTable::Key> keys;
+  for (const JoinPlan::Key& key : join->plan_.keys) {
+    HAILSTONE_ASSIGN(const ScanColumn of_probe, join->probe_->column(key.probe));
+    HAILSTONE_ASSIGN(const ScanColumn of_build, join->build_->column(key.build));
+    HAILSTONE_ASSIGN(KeyColumn column, KeyColumn::make(of_probe, of_build));
+    keys.push_back({.position = key.build, .column = std::move(column)});
+  }
+  std::vector<bool> integers;
+  for (const uint16_t position : join->plan_.from_build) {
+    HAILSTONE_ASSIGN(const ScanColumn column, join->build_->column(position));
+    integers.push_back(column.integer);
+  }
+  join->table_ =
+      std::make_unique<JoinTable>(std::move(keys), join->plan_.from_build, std::move(integers),
+                                  join->build_->threads(join->threads_), join->scans().budget(), counts);
+  return join;
+}
+
+bool HashJoin::is_of_build(size_t position) const {
+  return std::ranges::find(plan_.from_build, position) != plan_.from_build.end();
+}
+
+Result<ScanColumn> HashJoin::column(size_t position) const {
+  if (plan_.found == position) return ScanColumn{};
+  return is_of_build(position) ? build_->column(position) : probe_->column(position);
+}
+
+Status HashJoin::fill() {
+  if (filled_) return {};
+  const unsigned used = build_->threads(threads_);
+  HAILSTONE_TRY(build_->each_batch(used, [&](unsigned part, const RowBatch& batch) -> Status {
+    const OperatorWork work(counts_, part);
+    work.add_rows(batch.rows, 0);
+    return table_->add(part, batch);
+  }));
+  const OperatorWork work(counts_, 0);
+  HAILSTONE_TRY(table_->finish());
+  filled_ = true;
+  return {};
+}
+
+Status HashJoin::each_batch(unsigned wanted, const TakeRows& take) {
+  HAILSTONE_TRY(fill());
+  if (is_without_rows()) return {};
+  const unsigned used = std::max(1U, threads(wanted));
+  std::deque<Worker> workers;
+  for (unsigned i = 0; i < used; ++i) workers.emplace_back(*this);
+  return probe_->each_batch(used, [&](unsigned part, const RowBatch& batch) -> Status {
+    Worker& worker = workers[part];
+    {
+      const OperatorWork work(counts_, part);
+      work.add_rows(batch.rows, 0);
+      worker.begin(batch);
+    }
+    for (;;) {
+      const RowBatch* rows = nullptr;
+      {
+        const OperatorWork work(counts_, part);
+        HAILSTONE_ASSIGN(rows, worker.next());
+        if (rows != nullptr) work.add_rows(0, rows->rows);
+      }
+      if (rows == nullptr) return {};
+      HAILSTONE_TRY(take(part, *rows));
+      // One batch may come to very many rows.
+      HAILSTONE_TRY(part == 0 ? scans().check_interruption() : scans().check_interruption_seen());
+    }
+  });
+}
+
+Result<const RowBatch*> HashJoin::next() {
+  HAILSTONE_TRY(fill());
+  if (is_without_rows()) return nullptr;
+  if (next_ == nullptr) next_ = std::make_unique<Next>(*this);
+  for (;;) {
+    const OperatorWork work(counts_, 0);
+    if (next_->within_batch) {
+      HAILSTONE_TRY(scans().check_interruption());
+      HAILSTONE_ASSIGN(const RowBatch* const rows, next_->worker.next());
+      if (rows != nullptr) {
+        work.add_rows(0, rows->rows);
+        return rows;
+      }
+    }
+    HAILSTONE_ASSIGN(const RowBatch* const batch, probe_->next());
+    next_->within_batch = batch != nullptr;
+    if (batch == nullptr) return nullptr;
+    work.add_rows(batch->rows, 0);
+    next_->worker.begin(*batch);
+  }
+}
+
+}  // namespace hailstone

@@ -1,0 +1,441 @@
+#include "query/join/join_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <utility>
+
+#include "query/value_order.h"
+
+namespace hailstone {
+
+namespace {
+
+/// An array for all numbers of the keys' range may have so many entries a row, or so many in any case.
+constexpr uint64_t direct_entries_a_row = 8;
+constexpr uint64_t direct_entries_anyway = 4096;
+
+bool is_whole(const ScanColumn& column) {
+  return column.type == Type::Signed || column.type == Type::Unsigned;
+}
+
+bool is_real(const ScanColumn& column) { return column.type == Type::Float || column.type == Type::Double; }
+
+/// Room for one more batch, by doubling.
+template <typename T>
+void append(PageVector<T>& to, std::span<const uint16_t> rows, const T* from) {
+  const size_t before = to.size();
+  to.resize(before + rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) to[before + i] = from[rows[i]];
+}
+
+template <typename T>
+size_t bytes_of(const PageVector<T>& array) {
+  return array.capacity() * sizeof(T);
+}
+
+template <typename T>
+void append_all(PageVector<T>& to, PageVector<T>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+  PageVector<T>().swap(from);
+}
+
+}  // namespace
+
+Result<KeyColumn> KeyColumn::make(const ScanColumn& probe, const ScanColumn& build) {
+  KeyColumn column;
+  const auto refused = [] {
+    return fail(ErrorCode::InvalidArgument, "columns of different kinds are not compared in a join");
+  };
+  if (probe.integer != build.integer) return refused();
+  if (!probe.integer) {
+    if (probe.collation != build.collation) return refused();
+    column.collation_ = probe.collation;
+    return column;
+  }
+  const auto side = [](const ScanColumn& own, const ScanColumn& other) -> Side {
+    if (is_real(own)) return {.as = Side::As::Real, .width = own.width, .type = own.type};
+    if (!is_whole(own)) return {};
+    if (own.type == Type::Signed) return {.as = Side::As::SignedNative, .width = own.width, .type = own.type};
+    const bool beside_signed = other.type == Type::Signed;
+    return {.as = beside_signed ? Side::As::UnsignedBesideSigned : Side::As::Unsigned, .width = own.width};
+  };
+  if (is_whole(probe) != is_whole(build) || is_real(probe) != is_real(build)) return refused();
+  if (!is_whole(probe) && (probe.type != build.type || probe.width != build.width)) return refused();
+  column.probe_ = side(probe, build);
+  column.build_ = side(build, probe);
+  return column;
+}
+
+void KeyColumn::read(bool of_build, const ColumnVector& vector, uint32_t rows, uint64_t* to,
+                     uint8_t* valid) const {
+  const Side& side = of_build ? build_ : probe_;
+  const uint64_t* const from = vector.integers.data();
+  switch (side.as) {
+    case Side::As::Stored:
+    case Side::As::Unsigned:
+      std::copy_n(from, rows, to);
+      break;
+    case Side::As::Real: {
+      const Zeros zeros({.type = side.type, .width = side.width});
+      for (uint32_t row = 0; row < rows; ++row) to[row] = zeros.one(from[row]);
+      break;
+    }
+    case Side::As::SignedNative:
+      for (uint32_t row = 0; row < rows; ++row)
+        to[row] = order_signed(native_signed(from[row], side.width), sizeof(int64_t));
+      break;
+    case Side::As::UnsignedBesideSigned:
+      for (uint32_t row = 0; row < rows; ++row) {
+        // Beyond the range of signed numbers nothing is equal.
+        if (from[row] >> 63 != 0) valid[row] = 0;
+        to[row] = from[row] | uint64_t{1} << 63;
+      }
+      break;
+  }
+  if (!vector.any_nulls) return;
+  for (uint32_t row = 0; row < rows; ++row) {
+    if (vector.nulls[row] != 0) valid[row] = 0;
+  }
+}
+
+JoinTable::JoinTable(std::vector<Key> keys, std::vector<uint16_t> columns, std::vector<bool> integers,
+                     unsigned parts, MemoryBudget& budget, OperatorCounts* counts)
+    : keys_(std::move(keys)),
+      positions_(std::move(columns)),
+      integers_(std::move(integers)),
+      budget_(budget),
+      counts_(counts),
+      parts_(std::max(1U, parts)) {
+  for (Part& part : parts_) {
+    part.columns.resize(positions_.size());
+    part.keys.resize(keys_.size());
+    part.texts.resize(keys_.size());
+    part.memory = std::make_unique<OperatorMemory>(budget_, counts_);
+  }
+}
+
+ByteView JoinTable::keep(Part& part, const ColumnVector& vector, size_t row) const {
+  if (vector.dictionary == nullptr) return part.bytes->copy(vector.bytes[row]);
+  return vector.dictionary->value(vector.codes[row]);
+}
+
+Status JoinTable::add(unsigned number, const RowBatch& batch) {
+  Part& part = parts_[number];
+  part.valid.assign(batch.rows, 1);
+  for (const Key& key : keys_) {
+    const ColumnVector& vector = *batch.columns[key.position];
+    if (key.column.collation() == nullptr || !vector.any_nulls) continue;
+    for (uint32_t row = 0; row < batch.rows; ++row) {
+      if (vector.nulls[row] != 0) part.valid[row] = 0;
+    }
+  }
+  std::vector<std::vector<uint64_t>> numbers(keys_.size());
+  for (size_t i = 0; i < keys_.size(); ++i) {
+    if (keys_[i].column.collation() != nullptr) continue;
+    numbers[i].resize(batch.rows);
+    keys_[i].column.read(/*of_build=*/true, *batch.columns[keys_[i].position], batch.rows, numbers[i].data(),
+                         part.valid.data());
+  }
+  part.chosen.clear();
+  for (uint32_t row = 0; row < batch.rows; ++row) {
+    if (part.valid[row] != 0) part.chosen.push_back(static_cast<uint16_t>(row));
+  }
+  // A dictionary is kept by whoever has views of its values.
+  const auto keep_dictionary = [&](const ColumnVector& vector) {
+    if (vector.dictionary != nullptr &&
+        (part.dictionaries.empty() ||
+         std::ranges::find(part.dictionaries, vector.dictionary) == part.dictionaries.end()))
+      part.dictionaries.push_back(vector.dictionary);
+  };
+  for (size_t i = 0; i < keys_.size(); ++i) {
+    if (keys_[i].column.collation() == nullptr) {
+      append(part.keys[i], part.chosen, numbers[i].data());
+      continue;
+    }
+    const ColumnVector& vector = *batch.columns[keys_[i].position];
+    keep_dictionary(vector);
+    for (const uint16_t row : part.chosen) part.texts[i].push_back(keep(part, vector, row));
+  }
+  for (size_t i = 0; i < positions_.size(); ++i) {
+    const ColumnVector& vector = *batch.columns[positions_[i]];
+    Column& column = part.columns[i];
+    if (vector.any_nulls || !column.nulls.empty()) {
+      column.nulls.resize(part.rows, 0);
+      for (const uint16_t row : part.chosen) column.nulls.push_back(vector.is_null(row) ? 1 : 0);
+    }
+    if (integers_[i]) {
+      append(column.integers, part.chosen, vector.integers.data());
+      continue;
+    }
+    keep_dictionary(vector);
+    for (const uint16_t row : part.chosen)
+      column.bytes.push_back(vector.is_null(row) ? ByteView() : keep(part, vector, row));
+  }
+  part.rows += part.chosen.size();
+  size_t bytes = part.bytes->bytes();
+  for (const Column& column : part.columns)
+    bytes += bytes_of(column.integers) + bytes_of(column.bytes) + bytes_of(column.nulls);
+  for (const auto& key : part.keys) bytes += bytes_of(key);
+  for (const auto& text : part.texts) bytes += bytes_of(text);
+  if (bytes > part.memory->bytes()) part.memory->grow(bytes - part.memory->bytes());
+  return {};
+}
+
+Status JoinTable::finish() {
+  uint64_t rows = 0;
+  for (const Part& part : parts_) rows += part.rows;
+  if (rows >= std::numeric_limits<uint32_t>::max())
+    return fail(ErrorCode::InvalidArgument, fmt::format("a join has {} rows on one side", rows));
+  rows_ = static_cast<uint32_t>(rows);
+  columns_.resize(positions_.size());
+  values_.resize(keys_.size());
+  const bool alone = parts_.size() == 1;
+  for (size_t i = 0; i < positions_.size(); ++i) {
+    Column& column = columns_[i];
+    const bool nulls =
+        std::ranges::any_of(parts_, [i](const Part& part) { return !part.columns[i].nulls.empty(); });
+    for (Part& part : parts_) {
+      Column& from = part.columns[i];
+      if (nulls) from.nulls.resize(part.rows, 0);
+      if (alone) {
+        column = std::move(from);
+        continue;
+      }
+      if (nulls) append_all(column.nulls, from.nulls);
+      append_all(column.integers, from.integers);
+      append_all(column.bytes, from.bytes);
+    }
+  }
+  for (size_t i = 0; i < keys_.size(); ++i) {
+    if (keys_[i].column.collation() != nullptr) continue;
+    for (Part& part : parts_) {
+      if (alone) {
+        values_[i] = std::move(part.keys[i]);
+      } else {
+        append_all(values_[i], part.keys[i]);
+      }
+    }
+  }
+  number_texts();
+  pack_keys();
+  fill();
+  memory_ = std::make_unique<OperatorMemory>(budget_, counts_);
+  memory_->grow(memory());
+  for (Part& part : parts_) part.memory->clear();
+  return {};
+}
+
+void JoinTable::number_texts() {
+  text_sets_.resize(keys_.size());
+  for (size_t i = 0; i < keys_.size(); ++i) {
+    const Collation* const collation = keys_[i].column.collation();
+    if (collation == nullptr) continue;
+    text_sets_[i] = std::make_unique<ValueSet>(*collation);
+    ValueSet& set = *text_sets_[i];
+    values_[i].reserve(rows_);
+    for (Part& part : parts_) {
+      for (const ByteView text : part.texts[i]) values_[i].push_back(set.number_of(text, set.hash(text)));
+      PageVector<ByteView>().swap(part.texts[i]);
+    }
+  }
+}
+
+/// The key's columns as one number, in values_.front(), if there is room for it.
+void JoinTable::pack_keys() {
+  ranges_.resize(keys_.size());
+  unsigned bits = 0;
+  for (size_t i = 0; i < keys_.size(); ++i) {
+    Range& range = ranges_[i];
+    if (rows_ != 0) {
+      const auto [least, greatest] = std::ranges::minmax_element(values_[i]);
+      range.least = *least;
+      range.greatest = *greatest;
+    }
+    range.shift = std::min(bits, 63U);
+    bits += static_cast<unsigned>(std::bit_width(range.greatest - range.least));
+  }
+  packed_ = bits <= 64;
+  row_keys_.resize(rows_);
+  if (packed_) {
+    for (size_t i = 0; i < keys_.size(); ++i) {
+      const Range& range = ranges_[i];
+      for (uint32_t row = 0; row < rows_; ++row)
+        row_keys_[row] |= (values_[i][row] - range.least) << range.shift;
+    }
+    values_.clear();
+  } else {
+    for (size_t i = 0; i < keys_.size(); ++i) {
+      for (uint32_t row = 0; row < rows_; ++row) row_keys_[row] = mix_bits(row_keys_[row] ^ values_[i][row]);
+    }
+  }
+  const uint64_t numbers = bits < 64 ? uint64_t{1} << bits : 0;
+  const uint64_t most = std::max(direct_entries_anyway, rows_ * direct_entries_a_row);
+  direct_ = packed_ && (keys_.size() == 1 ? ranges_.front().greatest - ranges_.front().least < most
+                                          : numbers != 0 && numbers <= most);
+  if (keys_.empty()) direct_ = packed_ = true;
+}
+
+void JoinTable::fill() {
+  size_t buckets = 1;
+  if (!direct_) {
+    buckets = std::bit_ceil(std::max<size_t>(size_t{rows_} * 2, 2));
+    shift_ = 64 - static_cast<unsigned>(std::bit_width(buckets - 1));
+  } else if (!keys_.empty()) {
+    const Range& last = ranges_.back();
+    buckets = ((last.greatest - last.least) << last.shift) + (uint64_t{1} << last.shift);
+  }
+  heads_.assign(buckets, 0);
+  // Rows that were added later come first in their chain.
+  constexpr uint32_t ahead = 16;
+  for (uint32_t row = 0; row < rows_; ++row) {
+    if (row + ahead < rows_) __builtin_prefetch(&heads_[bucket(row_keys_[row + ahead])], 1);
+    uint32_t& head = heads_[bucket(row_keys_[row])];
+    if (head != 0 && next_.empty()) next_.resize(rows_, 0);
+    if (!next_.empty()) next_[row] = head;
+    head = row + 1;
+  }
+  if (direct_) PageVector<uint64_t>().swap(row_keys_);
+}
+
+size_t JoinTable::memory() const {
+  size_t bytes = bytes_of(row_keys_) + bytes_of(heads_) + bytes_of(next_);
+  for (const Column& column : columns_)
+    bytes += bytes_of(column.integers) + bytes_of(column.bytes) + bytes_of(column.nulls);
+  for (const auto& values : values_) bytes += bytes_of(values);
+  for (const auto& set : text_sets_) bytes += set == nullptr ? 0 : set->memory();
+  for (const Part& part : parts_) bytes += part.bytes->bytes();
+  return bytes;
+}
+
+void JoinTable::gather(size_t number, std::span<const uint32_t> rows, ColumnVector& to) const {
+  const Column& column = columns_[number];
+  to.dictionary = nullptr;
+  to.codes.clear();
+  to.any_nulls = false;
+  to.integers.clear();
+  to.bytes.clear();
+  const bool missing = std::ranges::find(rows, 0U) != rows.end();
+  if (missing || !column.nulls.empty()) {
+    to.nulls.resize(rows.size());
+    for (size_t i = 0; i < rows.size(); ++i) {
+      to.nulls[i] = rows[i] == 0 || (!column.nulls.empty() && column.nulls[rows[i] - 1] != 0) ? 1 : 0;
+      to.any_nulls |= to.nulls[i] != 0;
+    }
+  }
+  const auto copy = [&](const auto& from, auto& values) {
+    values.resize(rows.size());
+    for (size_t i = 0; i < rows.size(); ++i)
+      values[i] = missing && rows[i] == 0 ? std::remove_cvref_t<decltype(values[i])>{} : from[rows[i] - 1];
+  };
+  if (integers_[number]) {
+    copy(column.integers, to.integers);
+  } else {
+    copy(column.bytes, to.bytes);
+  }
+}
+
+JoinTable::Probe::Probe(const JoinTable& table)
+    : table_(table), texts_(table.keys_.size()), values_(table.keys_.size()) {
+  for (size_t i = 0; i < table.keys_.size(); ++i) {
+    if (const Collation* const collation = table.keys_[i].column.collation(); collation != nullptr)
+      texts_[i].hasher.emplace(*collation);
+  }
+}
+
+void JoinTable::Probe::read_texts(size_t key, const ColumnVector& vector, uint32_t rows) {
+  constexpr uint64_t unknown = 0, none = 1, first = 2;
+  Text& text = texts_[key];
+  const ValueSet& set = *table_.text_sets_[key];
+  const auto find = [&](ByteView value) -> uint64_t {
+    const auto number = set.find(value, text.hasher->hash(value));
+    return number ? first + *number : none;
+  };
+  if (vector.dictionary != nullptr && text.dictionary != vector.dictionary) {
+    text.dictionary = vector.dictionary;
+    text.numbers.assign(vector.dictionary->size(), unknown);
+  }
+  for (uint32_t row = 0; row < rows; ++row) {
+    if (valid_[row] == 0) continue;
+    uint64_t number = none;
+    if (vector.is_null(row)) {
+      // Equal to nothing.
+    } else if (vector.dictionary != nullptr) {
+      uint64_t& known = text.numbers[vector.codes[row]];
+      if (known == unknown) known = find(vector.dictionary->value(vector.codes[row]));
+      number = known;
+    } else {
+      number = find(vector.bytes[row]);
+    }
+    if (number == none) {
+      valid_[row] = 0;
+    } else {
+      values_[key][row] = number - first;
+    }
+  }
+}
+
+std::span<const uint32_t> JoinTable::Probe::look_up(const RowBatch& batch, std::span<const uint16_t> keys) {
+  const uint32_t rows = batch.rows;
+  valid_.assign(rows, 1);
+  found_.assign(rows, 0);
+  if (table_.rows_ == 0) return found_;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    values_[i].resize(rows);
+    const ColumnVector& vector = *batch.columns[keys[i]];
+    if (texts_[i].hasher) {
+      read_texts(i, vector, rows);
+    } else {
+      table_.keys_[i].column.read(/*of_build=*/false, vector, rows, values_[i].data(), valid_.data());
+    }
+  }
+  keys_.assign(rows, 0);
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const uint64_t* const values = values_[i].data();
+    if (!table_.packed_) {
+      for (uint32_t row = 0; row < rows; ++row) keys_[row] = mix_bits(keys_[row] ^ values[row]);
+      continue;
+    }
+    const Range range = table_.ranges_[i];
+    const uint64_t span = range.greatest - range.least;
+    for (uint32_t row = 0; row < rows; ++row) {
+      const uint64_t within = values[row] - range.least;
+      valid_[row] = within <= span ? valid_[row] : uint8_t{0};
+      keys_[row] |= within << range.shift;
+    }
+  }
+  for (uint32_t row = 0; row < rows; ++row) {
+    // Of a row that has no key any bucket will do.
+    keys_[row] = valid_[row] != 0 ? keys_[row] : 0;
+    __builtin_prefetch(&table_.heads_[table_.bucket(keys_[row])]);
+  }
+  for (uint32_t row = 0; row < rows; ++row)
+    found_[row] = valid_[row] != 0 ? table_.heads_[table_.bucket(keys_[row])] : 0;
+  if (table_.direct_) return found_;
+  for (uint32_t row = 0; row < rows; ++row) {
+    if (found_[row] != 0) __builtin_prefetch(&table_.row_keys_[found_[row] - 1]);
+  }
+  for (uint32_t row = 0; row < rows; ++row) found_[row] = first_from(row, found_[row]);
+  return found_;
+}
+
+/// The first row of a chain from `match` on that has the row's key; 0: none has.
+uint32_t JoinTable::Probe::first_from(uint32_t row, uint32_t match) const {
+  if (table_.direct_) return match;
+  for (; match != 0; match = table_.next_.empty() ? 0 : table_.next_[match - 1]) {
+    if (table_.row_keys_[match - 1] != keys_[row]) continue;
+    bool same = true;
+    for (size_t i = 0; !table_.packed_ && same && i < values_.size(); ++i)
+      same = table_.values_[i][match - 1] == values_[i][row];
+    if (same) break;
+  }
+  return match;
+}
+
+uint32_t JoinTable::Probe::next(uint32_t row, uint32_t match) const {
+  return table_.next_.empty() ? 0 : first_from(row, table_.next_[match - 1]);
+}
+
+}  // namespace hailstone

@@ -1,0 +1,147 @@
+// The rows of one side of a join, found by their keys.
+//
+// Keys become numbers: values of several columns are put side by side in one where their ranges have room in
+// 64 bits, else they are hashed and compared one by one. Texts are numbered first (ValueSet). Where the
+// numbers lie close together, an array has the first row of each; else a hash table has them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/arena.h"
+#include "base/hash.h"
+#include "base/operator_counts.h"
+#include "base/page_allocator.h"
+#include "query/row_batches.h"
+#include "query/value_set.h"
+
+namespace hailstone {
+
+/// What one column of a key is on both sides: numbers of the same kind, or texts of one collation.
+class KeyColumn {
+ public:
+  /// ErrorCode::InvalidArgument: values of these columns are not compared here.
+  static Result<KeyColumn> make(const ScanColumn& probe, const ScanColumn& build);
+
+  /// Of texts; else null.
+  const Collation* collation() const { return collation_; }
+  /// Equal numbers for equal values of both sides, of integers only; clears `valid` where there is none, as
+  /// for NULL.
+  void read(bool of_build, const ColumnVector& vector, uint32_t rows, uint64_t* to, uint8_t* valid) const;
+
+ private:
+  struct Side {
+    enum class As : uint8_t { Stored, Real, SignedNative, Unsigned, UnsignedBesideSigned } as = As::Stored;
+    unsigned width = 8;
+    Type type = Type::Unsigned;
+  };
+  KeyColumn() = default;
+  const Collation* collation_ = nullptr;
+  Side probe_, build_;
+};
+
+/// Filled by several threads, each its own part, then finished by one; then immutable and thread-safe.
+class JoinTable {
+ public:
+  struct Key {
+    uint16_t position = 0;  // of the column among those of the rows that are added
+    KeyColumn column;
+  };
+  /// `columns`: positions of those whose values are kept.
+  JoinTable(std::vector<Key> keys, std::vector<uint16_t> columns, std::vector<bool> integers, unsigned parts,
+            MemoryBudget& budget, OperatorCounts* counts);
+
+  /// Rows whose key has a NULL are left out: nothing is equal to it.
+  Status add(unsigned part, const RowBatch& batch);
+  /// Once all rows are there. ErrorCode::InvalidArgument: there are 2^32 of them, or more.
+  Status finish();
+
+  uint32_t rows() const { return rows_; }
+  size_t memory() const;
+
+  /// Looks keys of the other side up. Belongs to one thread.
+  class Probe {
+   public:
+    explicit Probe(const JoinTable& table);
+    /// `keys`: the positions of the key's columns in `batch`. Of each row: the first row of the table that
+    /// has its key, counted from 1; 0: none has.
+    std::span<const uint32_t> look_up(const RowBatch& batch, std::span<const uint16_t> keys);
+    /// The next row with the key that `row` of the batch has, behind `match`, as look_up() counts them.
+    uint32_t next(uint32_t row, uint32_t match) const;
+
+   private:
+    struct Text {
+      std::optional<ValueSet> hasher;
+      std::shared_ptr<const Dictionary> dictionary = {};
+      std::vector<uint64_t> numbers = {};  // of its codes; 0: not asked yet, 1: none, else the number + 2
+    };
+    void read_texts(size_t key, const ColumnVector& vector, uint32_t rows);
+    uint32_t first_from(uint32_t row, uint32_t match) const;
+
+    const JoinTable& table_;
+    std::vector<Text> texts_;
+    std::vector<PageVector<uint64_t>> values_;  // of each of the key's columns
+    PageVector<uint64_t> keys_;
+    std::vector<uint8_t> valid_;
+    std::vector<uint32_t> found_;
+  };
+
+  /// The values of the kept column number `column` in these rows, counted from 1; of 0 it is NULL.
+  void gather(size_t column, std::span<const uint32_t> rows, ColumnVector& to) const;
+
+ private:
+  struct Column {
+    PageVector<uint64_t> integers;
+    PageVector<ByteView> bytes;
+    PageVector<uint8_t> nulls;  // empty while there are none
+  };
+  struct Part {
+    uint64_t rows = 0;
+    std::vector<Column> columns;
+    std::vector<PageVector<uint64_t>> keys;   // of integers
+    std::vector<PageVector<ByteView>> texts;  // of others
+    std::unique_ptr<Arena> bytes = std::make_unique<Arena>();
+    std::vector<std::shared_ptr<const Dictionary>> dictionaries;
+    std::vector<uint64_t> numbers;  // of a batch
+    std::vector<uint8_t> valid;     // of a batch
+    std::vector<uint16_t> chosen;   // of a batch
+    std::unique_ptr<OperatorMemory> memory;
+  };
+  ByteView keep(Part& part, const ColumnVector& vector, size_t row) const;
+  void number_texts();
+  void pack_keys();
+  void fill();
+  /// Where the chain of a key begins.
+  size_t bucket(uint64_t key) const {
+    return direct_ ? static_cast<size_t>(key) : static_cast<size_t>(mix_bits(key) >> shift_);
+  }
+
+  const std::vector<Key> keys_;
+  const std::vector<uint16_t> positions_;
+  const std::vector<bool> integers_;  // which of these are
+  MemoryBudget& budget_;
+  OperatorCounts* const counts_;
+  std::vector<Part> parts_;
+  std::unique_ptr<OperatorMemory> memory_;
+
+  uint32_t rows_ = 0;
+  std::vector<Column> columns_;
+  std::vector<PageVector<uint64_t>> values_;          // of each of the key's columns; empty once it is packed
+  std::vector<std::unique_ptr<ValueSet>> text_sets_;  // null for integers
+  struct Range {
+    uint64_t least = 0, greatest = 0;
+    unsigned shift = 0;
+  };
+  std::vector<Range> ranges_;
+  bool packed_ = true;
+  bool direct_ = false;
+  unsigned shift_ = 0;
+  PageVector<uint64_t> row_keys_;  // of each row; not where direct_
+  PageVector<uint32_t> heads_;     // rows, counted from 1; 0: none
+  PageVector<uint32_t> next_;      // of each row; empty where no key comes twice
+};
+
+}  // namespace hailstone

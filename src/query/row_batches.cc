@@ -1,0 +1,69 @@
+#include "query/row_batches.h"
+
+#include <algorithm>
+
+namespace hailstone {
+
+void choose_rows(const ColumnVector& from, std::span<const uint16_t> rows, ColumnVector& to) {
+  const auto copy = [&](const auto& values, auto& chosen) {
+    chosen.resize(values.empty() ? 0 : rows.size());
+    if (values.empty()) return;
+    for (size_t i = 0; i < rows.size(); ++i) chosen[i] = values[rows[i]];
+  };
+  copy(from.integers, to.integers);
+  copy(from.bytes, to.bytes);
+  copy(from.codes, to.codes);
+  to.dictionary = from.dictionary;
+  to.any_nulls = from.any_nulls;
+  if (from.any_nulls) copy(from.nulls, to.nulls);
+}
+
+Result<ScanColumn> ScannedBatches::column(size_t position) const {
+  if (positions_.empty()) return scans_.column(position);
+  const auto found = std::ranges::find(positions_, position);
+  if (found == positions_.end())
+    return fail(ErrorCode::InvalidArgument, "rows were asked for a column that they have not got");
+  return scans_.column(static_cast<size_t>(found - positions_.begin()));
+}
+
+RowBatch ScannedBatches::rows_of(const Batch& batch, std::vector<const ColumnVector*>& columns) const {
+  if (positions_.empty()) {
+    columns.clear();
+    for (const ColumnVector& column : batch.columns) columns.push_back(&column);
+  } else {
+    columns.assign(width_, nullptr);
+    for (size_t i = 0; i < positions_.size(); ++i) columns[positions_[i]] = &batch.columns[i];
+  }
+  if (has_places_) columns.push_back(&batch.places);
+  return {.rows = batch.rows, .columns = columns};
+}
+
+Status ScannedBatches::each_batch(unsigned wanted, const TakeRows& take) {
+  std::vector<std::vector<const ColumnVector*>> columns(std::max(1U, wanted));
+  return scans_.each_batch(wanted, [&](unsigned part, const Batch& batch) -> Status {
+    rows_read_.fetch_add(batch.rows, std::memory_order_relaxed);
+    return take(part, rows_of(batch, columns[part]));
+  });
+}
+
+Result<const RowBatch*> ScannedBatches::next() {
+  HAILSTONE_TRY(scans_.check_interruption());
+  HAILSTONE_ASSIGN(const Batch* const batch, scans_.next());
+  if (batch == nullptr) return nullptr;
+  rows_read_.fetch_add(batch->rows, std::memory_order_relaxed);
+  rows_ = rows_of(*batch, columns_);
+  return &rows_;
+}
+
+std::shared_ptr<ScanBound> ScannedBatches::add_bound(size_t position, bool descending) {
+  if (positions_.empty()) return scans_.add_bound(position, descending);
+  const auto found = std::ranges::find(positions_, position);
+  return scans_.add_bound(static_cast<size_t>(found - positions_.begin()), descending);
+}
+
+void ScannedBatches::add_places(const std::vector<uint16_t>& columns) {
+  scans_.add_places(columns);
+  has_places_ = true;
+}
+
+}  // namespace hailstone

@@ -1,0 +1,90 @@
+// Rows that threads go through in batches: those of scans, or what is made of other rows.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "query/expression/evaluator.h"
+#include "table/scans.h"
+
+namespace hailstone {
+
+/// Makes `to` the rows of `from` that `rows` names.
+void choose_rows(const ColumnVector& from, std::span<const uint16_t> rows, ColumnVector& to);
+
+/// Belongs to the thread of its scans.
+class RowBatches {
+ public:
+  virtual ~RowBatches() = default;
+
+  virtual Result<ScanColumn> column(size_t position) const = 0;
+  /// All rows, each once, as often as is wanted. `take` is called by up to `wanted` threads at once, each of
+  /// which is a `part` below that number; a batch is valid during the call, and has a row at least.
+  /// ErrorCode::Unsupported: a program does not compute what a row asks for.
+  using TakeRows = std::function<Status(unsigned part, const RowBatch& rows)>;
+  virtual Status each_batch(unsigned wanted, const TakeRows& take) = 0;
+  /// The same one after the other, on the caller's thread, instead of each_batch(): rows that are valid until
+  /// the next call; null at the end.
+  virtual Result<const RowBatch*> next() = 0;
+  /// How many threads each_batch() may use.
+  virtual unsigned threads(unsigned wanted) const { return wanted; }
+  /// How many rows the scans have given so far.
+  virtual uint64_t rows_read() const = 0;
+  /// One of the scans that the rows come from.
+  virtual const Scans& scans() const = 0;
+
+  /// Scans::add_bound(); null: the rows know of no bounds.
+  virtual std::shared_ptr<ScanBound> add_bound(size_t, bool) { return nullptr; }
+  /// Scans::add_places(): the rows have one more column, the last one. Only of rows of scans.
+  virtual void add_places(const std::vector<uint16_t>&) {
+    HAILSTONE_CHECK(false, "rows that are not those of a scan have no places");
+  }
+  virtual Status read_place(uint64_t place, std::span<Value>) {
+    return fail(ErrorCode::InvalidArgument, "there is no place " + std::to_string(place));
+  }
+  /// Scans::count_in(), of rows of scans.
+  virtual void count_scan_in(OperatorCounts&) {}
+};
+
+/// The rows of scans.
+class ScannedBatches final : public RowBatches {
+ public:
+  /// The columns stand where the scans have them.
+  explicit ScannedBatches(Scans scans) : scans_(std::move(scans)) {}
+  /// `positions`: for each of the scans' columns, where it stands among `width` others, which the rows do not
+  /// have.
+  ScannedBatches(Scans scans, std::vector<uint16_t> positions, size_t width)
+      : scans_(std::move(scans)), positions_(std::move(positions)), width_(width) {}
+
+  Result<ScanColumn> column(size_t position) const override;
+  Status each_batch(unsigned wanted, const TakeRows& take) override;
+  Result<const RowBatch*> next() override;
+  uint64_t rows_read() const override { return rows_read_.load(std::memory_order_relaxed); }
+  const Scans& scans() const override { return scans_; }
+  std::shared_ptr<ScanBound> add_bound(size_t position, bool descending) override;
+  void add_places(const std::vector<uint16_t>& columns) override;
+  Status read_place(uint64_t place, std::span<Value> values) override {
+    return scans_.read_place(place, values);
+  }
+  void count_scan_in(OperatorCounts& counts) override { scans_.count_in(counts); }
+
+ private:
+  RowBatch rows_of(const Batch& batch, std::vector<const ColumnVector*>& columns) const;
+
+  Scans scans_;
+  std::vector<uint16_t> positions_;  // empty: as the scans have them
+  size_t width_ = 0;                 // with positions_
+  bool has_places_ = false;
+  std::atomic<uint64_t> rows_read_{0};
+  std::vector<const ColumnVector*> columns_;  // of next()
+  RowBatch rows_;
+};
+
+}  // namespace hailstone

@@ -1,0 +1,230 @@
+// Joins of a table with itself against a loop over all pairs: keys of all kinds, alone and together, with
+// duplicates and NULLs, each kind of join, with and without further conditions, by one thread and by several.
+#include "query/join/hash_join.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/mutex.h"
+#include "query/order_fixture.h"
+
+namespace hailstone {
+namespace {
+
+constexpr uint16_t columns_of_side = all_columns.size();
+constexpr uint16_t found_position = 2 * columns_of_side;
+
+/// What a pair is told by: the numbers of both rows; none of a row that is missing.
+using Pair = std::pair<std::optional<int64_t>, std::optional<int64_t>>;
+
+struct KeyOfTest {
+  uint16_t probe, build;
+};
+
+class HashJoinTest : public OrderTest {
+ protected:
+  HashJoinTest() {
+    host_.background = true;
+    host_.segment_rows = 20'000;
+  }
+
+  std::unique_ptr<RowBatches> side(const std::shared_ptr<const Predicate>& predicate, uint16_t first,
+                                   bool as_codes) {
+    std::vector<uint16_t> positions;
+    for (uint16_t i = 0; i < columns_of_side; ++i) positions.push_back(static_cast<uint16_t>(first + i));
+    return std::make_unique<ScannedBatches>(
+        scan(predicate, {all_columns.begin(), all_columns.end()}, as_codes), positions, found_position + 1);
+  }
+
+  static bool has_key(const SortedRow& probe, const SortedRow& build, const KeyOfTest& key) {
+    const auto whole = [](const SortedRow& row, uint16_t column) {
+      return column == number ? std::optional(row.number) : row.small;
+    };
+    switch (key.probe) {
+      case number:
+      case small: {
+        const auto one = whole(probe, key.probe);
+        return one && one == whole(build, key.build);
+      }
+      case real:
+        return probe.real && build.real && *probe.real == *build.real;
+      default: {
+        const auto padded = [](std::string text) {
+          text.resize(30, ' ');
+          return text;
+        };
+        return probe.word && build.word && padded(*probe.word) == padded(*build.word);
+      }
+    }
+  }
+
+  /// A pair fulfils the condition where the probe's number is the smaller one.
+  static void add_condition(JoinPlan& plan) {
+    const ScanColumn column{.integer = true, .type = Type::Signed, .width = 4};
+    auto program = std::make_shared<Program>();
+    const std::array<Program::Register, 2> numbers{program->column(number, column),
+                                                   program->column(columns_of_side + number, column)};
+    plan.passes = program->call(Program::Opcode::Less, numbers);
+    plan.conditions = std::move(program);
+  }
+
+  static std::vector<Pair> expected(const std::vector<SortedRow>& probe, const std::vector<SortedRow>& build,
+                                    JoinPlan::Kind kind, std::span<const KeyOfTest> keys, bool condition) {
+    std::vector<Pair> pairs;
+    for (const SortedRow& left : probe) {
+      bool paired = false;
+      for (const SortedRow& right : build) {
+        const bool joins =
+            std::ranges::all_of(keys, [&](const KeyOfTest& key) { return has_key(left, right, key); }) &&
+            (!condition || left.number < right.number);
+        if (!joins) continue;
+        if (kind == JoinPlan::Kind::Inner || kind == JoinPlan::Kind::Left)
+          pairs.emplace_back(left.number, right.number);
+        paired = true;
+      }
+      if (kind == JoinPlan::Kind::Semi ? paired : (kind != JoinPlan::Kind::Inner && !paired))
+        pairs.emplace_back(left.number, std::nullopt);
+    }
+    std::ranges::sort(pairs);
+    return pairs;
+  }
+
+  void add_pairs(const RowBatch& rows, const JoinPlan& plan, std::vector<Pair>& pairs) {
+    const bool with_build = plan.kind == JoinPlan::Kind::Inner || plan.kind == JoinPlan::Kind::Left;
+    for (uint32_t row = 0; row < rows.rows; ++row) {
+      std::array<Value, columns_of_side> left, right;
+      for (uint16_t i = 0; i < columns_of_side; ++i) {
+        left[i] = rows.columns[i]->value(row);
+        if (with_build) right[i] = rows.columns[static_cast<size_t>(columns_of_side + i)]->value(row);
+      }
+      const SortedRow probe = row_of(left);
+      ASSERT_EQ(probe.body, "body " + std::to_string(probe.number));
+      std::optional<int64_t> of_build;
+      if (with_build && !right[number].null) {
+        const SortedRow build = row_of(right);
+        ASSERT_EQ(build.body, "body " + std::to_string(build.number));
+        of_build = build.number;
+      }
+      if (plan.found) {
+        ASSERT_EQ(rows.columns[*plan.found]->is_null(row), !of_build.has_value());
+      }
+      pairs.emplace_back(probe.number, of_build);
+    }
+  }
+
+  std::vector<Pair> joined(const std::shared_ptr<const Predicate>& of_probe,
+                           const std::shared_ptr<const Predicate>& of_build, const JoinPlan& plan,
+                           unsigned threads, bool as_codes) {
+    auto join =
+        HashJoin::make(side(of_probe, 0, as_codes), side(of_build, columns_of_side, as_codes), plan, threads);
+    EXPECT_TRUE(join) << join.error().message();
+    std::vector<Pair> pairs;
+    if (threads == 0) {
+      for (;;) {
+        const auto batch = (*join)->next();
+        EXPECT_TRUE(batch) << batch.error().message();
+        if (!batch || *batch == nullptr) break;
+        add_pairs(**batch, plan, pairs);
+      }
+    } else {
+      Mutex mutex;
+      const auto done = (*join)->each_batch(threads, [&](unsigned, const RowBatch& rows) -> Status {
+        const MutexLock guard(mutex);
+        EXPECT_GT(rows.rows, 0);
+        add_pairs(rows, plan, pairs);
+        return {};
+      });
+      EXPECT_TRUE(done) << done.error().message();
+    }
+    std::ranges::sort(pairs);
+    return pairs;
+  }
+};
+
+TEST_F(HashJoinTest, KeysOfAllKinds) {
+  add_rows(0, 30'000, true);
+  add_rows(30'000, 30'500, false);
+  erase_rows(3, 30'500, 7);
+  reader_ = host_.transactions().begin(Isolation::RepeatableRead);
+  const auto between = [](int64_t low, int64_t high) {
+    return std::make_shared<const Predicate>(
+        Predicate::integer(number, {{.low = order_signed(low, 4), .high = order_signed(high, 4)}}));
+  };
+  const std::vector<std::vector<KeyOfTest>> keys = {{{number, number}},
+                                                    {{small, small}},
+                                                    {{real, real}},
+                                                    {{word, word}},
+                                                    {{small, number}},
+                                                    {{small, small}, {word, word}},
+                                                    {{real, real}, {number, number}, {word, word}},
+                                                    {}};
+  for (const auto& chosen : keys) {
+    const auto first = static_cast<int64_t>(below(30'000)), second = static_cast<int64_t>(below(30'000));
+    const int64_t rows = chosen.empty() ? 60 : 700;
+    // Rows beside each other, so that numbers meet, and rows here and there; of deltas, too.
+    const auto of_probe = between(first, first + rows);
+    for (const auto& of_build : {between(second, second + rows), between(first + rows / 2, first + 2 * rows),
+                                 between(30'400, 30'500), between(-5, -1), between(0, 100)}) {
+      const auto probe = all_rows(of_probe), build = all_rows(of_build);
+      for (const auto kind :
+           {JoinPlan::Kind::Inner, JoinPlan::Kind::Left, JoinPlan::Kind::Semi, JoinPlan::Kind::Anti}) {
+        for (const bool condition : {false, true}) {
+          JoinPlan plan{.kind = kind, .from_build = {}, .width = found_position + 1};
+          for (const KeyOfTest& key : chosen)
+            plan.keys.push_back({key.probe, static_cast<uint16_t>(columns_of_side + key.build)});
+          for (uint16_t i = 0; i < columns_of_side; ++i)
+            plan.from_build.push_back(static_cast<uint16_t>(columns_of_side + i));
+          if (kind == JoinPlan::Kind::Left) plan.found = found_position;
+          if (condition) add_condition(plan);
+          const auto pairs = expected(probe, build, kind, chosen, condition);
+          for (const unsigned threads : {0U, 1U, 3U}) {
+            SCOPED_TRACE(std::to_string(chosen.size()) + " keys, the first of column " +
+                         std::to_string(chosen.empty() ? 99 : chosen.front().probe) + ", kind " +
+                         std::to_string(static_cast<int>(kind)) + ", condition " + std::to_string(condition) +
+                         ", threads " + std::to_string(threads) + ", rows " + std::to_string(probe.size()) +
+                         " and " + std::to_string(build.size()));
+            ASSERT_EQ(joined(of_probe, of_build, plan, threads, below(2) == 0), pairs);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_F(HashJoinTest, SignedAndUnsignedNumbers) {
+  const ScanColumn of_signed{.integer = true, .type = Type::Signed, .width = 8};
+  const ScanColumn of_unsigned{.integer = true, .type = Type::Unsigned, .width = 8};
+  const ScanColumn of_byte{.integer = true, .type = Type::Signed, .width = 1};
+  ColumnVector big, negative, byte;
+  big.integers = {~uint64_t{0}, 5, uint64_t{1} << 63};
+  negative.integers = {order_signed(-1, 8), order_signed(5, 8), order_signed(INT64_MIN, 8)};
+  byte.integers = {order_signed(-1, 1), order_signed(5, 1), order_signed(-128, 1)};
+  const auto read = [](const KeyColumn& column, bool of_build, const ColumnVector& vector) {
+    std::vector<std::optional<uint64_t>> keys;
+    std::array<uint64_t, 3> numbers{};
+    std::array<uint8_t, 3> valid{1, 1, 1};
+    column.read(of_build, vector, 3, numbers.data(), valid.data());
+    for (size_t i = 0; i < 3; ++i) keys.push_back(valid[i] != 0 ? std::optional(numbers[i]) : std::nullopt);
+    return keys;
+  };
+  const auto mixed = KeyColumn::make(of_unsigned, of_signed);
+  ASSERT_TRUE(mixed);
+  const auto one = read(*mixed, false, big), other = read(*mixed, true, negative);
+  EXPECT_FALSE(one[0]);
+  EXPECT_FALSE(one[2]);
+  EXPECT_EQ(one[1], other[1]);
+  EXPECT_NE(one[1], other[0]);
+  EXPECT_NE(one[1], other[2]);
+  const auto widths = KeyColumn::make(of_byte, of_signed);
+  ASSERT_TRUE(widths);
+  const auto short_ones = read(*widths, false, byte), long_ones = read(*widths, true, negative);
+  EXPECT_EQ(short_ones[0], long_ones[0]);
+  EXPECT_EQ(short_ones[1], long_ones[1]);
+  EXPECT_NE(short_ones[2], long_ones[2]);
+  EXPECT_FALSE(KeyColumn::make(of_signed, {.integer = true, .type = Type::Double, .width = 8}));
+  EXPECT_FALSE(KeyColumn::make(of_signed, {.integer = false, .type = Type::Varchar}));
+}
+
+}  // namespace
+}  // namespace hailstone
