@@ -47,17 +47,15 @@ constexpr uint most_digits_of_mean = 8;
 /// Makes a GroupBlock of the server's description, or finds that it cannot.
 class GroupTranslator {
  public:
-  GroupTranslator(THD& thd, const BlockStatement& statement, HailstoneHandler& reader)
+  GroupTranslator(THD& thd, const BlockStatement& statement)
       : thd_(thd),
+        statement_(statement),
         query_(statement.query),
-        conditions_(statement.conditions),
-        reader_(reader),
         select_(statement.select),
-        source_(statement.table),
         whole_(statement.whole),
         distinct_rows_(query_.distinct && query_.group_by == nullptr && !select_.join->implicit_grouping),
-        block_(ScanColumns(source_, reader)),
-        rows_(thd, source_, reader, block_),
+        block_(statement.sources),
+        rows_(thd, block_),
         aggregates_(block_, rows_, query_.order_by) {}
 
   std::expected<GroupBlock, Declined> translate() {
@@ -87,7 +85,7 @@ class GroupTranslator {
     }
     if (query_.having != nullptr && may_name_rows(*query_.having))
       return declined(SelectOutcome::Condition, query_.having);
-    block_.groups = block_.keys.empty() ? 1 : most_groups(block_, source_, reader_);
+    block_.groups = block_.keys.empty() ? 1 : most_groups(block_);
     if (!block_.keys.empty()) {
       for (const ORDER* order = query_.order_by; order != nullptr; order = order->next) {
         if (!add_order(*order)) return declined(SelectOutcome::Order, *order->item);
@@ -96,8 +94,9 @@ class GroupTranslator {
     }
     if (has_mean() && !keeps_digits_of_means() && (makes_more_of_aggregates_ || !sends_means_as_they_are()))
       return declined(SelectOutcome::Means, nullptr);
-    if (Item* const part = rows_.take_conditions(conditions_))
-      return declined(SelectOutcome::Condition, part);
+    // Rows of joins have no places at which the rest of them could be read.
+    if (block_.reads_rows && statement_.sources->is_join()) return declined(SelectOutcome::Columns, nullptr);
+    if (Item* const part = rows_.take_conditions(statement_)) return declined(SelectOutcome::Condition, part);
     return std::move(block_);
   }
 
@@ -213,7 +212,7 @@ class GroupTranslator {
 
   /// Something else of the group's rows: a function of its keys, or of whatever row of it.
   bool add_of_row(Item& item) {
-    if (!is_function_of_row(item, source_) || may_name_rows(item)) return false;
+    if (!is_function_of_row(item, block_.columns.sources()) || may_name_rows(item)) return false;
     for (Item_field* const column : columns_read_by(item)) {
       const Field* const field = block_.columns.field_of(*column);
       if (field == nullptr) return false;
@@ -306,11 +305,9 @@ class GroupTranslator {
   }
 
   THD& thd_;
+  const BlockStatement& statement_;
   const Query& query_;
-  const std::vector<PushedCondition>& conditions_;
-  HailstoneHandler& reader_;
   SELECT_LEX& select_;
-  TABLE& source_;
   const bool whole_;
   const bool distinct_rows_;  // groups are what is shown
   GroupBlock block_;
@@ -346,9 +343,8 @@ OperatorPlan GroupBlock::plan() const {
   return plan;
 }
 
-std::expected<GroupBlock, Declined> make_group_block(THD& thd, const BlockStatement& statement,
-                                                     HailstoneHandler& reader) {
-  return GroupTranslator(thd, statement, reader).translate();
+std::expected<GroupBlock, Declined> make_group_block(THD& thd, const BlockStatement& statement) {
+  return GroupTranslator(thd, statement).translate();
 }
 
 }  // namespace hailstone

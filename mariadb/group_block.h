@@ -52,9 +52,7 @@ struct GroupBlock : RowBlock {
   /// The number of the key that a column is; nothing: it is none.
   std::optional<size_t> key_of(const Field& field) const;
   /// Of the places of rows, once everything else is known.
-  uint16_t position_of_places() const {
-    return static_cast<uint16_t>(columns.numbers().size() + computed.size());
-  }
+  uint16_t position_of_places() const { return static_cast<uint16_t>(width() + computed.size()); }
   std::vector<GroupOrder> order;
   /// What the order has that the server evaluates for each group: its place among the query's items.
   struct HostOrder {
@@ -70,7 +68,6 @@ struct GroupBlock : RowBlock {
   OperatorPlan plan() const;
 };
 
-std::expected<GroupBlock, Declined> make_group_block(THD& thd, const BlockStatement& statement,
-                                                     HailstoneHandler& reader);
+std::expected<GroupBlock, Declined> make_group_block(THD& thd, const BlockStatement& statement);
 
 }  // namespace hailstone

@@ -6,6 +6,6 @@
 namespace hailstone {
 
 /// Estimated: not more than there are rows. `source`: what the block reads, `reader` its handler.
-uint64_t most_groups(const GroupBlock& block, TABLE& source, const HailstoneHandler& reader);
+uint64_t most_groups(const GroupBlock& block);
 
 }  // namespace hailstone

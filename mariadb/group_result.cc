@@ -11,8 +11,8 @@ namespace {
 
 class GroupResult final : public BlockResult {
  public:
-  GroupResult(HailstoneHandler& reader, TABLE& source, GroupBlock block, std::shared_ptr<BlockRecord> record)
-      : thd_(*source.in_use), groups_(reader, source, std::move(block), std::move(record)) {}
+  GroupResult(GroupBlock block, std::shared_ptr<BlockRecord> record)
+      : thd_(block.columns.sources().thd()), groups_(std::move(block), std::move(record)) {}
 
   Sort sort() const override { return groups_.block().order.empty() ? Sort::None : Sort::All; }
   bool fills_table() const override { return true; }
@@ -87,9 +87,8 @@ class GroupResult final : public BlockResult {
 
 }  // namespace
 
-std::unique_ptr<BlockResult> make_group_result(HailstoneHandler& reader, TABLE& source, GroupBlock block,
-                                               std::shared_ptr<BlockRecord> record) {
-  return std::make_unique<GroupResult>(reader, source, std::move(block), std::move(record));
+std::unique_ptr<BlockResult> make_group_result(GroupBlock block, std::shared_ptr<BlockRecord> record) {
+  return std::make_unique<GroupResult>(std::move(block), std::move(record));
 }
 
 }  // namespace hailstone

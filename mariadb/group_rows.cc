@@ -27,21 +27,24 @@ void store_number(WideInteger number, unsigned scale, Field& field) {
 
 }  // namespace
 
-GroupRows::GroupRows(HailstoneHandler& reader, TABLE& source, GroupBlock block,
-                     std::shared_ptr<BlockRecord> record)
-    : reader_(reader), source_(source), block_(std::move(block)), run_(*source.in_use, std::move(record)) {
+GroupRows::GroupRows(GroupBlock block, std::shared_ptr<BlockRecord> record)
+    : block_(std::move(block)),
+      sources_(block_.columns.sources()),
+      reader_(sources_.first().reader()),
+      thd_(sources_.thd()),
+      run_(thd_, std::move(record)) {
   for (size_t i = 0; i < block_.columns.numbers().size(); ++i) {
     const Field& field = block_.columns.field_at(i);
     ColumnFormat& column = columns_.emplace_back();
-    column.field = FieldFormat(field, source_.record[0]);
+    column.field = SourceField(field, sources_);
     if (block_.columns.is_scaled_at(i))
       column.scaled.emplace(decimal_digits(static_cast<const Field_new_decimal&>(field)));
   }
-  for (const Field* field : block_.shown) shown_.emplace_back(*field, source_.record[0]);
+  for (const Field* field : block_.shown) shown_.emplace_back(*field, sources_);
   shown_values_.resize(shown_.size());
 }
 
-void GroupRows::ColumnFormat::write_to(const Value& value, uchar* record) const {
+void GroupRows::ColumnFormat::write(const Value& value) const {
   Value packed = value;
   std::array<char, DecimalDigits::most> bytes{};
   if (scaled && !value.null) {
@@ -49,7 +52,7 @@ void GroupRows::ColumnFormat::write_to(const Value& value, uchar* record) const 
     packed = scaled->is_integer() ? Value::of(load_big_endian(bytes.data(), scaled->width()))
                                   : Value::of(ByteView(bytes.data(), scaled->width()));
   }
-  field.write_to(packed, record);
+  field.write(packed);
 }
 
 void GroupRows::begin(std::vector<Field*> fields, std::vector<Item*> order) {
@@ -64,8 +67,7 @@ void GroupRows::begin(std::vector<Field*> fields, std::vector<Item*> order) {
 }
 
 void GroupRows::end() {
-  source_.in_use->inc_examined_row_count(groups_ != nullptr ? groups_->rows_read()
-                                                            : std::exchange(counted_, 0));
+  thd_.inc_examined_row_count(groups_ != nullptr ? groups_->rows_read() : std::exchange(counted_, 0));
   groups_ = nullptr;
   run_.end();
 }
@@ -74,7 +76,8 @@ int GroupRows::next() { return run_.noted(is_aggregated_by_scan() ? only_row() :
 
 /// Whether it is one group, of what the scan finds out by itself, without reading all rows.
 bool GroupRows::is_aggregated_by_scan() const {
-  if (!block_.keys.empty() || !block_.computed.empty() || !block_.rest.empty() || block_.reads_rows)
+  if (!block_.keys.empty() || !block_.computed.empty() || block_.join != nullptr ||
+      !block_.rest.all.empty() || block_.reads_rows)
     return false;
   return std::ranges::none_of(block_.aggregates, [&](const GroupBlock::Counted& counted) {
     if (counted.wanted.distinct || counted.wanted.kind > Aggregate::Kind::Sum) return true;
@@ -101,13 +104,14 @@ std::vector<Aggregate> GroupRows::wanted() const {
 int GroupRows::only_row() {
   if (std::exchange(returned_, true)) return HA_ERR_END_OF_FILE;
   std::optional<Scans> scans;
-  if (const int error = open_scans(readers_of(source_), block_.predicate, block_.columns.numbers(), scans);
+  if (const int error = open_scans(readers_of(*sources_.first().table), block_.predicates.front(),
+                                   block_.columns.numbers(), scans);
       error != 0)
     return error;
   OperatorCounts& read = *run_.counts(Operator::Scan);
   OperatorCounts& made = *run_.counts(Operator::Group);
   scans->count_in(read);
-  const auto results = scans->aggregate(wanted(), query_threads(source_.in_use));
+  const auto results = scans->aggregate(wanted(), query_threads(&thd_));
   if (!results) return reader_.report(results.error());
   for (const AggregateResult& each : *results) counted_ = std::max(counted_, each.count);
   read.add_rows(0, counted_);
@@ -138,11 +142,11 @@ int GroupRows::next_group() {
     if (const int error = open_groups(); error != 0) return error;
     found = groups_->next();
   }
-  if (source_.in_use->is_error()) return HA_ERR_INTERNAL_ERROR;
+  if (thd_.is_error()) return HA_ERR_INTERNAL_ERROR;
   if (!found) return report_query_error(reader_, found.error());
   if (!*found) return HA_ERR_END_OF_FILE;
   const Status stored = store(*groups_);
-  if (source_.in_use->is_error()) return HA_ERR_INTERNAL_ERROR;
+  if (thd_.is_error()) return HA_ERR_INTERNAL_ERROR;
   return stored ? 0 : reader_.report(stored.error());
 }
 
@@ -164,7 +168,7 @@ Status GroupRows::store(const Groups& group) {
   for (size_t i = fields_.size(); i-- > 0;) {
     if (block_.outputs[i].source == GroupOutput::Source::Row) store_item(block_.outputs[i], *fields_[i]);
   }
-  if (source_.null_row) unmark_as_null_row(&source_);
+  begin_row(sources_);
   for (size_t i = 0; i < fields_.size(); ++i) {
     const GroupOutput& output = block_.outputs[i];
     if (output.source == GroupOutput::Source::Aggregate) store_aggregate(i, group.result(output.number));
@@ -178,15 +182,15 @@ Status GroupRows::find_shown(const Groups& group) {
     const AggregateResult place = group.result(block_.aggregates.size());
     if (place.count == 0) {
       // All rows are one group, and there are none.
-      mark_as_null_row(&source_);
+      for (const SourceTables::Source& source : sources_.all()) mark_as_null_row(source.table);
       return {};
     }
     HAILSTONE_TRY(group.read_place(place.integer, shown_values_));
-    for (size_t i = 0; i < shown_.size(); ++i) shown_[i].write_to(shown_values_[i], source_.record[0]);
+    for (size_t i = 0; i < shown_.size(); ++i) shown_[i].write(shown_values_[i]);
   } else {
     for (const Field* const field : block_.shown) {
       const size_t key = *block_.key_of(*field);
-      columns_[block_.keys[key].number].write_to(group.keys()[key], source_.record[0]);
+      columns_[block_.keys[key].number].write(group.keys()[key]);
     }
   }
   return {};
@@ -216,12 +220,7 @@ int GroupRows::open_groups() {
   OperatorCounts* const sort_counts =
       run_.counts(block_.most == SortedGroups::all ? Operator::Sort : Operator::FirstRows);
   for (size_t keys = block_.rolls_up ? 0 : block_.keys.size(); keys <= block_.keys.size(); ++keys) {
-    std::optional<Scans> scans;
-    if (const int error =
-            open_scans(readers_of(source_), block_.predicate, block_.scanned_columns(by_program_), scans);
-        error != 0)
-      return error;
-    auto grouping = open_grouping(std::move(*scans), keys);
+    auto grouping = open_grouping(keys);
     if (!grouping) return reader_.report(grouping.error());
     if (block_.order.empty()) {
       groups_ = std::move(*grouping);
@@ -243,19 +242,18 @@ int GroupRows::open_groups() {
 }
 
 /// `keys`: how many of the block's.
-Result<std::unique_ptr<Grouping>> GroupRows::open_grouping(Scans scans, size_t keys) {
+Result<std::unique_ptr<Grouping>> GroupRows::open_grouping(size_t keys) {
   HAILSTONE_ASSIGN(auto rows,
-                   block_.open(std::move(scans), source_, by_program_,
+                   block_.open(by_program_, query_threads(&thd_), run_,
                                [this](const RowExpression& image) { return fields_[image.output]; }));
-  rows->count_in(row_counts(run_));
   if (block_.reads_rows) {
     std::vector<uint16_t> shown;
-    for (const Field* field : block_.shown) shown.push_back(reader_.column_of_field(field->field_index));
+    for (const Field* field : block_.shown) shown.push_back(block_.columns.column_of(*field));
     rows->add_places(shown);
   }
   std::vector<uint16_t> positions;
   for (size_t i = 0; i < keys; ++i) positions.push_back(block_.position_of(block_.keys[i]));
-  return Grouping::make(std::move(rows), positions, wanted(), query_threads(source_.in_use),
+  return Grouping::make(std::move(rows), positions, wanted(), query_threads(&thd_),
                         run_.counts(Operator::Group));
 }
 
@@ -270,9 +268,8 @@ Result<HostGroupValues> GroupRows::host_order() {
     HAILSTONE_TRY(store(group));
     order_bytes_.clear();
     for (size_t i = 0; i < order_.size(); ++i)
-      values[i] = value_of(*order_[i], block_.host_order[i].kind, source_.in_use, order_bytes_);
-    if (source_.in_use->is_error())
-      return fail(ErrorCode::InvalidArgument, "the server does not evaluate a group");
+      values[i] = value_of(*order_[i], block_.host_order[i].kind, &thd_, order_bytes_);
+    if (thd_.is_error()) return fail(ErrorCode::InvalidArgument, "the server does not evaluate a group");
     return {};
   };
   return host;
@@ -287,7 +284,7 @@ void GroupRows::store_value(const RowColumn& from, const Value& value, size_t pl
   field.set_notnull();
   if (!from.computed) {
     // By way of the column's own field, so that it becomes what the server would have read.
-    columns_[from.number].write_to(value, source_.record[0]);
+    columns_[from.number].write(value);
     field_conv(&field, const_cast<Field*>(&block_.columns.field_at(from.number)));
     return;
   }
@@ -340,7 +337,9 @@ void GroupRows::store_aggregate(size_t place, const AggregateResult& result) con
 bool GroupRows::is_number(const RowColumn& column) const {
   if (!column.computed) {
     const std::optional<DecimalFormat>& scaled = columns_[column.number].scaled;
-    return scaled ? scaled->digits().is_short() : reader_.is_integer(block_.columns.numbers()[column.number]);
+    return scaled ? scaled->digits().is_short()
+                  : sources_.all()[block_.columns.source_at(column.number)].reader().is_integer(
+                        block_.columns.numbers()[column.number]);
   }
   const RowExpression& expression = block_.computed[column.number];
   if (is_by_program(expression)) return true;

@@ -10,6 +10,7 @@
 #include "ha_hailstone.h"
 #include "query_history.h"
 #include "schema/decimal_format.h"
+#include "source_record.h"
 // clang-format off
 #include "server.h"
 // clang-format on
@@ -18,8 +19,8 @@ namespace hailstone {
 
 class GroupRows {
  public:
-  /// `source`: what the block's items read. `record`: of the block.
-  GroupRows(HailstoneHandler& reader, TABLE& source, GroupBlock block, std::shared_ptr<BlockRecord> record);
+  /// `record`: of the block.
+  GroupRows(GroupBlock block, std::shared_ptr<BlockRecord> record);
 
   const GroupBlock& block() const { return block_; }
   /// From the first group on. `fields`: one for each of the block's outputs; null for those constants that
@@ -37,10 +38,10 @@ class GroupRows {
  private:
   /// How a column of the block becomes its field's value in the table's record.
   struct ColumnFormat {
-    FieldFormat field;
+    SourceField field;
     std::optional<DecimalFormat> scaled;  // the values are numbers of these
 
-    void write_to(const Value& value, uchar* record) const;
+    void write(const Value& value) const;
   };
 
   bool is_aggregated_by_scan() const;
@@ -48,7 +49,7 @@ class GroupRows {
   int only_row();
   int next_group();
   int open_groups();
-  Result<std::unique_ptr<Grouping>> open_grouping(Scans scans, size_t keys);
+  Result<std::unique_ptr<Grouping>> open_grouping(size_t keys);
   Result<HostGroupValues> host_order();
   Status store(const Groups& group);
   bool is_by_program(const RowExpression& expression) const {
@@ -71,12 +72,13 @@ class GroupRows {
   void store_variance(const GroupOutput& output, const AggregateResult& result, Field& field) const;
   bool is_number(const RowColumn& column) const;
 
-  HailstoneHandler& reader_;
-  TABLE& source_;
   const GroupBlock block_;
+  const SourceTables& sources_;
+  HailstoneHandler& reader_;
+  THD& thd_;
   BlockRun run_;
   std::vector<ColumnFormat> columns_;  // of the block's
-  std::vector<FieldFormat> shown_;     // of the block's
+  std::vector<SourceField> shown_;     // of the block's
   std::vector<Value> shown_values_;    // of the group at hand
   std::vector<Field*> fields_;         // for the outputs
   std::vector<FieldFormat> formats_;   // theirs, from their first bytes on

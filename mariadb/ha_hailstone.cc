@@ -337,7 +337,7 @@ const COND* HailstoneHandler::cond_push(const COND* condition) {
   return entry({"cond_push", Returns::Remainder}, [&]() -> const COND* {
     // The server checks each row again, so a part of the condition is as good as it gets and never wrong.
     try {
-      PushedCondition pushed = translate_condition(*table, *format_, *condition);
+      PushedCondition pushed = translate_condition(*table, *format_, *condition, /*row_is_there=*/false);
       if (!pushed.predicate) return condition;
       predicate_ = std::move(pushed.predicate);
       return nullptr;

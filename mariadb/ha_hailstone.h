@@ -105,7 +105,7 @@ class HailstoneHandler final : public handler, private TransactionUser {
   bool reads_uncommitted() const { return transaction_ != nullptr && transaction_->reads_uncommitted(); }
   /// What the library can find out of a condition (null: none) on rows of this table; there always is a
   /// predicate.
-  PushedCondition condition(const Item* condition) const;
+  PushedCondition condition(const Item* condition, bool row_is_there = false) const;
   /// Runs a body of the handler that answers the whole query.
   template <typename Body>
   auto traced(const TracedCall& call, Body&& body) {

@@ -130,9 +130,9 @@ int HailstoneHandler::rnd_next(uchar* record) {
 
 // --- whole queries
 
-PushedCondition HailstoneHandler::condition(const Item* condition) const {
+PushedCondition HailstoneHandler::condition(const Item* condition, bool row_is_there) const {
   PushedCondition pushed{.predicate = nullptr, .complete = true};
-  if (condition != nullptr) pushed = translate_condition(*table, *format_, *condition);
+  if (condition != nullptr) pushed = translate_condition(*table, *format_, *condition, row_is_there);
   if (!pushed.predicate) pushed.predicate = every_row();
   return pushed;
 }

@@ -1,6 +1,7 @@
 // What the server's items are made of.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 // clang-format off
@@ -35,6 +36,15 @@ inline std::vector<Item_field*> columns_read_by(Item& item) {
   List_iterator_fast<Item_field> each(found);
   while (Item_field* const column = each++) columns.push_back(column);
   return columns;
+}
+
+/// Whether all that the item depends on are columns of the table.
+inline bool reads_only(Item& item, const TABLE& table) {
+  if ((item.used_tables() & PSEUDO_TABLE_BITS) != 0) return false;
+  const auto columns = columns_read_by(item);
+  return !columns.empty() && std::ranges::all_of(columns, [&](const Item_field* column) {
+    return column->field->table == &table;
+  });
 }
 
 }  // namespace hailstone

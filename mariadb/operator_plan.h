@@ -9,17 +9,19 @@
 
 namespace hailstone {
 
-enum class Operator : uint8_t { Scan, Filter, Evaluate, Compute, Group, Having, Sort, FirstRows };
-constexpr std::array<const char*, 8> operator_names{"scan",  "filter", "evaluate", "compute",
-                                                    "group", "having", "sort",     "first rows"};
+enum class Operator : uint8_t { Scan, Join, Filter, Evaluate, Compute, Group, Having, Sort, FirstRows };
+constexpr std::array<const char*, 9> operator_names{"scan",  "join",   "filter", "evaluate",  "compute",
+                                                    "group", "having", "sort",   "first rows"};
 
 struct PlannedOperator {
   Operator kind = Operator::Scan;
   std::string what = {};   // what it does, in words
-  uint64_t most_rows = 0;  // estimated: no more will come out
+  uint64_t most_rows = 0;  // estimated: no more will come out, but of joins
+  unsigned inside = 0;     // how many joins stand above it
 };
 
-/// Each takes the rows of the one behind it; the first hands them to the server.
+/// Each takes the rows of the one behind it; the first hands them to the server. A join takes those of two:
+/// first stands the side whose rows are looked up in the other's.
 using OperatorPlan = std::vector<PlannedOperator>;
 
 /// A line for each operator.

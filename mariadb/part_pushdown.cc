@@ -37,7 +37,8 @@ class Part {
         select_(*query.from->select_lex),
         join_(*select_.join),
         table_(*query.from->table),
-        readers_(readers_of(table_)) {}
+        readers_(readers_of(table_)),
+        sources_(std::make_shared<SourceTables>(std::vector<SourceTables::Source>{{&table_, readers_}})) {}
 
   OfferedBlock offered() const { return {thd_, select_, "create_group_by"}; }
 
@@ -58,7 +59,9 @@ class Part {
 
   /// One of them stands for all.
   HailstoneHandler& reader() const { return *readers_.front(); }
-  BlockStatement statement() const { return {query_, select_, table_, conditions_, /*whole=*/false}; }
+  BlockStatement statement() const {
+    return {query_, select_, sources_, conditions_, nullptr, /*whole=*/false};
+  }
   static std::unexpected<Declined> declined(SelectOutcome reason, Item* item = nullptr) {
     return std::unexpected(Declined{reason, item});
   }
@@ -95,26 +98,26 @@ class Part {
     // Read again and again by others, which change what it depends on.
     if (!is_plain_statement(thd_, select_) || (select_.uncacheable & UNCACHEABLE_DEPENDENT) != 0)
       return declined(SelectOutcome::Statement);
-    auto block = make_select_block(thd_, statement(), reader());
+    auto block = make_select_block(thd_, statement());
     if (!block) return std::unexpected(block.error());
     auto record = note_pushed(offered(), block->plan());
-    return make_row_result(reader(), table_, std::move(*block), std::move(record));
+    return make_row_result(std::move(*block), std::move(record));
   }
 
   Pushed push_groups() {
-    auto block = make_group_block(thd_, statement(), reader());
+    auto block = make_group_block(thd_, statement());
     if (!block) return push_groups_for_server(block.error());
     auto record = note_pushed(offered(), block->plan());
-    return make_group_result(reader(), table_, std::move(*block), std::move(record));
+    return make_group_result(std::move(*block), std::move(record));
   }
 
   /// The groups of sorted rows, whose aggregates the server computes. `reason`: why the engine does not.
   Pushed push_groups_for_server(const Declined& reason) {
     if (reason.reason != SelectOutcome::Aggregates) return std::unexpected(reason);
-    auto block = make_server_groups_block(thd_, statement(), reader());
+    auto block = make_server_groups_block(thd_, statement());
     if (!block) return std::unexpected(reason);
     auto record = note_pushed(offered(), block->plan());
-    return make_server_group_result(reader(), table_, std::move(*block), std::move(record));
+    return make_server_group_result(std::move(*block), std::move(record));
   }
 
   THD& thd_;
@@ -123,6 +126,7 @@ class Part {
   JOIN& join_;
   TABLE& table_;
   const std::vector<HailstoneHandler*> readers_;
+  const std::shared_ptr<const SourceTables> sources_;
   std::vector<PushedCondition> conditions_;
 };
 
@@ -130,16 +134,16 @@ class Part {
 
 group_by_handler* create_part_handler(THD* thd, Query* query) {
   return run_traced(thd, {"create_group_by", Returns::Pushed}, [&]() -> group_by_handler* {
+    SELECT_LEX& select = *query->from->select_lex;
+    const bool whole = &select == thd->lex->first_select_lex() && select.next_select() == nullptr;
     if (!reads_one_table(*query)) {
-      if (query->group_by != nullptr || query->distinct || query->from->select_lex->join->implicit_grouping)
-        note_declined({*thd, *query->from->select_lex, "create_group_by"}, {SelectOutcome::Statement});
+      // Of a whole statement create_select has said why not.
+      const bool has_groups = query->group_by != nullptr || query->distinct || select.join->implicit_grouping;
+      if (has_groups && !whole) note_declined({*thd, select, "create_group_by"}, {SelectOutcome::Statement});
       return nullptr;
     }
-    // Of a whole statement WITH ROLLUP, create_select has said why not.
-    SELECT_LEX& select = *query->from->select_lex;
-    if (select.olap != UNSPECIFIED_OLAP_TYPE && &select == thd->lex->first_select_lex() &&
-        select.next_select() == nullptr)
-      return nullptr;
+    // So it has of one WITH ROLLUP.
+    if (whole && select.olap != UNSPECIFIED_OLAP_TYPE) return nullptr;
     Part part(*thd, *query);
     const auto pushed = part.push();
     if (!pushed) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "field_probe.h"
+#include "item_parts.h"
 #include "pushdown_leaf.h"
 #include "pushdown_ordered.h"
 #include "pushdown_text.h"
@@ -49,7 +50,7 @@ class Translator {
   Translation translate(Item& item, bool truth) {
     Item& real = *item.real_item();
     if (is_constant(real)) return constant(real, truth);
-    if (real.with_subquery() || real.used_tables() != table_.map) return {};
+    if (real.with_subquery() || !reads_only(real, table_)) return {};
     if (real.type() == Item::COND_ITEM) return combination(static_cast<Item_cond&>(real), truth);
     if (real.type() != Item::FUNC_ITEM) return {};
     auto& function = static_cast<Item_func&>(real);
@@ -180,12 +181,13 @@ class Translator {
 
 }  // namespace
 
-PushedCondition translate_condition(TABLE& table, const RecordFormat& format, const Item& condition) {
+PushedCondition translate_condition(TABLE& table, const RecordFormat& format, const Item& condition,
+                                    bool row_is_there) {
   // In the inner table of an outer join a row of NULLs may stand for no row at all.
   // A constant table's row has been read, and its columns look like constants.
   // The server's items are evaluated by members that are not const.
   auto& item = const_cast<Item&>(condition);
-  if (table.in_use == nullptr || table.maybe_null != 0 || table.const_table)
+  if (table.in_use == nullptr || (table.maybe_null != 0 && !row_is_there) || table.const_table)
     return {.predicate = nullptr, .complete = false, .rest = {&item}};
   std::vector<Item*> rest;
   Translator translator(table, format);

@@ -33,6 +33,9 @@ struct PushedCondition {
 
 /// `table` is open and its record[0] is not in use but for the values of a row that the server has read,
 /// which is put back as it was.
-PushedCondition translate_condition(TABLE& table, const RecordFormat& format, const Item& condition);
+/// `row_is_there`: the condition is asked of rows of the table, also where that is the inner one of an outer
+/// join.
+PushedCondition translate_condition(TABLE& table, const RecordFormat& format, const Item& condition,
+                                    bool row_is_there);
 
 }  // namespace hailstone

@@ -74,6 +74,15 @@ class RowWriter {
   uint place_ = 0;
 };
 
+/// The number of the operator that takes the rows of another one; not of the first.
+size_t parent_of(const BlockRecord& record, size_t step) {
+  const unsigned inside = record.steps()[step].planned.inside;
+  size_t parent = step - 1;
+  // Of the two sides of a join, the one before this one may have joins of its own.
+  while (inside != 0 && record.steps()[parent].planned.inside >= inside) --parent;
+  return parent;
+}
+
 /// `step`: the number of the operator; none of a block that was left to the server.
 bool store_row(THD& thd, TABLE& table, const BlockRecord& record, std::optional<size_t> step) {
   RowWriter row(table);
@@ -99,7 +108,7 @@ bool store_row(THD& thd, TABLE& table, const BlockRecord& record, std::optional<
     if (*step == 0) {
       row.skip();
     } else {
-      row.number(*step);
+      row.number(parent_of(record, *step) + 1);
     }
     row.text(operator_names[static_cast<size_t>(from.planned.kind)]);
     row.text(from.planned.what);

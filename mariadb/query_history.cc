@@ -46,10 +46,11 @@ BlockRecord::BlockRecord(THD& thd, const SELECT_LEX& select, const char* by, Ope
   if (!reason.empty()) state_.store(BlockState::Declined, std::memory_order_relaxed);
 }
 
-OperatorCounts* BlockRecord::counts(Operator kind) {
-  const auto step =
-      std::ranges::find_if(steps_, [kind](const Step& each) { return each.planned.kind == kind; });
-  return step == steps_.end() ? nullptr : &step->counts;
+OperatorCounts* BlockRecord::counts(Operator kind, size_t before) {
+  for (Step& step : steps_) {
+    if (step.planned.kind == kind && before-- == 0) return &step.counts;
+  }
+  return nullptr;
 }
 
 void BlockRecord::begin() {
@@ -129,9 +130,12 @@ void BlockRun::begin() {
 }
 
 void BlockRun::report_progress() {
-  const BlockRecord::Step& scan = record_->steps().back();
-  const uint64_t all = scan.planned.most_rows;
-  const uint64_t read = scan.counts.rows_in.load(std::memory_order_relaxed);
+  uint64_t all = 0, read = 0;
+  for (const BlockRecord::Step& step : record_->steps()) {
+    if (step.planned.kind != Operator::Scan) continue;
+    all += step.planned.most_rows;
+    read += step.counts.rows_in.load(std::memory_order_relaxed);
+  }
   if (all != 0) thd_progress_report(&thd_, std::min(read, all), all);
 }
 

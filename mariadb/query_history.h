@@ -56,8 +56,8 @@ class BlockRecord {
   std::chrono::nanoseconds time() const;
 
   // The connection's thread only.
-  /// Of the first operator of that kind; null: there is none.
-  OperatorCounts* counts(Operator kind);
+  /// Of the operator of that kind before which there are so many; null: there is none.
+  OperatorCounts* counts(Operator kind, size_t before = 0);
   void begin();
   /// All work begins again, for a reason of the engine.
   void restart();
@@ -95,7 +95,7 @@ class BlockRun {
   BlockRun& operator=(const BlockRun&) = delete;
   ~BlockRun() { end(); }
 
-  OperatorCounts* counts(Operator kind) { return record_->counts(kind); }
+  OperatorCounts* counts(Operator kind, size_t before = 0) { return record_->counts(kind, before); }
   void begin();
   /// What next_row() returns.
   int noted(int error) {

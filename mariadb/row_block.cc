@@ -119,7 +119,7 @@ RowColumn RowTranslator::comparable(const Field& field) {
 }
 
 bool RowTranslator::can_be_evaluated(Item& item) {
-  if (!is_function_of_row(item, source_) || may_name_rows(item)) return false;
+  if (!is_function_of_row(item, block_.columns.sources()) || may_name_rows(item)) return false;
   for (Item_field* const column : columns_read_by(item)) {
     const Field* const field = block_.columns.field_of(*column);
     if (field == nullptr) return false;
@@ -134,7 +134,7 @@ std::optional<RowColumn> RowTranslator::compute(Item& item, ServerValue kind) {
       .item = &item, .number = std::nullopt, .kind = kind, .output = RowExpression::none};
   if (is_number(item) && !(kind == ServerValue::Image && is_rounded_when_stored(item))) {
     const Program program = *block_.values;
-    expression.number = NumberTranslator(source_, block_.columns, *block_.values).number(item);
+    expression.number = NumberTranslator(block_.columns, *block_.values).number(item);
     const bool real =
         expression.number && block_.values->kind(expression.number->result) == Program::Kind::Real;
     // The engine's number is to be what the server's is.
@@ -169,117 +169,314 @@ std::optional<RowColumn> RowTranslator::sortable(Item& item) {
   return kind && has_silent_constants(thd_, item) ? compute(item, *kind) : std::nullopt;
 }
 
-Item* RowTranslator::take_conditions(const std::vector<PushedCondition>& conditions) {
-  std::vector<Predicate> predicates;
-  for (const PushedCondition& pushed : conditions) {
-    predicates.push_back(*pushed.predicate);
-    block_.rest.insert(block_.rest.end(), pushed.rest.begin(), pushed.rest.end());
-  }
-  block_.predicate = std::make_shared<Predicate>(Predicate::all_of(std::move(predicates)));
-  NumberTranslator numbers(source_, block_.columns, *block_.conditions);
+/// The part that is in the way; null: none is.
+Item* RowTranslator::take_parts(RowBlock::Conditions& conditions) {
+  NumberTranslator numbers(block_.columns, *conditions.program);
   bool warned = false;
-  for (Item* part : block_.rest) {
+  for (Item* part : conditions.all) {
     if (!can_be_evaluated(*part)) return part;
     // What stands behind a part that may warn of a row must not take the row away before.
     const auto condition = warned ? std::nullopt : numbers.condition(*part);
     if (!condition) {
-      block_.evaluated.push_back(part);
+      conditions.evaluated.push_back(part);
       warned = warned || may_warn(thd_, *part);
-    } else if (!block_.passes) {
-      block_.passes = condition;
+    } else if (!conditions.passes) {
+      conditions.passes = condition;
     } else {
-      const std::array<Program::Register, 2> both{*block_.passes, *condition};
-      block_.passes = block_.conditions->call(Program::Opcode::And, both);
+      const std::array<Program::Register, 2> both{*conditions.passes, *condition};
+      conditions.passes = conditions.program->call(Program::Opcode::And, both);
     }
   }
   return nullptr;
 }
 
+Item* RowTranslator::take_conditions(const BlockStatement& statement) {
+  if (statement.join != nullptr) {
+    block_.join = std::make_unique<RowBlock::Join>();
+    if (Item* const part = take_node(*statement.join, *block_.join)) return part;
+    take_keys(*statement.join, *block_.join);
+    return nullptr;
+  }
+  std::vector<Predicate> predicates;
+  for (const PushedCondition& pushed : statement.conditions) {
+    predicates.push_back(*pushed.predicate);
+    block_.rest.all.insert(block_.rest.all.end(), pushed.rest.begin(), pushed.rest.end());
+  }
+  block_.predicates.front() = std::make_shared<Predicate>(Predicate::all_of(std::move(predicates)));
+  return take_parts(block_.rest);
+}
+
+/// The conditions of a join's tables and sides.
+Item* RowTranslator::take_node(const JoinNode& node, RowBlock::Join& to) {
+  to.kind = node.kind;
+  to.source = node.source;
+  to.rows = static_cast<uint64_t>(node.rows);
+  if (node.source) {
+    std::vector<Predicate> predicates = node.implied;
+    for (Item* const condition : node.where) {
+      const PushedCondition pushed =
+          block_.columns.sources().all()[*node.source].reader().condition(condition, /*row_is_there=*/true);
+      predicates.push_back(*pushed.predicate);
+      to.where.all.insert(to.where.all.end(), pushed.rest.begin(), pushed.rest.end());
+    }
+    block_.predicates[*node.source] = std::make_shared<Predicate>(Predicate::all_of(std::move(predicates)));
+    return take_parts(to.where);
+  }
+  to.probe = std::make_unique<RowBlock::Join>();
+  to.build = std::make_unique<RowBlock::Join>();
+  if (Item* const part = take_node(*node.probe, *to.probe)) return part;
+  if (Item* const part = take_node(*node.build, *to.build)) return part;
+  to.on.all = node.on;
+  if (Item* const part = take_parts(to.on)) return part;
+  to.where.all = node.where;
+  return take_parts(to.where);
+}
+
+uint16_t RowTranslator::position_of_key(const Field& field) {
+  const size_t before = block_.columns.numbers().size();
+  const auto position = static_cast<uint16_t>(comparable(field).number);
+  if (position >= before) block_.only_for_keys.push_back(position);
+  return position;
+}
+
+/// When all else has its columns.
+void RowTranslator::take_keys(const JoinNode& node, RowBlock::Join& to) {
+  if (node.source) return;
+  for (const JoinKey& key : node.keys)
+    to.keys.push_back({.probe = position_of_key(*key.one), .build = position_of_key(*key.other)});
+  take_keys(*node.probe, *to.probe);
+  take_keys(*node.build, *to.build);
+}
+
 std::vector<uint16_t> RowBlock::positions_of(const std::vector<const Field*>& fields) const {
   std::vector<uint16_t> positions;
   for (const Field* const field : fields) {
-    const auto found = std::ranges::find(columns.fields(), field);
-    positions.push_back(static_cast<uint16_t>(found - columns.fields().begin()));
+    const auto found_field = std::ranges::find(columns.fields(), field);
+    positions.push_back(static_cast<uint16_t>(found_field - columns.fields().begin()));
   }
   return positions;
 }
 
+/// What the scans read.
 std::vector<uint16_t> RowBlock::scanned_columns(bool by_program) const {
   if (!by_program) return columns.numbers();
   std::vector<const Field*> read;
   const auto add = [&](Item& item) {
     for (const Item_field* const column : columns_read_by(item)) read.push_back(column->field);
   };
-  for (Item* const item : evaluated) add(*item);
+  const auto add_evaluated = [&](const Conditions& conditions) {
+    for (Item* const item : conditions.evaluated) add(*item);
+  };
+  add_evaluated(rest);
+  const auto add_side = [&](const auto& add_sides, const Join& side) -> void {
+    add_evaluated(side.where);
+    for (Item* const item : side.on_by_server() ? side.on.all : std::vector<Item*>()) add(*item);
+    if (side.source) return;
+    add_sides(add_sides, *side.probe);
+    add_sides(add_sides, *side.build);
+  };
+  if (join != nullptr) add_side(add_side, *join);
   for (const RowExpression& expression : computed) {
     if (!expression.number) add(*expression.item);
   }
   return columns.numbers_without_unread(read);
 }
 
-Result<std::unique_ptr<ComputedRows>> RowBlock::open(Scans scans, TABLE& table, bool by_program,
-                                                     const ImageField& image) const {
-  Computation computation;
-  std::vector<ServerExpressions::Value> by_server;
-  for (const RowExpression& expression : computed) {
-    if (by_program && expression.number) {
-      computation.values = values;
-      computation.columns.push_back(Computation::Column::of(*values, expression.number->result));
-      continue;
-    }
-    Field* const field = expression.kind == ServerValue::Image ? image(expression) : nullptr;
-    by_server.push_back({.item = expression.item, .kind = expression.kind, .field = field});
-    HAILSTONE_ASSIGN(const ScanColumn type, ServerExpressions::type_of(by_server.back()));
-    computation.columns.push_back(Computation::Column::of_host(type));
-  }
-  if (by_program && passes) {
-    computation.conditions = conditions;
-    computation.passes = *passes;
-  }
-  const std::vector<Item*>& checked = by_program ? evaluated : rest;
-  if (!checked.empty() || !by_server.empty()) {
-    computation.host =
-        std::make_shared<ServerExpressions>(table, columns.fields(), checked, std::move(by_server));
-  }
-  return std::make_unique<ComputedRows>(std::move(scans), columns.numbers().size(), std::move(computation));
-}
+/// Makes the rows of one run.
+class RowBlock::Opening {
+ public:
+  Opening(const RowBlock& block, bool by_program, unsigned threads, BlockRun& run)
+      : block_(block),
+        by_program_(by_program),
+        threads_(threads),
+        run_(run),
+        numbers_(block.scanned_columns(by_program)) {}
 
-Result<std::unique_ptr<ComputedRows>> RowBlock::open(TABLE& table, bool by_program, BlockRun& run) const {
-  std::optional<Scans> scans;
-  if (open_scans(readers_of(table), predicate, scanned_columns(by_program), scans) != 0)
-    return fail(ErrorCode::Deadlock, "the transaction has been rolled back");
-  HAILSTONE_ASSIGN(auto rows,
-                   open(std::move(*scans), table, by_program, [](const RowExpression&) { return nullptr; }));
-  rows->count_in(row_counts(run));
-  return rows;
+  Result<std::unique_ptr<ComputedRows>> open(const ImageField& image) {
+    Computation computation = conditions(block_.rest);
+    std::vector<ServerExpressions::Value> by_server;
+    for (const RowExpression& expression : block_.computed) {
+      if (by_program_ && expression.number) {
+        computation.values = block_.values;
+        computation.columns.push_back(Computation::Column::of(*block_.values, expression.number->result));
+        continue;
+      }
+      Field* const field = expression.kind == ServerValue::Image ? image(expression) : nullptr;
+      by_server.push_back({.item = expression.item, .kind = expression.kind, .field = field});
+      HAILSTONE_ASSIGN(const ScanColumn type, ServerExpressions::type_of(by_server.back()));
+      computation.columns.push_back(Computation::Column::of_host(type));
+    }
+    const std::vector<Item*>& checked = by_program_ ? block_.rest.evaluated : block_.rest.all;
+    if (!checked.empty() || !by_server.empty()) computation.host = by_host(checked, std::move(by_server));
+    std::unique_ptr<RowBatches> source;
+    if (block_.join == nullptr) {
+      HAILSTONE_ASSIGN(Scans scans, open_scans(0, numbers_));
+      source = std::make_unique<ScannedBatches>(std::move(scans));
+    } else {
+      HAILSTONE_ASSIGN(source, open_side(*block_.join, {}));
+    }
+    auto rows = std::make_unique<ComputedRows>(std::move(source), block_.width(), std::move(computation));
+    RowCounts counts = row_counts(run_);
+    if (block_.join != nullptr) counts.scan = nullptr;
+    rows->count_in(counts);
+    return rows;
+  }
+
+ private:
+  std::shared_ptr<HostExpressions> by_host(const std::vector<Item*>& checked,
+                                           std::vector<ServerExpressions::Value> values) const {
+    return std::make_shared<ServerExpressions>(block_.columns.shared_sources(), block_.columns.fields(),
+                                               checked, std::move(values));
+  }
+
+  /// Those that a program checks.
+  Computation conditions(const Conditions& of) const {
+    Computation computation;
+    if (!by_program_ || !of.passes) return computation;
+    computation.conditions = of.program;
+    computation.passes = *of.passes;
+    return computation;
+  }
+
+  Result<Scans> open_scans(size_t number, const std::vector<uint16_t>& columns) const {
+    std::optional<Scans> scans;
+    const SourceTables::Source& source = block_.columns.sources().all()[number];
+    // Partitions may have been ruled out since.
+    if (hailstone::open_scans(readers_of(*source.table), block_.predicates[number], columns, scans) != 0)
+      return fail(ErrorCode::Deadlock, "the transaction has been rolled back");
+    return std::move(*scans);
+  }
+
+  /// `above`: positions of keys of the joins above.
+  Result<std::unique_ptr<RowBatches>> open_side(const Join& side, const std::vector<uint16_t>& above) {
+    std::unique_ptr<RowBatches> rows;
+    if (side.source) {
+      HAILSTONE_ASSIGN(rows, open_table(*side.source));
+    } else {
+      HAILSTONE_ASSIGN(rows, open_join(side, above));
+    }
+    Computation computation = conditions(side.where);
+    const std::vector<Item*>& checked = by_program_ ? side.where.evaluated : side.where.all;
+    if (!checked.empty()) computation.host = by_host(checked, {});
+    if (computation.is_empty()) return rows;
+    return std::make_unique<ComputedRows>(std::move(rows), block_.width(), std::move(computation));
+  }
+
+  Result<std::unique_ptr<RowBatches>> open_table(size_t number) {
+    std::vector<uint16_t> positions, columns;
+    for (uint16_t i = 0; i < numbers_.size(); ++i) {
+      if (block_.columns.source_at(i) != number) continue;
+      positions.push_back(i);
+      columns.push_back(numbers_[i]);
+    }
+    HAILSTONE_ASSIGN(Scans scans, open_scans(number, columns));
+    auto rows = std::make_unique<ScannedBatches>(std::move(scans), std::move(positions), block_.width());
+    if (OperatorCounts* const counts = run_.counts(Operator::Scan, scans_++); counts != nullptr)
+      rows->count_scan_in(*counts);
+    return rows;
+  }
+
+  Result<std::unique_ptr<RowBatches>> open_join(const Join& side, const std::vector<uint16_t>& above) {
+    OperatorCounts* const counts = run_.counts(Operator::Join, joins_++);
+    JoinPlan plan{.kind = side.kind, .keys = side.keys, .width = block_.width()};
+    std::vector<uint16_t> probe_above = above, build_above = above;
+    for (const JoinPlan::Key& key : side.keys) {
+      probe_above.push_back(key.probe);
+      build_above.push_back(key.build);
+    }
+    HAILSTONE_ASSIGN(auto probe, open_side(*side.probe, probe_above));
+    HAILSTONE_ASSIGN(auto build, open_side(*side.build, build_above));
+    add_columns_of(*side.build, above, plan.from_build);
+    if (side.on_by_server() || (!by_program_ && !side.on.all.empty())) {
+      plan.host = by_host(side.on.all, {});
+    } else if (side.on.passes) {
+      plan.conditions = side.on.program;
+      plan.passes = *side.on.passes;
+    }
+    HAILSTONE_ASSIGN(auto join,
+                     HashJoin::make(std::move(probe), std::move(build), std::move(plan), threads_, counts));
+    return std::unique_ptr<RowBatches>(std::move(join));
+  }
+
+  /// The positions of what is read of a side's tables behind a join.
+  void add_columns_of(const Join& side, const std::vector<uint16_t>& above, std::vector<uint16_t>& to) const {
+    if (!side.source) {
+      add_columns_of(*side.probe, above, to);
+      add_columns_of(*side.build, above, to);
+      return;
+    }
+    for (uint16_t i = 0; i < numbers_.size(); ++i) {
+      if (block_.columns.source_at(i) != *side.source) continue;
+      const bool for_keys = std::ranges::find(block_.only_for_keys, i) != block_.only_for_keys.end();
+      if (!for_keys || std::ranges::find(above, i) != above.end()) to.push_back(i);
+    }
+  }
+
+  const RowBlock& block_;
+  const bool by_program_;
+  const unsigned threads_;
+  BlockRun& run_;
+  const std::vector<uint16_t> numbers_;
+  size_t scans_ = 0, joins_ = 0;  // opened so far, in the order of row_plan()
+};
+
+Result<std::unique_ptr<ComputedRows>> RowBlock::open(bool by_program, unsigned threads, BlockRun& run,
+                                                     const ImageField& image) const {
+  return Opening(*this, by_program, threads, run).open(image);
 }
 
 OperatorPlan RowBlock::row_plan() const {
-  const TABLE& table = columns.table();
-  const uint64_t rows = table.file->stats.records;
+  const auto planned_scan = [this](size_t source) -> PlannedOperator {
+    const TABLE& table = *columns.sources().all()[source].table;
+    std::vector<const Field*> read;
+    for (size_t i = 0; i < columns.numbers().size(); ++i) {
+      const Field* const field = &columns.field_at(i);
+      if (columns.source_at(i) == source && std::ranges::find(read, field) == read.end())
+        read.push_back(field);
+    }
+    const bool filtered = predicates[source]->kind() != Predicate::Kind::Always;
+    return {.kind = Operator::Scan,
+            .what = fmt::format("{}; columns read: {}{}", table.pos_in_table_list->top_table()->alias.str,
+                                read.size(), filtered ? "; filtered" : ""),
+            .most_rows = table.file->stats.records};
+  };
   const auto by_server = static_cast<size_t>(std::ranges::count_if(
       computed, [](const RowExpression& expression) { return !expression.number.has_value(); }));
   OperatorPlan plan;
-  std::vector<const Field*> read;
-  for (size_t i = 0; i < columns.numbers().size(); ++i) {
-    const Field* const field = &columns.field_at(i);
-    if (std::ranges::find(read, field) == read.end()) read.push_back(field);
+  if (join == nullptr) {
+    plan.push_back(planned_scan(0));
+  } else {
+    const auto add = [&](const auto& add_side, const Join& side, unsigned inside) -> void {
+      if (side.source) {
+        plan.push_back(planned_scan(*side.source));
+        plan.back().inside = inside;
+        return;
+      }
+      constexpr std::array<const char*, 4> kinds{"inner", "left", "semi", "anti"};
+      plan.push_back({.kind = Operator::Join,
+                      .what = fmt::format(
+                          "{}; keys: {}{}", kinds[static_cast<size_t>(side.kind)], side.keys.size(),
+                          side.on.all.empty() && side.where.all.empty()
+                              ? ""
+                              : fmt::format("; conditions: {}", side.on.all.size() + side.where.all.size())),
+                      .most_rows = side.rows,
+                      .inside = inside});
+      add_side(add_side, *side.probe, inside + 1);
+      add_side(add_side, *side.build, inside + 1);
+    };
+    add(add, *join, 0);
+    std::ranges::reverse(plan);
   }
-  const bool filtered = predicate->kind() != Predicate::Kind::Always;
-  plan.push_back(
-      {.kind = Operator::Scan,
-       .what = fmt::format("{}; columns read: {}{}", table.pos_in_table_list->top_table()->alias.str,
-                           read.size(), filtered ? "; filtered" : ""),
-       .most_rows = rows});
-  if (passes) {
+  const uint64_t rows = plan.back().most_rows;
+  if (rest.passes) {
     plan.push_back({.kind = Operator::Filter,
-                    .what = fmt::format("conditions: {}", rest.size() - evaluated.size()),
+                    .what = fmt::format("conditions: {}", rest.all.size() - rest.evaluated.size()),
                     .most_rows = rows});
   }
-  if (!evaluated.empty() || by_server != 0) {
+  if (!rest.evaluated.empty() || by_server != 0) {
     plan.push_back({.kind = Operator::Evaluate,
                     .what = fmt::format("by the server, row by row: conditions: {}; expressions: {}",
-                                        evaluated.size(), by_server),
+                                        rest.evaluated.size(), by_server),
                     .most_rows = rows});
   }
   if (by_server < computed.size()) {

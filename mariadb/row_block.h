@@ -1,6 +1,6 @@
-// The rows of a statement over one table that pass its conditions, and what is computed of each of them: made
-// of the server's items, once for each execution. Blocks of groups and of plain rows build on it. Belongs to
-// the connection's thread.
+// The rows of a statement, of one table or of several that are joined, that pass its conditions, and what is
+// computed of each of them: made of the server's items, once for each execution. Blocks of groups and of
+// plain rows build on it. Belongs to the connection's thread.
 #pragma once
 
 #include <functional>
@@ -8,9 +8,11 @@
 #include <optional>
 #include <vector>
 
+#include "join_tree.h"
 #include "operator_plan.h"
 #include "pushdown.h"
 #include "query/computed_rows.h"
+#include "query/join/hash_join.h"
 #include "select_numbers.h"
 #include "select_outcome.h"
 #include "select_server.h"
@@ -22,12 +24,13 @@ namespace hailstone {
 
 class BlockRun;
 
-/// A block of a SELECT over one table, as the server has it.
+/// A block of a SELECT, as the server has it.
 struct BlockStatement {
   const Query& query;
   SELECT_LEX& select;
-  TABLE& table;
-  const std::vector<PushedCondition>& conditions;  // all of them on the table's rows
+  std::shared_ptr<const SourceTables> sources;
+  const std::vector<PushedCondition>& conditions;  // of one table: all of them on its rows
+  const JoinNode* join = nullptr;                  // of several
   bool whole = false;                              // a statement that the optimizer has not been at
 };
 
@@ -47,34 +50,67 @@ struct RowColumn {
 };
 
 struct RowBlock {
-  explicit RowBlock(const ScanColumns& scanned) : columns(scanned) {}
+  explicit RowBlock(std::shared_ptr<const SourceTables> sources)
+      : columns(std::move(sources)), predicates(columns.sources().all().size()) {}
+
+  /// Conditions, all of which must hold.
+  struct Conditions {
+    std::vector<Item*> all = {};
+    std::vector<Item*> evaluated = {};  // of these, those that only the server evaluates
+    std::shared_ptr<Program> program = std::make_shared<Program>();
+    std::optional<Program::Register> passes = {};  // of the program, for the others
+  };
+  /// A table, or two sides that are joined.
+  struct Join {
+    std::optional<size_t> source = {};
+    std::unique_ptr<Join> probe = {}, build = {};
+    JoinPlan::Kind kind = JoinPlan::Kind::Inner;
+    std::vector<JoinPlan::Key> keys = {};
+    Conditions on = {};     // of pairs
+    Conditions where = {};  // of the rows that come out, or of the table's
+    uint64_t rows = 0;      // estimated: that come out
+
+    /// The server evaluates all conditions of pairs where the program has not all of them.
+    bool on_by_server() const { return !on.evaluated.empty(); }
+  };
 
   ScanColumns columns;
-  std::shared_ptr<Program> conditions = std::make_shared<Program>();
   std::shared_ptr<Program> values = std::make_shared<Program>();
   std::vector<RowExpression> computed;
-  std::shared_ptr<const Predicate> predicate;
-  std::vector<Item*> rest;                  // of the conditions, beyond the predicate: all must hold
-  std::vector<Item*> evaluated;             // of these, those that only the server evaluates
-  std::optional<Program::Register> passes;  // the others, in `conditions`
+  std::vector<std::shared_ptr<const Predicate>> predicates;  // of each table
+  Conditions rest;                                           // of one table's rows, beyond the predicate
+  std::unique_ptr<Join> join;                                // null: there is one table
+  std::vector<uint16_t> only_for_keys = {};                  // positions that nothing but joins reads
 
-  /// What a scan for open() reads.
-  std::vector<uint16_t> scanned_columns(bool by_program) const;
+  /// How many columns come before the computed ones.
+  size_t width() const { return columns.numbers().size(); }
   uint16_t position_of(const RowColumn& column) const {
-    return static_cast<uint16_t>(column.number + (column.computed ? columns.numbers().size() : 0));
+    return static_cast<uint16_t>(column.number + (column.computed ? width() : 0));
+  }
+  /// Whether a column, not a computed one, is NULL where an outer join has no row of its table.
+  bool join_may_miss(const RowColumn& column) const {
+    return !column.computed && columns.sources().all()[columns.source_at(column.number)].may_be_missing;
   }
   /// Of fields that are among the columns.
   std::vector<uint16_t> positions_of(const std::vector<const Field*>& fields) const;
-  /// The rows with what is computed of them: by programs, or, when these have met a row that they do not
-  /// compute, all by the server. `table` is what the items read; `image` gives the field in which the server
-  /// stores the value of an Image.
+  /// The rows with what is computed of them, counted in `run`: by programs, or, when these have met a row
+  /// that they do not compute, all by the server. `threads`: how many may put rows into the tables of joins;
+  /// with 1, rows that are taken one by one come in the same order each time. `image` gives the field in
+  /// which the server stores the value of an Image. ErrorCode::Deadlock: the transaction has been rolled
+  /// back.
   using ImageField = std::function<Field*(const RowExpression& expression)>;
-  Result<std::unique_ptr<ComputedRows>> open(Scans scans, TABLE& table, bool by_program,
+  Result<std::unique_ptr<ComputedRows>> open(bool by_program, unsigned threads, BlockRun& run,
                                              const ImageField& image) const;
-  /// The same of all tables that `table` stands for, counted in `run`; where nothing is an Image.
-  Result<std::unique_ptr<ComputedRows>> open(TABLE& table, bool by_program, BlockRun& run) const;
+  /// The same where nothing is an Image.
+  Result<std::unique_ptr<ComputedRows>> open(bool by_program, unsigned threads, BlockRun& run) const {
+    return open(by_program, threads, run, [](const RowExpression&) { return nullptr; });
+  }
   /// What makes the rows, the scan in front: OperatorPlan has it behind.
   OperatorPlan row_plan() const;
+
+ private:
+  std::vector<uint16_t> scanned_columns(bool by_program) const;
+  class Opening;
 };
 
 /// Where the rows of a block's run are counted.
@@ -83,8 +119,7 @@ RowCounts row_counts(BlockRun& run);
 /// Makes a RowBlock, piece by piece.
 class RowTranslator {
  public:
-  RowTranslator(THD& thd, TABLE& source, HailstoneHandler& reader, RowBlock& block)
-      : thd_(thd), source_(source), reader_(reader), block_(block) {}
+  RowTranslator(THD& thd, RowBlock& block) : thd_(thd), block_(block) {}
 
   /// The column that an item is; nothing when it is none, or is not stored.
   std::optional<RowColumn> column_of(Item& item);
@@ -97,12 +132,15 @@ class RowTranslator {
   /// The column by which rows are sorted as the server sorts them by the item.
   std::optional<RowColumn> sortable(Item& item);
   /// Of all conditions, each of which must hold, the part that is in the way; null: none is.
-  Item* take_conditions(const std::vector<PushedCondition>& conditions);
+  Item* take_conditions(const BlockStatement& statement);
 
  private:
+  Item* take_parts(RowBlock::Conditions& conditions);
+  Item* take_node(const JoinNode& node, RowBlock::Join& to);
+  void take_keys(const JoinNode& node, RowBlock::Join& to);
+  uint16_t position_of_key(const Field& field);
+
   THD& thd_;
-  TABLE& source_;
-  HailstoneHandler& reader_;
   RowBlock& block_;
 };
 

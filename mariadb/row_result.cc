@@ -15,16 +15,16 @@ namespace {
 
 class RowResult final : public BlockResult {
  public:
-  RowResult(HailstoneHandler& reader, TABLE& source, SelectBlock block, std::shared_ptr<BlockRecord> record)
-      : reader_(reader),
-        source_(source),
-        thd_(*source.in_use),
-        block_(std::move(block)),
+  RowResult(SelectBlock block, std::shared_ptr<BlockRecord> record)
+      : block_(std::move(block)),
+        sources_(block_.columns.sources()),
+        reader_(sources_.first().reader()),
+        thd_(sources_.thd()),
         run_(thd_, std::move(record)),
         rows_([this](bool by_program) { return open_rows(by_program); }) {
     for (const Field* field : block_.shown) {
-      shown_.emplace_back(*field, source_.record[0]);
-      shown_columns_.push_back(reader_.column_of_field(field->field_index));
+      shown_.emplace_back(*field, sources_);
+      shown_columns_.push_back(block_.columns.column_of(*field));
     }
   }
 
@@ -65,6 +65,7 @@ class RowResult final : public BlockResult {
       }
     }
     rows_.close();
+    begin_row(sources_);
     run_.end();
   }
 
@@ -85,9 +86,13 @@ class RowResult final : public BlockResult {
     thd_.get_stmt_da()->set_current_row_for_warning(static_cast<long>(++rows_given_));
     if (!wanted) return 0;
     const std::span<const Value> values = rows_.rows().values();
-    for (size_t i = 0; i < shown_.size(); ++i) shown_[i].write_to(values[i], source_.record[0]);
-    if (block_.shows_virtual && source_.update_virtual_fields(&reader_, VCOL_UPDATE_FOR_READ) != 0)
-      return HA_ERR_INTERNAL_ERROR;
+    begin_row(sources_);
+    for (size_t i = 0; i < shown_.size(); ++i) shown_[i].write(values[i]);
+    for (const SourceTables::Source& source : sources_.all()) {
+      if (block_.shows_virtual && !source.table->null_row &&
+          source.table->update_virtual_fields(&source.reader(), VCOL_UPDATE_FOR_READ) != 0)
+        return HA_ERR_INTERNAL_ERROR;
+    }
     return thd_.is_error() ? HA_ERR_INTERNAL_ERROR : 0;
   }
 
@@ -106,7 +111,8 @@ class RowResult final : public BlockResult {
 
   Result<std::unique_ptr<RowSource>> open_rows(bool by_program) {
     if (!by_program) run_.restart();
-    HAILSTONE_ASSIGN(auto rows, block_.open(source_, by_program, run_));
+    const unsigned threads = sort() == Sort::None ? 1 : query_threads(&thd_);
+    HAILSTONE_ASSIGN(auto rows, block_.open(by_program, threads, run_));
     switch (sort()) {
       case Sort::FirstRows:
         return SortedRows::make(std::move(rows),
@@ -142,12 +148,12 @@ class RowResult final : public BlockResult {
     return order;
   }
 
-  HailstoneHandler& reader_;
-  TABLE& source_;
-  THD& thd_;
   const SelectBlock block_;
+  const SourceTables& sources_;
+  HailstoneHandler& reader_;
+  THD& thd_;
   BlockRun run_;
-  std::vector<FieldFormat> shown_;
+  std::vector<SourceField> shown_;
   std::vector<uint16_t> shown_columns_;
   QueryRows rows_;
   uint64_t rows_given_ = 0;
@@ -155,9 +161,8 @@ class RowResult final : public BlockResult {
 
 }  // namespace
 
-std::unique_ptr<BlockResult> make_row_result(HailstoneHandler& reader, TABLE& source, SelectBlock block,
-                                             std::shared_ptr<BlockRecord> record) {
-  return std::make_unique<RowResult>(reader, source, std::move(block), std::move(record));
+std::unique_ptr<BlockResult> make_row_result(SelectBlock block, std::shared_ptr<BlockRecord> record) {
+  return std::make_unique<RowResult>(std::move(block), std::move(record));
 }
 
 }  // namespace hailstone

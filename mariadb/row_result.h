@@ -14,7 +14,6 @@
 namespace hailstone {
 
 /// `source`: the only table that the statement reads, `reader` its handler.
-std::unique_ptr<BlockResult> make_row_result(HailstoneHandler& reader, TABLE& source, SelectBlock block,
-                                             std::shared_ptr<BlockRecord> record);
+std::unique_ptr<BlockResult> make_row_result(SelectBlock block, std::shared_ptr<BlockRecord> record);
 
 }  // namespace hailstone

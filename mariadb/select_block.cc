@@ -21,14 +21,12 @@ constexpr uint32 longest_short_text = 1024;
 
 class SelectTranslator {
  public:
-  SelectTranslator(THD& thd, const BlockStatement& statement, HailstoneHandler& reader)
+  SelectTranslator(THD& thd, const BlockStatement& statement)
       : thd_(thd),
         statement_(statement),
         query_(statement.query),
-        source_(statement.table),
-        reader_(reader),
-        block_(ScanColumns(source_, reader)),
-        rows_(thd, source_, reader, block_) {}
+        block_(statement.sources),
+        rows_(thd, block_) {}
 
   std::expected<SelectBlock, Declined> translate() {
     const auto declined = [](SelectOutcome reason, Item* item) {
@@ -47,16 +45,15 @@ class SelectTranslator {
     while (Item* const item = items++) {
       if (!add(*item)) return declined(SelectOutcome::Columns, item);
     }
-    if (Item* const part = rows_.take_conditions(statement_.conditions))
-      return declined(SelectOutcome::Condition, part);
+    if (Item* const part = rows_.take_conditions(statement_)) return declined(SelectOutcome::Condition, part);
     if (block_.way == SelectBlock::Way::Scanned) {
       // The rows go into the table that they come from.
       if ((statement_.select.join->select_options & OPTION_BUFFER_RESULT) != 0)
         return declined(SelectOutcome::Statement, nullptr);
       // A part with a limit, as EXISTS has one: the server has no error of rows behind the last that it
       // wants.
-      if (!statement_.whole && has_limit() && !block_.rest.empty())
-        return declined(SelectOutcome::Condition, block_.rest.front());
+      if (!statement_.whole && has_limit() && has_computed_conditions())
+        return declined(SelectOutcome::Condition, query_.where);
       // Warnings of rows have their numbers among all that the server would have read.
       if (has_conditions() && may_warn_of_rows(thd_)) return declined(SelectOutcome::Statement, nullptr);
     }
@@ -72,7 +69,7 @@ class SelectTranslator {
     by_long_text_ |= item.cmp_type() == STRING_RESULT && item.max_length > longest_short_text;
     block_.order.push_back({.by = *by,
                             .descending = order.direction == ORDER::ORDER_DESC,
-                            .nullable = by->computed || item.maybe_null()});
+                            .nullable = by->computed || block_.join_may_miss(*by) || item.maybe_null()});
     return true;
   }
 
@@ -82,15 +79,17 @@ class SelectTranslator {
            statement_.select.limit_params.select_limit != nullptr;
   }
 
+  bool has_computed_conditions() const { return block_.join != nullptr || !block_.rest.all.empty(); }
+
   bool has_conditions() const {
-    return block_.predicate->kind() != Predicate::Kind::Always || !block_.rest.empty();
+    return block_.predicates.front()->kind() != Predicate::Kind::Always || has_computed_conditions();
   }
 
   SelectBlock::Way way() const {
     if (block_.order.empty()) return SelectBlock::Way::Scanned;
-    // What HAVING leaves of the first rows may be too few.
-    const bool few =
-        !block_.has_having && block_.most <= (by_long_text_ ? most_rows_by_long_texts : most_first_rows);
+    // What HAVING leaves of the first rows may be too few; and rows of joins have no places.
+    const bool few = !block_.has_having && !statement_.sources->is_join() &&
+                     block_.most <= (by_long_text_ ? most_rows_by_long_texts : most_first_rows);
     return few ? SelectBlock::Way::FirstRows : SelectBlock::Way::Sorted;
   }
 
@@ -108,17 +107,18 @@ class SelectTranslator {
 
   /// The server evaluates the item when it sends the row: its columns have to be there.
   bool add(Item& item) {
-    if (!is_function_of_row(item, source_) || may_name_rows(item) || !has_silent_constants(thd_, item))
+    if (!is_function_of_row(item, block_.columns.sources()) || may_name_rows(item) ||
+        !has_silent_constants(thd_, item))
       return false;
     for (const Item_field* const column : columns_read_by(item)) {
-      if (!show(*source_.field[column->field->field_index])) return false;
+      if (!show(*column->field)) return false;
     }
     return true;
   }
 
   /// The field is read when a row is shown. Of a virtual one those are that it is made of.
   bool show(Field& field) {
-    if (reader_.column_of_field(field.field_index) != RecordFormat::not_stored) {
+    if (field.stored_in_db()) {
       const Field* const shown = &field;
       if (std::ranges::find(block_.shown, shown) == block_.shown.end()) block_.shown.push_back(shown);
       if (block_.way != SelectBlock::Way::FirstRows) block_.columns.position_of(field);
@@ -127,7 +127,7 @@ class SelectTranslator {
     if (field.vcol_info == nullptr || may_warn(thd_, *field.vcol_info->expr)) return false;
     block_.shows_virtual = true;
     for (const Item_field* const column : columns_read_by(*field.vcol_info->expr)) {
-      if (!show(*source_.field[column->field->field_index])) return false;
+      if (!show(*column->field)) return false;
     }
     return true;
   }
@@ -135,8 +135,6 @@ class SelectTranslator {
   THD& thd_;
   const BlockStatement& statement_;
   const Query& query_;
-  TABLE& source_;
-  HailstoneHandler& reader_;
   SelectBlock block_;
   RowTranslator rows_;
   bool by_long_text_ = false;
@@ -161,9 +159,8 @@ OperatorPlan SelectBlock::plan() const {
   return plan;
 }
 
-std::expected<SelectBlock, Declined> make_select_block(THD& thd, const BlockStatement& statement,
-                                                       HailstoneHandler& reader) {
-  return SelectTranslator(thd, statement, reader).translate();
+std::expected<SelectBlock, Declined> make_select_block(THD& thd, const BlockStatement& statement) {
+  return SelectTranslator(thd, statement).translate();
 }
 
 }  // namespace hailstone

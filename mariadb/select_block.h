@@ -40,7 +40,6 @@ struct SelectBlock : RowBlock {
   OperatorPlan plan() const;
 };
 
-std::expected<SelectBlock, Declined> make_select_block(THD& thd, const BlockStatement& statement,
-                                                       HailstoneHandler& reader);
+std::expected<SelectBlock, Declined> make_select_block(THD& thd, const BlockStatement& statement);
 
 }  // namespace hailstone

@@ -49,8 +49,21 @@ Field* ScanColumns::field_of(Item& item) const {
   Item* const real = item.real_item();
   if (real->type() != Item::FIELD_ITEM) return nullptr;
   Field* const field = static_cast<Item_field*>(real)->field;
-  if (field->table != table_) return nullptr;
-  return reader_->column_of_field(field->field_index) == RecordFormat::not_stored ? nullptr : field;
+  const auto source = sources_->number_of(*field);
+  if (!source) return nullptr;
+  const HailstoneHandler& reader = sources_->all()[*source].reader();
+  return reader.column_of_field(field->field_index) == RecordFormat::not_stored ? nullptr : field;
+}
+
+uint16_t ScanColumns::column_of(const Field& field) const {
+  return sources_->all()[source_of(field)].reader().column_of_field(field.field_index);
+}
+
+size_t ScanColumns::position_of_number(size_t source, uint16_t number) const {
+  size_t position = 0;
+  while (position < numbers_.size() && (numbers_[position] != number || of_sources_[position] != source))
+    ++position;
+  return position;
 }
 
 uint16_t ScanColumns::position_for_items(const Field& field) {
@@ -58,7 +71,8 @@ uint16_t ScanColumns::position_for_items(const Field& field) {
   const auto position = static_cast<uint16_t>(found - fields_.begin());
   if (found == fields_.end()) {
     fields_.push_back(&field);
-    numbers_.push_back(reader_->column_of_field(field.field_index));
+    numbers_.push_back(column_of(field));
+    of_sources_.push_back(source_of(field));
     for_items_.push_back(true);
   }
   return position;
@@ -74,7 +88,7 @@ std::vector<uint16_t> ScanColumns::numbers_without_unread(
     const std::vector<const Field*>& read_by_items) const {
   std::vector<uint16_t> numbers = numbers_;
   for (size_t i = 0; i < numbers.size(); ++i) {
-    if (for_items_[i] && std::ranges::find(numbers_, scaled(numbers[i])) != numbers_.end() &&
+    if (for_items_[i] && position_of_number(of_sources_[i], scaled(numbers[i])) != numbers_.size() &&
         std::ranges::find(read_by_items, fields_[i]) == read_by_items.end())
       numbers[i] = scaled(numbers[i]);
   }
@@ -82,15 +96,16 @@ std::vector<uint16_t> ScanColumns::numbers_without_unread(
 }
 
 std::optional<uint16_t> ScanColumns::scaled_position_of(const Field& field) {
-  const uint16_t column = reader_->column_of_field(field.field_index);
-  for (const HailstoneHandler* const reader : readers_of(*table_)) {
+  const uint16_t column = column_of(field);
+  const size_t source = source_of(field);
+  for (const HailstoneHandler* const reader : sources_->all()[source].readers) {
     if (!reader->stored_table()->layout()->decimal(column)) return std::nullopt;
   }
-  const auto found = std::ranges::find(numbers_, scaled(column));
-  const auto position = static_cast<uint16_t>(found - numbers_.begin());
-  if (found == numbers_.end()) {
+  const auto position = static_cast<uint16_t>(position_of_number(source, scaled(column)));
+  if (position == numbers_.size()) {
     fields_.push_back(nullptr);
     numbers_.push_back(scaled(column));
+    of_sources_.push_back(source);
     for_items_.push_back(false);
   }
   return position;
@@ -312,7 +327,8 @@ std::optional<Number> NumberTranslator::column_function(Item_func& function, Reg
     const auto type = field->real_type();
     const bool is_text = type == MYSQL_TYPE_VARCHAR || type == MYSQL_TYPE_BLOB ||
                          dynamic_cast<const Field_string*>(field) != nullptr;
-    const bool keeps_spaces = (table_.in_use->variables.sql_mode & MODE_PAD_CHAR_TO_FULL_LENGTH) != 0;
+    const bool keeps_spaces =
+        (columns_.sources().thd().variables.sql_mode & MODE_PAD_CHAR_TO_FULL_LENGTH) != 0;
     if (!is_text || keeps_spaces) return std::nullopt;
     if (dynamic_cast<Item_func_octet_length*>(&function) != nullptr) {
       applied = length_of(*field, LengthUnit::Bytes);
@@ -460,13 +476,13 @@ std::optional<Program::Register> NumberTranslator::comparison(Item_func& functio
   return turned ? call(opcode, {*b, *a}) : call(opcode, {*a, *b});
 }
 
-std::optional<Program::Register> NumberTranslator::of_predicate(const Predicate& predicate) {
+std::optional<Program::Register> NumberTranslator::of_predicate(const Predicate& predicate, size_t source) {
   switch (predicate.kind()) {
     case Predicate::Kind::And:
     case Predicate::Kind::Or: {
       std::optional<Register> result;
       for (const Predicate& part : predicate.parts()) {
-        const auto next = of_predicate(part);
+        const auto next = of_predicate(part, source);
         if (!next) return std::nullopt;
         const Opcode opcode = predicate.kind() == Predicate::Kind::And ? Opcode::And : Opcode::Or;
         result = result ? call(opcode, {*result, *next}) : *next;
@@ -479,7 +495,7 @@ std::optional<Program::Register> NumberTranslator::of_predicate(const Predicate&
     default:
       break;
   }
-  const Field* const field = &columns_.field_of_column(predicate.column());
+  const Field* const field = &columns_.field_of_column(source, predicate.column());
   const auto scanned = scan_column(*field);
   if (!scanned) return std::nullopt;
   return program_.matches(predicate, columns_.position_of(*field), *scanned);
@@ -487,8 +503,12 @@ std::optional<Program::Register> NumberTranslator::of_predicate(const Predicate&
 
 std::optional<Program::Register> NumberTranslator::is_true(Item& item, Register mask) {
   Item& real = *item.real_item();
-  const PushedCondition pushed = columns_.condition(real);
-  if (pushed.complete) return of_predicate(*pushed.predicate);
+  // What an outer join has no row of may be NULL, though the column is not.
+  const auto source = columns_.sources().only_one_of(real);
+  if (source && !columns_.sources().all()[*source].may_be_missing) {
+    const PushedCondition pushed = columns_.sources().all()[*source].reader().condition(&real);
+    if (pushed.complete) return of_predicate(*pushed.predicate, *source);
+  }
   if (real.type() == Item::COND_ITEM) {
     auto& condition = static_cast<Item_cond&>(real);
     const bool all = condition.functype() == Item_func::COND_AND_FUNC;

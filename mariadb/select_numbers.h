@@ -4,23 +4,26 @@
 // the statement is run again with the server's own evaluation. Belongs to the connection's thread.
 #pragma once
 
+#include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "ha_hailstone.h"
 #include "query/expression/program.h"
+#include "source_tables.h"
 // clang-format off
 #include "server.h"
 // clang-format on
 
 namespace hailstone {
 
-/// The columns that a statement reads of its table.
+/// The columns that a statement reads of its tables.
 class ScanColumns {
  public:
-  ScanColumns(const TABLE& table, const HailstoneHandler& reader) : table_(&table), reader_(&reader) {}
+  explicit ScanColumns(std::shared_ptr<const SourceTables> sources) : sources_(std::move(sources)) {}
 
-  /// The table's field that an item is; null when it is none, or is not stored.
+  /// The field of a table that an item is; null when it is none, or is not stored.
   Field* field_of(Item& item) const;
   /// The position of a field among the scan's columns, to which it is added when it is new.
   uint16_t position_of(const Field& field);
@@ -31,26 +34,34 @@ class ScanColumns {
   std::optional<uint16_t> scaled_position_of(const Field& field);
   /// Of the column at a position, which may be read as a scaled number.
   const Field& field_at(size_t position) const {
-    return field_of_column(static_cast<uint16_t>(numbers_[position] & ~scaled_bit));
+    return field_of_column(source_at(position), static_cast<uint16_t>(numbers_[position] & ~scaled_bit));
   }
   bool is_scaled_at(size_t position) const { return is_scaled(numbers_[position]); }
-  /// What the library can find out of a condition.
-  PushedCondition condition(const Item& item) const { return reader_->condition(&item); }
-  const Field& field_of_column(uint16_t column) const {
-    return *table_->field[reader_->field_of_column(column)];
+  /// The number of the table whose column is at a position.
+  size_t source_at(size_t position) const { return of_sources_[position]; }
+  const Field& field_of_column(size_t source, uint16_t column) const {
+    const SourceTables::Source& of = sources_->all()[source];
+    return *of.table->field[of.reader().field_of_column(column)];
   }
-  const TABLE& table() const { return *table_; }
+  /// The column of a field that is stored, as the library has it.
+  uint16_t column_of(const Field& field) const;
+  const SourceTables& sources() const { return *sources_; }
+  const std::shared_ptr<const SourceTables>& shared_sources() const { return sources_; }
   /// numbers(), but for what is read as scaled numbers, too, and which nobody but items that do not read
   /// `read_by_items` reads: it is not packed for nothing.
   std::vector<uint16_t> numbers_without_unread(const std::vector<const Field*>& read_by_items) const;
+  /// Of each column, as the library has it among its table's.
   const std::vector<uint16_t>& numbers() const { return numbers_; }
   /// Null where the column is read as a scaled number.
   const std::vector<const Field*>& fields() const { return fields_; }
 
  private:
-  const TABLE* table_;
-  const HailstoneHandler* reader_;
-  std::vector<uint16_t> numbers_;     // as the library has them
+  size_t source_of(const Field& field) const { return *sources_->number_of(field); }
+  size_t position_of_number(size_t source, uint16_t number) const;
+
+  std::shared_ptr<const SourceTables> sources_;
+  std::vector<uint16_t> numbers_;
+  std::vector<size_t> of_sources_;    // of the same columns: their tables
   std::vector<const Field*> fields_;  // of those
   std::vector<bool> for_items_;       // of those: only items may read them
 };
@@ -63,8 +74,7 @@ struct Number {
 
 class NumberTranslator {
  public:
-  NumberTranslator(TABLE& table, ScanColumns& columns, Program& program)
-      : table_(table), columns_(columns), program_(program) {}
+  NumberTranslator(ScanColumns& columns, Program& program) : columns_(columns), program_(program) {}
 
   /// Nothing: the expression is not translated, and program and columns are as they were.
   std::optional<Number> number(Item& item);
@@ -91,7 +101,8 @@ class NumberTranslator {
   std::optional<Register> truth(Item& item, Register mask);
   std::optional<Register> comparison(Item_func& function, Opcode opcode, bool turned, Register mask);
   std::optional<Register> is_true(Item& item, Register mask);
-  std::optional<Register> of_predicate(const Predicate& predicate);
+  /// `source`: the number of the table whose columns it reads.
+  std::optional<Register> of_predicate(const Predicate& predicate, size_t source);
 
   /// The number as the item's type has it: of its decimals, or DOUBLE. Nothing: digits would be lost.
   std::optional<Register> as(Item& item, const Number& number, Register mask);
@@ -107,7 +118,6 @@ class NumberTranslator {
     return mask == Program::none ? condition : call(Opcode::And, {mask, condition});
   }
 
-  TABLE& table_;
   ScanColumns& columns_;
   Program& program_;
 };

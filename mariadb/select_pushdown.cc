@@ -1,5 +1,7 @@
 #include "select_pushdown.h"
 
+#include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -9,6 +11,7 @@
 #include "huge_pages.h"
 #include "index_use.h"
 #include "item_parts.h"
+#include "join_tree.h"
 #include "pushdown_warnings.h"
 #include "pushed_select.h"
 #include "row_result.h"
@@ -41,68 +44,113 @@ bool is_plain(const TABLE_LIST& leaf) {
 /// A whole SELECT that may be the engine's.
 class WholeSelect {
  public:
-  WholeSelect(THD& thd, SELECT_LEX& select, SelectSource source)
-      : thd_(thd),
-        select_(select),
-        join_(*select.join),
-        source_(std::move(source)),
-        table_(*source_.leaf->table),
-        readers_(readers_of(table_)),
-        query_{&join_.all_fields,
-               static_cast<int>(join_.all_fields.elements - join_.fields_list.elements),
-               join_.select_distinct,
-               source_.leaf,
-               nullptr,
-               join_.group_list,
-               join_.order != nullptr ? join_.order : join_.group_list,
-               join_.having,
-               &select_.master_unit()->lim} {}
+  /// Of one table.
+  WholeSelect(THD& thd, SELECT_LEX& select, const SelectSource& source)
+      : WholeSelect(thd, select,
+                    std::make_shared<SourceTables>(std::vector<SourceTables::Source>{
+                        {source.leaf->table, readers_of(*source.leaf->table)}}),
+                    source.conditions, source.by_view) {}
+  /// Of several.
+  WholeSelect(THD& thd, SELECT_LEX& select, FromClause from)
+      : WholeSelect(thd, select, from.sources, from.all_conditions(), from.by_view) {
+    from_ = std::move(from);
+  }
 
   OfferedBlock offered() const { return {thd_, select_, "create_select"}; }
   bool has_groups() const { return join_.group_list != nullptr || join_.implicit_grouping; }
 
   std::expected<select_handler*, Declined> push() {
     if (!is_of_known_form(thd_, select_)) return declined(SelectOutcome::Statement);
-    if (const auto reason = reason_to_decline(thd_, readers_)) return declined(*reason);
-    for (Item* const condition : source_.conditions) {
+    for (const SourceTables::Source& source : sources_->all()) {
+      if (const auto reason = reason_to_decline(thd_, source.readers)) return declined(*reason);
+    }
+    for (Item* const condition : items_) {
       // The optimizer brings a condition's parts into another order, so that another one warns of a row.
       if (is_replaced(*condition) || !has_silent_constants(thd_, *condition) || may_warn(thd_, *condition))
         return declined(SelectOutcome::Condition, condition);
     }
     const bool chooses = select_pushdown(&thd_) == SelectPushdown::Auto;
-    if (chooses && names_index(*source_.leaf)) return declined(SelectOutcome::Index);
-    for (const Item* const condition : source_.conditions)
-      conditions_.push_back(reader().condition(condition));
-    if (chooses) {
-      if (Item* const item = leads_to_few_rows(table_, readers_, source_.conditions, conditions_))
+    for (const SourceTables::Source& source : sources_->all()) {
+      if (chooses && names_index(*source.table->pos_in_table_list)) return declined(SelectOutcome::Index);
+    }
+    if (from_) {
+      if (chooses && joins_few_rows(*from_)) return declined(SelectOutcome::Rows);
+      if (Item* const item = chooses ? leads_by_indexes(*from_) : nullptr)
         return declined(SelectOutcome::Index, item);
-      if (Item* const item = item_found_by_index()) return declined(SelectOutcome::Index, item);
+      join_plan_ = plan_joins(*from_);
+    } else {
+      for (const Item* const condition : items_) conditions_.push_back(reader().condition(condition));
+      if (Item* const item = chooses ? item_quick_by_index() : nullptr)
+        return declined(SelectOutcome::Index, item);
     }
     return has_groups() || join_.select_distinct ? push_groups() : push_rows();
   }
 
   /// Whether the server offers it once more, when it has optimised it.
-  bool is_offered_again() const { return !source_.by_view && select_.olap == UNSPECIFIED_OLAP_TYPE; }
+  bool is_offered_again() const { return !by_view_ && select_.olap == UNSPECIFIED_OLAP_TYPE && !from_; }
 
  private:
+  WholeSelect(THD& thd, SELECT_LEX& select, std::shared_ptr<const SourceTables> sources,
+              std::vector<Item*> conditions, bool by_view)
+      : thd_(thd),
+        select_(select),
+        join_(*select.join),
+        sources_(std::move(sources)),
+        items_(std::move(conditions)),
+        by_view_(by_view),
+        query_{&join_.all_fields,
+               static_cast<int>(join_.all_fields.elements - join_.fields_list.elements),
+               join_.select_distinct,
+               sources_->first().table->pos_in_table_list,
+               nullptr,
+               join_.group_list,
+               join_.order != nullptr ? join_.order : join_.group_list,
+               join_.having,
+               &select_.master_unit()->lim} {}
+
   /// One of them stands for all.
-  HailstoneHandler& reader() const { return *readers_.front(); }
-  BlockStatement statement() const { return {query_, select_, table_, conditions_, /*whole=*/true}; }
+  HailstoneHandler& reader() const { return sources_->first().reader(); }
+  BlockStatement statement() const {
+    return {query_, select_, sources_, conditions_, join_plan_.get(), /*whole=*/true};
+  }
+  /// What is known of rows before they are read rules out partitions.
+  void prune_tables(const JoinNode& node) const {
+    if (node.source) {
+      prune(thd_, *sources_->all()[*node.source].table, node.where);
+      return;
+    }
+    prune_tables(*node.probe);
+    prune_tables(*node.build);
+  }
+  void prune_tables() const {
+    if (join_plan_ != nullptr) {
+      prune_tables(*join_plan_);
+    } else {
+      prune(thd_, *sources_->first().table, items_);
+    }
+  }
   static std::unexpected<Declined> declined(SelectOutcome reason, Item* item = nullptr) {
     return std::unexpected(Declined{reason, item});
   }
 
+  Item* item_quick_by_index() const {
+    Item* const few =
+        leads_to_few_rows(*sources_->first().table, sources_->first().readers, items_, conditions_);
+    return few != nullptr ? few : item_found_by_index();
+  }
+
   /// Something that the server finds at the end of an index: the first rows, a least or greatest value.
   Item* item_found_by_index() const {
+    const TABLE& table = *sources_->first().table;
     if (!has_groups()) {
       const bool finds_first =
           join_.order != nullptr && select_.master_unit()->lim.get_select_limit() != HA_POS_ERROR;
-      return finds_first && has_index(table_, **join_.order->item) ? *join_.order->item : nullptr;
+      return finds_first && has_index(table, **join_.order->item) ? *join_.order->item : nullptr;
     }
     if (join_.group_list != nullptr) return nullptr;
     List_iterator_fast<Item> shown(join_.all_fields);
     while (Item* const item = shown++) {
-      if (is_extreme(*item->real_item()) && has_index(table_, *item)) return item;
+      if (is_extreme(*item->real_item()) && has_index(table, *item)) return item;
     }
     return nullptr;
   }
@@ -113,12 +161,11 @@ class WholeSelect {
   }
 
   std::expected<select_handler*, Declined> push_rows() {
-    auto block = make_select_block(thd_, statement(), reader());
+    auto block = make_select_block(thd_, statement());
     if (!block) return std::unexpected(block.error());
-    prune(thd_, table_, source_.conditions);
+    prune_tables();
     auto record = note_pushed(offered(), with_having(block->plan()));
-    return make_pushed_select(thd_, select_, reader(),
-                              make_row_result(reader(), table_, std::move(*block), std::move(record)));
+    return make_pushed_select(thd_, select_, reader(), make_row_result(std::move(*block), std::move(record)));
   }
 
   std::expected<select_handler*, Declined> push_groups() {
@@ -130,25 +177,24 @@ class WholeSelect {
       return declined(SelectOutcome::Condition, join_.having);
     if (join_.having != nullptr && select_.olap == ROLLUP_TYPE && asks_whether_null(*join_.having))
       return declined(SelectOutcome::Condition, join_.having);
-    auto block = make_group_block(thd_, statement(), reader());
+    auto block = make_group_block(thd_, statement());
     if (!block) return push_groups_for_server(block.error());
-    prune(thd_, table_, source_.conditions);
+    prune_tables();
     auto record = note_pushed(offered(), with_having(block->plan()));
     return make_pushed_select(thd_, select_, reader(),
-                              make_group_result(reader(), table_, std::move(*block), std::move(record)));
+                              make_group_result(std::move(*block), std::move(record)));
   }
 
   /// The groups of sorted rows, whose aggregates the server computes. `reason`: why the engine does not.
   std::expected<select_handler*, Declined> push_groups_for_server(const Declined& reason) {
     if (reason.reason != SelectOutcome::Aggregates || select_.olap != UNSPECIFIED_OLAP_TYPE)
       return std::unexpected(reason);
-    auto block = make_server_groups_block(thd_, statement(), reader());
+    auto block = make_server_groups_block(thd_, statement());
     if (!block) return std::unexpected(reason);
-    prune(thd_, table_, source_.conditions);
+    prune_tables();
     auto record = note_pushed(offered(), with_having(block->plan()));
-    return make_pushed_select(
-        thd_, select_, reader(),
-        make_server_group_result(reader(), table_, std::move(*block), std::move(record)));
+    return make_pushed_select(thd_, select_, reader(),
+                              make_server_group_result(std::move(*block), std::move(record)));
   }
 
   OperatorPlan with_having(OperatorPlan plan) const {
@@ -175,26 +221,40 @@ class WholeSelect {
   THD& thd_;
   SELECT_LEX& select_;
   JOIN& join_;
-  const SelectSource source_;
-  TABLE& table_;
-  const std::vector<HailstoneHandler*> readers_;
+  const std::shared_ptr<const SourceTables> sources_;
+  const std::vector<Item*> items_;  // all conditions on rows
+  const bool by_view_;
   const Query query_;
-  std::vector<PushedCondition> conditions_;  // the source's
+  std::vector<PushedCondition> conditions_;  // the same, of one table
+  std::optional<FromClause> from_;           // of several
+  std::unique_ptr<JoinNode> join_plan_;      // of these
 };
 
 }  // namespace
 
 select_handler* create_select_handler(THD* thd, SELECT_LEX* select) {
-  auto source = source_of(*select);
-  if (!source || !is_plain(*source->leaf)) return nullptr;
-  WholeSelect statement(*thd, *select, std::move(*source));
+  const auto source = source_of(*select);
+  if (source && !is_plain(*source->leaf)) return nullptr;
+  auto from = source ? std::nullopt : tables_joined_by(*select);
+  if (!source && !from) {
+    // Of several tables, not all of them this engine's, or joined in a way that it does not know.
+    if (select->join != nullptr && select->leaf_tables.elements > 1)
+      note_declined({*thd, *select, "create_select"}, {SelectOutcome::Statement});
+    return nullptr;
+  }
   return run_traced(thd, {"create_select", Returns::Pushed}, [&]() -> select_handler* {
-    const auto pushed = statement.push();
+    std::optional<WholeSelect> statement;
+    if (source) {
+      statement.emplace(*thd, *select, *source);
+    } else {
+      statement.emplace(*thd, *select, std::move(*from));
+    }
+    const auto pushed = statement->push();
     if (pushed) {
       allow_advised_huge_pages();
       return *pushed;
     }
-    if (!statement.is_offered_again()) note_declined(statement.offered(), pushed.error());
+    if (!statement->is_offered_again()) note_declined(statement->offered(), pushed.error());
     return nullptr;
   });
 }

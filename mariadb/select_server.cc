@@ -56,9 +56,10 @@ ByteView ordered_bytes(WideInteger number, Arena& arena) {
 
 }  // namespace
 
-bool is_function_of_row(Item& item, const TABLE& table) {
+bool is_function_of_row(Item& item, const SourceTables& sources) {
   if (item.with_subquery() || item.with_sum_func() || item.with_window_func()) return false;
-  return (item.used_tables() & ~table.map) == 0 && is_deterministic(item);
+  return (item.used_tables() & PSEUDO_TABLE_BITS) == 0 && is_deterministic(item) &&
+         sources.has_all_columns_of(item);
 }
 
 bool has_huge_sum(const Item& item) {
@@ -130,11 +131,12 @@ Value value_of(Item& item, ServerValue kind, THD* thd, Arena& bytes) {
   return {};
 }
 
-ServerExpressions::ServerExpressions(TABLE& table, const std::vector<const Field*>& columns,
+ServerExpressions::ServerExpressions(std::shared_ptr<const SourceTables> sources,
+                                     const std::vector<const Field*>& columns,
                                      const std::vector<Item*>& conditions, const std::vector<Value>& values)
-    : table_(table), fields_(columns), written_(columns.size()) {
+    : sources_(std::move(sources)), thd_(sources_->thd()), fields_(columns), written_(columns.size()) {
   for (const Field* column : columns)
-    columns_.push_back(column == nullptr ? FieldFormat() : FieldFormat(*column, table.record[0]));
+    columns_.push_back(column == nullptr ? SourceField() : SourceField(*column, *sources_));
   for (Item* condition : conditions)
     conditions_.push_back(make({.item = condition, .kind = ServerValue::Truth}));
   for (const Value& value : values) values_.push_back(make(value));
@@ -147,10 +149,12 @@ ServerExpressions::Expression ServerExpressions::make(const Value& value) const 
     const auto field = std::ranges::find(fields_, item->field);
     expression.columns.push_back(static_cast<size_t>(field - fields_.begin()));
   }
-  expression.by_code = expression.columns.size() == 1 && !may_warn(*table_.in_use, *value.item);
+  expression.by_code = expression.columns.size() == 1 && !may_warn(thd_, *value.item);
   if (expression.by_code) expression.bytes = std::make_unique<Arena>();
   return expression;
 }
+
+ServerExpressions::~ServerExpressions() { begin_row(*sources_); }
 
 Result<ScanColumn> ServerExpressions::type_of(const Value& value) {
   switch (value.kind) {
@@ -188,9 +192,10 @@ Result<ScanColumn> ServerExpressions::type_of(const Value& value) {
 
 Result<bool> ServerExpressions::compute(const RowBatch& rows, uint32_t row, bool begins,
                                         std::span<hailstone::Value> values) {
-  THD* const thd = table_.in_use;
+  THD* const thd = &thd_;
   if (begins) bytes_.clear();
   ++row_;
+  begin_row(*sources_);
   const auto failed = [&] { return fail(ErrorCode::InvalidArgument, "the server does not evaluate a row"); };
   for (Expression& condition : conditions_) {
     const Stored passes = value_of(condition, rows, row);
@@ -223,11 +228,11 @@ Value ServerExpressions::evaluate(const Expression& expression, const RowBatch& 
                                   Arena& bytes) {
   for (const size_t column : expression.columns) {
     if (std::exchange(written_[column], row_) == row_) continue;
-    columns_[column].write_to(rows.columns[column]->value(row), table_.record[0]);
+    columns_[column].write(rows.columns[column]->value(row));
   }
   Item& item = *expression.value.item;
   if (expression.value.kind != ServerValue::Image)
-    return hailstone::value_of(item, expression.value.kind, table_.in_use, bytes);
+    return hailstone::value_of(item, expression.value.kind, &thd_, bytes);
   Field& field = *expression.value.field;
   field.set_notnull();
   item.save_in_field(&field, true);

@@ -10,6 +10,8 @@
 #include "base/arena.h"
 #include "query/computed_rows.h"
 #include "record.h"
+#include "source_record.h"
+#include "source_tables.h"
 // clang-format off
 #include "server.h"
 // clang-format on
@@ -18,7 +20,7 @@ namespace hailstone {
 
 /// Whether an item is a function of the row alone, without side effects, so that the engine may have the
 /// server evaluate it when it likes.
-bool is_function_of_row(Item& item, const TABLE& table);
+bool is_function_of_row(Item& item, const SourceTables& sources);
 
 /// Whether the sum of an exact item is a HugeInteger.
 bool has_huge_sum(const Item& item);
@@ -48,9 +50,10 @@ class ServerExpressions final : public HostExpressions {
     ServerValue kind = ServerValue::Presence;
     Field* field = nullptr;  // Image
   };
-  /// `columns`: those of the scan. The items and the table outlive it.
-  ServerExpressions(TABLE& table, const std::vector<const Field*>& columns,
+  /// `columns`: those of the rows. The items and the tables outlive it.
+  ServerExpressions(std::shared_ptr<const SourceTables> sources, const std::vector<const Field*>& columns,
                     const std::vector<Item*>& conditions, const std::vector<Value>& values);
+  ~ServerExpressions() override;
   /// What the columns of `values` are, in order.
   static Result<ScanColumn> type_of(const Value& value);
 
@@ -73,10 +76,10 @@ class ServerExpressions final : public HostExpressions {
   Expression make(const Value& value) const;
   Stored value_of(Expression& expression, const RowBatch& rows, uint32_t row);
   Stored evaluate(const Expression& expression, const RowBatch& rows, uint32_t row, Arena& bytes);
-
-  TABLE& table_;
+  const std::shared_ptr<const SourceTables> sources_;
+  THD& thd_;
   const std::vector<const Field*> fields_;
-  std::vector<FieldFormat> columns_;
+  std::vector<SourceField> columns_;
   std::vector<Expression> conditions_, values_;
   std::vector<uint64_t> written_;  // of each column: the number of the row whose value the record has
   uint64_t row_ = 0;               // among all that were computed

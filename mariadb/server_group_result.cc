@@ -16,15 +16,14 @@ namespace {
 
 class ServerGroupResult final : public BlockResult {
  public:
-  ServerGroupResult(HailstoneHandler& reader, TABLE& source, ServerGroupsBlock block,
-                    std::shared_ptr<BlockRecord> record)
-      : reader_(reader),
-        source_(source),
-        thd_(*source.in_use),
-        block_(std::move(block)),
+  ServerGroupResult(ServerGroupsBlock block, std::shared_ptr<BlockRecord> record)
+      : block_(std::move(block)),
+        sources_(block_.columns.sources()),
+        reader_(sources_.first().reader()),
+        thd_(sources_.thd()),
         run_(thd_, std::move(record)),
         rows_([this](bool by_program) { return open_rows(by_program); }) {
-    for (const Field* field : block_.read) read_.emplace_back(*field, source_.record[0]);
+    for (const Field* field : block_.read) read_.emplace_back(*field, sources_);
   }
 
   Sort sort() const override { return block_.keys.empty() ? Sort::None : Sort::All; }
@@ -58,6 +57,7 @@ class ServerGroupResult final : public BlockResult {
   void end() override {
     if (rows_.is_open()) thd_.inc_examined_row_count(rows_.rows().rows_read());
     rows_.close();
+    begin_row(sources_);
     run_.end();
   }
   BlockRun& run() override { return run_; }
@@ -97,15 +97,18 @@ class ServerGroupResult final : public BlockResult {
 
   Result<std::unique_ptr<RowSource>> open_rows(bool by_program) {
     if (!by_program) run_.restart();
-    HAILSTONE_ASSIGN(auto rows, block_.open(source_, by_program, run_));
+    const unsigned threads = block_.keys.empty() ? 1 : query_threads(&thd_);
+    HAILSTONE_ASSIGN(auto rows, block_.open(by_program, threads, run_));
     std::vector<RowOrder> order;
     for (const ServerGroupsBlock::Key& key : block_.keys) {
       order.push_back(
           {.position = block_.position_of(key.by), .descending = key.descending, .nullable = key.nullable});
     }
     const std::vector<uint16_t> values = block_.positions_of(block_.read);
+    // Rows of a join have no places.
+    const auto equal = sources_.is_join() ? OrderedRows::Equal::Any : OrderedRows::Equal::AsScanned;
     if (order.empty()) return std::make_unique<ScannedRows>(std::move(rows), values);
-    return OrderedRows::make(std::move(rows), std::move(order), OrderedRows::Equal::AsScanned, values,
+    return OrderedRows::make(std::move(rows), std::move(order), equal, values,
                              query_threads(&thd_), run_.counts(Operator::Sort));
   }
 
@@ -126,8 +129,8 @@ class ServerGroupResult final : public BlockResult {
   int group_of_rows(uint64_t& rows) {
     group_ = rows_.rows().key();
     for (bool first = true; has_row_ && rows_.rows().key() == group_; first = false) {
-      for (size_t i = 0; i < read_.size(); ++i)
-        read_[i].write_to(rows_.rows().values()[i], source_.record[0]);
+      begin_row(sources_);
+      for (size_t i = 0; i < read_.size(); ++i) read_[i].write(rows_.rows().values()[i]);
       if (first) store_shown();
       for (const ServerGroupsBlock::Computed& computed : block_.aggregates) {
         if (first) computed.aggregate->aggregator_clear();
@@ -153,22 +156,22 @@ class ServerGroupResult final : public BlockResult {
   }
 
   int group_of_nothing() {
-    mark_as_null_row(&source_);
+    for (const SourceTables::Source& source : sources_.all()) mark_as_null_row(source.table);
     for (const ServerGroupsBlock::Computed& computed : block_.aggregates) {
       computed.aggregate->aggregator_clear();
       computed.aggregate->no_rows_in_result();
     }
     store_shown();
-    unmark_as_null_row(&source_);
+    begin_row(sources_);
     return thd_.is_error() ? HA_ERR_INTERNAL_ERROR : 0;
   }
 
-  HailstoneHandler& reader_;
-  TABLE& source_;
-  THD& thd_;
   const ServerGroupsBlock block_;
+  const SourceTables& sources_;
+  HailstoneHandler& reader_;
+  THD& thd_;
   BlockRun run_;
-  std::vector<FieldFormat> read_;
+  std::vector<SourceField> read_;
   std::vector<Shown> shown_;
   QueryRows rows_;
   bool has_row_ = false;     // the next group's first one
@@ -179,10 +182,9 @@ class ServerGroupResult final : public BlockResult {
 
 }  // namespace
 
-std::unique_ptr<BlockResult> make_server_group_result(HailstoneHandler& reader, TABLE& source,
-                                                      ServerGroupsBlock block,
+std::unique_ptr<BlockResult> make_server_group_result(ServerGroupsBlock block,
                                                       std::shared_ptr<BlockRecord> record) {
-  return std::make_unique<ServerGroupResult>(reader, source, std::move(block), std::move(record));
+  return std::make_unique<ServerGroupResult>(std::move(block), std::move(record));
 }
 
 }  // namespace hailstone

@@ -14,8 +14,7 @@
 namespace hailstone {
 
 /// `source`: the only table that the statement reads, `reader` its handler.
-std::unique_ptr<BlockResult> make_server_group_result(HailstoneHandler& reader, TABLE& source,
-                                                      ServerGroupsBlock block,
+std::unique_ptr<BlockResult> make_server_group_result(ServerGroupsBlock block,
                                                       std::shared_ptr<BlockRecord> record);
 
 }  // namespace hailstone

@@ -25,13 +25,12 @@ bool is_pure(Item_sum& aggregate) {
 
 class ServerGroupsTranslator {
  public:
-  ServerGroupsTranslator(THD& thd, const BlockStatement& statement, HailstoneHandler& reader)
+  ServerGroupsTranslator(THD& thd, const BlockStatement& statement)
       : thd_(thd),
         statement_(statement),
         query_(statement.query),
-        source_(statement.table),
-        block_(ScanColumns(source_, reader)),
-        rows_(thd, source_, reader, block_),
+        block_(statement.sources),
+        rows_(thd, block_),
         makes_more_of_aggregates_(query_.having != nullptr) {}
 
   std::expected<ServerGroupsBlock, Declined> translate() {
@@ -61,8 +60,7 @@ class ServerGroupsTranslator {
       return declined(SelectOutcome::Means, nullptr);
     if (query_.having != nullptr && may_name_rows(*query_.having))
       return declined(SelectOutcome::Condition, query_.having);
-    if (Item* const part = rows_.take_conditions(statement_.conditions))
-      return declined(SelectOutcome::Condition, part);
+    if (Item* const part = rows_.take_conditions(statement_)) return declined(SelectOutcome::Condition, part);
     return std::move(block_);
   }
 
@@ -87,7 +85,7 @@ class ServerGroupsTranslator {
     if (std::ranges::any_of(block_.keys, same)) return true;
     block_.keys.push_back({.by = *by,
                            .descending = order.direction == ORDER::ORDER_DESC,
-                           .nullable = by->computed || item.maybe_null()});
+                           .nullable = by->computed || block_.join_may_miss(*by) || item.maybe_null()});
     return true;
   }
 
@@ -120,7 +118,7 @@ class ServerGroupsTranslator {
   bool reads(Item& item) {
     if (!rows_.can_be_evaluated(item)) return false;
     for (const Item_field* const column : columns_read_by(item)) {
-      const Field* const field = source_.field[column->field->field_index];
+      const Field* const field = column->field;
       block_.columns.position_of(*field);
       if (std::ranges::find(block_.read, field) == block_.read.end()) block_.read.push_back(field);
     }
@@ -130,7 +128,6 @@ class ServerGroupsTranslator {
   THD& thd_;
   const BlockStatement& statement_;
   const Query& query_;
-  TABLE& source_;
   ServerGroupsBlock block_;
   RowTranslator rows_;
   size_t place_ = 0;  // of the item at hand
@@ -156,9 +153,9 @@ OperatorPlan ServerGroupsBlock::plan() const {
   return plan;
 }
 
-std::expected<ServerGroupsBlock, Declined> make_server_groups_block(THD& thd, const BlockStatement& statement,
-                                                                    HailstoneHandler& reader) {
-  return ServerGroupsTranslator(thd, statement, reader).translate();
+std::expected<ServerGroupsBlock, Declined> make_server_groups_block(THD& thd,
+                                                                    const BlockStatement& statement) {
+  return ServerGroupsTranslator(thd, statement).translate();
 }
 
 }  // namespace hailstone

@@ -41,7 +41,7 @@ struct ServerGroupsBlock : RowBlock {
   OperatorPlan plan() const;
 };
 
-std::expected<ServerGroupsBlock, Declined> make_server_groups_block(THD& thd, const BlockStatement& statement,
-                                                                    HailstoneHandler& reader);
+std::expected<ServerGroupsBlock, Declined> make_server_groups_block(THD& thd,
+                                                                    const BlockStatement& statement);
 
 }  // namespace hailstone

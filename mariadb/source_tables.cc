@@ -1,13 +1,39 @@
 #include "source_tables.h"
 
+#include <algorithm>
+
 #include "engine.h"
 #include "ha_hailstone.h"
+#include "item_parts.h"
 // clang-format off
 #include <ha_partition.h>
 #include <opt_range.h>
 // clang-format on
 
 namespace hailstone {
+
+std::optional<size_t> SourceTables::number_of(const Field& field) const {
+  for (size_t i = 0; i < sources_.size(); ++i) {
+    if (sources_[i].table == field.table) return i;
+  }
+  return std::nullopt;
+}
+
+std::optional<size_t> SourceTables::only_one_of(Item& item) const {
+  std::optional<size_t> only;
+  for (const Item_field* const column : columns_read_by(item)) {
+    const auto number = number_of(*column->field);
+    if (!number || (only && only != number)) return std::nullopt;
+    only = number;
+  }
+  return only;
+}
+
+bool SourceTables::has_all_columns_of(Item& item) const {
+  const auto columns = columns_read_by(item);
+  return std::ranges::all_of(
+      columns, [this](const Item_field* column) { return number_of(*column->field).has_value(); });
+}
 
 bool is_in_engine(const TABLE& table) {
   const handlerton* const of_file = table.file->ht;

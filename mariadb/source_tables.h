@@ -5,6 +5,8 @@
 
 #include <memory>
 #include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "table/scans.h"
@@ -15,6 +17,35 @@
 namespace hailstone {
 
 class HailstoneHandler;
+
+/// The tables that a block of a statement reads: one, or several that it joins. Immutable.
+class SourceTables {
+ public:
+  struct Source {
+    TABLE* table;
+    std::vector<HailstoneHandler*> readers;
+    bool may_be_missing = false;  // of an outer join: its columns are NULL where it has no row
+
+    /// One of them stands for all.
+    HailstoneHandler& reader() const { return *readers.front(); }
+  };
+  explicit SourceTables(std::vector<Source> sources) : sources_(std::move(sources)) {}
+
+  std::span<const Source> all() const { return sources_; }
+  bool is_join() const { return sources_.size() > 1; }
+  const Source& first() const { return sources_.front(); }
+  THD& thd() const { return *first().table->in_use; }
+  /// The number of the one that has the field; nothing: none has.
+  std::optional<size_t> number_of(const Field& field) const;
+  /// The number of the one whose columns are all that the item reads; nothing: it reads those of none, or of
+  /// several.
+  std::optional<size_t> only_one_of(Item& item) const;
+  /// Whether the item reads nothing but columns of these.
+  bool has_all_columns_of(Item& item) const;
+
+ private:
+  std::vector<Source> sources_;
+};
 
 /// Whether the table's rows, or those of its partitions, are in this engine.
 bool is_in_engine(const TABLE& table);

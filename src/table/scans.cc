@@ -212,6 +212,30 @@ Status Scans::each_batch(unsigned threads, const TakeBatch& take) {
   return state_->take_rows(static_cast<unsigned>(parts.size()), take_block, take_delta_rows);
 }
 
+Result<double> Scans::sample() {
+  constexpr uint64_t blocks_looked_at = 8;
+  HAILSTONE_TRY(state_->begin_pass());
+  const std::vector<BlockScan*> scans = state_->all_blocks();
+  uint64_t blocks = 0;
+  for (const BlockScan* scan : scans) blocks += scan->blocks();
+  if (blocks == 0) return 1;
+  const uint64_t looked_at = std::min(blocks, blocks_looked_at);
+  uint64_t rows = 0, matching = 0, before = 0, next = 0;
+  for (size_t i = 0; i < scans.size(); ++i) {
+    BlockScan::Worker worker(*scans[i]);
+    for (; next < looked_at; ++next) {
+      const uint64_t number = blocks * (2 * next + 1) / (2 * looked_at);
+      if (number >= before + scans[i]->blocks()) break;
+      uint64_t at = number - before;
+      HAILSTONE_ASSIGN(const bool found, worker.next(at, at + 1));
+      rows += block_rows;
+      if (found) matching += worker.rows().count();
+    }
+    before += scans[i]->blocks();
+  }
+  return static_cast<double>(matching) / static_cast<double>(rows);
+}
+
 Result<const Batch*> Scans::next() {
   State& state = *state_;
   if (!state.next_scan) {

@@ -39,6 +39,9 @@ class Scans {
   /// Instead of each_batch(), once.
   Result<const Batch*> next();
 
+  /// Estimated: the share of the rows in segments that match, by some blocks of them; 1 where there are none.
+  Result<double> sample();
+
   /// Call it before each_batch(): rows that a bound of the column at `position`, an Integer one, excludes may
   /// be left out. The consumer tightens it as it goes on.
   std::shared_ptr<ScanBound> add_bound(size_t position, bool descending);

@@ -27,14 +27,14 @@ class HashJoin::Worker {
   Result<const RowBatch*> next() {
     const bool pairs_are_wanted = plan_.kind == JoinPlan::Kind::Inner || plan_.kind == JoinPlan::Kind::Left;
     while (row_ < batch_->rows) {
-      if (!pairs_are_wanted && !conditions_) {
+      if (!pairs_are_wanted && !has_conditions()) {
         for (; row_ < batch_->rows; ++row_) paired_[row_] = matches_[row_] != 0 ? 1 : 0;
         break;
       }
       collect_pairs();
       if (rows_.empty()) continue;
       make_batch();
-      if (conditions_) HAILSTONE_TRY(check_pairs());
+      if (has_conditions()) HAILSTONE_TRY(check_pairs());
       for (const uint16_t row : rows_) paired_[row] = 1;
       if (pairs_are_wanted && !rows_.empty()) return &out_;
     }
@@ -82,27 +82,26 @@ class HashJoin::Worker {
       join_.table_->gather(i, of_build_, gathered_[position]);
       columns_[position] = &gathered_[position];
     }
-    if (plan_.found) {
-      ColumnVector& found = gathered_[*plan_.found];
-      found.integers.assign(rows_.size(), 1);
-      found.any_nulls = std::ranges::find(of_build_, 0U) != of_build_.end();
-      if (found.any_nulls) {
-        found.nulls.resize(rows_.size());
-        for (size_t i = 0; i < rows_.size(); ++i) found.nulls[i] = of_build_[i] == 0 ? 1 : 0;
-      }
-      columns_[*plan_.found] = &found;
-    }
     out_ = {.rows = static_cast<uint32_t>(rows_.size()), .columns = columns_};
   }
 
+  bool has_conditions() const { return conditions_ || plan_.host != nullptr; }
+
   /// Leaves the pairs that fulfil the conditions.
   Status check_pairs() {
-    HAILSTONE_TRY(conditions_->run(out_));
-    const Computed& passes = conditions_->result(plan_.passes);
     chosen_.clear();
-    for (uint32_t row = 0; row < out_.rows; ++row) {
-      if (passes.integers[row] != 0 && !(passes.any_nulls && passes.nulls[row] != 0))
-        chosen_.push_back(static_cast<uint16_t>(row));
+    if (conditions_) {
+      HAILSTONE_TRY(conditions_->run(out_));
+      const Computed& passes = conditions_->result(plan_.passes);
+      for (uint32_t row = 0; row < out_.rows; ++row) {
+        if (passes.integers[row] != 0 && !(passes.any_nulls && passes.nulls[row] != 0))
+          chosen_.push_back(static_cast<uint16_t>(row));
+      }
+    } else {
+      for (uint32_t row = 0; row < out_.rows; ++row) {
+        HAILSTONE_ASSIGN(const bool passes, plan_.host->compute(out_, row, row == 0, {}));
+        if (passes) chosen_.push_back(static_cast<uint16_t>(row));
+      }
     }
     if (chosen_.size() == out_.rows) return {};
     for (size_t i = 0; i < chosen_.size(); ++i) {
@@ -180,7 +179,6 @@ bool HashJoin::is_of_build(size_t position) const {
 }
 
 Result<ScanColumn> HashJoin::column(size_t position) const {
-  if (plan_.found == position) return ScanColumn{};
   return is_of_build(position) ? build_->column(position) : probe_->column(position);
 }
 
@@ -193,7 +191,7 @@ Status HashJoin::fill() {
     return table_->add(part, batch);
   }));
   const OperatorWork work(counts_, 0);
-  HAILSTONE_TRY(table_->finish());
+  HAILSTONE_TRY(table_->finish([this] { return scans().check_interruption(); }));
   filled_ = true;
   return {};
 }

@@ -32,8 +32,8 @@ struct JoinPlan {
   /// What a pair must fulfil, too. Then `from_build` has what that reads. May be null.
   std::shared_ptr<const Program> conditions = {};
   Program::Register passes = Program::none;
-  /// Left: the position of a column that is NULL in rows which are in no pair, else 1.
-  std::optional<uint16_t> found = {};
+  /// The same, by the embedding application, which has no columns of its own then. May be null.
+  std::shared_ptr<HostExpressions> host = {};
   size_t width = 0;  // how many columns the rows have
 };
 
@@ -49,7 +49,10 @@ class HashJoin final : public RowBatches {
   Result<ScanColumn> column(size_t position) const override;
   Status each_batch(unsigned wanted, const TakeRows& take) override;
   Result<const RowBatch*> next() override;
-  unsigned threads(unsigned wanted) const override { return probe_->threads(wanted); }
+  /// Hosts' conditions are asked by one thread.
+  unsigned threads(unsigned wanted) const override {
+    return plan_.host != nullptr ? 1 : probe_->threads(wanted);
+  }
   uint64_t rows_read() const override { return probe_->rows_read() + build_->rows_read(); }
   const Scans& scans() const override { return probe_->scans(); }
 

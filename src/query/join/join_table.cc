@@ -16,6 +16,7 @@ namespace {
 /// An array for all numbers of the keys' range may have so many entries a row, or so many in any case.
 constexpr uint64_t direct_entries_a_row = 8;
 constexpr uint64_t direct_entries_anyway = 4096;
+constexpr uint32_t rows_between_checks = 1U << 16;
 
 bool is_whole(const ScanColumn& column) {
   return column.type == Type::Signed || column.type == Type::Unsigned;
@@ -184,7 +185,7 @@ Status JoinTable::add(unsigned number, const RowBatch& batch) {
   return {};
 }
 
-Status JoinTable::finish() {
+Status JoinTable::finish(const GoOn& go_on) {
   uint64_t rows = 0;
   for (const Part& part : parts_) rows += part.rows;
   if (rows >= std::numeric_limits<uint32_t>::max())
@@ -219,16 +220,17 @@ Status JoinTable::finish() {
       }
     }
   }
-  number_texts();
+  HAILSTONE_TRY(go_on());
+  HAILSTONE_TRY(number_texts(go_on));
   pack_keys();
-  fill();
+  HAILSTONE_TRY(fill(go_on));
   memory_ = std::make_unique<OperatorMemory>(budget_, counts_);
   memory_->grow(memory());
   for (Part& part : parts_) part.memory->clear();
   return {};
 }
 
-void JoinTable::number_texts() {
+Status JoinTable::number_texts(const GoOn& go_on) {
   text_sets_.resize(keys_.size());
   for (size_t i = 0; i < keys_.size(); ++i) {
     const Collation* const collation = keys_[i].column.collation();
@@ -237,10 +239,14 @@ void JoinTable::number_texts() {
     ValueSet& set = *text_sets_[i];
     values_[i].reserve(rows_);
     for (Part& part : parts_) {
-      for (const ByteView text : part.texts[i]) values_[i].push_back(set.number_of(text, set.hash(text)));
+      for (const ByteView text : part.texts[i]) {
+        if (values_[i].size() % rows_between_checks == 0) HAILSTONE_TRY(go_on());
+        values_[i].push_back(set.number_of(text, set.hash(text)));
+      }
       PageVector<ByteView>().swap(part.texts[i]);
     }
   }
+  return {};
 }
 
 /// The key's columns as one number, in values_.front(), if there is room for it.
@@ -278,7 +284,7 @@ void JoinTable::pack_keys() {
   if (keys_.empty()) direct_ = packed_ = true;
 }
 
-void JoinTable::fill() {
+Status JoinTable::fill(const GoOn& go_on) {
   size_t buckets = 1;
   if (!direct_) {
     buckets = std::bit_ceil(std::max<size_t>(size_t{rows_} * 2, 2));
@@ -291,6 +297,7 @@ void JoinTable::fill() {
   // Rows that were added later come first in their chain.
   constexpr uint32_t ahead = 16;
   for (uint32_t row = 0; row < rows_; ++row) {
+    if (row % rows_between_checks == 0) HAILSTONE_TRY(go_on());
     if (row + ahead < rows_) __builtin_prefetch(&heads_[bucket(row_keys_[row + ahead])], 1);
     uint32_t& head = heads_[bucket(row_keys_[row])];
     if (head != 0 && next_.empty()) next_.resize(rows_, 0);
@@ -298,6 +305,7 @@ void JoinTable::fill() {
     head = row + 1;
   }
   if (direct_) PageVector<uint64_t>().swap(row_keys_);
+  return {};
 }
 
 size_t JoinTable::memory() const {

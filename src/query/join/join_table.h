@@ -17,6 +17,7 @@
 #include "base/page_allocator.h"
 #include "query/row_batches.h"
 #include "query/value_set.h"
+#include "query/work_by_threads.h"
 
 namespace hailstone {
 
@@ -56,8 +57,9 @@ class JoinTable {
 
   /// Rows whose key has a NULL are left out: nothing is equal to it.
   Status add(unsigned part, const RowBatch& batch);
-  /// Once all rows are there. ErrorCode::InvalidArgument: there are 2^32 of them, or more.
-  Status finish();
+  /// Once all rows are there. `go_on` is asked now and then whether to. ErrorCode::InvalidArgument: there are
+  /// 2^32 of them, or more.
+  Status finish(const GoOn& go_on);
 
   uint32_t rows() const { return rows_; }
   size_t memory() const;
@@ -111,9 +113,9 @@ class JoinTable {
     std::unique_ptr<OperatorMemory> memory;
   };
   ByteView keep(Part& part, const ColumnVector& vector, size_t row) const;
-  void number_texts();
+  Status number_texts(const GoOn& go_on);
   void pack_keys();
-  void fill();
+  Status fill(const GoOn& go_on);
   /// Where the chain of a key begins.
   size_t bucket(uint64_t key) const {
     return direct_ ? static_cast<size_t>(key) : static_cast<size_t>(mix_bits(key) >> shift_);

@@ -1,0 +1,281 @@
+#include "join_tree.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ha_hailstone.h"
+#include "index_use.h"
+#include "item_parts.h"
+#include "pushdown.h"
+#include "record.h"
+#include "row_block.h"
+#include "statement_items.h"
+
+namespace hailstone {
+
+namespace {
+
+void append(std::vector<Item*>& to, const std::vector<Item*>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+/// Reads FROM, of joins, nests of them, and views that are merged.
+class FromReader {
+ public:
+  /// False: it has something that is not known here.
+  bool read(List<TABLE_LIST>& list, JoinedTables& to, bool may_be_missing) {
+    std::vector<TABLE_LIST*> tables;
+    List_iterator_fast<TABLE_LIST> each(list);
+    while (TABLE_LIST* const table = each++) tables.push_back(table);
+    // The server has them the other way round.
+    for (auto table = tables.rbegin(); table != tables.rend(); ++table) {
+      if (!add(**table, to, may_be_missing)) return false;
+    }
+    return true;
+  }
+
+  std::vector<SourceTables::Source> sources;
+  bool by_view = false;
+
+ private:
+  bool add(TABLE_LIST& table, JoinedTables& to, bool may_be_missing) {
+    if (table.sj_on_expr != nullptr || table.jtbm_subselect != nullptr || table.straight) return false;
+    if (table.outer_join == 0) {
+      add_parts(table.on_expr, to.conditions);
+      return add_tables(table, to, may_be_missing);
+    }
+    JoinedTables::Outer outer;
+    if (table.on_expr == nullptr || !add_tables(table, outer.side, /*may_be_missing=*/true)) return false;
+    add_parts(table.on_expr, outer.on);
+    to.outers.push_back(std::move(outer));
+    return true;
+  }
+
+  bool add_tables(TABLE_LIST& table, JoinedTables& to, bool may_be_missing) {
+    if (table.is_view_or_derived()) {
+      // What a view computes of a row that an outer join has not got is NULL, whatever it would be.
+      if (!table.is_merged_derived() || may_be_missing) return false;
+      by_view = true;
+      // In an execution before this one its condition has become a part of the statement's.
+      if (table.merged)
+        return table.nested_join != nullptr && read(table.nested_join->join_list, to, may_be_missing);
+      SELECT_LEX* const inner = table.get_single_select();
+      if (inner == nullptr || inner->join == nullptr) return false;
+      add_parts(inner->join->conds, to.conditions);
+      return read(inner->top_join_list, to, may_be_missing);
+    }
+    if (table.nested_join != nullptr) return read(table.nested_join->join_list, to, may_be_missing);
+    if (table.table == nullptr || !is_in_engine(*table.table) || table.table->versioned() ||
+        table.table_function != nullptr || table.schema_table != nullptr)
+      return false;
+    to.tables.push_back(sources.size());
+    sources.push_back({table.table, readers_of(*table.table), may_be_missing});
+    return !sources.back().readers.empty();
+  }
+};
+
+/// Whether the condition is not TRUE where all columns of these tables are NULL; false also where that is not
+/// known.
+bool rejects_nulls(Item& condition, const JoinedTables& joined, const SourceTables& sources) {
+  Item& real = *condition.real_item();
+  if (real.type() == Item::COND_ITEM) {
+    // AND has been taken apart; of OR each branch has to.
+    return static_cast<Item_cond&>(real).functype() == Item_func::COND_OR_FUNC &&
+           !any_part(real, [&](Item& part) { return !rejects_nulls(part, joined, sources); });
+  }
+  if (real.type() != Item::FUNC_ITEM) return false;
+  const auto is_null = [&](Item& argument) {
+    Item& column = *argument.real_item();
+    if (column.type() != Item::FIELD_ITEM) return false;
+    const auto number = sources.number_of(*static_cast<Item_field&>(column).field);
+    return number && std::ranges::find(joined.tables, *number) != joined.tables.end();
+  };
+  auto& function = static_cast<Item_func&>(real);
+  switch (function.functype()) {
+    case Item_func::EQ_FUNC:
+    case Item_func::NE_FUNC:
+    case Item_func::LT_FUNC:
+    case Item_func::LE_FUNC:
+    case Item_func::GT_FUNC:
+    case Item_func::GE_FUNC:
+    case Item_func::LIKE_FUNC:
+    case Item_func::BETWEEN:
+      return any_part(function, is_null);
+    case Item_func::IN_FUNC:
+    case Item_func::ISNOTNULL_FUNC:
+      return is_null(*function.arguments()[0]);
+    default:
+      return false;
+  }
+}
+
+/// An outer join of whose missing rows a condition leaves none is an inner one.
+void simplify(JoinedTables& joined, const SourceTables& sources) {
+  for (size_t i = 0; i < joined.outers.size();) {
+    const table_map inner = map_of(joined.outers[i].side, sources);
+    const bool rejects = std::ranges::any_of(
+        joined.conditions, [&](Item* condition) { return (condition->not_null_tables() & inner) != 0; });
+    if (!rejects) {
+      ++i;
+      continue;
+    }
+    JoinedTables::Outer outer = std::move(joined.outers[i]);
+    joined.outers.erase(joined.outers.begin() + static_cast<ptrdiff_t>(i));
+    joined.tables.insert(joined.tables.end(), outer.side.tables.begin(), outer.side.tables.end());
+    append(joined.conditions, outer.side.conditions);
+    append(joined.conditions, outer.on);
+    std::ranges::move(outer.side.outers,
+                      std::inserter(joined.outers, joined.outers.begin() + static_cast<ptrdiff_t>(i)));
+    i = 0;
+  }
+  for (JoinedTables::Outer& outer : joined.outers) simplify(outer.side, sources);
+}
+
+void note_missing(const JoinedTables& joined, bool missing, std::vector<SourceTables::Source>& sources) {
+  for (const size_t table : joined.tables) sources[table].may_be_missing = missing;
+  for (const JoinedTables::Outer& outer : joined.outers) note_missing(outer.side, true, sources);
+}
+
+void add_conditions(const JoinedTables& joined, std::vector<Item*>& to) {
+  append(to, joined.conditions);
+  for (const JoinedTables::Outer& outer : joined.outers) {
+    append(to, outer.on);
+    add_conditions(outer.side, to);
+  }
+}
+
+}  // namespace
+
+void add_parts(Item* condition, std::vector<Item*>& to) {
+  if (condition == nullptr) return;
+  Item& real = *condition->real_item();
+  if (real.type() == Item::COND_ITEM &&
+      static_cast<Item_cond&>(real).functype() == Item_func::COND_AND_FUNC) {
+    List_iterator<Item> parts(*static_cast<Item_cond&>(real).argument_list());
+    while (Item* const part = parts++) add_parts(part, to);
+    return;
+  }
+  to.push_back(condition);
+}
+
+std::vector<Item*> FromClause::all_conditions() const {
+  std::vector<Item*> conditions;
+  add_conditions(joined, conditions);
+  return conditions;
+}
+
+std::optional<FromClause> tables_joined_by(SELECT_LEX& select) {
+  if (select.join == nullptr || (select.options & SELECT_STRAIGHT_JOIN) != 0) return std::nullopt;
+  FromClause from;
+  FromReader reader;
+  add_parts(select.join->conds, from.joined.conditions);
+  constexpr size_t most_tables = 61;
+  if (!reader.read(select.top_join_list, from.joined, /*may_be_missing=*/false) ||
+      reader.sources.size() < 2 || reader.sources.size() > most_tables)
+    return std::nullopt;
+  from.by_view = reader.by_view;
+  simplify(from.joined, SourceTables(reader.sources));
+  note_missing(from.joined, false, reader.sources);
+  from.sources = std::make_shared<SourceTables>(std::move(reader.sources));
+  return from;
+}
+
+std::optional<JoinKey> key_of_condition(Item& condition, const SourceTables& sources) {
+  Item& real = *condition.real_item();
+  if (real.type() != Item::FUNC_ITEM) return std::nullopt;
+  if (static_cast<Item_func&>(real).functype() != Item_func::EQ_FUNC) return std::nullopt;
+  auto& equal = static_cast<Item_bool_func2&>(real);
+  std::array<const Field*, 2> fields{};
+  for (size_t i = 0; i < fields.size(); ++i) {
+    Item& argument = *equal.arguments()[i]->real_item();
+    if (argument.type() != Item::FIELD_ITEM) return std::nullopt;
+    fields[i] = static_cast<Item_field&>(argument).field;
+    const auto number = sources.number_of(*fields[i]);
+    if (!number || !fields[i]->stored_in_db()) return std::nullopt;
+  }
+  const auto& [one, other] = fields;
+  if (one->table == other->table || !can_be_key(*one) || !can_be_key(*other)) return std::nullopt;
+  const JoinKey key{one, other};
+  if (is_whole_number(*one) && is_whole_number(*other)) return key;
+  const auto type = one->real_type();
+  if (type != other->real_type() || type == MYSQL_TYPE_ENUM || type == MYSQL_TYPE_SET ||
+      type == MYSQL_TYPE_YEAR)
+    return std::nullopt;
+  if (type == MYSQL_TYPE_NEWDECIMAL) {
+    const auto is_short = [&](const Field& field) {
+      if (!decimal_digits(static_cast<const Field_new_decimal&>(field)).is_short()) return false;
+      const auto& readers = sources.all()[*sources.number_of(field)].readers;
+      return std::ranges::all_of(readers, [&](const HailstoneHandler* reader) {
+        return reader->stored_table()
+            ->layout()
+            ->decimal(reader->column_of_field(field.field_index))
+            .has_value();
+      });
+    };
+    return one->decimals() == other->decimals() && is_short(*one) && is_short(*other) ? std::optional(key)
+                                                                                      : std::nullopt;
+  }
+  // Rounded ones are equal where they are near.
+  if ((type == MYSQL_TYPE_FLOAT || type == MYSQL_TYPE_DOUBLE) && one->decimals() < NOT_FIXED_DEC)
+    return std::nullopt;
+  const auto of_one = column_for(*one), of_other = column_for(*other);
+  if (!of_one || !of_other || of_one->type != of_other->type) return std::nullopt;
+  if (of_one->type >= Type::Char) {
+    const bool same = one->charset() == other->charset() && of_one->collation == of_other->collation &&
+                      equal.compare_collation() == one->charset();
+    return same ? std::optional(key) : std::nullopt;
+  }
+  return of_one->width == of_other->width && one->decimals() == other->decimals() ? std::optional(key)
+                                                                                  : std::nullopt;
+}
+
+bool joins_few_rows(const FromClause& from) {
+  constexpr double few_pairs = 2'000;
+  double pairs = 1;
+  for (const SourceTables::Source& source : from.sources->all()) {
+    source.table->file->info(HA_STATUS_VARIABLE | HA_STATUS_NO_LOCK);
+    pairs *= std::max(1.0, static_cast<double>(source.table->file->stats.records));
+  }
+  return pairs <= few_pairs;
+}
+
+Item* leads_by_indexes(const FromClause& from) {
+  const SourceTables& sources = *from.sources;
+  std::vector<bool> reached(sources.all().size());
+  Item* leading = nullptr;
+  const std::vector<Item*> conditions = from.all_conditions();
+  for (size_t i = 0; i < reached.size(); ++i) {
+    std::vector<Item*> own;
+    std::vector<PushedCondition> pushed;
+    for (Item* const condition : conditions) {
+      if (sources.only_one_of(*condition) != i) continue;
+      own.push_back(condition);
+      pushed.push_back(sources.all()[i].reader().condition(condition));
+    }
+    Item* const found = leads_to_few_rows(*sources.all()[i].table, sources.all()[i].readers, own, pushed);
+    reached[i] = found != nullptr;
+    if (leading == nullptr) leading = found;
+  }
+  if (leading == nullptr) return nullptr;
+  const auto begins_index = [](const Field& field) {
+    for (uint i = 0; i < field.table->s->keys; ++i) {
+      if (field.table->key_info[i].key_part[0].field->field_index == field.field_index) return true;
+    }
+    return false;
+  };
+  for (bool more = true; more;) {
+    more = false;
+    for (Item* const condition : conditions) {
+      const auto key = key_of_condition(*condition, sources);
+      if (!key) continue;
+      for (const auto& [one, other] : {std::pair(key->one, key->other), std::pair(key->other, key->one)}) {
+        const size_t at = *sources.number_of(*one), to = *sources.number_of(*other);
+        if (!reached[at] || reached[to] || !begins_index(*other)) continue;
+        reached[to] = more = true;
+      }
+    }
+  }
+  return std::ranges::all_of(reached, std::identity{}) ? leading : nullptr;
+}
+
+}  // namespace hailstone

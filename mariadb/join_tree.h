@@ -1,0 +1,79 @@
+// How a SELECT joins its tables: read from the server's FROM and WHERE, and put into an order by cost.
+// Belongs to the connection's thread.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "column/predicate.h"
+#include "query/join/hash_join.h"
+#include "source_tables.h"
+// clang-format off
+#include "server.h"
+// clang-format on
+
+namespace hailstone {
+
+/// An equality of columns of two tables that are compared as they are stored.
+struct JoinKey {
+  const Field* one;
+  const Field* other;
+};
+
+/// A table, or two sides that are joined: rows of `probe` are looked up in those of `build`.
+struct JoinNode {
+  std::optional<size_t> source = {};  // the table's number
+  std::unique_ptr<JoinNode> probe = {}, build = {};
+  JoinPlan::Kind kind = JoinPlan::Kind::Inner;
+  std::vector<JoinKey> keys = {};  // `one` is of `probe`
+  std::vector<Item*> on = {};      // of an outer join: what pairs must fulfil beside their keys
+  std::vector<Item*> where = {};   // what rows that come out must fulfil, or the table's own
+  /// What else is true of each row of the table that is wanted; some other condition makes sure of it.
+  std::vector<Predicate> implied = {};
+  double rows = 0;  // estimated: that come out
+};
+
+/// Tables that are all joined with each other, and what is joined to their rows by outer joins.
+struct JoinedTables {
+  struct Outer;
+  std::vector<size_t> tables = {};     // their numbers
+  std::vector<Item*> conditions = {};  // parts of WHERE and of inner joins' ON: all must hold
+  std::vector<Outer> outers;           // in their order
+};
+struct JoinedTables::Outer {
+  JoinedTables side;
+  std::vector<Item*> on;  // parts of its ON
+};
+
+/// What a SELECT of several tables of this engine reads.
+struct FromClause {
+  std::shared_ptr<const SourceTables> sources;
+  JoinedTables joined;
+  bool by_view = false;  // some of it through a view, or a derived table
+
+  /// All parts of WHERE and ON.
+  std::vector<Item*> all_conditions() const;
+};
+
+/// Of a SELECT that the optimizer has not been at; nothing: of one table, of others than this engine's, or of
+/// a form that is not known.
+std::optional<FromClause> tables_joined_by(SELECT_LEX& select);
+
+/// The parts of a condition, all of which must hold.
+void add_parts(Item* condition, std::vector<Item*>& to);
+
+/// The equality that a condition is; nothing: it is none, or its columns are not compared as they are stored.
+std::optional<JoinKey> key_of_condition(Item& condition, const SourceTables& sources);
+
+/// Whether the server is done with all pairs of rows before the engine has begun.
+bool joins_few_rows(const FromClause& from);
+
+/// Whether indexes lead to few rows of one table, and from there to the others': the condition that leads to
+/// the first ones; null: they do not.
+Item* leads_by_indexes(const FromClause& from);
+
+/// In the order that costs least. Errors of the estimates' reads are left to the statement's own.
+std::unique_ptr<JoinNode> plan_joins(const FromClause& from);
+
+}  // namespace hailstone
