@@ -112,9 +112,9 @@ bool rejects_nulls(Item& condition, const JoinedTables& joined, const SourceTabl
 /// An outer join of whose missing rows a condition leaves none is an inner one.
 void simplify(JoinedTables& joined, const SourceTables& sources) {
   for (size_t i = 0; i < joined.outers.size();) {
-    const table_map inner = map_of(joined.outers[i].side, sources);
-    const bool rejects = std::ranges::any_of(
-        joined.conditions, [&](Item* condition) { return (condition->not_null_tables() & inner) != 0; });
+    const bool rejects = std::ranges::any_of(joined.conditions, [&](Item* condition) {
+      return rejects_nulls(*condition, joined.outers[i].side, sources);
+    });
     if (!rejects) {
       ++i;
       continue;

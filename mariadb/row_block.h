@@ -72,6 +72,11 @@ struct RowBlock {
 
     /// The server evaluates all conditions of pairs where the program has not all of them.
     bool on_by_server() const { return !on.evaluated.empty(); }
+    /// Whether it, or a side of it, checks conditions beyond predicates and keys.
+    bool checks_conditions() const {
+      if (!on.all.empty() || !where.all.empty()) return true;
+      return !source && (probe->checks_conditions() || build->checks_conditions());
+    }
   };
 
   ScanColumns columns;

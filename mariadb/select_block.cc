@@ -50,10 +50,10 @@ class SelectTranslator {
       // The rows go into the table that they come from.
       if ((statement_.select.join->select_options & OPTION_BUFFER_RESULT) != 0)
         return declined(SelectOutcome::Statement, nullptr);
-      // A part with a limit, as EXISTS has one: the server has no error of rows behind the last that it
-      // wants.
-      if (!statement_.whole && has_limit() && has_computed_conditions())
-        return declined(SelectOutcome::Condition, query_.where);
+      // Where joins check conditions themselves, they do so batch by batch: the server has no error of rows
+      // behind the last that it wants.
+      if (has_limit() && block_.join != nullptr && block_.join->checks_conditions())
+        return declined(SelectOutcome::Condition, nullptr);
       // Warnings of rows have their numbers among all that the server would have read.
       if (has_conditions() && may_warn_of_rows(thd_)) return declined(SelectOutcome::Statement, nullptr);
     }
@@ -79,10 +79,9 @@ class SelectTranslator {
            statement_.select.limit_params.select_limit != nullptr;
   }
 
-  bool has_computed_conditions() const { return block_.join != nullptr || !block_.rest.all.empty(); }
-
   bool has_conditions() const {
-    return block_.predicates.front()->kind() != Predicate::Kind::Always || has_computed_conditions();
+    return block_.join != nullptr || block_.predicates.front()->kind() != Predicate::Kind::Always ||
+           !block_.rest.all.empty();
   }
 
   SelectBlock::Way way() const {

@@ -4,6 +4,8 @@
 #include <deque>
 #include <utility>
 
+#include "base/check.h"
+
 namespace hailstone {
 
 namespace {
@@ -44,11 +46,30 @@ class ComputedRows::Worker {
     }
   }
 
-  /// The rows that pass; there may be none.
-  Status compute(const RowBatch& batch, unsigned part, RowBatch& rows) {
+  /// The rows for which the program's conditions hold; there may be none.
+  Status filter(const RowBatch& batch, unsigned part, RowBatch& rows) {
     columns_.assign(batch.columns.begin(), batch.columns.end());
     rows = {.rows = batch.rows, .columns = columns_};
-    if (conditions_) HAILSTONE_TRY(counted(counts_.filter, part, rows, [&] { return filter(rows); }));
+    if (!conditions_) return {};
+    return counted(counts_.filter, part, rows, [&] { return filter(rows); });
+  }
+
+  /// Goes on from `row` to the first of the rows that filter() has left for which the host's conditions hold.
+  /// False: there is none.
+  Result<bool> find(const RowBatch& rows, uint32_t& row) {
+    if (computation_.host == nullptr || row == rows.rows) return row != rows.rows;
+    const OperatorWork work(counts_.host, 0);
+    for (; row != rows.rows; ++row) {
+      HAILSTONE_ASSIGN(const bool passes, computation_.host->compute(rows, row, row == 0, {}));
+      work.add_rows(1, passes ? 1 : 0);
+      if (passes) return true;
+    }
+    return false;
+  }
+
+  /// The rows that pass, with what is computed of them; there may be none.
+  Status compute(const RowBatch& batch, unsigned part, RowBatch& rows) {
+    HAILSTONE_TRY(filter(batch, part, rows));
     if (computation_.host != nullptr && rows.rows != 0)
       HAILSTONE_TRY(counted(counts_.host, part, rows, [&] { return ask_host(rows); }));
     if (rows.rows == 0) return {};
@@ -152,6 +173,7 @@ struct ComputedRows::Next {
   explicit Next(const ComputedRows& all) : worker(all) {}
   Worker worker;
   RowBatch rows = {};
+  uint32_t row = 0;  // not yet looked at
 };
 
 ComputedRows::~ComputedRows() = default;
@@ -191,6 +213,20 @@ Result<const RowBatch*> ComputedRows::next() {
     if (batch == nullptr) return nullptr;
     HAILSTONE_TRY(next_->worker.compute(*batch, 0, next_->rows));
     if (next_->rows.rows != 0) return &next_->rows;
+  }
+}
+
+Result<ComputedRows::Row> ComputedRows::next_row() {
+  HAILSTONE_CHECK(computation_.columns.empty(), "{} columns are to be computed of rows that come one by one",
+                  computation_.columns.size());
+  if (next_ == nullptr) next_ = std::make_unique<Next>(*this);
+  for (;;) {
+    HAILSTONE_ASSIGN(const bool found, next_->worker.find(next_->rows, next_->row));
+    if (found) return Row{.rows = &next_->rows, .number = next_->row++};
+    HAILSTONE_ASSIGN(const RowBatch* const batch, source_->next());
+    if (batch == nullptr) return Row{};
+    next_->row = 0;
+    HAILSTONE_TRY(next_->worker.filter(*batch, 0, next_->rows));
   }
 }
 

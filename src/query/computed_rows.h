@@ -86,6 +86,16 @@ class ComputedRows final : public RowBatches {
   Result<ScanColumn> column(size_t position) const override;
   Status each_batch(unsigned wanted, const TakeRows& take) override;
   Result<const RowBatch*> next() override;
+  /// A row of a batch.
+  struct Row {
+    const RowBatch* rows = nullptr;
+    uint32_t number = 0;
+  };
+  /// The rows that pass one after the other, on the caller's thread, instead of each_batch() and next(); not
+  /// where columns are computed. The host is asked of a row when all before it have been given: where the
+  /// caller stops, it has met no error of the rows behind. Valid until the next call; without `rows`: at the
+  /// end.
+  Result<Row> next_row();
   uint64_t rows_read() const override { return source_->rows_read(); }
   const Scans& scans() const override { return source_->scans(); }
   /// Hosts' expressions are asked by one thread.
