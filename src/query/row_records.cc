@@ -162,7 +162,8 @@ void RowRecords::read(const char* record, std::span<Value> values) const {
   const char* bytes = numbers + number_bytes_;
   for (size_t i = 0; i < wanted_.size(); ++i) {
     const Wanted& wanted = wanted_[i];
-    const bool null = (static_cast<unsigned char>(nulls[i / bits_of_byte]) >> i % bits_of_byte & 1U) != 0;
+    const unsigned bits = static_cast<unsigned char>(nulls[i / bits_of_byte]);
+    const bool null = (bits >> i % bits_of_byte & 1U) != 0;
     const uint64_t number =
         wanted.is_wide() ? load<uint64_t>(numbers + wanted.offset) : load<uint32_t>(numbers + wanted.offset);
     if (wanted.column.integer) {
