@@ -300,8 +300,7 @@ class GroupTranslator {
 
   /// Whether means go to the client, rounded as their fields are, and nowhere else.
   bool sends_means_as_they_are() const {
-    return thd_.lex->sql_command == SQLCOM_SELECT && thd_.lex->result == nullptr &&
-           (query_.having == nullptr || !mentions_mean(*query_.having)) && is_sent();
+    return sends_rows(thd_) && (query_.having == nullptr || !mentions_mean(*query_.having)) && is_sent();
   }
 
   THD& thd_;

@@ -30,10 +30,10 @@ bool is_of_known_form(THD& thd, SELECT_LEX& select) {
   const JOIN& join = *select.join;
   // ANALYZE keeps what it reads from where INSERT and INTO want it; a limit on big joins is the optimizer's
   // to check.
-  const bool keeps_rows = thd.lex->sql_command != SQLCOM_SELECT || thd.lex->result != nullptr;
-  return is_plain_statement(thd, select) && !(thd.lex->analyze_stmt && keeps_rows) && thd.in_sub_stmt == 0 &&
-         (thd.variables.option_bits & OPTION_BIG_SELECTS) != 0 && join.procedure == nullptr &&
-         select.ftfunc_list->elements == 0 && (select.options & OPTION_SCHEMA_TABLE) == 0;
+  return is_plain_statement(thd, select) && !(thd.lex->analyze_stmt && !sends_rows(thd)) &&
+         thd.in_sub_stmt == 0 && (thd.variables.option_bits & OPTION_BIG_SELECTS) != 0 &&
+         join.procedure == nullptr && select.ftfunc_list->elements == 0 &&
+         (select.options & OPTION_SCHEMA_TABLE) == 0;
 }
 
 bool is_plain(const TABLE_LIST& leaf) {

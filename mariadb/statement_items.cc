@@ -68,6 +68,13 @@ bool is_plain_statement(const THD& thd, const SELECT_LEX& select) {
          thd.lex->limit_rows_examined == nullptr;
 }
 
+bool sends_rows(const THD& thd) {
+  const LEX& statement = *thd.lex;
+  // A prepared statement has made the client's result by itself.
+  return statement.sql_command == SQLCOM_SELECT &&
+         (statement.result == nullptr || dynamic_cast<const select_send*>(statement.result) != nullptr);
+}
+
 bool has_silent_constants(THD& thd, Item& item) {
   Item& real = *item.real_item();
   if (real.basic_const_item() || real.type() == Item::FIELD_ITEM) return true;
