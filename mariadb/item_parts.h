@@ -28,6 +28,18 @@ bool any_part(Item& item, Test&& test) {
   return false;
 }
 
+/// Calls `take` with each of the conditions that must hold for this one to hold.
+template <typename Take>
+void each_conjunct(Item& condition, Take&& take) {
+  if (condition.type() != Item::COND_ITEM ||
+      static_cast<Item_cond&>(condition).functype() != Item_func::COND_AND_FUNC) {
+    take(condition);
+    return;
+  }
+  List_iterator<Item> parts(*static_cast<Item_cond&>(condition).argument_list());
+  while (Item* part = parts++) take(*part);
+}
+
 /// The columns that an item reads, each once.
 inline std::vector<Item_field*> columns_read_by(Item& item) {
   List<Item_field> found;

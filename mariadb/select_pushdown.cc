@@ -1,5 +1,6 @@
 #include "select_pushdown.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -80,6 +81,8 @@ class WholeSelect {
       join_plan_ = plan_joins(*from_);
     } else {
       for (const Item* const condition : items_) conditions_.push_back(reader().condition(condition));
+      if (Item* const part = take_conditions_on_groups(); part != nullptr && is_offered_again())
+        return declined(SelectOutcome::Condition, part);
       if (Item* const item = chooses ? item_quick_by_index() : nullptr)
         return declined(SelectOutcome::Index, item);
     }
@@ -137,6 +140,43 @@ class WholeSelect {
     Item* const few =
         leads_to_few_rows(*sources_->first().table, sources_->first().readers, items_, conditions_);
     return few != nullptr ? few : item_found_by_index();
+  }
+
+  void add_condition(Item& item, PushedCondition condition) {
+    items_.push_back(&item);
+    conditions_.push_back(std::move(condition));
+  }
+
+  /// The optimizer moves what HAVING asks of the columns of groups to WHERE: the rows of other groups are
+  /// aggregated nowhere, and raise no errors. So does the engine with what is a predicate; HAVING still holds
+  /// for the groups that are left. A part that is none; null: there is none.
+  Item* take_conditions_on_groups() {
+    if (join_.having == nullptr || !moves_having(thd_, select_)) return nullptr;
+    Item* left = nullptr;
+    each_conjunct(*join_.having, [&](Item& part) {
+      if (!is_of_groups(part)) return;
+      PushedCondition condition = reader().condition(&part);
+      if (condition.complete) {
+        add_condition(part, std::move(condition));
+      } else {
+        left = &part;
+      }
+    });
+    return left;
+  }
+
+  /// Whether the item is a function of columns that rows are grouped by.
+  bool is_of_groups(Item& item) const {
+    if (item.with_sum_func() || item.with_subquery()) return false;
+    const auto columns = columns_read_by(item);
+    return !columns.empty() && std::ranges::all_of(columns, [&](const Item_field* column) {
+      for (const ORDER* group = join_.group_list; group != nullptr; group = group->next) {
+        Item& key = *(*group->item)->real_item();
+        if (key.type() == Item::FIELD_ITEM && static_cast<Item_field&>(key).field == column->field)
+          return true;
+      }
+      return false;
+    });
   }
 
   /// Something that the server finds at the end of an index: the first rows, a least or greatest value.
@@ -222,7 +262,7 @@ class WholeSelect {
   SELECT_LEX& select_;
   JOIN& join_;
   const std::shared_ptr<const SourceTables> sources_;
-  const std::vector<Item*> items_;  // all conditions on rows
+  std::vector<Item*> items_;  // all conditions on rows, those on groups of one table included
   const bool by_view_;
   const Query query_;
   std::vector<PushedCondition> conditions_;  // the same, of one table

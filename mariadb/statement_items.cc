@@ -75,6 +75,11 @@ bool sends_rows(const THD& thd) {
          (statement.result == nullptr || dynamic_cast<const select_send*>(statement.result) != nullptr);
 }
 
+bool moves_having(const THD& thd, const SELECT_LEX& select) {
+  return thd.lex->sql_command == SQLCOM_SELECT && select.cond_pushdown_is_allowed() &&
+         optimizer_flag(&thd, OPTIMIZER_SWITCH_COND_PUSHDOWN_FROM_HAVING);
+}
+
 bool has_silent_constants(THD& thd, Item& item) {
   Item& real = *item.real_item();
   if (real.basic_const_item() || real.type() == Item::FIELD_ITEM) return true;

@@ -27,6 +27,9 @@ bool is_plain_statement(const THD& thd, const SELECT_LEX& select);
 /// Whether the rows of the whole statement go to the client, and nowhere else.
 bool sends_rows(const THD& thd);
 
+/// Whether the optimizer moves what HAVING asks of the columns of groups to WHERE.
+bool moves_having(const THD& thd, const SELECT_LEX& select);
+
 /// Whether no constant in the item warns when it is evaluated: the server does that once a statement, the
 /// engine as often as it likes.
 bool has_silent_constants(THD& thd, Item& item);
