@@ -53,6 +53,7 @@ ST_FIELD_INFO columns_fields[] = {Show::Column("TABLE_SCHEMA", Show::Varchar(NAM
                                   Show::Column("COLUMN_NAME", Show::Varchar(NAME_CHAR_LEN), NOT_NULL),
                                   Show::Column("ORDINAL_POSITION", Show::ULonglong(), NOT_NULL),
                                   Show::Column("LAYOUT", Show::Varchar(8), NOT_NULL),
+                                  Show::Column("STORED_AS", Show::Varchar(128), NOT_NULL),
                                   Show::Column("ENCODING", Show::Varchar(512), NOT_NULL),
                                   Show::Column("BYTES_RAW", Show::ULonglong(), NOT_NULL),
                                   Show::Column("BYTES_STORED", Show::ULonglong(), NOT_NULL),
@@ -82,11 +83,12 @@ int fill_columns(THD* thd, TABLE_LIST* tables, COND*) {
       store_number(to->field[3], i + 1);
       store_text(to->field[4],
                  (*found)->layout()->group_position(static_cast<uint16_t>(i)) < 0 ? "COLUMNAR" : "ROW");
-      store_text(to->field[5], statistics.storage.encoding);
-      store_number(to->field[6], statistics.storage.raw_bytes);
-      store_number(to->field[7], statistics.storage.stored_bytes);
-      store_number(to->field[8], statistics.storage.distinct);
-      store_number(to->field[9], statistics.storage.blocks);
+      store_text(to->field[5], statistics.storage.form);
+      store_text(to->field[6], statistics.storage.encoding);
+      store_number(to->field[7], statistics.storage.raw_bytes);
+      store_number(to->field[8], statistics.storage.stored_bytes);
+      store_number(to->field[9], statistics.storage.distinct);
+      store_number(to->field[10], statistics.storage.blocks);
       if (schema_table_store_record(thd, to)) return 1;
     }
   }

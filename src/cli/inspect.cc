@@ -158,11 +158,12 @@ class Inspection {
                opened.ended, counted(segment.blocks(), "block"), human_bytes(segment.file_bytes()),
                segment.identity() ? "" : ", without identity");
     if (!options_.columns) return {};
-    TextTable shown({"column", "encoding", ">bytes", ">raw bytes", ">distinct", ">NULLs", "from", "to"});
+    TextTable shown(
+        {"column", "stored as", "encoding", ">bytes", ">raw bytes", ">distinct", ">NULLs", "from", "to"});
     for (size_t i = 0; i < segment.columns().size(); ++i) {
       const ColumnStorage storage = segment.storage(i);
       HAILSTONE_ASSIGN(const Zone zone, zone_of(definition, segment, i));
-      shown.add({column_name(definition, segment.columns()[i].id), storage.encoding,
+      shown.add({column_name(definition, segment.columns()[i].id), storage.form, storage.encoding,
                  human_bytes(storage.stored_bytes), human_bytes(storage.raw_bytes),
                  std::to_string(storage.distinct), std::to_string(zone.nulls), zone.low, zone.high});
     }
@@ -242,7 +243,8 @@ void add_inspect_command(Arguments& root, Ending& ending) {
   command.add("DATABASE", options->directory, "the database's directory").required();
   command.add("TABLE", options->tables, "only these tables; default: all, with manifest and log");
   command.add_flag("--columns", options->columns,
-                   "of each segment also the columns: encodings, bytes, and the ranges of their values");
+                   "of each segment also the columns: what they are stored as, encodings, bytes, and the "
+                   "ranges of their values");
   command.run([options, &ending] {
     Inspection inspection(*options);
     const Status status = inspection.run();

@@ -14,6 +14,11 @@
 namespace hailstone {
 namespace {
 
+std::string_view form_of(const StoredColumn& column) {
+  if (column.decimal.any()) return column.decimal.is_short() ? "decimal of 64 bits" : "decimal of 128 bits";
+  return column.integer ? "integer" : "bytes";
+}
+
 uint64_t next_file_number() {
   static std::atomic<uint64_t> next{1};
   return next.fetch_add(1, std::memory_order_relaxed);
@@ -214,6 +219,7 @@ uint32_t Segment::dictionary_size(size_t column) const {
 ColumnStorage Segment::storage(size_t column) const {
   const ColumnEntry& entry = state_->footer.columns[column];
   ColumnStorage storage;
+  storage.form = form_of(entry.column);
   storage.raw_bytes = entry.raw_bytes;
   storage.distinct = entry.distinct;
   storage.blocks = static_cast<uint32_t>(entry.blocks.size());

@@ -35,6 +35,9 @@ struct BlockSummary {
 
 /// For INFORMATION_SCHEMA: how a column is stored.
 struct ColumnStorage {
+  /// What the values are in the file: "integer" or "bytes"; of scaled decimals "decimal of 64 bits" or
+  /// "decimal of 128 bits". Several are joined by ", ".
+  std::string form;
   /// E.g. "dictionary", "bit packed", "constant", "lz4"; several in order of their share, joined by ", ".
   std::string encoding;
   uint64_t raw_bytes = 0;     // of the values as they were

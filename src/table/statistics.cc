@@ -177,13 +177,49 @@ uint64_t Table::distinct_values(std::span<const std::shared_ptr<const Table>> ta
   return distinct.value(sketch);
 }
 
+namespace {
+
+/// What the segments' columns say of themselves, with the bytes that are stored so.
+class SharesByName {
+ public:
+  void add(const std::string& name, uint64_t bytes) {
+    const auto same = std::ranges::find_if(shares_, [&](const Share& known) { return known.name == name; });
+    if (same == shares_.end()) {
+      shares_.push_back({name, bytes});
+    } else {
+      same->bytes += bytes;
+    }
+  }
+  /// Empty: there is none.
+  std::string greatest() const {
+    const auto most = std::ranges::max_element(shares_, {}, &Share::bytes);
+    return most == shares_.end() ? std::string() : most->name;
+  }
+  /// The greatest first, joined by ", ".
+  std::string all() {
+    std::ranges::stable_sort(shares_, std::ranges::greater(), &Share::bytes);
+    std::string names;
+    for (const Share& share : shares_) names += (names.empty() ? "" : ", ") + share.name;
+    return names;
+  }
+
+ private:
+  struct Share {
+    std::string name;
+    uint64_t bytes = 0;
+  };
+  std::vector<Share> shares_;
+};
+
+}  // namespace
+
 ColumnStatistics Table::column_statistics(uint16_t column) const {
   const State& state = *state_;
   const auto view = state.current_view();
   ColumnStatistics result;
   result.columnar = layout()->group_position(column) < 0;
   const uint64_t group_size = std::max<uint64_t>(1, state.layout->group_columns().size());
-  std::vector<std::pair<std::string, uint64_t>> encodings;  // and their stored bytes
+  SharesByName forms, encodings;
   DistinctEstimate distinct;
   DistinctSketch sketch;
   for (const auto& segment : view->segments) {
@@ -203,18 +239,12 @@ ColumnStatistics Table::column_statistics(uint16_t column) const {
     result.storage.raw_bytes += storage.raw_bytes;
     result.storage.stored_bytes += storage.stored_bytes;
     result.storage.blocks += storage.blocks;
-    const auto same = std::find_if(encodings.begin(), encodings.end(),
-                                   [&](const auto& known) { return known.first == storage.encoding; });
-    if (same == encodings.end()) {
-      encodings.emplace_back(storage.encoding, storage.stored_bytes);
-    } else {
-      same->second += storage.stored_bytes;
-    }
+    forms.add(storage.form, storage.stored_bytes);
+    encodings.add(storage.encoding, storage.stored_bytes);
   }
   result.storage.distinct = distinct.value(sketch);
-  const auto most = std::max_element(encodings.begin(), encodings.end(),
-                                     [](const auto& a, const auto& b) { return a.second < b.second; });
-  if (most != encodings.end()) result.storage.encoding = most->first;
+  result.storage.form = forms.all();
+  result.storage.encoding = encodings.greatest();
   return result;
 }
 
