@@ -228,10 +228,6 @@ typedef struct hs_options {
   /* 0: a transaction may read by its snapshot as long as it likes. Else: reads by a snapshot that is older
    * return HS_SNAPSHOT_TOO_OLD, and the disk space of the row versions that only it needed comes free. */
   unsigned snapshot_too_old_seconds;
-  /* Bytes that the files of groups that memory_bytes has no room for may have together; a query that needs
-   * more ends with HS_DISK_FULL. 0: what the disk has. (Queries that make groups come from the MariaDB plugin
-   * so far.) */
-  uint64_t spill_limit;
 } hs_options;
 
 /* hs_options_init(&options) */

@@ -43,8 +43,8 @@ struct DatabaseOptions {
   /// How long commits wait, on a full disk, for the log to be written. When it is over, nothing can be
   /// committed until the database has been opened again.
   std::chrono::milliseconds log_write_timeout = std::chrono::minutes(10);
-  /// Bytes that the files of groups that memory has no room for may have together; 0: what the disk has. A
-  /// statement that needs more ends with ErrorCode::DiskFull.
+  /// Bytes that the files of what queries group and sort, and memory has no room for, may have together; 0:
+  /// what the disk has. A statement that needs more ends with ErrorCode::DiskFull.
   uint64_t spill_limit = 0;
   const CollationResolver* collations = nullptr;  // null: the library's own two; must outlive the database
   /// Warnings and notes (recovery, background errors). May be called from any thread; empty: dropped.
