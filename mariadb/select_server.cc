@@ -8,6 +8,7 @@
 #include "decimal_numbers.h"
 #include "item_parts.h"
 #include "pushdown_warnings.h"
+#include "query/ordered_wide.h"
 
 namespace hailstone {
 
@@ -35,23 +36,16 @@ bool is_deterministic(Item& item) {
   return !any_part(real, [](Item& part) { return !is_deterministic(part); });
 }
 
-/// The most significant byte first, with its sign bit turned.
 ByteView ordered_bytes(const HugeInteger& number, Arena& arena) {
-  char* const bytes = arena.allocate(sizeof(HugeInteger));
-  char* at = bytes;
-  for (size_t i = number.words.size(); i-- > 0; at += sizeof(uint64_t)) {
-    const uint64_t turned = i + 1 == number.words.size() ? sign_of_width(sizeof(uint64_t)) : 0;
-    store_big_endian(at, number.words[i] ^ turned, sizeof(uint64_t));
-  }
-  return {bytes, sizeof(HugeInteger)};
+  char* const bytes = arena.allocate(sizeof number);
+  order_huge(number, bytes);
+  return {bytes, sizeof number};
 }
 
 ByteView ordered_bytes(WideInteger number, Arena& arena) {
-  char* const bytes = arena.allocate(sizeof(WideInteger));
-  store_big_endian(bytes, static_cast<uint64_t>(number >> 64) ^ sign_of_width(sizeof(uint64_t)),
-                   sizeof(uint64_t));
-  store_big_endian(bytes + sizeof(uint64_t), static_cast<uint64_t>(number), sizeof(uint64_t));
-  return {bytes, sizeof(WideInteger)};
+  char* const bytes = arena.allocate(sizeof number);
+  order_wide(number, bytes);
+  return {bytes, sizeof number};
 }
 
 }  // namespace

@@ -24,6 +24,7 @@
 #include "base/bytes.h"
 #include "query/group_numbers.h"
 #include "query/group_table.h"
+#include "query/ordered_wide.h"
 
 namespace hailstone {
 
@@ -420,9 +421,9 @@ void GroupTable::count_value(size_t aggregate, uint32_t group, uint64_t value) {
   } else if (state.values == nullptr) {
     state.sums[group] += value;
   } else if (const ByteView bytes = state.values->value(static_cast<uint32_t>(value)); is_huge(item.column)) {
-    state.huge[group] += huge_number(bytes);
+    state.huge[group] += native_huge(bytes);
   } else {
-    state.sums[group] += wide_number(bytes);
+    state.sums[group] += native_wide(bytes);
   }
 }
 

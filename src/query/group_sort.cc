@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "query/query_memory.h"
 #include "query/sort_key.h"
 #include "query/sort_record.h"
 
@@ -14,8 +15,6 @@ namespace {
 using Kind = Aggregate::Kind;
 
 constexpr uint32_t steps_between_checks = 1024;
-/// Of the memory budget, for the groups of one statement.
-constexpr size_t share_of_budget = 4;
 
 void append_bytes(ByteView bytes, std::string& to) {
   const auto size = static_cast<uint32_t>(bytes.size());
@@ -68,8 +67,7 @@ GroupSort::GroupSort(const Grouping& groups, std::vector<GroupOrder> order,
     : groups_(groups),
       order_(std::move(order)),
       host_columns_(std::move(host_columns)),
-      sort_(groups.budget(), groups.rows().spill_space(), groups.budget().limit() / share_of_budget, 1,
-            counts),
+      sort_(groups.budget(), groups.rows().spill_space(), query_memory(groups.budget()), 1, counts),
       keys_(groups.plan().keys.size() + host_columns_.size()),
       results_(groups.plan().aggregates.size()) {}
 

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "query/group_numbers.h"
+#include "query/ordered_wide.h"
 
 namespace hailstone {
 
@@ -533,11 +534,11 @@ void GroupTable::add_numbers(size_t aggregate, const ColumnVector& vector, const
         }
       } else if (is_huge(item.column)) {
         for (uint32_t row = 0; row < rows; ++row) {
-          if (groups[row] != 0) state.huge[groups[row]] += huge_number(bytes_of(vector, row));
+          if (groups[row] != 0) state.huge[groups[row]] += native_huge(bytes_of(vector, row));
         }
       } else if (!item.column.integer) {
         for (uint32_t row = 0; row < rows; ++row) {
-          if (groups[row] != 0) sums[groups[row]] += wide_number(bytes_of(vector, row));
+          if (groups[row] != 0) sums[groups[row]] += native_wide(bytes_of(vector, row));
         }
       } else {
         for (uint32_t row = 0; row < rows; ++row) sums[groups[row]] += values[row];
@@ -552,7 +553,7 @@ void GroupTable::add_numbers(size_t aggregate, const ColumnVector& vector, const
         } else {
           // That the order of signed numbers has their sign bit flipped takes no difference away.
           state.spreads.add(groups[row], item.column.integer ? static_cast<WideInteger>(values[row])
-                                                             : wide_number(bytes_of(vector, row)));
+                                                             : native_wide(bytes_of(vector, row)));
         }
       }
       break;

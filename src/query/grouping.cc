@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <atomic>
 
+#include "query/query_memory.h"
+
 namespace hailstone {
 
 namespace {
@@ -105,7 +107,7 @@ void Grouping::count_groups(const GroupTable& made) {
   if (counts_ != nullptr) counts_->add_rows(0, made.end() - 1);
 }
 
-size_t Grouping::share() const { return rows_->budget().limit() / 4; }
+size_t Grouping::share() const { return query_memory(rows_->budget()); }
 
 GroupCollector Grouping::collector(GroupCollector::Source source, size_t most) {
   return {plan_,

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "query/query_memory.h"
 #include "query/sort_record.h"
 
 namespace hailstone {
@@ -11,8 +12,6 @@ namespace hailstone {
 namespace {
 
 constexpr uint32_t rows_between_interruption_checks = 4096;
-/// Of the memory budget, for the rows of one statement.
-constexpr size_t share_of_budget = 4;
 
 }  // namespace
 
@@ -47,8 +46,7 @@ OrderedRows::OrderedRows(std::unique_ptr<ComputedRows> rows, RowRecords records,
       equal_(equal),
       threads_(threads),
       counts_(counts),
-      sort_(rows_->budget(), rows_->spill_space(), rows_->budget().limit() / share_of_budget, threads,
-            counts),
+      sort_(rows_->budget(), rows_->spill_space(), query_memory(rows_->budget()), threads, counts),
       values_(values) {}
 
 Status OrderedRows::sort() {

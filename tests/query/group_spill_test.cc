@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "query/group_numbers.h"
+#include "query/ordered_wide.h"
 #include "query/query_fixture.h"
 #include "query/sorted_groups.h"
 
@@ -137,7 +137,7 @@ class GroupSpillTest : public QueryTest {
         if (wanted.position == real) {
           state.spreads.add(0, native_double(value.integer));
         } else if (wanted.position == wide) {
-          state.whole_spreads.add(0, wide_number(value.bytes));
+          state.whole_spreads.add(0, native_wide(value.bytes));
         } else {
           state.whole_spreads.add(0, static_cast<WideInteger>(native_of(wanted.position, value)));
         }

@@ -1,0 +1,16 @@
+// How much memory a query takes before it goes on by way of files.
+#pragma once
+
+#include <cstddef>
+
+#include "base/memory_budget.h"
+
+namespace hailstone {
+
+/// For the groups, or the sorted rows, of one block of a statement.
+inline size_t query_memory(const MemoryBudget& budget) {
+  constexpr size_t share = 4;
+  return budget.limit() / share;
+}
+
+}  // namespace hailstone
