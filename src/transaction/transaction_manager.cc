@@ -112,6 +112,8 @@ Status TransactionManager::roll_back_prepared(Transaction& transaction) {
       HAILSTONE_ASSIGN(transaction.commit_end_, log_.append(LogRecordType::Rollback, record));
       return {};
     }));
+    // The files of its loads go. Without the record recovery would look for them.
+    if (!transaction.actions_.empty()) HAILSTONE_TRY(log_.sync(transaction.commit_end_));
   }
   transaction.undo_to(0, 0);
   finish(transaction, Transaction::State::RolledBack);

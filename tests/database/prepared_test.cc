@@ -421,6 +421,41 @@ class PreparedWorkload {
   bool maybe_commits_ = false;
 };
 
+TEST(PreparedPowerFailureTest, FilesOfALoadStayUntilItsRollbackIsDurable) {
+  const uint64_t seed = test_seed(7);
+  constexpr uint64_t changes = 6;  // of a rollback: of the log and of the load's file
+  for (uint64_t round = 0; round < 4 * changes; ++round) {
+    SCOPED_TRACE(fmt::format("HAILSTONE_TEST_SEED={} round {}", seed, round));
+    TemporaryDirectory directory;
+    FaultFilesystem filesystem(posix_filesystem());
+    {
+      const auto database = Database::open(filesystem, directory.file("database"), {});
+      ASSERT_OK(database);
+      TransactionManager& transactions = (*database)->transactions();
+      auto transaction = transactions.begin(Isolation::RepeatableRead);
+      ASSERT_OK((*database)->create_table(*transaction, pair_definition(table_name)));
+      ASSERT_OK(transactions.commit(*transaction));
+      transaction = transactions.begin(Isolation::RepeatableRead);
+      BulkLoad load(*(*database)->table(table_name), *transaction);
+      for (int64_t id = 0; id < 1500; ++id) ASSERT_OK(load.append(pair_values(id, long_text)));
+      Duplicate duplicate;
+      ASSERT_OK(load.finish(duplicate));
+      ASSERT_OK(transactions.prepare(*transaction, "load"));
+      filesystem.power_off_after(round % changes);
+      static_cast<void>(transactions.roll_back_prepared(*transaction));
+      filesystem.power_off();
+      if (transaction->state() == Transaction::State::Prepared)
+        transactions.leave_prepared(std::move(transaction));
+    }
+    ASSERT_OK(filesystem.leave_crash_state(seed + round));
+    const auto database = Database::open(posix_filesystem(), directory.file("database"), {});
+    ASSERT_OK(database);
+    const auto rows = read_table(**database, table_name);
+    ASSERT_OK(rows);
+    EXPECT_TRUE(rows->empty());
+  }
+}
+
 TEST(PreparedPowerFailureTest, WhatWasPreparedSurvivesUntilItEnds) {
   const uint64_t seed = test_seed(6);
   for (uint64_t round = 0; round < test_rounds(8); ++round) {
