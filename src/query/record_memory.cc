@@ -62,13 +62,13 @@ void RecordMemory::release(size_t size) {
 RecordMemory::Chunk RecordMemory::take_free(size_t number) {
   char* const bytes = free_[number];
   if (bytes == nullptr) return {};
-  std::memcpy(&free_[number], bytes, sizeof bytes);
+  std::memcpy(static_cast<void*>(&free_[number]), bytes, sizeof(char*));
   return {bytes, least_chunk << number};
 }
 
 void RecordMemory::put_free(Chunk chunk) {
   char*& first = free_[class_of(chunk.size)];
-  std::memcpy(chunk.bytes, &first, sizeof first);
+  std::memcpy(chunk.bytes, static_cast<const void*>(&first), sizeof(char*));
   first = chunk.bytes;
 }
 

@@ -139,8 +139,10 @@ void RowRecords::Writer::write(const RowBatch& batch, char* to) {
       } else {
         store(numbers + wanted.offset, static_cast<uint32_t>(number));
       }
-      if (value.null)
-        (numbers - records_.null_bytes_)[i / bits_of_byte] |= static_cast<char>(1U << i % bits_of_byte);
+      if (value.null) {
+        char& nulls = (numbers - records_.null_bytes_)[i / bits_of_byte];
+        nulls = static_cast<char>(static_cast<unsigned char>(nulls) | 1U << i % bits_of_byte);
+      }
     }
   }
   for (char*& position : positions_) position += records_.number_bytes_;

@@ -249,6 +249,7 @@ void Block::State::select_decimals(std::vector<NumberRange> ranges, BlockBitmap&
   std::erase_if(ranges, [](const NumberRange& range) { return range.low > range.high; });
   if (kind == BlockKind::Integers) {
     std::vector<IntegerRange> ordered;
+    ordered.reserve(ranges.size());
     for (const NumberRange& range : ranges) {
       ordered.push_back({order_signed(static_cast<int64_t>(range.low), sizeof(int64_t)),
                          order_signed(static_cast<int64_t>(range.high), sizeof(int64_t))});

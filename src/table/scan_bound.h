@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstdint>
 #include <optional>
-#include <utility>
 
 #include "column/segment_columns.h"
 
@@ -17,10 +16,7 @@ class ScanBound {
   /// Of an Integer column of the table; `descending`: rows below the bound are not wanted, nor those with
   /// NULL, else those above it. `scaled`: the bound's values are the scaled numbers of the column's decimals.
   ScanBound(uint16_t column, bool descending, std::optional<DecimalFormat> scaled = {})
-      : column_(column),
-        descending_(descending),
-        scaled_(std::move(scaled)),
-        value_(descending ? 0 : ~uint64_t{0}) {}
+      : column_(column), descending_(descending), scaled_(scaled), value_(descending ? 0 : ~uint64_t{0}) {}
 
   bool descending() const { return descending_; }
   /// Values behind `ordered` are not wanted any more; that value itself still is.

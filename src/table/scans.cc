@@ -298,7 +298,7 @@ std::shared_ptr<ScanBound> Scans::add_bound(size_t position, bool descending) {
     column ^= scaled_bit;
     decimal = state_->first().inside.layout->decimal(column);
   }
-  state_->bound = std::make_shared<ScanBound>(column, descending, std::move(decimal));
+  state_->bound = std::make_shared<ScanBound>(column, descending, decimal);
   return state_->bound;
 }
 
