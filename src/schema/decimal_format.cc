@@ -64,7 +64,8 @@ struct ShortGroups {
   std::array<uint64_t, most> shifts{}, bits{}, bases{1, 1, 1, 1};
 };
 
-#if defined(__x86_64__)
+// ThreadSanitizer has not begun when the loader chooses among clones.
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 #define HAILSTONE_FOR_EACH_PROCESSOR __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
 #else
 #define HAILSTONE_FOR_EACH_PROCESSOR
