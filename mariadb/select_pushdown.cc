@@ -149,7 +149,7 @@ class WholeSelect {
 
   /// The optimizer moves what HAVING asks of the columns of groups to WHERE: the rows of other groups are
   /// aggregated nowhere, and raise no errors. So does the engine with what is a predicate; HAVING still holds
-  /// for the groups that are left. A part that is none; null: there is none.
+  /// for the groups that are left. Returns a part that is no predicate; null: all are.
   Item* take_conditions_on_groups() {
     if (join_.having == nullptr || !moves_having(thd_, select_)) return nullptr;
     Item* left = nullptr;

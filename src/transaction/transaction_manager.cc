@@ -142,6 +142,7 @@ std::unique_ptr<Transaction> TransactionManager::take_prepared(std::string_view 
 std::vector<std::string> TransactionManager::prepared() const {
   std::vector<std::string> names;
   const MutexLock guard(mutex_);
+  names.reserve(prepared_.size());
   for (const auto& [name, transaction] : prepared_) names.push_back(name);
   return names;
 }
