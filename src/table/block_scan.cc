@@ -80,6 +80,14 @@ Result<bool> BlockScan::Worker::look_for_block(uint64_t& number, uint64_t last) 
       number = end;
       continue;
     }
+    if (scan_.bound_ != nullptr && scan_.bound_->excludes(place.columns, block_)) {
+      // Before the filter: a segment that the bound leaves nothing of needs none.
+      HAILSTONE_TRY(check_stop());
+      count(counters.blocks_skipped);
+      scan_.finish_blocks(segment_, block_, 1);
+      ++number;
+      continue;
+    }
     if (!scan_.always_ && filter_ == nullptr) {
       HAILSTONE_ASSIGN(filter_, scan_.filter_of(segment_));
     }
@@ -123,10 +131,6 @@ Status BlockScan::Worker::meet_block(uint32_t block) {
 
 Result<bool> BlockScan::Worker::take_block() {
   const TableSegment& place = *segment();
-  if (scan_.bound_ != nullptr && scan_.bound_->excludes(place.columns, block_)) {
-    count(scan_.table_.host.counters().blocks_skipped, 1);
-    return false;
-  }
   if (scan_.always_) {
     const uint32_t rows = rows_in_block(block_);
     rows_.set_first(rows);

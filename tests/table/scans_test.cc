@@ -256,6 +256,34 @@ TEST_F(ScansTest, LeaveOutWhatABoundExcludes) {
   EXPECT_TRUE(std::equal(rows_.lower_bound(last), rows_.end(), found.lower_bound(last), found.end()));
 }
 
+/// Matches all values, and counts how often it is asked.
+class CountedTest final : public BytesTest {
+ public:
+  bool matches(ByteView) const override {
+    asked.fetch_add(1);
+    return true;
+  }
+  mutable std::atomic<uint64_t> asked{0};
+};
+
+TEST_F(ScansTest, TestNoDictionaryOfASegmentThatABoundExcludes) {
+  tables_.push_back(host_.create(part_definition(0, true), 1));
+  add_rows(0, 0, 60'000, true);
+  reader_ = host_.transactions().begin(Isolation::RepeatableRead);
+  const auto asked_within = [&](int64_t last) {
+    const auto test = std::make_shared<CountedTest>();
+    Scans all = scans(std::make_shared<const Predicate>(Predicate::bytes(word, test)));
+    all.add_bound(0, false)->tighten(order_signed(last, 4));
+    const PartRows found = rows_of(all, 1);
+    for (auto row = rows_.begin(); row != rows_.upper_bound(last); ++row)
+      EXPECT_EQ(found.contains(row->first), row->second.word.has_value());
+    return test->asked.load();
+  };
+  const uint64_t of_one = asked_within(100);
+  EXPECT_GT(of_one, 0U);
+  EXPECT_GE(asked_within(60'000), 3 * of_one);
+}
+
 TEST_F(ScansTest, EndWhenTheyAreInterrupted) {
   fill(8);
   add_table();
