@@ -156,12 +156,20 @@ constexpr uint32_t versions_like_a_block = 1024;
 /// What the threads of one pass share: the blocks of all scans, numbered one after the other.
 class SharedWork {
  public:
-  SharedWork(std::span<BlockScan* const> scans, const std::function<bool()>& stop, const TakeBlock& take,
-             const TakeRest& rest)
-      : scans_(scans), stop_(stop), take_(take), rest_(rest) {
+  SharedWork(std::span<BlockScan* const> scans, unsigned threads, const std::function<bool()>& stop,
+             const TakeBlock& take, const TakeRest& rest)
+      : scans_(scans),
+        stop_(stop),
+        take_(take),
+        rest_(rest),
+        lanes_(scans.front()->has_bound() ? 1 : std::max(1U, threads)) {
     for (const BlockScan* scan : scans) {
       starts_.push_back(blocks_);
       blocks_ += scan->blocks();
+    }
+    for (size_t i = 0; i < lanes_.size(); ++i) {
+      lanes_[i].next.store(blocks_ * i / lanes_.size(), std::memory_order_relaxed);
+      lanes_[i].end = blocks_ * (i + 1) / lanes_.size();
     }
   }
 
@@ -190,6 +198,12 @@ class SharedWork {
   }
 
  private:
+  /// Blocks side by side, of which threads take the next ones.
+  struct alignas(64) Lane {
+    std::atomic<uint64_t> next{0};
+    uint64_t end = 0;
+  };
+
   void fail_with(Error&& error) noexcept {
     const MutexLock guard(mutex_);
     if (!failure_) failure_.emplace(std::move(error));
@@ -211,10 +225,14 @@ class SharedWork {
         HAILSTONE_TRY(take_(part, scan, *worker));
       }
     };
-    while (!stopped_.load(std::memory_order_relaxed)) {
-      const uint64_t taken = next_.fetch_add(blocks_at_once, std::memory_order_relaxed);
-      if (taken >= blocks_) return {};
-      const uint64_t end = std::min(taken + blocks_at_once, blocks_);
+    for (size_t left = lanes_.size(); left > 0 && !stopped_.load(std::memory_order_relaxed);) {
+      Lane& lane = lanes_[(part + left) % lanes_.size()];
+      const uint64_t taken = lane.next.fetch_add(blocks_at_once, std::memory_order_relaxed);
+      if (taken >= lane.end) {
+        --left;
+        continue;
+      }
+      const uint64_t end = std::min(taken + blocks_at_once, lane.end);
       const bool backwards = scans_.front()->goes_backwards();
       uint64_t first = backwards ? blocks_ - end : taken;
       const uint64_t last = backwards ? blocks_ - taken : end;
@@ -235,7 +253,7 @@ class SharedWork {
   const TakeRest& rest_;
   std::vector<uint64_t> starts_;  // number of each scan's first block
   uint64_t blocks_ = 0;
-  std::atomic<uint64_t> next_{0};
+  std::vector<Lane> lanes_;
   std::atomic<bool> stopped_{false};
   Mutex mutex_;
   std::optional<Error> failure_ HAILSTONE_GUARDED_BY(mutex_);  // the first
@@ -252,7 +270,7 @@ unsigned worthwhile_threads(std::span<BlockScan* const> scans, uint64_t versions
 
 Status for_each_block(TableHost& host, std::span<BlockScan* const> scans, unsigned threads,
                       const std::function<bool()>& stop, const TakeBlock& take, const TakeRest& rest) {
-  SharedWork shared(scans, stop, take, rest);
+  SharedWork shared(scans, threads, stop, take, rest);
   run_with_helpers(
       host, threads, [&](unsigned part) { shared.work(part); }, [&] { shared.look(); });
   return shared.outcome();

@@ -32,6 +32,7 @@ class BlockScan {
   /// Before the first worker is made: where the workers count their rows and their time; may be null.
   void count_in(OperatorCounts* counts) { counts_ = counts; }
   OperatorCounts* counts() const { return counts_; }
+  bool has_bound() const { return bound_ != nullptr; }
   bool goes_backwards() const { return bound_ != nullptr && bound_->descending(); }
   /// Passes on what came of its blocks; damage marks the table.
   Status noted(Status status) const { return table_.noted(std::move(status)); }
@@ -112,10 +113,12 @@ class BlockScan {
 /// `threads`.
 unsigned worthwhile_threads(std::span<BlockScan* const> scans, uint64_t versions, unsigned threads);
 
-/// Calls `take` for each block that has rows, of one scan after the other, on `threads` threads: this one, as
-/// part 0, and background threads that are free. `scan`: its place in the list; all go backwards, or none.
-/// A thread that finds no more blocks goes on with `rest`, whose work all of them share; it is told by
-/// `go_on` when it is to end. `stop` is asked by this thread only, also while it waits for the others.
+/// Calls `take` for each block that has rows, on `threads` threads: this one, as part 0, and background
+/// threads that are free. `scan`: its place in the list; all go backwards, or none. Without a bound each
+/// thread has a part of the blocks, one behind the other, so that threads seldom work on one segment, and
+/// then helps with those of others; with a bound they go through all blocks together. A thread that finds no
+/// more blocks goes on with `rest`, whose work all of them share; it is told by `go_on` when it is to end.
+/// `stop` is asked by this thread only, also while it waits for the others.
 using TakeBlock = std::function<Status(unsigned part, size_t scan, BlockScan::Worker& worker)>;
 using TakeRest = std::function<Status(unsigned part, const std::function<Status()>& go_on)>;
 Status for_each_block(TableHost& host, std::span<BlockScan* const> scans, unsigned threads,
