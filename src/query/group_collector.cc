@@ -28,7 +28,6 @@ void LookUps::note(uint64_t looked_for, size_t units, bool ample) {
 }
 
 void LookUps::judge(size_t units, bool ample) {
-  if (!may_be_in_vain_) return;
   const uint64_t found_new = std::min<uint64_t>(units - units_before_, looked_for_);
   nearly_all_new_ = found_new * 8 > looked_for_ * 7;
   if (!nearly_all_new_ && !(ample && found_new * 2 > looked_for_)) return;
@@ -36,8 +35,7 @@ void LookUps::judge(size_t units, bool ample) {
   // One of u units is met with the odds u / all.
   const double share_met = static_cast<double>(looked_for_ - found_new) / static_cast<double>(looked_for_);
   const double all = static_cast<double>(units_before_ + units) / 2 / std::max(share_met, 1e-9);
-  // A thread by itself gains only where a table would outgrow all that is near.
-  if (alone_ && all < static_cast<double>(most_rows)) return;
+  if (fewest_tables_ == never || all < static_cast<double>(fewest_tables_ * quick_)) return;
   const double rows = all * static_cast<double>(rows_of_unit_);
   const bool known = rows < static_cast<double>(most_rows);
   vain_rows_ = known ? std::max<uint64_t>(static_cast<uint64_t>(rows), 1) : most_rows;
@@ -53,6 +51,21 @@ void LookUps::restart() {
   next_ = first_;
   units_before_ = 0;
   looked_for_ = 0;
+}
+
+// The table of a thread by itself is never put together with others: it gains only where one of all groups
+// would outgrow all that is near, and later where records are long. Pairs are found in one place: those
+// whose records are long are always looked for.
+LookUps GroupCollector::groups_to_look_for(const GroupingPlan& plan, const Limits& limits) {
+  const bool are_long = plan.has_long_groups();
+  const uint64_t alone = are_long ? LookUps::very_many_tables : LookUps::many_tables;
+  return {limits.quick_units, are_long, limits.alone ? alone : 0};
+}
+
+LookUps GroupCollector::pairs_to_look_for(const GroupingPlan& plan, const Limits& limits) {
+  const bool are_long = plan.has_long_pairs();
+  const uint64_t alone = are_long ? LookUps::never : LookUps::very_many_tables;
+  return {limits.quick_units, are_long, limits.alone ? alone : 0};
 }
 
 GroupTable& GroupCollector::table_at_hand() {

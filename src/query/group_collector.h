@@ -20,14 +20,13 @@ class LookUps {
  public:
   /// From so many units on in a table lookups are no longer quick.
   static constexpr size_t quick_units = size_t{1} << 16;
+  /// Quick tables that all units would fill, from which on lookups of a thread by itself may be in vain.
+  static constexpr uint64_t many_tables = 32, very_many_tables = 64, never = ~uint64_t{0};
 
-  /// `long_records`: they take more memory than units of a table. `alone`: no other thread meets the same
-  /// units, so that a table of them is never put together with others.
-  LookUps(size_t quick, bool long_records, bool alone)
-      : quick_(quick),
-        rows_of_unit_(long_records ? 1 : 16),
-        may_be_in_vain_(!alone || !long_records),
-        alone_(alone) {}
+  /// `long_records`: they take more memory than units of a table. `fewest_tables`: with units for fewer quick
+  /// tables lookups are worth their time whatever they find.
+  LookUps(size_t quick, bool long_records, uint64_t fewest_tables)
+      : quick_(quick), rows_of_unit_(long_records ? 1 : 16), fewest_tables_(fewest_tables) {}
   bool in_vain() const { return vain_rows_ != 0; }
   /// So many have been looked for, and there are so many units. `ample`: memory is, for records of each row.
   void note(uint64_t looked_for, size_t units, bool ample);
@@ -43,7 +42,7 @@ class LookUps {
 
   const size_t quick_;
   const uint64_t rows_of_unit_;  // that are taken apart
-  const bool may_be_in_vain_, alone_;
+  const uint64_t fewest_tables_;
   size_t first_ = quick_;    // units from which on those of a new table are judged
   size_t next_ = quick_;     // the same of the table at hand
   size_t units_before_ = 0;  // when they were judged
@@ -74,8 +73,8 @@ class GroupCollector {
         records_(&records),
         source_(source),
         limits_(limits),
-        groups_looked_for_(limits.quick_units, plan.has_long_groups(), limits.alone),
-        pairs_looked_for_(limits.quick_units, plan.has_long_pairs(), limits.alone),
+        groups_looked_for_(groups_to_look_for(plan, limits)),
+        pairs_looked_for_(pairs_to_look_for(plan, limits)),
         memory_(budget, counts) {}
 
   Status add(const RowBatch& batch, const GoOn& go_on);
@@ -106,6 +105,8 @@ class GroupCollector {
   GroupPartitions* pairs() { return pairs_ ? &*pairs_ : nullptr; }
 
  private:
+  static LookUps groups_to_look_for(const GroupingPlan& plan, const Limits& limits);
+  static LookUps pairs_to_look_for(const GroupingPlan& plan, const Limits& limits);
   GroupTable& table_at_hand();
   Status make_room(const GoOn& go_on);
   Status empty_table(const GoOn& go_on);

@@ -194,19 +194,37 @@ TEST_F(GroupingTest, AreTakenApart) {
       for (const unsigned threads : {1U, 3U}) {
         for (const bool as_codes : {false, true}) {
           const bool divided = compare(keys, threads, as_codes);
-          // A thread by itself divides numbers, and only what is very much for its table.
+          // A thread by itself divides only what is very much for its table.
           if (keys == std::vector<uint16_t>{id} && quick_units < 3'000) {
             EXPECT_TRUE(divided);
           }
           if (threads > 1 && (keys.front() == id || keys == std::vector<uint16_t>{wide, text})) {
             EXPECT_TRUE(divided);
           }
-          if (threads == 1 && keys == std::vector<uint16_t>{wide, text}) {
-            EXPECT_FALSE(divided);
+          if (keys == std::vector<uint16_t>{wide, text} && quick_units < 3'000) {
+            EXPECT_TRUE(divided);
           }
         }
       }
     }
+  }
+}
+
+TEST(LookUpsTest, AreInVainWhereNearlyAllIsNew) {
+  // So many are looked for, all or some of which are new; a quick table has 100.
+  const auto in_vain = [](uint64_t looked_for, size_t units, bool long_records, uint64_t fewest_tables) {
+    LookUps look_ups(100, long_records, fewest_tables);
+    look_ups.note(looked_for, units, /*ample=*/true);
+    return look_ups.in_vain();
+  };
+  for (const bool long_records : {false, true}) {
+    EXPECT_FALSE(in_vain(1'000, 100, long_records, 0)) << "most are met again";
+    EXPECT_FALSE(in_vain(99, 99, long_records, 0)) << "lookups are quick";
+    EXPECT_TRUE(in_vain(1'000, 900, long_records, 0));
+    EXPECT_TRUE(in_vain(1'000, 900, long_records, LookUps::many_tables)) << "4,500 units";
+    EXPECT_FALSE(in_vain(1'000, 900, long_records, LookUps::very_many_tables));
+    EXPECT_TRUE(in_vain(1'000, 950, long_records, LookUps::very_many_tables)) << "9,500 units";
+    EXPECT_FALSE(in_vain(1'000, 1'000, long_records, LookUps::never));
   }
 }
 
