@@ -13,6 +13,8 @@ constexpr size_t fewest_units_to_divide = 64;
 /// Steps of a table with more would take too long where somebody wants to end the statement, such as finding
 /// all groups new places.
 constexpr size_t most_units_of_table = size_t{1} << 22;
+/// A group of a table takes no more than so many times the bytes of its record.
+constexpr size_t most_of_record = 16;
 /// Nothing is known of more rows than so many times the units of a quick table.
 constexpr uint64_t tables_apart = 64;
 
@@ -137,6 +139,12 @@ Status GroupCollector::make_room(const GoOn& go_on) {
   return {};
 }
 
+bool GroupCollector::has_room_for_run(size_t bytes) const {
+  if (!table_ || memory_.bytes() > limits_.most / 2) return false;
+  return table_->groups_are_of_one_size() ||
+         (table_->groups_follow_records() && bytes <= (limits_.most - memory_.bytes()) / most_of_record);
+}
+
 void GroupCollector::expect_runs(size_t runs) {
   if (!table_) return;
   // Some may have some more.
@@ -162,7 +170,7 @@ Status GroupCollector::move_pairs(const GoOn& go_on) {
 Status GroupCollector::empty_table(const GoOn& go_on) {
   if (source_ != Source::Pairs) HAILSTONE_TRY(move_groups(go_on));
   if (source_ != Source::Groups) HAILSTONE_TRY(move_pairs(go_on));
-  if (source_ == Source::Groups && table_->groups_are_of_one_size()) {
+  if (source_ == Source::Groups && (table_->has_forgotten() || table_->groups_are_of_one_size())) {
     table_->drop();
     return {};
   }

@@ -90,10 +90,9 @@ class GroupCollector {
   /// Whether something has moved out, of the last run: the table is not all that there is.
   bool has_moved() const { return groups_.has_value() || pairs_.has_value(); }
   bool has_table() const { return table_.has_value(); }
-  /// Whether another run has room in the table. What of its groups has no size of its own would have to stay.
-  bool has_room_for_run() const {
-    return table_ && table_->groups_are_of_one_size() && memory_.bytes() <= limits_.most / 2;
-  }
+  /// Whether another run, with records of so many bytes, has room in the table. Bytes of its groups would
+  /// stay if it had not.
+  bool has_room_for_run(size_t bytes) const;
   const GroupTable& table() const { return *table_; }
   /// Adds what another one has met; neither has moved anything out.
   Status merge(GroupCollector&& other, const GoOn& go_on);

@@ -22,6 +22,15 @@ RecordRun::Piece::~Piece() {
   if (memory != nullptr) memory->give_back(chunk);
 }
 
+size_t RecordRun::bytes() const {
+  size_t bytes = 0;
+  for (const Piece& piece : pieces_) bytes += piece.size;
+  for (const Spilled& spilled : spilled_) {
+    for (const Spilled::Frame& frame : spilled.frames) bytes += frame.frame.size;
+  }
+  return bytes;
+}
+
 void RecordRun::append(RecordRun&& other) {
   pieces_.reserve(pieces_.size() + other.pieces_.size());
   for (Piece& piece : other.pieces_) pieces_.push_back(std::move(piece));

@@ -25,6 +25,8 @@ class RecordRun {
  public:
   bool empty() const { return pieces_.empty() && spilled_.empty(); }
   void append(RecordRun&& other);
+  /// Of the records, unpacked.
+  size_t bytes() const;
   /// Gives each piece to take(RecordKind, ByteView), which returns a Status, and lets go of it: at first of
   /// those in memory. After an error the rest goes with the run.
   template <typename Take>

@@ -687,7 +687,6 @@ void GroupTable::forget() {
 }
 
 void GroupTable::drop() {
-  HAILSTONE_CHECK(!groups_vary_, "{} groups are dropped, whose bytes would stay", groups());
   end_ = first_;
   keys_.resize(end_ * stride_);
   hashes_.resize(end_);
@@ -695,9 +694,18 @@ void GroupTable::drop() {
   forget();
 }
 
+bool GroupTable::groups_follow_records() const {
+  return std::ranges::none_of(
+      states_, [](const State& state) { return !state.reals.empty() || !state.spreads.empty(); });
+}
+
 void GroupTable::reserve(size_t groups) {
   keys_.reserve(groups * stride_);
   hashes_.reserve(groups);
+  if (is_of_one_value()) by_value_.reserve(groups);
+  for (KeyColumn& column : columns_) {
+    if (column.values != nullptr) column.values->reserve(column.values->size() * (groups / end_ + 1));
+  }
   each_array([&](auto& array, const auto&... first) {
     if constexpr (requires { array.reserve(groups, first...); }) {
       array.reserve(groups, first...);

@@ -122,9 +122,13 @@ class GroupTable {
   void clear_pairs();
   /// What comes is never one of the groups that are there, which are not looked for any more.
   void forget();
-  /// Lets go of all groups that are not forgotten. Only where groups are of one size.
+  /// Lets go of all groups that are not forgotten; bytes of theirs stay.
   void drop();
+  bool has_forgotten() const { return first_ != 1; }
   bool groups_are_of_one_size() const { return !groups_vary_; }
+  /// Whether groups take no more than some times the bytes of their records: exact sums of floating-point
+  /// numbers may.
+  bool groups_follow_records() const;
   /// Makes room for so many groups.
   void reserve(size_t groups);
   /// Nothing will be added any more.

@@ -188,9 +188,10 @@ void Grouping::put_runs(Runs& runs, unsigned bits, std::vector<Run>& to) {
   }
 }
 
-std::optional<Grouping::Run> Grouping::take_run(std::vector<Run>& from) {
+template <typename Fits>
+std::optional<Grouping::Run> Grouping::take_run(std::vector<Run>& from, const Fits& fits) {
   const MutexLock guard(mutex_);
-  if (from.empty()) return std::nullopt;
+  if (from.empty() || !fits(from.back())) return std::nullopt;
   std::optional<Run> run(std::move(from.back()));
   from.pop_back();
   return run;
@@ -202,7 +203,7 @@ Status Grouping::count_pairs(Runs& groups) {
   for (unsigned i = 0; i < threads_; ++i) counted.emplace_back(*record_memory_, 0);
   const PartWork count_some = [&](unsigned part, const GoOn& go_on) -> Status {
     GroupCollector pairs = collector(GroupCollector::Source::Pairs, share() / threads_);
-    while (std::optional<Run> run = take_run(pairs_))
+    while (std::optional<Run> run = take_run(pairs_, [](const Run&) { return true; }))
       HAILSTONE_TRY(count_pairs_of(std::move(*run), pairs, counted[part], go_on));
     return counted[part].finish();
   };
@@ -249,15 +250,17 @@ Status Grouping::put_groups_together() {
   });
 }
 
-/// As many as there is room for, of about `expected`. False: there are no more.
+/// As many as there is room for, of about `expected`. False: there were none.
 Result<bool> Grouping::put_runs_together(GroupCollector& groups, size_t expected, const GoOn& go_on) {
-  for (bool first = true; first || groups.has_room_for_run(); first = false) {
-    std::optional<Run> run = take_run(groups_);
-    if (!run) return false;
+  bool any = false;
+  const auto fits = [&](const Run& run) { return !any || groups.has_room_for_run(run.records.bytes()); };
+  while (std::optional<Run> run = take_run(groups_, fits)) {
+    const size_t bytes = run->records.bytes();
     HAILSTONE_TRY(put_together(std::move(*run), groups, go_on));
-    if (first && groups.has_room_for_run()) groups.expect_runs(expected);
+    if (!any && groups.has_room_for_run(bytes)) groups.expect_runs(expected);
+    any = true;
   }
-  return true;
+  return any;
 }
 
 Status Grouping::put_together(Run&& run, GroupCollector& groups, const GoOn& go_on) {

@@ -115,7 +115,9 @@ class Grouping final : public Groups {
   Result<bool> put_runs_together(GroupCollector& groups, size_t expected, const GoOn& go_on);
   Status put_together(Run&& run, GroupCollector& groups, const GoOn& go_on);
   void put_runs(Runs& runs, unsigned bits, std::vector<Run>& to);
-  std::optional<Run> take_run(std::vector<Run>& from);
+  /// The last one, if fits(const Run&) says so.
+  template <typename Fits>
+  std::optional<Run> take_run(std::vector<Run>& from, const Fits& fits);
   GroupCollector collector(GroupCollector::Source source, size_t most);
   void count_groups(const GroupTable& made);
   size_t share() const;

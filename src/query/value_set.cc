@@ -90,6 +90,11 @@ void ValueSet::clear() {
   forget();
 }
 
+void ValueSet::reserve(size_t values) {
+  values_.reserve(values);
+  hashes_.reserve(values);
+}
+
 void ValueSet::forget() {
   first_ = size();
   std::ranges::fill(slots_, 0);

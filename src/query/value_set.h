@@ -37,6 +37,8 @@ class ValueSet {
     return size() - 1;
   }
   void clear();
+  /// Makes room for so many values.
+  void reserve(size_t values);
   /// What comes is never one of the values that are there, which are not looked for any more.
   void forget();
   /// Nothing will be looked for any more, and no hash asked for.

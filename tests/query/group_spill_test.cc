@@ -549,6 +549,87 @@ TEST_F(GroupSpillTest, EndsWhenItIsInterrupted) {
   host_.budget().set_limit(size_t{1} << 30);
 }
 
+TEST_F(GroupSpillTest, PutsPartitionsTogetherInOneTable) {
+  load(60'000, 50'000);
+  // Few quick units have the rows divided, and memory has room for all groups in one table.
+  quick_units_ = 100;
+  const std::vector<Aggregate> wanted{{Kind::Maximum, text}, {Kind::Rows}};
+  for (const std::vector<uint16_t>& keys : {std::vector<uint16_t>{text}, std::vector<uint16_t>{word, key}}) {
+    const Expected groups = expected(keys, wanted);
+    auto grouping = group(keys, wanted, 2);
+    ASSERT_TRUE(*grouping->next());
+    EXPECT_TRUE(grouping->divided());
+    EXPECT_LE(grouping->tables(), 2U);
+    grouping = group(keys, wanted, 2);
+    EXPECT_EQ(check(*grouping, keys, wanted, groups), groups.size());
+  }
+  // Exact sums of floating-point numbers may take much more than their records: a partition a table.
+  auto grouping = group(std::vector<uint16_t>{text}, std::vector<Aggregate>{{Kind::Sum, real}}, 2);
+  ASSERT_TRUE(*grouping->next());
+  EXPECT_GT(grouping->tables(), 2U);
+}
+
+TEST_F(GroupSpillTest, MovesOutOnlyTheRunThatHasNoRoom) {
+  const GroupingPlan plan{.keys = {{.position = 0,
+                                    .column = {.integer = false,
+                                               .type = Type::Varchar,
+                                               .width = 200,
+                                               .collation = &collation_of(text)}}},
+                          .aggregates = {{.wanted = {Kind::Rows, 0}, .column = {}}}};
+  MemoryBudget budget(size_t{64} << 20);
+  RecordMemory memory(budget, host_.spill_space(), size_t{16} << 20, size_t{64} << 10, 5, nullptr);
+  const GoOn go_on = [] { return Status(); };
+  /// One run of so many groups, each with one row.
+  const auto run_of = [&](size_t first, size_t groups) {
+    GroupTable table(plan);
+    ColumnVector vector;
+    std::vector<std::string> texts;
+    for (size_t i = first; i < first + groups; ++i) texts.push_back("text " + std::to_string(i));
+    vector.bytes.assign(texts.begin(), texts.end());
+    const std::array<const ColumnVector*, 1> columns{&vector};
+    table.add({.rows = static_cast<uint32_t>(groups), .columns = columns}, {});
+    GroupPartitions partitions(memory, 0);
+    GroupRecords scratch;
+    EXPECT_TRUE(table.write_groups(
+        true, scratch, [&](const GroupRecords& records) { return partitions.append(records, go_on); }));
+    EXPECT_TRUE(partitions.finish());
+    RecordRun all;
+    for (RecordRun& run : partitions.take_runs()) all.append(std::move(run));
+    return all;
+  };
+  GroupCollector groups(plan, budget, memory, GroupCollector::Source::Groups, {.most = size_t{32} << 20},
+                        nullptr);
+  ASSERT_TRUE(groups.add(run_of(0, 1'000), 5, go_on));
+  EXPECT_FALSE(groups.has_moved());
+  RecordRun second = run_of(1'000, 40'000);
+  EXPECT_TRUE(groups.has_room_for_run(second.bytes()));
+  // Others take what is left of the budget.
+  Reservation others(budget);
+  others.grow(size_t{64} << 20);
+  ASSERT_TRUE(groups.add(std::move(second), 5, go_on));
+  EXPECT_TRUE(groups.has_moved());
+  ASSERT_TRUE(groups.move_out(go_on));
+  ASSERT_TRUE(groups.has_table());
+  std::set<std::string> kept;
+  for (uint32_t group = 1; group < groups.table().end(); ++group)
+    kept.emplace(groups.table().key(group, 0).bytes);
+  EXPECT_EQ(kept.size(), 1'000U);
+  EXPECT_TRUE(kept.contains("text 0"));
+  EXPECT_TRUE(kept.contains("text 999"));
+  // What has moved comes back whole, also to the same table.
+  others.clear();
+  RecordRun moved;
+  for (RecordRun& run : groups.groups()->take_runs()) moved.append(std::move(run));
+  ASSERT_TRUE(groups.add(std::move(moved), 10, go_on));
+  EXPECT_FALSE(groups.has_moved());
+  EXPECT_EQ(groups.table().end(), 41'001U);
+  for (uint32_t group = 1; group < groups.table().end(); ++group) {
+    EXPECT_EQ(groups.table().count(group, 0), 1U);
+    kept.emplace(groups.table().key(group, 0).bytes);
+  }
+  EXPECT_EQ(kept.size(), 41'000U);
+}
+
 TEST_F(GroupSpillTest, TakesNoMoreThanItsShare) {
   load(60'000, 50'000);
   const size_t before = host_.budget().used();
