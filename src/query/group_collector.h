@@ -20,11 +20,11 @@ class LookUps {
  public:
   /// From so many units on in a table lookups are no longer quick.
   static constexpr size_t quick_units = size_t{1} << 16;
-  /// Quick tables that all units would fill, from which on lookups of a thread by itself may be in vain.
-  static constexpr uint64_t many_tables = 32, very_many_tables = 64, never = ~uint64_t{0};
+  /// As `fewest_tables`: lookups are never in vain.
+  static constexpr uint64_t never = ~uint64_t{0};
 
-  /// `long_records`: they take more memory than units of a table. `fewest_tables`: with units for fewer quick
-  /// tables lookups are worth their time whatever they find.
+  /// `long_records`: they take more memory than units of a table. `fewest_tables`: where all units would fill
+  /// fewer quick tables, lookups are worth their time whatever they find.
   LookUps(size_t quick, bool long_records, uint64_t fewest_tables)
       : quick_(quick), rows_of_unit_(long_records ? 1 : 16), fewest_tables_(fewest_tables) {}
   bool in_vain() const { return vain_rows_ != 0; }
