@@ -76,6 +76,7 @@ Result<std::unique_ptr<Grouping>> Grouping::make(std::unique_ptr<ComputedRows> r
 }
 
 Result<bool> Grouping::next() {
+  keys_known_ = true;  // where there is no group, they are nobody's
   if (rounds_ == 0) HAILSTONE_TRY(make_tables());
   for (;;) {
     for (; place_.table < tables_.size(); ++place_.table, place_.group = 0) {
@@ -89,10 +90,13 @@ Result<bool> Grouping::next() {
   }
 }
 
-void Grouping::go_to(Place place) {
-  place_ = place;
-  const GroupTable& groups = table(place.table);
-  for (size_t i = 0; i < keys_.size(); ++i) keys_[i] = groups.key(place.group, i);
+std::span<const Value> Grouping::keys() const {
+  if (!keys_known_ && !tables_.empty()) {
+    const GroupTable& groups = table(place_.table);
+    for (size_t i = 0; i < keys_.size(); ++i) keys_[i] = groups.key(place_.group, i);
+    keys_known_ = true;
+  }
+  return keys_;
 }
 
 Status Grouping::make_tables() {

@@ -60,7 +60,7 @@ class Grouping final : public Groups {
   /// ErrorCode::DiskFull, Io: records that memory has no room for could not be written, or read again. After
   /// an error there is nothing to be had any more.
   Result<bool> next() override;
-  std::span<const Value> keys() const override { return keys_; }
+  std::span<const Value> keys() const override;
   AggregateResult result(size_t aggregate) const override {
     return table(place_.table).result(place_.group, aggregate);
   }
@@ -82,7 +82,10 @@ class Grouping final : public Groups {
   const GroupTable& table(size_t number) const { return tables_[number].groups; }
   Place place() const { return place_; }
   bool has_all() const { return rounds_ <= 1 && groups_.empty(); }
-  void go_to(Place place);
+  void go_to(Place place) {
+    place_ = place;
+    keys_known_ = false;
+  }
   Status check_interruption() const { return rows_->check_interruption(); }
 
   /// Of the rows, once next() has been called: whether they have been divided into partitions.
@@ -136,7 +139,9 @@ class Grouping final : public Groups {
   std::deque<Table> tables_;  // at hand
   size_t bytes_at_hand_ = 0;  // of tables_
   Place place_;
-  std::vector<Value> keys_;
+  // Of the group at `place_`, once they are asked for.
+  mutable std::vector<Value> keys_;
+  mutable bool keys_known_ = false;
 };
 
 }  // namespace hailstone

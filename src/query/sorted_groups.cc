@@ -161,7 +161,7 @@ Status SortedGroups::copy_first() {
     const Value& host_value(size_t number) const { return row.keys[keys + number]; }
     const AggregateResult& result(size_t number) const { return row.results[number]; }
   };
-  const size_t keys = groups_->keys().size();
+  const size_t keys = groups_->plan().keys.size();
   const auto before = [&](const Row& left, const Row& right) {
     return left.head != right.head ? left.head < right.head
                                    : compare(Copied{left, keys}, Copied{right, keys}) < 0;

@@ -41,7 +41,7 @@ class SortedGroups final : public Groups {
   std::span<const Value> keys() const override {
     if (sort_) return sort_->keys().first(groups_->plan().keys.size());
     return rows_.empty() ? groups_->keys()
-                         : std::span<const Value>(rows_[place_].keys).first(groups_->keys().size());
+                         : std::span<const Value>(rows_[place_].keys).first(groups_->plan().keys.size());
   }
   AggregateResult result(size_t aggregate) const override {
     if (sort_) return sort_->result(aggregate);
