@@ -1,6 +1,7 @@
 """One server, two schemas: the same statements in HAILSTONE and in InnoDB, whose answers must be the same."""
 
 import collections
+import decimal
 import math
 
 import pymysql
@@ -50,6 +51,9 @@ class Pair:
                 if failure.args[0] in (2006, 2013):
                     raise Failure(f"the server went away during: {sql}") from failure
                 affected, rows, error, columns = 0, [], failure.args[0], []
+            result = cursor._result
+            if error is None and not result.warning_count and not result.has_next:
+                return Answer(rows, affected, error, [], columns)
             try:
                 cursor.execute("SHOW WARNINGS")
                 warnings = [(row[1], row[2].replace(f"`in_{engine.lower()}`.", "")) for row in cursor.fetchall()]
@@ -65,11 +69,11 @@ class Pair:
             if answer.error is not None:
                 raise Failure(f"'{sql}' failed with error {answer.error}")
 
-    def both(self, sql, ordered=False, warnings=False, may_fail=False, columns=False, near=False):
+    def both(self, sql, ordered=False, warnings=False, may_fail=False, columns=False, near=False, plan_of=None):
         """The common answer. Raises Difference when there is none. `ordered`: rows come in one order only. `warnings`:
         those are the same, in whatever order, as sorts do not say which of equal rows comes first; "which": their number is not. `columns`: so is what the client is told of the result's columns;
         "names": but for what depends on the plan, so that names, NOT NULL and character sets are left.
-        `near`: floating-point numbers may differ in their last digits."""
+        `near`: floating-point numbers may differ in their last digits, and decimals in zeros behind them. `plan_of`: the SELECT in the statement, which can be explained."""
         answers = [self.run(engine, sql) for engine in ENGINES]
         self.statements += 1
         errors = [answer.error for answer in answers]
@@ -77,7 +81,7 @@ class Pair:
         # error, either; and of several errors its plan decides which comes first.
         fewer_rows = {"range", "index", "ref"}
         if may_fail and (None not in errors or errors == [None, OUT_OF_RANGE] or
-                         (errors == [OUT_OF_RANGE, None] and not fewer_rows.isdisjoint(self.plans(sql, "InnoDB")))):
+                         (errors == [OUT_OF_RANGE, None] and not fewer_rows.isdisjoint(self.plans(plan_of or sql, "InnoDB")))):
             return next(answer for answer in answers if answer.error is not None)
         for part, name in enumerate(Answer._fields):
             if (name == "warnings" and not warnings) or (name == "columns" and not columns):
@@ -94,8 +98,8 @@ class Pair:
             if name == "rows" and not ordered:
                 seen = [sorted(rows) for rows in seen]
             if seen[0] != seen[1] and not (near and name == "rows" and _are_near(*seen)):
-                plans = "".join(f"\n{engine} plans: {self.run(engine, 'EXPLAIN ' + sql).rows}" for engine in ENGINES)
-                raise Difference(f"{name} differ for: {sql}\nafter: {'; '.join(self.settings[-2:])}" +
+                plans = "".join(f"\n{engine} plans: {self.run(engine, 'EXPLAIN ' + (plan_of or sql)).rows}" for engine in ENGINES)
+                raise Difference(f"{name} differ for: {sql}\nafter: {'; '.join(self.settings[-3:])}" +
                                  "".join(f"\n{engine}: {_shown(name, seen[i], seen[1 - i])}"
                                          for i, engine in enumerate(ENGINES)) + plans)
         if answers[0].error is not None and not may_fail:
@@ -115,6 +119,8 @@ def _are_near(rows, others):
     def is_near(value, other):
         if value == other:
             return True
+        if value.startswith("Decimal(") and other.startswith("Decimal("):
+            return decimal.Decimal(value[9:-2]) == decimal.Decimal(other[9:-2])
         try:
             one, another = float(value), float(other)
         except ValueError:

@@ -1,10 +1,12 @@
-"""Random expressions over the columns of tests/compare/groups: numbers, conditions, texts and times."""
+"""Random expressions over the columns of a random table: numbers, conditions, texts and times."""
 
 NUMBERS = ["tiny", "utiny", "small", "medium", "plain", "big", "ubig", "grouped", "id", "money", "price", "share", "quarter"]
 WHOLE = [name for name in NUMBERS if name not in ("money", "price", "share", "quarter")]
 REAL = ["quarter"]
 TEXTS = ["exact", "raw", "fold", "body"]
-TIMES = ["day", "moment"]
+TIMES = ["day", "moment", "stamp", "instant"]
+MOMENTS = ["'2001-02-03'", "'2024-10-27 02:30:00'", "'2024-10-27 00:30:00.25'", "'2024-03-31 03:00:00'", "'2009-10-25'", "TIMESTAMP'2024-10-27 01:30:00'",
+           "TIMESTAMP'2024-03-31 02:30:00.5'", "DATE'2024-07-01'", "FROM_UNIXTIME(1729989000)", "20241027013000", "'2024-10-27 02:30:00' + INTERVAL 90 MINUTE"]
 
 
 class Expressions:
@@ -45,13 +47,15 @@ class Expressions:
         if kind == 12 and (name := self._one_of(TIMES)):
             part = self.random.choice(["YEAR", "MONTH", "DAY", "QUARTER", "HOUR", "MINUTE", "SECOND", "DAYOFWEEK"])
             unit = self.random.choice(["YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "YEAR_MONTH", "DAY_HOUR"])
-            return self.random.choice([f"{part}({name})", f"EXTRACT({unit} FROM {name})"])
+            return self.random.choice([f"{part}({name})", f"{part}({name})", f"EXTRACT({unit} FROM {name})", f"EXTRACT({unit} FROM {name})", f"UNIX_TIMESTAMP({name})",
+                                       f"TIMESTAMPDIFF({unit.split('_')[0]}, {name}, {self.random.choice(MOMENTS)})", f"TO_DAYS({name})",
+                                       f"({name} {self.random.choice(['<', '=', '>='])} {self.random.choice(MOMENTS)})"])
         if name := self._one_of(TEXTS):
             return f"{self.random.choice(['LENGTH', 'CHAR_LENGTH', 'OCTET_LENGTH', 'CRC32'])}({name})"
         return f"({self.condition(depth - 1, real)})"
 
     def condition(self, depth=1, real=True):
-        kind = self.random.randrange(9 if depth > 0 else 5)
+        kind = self.random.randrange(10 if depth > 0 else 5)
         if kind < 2:
             left, right = self.number(0, real), self.number(depth, real)
             # By an index of whole numbers the server looks for the rounded one, and finds it.
@@ -68,7 +72,17 @@ class Expressions:
             return f"({self.condition(depth - 1, real)} {self.random.choice(['AND', 'OR'])} {self.condition(depth - 1, real)})"
         if kind == 7:
             return f"NOT {self.condition(depth - 1, real)}"
+        if kind == 8 and (name := self._one_of(TIMES)):
+            return self.of_time(name)
         return f"{self.number(depth - 1, real)} BETWEEN {self.number(0, real)} AND {self.number(0, real)}"
+
+    def of_time(self, name):
+        """A condition."""
+        one, other = self.random.sample(MOMENTS, 2)
+        comparison = self.random.choice(["<", "<=", ">", ">=", "=", "<>", "<=>"])
+        return self.random.choice([f"{name} {comparison} {one}", f"{name} {comparison} {one}", f"{name} BETWEEN {one} AND {other}", f"{name} NOT IN ({one}, {other})",
+                                   f"{name} {comparison} {self._one_of(TIMES)}", f"{name} + INTERVAL 30 MINUTE {comparison} {one}",
+                                   f"{name} IN ({one}, {other})"])
 
     def text(self):
         """Equal ones are the same."""
@@ -81,7 +95,8 @@ class Expressions:
         name = self._one_of(TIMES)
         if name is None:
             return self.text()
-        return self.random.choice([f"DATE({name})", f"DATE_FORMAT({name}, '%Y-%m')", f"{name} + INTERVAL 1 DAY", f"LAST_DAY({name})"])
+        return self.random.choice([f"DATE({name})", f"DATE_FORMAT({name}, '%Y-%m')", f"{name} + INTERVAL 1 DAY", f"LAST_DAY({name})",
+                                   f"{name} - INTERVAL 90 MINUTE", f"DATE_FORMAT({name}, '%d %H:%i')", f"CONVERT_TZ({name}, 'MET', '+00:00')", f"TIME({name})"])
 
     def key(self):
         choice = self.random.random()
