@@ -18,12 +18,13 @@ class Difference(Failure):
 
 
 class Pair:
-    """A connection to the schema of each engine."""
+    """A connection to the schema of each engine, or to that of one of them."""
 
-    def __init__(self, server):
+    def __init__(self, server, engines=ENGINES):
+        self.engines = engines
         self._connections = {}
         self.settings = []  # statements that brought the sessions to where they are
-        for engine in ENGINES:
+        for engine in engines:
             connection = pymysql.connect(unix_socket=server.socket, user="root", autocommit=True, charset="utf8mb4",
                                          local_infile=True)
             self._connections[engine] = connection
@@ -64,7 +65,7 @@ class Pair:
     def set(self, sql, *engines):
         """Changes a setting of both sessions, or of some engines'."""
         self.settings.append(sql)
-        for engine in engines or ENGINES:
+        for engine in engines or self.engines:
             answer = self.run(engine, sql)
             if answer.error is not None:
                 raise Failure(f"'{sql}' failed with error {answer.error}")
@@ -73,8 +74,8 @@ class Pair:
         """The common answer. Raises Difference when there is none. `ordered`: rows come in one order only. `warnings`:
         those are the same, in whatever order, as sorts do not say which of equal rows comes first; "which": their number is not. `columns`: so is what the client is told of the result's columns;
         "names": but for what depends on the plan, so that names, NOT NULL and character sets are left.
-        `near`: floating-point numbers may differ in their last digits, and decimals in zeros behind them. `plan_of`: the SELECT in the statement, which can be explained."""
-        answers = [self.run(engine, sql) for engine in ENGINES]
+        `near`: floating-point numbers may differ in their last digits, decimals behind the ninth. `plan_of`: the SELECT in the statement, which can be explained."""
+        answers = [self.run(engine, sql) for engine in self.engines]
         self.statements += 1
         errors = [answer.error for answer in answers]
         # A plan of the server that takes the row away by another condition first, or comes by fewer rows in an index, has no
@@ -93,11 +94,11 @@ class Pair:
                 seen = [sorted(each) for each in seen]
             if name == "warnings" and warnings == "which":
                 seen = [sorted(set(each)) for each in seen] if answers[0].error is None else []
-            if seen[:1] == seen[1:]:
+            if all(each == seen[0] for each in seen):
                 continue
             if name == "rows" and not ordered:
                 seen = [sorted(rows) for rows in seen]
-            if seen[0] != seen[1] and not (near and name == "rows" and _are_near(*seen)):
+            if seen[0] != seen[1] and not (near and name == "rows" and are_near(*seen)):
                 plans = "".join(f"\n{engine} plans: {self.run(engine, 'EXPLAIN ' + (plan_of or sql)).rows}" for engine in ENGINES)
                 raise Difference(f"{name} differ for: {sql}\nafter: {'; '.join(self.settings[-3:])}" +
                                  "".join(f"\n{engine}: {_shown(name, seen[i], seen[1 - i])}"
@@ -115,12 +116,13 @@ class Pair:
         return words
 
 
-def _are_near(rows, others):
+def are_near(rows, others):
+    """Whether numbers differ in their last digits only."""
     def is_near(value, other):
         if value == other:
             return True
         if value.startswith("Decimal(") and other.startswith("Decimal("):
-            return decimal.Decimal(value[9:-2]) == decimal.Decimal(other[9:-2])
+            return abs(decimal.Decimal(value[9:-2]) - decimal.Decimal(other[9:-2])) < decimal.Decimal("1e-9")
         try:
             one, another = float(value), float(other)
         except ValueError:

@@ -127,7 +127,7 @@ class Places:
                 return False
             sql += f" LIMIT {self.random.choice(['1', '1', '1', '2'])}"
         # Of groups that the server makes one after the other it stores columns of the next row, and with NULL whatever is in memory.
-        if "GROUP BY" in sql:
+        if "GROUP BY" in sql or "DISTINCT" in sql:
             sql = f"SELECT * FROM ({sql}) d"
         variables = [f"@v{number}" for number in range(len(answer.columns))]
         names = ", ".join(variables)

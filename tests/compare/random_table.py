@@ -53,8 +53,9 @@ class RandomTable:
                 kind = COLUMNS[self.clustered][0].replace(" NULL", "")
                 text = columns.replace(self._column(self.clustered), f"{self.clustered} {kind} NOT NULL DEFAULT {COLUMNS[self.clustered][1][0]}")
             of_other = partitions if self.random.random() < 0.7 else ""
-            answers = [self.pair.run(engine, f"CREATE OR REPLACE TABLE t (id INT {key}, {columns_of}, {keys}) {by}")
-                       for engine, columns_of, by in (("HAILSTONE", text, partitions), ("InnoDB", text.replace(" COLUMNAR=0", ""), of_other))]
+            shapes = {"HAILSTONE": (text, partitions), "InnoDB": (text.replace(" COLUMNAR=0", ""), of_other)}
+            answers = [self.pair.run(engine, f"CREATE OR REPLACE TABLE t (id INT {key}, {shapes[engine][0]}, {keys}) {shapes[engine][1]}")
+                       for engine in self.pair.engines]
             if all(answer.error is None for answer in answers):
                 break
             if not partitions:

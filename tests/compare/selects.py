@@ -126,13 +126,15 @@ class Selects(RandomTable):
         condition = self.random.choice(["1", self.condition(), some.condition(), f"{self.condition()} AND {some.condition()}"])
         groups = f" GROUP BY {', '.join(named)}" if keys else ""
         order = f" ORDER BY {', '.join(named)}" if keys and self.random.random() < 0.3 else ""
-        if self.random.random() < 0.1:
+        mean = self.random.random() < 0.1
+        if mean:
+            # The server makes as many digits as its plan has kept of the sum, nine at least.
             aggregates, order = [f"AVG({some.summand()})"], f" ORDER BY 1 DESC, {', '.join(named)}" if keys else ""
         texts = [f"{text} AS n{number}" for number, text in enumerate(aggregates)]
         if "ORDER BY 1" in order:
             shown, texts = texts, shown
         block = f"SELECT {', '.join([*shown, *texts])} FROM {self.source()} WHERE {condition}{groups}"
-        yield Select(block + order, ordered=bool(order), may_fail=True, warnings="which")
+        yield Select(block + order, ordered=bool(order), may_fail=True, warnings="which", near=mean)
 
     def spreads(self):
         """The server's numbers depend on the order of its rows, in their last digits."""
@@ -254,6 +256,8 @@ class Selects(RandomTable):
         block = f"SELECT {calculate}{columns} FROM {source} WHERE {condition} {having} {rest}"
         yield Select(block, ordered=ordered, may_fail=True, warnings="which", columns=True)
         choice = self.random.random()
+        if limit == "LIMIT 0":
+            return
         if choice < 0.05:
             yield Select(f"({block}) UNION ALL ({block})", may_fail=True, warnings=False)
         elif choice < 0.1:
