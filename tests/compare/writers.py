@@ -76,30 +76,32 @@ class Writers:
             self.committed += end == "COMMIT"
 
     def _define(self, session, sql):
-        _, error = session.run(sql)
+        rows, error = session.run(sql)
         if error is not None and error not in GAVE_UP:
             raise Failure(f"error {error} of: {sql}")
+        # OPTIMIZE has its errors in rows.
+        done = error is None and all(row[2] != "Error" for row in rows)
         with self._mutex:
-            self.defined += error is None
-            self.gave_up += error is not None
+            self.defined += done
+            self.gave_up += not done
 
     def of_table(self, names):
-        """Rows of the table t come, change and go; all but those whose `id` ends in 5."""
+        """Rows of the table t come, change and go, all but those whose `id` is less than 600."""
         names = [name for name in names if name != "id"]
 
         def change(session, source):
-            first = source.randrange(20000)
+            first = source.randrange(600, 10000)
             name = source.choice(names)
             value = literal(source, name)
-            some = f"id BETWEEN {first} AND {first + source.randrange(300)} AND id % 10 <> 5"
+            some = f"id BETWEEN {first} AND {first + source.randrange(300)}"
             self._transaction(session, [
                 f"UPDATE t SET {name} = {value} WHERE {some}",
-                f"DELETE FROM t WHERE id BETWEEN {first + 400} AND {first + 420} AND id % 10 <> 5",
-                f"INSERT INTO t (id, {name}) SELECT {10 ** 7 + source.randrange(10 ** 8)} * 10, {value}"],
+                f"DELETE FROM t WHERE id BETWEEN {first + 400} AND {first + 420}",
+                f"INSERT INTO t (id, {name}) SELECT {10 ** 7 + source.randrange(10 ** 8)}, {value}"],
                 source.choice(["COMMIT", "COMMIT", "ROLLBACK"]))
 
         def optimise(session, source):
-            self._define(session, "OPTIMIZE TABLE t")
+            self._define(session, "OPTIMIZE TABLE t NOWAIT")
 
         return self._running(change, change, optimise)
 
