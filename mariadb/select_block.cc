@@ -66,6 +66,8 @@ class SelectTranslator {
     if (item.const_item()) return has_silent_constants(thd_, item);
     const auto by = rows_.sortable(item);
     if (!by) return false;
+    // The server sorts what HAVING leaves: it has no error or warning of another row.
+    if (by->computed && query_.having != nullptr) return false;
     by_long_text_ |= item.cmp_type() == STRING_RESULT && item.max_length > longest_short_text;
     block_.order.push_back({.by = *by,
                             .descending = order.direction == ORDER::ORDER_DESC,
