@@ -269,6 +269,9 @@ class GroupTranslator {
 
   /// By what the server makes of each group.
   std::optional<GroupOrder> host_order_of(Item& item) {
+    // Of a part it is the server that asks it, later.
+    if (query_.having != nullptr && !whole_) return std::nullopt;
+    block_.having = query_.having;
     const auto kind = kind_of_order(item);
     const auto type = item.real_type_handler()->real_field_type();
     // These sort by their numbers, and not as texts.

@@ -60,6 +60,8 @@ struct GroupBlock : RowBlock {
     ServerValue kind = ServerValue::Real;
   };
   std::vector<HostOrder> host_order;
+  /// What the server asks of a group before it evaluates that.
+  Item* having = nullptr;
   size_t most = SortedGroups::all;  // groups that are wanted
   bool rolls_up = false;            // WITH ROLLUP
 

@@ -267,12 +267,22 @@ Result<HostGroupValues> GroupRows::host_order() {
   host.compute = [this](const Groups& group, std::span<Value> values) -> Status {
     HAILSTONE_TRY(store(group));
     order_bytes_.clear();
+    // The server sorts what HAVING leaves: it has no error or warning of another group.
+    if (block_.having != nullptr && !block_.having->val_bool()) {
+      std::ranges::fill(values, Value{});
+      return group_error();
+    }
     for (size_t i = 0; i < order_.size(); ++i)
       values[i] = value_of(*order_[i], block_.host_order[i].kind, &thd_, order_bytes_);
-    if (thd_.is_error()) return fail(ErrorCode::InvalidArgument, "the server does not evaluate a group");
-    return {};
+    return group_error();
   };
   return host;
+}
+
+Status GroupRows::group_error() const {
+  if (thd_.is_error())
+    return fail(ErrorCode::InvalidArgument, "the server does not evaluate a group");
+  return {};
 }
 
 void GroupRows::store_value(const RowColumn& from, const Value& value, size_t place) const {

@@ -51,6 +51,8 @@ class GroupRows {
   int open_groups();
   Result<std::unique_ptr<Grouping>> open_grouping(size_t keys);
   Result<HostGroupValues> host_order();
+  /// What the server's items have met as they were evaluated for a group.
+  Status group_error() const;
   Status store(const Groups& group);
   bool is_by_program(const RowExpression& expression) const {
     return by_program_ && expression.number.has_value();

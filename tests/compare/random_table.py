@@ -37,22 +37,19 @@ class RandomTable:
         self._make_view()
 
     def _create(self, names):
-        columns = ", ".join(self._column(name) for name in names)
         keys = ", ".join(f"KEY ({name})" for name in self.random.sample([n for n in names if n not in LONG], 2))
         while True:
             partitions, self.has_key = self._partitions(names)
             self.clustered = None  # a column before `id` in the primary key
             key = "PRIMARY KEY" if self.has_key else "NOT NULL, KEY (id)"
-            text = columns
             if not partitions and self.random.random() < 0.3:
                 self.has_key = False
                 self.clustered = self.random.choice([name for name in names if name not in LONG])
                 # Of one direction: the server's ranges lose rows of any engine where a key's later parts differ in it.
                 direction = self.random.choice(["", "", " DESC"])
                 key = f"NOT NULL, KEY (id), PRIMARY KEY ({self.clustered}{direction}, id{direction})"
-                kind = COLUMNS[self.clustered][0].replace(" NULL", "")
-                text = columns.replace(self._column(self.clustered), f"{self.clustered} {kind} NOT NULL DEFAULT {COLUMNS[self.clustered][1][0]}")
             of_other = partitions if self.random.random() < 0.7 else ""
+            text = ", ".join(self._column(name) for name in names)
             shapes = {"HAILSTONE": (text, partitions), "InnoDB": (text.replace(" COLUMNAR=0", ""), of_other)}
             answers = [self.pair.run(engine, f"CREATE OR REPLACE TABLE t (id INT {key}, {shapes[engine][0]}, {keys}) {shapes[engine][1]}")
                        for engine in self.pair.engines]
@@ -63,9 +60,9 @@ class RandomTable:
         if of_other != partitions:
             self.chosen = []
 
-    @staticmethod
-    def _column(name):
-        return f"{name} {COLUMNS[name][0]}"
+    def _column(self, name):
+        kind, values = COLUMNS[name]
+        return f"{name} {kind}" if name != self.clustered else f"{name} {kind.replace(' NULL', '')} NOT NULL DEFAULT {values[0]}"
 
     def _make_view(self):
         some = Expressions(self.random, self.names)
