@@ -28,6 +28,9 @@ class GroupResult final : public BlockResult {
         Item& item = *items[output.place];
         if (item.type() == Item::FIELD_ITEM) field = static_cast<Item_field&>(item).field;
         if (field != nullptr && field->table != &table) field = nullptr;
+        // Of one group the server shows an extreme without the zeros that fill up its column.
+        if (field != nullptr && block.keys.empty() && (field->flags & ZEROFILL_FLAG) != 0)
+          static_cast<Field_num*>(field)->zerofill = false;
       }
       fields_.push_back(field);
     }

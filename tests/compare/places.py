@@ -12,10 +12,13 @@ from program import Failure
 # Literals of conditions and limits, which may be parameters.
 LITERAL = re.compile(r"(?:(?<=[=<>] )|(?<=IN \())(-?\d+(?:\.\d+)?|'[^'\\]*')(?=[ ,)]|$)|(?<=LIMIT )\d+")
 VALUES = ["0", "1", "5", "100", "-7", "2.5", "-0.01", "NULL", "'a'", "'2001-02-03'", "'2024-10-27 02:30:00'"]
-# Whether these have zeros in front is up to the server's plan.
-FILLED = re.compile(r"(MIN|MAX)\((DISTINCT )?(utiny|year)\)")
 # Of rows that a stored program takes one by one.
 MOST_ROWS = 400
+
+
+def has_filled(sql):
+    """Whether it is up to the server's plan if some number has zeros in front."""
+    return re.search(r"(MIN|MAX)\(year\)", sql) or ("GROUP BY" in sql and re.search(r"(MIN|MAX)\(utiny\)", sql))
 
 
 class Places:
@@ -120,7 +123,7 @@ class Places:
 
     def into_variables(self, select, answer):
         sql = select.sql
-        if FILLED.search(sql):
+        if has_filled(sql):
             return False
         if len(answer.rows) > 1:
             if not select.ordered or "LIMIT" in sql:
@@ -136,7 +139,7 @@ class Places:
         return self._ask(f"{sql} INTO {names}", select) and self._ask(f"SELECT {names}", select, near=True)
 
     def into_outfile(self, select, _):
-        if select.near or FILLED.search(select.sql):
+        if select.near or has_filled(select.sql):
             return False
         paths = [os.path.join(self.data_folder, f"in_{engine.lower()}", "rows.txt") for engine in ENGINES]
         try:
@@ -156,7 +159,7 @@ class Places:
 
     def cursor(self, select, answer):
         """It keeps its rows in a table that the server makes of the same items."""
-        if len(answer.rows) > MOST_ROWS or FILLED.search(select.sql):
+        if len(answer.rows) > MOST_ROWS or has_filled(select.sql):
             return False
         self.pair.both("CREATE OR REPLACE TABLE sink (line LONGBLOB) ENGINE=MyISAM")
         names = [f"v{number}" for number in range(len(answer.columns))]
