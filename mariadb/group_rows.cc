@@ -280,8 +280,7 @@ Result<HostGroupValues> GroupRows::host_order() {
 }
 
 Status GroupRows::group_error() const {
-  if (thd_.is_error())
-    return fail(ErrorCode::InvalidArgument, "the server does not evaluate a group");
+  if (thd_.is_error()) return fail(ErrorCode::InvalidArgument, "the server does not evaluate a group");
   return {};
 }
 

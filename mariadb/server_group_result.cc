@@ -108,8 +108,8 @@ class ServerGroupResult final : public BlockResult {
     // Rows of a join have no places.
     const auto equal = sources_.is_join() ? OrderedRows::Equal::Any : OrderedRows::Equal::AsScanned;
     if (order.empty()) return std::make_unique<ScannedRows>(std::move(rows), values);
-    return OrderedRows::make(std::move(rows), std::move(order), equal, values,
-                             query_threads(&thd_), run_.counts(Operator::Sort));
+    return OrderedRows::make(std::move(rows), std::move(order), equal, values, query_threads(&thd_),
+                             run_.counts(Operator::Sort));
   }
 
   int next_group() {
