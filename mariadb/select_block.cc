@@ -52,7 +52,8 @@ class SelectTranslator {
         return declined(SelectOutcome::Statement, nullptr);
       // Where joins check conditions themselves, they do so batch by batch: the server has no error of rows
       // behind the last that it wants.
-      if (has_limit() && block_.join != nullptr && block_.join->checks_conditions())
+      if (query_.limit->get_select_limit() != HA_POS_ERROR && block_.join != nullptr &&
+          block_.join->checks_conditions())
         return declined(SelectOutcome::Condition, nullptr);
       // Warnings of rows have their numbers among all that the server would have read.
       if (has_conditions() && may_warn_of_rows(thd_)) return declined(SelectOutcome::Statement, nullptr);
@@ -73,12 +74,6 @@ class SelectTranslator {
                             .descending = order.direction == ORDER::ORDER_DESC,
                             .nullable = by->computed || block_.join_may_miss(*by) || item.maybe_null()});
     return true;
-  }
-
-  /// Of a union's part it is told later.
-  bool has_limit() const {
-    return query_.limit->get_select_limit() != HA_POS_ERROR ||
-           statement_.select.limit_params.select_limit != nullptr;
   }
 
   bool has_conditions() const {
