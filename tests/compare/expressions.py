@@ -59,8 +59,8 @@ class Expressions:
         kind = self.random.randrange(10 if depth > 0 else 5)
         if kind < 2:
             left, right = self.number(0, real), self.number(depth, real)
-            # By an index of whole numbers the server looks for the rounded one, and finds it.
-            equalities = [] if "1.5e0" in (left, right) else ["=", "<>", "<=>"]
+            # By an index of whole numbers, or of decimals of two digits, the server looks for the rounded one, and finds it.
+            equalities = [] if {"1.5e0", "0.001"} & {left, right} else ["=", "<>", "<=>"]
             return f"{left} {self.random.choice(['<', '<=', '>', '>=', *equalities])} {right}"
         if kind == 2:
             return f"{self.number(depth, real)} IS {self.random.choice(['', 'NOT '])}NULL"
