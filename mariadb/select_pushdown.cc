@@ -279,7 +279,9 @@ select_handler* create_select_handler(THD* thd, SELECT_LEX* select) {
   if (!source && !from) {
     // Of several tables, not all of them this engine's, or joined in a way that it does not know.
     if (select->join != nullptr && select->leaf_tables.elements > 1)
-      note_declined({*thd, *select, "create_select"}, {SelectOutcome::Statement});
+      note_declined(
+          {*thd, *select, "create_select"},
+          {select_pushdown(thd) == SelectPushdown::Off ? SelectOutcome::Off : SelectOutcome::Statement});
     return nullptr;
   }
   return run_traced(thd, {"create_select", Returns::Pushed}, [&]() -> select_handler* {

@@ -9,8 +9,14 @@ namespace hailstone {
 /// What one thread makes of the batches of the probe side.
 class HashJoin::Worker {
  public:
-  explicit Worker(const HashJoin& join)
-      : join_(join), plan_(join.plan_), probe_(*join.table_), gathered_(plan_.width), columns_(plan_.width) {
+  /// `part`: the thread's number.
+  Worker(const HashJoin& join, unsigned part)
+      : join_(join),
+        part_(part),
+        plan_(join.plan_),
+        probe_(*join.table_),
+        gathered_(plan_.width),
+        columns_(plan_.width) {
     if (plan_.conditions != nullptr) conditions_.emplace(plan_.conditions);
   }
 
@@ -32,6 +38,9 @@ class HashJoin::Worker {
         break;
       }
       collect_pairs();
+      // There may be very many, of which the conditions leave none.
+      HAILSTONE_TRY(part_ == 0 ? join_.scans().check_interruption()
+                               : join_.scans().check_interruption_seen());
       if (rows_.empty()) continue;
       make_batch();
       if (has_conditions()) HAILSTONE_TRY(check_pairs());
@@ -115,6 +124,7 @@ class HashJoin::Worker {
   }
 
   const HashJoin& join_;
+  const unsigned part_;
   const JoinPlan& plan_;
   JoinTable::Probe probe_;
   std::optional<Evaluator> conditions_;
@@ -134,7 +144,7 @@ class HashJoin::Worker {
 
 /// Where next() is.
 struct HashJoin::Next {
-  explicit Next(const HashJoin& join) : worker(join) {}
+  explicit Next(const HashJoin& join) : worker(join, 0) {}
   Worker worker;
   bool within_batch = false;
 };
@@ -201,7 +211,7 @@ Status HashJoin::each_batch(unsigned wanted, const TakeRows& take) {
   if (is_without_rows()) return {};
   const unsigned used = std::max(1U, threads(wanted));
   std::deque<Worker> workers;
-  for (unsigned i = 0; i < used; ++i) workers.emplace_back(*this);
+  for (unsigned i = 0; i < used; ++i) workers.emplace_back(*this, i);
   return probe_->each_batch(used, [&](unsigned part, const RowBatch& batch) -> Status {
     Worker& worker = workers[part];
     {
@@ -218,8 +228,6 @@ Status HashJoin::each_batch(unsigned wanted, const TakeRows& take) {
       }
       if (rows == nullptr) return {};
       HAILSTONE_TRY(take(part, *rows));
-      // One batch may come to very many rows.
-      HAILSTONE_TRY(part == 0 ? scans().check_interruption() : scans().check_interruption_seen());
     }
   });
 }
@@ -231,7 +239,6 @@ Result<const RowBatch*> HashJoin::next() {
   for (;;) {
     const OperatorWork work(counts_, 0);
     if (next_->within_batch) {
-      HAILSTONE_TRY(scans().check_interruption());
       HAILSTONE_ASSIGN(const RowBatch* const rows, next_->worker.next());
       if (rows != nullptr) {
         work.add_rows(0, rows->rows);
