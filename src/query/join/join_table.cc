@@ -144,7 +144,7 @@ Status JoinTable::add(unsigned number, const RowBatch& batch) {
   for (uint32_t row = 0; row < batch.rows; ++row) {
     if (part.valid[row] != 0) part.chosen.push_back(static_cast<uint16_t>(row));
   }
-  // A dictionary is kept by whoever has views of its values.
+  // The views of its values need the dictionary.
   const auto keep_dictionary = [&](const ColumnVector& vector) {
     if (vector.dictionary != nullptr &&
         (part.dictionaries.empty() ||
