@@ -174,7 +174,8 @@ class GroupTranslator {
   bool add(Item& item) {
     Item& real = *item.real_item();
     if (real.type() == Item::SUM_FUNC_ITEM)
-      return !real.const_item() && !is_asked_for_rows(item) && aggregates_.add(item, place_);
+      return !real.const_item() && !is_asked_for_rows(item) && !is_year_of_all_rows(real) &&
+             aggregates_.add(item, place_);
     if (item.with_sum_func()) {
       // The server makes it of the aggregates in it, which are items of their own.
       makes_more_of_aggregates_ = true;
@@ -201,6 +202,13 @@ class GroupTranslator {
   /// server's own aggregate whether there were rows. Such an item has no name.
   bool is_asked_for_rows(const Item& item) const {
     return !whole_ && query_.group_by == nullptr && query_.select->elements == 1 && item.name.str == nullptr;
+  }
+
+  /// The server shows the extreme year of all rows as a number, without the zeros of its column.
+  bool is_year_of_all_rows(const Item& item) const {
+    const auto kind = static_cast<const Item_sum&>(item).sum_func();
+    return query_.group_by == nullptr && (kind == Item_sum::MIN_FUNC || kind == Item_sum::MAX_FUNC) &&
+           item.type_handler()->real_field_type() == MYSQL_TYPE_YEAR;
   }
 
   bool is_group(const Item& item) const {
