@@ -32,9 +32,9 @@ double rows_of_table(const SourceTables::Source& source) {
 /// Plans one group of tables that are joined with each other.
 class Planner {
  public:
-  Planner(const FromClause& from, const JoinedTables& joined) : sources_(*from.sources), joined_(joined) {}
+  Planner(const SourceTables& sources, const JoinedTables& joined) : sources_(sources), joined_(joined) {}
 
-  std::unique_ptr<JoinNode> plan(const FromClause& from) {
+  std::unique_ptr<JoinNode> plan() {
     for (const size_t table : joined_.tables) {
       auto leaf = std::make_unique<JoinNode>();
       leaf->source = table;
@@ -47,7 +47,7 @@ class Planner {
     }
     std::unique_ptr<JoinNode> node =
         members_.size() <= most_in_all_orders ? best_of_all_orders() : by_fewest_rows();
-    for (const JoinedTables::Outer& outer : joined_.outers) node = add_outer(from, std::move(node), outer);
+    for (const JoinedTables::Outer& outer : joined_.outers) node = add_outer(std::move(node), outer);
     append(node->where, behind_);
     return node;
   }
@@ -288,7 +288,7 @@ class Planner {
   }
 
   /// What is joined to rows by an outer join: of its ON, what its side alone can tell is the side's own.
-  std::unique_ptr<JoinNode> add_outer(const FromClause& from, std::unique_ptr<JoinNode> probe,
+  std::unique_ptr<JoinNode> add_outer(std::unique_ptr<JoinNode> probe,
                                       const JoinedTables::Outer& outer) const {
     JoinedTables side = outer.side;
     std::vector<size_t> numbers;
@@ -313,7 +313,7 @@ class Planner {
         node->on.push_back(condition);
       }
     }
-    node->build = Planner(from, side).plan(from);
+    node->build = Planner(sources_, side).plan();
     double pairs = probe->rows * node->build->rows;
     for (const JoinKey& key : node->keys) pairs /= distinct_of(key);
     node->rows = std::max(probe->rows, pairs);
@@ -337,6 +337,8 @@ class Planner {
 
 }  // namespace
 
-std::unique_ptr<JoinNode> plan_joins(const FromClause& from) { return Planner(from, from.joined).plan(from); }
+std::unique_ptr<JoinNode> plan_joins(const FromClause& from) {
+  return Planner(*from.sources, from.joined).plan();
+}
 
 }  // namespace hailstone

@@ -65,9 +65,7 @@ class FromReader {
       return read(inner->top_join_list, to, may_be_missing);
     }
     if (table.nested_join != nullptr) return read(table.nested_join->join_list, to, may_be_missing);
-    if (table.table == nullptr || !is_in_engine(*table.table) || table.table->versioned() ||
-        table.table_function != nullptr || table.schema_table != nullptr)
-      return false;
+    if (!is_plain_table(table)) return false;
     to.tables.push_back(sources.size());
     sources.push_back({table.table, readers_of(*table.table), may_be_missing});
     return !sources.back().readers.empty();

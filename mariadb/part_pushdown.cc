@@ -37,13 +37,13 @@ class Part {
         select_(*query.from->select_lex),
         join_(*select_.join),
         table_(*query.from->table),
-        readers_(readers_of(table_)),
-        sources_(std::make_shared<SourceTables>(std::vector<SourceTables::Source>{{&table_, readers_}})) {}
+        sources_(std::make_shared<SourceTables>(
+            std::vector<SourceTables::Source>{{&table_, readers_of(table_)}})) {}
 
   OfferedBlock offered() const { return {thd_, select_, "create_group_by"}; }
 
   std::expected<group_by_handler*, Declined> push() {
-    if (const auto reason = reason_to_decline(thd_, readers_)) return declined(*reason);
+    if (const auto reason = reason_to_decline(thd_, sources_->first().readers)) return declined(*reason);
     if (select_pushdown(&thd_) == SelectPushdown::Auto) {
       if (finds_rows_by_index()) return declined(SelectOutcome::Index, *query_.order_by->item);
       if (is_quick_by_index()) return declined(SelectOutcome::Index, query_.where);
@@ -57,8 +57,7 @@ class Part {
  private:
   using Pushed = std::expected<std::unique_ptr<BlockResult>, Declined>;
 
-  /// One of them stands for all.
-  HailstoneHandler& reader() const { return *readers_.front(); }
+  HailstoneHandler& reader() const { return sources_->first().reader(); }
   BlockStatement statement() const {
     return {query_, select_, sources_, conditions_, nullptr, /*whole=*/false};
   }
@@ -125,7 +124,6 @@ class Part {
   SELECT_LEX& select_;
   JOIN& join_;
   TABLE& table_;
-  const std::vector<HailstoneHandler*> readers_;
   const std::shared_ptr<const SourceTables> sources_;
   std::vector<PushedCondition> conditions_;
 };

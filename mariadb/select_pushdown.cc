@@ -37,11 +37,6 @@ bool is_of_known_form(THD& thd, SELECT_LEX& select) {
          (select.options & OPTION_SCHEMA_TABLE) == 0;
 }
 
-bool is_plain(const TABLE_LIST& leaf) {
-  return is_in_engine(*leaf.table) && !leaf.table->versioned() && leaf.table_function == nullptr &&
-         leaf.schema_table == nullptr;
-}
-
 /// A whole SELECT that may be the engine's.
 class WholeSelect {
  public:
@@ -274,7 +269,7 @@ class WholeSelect {
 
 select_handler* create_select_handler(THD* thd, SELECT_LEX* select) {
   const auto source = source_of(*select);
-  if (source && !is_plain(*source->leaf)) return nullptr;
+  if (source && !is_plain_table(*source->leaf)) return nullptr;
   auto from = source ? std::nullopt : tables_joined_by(*select);
   if (!source && !from) {
     // Of several tables, not all of them this engine's, or joined in a way that it does not know.

@@ -41,6 +41,11 @@ bool is_in_engine(const TABLE& table) {
          (of_file->db_type == DB_TYPE_PARTITION_DB && table.file->partition_ht() == engine_handlerton());
 }
 
+bool is_plain_table(const TABLE_LIST& leaf) {
+  return leaf.table != nullptr && is_in_engine(*leaf.table) && !leaf.table->versioned() &&
+         leaf.table_function == nullptr && leaf.schema_table == nullptr;
+}
+
 std::vector<HailstoneHandler*> readers_of(const TABLE& table) {
   std::vector<HailstoneHandler*> readers;
   if (table.file->ht == engine_handlerton()) {

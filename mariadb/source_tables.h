@@ -49,6 +49,8 @@ class SourceTables {
 
 /// Whether the table's rows, or those of its partitions, are in this engine.
 bool is_in_engine(const TABLE& table);
+/// Whether it is a table of this engine all of whose rows, and nothing else, a SELECT finds in it.
+bool is_plain_table(const TABLE_LIST& leaf);
 /// For a table of this engine. Partitions that the statement has not chosen, or that the optimizer has found
 /// to have no row of it, are left out; so there may be none. Conditions, columns and statistics of columns
 /// are the same for all of them.

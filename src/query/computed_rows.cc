@@ -102,12 +102,7 @@ class ComputedRows::Worker {
 
   Status filter(RowBatch& rows) {
     HAILSTONE_TRY(conditions_->run(rows));
-    const Computed& passes = conditions_->result(computation_.passes);
-    chosen_.clear();
-    for (uint32_t row = 0; row < rows.rows; ++row) {
-      if (passes.integers[row] != 0 && !(passes.any_nulls && passes.nulls[row] != 0))
-        chosen_.push_back(static_cast<uint16_t>(row));
-    }
+    find_true_rows(conditions_->result(computation_.passes), rows.rows, chosen_);
     keep_chosen(rows);
     return {};
   }

@@ -4,6 +4,14 @@
 
 namespace hailstone {
 
+void find_true_rows(const Computed& truth, uint32_t rows, std::vector<uint16_t>& to) {
+  to.clear();
+  for (uint32_t row = 0; row < rows; ++row) {
+    if (truth.integers[row] != 0 && !(truth.any_nulls && truth.nulls[row] != 0))
+      to.push_back(static_cast<uint16_t>(row));
+  }
+}
+
 void choose_rows(const ColumnVector& from, std::span<const uint16_t> rows, ColumnVector& to) {
   const auto copy = [&](const auto& values, auto& chosen) {
     chosen.resize(values.empty() ? 0 : rows.size());

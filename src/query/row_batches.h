@@ -16,6 +16,9 @@
 
 namespace hailstone {
 
+/// Makes `to` the first so many rows for which a register of truth is TRUE.
+void find_true_rows(const Computed& truth, uint32_t rows, std::vector<uint16_t>& to);
+
 /// Makes `to` the rows of `from` that `rows` names.
 void choose_rows(const ColumnVector& from, std::span<const uint16_t> rows, ColumnVector& to);
 

@@ -98,15 +98,11 @@ class HashJoin::Worker {
 
   /// Leaves the pairs that fulfil the conditions.
   Status check_pairs() {
-    chosen_.clear();
     if (conditions_) {
       HAILSTONE_TRY(conditions_->run(out_));
-      const Computed& passes = conditions_->result(plan_.passes);
-      for (uint32_t row = 0; row < out_.rows; ++row) {
-        if (passes.integers[row] != 0 && !(passes.any_nulls && passes.nulls[row] != 0))
-          chosen_.push_back(static_cast<uint16_t>(row));
-      }
+      find_true_rows(conditions_->result(plan_.passes), out_.rows, chosen_);
     } else {
+      chosen_.clear();
       for (uint32_t row = 0; row < out_.rows; ++row) {
         HAILSTONE_ASSIGN(const bool passes, plan_.host->compute(out_, row, row == 0, {}));
         if (passes) chosen_.push_back(static_cast<uint16_t>(row));

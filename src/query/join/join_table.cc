@@ -61,7 +61,7 @@ Result<KeyColumn> KeyColumn::make(const ScanColumn& probe, const ScanColumn& bui
     if (!is_whole(own)) return {};
     if (own.type == Type::Signed) return {.as = Side::As::SignedNative, .width = own.width, .type = own.type};
     const bool beside_signed = other.type == Type::Signed;
-    return {.as = beside_signed ? Side::As::UnsignedBesideSigned : Side::As::Unsigned, .width = own.width};
+    return {.as = beside_signed ? Side::As::UnsignedBesideSigned : Side::As::Stored, .width = own.width};
   };
   if (is_whole(probe) != is_whole(build) || is_real(probe) != is_real(build)) return refused();
   if (!is_whole(probe) && (probe.type != build.type || probe.width != build.width)) return refused();
@@ -76,7 +76,6 @@ void KeyColumn::read(bool of_build, const ColumnVector& vector, uint32_t rows, u
   const uint64_t* const from = vector.integers.data();
   switch (side.as) {
     case Side::As::Stored:
-    case Side::As::Unsigned:
       std::copy_n(from, rows, to);
       break;
     case Side::As::Real: {
@@ -114,6 +113,7 @@ JoinTable::JoinTable(std::vector<Key> keys, std::vector<uint16_t> columns, std::
     part.columns.resize(positions_.size());
     part.keys.resize(keys_.size());
     part.texts.resize(keys_.size());
+    part.numbers.resize(keys_.size());
     part.memory = std::make_unique<OperatorMemory>(budget_, counts_);
   }
 }
@@ -133,12 +133,11 @@ Status JoinTable::add(unsigned number, const RowBatch& batch) {
       if (vector.nulls[row] != 0) part.valid[row] = 0;
     }
   }
-  std::vector<std::vector<uint64_t>> numbers(keys_.size());
   for (size_t i = 0; i < keys_.size(); ++i) {
     if (keys_[i].column.collation() != nullptr) continue;
-    numbers[i].resize(batch.rows);
-    keys_[i].column.read(/*of_build=*/true, *batch.columns[keys_[i].position], batch.rows, numbers[i].data(),
-                         part.valid.data());
+    part.numbers[i].resize(batch.rows);
+    keys_[i].column.read(/*of_build=*/true, *batch.columns[keys_[i].position], batch.rows,
+                         part.numbers[i].data(), part.valid.data());
   }
   part.chosen.clear();
   for (uint32_t row = 0; row < batch.rows; ++row) {
@@ -153,7 +152,7 @@ Status JoinTable::add(unsigned number, const RowBatch& batch) {
   };
   for (size_t i = 0; i < keys_.size(); ++i) {
     if (keys_[i].column.collation() == nullptr) {
-      append(part.keys[i], part.chosen, numbers[i].data());
+      append(part.keys[i], part.chosen, part.numbers[i].data());
       continue;
     }
     const ColumnVector& vector = *batch.columns[keys_[i].position];

@@ -35,7 +35,7 @@ class KeyColumn {
 
  private:
   struct Side {
-    enum class As : uint8_t { Stored, Real, SignedNative, Unsigned, UnsignedBesideSigned } as = As::Stored;
+    enum class As : uint8_t { Stored, Real, SignedNative, UnsignedBesideSigned } as = As::Stored;
     unsigned width = 8;
     Type type = Type::Unsigned;
   };
@@ -107,9 +107,10 @@ class JoinTable {
     std::vector<PageVector<ByteView>> texts;  // of others
     std::unique_ptr<Arena> bytes = std::make_unique<Arena>();
     std::vector<std::shared_ptr<const Dictionary>> dictionaries;
-    std::vector<uint64_t> numbers;  // of a batch
-    std::vector<uint8_t> valid;     // of a batch
-    std::vector<uint16_t> chosen;   // of a batch
+    // Of the batch at hand: numbers of each of the key's columns, whether rows have keys, those that do.
+    std::vector<std::vector<uint64_t>> numbers;
+    std::vector<uint8_t> valid;
+    std::vector<uint16_t> chosen;
     std::unique_ptr<OperatorMemory> memory;
   };
   ByteView keep(Part& part, const ColumnVector& vector, size_t row) const;
