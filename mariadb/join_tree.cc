@@ -97,8 +97,14 @@ bool rejects_nulls(Item& condition, const JoinedTables& joined, const SourceTabl
     case Item_func::GT_FUNC:
     case Item_func::GE_FUNC:
     case Item_func::LIKE_FUNC:
-    case Item_func::BETWEEN:
       return any_part(function, is_null);
+    case Item_func::BETWEEN: {
+      Item** const arguments = function.arguments();
+      // A value is known not to lie between NULL and what is less than it.
+      return is_null(*arguments[0]) || (static_cast<Item_func_opt_neg&>(function).negated
+                                            ? is_null(*arguments[1]) && is_null(*arguments[2])
+                                            : is_null(*arguments[1]) || is_null(*arguments[2]));
+    }
     case Item_func::IN_FUNC:
     case Item_func::ISNOTNULL_FUNC:
       return is_null(*function.arguments()[0]);
