@@ -9,6 +9,7 @@ from program import Failure
 
 ENGINES = ("HAILSTONE", "InnoDB")
 OUT_OF_RANGE = 1690  # of a BIGINT
+TIMED_OUT = 1969  # by max_statement_time
 NOT_NULL = 1  # a flag of a column of a result
 Answer = collections.namedtuple("Answer", "rows affected error warnings columns", defaults=((),))
 
@@ -32,7 +33,7 @@ class Pair:
                 cursor.execute(f"CREATE OR REPLACE DATABASE in_{engine.lower()} CHARACTER SET utf8mb4")
                 cursor.execute(f"USE in_{engine.lower()}")
                 cursor.execute(f"SET default_storage_engine = {engine}")
-        self.statements = 0
+        self.statements = self.timed_out = 0
 
     def close(self):
         for connection in self._connections.values():
@@ -70,14 +71,18 @@ class Pair:
             if answer.error is not None:
                 raise Failure(f"'{sql}' failed with error {answer.error}")
 
-    def both(self, sql, ordered=False, warnings=False, may_fail=False, columns=False, near=False, plan_of=None):
+    def both(self, sql, ordered=False, warnings=False, may_fail=False, columns=False, near=False, plan_of=None, may_time_out=()):
         """The common answer. Raises Difference when there is none. `ordered`: rows come in one order only. `warnings`:
         those are the same, in whatever order, as sorts do not say which of equal rows comes first; "which": their number is not. `columns`: so is what the client is told of the result's columns;
         "names": but for what depends on the plan, so that names, NOT NULL and character sets are left.
-        `near`: floating-point numbers may differ in their last digits, decimals behind the ninth. `plan_of`: the SELECT in the statement, which can be explained."""
+        `near`: floating-point numbers may differ in their last digits, decimals behind the ninth. `plan_of`: the SELECT in the statement, which can be explained.
+        `may_time_out`: engines that max_statement_time may stop; nothing is compared then."""
         answers = [self.run(engine, sql) for engine in self.engines]
         self.statements += 1
         errors = [answer.error for answer in answers]
+        if any(error == TIMED_OUT and engine in may_time_out for engine, error in zip(self.engines, errors)):
+            self.timed_out += 1
+            return answers[errors.index(TIMED_OUT)]
         # A plan of the server that takes the row away by another condition first, or comes by fewer rows in an index, has no
         # error, either; and of several errors its plan decides which comes first.
         if may_fail and (None not in errors or errors == [None, OUT_OF_RANGE] or

@@ -7,7 +7,6 @@ from engines import are_near
 from program import Failure
 
 INTERRUPTED = 1317  # by KILL QUERY
-TIMED_OUT = 1969  # by max_statement_time
 GAVE_UP = {1020, 1205, 1213}  # another transaction was first; a wait for a lock took too long, or was one of a circle
 GONE = {2006, 2013}
 
