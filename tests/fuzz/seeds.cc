@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <random>
 
+#include "collect/spool.h"
 #include "database/manifest.h"
 #include "file/temporary_directory.h"
 #include "log/log.h"
@@ -230,6 +231,24 @@ void manifest_seeds(Folder folder) {
   }
 }
 
+void spool_seeds(Folder folder) {
+  // As the fuzzer's own file header says.
+  const uint64_t begin = encode(SpoolFileHeader{}).size();
+  for (int frames = 1; frames <= 3; ++frames) {
+    std::string bytes;
+    uint64_t sequence = 3;
+    for (int i = 0; i < frames; ++i) {
+      SpoolFrame frame;
+      for (int record = 0; record < i; ++record) frame.add("1\tone");
+      frame.set_position("source", "position");
+      const uint64_t offset = begin + bytes.size();
+      bytes += frame.encoded({.id = {}, .number = 7, .offset = offset}, sequence, offset);
+      sequence += frame.records();
+    }
+    folder.add("\1", bytes);
+  }
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -243,5 +262,6 @@ int main(int count, char** arguments) {
   operation_seeds({directory, "operation_fuzz"});
   segment_seeds({directory, "segment_fuzz"});
   manifest_seeds({directory, "manifest_fuzz"});
+  spool_seeds({directory, "spool_fuzz"});
   return 0;
 }
