@@ -64,7 +64,7 @@ class GroupTranslator {
     for (const ORDER* order = query_.group_by; order != nullptr; order = order->next) {
       const size_t keys = block_.keys.size();
       if (!add_key(**order->item) || block_.keys.size() > GroupingPlan::most_keys ||
-          (block_.rolls_up && block_.keys.size() == keys))
+          (block_.rolls_up && (block_.keys.size() == keys || loses_zeros(**order->item))))
         return declined(SelectOutcome::Groups, *order->item);
     }
     if (distinct_rows_) {
@@ -83,7 +83,7 @@ class GroupTranslator {
       if (expression.kind == ServerValue::Image && expression.output == RowExpression::none)
         return declined(SelectOutcome::Groups, expression.item);
     }
-    if (query_.having != nullptr && may_name_rows(*query_.having))
+    if (query_.having != nullptr && (may_name_rows(*query_.having) || reads_changed_type(*query_.having)))
       return declined(SelectOutcome::Condition, query_.having);
     block_.groups = block_.keys.empty() ? 1 : most_groups(block_);
     if (!block_.keys.empty()) {
@@ -179,7 +179,7 @@ class GroupTranslator {
     if (item.with_sum_func()) {
       // The server makes it of the aggregates in it, which are items of their own.
       makes_more_of_aggregates_ = true;
-      return !may_name_rows(item) && !(block_.rolls_up && reads_rows(item));
+      return !may_name_rows(item) && !(block_.rolls_up && reads_rows(item)) && !reads_changed_type(item);
     }
     if (item.const_item()) {
       block_.outputs.push_back({.place = place_, .item = &item, .source = GroupOutput::Source::Constant});
@@ -196,6 +196,25 @@ class GroupTranslator {
     block_.outputs.push_back(
         {.place = place_, .item = &item, .source = GroupOutput::Source::Key, .number = *key});
     return true;
+  }
+
+  /// ROLLUP needs NULLs of its keys. Of a column that is NOT NULL the statement's table therefore has another
+  /// one, by the type of its values: without the zeros that fill numbers up, and of ENUM and SET the text.
+  const Field* replaced_field(Item& item) const {
+    const Field* const field = block_.columns.field_of(item);
+    return block_.rolls_up && field != nullptr && !field->maybe_null() ? field : nullptr;
+  }
+  bool loses_zeros(Item& item) const {
+    const Field* const field = replaced_field(item);
+    return field != nullptr && (field->flags & ZEROFILL_FLAG) != 0;
+  }
+  /// Whether the item may read the number of an ENUM or SET of which there is only the text.
+  bool reads_changed_type(Item& item) const {
+    return std::ranges::any_of(columns_read_by(item), [&](Item_field* column) {
+      const Field* const field = replaced_field(*column);
+      return field != nullptr &&
+             (field->real_type() == MYSQL_TYPE_ENUM || field->real_type() == MYSQL_TYPE_SET);
+    });
   }
 
   /// Of an extreme that the server has put in the place of what ALL or ANY compares with: these ask the

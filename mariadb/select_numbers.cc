@@ -433,6 +433,9 @@ std::optional<Program::Register> NumberTranslator::truth(Item& item, Register ma
       return inner ? std::optional(call(Opcode::Not, {*inner})) : std::nullopt;
     }
     case Item_func::ISNULL_FUNC:
+      // The server asks no further, either.
+      if (!function.arguments()[0]->maybe_null()) return program_.constant(int64_t{0});
+      [[fallthrough]];
     case Item_func::ISNOTNULL_FUNC: {
       const auto inner = translate(*function.arguments()[0], mask);
       if (!inner) return std::nullopt;

@@ -61,6 +61,8 @@ class WholeSelect {
       if (const auto reason = reason_to_decline(thd_, source.readers)) return declined(*reason);
     }
     for (Item* const condition : items_) {
+      // So IS NULL of what cannot be NULL evaluates nothing, and raises no error, as when it is optimised.
+      condition->update_used_tables();
       // The optimizer brings a condition's parts into another order, so that another one warns of a row.
       if (is_replaced(*condition) || !has_silent_constants(thd_, *condition) || may_warn(thd_, *condition))
         return declined(SelectOutcome::Condition, condition);

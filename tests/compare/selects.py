@@ -3,7 +3,7 @@ every place where a statement may have one."""
 
 import collections
 
-from columns import COUNTED, DECIMALS, FOLDED, NUMBERS, SPREAD
+from columns import COUNTED, DECIMALS, FOLDED, NUMBERS, SPREAD, STAMPS
 from expressions import Expressions
 from random_table import RandomTable
 
@@ -51,6 +51,12 @@ class Selects(RandomTable):
     def number(self):
         return self.random.choice([name for name in self.names if name in NUMBERS])
 
+    def aggregates_in_order(self):
+        """Groups are sorted by the first one. Of two moments that a time zone shows alike the server's table of groups has one."""
+        while any(name in (aggregates := self.aggregates())[0] for name in STAMPS):
+            pass
+        return aggregates
+
     @staticmethod
     def shown(name, value):
         """The same for all strings that are equal in the column."""
@@ -64,7 +70,7 @@ class Selects(RandomTable):
 
     def groups_and_means(self):
         # What the server makes of a mean has more of its digits or fewer, as its plan has it.
-        keys, aggregates = self.keys(), self.aggregates()
+        keys, aggregates = self.keys(), self.aggregates_in_order()
         mean = f"AVG({self.number()})"
         block = self.block(keys, [*aggregates, self.random.choice([mean, f"{mean} > 2"])], shown=keys)
         order = f" ORDER BY {self.random.choice(['n0', f'n{len(aggregates)} DESC', mean])}, {', '.join(keys)}" if keys else ""
@@ -84,7 +90,7 @@ class Selects(RandomTable):
 
     def groups_in_order(self):
         keys = self.keys(least=1)
-        block = self.block(keys, self.aggregates(), shown=keys)
+        block = self.block(keys, self.aggregates_in_order(), shown=keys)
         order = ", ".join(f"{name}{self.random.choice(['', ' DESC'])}" for name in ["n0", *keys])
         limit = self.random.choice(["", "LIMIT 5", "LIMIT 2, 3", "LIMIT 0", "LIMIT 1000 OFFSET 1"])
         calculate = self.random.choice(["", "", "SQL_CALC_FOUND_ROWS "])
