@@ -1,8 +1,9 @@
 """./run bench analytic: statements that read much and answer little, of Hailstone, DuckDB and the server's other engines.
 
-ClickBench's queries, TPC-H's 1 and 6, and the article's, on data that are made here; and two of them beside clients that
-write. For each statement Hailstone and DuckDB take turns, and their answers are compared: seconds of another run or
-machine do not compare, ratios do. Writes analytic.md, analytic.csv and analytic.svg to bench/results/.
+ClickBench's queries, the star schema benchmark's, those of TPC-H's that are one block, and the article's, on data that are
+made here; two of them beside clients that write; how their cost grows with the tables; and what stays with the server. For
+each statement Hailstone and DuckDB take turns, and their answers are compared: seconds of another run or machine do not
+compare, ratios do. Writes analytic.md, analytic.csv and analytic.svg to bench/results/.
 """
 
 import argparse
@@ -12,8 +13,11 @@ import os
 import shutil
 import statistics
 
+import analytic_growth
 import analytic_mixed
 import analytic_report
+import analytic_server
+import analytic_tables
 import article
 import clickbench
 import clickbench_data
@@ -21,14 +25,16 @@ import common
 import compare
 import peer_process
 import report
+import ssb
+import ssb_data
 import tpch
 from analytic_setup import AUTO, CLICKHOUSE, DUCKDB, OFF, THREADS, Setup
-from analytic_statement import Statement, difference, lookup
+from analytic_statement import Statement, difference, group_of, lookup
 from common import Failure, say
 from private_server import PrivateServer
 
 NAME = "bench-analytic"  # of the server
-PARTS = ("clickbench", "tpch", "article", "mixed")
+PARTS = ("clickbench", "ssb", "tpch", "article", "mixed", "growth", "server")
 ROWS = 10_000_000
 LIMIT = 20        # seconds of a statement that the server evaluates, and of one of the peers
 AUTO_LIMIT = 120  # seconds, so that no statement keeps a run for ever
@@ -36,30 +42,32 @@ LONG = 3          # seconds: a statement that takes longer runs once, and no set
 REPEATS = 5       # warm runs at most
 SLOW_REPEATS = 1  # of what the server evaluates, and of the peers
 PEERS = ("MyISAM", "InnoDB")
-# In the article's tables they are two setups; the joins stay with the server.
-ARTICLE_QUERIES = tuple(query for query in article.QUERIES if query != article.JOIN)
+ARTICLE = "article"  # its schema
 ARTICLE_ORDER = {"q6": (1, 0)}
 
 
 class Analytic:
     """The server, the libraries and what was measured of them."""
 
-    def __init__(self, folder, duckdb, clickhouse, peers, limit):
-        """`clickhouse`: None where it cannot be had."""
+    def __init__(self, folder, duckdb, clickhouse, peers, innodb, limit):
+        """`clickhouse`: None where it cannot be had. `peers`: the server's other engines, for every statement. `innodb`:
+        it is among what is measured."""
         self.folder = folder
         self.duckdb, self.clickhouse = duckdb, clickhouse
+        self.libraries = [library for library in (duckdb, clickhouse) if library]
         self.engines = ("HAILSTONE", *(PEERS if peers else ()))
         self.limit = limit
         self.figures = report.Figures()
         self.outcomes = {}     # statement -> what the engine says of it
         self.differences = []  # sentences
-        self.left_paths = []   # statements that the engine does not answer when they are asked in other ways
-        self.groups = {}       # title -> statements
+        self.left_paths = {}   # way of asking -> names of statements that the engine does not answer then
+        self.groups = []
+        self._loaded = set()   # schemas
         self.memory = compare.innodb_pool()
         # Behind a start InnoDB would read its pages again, beside the cold statements.
         self._options = [f"--hailstone-memory-budget={self.memory}", "--default-time-zone=+00:00",
                          "--innodb-buffer-pool-load-at-startup=0", "--innodb-buffer-pool-dump-at-shutdown=0"]
-        if peers:
+        if innodb:
             self._options += [f"--innodb-buffer-pool-size={self.memory}", "--innodb-log-file-size=1G"]
         self.server = PrivateServer(NAME, *self._options)
         self.connection = self.server.connect()
@@ -70,86 +78,49 @@ class Analytic:
             self.figures.versions["ClickHouse"] = clickhouse.open(os.path.join(folder, "clickhouse"), self.memory)
         self.figures.versions["MariaDB"] = self.server.facts["version"]
 
-    # --- tables
+    def load(self, schema, sources, engines=None, libraries=None):
+        """Makes a schema's tables in each engine (in some, where only these are measured), unless they are there; `sources`:
+        (table, DuckDB's SQL for its rows)."""
+        if schema not in self._loaded:
+            self._loaded.add(schema)
+            analytic_tables.load(self, schema, sources, engines or self.engines, libraries or self.libraries)
 
-    def make_table(self, table, columns, query):
-        """Makes the rows, and loads them into each engine."""
-        path = os.path.join(self.folder, f"{table}.tsv")
-        seconds, _ = common.timed(lambda: self.duckdb.write(query, path))
-        size = os.path.getsize(path)
-        say(f"{table}: {size / 1e6:,.0f} MB made in {seconds:.1f} s; loading …")
-        os.chmod(path, 0o644)  # the server runs as another user where root started it
-        before = self.duckdb.size()
-        seconds = self.duckdb.load(table, columns, path)
-        self._loaded(table, "DuckDB", seconds, self.duckdb.size() - before)
-        if self.clickhouse:
-            before = self.clickhouse.size()
-            seconds = self.clickhouse.load(table, columns, path)
-            self._loaded(table, "ClickHouse", seconds, self.clickhouse.size() - before)
-        self.figures.add(f"rows-{table}", f"rows of {table}", "all", self.duckdb.rows(f"SELECT COUNT(*) FROM {table}")[0][0])
-        self.figures.add(f"text-{table}", f"{table} as text, bytes", "all", size)
-        for engine in self.engines:
-            setup = Setup(engine)
-            self.connection.execute(f"CREATE DATABASE IF NOT EXISTS {setup.database} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin")
-            self.connection.execute(f"USE {setup.database}")
-            option = " COLUMNAR=1" if engine == "HAILSTONE" else ""
-            definition = ", ".join(f"{name} {kind} NOT NULL{option}" for name, kind in columns)
-            self.connection.execute(f"CREATE TABLE {table} ({definition}) ENGINE={engine}")
-            folders = ("hailstone",) if engine == "HAILSTONE" else (setup.database,)
-            before = self.server.bytes_on_disk(*folders)
-            seconds, _ = common.timed(lambda: self.connection.execute(
-                f"LOAD DATA INFILE '{path}' INTO TABLE {table} CHARACTER SET utf8mb4 FIELDS ESCAPED BY ''"))
-            self.connection.no_warnings(f"LOAD DATA into {table}")
-            self.connection.execute("FLUSH TABLES")
-            self._loaded(table, engine, seconds, self.server.bytes_on_disk(*folders) - before)
-        os.remove(path)
-
-    def _loaded(self, table, engine, seconds, size):
-        self.figures.add(f"load-{table}", f"load of {table}, s", engine, seconds)
-        self.figures.add(f"size-{table}", f"{table} on disk, bytes", engine, size)
-
-    def make_article_tables(self, rows):
+    def load_article(self, rows):
         folder = os.path.join(self.folder, "article")
         say(f"the article's tables, Big with {rows:,} rows …")
         article.generate(folder, rows)
         for engine in self.engines:
-            setup = self._article_setup(engine)
-            article.create_tables(self.connection, setup)
+            article.create_tables(self.connection, self._article_setup(engine))
             for table in ("Small", "Big"):
                 article.load(self.connection, folder, table)
-        self.figures.add("rows-Big", "rows of Big", "all", rows)
+        self.figures.add("rows-article.Big", "rows of Big", "all", rows)
         for table in ("Small", "Big"):
-            for library in filter(None, (self.duckdb, self.clickhouse)):
-                library.load(table, article.COLUMNS, os.path.join(folder, f"{table.lower()}.tsv"))
+            for library in self.libraries:
+                library.load(ARTICLE, table, article.COLUMNS, os.path.join(folder, f"{table.lower()}.tsv"))
         shutil.rmtree(folder)
 
     @staticmethod
     def _article_setup(engine):
-        if engine == "HAILSTONE":
-            return article.ALL_COLUMNAR
-        return article.MYISAM if engine == "MyISAM" else article.Setup("innodb", "InnoDB", "InnoDB")
+        return article.Setup(Setup(engine).database(ARTICLE), engine, engine, "all" if engine == "HAILSTONE" else "")
 
     # --- statements
 
-    def measure(self, group, statements):
+    def measure(self, group):
         """Each statement of every setup, warm; answers are compared with DuckDB's."""
-        self.groups[group] = statements
-        for statement in statements:
+        self.groups.append(group)
+        for statement in group.statements:
             say(f"{statement.name}: {statement.title} …")
             quick = (AUTO, DUCKDB, CLICKHOUSE) if self.clickhouse else (AUTO, DUCKDB)
             setups = [by_threads[threads] for threads in THREADS for by_threads in quick]
-            answers = self._measure_in_turn(statement, setups, REPEATS)
+            answers = self.measure_in_turn(statement, setups, REPEATS)
             self._note_outcome(statement)
-            setups = [*OFF.values(), *map(Setup, self.engines[1:])]
-            answers.update(self._measure_in_turn(statement, setups, SLOW_REPEATS))
+            answers.update(self.measure_in_turn(statement, [OFF, *map(Setup, self.engines[1:])], SLOW_REPEATS))
             right = answers.pop(DUCKDB[1])
-            for setup, answer in answers.items():
-                if answer is not None:
-                    self._compare(statement, setup, answer, right)
+            self.compare(statement, answers, right)
             if not statement.to_client:
                 self._take_other_paths(statement, right)
 
-    def _measure_in_turn(self, statement, setups, repeats):
+    def measure_in_turn(self, statement, setups, repeats=REPEATS):
         """Runs a statement of the setups in turn, so that what else the machine does meets all of them; their answers."""
         cold, warm, answers = {}, {setup: [] for setup in setups}, {}
         for setup in setups:
@@ -167,9 +138,9 @@ class Analytic:
         """(seconds, what came back); (infinite, None) when it took too long."""
         # Rows to a client become text that goes nowhere, which is what the server's client does with them.
         if setup.engine == "DuckDB":
-            return self.duckdb.time(statement.duckdb_sql, setup.threads, statement.to_client)
+            return self.duckdb.time(statement.schema, statement.duckdb_sql, setup.threads, statement.to_client)
         if setup.engine == "ClickHouse":
-            return self.clickhouse.time(statement.clickhouse_sql, setup.threads, statement.to_client)
+            return self.clickhouse.time(statement.schema, statement.clickhouse_sql, setup.threads, statement.to_client)
         self.use(statement, setup)
         try:
             if statement.to_client:
@@ -185,7 +156,7 @@ class Analytic:
         if not statement.to_client or raw is None:
             return raw
         if setup.engine == "DuckDB":
-            raw = "\n".join("\t".join(row) for row in self.duckdb.rows(statement.sql)).encode()
+            raw = "\n".join("\t".join(row) for row in self.duckdb.rows(statement.schema, statement.sql)).encode()
         return [article.digest(statement, raw)]
 
     def limit_of(self, setup):
@@ -194,8 +165,7 @@ class Analytic:
 
     def use(self, statement, setup):
         """Makes the settings those of the setup, also for connections to come."""
-        of_article = statement in self.groups.get(ARTICLE, ())
-        self.connection.execute(f"USE {self._article_setup(setup.engine).database if of_article else setup.database}")
+        self.connection.execute(f"USE {setup.database(statement.schema)}")
         self.connection.execute(f"SET SESSION max_statement_time = {self.limit_of(setup)}")
         for scope in ("GLOBAL", "SESSION"):
             self.connection.execute(f"SET {scope} hailstone_select_pushdown = {setup.pushdown}")
@@ -226,30 +196,35 @@ class Analytic:
             if how := difference(statement, answer, right):
                 self.differences.append(f"{statement.name} as {path} and DuckDB: {how}")
             if self._counts()["pushed"] == before["pushed"]:
-                self.left_paths.append(f"{statement.name} as {path}")
+                self.left_paths.setdefault(path, []).append(statement.name)
 
     def _counts(self):
         prefix = "Hailstone_selects_"
         rows = self.connection.execute(f"SHOW GLOBAL STATUS LIKE '{prefix.replace('_', chr(92) + '_')}%'")
         return {name[len(prefix):]: int(count) for name, count in rows}
 
-    def _compare(self, statement, setup, answer, right):
+    def compare(self, statement, answers, right):
+        """Notes how the answers of setups, by setup, differ from the right one."""
+        for setup, answer in answers.items():
+            if answer is not None and (how := self._how_wrong(statement, setup, answer, right)):
+                self.differences.append(f"{statement.name}, {setup.title} and DuckDB: {how}")
+                say(f"the answers differ: {self.differences[-1]}")
+
+    def _how_wrong(self, statement, setup, answer, right):
         how = difference(statement, answer, right)
         if not how and setup in AUTO.values() and (asked := lookup(statement, answer)):
             query, expected = asked
-            found = self.duckdb.rows(query)[0][0]
+            found = self.duckdb.rows(statement.schema, query)[0][0]
             how = "" if found == expected else f"of {expected} rows that may be any of several, {expected - found} are none of them"
-        if how:
-            self.differences.append(f"{statement.name}, {setup.title} and DuckDB: {how}")
-            say(f"the answers differ: {self.differences[-1]}")
+        return how
 
     # --- cold
 
     def measure_cold(self):
         """Each statement once behind a start of the server, and of DuckDB, with none of their files in memory."""
-        for group, statements in self.groups.items():
-            say(f"{group}: cold …")
-            for statement in statements:
+        for group in self.groups:
+            say(f"{group.title}: cold …")
+            for statement in group.statements:
                 self._restart()
                 for setup in (AUTO[2], DUCKDB[2]):
                     if setup.engine == "DuckDB":
@@ -269,32 +244,46 @@ class Analytic:
         self.connection.close()
 
 
-ARTICLE = "The article's queries"
-
-
-def article_statements():
-    return tuple(Statement(query.name, query.title, query.sql, order=ARTICLE_ORDER.get(query.name, ()),
-                           to_client=query.to_client) for query in ARTICLE_QUERIES)
+def article_group():
+    return group_of("The article's queries", "The statements are in [report.md](report.md).", ARTICLE, [
+        Statement(query.name, query.title, query.sql, order=ARTICLE_ORDER.get(query.name, ()), to_client=query.to_client)
+        for query in article.QUERIES])
 
 
 def run_parts(parts, bench, rows, scale, seconds):
     if "clickbench" in parts or "mixed" in parts:
         say(f"hits: making {rows:,} rows …")
-        bench.make_table("hits", clickbench.COLUMNS, clickbench_data.generator(rows))
-        hits = clickbench.statements(clickbench.find_values(rows, bench.duckdb.rows))
+        bench.load(clickbench.SCHEMA, [(clickbench.TABLE, clickbench_data.generator(rows))])
+        hits = clickbench.group(clickbench.find_values(rows, lambda query: bench.duckdb.rows(clickbench.SCHEMA, query)))
         if "clickbench" in parts:
-            bench.measure("ClickBench", hits)
-    if "tpch" in parts:
-        say(f"lineitem: making about {tpch.rows_of(scale):,.0f} rows …")
-        bench.make_table("lineitem", tpch.COLUMNS, tpch.generator(scale))
-        bench.measure("TPC-H", tpch.STATEMENTS)
+            bench.measure(hits)
+    for benchmark in (ssb, tpch):
+        if benchmark.SCHEMA in parts:
+            say(f"{benchmark.GROUP.title}, scale {scale:g}: making the tables …")
+            bench.load(benchmark.SCHEMA, benchmark.sources(scale, bench.folder))
+            bench.measure(benchmark.GROUP)
     if "article" in parts:
-        bench.groups[ARTICLE] = article_statements()
-        bench.make_article_tables(rows)
-        bench.measure(ARTICLE, bench.groups[ARTICLE])
+        bench.load_article(rows)
+        bench.measure(article_group())
     bench.measure_cold()
     if "mixed" in parts:
-        analytic_mixed.measure(bench, AUTO[2], hits, seconds)
+        analytic_mixed.measure(bench, AUTO[2], hits.statements, seconds)
+    if "growth" in parts:
+        analytic_growth.measure(bench, scale)
+    if "server" in parts:
+        analytic_server.measure(bench)
+
+
+def disk_needed(parts, rows, scale, peers):
+    """Bytes: of each row in all engines, and of the greatest table as text."""
+    size = 2_000_000_000
+    if {"clickbench", "mixed", "article"} & {*parts}:
+        size += (1_500 + 700 * peers) * rows
+    if {"ssb", "growth"} & {*parts}:
+        size += (400 + 500 * peers) * ssb_data.lines_of(scale)
+    if {"tpch", "growth"} & {*parts}:
+        size += (700 + 700 * peers) * tpch.LINES * scale
+    return size
 
 
 def main():
@@ -309,8 +298,13 @@ def main():
     parser.add_argument("--output", default=os.path.join(common.PROJECT, "bench/results"))
     arguments = parser.parse_args()
     parts = arguments.part or PARTS
+    for part, least in (("tpch", tpch.LEAST_SCALE), ("growth", 10 * tpch.LEAST_SCALE)):
+        if part in parts and arguments.scale < least:
+            raise Failure(f"{part} needs a scale of at least {least:g}, as TPC-H's keys are not unique in smaller tables")
     if reason := peer_process.install_duckdb():
         raise Failure(f"DuckDB is missing, which makes the data: {reason}")
+    if {"tpch", "growth", "server"} & {*parts} and (reason := peer_process.install_tpchgen()):
+        raise Failure(f"tpchgen-cli is missing, which makes TPC-H's data: {reason}")
     if reason := peer_process.install_clickhouse():
         say(f"ClickHouse is left out: {reason}")
     with peer_process.duckdb() as duckdb, contextlib.ExitStack() as others:
@@ -322,9 +316,8 @@ def main():
         os.makedirs(folder)
         os.chmod(folder, 0o755)
         try:
-            size = 1_500 + 700 * arguments.peers
-            common.need_disk(folder, size * arguments.rows + 500 * tpch.rows_of(arguments.scale) + 2_000_000_000)
-            bench = Analytic(folder, duckdb, clickhouse, arguments.peers, arguments.limit)
+            common.need_disk(folder, disk_needed(parts, arguments.rows, arguments.scale, arguments.peers))
+            bench = Analytic(folder, duckdb, clickhouse, arguments.peers, arguments.peers or "server" in parts, arguments.limit)
             with bench.server:
                 run_parts(parts, bench, arguments.rows, arguments.scale, arguments.seconds)
                 bench.close()

@@ -46,7 +46,7 @@ def measure(bench, setup, statements, seconds):
     for statement in chosen:
         bench.connection.execute(statement.sql)
     bench.figures.add("mixed-queries", QUERIES, "alone", _ask(bench, chosen, seconds))
-    with Writers(bench.server, setup.database) as writers:
+    with Writers(bench.server, setup.database(chosen[0].schema)) as writers:
         before, start = _inserts(bench), time.perf_counter()
         time.sleep(seconds)
         bench.figures.add("mixed-writes", WRITES, "alone", (_inserts(bench) - before) / (time.perf_counter() - start))

@@ -1,4 +1,5 @@
-"""The page of ./run bench analytic: summary, a line for each statement, cold runs, loads, what runs beside writers."""
+"""The page of ./run bench analytic: summary, a line for each statement, cold runs, loads, what runs beside writers, how costs
+grow, what stays with the server, and what of the aims is reached."""
 
 import dataclasses
 import math
@@ -6,11 +7,16 @@ import os
 import re
 import statistics
 
+import analytic_aims
+import analytic_growth
 import analytic_mixed
+import analytic_plot
+import analytic_server
 import report
 from analytic_setup import AUTO, CLICKHOUSE, DUCKDB, OFF, THREADS, Setup, threads_of
 
 WORST = 10
+GREATEST = ("clickbench.hits", "ssb.lineorder", "tpch.lineitem", "article.Big")
 _OPERATOR = re.compile(r"HAILSTONE, select \d+: *")
 _LEFT = re.compile(r"HAILSTONE leaves select \d+ to the server: ")
 
@@ -45,20 +51,22 @@ class Page:
         self._bench = bench
         self._figures = bench.figures
         self._seconds = seconds
-        self._measured = [(group, statement) for group, statements in bench.groups.items() for statement in statements]
+        self._measured = [statement for group in bench.groups for statement in group.statements]
 
     def text(self):
         sections = [self._heading()]
         if self._measured:
             sections += [self._summary(), self._worst(), self._left()]
-        for group, statements in self._bench.groups.items():
-            sections.append(self._table(group, statements))
+        sections += map(self._table, self._bench.groups)
         if self._measured:
             sections.append("![Hailstone's time to DuckDB's of each statement](analytic.svg)\n")
             sections.append(self._cold())
-        sections += [self._loads(), self._mixed()]
-        if self._measured:
+        further = [analytic_growth.section(self._bench), analytic_server.section(self._bench)]
+        sections += [self._loads(), self._mixed(), *further]
+        if self._measured or any(further):
             sections.append(self._answers())
+        if aims := list(analytic_aims.aims(self._bench, self.ratio)):
+            sections.append("## Aims\n" + report.aims_table(aims))
         return "\n".join(section for section in sections if section)
 
     def ratio(self, statement, threads, key="", peer=None):
@@ -77,12 +85,13 @@ class Page:
 
     def _heading(self):
         bench = self._bench
-        peers = f" {' and '.join(bench.engines[1:])} have no index either, and a limit of {bench.limit} s." if bench.engines[1:] else ""
-        tables = ", ".join(f"{table} {self._figures.get(f'rows-{table}', 'all'):,} rows" for table in ("hits", "lineitem", "Big")
+        peers = f" {' and '.join(bench.engines[1:])} have the same keys, and a limit of {bench.limit} s." if bench.engines[1:] else ""
+        tables = ", ".join(f"{table.partition('.')[2]} {self._figures.get(f'rows-{table}', 'all'):,} rows" for table in GREATEST
                            if self._figures.has(f"rows-{table}"))
         libraries = "DuckDB and ClickHouse (as chDB)" if bench.clickhouse else "DuckDB"
         return (report.heading("Analytic statements", bench.figures) +
-                f"{tables}, made here; no table has an index. Every column of Hailstone is COLUMNAR=1, also those of type TEXT; "
+                f"{tables}, made here. In the server the tables of the star schema and of TPC-H have primary keys and indexes of "
+                "their foreign keys; hits, Small and Big have none. Every column of Hailstone is COLUMNAR=1, also those of type TEXT; "
                 "strings have the collation utf8mb4_bin (the article's tables latin1_swedish_ci), as DuckDB compares bytes. "
                 f"Hailstone's memory budget and the memory limit of {libraries} are {bench.memory / 2**20:,.0f} MiB.\n\n"
                 f"Seconds are medians of warm runs: Hailstone through a client, {libraries} in their caller's process; of OFF one warm run; a "
@@ -91,9 +100,9 @@ class Page:
                 f"{peers} Machines are shared and noisy: compare ratios within this report, not seconds between reports.\n")
 
     def _summary(self):
-        groups = [*self._bench.groups.items()]
+        groups = [(group.title, group.statements) for group in self._bench.groups]
         if len(groups) > 1:
-            groups.append(("all", [statement for _, statement in self._measured]))
+            groups.append(("all", self._measured))
         rows = []
         for title, statements in groups:
             pushed = sum(self._bench.outcomes[statement.name].pushed for statement in statements)
@@ -110,8 +119,8 @@ class Page:
 
     def _worst(self):
         rows = []
-        worst = sorted(self._measured, key=lambda pair: -max(self.ratio(pair[1], threads) for threads in THREADS))
-        for _, statement in worst[:WORST]:
+        worst = sorted(self._measured, key=lambda statement: -max(self.ratio(statement, threads) for threads in THREADS))
+        for statement in worst[:WORST]:
             outcome = self._bench.outcomes[statement.name]
             rows.append([f"{statement.name}: {statement.title}",
                          *(report.number(self.ratio(statement, threads)) for threads in THREADS),
@@ -120,36 +129,31 @@ class Page:
                 report.table(["statement", "1 thread", "2 threads", "the engine"], rows))
 
     def _left(self):
-        left = [(statement, self._bench.outcomes[statement.name]) for _, statement in self._measured]
+        left = [(statement, self._bench.outcomes[statement.name]) for statement in self._measured]
         rows = [[f"{statement.name}: {statement.title}", outcome.reason] for statement, outcome in left if outcome.reason]
         if not rows:
             return ""
         return "Left to the server:\n\n" + report.table(["statement", "why"], rows)
 
-    def _table(self, group, statements):
-        setups = [*AUTO.values(), *OFF.values(), *DUCKDB.values(), *(CLICKHOUSE.values() if self._bench.clickhouse else ()),
+    def _table(self, group):
+        setups = [*AUTO.values(), OFF, *DUCKDB.values(), *(CLICKHOUSE.values() if self._bench.clickhouse else ()),
                   *map(Setup, self._bench.engines[1:])]
         rows = []
-        for statement in statements:
+        for statement in group.statements:
             outcome = self._bench.outcomes[statement.name]
             rows.append([f"{statement.name}: {statement.title}", "server" if outcome.reason else "engine"] +
                         [self._milliseconds(statement, setup) for setup in setups] +
                         [report.number(self.ratio(statement, threads)) for threads in THREADS])
-        source = {"ClickBench": "The statements are in `bench/clickbench.py`, the rows, in the order of time, in "
-                                "`bench/clickbench_data.py`.",
-                  "TPC-H": "The statements and the rows are in `bench/tpch.py`."}.get(
-                      group, "The statements are in [report.md](report.md).")
-        return (f"## {group}, warm\n{source} Who computes the groups: the engine, or the server. Times in ms; the last columns are "
-                "AUTO's to DuckDB's.\n\n" +
+        return (f"## {group.title}, warm\n{group.source} Who computes the groups: the engine, or the server. Times in ms; the last "
+                "columns are AUTO's to DuckDB's.\n\n" +
                 report.table(["ms", "groups by", *(setup.title for setup in setups), "ratio, 1 thread", "ratio, 2 threads"], rows))
 
     def _milliseconds(self, statement, setup):
-        seconds = self._figures.get(statement.name, setup.title)
-        return f"> {1000 * self._bench.limit_of(setup):,}" if seconds == math.inf else report.number(1000 * seconds)
+        return report.milliseconds(self._figures.get(statement.name, setup.title), self._bench.limit_of(setup))
 
     def _cold(self):
         rows = []
-        for _, statement in self._measured:
+        for statement in self._measured:
             key = f"{statement.name}-cold"
             mine, theirs = self._figures.get(key, AUTO[2].title), self._figures.get(key, DUCKDB[2].title)
             rows.append([f"{statement.name}: {statement.title}", report.number(1000 * mine), report.number(1000 * theirs),
@@ -161,18 +165,24 @@ class Page:
     def _loads(self):
         engines = ["DuckDB", *(["ClickHouse"] if self._bench.clickhouse else []), *self._bench.engines]
         rows = []
-        for table in ("hits", "lineitem"):
-            if not self._figures.has(f"load-{table}"):
+        for group in self._bench.groups:
+            tables = self._figures.keys(f"load-{group.schema}.")
+            if not tables:
                 continue
-            text = report.number(self._figures.get(f"text-{table}", "all") / 1e6)
-            rows.append([f"load of {table}, {text} MB of text, s"] +
-                        [report.number(self._figures.get(f"load-{table}", engine)) for engine in engines])
-            rows.append([f"{table} on disk, MB"] + [report.number(self._figures.get(f"size-{table}", engine) / 1e6)
-                                                   for engine in engines])
+            name = f"{len(tables)} tables of {group.title}" if len(tables) > 1 else tables[0].partition(".")[2]
+            text = report.number(self._total("text", group, "all") / 1e6)
+            rows.append([f"load of {name}, {text} MB of text, s"] +
+                        [report.number(self._total("load", group, engine)) for engine in engines])
+            rows.append([f"{name} on disk, MB"] +
+                        [report.number(self._figures.get(f"size-{group.schema}", engine) / 1e6) for engine in engines])
         if not rows:
             return ""
         return ("## Loads\nLOAD DATA, and of the libraries COPY and INSERT with all processors, of the same file.\n\n" +
                 report.table(["", *engines], rows))
+
+    def _total(self, what, group, engine):
+        """Of a group's tables."""
+        return sum(self._figures.get(key, engine) for key in self._figures.keys(f"{what}-{group.schema}."))
 
     def _mixed(self):
         if not self._figures.has("mixed-writes"):
@@ -184,33 +194,16 @@ class Page:
                 report.table(["", "alone", "together"], rows))
 
     def _answers(self):
+        left = "".join(f" Asked as {path}, the engine did not answer {', '.join(names)}."
+                       for path, names in self._bench.left_paths.items())
         if self._bench.differences:
-            return "## Answers\n**They differ:**\n\n" + "".join(f"- {text}\n" for text in self._bench.differences)
-        left = f" The engine did not answer {', '.join(self._bench.left_paths)}." if self._bench.left_paths else ""
+            text = "**They differ:**\n\n" + "".join(f"- {text}\n" for text in self._bench.differences)
+            return f"## Answers\n{text}\n{left.strip()}\n"
         return ("## Answers\nAll setups that ended a statement gave DuckDB's answer. Rows that share a LIMIT's last place or an "
                 "OFFSET's first one with others may be any of these: of them the values that ORDER BY names were compared, and "
                 "those of AUTO were looked up in what DuckDB answers without LIMIT. Numbers with digits behind the point may "
                 "differ by the last digit that MariaDB shows. With AUTO each statement was also asked prepared, twice, as a view "
                 f"and in a procedure, with the same answers.{left}\n")
-
-    def plot(self, path):
-        pyplot = report.pyplot
-        pyplot.rcParams["svg.hashsalt"] = "hailstone"  # the same figures give the same file
-        figure, axes = pyplot.subplots(figsize=(14, 5))
-        width = 0.4
-        for number, threads in enumerate(THREADS):
-            ratios = [self.ratio(statement, threads) for _, statement in self._measured]
-            axes.bar([place + number * width for place in range(len(ratios))],
-                     [0 if ratio == math.inf else ratio - 1 for ratio in ratios], width, bottom=1, label=threads_of(threads))
-        axes.axhline(1, color="black", linewidth=0.8)
-        axes.set_yscale("log")
-        axes.set_ylabel("Hailstone's time / DuckDB's, warm\n(logarithmic; lower is better)")
-        axes.set_xticks([place + width / 2 for place in range(len(self._measured))],
-                        [statement.name for _, statement in self._measured], fontsize=7)
-        axes.margins(x=0.01)
-        axes.legend(fontsize=8)
-        figure.tight_layout()
-        figure.savefig(path, metadata={"Date": None})
 
 
 def write(folder, bench, seconds):
@@ -218,6 +211,6 @@ def write(folder, bench, seconds):
     bench.figures.write_csv(os.path.join(folder, "analytic.csv"))
     page = Page(bench, seconds)
     if bench.groups:
-        page.plot(os.path.join(folder, "analytic.svg"))
+        analytic_plot.write(os.path.join(folder, "analytic.svg"), bench.groups, page.ratio)
     with open(os.path.join(folder, "analytic.md"), "w", encoding="utf-8") as file:
         file.write(page.text())

@@ -15,16 +15,16 @@ class Setup:
     @property
     def title(self):
         if self.engine == "HAILSTONE":
-            return f"Hailstone {self.pushdown}, {threads_of(self.threads)}"
+            return "Hailstone OFF" if self.pushdown == "OFF" else f"Hailstone {self.pushdown}, {threads_of(self.threads)}"
         return f"{self.engine}, {threads_of(self.threads)}" if self.engine in LIBRARIES else self.engine
 
-    @property
-    def database(self):
-        return f"analytic_{self.engine.lower()}"
+    def database(self, schema):
+        """Of the server."""
+        return f"{schema}_{self.engine.lower()}"
 
 
 AUTO = {threads: Setup("HAILSTONE", threads) for threads in THREADS}
-OFF = {threads: Setup("HAILSTONE", threads, "OFF") for threads in THREADS}
+OFF = Setup("HAILSTONE", pushdown="OFF")  # the server evaluates by one thread
 DUCKDB, CLICKHOUSE = ({threads: Setup(engine, threads) for threads in THREADS} for engine in LIBRARIES)
 
 

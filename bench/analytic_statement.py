@@ -1,4 +1,4 @@
-"""A statement that the analytic benchmark asks of Hailstone and of its peers, and what of its answer is determined."""
+"""The statements that the analytic benchmark asks of Hailstone and of its peers, and what of an answer is determined."""
 
 import dataclasses
 import datetime
@@ -16,6 +16,7 @@ class Statement:
     limit: int = 0           # rows at most; 0: all
     offset: bool = False     # the rows begin behind some that are left out
     to_client: bool = False  # the rows themselves are the answer, and the time includes sending them
+    schema: str = ""         # where its tables are: a database for each of the server's engines, one of each library
 
     @property
     def duckdb_sql(self):
@@ -24,6 +25,19 @@ class Statement:
     @property
     def clickhouse_sql(self):
         return self.clickhouse or self.sql
+
+
+@dataclasses.dataclass(frozen=True)
+class Group:
+    """Statements that the page has in one table."""
+    title: str
+    source: str  # a sentence: where the statements and the rows come from
+    schema: str
+    statements: tuple
+
+
+def group_of(title, source, schema, statements):
+    return Group(title, source, schema, tuple(dataclasses.replace(statement, schema=schema) for statement in statements))
 
 
 def difference(statement, mine, theirs):

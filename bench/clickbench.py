@@ -8,18 +8,21 @@ million, and values of single users and pages are those of our data.
 
 import dataclasses
 
-from analytic_statement import Statement
+from analytic_statement import Statement, group_of
+from analytic_tables import Table
+
+SCHEMA = "clickbench"
 
 # Strings are compared byte by byte, as DuckDB does.
 TEXT = "TEXT"
-COLUMNS = (
+TABLE = Table("hits", (
     ("WatchID", "BIGINT"), ("JavaEnable", "SMALLINT"), ("Title", TEXT), ("EventTime", "TIMESTAMP"), ("EventDate", "DATE"),
     ("CounterID", "INTEGER"), ("ClientIP", "INTEGER"), ("RegionID", "INTEGER"), ("UserID", "BIGINT"), ("OS", "SMALLINT"),
     ("URL", TEXT), ("Referer", TEXT), ("IsRefresh", "SMALLINT"), ("ResolutionWidth", "SMALLINT"),
     ("MobilePhone", "SMALLINT"), ("MobilePhoneModel", TEXT), ("TraficSourceID", "SMALLINT"), ("SearchEngineID", "SMALLINT"),
     ("SearchPhrase", TEXT), ("AdvEngineID", "SMALLINT"), ("WindowClientWidth", "SMALLINT"),
     ("WindowClientHeight", "SMALLINT"), ("IsLink", "SMALLINT"), ("IsDownload", "SMALLINT"), ("DontCountHits", "SMALLINT"),
-    ("RefererHash", "BIGINT"), ("URLHash", "BIGINT"))
+    ("RefererHash", "BIGINT"), ("URLHash", "BIGINT")))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,7 +49,12 @@ def find_values(rows, ask):
         ask(f"SELECT URLHash {site} AND DontCountHits = 0 GROUP BY 1 ORDER BY COUNT(*) DESC, 1 LIMIT 1")[0][0])
 
 
-def statements(values):
+def group(values):
+    return group_of("ClickBench", "The statements are in `bench/clickbench.py`, the rows, in the order of time, in "
+                    "`bench/clickbench_data.py`.", SCHEMA, _statements(values))
+
+
+def _statements(values):
     month = "CounterID = 62 AND EventDate >= '2013-07-01' AND EventDate <= '2013-07-31'"
     counted = f"{month} AND DontCountHits = 0"
     fresh = f"{month} AND IsRefresh = 0"

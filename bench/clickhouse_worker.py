@@ -24,12 +24,12 @@ class Worker:
         self._session = session.Session(path)
         self._session.query("SET session_timezone = 'UTC'")
         self._session.query(f"SET max_memory_usage = {memory}")
-        self._session.query("CREATE DATABASE bench")
-        self._session.query("USE bench")
         return self._session.query("SELECT version()", "TSVRaw").bytes().decode().strip()
 
-    def load(self, table, columns, path):
+    def load(self, schema, table, columns, path):
         """Seconds."""
+        self._session.query(f"CREATE DATABASE IF NOT EXISTS {schema}")
+        self._session.query(f"USE {schema}")
         definition = ", ".join(f"{name} {kind}" for name, kind in columns)
         self._session.query(f"CREATE TABLE {table} ({definition}) ENGINE = MergeTree ORDER BY tuple()")
         structure = definition.replace("'", "\\'")
@@ -38,11 +38,13 @@ class Worker:
 
     def size(self):
         # Beside tables a session keeps logs of its own.
-        answer = self._session.query("SELECT toString(sum(bytes_on_disk)) FROM system.parts WHERE database = 'bench' AND active", "TSVRaw")
+        answer = self._session.query(
+            "SELECT toString(sum(bytes_on_disk)) FROM system.parts WHERE database <> 'system' AND active", "TSVRaw")
         return int(answer.bytes())
 
-    def time(self, query, threads, to_client):
+    def time(self, schema, query, threads, to_client):
         """(seconds, rows) of a query. `to_client`: no rows, but they are made text."""
+        self._session.query(f"USE {schema}")
         self._session.query(f"SET max_threads = {threads}")
         form = "CSV" if to_client else "JSONCompact"
         seconds, answer = common.timed(lambda: self._session.query(query, form).bytes())

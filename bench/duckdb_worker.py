@@ -29,8 +29,10 @@ class Worker:
         """Rows of a query into a file, as LOAD DATA reads it."""
         self._connection.execute(f"COPY ({query}) TO '{path}' {FORMAT}")
 
-    def load(self, table, columns, path):
+    def load(self, schema, table, columns, path):
         """Seconds."""
+        self._connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+        self._use(schema)
         self._connection.execute(f"CREATE TABLE {table} ({', '.join(f'{name} {kind}' for name, kind in columns)})")
         seconds, _ = common.timed(lambda: self._connection.execute(f"COPY {table} FROM '{path}' {FORMAT}"))
         return seconds
@@ -39,13 +41,20 @@ class Worker:
         self._connection.execute("CHECKPOINT")
         return os.stat(self._path).st_blocks * 512
 
-    def rows(self, query):
+    def rows(self, schema, query):
+        self._use(schema)
         return self._connection.execute(query).fetchall()
 
-    def time(self, query, threads, to_client):
+    def time(self, schema, query, threads, to_client):
         """(seconds, rows) of a query. `to_client`: no rows, but they are made text, which goes nowhere."""
+        self._use(schema)
         self._connection.execute(f"SET threads = {threads}")
-        return common.timed(lambda: self.rows(f"COPY ({query}) TO '/dev/null' (format csv)" if to_client else query))
+        asked = f"COPY ({query}) TO '/dev/null' (format csv)" if to_client else query
+        return common.timed(lambda: self._connection.execute(asked).fetchall())
+
+    def _use(self, schema):
+        # draws.py's functions are in main.
+        self._connection.execute(f"SET search_path = '{schema},main'")
 
 
 common.main(lambda: serve(Worker(), duckdb.Error))

@@ -10,21 +10,29 @@ from common import Failure, say
 
 ENVIRONMENT = f"{common.PROJECT}/build/bench-python"
 PROGRAM = f"{ENVIRONMENT}/bin/python"
+TPCHGEN = f"{ENVIRONMENT}/bin/tpchgen-cli"
 
 
-def install(title, package):
-    """A package in a Python environment of its own under build/; None, or why it is missing."""
+def install(title, package, *probe):
+    """A package in a Python environment of its own under build/; None, or why it is missing. `probe`: a command that
+    succeeds once it is there; without it the package is imported."""
     try:
         if not os.path.exists(PROGRAM):
             common.run([sys.executable, "-m", "venv", ENVIRONMENT], "python3 -m venv")
-        probe = [PROGRAM, "-c", f"import {package}"]
-        if subprocess.run(probe, stderr=subprocess.DEVNULL, check=False).returncode != 0:
+        if not _succeeds(probe or (PROGRAM, "-c", f"import {package}")):
             say(f"installing {title} …")
             common.run([PROGRAM, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", package],
                        f"pip install {package}")
     except Failure as failure:
         return str(failure).splitlines()[-1]
     return None
+
+
+def _succeeds(command):
+    try:
+        return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode == 0
+    except FileNotFoundError:
+        return False
 
 
 def install_duckdb():
@@ -34,6 +42,11 @@ def install_duckdb():
 def install_clickhouse():
     """chDB is ClickHouse as a library."""
     return install("ClickHouse", "chdb")
+
+
+def install_tpchgen():
+    """A program; of this version, as others take other arguments."""
+    return install("tpchgen-cli", "tpchgen-cli==4.0.0", TPCHGEN, "--version")
 
 
 class Peer:

@@ -1,6 +1,7 @@
 """Writes what was measured: a report in Markdown, the raw figures as CSV, a plot as SVG."""
 
 import csv
+import math
 import os
 import platform
 import subprocess
@@ -32,6 +33,10 @@ class Figures:
 
     def get(self, key, setup):
         return next((value for k, _, s, value in self.rows if (k, s) == (key, setup)), None)
+
+    def keys(self, prefix):
+        """Of what was measured, those that begin so."""
+        return list(dict.fromkeys(key for key, _, _, _ in self.rows if key.startswith(prefix)))
 
     def has(self, key):
         return any(row[0] == key for row in self.rows)
@@ -65,6 +70,11 @@ def number(value):
     if value >= 100:
         return f"{value:,.0f}"
     return f"{value:.3g}"
+
+
+def milliseconds(seconds, limit):
+    """Of a statement that may take so many seconds; infinite: it took longer."""
+    return f"> {1000 * limit:,}" if seconds == math.inf else number(1000 * seconds)
 
 
 def table(header, rows):

@@ -1,0 +1,58 @@
+"""What the project sets out to reach with analytic statements, and what was measured of it."""
+
+import statistics
+
+import analytic_growth
+import analytic_server
+import article
+from analytic_setup import AUTO, OFF, THREADS
+from report import number
+
+MOST = 3            # times DuckDB's time, of each statement
+SLOWER = 1.1        # times the time with OFF: less is noise
+JOIN_SECONDS = 0.02
+MOST_GROWTH = 12    # times as long on ten times the rows
+MOST_INNODB = 1.2   # times InnoDB's time
+
+
+def aims(bench, ratio):
+    """(aim, measured, reached); `ratio` gives Hailstone's time to DuckDB's of a statement and a number of threads."""
+    figures = bench.figures
+    for group in bench.groups:
+        means = [statistics.geometric_mean([ratio(statement, threads) for statement in group.statements]) for threads in THREADS]
+        yield f"{group.title}: geometric mean at most DuckDB's", _both(means), max(means) <= 1
+    statements = [statement for group in bench.groups for statement in group.statements]
+    if statements:
+        yield _all(f"no statement above {MOST} times DuckDB's time",
+                   [statement for statement in statements if max(ratio(statement, threads) for threads in THREADS) > MOST])
+        yield _all("none slower than with OFF, by more than a tenth",
+                   [statement for statement in statements if any(
+                       figures.get(statement.name, setup.title) > SLOWER * figures.get(statement.name, OFF.title)
+                       for setup in AUTO.values())])
+        yield _all("all answered in the engine",
+                   [statement for statement in statements if not bench.outcomes[statement.name].pushed])
+        yield _all("… also prepared, as views and in procedures",
+                   [statement for statement in statements
+                    if any(statement.name in names for names in bench.left_paths.values())])
+        yield "answers as DuckDB's", f"{len(bench.differences)} differ", not bench.differences
+    if figures.has(article.JOIN.name) and figures.get("rows-article.Big", "all") >= article.FULL_ROWS:
+        seconds = [figures.get(article.JOIN.name, setup.title) for setup in AUTO.values()]
+        yield ("the article's join of ten million rows, without an index: at most 20 ms",
+               f"{_both([1000 * each for each in seconds])} ms", min(seconds) <= JOIN_SECONDS)
+    if statements := analytic_growth.measured(figures):
+        yield _all(f"ten times the rows and the memory: none above {MOST_GROWTH} times as long",
+                   [statement for statement in statements
+                    if max(analytic_growth.growth(figures, statement, threads) for threads in THREADS) > MOST_GROWTH])
+    if figures.has(analytic_server.STATEMENTS[0].name):
+        ratios = [analytic_server.ratio(figures, statement) for statement in analytic_server.STATEMENTS]
+        yield (f"what stays with the server: at most {MOST_INNODB} times InnoDB's time", _both(ratios),
+               None not in ratios and max(ratios) <= MOST_INNODB)
+
+
+def _both(values):
+    return " / ".join(map(number, values))
+
+
+def _all(aim, exceptions):
+    names = ", ".join(statement.name for statement in exceptions)
+    return aim, names or "none", not exceptions
