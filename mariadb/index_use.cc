@@ -10,9 +10,6 @@ namespace hailstone {
 
 namespace {
 
-/// So few are never slow by an index, however small the table is.
-constexpr double few_rows = 10;
-
 bool is_column(Item& item, const Field& field) {
   Item& real = *item.real_item();
   return real.type() == Item::FIELD_ITEM &&
@@ -84,15 +81,15 @@ class IndexBegin {
 
 }  // namespace
 
-Item* leads_to_few_rows(const TABLE& table, const std::vector<HailstoneHandler*>& readers,
-                        const std::vector<Item*>& conditions, const std::vector<PushedCondition>& pushed) {
-  if (conditions.empty() || table.s->keys == 0) return nullptr;
+FewRows leads_to_few_rows(const TABLE& table, const std::vector<HailstoneHandler*>& readers,
+                          const std::vector<Item*>& conditions, const std::vector<PushedCondition>& pushed) {
+  if (conditions.empty() || table.s->keys == 0) return {};
   for (HailstoneHandler* const reader : readers) reader->info(HA_STATUS_VARIABLE | HA_STATUS_NO_LOCK);
   for (size_t number = 0; number < conditions.size(); ++number) {
     for (uint i = 0; i < table.s->keys; ++i) {
       const Field& first = *table.key_info[i].key_part[0].field;
       for (Item* const rest : pushed[number].rest) {
-        if (compares(*rest, first)) return rest;
+        if (compares(*rest, first)) return {rest, few_rows};
       }
       double entries = 0, rows = 0;
       for (const HailstoneHandler* const reader : readers) {
@@ -101,10 +98,11 @@ Item* leads_to_few_rows(const TABLE& table, const std::vector<HailstoneHandler*>
         entries += IndexBegin(*reader, i, column, all).entries(*pushed[number].predicate);
         rows += all;
       }
-      if (entries * rows_scanned_in_time_of_one < rows || entries < few_rows) return conditions[number];
+      if (entries * rows_scanned_in_time_of_one < rows || entries < few_rows)
+        return {conditions[number], entries};
     }
   }
-  return nullptr;
+  return {};
 }
 
 }  // namespace hailstone

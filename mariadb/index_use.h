@@ -16,11 +16,19 @@ struct PushedCondition;
 /// Rows that a scan passes in the time in which the server reads one by an index.
 constexpr double rows_scanned_in_time_of_one = 30;
 
+/// So few are never slow by an index, however small the table is.
+constexpr double few_rows = 10;
+
+struct FewRows {
+  Item* condition = nullptr;  // that leads to them; null: none does
+  double rows = 0;            // estimated
+};
+
 /// Of conditions that must all hold, one for which an index may lead to so few rows that the server is
-/// quicker by it; null: there is none. `readers`: of the table, or of its partitions. `pushed`: what the
-/// engine makes of the conditions. What one leaves of an index is estimated as far as the engine knows its
-/// limits; where it does not, it may be few.
-Item* leads_to_few_rows(const TABLE& table, const std::vector<HailstoneHandler*>& readers,
-                        const std::vector<Item*>& conditions, const std::vector<PushedCondition>& pushed);
+/// quicker by it. `readers`: of the table, or of its partitions. `pushed`: what the engine makes of the
+/// conditions. What one leaves of an index is estimated as far as the engine knows its limits; where it does
+/// not, it may be few.
+FewRows leads_to_few_rows(const TABLE& table, const std::vector<HailstoneHandler*>& readers,
+                          const std::vector<Item*>& conditions, const std::vector<PushedCondition>& pushed);
 
 }  // namespace hailstone

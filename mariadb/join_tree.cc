@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "ha_hailstone.h"
-#include "index_use.h"
 #include "item_parts.h"
 #include "pushdown.h"
 #include "record.h"
@@ -241,45 +240,6 @@ bool joins_few_rows(const FromClause& from) {
     pairs *= std::max(1.0, static_cast<double>(source.table->file->stats.records));
   }
   return pairs <= few_pairs;
-}
-
-Item* leads_by_indexes(const FromClause& from) {
-  const SourceTables& sources = *from.sources;
-  std::vector<bool> reached(sources.all().size());
-  Item* leading = nullptr;
-  const std::vector<Item*> conditions = from.all_conditions();
-  for (size_t i = 0; i < reached.size(); ++i) {
-    std::vector<Item*> own;
-    std::vector<PushedCondition> pushed;
-    for (Item* const condition : conditions) {
-      if (sources.only_one_of(*condition) != i) continue;
-      own.push_back(condition);
-      pushed.push_back(sources.all()[i].reader().condition(condition));
-    }
-    Item* const found = leads_to_few_rows(*sources.all()[i].table, sources.all()[i].readers, own, pushed);
-    reached[i] = found != nullptr;
-    if (leading == nullptr) leading = found;
-  }
-  if (leading == nullptr) return nullptr;
-  const auto begins_index = [](const Field& field) {
-    for (uint i = 0; i < field.table->s->keys; ++i) {
-      if (field.table->key_info[i].key_part[0].field->field_index == field.field_index) return true;
-    }
-    return false;
-  };
-  for (bool more = true; more;) {
-    more = false;
-    for (Item* const condition : conditions) {
-      const auto key = key_of_condition(*condition, sources);
-      if (!key) continue;
-      for (const auto& [one, other] : {std::pair(key->one, key->other), std::pair(key->other, key->one)}) {
-        const size_t at = *sources.number_of(*one), to = *sources.number_of(*other);
-        if (!reached[at] || reached[to] || !begins_index(*other)) continue;
-        reached[to] = more = true;
-      }
-    }
-  }
-  return std::ranges::all_of(reached, std::identity{}) ? leading : nullptr;
 }
 
 }  // namespace hailstone

@@ -69,8 +69,8 @@ std::optional<JoinKey> key_of_condition(Item& condition, const SourceTables& sou
 /// Whether the server is done with all pairs of rows before the engine has begun.
 bool joins_few_rows(const FromClause& from);
 
-/// Whether indexes lead to few rows of one table, and from there to the others': the condition that leads to
-/// the first ones; null: they do not.
+/// Whether indexes lead to few rows of one table, and from there to so few of the others that the server is
+/// quicker by them: the condition that leads to the first ones; null: they do not.
 Item* leads_by_indexes(const FromClause& from);
 
 /// In the order that costs least. Errors of the estimates' reads are left to the statement's own.

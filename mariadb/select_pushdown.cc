@@ -135,7 +135,7 @@ class WholeSelect {
 
   Item* item_quick_by_index() const {
     Item* const few =
-        leads_to_few_rows(*sources_->first().table, sources_->first().readers, items_, conditions_);
+        leads_to_few_rows(*sources_->first().table, sources_->first().readers, items_, conditions_).condition;
     return few != nullptr ? few : item_found_by_index();
   }
 
