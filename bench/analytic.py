@@ -28,9 +28,10 @@ import report
 import ssb
 import ssb_data
 import tpch
-from analytic_setup import AUTO, CLICKHOUSE, DUCKDB, OFF, THREADS, Setup
+from analytic_setup import AUTO, CLICKHOUSE, DUCKDB, LIBRARIES, OFF, THREADS, Setup
 from analytic_statement import Statement, difference, group_of, lookup
 from common import Failure, say
+from peer_process import PeerFailure
 from private_server import PrivateServer
 
 NAME = "bench-analytic"  # of the server
@@ -60,6 +61,7 @@ class Analytic:
         self.figures = report.Figures()
         self.outcomes = {}     # statement -> what the engine says of it
         self.differences = []  # sentences
+        self.refusals = {}     # statement -> why ClickHouse did not answer it
         self.left_paths = {}   # way of asking -> names of statements that the engine does not answer then
         self.groups = []
         self._loaded = set()   # schemas
@@ -135,12 +137,12 @@ class Analytic:
         return answers
 
     def _run(self, statement, setup):
-        """(seconds, what came back); (infinite, None) when it took too long."""
+        """(seconds, what came back); (infinite, None) when it took too long or was refused."""
         # Rows to a client become text that goes nowhere, which is what the server's client does with them.
         if setup.engine == "DuckDB":
             return self.duckdb.time(statement.schema, statement.duckdb_sql, setup.threads, statement.to_client)
         if setup.engine == "ClickHouse":
-            return self.clickhouse.time(statement.schema, statement.clickhouse_sql, setup.threads, statement.to_client)
+            return self._ask_clickhouse(statement, setup)
         self.use(statement, setup)
         try:
             if statement.to_client:
@@ -149,6 +151,14 @@ class Analytic:
         except Failure as failure:
             if "max_statement_time" not in str(failure):
                 raise
+            return math.inf, None
+
+    def _ask_clickhouse(self, statement, setup):
+        # It may need more memory than it has; the others' figures are worth having then.
+        try:
+            return self.clickhouse.time(statement.schema, statement.clickhouse_sql, setup.threads, statement.to_client)
+        except PeerFailure as failure:
+            self.refusals[statement.name] = str(failure)
             return math.inf, None
 
     def _answer(self, statement, setup, raw):
@@ -160,7 +170,9 @@ class Analytic:
         return [article.digest(statement, raw)]
 
     def limit_of(self, setup):
-        """Seconds that a statement may take."""
+        """Seconds that a statement may take; None: as long as it takes."""
+        if setup.engine in LIBRARIES:
+            return None
         return AUTO_LIMIT if setup in AUTO.values() else self.limit
 
     def use(self, statement, setup):

@@ -77,11 +77,11 @@ class Page:
 
     def _mean(self, statements, threads, key="", peer=None):
         ratios = [self.ratio(statement, threads, key, peer) for statement in statements]
-        ended = [ratio for ratio in ratios if ratio != math.inf]
+        ended = [ratio for ratio in ratios if 0 < ratio < math.inf]
         if not ended:
             return "–"
         mean = report.number(statistics.geometric_mean(ended))
-        return mean if len(ended) == len(ratios) else f"{mean} without {len(ratios) - len(ended)} that took too long"
+        return mean if len(ended) == len(ratios) else f"{mean} without {len(ratios) - len(ended)} that did not end"
 
     def _heading(self):
         bench = self._bench
@@ -196,6 +196,7 @@ class Page:
     def _answers(self):
         left = "".join(f" Asked as {path}, the engine did not answer {', '.join(names)}."
                        for path, names in self._bench.left_paths.items())
+        left += "".join(f" {reason.splitlines()[0]:.200} (asked for {name})." for name, reason in self._bench.refusals.items())
         if self._bench.differences:
             text = "**They differ:**\n\n" + "".join(f"- {text}\n" for text in self._bench.differences)
             return f"## Answers\n{text}\n{left.strip()}\n"

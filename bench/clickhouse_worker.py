@@ -67,4 +67,5 @@ def _value(kind, value):
     return float(value) if "Float" in kind else value
 
 
-common.main(lambda: serve(Worker(), chdb.ChdbError))
+# A session's queries fail with an error of their own, which chDB exports as no name but its base.
+common.main(lambda: serve(Worker(), chdb.ChdbError, RuntimeError))

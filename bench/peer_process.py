@@ -49,6 +49,10 @@ def install_tpchgen():
     return install("tpchgen-cli", "tpchgen-cli==4.0.0", TPCHGEN, "--version")
 
 
+class PeerFailure(Failure):
+    """The peer has refused what it was asked, and can be asked again."""
+
+
 class Peer:
     """Each method of the worker's object is one of this class. The process, and what it keeps in memory, end with it."""
 
@@ -68,7 +72,7 @@ class Peer:
         except EOFError as error:
             raise Failure(f"{self.title}'s process has ended with {self._process.wait()}") from error
         if failure:
-            raise Failure(f"{self.title}: {failure}")
+            raise PeerFailure(f"{self.title}: {failure}")
         return answer
 
     def __enter__(self):

@@ -6,8 +6,8 @@ import sys
 from common import Failure
 
 
-def serve(worker, error):
-    """`error`: what the peer's library raises."""
+def serve(worker, *errors):
+    """`errors`: what the peer's library raises."""
     replies = sys.stdout.buffer
     sys.stdout = sys.stderr
     while True:
@@ -17,7 +17,7 @@ def serve(worker, error):
             return
         try:
             reply = getattr(worker, name)(*arguments), None
-        except (error, Failure) as failure:
+        except (*errors, Failure) as failure:
             reply = None, str(failure)
         pickle.dump(reply, replies)
         replies.flush()

@@ -73,8 +73,10 @@ def number(value):
 
 
 def milliseconds(seconds, limit):
-    """Of a statement that may take so many seconds; infinite: it took longer."""
-    return f"> {1000 * limit:,}" if seconds == math.inf else number(1000 * seconds)
+    """Of a statement that may take so many seconds; infinite: it took longer or, without a limit, was refused."""
+    if seconds != math.inf:
+        return number(1000 * seconds)
+    return f"> {1000 * limit:,}" if limit else "refused"
 
 
 def table(header, rows):
