@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "cli/session.h"
+#include "text/value_text.h"
 
 namespace hailstone {
 namespace {

@@ -9,7 +9,7 @@
 #include "cli/new_database.h"
 #include "cli/progress.h"
 #include "cli/segment_files.h"
-#include "cli/value_text.h"
+#include "text/value_text.h"
 #include "database/file_copy.h"
 
 namespace hailstone {

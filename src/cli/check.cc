@@ -6,7 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/progress.h"
-#include "cli/value_text.h"
+#include "text/value_text.h"
 #include "database/manifest.h"
 
 namespace hailstone {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "api/hailstone/handles.h"
-#include "cli/value_text.h"
+#include "text/value_text.h"
 #include "schema/row_codec.h"
 
 namespace hailstone {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/value_text.h"
+#include "text/value_text.h"
 
 namespace hailstone {
 namespace {

@@ -15,7 +15,7 @@
 #include "cli/session.h"
 #include "cli/svg_plot.h"
 #include "cli/text_table.h"
-#include "cli/value_text.h"
+#include "text/value_text.h"
 #include "file/filesystem.h"
 
 namespace hailstone {

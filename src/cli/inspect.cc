@@ -11,7 +11,7 @@
 #include "cli/commands.h"
 #include "cli/segment_files.h"
 #include "cli/text_table.h"
-#include "cli/value_text.h"
+#include "text/value_text.h"
 #include "database/core.h"
 #include "database/manifest.h"
 #include "file/read_lock.h"

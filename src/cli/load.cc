@@ -12,8 +12,8 @@
 #include "cli/commands.h"
 #include "cli/new_database.h"
 #include "cli/progress.h"
-#include "cli/type_guess.h"
-#include "cli/value_text.h"
+#include "text/type_guess.h"
+#include "text/value_text.h"
 
 namespace hailstone {
 namespace {
@@ -114,7 +114,7 @@ class Rows {
   }
   std::unexpected<Error> wrong(std::string_view what) const { return reader_->wrong(line_, what); }
   std::unexpected<Error> wrong_file(std::string_view what) const {
-    return fail(ErrorCode::InvalidArgument, fmt::format("{}: {}", reader_->file().name(), what));
+    return fail(ErrorCode::InvalidArgument, fmt::format("{}: {}", reader_->input().name(), what));
   }
 
  private:

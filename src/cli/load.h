@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/input.h"
 #include "cli/session.h"
+#include "text/input.h"
 
 namespace hailstone {
 

@@ -11,7 +11,7 @@
 #include <iterator>
 #include <utility>
 
-#include "cli/value_text.h"
+#include "text/value_text.h"
 #include "file/io_error.h"
 
 namespace hailstone {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/status.h"
-#include "cli/input.h"
 #include "hailstone.h"
+#include "text/input.h"
 
 namespace hailstone {
 

@@ -10,7 +10,7 @@
 #include "cli/condition.h"
 #include "cli/output.h"
 #include "cli/progress.h"
-#include "cli/value_text.h"
+#include "text/value_text.h"
 
 namespace hailstone {
 namespace {

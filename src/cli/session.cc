@@ -11,7 +11,7 @@
 #include <cstdio>
 
 #include "api/hailstone/handles.h"
-#include "cli/value_text.h"
+#include "text/value_text.h"
 
 namespace hailstone {
 namespace {
@@ -160,23 +160,6 @@ int finished(const std::string& command, const Status& status) {
 std::string counted(uint64_t number, std::string_view noun, std::string_view plural) {
   if (number == 1 || !plural.empty()) return fmt::format("{} {}", number, number == 1 ? noun : plural);
   return fmt::format("{} {}s", number, noun);
-}
-
-std::string printable(ByteView text) {
-  std::string shown = safe_for_terminal(text);
-  for (const auto& [character, escape] : {std::pair("\n", "\\x0a"), std::pair("\t", "\\x09")}) {
-    for (size_t at = 0; (at = shown.find(character, at)) != std::string::npos; at += 4) {
-      shown.replace(at, 1, escape);
-    }
-  }
-  return shown;
-}
-
-std::string beginning(std::string_view text) {
-  constexpr size_t most = 60;
-  size_t shown = std::min(most, text.size());
-  while (shown < text.size() && shown > 0 && (text[shown] & 0xc0) == 0x80) --shown;  // not within a character
-  return printable(text.substr(0, shown)) + (shown < text.size() ? "…" : "");
 }
 
 std::string human_bytes(uint64_t bytes) {

@@ -102,10 +102,6 @@ Status checked(int status, const void* handle);
 /// is damage.
 int finished(const std::string& command, const Status& status);
 
-/// The text with \x.. for what a terminal would not show as it is.
-std::string printable(ByteView text);
-/// The same of the text's beginning, with … if there is more: for messages.
-std::string beginning(std::string_view text);
 /// "1 table", "2 tables".
 std::string counted(uint64_t number, std::string_view noun, std::string_view plural = {});
 /// "1.5 MB".

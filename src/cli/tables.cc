@@ -7,7 +7,7 @@
 #include "cli/column_text.h"
 #include "cli/commands.h"
 #include "cli/text_table.h"
-#include "cli/value_text.h"
+#include "text/value_text.h"
 
 namespace hailstone {
 namespace {

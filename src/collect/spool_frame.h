@@ -10,12 +10,8 @@
 
 namespace hailstone {
 
-/// Bytes of one record at most.
-constexpr size_t spool_record_limit = size_t{16} << 20;
-
 class SpoolFrame {
  public:
-  /// `record`: at most spool_record_limit bytes.
   void add(ByteView record) {
     bytes_.resize(record_end_);  // without the positions that encoded() may have put there
     append_string(bytes_, record);

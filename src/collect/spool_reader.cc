@@ -24,11 +24,17 @@ Result<bool> SpoolReader::next_frame() {
   if (!scan_ || scan_->header().number != extent.number) {
     HAILSTONE_ASSIGN(scan_,
                      SpoolFileScan::open(spool_.filesystem(), spool_.path_of(extent.number), extent.number));
+    positions_ = scan_->header().positions;
   }
   for (;;) {
     const uint64_t before = scan_->sequence();
     HAILSTONE_ASSIGN(const bool found, scan_->next(extent.bytes));
     if (!found) return scan_->damaged("a frame is damaged that had been synced");
+    frame_positions_.clear();
+    if (!take_positions(scan_->positions(), frame_positions_) ||
+        !take_positions(scan_->positions(), positions_)) {
+      return scan_->damaged("a frame's positions are damaged");
+    }
     if (scan_->sequence() <= sequence_) continue;
     records_.emplace(scan_->records());
     ByteView passed;

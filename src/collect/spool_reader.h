@@ -21,6 +21,10 @@ class SpoolReader {
   Result<bool> next(ByteView& record);
   /// Records of the spool before the next one.
   uint64_t sequence() const { return sequence_; }
+  /// The positions that came with the last record's frame.
+  const SourcePositions& frame_positions() const { return frame_positions_; }
+  /// All positions, as they were behind the last record's frame.
+  const SourcePositions& positions() const { return positions_; }
 
  private:
   /// Brings the frame that has the next record.
@@ -29,6 +33,7 @@ class SpoolReader {
   const Spool& spool_;
   uint64_t sequence_;
   std::optional<SpoolFileScan> scan_;
+  SourcePositions frame_positions_, positions_;
   std::optional<SpoolRecords> records_;  // those of the frame that have not been given out
 };
 

@@ -136,7 +136,30 @@ TEST(SpoolTest, ForgetsAPosition) {
   EXPECT_EQ(open_spool(directory)->positions(), (SourcePositions{{"b", "2"}}));
 }
 
-TEST(SpoolTest, IsOneProcesss) {
+TEST(SpoolTest, AReaderKnowsThePositionsOfItsRecords) {
+  const TemporaryDirectory directory(in_memory);
+  const auto spool = open_spool(directory, 300);
+  SpoolFrame frame;
+  for (int i = 0; i < 20; ++i) {
+    frame.add(std::to_string(i));
+    if (i == 3) frame.set_position("layout", "a, b");
+    frame.set_position("file", std::to_string(i));
+    must(spool->append(frame));
+  }
+  must(spool->sync());
+  ASSERT_GT(files_in(directory), 2);
+  for (uint64_t i = 0; i < 20; ++i) {
+    SpoolReader reader(*spool, i);
+    ByteView record;
+    ASSERT_TRUE(must(reader.next(record)));
+    EXPECT_EQ(record, std::to_string(i));
+    EXPECT_EQ(reader.positions().at("file"), record);
+    EXPECT_EQ(reader.positions().contains("layout"), i >= 3) << i;
+    EXPECT_EQ(reader.frame_positions().contains("layout"), i == 3) << i;
+  }
+}
+
+TEST(SpoolTest, IsOneProcess) {
   const TemporaryDirectory directory(in_memory);
   const auto spool = open_spool(directory);
   const auto second = Spool::open(posix_filesystem(), options_for(directory));

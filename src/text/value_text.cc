@@ -1,4 +1,4 @@
-#include "cli/value_text.h"
+#include "text/value_text.h"
 
 #include <fmt/format.h>
 #include <simdjson.h>
@@ -296,6 +296,23 @@ void append_timestamp(int64_t microseconds, std::string& to) {
 
 void append_double(double number, std::string& to) { append_shortest(number, to); }
 void append_float(float number, std::string& to) { append_shortest(number, to); }
+
+std::string printable(std::string_view text) {
+  std::string shown = safe_for_terminal(text);
+  for (const auto& [character, escape] : {std::pair("\n", "\\x0a"), std::pair("\t", "\\x09")}) {
+    for (size_t at = 0; (at = shown.find(character, at)) != std::string::npos; at += 4) {
+      shown.replace(at, 1, escape);
+    }
+  }
+  return shown;
+}
+
+std::string beginning(std::string_view text) {
+  constexpr size_t most = 60;
+  size_t shown = std::min(most, text.size());
+  while (shown < text.size() && shown > 0 && (text[shown] & 0xc0) == 0x80) --shown;  // not within a character
+  return printable(text.substr(0, shown)) + (shown < text.size() ? "…" : "");
+}
 
 void append_bytes(std::string_view bytes, std::string& to) {
   const bool printable = std::ranges::all_of(bytes, [](char character) {

@@ -1,7 +1,7 @@
-// Files of rows as the command reads them: CSV, TSV and JSON lines. docs/tools.md says what each is.
+// Rows of text: CSV, TSV and JSON lines. docs/tools.md says what each is.
 //
 // A TextRows gives one row after another. Its fields stand in the order of names(), which for JSON lines
-// grows as keys are met. One thread at a time.
+// grows as keys are met. A row that is wrong ends nothing: next() goes on behind it. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,10 @@ std::string check_delimiter(const std::string& text);
 struct TextOptions {
   TextFormat format = TextFormat::Csv;
   bool has_header = true;                // of CSV and TSV: the first line names the columns
+  bool is_rest = false;                  // the input begins within a file: no byte order mark is before it
   char delimiter = ',';                  // of CSV
   std::optional<std::string> null_text;  // CSV: unless given, an empty field without quotes; TSV: \N
+  size_t longest_row = size_t{1} << 30;  // in bytes; one that is longer is wrong
 };
 
 /// What these options cannot be: a text for NULL that no field can hold.
@@ -49,20 +51,31 @@ struct Field {
   std::string_view text;  // valid until the next row
 };
 
-/// Where bytes come from. Reads end with ErrorCode::Interrupted when the descriptor given becomes readable.
-class InputFile {
+/// Where bytes come from.
+class Input {
+ public:
+  virtual ~Input() = default;
+  /// At least one byte, unless there will be no more.
+  virtual Result<size_t> read(char* to, size_t size) = 0;
+  /// For messages.
+  virtual const std::string& name() const = 0;
+  /// Bytes of a regular file; nothing for pipes.
+  virtual std::optional<uint64_t> size() const = 0;
+};
+
+/// A file, or standard input, as it is. Reads end with ErrorCode::Interrupted when the descriptor given
+/// becomes readable.
+class InputFile final : public Input {
  public:
   /// "-": standard input.
   static Result<std::unique_ptr<InputFile>> open(const std::string& path, int interrupt_descriptor);
-  ~InputFile();
+  ~InputFile() override;
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
 
-  /// At least one byte, unless the file has ended.
-  Result<size_t> read(char* to, size_t size);
-  /// Bytes of a regular file; nothing for pipes.
-  std::optional<uint64_t> size() const { return size_; }
-  const std::string& name() const { return name_; }
+  Result<size_t> read(char* to, size_t size) override;
+  std::optional<uint64_t> size() const override { return size_; }
+  const std::string& name() const override { return name_; }
 
  private:
   InputFile() = default;
@@ -77,7 +90,7 @@ class InputFile {
 class InputWindow {
  public:
   static constexpr size_t padding = 64;
-  explicit InputWindow(std::unique_ptr<InputFile> file);
+  explicit InputWindow(std::unique_ptr<Input> input);
 
   char* begin() { return buffer_.data() + first_; }
   const char* begin() const { return buffer_.data() + first_; }
@@ -87,10 +100,10 @@ class InputWindow {
   Result<bool> more();
   void skip(size_t bytes) { first_ += bytes; }
   uint64_t bytes_read() const { return bytes_read_; }
-  const InputFile& file() const { return *file_; }
+  const Input& input() const { return *input_; }
 
  private:
-  std::unique_ptr<InputFile> file_;
+  std::unique_ptr<Input> input_;
   std::vector<char> buffer_;
   size_t first_ = 0, last_ = 0;
   bool ended_ = false;
@@ -100,32 +113,51 @@ class InputWindow {
 class TextRows {
  public:
   virtual ~TextRows() = default;
-  /// False: there are no more rows. Errors name file and line.
+  /// False: there are no more rows. Errors name file and line. After ErrorCode::InvalidArgument the row is
+  /// wrong, wrong_row() is its text, and the next call goes on behind it.
   virtual Result<bool> next() = 0;
   /// One for each name; shorter when later names are not in this row.
   std::span<const Field> fields() const { return fields_; }
   const std::vector<std::string>& names() const { return names_; }
   /// Of the row's beginning.
   uint64_t line() const { return row_line_; }
+  /// Up to which rows, or wrong ones, have been given: bytes and lines from the input's beginning.
+  uint64_t bytes_passed() const { return window_.bytes_read() - window_.size() + ahead_bytes(); }
+  uint64_t lines_passed() const { return lines_passed_; }
+  /// As it stands in the input; of a row that is too long, its beginning. Valid until the next call.
+  std::string_view wrong_row() const { return wrong_row_; }
+  /// What is wrong with it, without file and line.
+  const std::string& reason() const { return reason_; }
   uint64_t bytes_read() const { return window_.bytes_read(); }
-  const InputFile& file() const { return window_.file(); }
+  const Input& input() const { return window_.input(); }
   std::unexpected<Error> wrong(uint64_t line, std::string_view what) const;
 
  protected:
-  explicit TextRows(std::unique_ptr<InputFile> file) : window_(std::move(file)) {}
+  TextRows(std::unique_ptr<Input> input, size_t longest_row)
+      : window_(std::move(input)), longest_row_(longest_row) {}
+  /// The row in this text is wrong.
+  std::unexpected<Error> wrong_row(std::string_view text, uint64_t line, std::string_view what);
+  /// Of the window, those that have been given.
+  virtual uint64_t ahead_bytes() const { return 0; }
+
   InputWindow window_;
+  const size_t longest_row_;
   std::vector<std::string> names_;
   std::vector<Field> fields_;
   uint64_t row_line_ = 1;
+  uint64_t lines_passed_ = 0;
+  std::string wrong_row_;
+  std::string reason_;
 };
 
 /// `names`: of the columns, for files without a header.
+Result<std::unique_ptr<TextRows>> open_rows(std::unique_ptr<Input> input, const TextOptions& options,
+                                            std::vector<std::string> names);
+/// Of the file at `path`, "-" for standard input.
 Result<std::unique_ptr<TextRows>> open_rows(const std::string& path, const TextOptions& options,
                                             std::vector<std::string> names, int interrupt_descriptor);
 
 /// For open_rows().
-Result<std::unique_ptr<TextRows>> open_json_lines(std::unique_ptr<InputFile> file);
-
-constexpr size_t longest_record = size_t{1} << 30;
+Result<std::unique_ptr<TextRows>> open_json_lines(std::unique_ptr<Input> input, size_t longest_row);
 
 }  // namespace hailstone

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "cli/input.h"
+#include "text/input.h"
 
 namespace hailstone {
 namespace {
@@ -14,7 +14,8 @@ static_assert(InputWindow::padding >= simdjson::SIMDJSON_PADDING);
 
 class JsonLinesReader final : public TextRows {
  public:
-  explicit JsonLinesReader(std::unique_ptr<InputFile> file) : TextRows(std::move(file)) {}
+  JsonLinesReader(std::unique_ptr<Input> input, size_t longest_row)
+      : TextRows(std::move(input), longest_row) {}
 
   Result<bool> next() override {
     for (;;) {
@@ -38,18 +39,36 @@ class JsonLinesReader final : public TextRows {
       const size_t end = window.find('\n', searched);
       if (end != std::string_view::npos || window_.at_end()) {
         if (window.empty()) return false;
+        if (std::min(end, window.size()) > longest_row_) return pass_long_line();
         line_ = window.substr(0, end);
         consumed_ = std::min(line_.size() + 1, window.size());
+        lines_passed_ = lines_;
         return true;
       }
-      if (window.size() > longest_record) return wrong(row_line_, "the line is longer than 1 GiB");
+      if (window.size() > longest_row_) return pass_long_line();
       searched = window.size();
       HAILSTONE_TRY(window_.more());
     }
   }
 
-  std::unexpected<Error> no_json(simdjson::error_code error) const {
-    return wrong(row_line_, fmt::format("the line is no JSON object: {}", simdjson::error_message(error)));
+  uint64_t ahead_bytes() const override { return consumed_; }
+
+  Result<bool> pass_long_line() {
+    const std::string text(window_.begin(), longest_row_);
+    for (;;) {
+      const size_t end = std::string_view(window_.begin(), window_.size()).find('\n');
+      window_.skip(end == std::string_view::npos ? window_.size() : end + 1);
+      if (end != std::string_view::npos) break;
+      HAILSTONE_ASSIGN(const bool more, window_.more());
+      if (!more) break;
+    }
+    lines_passed_ = lines_;
+    return wrong_row(text, row_line_, fmt::format("the line is longer than {} bytes", longest_row_));
+  }
+
+  std::unexpected<Error> no_json(simdjson::error_code error) {
+    return wrong_row(line_, row_line_,
+                     fmt::format("the line is no JSON object: {}", simdjson::error_message(error)));
   }
 
   Status parse() {
@@ -72,7 +91,7 @@ class JsonLinesReader final : public TextRows {
         return no_json(error);
       const size_t place = place_of(key, expected);
       if (seen_[place] == row_) {
-        return wrong(row_line_, fmt::format("the key '{}' is there twice", names_[place]));
+        return wrong_row(line_, row_line_, fmt::format("the key '{}' is there twice", names_[place]));
       }
       seen_[place] = row_;
       expected = place + 1;
@@ -82,7 +101,7 @@ class JsonLinesReader final : public TextRows {
     }
     const char* rest = nullptr;
     if (document.current_location().get(rest) == simdjson::SUCCESS && rest < line_.data() + line_.size()) {
-      return wrong(row_line_, "something follows the JSON object on its line");
+      return wrong_row(line_, row_line_, "something follows the JSON object on its line");
     }
     return {};
   }
@@ -152,8 +171,8 @@ class JsonLinesReader final : public TextRows {
 
 }  // namespace
 
-Result<std::unique_ptr<TextRows>> open_json_lines(std::unique_ptr<InputFile> file) {
-  return std::make_unique<JsonLinesReader>(std::move(file));
+Result<std::unique_ptr<TextRows>> open_json_lines(std::unique_ptr<Input> input, size_t longest_row) {
+  return std::make_unique<JsonLinesReader>(std::move(input), longest_row);
 }
 
 }  // namespace hailstone

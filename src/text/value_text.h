@@ -47,6 +47,11 @@ void append_float(float number, std::string& to);
 /// UTF-8, become \x and two hexadecimal digits a byte.
 std::string safe_for_terminal(std::string_view text);
 
+/// The text with \x.. for what a terminal would not show as it is.
+std::string printable(std::string_view text);
+/// The same of the text's beginning, with … if there is more: for messages.
+std::string beginning(std::string_view text);
+
 /// Bytes of HS_BYTES: as they are when they are printable UTF-8, else \x and hexadecimal digits, which
 /// parse_value() reads.
 void append_bytes(std::string_view bytes, std::string& to);

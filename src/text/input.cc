@@ -1,4 +1,4 @@
-#include "cli/input.h"
+#include "text/input.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -11,9 +11,8 @@
 #include <cstring>
 #include <utility>
 
-#include "cli/session.h"
-#include "cli/value_text.h"
 #include "file/io_error.h"
+#include "text/value_text.h"
 
 namespace hailstone {
 
@@ -84,8 +83,8 @@ Result<size_t> InputFile::read(char* to, size_t size) {
   }
 }
 
-InputWindow::InputWindow(std::unique_ptr<InputFile> file)
-    : file_(std::move(file)), buffer_((size_t{1} << 20) + padding) {}
+InputWindow::InputWindow(std::unique_ptr<Input> input)
+    : input_(std::move(input)), buffer_((size_t{1} << 20) + padding) {}
 
 Result<bool> InputWindow::more() {
   if (ended_) return false;
@@ -95,7 +94,7 @@ Result<bool> InputWindow::more() {
     first_ = 0;
   }
   if (last_ + padding >= buffer_.size()) buffer_.resize(buffer_.size() * 2);
-  HAILSTONE_ASSIGN(const size_t now, file_->read(buffer_.data() + last_, buffer_.size() - padding - last_));
+  HAILSTONE_ASSIGN(const size_t now, input_->read(buffer_.data() + last_, buffer_.size() - padding - last_));
   last_ += now;
   bytes_read_ += now;
   ended_ = now == 0;
@@ -103,7 +102,14 @@ Result<bool> InputWindow::more() {
 }
 
 std::unexpected<Error> TextRows::wrong(uint64_t line, std::string_view what) const {
-  return fail(ErrorCode::InvalidArgument, fmt::format("{}:{}: {}", file().name(), line, what));
+  return fail(ErrorCode::InvalidArgument, fmt::format("{}:{}: {}", input().name(), line, what));
+}
+
+std::unexpected<Error> TextRows::wrong_row(std::string_view text, uint64_t line, std::string_view what) {
+  while (text.ends_with('\n') || text.ends_with('\r')) text.remove_suffix(1);
+  wrong_row_ = text;
+  reason_ = what;
+  return wrong(line, what);
 }
 
 namespace {
@@ -111,13 +117,14 @@ namespace {
 /// What CSV and TSV have in common: a record is found in the window, then its fields are unescaped in place.
 class LineReader : public TextRows {
  public:
-  LineReader(std::unique_ptr<InputFile> file, std::vector<std::string> names) : TextRows(std::move(file)) {
+  LineReader(std::unique_ptr<Input> input, const TextOptions& options, std::vector<std::string> names)
+      : TextRows(std::move(input), options.longest_row) {
     names_ = std::move(names);
   }
 
-  Status start(bool has_header) {
-    HAILSTONE_TRY(skip_byte_order_mark());
-    if (!has_header) return {};
+  Status start(const TextOptions& options) {
+    if (!options.is_rest) HAILSTONE_TRY(skip_byte_order_mark());
+    if (!options.has_header) return {};
     HAILSTONE_TRY(check_kind());
     in_header_ = true;
     HAILSTONE_ASSIGN(const bool found, next_record());
@@ -136,20 +143,13 @@ class LineReader : public TextRows {
     return {};
   }
 
-  Result<bool> next() override {
-    HAILSTONE_ASSIGN(const bool found, next_record());
-    if (!found) return false;
-    if (fields_.size() != names_.size()) {
-      return wrong(row_line_, fmt::format("the line has {} fields where {} were expected", fields_.size(),
-                                          names_.size()));
-    }
-    return true;
-  }
+  Result<bool> next() override { return next_record(); }
 
  protected:
   enum class Found : uint8_t { Record, Incomplete };
   /// Finds the record at the window's beginning: its fields go to raw_, its length with the line's end to
-  /// `bytes`, its line ends to `lines`. `all`: nothing follows the window.
+  /// `bytes`, its line ends to `lines`. `all`: nothing follows the window. An error is that of a row, which
+  /// ends with its line.
   virtual Result<Found> find(std::string_view window, bool all, size_t& bytes, uint64_t& lines) = 0;
   /// Takes quotes or escapes away, in place, and tells NULL.
   virtual Field finish(char* text, size_t size, bool marked) = 0;
@@ -160,7 +160,8 @@ class LineReader : public TextRows {
   };
   std::vector<Raw> raw_;
   uint64_t next_line_ = 1;
-  bool in_header_ = false;  // where nothing is NULL
+  bool in_header_ = false;      // where nothing is NULL
+  std::string reason_of_find_;  // why find() failed
 
  private:
   /// Files that are easily taken for text ones, by their first bytes.
@@ -212,33 +213,66 @@ class LineReader : public TextRows {
       for (;;) {
         if (window_.size() == 0 && window_.at_end()) return false;
         if (window_.size() > 0) {
-          HAILSTONE_ASSIGN(const Found found,
-                           find({window_.begin(), window_.size()}, window_.at_end(), bytes, lines));
-          if (found == Found::Record) break;
+          const auto found = find({window_.begin(), window_.size()}, window_.at_end(), bytes, lines);
+          if (!found) return pass_line(reason_of_find_);
+          if (*found == Found::Record) break;
         }
-        if (window_.size() > longest_record) {
-          return wrong(row_line_, "the row that begins here is longer than 1 GiB; is a quote not closed?");
-        }
+        if (window_.size() > longest_row_) return pass_line(too_long());
         HAILSTONE_TRY(window_.more());
+      }
+      if (bytes > longest_row_) return pass_line(too_long());
+      const bool blank = raw_.size() == 1 && raw_[0].size == 0 && !raw_[0].marked;
+      const bool passed_over = blank && names_.size() != 1;  // in a file of one column an empty line is a row
+      const std::string_view record(window_.begin(), bytes);
+      if (!in_header_ && !passed_over && raw_.size() != names_.size()) {
+        const auto error = wrong_row(
+            record, row_line_,
+            fmt::format("the line has {} fields where {} were expected", raw_.size(), names_.size()));
+        pass(bytes, lines);
+        return error;
       }
       // The window does not move before the next call, so the fields may lie in it.
       fields_.clear();
       for (const Raw& raw : raw_) {
         fields_.push_back(finish(window_.begin() + raw.begin, raw.size, raw.marked));
       }
-      const bool blank = raw_.size() == 1 && raw_[0].size == 0 && !raw_[0].marked;
-      window_.skip(bytes);
-      next_line_ += lines;
-      // In a file of one column an empty line is a row.
-      if (!blank || names_.size() == 1) return true;
+      pass(bytes, lines);
+      if (!passed_over) return true;
     }
+  }
+
+  std::string too_long() const {
+    return fmt::format("the row that begins here is longer than {} bytes; is a quote not closed?",
+                       longest_row_);
+  }
+
+  void pass(size_t bytes, uint64_t lines) {
+    window_.skip(bytes);
+    next_line_ += lines;
+    lines_passed_ += lines;
+  }
+
+  /// The window begins with a row that is wrong: goes on behind its first line.
+  Result<bool> pass_line(const std::string& what) {
+    const uint64_t line = row_line_;
+    std::string text;
+    for (;;) {
+      const std::string_view window(window_.begin(), window_.size());
+      const size_t end = window.find('\n');
+      text += window.substr(0, std::min(end, longest_row_ - std::min(longest_row_, text.size())));
+      pass(end == std::string_view::npos ? window.size() : end + 1, end == std::string_view::npos ? 0 : 1);
+      if (end != std::string_view::npos) break;
+      HAILSTONE_ASSIGN(const bool more, window_.more());
+      if (!more) break;
+    }
+    return wrong_row(text, line, what);
   }
 };
 
 class CsvReader final : public LineReader {
  public:
-  CsvReader(std::unique_ptr<InputFile> file, const TextOptions& options, std::vector<std::string> names)
-      : LineReader(std::move(file), std::move(names)),
+  CsvReader(std::unique_ptr<Input> input, const TextOptions& options, std::vector<std::string> names)
+      : LineReader(std::move(input), options, std::move(names)),
         delimiter_(options.delimiter),
         null_text_(options.null_text.value_or("")) {}
 
@@ -271,8 +305,8 @@ class CsvReader final : public LineReader {
         if (end + 1 < window.size() && window[end + 1] == '\n') ++end;
       }
       if (window[end] != '\n') {
-        return wrong(row_line_ + lines,
-                     "text follows a closing quote; a quote within quotes is written twice");
+        reason_of_find_ = "text follows a closing quote; a quote within quotes is written twice";
+        return wrong(row_line_ + lines, reason_of_find_);
       }
       ++lines;
       Raw& last = raw_.back();
@@ -283,14 +317,15 @@ class CsvReader final : public LineReader {
   }
 
   /// The position behind the closing quote; npos when it is not in the window.
-  Result<size_t> end_of_quoted(std::string_view window, size_t at, bool all, uint64_t& lines) const {
+  Result<size_t> end_of_quoted(std::string_view window, size_t at, bool all, uint64_t& lines) {
     for (size_t i = at + 1;; ++i) {
       const size_t quote = window.find('"', i);
       const std::string_view inside = window.substr(i, quote == std::string_view::npos ? quote : quote - i);
       lines += static_cast<uint64_t>(std::ranges::count(inside, '\n'));
       if (quote == std::string_view::npos) {
         if (!all) return std::string_view::npos;
-        return wrong(row_line_, "a quote that is opened in this row is never closed");
+        reason_of_find_ = "a quote that is opened in this row is never closed";
+        return wrong(row_line_, reason_of_find_);
       }
       if (quote + 1 == window.size()) return all ? quote + 1 : std::string_view::npos;
       if (window[quote + 1] != '"') return quote + 1;
@@ -318,8 +353,9 @@ class CsvReader final : public LineReader {
 /// As MariaDB writes and reads it: tabs, line ends and backslashes within a field are escaped.
 class TsvReader final : public LineReader {
  public:
-  TsvReader(std::unique_ptr<InputFile> file, const TextOptions& options, std::vector<std::string> names)
-      : LineReader(std::move(file), std::move(names)), null_text_(options.null_text.value_or("\\N")) {}
+  TsvReader(std::unique_ptr<Input> input, const TextOptions& options, std::vector<std::string> names)
+      : LineReader(std::move(input), options, std::move(names)),
+        null_text_(options.null_text.value_or("\\N")) {}
 
  private:
   Result<Found> find(std::string_view window, bool all, size_t& bytes, uint64_t& lines) override {
@@ -376,19 +412,25 @@ class TsvReader final : public LineReader {
 
 }  // namespace
 
+Result<std::unique_ptr<TextRows>> open_rows(std::unique_ptr<Input> input, const TextOptions& options,
+                                            std::vector<std::string> names) {
+  HAILSTONE_TRY(check_text_options(options));
+  if (options.format == TextFormat::JsonLines) return open_json_lines(std::move(input), options.longest_row);
+  std::unique_ptr<LineReader> reader;
+  if (options.format == TextFormat::Csv) {
+    reader = std::make_unique<CsvReader>(std::move(input), options, std::move(names));
+  } else {
+    reader = std::make_unique<TsvReader>(std::move(input), options, std::move(names));
+  }
+  HAILSTONE_TRY(reader->start(options));
+  return reader;
+}
+
 Result<std::unique_ptr<TextRows>> open_rows(const std::string& path, const TextOptions& options,
                                             std::vector<std::string> names, int interrupt_descriptor) {
   HAILSTONE_TRY(check_text_options(options));
   HAILSTONE_ASSIGN(auto file, InputFile::open(path, interrupt_descriptor));
-  if (options.format == TextFormat::JsonLines) return open_json_lines(std::move(file));
-  std::unique_ptr<LineReader> reader;
-  if (options.format == TextFormat::Csv) {
-    reader = std::make_unique<CsvReader>(std::move(file), options, std::move(names));
-  } else {
-    reader = std::make_unique<TsvReader>(std::move(file), options, std::move(names));
-  }
-  HAILSTONE_TRY(reader->start(options.has_header));
-  return reader;
+  return open_rows(std::move(file), options, std::move(names));
 }
 
 }  // namespace hailstone

@@ -3,8 +3,8 @@
 // lost: beside numbers with a fraction those beyond 2^53 make a string, too.
 #pragma once
 
-#include "cli/input.h"
 #include "hailstone.h"
+#include "text/input.h"
 
 namespace hailstone {
 

@@ -1,8 +1,8 @@
-#include "cli/type_guess.h"
+#include "text/type_guess.h"
 
 #include <algorithm>
 
-#include "cli/value_text.h"
+#include "text/value_text.h"
 
 namespace hailstone {
 namespace {

@@ -1,0 +1,90 @@
+#include "collect/collector.h"
+
+#include <fmt/format.h>
+#include <mysql.h>
+
+#include <memory>
+#include <thread>
+
+#include "base/mutex.h"
+#include "collect/delivery.h"
+#include "collect/event_log.h"
+#include "collect/intake.h"
+
+namespace hailstone {
+namespace {
+
+/// What both threads of a stream use.
+struct Stream {
+  Stream(const CollectConfig& all, const StreamConfig& stream, std::unique_ptr<Spool> opened,
+         const Stop& stop, bool once)
+      : config(stream),
+        spool(std::move(opened)),
+        rejects(posix_filesystem(), stream.reject_file),
+        intake(stream, *spool, rejects, stop, once),
+        delivery(all.server, stream, *spool, rejects, stop) {}
+
+  const StreamConfig& config;
+  const std::unique_ptr<Spool> spool;
+  RejectFile rejects;
+  Intake intake;
+  Delivery delivery;
+};
+
+}  // namespace
+
+Status collect(const CollectConfig& config, const CollectOptions& options, Stop& stop) {
+  HAILSTONE_TRY(posix_filesystem().make_directory(config.spool.directory));
+  std::vector<std::unique_ptr<Stream>> streams;
+  for (const StreamConfig& stream : config.streams) {
+    HAILSTONE_ASSIGN(auto spool,
+                     Spool::open(posix_filesystem(), {.directory = config.spool.directory + "/" + stream.name,
+                                                      .limit_bytes = config.spool.limit_bytes}));
+    const Spool::State state = spool->state();
+    log_event(stream.name, state.end == 0 ? "a new spool begins"
+                                          : fmt::format("the spool has the records from {} to {}",
+                                                        state.begin, state.end));
+    streams.push_back(std::make_unique<Stream>(config, stream, std::move(spool), stop, options.once));
+  }
+
+  Mutex mutex;
+  Status first;  // the first error
+  const auto end = [&](const StreamConfig& stream, const Status& status) {
+    if (status) return;
+    MutexLock lock(mutex);
+    // The first one is the caller's to tell.
+    if (first) {
+      first = status;
+    } else {
+      log_event(stream.name, status.error().message());
+    }
+    stop.request();
+  };
+  // The client library is made ready before there are threads.
+  if (mysql_library_init(0, nullptr, nullptr) != 0) {
+    return fail(ErrorCode::InvalidArgument, "MariaDB's client library cannot be initialised");
+  }
+  std::vector<std::thread> threads;
+  for (const auto& each : streams) {
+    Stream& stream = *each;
+    threads.emplace_back([&] {
+      end(stream.config, stream.intake.run());
+      stream.delivery.finish();
+    });
+    threads.emplace_back([&] {
+      mysql_thread_init();
+      end(stream.config, stream.delivery.run());
+      mysql_thread_end();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  mysql_library_end();
+  for (const auto& stream : streams) {
+    log_event(stream->config.name,
+              fmt::format("{} of {} records delivered, {} rejected since the start",
+                          stream->delivery.delivered(), stream->spool->state().end, stream->rejects.count()));
+  }
+  return first;
+}
+
+}  // namespace hailstone

@@ -1,0 +1,33 @@
+// What the collector tells while it runs: lines on standard error, each with the time and its stream. Any
+// thread.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+namespace hailstone {
+
+/// `stream` may be empty.
+void log_event(std::string_view stream, std::string_view message);
+
+/// Something that goes wrong again and again until it works again: told when it begins or changes, and when
+/// it is over. One thread.
+class Trouble {
+ public:
+  explicit Trouble(std::string stream) : stream_(std::move(stream)) {}
+  void met(const std::string& message);
+  /// It works.
+  void over();
+  /// How long to wait before the next try: longer each time, from 100 ms to 10 s.
+  std::chrono::milliseconds next_wait();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  const std::string stream_;
+  std::string message_;
+  Clock::time_point since_;
+  std::chrono::milliseconds wait_{100};
+};
+
+}  // namespace hailstone

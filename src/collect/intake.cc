@@ -1,0 +1,307 @@
+#include "collect/intake.h"
+
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace hailstone {
+namespace {
+
+constexpr size_t frame_bytes = size_t{1} << 20;
+constexpr std::chrono::milliseconds between_scans(500);
+
+}  // namespace
+
+Status Intake::run() {
+  const Status read = read_source();
+  if (!read && read.error().code() != ErrorCode::Interrupted) return read;
+  return spool_.close();
+}
+
+Status Intake::read_source() {
+  switch (config_.source) {
+    case StreamConfig::Source::StandardInput:
+      return read_standard_input();
+    case StreamConfig::Source::File:
+      return read_followed_file();
+    case StreamConfig::Source::Directory:
+      return read_directory();
+  }
+  std::unreachable();
+}
+
+Status Intake::read_standard_input() {
+  source_ = "(standard input)";
+  begin_ = {};
+  HAILSTONE_ASSIGN(auto input, FollowedFile::standard_input({.offset = 0,
+                                                             .end = FollowedFile::End::LastByte,
+                                                             .stop = &stop_,
+                                                             .before_wait = [this] { return flush(); }}));
+  std::vector<std::string> names;
+  if (!config_.text.has_header) names = config_.columns;
+  HAILSTONE_ASSIGN(const auto rows, open_rows(std::move(input), config_.text, std::move(names)));
+  return take_rows(*rows);
+}
+
+Status Intake::read_followed_file() {
+  const std::string& path = config_.path;
+  for (;;) {
+    if (stop_.is_requested()) return fail(ErrorCode::Interrupted, "interrupted");
+    HAILSTONE_ASSIGN(const auto facts, facts_of(path));
+    const auto position = position_of(path);
+    if (!facts && once_) return fail(ErrorCode::NotFound, fmt::format("'{}' is not there", path));
+    bool is_current = facts && !position;
+    if (facts && position) {
+      HAILSTONE_ASSIGN(is_current, is_still(path, *facts, *position));
+    }
+    bool is_over = false;  // the position's file
+    if (is_current) {
+      trouble_.over();
+      const auto end = once_ ? FollowedFile::End::LastLine : FollowedFile::End::Follow;
+      HAILSTONE_TRY(read_file(path, position, end));
+      if (once_) return {};
+    } else if (position) {
+      HAILSTONE_ASSIGN(const auto renamed, find_renamed(path, *position));
+      if (renamed) {
+        const auto end = once_ ? FollowedFile::End::LastByte : FollowedFile::End::Renamed;
+        HAILSTONE_ASSIGN(is_over, read_file(*renamed, position, end));
+      } else if (facts) {
+        log_event(
+            config_.name,
+            fmt::format("'{}' is another file or was truncated; what was behind byte {} of the one before "
+                        "is not there any more",
+                        path, position->offset));
+        is_over = true;
+      }
+    }
+    if (is_over) {
+      const auto ended = position_of(path);
+      std::optional<SourcePosition> next;
+      if (ended && !ended->newer.empty()) {
+        next = beginning_of(ended->newer.front());
+        next->newer.assign(ended->newer.begin() + 1, ended->newer.end());
+      }
+      HAILSTONE_TRY(set_position(path, next));
+      continue;
+    }
+    if (!facts) trouble_.met(fmt::format("'{}' is not there; waiting for it", path));
+    static_cast<void>(stop_.wait(between_scans));
+  }
+}
+
+Status Intake::note_newer() {
+  if (config_.source != StreamConfig::Source::File || file_ == nullptr) return {};
+  HAILSTONE_ASSIGN(const auto facts, facts_of(config_.path));
+  if (!facts || facts->identity == begin_.identity) return {};
+  if (std::ranges::find(begin_.newer, facts->identity) != begin_.newer.end()) return {};
+  begin_.newer.push_back(facts->identity);
+  is_dirty_ = true;
+  return {};
+}
+
+Status Intake::read_directory() {
+  for (;;) {
+    if (stop_.is_requested()) return fail(ErrorCode::Interrupted, "interrupted");
+    HAILSTONE_ASSIGN(auto names, posix_filesystem().list(config_.path));
+    std::ranges::sort(names);
+    std::set<std::string> there;
+    Status failed;
+    for (const std::string& name : names) {
+      if (::fnmatch(config_.pattern.c_str(), name.c_str(), FNM_PERIOD) != 0) continue;
+      const std::string path = config_.path + "/" + name;
+      HAILSTONE_ASSIGN(const auto facts, facts_of(path));
+      if (!facts || !facts->is_regular) continue;
+      there.insert(path);
+      auto position = position_of(path);
+      if (position) {
+        HAILSTONE_ASSIGN(const bool same, is_still(path, *facts, *position));
+        if (same && position->offset == facts->size) continue;
+        if (!same) position.reset();
+      }
+      const auto read = read_file(path, position, FollowedFile::End::LastByte);
+      if (read) {
+        refused_.erase(path);
+      } else if (read.error().code() == ErrorCode::InvalidArgument) {
+        if (refused_.insert(path).second) log_event(config_.name, read.error().message());
+        failed = std::unexpected(read.error());
+      } else if (read.error().code() != ErrorCode::NotFound) {  // it may have gone meanwhile
+        return std::unexpected(read.error());
+      }
+    }
+    const SourcePositions known = spool_.positions();
+    for (const auto& [path, position] : known) {
+      if (path.starts_with(config_.path + "/") && !there.contains(path)) {
+        HAILSTONE_TRY(set_position(path, std::nullopt));
+      }
+    }
+    if (once_) return failed;
+    static_cast<void>(stop_.wait(between_scans));
+  }
+}
+
+Result<bool> Intake::read_file(const std::string& path, std::optional<SourcePosition> position,
+                               FollowedFile::End end) {
+  source_ = config_.source == StreamConfig::Source::File ? config_.path : path;
+  begin_ = position ? *position : SourcePosition();
+  TextOptions text = config_.text;
+  std::vector<std::string> names;
+  if (begin_.offset > 0) {
+    text.is_rest = true;
+    text.has_header = false;
+    names = begin_.header;
+  }
+  if (names.empty()) names = config_.columns;
+  const auto before_wait = [this]() -> Status {
+    HAILSTONE_TRY(note_newer());
+    return flush();
+  };
+  HAILSTONE_ASSIGN(
+      auto input,
+      FollowedFile::open(path,
+                         {.offset = begin_.offset, .end = end, .stop = &stop_, .before_wait = before_wait}));
+  if (position && input->identity() != position->identity) return false;
+  file_ = input.get();
+  begin_.identity = input->identity();
+  const auto rows = open_rows(std::move(input), text, std::move(names));
+  Status status;
+  if (rows) {
+    if (text.has_header) begin_.header = (*rows)->names();
+    status = take_rows(**rows);
+  } else {
+    status = std::unexpected(rows.error());
+  }
+  file_ = nullptr;
+  HAILSTONE_TRY(status);
+  return true;
+}
+
+Status Intake::take_rows(TextRows& rows) {
+  rows_ = &rows;
+  mapped_names_ = 0;
+  Status status = [&]() -> Status {
+    if (config_.text.format != TextFormat::JsonLines) HAILSTONE_TRY(take_layout(rows));
+    for (;;) {
+      const auto found = rows.next();
+      if (found && !*found) return {};
+      if (found) {
+        if (rows.names().size() != mapped_names_) HAILSTONE_TRY(take_layout(rows));
+        HAILSTONE_TRY(take(rows));
+      } else if (found.error().code() == ErrorCode::InvalidArgument) {
+        HAILSTONE_TRY(reject(rows));
+      } else {
+        return std::unexpected(found.error());
+      }
+      is_dirty_ = true;
+      if (frame_.bytes() >= frame_bytes) HAILSTONE_TRY(flush());
+    }
+  }();
+  // What was read before an end, of whatever kind, is whole.
+  if (status || status.error().code() == ErrorCode::Interrupted) {
+    is_dirty_ = is_dirty_ || file_ != nullptr;  // blank lines, or a header, are passed over, too
+    if (const Status flushed = flush(); !flushed) status = flushed;
+  }
+  rows_ = nullptr;
+  return status;
+}
+
+Status Intake::take_layout(const TextRows& rows) {
+  const auto& names = rows.names();
+  const bool by_name = config_.text.format == TextFormat::JsonLines || config_.columns.empty();
+  const auto& columns = config_.columns.empty() ? names : config_.columns;
+  if (!by_name && columns.size() != names.size()) {
+    return fail(ErrorCode::InvalidArgument,
+                fmt::format("{}: the header has {} columns where 'columns' names {}", rows.input().name(),
+                            names.size(), columns.size()));
+  }
+  RecordLayout layout;
+  fields_.clear();
+  for (size_t i = 0; i < columns.size(); ++i) {
+    if (columns[i] == "-") continue;
+    layout.push_back(columns[i]);
+    if (!by_name) {
+      fields_.emplace_back(i);
+      continue;
+    }
+    const auto found = std::ranges::find(names, columns[i]);
+    fields_.emplace_back();
+    if (found != names.end()) fields_.back() = static_cast<size_t>(found - names.begin());
+  }
+  mapped_names_ = names.size();
+  if (layout != layout_) {
+    HAILSTONE_TRY(flush());
+    layout_ = std::move(layout);
+  }
+  return {};
+}
+
+Status Intake::take(const TextRows& rows) {
+  record_.clear();
+  append_varint(record_, begin_.line + rows.line());
+  const auto fields = rows.fields();
+  for (size_t i = 0; i < fields_.size(); ++i) {
+    if (i > 0) record_ += '\t';
+    append_load_field(record_, fields_[i] && *fields_[i] < fields.size() ? fields[*fields_[i]] : Field{});
+  }
+  frame_.add(record_);
+  return {};
+}
+
+Status Intake::reject(const TextRows& rows) {
+  const Rejection rejection{.source = source_,
+                            .line = begin_.line + rows.line(),
+                            .column = {},
+                            .reason = rows.reason(),
+                            .record = std::string(rows.wrong_row())};
+  return wait_out([&] { return rejects_.add(rejection); });
+}
+
+Status Intake::flush() {
+  if (!is_dirty_) return {};
+  HAILSTONE_TRY(note_newer());
+  // A rejected record is in its file before the spool says that it has been passed.
+  HAILSTONE_TRY(wait_out([this] { return rejects_.sync(); }));
+  SourcePosition position = begin_;
+  position.offset += rows_ != nullptr ? rows_->bytes_passed() : 0;
+  position.line += rows_ != nullptr ? rows_->lines_passed() : 0;
+  if (file_ != nullptr) {
+    HAILSTONE_ASSIGN(position.head, file_->head(position.offset));
+  }
+  frame_.set_position(source_, encode(position));
+  const std::string layout = encode_layout(layout_);
+  const auto known = spool_.positions().find(layout_key);
+  if (!layout.empty() && (known == spool_.positions().end() || known->second != layout)) {
+    frame_.set_position(std::string(layout_key), layout);
+  }
+  HAILSTONE_TRY(wait_out([this] { return spool_.append(frame_); }));
+  is_dirty_ = false;
+  return spool_.sync();
+}
+
+Status Intake::wait_out(const std::function<Status()>& work) {
+  for (;;) {
+    Status status = work();
+    if (status) {
+      trouble_.over();
+      return {};
+    }
+    const ErrorCode code = status.error().code();
+    if (code != ErrorCode::Busy && code != ErrorCode::DiskFull) return status;
+    trouble_.met(fmt::format("{}; the source waits", status.error().message()));
+    if (stop_.wait(trouble_.next_wait())) return fail(ErrorCode::Interrupted, "interrupted");
+  }
+}
+
+std::optional<SourcePosition> Intake::position_of(const std::string& path) const {
+  const auto found = spool_.positions().find(path);
+  return found == spool_.positions().end() ? std::nullopt : decode_source_position(found->second);
+}
+
+Status Intake::set_position(const std::string& path, const std::optional<SourcePosition>& position) {
+  frame_.set_position(path, position ? encode(*position) : "");
+  HAILSTONE_TRY(wait_out([this] { return spool_.append(frame_); }));
+  return spool_.sync();
+}
+
+}  // namespace hailstone

@@ -1,0 +1,76 @@
+// The reading half of a stream: takes records from its source into the spool, and acknowledges them there.
+// What cannot be read as a record goes to the reject file. One thread, which is the spool's appending one.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "collect/config.h"
+#include "collect/event_log.h"
+#include "collect/followed_file.h"
+#include "collect/load_text.h"
+#include "collect/reject_file.h"
+#include "collect/source_position.h"
+#include "collect/spool.h"
+#include "collect/stop.h"
+
+namespace hailstone {
+
+class Intake {
+ public:
+  /// `once`: ends when all that is there now has been read.
+  Intake(const StreamConfig& config, Spool& spool, RejectFile& rejects, const Stop& stop, bool once)
+      : config_(config), spool_(spool), rejects_(rejects), stop_(stop), once_(once), trouble_(config.name) {}
+
+  /// Ends when the source has, or when stop is asked for; the spool is closed then.
+  Status run();
+
+ private:
+  Status read_source();
+  Status read_standard_input();
+  Status read_followed_file();
+  Status read_directory();
+  /// From `position` on, or from its beginning. False: another file has this path now.
+  Result<bool> read_file(const std::string& path, std::optional<SourcePosition> position,
+                         FollowedFile::End end);
+  Status take_rows(TextRows& rows);
+  Status take_layout(const TextRows& rows);
+  Status take(const TextRows& rows);
+  Status reject(const TextRows& rows);
+  /// Makes what was taken so far durable; waits while the spool is full.
+  Status flush();
+  /// A call that goes on when the disk or the spool has room.
+  Status wait_out(const std::function<Status()>& work);
+  std::optional<SourcePosition> position_of(const std::string& path) const;
+  /// Nothing: what was known of the file is forgotten.
+  Status set_position(const std::string& path, const std::optional<SourcePosition>& position);
+  /// The growing file that is being read has been replaced by others: notes these, so that none is left out.
+  Status note_newer();
+
+  const StreamConfig& config_;
+  Spool& spool_;
+  RejectFile& rejects_;
+  const Stop& stop_;
+  const bool once_;
+  Trouble trouble_;
+
+  // Of the input that is being read.
+  std::string source_;
+  const FollowedFile* file_ = nullptr;  // unless it is standard input
+  const TextRows* rows_ = nullptr;      // once they have begun
+  SourcePosition begin_;                // where the input begins
+
+  SpoolFrame frame_;
+  bool is_dirty_ = false;                      // rows or rejections were taken since the last flush
+  RecordLayout layout_;                        // of the records in the frame
+  std::vector<std::optional<size_t>> fields_;  // by column of the layout: which field of a row goes there
+  size_t mapped_names_ = 0;                    // how many names the rows had when fields_ was made
+  std::string record_;
+  std::set<std::string> refused_;  // files of which it was told that they cannot be read
+};
+
+}  // namespace hailstone

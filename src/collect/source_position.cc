@@ -1,0 +1,78 @@
+#include "collect/source_position.h"
+
+#include <filesystem>
+
+#include "base/hash.h"
+#include "file/filesystem.h"
+
+namespace hailstone {
+
+namespace {
+
+void append_identity(std::string& to, const FileIdentity& file) {
+  append_number(to, file.device);
+  append_number(to, file.inode);
+}
+bool take_identity(ByteReader& reader, FileIdentity& file) {
+  return reader.take(file.device) && reader.take(file.inode);
+}
+
+}  // namespace
+
+SourcePosition beginning_of(const FileIdentity& file) {
+  return {.identity = file, .head = {.bytes = 0, .hash = checksum({})}, .newer = {}, .header = {}};
+}
+
+std::string encode(const SourcePosition& position) {
+  std::string bytes;
+  append_identity(bytes, position.identity);
+  append_number(bytes, position.offset);
+  append_number(bytes, position.line);
+  append_number(bytes, position.head.bytes);
+  append_number(bytes, position.head.hash);
+  append_varint(bytes, position.newer.size());
+  for (const FileIdentity& file : position.newer) append_identity(bytes, file);
+  for (const std::string& name : position.header) append_string(bytes, name);
+  return bytes;
+}
+
+std::optional<SourcePosition> decode_source_position(ByteView bytes) {
+  ByteReader reader(bytes);
+  SourcePosition position;
+  uint64_t newer = 0;
+  if (!take_identity(reader, position.identity) || !reader.take(position.offset) ||
+      !reader.take(position.line) || !reader.take(position.head.bytes) || !reader.take(position.head.hash) ||
+      !reader.take_varint(newer)) {
+    return std::nullopt;
+  }
+  for (uint64_t i = 0; i < newer; ++i) {
+    if (!take_identity(reader, position.newer.emplace_back())) return std::nullopt;
+  }
+  while (!reader.empty()) {
+    ByteView name;
+    if (!reader.take_string(name)) return std::nullopt;
+    position.header.emplace_back(name);
+  }
+  return position;
+}
+
+Result<bool> is_still(const std::string& path, const FileFacts& facts, const SourcePosition& position) {
+  if (facts.identity != position.identity || facts.size < position.offset) return false;
+  HAILSTONE_ASSIGN(const FileHead head, head_of(path, position.head.bytes));
+  return head == position.head;
+}
+
+Result<std::optional<std::string>> find_renamed(const std::string& path, const SourcePosition& position) {
+  const std::string folder = std::filesystem::path(path).parent_path();
+  HAILSTONE_ASSIGN(const auto names, posix_filesystem().list(folder.empty() ? "." : folder));
+  for (const std::string& name : names) {
+    std::string other = folder.empty() ? name : folder + "/" + name;
+    HAILSTONE_ASSIGN(const auto facts, facts_of(other));
+    if (other == path || !facts || !facts->is_regular || facts->identity != position.identity) continue;
+    HAILSTONE_ASSIGN(const bool same, is_still(other, *facts, position));
+    if (same) return other;
+  }
+  return std::nullopt;
+}
+
+}  // namespace hailstone

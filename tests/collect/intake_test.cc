@@ -1,0 +1,197 @@
+#include "collect/intake.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "collect/spool_reader.h"
+#include "file/temporary_directory.h"
+
+namespace hailstone {
+namespace {
+
+/// A stream of a folder of its own, whose intake runs once or beside the test.
+class IntakeTest : public testing::Test {
+ protected:
+  IntakeTest() : directory_(TemporaryDirectory::Place::Memory) {
+    config_.name = "test";
+    config_.source = StreamConfig::Source::File;
+    config_.path = directory_.file("in.tsv");
+    config_.text.format = TextFormat::Tsv;
+    config_.text.has_header = false;
+    config_.text.longest_row = 1000;
+    config_.columns = {"a", "b"};
+    config_.reject_file = directory_.file("rejects");
+  }
+
+  void write(const std::string& name, const std::string& text, bool append = true) {
+    std::ofstream file(directory_.file(name), append ? std::ios::app : std::ios::trunc);
+    file << text;
+  }
+
+  /// Reads what is there, as one life of the process does.
+  Status run_once() {
+    const auto stop = Stop::make();
+    auto spool = Spool::open(posix_filesystem(), {.directory = directory_.file("spool")});
+    if (!spool) return std::unexpected(spool.error());
+    RejectFile rejects(posix_filesystem(), config_.reject_file);
+    return Intake(config_, **spool, rejects, **stop, true).run();
+  }
+
+  /// All records of the spool: "line: text".
+  std::vector<std::string> records(const Spool& spool) {
+    SpoolReader reader(spool, 0);
+    std::vector<std::string> all;
+    ByteView record;
+    for (;;) {
+      const auto found = reader.next(record);
+      if (!found) ADD_FAILURE() << found.error().message();
+      if (!found || !*found) return all;
+      ByteReader bytes(record);
+      uint64_t line = 0;
+      EXPECT_TRUE(bytes.take_varint(line));
+      ByteView text;
+      EXPECT_TRUE(bytes.take_bytes(bytes.remaining(), text));
+      all.push_back(std::to_string(line) + ": " + std::string(text));
+    }
+  }
+  std::vector<std::string> records() {
+    const auto spool = Spool::open(posix_filesystem(), {.directory = directory_.file("spool")});
+    if (spool) return records(**spool);
+    ADD_FAILURE() << spool.error().message();
+    return {};
+  }
+
+  std::string rejects() {
+    std::ifstream file(config_.reject_file);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  TemporaryDirectory directory_;
+  StreamConfig config_;
+};
+
+using Records = std::vector<std::string>;
+
+TEST_F(IntakeTest, GoesOnWhereItStopped) {
+  write("in.tsv", "1\tone\n2\tt");
+  ASSERT_TRUE(run_once());
+  EXPECT_EQ(records(), Records({"1: 1\tone"})) << "the last line is not whole";
+  write("in.tsv", "wo\n\n3\t\\N\n");
+  ASSERT_TRUE(run_once());
+  ASSERT_TRUE(run_once());
+  EXPECT_EQ(records(), Records({"1: 1\tone", "2: 2\ttwo", "4: 3\t\\N"}));
+}
+
+TEST_F(IntakeTest, ReadsARenamedFileToItsEnd) {
+  write("in.tsv", "1\tone\n");
+  ASSERT_TRUE(run_once());
+  write("in.tsv", "2\ttwo\n3\tno line end");
+  std::filesystem::rename(directory_.file("in.tsv"), directory_.file("in.tsv.1"));
+  write("in.tsv", "4\tfour\n");
+  ASSERT_TRUE(run_once());
+  EXPECT_EQ(records(), Records({"1: 1\tone", "2: 2\ttwo", "3: 3\tno line end", "1: 4\tfour"}));
+}
+
+TEST_F(IntakeTest, BeginsATruncatedFileAgain) {
+  write("in.tsv", "1\tone\n2\ttwo\n");
+  ASSERT_TRUE(run_once());
+  write("in.tsv", "3\tx\n", false);
+  ASSERT_TRUE(run_once());
+  // As long as before, but other bytes.
+  write("in.tsv", "4\tfour\n5\tfive\n", false);
+  ASSERT_TRUE(run_once());
+  EXPECT_EQ(records(), Records({"1: 1\tone", "2: 2\ttwo", "1: 3\tx", "1: 4\tfour", "2: 5\tfive"}));
+}
+
+TEST_F(IntakeTest, RejectsWhatIsNoRow) {
+  write("in.tsv", "1\tone\n2\n3\tthree\tmore\n" + std::string(2000, 'x') + "\n5\tfive\n");
+  ASSERT_TRUE(run_once());
+  EXPECT_EQ(records(), Records({"1: 1\tone", "5: 5\tfive"}));
+  const std::string said = rejects();
+  EXPECT_NE(said.find("\t2\t\tthe line has 1 fields where 2 were expected\t2\n"), std::string::npos) << said;
+  EXPECT_NE(said.find("\t3\t\tthe line has 3 fields where 2 were expected\t3\\tthree\\tmore\n"),
+            std::string::npos)
+      << said;
+  EXPECT_NE(said.find("longer than 1000 bytes"), std::string::npos) << said;
+  EXPECT_EQ(std::ranges::count(said, '\n'), 3);
+}
+
+TEST_F(IntakeTest, GoesOnBehindAnOpenQuote) {
+  config_.text.format = TextFormat::Csv;
+  write("in.tsv", "1,\"one\"\n2,\"two\"x\n3,\"th\nree\"\n4,\"four\n");
+  ASSERT_TRUE(run_once());
+  EXPECT_EQ(records(), Records({"1: 1\tone", "3: 3\tth\\nree"}));
+  EXPECT_EQ(std::ranges::count(rejects(), '\n'), 2) << rejects();
+}
+
+TEST_F(IntakeTest, KeepsTheHeaderOfAFileThatGrows) {
+  config_.text.format = TextFormat::Csv;
+  config_.text.has_header = true;
+  config_.columns.clear();
+  write("in.tsv", "b,a\n1,2\n");
+  ASSERT_TRUE(run_once());
+  write("in.tsv", "3,4\n");
+  ASSERT_TRUE(run_once());
+  EXPECT_EQ(records(), Records({"2: 1\t2", "3: 3\t4"}));
+  const auto spool = Spool::open(posix_filesystem(), {.directory = directory_.file("spool")});
+  RecordLayout layout;
+  ASSERT_TRUE(decode_layout((*spool)->positions().at(std::string(layout_key)), layout));
+  EXPECT_EQ(layout, RecordLayout({"b", "a"}));
+}
+
+TEST_F(IntakeTest, ReadsEachFileOfADirectoryOnce) {
+  config_.source = StreamConfig::Source::Directory;
+  config_.pattern = "*.jsonl";
+  config_.text.format = TextFormat::JsonLines;
+  std::filesystem::create_directory(directory_.file("in"));
+  config_.path = directory_.file("in");
+  write("in/2.jsonl", "{\"b\": true, \"a\": \"x\\ty\"}\n{\"c\": 1}\n");
+  write("in/1.jsonl", "{\"a\": 1, \"b\": 2}\n{\"a\": 1\n");
+  write("in/3.tmp", "{\"a\": 3}\n");
+  ASSERT_TRUE(run_once());
+  ASSERT_TRUE(run_once());
+  write("in/4.jsonl", "{\"a\": 4}");
+  std::filesystem::remove(directory_.file("in/1.jsonl"));
+  ASSERT_TRUE(run_once());
+  EXPECT_EQ(records(), Records({"1: 1\t2", "1: x\\ty\t1", "2: \\N\t\\N", "1: 4\t\\N"}));
+  EXPECT_NE(rejects().find("\t2\t\tthe line is no JSON object"), std::string::npos) << rejects();
+  const auto spool = Spool::open(posix_filesystem(), {.directory = directory_.file("spool")});
+  EXPECT_FALSE((*spool)->positions().contains(directory_.file("in/1.jsonl")));
+}
+
+TEST_F(IntakeTest, FollowsAFileAcrossRotation) {
+  const auto stop = Stop::make();
+  auto spool = Spool::open(posix_filesystem(), {.directory = directory_.file("spool")});
+  ASSERT_TRUE(spool);
+  RejectFile rejects(posix_filesystem(), config_.reject_file);
+  Intake intake(config_, **spool, rejects, **stop, false);
+  Status ended;
+  std::thread thread([&] { ended = intake.run(); });
+  const auto wait_for = [&](uint64_t records) {
+    while ((*spool)->state().end < records) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  };
+  write("in.tsv", "1\tone\n2\ttw");
+  wait_for(1);
+  write("in.tsv", "o\n");
+  wait_for(2);
+  std::filesystem::rename(directory_.file("in.tsv"), directory_.file("in.old"));
+  write("in.tsv", "4\tfour\n");
+  write("in.old", "3\tthree\n");
+  // Renamed again before the file before it is over.
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  std::filesystem::rename(directory_.file("in.tsv"), directory_.file("in.newer"));
+  write("in.newer", "5\tfive\n");
+  write("in.tsv", "6\tsix\n");
+  wait_for(6);
+  (*stop)->request();
+  thread.join();
+  EXPECT_TRUE(ended);
+  EXPECT_EQ(records(**spool),
+            Records({"1: 1\tone", "2: 2\ttwo", "3: 3\tthree", "1: 4\tfour", "2: 5\tfive", "1: 6\tsix"}));
+}
+
+}  // namespace
+}  // namespace hailstone
