@@ -40,13 +40,16 @@ void each_conjunct(Item& condition, Take&& take) {
   while (Item* part = parts++) take(*part);
 }
 
-/// The columns that an item reads, each once.
+/// The columns that an item reads, each once; not those of a table of which the optimizer has read the only
+/// row that is wanted: they are constants.
 inline std::vector<Item_field*> columns_read_by(Item& item) {
   List<Item_field> found;
   item.walk(&Item::collect_item_field_processor, false, &found);
   std::vector<Item_field*> columns;
   List_iterator_fast<Item_field> each(found);
-  while (Item_field* const column = each++) columns.push_back(column);
+  while (Item_field* const column = each++) {
+    if (!column->field->table->const_table) columns.push_back(column);
+  }
   return columns;
 }
 

@@ -43,11 +43,20 @@ class Planner {
     take_conditions();
     for (auto& member : members_) {
       member->rows = std::max(1.0, estimate(*member));
-      rows_.push_back(member->rows);
     }
+    std::vector<const JoinedTables::Added*> behind_members;
+    for (const JoinedTables::Added& added : joined_.added) {
+      const auto member = member_that_decides(added);
+      if (member) {
+        members_[*member] = add(std::move(members_[*member]), added);
+      } else {
+        behind_members.push_back(&added);
+      }
+    }
+    for (const auto& member : members_) rows_.push_back(std::max(1.0, member->rows));
     std::unique_ptr<JoinNode> node =
         members_.size() <= most_in_all_orders ? best_of_all_orders() : by_fewest_rows();
-    for (const JoinedTables::Outer& outer : joined_.outers) node = add_outer(std::move(node), outer);
+    for (const JoinedTables::Added* const added : behind_members) node = add(std::move(node), *added);
     append(node->where, behind_);
     return node;
   }
@@ -287,15 +296,36 @@ class Planner {
     return std::move(parts.front().second);
   }
 
-  /// What is joined to rows by an outer join: of its ON, what its side alone can tell is the side's own.
-  std::unique_ptr<JoinNode> add_outer(std::unique_ptr<JoinNode> probe,
-                                      const JoinedTables::Outer& outer) const {
-    JoinedTables side = outer.side;
+  /// The one of whose rows a semi join takes some away, whatever they are joined to; nothing: it is up to the
+  /// rows of several, or it is no semi join.
+  std::optional<size_t> member_that_decides(const JoinedTables::Added& added) const {
+    if (added.kind != JoinPlan::Kind::Semi) return std::nullopt;
+    std::vector<size_t> numbers;
+    add_numbers(added.side, numbers);
+    std::optional<size_t> only;
+    for (Item* const condition : added.on) {
+      for (const Item_field* const column : columns_read_by(*condition)) {
+        const size_t number = *sources_.number_of(*column->field);
+        if (std::ranges::find(numbers, number) != numbers.end()) continue;
+        const auto member = std::ranges::find(joined_.tables, number);
+        if (member == joined_.tables.end()) return std::nullopt;
+        const auto found = static_cast<size_t>(member - joined_.tables.begin());
+        if (only && *only != found) return std::nullopt;
+        only = found;
+      }
+    }
+    return only;
+  }
+
+  /// What is joined to rows by an outer or a semi join: of its ON, what its side alone can tell is the side's
+  /// own.
+  std::unique_ptr<JoinNode> add(std::unique_ptr<JoinNode> probe, const JoinedTables::Added& added) const {
+    JoinedTables side = added.side;
     std::vector<size_t> numbers;
     add_numbers(side, numbers);
     auto node = std::make_unique<JoinNode>();
-    node->kind = JoinPlan::Kind::Left;
-    for (Item* const condition : outer.on) {
+    node->kind = added.kind;
+    for (Item* const condition : added.on) {
       const auto columns = columns_read_by(*condition);
       const auto is_of_side = [&](const Field& field) {
         return std::ranges::find(numbers, *sources_.number_of(field)) != numbers.end();
@@ -316,14 +346,15 @@ class Planner {
     node->build = Planner(sources_, side).plan();
     double pairs = probe->rows * node->build->rows;
     for (const JoinKey& key : node->keys) pairs /= distinct_of(key);
-    node->rows = std::max(probe->rows, pairs);
+    node->rows =
+        added.kind == JoinPlan::Kind::Semi ? std::min(probe->rows, pairs) : std::max(probe->rows, pairs);
     node->probe = std::move(probe);
     return node;
   }
 
   static void add_numbers(const JoinedTables& joined, std::vector<size_t>& to) {
     to.insert(to.end(), joined.tables.begin(), joined.tables.end());
-    for (const JoinedTables::Outer& outer : joined.outers) add_numbers(outer.side, to);
+    for (const JoinedTables::Added& added : joined.added) add_numbers(added.side, to);
   }
 
   const SourceTables& sources_;

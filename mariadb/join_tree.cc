@@ -43,10 +43,10 @@ class FromReader {
       add_parts(table.on_expr, to.conditions);
       return add_tables(table, to, may_be_missing);
     }
-    JoinedTables::Outer outer;
+    JoinedTables::Added outer;
     if (table.on_expr == nullptr || !add_tables(table, outer.side, /*may_be_missing=*/true)) return false;
     add_parts(table.on_expr, outer.on);
-    to.outers.push_back(std::move(outer));
+    to.added.push_back(std::move(outer));
     return true;
   }
 
@@ -114,36 +114,43 @@ bool rejects_nulls(Item& condition, const JoinedTables& joined, const SourceTabl
 
 /// An outer join of whose missing rows a condition leaves none is an inner one.
 void simplify(JoinedTables& joined, const SourceTables& sources) {
-  for (size_t i = 0; i < joined.outers.size();) {
+  for (size_t i = 0; i < joined.added.size();) {
     const bool rejects = std::ranges::any_of(joined.conditions, [&](Item* condition) {
-      return rejects_nulls(*condition, joined.outers[i].side, sources);
+      return rejects_nulls(*condition, joined.added[i].side, sources);
     });
     if (!rejects) {
       ++i;
       continue;
     }
-    JoinedTables::Outer outer = std::move(joined.outers[i]);
-    joined.outers.erase(joined.outers.begin() + static_cast<ptrdiff_t>(i));
+    JoinedTables::Added outer = std::move(joined.added[i]);
+    joined.added.erase(joined.added.begin() + static_cast<ptrdiff_t>(i));
     joined.tables.insert(joined.tables.end(), outer.side.tables.begin(), outer.side.tables.end());
     append(joined.conditions, outer.side.conditions);
     append(joined.conditions, outer.on);
-    std::ranges::move(outer.side.outers,
-                      std::inserter(joined.outers, joined.outers.begin() + static_cast<ptrdiff_t>(i)));
+    std::ranges::move(outer.side.added,
+                      std::inserter(joined.added, joined.added.begin() + static_cast<ptrdiff_t>(i)));
     i = 0;
   }
-  for (JoinedTables::Outer& outer : joined.outers) simplify(outer.side, sources);
+  for (JoinedTables::Added& outer : joined.added) simplify(outer.side, sources);
 }
 
 void note_missing(const JoinedTables& joined, bool missing, std::vector<SourceTables::Source>& sources) {
   for (const size_t table : joined.tables) sources[table].may_be_missing = missing;
-  for (const JoinedTables::Outer& outer : joined.outers) note_missing(outer.side, true, sources);
+  for (const JoinedTables::Added& outer : joined.added) note_missing(outer.side, true, sources);
 }
 
 void add_conditions(const JoinedTables& joined, std::vector<Item*>& to) {
   append(to, joined.conditions);
-  for (const JoinedTables::Outer& outer : joined.outers) {
-    append(to, outer.on);
-    add_conditions(outer.side, to);
+  for (const JoinedTables::Added& added : joined.added) {
+    append(to, added.on);
+    add_conditions(added.side, to);
+  }
+}
+
+void add_shown(const JoinedTables& joined, std::vector<bool>& to) {
+  for (const size_t table : joined.tables) to[table] = true;
+  for (const JoinedTables::Added& added : joined.added) {
+    if (added.kind == JoinPlan::Kind::Left) add_shown(added.side, to);
   }
 }
 
@@ -165,6 +172,12 @@ std::vector<Item*> FromClause::all_conditions() const {
   std::vector<Item*> conditions;
   add_conditions(joined, conditions);
   return conditions;
+}
+
+std::vector<bool> FromClause::shown_tables() const {
+  std::vector<bool> shown(sources->all().size());
+  add_shown(joined, shown);
+  return shown;
 }
 
 std::optional<FromClause> tables_joined_by(SELECT_LEX& select) {

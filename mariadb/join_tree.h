@@ -2,12 +2,14 @@
 // Belongs to the connection's thread.
 #pragma once
 
+#include <expected>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "column/predicate.h"
 #include "query/join/hash_join.h"
+#include "select_outcome.h"
 #include "source_tables.h"
 // clang-format off
 #include "server.h"
@@ -34,16 +36,17 @@ struct JoinNode {
   double rows = 0;  // estimated: that come out
 };
 
-/// Tables that are all joined with each other, and what is joined to their rows by outer joins.
+/// Tables that are all joined with each other, and what is joined to their rows by other joins.
 struct JoinedTables {
-  struct Outer;
+  struct Added;
   std::vector<size_t> tables = {};     // their numbers
   std::vector<Item*> conditions = {};  // parts of WHERE and of inner joins' ON: all must hold
-  std::vector<Outer> outers;           // in their order
+  std::vector<Added> added;            // in their order, semi joins last
 };
-struct JoinedTables::Outer {
-  JoinedTables side;
-  std::vector<Item*> on;  // parts of its ON
+struct JoinedTables::Added {
+  JoinPlan::Kind kind = JoinPlan::Kind::Left;  // or Semi
+  JoinedTables side = {};
+  std::vector<Item*> on = {};  // what a pair must fulfil
 };
 
 /// What a SELECT of several tables of this engine reads.
@@ -54,11 +57,16 @@ struct FromClause {
 
   /// All parts of WHERE and ON.
   std::vector<Item*> all_conditions() const;
+  /// Which tables have columns in the rows that come out: not those of semi joins.
+  std::vector<bool> shown_tables() const;
 };
 
 /// Of a SELECT that the optimizer has not been at; nothing: of one table, of others than this engine's, or of
 /// a form that is not known.
 std::optional<FromClause> tables_joined_by(SELECT_LEX& select);
+
+/// Of one that it is done with, all tables of which are this engine's (joined_block.cc).
+std::expected<FromClause, Declined> tables_joined_by_block(const Query& query);
 
 /// The parts of a condition, all of which must hold.
 void add_parts(Item* condition, std::vector<Item*>& to);

@@ -1,5 +1,7 @@
 #include "part_pushdown.h"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -8,6 +10,9 @@
 #include "ha_hailstone.h"
 #include "huge_pages.h"
 #include "index_use.h"
+#include "item_parts.h"
+#include "join_tree.h"
+#include "pushdown_warnings.h"
 #include "pushed_part.h"
 #include "row_result.h"
 #include "select_block.h"
@@ -28,27 +33,28 @@ bool reads_one_table(const Query& query) {
          from.table != nullptr && is_in_engine(*from.table);
 }
 
+OfferedBlock offered_block(THD& thd, const Query& query) {
+  return {thd, *query.from->select_lex, "create_group_by"};
+}
+
 /// A block that may be the engine's.
 class Part {
  public:
+  /// Of one table.
   Part(THD& thd, const Query& query)
-      : thd_(thd),
-        query_(query),
-        select_(*query.from->select_lex),
-        join_(*select_.join),
-        table_(*query.from->table),
-        sources_(std::make_shared<SourceTables>(
-            std::vector<SourceTables::Source>{{&table_, readers_of(table_)}})) {}
-
-  OfferedBlock offered() const { return {thd_, select_, "create_group_by"}; }
+      : Part(thd, query,
+             std::make_shared<SourceTables>(
+                 std::vector<SourceTables::Source>{{query.from->table, readers_of(*query.from->table)}})) {}
+  /// Of several, of which the optimizer may have made constants of all but one.
+  Part(THD& thd, const Query& query, FromClause from) : Part(thd, query, from.sources) {
+    from_ = std::move(from);
+  }
 
   std::expected<group_by_handler*, Declined> push() {
-    if (const auto reason = reason_to_decline(thd_, sources_->first().readers)) return declined(*reason);
-    if (select_pushdown(&thd_) == SelectPushdown::Auto) {
-      if (finds_rows_by_index()) return declined(SelectOutcome::Index, *query_.order_by->item);
-      if (is_quick_by_index()) return declined(SelectOutcome::Index, query_.where);
+    for (const SourceTables::Source& source : sources_->all()) {
+      if (const auto reason = reason_to_decline(thd_, source.readers)) return declined(*reason);
     }
-    if (query_.where != nullptr) conditions_.push_back(reader().condition(query_.where));
+    if (const auto reason = sources_->is_join() ? take_join() : take_table()) return std::unexpected(*reason);
     auto result = has_groups() || query_.distinct ? push_groups() : push_rows();
     if (!result) return std::unexpected(result.error());
     return make_pushed_part(thd_, select_, reader(), std::move(*result));
@@ -57,9 +63,61 @@ class Part {
  private:
   using Pushed = std::expected<std::unique_ptr<BlockResult>, Declined>;
 
+  Part(THD& thd, const Query& query, std::shared_ptr<const SourceTables> sources)
+      : thd_(thd),
+        query_(query),
+        select_(*query.from->select_lex),
+        join_(*select_.join),
+        sources_(std::move(sources)) {}
+
+  OfferedBlock offered() const { return offered_block(thd_, query_); }
   HailstoneHandler& reader() const { return sources_->first().reader(); }
+  const TABLE& table() const { return *sources_->first().table; }
   BlockStatement statement() const {
-    return {query_, select_, sources_, conditions_, nullptr, /*whole=*/false};
+    return {query_, select_, sources_, conditions_, join_plan_.get(), /*whole=*/false};
+  }
+
+  /// The conditions on one table. Why it is left to the server; nothing: it is not.
+  std::optional<Declined> take_table() {
+    if (select_pushdown(&thd_) == SelectPushdown::Auto) {
+      if (finds_rows_by_index()) return Declined{SelectOutcome::Index, *query_.order_by->item};
+      if (is_quick_by_index()) return Declined{SelectOutcome::Index, query_.where};
+    }
+    if (query_.where != nullptr) conditions_.push_back(reader().condition(query_.where));
+    return std::nullopt;
+  }
+
+  /// The same of tables that are joined.
+  std::optional<Declined> take_join() {
+    // Read again and again by others, which change what it depends on.
+    if ((select_.uncacheable & UNCACHEABLE_DEPENDENT) != 0) return Declined{SelectOutcome::Statement};
+    for (Item* const condition : from_->all_conditions()) {
+      // The engine evaluates them in an order of its own, and so for other rows.
+      if (!has_silent_constants(thd_, *condition) || may_warn(thd_, *condition))
+        return Declined{SelectOutcome::Condition, condition};
+    }
+    const std::vector<bool> shown = from_->shown_tables();
+    const auto is_shown = [&](Item& item) {
+      return std::ranges::all_of(columns_read_by(item), [&](const Item_field* column) {
+        const auto number = sources_->number_of(*column->field);
+        return !number || shown[*number];
+      });
+    };
+    List_iterator_fast<Item> items(*query_.select);
+    while (Item* const item = items++) {
+      if (!is_shown(*item)) return Declined{SelectOutcome::Columns, item};
+    }
+    if (query_.having != nullptr && !is_shown(*query_.having))
+      return Declined{SelectOutcome::Condition, query_.having};
+    if (select_pushdown(&thd_) == SelectPushdown::Auto) {
+      for (const SourceTables::Source& source : sources_->all()) {
+        if (names_index(*source.table->pos_in_table_list)) return Declined{SelectOutcome::Index};
+      }
+      if (joins_few_rows(*from_)) return Declined{SelectOutcome::Rows};
+      if (Item* const item = leads_by_indexes(*from_)) return Declined{SelectOutcome::Index, item};
+    }
+    join_plan_ = plan_joins(*from_);
+    return std::nullopt;
   }
   static std::unexpected<Declined> declined(SelectOutcome reason, Item* item = nullptr) {
     return std::unexpected(Declined{reason, item});
@@ -72,7 +130,7 @@ class Part {
     const bool has_limit =
         query_.limit->get_select_limit() != HA_POS_ERROR || select_.limit_params.select_limit != nullptr;
     return !has_groups() && query_.order_by != nullptr && has_limit &&
-           has_index(table_, **query_.order_by->item);
+           has_index(table(), **query_.order_by->item);
   }
 
   /// Whether the server reads rows by an index that the statement names, or has found one that leads it to so
@@ -90,7 +148,7 @@ class Part {
                step.type != JT_CONST) {
       return false;
     }
-    return rows * rows_scanned_in_time_of_one < static_cast<double>(table_.file->stats.records);
+    return rows * rows_scanned_in_time_of_one < static_cast<double>(table().file->stats.records);
   }
 
   Pushed push_rows() {
@@ -123,9 +181,10 @@ class Part {
   const Query& query_;
   SELECT_LEX& select_;
   JOIN& join_;
-  TABLE& table_;
   const std::shared_ptr<const SourceTables> sources_;
-  std::vector<PushedCondition> conditions_;
+  std::vector<PushedCondition> conditions_;  // of one table
+  std::optional<FromClause> from_;           // of several
+  std::unique_ptr<JoinNode> join_plan_;      // of these
 };
 
 }  // namespace
@@ -133,19 +192,25 @@ class Part {
 group_by_handler* create_part_handler(THD* thd, Query* query) {
   return run_traced(thd, {"create_group_by", Returns::Pushed}, [&]() -> group_by_handler* {
     SELECT_LEX& select = *query->from->select_lex;
-    const bool whole = &select == thd->lex->first_select_lex() && select.next_select() == nullptr;
-    if (!reads_one_table(*query)) {
-      // Of a whole statement create_select has said why not.
-      const bool has_groups = query->group_by != nullptr || query->distinct || select.join->implicit_grouping;
-      if (has_groups && !whole) note_declined({*thd, select, "create_group_by"}, {SelectOutcome::Statement});
+    // Of a whole statement WITH ROLLUP create_select has said why not.
+    if (&select == thd->lex->first_select_lex() && select.next_select() == nullptr &&
+        select.olap != UNSPECIFIED_OLAP_TYPE)
       return nullptr;
+    const OfferedBlock offered = offered_block(*thd, *query);
+    std::optional<Part> part;
+    if (reads_one_table(*query)) {
+      part.emplace(*thd, *query);
+    } else {
+      auto from = tables_joined_by_block(*query);
+      if (!from) {
+        note_declined(offered, from.error());
+        return nullptr;
+      }
+      part.emplace(*thd, *query, std::move(*from));
     }
-    // So it has of one WITH ROLLUP.
-    if (whole && select.olap != UNSPECIFIED_OLAP_TYPE) return nullptr;
-    Part part(*thd, *query);
-    const auto pushed = part.push();
+    const auto pushed = part->push();
     if (!pushed) {
-      note_declined(part.offered(), pushed.error());
+      note_declined(offered, pushed.error());
       return nullptr;
     }
     allow_advised_huge_pages();

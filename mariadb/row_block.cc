@@ -15,6 +15,13 @@
 
 namespace hailstone {
 
+namespace {
+
+/// Whether a join only chooses among the rows of its probe side.
+bool is_semi(JoinPlan::Kind kind) { return kind == JoinPlan::Kind::Semi || kind == JoinPlan::Kind::Anti; }
+
+}  // namespace
+
 int report_query_error(HailstoneHandler& reader, const Error& error) {
   if (error.code() != ErrorCode::DiskFull) return reader.report(error);
   return reader.report(Error(ErrorCode::Io, error.message(), error.system_error()));
@@ -386,7 +393,7 @@ class RowBlock::Opening {
     }
     HAILSTONE_ASSIGN(auto probe, open_side(*side.probe, probe_above));
     HAILSTONE_ASSIGN(auto build, open_side(*side.build, build_above));
-    add_columns_of(*side.build, above, plan.from_build);
+    if (!is_semi(side.kind) || !side.on.all.empty()) add_columns_of(*side.build, above, plan.from_build);
     if (side.on_by_server() || (!by_program_ && !side.on.all.empty())) {
       plan.host = by_host(side.on.all, {});
     } else if (side.on.passes) {
@@ -402,7 +409,7 @@ class RowBlock::Opening {
   void add_columns_of(const Join& side, const std::vector<uint16_t>& above, std::vector<uint16_t>& to) const {
     if (!side.source) {
       add_columns_of(*side.probe, above, to);
-      add_columns_of(*side.build, above, to);
+      if (!is_semi(side.kind)) add_columns_of(*side.build, above, to);
       return;
     }
     for (uint16_t i = 0; i < numbers_.size(); ++i) {

@@ -87,7 +87,7 @@ class WholeSelect {
   }
 
   /// Whether the server offers it once more, when it has optimised it.
-  bool is_offered_again() const { return !by_view_ && select_.olap == UNSPECIFIED_OLAP_TYPE && !from_; }
+  bool is_offered_again() const { return !by_view_ && select_.olap == UNSPECIFIED_OLAP_TYPE; }
 
  private:
   WholeSelect(THD& thd, SELECT_LEX& select, std::shared_ptr<const SourceTables> sources,
@@ -267,6 +267,17 @@ class WholeSelect {
   std::unique_ptr<JoinNode> join_plan_;      // of these
 };
 
+/// Whether the server offers a statement once more when it has optimised it: all its tables are the engine's.
+bool is_offered_as_block(SELECT_LEX& select) {
+  List_iterator_fast<TABLE_LIST> leaves(select.leaf_tables);
+  while (TABLE_LIST* const leaf = leaves++) {
+    if (leaf->is_view_or_derived() || leaf->belong_to_view != nullptr || leaf->table == nullptr ||
+        !is_in_engine(*leaf->table))
+      return false;
+  }
+  return select.olap == UNSPECIFIED_OLAP_TYPE;
+}
+
 }  // namespace
 
 select_handler* create_select_handler(THD* thd, SELECT_LEX* select) {
@@ -275,7 +286,7 @@ select_handler* create_select_handler(THD* thd, SELECT_LEX* select) {
   auto from = source ? std::nullopt : tables_joined_by(*select);
   if (!source && !from) {
     // Of several tables, not all of them this engine's, or joined in a way that it does not know.
-    if (select->join != nullptr && select->leaf_tables.elements > 1)
+    if (select->join != nullptr && select->leaf_tables.elements > 1 && !is_offered_as_block(*select))
       note_declined(
           {*thd, *select, "create_select"},
           {select_pushdown(thd) == SelectPushdown::Off ? SelectOutcome::Off : SelectOutcome::Statement});
