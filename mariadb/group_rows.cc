@@ -201,7 +201,8 @@ void GroupRows::store_item(const GroupOutput& output, Field& field) {
   Field* const column = real.type() == Item::FIELD_ITEM ? static_cast<Item_field&>(real).field : nullptr;
   if (column == nullptr) {
     field.set_notnull();
-    output.item->save_in_field(&field, true);
+    // A reference, as of a view's column, would take the value from the field that it is stored in.
+    real.save_in_field(&field, true);
     return;
   }
   // The item itself would store what the server's table has of it.

@@ -64,7 +64,7 @@ class GroupRows {
     return output.mean != nullptr && field.real_type() == MYSQL_TYPE_STRING;
   }
   static void store_constant(const GroupOutput& output, Field* field) {
-    if (field != nullptr) output.item->save_in_field(field, true);
+    if (field != nullptr) output.item->real_item()->save_in_field(field, true);
   }
   Status find_shown(const Groups& group);
   static void store_item(const GroupOutput& output, Field& field);

@@ -229,7 +229,8 @@ Value ServerExpressions::evaluate(const Expression& expression, const RowBatch& 
     return hailstone::value_of(item, expression.value.kind, &thd_, bytes);
   Field& field = *expression.value.field;
   field.set_notnull();
-  item.save_in_field(&field, true);
+  // A reference, as of a view's column, would take the value from the field that it is stored in.
+  item.real_item()->save_in_field(&field, true);
   if (field.is_null()) return {};
   Stored stored = expression.format.read(field.ptr);
   stored.bytes = bytes.copy(stored.bytes);
