@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "collation.h"
@@ -243,11 +244,31 @@ class GroupTranslator {
     for (Item_field* const column : columns_read_by(item)) {
       const Field* const field = block_.columns.field_of(*column);
       if (field == nullptr) return false;
+      if (!block_.key_of(*field) && statement_.sources->is_join() && is_told_by_keys(*field))
+        block_.keys.push_back(rows_.comparable(*field));
       block_.reads_rows = block_.reads_rows || !block_.key_of(*field);
       if (std::ranges::find(block_.shown, field) == block_.shown.end()) block_.shown.push_back(field);
     }
     block_.outputs.push_back({.place = place_, .item = &item, .source = GroupOutput::Source::Row});
     return true;
+  }
+
+  /// Whether all rows of a group have the same value of a column, as they have the same row of its table: one
+  /// of its unique keys is among what they are grouped by. Then it may be a key itself.
+  bool is_told_by_keys(const Field& field) const {
+    if (!can_be_key(field) || block_.rolls_up || block_.keys.size() == GroupingPlan::most_keys) return false;
+    const TABLE& table = *field.table;
+    for (uint i = 0; i < table.s->keys; ++i) {
+      const KEY& key = table.key_info[i];
+      if ((key.flags & HA_NOSAME) == 0 || (key.flags & HA_NULL_PART_KEY) != 0) continue;
+      const std::span<const KEY_PART_INFO> parts(key.key_part, key.user_defined_key_parts);
+      const bool grouped = std::ranges::all_of(parts, [&](const KEY_PART_INFO& part) {
+        const Field& whole = *table.field[part.fieldnr - 1];
+        return (part.key_part_flag & HA_PART_KEY_SEG) == 0 && block_.key_of(whole).has_value();
+      });
+      if (grouped) return true;
+    }
+    return false;
   }
 
   /// The engine sorts: what it left to the server would go to a temporary table, which the server neither

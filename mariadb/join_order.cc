@@ -4,7 +4,10 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <numeric>
+#include <ranges>
 
 #include "ha_hailstone.h"
 #include "item_parts.h"
@@ -32,7 +35,8 @@ double rows_of_table(const SourceTables::Source& source) {
 /// Plans one group of tables that are joined with each other.
 class Planner {
  public:
-  Planner(const SourceTables& sources, const JoinedTables& joined) : sources_(sources), joined_(joined) {}
+  Planner(const FromClause& from, const JoinedTables& joined)
+      : from_(from), sources_(*from.sources), joined_(joined) {}
 
   std::unique_ptr<JoinNode> plan() {
     for (const size_t table : joined_.tables) {
@@ -54,8 +58,10 @@ class Planner {
       }
     }
     for (const auto& member : members_) rows_.push_back(std::max(1.0, member->rows));
-    std::unique_ptr<JoinNode> node =
-        members_.size() <= most_in_all_orders ? best_of_all_orders() : by_fewest_rows();
+    take_straight_joins();
+    std::unique_ptr<JoinNode> node = members_.size() <= most_in_all_orders ? best_of_all_orders()
+                                     : straight_.empty()                   ? by_fewest_rows()
+                                                                           : in_their_order();
     for (const JoinedTables::Added* const added : behind_members) node = add(std::move(node), *added);
     append(node->where, behind_);
     return node;
@@ -208,6 +214,31 @@ class Planner {
     });
   }
 
+  void take_straight_joins() {
+    const auto members_of = [&](uint64_t numbers) {
+      Tables members = 0;
+      for (size_t i = 0; i < members_.size(); ++i) members |= (numbers >> joined_.tables[i] & 1) << i;
+      return members;
+    };
+    for (const StraightJoin& join : from_.straight) {
+      const StraightJoin here{.before = members_of(join.before), .after = members_of(join.after)};
+      if (here.before != 0 && here.after != 0) straight_.push_back(here);
+    }
+  }
+
+  /// Whether the members may be joined with each other before others are.
+  bool may_be_joined(Tables tables) const {
+    return std::ranges::all_of(straight_, [tables](const StraightJoin& join) {
+      return (tables & join.after) == 0 || (join.before & ~tables) == 0 || (tables & ~join.after) == 0;
+    });
+  }
+  /// Whether members that come later are in the side that is looked up.
+  bool keeps_order(Tables probe, Tables build) const {
+    return std::ranges::none_of(straight_, [probe, build](const StraightJoin& join) {
+      return (probe & join.after) != 0 && (build & join.before) != 0;
+    });
+  }
+
   static double cost_of(double probe, double build, double out) {
     const double lookup = build > rows_near_at_hand ? cost_of_far_probe : cost_of_probe;
     return probe * lookup + build * cost_of_build + out * cost_of_row_out;
@@ -224,10 +255,11 @@ class Planner {
         plan.cost = 0;
         continue;
       }
+      if (!may_be_joined(tables)) continue;
       for (const bool with_products : {false, true}) {
         for (Tables probe = (tables - 1) & tables; probe != 0; probe = (probe - 1) & tables) {
           const Tables build = tables & ~probe;
-          if (!with_products && !are_connected(probe, build)) continue;
+          if (!keeps_order(probe, build) || (!with_products && !are_connected(probe, build))) continue;
           const double cost =
               plans[probe].cost + plans[build].cost + cost_of(rows[probe], rows[build], rows[tables]);
           if (cost < plan.cost) plan = {cost, probe};
@@ -266,6 +298,21 @@ class Planner {
     }
     for (const auto& [of, condition] : across_) {
       if (spans(of)) node->where.push_back(condition);
+    }
+    return node;
+  }
+
+  /// One after the other, as the statement has them.
+  std::unique_ptr<JoinNode> in_their_order() {
+    std::vector<size_t> order(members_.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::sort(order, std::less{}, [&](size_t member) { return joined_.tables[member]; });
+    Tables joined = Tables{1} << order.front();
+    auto node = std::move(members_[order.front()]);
+    for (const size_t member : order | std::views::drop(1)) {
+      const Tables next = Tables{1} << member;
+      node = join(std::move(node), joined, std::move(members_[member]), next, rows_of(joined | next));
+      joined |= next;
     }
     return node;
   }
@@ -343,7 +390,7 @@ class Planner {
         node->on.push_back(condition);
       }
     }
-    node->build = Planner(sources_, side).plan();
+    node->build = Planner(from_, side).plan();
     double pairs = probe->rows * node->build->rows;
     for (const JoinKey& key : node->keys) pairs /= distinct_of(key);
     node->rows =
@@ -357,8 +404,10 @@ class Planner {
     for (const JoinedTables::Added& added : joined.added) add_numbers(added.side, to);
   }
 
+  const FromClause& from_;  // of which this is the whole or a side
   const SourceTables& sources_;
   const JoinedTables& joined_;
+  std::vector<StraightJoin> straight_;  // bits are those of members
   std::vector<std::unique_ptr<JoinNode>> members_;
   std::vector<double> rows_;
   std::vector<Edge> edges_;
@@ -368,8 +417,6 @@ class Planner {
 
 }  // namespace
 
-std::unique_ptr<JoinNode> plan_joins(const FromClause& from) {
-  return Planner(*from.sources, from.joined).plan();
-}
+std::unique_ptr<JoinNode> plan_joins(const FromClause& from) { return Planner(from, from.joined).plan(); }
 
 }  // namespace hailstone

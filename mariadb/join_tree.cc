@@ -27,19 +27,25 @@ class FromReader {
     List_iterator_fast<TABLE_LIST> each(list);
     while (TABLE_LIST* const table = each++) tables.push_back(table);
     // The server has them the other way round.
+    size_t before = sources.size(), first = before;
     for (auto table = tables.rbegin(); table != tables.rend(); ++table) {
-      if (!add(**table, to, may_be_missing)) return false;
+      if (!add(**table, to, may_be_missing) || sources.size() > most_joined_tables) return false;
+      if ((*table)->straight)
+        straight.push_back({bits_between(before, first), bits_between(first, sources.size())});
+      before = std::exchange(first, sources.size());
     }
     return true;
   }
 
   std::vector<SourceTables::Source> sources;
+  std::vector<StraightJoin> straight;
   bool by_view = false;
 
  private:
   bool add(TABLE_LIST& table, JoinedTables& to, bool may_be_missing) {
-    if (table.sj_on_expr != nullptr || table.jtbm_subselect != nullptr || table.straight) return false;
-    if (table.outer_join == 0) {
+    if (table.sj_on_expr != nullptr || table.jtbm_subselect != nullptr) return false;
+    // Of a view there the server marks the tables, too.
+    if ((table.outer_join & (JOIN_TYPE_LEFT | JOIN_TYPE_RIGHT)) == 0) {
       add_parts(table.on_expr, to.conditions);
       return add_tables(table, to, may_be_missing);
     }
@@ -52,8 +58,7 @@ class FromReader {
 
   bool add_tables(TABLE_LIST& table, JoinedTables& to, bool may_be_missing) {
     if (table.is_view_or_derived()) {
-      // What a view computes of a row that an outer join has not got is NULL, whatever it would be.
-      if (!table.is_merged_derived() || may_be_missing) return false;
+      if (!table.is_merged_derived()) return false;
       by_view = true;
       // In an execution before this one its condition has become a part of the statement's.
       if (table.merged)
@@ -156,6 +161,12 @@ void add_shown(const JoinedTables& joined, std::vector<bool>& to) {
 
 }  // namespace
 
+std::vector<StraightJoin> joined_in_order(size_t tables) {
+  std::vector<StraightJoin> straight;
+  for (size_t i = 1; i < tables; ++i) straight.push_back({bits_between(0, i), bits_between(i, i + 1)});
+  return straight;
+}
+
 void add_parts(Item* condition, std::vector<Item*>& to) {
   if (condition == nullptr) return;
   Item& real = *condition->real_item();
@@ -180,16 +191,39 @@ std::vector<bool> FromClause::shown_tables() const {
   return shown;
 }
 
+bool is_null_of_missing_rows(Item& item, const SourceTables& sources) {
+  if (item.type() == Item::REF_ITEM) {
+    auto& reference = static_cast<Item_ref&>(item);
+    if (reference.ref_type() != Item_ref::VIEW_REF) return is_null_of_missing_rows(**reference.ref, sources);
+    Item& real = *item.real_item();
+    const TABLE* const tells = static_cast<Item_direct_view_ref&>(item).get_null_ref_table();
+    const bool may_be_missing = std::ranges::any_of(sources.all(), [&](const SourceTables::Source& source) {
+      return source.table == tells && source.may_be_missing;
+    });
+    // A column is NULL by itself then.
+    return real.type() != Item::FIELD_ITEM &&
+           (may_be_missing || is_null_of_missing_rows(**reference.ref, sources));
+  }
+  if (item.type() == Item::SUM_FUNC_ITEM) {
+    auto& aggregate = static_cast<Item_sum&>(item);
+    for (uint i = 0; i < aggregate.get_arg_count(); ++i) {
+      if (is_null_of_missing_rows(*aggregate.get_arg(i), sources)) return true;
+    }
+    return false;
+  }
+  return any_part(item, [&](Item& part) { return is_null_of_missing_rows(part, sources); });
+}
+
 std::optional<FromClause> tables_joined_by(SELECT_LEX& select) {
-  if (select.join == nullptr || (select.options & SELECT_STRAIGHT_JOIN) != 0) return std::nullopt;
+  if (select.join == nullptr) return std::nullopt;
   FromClause from;
   FromReader reader;
   add_parts(select.join->conds, from.joined.conditions);
-  constexpr size_t most_tables = 61;
-  if (!reader.read(select.top_join_list, from.joined, /*may_be_missing=*/false) ||
-      reader.sources.size() < 2 || reader.sources.size() > most_tables)
+  if (!reader.read(select.top_join_list, from.joined, /*may_be_missing=*/false) || reader.sources.size() < 2)
     return std::nullopt;
   from.by_view = reader.by_view;
+  from.straight = (select.options & SELECT_STRAIGHT_JOIN) != 0 ? joined_in_order(reader.sources.size())
+                                                               : std::move(reader.straight);
   simplify(from.joined, SourceTables(reader.sources));
   note_missing(from.joined, false, reader.sources);
   from.sources = std::make_shared<SourceTables>(std::move(reader.sources));

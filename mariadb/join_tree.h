@@ -49,10 +49,27 @@ struct JoinedTables::Added {
   std::vector<Item*> on = {};  // what a pair must fulfil
 };
 
+/// As many as the server joins.
+constexpr size_t most_joined_tables = 61;
+
+/// A bit for each table's number.
+constexpr uint64_t bits_between(size_t first, size_t behind) {
+  return ((uint64_t{1} << behind) - 1) & ~((uint64_t{1} << first) - 1);
+}
+
+/// Of STRAIGHT_JOIN: tables that are joined before others are joined to them. A bit for each table's number.
+struct StraightJoin {
+  uint64_t before = 0, after = 0;
+};
+
+/// What SELECT STRAIGHT_JOIN asks: that so many tables are joined in their order.
+std::vector<StraightJoin> joined_in_order(size_t tables);
+
 /// What a SELECT of several tables of this engine reads.
 struct FromClause {
   std::shared_ptr<const SourceTables> sources;
   JoinedTables joined;
+  std::vector<StraightJoin> straight = {};
   bool by_view = false;  // some of it through a view, or a derived table
 
   /// All parts of WHERE and ON.
@@ -67,6 +84,10 @@ std::optional<FromClause> tables_joined_by(SELECT_LEX& select);
 
 /// Of one that it is done with, all tables of which are this engine's (joined_block.cc).
 std::expected<FromClause, Declined> tables_joined_by_block(const Query& query);
+
+/// Whether something in the item is made by a view, or a derived table, on the inner side of an outer join:
+/// where that has no row it is NULL, whatever the view would make of the NULLs of its columns.
+bool is_null_of_missing_rows(Item& item, const SourceTables& sources);
 
 /// The parts of a condition, all of which must hold.
 void add_parts(Item* condition, std::vector<Item*>& to);

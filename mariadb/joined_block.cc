@@ -74,9 +74,9 @@ class OptimizedFrom {
     if (!read_level(select.top_join_list, {join_.conds, select.prep_where}, from.joined.conditions,
                     from.joined, /*may_be_missing=*/false))
       return std::unexpected(why_not_);
-    // One bit is left for what belongs to no table.
-    constexpr size_t most_tables = 61;
-    if (sources_.empty() || sources_.size() > most_tables) return std::unexpected(Declined());
+    if (sources_.empty()) return std::unexpected(Declined());
+    from.straight =
+        (select.options & SELECT_STRAIGHT_JOIN) != 0 ? joined_in_order(sources_.size()) : straight_;
     from.sources = std::make_shared<SourceTables>(sources_);
     if (Item* const item = out_of_reach(from.joined, *from.sources))
       return std::unexpected(Declined{SelectOutcome::Condition, item});
@@ -122,7 +122,7 @@ class OptimizedFrom {
 
   bool add(TABLE_LIST& table, JoinedTables& to, bool may_be_missing,
            std::vector<JoinedTables::Added>& semi_joins, std::vector<const TABLE_LIST*>& nests) {
-    if (table.jtbm_subselect != nullptr || table.straight) return declined(SelectOutcome::Statement);
+    if (table.jtbm_subselect != nullptr) return declined(SelectOutcome::Statement);
     if (table.sj_on_expr != nullptr) {
       JoinedTables::Added semi{.kind = JoinPlan::Kind::Semi};
       std::vector<JoinedTables::Added> within;
@@ -272,6 +272,7 @@ class OptimizedFrom {
 
   const JOIN& join_;
   std::vector<SourceTables::Source> sources_;
+  std::vector<StraightJoin> straight_;
   Declined why_not_;
 };
 
@@ -279,7 +280,6 @@ class OptimizedFrom {
 
 std::expected<FromClause, Declined> tables_joined_by_block(const Query& query) {
   SELECT_LEX& select = *query.from->select_lex;
-  if ((select.options & SELECT_STRAIGHT_JOIN) != 0) return std::unexpected(Declined());
   return OptimizedFrom(*select.join).read(select);
 }
 

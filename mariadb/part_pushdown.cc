@@ -80,6 +80,7 @@ class Part {
   /// The conditions on one table. Why it is left to the server; nothing: it is not.
   std::optional<Declined> take_table() {
     if (select_pushdown(&thd_) == SelectPushdown::Auto) {
+      if (!has_groups() && names_index(*table().pos_in_table_list)) return Declined{SelectOutcome::Hint};
       if (finds_rows_by_index()) return Declined{SelectOutcome::Index, *query_.order_by->item};
       if (is_quick_by_index()) return Declined{SelectOutcome::Index, query_.where};
     }
@@ -111,7 +112,7 @@ class Part {
       return Declined{SelectOutcome::Condition, query_.having};
     if (select_pushdown(&thd_) == SelectPushdown::Auto) {
       for (const SourceTables::Source& source : sources_->all()) {
-        if (names_index(*source.table->pos_in_table_list)) return Declined{SelectOutcome::Index};
+        if (names_index(*source.table->pos_in_table_list)) return Declined{SelectOutcome::Hint};
       }
       if (joins_few_rows(*from_)) return Declined{SelectOutcome::Rows};
       if (Item* const item = leads_by_indexes(*from_)) return Declined{SelectOutcome::Index, item};
@@ -133,10 +134,8 @@ class Part {
            has_index(table(), **query_.order_by->item);
   }
 
-  /// Whether the server reads rows by an index that the statement names, or has found one that leads it to so
-  /// few rows that it is quicker by itself.
+  /// Whether the server has found an index that leads it to so few rows that it is quicker by itself.
   bool is_quick_by_index() const {
-    if (!has_groups() && names_index(*query_.from)) return true;
     JOIN_TAB& step = join_.join_tab[join_.const_tables];
     const SQL_SELECT* const select = step.get_sql_select();
     const QUICK_SELECT_I* const range =

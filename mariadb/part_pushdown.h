@@ -1,4 +1,4 @@
-// Blocks of SELECTs over one table that the server has optimised, answered by the engine: parts of unions,
+// Blocks of SELECTs that the server has optimised, answered by the engine: parts of unions,
 // derived tables and subqueries that do not depend on the outer query, and statements that create_select left
 // to the server. HAVING, OFFSET and LIMIT are the server's work. EXPLAIN shows "Storage engine handles GROUP
 // BY". What is not sure to come out as the server has it stays with it.

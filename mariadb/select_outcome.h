@@ -24,9 +24,11 @@ enum class SelectOutcome : uint8_t {
   Statement,
   Locks,
   Index,
+  Hint,
   Rows,
   Groups,
   Columns,
+  View,
   Aggregates,
   Means,
   Order,
@@ -37,15 +39,17 @@ struct SelectOutcomeText {
   const char* name;  // of the status variable, behind Hailstone_selects_
   const char* text;  // why the block was left to the server
 };
-constexpr std::array<SelectOutcomeText, 12> select_outcomes{{
+constexpr std::array<SelectOutcomeText, 14> select_outcomes{{
     {"pushed", ""},
     {"declined_off", "hailstone_select_pushdown is OFF"},
     {"declined_statement", "the engine does not answer statements of this form"},
     {"declined_locks", "it locks the rows that it reads, or reads what is uncommitted"},
     {"declined_index", "an index leads to few rows"},
+    {"declined_hint", "it says by which index a table is to be read"},
     {"declined_rows", "the tables that it joins have few rows"},
     {"declined_groups", "the engine does not group by this"},
     {"declined_columns", "it is no function of the row, or neither a group nor made of groups"},
+    {"declined_view", "a view on the inner side of an outer join makes it of its columns"},
     {"declined_aggregates", "the engine does not compute this aggregate"},
     {"declined_means", "the server goes on with more digits of a mean than it shows"},
     {"declined_order", "the engine does not sort by this"},

@@ -67,9 +67,14 @@ class WholeSelect {
       if (is_replaced(*condition) || !has_silent_constants(thd_, *condition) || may_warn(thd_, *condition))
         return declined(SelectOutcome::Condition, condition);
     }
+    if (Item* const item = made_of_missing_rows()) return declined(SelectOutcome::View, item);
+    // The optimizer does so when it merges a view: its columns that are NOT NULL may be NULL, too.
+    for (const SourceTables::Source& source : sources_->all()) {
+      if (source.may_be_missing) source.table->maybe_null = true;
+    }
     const bool chooses = select_pushdown(&thd_) == SelectPushdown::Auto;
     for (const SourceTables::Source& source : sources_->all()) {
-      if (chooses && names_index(*source.table->pos_in_table_list)) return declined(SelectOutcome::Index);
+      if (chooses && names_index(*source.table->pos_in_table_list)) return declined(SelectOutcome::Hint);
     }
     if (from_) {
       if (chooses && joins_few_rows(*from_)) return declined(SelectOutcome::Rows);
@@ -131,6 +136,19 @@ class WholeSelect {
   }
   static std::unexpected<Declined> declined(SelectOutcome reason, Item* item = nullptr) {
     return std::unexpected(Declined{reason, item});
+  }
+
+  /// What a view on the inner side of an outer join makes, if the statement wants it; null: nothing.
+  Item* made_of_missing_rows() const {
+    if (!from_ || !by_view_) return nullptr;
+    const auto is_made = [this](Item* item) { return is_null_of_missing_rows(*item, *sources_); };
+    const auto condition = std::ranges::find_if(items_, is_made);
+    if (condition != items_.end()) return *condition;
+    List_iterator_fast<Item> items(join_.all_fields);
+    while (Item* const item = items++) {
+      if (is_made(item)) return item;
+    }
+    return join_.having != nullptr && is_made(join_.having) ? join_.having : nullptr;
   }
 
   Item* item_quick_by_index() const {

@@ -21,7 +21,7 @@ def _steps(pair, sql):
 
 def _is_right(above, below, is_last):
     # A limit may end what takes rows one by one.
-    if above.operator == "having" or (above.operator == "group" and below.operator == "sort") or (above.operator == "evaluate" and is_last):
+    if below.operator == "join" or above.operator == "having" or (above.operator == "group" and below.operator == "sort") or (above.operator == "evaluate" and is_last):
         return above.rows_in <= below.rows_out
     return above.rows_in == below.rows_out or (above.operator in IDLE and above.rows_in == above.rows_out == 0)
 
@@ -31,16 +31,22 @@ def check_counts(pair, sql):
     steps = _steps(pair, sql)
     wrong = [step for step in steps if step.state not in ("finished", "not run") or
              (step.operator == "scan" and step.rows_out > step.rows_in)]
-    below = None
+    inputs = []  # what the operators above take, of joins the sides
     for step in reversed(steps):
         if step.operator == "scan":
-            below = step
+            inputs.append(step)
             continue
+        if step.operator == "join":
+            # Further conditions leave fewer of a side; where one side has no row, the other is not read.
+            if step.rows_in > inputs.pop().rows_out + inputs.pop().rows_out:
+                wrong.append(step)
+            inputs.append(step)
+            continue
+        below = inputs.pop()
         if not _is_right(step, below, is_last=step == next(first for first in steps if first.block == step.block)):
             wrong.append(step)
         # A group of no rows is one, too.
-        if step.rows_in != 0 or step.rows_out != 0:
-            below = step
+        inputs.append(step if step.rows_in != 0 or step.rows_out != 0 else below)
     if wrong:
         raise Failure(f"counts are wrong of: {sql}\n{wrong}\namong {steps}")
     # First rows of the table come from as many blocks as the threads happen to have looked at.
