@@ -29,7 +29,10 @@ std::optional<double> rows_for_value(const Field& field) {
 class IndexWay {
  public:
   explicit IndexWay(const FromClause& from)
-      : sources_(*from.sources), conditions_(from.all_conditions()), rows_(sources_.all().size()) {}
+      : shared_(from.sources),
+        sources_(*shared_),
+        conditions_(from.all_conditions()),
+        rows_(sources_.all().size()) {}
 
   /// The condition that leads to the first rows; null: none does.
   Item* begin() {
@@ -59,8 +62,8 @@ class IndexWay {
       std::optional<size_t> nearest;
       double fewest = std::numeric_limits<double>::infinity();
       for (Item* const condition : conditions_) {
-        const auto key = key_of_condition(*condition, sources_);
-        if (!key) continue;
+        const auto key = key_of_condition(*condition, shared_);
+        if (!key || key->computed != nullptr) continue;
         for (const auto& [one, other] : {std::pair(key->one, key->other), std::pair(key->other, key->one)}) {
           const size_t at = *sources_.number_of(*one), to = *sources_.number_of(*other);
           const auto rows = rows_[at] && !rows_[to] ? rows_for_value(*other) : std::nullopt;
@@ -86,6 +89,7 @@ class IndexWay {
   }
 
  private:
+  const std::shared_ptr<const SourceTables> shared_;
   const SourceTables& sources_;
   const std::vector<Item*> conditions_;
   std::vector<std::optional<double>> rows_;  // of each table; nothing: it is not reached

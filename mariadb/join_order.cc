@@ -130,7 +130,7 @@ class Planner {
         behind_.push_back(condition);
       } else if (std::has_single_bit(*tables)) {
         members_[static_cast<size_t>(std::countr_zero(*tables))]->where.push_back(condition);
-      } else if (const auto key = key_of_condition(*condition, sources_)) {
+      } else if (const auto key = key_of_condition(*condition, from_.sources)) {
         edges_.push_back({*tables, *key, distinct_of(*key)});
       } else {
         across_.emplace_back(*tables, condition);
@@ -148,7 +148,7 @@ class Planner {
     List_iterator<Item> each(*static_cast<Item_cond&>(real).argument_list());
     while (Item* const branch = each++) add_parts(branch, branches.emplace_back());
     for (Item* const part : branches.front()) {
-      const auto key = key_of_condition(*part, sources_);
+      const auto key = key_of_condition(*part, from_.sources);
       const auto has_it = [&](const std::vector<Item*>& parts) {
         return std::ranges::any_of(parts, [&](const Item* other) { return part->eq(other, true); });
       };
@@ -294,7 +294,7 @@ class Planner {
       const auto member =
           std::ranges::find(joined_.tables, *sources_.number_of(*edge.key.one)) - joined_.tables.begin();
       const bool as_is = (of_probe >> member & 1) != 0;
-      node->keys.push_back(as_is ? edge.key : JoinKey{edge.key.other, edge.key.one});
+      node->keys.push_back(as_is ? edge.key : edge.key.turned());
     }
     for (const auto& [of, condition] : across_) {
       if (spans(of)) node->where.push_back(condition);
@@ -383,9 +383,9 @@ class Planner {
         side.conditions.push_back(condition);
         continue;
       }
-      const auto key = key_of_condition(*condition, sources_);
+      const auto key = key_of_condition(*condition, from_.sources);
       if (key && is_of_side(*key->one) != is_of_side(*key->other)) {
-        node->keys.push_back(is_of_side(*key->other) ? *key : JoinKey{key->other, key->one});
+        node->keys.push_back(is_of_side(*key->other) ? *key : key->turned());
       } else {
         node->on.push_back(condition);
       }

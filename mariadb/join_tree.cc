@@ -8,6 +8,8 @@
 #include "pushdown.h"
 #include "record.h"
 #include "row_block.h"
+#include "select_numbers.h"
+#include "select_server.h"
 #include "statement_items.h"
 
 namespace hailstone {
@@ -230,11 +232,10 @@ std::optional<FromClause> tables_joined_by(SELECT_LEX& select) {
   return from;
 }
 
-std::optional<JoinKey> key_of_condition(Item& condition, const SourceTables& sources) {
-  Item& real = *condition.real_item();
-  if (real.type() != Item::FUNC_ITEM) return std::nullopt;
-  if (static_cast<Item_func&>(real).functype() != Item_func::EQ_FUNC) return std::nullopt;
-  auto& equal = static_cast<Item_bool_func2&>(real);
+namespace {
+
+/// Of columns that are compared as they are stored.
+std::optional<JoinKey> key_of_columns(Item_bool_func2& equal, const SourceTables& sources) {
   std::array<const Field*, 2> fields{};
   for (size_t i = 0; i < fields.size(); ++i) {
     Item& argument = *equal.arguments()[i]->real_item();
@@ -277,6 +278,40 @@ std::optional<JoinKey> key_of_condition(Item& condition, const SourceTables& sou
   }
   return of_one->width == of_other->width && one->decimals() == other->decimals() ? std::optional(key)
                                                                                   : std::nullopt;
+}
+
+/// Of values of one table each, which programs compute.
+std::optional<JoinKey> key_of_values(Item_bool_func2& equal,
+                                     const std::shared_ptr<const SourceTables>& sources) {
+  std::array<const Field*, 2> fields{};
+  std::array<size_t, 2> tables{};
+  for (size_t i = 0; i < fields.size(); ++i) {
+    Item& argument = *equal.arguments()[i];
+    const auto table = sources->only_one_of(argument);
+    if (!table) return std::nullopt;
+    tables[i] = *table;
+    fields[i] = columns_read_by(argument).front()->field;
+  }
+  if (tables[0] == tables[1] || !is_function_of_row(equal, *sources) || may_name_rows(equal))
+    return std::nullopt;
+  ScanColumns columns(sources);
+  Program one, other;
+  if (!NumberTranslator::equal_sides(equal, columns, one, other)) return std::nullopt;
+  return JoinKey{.one = fields[0], .other = fields[1], .computed = &equal};
+}
+
+}  // namespace
+
+std::optional<JoinKey> key_of_condition(Item& condition, const std::shared_ptr<const SourceTables>& sources) {
+  Item& real = *condition.real_item();
+  if (real.type() != Item::FUNC_ITEM) return std::nullopt;
+  const auto kind = static_cast<Item_func&>(real).functype();
+  if (kind != Item_func::EQ_FUNC && kind != Item_func::EQUAL_FUNC) return std::nullopt;
+  auto& equal = static_cast<Item_bool_func2&>(real);
+  auto key = key_of_columns(equal, *sources);
+  if (!key) key = key_of_values(equal, sources);
+  if (key) key->nulls_are_equal = kind == Item_func::EQUAL_FUNC;
+  return key;
 }
 
 bool joins_few_rows(const FromClause& from) {

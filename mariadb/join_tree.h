@@ -17,10 +17,16 @@
 
 namespace hailstone {
 
-/// An equality of columns of two tables that are compared as they are stored.
+/// An equality of two tables: of columns that are compared as they are stored, or of values that are computed
+/// of each side.
 struct JoinKey {
-  const Field* one;
+  const Field* one;  // or the first column that the value is computed of
   const Field* other;
+  bool nulls_are_equal = false;  // <=>
+  Item* computed = nullptr;      // the equality of such values
+  bool is_turned = false;        // of which `one` is of the second one
+
+  JoinKey turned() const { return {other, one, nulls_are_equal, computed, !is_turned}; }
 };
 
 /// A table, or two sides that are joined: rows of `probe` are looked up in those of `build`.
@@ -92,8 +98,9 @@ bool is_null_of_missing_rows(Item& item, const SourceTables& sources);
 /// The parts of a condition, all of which must hold.
 void add_parts(Item* condition, std::vector<Item*>& to);
 
-/// The equality that a condition is; nothing: it is none, or its columns are not compared as they are stored.
-std::optional<JoinKey> key_of_condition(Item& condition, const SourceTables& sources);
+/// The equality that a condition is; nothing: it is none, or compares what can neither be looked up as it is
+/// stored nor computed before.
+std::optional<JoinKey> key_of_condition(Item& condition, const std::shared_ptr<const SourceTables>& sources);
 
 /// Whether the server is done with all pairs of rows before the engine has begun.
 bool joins_few_rows(const FromClause& from);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
 #include "collation.h"
 #include "item_parts.h"
 #include "pushdown_warnings.h"
@@ -246,11 +247,48 @@ uint16_t RowTranslator::position_of_key(const Field& field) {
   return position;
 }
 
+/// key_of_condition() has found that it can be computed.
+RowBlock::Join::ComputedKey RowTranslator::computed_key(const JoinKey& key, RowBlock::Join& to) {
+  const size_t before = block_.columns.numbers().size();
+  auto& equality = static_cast<Item_bool_func2&>(*key.computed);
+  Program &of_first = key.is_turned ? *to.build_values : *to.probe_values,
+          &of_second = key.is_turned ? *to.probe_values : *to.build_values;
+  const bool evaluated = can_be_evaluated(equality);
+  const auto sides = NumberTranslator::equal_sides(equality, block_.columns, of_first, of_second);
+  HAILSTONE_CHECK(evaluated && sides, "a join's key is not computed as it was before");
+  for (size_t position = before; position < block_.columns.numbers().size(); ++position)
+    block_.only_for_keys.push_back(static_cast<uint16_t>(position));
+  Item &first = *equality.arguments()[0], &second = *equality.arguments()[1];
+  return {.condition = &equality,
+          .probe = key.is_turned ? sides->second : sides->first,
+          .build = key.is_turned ? sides->first : sides->second,
+          .nulls_are_equal = key.nulls_are_equal,
+          .probe_reads = positions_read_by(key.is_turned ? second : first),
+          .build_reads = positions_read_by(key.is_turned ? first : second)};
+}
+
+std::vector<uint16_t> RowTranslator::positions_read_by(Item& item) const {
+  std::vector<uint16_t> positions;
+  const auto columns = columns_read_by(item);
+  for (uint16_t i = 0; i < block_.columns.numbers().size(); ++i) {
+    if (std::ranges::find(columns, &block_.columns.field_at(i), &Item_field::field) != columns.end())
+      positions.push_back(i);
+  }
+  return positions;
+}
+
 /// When all else has its columns.
 void RowTranslator::take_keys(const JoinNode& node, RowBlock::Join& to) {
   if (node.source) return;
-  for (const JoinKey& key : node.keys)
-    to.keys.push_back({.probe = position_of_key(*key.one), .build = position_of_key(*key.other)});
+  for (const JoinKey& key : node.keys) {
+    if (key.computed != nullptr) {
+      to.computed_keys.push_back(computed_key(key, to));
+    } else {
+      to.keys.push_back({.probe = position_of_key(*key.one),
+                         .build = position_of_key(*key.other),
+                         .nulls_are_equal = key.nulls_are_equal});
+    }
+  }
   take_keys(*node.probe, *to.probe);
   take_keys(*node.build, *to.build);
 }
@@ -391,11 +429,25 @@ class RowBlock::Opening {
       probe_above.push_back(key.probe);
       build_above.push_back(key.build);
     }
+    const auto append = [](std::vector<uint16_t>& to, const std::vector<uint16_t>& from) {
+      to.insert(to.end(), from.begin(), from.end());
+    };
+    for (const Join::ComputedKey& key : side.computed_keys) {
+      append(probe_above, key.probe_reads);
+      append(build_above, key.build_reads);
+    }
     HAILSTONE_ASSIGN(auto probe, open_side(*side.probe, probe_above));
     HAILSTONE_ASSIGN(auto build, open_side(*side.build, build_above));
-    if (!is_semi(side.kind) || !side.on.all.empty()) add_columns_of(*side.build, above, plan.from_build);
-    if (side.on_by_server() || (!by_program_ && !side.on.all.empty())) {
-      plan.host = by_host(side.on.all, {});
+    std::vector<Item*> by_server = side.on_by_server() || !by_program_ ? side.on.all : std::vector<Item*>();
+    if (by_program_) {
+      add_computed_keys(side, probe, build, plan.keys);
+    } else {
+      for (const Join::ComputedKey& key : side.computed_keys) by_server.push_back(key.condition);
+    }
+    if (!is_semi(side.kind) || !side.on.all.empty() || !by_server.empty())
+      add_columns_of(*side.build, above, plan.from_build);
+    if (!by_server.empty()) {
+      plan.host = by_host(by_server, {});
     } else if (side.on.passes) {
       plan.conditions = side.on.program;
       plan.passes = *side.on.passes;
@@ -403,6 +455,23 @@ class RowBlock::Opening {
     HAILSTONE_ASSIGN(auto join,
                      HashJoin::make(std::move(probe), std::move(build), std::move(plan), threads_, counts));
     return std::unique_ptr<RowBatches>(std::move(join));
+  }
+
+  /// Puts what keys are computed to behind the columns of each side's rows; the join drops it again.
+  void add_computed_keys(const Join& join, std::unique_ptr<RowBatches>& probe,
+                         std::unique_ptr<RowBatches>& build, std::vector<JoinPlan::Key>& keys) const {
+    if (join.computed_keys.empty()) return;
+    Computation of_probe, of_build;
+    of_probe.values = join.probe_values;
+    of_build.values = join.build_values;
+    for (const Join::ComputedKey& key : join.computed_keys) {
+      const auto position = static_cast<uint16_t>(block_.width() + of_probe.columns.size());
+      of_probe.columns.push_back(Computation::Column::of(*join.probe_values, key.probe));
+      of_build.columns.push_back(Computation::Column::of(*join.build_values, key.build));
+      keys.push_back({.probe = position, .build = position, .nulls_are_equal = key.nulls_are_equal});
+    }
+    probe = std::make_unique<ComputedRows>(std::move(probe), block_.width(), std::move(of_probe));
+    build = std::make_unique<ComputedRows>(std::move(build), block_.width(), std::move(of_build));
   }
 
   /// The positions of what is read of a side's tables behind a join.
@@ -414,7 +483,9 @@ class RowBlock::Opening {
     }
     for (uint16_t i = 0; i < numbers_.size(); ++i) {
       if (block_.columns.source_at(i) != *side.source) continue;
-      const bool for_keys = std::ranges::find(block_.only_for_keys, i) != block_.only_for_keys.end();
+      // The server evaluates what keys would be computed of.
+      const bool for_keys =
+          by_program_ && std::ranges::find(block_.only_for_keys, i) != block_.only_for_keys.end();
       if (!for_keys || std::ranges::find(above, i) != above.end()) to.push_back(i);
     }
   }
@@ -462,7 +533,8 @@ OperatorPlan RowBlock::row_plan() const {
       constexpr std::array<const char*, 4> kinds{"inner", "left", "semi", "anti"};
       plan.push_back({.kind = Operator::Join,
                       .what = fmt::format(
-                          "{}; keys: {}{}", kinds[static_cast<size_t>(side.kind)], side.keys.size(),
+                          "{}; keys: {}{}", kinds[static_cast<size_t>(side.kind)],
+                          side.keys.size() + side.computed_keys.size(),
                           side.on.all.empty() && side.where.all.empty()
                               ? ""
                               : fmt::format("; conditions: {}", side.on.all.size() + side.where.all.size())),

@@ -66,6 +66,17 @@ struct RowBlock {
     std::unique_ptr<Join> probe = {}, build = {};
     JoinPlan::Kind kind = JoinPlan::Kind::Inner;
     std::vector<JoinPlan::Key> keys = {};
+    /// Keys that are computed of the rows of each side. Where the server computes, it evaluates the
+    /// condition.
+    struct ComputedKey {
+      Item* condition = nullptr;
+      Program::Register probe = Program::none, build = Program::none;
+      bool nulls_are_equal = false;
+      std::vector<uint16_t> probe_reads = {}, build_reads = {};  // positions
+    };
+    std::vector<ComputedKey> computed_keys = {};
+    std::shared_ptr<Program> probe_values = std::make_shared<Program>(),
+                             build_values = std::make_shared<Program>();
     Conditions on = {};     // of pairs
     Conditions where = {};  // of the rows that come out, or of the table's
     uint64_t rows = 0;      // estimated: that come out
@@ -74,7 +85,7 @@ struct RowBlock {
     bool on_by_server() const { return !on.evaluated.empty(); }
     /// Whether it, or a side of it, checks conditions beyond predicates and keys.
     bool checks_conditions() const {
-      if (!on.all.empty() || !where.all.empty()) return true;
+      if (!on.all.empty() || !where.all.empty() || !computed_keys.empty()) return true;
       return !source && (probe->checks_conditions() || build->checks_conditions());
     }
   };
@@ -144,6 +155,8 @@ class RowTranslator {
   Item* take_node(const JoinNode& node, RowBlock::Join& to);
   void take_keys(const JoinNode& node, RowBlock::Join& to);
   uint16_t position_of_key(const Field& field);
+  RowBlock::Join::ComputedKey computed_key(const JoinKey& key, RowBlock::Join& to);
+  std::vector<uint16_t> positions_read_by(Item& item) const;
 
   THD& thd_;
   RowBlock& block_;

@@ -34,6 +34,8 @@ class DecimalNumber final : public ColumnFunction {
   const DecimalFormat format_;
 };
 
+constexpr uint bytes_of_moment = 5;
+
 struct Day {
   uint64_t year = 0, month = 0, day = 0;
 };
@@ -106,6 +108,29 @@ class PartOfTime final : public ColumnFunction {
  private:
   const std::optional<uint> fraction_;
   const interval_type unit_;
+};
+
+/// Year * 13 + month, day, hour, minute, second and microsecond, from 17 bits of the former on.
+class Moment final : public ColumnFunction {
+ public:
+  /// `fraction`: bytes of a DATETIME's fraction of seconds; none: a DATE.
+  explicit Moment(std::optional<uint> fraction) : fraction_(fraction) {}
+
+  std::optional<int64_t> of(const Value& value) const override {
+    constexpr unsigned bits_of_time = 17, bits_of_microseconds = 24;
+    if (!fraction_) {
+      const uint64_t months = (value.integer >> 9) * 13 + (value.integer >> 5 & 15);
+      return static_cast<int64_t>((months << 5 | (value.integer & 31))
+                                  << (bits_of_time + bits_of_microseconds));
+    }
+    constexpr std::array<uint64_t, 4> microseconds{0, 10'000, 100, 1};  // that the fraction counts
+    const uint64_t moment = (value.integer >> 8 * *fraction_) - 0x80'0000'0000;
+    const uint64_t fraction = value.integer & ((uint64_t{1} << 8 * *fraction_) - 1);
+    return static_cast<int64_t>(moment << bits_of_microseconds | fraction * microseconds[*fraction_]);
+  }
+
+ private:
+  const std::optional<uint> fraction_;
 };
 
 /// Of a TIMESTAMP, seconds since 1970 in UTC, the part in a time zone. Time zones are never changed, and live
@@ -200,7 +225,7 @@ std::shared_ptr<const ColumnFunction> part_of_time(const Field& field, interval_
   const bool is_timestamp = type == MYSQL_TYPE_TIMESTAMP2, has_time = type == MYSQL_TYPE_DATETIME2;
   if (type != MYSQL_TYPE_NEWDATE && !has_time && !is_timestamp) return nullptr;
   if (!PartOfTime::knows(unit, has_time || is_timestamp)) return nullptr;
-  constexpr uint bytes_of_moment = 5, bytes_of_seconds = 4;
+  constexpr uint bytes_of_seconds = 4;
   if (is_timestamp) {
     // As the server notes for a statement that it evaluates.
     current_thd->used |= THD::TIME_ZONE_USED;
@@ -210,6 +235,13 @@ std::shared_ptr<const ColumnFunction> part_of_time(const Field& field, interval_
   std::optional<uint> fraction;
   if (has_time) fraction = field.pack_length() - bytes_of_moment;
   return std::make_shared<PartOfTime>(fraction, unit);
+}
+
+std::shared_ptr<const ColumnFunction> moment_of_time(const Field& field) {
+  const auto type = field.real_type();
+  if (type == MYSQL_TYPE_NEWDATE) return std::make_shared<Moment>(std::nullopt);
+  if (type != MYSQL_TYPE_DATETIME2) return nullptr;
+  return std::make_shared<Moment>(field.pack_length() - bytes_of_moment);
 }
 
 std::shared_ptr<const ColumnFunction> length_of(const Field& field, LengthUnit unit) {

@@ -19,6 +19,10 @@ std::shared_ptr<const ColumnFunction> decimal_number(const Field_new_decimal& fi
 /// month's or its own number is 0. Null: there is no such function of this column.
 std::shared_ptr<const ColumnFunction> part_of_time(const Field& field, interval_type unit);
 
+/// A number for the moment that a DATE or DATETIME column has, the same for all of these types. Null: of
+/// another column.
+std::shared_ptr<const ColumnFunction> moment_of_time(const Field& field);
+
 enum class LengthUnit : uint8_t { Bytes, Characters };
 /// Of a string column.
 std::shared_ptr<const ColumnFunction> length_of(const Field& field, LengthUnit unit);

@@ -170,6 +170,51 @@ std::optional<Number> NumberTranslator::translate(Item& item, Register mask) {
   return column_function(function, mask);
 }
 
+std::optional<std::pair<Program::Register, Program::Register>> NumberTranslator::equal_sides(
+    Item_bool_func2& equality, ScanColumns& columns, Program& of_first, Program& of_second) {
+  Item& first = *equality.arguments()[0];
+  Item& second = *equality.arguments()[1];
+  NumberTranslator left(columns, of_first), right(columns, of_second);
+  std::optional<Register> a, b;
+  const Type_handler& compared = *equality.compare_type_handler();
+  if (compared.cmp_type() == TIME_RESULT) {
+    if (compared.field_type() != MYSQL_TYPE_DATETIME) return std::nullopt;
+    a = left.moment(first);
+    b = right.moment(second);
+  } else {
+    const auto one = left.number(first), other = right.number(second);
+    if (!one || !other) return std::nullopt;
+    switch (compared.cmp_type()) {
+      case INT_RESULT:
+      case DECIMAL_RESULT: {
+        const unsigned scale = std::max(one->scale, other->scale);
+        a = left.scaled(*one, scale, Program::none);
+        b = right.scaled(*other, scale, Program::none);
+        break;
+      }
+      case REAL_RESULT:
+        // Of a fixed number of decimals both, they are compared with a tolerance.
+        if (first.decimals < NOT_FIXED_DEC && second.decimals < NOT_FIXED_DEC) return std::nullopt;
+        a = left.as_real(*one, Program::none);
+        b = right.as_real(*other, Program::none);
+        break;
+      default:
+        return std::nullopt;
+    }
+  }
+  if (!a || !b) return std::nullopt;
+  return std::pair(*a, *b);
+}
+
+std::optional<Program::Register> NumberTranslator::moment(Item& item) {
+  const Field* const field = columns_.field_of(item);
+  if (field == nullptr) return std::nullopt;
+  auto moment = moment_of_time(*field);
+  const auto scanned = scan_column(*field);
+  if (moment == nullptr || !scanned) return std::nullopt;
+  return program_.function(columns_.position_of(*field), *scanned, std::move(moment), Program::none);
+}
+
 std::optional<Number> NumberTranslator::column(Item& item, Register mask) {
   const Field* const field = columns_.field_of(item);
   if (field == nullptr) return std::nullopt;

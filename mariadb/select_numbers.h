@@ -80,6 +80,12 @@ class NumberTranslator {
   std::optional<Number> number(Item& item);
   /// A register that is 1 for the rows for which the item is TRUE, else 0.
   std::optional<Program::Register> condition(Item& item);
+  /// Numbers of both sides of an equality, each in a program of its own, which are equal where the server
+  /// takes the sides for equal. Nothing: they are not computed.
+  static std::optional<std::pair<Program::Register, Program::Register>> equal_sides(Item_bool_func2& equality,
+                                                                                    ScanColumns& columns,
+                                                                                    Program& of_first,
+                                                                                    Program& of_second);
 
  private:
   using Register = Program::Register;
@@ -91,6 +97,8 @@ class NumberTranslator {
   std::optional<Number> translate(Item& item, Register mask);
   std::optional<Number> column(Item& item, Register mask);
   std::optional<Number> constant(Item& item);
+  /// The moment that a column of days, or of days and times, has.
+  std::optional<Register> moment(Item& item);
   std::optional<Number> arithmetic(Item_func& function, Opcode opcode, Register mask);
   std::optional<Number> whole_division(Item_func& function, Opcode opcode, Register mask);
   std::optional<Number> negative(Item_func& function, Register mask);

@@ -154,7 +154,8 @@ HashJoin::HashJoin(std::unique_ptr<RowBatches> probe, std::unique_ptr<RowBatches
       plan_(std::move(plan)),
       threads_(std::max(1U, threads)),
       counts_(counts) {
-  for (const JoinPlan::Key& key : plan_.keys) probe_keys_.push_back(key.probe);
+  for (const JoinPlan::Key& key : plan_.keys)
+    probe_keys_.insert(probe_keys_.end(), key.nulls_are_equal ? 2 : 1, key.probe);
 }
 
 Result<std::unique_ptr<HashJoin>> HashJoin::make(std::unique_ptr<RowBatches> probe,
@@ -166,8 +167,11 @@ Result<std::unique_ptr<HashJoin>> HashJoin::make(std::unique_ptr<RowBatches> pro
   for (const JoinPlan::Key& key : join->plan_.keys) {
     HAILSTONE_ASSIGN(const ScanColumn of_probe, join->probe_->column(key.probe));
     HAILSTONE_ASSIGN(const ScanColumn of_build, join->build_->column(key.build));
-    HAILSTONE_ASSIGN(KeyColumn column, KeyColumn::make(of_probe, of_build));
+    using Nulls = KeyColumn::Nulls;
+    HAILSTONE_ASSIGN(KeyColumn column, KeyColumn::make(of_probe, of_build,
+                                                       key.nulls_are_equal ? Nulls::AsZero : Nulls::LeftOut));
     keys.push_back({.position = key.build, .column = std::move(column)});
+    if (key.nulls_are_equal) keys.push_back({.position = key.build, .column = KeyColumn::of_presence()});
   }
   std::vector<bool> integers;
   for (const uint16_t position : join->plan_.from_build) {

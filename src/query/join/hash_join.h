@@ -25,6 +25,7 @@ struct JoinPlan {
   };
   struct Key {
     uint16_t probe = 0, build = 0;  // positions
+    bool nulls_are_equal = false;   // as <=> has it; else NULL is equal to nothing
   };
   Kind kind = Kind::Inner;
   std::vector<Key> keys = {};             // none: every row with every row

@@ -45,8 +45,16 @@ void append_all(PageVector<T>& to, PageVector<T>& from) {
 
 }  // namespace
 
-Result<KeyColumn> KeyColumn::make(const ScanColumn& probe, const ScanColumn& build) {
+KeyColumn KeyColumn::of_presence() {
   KeyColumn column;
+  column.probe_.as = column.build_.as = Side::As::Presence;
+  column.nulls_ = Nulls::AsZero;
+  return column;
+}
+
+Result<KeyColumn> KeyColumn::make(const ScanColumn& probe, const ScanColumn& build, Nulls nulls) {
+  KeyColumn column;
+  column.nulls_ = nulls;
   const auto refused = [] {
     return fail(ErrorCode::InvalidArgument, "columns of different kinds are not compared in a join");
   };
@@ -90,14 +98,22 @@ void KeyColumn::read(bool of_build, const ColumnVector& vector, uint32_t rows, u
     case Side::As::UnsignedBesideSigned:
       for (uint32_t row = 0; row < rows; ++row) {
         // Beyond the range of signed numbers nothing is equal.
-        if (from[row] >> 63 != 0) valid[row] = 0;
+        if (from[row] >> 63 != 0 && !vector.is_null(row)) valid[row] = 0;
         to[row] = from[row] | uint64_t{1} << 63;
       }
       break;
+    case Side::As::Presence:
+      for (uint32_t row = 0; row < rows; ++row) to[row] = vector.is_null(row) ? 1 : 0;
+      return;
   }
   if (!vector.any_nulls) return;
   for (uint32_t row = 0; row < rows; ++row) {
-    if (vector.nulls[row] != 0) valid[row] = 0;
+    if (vector.nulls[row] == 0) continue;
+    if (leaves_nulls_out()) {
+      valid[row] = 0;
+    } else {
+      to[row] = 0;
+    }
   }
 }
 
@@ -128,7 +144,7 @@ Status JoinTable::add(unsigned number, const RowBatch& batch) {
   part.valid.assign(batch.rows, 1);
   for (const Key& key : keys_) {
     const ColumnVector& vector = *batch.columns[key.position];
-    if (key.column.collation() == nullptr || !vector.any_nulls) continue;
+    if (key.column.collation() == nullptr || !vector.any_nulls || !key.column.leaves_nulls_out()) continue;
     for (uint32_t row = 0; row < batch.rows; ++row) {
       if (vector.nulls[row] != 0) part.valid[row] = 0;
     }
@@ -157,7 +173,8 @@ Status JoinTable::add(unsigned number, const RowBatch& batch) {
     }
     const ColumnVector& vector = *batch.columns[keys_[i].position];
     keep_dictionary(vector);
-    for (const uint16_t row : part.chosen) part.texts[i].push_back(keep(part, vector, row));
+    for (const uint16_t row : part.chosen)
+      part.texts[i].push_back(vector.is_null(row) ? ByteView() : keep(part, vector, row));
   }
   for (size_t i = 0; i < positions_.size(); ++i) {
     const ColumnVector& vector = *batch.columns[positions_[i]];
@@ -368,7 +385,8 @@ void JoinTable::Probe::read_texts(size_t key, const ColumnVector& vector, uint32
     if (valid_[row] == 0) continue;
     uint64_t number = none;
     if (vector.is_null(row)) {
-      // Equal to nothing.
+      // Or equal to nothing.
+      if (!table_.keys_[key].column.leaves_nulls_out()) number = find(ByteView());
     } else if (vector.dictionary != nullptr) {
       uint64_t& known = text.numbers[vector.codes[row]];
       if (known == unknown) known = find(vector.dictionary->value(vector.codes[row]));

@@ -24,8 +24,17 @@ namespace hailstone {
 /// What one column of a key is on both sides: numbers of the same kind, or texts of one collation.
 class KeyColumn {
  public:
+  enum class Nulls : uint8_t {
+    LeftOut,  // NULL is equal to nothing
+    AsZero,   // it has the number, or the text, of nothing; of_presence() tells it from that
+  };
   /// ErrorCode::InvalidArgument: values of these columns are not compared here.
-  static Result<KeyColumn> make(const ScanColumn& probe, const ScanColumn& build);
+  static Result<KeyColumn> make(const ScanColumn& probe, const ScanColumn& build,
+                                Nulls nulls = Nulls::LeftOut);
+  /// Whether a value is NULL, as a number: beside the column itself it makes NULL equal to NULL alone.
+  static KeyColumn of_presence();
+
+  bool leaves_nulls_out() const { return nulls_ == Nulls::LeftOut; }
 
   /// Of texts; else null.
   const Collation* collation() const { return collation_; }
@@ -35,13 +44,14 @@ class KeyColumn {
 
  private:
   struct Side {
-    enum class As : uint8_t { Stored, Real, SignedNative, UnsignedBesideSigned } as = As::Stored;
+    enum class As : uint8_t { Stored, Real, SignedNative, UnsignedBesideSigned, Presence } as = As::Stored;
     unsigned width = 8;
     Type type = Type::Unsigned;
   };
   KeyColumn() = default;
   const Collation* collation_ = nullptr;
   Side probe_, build_;
+  Nulls nulls_ = Nulls::LeftOut;
 };
 
 /// Filled by several threads, each its own part, then finished by one; then immutable and thread-safe.
@@ -55,7 +65,7 @@ class JoinTable {
   JoinTable(std::vector<Key> keys, std::vector<uint16_t> columns, std::vector<bool> integers, unsigned parts,
             MemoryBudget& budget, OperatorCounts* counts);
 
-  /// Rows whose key has a NULL are left out: nothing is equal to it.
+  /// Rows whose key has a NULL that is equal to nothing are left out.
   Status add(unsigned part, const RowBatch& batch);
   /// Once all rows are there. `go_on` is asked now and then whether to. ErrorCode::InvalidArgument: there are
   /// 2^32 of them, or more.

@@ -20,6 +20,7 @@ using Pair = std::pair<std::optional<int64_t>, std::optional<int64_t>>;
 
 struct KeyOfTest {
   uint16_t probe, build;
+  bool nulls_are_equal = false;
 };
 
 class HashJoinTest : public OrderTest {
@@ -41,20 +42,21 @@ class HashJoinTest : public OrderTest {
     const auto whole = [](const SortedRow& row, uint16_t column) {
       return column == number ? std::optional(row.number) : row.small;
     };
+    const auto are_equal = [&](const auto& one, const auto& other) {
+      return one == other && (one.has_value() || key.nulls_are_equal);
+    };
     switch (key.probe) {
       case number:
-      case small: {
-        const auto one = whole(probe, key.probe);
-        return one && one == whole(build, key.build);
-      }
+      case small:
+        return are_equal(whole(probe, key.probe), whole(build, key.build));
       case real:
-        return probe.real && build.real && *probe.real == *build.real;
+        return are_equal(probe.real, build.real);
       default: {
-        const auto padded = [](std::string text) {
-          text.resize(30, ' ');
+        const auto padded = [](std::optional<std::string> text) {
+          if (text) text->resize(30, ' ');
           return text;
         };
-        return probe.word && build.word && padded(*probe.word) == padded(*build.word);
+        return are_equal(padded(probe.word), padded(build.word));
       }
     }
   }
@@ -155,6 +157,10 @@ TEST_F(HashJoinTest, KeysOfAllKinds) {
                                                     {{small, number}},
                                                     {{small, small}, {word, word}},
                                                     {{real, real}, {number, number}, {word, word}},
+                                                    {{small, small, true}},
+                                                    {{word, word, true}},
+                                                    {{small, number, true}, {word, word}},
+                                                    {{real, real, true}, {word, word, true}},
                                                     {}};
   for (const auto& chosen : keys) {
     const auto first = static_cast<int64_t>(below(30'000)), second = static_cast<int64_t>(below(30'000));
@@ -169,7 +175,8 @@ TEST_F(HashJoinTest, KeysOfAllKinds) {
         for (const bool condition : {false, true}) {
           JoinPlan plan{.kind = kind, .from_build = {}, .width = columns_of_both};
           for (const KeyOfTest& key : chosen)
-            plan.keys.push_back({key.probe, static_cast<uint16_t>(columns_of_side + key.build)});
+            plan.keys.push_back(
+                {key.probe, static_cast<uint16_t>(columns_of_side + key.build), key.nulls_are_equal});
           for (uint16_t i = 0; i < columns_of_side; ++i)
             plan.from_build.push_back(static_cast<uint16_t>(columns_of_side + i));
           if (condition) add_condition(plan);
