@@ -1,23 +1,49 @@
 // `hailstone collect`: records from files and standard input into a MariaDB server.
 #include <fmt/format.h>
 
+#include "cli/collect_output.h"
 #include "cli/commands.h"
 #include "collect/collector.h"
+#include "collect/config_check.h"
+#include "collect/event_log.h"
+#include "text/value_text.h"
 
 namespace hailstone {
 namespace {
 
-struct RunArguments {
+struct CollectArguments {
   std::string config;
-  CollectOptions options;
+  bool once = false;
+  std::string log_format = "text";
 };
 
-Status run(const RunArguments& arguments) {
+Status run(const CollectArguments& arguments) {
   HAILSTONE_ASSIGN(const auto config, CollectConfig::read(arguments.config));
   HAILSTONE_ASSIGN(const auto stop, Stop::make());
   // Before there are other threads.
   const SignalWatch watch([&stop] { stop->request(); });
-  return collect(config, arguments.options, *stop);
+  CollectOutput output(arguments.log_format == "json");
+  set_event_sink([&](std::string_view stream, std::string_view message) { output.tell(stream, message); });
+  Status status = collect(
+      config,
+      {.once = arguments.once, .watch = [&](const std::vector<StreamState>& states) { output.show(states); }},
+      *stop);
+  set_event_sink({});
+  return status;
+}
+
+/// The exit code.
+int check(const CollectArguments& arguments) {
+  const auto config = CollectConfig::read(arguments.config);
+  if (!config) return finished("collect check", std::unexpected(config.error()));
+  const auto stop = Stop::make();
+  if (!stop) return finished("collect check", std::unexpected(stop.error()));
+  int code = 0;
+  for (const Finding& finding : check_config(*config, **stop)) {
+    fmt::print("{}: {}{}\n", finding.stream, finding.is_error ? "wrong: " : "", printable(finding.text));
+    if (finding.is_error) code = exit_error;
+  }
+  return code;
 }
 
 }  // namespace
@@ -25,13 +51,23 @@ Status run(const RunArguments& arguments) {
 void add_collect_command(Arguments& root, Ending& ending) {
   Arguments command = root.add_subcommand(
       "collect", "moves records from files and standard input into a MariaDB server, each exactly once");
+  const auto arguments = std::make_shared<CollectArguments>();
+  const auto add_config = [&arguments](Arguments& to) {
+    to.add("CONFIG", arguments->config, "configuration file, in TOML: docs/collect.md").required();
+  };
   Arguments run_command = command.add_subcommand(
       "run", "collects until the sources end, or until a signal: TERM and INT finish the batch");
-  const auto arguments = std::make_shared<RunArguments>();
-  run_command.add("CONFIG", arguments->config, "configuration file, in TOML: docs/collect.md").required();
-  run_command.add_flag("--once", arguments->options.once,
-                       "ends when all that is there now has been delivered");
+  add_config(run_command);
+  run_command.add_flag("--once", arguments->once, "ends when all that is there now has been delivered");
+  run_command.add("--log-format", arguments->log_format, "how events are told on standard error")
+      .one_of({"text", "json"})
+      .show_default();
   run_command.run([arguments, &ending] { ending.exit_code = finished("collect run", run(*arguments)); });
+  Arguments check_command = command.add_subcommand(
+      "check",
+      "tells what is wrong with a configuration: its keys, sources, server and tables; writes nothing");
+  add_config(check_command);
+  check_command.run([arguments, &ending] { ending.exit_code = check(*arguments); });
 }
 
 }  // namespace hailstone

@@ -56,13 +56,15 @@ class RowFormatter {
   /// the format cannot hold.
   Status append_rows(const ArrowArray& array, int64_t first, int64_t last, std::string& to);
 
+  /// As a text of JSON, in its quotes.
+  static void append_json(std::string_view text, std::string& to);
+
  private:
   void append_text(std::string_view text, std::string& to) const;
   Status append_value(const OutputColumn& column, const ArrowArray& array, int64_t row, std::string& to);
   Status append_present(const OutputColumn& column, const ArrowArray& array, int64_t row, std::string& to);
   void append_csv(std::string_view text, std::string& to) const;
   static void append_tsv(std::string_view text, std::string& to);
-  static void append_json(std::string_view text, std::string& to);
 
   const TextOptions options_;
   const std::vector<OutputColumn> columns_;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <mysql.h>
 
+#include <atomic>
+#include <chrono>
 #include <memory>
 #include <thread>
 
@@ -23,6 +25,15 @@ struct Stream {
         rejects(posix_filesystem(), stream.reject_file),
         intake(stream, *spool, rejects, stop, once),
         delivery(all.server, stream, *spool, rejects, stop) {}
+
+  StreamState state() const {
+    const Spool::State at = spool->state();
+    return {.name = config.name,
+            .acknowledged = at.end,
+            .delivered = delivery.delivered(),
+            .rejected = rejects.count(),
+            .spool_bytes = at.bytes};
+  }
 
   const StreamConfig& config;
   const std::unique_ptr<Spool> spool;
@@ -65,24 +76,36 @@ Status collect(const CollectConfig& config, const CollectOptions& options, Stop&
     return fail(ErrorCode::InvalidArgument, "MariaDB's client library cannot be initialised");
   }
   std::vector<std::thread> threads;
+  std::atomic<size_t> running{2 * streams.size()};
   for (const auto& each : streams) {
     Stream& stream = *each;
     threads.emplace_back([&] {
       end(stream.config, stream.intake.run());
       stream.delivery.finish();
+      --running;
     });
     threads.emplace_back([&] {
       mysql_thread_init();
       end(stream.config, stream.delivery.run());
       mysql_thread_end();
+      --running;
     });
+  }
+  while (running > 0) {
+    if (options.watch) {
+      std::vector<StreamState> states;
+      for (const auto& stream : streams) states.push_back(stream->state());
+      options.watch(states);
+    }
+    // Short ones, as the threads may end at any time.
+    for (int i = 0; i < 25 && running > 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   for (std::thread& thread : threads) thread.join();
   mysql_library_end();
   for (const auto& stream : streams) {
-    log_event(stream->config.name,
-              fmt::format("{} of {} records delivered, {} rejected since the start",
-                          stream->delivery.delivered(), stream->spool->state().end, stream->rejects.count()));
+    const StreamState state = stream->state();
+    log_event(state.name, fmt::format("{} of {} records delivered, {} rejected since the start",
+                                      state.delivered, state.acknowledged, state.rejected));
   }
   return first;
 }

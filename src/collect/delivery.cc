@@ -8,6 +8,8 @@
 #include <numeric>
 #include <set>
 
+#include "collect/target_table.h"
+
 namespace hailstone {
 namespace {
 
@@ -18,7 +20,6 @@ constexpr std::chrono::seconds longest_gathering(1);
 constexpr std::chrono::milliseconds between_batches(20);
 constexpr uint64_t least_goal = 500;
 constexpr unsigned duplicate_key = 1062, no_default = 1364;
-constexpr unsigned most_warnings = 65'535;
 
 /// The row, from 0, that a warning names at its end, as "… at row 7".
 std::optional<size_t> row_of(std::string_view message) {
@@ -97,12 +98,7 @@ Result<bool> Delivery::step() {
 Status Delivery::prepare() {
   if (connection_.is_connected()) return {};
   HAILSTONE_TRY(connection_.connect());
-  std::string settings = fmt::format(
-      "SET SESSION sql_mode = 'STRICT_ALL_TABLES', max_error_count = {}, sql_notes = 1, autocommit = 1, "
-      "lc_messages = 'en_US'",
-      most_warnings);
-  if (!config_.time_zone.empty()) settings += ", time_zone = " + quoted_text(config_.time_zone);
-  HAILSTONE_TRY(connection_.execute(settings));
+  HAILSTONE_TRY(set_session(connection_, config_));
   if (is_prepared_) return {};
   HAILSTONE_TRY(find_engine());
   HAILSTONE_TRY(
@@ -127,25 +123,7 @@ Status Delivery::prepare() {
 }
 
 Status Delivery::find_engine() {
-  HAILSTONE_ASSIGN(const auto rows,
-                   connection_.query(fmt::format(
-                       "SELECT t.ENGINE, e.TRANSACTIONS FROM information_schema.TABLES t JOIN "
-                       "information_schema.ENGINES e "
-                       "ON e.ENGINE = t.ENGINE WHERE t.TABLE_SCHEMA = DATABASE() AND t.TABLE_NAME = {}",
-                       quoted_text(config_.table))));
-  if (rows.empty()) {
-    return fail(ErrorCode::InvalidArgument,
-                fmt::format("the database has no table '{}'; create it, then start again", config_.table));
-  }
-  const std::string& engine = rows[0][0];
-  if (rows[0][1] != "YES") {
-    return fail(
-        ErrorCode::InvalidArgument,
-        fmt::format(
-            "table '{}' is of the engine {}, which has no transactions: records could be there twice after "
-            "a crash. Give it one that has: ALTER TABLE {} ENGINE=HAILSTONE",
-            config_.table, engine, quoted_name(config_.table)));
-  }
+  HAILSTONE_ASSIGN(const std::string engine, engine_of_table(connection_, config_));
   // Of the same engine, so that a commit is of one engine.
   std::string name = "hailstone_collect_" + engine;
   std::ranges::transform(name, name.begin(),
@@ -282,18 +260,6 @@ Status Delivery::deliver() {
   return {};
 }
 
-std::string Delivery::statement() const {
-  std::string columns, computed;
-  for (const std::string& column : layout_) columns += (columns.empty() ? "" : ", ") + quoted_name(column);
-  for (const auto& [column, expression] : config_.computed) {
-    computed += fmt::format("{} {} = ({})", computed.empty() ? " SET" : ",", quoted_name(column), expression);
-  }
-  return fmt::format(
-      "LOAD DATA LOCAL INFILE 'batch' INTO TABLE {} CHARACTER SET {} FIELDS TERMINATED BY '\\t' ESCAPED BY "
-      "'\\\\' LINES TERMINATED BY '\\n' ({}){}",
-      quoted_name(config_.table), config_.character_set, columns, computed);
-}
-
 Result<Delivery::Warnings> Delivery::load(const Places& places) {
   std::string part;
   std::string_view text = text_;
@@ -303,7 +269,7 @@ Result<Delivery::Warnings> Delivery::load(const Places& places) {
     }
     text = part;
   }
-  HAILSTONE_ASSIGN(const uint64_t loaded, connection_.load(statement(), text));
+  HAILSTONE_ASSIGN(const uint64_t loaded, connection_.load(load_statement(config_, layout_), text));
   unsigned all = 0;
   HAILSTONE_ASSIGN(Warnings warnings, connection_.warnings(all));
   std::erase_if(warnings, [](const auto& warning) { return warning.number == duplicate_key; });

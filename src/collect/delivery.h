@@ -84,7 +84,6 @@ class Delivery {
   Status search(const Places& places);
   void condemn(size_t place, const Warnings& warnings);
   Status write_rejections();
-  std::string statement() const;
 
   const StreamConfig& config_;
   Spool& spool_;

@@ -3,24 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <ctime>
-
-#include "text/value_text.h"
+#include <utility>
 
 namespace hailstone {
+namespace {
+
+EventSink& event_sink() {
+  static EventSink sink;
+  return sink;
+}
+
+}  // namespace
+
+void set_event_sink(EventSink sink) { event_sink() = std::move(sink); }
 
 void log_event(std::string_view stream, std::string_view message) {
-  const std::time_t now = std::time(nullptr);
-  std::tm local{};
-  localtime_r(&now, &local);
-  char time[32];
-  const size_t size = std::strftime(time, sizeof time, "%Y-%m-%d %H:%M:%S", &local);
-  // One call, so that lines of several threads stay whole; there is nobody to tell that it failed.
-  static_cast<void>(std::fputs(fmt::format("{} {}{}{}\n", std::string_view(time, size), stream,
-                                           stream.empty() ? "" : ": ", printable(message))
-                                   .c_str(),
-                               stderr));
+  if (event_sink()) event_sink()(stream, message);
 }
 
 void Trouble::met(const std::string& message) {

@@ -8,6 +8,10 @@
 
 namespace hailstone {
 
+using EventSink = std::function<void(std::string_view stream, std::string_view message)>;
+/// While there is no other thread.
+void set_event_sink(EventSink sink);
+
 /// `stream` may be empty.
 void log_event(std::string_view stream, std::string_view message);
 

@@ -18,10 +18,10 @@
 namespace hailstone {
 
 /// Tells a file from others, whatever its name is now.
-struct FileIdentity {
+struct SourceIdentity {
   uint64_t device = 0;
   uint64_t inode = 0;
-  bool operator==(const FileIdentity&) const = default;
+  bool operator==(const SourceIdentity&) const = default;
 };
 
 /// The first bytes of a file, as far as it was read when they were looked at: tells it from a later one with
@@ -33,7 +33,7 @@ struct FileHead {
 };
 
 struct FileFacts {
-  FileIdentity identity;
+  SourceIdentity identity;
   uint64_t size = 0;
   bool is_regular = false;
 };
@@ -65,7 +65,7 @@ class FollowedFile final : public Input {
   Result<size_t> read(char* to, size_t size) override;
   const std::string& name() const override { return name_; }
   std::optional<uint64_t> size() const override { return std::nullopt; }
-  FileIdentity identity() const { return identity_; }
+  SourceIdentity identity() const { return identity_; }
   /// Of the file up to `offset`.
   Result<FileHead> head(uint64_t offset) const;
 
@@ -81,7 +81,7 @@ class FollowedFile final : public Input {
   const std::string name_;
   const int descriptor_;
   const Options options_;
-  FileIdentity identity_;
+  SourceIdentity identity_;
   bool is_regular_ = false;
   uint64_t offset_ = 0;
   std::optional<uint64_t> limit_;             // where it ends, unless it is followed

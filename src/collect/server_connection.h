@@ -20,6 +20,9 @@ struct st_mysql;
 
 namespace hailstone {
 
+/// What the server keeps of a statement's warnings at most.
+constexpr unsigned most_warnings = 65'535;
+
 /// `name` in backquotes, as a statement takes it.
 std::string quoted_name(std::string_view name);
 /// `text` as a literal; for texts of plain characters and such as the configuration holds.

@@ -9,17 +9,17 @@ namespace hailstone {
 
 namespace {
 
-void append_identity(std::string& to, const FileIdentity& file) {
+void append_identity(std::string& to, const SourceIdentity& file) {
   append_number(to, file.device);
   append_number(to, file.inode);
 }
-bool take_identity(ByteReader& reader, FileIdentity& file) {
+bool take_identity(ByteReader& reader, SourceIdentity& file) {
   return reader.take(file.device) && reader.take(file.inode);
 }
 
 }  // namespace
 
-SourcePosition beginning_of(const FileIdentity& file) {
+SourcePosition beginning_of(const SourceIdentity& file) {
   return {.identity = file, .head = {.bytes = 0, .hash = checksum({})}, .newer = {}, .header = {}};
 }
 
@@ -31,7 +31,7 @@ std::string encode(const SourcePosition& position) {
   append_number(bytes, position.head.bytes);
   append_number(bytes, position.head.hash);
   append_varint(bytes, position.newer.size());
-  for (const FileIdentity& file : position.newer) append_identity(bytes, file);
+  for (const SourceIdentity& file : position.newer) append_identity(bytes, file);
   for (const std::string& name : position.header) append_string(bytes, name);
   return bytes;
 }

@@ -12,15 +12,15 @@
 namespace hailstone {
 
 struct SourcePosition {
-  FileIdentity identity;
-  FileHead head;                    // of what has been read
-  uint64_t offset = 0;              // behind the last record that was taken
-  uint64_t line = 0;                // lines before it
-  std::vector<FileIdentity> newer;  // files that have had its name since, oldest first
-  std::vector<std::string> header;  // names of the fields, where the file's first line has them
+  SourceIdentity identity;
+  FileHead head;                      // of what has been read
+  uint64_t offset = 0;                // behind the last record that was taken
+  uint64_t line = 0;                  // lines before it
+  std::vector<SourceIdentity> newer;  // files that have had its name since, oldest first
+  std::vector<std::string> header;    // names of the fields, where the file's first line has them
 };
 /// The beginning of a file.
-SourcePosition beginning_of(const FileIdentity& file);
+SourcePosition beginning_of(const SourceIdentity& file);
 
 std::string encode(const SourcePosition& position);
 /// Nothing when the bytes are no position.

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <random>
 
+#include "collect/load_text.h"
+#include "collect/source_position.h"
 #include "collect/spool.h"
 #include "database/manifest.h"
 #include "file/temporary_directory.h"
@@ -240,7 +242,11 @@ void spool_seeds(Folder folder) {
     for (int i = 0; i < frames; ++i) {
       SpoolFrame frame;
       for (int record = 0; record < i; ++record) frame.add("1\tone");
-      frame.set_position("source", "position");
+      frame.set_position("", encode_layout({"id", "name"}));
+      SourcePosition position = beginning_of({.device = 1, .inode = 2});
+      position.newer.push_back({.device = 1, .inode = 3});
+      position.header = {"id", "name"};
+      frame.set_position("/var/log/source", encode(position));
       const uint64_t offset = begin + bytes.size();
       bytes += frame.encoded({.id = {}, .number = 7, .offset = offset}, sequence, offset);
       sequence += frame.records();

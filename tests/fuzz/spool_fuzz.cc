@@ -7,6 +7,8 @@
 #include <cstdlib>
 
 #include "base/hash.h"
+#include "collect/load_text.h"
+#include "collect/source_position.h"
 #include "collect/spool.h"
 #include "collect/spool_reader.h"
 #include "file/fault_filesystem.h"
@@ -63,6 +65,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       return 0;
     }
     end = (*spool)->state().end;
+    for (const auto& [source, position] : (*spool)->positions()) {
+      RecordLayout layout;
+      static_cast<void>(decode_layout(position, layout));
+      if (const auto decoded = decode_source_position(position)) {
+        const auto again = decode_source_position(encode(*decoded));
+        require(again && again->offset == decoded->offset && again->newer == decoded->newer,
+                "a position is not what it was");
+      }
+    }
     SpoolReader reader(**spool, (*spool)->state().begin);
     ByteView record;
     Result<bool> found = true;

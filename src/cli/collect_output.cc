@@ -1,0 +1,107 @@
+#include "cli/collect_output.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+
+#include "cli/output.h"
+#include "cli/session.h"
+#include "text/value_text.h"
+
+namespace hailstone {
+namespace {
+
+constexpr std::chrono::seconds between_lines(60);
+
+std::string time_text(bool as_utc) {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  if (as_utc) {
+    gmtime_r(&now, &parts);
+  } else {
+    localtime_r(&now, &parts);
+  }
+  char text[32];
+  return {text,
+          std::strftime(text, sizeof text, as_utc ? "%Y-%m-%dT%H:%M:%SZ" : "%Y-%m-%d %H:%M:%S", &parts)};
+}
+
+std::string event_json(std::string_view text) {
+  std::string quoted;
+  RowFormatter::append_json(printable(text), quoted);  // it is UTF-8 then
+  return quoted;
+}
+
+/// Columns of the terminal; as few as any has where it does not tell.
+size_t terminal_width() {
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+std::string state_text(const StreamState& now, const StreamState& before, double seconds) {
+  const uint64_t waiting = now.acknowledged - now.delivered;
+  std::string text = fmt::format("{} records delivered, {:.0f} a second, {} in the spool ({})", now.delivered,
+                                 static_cast<double>(now.delivered - before.delivered) / seconds, waiting,
+                                 human_bytes(now.spool_bytes));
+  if (now.rejected > 0) text += fmt::format(", {} rejected", now.rejected);
+  return text;
+}
+
+}  // namespace
+
+CollectOutput::CollectOutput(bool as_json)
+    : as_json_(as_json), terminal_(!as_json && isatty(STDERR_FILENO) != 0) {}
+
+CollectOutput::~CollectOutput() {
+  MutexLock lock(mutex_);
+  line_.clear();
+  write({});
+}
+
+void CollectOutput::write(std::string text) {
+  if (terminal_) text = "\r\x1b[K" + text + line_;
+  // There is nobody to tell that it failed.
+  static_cast<void>(std::fputs(text.c_str(), stderr));
+  static_cast<void>(std::fflush(stderr));
+}
+
+void CollectOutput::tell(std::string_view stream, std::string_view message) {
+  MutexLock lock(mutex_);
+  if (as_json_) {
+    write(fmt::format("{{\"time\":\"{}\",\"stream\":{},\"message\":{}}}\n", time_text(true),
+                      event_json(stream), event_json(message)));
+  } else {
+    write(fmt::format("{} {}{}{}\n", time_text(false), printable(stream), stream.empty() ? "" : ": ",
+                      printable(message)));
+  }
+}
+
+void CollectOutput::show(const std::vector<StreamState>& states) {
+  const auto now = Clock::now();
+  if (before_.empty()) before_ = states;
+  const double seconds = std::chrono::duration<double>(now - shown_).count();
+  if (!terminal_ && now - shown_ < between_lines) return;
+  std::string line;
+  for (size_t i = 0; i < states.size(); ++i) {
+    const StreamState &state = states[i], &before = before_[i];
+    const std::string text = state_text(state, before, std::max(seconds, 0.001));
+    if (terminal_) {
+      line += fmt::format("{}{}: {}", line.empty() ? "" : "; ", state.name, text);
+    } else if (state.delivered != before.delivered || state.acknowledged != state.delivered) {
+      tell(state.name, text);
+    }
+  }
+  before_ = states;
+  shown_ = now;
+  if (!terminal_) return;
+  MutexLock lock(mutex_);
+  // A longer one would not be taken away whole.
+  line_ = line.substr(0, terminal_width() - 1);
+  write({});
+}
+
+}  // namespace hailstone

@@ -1,0 +1,123 @@
+#include "collect/config_check.h"
+
+#include <fmt/format.h>
+#include <fnmatch.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+
+#include "collect/followed_file.h"
+#include "collect/server_connection.h"
+#include "collect/target_table.h"
+#include "file/filesystem.h"
+
+namespace hailstone {
+namespace {
+
+class StreamCheck {
+ public:
+  StreamCheck(const CollectConfig& config, const StreamConfig& stream, const Stop& stop,
+              std::vector<Finding>& findings)
+      : config_(config), stream_(stream), stop_(stop), findings_(findings) {}
+
+  void run() {
+    const size_t before = findings_.size();
+    check_writable(config_.spool.directory, "the spool's directory");
+    check_writable(stream_.reject_file, "the reject file");
+    check_source();
+    const auto engine = check_table();
+    if (!engine) {
+      wrong(engine.error().message());
+    } else if (findings_.size() == before) {
+      findings_.push_back(
+          {stream_.name,
+           fmt::format("table '{}' of the engine {} can be loaded{}", stream_.table, *engine,
+                       layout_.empty() ? "; its columns are told by the header, once there is a file" : ""),
+           false});
+    }
+  }
+
+ private:
+  void wrong(std::string text) { findings_.push_back({stream_.name, std::move(text), true}); }
+
+  /// What is there, or else its folder.
+  void check_writable(const std::string& path, std::string_view what) {
+    std::string place = path;
+    if (!posix_filesystem().exists(path)) place = std::filesystem::path(path).parent_path();
+    if (place.empty()) place = ".";
+    if (::access(place.c_str(), W_OK) != 0)
+      wrong(fmt::format("{} '{}' cannot be made or written", what, path));
+  }
+
+  void check_source() {
+    layout_ = stream_.columns;
+    std::erase(layout_, "-");
+    if (stream_.source == StreamConfig::Source::StandardInput) return;
+    std::string file = stream_.path;
+    if (stream_.source == StreamConfig::Source::Directory) {
+      auto names = posix_filesystem().list(stream_.path);
+      if (!names) return wrong(names.error().message());
+      std::ranges::sort(*names);
+      const auto found = std::ranges::find_if(*names, [this](const std::string& name) {
+        return ::fnmatch(stream_.pattern.c_str(), name.c_str(), FNM_PERIOD) == 0;
+      });
+      if (found == names->end()) return;
+      file += "/" + *found;
+    }
+    const auto facts = facts_of(file);
+    if (!facts) return wrong(facts.error().message());
+    // The collector would wait for it.
+    if (!*facts || (*facts)->size == 0) return;
+    auto input = FollowedFile::open(
+        file, {.offset = 0, .end = FollowedFile::End::LastByte, .stop = &stop_, .before_wait = [] {
+                 return Status();
+               }});
+    if (!input) return wrong(input.error().message());
+    const auto rows = open_rows(std::move(*input), stream_.text, stream_.columns);
+    if (!rows) return wrong(rows.error().message());
+    if (!stream_.text.has_header || stream_.text.format == TextFormat::JsonLines) return;
+    const auto& names = (*rows)->names();
+    if (stream_.columns.empty()) {
+      layout_ = names;
+    } else if (names.size() != stream_.columns.size()) {
+      wrong(fmt::format("{}: the header has {} columns where 'columns' names {}", file, names.size(),
+                        stream_.columns.size()));
+    }
+  }
+
+  Result<std::string> check_table() {
+    ServerConnection connection(config_.server);
+    HAILSTONE_TRY(connection.connect());
+    HAILSTONE_TRY(set_session(connection, stream_));
+    HAILSTONE_ASSIGN(std::string engine, engine_of_table(connection, stream_));
+    if (layout_.empty()) return engine;
+    HAILSTONE_ASSIGN(const auto lacking, columns_without_value(connection, stream_, layout_));
+    if (!lacking.empty()) {
+      wrong(fmt::format(
+          "table '{}': nothing gives {} a value; add it to the stream's 'columns' or 'computed', or give "
+          "it a default",
+          stream_.table, fmt::join(lacking, ", ")));
+    }
+    // No record at all, by the statement that will load all of them.
+    HAILSTONE_TRY(connection.load(load_statement(stream_, layout_), {}));
+    return engine;
+  }
+
+  const CollectConfig& config_;
+  const StreamConfig& stream_;
+  const Stop& stop_;
+  std::vector<Finding>& findings_;
+  RecordLayout layout_;  // empty: not known yet
+};
+
+}  // namespace
+
+std::vector<Finding> check_config(const CollectConfig& config, const Stop& stop) {
+  std::vector<Finding> findings;
+  for (const StreamConfig& stream : config.streams) StreamCheck(config, stream, stop, findings).run();
+  return findings;
+}
+
+}  // namespace hailstone
