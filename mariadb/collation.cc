@@ -81,7 +81,10 @@ class MariaDbCollation final : public Collation {
     return std::min(value.size(), charset_->charpos(value.data(), value.data() + value.size(), characters));
   }
 
-  bool bytes_decide_equality() const override { return by_bytes_ && !pads_; }
+  Equality equality() const override {
+    if (!by_bytes_) return Equality::Weights;
+    return pads_ ? Equality::BytesBeforeSpaces : Equality::Bytes;
+  }
   bool bytes_decide_order() const override { return by_bytes_ && !pads_ && characters_ == 0; }
 
  private:

@@ -16,10 +16,11 @@ uint64_t slot_of_value(uint64_t hash, uint32_t number) { return (hash >> 32 << 3
 }  // namespace
 
 ValueSet::ValueSet(const Collation& collation)
-    : collation_(&collation), by_bytes_(collation.bytes_decide_equality()), slots_(first_value_slots) {}
+    : collation_(&collation), equality_(collation.equality()), slots_(first_value_slots) {}
 
 uint64_t ValueSet::hash(ByteView value) {
-  if (by_bytes_) return hash_bytes(value);
+  if (equality_ == Collation::Equality::Bytes) return hash_bytes(value);
+  if (equality_ == Collation::Equality::BytesBeforeSpaces) return hash_bytes(without_trailing_spaces(value));
   weights_.clear();
   collation_->append_weights(value, weights_);
   return hash_bytes(weights_);
@@ -69,6 +70,30 @@ void ValueSet::numbers_of(std::span<const ByteView> values, std::span<const uint
   for (size_t i = 0; i < values.size(); ++i) {
     const bool found = numbers[i] != 0 && is_same(values_[numbers[i] - 1], values[i]);
     numbers[i] = found ? numbers[i] - 1 : number_of(values[i], hashes[i]);
+  }
+}
+
+void ValueSet::find_all(const ValueSet& others, uint32_t first, std::span<uint32_t> numbers) const {
+  // Step by step, as above.
+  const size_t mask = slots_.size() - 1;
+  const uint64_t* const hashes = others.hashes_.data() + first;
+  for (size_t i = 0; i < numbers.size(); ++i) __builtin_prefetch(&slots_[hashes[i] & mask]);
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    size_t slot = hashes[i] & mask;
+    while (slots_[slot] != 0 && (slots_[slot] ^ hashes[i]) >> 32 != 0) slot = (slot + 1) & mask;
+    numbers[i] = static_cast<uint32_t>(slots_[slot]);
+    if (numbers[i] != 0) __builtin_prefetch(&values_[numbers[i] - 1]);
+  }
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    if (numbers[i] == 0) continue;
+    __builtin_prefetch(values_[numbers[i] - 1].data());
+    __builtin_prefetch(others.values_[first + i].data());
+  }
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    const ByteView value = others.values_[first + i];
+    if (numbers[i] == 0 || is_same(values_[numbers[i] - 1], value)) continue;
+    const std::optional<uint32_t> found = find(value, hashes[i]);
+    numbers[i] = found ? *found + 1 : 0;
   }
 }
 

@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/page_allocator.h"
 #include "schema/collation.h"
+#include "schema/padding.h"
 
 namespace hailstone {
 
@@ -28,6 +29,10 @@ class ValueSet {
   /// The same as number_of(), of many values at once, which is quicker.
   void numbers_of(std::span<const ByteView> values, std::span<const uint64_t> hashes,
                   std::span<uint32_t> numbers);
+
+  /// Of the values of another set of this collation, from `first` on: their numbers here, and one more; 0: it
+  /// is not there. By any thread while nobody changes the sets.
+  void find_all(const ValueSet& others, uint32_t first, std::span<uint32_t> numbers) const;
 
   /// Adds a value that is neither looked for nor copied: it stays where it is until clear(). A set has either
   /// such values or others.
@@ -52,11 +57,19 @@ class ValueSet {
  private:
   void grow();
   bool is_same(ByteView one, ByteView other) const {
-    return by_bytes_ ? one == other : collation_->compare(one, other) == 0;
+    switch (equality_) {
+      case Collation::Equality::Bytes:
+        return one == other;
+      case Collation::Equality::BytesBeforeSpaces:
+        return without_trailing_spaces(one) == without_trailing_spaces(other);
+      case Collation::Equality::Weights:
+        break;
+    }
+    return collation_->compare(one, other) == 0;
   }
 
   const Collation* collation_;
-  bool by_bytes_;
+  Collation::Equality equality_;
   std::unique_ptr<Arena> bytes_ = std::make_unique<Arena>();
   PageVector<ByteView> values_;
   PageVector<uint64_t> hashes_;

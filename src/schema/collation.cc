@@ -17,7 +17,7 @@ class BinaryCollation final : public Collation {
   size_t prefix_bytes(ByteView value, size_t characters) const override {
     return std::min(value.size(), characters);
   }
-  bool bytes_decide_equality() const override { return true; }
+  Equality equality() const override { return Equality::Bytes; }
   bool bytes_decide_order() const override { return true; }
 };
 
@@ -31,7 +31,7 @@ class BinaryPaddedCollation final : public Collation {
   size_t prefix_bytes(ByteView value, size_t characters) const override {
     return std::min(value.size(), characters);
   }
-  bool bytes_decide_equality() const override { return false; }
+  Equality equality() const override { return Equality::BytesBeforeSpaces; }
   bool bytes_decide_order() const override { return false; }
 };
 

@@ -23,8 +23,13 @@ class Collation {
   virtual void append_weights(ByteView value, std::string& to) const = 0;
   /// Length in bytes of the longest prefix of `value` with at most `characters` characters.
   virtual size_t prefix_bytes(ByteView value, size_t characters) const = 0;
-  /// True when equal values have equal bytes (so hashing and comparing bytes is exact).
-  virtual bool bytes_decide_equality() const = 0;
+  /// What equal values have in common, and no others.
+  enum class Equality : uint8_t {
+    Bytes,
+    BytesBeforeSpaces,  // all bytes but spaces at the end
+    Weights,
+  };
+  virtual Equality equality() const = 0;
   /// True when compare is the order of the bytes (memcmp, shorter first): minimum and maximum by bytes are
   /// exact.
   virtual bool bytes_decide_order() const = 0;

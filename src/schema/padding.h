@@ -20,6 +20,12 @@ namespace hailstone {
 /// under padding means equal bytes, less means less by memcmp.
 void append_padded_weights(ByteView weights, unsigned unit, uint32_t pad, std::string& to);
 
+/// What is left of a value without the spaces at its end.
+inline ByteView without_trailing_spaces(ByteView value) {
+  while (!value.empty() && value.back() == ' ') value.remove_suffix(1);
+  return value;
+}
+
 /// <0, 0, >0: compares weights of one byte each under padding, without making sort keys.
 int compare_padded_bytes(ByteView a, ByteView b, unsigned char pad);
 

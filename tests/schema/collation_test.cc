@@ -36,7 +36,24 @@ TEST(CollationTest, PaddedIgnoresTrailingSpaces) {
   EXPECT_GT(padded.compare("a!", "a"), 0);
   EXPECT_EQ(weights(padded, "a"), weights(padded, "a               "));
   EXPECT_LT(weights(padded, "a\t"), weights(padded, "a"));
-  EXPECT_FALSE(padded.bytes_decide_equality());
+  EXPECT_EQ(padded.equality(), Collation::Equality::BytesBeforeSpaces);
+}
+
+TEST(CollationTest, EqualValuesHaveInCommonWhatTheCollationSays) {
+  std::mt19937_64 random(test_seed(20));
+  const auto value = [&] {
+    std::string text(random() % 4, ' ');
+    for (char& byte : text) byte = std::string_view(" \t!a")[random() % 4];
+    return text;
+  };
+  for (int i = 0; i < 10'000; ++i) {
+    const std::string one = value(), other = value();
+    EXPECT_EQ(binary_collation().compare(one, other) == 0, one == other);
+    EXPECT_EQ(binary_padded_collation().compare(one, other) == 0,
+              without_trailing_spaces(one) == without_trailing_spaces(other))
+        << '"' << one << "\", \"" << other << '"';
+  }
+  EXPECT_EQ(binary_collation().equality(), Collation::Equality::Bytes);
 }
 
 TEST(CollationTest, UnknownCollationIsNamed) {

@@ -67,7 +67,7 @@ class DecimalCollation final : public Collation {
   size_t prefix_bytes(ByteView value, size_t characters) const override {
     return std::min(value.size(), characters);
   }
-  bool bytes_decide_equality() const override { return false; }
+  Equality equality() const override { return Equality::Weights; }
   bool bytes_decide_order() const override { return false; }
 };
 
