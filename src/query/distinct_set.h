@@ -32,7 +32,15 @@ class DistinctSet {
     return true;
   }
 
-  /// Before many pairs are added one after the other: their memory is waited for at once.
+  bool has(uint32_t group, uint64_t value) const {
+    size_t slot = place_of(group, value, slots_.size() - 1);
+    for (; slots_[slot].group != 0; slot = (slot + 1) & (slots_.size() - 1)) {
+      if (slots_[slot].value == value && slots_[slot].group == group) return true;
+    }
+    return false;
+  }
+
+  /// Before many pairs are added, or looked for, one after the other: their memory is waited for at once.
   void prefetch(uint32_t group, uint64_t value) const {
     __builtin_prefetch(&slots_[place_of(group, value, slots_.size() - 1)]);
   }

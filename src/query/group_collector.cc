@@ -15,8 +15,8 @@ constexpr size_t fewest_units_to_divide = 64;
 constexpr size_t most_units_of_table = size_t{1} << 22;
 /// A group of a table takes no more than so many times the bytes of its record.
 constexpr size_t most_of_record = 16;
-/// A thread by itself, whose table is never put together with others, gains by taking rows apart only where a
-/// table of all groups, or pairs, would outgrow all that is near: so many quick tables of groups of numbers,
+/// Where tables need not be divided to be put together, taking rows apart gains only where a table of all
+/// groups, or pairs, would outgrow all that is near: so many quick tables of groups of numbers,
 /// of groups with texts, of pairs of numbers. Pairs with texts are always looked for.
 constexpr uint64_t many_of_numbers = 32, many_with_texts = 256, many_pairs = 64;
 /// Nothing is known of more rows than so many times the units of a quick table.
@@ -61,14 +61,14 @@ void LookUps::restart() {
 
 LookUps GroupCollector::groups_to_look_for(const GroupingPlan& plan, const Limits& limits) {
   const bool are_long = plan.has_long_groups();
-  const uint64_t alone = are_long ? many_with_texts : many_of_numbers;
-  return {limits.quick_units, are_long, limits.alone ? alone : 0};
+  const uint64_t fewest = are_long ? many_with_texts : many_of_numbers;
+  return {limits.quick_units, are_long, limits.stays ? fewest : 0};
 }
 
 LookUps GroupCollector::pairs_to_look_for(const GroupingPlan& plan, const Limits& limits) {
   const bool are_long = plan.has_long_pairs();
-  const uint64_t alone = are_long ? LookUps::never : many_pairs;
-  return {limits.quick_units, are_long, limits.alone ? alone : 0};
+  const uint64_t fewest = are_long ? LookUps::never : many_pairs;
+  return {limits.quick_units, are_long, limits.stays ? fewest : 0};
 }
 
 GroupTable& GroupCollector::table_at_hand() {

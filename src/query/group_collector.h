@@ -64,7 +64,7 @@ class GroupCollector {
   struct Limits {
     size_t most = 0;  // bytes that the table may take
     size_t quick_units = LookUps::quick_units;
-    bool alone = false;  // no other thread takes rows
+    bool stays = false;  // the table is what is wanted, unless something moves out
   };
   /// `counts`: of the operator whose memory it is; may be null.
   GroupCollector(const GroupingPlan& plan, MemoryBudget& budget, RecordMemory& records, Source source,

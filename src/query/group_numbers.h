@@ -1,6 +1,8 @@
 // What the keys, values and results of groups are as numbers.
 #pragma once
 
+#include <algorithm>
+
 #include "schema/table_definition.h"
 #include "table/scan.h"
 
@@ -19,6 +21,28 @@ inline bool is_huge(const ScanColumn& column) {
 
 inline double native_real(const ScanColumn& column, uint64_t ordered) {
   return column.type == Type::Float ? static_cast<double>(native_float(ordered)) : native_double(ordered);
+}
+
+/// Of two groups that are one, as far as each knows it; what nothing has been added to changes nothing.
+inline uint64_t joined_bests(Aggregate::Kind kind, uint64_t one, uint64_t other) {
+  switch (kind) {
+    case Aggregate::Kind::Minimum:
+      return std::min(one, other);
+    case Aggregate::Kind::Maximum:
+      return std::max(one, other);
+    case Aggregate::Kind::BitAnd:
+      return one & other;
+    case Aggregate::Kind::BitOr:
+      return one | other;
+    case Aggregate::Kind::BitXor:
+      return one ^ other;
+    case Aggregate::Kind::Rows:
+    case Aggregate::Kind::Values:
+    case Aggregate::Kind::Sum:
+    case Aggregate::Kind::Spread:
+      break;
+  }
+  return one;
 }
 
 }  // namespace hailstone

@@ -3,14 +3,15 @@
 // A record of a group is
 //   size      4 bytes, of the whole record; only where records have a tail
 //   nulls     a bit a key, in whole bytes
-//   keys      8 bytes each: of numbers the value, of bytes the hash of their weights
-//   states    of each aggregate: the count, 8 bytes; Sum of whole numbers: 16 or 32 bytes; Minimum and
-//             Maximum of numbers, BitAnd and its like: 8 bytes
+//   keys      8 bytes each: of numbers the value, of bytes the hash of what makes them equal
+//   rows      8 bytes, how many; only where an aggregate is not of distinct values
+//   states    of each aggregate but Rows: the count, 8 bytes; Sum of whole numbers: 16 or 32 bytes; Minimum
+//             and Maximum of numbers, BitAnd and its like: 8 bytes
 //   tail      keys of bytes that are not NULL: the length as a varint, the bytes; aggregates whose count is
 //             not 0 and that have nothing else in `states`: sums of floating-point numbers and spreads, as
 //             they write themselves; Minimum, Maximum of bytes: the head, the length, the bytes
-// of a group of one row the same, but that counts have 1 byte, and sums of numbers of 8 bytes as many;
-// of a pair
+// of a group of one row the same without its rows, but that counts have 1 byte, and sums of numbers of 8
+// bytes as many; of a pair
 //   size      as above
 //   aggregate 2 bytes
 //   nulls, keys as above
@@ -109,9 +110,11 @@ void GroupTable::lay_out_records() {
   }
   for (const RecordKind kind : {RecordKind::Groups, RecordKind::Rows}) {
     Layout& layout = kind == RecordKind::Rows ? rows_ : wholes_;
-    layout.bytes = (groups_vary_ ? sizeof(RecordSize) : 0) + keys;
+    layout.rows = layout.bytes = (groups_vary_ ? sizeof(RecordSize) : 0) + keys;
+    if (counts_rows_ && kind == RecordKind::Groups) layout.bytes += sizeof(uint64_t);
     for (const auto& item : plan_->aggregates) {
       layout.states.push_back(layout.bytes);
+      if (item.wanted.kind == Kind::Rows) continue;
       layout.bytes +=
           (kind == RecordKind::Rows ? sizeof(uint8_t) : sizeof(uint64_t)) + state_bytes(item, kind);
     }
@@ -176,7 +179,10 @@ void GroupTable::put_numbers(size_t aggregate, std::span<const uint32_t> groups,
                [&](size_t record) { return known ? static_cast<T>(array[groups[record]]) : none; });
     place += sizeof(T);
   };
-  put(state.counts, Count{0});
+  put_column(to, place, [&](size_t record) {
+    return known ? static_cast<Count>(count(groups[record], aggregate)) : Count{0};
+  });
+  place += sizeof(Count);
   put(state.sums, Sum{0});
   put(state.huge, HugeInteger{});
   put(state.bests, uint64_t{0});
@@ -193,13 +199,17 @@ void GroupTable::append_groups(uint32_t first, uint32_t last, bool settled, Grou
                   for (size_t i = 0; i < states_.size(); ++i) {
                     const auto& item = plan_->aggregates[i];
                     const bool known = !item.wanted.distinct || settled;
-                    if (known && has_tail(item) && states_[i].counts[groups[record]] != 0)
+                    if (known && has_tail(item) && count(groups[record], i) != 0)
                       append_state(i, groups[record], bytes);
                   }
                 });
   std::copy_n(hashes_.begin() + first, groups.size(), to.hashes.begin());
   put_keys(groups, groups_vary_ ? sizeof(RecordSize) : 0, to);
-  for (size_t i = 0; i < states_.size(); ++i) put_states(i, groups, settled, to);
+  if (counts_rows_ && to.kind == RecordKind::Groups)
+    put_column(to, wholes_.rows, [&](size_t record) { return rows_of_[groups[record]]; });
+  for (size_t i = 0; i < states_.size(); ++i) {
+    if (plan_->aggregates[i].wanted.kind != Kind::Rows) put_states(i, groups, settled, to);
+  }
 }
 
 void GroupTable::append_pairs(size_t aggregate, std::span<const DistinctSet::Pair> pairs,
@@ -307,6 +317,26 @@ bool GroupTable::take_states(RecordKind kind, size_t aggregate) {
   return true;
 }
 
+/// Of rows that have no value there are most often none.
+template <typename Count>
+void GroupTable::take_nulls(const Layout& from, size_t aggregate) {
+  State& state = states_[aggregate];
+  for (size_t row = 0; row < records_.size(); ++row) {
+    uint64_t nulls = 1;
+    if constexpr (sizeof(Count) != 1) nulls = load<uint64_t>(records_[row] + from.rows);
+    nulls -= load<Count>(records_[row] + from.states[aggregate]);
+    if (nulls == 0) continue;
+    if (state.nulls.empty()) state.nulls.resize(end_);
+    state.nulls[groups_[row]] += nulls;
+  }
+}
+
+void GroupTable::take_rows(RecordKind kind) {
+  for (size_t row = 0; row < records_.size(); ++row) {
+    rows_of_[groups_[row]] += kind == RecordKind::Rows ? 1 : load<uint64_t>(records_[row] + wholes_.rows);
+  }
+}
+
 template <typename Count, typename Sum>
 void GroupTable::take_numbers(const Layout& from, size_t aggregate) {
   State& state = states_[aggregate];
@@ -318,27 +348,17 @@ void GroupTable::take_numbers(const Layout& from, size_t aggregate) {
     place += sizeof(T);
   };
   const auto add = [](auto& to, const auto& more) { to += more; };
-  each(state.counts, Count{0}, add);
+  if (state.counts.empty()) {
+    take_nulls<Count>(from, aggregate);
+    place += sizeof(Count);
+  } else {
+    each(state.counts, Count{0}, add);
+  }
   each(state.sums, Sum{0}, add);
   each(state.huge, HugeInteger{}, add);
-  // What nothing has been added to does not change the other one.
-  switch (plan_->aggregates[aggregate].wanted.kind) {
-    case Kind::Minimum:
-      return each(state.bests, uint64_t{0}, [](uint64_t& to, uint64_t other) { to = std::min(to, other); });
-    case Kind::Maximum:
-      return each(state.bests, uint64_t{0}, [](uint64_t& to, uint64_t other) { to = std::max(to, other); });
-    case Kind::BitAnd:
-      return each(state.bests, uint64_t{0}, [](uint64_t& to, uint64_t other) { to &= other; });
-    case Kind::BitOr:
-      return each(state.bests, uint64_t{0}, [](uint64_t& to, uint64_t other) { to |= other; });
-    case Kind::BitXor:
-      return each(state.bests, uint64_t{0}, [](uint64_t& to, uint64_t other) { to ^= other; });
-    case Kind::Rows:
-    case Kind::Values:
-    case Kind::Sum:
-    case Kind::Spread:
-      return;
-  }
+  const Kind kind = plan_->aggregates[aggregate].wanted.kind;
+  each(state.bests, uint64_t{0},
+       [kind](uint64_t& to, uint64_t other) { to = joined_bests(kind, to, other); });
 }
 
 /// What is in the tail.
@@ -361,8 +381,9 @@ bool GroupTable::add_groups(RecordKind kind, ByteView records) {
   while (!records.empty()) {
     if (!take_records(records, groups_vary_, layout(kind).bytes)) return false;
     if (!take_keys(groups_vary_ ? sizeof(RecordSize) : 0)) return false;
+    if (counts_rows_) take_rows(kind);
     for (size_t i = 0; i < states_.size(); ++i) {
-      if (!take_states(kind, i)) return false;
+      if (plan_->aggregates[i].wanted.kind != Kind::Rows && !take_states(kind, i)) return false;
     }
   }
   return true;

@@ -20,6 +20,10 @@ constexpr uint64_t direct_numbers = uint64_t{1} << 16;
 /// Tuples of codes are looked up in an array of so many.
 constexpr size_t most_tuples = size_t{1} << 16;
 constexpr uint32_t unknown_group = ~uint32_t{0};
+/// Best ranks of texts are kept for so many groups, which stay in caches, and once there were a row for so
+/// many values of the dictionary: it takes a look at all of these to know their order.
+constexpr uint32_t most_ranked_groups = uint32_t{1} << 16;
+constexpr uint32_t values_of_a_row = 4;
 /// Asked for again and again where it is a value's.
 constexpr uint64_t unknown_head = ~uint64_t{0};
 /// Slots tell hashes by their upper halves; the lower bits are the place.
@@ -44,7 +48,10 @@ GroupTable::KeyColumn::KeyColumn(const GroupingPlan::Key& key)
 }
 
 GroupTable::GroupTable(const GroupingPlan& plan)
-    : plan_(&plan), stride_(plan.keys.size() + 1), slots_(first_slots) {
+    : plan_(&plan),
+      stride_(plan.keys.size() + 1),
+      slots_(first_slots),
+      counts_rows_(plan.distinct_values() < plan.aggregates.size()) {
   HAILSTONE_CHECK(plan.keys.size() <= GroupingPlan::most_keys, "{} keys of a group", plan.keys.size());
   for (const auto& key : plan.keys) columns_.emplace_back(key);
   states_.resize(plan.aggregates.size());
@@ -75,10 +82,12 @@ uint32_t GroupTable::add_group(uint64_t hash) {
 
 template <typename Resize>
 void GroupTable::each_array(Resize&& resize) {
+  if (counts_rows_) resize(rows_of_, uint64_t{0});
   for (size_t i = 0; i < states_.size(); ++i) {
     State& state = states_[i];
     const auto& item = plan_->aggregates[i];
-    resize(state.counts, uint64_t{0});
+    if (item.wanted.distinct) resize(state.counts, uint64_t{0});
+    if (!state.nulls.empty()) resize(state.nulls, uint64_t{0});
     if (item.wanted.kind == Kind::Sum) {
       if (is_real(item.column)) {
         resize(state.reals);
@@ -414,10 +423,7 @@ void GroupTable::find_likely_groups() {
   for (const uint64_t hash : new_hashes_) __builtin_prefetch(&slots_[hash & mask]);
   new_numbers_.resize(new_hashes_.size());
   for (size_t i = 0; i < new_hashes_.size(); ++i) {
-    const uint64_t hash = new_hashes_[i];
-    size_t slot = hash & mask;
-    while (slots_[slot] != 0 && (slots_[slot] ^ hash) >> 32 != 0) slot = (slot + 1) & mask;
-    new_numbers_[i] = static_cast<uint32_t>(slots_[slot]);
+    new_numbers_[i] = likely_group(new_hashes_[i]);
     __builtin_prefetch(keys_.data() + new_numbers_[i] * stride_);
   }
 }
@@ -430,16 +436,23 @@ void GroupTable::add(const RowBatch& batch, Apart apart) {
     find_groups(batch);
   }
   make_states();
+  if (counts_rows_ && columns_.empty()) {
+    rows_of_[1] += batch.rows;
+  } else if (counts_rows_) {
+    uint64_t* const counts = rows_of_.data();
+    const uint32_t* const groups = groups_.data();
+    for (uint32_t row = 0; row < batch.rows; ++row) ++counts[groups[row]];
+  }
   for (size_t i = 0; i < states_.size(); ++i) {
     const Aggregate& wanted = plan_->aggregates[i].wanted;
-    if (wanted.kind == Kind::Rows) {
-      uint64_t* const counts = states_[i].counts.data();
-      const uint32_t* const groups = groups_.data();
-      for (uint32_t row = 0; row < batch.rows; ++row) ++counts[groups[row]];
-    } else {
-      add_values(i, *batch.columns[wanted.position], batch.rows, apart.pairs);
-    }
+    if (wanted.kind != Kind::Rows) add_values(i, *batch.columns[wanted.position], batch.rows, apart.pairs);
   }
+}
+
+void GroupTable::count_nulls(State& state, const ColumnVector& vector, uint32_t rows) {
+  if (state.nulls.empty()) state.nulls.resize(end_);
+  uint64_t* const nulls = state.nulls.data();
+  for (uint32_t row = 0; row < rows; ++row) nulls[groups_[row]] += vector.nulls[row] != 0 ? 1U : 0U;
 }
 
 void GroupTable::add_values(size_t aggregate, const ColumnVector& vector, uint32_t rows, bool apart) {
@@ -455,18 +468,14 @@ void GroupTable::add_values(size_t aggregate, const ColumnVector& vector, uint32
     leave_new_values(aggregate, vector, rows, apart);
     if (apart) return;
     groups = counted_.data();
-  }
-  const bool one_group = columns_.empty() && !vector.any_nulls && !item.wanted.distinct;
-  uint64_t* const counts = state.counts.data();
-  const bool is_text =
-      (item.wanted.kind == Kind::Minimum || item.wanted.kind == Kind::Maximum) && !item.column.integer;
-  if (is_text) add_texts(aggregate, vector, groups, rows);
-  if (one_group) {
-    counts[1] += rows;
-  } else {
+    uint64_t* const counts = state.counts.data();
     for (uint32_t row = 0; row < rows; ++row) ++counts[groups[row]];
+  } else if (vector.any_nulls) {
+    count_nulls(state, vector, rows);
   }
-  if (item.wanted.kind == Kind::Values || is_text) return;
+  if (item.wanted.kind == Kind::Values) return;
+  if (!state.texts.empty()) return add_texts(aggregate, vector, groups, rows);
+  const bool one_group = columns_.empty() && !vector.any_nulls && !item.wanted.distinct;
   if (one_group && item.wanted.kind == Kind::Sum && !state.sums.empty() && item.column.integer) {
     state.sums[1] += sum_of({vector.integers.data(), rows});
   } else {
@@ -596,8 +605,16 @@ void GroupTable::add_texts(size_t aggregate, const ColumnVector& vector, const u
   }
   if (state.dictionary != vector.dictionary) {
     state.dictionary = vector.dictionary;
-    state.heads.assign(vector.dictionary->size(), unknown_head);
+    state.heads.clear();
+    state.best_ranks.clear();
+    state.dictionary_rows = 0;
   }
+  state.dictionary_rows += rows;
+  if (end_ <= most_ranked_groups &&
+      (!state.best_ranks.empty() || (state.dictionary_rows >= vector.dictionary->size() / values_of_a_row &&
+                                     vector.dictionary->has_order_of(collation))))
+    return add_texts_by_rank(aggregate, vector, groups, rows);
+  if (state.heads.empty()) state.heads.assign(vector.dictionary->size(), unknown_head);
   const bool least = item.wanted.kind == Kind::Minimum;
   const uint32_t* const codes = vector.codes.data();
   uint64_t* const heads = state.heads.data();
@@ -612,16 +629,39 @@ void GroupTable::add_texts(size_t aggregate, const ColumnVector& vector, const u
   }
 }
 
-void GroupTable::add_text(size_t aggregate, uint32_t group, uint64_t head, ByteView value) {
+/// Most rows have no better code than their group has met: they need no look at texts.
+void GroupTable::add_texts_by_rank(size_t aggregate, const ColumnVector& vector, const uint32_t* groups,
+                                   uint32_t rows) {
   const auto& item = plan_->aggregates[aggregate];
-  Text& text = states_[aggregate].texts[group];
-  if (text.bytes != nullptr) {
-    int order = head < text.head ? -1 : (head > text.head ? 1 : 0);
-    if (order == 0) order = item.column.collation->compare(value, {text.bytes, text.size});
-    // Of equal values the same one, whatever thread met it first.
-    if (order == 0) order = value.compare({text.bytes, text.size});
-    if (item.wanted.kind == Kind::Minimum ? order >= 0 : order <= 0) return;
+  State& state = states_[aggregate];
+  state.best_ranks.resize(end_);
+  state.best_ranks[0] = ~uint32_t{0};  // nobody's
+  const uint32_t turned = item.wanted.kind == Kind::Minimum ? ~uint32_t{0} : 0;
+  const uint32_t more = item.wanted.kind == Kind::Minimum ? 0 : 1;
+  const uint32_t* const codes = vector.codes.data();
+  uint32_t* const best = state.best_ranks.data();
+  for (uint32_t row = 0; row < rows; ++row) {
+    const uint32_t rank = (codes[row] ^ turned) + more;
+    if (rank <= best[groups[row]]) continue;
+    best[groups[row]] = rank;
+    const ByteView value = vector.dictionary->value(codes[row]);
+    add_text(aggregate, groups[row], head_of(*item.column.collation, value, weights_), value);
   }
+}
+
+bool GroupTable::is_better(size_t aggregate, uint64_t head, ByteView value, const Text& text) const {
+  if (text.bytes == nullptr) return true;
+  const auto& item = plan_->aggregates[aggregate];
+  int order = head < text.head ? -1 : (head > text.head ? 1 : 0);
+  if (order == 0) order = item.column.collation->compare(value, {text.bytes, text.size});
+  // Of equal values the same one, whatever thread met it first.
+  if (order == 0) order = value.compare({text.bytes, text.size});
+  return item.wanted.kind == Kind::Minimum ? order < 0 : order > 0;
+}
+
+void GroupTable::add_text(size_t aggregate, uint32_t group, uint64_t head, ByteView value) {
+  Text& text = states_[aggregate].texts[group];
+  if (!is_better(aggregate, head, value, text)) return;
   if (text.bytes == nullptr || text.capacity < value.size()) {
     const size_t capacity = std::max<size_t>({value.size(), size_t{2} * text.capacity, 8});
     text.bytes = texts_->allocate(capacity);
@@ -630,6 +670,48 @@ void GroupTable::add_text(size_t aggregate, uint32_t group, uint64_t head, ByteV
   if (!value.empty()) std::memcpy(text.bytes, value.data(), value.size());
   text.size = static_cast<uint32_t>(value.size());
   text.head = head;
+}
+
+void GroupTable::begin_merge(const GroupTable& later) {
+  for (size_t i = 0; i < states_.size(); ++i) {
+    if (!later.states_[i].nulls.empty() && states_[i].nulls.empty()) states_[i].nulls.resize(end_);
+  }
+}
+
+uint32_t GroupTable::find_key(std::span<const uint64_t> key, uint64_t hash) const {
+  if (is_of_one_value()) {
+    if (key[1] != 0) return null_group_;
+    return key[0] < by_value_.size() ? by_value_[key[0]] : 0;
+  }
+  const size_t mask = slots_.size() - 1;
+  for (size_t slot = hash & mask; slots_[slot] != 0; slot = (slot + 1) & mask) {
+    if ((slots_[slot] ^ hash) >> 32 != 0) continue;
+    const auto group = static_cast<uint32_t>(slots_[slot]);
+    if (std::equal(key.begin(), key.end(), keys_.begin() + static_cast<ptrdiff_t>(group * stride_)))
+      return group;
+  }
+  return 0;
+}
+
+void GroupTable::add_group_of(const GroupTable& later, uint32_t group, uint32_t to) {
+  if (counts_rows_) rows_of_[to] += later.rows_of_[group];
+  for (size_t i = 0; i < states_.size(); ++i) {
+    State& state = states_[i];
+    const State& from = later.states_[i];
+    if (!from.nulls.empty()) state.nulls[to] += from.nulls[group];
+    if (!state.sums.empty()) state.sums[to] += from.sums[group];
+    if (!state.huge.empty()) state.huge[to] += from.huge[group];
+    if (!state.bests.empty())
+      state.bests[to] = joined_bests(plan_->aggregates[i].wanted.kind, state.bests[to], from.bests[group]);
+    if (state.texts.empty()) continue;
+    const Text& text = from.texts[group];
+    if (text.bytes != nullptr && is_better(i, text.head, {text.bytes, text.size}, state.texts[to]))
+      state.texts[to] = text;
+  }
+}
+
+size_t GroupTable::groups_left() const {
+  return end_ - 1 - static_cast<size_t>(std::ranges::count(gone_, 1));
 }
 
 bool GroupTable::has_pairs() const {
@@ -656,8 +738,14 @@ void GroupTable::clear_pairs() {
   }
 }
 
+/// Groups get new numbers.
+void GroupTable::forget_dictionaries() {
+  for (State& state : states_) state.dictionary.reset();
+}
+
 void GroupTable::clear() {
   clear_pairs();
+  forget_dictionaries();
   for (KeyColumn& column : columns_) {
     if (column.values != nullptr) column.values->clear();
     column.dictionary.reset();
@@ -687,6 +775,7 @@ void GroupTable::forget() {
 }
 
 void GroupTable::drop() {
+  forget_dictionaries();
   end_ = first_;
   keys_.resize(end_ * stride_);
   hashes_.resize(end_);
@@ -730,15 +819,17 @@ void GroupTable::finish() {
 
 size_t GroupTable::memory() const {
   size_t bytes = memory_of(slots_) + memory_of(by_value_) + memory_of(keys_) + memory_of(hashes_) +
-                 memory_of(by_code_) + memory_of(direct_) + memory_of(by_tuple_) + texts_->bytes();
+                 memory_of(rows_of_) + memory_of(by_code_) + memory_of(direct_) + memory_of(by_tuple_) +
+                 texts_->bytes();
   for (const KeyColumn& column : columns_) {
     bytes += memory_of(column.codes);
     if (column.values != nullptr) bytes += column.values->memory();
   }
   for (const State& state : states_) {
-    bytes += memory_of(state.counts) + memory_of(state.bests) + memory_of(state.sums) +
-             memory_of(state.texts) + memory_of(state.heads) + memory_of(state.huge) + state.reals.memory() +
-             state.spreads.memory() + memory_of(state.apart);
+    bytes += memory_of(state.counts) + memory_of(state.nulls) + memory_of(state.best_ranks) +
+             memory_of(state.bests) + memory_of(state.sums) + memory_of(state.texts) +
+             memory_of(state.heads) + memory_of(state.huge) + state.reals.memory() + state.spreads.memory() +
+             memory_of(state.apart);
     if (state.distinct != nullptr) bytes += state.distinct->memory();
     if (state.values != nullptr) bytes += state.values->memory();
   }
@@ -756,7 +847,7 @@ AggregateResult GroupTable::result(uint32_t group, size_t aggregate) const {
   const auto& item = plan_->aggregates[aggregate];
   const State& state = states_[aggregate];
   AggregateResult result;
-  result.count = state.counts[group];
+  result.count = count(group, aggregate);
   if (!state.bests.empty()) result.integer = state.bests[group];
   if (!state.texts.empty()) result.bytes.assign(state.texts[group].bytes, state.texts[group].size);
   if (!state.huge.empty()) result.huge_sum = state.huge[group];

@@ -138,6 +138,10 @@ class GroupTable {
   uint32_t end() const { return end_; }
   /// Those that are not forgotten.
   uint32_t groups() const { return end_ - first_; }
+  /// Whether the group is part of another table's (GroupMerge).
+  bool is_gone(uint32_t group) const { return !gone_.empty() && gone_[group] != 0; }
+  /// Those that are not gone.
+  size_t groups_left() const;
   size_t pairs() const;
   /// Whether write_pairs() has any to write.
   bool has_pairs() const;
@@ -145,10 +149,16 @@ class GroupTable {
 
   /// A key of a group; bytes lie in the table.
   Value key(uint32_t group, size_t number) const;
-  uint64_t count(uint32_t group, size_t aggregate) const { return states_[aggregate].counts[group]; }
+  /// Of rows, or of values that are not NULL.
+  uint64_t count(uint32_t group, size_t aggregate) const {
+    const State& state = states_[aggregate];
+    if (!state.counts.empty()) return state.counts[group];
+    return rows_of_[group] - (state.nulls.empty() ? 0 : state.nulls[group]);
+  }
   AggregateResult result(uint32_t group, size_t aggregate) const;
 
  private:
+  friend class GroupMerge;
   /// A minimum or maximum of bytes, in room of its own.
   struct Text {
     uint64_t head = 0;
@@ -156,7 +166,8 @@ class GroupTable {
     uint32_t size = 0, capacity = 0;
   };
   struct State {
-    PageVector<uint64_t> counts;   // rows, or values that are not NULL
+    PageVector<uint64_t> counts;   // values, of distinct ones only
+    PageVector<uint64_t> nulls;    // rows that have none, of others; empty: all have one
     PageVector<uint64_t> bests;    // Minimum, Maximum; BitAnd and its like
     PageVector<WideInteger> sums;  // of the ordered values
     PageVector<HugeInteger> huge;
@@ -166,9 +177,12 @@ class GroupTable {
     std::unique_ptr<DistinctSet> distinct;
     PageVector<DistinctSet::Pair> apart;  // pairs, in the place of `distinct`
     std::unique_ptr<ValueSet> values;     // of a distinct column of bytes
-    /// Of texts: their heads by code of the dictionary at hand.
+    /// Of texts: their heads by code of the dictionary at hand. Where codes have the order of the texts, the
+    /// best code of each group instead, as a rank (0: none).
     std::shared_ptr<const Dictionary> dictionary;
     std::vector<uint64_t> heads;
+    PageVector<uint32_t> best_ranks;
+    uint64_t dictionary_rows = 0;  // that had codes of it
   };
   /// What is known of a code of the dictionary at hand.
   struct Code {
@@ -234,6 +248,7 @@ class GroupTable {
   // Records.
   struct Layout {
     size_t bytes = 0;            // of each, without its tail
+    size_t rows = 0;             // where how many there are of a group stands, if it does
     std::vector<size_t> states;  // where each aggregate has its count
   };
   const Layout& layout(RecordKind kind) const { return kind == RecordKind::Rows ? rows_ : wholes_; }
@@ -254,6 +269,9 @@ class GroupTable {
   /// Finds the groups of records_, whose keys are at `place`.
   bool take_keys(size_t place);
   bool take_states(RecordKind kind, size_t aggregate);
+  void take_rows(RecordKind kind);
+  template <typename Count>
+  void take_nulls(const Layout& layout, size_t aggregate);
   template <typename Count, typename Sum>
   void take_numbers(const Layout& layout, size_t aggregate);
   bool take_state(ByteReader& reader, size_t aggregate, uint32_t group);
@@ -262,7 +280,36 @@ class GroupTable {
   void count_value(size_t aggregate, uint32_t group, uint64_t value);
 
   void add_texts(size_t aggregate, const ColumnVector& vector, const uint32_t* groups, uint32_t rows);
+  void add_texts_by_rank(size_t aggregate, const ColumnVector& vector, const uint32_t* groups, uint32_t rows);
+  void count_nulls(State& state, const ColumnVector& vector, uint32_t rows);
+  void forget_dictionaries();
   void add_text(size_t aggregate, uint32_t group, uint64_t head, ByteView value);
+  /// Whether it is the minimum, or maximum, of both.
+  bool is_better(size_t aggregate, uint64_t head, ByteView value, const Text& text) const;
+
+  // Of GroupMerge.
+  /// Groups of `later` may be added from here on.
+  void begin_merge(const GroupTable& later);
+  /// The group with the key, whose texts have their numbers here; 0: there is none.
+  uint32_t find_key(std::span<const uint64_t> key, uint64_t hash) const;
+  /// Before many keys are looked for: what tells their places is waited for at once, then the keys there.
+  void prefetch_place(std::span<const uint64_t> key, uint64_t hash) const {
+    if (!is_of_one_value()) {
+      __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]);
+    } else if (key[0] < by_value_.size()) {
+      __builtin_prefetch(&by_value_[key[0]]);
+    }
+  }
+  void prefetch_key(uint64_t hash) const { __builtin_prefetch(keys_.data() + likely_group(hash) * stride_); }
+  /// The one whose slot the hash leads to, which most often is the right one; 0: there is none.
+  uint32_t likely_group(uint64_t hash) const {
+    const size_t mask = slots_.size() - 1;
+    size_t slot = hash & mask;
+    while (slots_[slot] != 0 && (slots_[slot] ^ hash) >> 32 != 0) slot = (slot + 1) & mask;
+    return static_cast<uint32_t>(slots_[slot]);
+  }
+  /// All but distinct values. By several threads, each with groups of its own.
+  void add_group_of(const GroupTable& later, uint32_t group, uint32_t to);
 
   const GroupingPlan* plan_;
   size_t stride_;       // words of a key
@@ -272,6 +319,9 @@ class GroupTable {
   PageVector<uint64_t> slots_;  // upper half of the hash, and the group; 0: free
   PageVector<uint64_t> keys_;
   PageVector<uint64_t> hashes_;
+  PageVector<uint8_t> gone_;      // empty: none is
+  bool counts_rows_ = false;      // some aggregate needs rows_of_
+  PageVector<uint64_t> rows_of_;  // of each group
   std::vector<State> states_;
   std::unique_ptr<Arena> texts_ = std::make_unique<Arena>();
   // Of one key column only. Of bytes: groups by number of the value (0: none), in the place of slots_, and by

@@ -80,10 +80,14 @@ Result<bool> Grouping::next() {
   if (rounds_ == 0) HAILSTONE_TRY(make_tables());
   for (;;) {
     for (; place_.table < tables_.size(); ++place_.table, place_.group = 0) {
-      if (++place_.group >= table(place_.table).end()) continue;
-      if (place_.group % groups_between_interruption_checks == 0) HAILSTONE_TRY(rows_->check_interruption());
-      go_to(place_);
-      return true;
+      const GroupTable& groups = table(place_.table);
+      while (++place_.group < groups.end()) {
+        if (place_.group % groups_between_interruption_checks == 0)
+          HAILSTONE_TRY(rows_->check_interruption());
+        if (groups.is_gone(place_.group)) continue;
+        go_to(place_);
+        return true;
+      }
     }
     if (groups_.empty()) return false;
     HAILSTONE_TRY(make_tables());
@@ -108,7 +112,7 @@ Status Grouping::make_tables() {
 }
 
 void Grouping::count_groups(const GroupTable& made) {
-  if (counts_ != nullptr) counts_->add_rows(0, made.end() - 1);
+  if (counts_ != nullptr) counts_->add_rows(0, made.groups_left());
 }
 
 size_t Grouping::share() const { return query_memory(rows_->budget()); }
@@ -120,7 +124,7 @@ GroupCollector Grouping::collector(GroupCollector::Source source, size_t most) {
           source,
           {.most = std::max(GroupCollector::least_share, most),
            .quick_units = quick_units_,
-           .alone = source == GroupCollector::Source::Rows && threads_ == 1},
+           .stays = source == GroupCollector::Source::Rows && (threads_ == 1 || merges_in_place())},
           counts_};
 }
 
@@ -148,9 +152,35 @@ Status Grouping::take_rows() {
     ++parts;
     units += each.table().end() + each.table().pairs();
   }
+  if (!divided_ && parts > 1 && merges_in_place()) return merge_tables(collectors);
   divided_ |= parts > 1 && units > most_units_to_merge;
-  if (divided_) return divide(collectors);
+  return divided_ ? divide(collectors) : merge_records(collectors);
+}
 
+Status Grouping::merge_tables(std::deque<GroupCollector>& collectors) {
+  std::vector<GroupTable*> tables;
+  size_t units = 0;
+  for (GroupCollector& each : collectors) {
+    if (!each.has_table()) continue;
+    tables_.push_back({each.take_table(), each.take_memory()});
+    tables.push_back(&tables_.back().groups);
+    units += tables.back()->end() + tables.back()->pairs();
+  }
+  const unsigned threads = units > most_units_to_merge ? threads_ : 1;
+  OperatorMemory memory(rows_->budget(), counts_);
+  memory.grow(units * tables.size() * sizeof(uint32_t));
+  GroupMerge merge(plan_, std::move(tables));
+  HAILSTONE_TRY(
+      merge.run([&](const PartWork& work) { return work_by_threads(*rows_, threads, counts_, work); }));
+  for (Table& table : tables_) {
+    table.groups.finish();
+    count_groups(table.groups);
+  }
+  return {};
+}
+
+Status Grouping::merge_records(std::deque<GroupCollector>& collectors) {
+  const GoOn of_caller = [&] { return rows_->check_interruption(); };
   const OperatorWork work(counts_);
   GroupCollector* whole = &collectors.front();
   for (GroupCollector& each : collectors) {

@@ -1,11 +1,11 @@
 // GROUP BY: rows, by several threads, to groups, each with its keys and aggregates.
 //
-// Each thread fills a GroupTable of its own. While they are small they are put together, and that is all.
-// Else what the threads have met is divided into partitions by hash (GroupCollector, GroupPartitions), and
-// each partition is put together by itself, several at once by several threads; one that is too big is
-// divided again. Pairs of a group and a distinct value are divided by both: first they are put together and
-// counted, and what they add up to joins the partitions of the groups. So memory bounds the groups, and the
-// pairs, at a time, never the answer.
+// Each thread fills a GroupTable of its own. While they hold everything they are put together where they are
+// (GroupMerge), or, while they are small, by way of records, and that is all. Else what the threads have met
+// is divided into partitions by hash (GroupCollector, GroupPartitions), and each partition is put together by
+// itself, several at once by several threads; one that is too big is divided again. Pairs of a group and a
+// distinct value are divided by both: first they are put together and counted, and what they add up to joins
+// the partitions of the groups. So memory bounds the groups, and the pairs, at a time, never the answer.
 #pragma once
 
 #include <deque>
@@ -19,6 +19,7 @@
 #include "base/operator_counts.h"
 #include "query/computed_rows.h"
 #include "query/group_collector.h"
+#include "query/group_merge.h"
 #include "query/group_partitions.h"
 #include "query/group_table.h"
 
@@ -122,6 +123,13 @@ class Grouping final : public Groups {
   template <typename Fits>
   std::optional<Run> take_run(std::vector<Run>& from, const Fits& fits);
   GroupCollector collector(GroupCollector::Source source, size_t most);
+  /// Makes one of tables that have not moved anything out: leaves tables_.
+  Status merge_tables(std::deque<GroupCollector>& collectors);
+  Status merge_records(std::deque<GroupCollector>& collectors);
+  /// Whether tables are put together where they are.
+  bool merges_in_place() const {
+    return threads_ <= GroupMerge::most_tables && GroupMerge::is_possible(plan_);
+  }
   void count_groups(const GroupTable& made);
   size_t share() const;
 

@@ -120,6 +120,7 @@ Status SortedGroups::sort_places() {
   uint32_t looked_at = 0;
   for (uint32_t number = 0; number < groups_->tables(); ++number) {
     for (uint32_t group = 1; group < groups_->table(number).end(); ++group) {
+      if (groups_->table(number).is_gone(group)) continue;
       if (++looked_at % steps_between_checks == 0) HAILSTONE_TRY(groups_->check_interruption());
       const Headed place{head_of_group(groups_->table(number), group), {number, group}};
       if (places_.size() < most_) {

@@ -113,8 +113,8 @@ void SelectMembers(const uint64_t* numbers, uint32_t count, const uint64_t* memb
   }
 }
 
-template <typename Word>
-void unpack_words(const char* unit, unsigned width, uint32_t count, uint64_t base, uint64_t* to) {
+template <typename Word, typename Number>
+void unpack_words(const char* unit, unsigned width, uint32_t count, uint64_t base, Number* to) {
   constexpr unsigned lanes = packing_unit / (sizeof(Word) * 8);
   alignas(64) Word words[packing_unit];
   const Tag<Word> tag;
@@ -123,10 +123,11 @@ void unpack_words(const char* unit, unsigned width, uint32_t count, uint64_t bas
   });
   // The analyser does not see what vector stores write.
   // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult)
-  for (uint32_t i = 0; i < count; ++i) to[i] = base + words[i];
+  for (uint32_t i = 0; i < count; ++i) to[i] = static_cast<Number>(base) + static_cast<Number>(words[i]);
 }
 
-void UnpackUnit(const char* unit, unsigned width, uint32_t count, uint64_t base, uint64_t* to) {
+template <typename Number>
+void unpack(const char* unit, unsigned width, uint32_t count, uint64_t base, Number* to) {
   if (width <= 16) {
     unpack_words<uint16_t>(unit, width, count, base, to);
   } else if (width <= 32) {
@@ -134,6 +135,14 @@ void UnpackUnit(const char* unit, unsigned width, uint32_t count, uint64_t base,
   } else {
     unpack_words<uint64_t>(unit, width, count, base, to);
   }
+}
+
+void UnpackUnit(const char* unit, unsigned width, uint32_t count, uint64_t base, uint64_t* to) {
+  unpack(unit, width, count, base, to);
+}
+
+void UnpackShort(const char* unit, unsigned width, uint32_t count, uint64_t base, uint32_t* to) {
+  unpack(unit, width, count, base, to);
 }
 
 template <typename Word>
@@ -239,6 +248,7 @@ HWY_EXPORT(SelectPacked);
 HWY_EXPORT(SelectNumbers);
 HWY_EXPORT(SelectMembers);
 HWY_EXPORT(UnpackUnit);
+HWY_EXPORT(UnpackShort);
 HWY_EXPORT(PackUnit);
 HWY_EXPORT(FindMinimumMaximum);
 HWY_EXPORT(CountDifferent);
@@ -253,6 +263,10 @@ void pack_unit(const uint64_t* numbers, uint32_t count, unsigned width, char* to
 
 void unpack_unit(const char* unit, unsigned width, uint32_t count, uint64_t base, uint64_t* to) {
   HWY_DYNAMIC_DISPATCH(UnpackUnit)(unit, width, count, base, to);
+}
+
+void unpack_unit(const char* unit, unsigned width, uint32_t count, uint64_t base, uint32_t* to) {
+  HWY_DYNAMIC_DISPATCH(UnpackShort)(unit, width, count, base, to);
 }
 
 void select_packed(const char* unit, unsigned width, uint32_t count, uint64_t low, uint64_t high,

@@ -54,6 +54,8 @@ inline uint64_t packed_number(const char* unit, unsigned width, uint32_t index) 
 /// Unpacks the first `count` numbers, adding `base` (wrapping) to each. `to` has room for 1024 numbers in any
 /// case. Reads packed_bytes(count, width) bytes.
 void unpack_unit(const char* unit, unsigned width, uint32_t count, uint64_t base, uint64_t* to);
+/// The same of numbers that have no more than 32 bits with their base.
+void unpack_unit(const char* unit, unsigned width, uint32_t count, uint64_t base, uint32_t* to);
 
 /// Sets, in 16 words of bits, the bit of each of the first `count` numbers in [low, high]; low and high fit
 /// in `width` bits. Other bits stay as they are.

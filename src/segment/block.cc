@@ -111,6 +111,18 @@ ByteView Dictionary::value(uint32_t code) const {
   return {text_.data() + begin, ends_[code] - begin};
 }
 
+bool Dictionary::has_order_of(const Collation& collation) const {
+  if (collation.bytes_decide_order()) return true;
+  const uint64_t yes = uint64_t{collation.id()} << 2 | 3, no = yes - 2;
+  const uint64_t known = known_order_.load(std::memory_order_relaxed);
+  if (known == yes || known == no) return known == yes;
+  bool in_order = true;
+  for (uint32_t code = 1; in_order && code < size(); ++code)
+    in_order = collation.compare(value(code - 1), value(code)) <= 0;
+  known_order_.store(in_order ? yes : no, std::memory_order_relaxed);
+  return in_order;
+}
+
 size_t Dictionary::memory() const { return sizeof *this + ends_.capacity() * 4 + text_.capacity(); }
 
 Block::~Block() = default;
@@ -291,13 +303,7 @@ bool Block::has_codes() const { return state_->kind == BlockKind::Codes; }
 uint32_t Block::code(uint32_t row) const { return static_cast<uint32_t>(state_->numbers.at(row)); }
 
 void Block::gather_codes(std::span<const uint16_t> rows, uint32_t* to) const {
-  uint64_t codes[packing_unit];
-  for (size_t done = 0; done < rows.size();) {
-    const size_t here = std::min<size_t>(packing_unit, rows.size() - done);
-    state_->numbers.gather(rows.subspan(done, here), codes);
-    for (size_t i = 0; i < here; ++i) to[done + i] = static_cast<uint32_t>(codes[i]);
-    done += here;
-  }
+  state_->numbers.gather(rows, to);
 }
 
 void Block::select_code_ranges(std::span<const IntegerRange> ranges, BlockBitmap& bitmap) const {
@@ -354,11 +360,11 @@ Status Block::gather_bytes(std::span<const uint16_t> rows, const Dictionary* dic
   }
   switch (state.kind) {
     case BlockKind::Codes: {
-      uint64_t codes[packing_unit];
+      uint32_t codes[packing_unit];
       for (size_t done = 0; done < rows.size();) {
         const size_t here = std::min<size_t>(packing_unit, rows.size() - done);
         state.numbers.gather(rows.subspan(done, here), codes);
-        for (size_t i = 0; i < here; ++i) to[done + i] = dictionary->value(static_cast<uint32_t>(codes[i]));
+        for (size_t i = 0; i < here; ++i) to[done + i] = dictionary->value(codes[i]);
         done += here;
       }
       return {};

@@ -3,6 +3,7 @@
 // alive by the shared pointer that Segment::block gave. Row numbers here count from the block's first row.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -12,6 +13,7 @@
 #include "base/arena.h"
 #include "base/bytes.h"
 #include "base/page_allocator.h"
+#include "schema/collation.h"
 #include "schema/decimal_format.h"
 #include "segment/block_cache.h"
 #include "segment/geometry.h"
@@ -60,10 +62,14 @@ class Dictionary : public BlockCache::Entry {
  public:
   uint32_t size() const { return static_cast<uint32_t>(ends_.size()); }
   ByteView value(uint32_t code) const;
+  /// Whether codes have the order of the values in this collation, too. A look at all values, once.
+  bool has_order_of(const Collation& collation) const;
   size_t memory() const override;
 
  private:
   friend class SegmentCodec;
+  /// Of the collation that was asked for last: its number, and whether its order is that of the codes.
+  mutable std::atomic<uint64_t> known_order_{0};
   PageVector<uint32_t> ends_;
   PageVector<char> text_;
 };

@@ -64,19 +64,21 @@ uint64_t PackedNumbers::packed(const Unit& unit, uint32_t inside) {
   return packed_number(unit.data, unit.width, inside);
 }
 
-void PackedNumbers::decode_unit(size_t number, uint32_t count, uint64_t* to) const {
+template <typename Number>
+void PackedNumbers::decode_unit(size_t number, uint32_t count, Number* to) const {
   const Unit& unit = units_[number];
   if (unit.width == 0) {
-    std::fill_n(to, count, unit.base);
+    std::fill_n(to, count, static_cast<Number>(unit.base));
   } else {
     unpack_unit(unit.data, unit.width, count, unit.base, to);
   }
   if (unit.slope != 0) {
-    for (uint32_t i = 0; i < count; ++i) to[i] += line(unit.slope, i);
+    for (uint32_t i = 0; i < count; ++i) to[i] += static_cast<Number>(line(unit.slope, i));
   }
 }
 
-void PackedNumbers::decode(uint32_t first, uint32_t count, uint64_t* to) const {
+template <typename Number>
+void PackedNumbers::decode(uint32_t first, uint32_t count, Number* to) const {
   while (count > 0) {
     const size_t unit = first / packing_unit;
     const uint32_t inside = first % packing_unit;
@@ -84,11 +86,11 @@ void PackedNumbers::decode(uint32_t first, uint32_t count, uint64_t* to) const {
     if (inside == 0) {
       decode_unit(unit, here, to);
     } else if (here > 16) {
-      uint64_t numbers[packing_unit];
+      Number numbers[packing_unit];
       decode_unit(unit, inside + here, numbers);
       std::copy_n(numbers + inside, here, to);
     } else {
-      for (uint32_t i = 0; i < here; ++i) to[i] = at(first + i);
+      for (uint32_t i = 0; i < here; ++i) to[i] = static_cast<Number>(at(first + i));
     }
     first += here;
     to += here;
@@ -96,17 +98,18 @@ void PackedNumbers::decode(uint32_t first, uint32_t count, uint64_t* to) const {
   }
 }
 
-void PackedNumbers::gather(std::span<const uint16_t> rows, uint64_t* to) const {
+template <typename Number>
+void PackedNumbers::gather(std::span<const uint16_t> rows, Number* to) const {
   for (size_t i = 0; i < rows.size();) {
     const uint32_t unit = rows[i] / packing_unit;
     size_t end = i + 1;
     while (end < rows.size() && rows[end] / packing_unit == unit) ++end;
     if (end - i > 48) {
-      uint64_t numbers[packing_unit];
+      Number numbers[packing_unit];
       decode_unit(unit, rows[end - 1] % packing_unit + 1, numbers);
       for (; i < end; ++i) to[i] = numbers[rows[i] % packing_unit];
     } else {
-      for (; i < end; ++i) to[i] = at(rows[i]);
+      for (; i < end; ++i) to[i] = static_cast<Number>(at(rows[i]));
     }
   }
 }
@@ -305,10 +308,11 @@ uint64_t IntegerStream::at(uint32_t index) const {
   return 0;
 }
 
-void IntegerStream::decode(uint32_t first, uint32_t count, uint64_t* to) const {
+template <typename Number>
+void IntegerStream::decode(uint32_t first, uint32_t count, Number* to) const {
   switch (form_) {
     case IntegerForm::Constant:
-      std::fill_n(to, count, common_);
+      std::fill_n(to, count, static_cast<Number>(common_));
       break;
     case IntegerForm::Packed:
       packed_.decode(first, count, to);
@@ -318,22 +322,22 @@ void IntegerStream::decode(uint32_t first, uint32_t count, uint64_t* to) const {
                                        run_ends_.begin());
       for (uint32_t row = first; row < first + count; ++run) {
         const uint32_t end = std::min<uint32_t>(run_ends_[run], first + count);
-        std::fill(to + (row - first), to + (end - first), values_[run]);
+        std::fill(to + (row - first), to + (end - first), static_cast<Number>(values_[run]));
         row = end;
       }
       break;
     }
     case IntegerForm::Dictionary:
       packed_.decode(first, count, to);
-      for (uint32_t i = 0; i < count; ++i) to[i] = values_[to[i]];
+      for (uint32_t i = 0; i < count; ++i) to[i] = static_cast<Number>(values_[to[i]]);
       break;
     case IntegerForm::Sparse: {
-      std::fill_n(to, count, common_);
+      std::fill_n(to, count, static_cast<Number>(common_));
       const auto& positions = exceptions_->positions;
       const auto begin = std::lower_bound(positions.begin(), positions.end(), first);
       const auto end = std::lower_bound(begin, positions.end(), first + count);
       const auto number = static_cast<uint32_t>(begin - positions.begin());
-      std::vector<uint64_t> values(static_cast<size_t>(end - begin));
+      std::vector<Number> values(static_cast<size_t>(end - begin));
       if (!values.empty()) packed_.decode(number, static_cast<uint32_t>(values.size()), values.data());
       for (size_t i = 0; i < values.size(); ++i) to[begin[static_cast<ptrdiff_t>(i)] - first] = values[i];
       break;
@@ -341,13 +345,14 @@ void IntegerStream::decode(uint32_t first, uint32_t count, uint64_t* to) const {
   }
 }
 
-void IntegerStream::gather(std::span<const uint16_t> rows, uint64_t* to) const {
+template <typename Number>
+void IntegerStream::gather(std::span<const uint16_t> rows, Number* to) const {
   // Rows side by side, as they are where nothing is left out.
   if (rows.size() > 1 && size_t{rows.back()} - rows.front() + 1 == rows.size())
     return decode(rows.front(), static_cast<uint32_t>(rows.size()), to);
   switch (form_) {
     case IntegerForm::Constant:
-      std::fill_n(to, rows.size(), common_);
+      std::fill_n(to, rows.size(), static_cast<Number>(common_));
       break;
     case IntegerForm::Packed:
       packed_.gather(rows, to);
@@ -358,19 +363,24 @@ void IntegerStream::gather(std::span<const uint16_t> rows, uint64_t* to) const {
                                        run_ends_.begin());
       for (size_t i = 0; i < rows.size(); ++i) {
         while (run_ends_[run] <= rows[i]) ++run;
-        to[i] = values_[run];
+        to[i] = static_cast<Number>(values_[run]);
       }
       break;
     }
     case IntegerForm::Dictionary:
       packed_.gather(rows, to);
-      for (size_t i = 0; i < rows.size(); ++i) to[i] = values_[to[i]];
+      for (size_t i = 0; i < rows.size(); ++i) to[i] = static_cast<Number>(values_[to[i]]);
       break;
     case IntegerForm::Sparse:
-      for (size_t i = 0; i < rows.size(); ++i) to[i] = at(rows[i]);
+      for (size_t i = 0; i < rows.size(); ++i) to[i] = static_cast<Number>(at(rows[i]));
       break;
   }
 }
+
+template void IntegerStream::decode(uint32_t, uint32_t, uint64_t*) const;
+template void IntegerStream::decode(uint32_t, uint32_t, uint32_t*) const;
+template void IntegerStream::gather(std::span<const uint16_t>, uint64_t*) const;
+template void IntegerStream::gather(std::span<const uint16_t>, uint32_t*) const;
 
 void IntegerStream::spread_exceptions(const BlockBitmap& chosen, bool common_chosen,
                                       BlockBitmap& bitmap) const {

@@ -49,8 +49,11 @@ class PackedNumbers {
     if (unit.slope != 0) number += line(unit.slope, inside);
     return unit.width == 0 ? number : number + packed(unit, inside);
   }
-  void decode(uint32_t first, uint32_t count, uint64_t* to) const;
-  void gather(std::span<const uint16_t> rows, uint64_t* to) const;
+  /// `Number`: uint64_t, or uint32_t where no number has more bits.
+  template <typename Number>
+  void decode(uint32_t first, uint32_t count, Number* to) const;
+  template <typename Number>
+  void gather(std::span<const uint16_t> rows, Number* to) const;
   /// Sets the bits of numbers in one of the ranges; sorted, disjoint.
   void select(std::span<const IntegerRange> ranges, uint64_t* bits) const;
   /// The same for numbers whose bit is set in `members`; numbers beyond its end are not members.
@@ -79,7 +82,8 @@ class PackedNumbers {
   }
   /// Bounds of a unit with a slope, when its numbers cannot wrap around.
   bool sloped_bounds(size_t unit, uint64_t& low, uint64_t& high) const;
-  void decode_unit(size_t unit, uint32_t count, uint64_t* to) const;
+  template <typename Number>
+  void decode_unit(size_t unit, uint32_t count, Number* to) const;
 
   uint32_t count_ = 0;
   std::vector<Unit> units_;
@@ -93,9 +97,12 @@ class IntegerStream {
   IntegerForm form() const { return form_; }
   uint32_t count() const { return count_; }
   uint64_t at(uint32_t index) const;
-  void decode(uint32_t first, uint32_t count, uint64_t* to) const;
+  /// `Number`: uint64_t, or uint32_t where no number has more bits.
+  template <typename Number>
+  void decode(uint32_t first, uint32_t count, Number* to) const;
   /// Rows in ascending order.
-  void gather(std::span<const uint16_t> rows, uint64_t* to) const;
+  template <typename Number>
+  void gather(std::span<const uint16_t> rows, Number* to) const;
   /// Clears the bitmap and sets the bits of numbers in the ranges. Bits from count() on are unspecified.
   void select(std::span<const IntegerRange> ranges, BlockBitmap& bitmap) const;
   void select_members(std::span<const uint64_t> members, BlockBitmap& bitmap) const;

@@ -191,20 +191,90 @@ TEST_F(GroupingTest, AreTakenApart) {
   for (const size_t quick_units : {size_t{1}, size_t{100}, size_t{3'000}}) {
     quick_units_ = quick_units;
     for (const auto& keys : choices) {
-      for (const unsigned threads : {1U, 3U}) {
+      for (const unsigned threads : {1U, 3U, 5U}) {
         for (const bool as_codes : {false, true}) {
           const bool divided = compare(keys, threads, as_codes);
-          // A thread by itself divides only what is very much for its table.
-          if (keys == std::vector<uint16_t>{id} && quick_units < 3'000) {
+          // Few threads divide only what is very much for their tables.
+          if (keys == std::vector<uint16_t>{id} && quick_units < 1'000) {
             EXPECT_TRUE(divided);
           }
-          if (threads > 1 && (keys.front() == id || keys == std::vector<uint16_t>{wide, text})) {
+          if (threads > GroupMerge::most_tables &&
+              (keys.front() == id || keys == std::vector<uint16_t>{wide, text})) {
             EXPECT_TRUE(divided);
           }
-          if (keys == std::vector<uint16_t>{wide, text} && quick_units < 3'000) {
+          if (keys == std::vector<uint16_t>{wide, text} && quick_units < 100) {
             EXPECT_TRUE(divided);
           }
         }
+      }
+    }
+  }
+}
+
+TEST_F(GroupingTest, AreManyAndPutTogetherWhereTheyAre) {
+  host_.background = true;
+  host_.segment_rows = 5'000;
+  add_rows(0, 60'000, 40'000, true);
+  add_rows(60'000, 62'000, 40'000, false);
+  erase_rows(5, 62'000, 700);
+  reader_ = host_.transactions().begin(Isolation::RepeatableRead);
+  for (const auto& keys : choices) {
+    for (const unsigned threads : {2U, 4U}) {
+      for (const bool as_codes : {false, true}) EXPECT_FALSE(compare(keys, threads, as_codes));
+    }
+  }
+}
+
+TEST_F(GroupingTest, CountDistinctValuesOfManyTables) {
+  using Kind = Aggregate::Kind;
+  host_.background = true;
+  host_.segment_rows = 5'000;
+  add_rows(0, 40'000, 20'000, true);
+  add_rows(40'000, 41'000, 20'000, false);
+  reader_ = host_.transactions().begin(Isolation::RepeatableRead);
+  const std::array<uint16_t, 3> counted{wide, text, word};
+  const std::array<Aggregate, 4> wanted{Aggregate{Kind::Values, wide, true},
+                                        Aggregate{Kind::Values, text, true}, Aggregate{Kind::Rows},
+                                        Aggregate{Kind::Values, word, true}};
+  for (const std::vector<uint16_t>& keys :
+       {std::vector<uint16_t>{}, {tiny}, {word}, {text}, {tiny, word}, {wide, note}}) {
+    struct Counted {
+      uint64_t rows = 0;
+      std::array<std::set<std::string>, 3> values;
+    };
+    std::map<std::vector<std::string>, Counted> groups;
+    const auto key_of = [&](const auto& value_at) {
+      std::vector<std::string> key;
+      for (size_t i = 0; i < keys.size(); ++i) key.push_back(canonical(value_at(i), keys[i]));
+      return key;
+    };
+    const auto all = scan(nullptr, false);
+    for (const Batch* batch = *all->next(); batch != nullptr; batch = *all->next()) {
+      for (uint32_t row = 0; row < batch->rows; ++row) {
+        const auto value = [&](uint16_t column) { return batch->columns[column].value(row); };
+        Counted& group = groups[key_of([&](size_t i) { return value(keys[i]); })];
+        ++group.rows;
+        for (size_t i = 0; i < counted.size(); ++i) {
+          if (!value(counted[i]).null) group.values[i].insert(canonical(value(counted[i]), counted[i]));
+        }
+      }
+    }
+    for (const unsigned threads : {2U, 4U}) {
+      for (const bool as_codes : {false, true}) {
+        auto grouping = Grouping::make(rows(nullptr, as_codes), keys, wanted, threads);
+        size_t found = 0;
+        while (*(*grouping)->next()) {
+          const auto group = groups.find(key_of([&](size_t i) { return (*grouping)->keys()[i]; }));
+          ASSERT_NE(group, groups.end());
+          ++found;
+          const auto count = [&](size_t aggregate) { return (*grouping)->result(aggregate).count; };
+          EXPECT_EQ(count(0), group->second.values[0].size());
+          EXPECT_EQ(count(1), group->second.values[1].size());
+          EXPECT_EQ(count(2), group->second.rows);
+          EXPECT_EQ(count(3), group->second.values[2].size());
+        }
+        EXPECT_EQ(found, groups.size());
+        EXPECT_FALSE((*grouping)->divided());
       }
     }
   }
