@@ -27,6 +27,10 @@ constexpr uint64_t greatest_step = uint64_t{4} << 20;
 using Clock = std::chrono::steady_clock;
 // A stall that nobody has looked at for so long is a new one.
 constexpr auto forgotten_stall = std::chrono::seconds(2);
+// A sync waits for others that are likely to want one, but no longer than this, nor than a sync takes; and
+// when it has waited in vain, so many of the next ones do not, more each time.
+constexpr auto longest_gathering = std::chrono::milliseconds(1);
+constexpr unsigned most_syncs_at_once = 63;
 // More than this is not kept in memory while the log is stalled.
 constexpr size_t most_stalled_bytes = log_record_limit;
 
@@ -54,6 +58,15 @@ struct Log::State {
     Waiter* next;
   };
   Waiter* waiters HAILSTONE_GUARDED_BY(mutex) = nullptr;  // the last to come is the first
+  size_t syncs_wanted HAILSTONE_GUARDED_BY(mutex) = 0;    // by waiters
+  /// Of threads that commit again and again each waits for a sync, the leader included: so many were met at
+  /// the last one. A sync for all of them takes the processor less than two, each for half of them.
+  size_t committers HAILSTONE_GUARDED_BY(mutex) = 1;
+  bool gathering HAILSTONE_GUARDED_BY(mutex) = false;  // the leader waits for them
+  Condition gathered;
+  unsigned syncs_at_once HAILSTONE_GUARDED_BY(mutex) = 0;  // left that wait for nobody
+  unsigned gathered_in_vain HAILSTONE_GUARDED_BY(mutex) = 0;
+  Clock::duration sync_took HAILSTONE_GUARDED_BY(mutex){};
   bool leading HAILSTONE_GUARDED_BY(mutex) = false;
   /// The leader starts a new file: nothing may be appended until it is there.
   bool rotating HAILSTONE_GUARDED_BY(mutex) = false;
@@ -241,6 +254,7 @@ struct Log::State {
         waiter->next = std::exchange(staying, waiter);
       } else {
         waiter->woken = true;
+        if (waiter->sync) --syncs_wanted;
         waiter->wake.notify_one();
       }
     }
@@ -251,15 +265,36 @@ struct Log::State {
   void wait_for_leader(Lsn upto, bool sync) HAILSTONE_REQUIRES(mutex) {
     Waiter waiter{.upto = upto, .sync = sync, .next = waiters};
     waiters = &waiter;
+    if (sync && ++syncs_wanted + 1 >= committers && gathering) gathered.notify_one();
     while (!waiter.woken) waiter.wake.wait(mutex);
+  }
+
+  /// Waits until as many as before want a sync.
+  void gather() HAILSTONE_REQUIRES(mutex) {
+    if (syncs_wanted + 1 >= committers) return;
+    if (syncs_at_once != 0) {
+      --syncs_at_once;
+      return;
+    }
+    const auto end_of_wait = Clock::now() + std::min<Clock::duration>(sync_took, longest_gathering);
+    gathering = true;
+    while (syncs_wanted + 1 < committers && gathered.wait_until(mutex, end_of_wait)) {
+    }
+    gathering = false;
+    const bool in_vain = syncs_wanted + 1 < committers;
+    gathered_in_vain = in_vain ? std::min(2 * gathered_in_vain + 1, most_syncs_at_once) : 0;
+    syncs_at_once = gathered_in_vain;
   }
 
   /// Writes what is to be written again, or else all that is buffered, and syncs when asked. Called
   /// with nobody leading; releases the mutex meanwhile.
   void lead(bool sync) noexcept HAILSTONE_REQUIRES(mutex) {
     leading = true;
+    if (sync && !stalled) gather();
     const bool again = stalled.has_value();
     if (!again) batch.swap(buffer);
+    const size_t gathered_now = syncs_wanted + 1;
+    const auto start = Clock::now();
     const Lsn begin = buffer_begin;
     const Lsn target = again ? batch_end : end;
     const Lsn known_durable = durable;
@@ -279,6 +314,11 @@ struct Log::State {
       }
     }
     leading = false;
+    if (sync) {
+      sync_took = Clock::now() - start;
+      // Those who came meanwhile wait for the next one.
+      committers = std::max(gathered_now, syncs_wanted + 1);
+    }
     if (!wrote) {
       stall_on(wrote.error(), cut);
     } else {
