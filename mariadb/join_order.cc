@@ -45,6 +45,7 @@ class Planner {
       members_.push_back(std::move(leaf));
     }
     take_conditions();
+    carry_limits();
     for (auto& member : members_) {
       member->rows = std::max(1.0, estimate(*member));
     }
@@ -137,6 +138,58 @@ class Planner {
         take_implied(*condition);
       }
     }
+  }
+
+  /// Limits of a column are those of the columns that it must be equal to, too: of `a.x = b.x AND a.x = 5`,
+  /// 5 is looked for in both tables.
+  void carry_limits() {
+    struct Limit {
+      const Field* field;
+      std::vector<IntegerRange> ranges;
+      size_t origin;  // the number of the condition that it comes of
+    };
+    std::vector<Limit> limits;
+    for (const auto& member : members_) {
+      const SourceTables::Source& source = sources_.all()[*member->source];
+      for (Item* const condition : member->where) {
+        const auto predicate = source.reader().condition(condition, /*row_is_there=*/true).predicate;
+        if (predicate->kind() != Predicate::Kind::Integer) continue;
+        const Field* const field = source.table->field[source.reader().field_of_column(predicate->column())];
+        limits.push_back({field, {predicate->ranges().begin(), predicate->ranges().end()}, limits.size()});
+      }
+    }
+    for (size_t i = 0; i < limits.size(); ++i) {
+      for (Edge& edge : edges_) {
+        const auto& [one, other] = std::pair(edge.key.one, edge.key.other);
+        const Limit limit = limits[i];
+        if ((one != limit.field && other != limit.field) || edge.key.computed != nullptr ||
+            !are_stored_alike(*one, *other))
+          continue;
+        edge.distinct = std::min(edge.distinct, values_within(limit.ranges));
+        const Field* const to = one == limit.field ? other : one;
+        const bool known = std::ranges::any_of(
+            limits, [&](const Limit& has) { return has.field == to && has.origin == limit.origin; });
+        if (known) continue;
+        limits.push_back({to, limit.ranges, limit.origin});
+        const size_t number = *sources_.number_of(*to);
+        const auto member = std::ranges::find(joined_.tables, number) - joined_.tables.begin();
+        const uint16_t column = sources_.all()[number].reader().column_of_field(to->field_index);
+        members_[static_cast<size_t>(member)]->implied.push_back(Predicate::integer(column, limit.ranges));
+      }
+    }
+  }
+
+  /// Whether equal values of both are the same numbers in their tables.
+  static bool are_stored_alike(const Field& one, const Field& other) {
+    const auto type = one.real_type();
+    return type == other.real_type() &&
+           (type == MYSQL_TYPE_NEWDATE ||
+            (is_whole_number(one) && (one.flags & UNSIGNED_FLAG) == (other.flags & UNSIGNED_FLAG)));
+  }
+  static double values_within(const std::vector<IntegerRange>& ranges) {
+    double values = 0;
+    for (const IntegerRange& range : ranges) values += static_cast<double>(range.high - range.low) + 1;
+    return std::max(1.0, values);
   }
 
   /// What all branches of an OR ask: keys, and of a table's rows something or other.
