@@ -1,11 +1,14 @@
 // `hailstone collect`: records from files and standard input into a MariaDB server.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/collect_output.h"
 #include "cli/commands.h"
 #include "collect/collector.h"
 #include "collect/config_check.h"
 #include "collect/event_log.h"
+#include "collect/stream_status.h"
 #include "text/value_text.h"
 
 namespace hailstone {
@@ -15,6 +18,7 @@ struct CollectArguments {
   std::string config;
   bool once = false;
   std::string log_format = "text";
+  bool as_json = false;
 };
 
 Status run(const CollectArguments& arguments) {
@@ -46,6 +50,30 @@ int check(const CollectArguments& arguments) {
   return code;
 }
 
+/// The exit code.
+int show_status(const CollectArguments& arguments) {
+  const auto config = CollectConfig::read(arguments.config);
+  if (!config) return finished("collect status", std::unexpected(config.error()));
+  int code = 0;
+  for (const StreamConfig& stream : config->streams) {
+    const auto status = status_of_stream(*config, stream);
+    if (!status) {
+      code = finished(fmt::format("collect status: {}", stream.name), std::unexpected(status.error()));
+      continue;
+    }
+    const SpoolLook& spool = status->spool;
+    const uint64_t waiting = spool.records - std::min(spool.records, status->delivered);
+    if (arguments.as_json) {
+      fmt::print("{{\"stream\":\"{}\",\"delivered\":{},\"waiting\":{},\"spool_bytes\":{}}}\n", stream.name,
+                 status->delivered, waiting, spool.bytes);
+    } else {
+      fmt::print("{}: {} delivered, {} in the spool ({})\n", stream.name,
+                 counted(status->delivered, "record"), waiting, human_bytes(spool.bytes));
+    }
+  }
+  return code;
+}
+
 }  // namespace
 
 void add_collect_command(Arguments& root, Ending& ending) {
@@ -68,6 +96,12 @@ void add_collect_command(Arguments& root, Ending& ending) {
       "tells what is wrong with a configuration: its keys, sources, server and tables; writes nothing");
   add_config(check_command);
   check_command.run([arguments, &ending] { ending.exit_code = check(*arguments); });
+  Arguments status_command = command.add_subcommand(
+      "status",
+      "tells how many records of each stream are delivered and how many wait, also while a collector runs");
+  add_config(status_command);
+  status_command.add_flag("--json", arguments->as_json, "an object a line, for programs");
+  status_command.run([arguments, &ending] { ending.exit_code = show_status(*arguments); });
 }
 
 }  // namespace hailstone

@@ -48,16 +48,10 @@ std::string column_of(std::string_view message) {
   return std::string(rest.substr(first + 1, last - first - 1));
 }
 
-std::string hexadecimal(const SpoolId& id) {
-  std::string text;
-  for (const char byte : id) text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
-  return text;
-}
-
 }  // namespace
 
 Status Delivery::run() {
-  spool_name_ = hexadecimal(spool_.id());
+  spool_name_ = to_text(spool_.id());
   while (!stop_.is_requested()) {
     const bool may_end = finishing_;
     const auto done = step();
@@ -125,9 +119,7 @@ Status Delivery::prepare() {
 Status Delivery::find_engine() {
   HAILSTONE_ASSIGN(const std::string engine, engine_of_table(connection_, config_));
   // Of the same engine, so that a commit is of one engine.
-  std::string name = "hailstone_collect_" + engine;
-  std::ranges::transform(name, name.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  const std::string name = bookkeeping_table(engine);
   bookkeeping_ = quoted_name(name);
   HAILSTONE_ASSIGN(
       const auto found,

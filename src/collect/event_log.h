@@ -1,8 +1,9 @@
-// What the collector tells while it runs: lines on standard error, each with the time and its stream. Any
-// thread.
+// What the collector tells while it runs: events, each with its stream. Where they go is the caller's choice,
+// made before anything is told; at first nowhere. Any thread.
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <string_view>
 

@@ -27,6 +27,12 @@ uint64_t frame_checksum(const char* header, const SpoolPlace& place) {
 
 }  // namespace
 
+std::string to_text(const SpoolId& id) {
+  std::string text;
+  for (const char byte : id) text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  return text;
+}
+
 std::string encode(const SpoolFileHeader& header) {
   std::string positions;
   append_positions(positions, header.positions);

@@ -25,6 +25,9 @@ constexpr ByteView spool_frame_magic = "HSPF";
 /// Tells one spool from all others; random.
 using SpoolId = std::array<char, 16>;
 
+/// In hexadecimal digits.
+std::string to_text(const SpoolId& id);
+
 /// Where each source stands, by its name: bytes that only the source understands, never empty.
 using SourcePositions = std::map<std::string, std::string, std::less<>>;
 

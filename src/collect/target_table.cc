@@ -47,6 +47,12 @@ Result<std::string> engine_of_table(ServerConnection& connection, const StreamCo
   return rows[0][0];
 }
 
+std::string bookkeeping_table(std::string_view engine) {
+  std::string name("hailstone_collect_");
+  for (const char c : engine) name += c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  return name;
+}
+
 std::string load_statement(const StreamConfig& config, const RecordLayout& layout) {
   std::string columns, computed;
   for (const std::string& column : layout) columns += (columns.empty() ? "" : ", ") + quoted_name(column);

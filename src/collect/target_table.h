@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -16,6 +17,9 @@ Status set_session(ServerConnection& connection, const StreamConfig& config);
 
 /// The table's engine. ErrorCode::InvalidArgument: there is no such table, or its engine has no transactions.
 Result<std::string> engine_of_table(ServerConnection& connection, const StreamConfig& config);
+
+/// The name of the bookkeeping table for tables of this engine.
+std::string bookkeeping_table(std::string_view engine);
 
 /// LOAD DATA LOCAL of records of this layout.
 std::string load_statement(const StreamConfig& config, const RecordLayout& layout);

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "collect/spool_reader.h"
+#include "file/fault_filesystem.h"
 #include "file/temporary_directory.h"
 
 namespace hailstone {
@@ -160,6 +161,31 @@ TEST_F(IntakeTest, ReadsEachFileOfADirectoryOnce) {
   EXPECT_NE(rejects().find("\t2\t\tthe line is no JSON object"), std::string::npos) << rejects();
   const auto spool = Spool::open(posix_filesystem(), {.directory = directory_.file("spool")});
   EXPECT_FALSE((*spool)->positions().contains(directory_.file("in/1.jsonl")));
+}
+
+TEST_F(IntakeTest, WaitsWhileTheDiskIsFull) {
+  std::string lines;
+  Records all;
+  for (int i = 1; i <= 100; ++i) {
+    lines += std::to_string(i) + "\tx\n";
+    all.push_back(std::to_string(i) + ": " + std::to_string(i) + "\tx");
+  }
+  write("in.tsv", lines);
+  const auto stop = Stop::make();
+  FaultFilesystem filesystem(posix_filesystem(), 1);
+  filesystem.set_free_bytes(500);
+  auto spool = Spool::open(filesystem, {.directory = directory_.file("spool")});
+  ASSERT_TRUE(spool);
+  RejectFile rejects(posix_filesystem(), config_.reject_file);
+  Intake intake(config_, **spool, rejects, **stop, true);
+  Status ended;
+  std::thread thread([&] { ended = intake.run(); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_EQ((*spool)->state().end, 0);
+  filesystem.set_free_bytes(1'000'000);
+  thread.join();
+  EXPECT_TRUE(ended);
+  EXPECT_EQ(records(**spool), all);
 }
 
 TEST_F(IntakeTest, FollowsAFileAcrossRotation) {
