@@ -247,20 +247,33 @@ int HailstoneHandler::finish_move(Result<bool> moved, int otherwise, uchar* reco
 Status HailstoneHandler::encode_key(uint index, const uchar* key, key_part_map parts, std::string& to) const {
   const KEY& description = table->key_info[index];
   Value values[MAX_REF_PARTS];
-  size_t count = 0;
-  for (uint i = 0; i < description.user_defined_key_parts && (parts >> i & 1) != 0; ++i) {
-    const KEY_PART_INFO& part = description.key_part[i];
+  uint count = 0;
+  for (; count < description.ext_key_parts && (parts >> count & 1) != 0; ++count) {
+    const KEY_PART_INFO& part = description.key_part[count];
     const uchar* value = key;
     key += part.store_length;
     if (part.null_bit != 0 && *value++ != 0) {
-      values[count++] = Value{};
+      values[count] = Value{};
       continue;
     }
-    values[count++] =
-        format_->column(format_->column_of_field(part.fieldnr - 1U)).read_key(value, part.length);
+    values[count] = format_->column(format_->column_of_field(part.fieldnr - 1U)).read_key(value, part.length);
   }
   to.clear();
-  return table_->key_codec(index).append(std::span<const Value>(values, count), to);
+  const uint own = std::min(count, description.user_defined_key_parts);
+  HAILSTONE_TRY(table_->key_codec(index).append(std::span<const Value>(values, own), to));
+  if (count == own) return {};
+  // What extends the key are the clustered key's columns that it has not got itself. An entry has the whole
+  // clustered key behind its own.
+  const KEY& clustered = table->key_info[0];
+  Value of_clustered[MAX_REF_PARTS];
+  uint found = 0;
+  for (; found < clustered.user_defined_key_parts; ++found) {
+    uint place = 0;
+    while (place < count && description.key_part[place].fieldnr != clustered.key_part[found].fieldnr) ++place;
+    if (place == count) break;
+    of_clustered[found] = values[place];
+  }
+  return table_->key_codec(0).append(std::span<const Value>(of_clustered, found), to);
 }
 
 bool HailstoneHandler::is_whole_key(uint index, key_part_map parts) const {

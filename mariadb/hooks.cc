@@ -175,6 +175,8 @@ const char* no_files[] = {nullptr};
 
 void set_hooks(handlerton* engine) {
   engine->create = create_handler;
+  // Entries of an index have the clustered key behind their own.
+  engine->flags = HTON_SUPPORTS_EXTENDED_KEYS;
   engine->savepoint_offset = sizeof(Savepoint);
   engine->savepoint_set = set_savepoint;
   engine->savepoint_rollback = roll_back_to_savepoint;
