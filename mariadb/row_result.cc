@@ -114,14 +114,18 @@ class RowResult final : public BlockResult {
     const unsigned threads = sort() == Sort::None ? 1 : query_threads(&thd_);
     HAILSTONE_ASSIGN(auto rows, block_.open(by_program, threads, run_));
     switch (sort()) {
-      case Sort::FirstRows:
-        return SortedRows::make(std::move(rows),
-                                {.order = order(),
-                                 .most = block_.most,
-                                 .columns = shown_columns_,
-                                 .counts = block_.counts_all,
-                                 .operator_counts = sort_counts()},
-                                query_threads(&thd_));
+      case Sort::FirstRows: {
+        const bool have_places = !sources_.is_join();
+        return SortedRows::make(
+            std::move(rows),
+            {.order = order(),
+             .most = block_.most,
+             .values = have_places ? SortedRows::Values::AtPlaces : SortedRows::Values::Kept,
+             .columns = have_places ? shown_columns_ : block_.positions_of(block_.shown),
+             .counts = block_.counts_all,
+             .operator_counts = sort_counts()},
+            query_threads(&thd_));
+      }
       case Sort::All:
         return OrderedRows::make(std::move(rows), order(), OrderedRows::Equal::Any,
                                  block_.positions_of(block_.shown), query_threads(&thd_), sort_counts());

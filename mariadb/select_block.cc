@@ -18,6 +18,8 @@ constexpr ulonglong most_first_rows = 100'000;
 /// The same where long texts decide the order.
 constexpr ulonglong most_rows_by_long_texts = 1'000;
 constexpr uint32 longest_short_text = 1024;
+/// So long the first rows of a join, which are kept with all that is shown of them, may be.
+constexpr uint64_t most_bytes_of_first_rows = uint64_t{32} << 20;
 
 class SelectTranslator {
  public:
@@ -45,6 +47,8 @@ class SelectTranslator {
     while (Item* const item = items++) {
       if (!add(*item)) return declined(SelectOutcome::Columns, item);
     }
+    if (block_.way == SelectBlock::Way::FirstRows && statement_.sources->is_join() && are_long())
+      block_.way = SelectBlock::Way::Sorted;
     if (Item* const part = rows_.take_conditions(statement_)) return declined(SelectOutcome::Condition, part);
     if (block_.way == SelectBlock::Way::Scanned) {
       // The rows go into the table that they come from.
@@ -83,10 +87,17 @@ class SelectTranslator {
 
   SelectBlock::Way way() const {
     if (block_.order.empty()) return SelectBlock::Way::Scanned;
-    // What HAVING leaves of the first rows may be too few; and rows of joins have no places.
-    const bool few = !block_.has_having && !statement_.sources->is_join() &&
-                     block_.most <= (by_long_text_ ? most_rows_by_long_texts : most_first_rows);
+    // What HAVING leaves of the first rows may be too few.
+    const bool few =
+        !block_.has_having && block_.most <= (by_long_text_ ? most_rows_by_long_texts : most_first_rows);
     return few ? SelectBlock::Way::FirstRows : SelectBlock::Way::Sorted;
+  }
+
+  /// Whether the first rows with what is shown of them may take much memory.
+  bool are_long() const {
+    uint64_t bytes = 0;
+    for (const Field* const field : block_.shown) bytes += field->max_data_length();
+    return bytes > most_bytes_of_first_rows / block_.most;
   }
 
   bool take_limit() {
@@ -117,7 +128,8 @@ class SelectTranslator {
     if (field.stored_in_db()) {
       const Field* const shown = &field;
       if (std::ranges::find(block_.shown, shown) == block_.shown.end()) block_.shown.push_back(shown);
-      if (block_.way != SelectBlock::Way::FirstRows) block_.columns.position_of(field);
+      if (block_.way != SelectBlock::Way::FirstRows || statement_.sources->is_join())
+        block_.columns.position_of(field);
       return true;
     }
     if (field.vcol_info == nullptr || may_warn(thd_, *field.vcol_info->expr)) return false;
@@ -143,8 +155,9 @@ OperatorPlan SelectBlock::plan() const {
   const uint64_t rows = std::min<uint64_t>(most, plan.back().most_rows);
   if (way == Way::FirstRows) {
     plan.push_back({.kind = Operator::FirstRows,
-                    .what = fmt::format("order: {}; the first {}, of which {} columns are read", order.size(),
-                                        most, shown.size()),
+                    .what = fmt::format("order: {}; the first {}, {} {} columns{}", order.size(), most,
+                                        join == nullptr ? "of which" : "with", shown.size(),
+                                        join == nullptr ? " are read" : ""),
                     .most_rows = rows});
   } else if (way == Way::Sorted) {
     plan.push_back({.kind = Operator::Sort,

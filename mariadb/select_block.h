@@ -23,7 +23,7 @@ struct SelectBlock : RowBlock {
   };
   /// How the rows are found.
   enum class Way : uint8_t {
-    FirstRows,  // few of an order: what is shown of them is read when they are known
+    FirstRows,  // few of an order: what is shown of them, but of joins, is read when they are known
     Sorted,     // all, with what is shown of them
     Scanned,    // in no order
   };

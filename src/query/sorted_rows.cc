@@ -23,7 +23,7 @@ Result<std::unique_ptr<SortedRows>> SortedRows::make(std::unique_ptr<ComputedRow
                                                      unsigned threads) {
   HAILSTONE_CHECK(!wanted.order.empty() && wanted.most != 0, "{} rows are wanted in an order of {} columns",
                   wanted.most, wanted.order.size());
-  rows->add_places(wanted.columns);
+  if (wanted.values == Values::AtPlaces) rows->add_places(wanted.columns);
   const bool counts = wanted.counts;
   std::unique_ptr<SortedRows> sorted(
       new SortedRows(std::move(rows), std::move(wanted), std::max(1U, threads)));
@@ -45,7 +45,7 @@ Value SortedRows::key(const RowBatch& batch, uint32_t row, size_t number) const 
 
 bool SortedRows::precedes(const RowBatch& batch, uint32_t row, const Row& other) const {
   for (size_t i = 0; i < order_.size(); ++i) {
-    const int order = compare_values(columns_[i], key(batch, row, i), other.keys[i]);
+    const int order = compare_values(columns_[i], key(batch, row, i), other.values[i]);
     if (order != 0) return (order < 0) != order_[i].descending;
   }
   return false;
@@ -54,7 +54,7 @@ bool SortedRows::precedes(const RowBatch& batch, uint32_t row, const Row& other)
 bool SortedRows::precedes(const Row& left, const Row& right) const {
   if (left.head != right.head) return left.head < right.head;
   for (size_t i = 0; i < order_.size(); ++i) {
-    const int order = compare_values(columns_[i], left.keys[i], right.keys[i]);
+    const int order = compare_values(columns_[i], left.values[i], right.values[i]);
     if (order != 0) return (order < 0) != order_[i].descending;
   }
   return false;
@@ -100,7 +100,6 @@ void SortedRows::take(Part& part, const RowBatch& batch) const {
   part.rows_met += batch.rows;
   find_heads(part, *batch.columns[order_.front().position], batch.rows);
   const auto later = [this](const Row& left, const Row& right) { return precedes(left, right); };
-  const std::vector<uint64_t>& places = batch.columns.back()->integers;
   for (uint32_t row = 0; row < batch.rows; ++row) {
     const bool full = part.rows.size() == most_;
     if (full) {
@@ -110,19 +109,14 @@ void SortedRows::take(Part& part, const RowBatch& batch) const {
     }
     Row& taken = part.spare;
     taken.head = part.heads[row];
-    taken.place = places[row];
-    taken.keys.clear();
-    taken.bytes.clear();
-    for (size_t i = 0; i < order_.size(); ++i) {
-      taken.keys.push_back(key(batch, row, i));
-      const ByteView bytes = taken.keys.back().bytes;
-      taken.bytes.insert(taken.bytes.end(), bytes.begin(), bytes.end());
+    taken.values.clear();
+    for (size_t i = 0; i < order_.size(); ++i) taken.values.push_back(key(batch, row, i));
+    if (has_places_) {
+      taken.place = batch.columns.back()->integers[row];
+    } else {
+      for (const uint16_t position : shown_) taken.values.push_back(batch.columns[position]->value(row));
     }
-    const char* bytes = taken.bytes.data();
-    for (Value& value : taken.keys) {
-      value.bytes = {bytes, value.bytes.size()};
-      bytes += value.bytes.size();
-    }
+    taken.copy_bytes();
     if (full) {
       std::ranges::pop_heap(part.rows, later);
       part.bytes -= part.rows.back().bytes.capacity();
@@ -137,7 +131,7 @@ void SortedRows::take(Part& part, const RowBatch& batch) const {
       } else {
         std::ranges::make_heap(part.rows, later);
       }
-      tighten(part.rows.front().keys.front());
+      tighten(part.rows.front().values.front());
     }
   }
 }
@@ -150,6 +144,16 @@ void SortedRows::tighten(const Value& last) const {
   bound_->tighten(zero ? zeros.minus : last.integer);
 }
 
+void SortedRows::Row::copy_bytes() {
+  bytes.clear();
+  for (const Value& value : values) bytes.insert(bytes.end(), value.bytes.begin(), value.bytes.end());
+  const char* from = bytes.data();
+  for (Value& value : values) {
+    value.bytes = {from, value.bytes.size()};
+    from += value.bytes.size();
+  }
+}
+
 Status SortedRows::collect() {
   std::deque<Part> parts(threads_);
   std::vector<OperatorMemory> reserved;
@@ -159,7 +163,8 @@ Status SortedRows::collect() {
     work.add_rows(batch.rows, 0);
     Part& part = parts[number];
     take(part, batch);
-    const size_t bytes = part.rows.size() * (sizeof(Row) + order_.size() * sizeof(Value)) + part.bytes;
+    const size_t values = order_.size() + (has_places_ ? 0 : shown_.size());
+    const size_t bytes = part.rows.size() * (sizeof(Row) + values * sizeof(Value)) + part.bytes;
     if (bytes > reserved[number].bytes()) reserved[number].grow(bytes - reserved[number].bytes());
     return {};
   };
@@ -175,7 +180,7 @@ Status SortedRows::collect() {
   if (first_.size() > most_) first_.resize(most_);
   work.add_rows(0, first_.size());
   size_t bytes = first_.capacity() * sizeof(Row);
-  for (const Row& row : first_) bytes += row.keys.capacity() * sizeof(Value) + row.bytes.capacity();
+  for (const Row& row : first_) bytes += row.values.capacity() * sizeof(Value) + row.bytes.capacity();
   memory_.grow(bytes);
   return {};
 }
@@ -185,14 +190,14 @@ Status SortedRows::fill_window() {
   HAILSTONE_TRY(rows_->check_interruption());
   window_first_ = at_;
   window_rows_ = std::min(window_size_, first_.size() - at_);
-  window_values_.resize(window_rows_ * width_);
+  window_values_.resize(window_rows_ * shown_.size());
   window_bytes_.clear();
   std::array<uint16_t, most_rows_of_window> by_place{};
   const std::span<uint16_t> numbers(by_place.data(), window_rows_);
   std::iota(numbers.begin(), numbers.end(), uint16_t{0});
   std::ranges::sort(numbers, {}, [this](uint16_t number) { return first_[window_first_ + number].place; });
   for (const uint16_t number : numbers) {
-    const std::span<Value> values(window_values_.data() + number * width_, width_);
+    const std::span<Value> values(window_values_.data() + number * shown_.size(), shown_.size());
     HAILSTONE_TRY(rows_->read_place(first_[window_first_ + number].place, values));
     for (Value& value : values) value.bytes = window_bytes_.copy(value.bytes);
   }
@@ -209,7 +214,7 @@ Result<bool> SortedRows::next() {
     collected_ = true;
   }
   if (at_ >= first_.size()) return false;
-  if (at_ >= window_first_ + window_rows_) HAILSTONE_TRY(fill_window());
+  if (has_places_ && at_ >= window_first_ + window_rows_) HAILSTONE_TRY(fill_window());
   return true;
 }
 

@@ -1,7 +1,8 @@
 // The first rows in an order: ORDER BY and LIMIT without groups.
 //
 // Each thread keeps the first ones of those that it meets: the values that decide the order, and the row's
-// place. What else is wanted of a row is read at its place once it is known to be among the first.
+// place. What else is wanted of a row is read at its place once it is known to be among the first. Rows that
+// have no place, as those of joins, are kept with all that is wanted of them.
 #pragma once
 
 #include <memory>
@@ -19,11 +20,17 @@ namespace hailstone {
 
 class SortedRows final : public RowSource {
  public:
+  /// What values() has of each row.
+  enum class Values : uint8_t {
+    AtPlaces,  // columns of the table, read when the first rows are known
+    Kept,      // columns of the rows, by their positions: a copy is made of each row that may be among them
+  };
   struct Wanted {
-    std::vector<RowOrder> order;         // at least one
-    size_t most = 1;                     // rows; of those that are equal in the order, any
-    std::vector<uint16_t> columns = {};  // of the table: what values() has of each row
-    bool counts = false;                 // all that there were to choose from, for rows_met()
+    std::vector<RowOrder> order;  // at least one
+    size_t most = 1;              // rows; of those that are equal in the order, any
+    Values values = Values::AtPlaces;
+    std::vector<uint16_t> columns = {};
+    bool counts = false;  // all that there were to choose from, for rows_met()
     /// Of this operator, which it fills; they outlive it; may be null.
     OperatorCounts* operator_counts = nullptr;
   };
@@ -33,7 +40,8 @@ class SortedRows final : public RowSource {
 
   Result<bool> next() override;
   std::span<const Value> values() const override {
-    return {window_values_.data() + (at_ - window_first_) * width_, width_};
+    if (has_places_) return {window_values_.data() + (at_ - window_first_) * shown_.size(), shown_.size()};
+    return std::span(first_[at_].values).subspan(order_.size());
   }
   /// After the first next(): of all rows, if they were to be counted, else of those that the scan did not
   /// pass by.
@@ -44,8 +52,10 @@ class SortedRows final : public RowSource {
   struct Row {
     uint64_t head = 0;  // what is less comes first; of equal heads nothing is known
     uint64_t place = 0;
-    std::vector<Value> keys = {};  // of the order
-    std::vector<char> bytes = {};  // of the keys; they stay where they are when the row is moved
+    std::vector<Value> values = {};  // those of the order first, then those that are kept
+    std::vector<char> bytes = {};    // of the values; they stay where they are when the row is moved
+    /// Of values whose bytes are others'.
+    void copy_bytes();
   };
   /// What one thread has.
   struct Part {
@@ -63,7 +73,8 @@ class SortedRows final : public RowSource {
   SortedRows(std::unique_ptr<ComputedRows> rows, Wanted wanted, unsigned threads)
       : rows_(std::move(rows)),
         order_(std::move(wanted.order)),
-        width_(wanted.columns.size()),
+        has_places_(wanted.values == Values::AtPlaces),
+        shown_(std::move(wanted.columns)),
         most_(wanted.most),
         threads_(threads),
         counts_(wanted.operator_counts),
@@ -83,7 +94,8 @@ class SortedRows final : public RowSource {
   const std::vector<RowOrder> order_;
   std::vector<ScanColumn> columns_;   // of the order
   std::shared_ptr<ScanBound> bound_;  // of the first of them; may be null
-  const size_t width_;                // values a row
+  const bool has_places_;
+  const std::vector<uint16_t> shown_;
   const size_t most_;
   const unsigned threads_;
   OperatorCounts* const counts_;

@@ -14,7 +14,8 @@ class SortedRowsTest : public OrderTest {
  protected:
   Result<std::unique_ptr<SortedRows>> sorted(const std::vector<RowOrder>& order,
                                              const std::shared_ptr<const Predicate>& predicate, size_t most,
-                                             unsigned threads, bool as_codes, bool counts = false) {
+                                             unsigned threads, bool as_codes, bool counts = false,
+                                             bool kept = false) {
     // The scan reads what decides the order only; positions in the order are places in this list.
     std::vector<uint16_t> read;
     std::vector<RowOrder> by;
@@ -22,13 +23,21 @@ class SortedRowsTest : public OrderTest {
       by.push_back({.position = static_cast<uint16_t>(read.size()), .descending = each.descending});
       read.push_back(each.position);
     }
+    std::vector<uint16_t> columns(all_columns.begin(), all_columns.end());
+    if (kept) {
+      for (uint16_t& column : columns) {
+        read.push_back(column);
+        column = static_cast<uint16_t>(read.size() - 1);
+      }
+    }
     const size_t width = read.size();
     auto rows =
         std::make_unique<ComputedRows>(scan(predicate, std::move(read), as_codes), width, Computation{});
     return SortedRows::make(std::move(rows),
                             {.order = std::move(by),
                              .most = most,
-                             .columns = {all_columns.begin(), all_columns.end()},
+                             .values = kept ? SortedRows::Values::Kept : SortedRows::Values::AtPlaces,
+                             .columns = std::move(columns),
                              .counts = counts},
                             threads);
   }
@@ -54,7 +63,8 @@ TEST_F(SortedRowsTest, AreTheFirstOfAllRows) {
         return compare(left, right, order) < 0;
       });
       const bool counts = below(2) == 0;
-      auto rows = sorted(order, predicate, most, below(2) == 0 ? 1 : 3, below(2) == 0, counts);
+      const bool kept = below(2) == 0;
+      auto rows = sorted(order, predicate, most, below(2) == 0 ? 1 : 3, below(2) == 0, counts, kept);
       ASSERT_TRUE(rows);
       size_t count = 0;
       std::vector<int64_t> numbers;
