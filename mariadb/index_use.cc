@@ -67,6 +67,7 @@ class IndexBegin {
                    : all_;
       case Predicate::Kind::Always:
       case Predicate::Kind::IsNotNull:
+      case Predicate::Kind::Numbers:  // of joins that run already
         break;
     }
     return all_;

@@ -446,6 +446,7 @@ class RowBlock::Opening {
     }
     if (!is_semi(side.kind) || !side.on.all.empty() || !by_server.empty())
       add_columns_of(*side.build, above, plan.from_build);
+    if (by_program_) add_only_keys_of(side, above, plan.left_behind);
     if (!by_server.empty()) {
       plan.host = by_host(by_server, {});
     } else if (side.on.passes) {
@@ -487,6 +488,15 @@ class RowBlock::Opening {
       const bool for_keys =
           by_program_ && std::ranges::find(block_.only_for_keys, i) != block_.only_for_keys.end();
       if (!for_keys || std::ranges::find(above, i) != above.end()) to.push_back(i);
+    }
+  }
+
+  /// The positions of what only this join reads of its probe side's tables.
+  void add_only_keys_of(const Join& side, const std::vector<uint16_t>& above,
+                        std::vector<uint16_t>& to) const {
+    for (const JoinPlan::Key& key : side.keys) {
+      const bool for_keys = std::ranges::find(block_.only_for_keys, key.probe) != block_.only_for_keys.end();
+      if (for_keys && std::ranges::find(above, key.probe) == above.end()) to.push_back(key.probe);
     }
   }
 

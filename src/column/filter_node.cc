@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "column/runtime_filter.h"
+
 namespace hailstone {
 
 namespace {
@@ -17,10 +19,13 @@ using Kind = FilterNode::Kind;
 constexpr double null_cost = 0.1;
 constexpr double range_cost = 0.3;
 constexpr double code_set_cost = 0.6;
+constexpr double number_filter_cost = 2;
 constexpr double bytes_cost = 30;
 constexpr double group_cost = 100;
 // More ranges than this cost more than a look into a bitmap.
 constexpr size_t most_code_ranges = 3;
+// A test that is only for dictionaries pays where a value has so many rows.
+constexpr uint32_t rows_worth_a_test = 16;
 
 FilterNode decided(bool always) {
   FilterNode node;
@@ -148,14 +153,9 @@ FilterNode null_node(Kind kind, size_t position, const SegmentColumns& columns) 
   return node;
 }
 
-FilterNode integer_node(const Predicate& predicate, size_t position, const SegmentColumns& columns) {
-  FilterNode node;
-  node.kind = Kind::Integers;
-  node.position = position;
-  node.ranges.assign(predicate.ranges().begin(), predicate.ranges().end());
-  node.cost = range_cost * static_cast<double>(std::min<size_t>(node.ranges.size(), 16));
-  // The share, as if values were spread evenly between the least and the greatest one of the segment.
-  const Segment& segment = columns.segment();
+/// The share of a segment's values in the ranges, as if they were spread evenly between the least and the
+/// greatest one.
+double share_of(std::span<const IntegerRange> ranges, size_t position, const Segment& segment) {
   uint64_t low = ~uint64_t{0}, high = 0;
   for (uint32_t block = 0; block < segment.blocks(); ++block) {
     const BlockSummary summary = segment.summary(position, block);
@@ -164,13 +164,32 @@ FilterNode integer_node(const Predicate& predicate, size_t position, const Segme
     high = std::max(high, summary.high);
   }
   double covered = 0;
-  for (const auto& range : node.ranges) {
+  for (const auto& range : ranges) {
     if (range.low > high || range.high < low) continue;
     covered += static_cast<double>(std::min(range.high, high) - std::max(range.low, low)) + 1;
   }
-  if (covered == 0) return decided(false);
-  node.share = covered / (static_cast<double>(high - low) + 1);
-  return node;
+  return covered == 0 ? 0 : covered / (static_cast<double>(high - low) + 1);
+}
+
+FilterNode integer_node(const Predicate& predicate, size_t position, const SegmentColumns& columns) {
+  FilterNode node;
+  node.kind = Kind::Integers;
+  node.position = position;
+  node.ranges.assign(predicate.ranges().begin(), predicate.ranges().end());
+  node.cost = range_cost * static_cast<double>(std::min<size_t>(node.ranges.size(), 16));
+  node.share = share_of(node.ranges, position, columns.segment());
+  return node.share == 0 ? decided(false) : node;
+}
+
+FilterNode numbers_node(const Predicate& predicate, size_t position, const SegmentColumns& columns) {
+  FilterNode node;
+  node.kind = Kind::Numbers;
+  node.position = position;
+  node.filter = &predicate.filter();
+  node.ranges = {node.filter->range()};
+  node.cost = number_filter_cost;
+  node.share = share_of(node.ranges, position, columns.segment()) * node.filter->density();
+  return node.share == 0 ? decided(false) : node;
 }
 
 Result<FilterNode> bytes_node(const Predicate& predicate, size_t position, const SegmentColumns& columns) {
@@ -179,6 +198,7 @@ Result<FilterNode> bytes_node(const Predicate& predicate, size_t position, const
   node.position = position;
   node.test = &predicate.test();
   if (!segment.has_dictionary(position)) {
+    if (node.test->is_for_dictionaries()) return decided(true);
     node.kind = Kind::Bytes;
     node.limits = node.test->limits();
     node.limits_of_others = node.test->limits_of_others();
@@ -187,6 +207,8 @@ Result<FilterNode> bytes_node(const Predicate& predicate, size_t position, const
     return node;
   }
   HAILSTONE_ASSIGN(const auto dictionary, segment.dictionary(position));
+  if (node.test->is_for_dictionaries() && dictionary->size() > segment.rows() / rows_worth_a_test)
+    return decided(true);
   const uint32_t matching = test_dictionary(*dictionary, *node.test, node.codes);
   if (matching == 0) return decided(false);
   if (matching == dictionary->size()) return null_node(Kind::NotNull, position, columns);
@@ -211,6 +233,8 @@ Result<FilterNode> leaf_node(const Predicate& predicate, const SegmentColumns& c
   switch (predicate.kind()) {
     case Predicate::Kind::Integer:
       return integer_node(predicate, location.position, columns);
+    case Predicate::Kind::Numbers:
+      return numbers_node(predicate, location.position, columns);
     case Predicate::Kind::Bytes:
       return bytes_node(predicate, location.position, columns);
     case Predicate::Kind::IsNull:
@@ -313,6 +337,8 @@ BlockOutcome block_outcome(const FilterNode& node, const Segment& segment, uint3
     case Kind::Integers:
     case Kind::CodeRanges:
       return ranges_outcome(node.ranges, summary);
+    case Kind::Numbers:
+      return std::min(ranges_outcome(node.ranges, summary), BlockOutcome::Some);
     case Kind::Codes:
       return codes_outcome(node.codes, summary);
     default:

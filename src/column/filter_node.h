@@ -23,6 +23,7 @@ struct FilterNode {
     And,
     Or,
     Integers,    // `ranges` of values
+    Numbers,     // `filter` of values
     CodeRanges,  // `ranges` of dictionary codes
     Codes,       // `codes`: a bit per dictionary entry
     Bytes,       // `test` of values without dictionary
@@ -35,6 +36,7 @@ struct FilterNode {
   std::vector<FilterNode> parts;     // And, Or: in the order in which they are evaluated
   std::vector<IntegerRange> ranges;  // sorted, disjoint
   std::vector<uint64_t> codes;
+  const NumberFilter* filter = nullptr;     // Numbers
   const BytesTest* test = nullptr;          // CodeRanges, Codes, Bytes
   std::optional<BytesTest::Limits> limits;  // Bytes; the next one, too
   std::optional<BytesTest::Limits> limits_of_others;
@@ -64,6 +66,7 @@ class FilterRun {
  private:
   Status apply_and(const FilterNode& node, BlockBitmap& rows);
   Status apply_or(const FilterNode& node, BlockBitmap& rows);
+  void apply_filter(const NumberFilter& filter, const Block& block, BlockBitmap& rows);
   Status apply_test(const FilterNode& node, const BlockReader::Pinned& pinned, BlockBitmap& rows);
   Status apply_grouped(const FilterNode& node, BlockBitmap& rows);
   Status decode_groups(const BlockBitmap& rows);

@@ -1,9 +1,12 @@
 // Evaluates a compiled predicate on the encoded columns of one block.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <utility>
 
 #include "column/filter_node.h"
+#include "column/runtime_filter.h"
+#include "segment/bit_packing.h"
 
 namespace hailstone {
 
@@ -14,6 +17,8 @@ using Kind = FilterNode::Kind;
 // Values gathered at once where they have to be looked at one by one: few enough that they stay in the cache
 // and that large values do not fill the memory, many enough that a compressed frame is seldom opened twice.
 constexpr size_t gathered_rows = 1024;
+// Fewer rows of a packing unit than this are gathered, as decoding it would cost more.
+constexpr uint32_t few_rows_of_unit = 64;
 
 void subtract(BlockBitmap& from, const BlockBitmap& what) {
   for (size_t i = 0; i < BlockBitmap::words; ++i) from.bits[i] &= ~what.bits[i];
@@ -45,6 +50,7 @@ Status FilterRun::apply(const FilterNode& node, BlockBitmap& rows) {
     case BlockOutcome::Some:
       break;
   }
+  if (node.kind == Kind::Numbers && !node.filter->pays_for(block_)) return {};
   HAILSTONE_ASSIGN(const BlockReader::Pinned* const pinned, reader_.block(node.position, block_));
   const Block* const block = pinned->block.get();
   BlockBitmap matching;
@@ -52,6 +58,9 @@ Status FilterRun::apply(const FilterNode& node, BlockBitmap& rows) {
     case Kind::Integers:
       block->select_ranges(node.ranges, matching);
       break;
+    case Kind::Numbers:
+      apply_filter(*node.filter, *block, rows);
+      return {};
     case Kind::CodeRanges:
     case Kind::Codes:
       // A block of a dictionary column may hold its values themselves.
@@ -97,7 +106,39 @@ Status FilterRun::apply_or(const FilterNode& node, BlockBitmap& rows) {
   return {};
 }
 
+void FilterRun::apply_filter(const NumberFilter& filter, const Block& block, BlockBitmap& rows) {
+  const uint32_t before = rows.count();
+  if (block.has_nulls()) {
+    BlockBitmap nulls;
+    block.nulls(nulls);
+    subtract(rows, nulls);
+  }
+  constexpr size_t words = packing_unit / 64;
+  std::array<uint64_t, packing_unit> numbers;
+  std::vector<uint16_t> chosen;
+  for (uint32_t first = 0; first < block.rows(); first += packing_unit) {
+    uint64_t* const bits = rows.bits + first / 64;
+    uint32_t here = 0;
+    for (size_t word = 0; word < words; ++word) here += static_cast<uint32_t>(std::popcount(bits[word]));
+    if (here == 0) continue;
+    if (here >= few_rows_of_unit) {
+      const uint32_t count = std::min(packing_unit, block.rows() - first);
+      block.integers(first, count, numbers.data());
+      filter.select(numbers.data(), count, bits);
+      continue;
+    }
+    chosen.clear();
+    rows.append_rows(first, first + packing_unit, chosen);
+    block.gather_integers(chosen, numbers.data());
+    for (size_t i = 0; i < chosen.size(); ++i) {
+      if (!filter.may_have(numbers[i])) clear_row(rows, chosen[i]);
+    }
+  }
+  filter.note(before, rows.count());
+}
+
 Status FilterRun::apply_test(const FilterNode& node, const BlockReader::Pinned& pinned, BlockBitmap& rows) {
+  if (node.test->is_for_dictionaries()) return {};
   const Block& block = *pinned.block;
   if (block.has_nulls()) {
     BlockBitmap nulls;

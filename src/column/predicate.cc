@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "column/runtime_filter.h"
+
 namespace hailstone {
 
 namespace {
@@ -75,6 +77,10 @@ bool evaluate(const Predicate& predicate, const ValueOf& value_of) {
       const Value value = value_of(predicate.column());
       return !value.null && contains(predicate.ranges(), value.integer);
     }
+    case Predicate::Kind::Numbers: {
+      const Value value = value_of(predicate.column());
+      return !value.null && predicate.filter().may_have(value.integer);
+    }
     case Predicate::Kind::Bytes: {
       const Value value = value_of(predicate.column());
       return !value.null && predicate.test().matches(value.bytes);
@@ -142,6 +148,13 @@ Predicate Predicate::integer(uint16_t column, std::vector<IntegerRange> ranges) 
   return leaf.ranges_.empty() ? never() : leaf;
 }
 
+Predicate Predicate::numbers(uint16_t column, std::shared_ptr<const NumberFilter> filter) {
+  Predicate leaf(Kind::Numbers);
+  leaf.column_ = column;
+  leaf.filter_ = std::move(filter);
+  return leaf;
+}
+
 Predicate Predicate::bytes(uint16_t column, std::shared_ptr<const BytesTest> test) {
   Predicate leaf(Kind::Bytes);
   leaf.column_ = column;
@@ -206,6 +219,8 @@ void Predicate::select(const RowCodec& codec, std::span<const ByteView> rows,
     }
     case Kind::Integer:
       return keep_if([&](const Value& value) { return !value.null && contains(ranges_, value.integer); });
+    case Kind::Numbers:
+      return keep_if([&](const Value& value) { return !value.null && filter_->may_have(value.integer); });
     case Kind::Bytes:
       return keep_if([&](const Value& value) { return !value.null && test_->matches(value.bytes); });
     case Kind::IsNull:

@@ -34,11 +34,15 @@ class BytesTest {
   virtual std::optional<Limits> limits_of_others() const { return std::nullopt; }
   /// By memcmp order, what matches is what lies in these (sorted, disjoint); none: it is not to be told so.
   virtual std::span<const BytesRange> ranges() const { return {}; }
+  /// Whether it is only worth its while where a dictionary has few values for many rows: others then match.
+  virtual bool is_for_dictionaries() const { return false; }
 };
+
+class NumberFilter;
 
 class Predicate {
  public:
-  enum class Kind : uint8_t { Always, Never, And, Or, Integer, Bytes, IsNull, IsNotNull };
+  enum class Kind : uint8_t { Always, Never, And, Or, Integer, Numbers, Bytes, IsNull, IsNotNull };
 
   static Predicate always() { return Predicate(Kind::Always); }
   static Predicate never() { return Predicate(Kind::Never); }
@@ -48,6 +52,9 @@ class Predicate {
   static Predicate any_of(std::vector<Predicate> parts);
   /// TRUE when the value is not NULL and in one of the ranges (any order, may overlap; normalised here).
   static Predicate integer(uint16_t column, std::vector<IntegerRange> ranges);
+  /// TRUE when the value is not NULL and the filter has it; it may be TRUE for other rows, too, from one time
+  /// to the next (RuntimeFilter).
+  static Predicate numbers(uint16_t column, std::shared_ptr<const NumberFilter> filter);
   static Predicate bytes(uint16_t column, std::shared_ptr<const BytesTest> test);
   static Predicate is_null(uint16_t column);
   static Predicate is_not_null(uint16_t column);
@@ -57,6 +64,7 @@ class Predicate {
   std::span<const Predicate> parts() const { return parts_; }
   /// Of an Integer leaf: sorted, disjoint, at least one.
   std::span<const IntegerRange> ranges() const { return ranges_; }
+  const NumberFilter& filter() const { return *filter_; }
   const BytesTest& test() const { return *test_; }
   /// Table columns that it reads, ascending, each once.
   std::vector<uint16_t> columns() const;
@@ -74,6 +82,7 @@ class Predicate {
   uint16_t column_ = 0;
   std::vector<Predicate> parts_;
   std::vector<IntegerRange> ranges_;
+  std::shared_ptr<const NumberFilter> filter_;
   std::shared_ptr<const BytesTest> test_;
 };
 

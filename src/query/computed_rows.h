@@ -66,6 +66,10 @@ class ComputedRows final : public RowBatches {
   std::shared_ptr<ScanBound> add_bound(size_t position, bool descending) override {
     return source_->add_bound(position, descending);
   }
+  /// Of a column of the source; those that are computed know of no filters.
+  void add_filter(size_t position, const RuntimeFilter& filter) override {
+    if (is_of_source(position)) source_->add_filter(position, filter);
+  }
   bool is_of_source(size_t position) const { return position < source_columns_; }
   /// From here on the rows have the column of places behind the source's own and the computed ones.
   void add_places(const std::vector<uint16_t>& columns) override;

@@ -27,11 +27,10 @@ void choose_rows(const ColumnVector& from, std::span<const uint16_t> rows, Colum
 }
 
 Result<ScanColumn> ScannedBatches::column(size_t position) const {
-  if (positions_.empty()) return scans_.column(position);
-  const auto found = std::ranges::find(positions_, position);
-  if (found == positions_.end())
+  const size_t in_scans = position_in_scans(position);
+  if (!positions_.empty() && in_scans == positions_.size())
     return fail(ErrorCode::InvalidArgument, "rows were asked for a column that they have not got");
-  return scans_.column(static_cast<size_t>(found - positions_.begin()));
+  return scans_.column(in_scans);
 }
 
 RowBatch ScannedBatches::rows_of(const Batch& batch, std::vector<const ColumnVector*>& columns) const {
@@ -63,10 +62,18 @@ Result<const RowBatch*> ScannedBatches::next() {
   return &rows_;
 }
 
+size_t ScannedBatches::position_in_scans(size_t position) const {
+  if (positions_.empty()) return position;
+  return static_cast<size_t>(std::ranges::find(positions_, position) - positions_.begin());
+}
+
 std::shared_ptr<ScanBound> ScannedBatches::add_bound(size_t position, bool descending) {
-  if (positions_.empty()) return scans_.add_bound(position, descending);
-  const auto found = std::ranges::find(positions_, position);
-  return scans_.add_bound(static_cast<size_t>(found - positions_.begin()), descending);
+  return scans_.add_bound(position_in_scans(position), descending);
+}
+
+void ScannedBatches::add_filter(size_t position, const RuntimeFilter& filter) {
+  const size_t in_scans = position_in_scans(position);
+  if (positions_.empty() || in_scans != positions_.size()) scans_.add_filter(in_scans, filter);
 }
 
 void ScannedBatches::add_places(const std::vector<uint16_t>& columns) {

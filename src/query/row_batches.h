@@ -45,6 +45,8 @@ class RowBatches {
 
   /// Scans::add_bound(); null: the rows know of no bounds.
   virtual std::shared_ptr<ScanBound> add_bound(size_t, bool) { return nullptr; }
+  /// Scans::add_filter(), before the first row: rows that it excludes may be left out.
+  virtual void add_filter(size_t, const RuntimeFilter&) {}
   /// Scans::add_places(): the rows have one more column, the last one. Only of rows of scans.
   virtual void add_places(const std::vector<uint16_t>&) {
     HAILSTONE_CHECK(false, "rows that are not those of a scan have no places");
@@ -72,6 +74,7 @@ class ScannedBatches final : public RowBatches {
   uint64_t rows_read() const override { return rows_read_.load(std::memory_order_relaxed); }
   const Scans& scans() const override { return scans_; }
   std::shared_ptr<ScanBound> add_bound(size_t position, bool descending) override;
+  void add_filter(size_t position, const RuntimeFilter& filter) override;
   void add_places(const std::vector<uint16_t>& columns) override;
   Status read_place(uint64_t place, std::span<Value> values) override {
     return scans_.read_place(place, values);
@@ -80,6 +83,8 @@ class ScannedBatches final : public RowBatches {
 
  private:
   RowBatch rows_of(const Batch& batch, std::vector<const ColumnVector*>& columns) const;
+  /// Where the scans have a column.
+  size_t position_in_scans(size_t position) const;
 
   Scans scans_;
   std::vector<uint16_t> positions_;  // empty: as the scans have them

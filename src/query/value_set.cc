@@ -18,12 +18,12 @@ uint64_t slot_of_value(uint64_t hash, uint32_t number) { return (hash >> 32 << 3
 ValueSet::ValueSet(const Collation& collation)
     : collation_(&collation), equality_(collation.equality()), slots_(first_value_slots) {}
 
-uint64_t ValueSet::hash(ByteView value) {
+uint64_t ValueSet::hash(ByteView value, std::string& weights) const {
   if (equality_ == Collation::Equality::Bytes) return hash_bytes(value);
   if (equality_ == Collation::Equality::BytesBeforeSpaces) return hash_bytes(without_trailing_spaces(value));
-  weights_.clear();
-  collation_->append_weights(value, weights_);
-  return hash_bytes(weights_);
+  weights.clear();
+  collation_->append_weights(value, weights);
+  return hash_bytes(weights);
 }
 
 std::optional<uint32_t> ValueSet::find(ByteView value, uint64_t value_hash) const {

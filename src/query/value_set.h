@@ -21,7 +21,9 @@ class ValueSet {
   explicit ValueSet(const Collation& collation);
 
   /// The same for equal values, in any set of this collation.
-  uint64_t hash(ByteView value);
+  uint64_t hash(ByteView value) { return hash(value, weights_); }
+  /// The same for threads that share the set; `weights` is scratch space.
+  uint64_t hash(ByteView value, std::string& weights) const;
   /// The number of the value, which is added when it is new. `value_hash` is its hash().
   uint32_t number_of(ByteView value, uint64_t value_hash);
   /// The number of the value; nothing: it is not there. By any thread while nobody changes the set.

@@ -106,6 +106,16 @@ void BlockBitmap::append_counts(std::span<const uint16_t> rows, std::vector<uint
   }
 }
 
+std::shared_ptr<const Dictionary> Dictionary::of(std::span<const ByteView> values) {
+  const auto dictionary = std::make_shared<Dictionary>();
+  dictionary->ends_.reserve(values.size());
+  for (const ByteView value : values) {
+    dictionary->text_.insert(dictionary->text_.end(), value.begin(), value.end());
+    dictionary->ends_.push_back(static_cast<uint32_t>(dictionary->text_.size()));
+  }
+  return dictionary;
+}
+
 ByteView Dictionary::value(uint32_t code) const {
   const uint32_t begin = code == 0 ? 0 : ends_[code - 1];
   return {text_.data() + begin, ends_[code] - begin};

@@ -60,6 +60,9 @@ struct BlockBitmap {
 /// (memcmp, shorter first).
 class Dictionary : public BlockCache::Entry {
  public:
+  /// Of values in that order, each once, in memory alone.
+  static std::shared_ptr<const Dictionary> of(std::span<const ByteView> values);
+
   uint32_t size() const { return static_cast<uint32_t>(ends_.size()); }
   ByteView value(uint32_t code) const;
   /// Whether codes have the order of the values in this collation, too. A look at all values, once.

@@ -39,6 +39,13 @@ struct Scan::State {
     always = predicate->kind() == Predicate::Kind::Always;
   }
 
+  /// Before the first row of a pass: one more that rows must fulfil.
+  void add_condition(Predicate condition) {
+    HAILSTONE_CHECK(is_plain(), "a scan that locks, or reads what is uncommitted, was given a condition");
+    predicate = std::make_shared<Predicate>(Predicate::all_of({*predicate, std::move(condition)}));
+    always = predicate->kind() == Predicate::Kind::Always;
+  }
+
   /// The first call, not the constructor: a snapshot is taken when reading begins.
   void start() {
     if (view != nullptr) return;

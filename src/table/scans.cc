@@ -302,6 +302,15 @@ std::shared_ptr<ScanBound> Scans::add_bound(size_t position, bool descending) {
   return state_->bound;
 }
 
+void Scans::add_filter(size_t position, const RuntimeFilter& filter) {
+  const uint16_t column = state_->first().projection.columns()[position];
+  const TableLayout& layout = *state_->first().inside.layout;
+  // Scaled numbers are not what is stored everywhere; rows of the row group are as quickly looked up by the
+  // consumer, and row ids are nobody's values.
+  if (is_scaled(column) || column == StoredColumn::row_id || layout.group_position(column) >= 0) return;
+  for (State::One& one : state_->scans) one.state().add_condition(filter.predicate(column));
+}
+
 void Scans::add_places(const std::vector<uint16_t>& columns) {
   for (State::One& one : state_->scans) one.of_places.emplace(one.state().inside.layout, columns);
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/operator_counts.h"
+#include "column/runtime_filter.h"
 #include "table/scan.h"
 #include "table/scan_bound.h"
 
@@ -45,6 +46,9 @@ class Scans {
   /// Call it before each_batch(): rows that a bound of the column at `position`, an Integer one, excludes may
   /// be left out. The consumer tightens it as it goes on.
   std::shared_ptr<ScanBound> add_bound(size_t position, bool descending);
+  /// Call it before each_batch() or next(): rows whose column at `position` the filter excludes may be left
+  /// out.
+  void add_filter(size_t position, const RuntimeFilter& filter);
   /// Call it before each_batch(), to read some columns of few of the rows only: each batch then tells the
   /// places of its rows, of which read_place() reads `columns`.
   void add_places(const std::vector<uint16_t>& columns);

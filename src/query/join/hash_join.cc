@@ -16,7 +16,9 @@ class HashJoin::Worker {
         plan_(join.plan_),
         probe_(*join.table_),
         gathered_(plan_.width),
-        columns_(plan_.width) {
+        columns_(plan_.width),
+        left_behind_(plan_.width) {
+    for (const uint16_t position : plan_.left_behind) left_behind_[position] = true;
     if (plan_.conditions != nullptr) conditions_.emplace(plan_.conditions);
   }
 
@@ -80,7 +82,8 @@ class HashJoin::Worker {
     const bool all = rows_.size() == batch_->rows && rows_.front() == 0 &&
                      std::ranges::adjacent_find(rows_, std::ranges::greater_equal{}) == rows_.end();
     for (size_t i = 0; i < columns_.size(); ++i) {
-      const ColumnVector* const from = i < batch_->columns.size() ? batch_->columns[i] : nullptr;
+      const ColumnVector* const from =
+          i < batch_->columns.size() && !left_behind_[i] ? batch_->columns[i] : nullptr;
       columns_[i] = from;
       if (from == nullptr || all) continue;
       choose_rows(*from, rows_, gathered_[i]);
@@ -135,6 +138,7 @@ class HashJoin::Worker {
   std::vector<uint16_t> chosen_;
   std::vector<ColumnVector> gathered_;
   std::vector<const ColumnVector*> columns_;
+  std::vector<bool> left_behind_;
   RowBatch out_;
 };
 
@@ -173,13 +177,12 @@ Result<std::unique_ptr<HashJoin>> HashJoin::make(std::unique_ptr<RowBatches> pro
     keys.push_back({.position = key.build, .column = std::move(column)});
     if (key.nulls_are_equal) keys.push_back({.position = key.build, .column = KeyColumn::of_presence()});
   }
-  std::vector<bool> integers;
+  std::vector<ScanColumn> types;
   for (const uint16_t position : join->plan_.from_build) {
-    HAILSTONE_ASSIGN(const ScanColumn column, join->build_->column(position));
-    integers.push_back(column.integer);
+    HAILSTONE_ASSIGN(types.emplace_back(), join->build_->column(position));
   }
   join->table_ =
-      std::make_unique<JoinTable>(std::move(keys), join->plan_.from_build, std::move(integers),
+      std::make_unique<JoinTable>(std::move(keys), join->plan_.from_build, std::move(types),
                                   join->build_->threads(join->threads_), join->scans().budget(), counts);
   return join;
 }
@@ -201,9 +204,24 @@ Status HashJoin::fill() {
     return table_->add(part, batch);
   }));
   const OperatorWork work(counts_, 0);
-  HAILSTONE_TRY(table_->finish([this] { return scans().check_interruption(); }));
+  // Rows of the probe side that have no partner need not come, if nothing else comes of them.
+  const bool drops = plan_.kind == JoinPlan::Kind::Inner || plan_.kind == JoinPlan::Kind::Semi;
+  std::vector<RuntimeFilter> filters;
+  HAILSTONE_TRY(table_->finish([this] { return scans().check_interruption(); }, drops ? &filters : nullptr));
+  for (size_t i = 0; i < filters.size(); ++i) {
+    if (!filters[i].is_empty()) probe_->add_filter(probe_keys_[i], filters[i]);
+  }
   filled_ = true;
   return {};
+}
+
+/// For the join above: neither side has read anything yet.
+void HashJoin::add_filter(size_t position, const RuntimeFilter& filter) {
+  if (!is_of_build(position)) {
+    probe_->add_filter(position, filter);
+  } else if (plan_.kind == JoinPlan::Kind::Inner) {
+    build_->add_filter(position, filter);
+  }
 }
 
 Status HashJoin::each_batch(unsigned wanted, const TakeRows& take) {

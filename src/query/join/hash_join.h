@@ -28,8 +28,9 @@ struct JoinPlan {
     bool nulls_are_equal = false;   // as <=> has it; else NULL is equal to nothing
   };
   Kind kind = Kind::Inner;
-  std::vector<Key> keys = {};             // none: every row with every row
-  std::vector<uint16_t> from_build = {};  // positions that are wanted of the build side
+  std::vector<Key> keys = {};              // none: every row with every row
+  std::vector<uint16_t> from_build = {};   // positions that are wanted of the build side
+  std::vector<uint16_t> left_behind = {};  // those of the probe side that nothing reads any more
   /// What a pair must fulfil, too. Then `from_build` has what that reads. May be null.
   std::shared_ptr<const Program> conditions = {};
   Program::Register passes = Program::none;
@@ -54,6 +55,7 @@ class HashJoin final : public RowBatches {
   unsigned threads(unsigned wanted) const override {
     return plan_.host != nullptr ? 1 : probe_->threads(wanted);
   }
+  void add_filter(size_t position, const RuntimeFilter& filter) override;
   uint64_t rows_read() const override { return probe_->rows_read() + build_->rows_read(); }
   const Scans& scans() const override { return probe_->scans(); }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <unordered_map>
 #include <utility>
 
 #include "query/value_order.h"
@@ -22,6 +23,10 @@ bool is_whole(const ScanColumn& column) {
   return column.type == Type::Signed || column.type == Type::Unsigned;
 }
 
+bool is_text(const ScanColumn& column) {
+  return column.type == Type::Char || column.type == Type::Varchar || column.type == Type::Blob;
+}
+
 bool is_real(const ScanColumn& column) { return column.type == Type::Float || column.type == Type::Double; }
 
 /// Room for one more batch, by doubling.
@@ -36,6 +41,11 @@ template <typename T>
 size_t bytes_of(const PageVector<T>& array) {
   return array.capacity() * sizeof(T);
 }
+
+/// So many values of texts are made codes in any case; more where each has some rows, up to a limit.
+constexpr uint32_t codes_anyway = 4096, most_codes = uint32_t{1} << 16;
+constexpr uint32_t rows_worth_a_code = 4;
+constexpr size_t most_text_of_codes = size_t{16} << 20;
 
 template <typename T>
 void append_all(PageVector<T>& to, PageVector<T>& from) {
@@ -117,11 +127,52 @@ void KeyColumn::read(bool of_build, const ColumnVector& vector, uint32_t rows, u
   }
 }
 
-JoinTable::JoinTable(std::vector<Key> keys, std::vector<uint16_t> columns, std::vector<bool> integers,
+std::shared_ptr<const NumberFilter> KeyColumn::filter_of_probe(std::span<const uint64_t> numbers) const {
+  // What read() has added to a value, and the greatest value.
+  uint64_t added = 0, greatest = ~uint64_t{0};
+  if (probe_.as == Side::As::SignedNative) {
+    added = order_signed(0, sizeof(int64_t)) - order_signed(0, probe_.width);
+    greatest >>= 64 - 8 * probe_.width;
+  } else if (probe_.as == Side::As::UnsignedBesideSigned) {
+    added = uint64_t{1} << 63;
+    greatest >>= 1;
+  }
+  const Zeros zeros({.type = probe_.type, .width = probe_.width});
+  const bool real = probe_.as == Side::As::Real;
+  return std::make_shared<NumberFilter>([&](const auto& take) {
+    for (const uint64_t number : numbers) {
+      const uint64_t value = number - added;
+      if (value > greatest) continue;
+      take(value);
+      if (real && value == zeros.plus) take(zeros.minus);
+    }
+  });
+}
+
+namespace {
+
+/// Whether a text is in a set.
+class TextFilter final : public BytesTest {
+ public:
+  explicit TextFilter(std::shared_ptr<const ValueSet> set) : set_(std::move(set)) {}
+  bool matches(ByteView value) const override {
+    std::string weights;
+    return set_->find(value, set_->hash(value, weights)).has_value();
+  }
+  /// Else the join's own look does as well.
+  bool is_for_dictionaries() const override { return true; }
+
+ private:
+  const std::shared_ptr<const ValueSet> set_;
+};
+
+}  // namespace
+
+JoinTable::JoinTable(std::vector<Key> keys, std::vector<uint16_t> columns, std::vector<ScanColumn> types,
                      unsigned parts, MemoryBudget& budget, OperatorCounts* counts)
     : keys_(std::move(keys)),
       positions_(std::move(columns)),
-      integers_(std::move(integers)),
+      types_(std::move(types)),
       budget_(budget),
       counts_(counts),
       parts_(std::max(1U, parts)) {
@@ -183,7 +234,7 @@ Status JoinTable::add(unsigned number, const RowBatch& batch) {
       column.nulls.resize(part.rows, 0);
       for (const uint16_t row : part.chosen) column.nulls.push_back(vector.is_null(row) ? 1 : 0);
     }
-    if (integers_[i]) {
+    if (types_[i].integer) {
       append(column.integers, part.chosen, vector.integers.data());
       continue;
     }
@@ -193,15 +244,14 @@ Status JoinTable::add(unsigned number, const RowBatch& batch) {
   }
   part.rows += part.chosen.size();
   size_t bytes = part.bytes->bytes();
-  for (const Column& column : part.columns)
-    bytes += bytes_of(column.integers) + bytes_of(column.bytes) + bytes_of(column.nulls);
+  for (const Column& column : part.columns) bytes += column.memory();
   for (const auto& key : part.keys) bytes += bytes_of(key);
   for (const auto& text : part.texts) bytes += bytes_of(text);
   if (bytes > part.memory->bytes()) part.memory->grow(bytes - part.memory->bytes());
   return {};
 }
 
-Status JoinTable::finish(const GoOn& go_on) {
+Status JoinTable::finish(const GoOn& go_on, std::vector<RuntimeFilter>* filters) {
   uint64_t rows = 0;
   for (const Part& part : parts_) rows += part.rows;
   if (rows >= std::numeric_limits<uint32_t>::max())
@@ -238,11 +288,54 @@ Status JoinTable::finish(const GoOn& go_on) {
   }
   HAILSTONE_TRY(go_on());
   HAILSTONE_TRY(number_texts(go_on));
+  size_t memory_of_filters = 0;
+  for (size_t i = 0; filters != nullptr && i < keys_.size(); ++i) {
+    HAILSTONE_TRY(go_on());
+    const RuntimeFilter& filter = filters->emplace_back(make_filter(i));
+    memory_of_filters += filter.numbers == nullptr ? 0 : filter.numbers->memory();
+  }
   pack_keys();
   HAILSTONE_TRY(fill(go_on));
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    if (is_text(types_[i])) HAILSTONE_TRY(make_dictionary(columns_[i], go_on));
+  }
   memory_ = std::make_unique<OperatorMemory>(budget_, counts_);
-  memory_->grow(memory());
+  memory_->grow(memory() + memory_of_filters);
   for (Part& part : parts_) part.memory->clear();
+  return {};
+}
+
+/// The consumers of rows look at values that are codes once, not once for each row.
+Status JoinTable::make_dictionary(Column& column, const GoOn& go_on) const {
+  const auto is_null = [&](uint32_t row) { return !column.nulls.empty() && column.nulls[row] != 0; };
+  std::unordered_map<ByteView, uint32_t> numbers;
+  PageVector<uint32_t> codes(rows_);
+  size_t text = 0;
+  for (uint32_t row = 0; row < rows_; ++row) {
+    if (row % rows_between_checks == 0) HAILSTONE_TRY(go_on());
+    if (is_null(row)) continue;
+    const auto number = static_cast<uint32_t>(numbers.size());
+    const auto [known, is_new] = numbers.try_emplace(column.bytes[row], number);
+    codes[row] = known->second;
+    if (!is_new) continue;
+    text += column.bytes[row].size();
+    if (number == std::max(codes_anyway, std::min(most_codes, row / rows_worth_a_code)) ||
+        text > most_text_of_codes)
+      return {};
+  }
+  if (numbers.empty()) return {};
+  std::vector<std::pair<ByteView, uint32_t>> sorted(numbers.begin(), numbers.end());
+  std::ranges::sort(sorted);
+  std::vector<ByteView> values;
+  std::vector<uint32_t> code_of(sorted.size());
+  for (const auto& [value, number] : sorted) {
+    code_of[number] = static_cast<uint32_t>(values.size());
+    values.push_back(value);
+  }
+  for (uint32_t& code : codes) code = code_of[code];
+  column.dictionary = Dictionary::of(values);
+  column.codes = std::move(codes);
+  PageVector<ByteView>().swap(column.bytes);
   return {};
 }
 
@@ -251,7 +344,7 @@ Status JoinTable::number_texts(const GoOn& go_on) {
   for (size_t i = 0; i < keys_.size(); ++i) {
     const Collation* const collation = keys_[i].column.collation();
     if (collation == nullptr) continue;
-    text_sets_[i] = std::make_unique<ValueSet>(*collation);
+    text_sets_[i] = std::make_shared<ValueSet>(*collation);
     ValueSet& set = *text_sets_[i];
     values_[i].reserve(rows_);
     for (Part& part : parts_) {
@@ -263,6 +356,13 @@ Status JoinTable::number_texts(const GoOn& go_on) {
     }
   }
   return {};
+}
+
+RuntimeFilter JoinTable::make_filter(size_t key) const {
+  // A scan leaves NULL out, too.
+  if (!keys_[key].column.leaves_nulls_out()) return {};
+  if (text_sets_[key] != nullptr) return {.texts = std::make_shared<TextFilter>(text_sets_[key])};
+  return {.numbers = keys_[key].column.filter_of_probe(values_[key])};
 }
 
 /// The key's columns as one number, in values_.front(), if there is room for it.
@@ -324,10 +424,14 @@ Status JoinTable::fill(const GoOn& go_on) {
   return {};
 }
 
+size_t JoinTable::Column::memory() const {
+  return bytes_of(integers) + bytes_of(bytes) + bytes_of(codes) + bytes_of(nulls) +
+         (dictionary == nullptr ? 0 : dictionary->memory());
+}
+
 size_t JoinTable::memory() const {
   size_t bytes = bytes_of(row_keys_) + bytes_of(heads_) + bytes_of(next_);
-  for (const Column& column : columns_)
-    bytes += bytes_of(column.integers) + bytes_of(column.bytes) + bytes_of(column.nulls);
+  for (const Column& column : columns_) bytes += column.memory();
   for (const auto& values : values_) bytes += bytes_of(values);
   for (const auto& set : text_sets_) bytes += set == nullptr ? 0 : set->memory();
   for (const Part& part : parts_) bytes += part.bytes->bytes();
@@ -354,8 +458,11 @@ void JoinTable::gather(size_t number, std::span<const uint32_t> rows, ColumnVect
     for (size_t i = 0; i < rows.size(); ++i)
       values[i] = missing && rows[i] == 0 ? std::remove_cvref_t<decltype(values[i])>{} : from[rows[i] - 1];
   };
-  if (integers_[number]) {
+  if (types_[number].integer) {
     copy(column.integers, to.integers);
+  } else if (column.dictionary != nullptr) {
+    to.dictionary = column.dictionary;
+    copy(column.codes, to.codes);
   } else {
     copy(column.bytes, to.bytes);
   }

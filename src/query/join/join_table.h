@@ -15,6 +15,7 @@
 #include "base/hash.h"
 #include "base/operator_counts.h"
 #include "base/page_allocator.h"
+#include "column/runtime_filter.h"
 #include "query/row_batches.h"
 #include "query/value_set.h"
 #include "query/work_by_threads.h"
@@ -41,6 +42,8 @@ class KeyColumn {
   /// Equal numbers for equal values of both sides, of integers only; clears `valid` where there is none, as
   /// for NULL.
   void read(bool of_build, const ColumnVector& vector, uint32_t rows, uint64_t* to, uint8_t* valid) const;
+  /// Which values of the probe side's column these numbers are; of integers only.
+  std::shared_ptr<const NumberFilter> filter_of_probe(std::span<const uint64_t> numbers) const;
 
  private:
   struct Side {
@@ -61,15 +64,16 @@ class JoinTable {
     uint16_t position = 0;  // of the column among those of the rows that are added
     KeyColumn column;
   };
-  /// `columns`: positions of those whose values are kept.
-  JoinTable(std::vector<Key> keys, std::vector<uint16_t> columns, std::vector<bool> integers, unsigned parts,
-            MemoryBudget& budget, OperatorCounts* counts);
+  /// `columns`: positions of those whose values are kept; `types`: what they are.
+  JoinTable(std::vector<Key> keys, std::vector<uint16_t> columns, std::vector<ScanColumn> types,
+            unsigned parts, MemoryBudget& budget, OperatorCounts* counts);
 
   /// Rows whose key has a NULL that is equal to nothing are left out.
   Status add(unsigned part, const RowBatch& batch);
-  /// Once all rows are there. `go_on` is asked now and then whether to. ErrorCode::InvalidArgument: there are
-  /// 2^32 of them, or more.
-  Status finish(const GoOn& go_on);
+  /// Once all rows are there. `go_on` is asked now and then whether to. `filters` (may be null) gets for each
+  /// of the key's columns which values of the probe side's column may have a partner; an empty one where NULL
+  /// may. ErrorCode::InvalidArgument: there are 2^32 rows, or more.
+  Status finish(const GoOn& go_on, std::vector<RuntimeFilter>* filters);
 
   uint32_t rows() const { return rows_; }
   size_t memory() const;
@@ -108,7 +112,12 @@ class JoinTable {
   struct Column {
     PageVector<uint64_t> integers;
     PageVector<ByteView> bytes;
+    // Once all rows are there, in place of bytes where few values have many rows.
+    PageVector<uint32_t> codes = {};
+    std::shared_ptr<const Dictionary> dictionary = {};
     PageVector<uint8_t> nulls;  // empty while there are none
+
+    size_t memory() const;
   };
   struct Part {
     uint64_t rows = 0;
@@ -125,6 +134,8 @@ class JoinTable {
   };
   ByteView keep(Part& part, const ColumnVector& vector, size_t row) const;
   Status number_texts(const GoOn& go_on);
+  RuntimeFilter make_filter(size_t key) const;
+  Status make_dictionary(Column& column, const GoOn& go_on) const;
   void pack_keys();
   Status fill(const GoOn& go_on);
   /// Where the chain of a key begins.
@@ -134,7 +145,7 @@ class JoinTable {
 
   const std::vector<Key> keys_;
   const std::vector<uint16_t> positions_;
-  const std::vector<bool> integers_;  // which of these are
+  const std::vector<ScanColumn> types_;  // of these
   MemoryBudget& budget_;
   OperatorCounts* const counts_;
   std::vector<Part> parts_;
@@ -143,7 +154,7 @@ class JoinTable {
   uint32_t rows_ = 0;
   std::vector<Column> columns_;
   std::vector<PageVector<uint64_t>> values_;          // of each of the key's columns; empty once it is packed
-  std::vector<std::unique_ptr<ValueSet>> text_sets_;  // null for integers
+  std::vector<std::shared_ptr<ValueSet>> text_sets_;  // null for integers
   struct Range {
     uint64_t least = 0, greatest = 0;
     unsigned shift = 0;

@@ -1,5 +1,6 @@
 // Joins of a table with itself against a loop over all pairs: keys of all kinds, alone and together, with
 // duplicates and NULLs, each kind of join, with and without further conditions, by one thread and by several.
+// Joins of joins, whose scans leave rows out that have no partner further up.
 #include "query/join/hash_join.h"
 
 #include <gtest/gtest.h>
@@ -14,6 +15,7 @@ namespace {
 
 constexpr uint16_t columns_of_side = all_columns.size();
 constexpr uint16_t columns_of_both = 2 * columns_of_side;
+constexpr uint16_t columns_of_three = 3 * columns_of_side;
 
 /// What a pair is told by: the numbers of both rows; none of a row that is missing.
 using Pair = std::pair<std::optional<int64_t>, std::optional<int64_t>>;
@@ -31,11 +33,15 @@ class HashJoinTest : public OrderTest {
   }
 
   std::unique_ptr<RowBatches> side(const std::shared_ptr<const Predicate>& predicate, uint16_t first,
-                                   bool as_codes) {
+                                   bool as_codes, size_t width = columns_of_both) {
+    return std::make_unique<ScannedBatches>(
+        scan(predicate, {all_columns.begin(), all_columns.end()}, as_codes), positions_of_side(first), width);
+  }
+
+  static std::vector<uint16_t> positions_of_side(uint16_t first) {
     std::vector<uint16_t> positions;
     for (uint16_t i = 0; i < columns_of_side; ++i) positions.push_back(static_cast<uint16_t>(first + i));
-    return std::make_unique<ScannedBatches>(
-        scan(predicate, {all_columns.begin(), all_columns.end()}, as_codes), positions, columns_of_both);
+    return positions;
   }
 
   static bool has_key(const SortedRow& probe, const SortedRow& build, const KeyOfTest& key) {
@@ -195,6 +201,149 @@ TEST_F(HashJoinTest, KeysOfAllKinds) {
   }
 }
 
+/// A join of rows one and two, and a third joined to it: its probe side or its build side.
+TEST_F(HashJoinTest, JoinsOfJoins) {
+  using Kind = JoinPlan::Kind;
+  using Triple = std::array<std::optional<int64_t>, 3>;
+  add_rows(0, 40'000, true);
+  add_rows(40'000, 40'300, false);
+  erase_rows(3, 40'300, 7);
+  reader_ = host_.transactions().begin(Isolation::RepeatableRead);
+  uint64_t fewer_read = 0;
+  for (int round = 0; round < 120; ++round) {
+    std::array<std::shared_ptr<const Predicate>, 3> predicates;
+    std::array<std::vector<SortedRow>, 3> rows;
+    for (size_t i = 0; i < 3; ++i) {
+      const auto first = static_cast<int64_t>(below(4) == 0 ? 40'100 : below(300));
+      const auto count = static_cast<int64_t>(std::array<size_t, 3>{20, 200, 500}[below(3)]);
+      predicates[i] = std::make_shared<const Predicate>(Predicate::integer(
+          number, {{.low = order_signed(first, 4), .high = order_signed(first + count, 4)}}));
+      rows[i] = all_rows(predicates[i]);
+    }
+    const std::array<uint16_t, 5> kinds_of_key{number, number, small, real, word};
+    const auto key = [&] {
+      const uint16_t column = kinds_of_key[below(5)];
+      return KeyOfTest{column, column == number && below(3) == 0 ? uint16_t{small} : column};
+    };
+    const KeyOfTest lower_key = key(), upper_key = key();
+    const Kind lower = std::array<Kind, 6>{Kind::Inner, Kind::Inner, Kind::Inner,
+                                           Kind::Left,  Kind::Semi,  Kind::Anti}[below(6)];
+    const Kind upper = std::array<Kind, 4>{Kind::Inner, Kind::Inner, Kind::Semi, Kind::Left}[below(4)];
+    const bool third_probes = below(2) == 0;
+    // The upper key is a column of the first rows, or of the second ones where these are there.
+    const bool has_second = lower == Kind::Inner || lower == Kind::Left;
+    const bool of_second = has_second && below(2) == 0;
+    const auto of_lower = static_cast<uint16_t>(of_second ? columns_of_side : 0);
+
+    std::vector<Triple> expected;
+    const auto has_upper_key = [&](const SortedRow& of_join, const SortedRow& third) {
+      return third_probes ? has_key(third, of_join, upper_key) : has_key(of_join, third, upper_key);
+    };
+    std::vector<std::pair<const SortedRow*, const SortedRow*>> joined;
+    for (const SortedRow& one : rows[0]) {
+      bool paired = false;
+      for (const SortedRow& two : rows[1]) {
+        if (!has_key(one, two, lower_key)) continue;
+        paired = true;
+        if (has_second) joined.emplace_back(&one, &two);
+      }
+      if (lower == Kind::Semi ? paired : lower != Kind::Inner && !paired) joined.emplace_back(&one, nullptr);
+    }
+    const auto triple = [](const SortedRow* one, const SortedRow* two, const SortedRow* three) {
+      const auto told = [](const SortedRow* row) {
+        return row == nullptr ? std::nullopt : std::optional(row->number);
+      };
+      return Triple{told(one), told(two), told(three)};
+    };
+    const auto meets = [&](const auto& pair, const SortedRow& third) {
+      const SortedRow* const row = of_second ? pair.second : pair.first;
+      return row != nullptr && has_upper_key(*row, third);
+    };
+    const bool pairs_come_out = upper == Kind::Inner || upper == Kind::Left;
+    if (third_probes) {
+      for (const SortedRow& third : rows[2]) {
+        bool paired = false;
+        for (const auto& pair : joined) {
+          if (!meets(pair, third)) continue;
+          paired = true;
+          if (pairs_come_out) expected.push_back(triple(pair.first, pair.second, &third));
+        }
+        if (upper == Kind::Semi ? paired : upper == Kind::Left && !paired)
+          expected.push_back(triple(nullptr, nullptr, &third));
+      }
+    } else {
+      for (const auto& pair : joined) {
+        bool paired = false;
+        for (const SortedRow& third : rows[2]) {
+          if (!meets(pair, third)) continue;
+          paired = true;
+          if (pairs_come_out) expected.push_back(triple(pair.first, pair.second, &third));
+        }
+        if (upper == Kind::Semi ? paired : upper == Kind::Left && !paired)
+          expected.push_back(triple(pair.first, pair.second, nullptr));
+      }
+    }
+    std::ranges::sort(expected);
+
+    for (const unsigned threads : {1U, 3U}) {
+      const bool as_codes = below(2) == 0;
+      const auto side_of_three = [&](uint16_t which) {
+        return side(predicates[which], static_cast<uint16_t>(which * columns_of_side), as_codes,
+                    columns_of_three);
+      };
+      JoinPlan plan{.kind = lower, .from_build = {}, .width = columns_of_three};
+      plan.keys = {{lower_key.probe, static_cast<uint16_t>(columns_of_side + lower_key.build)}};
+      if (has_second) plan.from_build = positions_of_side(columns_of_side);
+      auto of_two = HashJoin::make(side_of_three(0), side_of_three(1), plan, threads);
+      ASSERT_TRUE(of_two) << of_two.error().message();
+      JoinPlan above{.kind = upper, .from_build = {}, .width = columns_of_three};
+      const auto third = static_cast<uint16_t>(2 * columns_of_side);
+      std::unique_ptr<RowBatches> probe, build;
+      if (third_probes) {
+        above.keys = {{static_cast<uint16_t>(third + upper_key.probe),
+                       static_cast<uint16_t>(of_lower + upper_key.build)}};
+        above.from_build = positions_of_side(0);
+        if (has_second) std::ranges::copy(plan.from_build, std::back_inserter(above.from_build));
+        probe = side_of_three(2);
+        build = std::move(*of_two);
+      } else {
+        above.keys = {{static_cast<uint16_t>(of_lower + upper_key.probe),
+                       static_cast<uint16_t>(third + upper_key.build)}};
+        above.from_build = positions_of_side(third);
+        probe = std::move(*of_two);
+        build = side_of_three(2);
+      }
+      if (upper == Kind::Semi) above.from_build.clear();
+      auto join = HashJoin::make(std::move(probe), std::move(build), above, threads);
+      ASSERT_TRUE(join) << join.error().message();
+      std::vector<Triple> triples;
+      Mutex mutex;
+      const auto done = (*join)->each_batch(threads, [&](unsigned, const RowBatch& batch) -> Status {
+        const MutexLock guard(mutex);
+        for (uint32_t row = 0; row < batch.rows; ++row) {
+          Triple& told = triples.emplace_back();
+          for (size_t i = 0; i < 3; ++i) {
+            const ColumnVector* const column = batch.columns[i * columns_of_side + number];
+            if (column != nullptr && !column->value(row).null)
+              told[i] = native_signed(column->value(row).integer, 4);
+          }
+        }
+        return {};
+      });
+      ASSERT_TRUE(done) << done.error().message();
+      std::ranges::sort(triples);
+      ASSERT_EQ(triples, expected) << "round " << round << ", kinds " << static_cast<int>(lower) << " and "
+                                   << static_cast<int>(upper) << ", third probes " << third_probes
+                                   << ", key of second " << of_second << ", keys " << lower_key.probe << " "
+                                   << lower_key.build << " and " << upper_key.probe << " " << upper_key.build;
+      const size_t all = rows[0].size() + rows[1].size() + rows[2].size();
+      fewer_read += (*join)->rows_read() < all ? 1U : 0U;
+    }
+  }
+  // Scans have left rows out, not joins alone.
+  EXPECT_GT(fewer_read, 20);
+}
+
 TEST_F(HashJoinTest, SignedAndUnsignedNumbers) {
   const ScanColumn of_signed{.integer = true, .type = Type::Signed, .width = 8};
   const ScanColumn of_unsigned{.integer = true, .type = Type::Unsigned, .width = 8};
@@ -225,6 +374,32 @@ TEST_F(HashJoinTest, SignedAndUnsignedNumbers) {
   EXPECT_EQ(short_ones[0], long_ones[0]);
   EXPECT_EQ(short_ones[1], long_ones[1]);
   EXPECT_NE(short_ones[2], long_ones[2]);
+  // What the scan of the probe side is told of these keys: only values of its own column.
+  const auto may_have = [](const KeyColumn& column, const std::vector<std::optional<uint64_t>>& keys,
+                           const ColumnVector& values) {
+    std::vector<uint64_t> numbers;
+    for (const auto& key : keys) {
+      if (key) numbers.push_back(*key);
+    }
+    const auto filter = column.filter_of_probe(numbers);
+    std::vector<bool> found;
+    for (const uint64_t value : values.integers) found.push_back(filter->may_have(value));
+    return found;
+  };
+  EXPECT_EQ(may_have(*mixed, other, big), (std::vector<bool>{false, true, false}));
+  EXPECT_EQ(may_have(*widths, long_ones, byte), (std::vector<bool>{true, true, false}));
+  const auto reversed = KeyColumn::make(of_signed, of_unsigned);
+  ASSERT_TRUE(reversed);
+  EXPECT_EQ(may_have(*reversed, read(*reversed, true, big), negative),
+            (std::vector<bool>{false, true, false}));
+  const ScanColumn of_real{.integer = true, .type = Type::Double, .width = 8};
+  const auto reals = KeyColumn::make(of_real, of_real);
+  ASSERT_TRUE(reals);
+  ColumnVector zeros;
+  zeros.integers = {order_double(-0.0), order_double(0.0), order_double(1)};
+  const auto zero_keys = read(*reals, true, zeros);
+  EXPECT_EQ(zero_keys[0], zero_keys[1]);
+  EXPECT_EQ(may_have(*reals, {zero_keys[0]}, zeros), (std::vector<bool>{true, true, false}));
   EXPECT_FALSE(KeyColumn::make(of_signed, {.integer = true, .type = Type::Double, .width = 8}));
   EXPECT_FALSE(KeyColumn::make(of_signed, {.integer = false, .type = Type::Varchar}));
 }
