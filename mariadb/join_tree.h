@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "column/predicate.h"
-#include "query/join/hash_join.h"
+#include "query/join/join_plan.h"
 #include "select_outcome.h"
 #include "source_tables.h"
 // clang-format off

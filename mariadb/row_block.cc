@@ -9,6 +9,7 @@
 #include "collation.h"
 #include "item_parts.h"
 #include "pushdown_warnings.h"
+#include "query/query_memory.h"
 #include "query_history.h"
 #include "source_tables.h"
 #include "statement_items.h"
@@ -453,8 +454,11 @@ class RowBlock::Opening {
       plan.conditions = side.on.program;
       plan.passes = *side.on.passes;
     }
-    HAILSTONE_ASSIGN(auto join,
-                     HashJoin::make(std::move(probe), std::move(build), std::move(plan), threads_, counts));
+    if (memory_ == nullptr) {
+      memory_ = std::make_shared<JoinMemory>(query_memory(probe->scans().budget()), joins_of(*block_.join));
+    }
+    HAILSTONE_ASSIGN(auto join, HashJoin::make(std::move(probe), std::move(build), std::move(plan), memory_,
+                                               threads_, counts));
     return std::unique_ptr<RowBatches>(std::move(join));
   }
 
@@ -473,6 +477,10 @@ class RowBlock::Opening {
     }
     probe = std::make_unique<ComputedRows>(std::move(probe), block_.width(), std::move(of_probe));
     build = std::make_unique<ComputedRows>(std::move(build), block_.width(), std::move(of_build));
+  }
+
+  static size_t joins_of(const Join& side) {
+    return side.source ? 0 : 1 + joins_of(*side.probe) + joins_of(*side.build);
   }
 
   /// The positions of what is read of a side's tables behind a join.
@@ -506,6 +514,7 @@ class RowBlock::Opening {
   BlockRun& run_;
   const std::vector<uint16_t> numbers_;
   size_t scans_ = 0, joins_ = 0;  // opened so far, in the order of row_plan()
+  std::shared_ptr<JoinMemory> memory_;
 };
 
 Result<std::unique_ptr<ComputedRows>> RowBlock::open(bool by_program, unsigned threads, BlockRun& run,

@@ -129,7 +129,7 @@ Status GroupCollector::make_room(const GoOn& go_on) {
   const size_t more = used - memory_.bytes();
   const size_t step = std::max(more, std::min(table_memory_step, limits_.most / 4));
   const size_t units = table_->groups() + table_->pairs();
-  const bool can_divide = units >= fewest_units_to_divide && used_bits_ < GroupPartitions::hash_bits;
+  const bool can_divide = units >= fewest_units_to_divide && used_bits_ < RecordPartitions::hash_bits;
   const bool fits = used <= least_share || (used <= limits_.most && units <= most_units_of_table);
   if (can_divide && used > least_share && !(fits && memory_.try_grow(step))) {
     if (table_->groups() >= fewest_units_to_divide) groups_looked_for_.note_full(table_->groups());
@@ -158,14 +158,14 @@ void GroupCollector::expect_runs(size_t runs) {
 Status GroupCollector::move_groups(const GoOn& go_on) {
   if (!groups_) groups_.emplace(*records_, used_bits_);
   return table_->write_groups(source_ == Source::Groups, record_,
-                              [&](const GroupRecords& records) { return groups_->append(records, go_on); });
+                              [&](const HashedRecords& records) { return groups_->append(records, go_on); });
 }
 
 Status GroupCollector::move_pairs(const GoOn& go_on) {
   if (!table_->has_pairs()) return {};
   if (!pairs_) pairs_.emplace(*records_, used_bits_);
   return table_->write_pairs(record_,
-                             [&](const GroupRecords& records) { return pairs_->append(records, go_on); });
+                             [&](const HashedRecords& records) { return pairs_->append(records, go_on); });
 }
 
 Status GroupCollector::empty_table(const GoOn& go_on) {
@@ -191,7 +191,7 @@ Status GroupCollector::move_out(const GoOn& go_on) {
 
 Status GroupCollector::merge(GroupCollector&& other, const GoOn& go_on) {
   const GroupTable& from = *other.table_;
-  const auto add = [&](const GroupRecords& records) {
+  const auto add = [&](const HashedRecords& records) {
     const bool taken = table_->add_records(records.kind, records.bytes);
     HAILSTONE_CHECK(taken, "{} groups are no records", records.size());
     return go_on();

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/operator_counts.h"
-#include "query/group_partitions.h"
 #include "query/group_table.h"
+#include "query/record_partitions.h"
 
 namespace hailstone {
 
@@ -79,7 +79,7 @@ class GroupCollector {
 
   Status add(const RowBatch& batch, const GoOn& go_on);
   /// A run by itself, which has no group, or pair, in common with others. The table keeps the groups of runs
-  /// before, and loses pairs. `used_bits`: of the hashes, as GroupPartitions has them; when none is left,
+  /// before, and loses pairs. `used_bits`: of the hashes, as RecordPartitions has them; when none is left,
   /// nothing can be divided any more, and the table takes what it needs.
   Status add(RecordRun&& records, unsigned used_bits, const GoOn& go_on);
   /// So many more runs like those before will come, if there is memory for their groups.
@@ -100,8 +100,8 @@ class GroupCollector {
   GroupTable&& take_table();
   OperatorMemory&& take_memory() { return std::move(memory_); }
   /// After move_out(); null where nothing of the kind has moved.
-  GroupPartitions* groups() { return groups_ ? &*groups_ : nullptr; }
-  GroupPartitions* pairs() { return pairs_ ? &*pairs_ : nullptr; }
+  RecordPartitions* groups() { return groups_ ? &*groups_ : nullptr; }
+  RecordPartitions* pairs() { return pairs_ ? &*pairs_ : nullptr; }
 
  private:
   static LookUps groups_to_look_for(const GroupingPlan& plan, const Limits& limits);
@@ -120,8 +120,8 @@ class GroupCollector {
   unsigned used_bits_ = 0;
   std::optional<GroupTable> table_;
   OperatorMemory memory_;  // of the table
-  std::optional<GroupPartitions> groups_, pairs_;
-  GroupRecords record_;
+  std::optional<RecordPartitions> groups_, pairs_;
+  HashedRecords record_;
 };
 
 }  // namespace hailstone

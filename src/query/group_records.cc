@@ -70,7 +70,7 @@ bool has_tail(const GroupingPlan::Item& item) {
 
 /// put(i) gives what goes to `place` of record number i.
 template <typename Put>
-void put_column(GroupRecords& to, size_t place, Put&& put) {
+void put_column(HashedRecords& to, size_t place, Put&& put) {
   char* const bytes = to.bytes.data() + place;
   for (size_t i = 0; i < to.places.size(); ++i) {
     const auto value = put(i);
@@ -80,7 +80,7 @@ void put_column(GroupRecords& to, size_t place, Put&& put) {
 
 /// Makes room for `records` records; append_tail(i, bytes) appends the tail of number i.
 template <typename AppendTail>
-void begin_records(GroupRecords& to, size_t records, size_t bytes, bool vary, AppendTail&& append_tail) {
+void begin_records(HashedRecords& to, size_t records, size_t bytes, bool vary, AppendTail&& append_tail) {
   to.places.resize(records);
   to.hashes.resize(records);
   if (!vary) {
@@ -122,7 +122,7 @@ void GroupTable::lay_out_records() {
   pair_bytes_ = (pairs_vary_ ? sizeof(RecordSize) : 0) + sizeof(AggregateNumber) + keys + sizeof(uint64_t);
 }
 
-void GroupTable::put_keys(std::span<const uint32_t> groups, size_t place, GroupRecords& to) const {
+void GroupTable::put_keys(std::span<const uint32_t> groups, size_t place, HashedRecords& to) const {
   const size_t nulls_at = columns_.size();
   for (size_t i = 0; i < columns_.size(); i += 8, ++place)
     put_column(to, place, [&](size_t record) {
@@ -157,7 +157,7 @@ void GroupTable::append_state(size_t aggregate, uint32_t group, std::string& to)
 }
 
 void GroupTable::put_states(size_t aggregate, std::span<const uint32_t> groups, bool settled,
-                            GroupRecords& to) const {
+                            HashedRecords& to) const {
   if (to.kind == RecordKind::Groups) {
     put_numbers<uint64_t, WideInteger>(aggregate, groups, settled, to);
   } else if (plan_->aggregates[aggregate].column.integer) {
@@ -169,7 +169,7 @@ void GroupTable::put_states(size_t aggregate, std::span<const uint32_t> groups, 
 
 template <typename Count, typename Sum>
 void GroupTable::put_numbers(size_t aggregate, std::span<const uint32_t> groups, bool settled,
-                             GroupRecords& to) const {
+                             HashedRecords& to) const {
   const State& state = states_[aggregate];
   const bool known = !plan_->aggregates[aggregate].wanted.distinct || settled;
   size_t place = layout(to.kind).states[aggregate];
@@ -188,7 +188,7 @@ void GroupTable::put_numbers(size_t aggregate, std::span<const uint32_t> groups,
   put(state.bests, uint64_t{0});
 }
 
-void GroupTable::append_groups(uint32_t first, uint32_t last, bool settled, GroupRecords& to) const {
+void GroupTable::append_groups(uint32_t first, uint32_t last, bool settled, HashedRecords& to) const {
   std::array<uint32_t, records_at_once> numbers;
   const std::span<uint32_t> groups(numbers.data(), last - first);
   std::iota(groups.begin(), groups.end(), first);
@@ -213,7 +213,7 @@ void GroupTable::append_groups(uint32_t first, uint32_t last, bool settled, Grou
 }
 
 void GroupTable::append_pairs(size_t aggregate, std::span<const DistinctSet::Pair> pairs,
-                              GroupRecords& to) const {
+                              HashedRecords& to) const {
   std::array<uint32_t, records_at_once> group;
   std::array<uint64_t, records_at_once> value;
   size_t found = 0;

@@ -125,7 +125,7 @@ Status GroupSort::add(std::span<const Value> host_values) {
   return {};
 }
 
-Status GroupSort::sort() { return sort_.sort(groups_.rows(), groups_.threads()); }
+Status GroupSort::sort() { return sort_.sort(groups_.rows().scans(), groups_.threads()); }
 
 Result<bool> GroupSort::next() {
   if (++steps_ % steps_between_checks == 0) HAILSTONE_TRY(groups_.check_interruption());

@@ -29,6 +29,7 @@
 #include "query/distinct_set.h"
 #include "query/exact_spread.h"
 #include "query/exact_sum.h"
+#include "query/hashed_records.h"
 #include "query/value_order.h"
 #include "query/value_set.h"
 #include "table/scan.h"
@@ -69,29 +70,6 @@ struct GroupingPlan {
   }
 };
 
-/// What records are of.
-enum class RecordKind : uint8_t {
-  Groups,
-  Rows,  // groups of one row each
-  Pairs,
-};
-
-constexpr size_t record_kinds = 3;
-
-/// Records of one kind, one after the other.
-struct GroupRecords {
-  RecordKind kind = RecordKind::Groups;
-  std::string bytes;
-  std::vector<size_t> places;    // where each begins
-  std::vector<uint64_t> hashes;  // of each, the same in all tables of the plan
-
-  size_t size() const { return places.size(); }
-  ByteView record(size_t number) const {
-    const size_t end = number + 1 < places.size() ? places[number + 1] : bytes.size();
-    return ByteView(bytes).substr(places[number], end - places[number]);
-  }
-};
-
 class GroupTable {
  public:
   /// What is taken apart.
@@ -110,13 +88,13 @@ class GroupTable {
   /// Of write_groups(), or write_pairs(). False: the bytes are none, and the table is of no use any more. A
   /// table that gets settled aggregates gets no rows and no pairs of them.
   [[nodiscard]] bool add_records(RecordKind kind, ByteView records);
-  /// Call take(const GroupRecords&) for some groups that are not forgotten, or pairs, at a time, and return
+  /// Call take(const HashedRecords&) for some groups that are not forgotten, or pairs, at a time, and return
   /// its first error. Without `settled`, aggregates of distinct values are left out: their pairs say
   /// everything.
   template <typename Take>
-  Status write_groups(bool settled, GroupRecords& scratch, Take&& take) const;
+  Status write_groups(bool settled, HashedRecords& scratch, Take&& take) const;
   template <typename Take>
-  Status write_pairs(GroupRecords& scratch, Take&& take) const;
+  Status write_pairs(HashedRecords& scratch, Take&& take) const;
   /// Empties the table, which keeps its memory.
   void clear();
   void clear_pairs();
@@ -256,13 +234,13 @@ class GroupTable {
   void lay_out_records();
   bool add_groups(RecordKind kind, ByteView records);
   bool add_pairs(ByteView records);
-  void append_groups(uint32_t first, uint32_t last, bool settled, GroupRecords& to) const;
-  void append_pairs(size_t aggregate, std::span<const DistinctSet::Pair> pairs, GroupRecords& to) const;
-  void put_keys(std::span<const uint32_t> groups, size_t place, GroupRecords& to) const;
+  void append_groups(uint32_t first, uint32_t last, bool settled, HashedRecords& to) const;
+  void append_pairs(size_t aggregate, std::span<const DistinctSet::Pair> pairs, HashedRecords& to) const;
+  void put_keys(std::span<const uint32_t> groups, size_t place, HashedRecords& to) const;
   void append_keys(uint32_t group, std::string& to) const;
-  void put_states(size_t aggregate, std::span<const uint32_t> groups, bool settled, GroupRecords& to) const;
+  void put_states(size_t aggregate, std::span<const uint32_t> groups, bool settled, HashedRecords& to) const;
   template <typename Count, typename Sum>
-  void put_numbers(size_t aggregate, std::span<const uint32_t> groups, bool settled, GroupRecords& to) const;
+  void put_numbers(size_t aggregate, std::span<const uint32_t> groups, bool settled, HashedRecords& to) const;
   void append_state(size_t aggregate, uint32_t group, std::string& to) const;
   /// Goes to the next records_at_once records, which become records_ and tails_.
   bool take_records(ByteView& from, bool vary, size_t bytes);
@@ -356,7 +334,7 @@ class GroupTable {
 };
 
 template <typename Take>
-Status GroupTable::write_groups(bool settled, GroupRecords& scratch, Take&& take) const {
+Status GroupTable::write_groups(bool settled, HashedRecords& scratch, Take&& take) const {
   for (uint32_t first = first_; first < end_; first += records_at_once) {
     append_groups(first, std::min(end_, first + records_at_once), settled, scratch);
     HAILSTONE_TRY(take(scratch));
@@ -365,7 +343,7 @@ Status GroupTable::write_groups(bool settled, GroupRecords& scratch, Take&& take
 }
 
 template <typename Take>
-Status GroupTable::write_pairs(GroupRecords& scratch, Take&& take) const {
+Status GroupTable::write_pairs(HashedRecords& scratch, Take&& take) const {
   for (size_t i = 0; i < states_.size(); ++i) {
     if (states_[i].distinct == nullptr) continue;
     const State& state = states_[i];

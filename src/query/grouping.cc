@@ -15,11 +15,7 @@ namespace {
 constexpr size_t most_units_to_merge = size_t{1} << 14;
 constexpr uint32_t groups_between_interruption_checks = 4096;
 
-/// Rows are divided into so many partitions at first, where each then has pieces of this length at least.
-constexpr unsigned most_first_bits = 8, fewest_first_bits = 5;
-constexpr size_t usual_piece = size_t{64} << 10;
-
-void take_runs(GroupPartitions* from, std::vector<RecordRun>& to) {
+void take_runs(RecordPartitions* from, std::vector<RecordRun>& to) {
   if (from == nullptr) return;
   std::vector<RecordRun> runs = from->take_runs();
   to.resize(runs.size());
@@ -131,9 +127,7 @@ GroupCollector Grouping::collector(GroupCollector::Source source, size_t most) {
 /// Leaves the groups in one table, or divided.
 Status Grouping::take_rows() {
   const size_t most = share() / threads_;
-  const unsigned first_bits = most >> most_first_bits >= usual_piece ? most_first_bits : fewest_first_bits;
-  record_memory_.emplace(rows_->budget(), rows_->spill_space(), share(), (most >> first_bits) / 8, first_bits,
-                         counts_);
+  record_memory_.emplace(rows_->budget(), rows_->spill_space(), share(), RecordDivision::of(most), counts_);
   std::deque<GroupCollector> collectors;
   for (unsigned i = 0; i < threads_; ++i) collectors.push_back(collector(GroupCollector::Source::Rows, most));
   const GoOn of_caller = [&] { return rows_->check_interruption(); };
@@ -170,8 +164,8 @@ Status Grouping::merge_tables(std::deque<GroupCollector>& collectors) {
   OperatorMemory memory(rows_->budget(), counts_);
   memory.grow(units * tables.size() * sizeof(uint32_t));
   GroupMerge merge(plan_, std::move(tables));
-  HAILSTONE_TRY(
-      merge.run([&](const PartWork& work) { return work_by_threads(*rows_, threads, counts_, work); }));
+  HAILSTONE_TRY(merge.run(
+      [&](const PartWork& work) { return work_by_threads(rows_->scans(), threads, counts_, work); }));
   for (Table& table : tables_) {
     table.groups.finish();
     count_groups(table.groups);
@@ -202,7 +196,7 @@ Status Grouping::divide(std::deque<GroupCollector>& collectors) {
     for (size_t i = next++; i < collectors.size(); i = next++) HAILSTONE_TRY(collectors[i].move_out(go_on));
     return {};
   };
-  HAILSTONE_TRY(work_by_threads(*rows_, threads_, counts_, move_out));
+  HAILSTONE_TRY(work_by_threads(rows_->scans(), threads_, counts_, move_out));
   Runs groups, pairs;
   for (GroupCollector& each : collectors) {
     take_runs(each.groups(), groups);
@@ -233,7 +227,7 @@ std::optional<Grouping::Run> Grouping::take_run(std::vector<Run>& from, const Fi
 
 Status Grouping::count_pairs(Runs& groups) {
   if (pairs_.empty()) return {};
-  std::deque<GroupPartitions> counted;
+  std::deque<RecordPartitions> counted;
   for (unsigned i = 0; i < threads_; ++i) counted.emplace_back(*record_memory_, 0);
   const PartWork count_some = [&](unsigned part, const GoOn& go_on) -> Status {
     GroupCollector pairs = collector(GroupCollector::Source::Pairs, share() / threads_);
@@ -241,18 +235,18 @@ Status Grouping::count_pairs(Runs& groups) {
       HAILSTONE_TRY(count_pairs_of(std::move(*run), pairs, counted[part], go_on));
     return counted[part].finish();
   };
-  HAILSTONE_TRY(work_by_threads(*rows_, threads_, counts_, count_some));
-  for (GroupPartitions& each : counted) take_runs(&each, groups);
+  HAILSTONE_TRY(work_by_threads(rows_->scans(), threads_, counts_, count_some));
+  for (RecordPartitions& each : counted) take_runs(&each, groups);
   return {};
 }
 
-Status Grouping::count_pairs_of(Run&& run, GroupCollector& pairs, GroupPartitions& counted,
+Status Grouping::count_pairs_of(Run&& run, GroupCollector& pairs, RecordPartitions& counted,
                                 const GoOn& go_on) {
   HAILSTONE_TRY(pairs.add(std::move(run.records), run.bits, go_on));
   if (!pairs.has_moved()) {
-    GroupRecords records;
+    HashedRecords records;
     return pairs.table().write_groups(true, records,
-                                      [&](const GroupRecords& some) { return counted.append(some, go_on); });
+                                      [&](const HashedRecords& some) { return counted.append(some, go_on); });
   }
   HAILSTONE_TRY(pairs.move_out(go_on));
   Runs runs;
@@ -264,7 +258,7 @@ Status Grouping::count_pairs_of(Run&& run, GroupCollector& pairs, GroupPartition
 /// Makes tables of the next partitions, one a thread at least, until half of the share is used.
 Status Grouping::put_groups_together() {
   const size_t expected_runs = groups_.size() / threads_;
-  return work_by_threads(*rows_, threads_, counts_, [&](unsigned, const GoOn& go_on) -> Status {
+  return work_by_threads(rows_->scans(), threads_, counts_, [&](unsigned, const GoOn& go_on) -> Status {
     for (bool more = true; more;) {
       {
         const MutexLock guard(mutex_);

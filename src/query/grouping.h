@@ -2,8 +2,8 @@
 //
 // Each thread fills a GroupTable of its own. While they hold everything they are put together where they are
 // (GroupMerge), or, while they are small, by way of records, and that is all. Else what the threads have met
-// is divided into partitions by hash (GroupCollector, GroupPartitions), and each partition is put together by
-// itself, several at once by several threads; one that is too big is divided again. Pairs of a group and a
+// is divided into partitions by hash (GroupCollector, RecordPartitions), and each partition is put together
+// by itself, several at once by several threads; one that is too big is divided again. Pairs of a group and a
 // distinct value are divided by both: first they are put together and counted, and what they add up to joins
 // the partitions of the groups. So memory bounds the groups, and the pairs, at a time, never the answer.
 #pragma once
@@ -20,8 +20,8 @@
 #include "query/computed_rows.h"
 #include "query/group_collector.h"
 #include "query/group_merge.h"
-#include "query/group_partitions.h"
 #include "query/group_table.h"
+#include "query/record_partitions.h"
 
 namespace hailstone {
 
@@ -114,7 +114,7 @@ class Grouping final : public Groups {
   Status divide(std::deque<GroupCollector>& collectors);
   /// Adds the groups of pairs_, with what their pairs add up to, to `groups`.
   Status count_pairs(Runs& groups);
-  Status count_pairs_of(Run&& run, GroupCollector& pairs, GroupPartitions& counted, const GoOn& go_on);
+  Status count_pairs_of(Run&& run, GroupCollector& pairs, RecordPartitions& counted, const GoOn& go_on);
   Status put_groups_together();
   Result<bool> put_runs_together(GroupCollector& groups, size_t expected, const GoOn& go_on);
   Status put_together(Run&& run, GroupCollector& groups, const GoOn& go_on);

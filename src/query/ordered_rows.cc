@@ -73,7 +73,7 @@ Status OrderedRows::sort() {
   }));
   for (const Part& part : parts) rows_met_ += part.rows;
   parts.clear();
-  HAILSTONE_TRY(sort_.sort(*rows_, threads_));
+  HAILSTONE_TRY(sort_.sort(rows_->scans(), threads_));
   if (counts_ != nullptr) counts_->add_rows(0, rows_met_);
   return {};
 }

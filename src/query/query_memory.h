@@ -7,7 +7,7 @@
 
 namespace hailstone {
 
-/// For the groups, or the sorted rows, of one block of a statement.
+/// For the groups, the sorted rows, or the tables of all joins, of one block of a statement.
 inline size_t query_memory(const MemoryBudget& budget) {
   constexpr size_t share = 4;
   return budget.limit() / share;

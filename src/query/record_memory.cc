@@ -14,10 +14,20 @@ constexpr size_t slabs_of_share = 16;
 
 }  // namespace
 
-RecordMemory::RecordMemory(MemoryBudget& budget, SpillSpace& space, size_t most, size_t chunk,
-                           unsigned first_bits, OperatorCounts* counts)
-    : chunk_bytes_(std::bit_floor(std::clamp(chunk, least_chunk, most_chunk))),
-      first_bits_(first_bits),
+RecordDivision RecordDivision::of(size_t most_of_thread) {
+  // So many partitions where each then has pieces of this length at least.
+  constexpr unsigned most_first_bits = 8, fewest_first_bits = 5;
+  constexpr size_t usual_piece = size_t{64} << 10;
+  constexpr size_t pieces_of_partition = 8;
+  const unsigned bits =
+      most_of_thread >> most_first_bits >= usual_piece ? most_first_bits : fewest_first_bits;
+  return {.chunk = (most_of_thread >> bits) / pieces_of_partition, .first_bits = bits};
+}
+
+RecordMemory::RecordMemory(MemoryBudget& budget, SpillSpace& space, size_t most,
+                           const RecordDivision& division, OperatorCounts* counts)
+    : chunk_bytes_(std::bit_floor(std::clamp(division.chunk, least_chunk, most_chunk))),
+      first_bits_(division.first_bits),
       budget_(budget),
       space_(space),
       most_(most),

@@ -1,5 +1,5 @@
-// What records of groups may take of the memory budget, and where those beyond that go. Shared by the threads
-// of a query, and thread-safe; outlives the records.
+// What records of groups, or rows, may take of the memory budget, and where those beyond that go. Shared by
+// the threads of a query, and thread-safe; outlives the records.
 //
 // Records lie in chunks. Chunks of up to chunk_bytes() are powers of two, cut from slabs, which are huge
 // pages where many are needed: many small pages would take longer than the records. Chunks that come back are
@@ -21,6 +21,13 @@
 
 namespace hailstone {
 
+/// How rows are divided where each thread may have so many bytes of their records.
+struct RecordDivision {
+  size_t chunk = 0;         // how long chunks become
+  unsigned first_bits = 0;  // of the hashes, by which rows are divided at first
+  static RecordDivision of(size_t most_of_thread);
+};
+
 class RecordMemory {
  public:
   static constexpr size_t least_chunk = size_t{4} << 10, most_chunk = size_t{64} << 10;
@@ -30,9 +37,8 @@ class RecordMemory {
     size_t size = 0;
   };
 
-  /// `most`: bytes; `chunk`: how long chunks become; `first_bits`: of the hashes, by which rows are divided
-  /// at first; `counts`: of the operator; may be null.
-  RecordMemory(MemoryBudget& budget, SpillSpace& space, size_t most, size_t chunk, unsigned first_bits,
+  /// `most`: bytes; `counts`: of the operator; may be null.
+  RecordMemory(MemoryBudget& budget, SpillSpace& space, size_t most, const RecordDivision& division,
                OperatorCounts* counts);
   RecordMemory(const RecordMemory&) = delete;
   RecordMemory& operator=(const RecordMemory&) = delete;

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/page_allocator.h"
-#include "query/computed_rows.h"
 #include "query/sort_record.h"
+#include "table/scans.h"
 
 namespace hailstone {
 
@@ -515,7 +515,7 @@ void RecordSort::add(unsigned part, const char* record) {
       {.value = reinterpret_cast<uintptr_t>(record), .key = sort_record::head(key, 0)});
 }
 
-Status RecordSort::sort(const ComputedRows& rows, unsigned threads) {
+Status RecordSort::sort(const Scans& scans, unsigned threads) {
   State& state = *state_;
   Entries entries;
   for (State::Part& part : state.parts) {
@@ -528,11 +528,11 @@ Status RecordSort::sort(const ComputedRows& rows, unsigned threads) {
     part.runs.clear();
   }
   const DoWork by_threads = [&](const PartWork& work) {
-    return work_by_threads(rows, threads, state.counts, work);
+    return work_by_threads(scans, threads, state.counts, work);
   };
   HAILSTONE_ASSIGN(state.in_memory, BucketSort(std::move(entries)).run(by_threads));
   const OperatorWork merging(state.counts);
-  HAILSTONE_TRY(state.merge_runs([&rows] { return rows.check_interruption(); }));
+  HAILSTONE_TRY(state.merge_runs([&scans] { return scans.check_interruption(); }));
   if (state.in_memory.count != 0) state.all.add(state.in_memory.all());
   for (const Run& run : state.runs) state.all.add(run);
   return {};

@@ -28,8 +28,8 @@ class RecordSort {
   Result<char*> room(unsigned part, size_t bytes, size_t records, const GoOn& go_on);
   /// A record in the room, filled.
   void add(unsigned part, const char* record);
-  /// Sorts what all parts have added, on the caller's thread, as all that follows, and on helpers of `rows`.
-  Status sort(const ComputedRows& rows, unsigned threads);
+  /// Sorts what all parts have added, on the caller's thread, as all that follows, and on helpers of `scans`.
+  Status sort(const Scans& scans, unsigned threads);
   /// The next record, valid until the next call; null at the end.
   Result<const char*> next();
 

@@ -82,10 +82,11 @@ Result<size_t> RowRecords::Writer::measure(const RowBatch& batch) {
   size_t all = 0;
   for (const uint64_t size : sizes_) {
     if (size > SpillFile::most_frame_bytes) {
-      return fail(ErrorCode::RowTooLarge,
-                  fmt::format("a row that is sorted takes {} bytes; no more than {} are possible. Sort by "
-                              "shorter texts, or select fewer columns",
-                              size, SpillFile::most_frame_bytes));
+      return fail(
+          ErrorCode::RowTooLarge,
+          fmt::format("a row that is sorted, or joined by way of files, takes {} bytes; no more than {} "
+                      "are possible. Sort by shorter texts, or select fewer columns",
+                      size, SpillFile::most_frame_bytes));
     }
     all += size;
   }
@@ -158,6 +159,16 @@ void RowRecords::Writer::write(const RowBatch& batch, char* to) {
   }
 }
 
+Status RowRecords::Writer::write(const RowBatch& batch, HashedRecords& to) {
+  HAILSTONE_ASSIGN(const size_t size, measure(batch));
+  to.bytes.resize(size);
+  write(batch, to.bytes.data());
+  to.places.resize(batch.rows);
+  for (uint32_t row = 0; row < batch.rows; ++row)
+    to.places[row] = static_cast<size_t>(begins_[row] - to.bytes.data());
+  return {};
+}
+
 void RowRecords::read(const char* record, std::span<Value> values) const {
   const char* const nulls = sort_record::rest(record);
   const char* const numbers = nulls + null_bytes_;
@@ -173,6 +184,39 @@ void RowRecords::read(const char* record, std::span<Value> values) const {
     } else {
       values[i] = {.null = null, .integer = 0, .bytes = {bytes, number}};
       bytes += number;
+    }
+  }
+}
+
+void RowRecords::read(std::span<const char* const> records, std::span<ColumnVector> vectors) const {
+  std::vector<const char*> numbers(records.size()), bytes(records.size());
+  for (size_t row = 0; row < records.size(); ++row) {
+    numbers[row] = sort_record::rest(records[row]) + null_bytes_;
+    bytes[row] = numbers[row] + number_bytes_;
+  }
+  for (size_t i = 0; i < wanted_.size(); ++i) {
+    const Wanted& wanted = wanted_[i];
+    ColumnVector& to = vectors[i];
+    to.nulls.resize(records.size());
+    to.any_nulls = false;
+    for (size_t row = 0; row < records.size(); ++row) {
+      const unsigned bits = static_cast<unsigned char>((numbers[row] - null_bytes_)[i / bits_of_byte]);
+      to.nulls[row] = static_cast<uint8_t>(bits >> i % bits_of_byte & 1U);
+      to.any_nulls |= to.nulls[row] != 0;
+    }
+    if (wanted.column.integer) {
+      to.integers.resize(records.size());
+      for (size_t row = 0; row < records.size(); ++row) {
+        const char* const from = numbers[row] + wanted.offset;
+        to.integers[row] = wanted.is_wide() ? load<uint64_t>(from) : load<uint32_t>(from);
+      }
+      continue;
+    }
+    to.bytes.resize(records.size());
+    for (size_t row = 0; row < records.size(); ++row) {
+      const size_t size = load<uint32_t>(numbers[row] + wanted.offset);
+      to.bytes[row] = {bytes[row], size};
+      bytes[row] += size;
     }
   }
 }

@@ -1,5 +1,5 @@
-// Rows as records that are sorted: the key is made of the columns that decide the order, behind it are the
-// values that are wanted of the row.
+// Rows as records that are sorted, or put aside: the key is made of the columns that decide the order, if
+// there are any, behind it are the values that are wanted of the row.
 //
 // Behind the key (sort_key.h): a bit a column, 1 for NULL; then a number a column, the value or the length of
 // the bytes: eight bytes where the value may be as wide, else four; then the bytes.
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "query/computed_rows.h"
+#include "query/hashed_records.h"
 #include "query/value_order.h"
 
 namespace hailstone {
@@ -46,6 +47,8 @@ class RowRecords {
     /// Writes these, as measured, from `to` on; records() tells where each begins.
     void write(const RowBatch& batch, char* to);
     std::span<const char* const> records() const { return begins_; }
+    /// Replaces what is in `to` by the records of the batch; their hashes are the caller's.
+    Status write(const RowBatch& batch, HashedRecords& to);
 
    private:
     /// Encoded bytes of a column of the order: of each row, or of each code that has been met.
@@ -71,6 +74,8 @@ class RowRecords {
 
   /// The values wanted, of a record; their bytes are the record's.
   void read(const char* record, std::span<Value> values) const;
+  /// The same of several records, column by column; `vectors`: one for each wanted value.
+  void read(std::span<const char* const> records, std::span<ColumnVector> vectors) const;
 
  private:
   const std::vector<Key> keys_;

@@ -6,12 +6,11 @@
 
 #include "base/guard.h"
 #include "base/mutex.h"
-#include "query/computed_rows.h"
+#include "table/scans.h"
 
 namespace hailstone {
 
-Status work_by_threads(const ComputedRows& rows, unsigned threads, OperatorCounts* counts,
-                       const PartWork& work) {
+Status work_by_threads(const Scans& scans, unsigned threads, OperatorCounts* counts, const PartWork& work) {
   Mutex mutex;
   std::optional<Error> failure;  // guarded by it
   std::atomic<bool> failed{false};
@@ -21,7 +20,7 @@ Status work_by_threads(const ComputedRows& rows, unsigned threads, OperatorCount
       const GoOn go_on = [&]() -> Status {
         if (failed.load(std::memory_order_relaxed))
           return fail(ErrorCode::Interrupted, "another thread of the statement has met an error");
-        return part == 0 ? rows.check_interruption() : rows.check_interruption_seen();
+        return part == 0 ? scans.check_interruption() : scans.check_interruption_seen();
       };
       return work(part, go_on);
     });
@@ -30,7 +29,7 @@ Status work_by_threads(const ComputedRows& rows, unsigned threads, OperatorCount
     if (!failure) failure.emplace(std::move(status).error());
     failed.store(true, std::memory_order_relaxed);
   };
-  rows.run_with_helpers(threads, work_guarded);
+  scans.run_with_helpers(threads, work_guarded);
   if (failure) return std::unexpected(std::move(*failure));
   return {};
 }

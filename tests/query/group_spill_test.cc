@@ -577,7 +577,8 @@ TEST_F(GroupSpillTest, MovesOutOnlyTheRunThatHasNoRoom) {
                                                .collation = &collation_of(text)}}},
                           .aggregates = {{.wanted = {Kind::Rows, 0}, .column = {}}}};
   MemoryBudget budget(size_t{64} << 20);
-  RecordMemory memory(budget, host_.spill_space(), size_t{16} << 20, size_t{64} << 10, 5, nullptr);
+  RecordMemory memory(budget, host_.spill_space(), size_t{16} << 20,
+                      {.chunk = size_t{64} << 10, .first_bits = 5}, nullptr);
   const GoOn go_on = [] { return Status(); };
   /// One run of so many groups, each with one row.
   const auto run_of = [&](size_t first, size_t groups) {
@@ -588,10 +589,10 @@ TEST_F(GroupSpillTest, MovesOutOnlyTheRunThatHasNoRoom) {
     vector.bytes.assign(texts.begin(), texts.end());
     const std::array<const ColumnVector*, 1> columns{&vector};
     table.add({.rows = static_cast<uint32_t>(groups), .columns = columns}, {});
-    GroupPartitions partitions(memory, 0);
-    GroupRecords scratch;
+    RecordPartitions partitions(memory, 0);
+    HashedRecords scratch;
     EXPECT_TRUE(table.write_groups(
-        true, scratch, [&](const GroupRecords& records) { return partitions.append(records, go_on); }));
+        true, scratch, [&](const HashedRecords& records) { return partitions.append(records, go_on); }));
     EXPECT_TRUE(partitions.finish());
     RecordRun all;
     for (RecordRun& run : partitions.take_runs()) all.append(std::move(run));

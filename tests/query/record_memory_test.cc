@@ -56,7 +56,8 @@ TEST(RecordMemoryConcurrentTest, ChunksAreTakenAndGivenBack) {
   const size_t before = host.budget().used();
   for (const size_t most : {size_t{1}, size_t{1} << 20, size_t{64} << 20}) {
     OperatorCounts counts;
-    RecordMemory memory(host.budget(), host.spill_space(), most, size_t{64} << 10, 8, &counts);
+    RecordMemory memory(host.budget(), host.spill_space(), most, {.chunk = size_t{64} << 10, .first_bits = 8},
+                        &counts);
     std::vector<std::thread> threads;
     for (uint64_t i = 0; i < 3; ++i)
       threads.emplace_back([&memory, seed, i] { use_chunks(memory, seed + i); });
@@ -70,7 +71,8 @@ TEST(RecordMemoryConcurrentTest, ChunksAreTakenAndGivenBack) {
 TEST(RecordMemoryTest, KeepsToItsShare) {
   TestHost host;
   constexpr size_t most = size_t{1} << 20;
-  RecordMemory memory(host.budget(), host.spill_space(), most, size_t{64} << 10, 5, nullptr);
+  RecordMemory memory(host.budget(), host.spill_space(), most, {.chunk = size_t{64} << 10, .first_bits = 5},
+                      nullptr);
   const size_t before = host.budget().used();
   std::vector<RecordMemory::Chunk> chunks;
   size_t taken = 0;

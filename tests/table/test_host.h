@@ -29,7 +29,7 @@ class TestHost : public TableHost {
     manager_->set_flush_log_at_commit(FlushLogAtCommit::EverySecond);
   }
   ~TestHost() override {
-    for (std::thread& thread : threads_) thread.join();
+    for (Job& job : jobs_) job.thread.join();
   }
 
   FaultFilesystem& filesystem() override { return filesystem_; }
@@ -72,7 +72,17 @@ class TestHost : public TableHost {
   void run(std::function<void()> job) override {
     if (!background) return job();
     const std::lock_guard guard(mutex_);
-    threads_.emplace_back(std::move(job));
+    // Threads that have ended keep their stacks until they are joined.
+    std::erase_if(jobs_, [](Job& each) {
+      if (!each.ended->load()) return false;
+      each.thread.join();
+      return true;
+    });
+    auto ended = std::make_shared<std::atomic<bool>>(false);
+    jobs_.push_back({.ended = ended, .thread = std::thread([job = std::move(job), ended] {
+                                       job();
+                                       ended->store(true);
+                                     })});
   }
   size_t segment_buffer_bytes() override { return buffer_bytes; }
   std::atomic<size_t>& bulk_loads() override { return bulk_loads_; }
@@ -100,6 +110,10 @@ class TestHost : public TableHost {
 
  private:
   static constexpr uint64_t database = 42;
+  struct Job {
+    std::shared_ptr<std::atomic<bool>> ended;
+    std::thread thread;
+  };
   FaultFilesystem filesystem_;  // fails on demand; does not really sync
   TemporaryDirectory directory_;
   Counters counters_;
@@ -115,7 +129,7 @@ class TestHost : public TableHost {
   std::atomic<uint64_t> next_file_{1};
   std::mutex mutex_;
   std::map<TableId, TableRecord> recorded_;
-  std::vector<std::thread> threads_;
+  std::vector<Job> jobs_;
 };
 
 }  // namespace hailstone

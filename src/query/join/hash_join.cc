@@ -1,8 +1,9 @@
 #include "query/join/hash_join.h"
 
 #include <algorithm>
-#include <deque>
 #include <utility>
+
+#include "query/join/join_passes.h"
 
 namespace hailstone {
 
@@ -14,35 +15,56 @@ class HashJoin::Worker {
       : join_(join),
         part_(part),
         plan_(join.plan_),
-        probe_(*join.table_),
         gathered_(plan_.width),
         columns_(plan_.width),
         left_behind_(plan_.width) {
     for (const uint16_t position : plan_.left_behind) left_behind_[position] = true;
     if (plan_.conditions != nullptr) conditions_.emplace(plan_.conditions);
+    look_in(join.side_->table());
+  }
+
+  /// Rows that begin later are looked up there.
+  void look_in(const JoinTable& table) {
+    table_ = &table;
+    probe_.emplace(table);
   }
 
   void begin(const RowBatch& batch) {
-    batch_ = &batch;
-    matches_ = probe_.look_up(batch, join_.probe_keys_);
+    batch_ = batch;
     row_ = 0;
-    match_ = batch.rows == 0 ? 0 : matches_[0];
+    match_ = 0;
+    if (batch.rows != 0) {
+      matches_ = probe_->look_up(batch, join_.probe_keys_);
+      match_ = matches_[0];
+    }
     done_ = false;
+    aside_ = nullptr;
+    is_last_ = true;
     paired_.assign(batch.rows, 0);
+  }
+  /// Rows of which not all partners may be in the table at hand.
+  void begin(const JoinPasses::Rows& rows, bool is_last) {
+    begin(*rows.rows);
+    aside_ = rows.paired;
+    first_aside_ = rows.first;
+    is_last_ = is_last;
+    for (uint32_t row = 0; aside_ != nullptr && row < batch_.rows; ++row)
+      paired_[row] = (*aside_)[first_aside_ + row] ? 1 : 0;
   }
 
   /// The next rows that come of the batch; null: there are no more.
   Result<const RowBatch*> next() {
-    const bool pairs_are_wanted = plan_.kind == JoinPlan::Kind::Inner || plan_.kind == JoinPlan::Kind::Left;
-    while (row_ < batch_->rows) {
+    const bool pairs_are_wanted = join_.wants_pairs();
+    while (row_ < batch_.rows) {
       if (!pairs_are_wanted && !has_conditions()) {
-        for (; row_ < batch_->rows; ++row_) paired_[row_] = matches_[row_] != 0 ? 1 : 0;
+        for (; row_ < batch_.rows; ++row_) {
+          if (matches_[row_] != 0) paired_[row_] = 1;
+        }
         break;
       }
       collect_pairs();
       // There may be very many, of which the conditions leave none.
-      HAILSTONE_TRY(part_ == 0 ? join_.scans().check_interruption()
-                               : join_.scans().check_interruption_seen());
+      HAILSTONE_TRY(join_.go_on(part_));
       if (rows_.empty()) continue;
       make_batch();
       if (has_conditions()) HAILSTONE_TRY(check_pairs());
@@ -50,9 +72,12 @@ class HashJoin::Worker {
       if (pairs_are_wanted && !rows_.empty()) return &out_;
     }
     if (plan_.kind == JoinPlan::Kind::Inner || std::exchange(done_, true)) return nullptr;
+    for (uint32_t row = 0; aside_ != nullptr && row < batch_.rows; ++row)
+      (*aside_)[first_aside_ + row] = paired_[row] != 0;
+    if (!is_last_) return nullptr;
     const uint8_t wanted = plan_.kind == JoinPlan::Kind::Semi ? 1 : 0;
     rows_.clear();
-    for (uint32_t row = 0; row < batch_->rows; ++row) {
+    for (uint32_t row = 0; row < batch_.rows; ++row) {
       if (paired_[row] == wanted) rows_.push_back(static_cast<uint16_t>(row));
     }
     if (rows_.empty()) return nullptr;
@@ -66,24 +91,24 @@ class HashJoin::Worker {
   void collect_pairs() {
     rows_.clear();
     of_build_.clear();
-    while (row_ < batch_->rows && rows_.size() < batch_rows) {
+    while (row_ < batch_.rows && rows_.size() < batch_rows) {
       if (match_ != 0) {
         rows_.push_back(static_cast<uint16_t>(row_));
         of_build_.push_back(match_);
-        match_ = probe_.next(row_, match_);
+        match_ = probe_->next(row_, match_);
       }
-      if (match_ == 0 && ++row_ < batch_->rows) match_ = matches_[row_];
+      if (match_ == 0 && ++row_ < batch_.rows) match_ = matches_[row_];
     }
   }
 
   /// Of rows_ and of_build_.
   void make_batch(bool with_build = true) {
     // All rows in their order, each once, need not be copied.
-    const bool all = rows_.size() == batch_->rows && rows_.front() == 0 &&
+    const bool all = rows_.size() == batch_.rows && rows_.front() == 0 &&
                      std::ranges::adjacent_find(rows_, std::ranges::greater_equal{}) == rows_.end();
     for (size_t i = 0; i < columns_.size(); ++i) {
       const ColumnVector* const from =
-          i < batch_->columns.size() && !left_behind_[i] ? batch_->columns[i] : nullptr;
+          i < batch_.columns.size() && !left_behind_[i] ? batch_.columns[i] : nullptr;
       columns_[i] = from;
       if (from == nullptr || all) continue;
       choose_rows(*from, rows_, gathered_[i]);
@@ -91,7 +116,7 @@ class HashJoin::Worker {
     }
     for (size_t i = 0; with_build && i < plan_.from_build.size(); ++i) {
       const uint16_t position = plan_.from_build[i];
-      join_.table_->gather(i, of_build_, gathered_[position]);
+      table_->gather(i, of_build_, gathered_[position]);
       columns_[position] = &gathered_[position];
     }
     out_ = {.rows = static_cast<uint32_t>(rows_.size()), .columns = columns_};
@@ -125,13 +150,17 @@ class HashJoin::Worker {
   const HashJoin& join_;
   const unsigned part_;
   const JoinPlan& plan_;
-  JoinTable::Probe probe_;
+  const JoinTable* table_ = nullptr;
+  std::optional<JoinTable::Probe> probe_;
   std::optional<Evaluator> conditions_;
-  const RowBatch* batch_ = nullptr;
+  RowBatch batch_;
   std::span<const uint32_t> matches_;
   uint32_t row_ = 0;    // of the batch: whose pairs come next
   uint32_t match_ = 0;  // that of its pairs which comes next
   bool done_ = false;
+  std::vector<bool>* aside_ = nullptr;  // what is known of the rows from passes before, from first_aside_ on
+  size_t first_aside_ = 0;
+  bool is_last_ = true;             // no partners will come behind those of the table
   std::vector<uint8_t> paired_;     // rows of the batch
   std::vector<uint16_t> rows_;      // of pairs
   std::vector<uint32_t> of_build_;  // of the same
@@ -147,6 +176,8 @@ struct HashJoin::Next {
   explicit Next(const HashJoin& join) : worker(join, 0) {}
   Worker worker;
   bool within_batch = false;
+  std::unique_ptr<JoinPasses> passes = {};
+  bool aside = false;  // among the rows of a pass
 };
 
 HashJoin::~HashJoin() = default;
@@ -164,35 +195,39 @@ HashJoin::HashJoin(std::unique_ptr<RowBatches> probe, std::unique_ptr<RowBatches
 
 Result<std::unique_ptr<HashJoin>> HashJoin::make(std::unique_ptr<RowBatches> probe,
                                                  std::unique_ptr<RowBatches> build, JoinPlan plan,
-                                                 unsigned threads, OperatorCounts* counts) {
+                                                 std::shared_ptr<JoinMemory> memory, unsigned threads,
+                                                 OperatorCounts* counts) {
   std::unique_ptr<HashJoin> join(
       new HashJoin(std::move(probe), std::move(build), std::move(plan), threads, counts));
-  std::vector<JoinTable::Key> keys;
+  BuildColumns columns;
   for (const JoinPlan::Key& key : join->plan_.keys) {
     HAILSTONE_ASSIGN(const ScanColumn of_probe, join->probe_->column(key.probe));
     HAILSTONE_ASSIGN(const ScanColumn of_build, join->build_->column(key.build));
     using Nulls = KeyColumn::Nulls;
     HAILSTONE_ASSIGN(KeyColumn column, KeyColumn::make(of_probe, of_build,
                                                        key.nulls_are_equal ? Nulls::AsZero : Nulls::LeftOut));
-    keys.push_back({.position = key.build, .column = std::move(column)});
-    if (key.nulls_are_equal) keys.push_back({.position = key.build, .column = KeyColumn::of_presence()});
+    columns.keys.push_back({.position = key.build, .column = std::move(column)});
+    if (key.nulls_are_equal)
+      columns.keys.push_back({.position = key.build, .column = KeyColumn::of_presence()});
   }
-  std::vector<ScanColumn> types;
   for (const uint16_t position : join->plan_.from_build) {
-    HAILSTONE_ASSIGN(types.emplace_back(), join->build_->column(position));
+    HAILSTONE_ASSIGN(const ScanColumn column, join->build_->column(position));
+    columns.kept.push_back({.position = position, .type = column});
   }
-  join->table_ =
-      std::make_unique<JoinTable>(std::move(keys), join->plan_.from_build, std::move(types),
-                                  join->build_->threads(join->threads_), join->scans().budget(), counts);
+  join->side_ = std::make_unique<BuildSide>(std::move(columns), join->build_->threads(join->threads_),
+                                            join->scans(), std::move(memory), counts);
   return join;
 }
 
 bool HashJoin::is_of_build(size_t position) const {
-  return std::ranges::find(plan_.from_build, position) != plan_.from_build.end();
+  return wants_pairs() && std::ranges::find(plan_.from_build, position) != plan_.from_build.end();
 }
 
 Result<ScanColumn> HashJoin::column(size_t position) const {
-  return is_of_build(position) ? build_->column(position) : probe_->column(position);
+  if (is_of_build(position)) return build_->column(position);
+  if (std::ranges::find(plan_.left_behind, position) != plan_.left_behind.end())
+    return fail(ErrorCode::InvalidArgument, "rows were asked for a column that a join has left behind");
+  return probe_->column(position);
 }
 
 Status HashJoin::fill() {
@@ -201,13 +236,11 @@ Status HashJoin::fill() {
   HAILSTONE_TRY(build_->each_batch(used, [&](unsigned part, const RowBatch& batch) -> Status {
     const OperatorWork work(counts_, part);
     work.add_rows(batch.rows, 0);
-    return table_->add(part, batch);
+    return side_->add(part, batch, [this, part] { return go_on(part); });
   }));
-  const OperatorWork work(counts_, 0);
   // Rows of the probe side that have no partner need not come, if nothing else comes of them.
-  const bool drops = plan_.kind == JoinPlan::Kind::Inner || plan_.kind == JoinPlan::Kind::Semi;
   std::vector<RuntimeFilter> filters;
-  HAILSTONE_TRY(table_->finish([this] { return scans().check_interruption(); }, drops ? &filters : nullptr));
+  HAILSTONE_TRY(side_->finish(threads_, wants_only_partners() ? &filters : nullptr));
   for (size_t i = 0; i < filters.size(); ++i) {
     if (!filters[i].is_empty()) probe_->add_filter(probe_keys_[i], filters[i]);
   }
@@ -224,36 +257,92 @@ void HashJoin::add_filter(size_t position, const RuntimeFilter& filter) {
   }
 }
 
+std::unique_ptr<JoinPasses> HashJoin::make_passes(unsigned parts) {
+  if (!side_->is_divided()) return nullptr;
+  // What keys are computed to stands behind the columns of the rows.
+  size_t width = plan_.width;
+  for (const uint16_t key : probe_keys_) width = std::max<size_t>(width, key + size_t{1});
+  std::vector<RecordColumns::Column> columns;
+  for (uint16_t i = 0; i < width; ++i) {
+    if (const auto column = probe_->column(i); column) columns.push_back({.position = i, .type = *column});
+  }
+  return std::make_unique<JoinPasses>(*side_, columns, width, probe_keys_, wants_only_partners(), parts,
+                                      scans(), counts_);
+}
+
+Status HashJoin::take_all(Worker& worker, unsigned part, const TakeRows& take) {
+  for (;;) {
+    const RowBatch* rows = nullptr;
+    {
+      const OperatorWork work(counts_, part);
+      HAILSTONE_ASSIGN(rows, worker.next());
+      if (rows != nullptr) work.add_rows(0, rows->rows);
+    }
+    if (rows == nullptr) return {};
+    HAILSTONE_TRY(take(part, *rows));
+  }
+}
+
 Status HashJoin::each_batch(unsigned wanted, const TakeRows& take) {
   HAILSTONE_TRY(fill());
   if (is_without_rows()) return {};
   const unsigned used = std::max(1U, threads(wanted));
   std::deque<Worker> workers;
   for (unsigned i = 0; i < used; ++i) workers.emplace_back(*this, i);
-  return probe_->each_batch(used, [&](unsigned part, const RowBatch& batch) -> Status {
+  const std::unique_ptr<JoinPasses> passes = make_passes(used);
+  const TakeRows join_rows = [&](unsigned part, const RowBatch& batch) -> Status {
     Worker& worker = workers[part];
     {
       const OperatorWork work(counts_, part);
       work.add_rows(batch.rows, 0);
-      worker.begin(batch);
+      HAILSTONE_TRY(begin(worker, batch, passes.get(), part));
     }
+    return take_all(worker, part, take);
+  };
+  HAILSTONE_TRY(probe_->each_batch(used, join_rows));
+  return passes == nullptr ? Status() : each_batch_aside(*passes, workers, take);
+}
+
+/// Those rows of the batch that can be joined now.
+Status HashJoin::begin(Worker& worker, const RowBatch& batch, JoinPasses* passes, unsigned part) const {
+  if (passes == nullptr) {
+    worker.begin(batch);
+    return {};
+  }
+  HAILSTONE_ASSIGN(const RowBatch rows, passes->put_aside(part, batch, [this, part] { return go_on(part); }));
+  worker.begin(rows);
+  return {};
+}
+
+Status HashJoin::each_batch_aside(JoinPasses& passes, std::deque<Worker>& workers, const TakeRows& take) {
+  const auto used = static_cast<unsigned>(workers.size());
+  const PartWork join_rows = [&](unsigned part, const GoOn& go_on) -> Status {
     for (;;) {
-      const RowBatch* rows = nullptr;
+      HAILSTONE_TRY(go_on());
       {
         const OperatorWork work(counts_, part);
-        HAILSTONE_ASSIGN(rows, worker.next());
-        if (rows != nullptr) work.add_rows(0, rows->rows);
+        HAILSTONE_ASSIGN(const auto rows, passes.next(part));
+        if (!rows) return {};
+        workers[part].begin(*rows, passes.is_last_block());
       }
-      if (rows == nullptr) return {};
-      HAILSTONE_TRY(take(part, *rows));
+      HAILSTONE_TRY(take_all(workers[part], part, take));
     }
-  });
+  };
+  for (;;) {
+    HAILSTONE_ASSIGN(const bool found, passes.go_to_next(threads_));
+    if (!found) return {};
+    for (Worker& worker : workers) worker.look_in(passes.table());
+    HAILSTONE_TRY(work_by_threads(scans(), used, nullptr, join_rows));
+  }
 }
 
 Result<const RowBatch*> HashJoin::next() {
   HAILSTONE_TRY(fill());
   if (is_without_rows()) return nullptr;
-  if (next_ == nullptr) next_ = std::make_unique<Next>(*this);
+  if (next_ == nullptr) {
+    next_ = std::make_unique<Next>(*this);
+    next_->passes = make_passes(1);
+  }
   for (;;) {
     const OperatorWork work(counts_, 0);
     if (next_->within_batch) {
@@ -263,11 +352,36 @@ Result<const RowBatch*> HashJoin::next() {
         return rows;
       }
     }
+    HAILSTONE_ASSIGN(next_->within_batch, begin_next());
+    if (!next_->within_batch) return nullptr;
+  }
+}
+
+/// The next batch of either kind. False: there is none.
+Result<bool> HashJoin::begin_next() {
+  Next& next = *next_;
+  if (!next.aside) {
     HAILSTONE_ASSIGN(const RowBatch* const batch, probe_->next());
-    next_->within_batch = batch != nullptr;
-    if (batch == nullptr) return nullptr;
-    work.add_rows(batch->rows, 0);
-    next_->worker.begin(*batch);
+    if (batch != nullptr) {
+      if (counts_ != nullptr) counts_->add_rows(batch->rows, 0);
+      HAILSTONE_TRY(begin(next.worker, *batch, next.passes.get(), 0));
+      return true;
+    }
+    if (next.passes == nullptr) return false;
+    HAILSTONE_ASSIGN(next.aside, next.passes->go_to_next(threads_));
+    if (!next.aside) return false;
+    next.worker.look_in(next.passes->table());
+  }
+  for (;;) {
+    HAILSTONE_TRY(go_on(0));
+    HAILSTONE_ASSIGN(const auto rows, next.passes->next(0));
+    if (rows) {
+      next.worker.begin(*rows, next.passes->is_last_block());
+      return true;
+    }
+    HAILSTONE_ASSIGN(const bool found, next.passes->go_to_next(threads_));
+    if (!found) return false;
+    next.worker.look_in(next.passes->table());
   }
 }
 

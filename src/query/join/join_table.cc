@@ -1,10 +1,7 @@
 #include "query/join/join_table.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
-#include <limits>
 #include <unordered_map>
 #include <utility>
 
@@ -18,138 +15,25 @@ namespace {
 constexpr uint64_t direct_entries_a_row = 8;
 constexpr uint64_t direct_entries_anyway = 4096;
 constexpr uint32_t rows_between_checks = 1U << 16;
-
-bool is_whole(const ScanColumn& column) {
-  return column.type == Type::Signed || column.type == Type::Unsigned;
-}
+/// So many values of texts are made codes in any case; more where each has some rows, up to a limit.
+constexpr uint32_t codes_anyway = 4096, most_codes = uint32_t{1} << 16;
+constexpr uint32_t rows_worth_a_code = 4;
+constexpr size_t most_text_of_codes = size_t{16} << 20;
 
 bool is_text(const ScanColumn& column) {
   return column.type == Type::Char || column.type == Type::Varchar || column.type == Type::Blob;
 }
 
-bool is_real(const ScanColumn& column) { return column.type == Type::Float || column.type == Type::Double; }
-
-/// Room for one more batch, by doubling.
-template <typename T>
-void append(PageVector<T>& to, std::span<const uint16_t> rows, const T* from) {
-  const size_t before = to.size();
-  to.resize(before + rows.size());
-  for (size_t i = 0; i < rows.size(); ++i) to[before + i] = from[rows[i]];
-}
-
 template <typename T>
 size_t bytes_of(const PageVector<T>& array) {
-  return array.capacity() * sizeof(T);
+  return array.size() * sizeof(T);
 }
-
-/// So many values of texts are made codes in any case; more where each has some rows, up to a limit.
-constexpr uint32_t codes_anyway = 4096, most_codes = uint32_t{1} << 16;
-constexpr uint32_t rows_worth_a_code = 4;
-constexpr size_t most_text_of_codes = size_t{16} << 20;
 
 template <typename T>
 void append_all(PageVector<T>& to, PageVector<T>& from) {
   to.insert(to.end(), from.begin(), from.end());
   PageVector<T>().swap(from);
 }
-
-}  // namespace
-
-KeyColumn KeyColumn::of_presence() {
-  KeyColumn column;
-  column.probe_.as = column.build_.as = Side::As::Presence;
-  column.nulls_ = Nulls::AsZero;
-  return column;
-}
-
-Result<KeyColumn> KeyColumn::make(const ScanColumn& probe, const ScanColumn& build, Nulls nulls) {
-  KeyColumn column;
-  column.nulls_ = nulls;
-  const auto refused = [] {
-    return fail(ErrorCode::InvalidArgument, "columns of different kinds are not compared in a join");
-  };
-  if (probe.integer != build.integer) return refused();
-  if (!probe.integer) {
-    if (probe.collation != build.collation) return refused();
-    column.collation_ = probe.collation;
-    return column;
-  }
-  const auto side = [](const ScanColumn& own, const ScanColumn& other) -> Side {
-    if (is_real(own)) return {.as = Side::As::Real, .width = own.width, .type = own.type};
-    if (!is_whole(own)) return {};
-    if (own.type == Type::Signed) return {.as = Side::As::SignedNative, .width = own.width, .type = own.type};
-    const bool beside_signed = other.type == Type::Signed;
-    return {.as = beside_signed ? Side::As::UnsignedBesideSigned : Side::As::Stored, .width = own.width};
-  };
-  if (is_whole(probe) != is_whole(build) || is_real(probe) != is_real(build)) return refused();
-  if (!is_whole(probe) && (probe.type != build.type || probe.width != build.width)) return refused();
-  column.probe_ = side(probe, build);
-  column.build_ = side(build, probe);
-  return column;
-}
-
-void KeyColumn::read(bool of_build, const ColumnVector& vector, uint32_t rows, uint64_t* to,
-                     uint8_t* valid) const {
-  const Side& side = of_build ? build_ : probe_;
-  const uint64_t* const from = vector.integers.data();
-  switch (side.as) {
-    case Side::As::Stored:
-      std::copy_n(from, rows, to);
-      break;
-    case Side::As::Real: {
-      const Zeros zeros({.type = side.type, .width = side.width});
-      for (uint32_t row = 0; row < rows; ++row) to[row] = zeros.one(from[row]);
-      break;
-    }
-    case Side::As::SignedNative:
-      for (uint32_t row = 0; row < rows; ++row)
-        to[row] = order_signed(native_signed(from[row], side.width), sizeof(int64_t));
-      break;
-    case Side::As::UnsignedBesideSigned:
-      for (uint32_t row = 0; row < rows; ++row) {
-        // Beyond the range of signed numbers nothing is equal.
-        if (from[row] >> 63 != 0 && !vector.is_null(row)) valid[row] = 0;
-        to[row] = from[row] | uint64_t{1} << 63;
-      }
-      break;
-    case Side::As::Presence:
-      for (uint32_t row = 0; row < rows; ++row) to[row] = vector.is_null(row) ? 1 : 0;
-      return;
-  }
-  if (!vector.any_nulls) return;
-  for (uint32_t row = 0; row < rows; ++row) {
-    if (vector.nulls[row] == 0) continue;
-    if (leaves_nulls_out()) {
-      valid[row] = 0;
-    } else {
-      to[row] = 0;
-    }
-  }
-}
-
-std::shared_ptr<const NumberFilter> KeyColumn::filter_of_probe(std::span<const uint64_t> numbers) const {
-  // What read() has added to a value, and the greatest value.
-  uint64_t added = 0, greatest = ~uint64_t{0};
-  if (probe_.as == Side::As::SignedNative) {
-    added = order_signed(0, sizeof(int64_t)) - order_signed(0, probe_.width);
-    greatest >>= 64 - 8 * probe_.width;
-  } else if (probe_.as == Side::As::UnsignedBesideSigned) {
-    added = uint64_t{1} << 63;
-    greatest >>= 1;
-  }
-  const Zeros zeros({.type = probe_.type, .width = probe_.width});
-  const bool real = probe_.as == Side::As::Real;
-  return std::make_shared<NumberFilter>([&](const auto& take) {
-    for (const uint64_t number : numbers) {
-      const uint64_t value = number - added;
-      if (value > greatest) continue;
-      take(value);
-      if (real && value == zeros.plus) take(zeros.minus);
-    }
-  });
-}
-
-namespace {
 
 /// Whether a text is in a set.
 class TextFilter final : public BytesTest {
@@ -168,107 +52,26 @@ class TextFilter final : public BytesTest {
 
 }  // namespace
 
-JoinTable::JoinTable(std::vector<Key> keys, std::vector<uint16_t> columns, std::vector<ScanColumn> types,
-                     unsigned parts, MemoryBudget& budget, OperatorCounts* counts)
-    : keys_(std::move(keys)),
-      positions_(std::move(columns)),
-      types_(std::move(types)),
-      budget_(budget),
-      counts_(counts),
-      parts_(std::max(1U, parts)) {
-  for (Part& part : parts_) {
-    part.columns.resize(positions_.size());
-    part.keys.resize(keys_.size());
-    part.texts.resize(keys_.size());
-    part.numbers.resize(keys_.size());
-    part.memory = std::make_unique<OperatorMemory>(budget_, counts_);
-  }
-}
+JoinTable::JoinTable(const BuildColumns& columns)
+    : columns_(columns), kept_(columns.kept.size()), values_(columns.keys.size()) {}
 
-ByteView JoinTable::keep(Part& part, const ColumnVector& vector, size_t row) const {
-  if (vector.dictionary == nullptr) return part.bytes->copy(vector.bytes[row]);
-  return vector.dictionary->value(vector.codes[row]);
-}
-
-Status JoinTable::add(unsigned number, const RowBatch& batch) {
-  Part& part = parts_[number];
-  part.valid.assign(batch.rows, 1);
-  for (const Key& key : keys_) {
-    const ColumnVector& vector = *batch.columns[key.position];
-    if (key.column.collation() == nullptr || !vector.any_nulls || !key.column.leaves_nulls_out()) continue;
-    for (uint32_t row = 0; row < batch.rows; ++row) {
-      if (vector.nulls[row] != 0) part.valid[row] = 0;
-    }
-  }
-  for (size_t i = 0; i < keys_.size(); ++i) {
-    if (keys_[i].column.collation() != nullptr) continue;
-    part.numbers[i].resize(batch.rows);
-    keys_[i].column.read(/*of_build=*/true, *batch.columns[keys_[i].position], batch.rows,
-                         part.numbers[i].data(), part.valid.data());
-  }
-  part.chosen.clear();
-  for (uint32_t row = 0; row < batch.rows; ++row) {
-    if (part.valid[row] != 0) part.chosen.push_back(static_cast<uint16_t>(row));
-  }
-  // The views of its values need the dictionary.
-  const auto keep_dictionary = [&](const ColumnVector& vector) {
-    if (vector.dictionary != nullptr &&
-        (part.dictionaries.empty() ||
-         std::ranges::find(part.dictionaries, vector.dictionary) == part.dictionaries.end()))
-      part.dictionaries.push_back(vector.dictionary);
-  };
-  for (size_t i = 0; i < keys_.size(); ++i) {
-    if (keys_[i].column.collation() == nullptr) {
-      append(part.keys[i], part.chosen, part.numbers[i].data());
-      continue;
-    }
-    const ColumnVector& vector = *batch.columns[keys_[i].position];
-    keep_dictionary(vector);
-    for (const uint16_t row : part.chosen)
-      part.texts[i].push_back(vector.is_null(row) ? ByteView() : keep(part, vector, row));
-  }
-  for (size_t i = 0; i < positions_.size(); ++i) {
-    const ColumnVector& vector = *batch.columns[positions_[i]];
-    Column& column = part.columns[i];
-    if (vector.any_nulls || !column.nulls.empty()) {
-      column.nulls.resize(part.rows, 0);
-      for (const uint16_t row : part.chosen) column.nulls.push_back(vector.is_null(row) ? 1 : 0);
-    }
-    if (types_[i].integer) {
-      append(column.integers, part.chosen, vector.integers.data());
-      continue;
-    }
-    keep_dictionary(vector);
-    for (const uint16_t row : part.chosen)
-      column.bytes.push_back(vector.is_null(row) ? ByteView() : keep(part, vector, row));
-  }
-  part.rows += part.chosen.size();
-  size_t bytes = part.bytes->bytes();
-  for (const Column& column : part.columns) bytes += column.memory();
-  for (const auto& key : part.keys) bytes += bytes_of(key);
-  for (const auto& text : part.texts) bytes += bytes_of(text);
-  if (bytes > part.memory->bytes()) part.memory->grow(bytes - part.memory->bytes());
-  return {};
-}
-
-Status JoinTable::finish(const GoOn& go_on, std::vector<RuntimeFilter>* filters) {
+Status JoinTable::fill(std::deque<BuildRows> parts, const GoOn& go_on, std::vector<RuntimeFilter>* filters) {
+  parts_ = std::move(parts);
+  std::erase_if(parts_, [](const BuildRows& part) { return part.rows() == 0; });
   uint64_t rows = 0;
-  for (const Part& part : parts_) rows += part.rows;
-  if (rows >= std::numeric_limits<uint32_t>::max())
-    return fail(ErrorCode::InvalidArgument, fmt::format("a join has {} rows on one side", rows));
+  for (const BuildRows& part : parts_) rows += part.rows();
+  HAILSTONE_CHECK(rows <= most_rows, "a table of a join is to have {} rows", rows);
   rows_ = static_cast<uint32_t>(rows);
-  columns_.resize(positions_.size());
-  values_.resize(keys_.size());
   const bool alone = parts_.size() == 1;
-  for (size_t i = 0; i < positions_.size(); ++i) {
-    Column& column = columns_[i];
+  for (size_t i = 0; i < kept_.size(); ++i) {
+    Column& column = kept_[i];
     const bool nulls =
-        std::ranges::any_of(parts_, [i](const Part& part) { return !part.columns[i].nulls.empty(); });
-    for (Part& part : parts_) {
-      Column& from = part.columns[i];
-      if (nulls) from.nulls.resize(part.rows, 0);
+        std::ranges::any_of(parts_, [i](const BuildRows& part) { return !part.kept_[i].nulls.empty(); });
+    for (BuildRows& part : parts_) {
+      BuildRows::Column& from = part.kept_[i];
+      if (nulls) from.nulls.resize(part.rows(), 0);
       if (alone) {
-        column = std::move(from);
+        static_cast<BuildRows::Column&>(column) = std::move(from);
         continue;
       }
       if (nulls) append_all(column.nulls, from.nulls);
@@ -276,32 +79,41 @@ Status JoinTable::finish(const GoOn& go_on, std::vector<RuntimeFilter>* filters)
       append_all(column.bytes, from.bytes);
     }
   }
-  for (size_t i = 0; i < keys_.size(); ++i) {
-    if (keys_[i].column.collation() != nullptr) continue;
-    for (Part& part : parts_) {
+  for (size_t i = 0; i < values_.size(); ++i) {
+    if (columns_.keys[i].column.collation() != nullptr) continue;
+    for (BuildRows& part : parts_) {
       if (alone) {
-        values_[i] = std::move(part.keys[i]);
+        values_[i] = std::move(part.numbers_[i]);
       } else {
-        append_all(values_[i], part.keys[i]);
+        append_all(values_[i], part.numbers_[i]);
       }
     }
   }
   HAILSTONE_TRY(go_on());
   HAILSTONE_TRY(number_texts(go_on));
-  size_t memory_of_filters = 0;
-  for (size_t i = 0; filters != nullptr && i < keys_.size(); ++i) {
-    HAILSTONE_TRY(go_on());
-    const RuntimeFilter& filter = filters->emplace_back(make_filter(i));
-    memory_of_filters += filter.numbers == nullptr ? 0 : filter.numbers->memory();
-  }
+  if (filters != nullptr) HAILSTONE_TRY(make_filters(*filters, go_on));
   pack_keys();
-  HAILSTONE_TRY(fill(go_on));
-  for (size_t i = 0; i < columns_.size(); ++i) {
-    if (is_text(types_[i])) HAILSTONE_TRY(make_dictionary(columns_[i], go_on));
+  HAILSTONE_TRY(chain_rows(go_on));
+  for (size_t i = 0; i < kept_.size(); ++i) {
+    if (is_text(columns_.kept[i].type)) HAILSTONE_TRY(make_dictionary(kept_[i], go_on));
   }
-  memory_ = std::make_unique<OperatorMemory>(budget_, counts_);
-  memory_->grow(memory() + memory_of_filters);
-  for (Part& part : parts_) part.memory->clear();
+  return {};
+}
+
+Status JoinTable::make_filters(std::vector<RuntimeFilter>& filters, const GoOn& go_on) {
+  for (size_t i = 0; i < columns_.keys.size(); ++i) {
+    HAILSTONE_TRY(go_on());
+    RuntimeFilter& filter = filters.emplace_back();
+    const KeyColumn& column = columns_.keys[i].column;
+    // A scan leaves NULL out, too.
+    if (!column.leaves_nulls_out()) continue;
+    if (text_sets_[i] != nullptr) {
+      filter.texts = std::make_shared<TextFilter>(text_sets_[i]);
+    } else {
+      filter.numbers = column.filter_of_probe(values_[i]);
+      memory_of_filters_ += filter.numbers->memory();
+    }
+  }
   return {};
 }
 
@@ -340,36 +152,29 @@ Status JoinTable::make_dictionary(Column& column, const GoOn& go_on) const {
 }
 
 Status JoinTable::number_texts(const GoOn& go_on) {
-  text_sets_.resize(keys_.size());
-  for (size_t i = 0; i < keys_.size(); ++i) {
-    const Collation* const collation = keys_[i].column.collation();
+  text_sets_.resize(columns_.keys.size());
+  for (size_t i = 0; i < columns_.keys.size(); ++i) {
+    const Collation* const collation = columns_.keys[i].column.collation();
     if (collation == nullptr) continue;
     text_sets_[i] = std::make_shared<ValueSet>(*collation);
     ValueSet& set = *text_sets_[i];
     values_[i].reserve(rows_);
-    for (Part& part : parts_) {
-      for (const ByteView text : part.texts[i]) {
+    for (BuildRows& part : parts_) {
+      for (const ByteView text : part.texts_[i]) {
         if (values_[i].size() % rows_between_checks == 0) HAILSTONE_TRY(go_on());
         values_[i].push_back(set.number_of(text, set.hash(text)));
       }
-      PageVector<ByteView>().swap(part.texts[i]);
+      PageVector<ByteView>().swap(part.texts_[i]);
     }
   }
   return {};
 }
 
-RuntimeFilter JoinTable::make_filter(size_t key) const {
-  // A scan leaves NULL out, too.
-  if (!keys_[key].column.leaves_nulls_out()) return {};
-  if (text_sets_[key] != nullptr) return {.texts = std::make_shared<TextFilter>(text_sets_[key])};
-  return {.numbers = keys_[key].column.filter_of_probe(values_[key])};
-}
-
 /// The key's columns as one number, in values_.front(), if there is room for it.
 void JoinTable::pack_keys() {
-  ranges_.resize(keys_.size());
+  ranges_.resize(columns_.keys.size());
   unsigned bits = 0;
-  for (size_t i = 0; i < keys_.size(); ++i) {
+  for (size_t i = 0; i < columns_.keys.size(); ++i) {
     Range& range = ranges_[i];
     if (rows_ != 0) {
       const auto [least, greatest] = std::ranges::minmax_element(values_[i]);
@@ -382,30 +187,30 @@ void JoinTable::pack_keys() {
   packed_ = bits <= 64;
   row_keys_.resize(rows_);
   if (packed_) {
-    for (size_t i = 0; i < keys_.size(); ++i) {
+    for (size_t i = 0; i < columns_.keys.size(); ++i) {
       const Range& range = ranges_[i];
       for (uint32_t row = 0; row < rows_; ++row)
         row_keys_[row] |= (values_[i][row] - range.least) << range.shift;
     }
     values_.clear();
   } else {
-    for (size_t i = 0; i < keys_.size(); ++i) {
+    for (size_t i = 0; i < columns_.keys.size(); ++i) {
       for (uint32_t row = 0; row < rows_; ++row) row_keys_[row] = mix_bits(row_keys_[row] ^ values_[i][row]);
     }
   }
   const uint64_t numbers = bits < 64 ? uint64_t{1} << bits : 0;
   const uint64_t most = std::max(direct_entries_anyway, rows_ * direct_entries_a_row);
-  direct_ = packed_ && (keys_.size() == 1 ? ranges_.front().greatest - ranges_.front().least < most
-                                          : numbers != 0 && numbers <= most);
-  if (keys_.empty()) direct_ = packed_ = true;
+  direct_ = packed_ && (columns_.keys.size() == 1 ? ranges_.front().greatest - ranges_.front().least < most
+                                                  : numbers != 0 && numbers <= most);
+  if (columns_.keys.empty()) direct_ = packed_ = true;
 }
 
-Status JoinTable::fill(const GoOn& go_on) {
+Status JoinTable::chain_rows(const GoOn& go_on) {
   size_t buckets = 1;
   if (!direct_) {
     buckets = std::bit_ceil(std::max<size_t>(size_t{rows_} * 2, 2));
     shift_ = 64 - static_cast<unsigned>(std::bit_width(buckets - 1));
-  } else if (!keys_.empty()) {
+  } else if (!columns_.keys.empty()) {
     const Range& last = ranges_.back();
     buckets = ((last.greatest - last.least) << last.shift) + (uint64_t{1} << last.shift);
   }
@@ -430,16 +235,16 @@ size_t JoinTable::Column::memory() const {
 }
 
 size_t JoinTable::memory() const {
-  size_t bytes = bytes_of(row_keys_) + bytes_of(heads_) + bytes_of(next_);
-  for (const Column& column : columns_) bytes += column.memory();
+  size_t bytes = bytes_of(row_keys_) + bytes_of(heads_) + bytes_of(next_) + memory_of_filters_;
+  for (const Column& column : kept_) bytes += column.memory();
   for (const auto& values : values_) bytes += bytes_of(values);
   for (const auto& set : text_sets_) bytes += set == nullptr ? 0 : set->memory();
-  for (const Part& part : parts_) bytes += part.bytes->bytes();
+  for (const BuildRows& part : parts_) bytes += part.bytes_->bytes();
   return bytes;
 }
 
 void JoinTable::gather(size_t number, std::span<const uint32_t> rows, ColumnVector& to) const {
-  const Column& column = columns_[number];
+  const Column& column = kept_[number];
   to.dictionary = nullptr;
   to.codes.clear();
   to.any_nulls = false;
@@ -458,7 +263,7 @@ void JoinTable::gather(size_t number, std::span<const uint32_t> rows, ColumnVect
     for (size_t i = 0; i < rows.size(); ++i)
       values[i] = missing && rows[i] == 0 ? std::remove_cvref_t<decltype(values[i])>{} : from[rows[i] - 1];
   };
-  if (types_[number].integer) {
+  if (columns_.kept[number].type.integer) {
     copy(column.integers, to.integers);
   } else if (column.dictionary != nullptr) {
     to.dictionary = column.dictionary;
@@ -469,9 +274,9 @@ void JoinTable::gather(size_t number, std::span<const uint32_t> rows, ColumnVect
 }
 
 JoinTable::Probe::Probe(const JoinTable& table)
-    : table_(table), texts_(table.keys_.size()), values_(table.keys_.size()) {
-  for (size_t i = 0; i < table.keys_.size(); ++i) {
-    if (const Collation* const collation = table.keys_[i].column.collation(); collation != nullptr)
+    : table_(table), texts_(table.columns_.keys.size()), values_(table.columns_.keys.size()) {
+  for (size_t i = 0; i < table.columns_.keys.size(); ++i) {
+    if (const Collation* const collation = table.columns_.keys[i].column.collation(); collation != nullptr)
       texts_[i].hasher.emplace(*collation);
   }
 }
@@ -493,7 +298,7 @@ void JoinTable::Probe::read_texts(size_t key, const ColumnVector& vector, uint32
     uint64_t number = none;
     if (vector.is_null(row)) {
       // Or equal to nothing.
-      if (!table_.keys_[key].column.leaves_nulls_out()) number = find(ByteView());
+      if (!table_.columns_.keys[key].column.leaves_nulls_out()) number = find(ByteView());
     } else if (vector.dictionary != nullptr) {
       uint64_t& known = text.numbers[vector.codes[row]];
       if (known == unknown) known = find(vector.dictionary->value(vector.codes[row]));
@@ -520,7 +325,7 @@ std::span<const uint32_t> JoinTable::Probe::look_up(const RowBatch& batch, std::
     if (texts_[i].hasher) {
       read_texts(i, vector, rows);
     } else {
-      table_.keys_[i].column.read(/*of_build=*/false, vector, rows, values_[i].data(), valid_.data());
+      table_.columns_.keys[i].column.read(/*of_build=*/false, vector, rows, values_[i].data(), valid_.data());
     }
   }
   keys_.assign(rows, 0);

@@ -32,6 +32,8 @@ class HashJoinTest : public OrderTest {
     host_.segment_rows = 20'000;
   }
 
+  size_t memory_ = size_t{1} << 30;
+
   std::unique_ptr<RowBatches> side(const std::shared_ptr<const Predicate>& predicate, uint16_t first,
                                    bool as_codes, size_t width = columns_of_both) {
     return std::make_unique<ScannedBatches>(
@@ -121,8 +123,8 @@ class HashJoinTest : public OrderTest {
   std::vector<Pair> joined(const std::shared_ptr<const Predicate>& of_probe,
                            const std::shared_ptr<const Predicate>& of_build, const JoinPlan& plan,
                            unsigned threads, bool as_codes) {
-    auto join =
-        HashJoin::make(side(of_probe, 0, as_codes), side(of_build, columns_of_side, as_codes), plan, threads);
+    auto join = HashJoin::make(side(of_probe, 0, as_codes), side(of_build, columns_of_side, as_codes), plan,
+                               std::make_shared<JoinMemory>(memory_, 1), threads);
     EXPECT_TRUE(join) << join.error().message();
     std::vector<Pair> pairs;
     if (threads == 0) {
@@ -294,7 +296,8 @@ TEST_F(HashJoinTest, JoinsOfJoins) {
       JoinPlan plan{.kind = lower, .from_build = {}, .width = columns_of_three};
       plan.keys = {{lower_key.probe, static_cast<uint16_t>(columns_of_side + lower_key.build)}};
       if (has_second) plan.from_build = positions_of_side(columns_of_side);
-      auto of_two = HashJoin::make(side_of_three(0), side_of_three(1), plan, threads);
+      const auto share = std::make_shared<JoinMemory>(memory_, 2);
+      auto of_two = HashJoin::make(side_of_three(0), side_of_three(1), plan, share, threads);
       ASSERT_TRUE(of_two) << of_two.error().message();
       JoinPlan above{.kind = upper, .from_build = {}, .width = columns_of_three};
       const auto third = static_cast<uint16_t>(2 * columns_of_side);
@@ -314,7 +317,7 @@ TEST_F(HashJoinTest, JoinsOfJoins) {
         build = side_of_three(2);
       }
       if (upper == Kind::Semi) above.from_build.clear();
-      auto join = HashJoin::make(std::move(probe), std::move(build), above, threads);
+      auto join = HashJoin::make(std::move(probe), std::move(build), above, share, threads);
       ASSERT_TRUE(join) << join.error().message();
       std::vector<Triple> triples;
       Mutex mutex;
