@@ -64,10 +64,10 @@ void SpillSpace::give_back(uint64_t bytes) {
 SpillFile::~SpillFile() {
   reader_.reset();
   // It is not to last: neither whether all of it was written matters, nor, for the next start removes what
-  // is left, whether it can be removed. Without memory it stays until then, too.
-  const bool was_made = writer_ != nullptr || size_ != 0;
+  // is left, whether it can be removed. Without memory it stays until then, too. It may be there though it
+  // has no writer: when memory failed behind its creation.
   writer_.reset();
-  if (was_made) try_to([&] { static_cast<void>(space_.filesystem_.remove(path_)); });
+  try_to([&] { static_cast<void>(space_.filesystem_.remove(path_)); });
   space_.give_back(size_);
 }
 
