@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <numeric>
 
 #include "base/check.h"
 #include "base/mutex.h"
@@ -34,6 +35,9 @@ struct Scans::State {
   Status take_deltas(One& one, unsigned part, const std::function<Status()>& go_on, const TakeBatch& take);
   void add_places(One& one, const DeltaRows& rows, Batch& batch) HAILSTONE_EXCLUDES(places_mutex);
   Status aggregate_rows(const std::vector<AggregatePlan>& plans, unsigned threads, AggregateSums& sums);
+  struct Sample;
+  Status sample_blocks(Sample& sample);
+  void sample_deltas(One& one, Sample& sample);
 
   std::vector<One> scans;
   std::shared_ptr<ScanBound> bound;  // may be null
@@ -212,28 +216,64 @@ Status Scans::each_batch(unsigned threads, const TakeBatch& take) {
   return state_->take_rows(static_cast<unsigned>(parts.size()), take_block, take_delta_rows);
 }
 
+/// Of all rows, some, and how many of these match.
+struct Scans::State::Sample {
+  uint64_t rows = 0, looked_at = 0, matching = 0;
+  double expected() const {
+    return looked_at == 0
+               ? 0
+               : static_cast<double>(rows) * static_cast<double>(matching) / static_cast<double>(looked_at);
+  }
+};
+
 Result<double> Scans::sample() {
-  constexpr uint64_t blocks_looked_at = 8;
   HAILSTONE_TRY(state_->begin_pass());
-  const std::vector<BlockScan*> scans = state_->all_blocks();
+  State::Sample segments, deltas;
+  HAILSTONE_TRY(state_->sample_blocks(segments));
+  for (State::One& one : state_->scans) state_->sample_deltas(one, deltas);
+  const uint64_t rows = segments.rows + deltas.rows;
+  return rows == 0 ? 1 : (segments.expected() + deltas.expected()) / static_cast<double>(rows);
+}
+
+Status Scans::State::sample_blocks(Sample& sample) {
+  constexpr uint64_t blocks_looked_at = 8;
+  const std::vector<BlockScan*> all = all_blocks();
   uint64_t blocks = 0;
-  for (const BlockScan* scan : scans) blocks += scan->blocks();
-  if (blocks == 0) return 1;
+  for (const BlockScan* scan : all) blocks += scan->blocks();
   const uint64_t looked_at = std::min(blocks, blocks_looked_at);
-  uint64_t rows = 0, matching = 0, before = 0, next = 0;
-  for (size_t i = 0; i < scans.size(); ++i) {
-    BlockScan::Worker worker(*scans[i]);
+  uint64_t before = 0, next = 0;
+  for (size_t i = 0; i < all.size(); ++i) {
+    for (const auto& segment : scans[i].state().view->segments) sample.rows += segment->rows();
+    BlockScan::Worker worker(*all[i]);
+    worker.count_met();
     for (; next < looked_at; ++next) {
       const uint64_t number = blocks * (2 * next + 1) / (2 * looked_at);
-      if (number >= before + scans[i]->blocks()) break;
+      if (number >= before + all[i]->blocks()) break;
       uint64_t at = number - before;
       HAILSTONE_ASSIGN(const bool found, worker.next(at, at + 1));
-      rows += block_rows;
-      if (found) matching += worker.rows().count();
+      if (found) sample.matching += worker.rows().count();
     }
-    before += scans[i]->blocks();
+    sample.looked_at += worker.met_in_all();
+    before += all[i]->blocks();
   }
-  return static_cast<double>(matching) / static_cast<double>(rows);
+  return {};
+}
+
+void Scans::State::sample_deltas(One& one, Sample& sample) {
+  constexpr size_t rows_looked_at = 4096;
+  Scan::State& state = one.state();
+  sample.rows += state.deltas->versions();
+  DeltaRows rows;
+  for (size_t met = 0; met < rows_looked_at && state.deltas->next(batch_rows, rows);) {
+    met += rows.entries.size();
+    rows.encoded.clear();
+    for (const DeltaReader::Entry& entry : rows.entries) rows.encoded.push_back(entry.version->row());
+    rows.matching.resize(rows.entries.size());
+    std::iota(rows.matching.begin(), rows.matching.end(), uint16_t{0});
+    if (!state.always) state.predicate->select(state.inside.layout->row_codec(), rows.encoded, rows.matching);
+    sample.looked_at += rows.entries.size();
+    sample.matching += rows.matching.size();
+  }
 }
 
 Result<const Batch*> Scans::next() {

@@ -40,7 +40,8 @@ class Scans {
   /// Instead of each_batch(), once.
   Result<const Batch*> next();
 
-  /// Estimated: the share of the rows in segments that match, by some blocks of them; 1 where there are none.
+  /// Estimated: the share of the rows that match, by some blocks of the segments and some rows of the deltas;
+  /// 1 where there are no rows.
   Result<double> sample();
 
   /// Call it before each_batch(): rows that a bound of the column at `position`, an Integer one, excludes may

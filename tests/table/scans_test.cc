@@ -165,6 +165,28 @@ TEST_F(ScansTest, HaveAllRowsOfAllTables) {
   }
 }
 
+TEST_F(ScansTest, SamplesCountTheRowsOfPartialBlocksAndOfDeltas) {
+  reader_ = host_.transactions().begin(Isolation::RepeatableRead);
+  add_table();
+  EXPECT_EQ(scans().sample().value(), 1) << "of no rows";
+  const auto share_below = [this](int32_t limit) {
+    reader_ = host_.transactions().begin(Isolation::RepeatableRead);
+    return scans(std::make_shared<const Predicate>(Predicate::integer(
+                     number, {{.low = order_signed(0, 4), .high = order_signed(limit - 1, 4)}})))
+        .sample()
+        .value();
+  };
+  add_rows(0, 0, 300, /*in_bulk=*/true);
+  EXPECT_DOUBLE_EQ(share_below(100), 1.0 / 3);
+  add_rows(0, 300, 400, /*in_bulk=*/false);
+  EXPECT_DOUBLE_EQ(share_below(100), 0.25);
+  EXPECT_DOUBLE_EQ(share_below(350), 0.875);
+  add_table();
+  add_rows(1, 400, 800, /*in_bulk=*/false);
+  EXPECT_DOUBLE_EQ(share_below(600), 0.75);
+  EXPECT_EQ(share_below(1000), 1);
+}
+
 TEST_F(ScansTest, AggregateAllTables) {
   fill(25);
   reader_ = host_.transactions().begin(Isolation::RepeatableRead);
