@@ -381,13 +381,13 @@ OperatorPlan GroupBlock::plan() const {
   plan.push_back({.kind = Operator::Group,
                   .what = fmt::format("keys: {}{}; aggregates: {}", keys.size(),
                                       rolls_up ? ", rolled up" : "", aggregates.size()),
-                  .most_rows = groups});
+                  .rows = groups});
   if (!order.empty()) {
     const bool all = most == SortedGroups::all;
     plan.push_back({.kind = all ? Operator::Sort : Operator::FirstRows,
                     .what = all ? fmt::format("order: {}", order.size())
                                 : fmt::format("order: {}; the first {}", order.size(), most),
-                    .most_rows = std::min<uint64_t>(groups, most)});
+                    .rows = std::min<uint64_t>(groups, most)});
   }
   std::ranges::reverse(plan);
   return plan;

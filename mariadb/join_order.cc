@@ -1,53 +1,43 @@
-// The order of joins: of all ways to join the tables, by dynamic programming, the one that costs least by the
-// estimates of rows; of very many tables, the next pair that gives the fewest rows, again and again.
+// From the tables that a SELECT joins, and their conditions, to a tree of joins in the order that costs least
+// (query/join/join_search.h).
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <cmath>
-#include <functional>
 #include <limits>
-#include <numeric>
-#include <ranges>
 
 #include "ha_hailstone.h"
 #include "item_parts.h"
+#include "join_estimate.h"
 #include "join_tree.h"
+#include "query/join/join_search.h"
 #include "row_block.h"
 
 namespace hailstone {
 
 namespace {
 
-using Tables = uint64_t;  // a bit for each member of what is planned
-
-/// Up to so many members all orders are tried.
-constexpr size_t most_in_all_orders = 11;
-// What a row costs, against one that is only looked up in memory near at hand.
-constexpr double cost_of_probe = 1, cost_of_build = 3, cost_of_row_out = 1;
-/// A lookup in many rows waits for memory.
-constexpr double rows_near_at_hand = 50'000, cost_of_far_probe = 3;
-
-double rows_of_table(const SourceTables::Source& source) {
-  source.table->file->info(HA_STATUS_VARIABLE | HA_STATUS_NO_LOCK);
-  return static_cast<double>(source.table->file->stats.records);
-}
+/// Of the pairs that a condition on several tables is asked of, it leaves something.
+constexpr double share_of_condition = 0.3, share_of_equality = 0.05;
 
 /// Plans one group of tables that are joined with each other.
 class Planner {
  public:
   Planner(const FromClause& from, const JoinedTables& joined)
-      : from_(from), sources_(*from.sources), joined_(joined) {}
+      : from_(from), sources_(*from.sources), joined_(joined), tables_(joined.tables) {
+    std::ranges::sort(tables_);
+  }
 
   std::unique_ptr<JoinNode> plan() {
-    for (const size_t table : joined_.tables) {
+    for (const size_t table : tables_) {
       auto leaf = std::make_unique<JoinNode>();
       leaf->source = table;
       members_.push_back(std::move(leaf));
     }
     take_conditions();
     carry_limits();
-    for (auto& member : members_) {
-      member->rows = std::max(1.0, estimate(*member));
+    for (size_t i = 0; i < members_.size(); ++i) {
+      const MatchingRows matching = rows_that_match(source_of(i), members_[i]->pushed);
+      members_[i]->rows = matching.all;
+      members_[i]->rows_scanned = matching.by_predicates;
     }
     std::vector<const JoinedTables::Added*> behind_members;
     for (const JoinedTables::Added& added : joined_.added) {
@@ -58,85 +48,114 @@ class Planner {
         behind_members.push_back(&added);
       }
     }
-    for (const auto& member : members_) rows_.push_back(std::max(1.0, member->rows));
-    take_straight_joins();
-    std::unique_ptr<JoinNode> node = members_.size() <= most_in_all_orders ? best_of_all_orders()
-                                     : straight_.empty()                   ? by_fewest_rows()
-                                                                           : in_their_order();
+    std::unique_ptr<JoinNode> node = join_members();
     for (const JoinedTables::Added* const added : behind_members) node = add(std::move(node), *added);
-    append(node->where, behind_);
+    for (Item* const condition : behind_) add_condition(*node, *condition);
     return node;
   }
 
  private:
-  struct Edge {
-    Tables tables;
-    JoinKey key;
-    double distinct;  // values of the key on the side that has more
+  struct Column {
+    size_t member;
+    const Field* field;
+    /// By limits of the values that are wanted: there are no more of them.
+    double most = std::numeric_limits<double>::infinity();
   };
-  struct Plan {
-    double cost = std::numeric_limits<double>::infinity();
-    Tables probe = 0;  // 0: a single member
+  /// Columns that are equal, each of another member.
+  struct Equality {
+    std::vector<Column> columns;
+    /// Of two members alone, whose equality is `<=>`, or one of computed values.
+    std::optional<JoinKey> key = {};
+
+    const Column* of(JoinMembers members) const {
+      const auto found = std::ranges::find_if(
+          columns, [members](const Column& column) { return (members >> column.member & 1) != 0; });
+      return found == columns.end() ? nullptr : &*found;
+    }
+    bool has(const Field* field) const {
+      return std::ranges::find(columns, field, &Column::field) != columns.end();
+    }
+    bool has_member(size_t member) const { return of(JoinMembers{1} << member) != nullptr; }
+    /// Whether all columns' values are those that are compared.
+    bool is_of_columns() const { return !key || key->computed == nullptr; }
   };
 
-  static void append(std::vector<Item*>& to, const std::vector<Item*>& from) {
-    to.insert(to.end(), from.begin(), from.end());
-  }
+  const SourceTables::Source& source_of(size_t member) const { return sources_.all()[tables_[member]]; }
 
   /// The members whose columns the item reads; nothing: it reads others, too.
-  std::optional<Tables> tables_of(Item& item) const {
-    Tables tables = 0;
+  std::optional<JoinMembers> members_of(Item& item) const {
+    JoinMembers members = 0;
     for (const Item_field* const column : columns_read_by(item)) {
-      const auto number = sources_.number_of(*column->field);
-      const auto member = number ? std::ranges::find(joined_.tables, *number) : joined_.tables.end();
-      if (member == joined_.tables.end()) return std::nullopt;
-      tables |= Tables{1} << (member - joined_.tables.begin());
+      const auto member = member_of(*column->field);
+      if (!member) return std::nullopt;
+      members |= JoinMembers{1} << *member;
     }
-    return tables;
+    return members;
+  }
+  std::optional<size_t> member_of(const Field& field) const {
+    const auto number = sources_.number_of(field);
+    return number ? member_of_table(*number) : std::nullopt;
+  }
+  std::optional<size_t> member_of_table(size_t number) const {
+    const auto found = std::ranges::find(tables_, number);
+    if (found == tables_.end()) return std::nullopt;
+    return static_cast<size_t>(found - tables_.begin());
   }
 
-  /// How many values a key has, of which rows of both sides have the same ones. Where it is not known, those
-  /// of one side are taken for a key of its table, and the other side's for references to it.
-  double distinct_of(const JoinKey& key) const {
-    bool known = true;
-    const auto values_of = [&](const Field& field) {
-      const auto& source = sources_.all()[*sources_.number_of(field)];
-      const uint16_t column = source.reader().column_of_field(field.field_index);
-      const auto found = static_cast<double>(distinct_values(source.readers, column));
-      known = known && found != 0;
-      return found != 0 ? found : std::min(rows_of_table(source), values_between(source, field, column));
-    };
-    const double one = values_of(*key.one), other = values_of(*key.other);
-    return std::max(1.0, known ? std::max(one, other) : std::min(one, other));
+  void add_condition(JoinNode& node, Item& condition) const {
+    node.where.push_back(&condition);
+    if (node.source) {
+      const HailstoneHandler& reader = sources_.all()[*node.source].reader();
+      node.pushed.push_back(reader.condition(&condition, /*row_is_there=*/true));
+    }
   }
-
-  /// How many whole numbers there are between the least and the greatest of a column.
-  static double values_between(const SourceTables::Source& source, const Field& field, uint16_t column) {
-    constexpr double any = std::numeric_limits<double>::infinity();
-    if (!is_whole_number(field)) return any;
-    std::optional<Scans> scans;
-    if (open_scans(source.readers, std::make_shared<Predicate>(Predicate::always()), {column}, scans) != 0)
-      return any;
-    constexpr std::array<Aggregate, 2> ends{
-        {{.kind = Aggregate::Kind::Minimum}, {.kind = Aggregate::Kind::Maximum}}};
-    const auto found = scans->aggregate(ends, 1);
-    if (!found || found->front().count == 0) return any;
-    return static_cast<double>(found->back().integer - found->front().integer) + 1;
+  /// What is true of each row of a table that is wanted.
+  static void add_implied(JoinNode& leaf, Predicate predicate) {
+    leaf.pushed.push_back({.predicate = std::make_shared<Predicate>(std::move(predicate)), .complete = true});
   }
 
   void take_conditions() {
     for (Item* const condition : joined_.conditions) {
-      const auto tables = tables_of(*condition);
-      if (!tables || *tables == 0) {
+      const auto members = members_of(*condition);
+      if (!members || *members == 0) {
         behind_.push_back(condition);
-      } else if (std::has_single_bit(*tables)) {
-        members_[static_cast<size_t>(std::countr_zero(*tables))]->where.push_back(condition);
+      } else if (std::has_single_bit(*members)) {
+        add_condition(*members_[static_cast<size_t>(std::countr_zero(*members))], *condition);
       } else if (const auto key = key_of_condition(*condition, from_.sources)) {
-        edges_.push_back({*tables, *key, distinct_of(*key)});
+        add_key(*key);
       } else {
-        across_.emplace_back(*tables, condition);
+        across_.emplace_back(*members, condition);
         take_implied(*condition);
       }
+    }
+  }
+
+  /// Columns that are equal to the same one are equal to each other, as such keys are compared as they are
+  /// stored. Where two of them would be of one member, what is compared stays as it is.
+  void add_key(const JoinKey& key) {
+    const Column one{*member_of(*key.one), key.one}, other{*member_of(*key.other), key.other};
+    if (key.nulls_are_equal || key.computed != nullptr) {
+      equalities_.push_back({.columns = {one, other}, .key = key});
+      return;
+    }
+    const auto equality_of = [this](const Column& column) {
+      return std::ranges::find_if(
+          equalities_, [&](const Equality& equality) { return !equality.key && equality.has(column.field); });
+    };
+    const auto first = equality_of(one), second = equality_of(other);
+    const auto none = equalities_.end();
+    if (first != none && first == second) return;
+    if (first != none && second != none && std::ranges::none_of(second->columns, [&](const Column& each) {
+          return first->has_member(each.member);
+        })) {
+      first->columns.insert(first->columns.end(), second->columns.begin(), second->columns.end());
+      equalities_.erase(second);
+    } else if (first != none && second == none && !first->has_member(other.member)) {
+      first->columns.push_back(other);
+    } else if (first == none && second != none && !second->has_member(one.member)) {
+      second->columns.push_back(one);
+    } else {
+      equalities_.push_back({.columns = {one, other}});
     }
   }
 
@@ -149,32 +168,31 @@ class Planner {
       size_t origin;  // the number of the condition that it comes of
     };
     std::vector<Limit> limits;
-    for (const auto& member : members_) {
-      const SourceTables::Source& source = sources_.all()[*member->source];
-      for (Item* const condition : member->where) {
-        const auto predicate = source.reader().condition(condition, /*row_is_there=*/true).predicate;
-        if (predicate->kind() != Predicate::Kind::Integer) continue;
-        const Field* const field = source.table->field[source.reader().field_of_column(predicate->column())];
-        limits.push_back({field, {predicate->ranges().begin(), predicate->ranges().end()}, limits.size()});
+    for (size_t i = 0; i < members_.size(); ++i) {
+      const SourceTables::Source& source = source_of(i);
+      for (const PushedCondition& pushed : members_[i]->pushed) {
+        const Predicate& predicate = *pushed.predicate;
+        if (predicate.kind() != Predicate::Kind::Integer) continue;
+        const Field* const field = source.table->field[source.reader().field_of_column(predicate.column())];
+        limits.push_back({field, {predicate.ranges().begin(), predicate.ranges().end()}, limits.size()});
       }
     }
     for (size_t i = 0; i < limits.size(); ++i) {
-      for (Edge& edge : edges_) {
-        const auto& [one, other] = std::pair(edge.key.one, edge.key.other);
-        const Limit limit = limits[i];
-        if ((one != limit.field && other != limit.field) || edge.key.computed != nullptr ||
-            !are_stored_alike(*one, *other))
-          continue;
-        edge.distinct = std::min(edge.distinct, values_within(limit.ranges));
-        const Field* const to = one == limit.field ? other : one;
-        const bool known = std::ranges::any_of(
-            limits, [&](const Limit& has) { return has.field == to && has.origin == limit.origin; });
-        if (known) continue;
-        limits.push_back({to, limit.ranges, limit.origin});
-        const size_t number = *sources_.number_of(*to);
-        const auto member = std::ranges::find(joined_.tables, number) - joined_.tables.begin();
-        const uint16_t column = sources_.all()[number].reader().column_of_field(to->field_index);
-        members_[static_cast<size_t>(member)]->implied.push_back(Predicate::integer(column, limit.ranges));
+      const Limit limit = limits[i];
+      for (Equality& equality : equalities_) {
+        if (!equality.is_of_columns() || !equality.has(limit.field)) continue;
+        for (Column& column : equality.columns) {
+          if (column.field != limit.field && !are_stored_alike(*column.field, *limit.field)) continue;
+          column.most = std::min(column.most, values_within(limit.ranges));
+          const bool known = std::ranges::any_of(limits, [&](const Limit& has) {
+            return has.field == column.field && has.origin == limit.origin;
+          });
+          if (known) continue;
+          limits.push_back({column.field, limit.ranges, limit.origin});
+          const uint16_t number =
+              source_of(column.member).reader().column_of_field(column.field->field_index);
+          add_implied(*members_[column.member], Predicate::integer(number, limit.ranges));
+        }
       }
     }
   }
@@ -205,8 +223,7 @@ class Planner {
       const auto has_it = [&](const std::vector<Item*>& parts) {
         return std::ranges::any_of(parts, [&](const Item* other) { return part->eq(other, true); });
       };
-      if (key && std::ranges::all_of(branches, has_it))
-        edges_.push_back({*tables_of(*part), *key, distinct_of(*key)});
+      if (key && std::ranges::all_of(branches, has_it)) add_key(*key);
     }
     for (const auto& member : members_) {
       const HailstoneHandler& reader = sources_.all()[*member->source].reader();
@@ -220,180 +237,128 @@ class Planner {
         if (all.empty()) break;
         choices.push_back(Predicate::all_of(std::move(all)));
       }
-      if (choices.size() == branches.size()) member->implied.push_back(Predicate::any_of(std::move(choices)));
+      if (choices.size() == branches.size()) add_implied(*member, Predicate::any_of(std::move(choices)));
     }
   }
 
-  /// How many rows of a table fulfil its own conditions.
-  double estimate(const JoinNode& leaf) const {
-    const SourceTables::Source& source = sources_.all()[*leaf.source];
-    double rows = rows_of_table(source);
-    if (leaf.where.empty() && leaf.implied.empty()) return rows;
-    std::vector<Predicate> predicates = leaf.implied;
-    // Of what only a row can tell, something.
-    constexpr double share_of_unknown = 0.3;
-    for (Item* const condition : leaf.where) {
-      const PushedCondition pushed = source.reader().condition(condition, /*row_is_there=*/true);
-      predicates.push_back(*pushed.predicate);
-      if (!pushed.complete) rows *= share_of_unknown;
-    }
-    std::optional<Scans> scans;
-    if (open_scans(source.readers, std::make_shared<Predicate>(Predicate::all_of(std::move(predicates))), {},
-                   scans) != 0)
-      return rows;
-    const auto share = scans->sample();
-    return share ? rows * *share : rows;
+  // --- estimates
+
+  JoinGraph::Equality::Column values_of(size_t member, const Field& field) const {
+    const DistinctValues distinct = distinct_values_of(sources_.all()[*sources_.number_of(field)], {&field});
+    return {.member = member, .distinct = distinct.values, .is_known = distinct.is_known};
   }
 
-  /// Estimated: of the members in `tables`, joined.
-  double rows_of(Tables tables) const {
-    double rows = 1;
-    for (size_t i = 0; i < rows_.size(); ++i) {
-      if ((tables >> i & 1) != 0) rows *= rows_[i];
+  JoinGraph graph() const {
+    JoinGraph graph;
+    for (const auto& member : members_) graph.rows.push_back(member->rows);
+    for (const Equality& equality : equalities_) {
+      auto& columns = graph.equalities.emplace_back().columns;
+      for (const Column& column : equality.columns) {
+        columns.push_back(values_of(column.member, *column.field));
+        columns.back().distinct = std::min(columns.back().distinct, column.most);
+      }
     }
-    for (const Edge& edge : edges_) {
-      if ((edge.tables & ~tables) == 0) rows /= std::max(1.0, edge.distinct);
+    for (size_t one = 0; one < members_.size(); ++one) {
+      for (size_t other = one + 1; other < members_.size(); ++other) add_combination(one, other, graph);
     }
-    constexpr double share_of_condition = 0.3;
-    for (const auto& [of, condition] : across_) {
-      if ((of & ~tables) == 0) rows *= share_of_condition;
-    }
-    return std::max(1.0, rows);
-  }
-
-  bool are_connected(Tables one, Tables other) const {
-    return std::ranges::any_of(edges_, [&](const Edge& edge) {
-      return (edge.tables & one) != 0 && (edge.tables & other) != 0 && (edge.tables & ~(one | other)) == 0;
-    });
-  }
-
-  void take_straight_joins() {
-    const auto members_of = [&](uint64_t numbers) {
-      Tables members = 0;
-      for (size_t i = 0; i < members_.size(); ++i) members |= (numbers >> joined_.tables[i] & 1) << i;
+    for (const auto& [members, condition] : across_)
+      graph.factors.push_back({members, share_left_by(*condition)});
+    const auto here = [this](uint64_t numbers) {
+      JoinMembers members = 0;
+      for (size_t i = 0; i < tables_.size(); ++i) members |= (numbers >> tables_[i] & 1) << i;
       return members;
     };
     for (const StraightJoin& join : from_.straight) {
-      const StraightJoin here{.before = members_of(join.before), .after = members_of(join.after)};
-      if (here.before != 0 && here.after != 0) straight_.push_back(here);
+      const JoinGraph::Order order{.before = here(join.before), .after = here(join.after)};
+      if (order.before != 0 && order.after != 0) graph.orders.push_back(order);
     }
+    return graph;
   }
 
-  /// Whether the members may be joined with each other before others are.
-  bool may_be_joined(Tables tables) const {
-    return std::ranges::all_of(straight_, [tables](const StraightJoin& join) {
-      return (tables & join.after) == 0 || (join.before & ~tables) == 0 || (tables & ~join.after) == 0;
-    });
-  }
-  /// Whether members that come later are in the side that is looked up.
-  bool keeps_order(Tables probe, Tables build) const {
-    return std::ranges::none_of(straight_, [probe, build](const StraightJoin& join) {
-      return (probe & join.after) != 0 && (build & join.before) != 0;
-    });
-  }
-
-  static double cost_of(double probe, double build, double out) {
-    const double lookup = build > rows_near_at_hand ? cost_of_far_probe : cost_of_probe;
-    return probe * lookup + build * cost_of_build + out * cost_of_row_out;
-  }
-
-  std::unique_ptr<JoinNode> best_of_all_orders() {
-    const Tables all = (Tables{1} << members_.size()) - 1;
-    std::vector<Plan> plans(all + 1);
-    std::vector<double> rows(all + 1, 1);
-    for (Tables tables = 1; tables <= all; ++tables) rows[tables] = rows_of(tables);
-    for (Tables tables = 1; tables <= all; ++tables) {
-      Plan& plan = plans[tables];
-      if (std::has_single_bit(tables)) {
-        plan.cost = 0;
-        continue;
-      }
-      if (!may_be_joined(tables)) continue;
-      for (const bool with_products : {false, true}) {
-        for (Tables probe = (tables - 1) & tables; probe != 0; probe = (probe - 1) & tables) {
-          const Tables build = tables & ~probe;
-          if (!keeps_order(probe, build) || (!with_products && !are_connected(probe, build))) continue;
-          const double cost =
-              plans[probe].cost + plans[build].cost + cost_of(rows[probe], rows[build], rows[tables]);
-          if (cost < plan.cost) plan = {cost, probe};
-        }
-        // Every row with every row only where nothing else is left.
-        if (plan.probe != 0) break;
-      }
+  /// Of what is no key.
+  double share_left_by(Item& condition) const {
+    Item& real = *condition.real_item();
+    if (real.type() != Item::FUNC_ITEM) return share_of_condition;
+    auto& function = static_cast<Item_func&>(real);
+    if (function.functype() != Item_func::EQ_FUNC && function.functype() != Item_func::EQUAL_FUNC)
+      return share_of_condition;
+    double most = 0;
+    for (uint i = 0; i < function.argument_count(); ++i) {
+      Item& argument = *function.arguments()[i]->real_item();
+      if (argument.type() != Item::FIELD_ITEM) return share_of_equality;
+      const Field& field = *static_cast<Item_field&>(argument).field;
+      if (!field.stored_in_db()) return share_of_equality;
+      const DistinctValues distinct = distinct_values_of(source_of(*member_of(field)), {&field});
+      if (distinct.is_known) most = std::max(most, distinct.values);
     }
-    return make(plans, rows, all);
+    return most == 0 ? share_of_equality : 1 / most;
   }
 
-  std::unique_ptr<JoinNode> make(const std::vector<Plan>& plans, const std::vector<double>& rows,
-                                 Tables tables) {
-    const Tables probe = plans[tables].probe;
-    if (probe == 0) return std::move(members_[static_cast<size_t>(std::countr_zero(tables))]);
-    return join(make(plans, rows, probe), probe, make(plans, rows, tables & ~probe), tables & ~probe,
-                rows[tables]);
+  /// Two members that are compared by several columns: of the values that these have, not all combinations
+  /// are there.
+  void add_combination(size_t one, size_t other, JoinGraph& graph) const {
+    JoinGraph by_columns, together;
+    std::vector<const Field*> of_one, of_other;
+    for (size_t i = 0; i < equalities_.size(); ++i) {
+      const Column* const first = equalities_[i].of(JoinMembers{1} << one);
+      const Column* const second = equalities_[i].of(JoinMembers{1} << other);
+      if (!equalities_[i].is_of_columns() || first == nullptr || second == nullptr) continue;
+      of_one.push_back(first->field);
+      of_other.push_back(second->field);
+      by_columns.equalities.push_back(graph.equalities[i]);
+    }
+    if (of_one.size() < 2) return;
+    const JoinMembers both = JoinMembers{1} << one | JoinMembers{1} << other;
+    // Far more rows than can come of the pair, so that shares of them can be told.
+    constexpr double very_many = 1e30;
+    by_columns.rows.assign(members_.size(), 1);
+    by_columns.rows[one] = by_columns.rows[other] = very_many;
+    together.rows = by_columns.rows;
+    const DistinctValues first = distinct_values_of(source_of(one), of_one);
+    const DistinctValues second = distinct_values_of(source_of(other), of_other);
+    together.equalities = {
+        {.columns = {{.member = one, .distinct = first.values, .is_known = first.is_known},
+                     {.member = other, .distinct = second.values, .is_known = second.is_known}}}};
+    graph.factors.push_back({both, std::max(1.0, together.rows_of(both) / by_columns.rows_of(both))});
   }
 
-  std::unique_ptr<JoinNode> join(std::unique_ptr<JoinNode> probe, Tables of_probe,
-                                 std::unique_ptr<JoinNode> build, Tables of_build, double rows) const {
+  // --- the tree
+
+  std::unique_ptr<JoinNode> join_members() {
+    if (members_.size() == 1) return std::move(members_.front());
+    std::vector<JoinMembers> made;
+    for (size_t i = 0; i < members_.size(); ++i) made.push_back(JoinMembers{1} << i);
+    for (const JoinStep& step : search_joins(graph())) {
+      auto node = join(std::move(members_[step.probe]), made[step.probe], std::move(members_[step.build]),
+                       made[step.build]);
+      node->rows = step.rows;
+      members_.push_back(std::move(node));
+      made.push_back(made[step.probe] | made[step.build]);
+    }
+    return std::move(members_.back());
+  }
+
+  std::unique_ptr<JoinNode> join(std::unique_ptr<JoinNode> probe, JoinMembers of_probe,
+                                 std::unique_ptr<JoinNode> build, JoinMembers of_build) const {
     auto node = std::make_unique<JoinNode>();
     node->probe = std::move(probe);
     node->build = std::move(build);
-    node->rows = rows;
-    const Tables both = of_probe | of_build;
-    const auto spans = [&](Tables tables) {
-      return (tables & ~both) == 0 && (tables & of_probe) != 0 && (tables & of_build) != 0;
-    };
-    for (const Edge& edge : edges_) {
-      if (!spans(edge.tables)) continue;
-      const auto member =
-          std::ranges::find(joined_.tables, *sources_.number_of(*edge.key.one)) - joined_.tables.begin();
-      const bool as_is = (of_probe >> member & 1) != 0;
-      node->keys.push_back(as_is ? edge.key : edge.key.turned());
-    }
-    for (const auto& [of, condition] : across_) {
-      if (spans(of)) node->where.push_back(condition);
-    }
-    return node;
-  }
-
-  /// One after the other, as the statement has them.
-  std::unique_ptr<JoinNode> in_their_order() {
-    std::vector<size_t> order(members_.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::ranges::sort(order, std::less{}, [&](size_t member) { return joined_.tables[member]; });
-    Tables joined = Tables{1} << order.front();
-    auto node = std::move(members_[order.front()]);
-    for (const size_t member : order | std::views::drop(1)) {
-      const Tables next = Tables{1} << member;
-      node = join(std::move(node), joined, std::move(members_[member]), next, rows_of(joined | next));
-      joined |= next;
-    }
-    return node;
-  }
-
-  std::unique_ptr<JoinNode> by_fewest_rows() {
-    std::vector<std::pair<Tables, std::unique_ptr<JoinNode>>> parts;
-    for (size_t i = 0; i < members_.size(); ++i) parts.emplace_back(Tables{1} << i, std::move(members_[i]));
-    while (parts.size() > 1) {
-      size_t best = 0, other = 1;
-      double least = std::numeric_limits<double>::infinity();
-      for (const bool with_products : {false, true}) {
-        for (size_t i = 0; i < parts.size(); ++i) {
-          for (size_t j = i + 1; j < parts.size(); ++j) {
-            if (!with_products && !are_connected(parts[i].first, parts[j].first)) continue;
-            const double rows = rows_of(parts[i].first | parts[j].first);
-            if (rows < least) least = rows, best = i, other = j;
-          }
-        }
-        if (least < std::numeric_limits<double>::infinity()) break;
+    for (const Equality& equality : equalities_) {
+      const Column* const one = equality.of(of_probe);
+      const Column* const other = equality.of(of_build);
+      if (one == nullptr || other == nullptr) continue;
+      if (equality.key) {
+        node->keys.push_back(equality.key->one == one->field ? *equality.key : equality.key->turned());
+      } else {
+        node->keys.push_back({one->field, other->field});
       }
-      if (parts[best].second->rows < parts[other].second->rows) std::swap(best, other);
-      auto node = join(std::move(parts[best].second), parts[best].first, std::move(parts[other].second),
-                       parts[other].first, least);
-      const Tables both = parts[best].first | parts[other].first;
-      parts.erase(parts.begin() + static_cast<ptrdiff_t>(std::max(best, other)));
-      parts[std::min(best, other)] = {both, std::move(node)};
     }
-    return std::move(parts.front().second);
+    const JoinMembers both = of_probe | of_build;
+    for (const auto& [members, condition] : across_) {
+      if ((members & ~both) == 0 && (members & of_probe) != 0 && (members & of_build) != 0)
+        node->where.push_back(condition);
+    }
+    return node;
   }
 
   /// The one of whose rows a semi join takes some away, whatever they are joined to; nothing: it is up to the
@@ -407,11 +372,9 @@ class Planner {
       for (const Item_field* const column : columns_read_by(*condition)) {
         const size_t number = *sources_.number_of(*column->field);
         if (std::ranges::find(numbers, number) != numbers.end()) continue;
-        const auto member = std::ranges::find(joined_.tables, number);
-        if (member == joined_.tables.end()) return std::nullopt;
-        const auto found = static_cast<size_t>(member - joined_.tables.begin());
-        if (only && *only != found) return std::nullopt;
-        only = found;
+        const auto member = member_of_table(number);
+        if (!member || (only && *only != *member)) return std::nullopt;
+        only = member;
       }
     }
     return only;
@@ -444,8 +407,10 @@ class Planner {
       }
     }
     node->build = Planner(from_, side).plan();
-    double pairs = probe->rows * node->build->rows;
-    for (const JoinKey& key : node->keys) pairs /= distinct_of(key);
+    JoinGraph graph{.rows = {probe->rows, node->build->rows}};
+    for (const JoinKey& key : node->keys)
+      graph.equalities.push_back({.columns = {values_of(0, *key.one), values_of(1, *key.other)}});
+    const double pairs = graph.rows_of(0b11);
     node->rows =
         added.kind == JoinPlan::Kind::Semi ? std::min(probe->rows, pairs) : std::max(probe->rows, pairs);
     node->probe = std::move(probe);
@@ -460,12 +425,11 @@ class Planner {
   const FromClause& from_;  // of which this is the whole or a side
   const SourceTables& sources_;
   const JoinedTables& joined_;
-  std::vector<StraightJoin> straight_;  // bits are those of members
-  std::vector<std::unique_ptr<JoinNode>> members_;
-  std::vector<double> rows_;
-  std::vector<Edge> edges_;
-  std::vector<std::pair<Tables, Item*>> across_;  // conditions on several members that are no keys
-  std::vector<Item*> behind_;                     // conditions on what outer joins add, or on nothing
+  std::vector<size_t> tables_;                      // numbers of the members' tables, ascending
+  std::vector<std::unique_ptr<JoinNode>> members_;  // behind them, what has been made of them
+  std::vector<Equality> equalities_;
+  std::vector<std::pair<JoinMembers, Item*>> across_;  // conditions on several members that are no keys
+  std::vector<Item*> behind_;                          // conditions on what outer joins add, or on nothing
 };
 
 }  // namespace

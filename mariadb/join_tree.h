@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "column/predicate.h"
+#include "pushdown.h"
 #include "query/join/join_plan.h"
 #include "select_outcome.h"
 #include "source_tables.h"
@@ -37,9 +37,11 @@ struct JoinNode {
   std::vector<JoinKey> keys = {};  // `one` is of `probe`
   std::vector<Item*> on = {};      // of an outer join: what pairs must fulfil beside their keys
   std::vector<Item*> where = {};   // what rows that come out must fulfil, or the table's own
-  /// What else is true of each row of the table that is wanted; some other condition makes sure of it.
-  std::vector<Predicate> implied = {};
-  double rows = 0;  // estimated: that come out
+  /// Of a table: its own conditions as the engine has them, and behind them what else is true of each row
+  /// that is wanted, which some other condition makes sure of.
+  std::vector<PushedCondition> pushed = {};
+  double rows = 0;          // estimated: that come out
+  double rows_scanned = 0;  // of a table, estimated: that its scan gives
 };
 
 /// Tables that are all joined with each other, and what is joined to their rows by other joins.

@@ -15,9 +15,10 @@ constexpr std::array<const char*, 9> operator_names{"scan",  "join",   "filter",
 
 struct PlannedOperator {
   Operator kind = Operator::Scan;
-  std::string what = {};   // what it does, in words
-  uint64_t most_rows = 0;  // estimated: no more will come out, but of joins
-  unsigned inside = 0;     // how many joins stand above it
+  std::string what = {};      // what it does, in words
+  uint64_t rows = 0;          // estimated: that come out of a join, or of a scan below one; of others at most
+  uint64_t rows_to_read = 0;  // of a scan, estimated
+  unsigned inside = 0;        // how many joins stand above it
 };
 
 /// Each takes the rows of the one behind it; the first hands them to the server. A join takes those of two:

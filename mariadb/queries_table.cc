@@ -28,6 +28,7 @@ ST_FIELD_INFO queries_fields[] = {Show::Column("CONNECTION_ID", Show::ULonglong(
                                   Show::Column("OPERATOR", Show::Varchar(16), NULLABLE),
                                   Show::Column("DETAIL", Show::Varchar(512), NOT_NULL),
                                   Show::Column("ROWS_ESTIMATED", Show::ULonglong(), NULLABLE),
+                                  Show::Column("ROWS_TO_READ", Show::ULonglong(), NULLABLE),
                                   Show::Column("ROWS_IN", Show::ULonglong(), NULLABLE),
                                   Show::Column("ROWS_OUT", Show::ULonglong(), NULLABLE),
                                   Show::Column("THREADS", Show::ULonglong(), NULLABLE),
@@ -112,7 +113,12 @@ bool store_row(THD& thd, TABLE& table, const BlockRecord& record, std::optional<
     }
     row.text(operator_names[static_cast<size_t>(from.planned.kind)]);
     row.text(from.planned.what);
-    row.number(from.planned.most_rows);
+    row.number(from.planned.rows);
+    if (from.planned.kind == Operator::Scan) {
+      row.number(from.planned.rows_to_read);
+    } else {
+      row.skip();
+    }
     row.number(value(counts.rows_in));
     row.number(value(counts.rows_out));
     row.number(counts.threads());
@@ -122,7 +128,7 @@ bool store_row(THD& thd, TABLE& table, const BlockRecord& record, std::optional<
   } else {
     row.skip(4);
     row.text(record.reason);
-    row.skip(7);
+    row.skip(8);
   }
   if (record.text_charset != nullptr) row.text(record.text, record.text_charset);
   return schema_table_store_record(&thd, &table);

@@ -133,7 +133,7 @@ void BlockRun::report_progress() {
   uint64_t all = 0, read = 0;
   for (const BlockRecord::Step& step : record_->steps()) {
     if (step.planned.kind != Operator::Scan) continue;
-    all += step.planned.most_rows;
+    all += step.planned.rows_to_read;
     read += step.counts.rows_in.load(std::memory_order_relaxed);
   }
   if (all != 0) thd_progress_report(&thd_, std::min(read, all), all);

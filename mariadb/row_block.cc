@@ -219,12 +219,10 @@ Item* RowTranslator::take_conditions(const BlockStatement& statement) {
 Item* RowTranslator::take_node(const JoinNode& node, RowBlock::Join& to) {
   to.kind = node.kind;
   to.source = node.source;
-  to.rows = static_cast<uint64_t>(node.rows);
+  to.rows = static_cast<uint64_t>(node.source ? node.rows_scanned : node.rows);
   if (node.source) {
-    std::vector<Predicate> predicates = node.implied;
-    for (Item* const condition : node.where) {
-      const PushedCondition pushed =
-          block_.columns.sources().all()[*node.source].reader().condition(condition, /*row_is_there=*/true);
+    std::vector<Predicate> predicates;
+    for (const PushedCondition& pushed : node.pushed) {
       predicates.push_back(*pushed.predicate);
       to.where.all.insert(to.where.all.end(), pushed.rest.begin(), pushed.rest.end());
     }
@@ -523,7 +521,7 @@ Result<std::unique_ptr<ComputedRows>> RowBlock::open(bool by_program, unsigned t
 }
 
 OperatorPlan RowBlock::row_plan() const {
-  const auto planned_scan = [this](size_t source) -> PlannedOperator {
+  const auto planned_scan = [this](size_t source, std::optional<uint64_t> rows) -> PlannedOperator {
     const TABLE& table = *columns.sources().all()[source].table;
     std::vector<const Field*> read;
     for (size_t i = 0; i < columns.numbers().size(); ++i) {
@@ -535,17 +533,18 @@ OperatorPlan RowBlock::row_plan() const {
     return {.kind = Operator::Scan,
             .what = fmt::format("{}; columns read: {}{}", table.pos_in_table_list->top_table()->alias.str,
                                 read.size(), filtered ? "; filtered" : ""),
-            .most_rows = table.file->stats.records};
+            .rows = rows.value_or(table.file->stats.records),
+            .rows_to_read = table.file->stats.records};
   };
   const auto by_server = static_cast<size_t>(std::ranges::count_if(
       computed, [](const RowExpression& expression) { return !expression.number.has_value(); }));
   OperatorPlan plan;
   if (join == nullptr) {
-    plan.push_back(planned_scan(0));
+    plan.push_back(planned_scan(0, std::nullopt));
   } else {
     const auto add = [&](const auto& add_side, const Join& side, unsigned inside) -> void {
       if (side.source) {
-        plan.push_back(planned_scan(*side.source));
+        plan.push_back(planned_scan(*side.source, side.rows));
         plan.back().inside = inside;
         return;
       }
@@ -557,7 +556,7 @@ OperatorPlan RowBlock::row_plan() const {
                           side.on.all.empty() && side.where.all.empty()
                               ? ""
                               : fmt::format("; conditions: {}", side.on.all.size() + side.where.all.size())),
-                      .most_rows = side.rows,
+                      .rows = side.rows,
                       .inside = inside});
       add_side(add_side, *side.probe, inside + 1);
       add_side(add_side, *side.build, inside + 1);
@@ -565,22 +564,22 @@ OperatorPlan RowBlock::row_plan() const {
     add(add, *join, 0);
     std::ranges::reverse(plan);
   }
-  const uint64_t rows = plan.back().most_rows;
+  const uint64_t rows = plan.back().rows;
   if (rest.passes) {
     plan.push_back({.kind = Operator::Filter,
                     .what = fmt::format("conditions: {}", rest.all.size() - rest.evaluated.size()),
-                    .most_rows = rows});
+                    .rows = rows});
   }
   if (!rest.evaluated.empty() || by_server != 0) {
     plan.push_back({.kind = Operator::Evaluate,
                     .what = fmt::format("by the server, row by row: conditions: {}; expressions: {}",
                                         rest.evaluated.size(), by_server),
-                    .most_rows = rows});
+                    .rows = rows});
   }
   if (by_server < computed.size()) {
     plan.push_back({.kind = Operator::Compute,
                     .what = fmt::format("expressions: {}", computed.size() - by_server),
-                    .most_rows = rows});
+                    .rows = rows});
   }
   return plan;
 }

@@ -79,7 +79,7 @@ struct RowBlock {
                              build_values = std::make_shared<Program>();
     Conditions on = {};     // of pairs
     Conditions where = {};  // of the rows that come out, or of the table's
-    uint64_t rows = 0;      // estimated: that come out
+    uint64_t rows = 0;      // estimated: that come out, of a table those that its scan gives
 
     /// The server evaluates all conditions of pairs where the program has not all of them.
     bool on_by_server() const { return !on.evaluated.empty(); }

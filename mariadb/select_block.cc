@@ -152,17 +152,17 @@ class SelectTranslator {
 
 OperatorPlan SelectBlock::plan() const {
   OperatorPlan plan = row_plan();
-  const uint64_t rows = std::min<uint64_t>(most, plan.back().most_rows);
+  const uint64_t rows = std::min<uint64_t>(most, plan.back().rows);
   if (way == Way::FirstRows) {
     plan.push_back({.kind = Operator::FirstRows,
                     .what = fmt::format("order: {}; the first {}, {} {} columns{}", order.size(), most,
                                         join == nullptr ? "of which" : "with", shown.size(),
                                         join == nullptr ? " are read" : ""),
-                    .most_rows = rows});
+                    .rows = rows});
   } else if (way == Way::Sorted) {
     plan.push_back({.kind = Operator::Sort,
                     .what = fmt::format("order: {}; all rows, with {} columns", order.size(), shown.size()),
-                    .most_rows = plan.back().most_rows});
+                    .rows = plan.back().rows});
   }
   std::ranges::reverse(plan);
   return plan;

@@ -254,8 +254,8 @@ class WholeSelect {
 
   OperatorPlan with_having(OperatorPlan plan) const {
     if (join_.having != nullptr) {
-      const uint64_t groups = plan.front().most_rows;
-      plan.insert(plan.begin(), {.kind = Operator::Having, .what = "by the server", .most_rows = groups});
+      const uint64_t groups = plan.front().rows;
+      plan.insert(plan.begin(), {.kind = Operator::Having, .what = "by the server", .rows = groups});
     }
     return plan;
   }

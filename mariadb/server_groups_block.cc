@@ -139,16 +139,16 @@ class ServerGroupsTranslator {
 
 OperatorPlan ServerGroupsBlock::plan() const {
   OperatorPlan plan = row_plan();
-  const uint64_t rows = plan.back().most_rows;
+  const uint64_t rows = plan.back().rows;
   if (!keys.empty()) {
     plan.push_back({.kind = Operator::Sort,
                     .what = fmt::format("order: {}; all rows, with {} columns", keys.size(), read.size()),
-                    .most_rows = rows});
+                    .rows = rows});
   }
   plan.push_back(
       {.kind = Operator::Group,
        .what = fmt::format("keys: {}; aggregates: {}, by the server", keys.size(), aggregates.size()),
-       .most_rows = keys.empty() ? 1 : rows});
+       .rows = keys.empty() ? 1 : rows});
   std::ranges::reverse(plan);
   return plan;
 }

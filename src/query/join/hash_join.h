@@ -40,6 +40,10 @@ class HashJoin final : public RowBatches {
   void add_filter(size_t position, const RuntimeFilter& filter) override;
   uint64_t rows_read() const override { return probe_->rows_read() + build_->rows_read(); }
   const Scans& scans() const override { return probe_->scans(); }
+  /// Rows of the probe side come out with the values that they have.
+  std::shared_ptr<ScanBound> add_bound(size_t position, bool descending) override {
+    return is_of_build(position) ? nullptr : probe_->add_bound(position, descending);
+  }
 
  private:
   class Worker;

@@ -1,0 +1,88 @@
+#include "join_estimate.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "ha_hailstone.h"
+#include "row_block.h"
+
+namespace hailstone {
+
+namespace {
+
+/// How many whole numbers there are between the least and the greatest of a column.
+double numbers_between(const SourceTables::Source& source, const Field& field, uint16_t column) {
+  constexpr double any = std::numeric_limits<double>::infinity();
+  if (!is_whole_number(field)) return any;
+  std::optional<Scans> scans;
+  if (open_scans(source.readers, std::make_shared<Predicate>(Predicate::always()), {column}, scans) != 0)
+    return any;
+  constexpr std::array<Aggregate, 2> ends{
+      {{.kind = Aggregate::Kind::Minimum}, {.kind = Aggregate::Kind::Maximum}}};
+  const auto found = scans->aggregate(ends, 1);
+  if (!found || found->front().count == 0) return any;
+  return static_cast<double>(found->back().integer - found->front().integer) + 1;
+}
+
+/// As the table knows of an index that begins with the columns, in any order; 0: there is none. Not of
+/// partitions, of which each knows its own.
+double distinct_by_index(const SourceTables::Source& source, const std::vector<const Field*>& fields) {
+  if (source.readers.size() != 1) return 0;
+  const TableStatistics statistics = source.reader().stored_table()->statistics();
+  for (uint i = 0; i < source.table->s->keys && i < statistics.distinct.size(); ++i) {
+    const KEY& key = source.table->key_info[i];
+    if (key.user_defined_key_parts < fields.size()) continue;
+    bool begins = true;
+    for (size_t part = 0; part < fields.size(); ++part) {
+      const KEY_PART_INFO& info = key.key_part[part];
+      begins = begins && (info.key_part_flag & HA_PART_KEY_SEG) == 0 &&
+               std::ranges::any_of(
+                   fields, [&](const Field* field) { return field->field_index == info.field->field_index; });
+    }
+    if (begins) return static_cast<double>(statistics.distinct[i][fields.size() - 1]);
+  }
+  return 0;
+}
+
+}  // namespace
+
+double rows_of_table(const SourceTables::Source& source) {
+  source.table->file->info(HA_STATUS_VARIABLE | HA_STATUS_NO_LOCK);
+  return std::max(1.0, static_cast<double>(source.table->file->stats.records));
+}
+
+MatchingRows rows_that_match(const SourceTables::Source& source,
+                             const std::vector<PushedCondition>& conditions) {
+  double rows = rows_of_table(source), share_of_rest = 1;
+  if (conditions.empty()) return {rows, rows};
+  // Of what only a row can tell, something.
+  constexpr double share_of_unknown = 0.3;
+  std::vector<Predicate> predicates;
+  for (const PushedCondition& condition : conditions) {
+    predicates.push_back(*condition.predicate);
+    if (!condition.complete) share_of_rest *= share_of_unknown;
+  }
+  std::optional<Scans> scans;
+  if (open_scans(source.readers, std::make_shared<Predicate>(Predicate::all_of(std::move(predicates))), {},
+                 scans) == 0) {
+    if (const auto share = scans->sample()) rows *= *share;
+  }
+  return {std::max(1.0, rows), std::max(1.0, rows * share_of_rest)};
+}
+
+DistinctValues distinct_values_of(const SourceTables::Source& source,
+                                  const std::vector<const Field*>& fields) {
+  if (const double known = distinct_by_index(source, fields); known != 0) return {known, /*is_known=*/true};
+  double most = 1;
+  bool all_known = true;
+  for (const Field* const field : fields) {
+    const uint16_t column = source.reader().column_of_field(field->field_index);
+    const auto found = static_cast<double>(distinct_values(source.readers, column));
+    all_known = all_known && found != 0;
+    most *= found != 0 ? found : numbers_between(source, *field, column);
+  }
+  return {std::max(1.0, std::min(most, rows_of_table(source))), all_known && fields.size() == 1};
+}
+
+}  // namespace hailstone

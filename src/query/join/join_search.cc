@@ -1,0 +1,245 @@
+#include "query/join/join_search.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+namespace hailstone {
+
+namespace {
+
+// What a row costs, against one that is only looked up in memory near at hand.
+constexpr double cost_of_probe = 1, cost_of_build = 3, cost_of_row_out = 1;
+/// A lookup in many rows waits for memory.
+constexpr double rows_near_at_hand = 50'000, cost_of_far_probe = 3;
+
+/// `has_keys`: else each row meets each, whatever further conditions leave of the pairs.
+double cost_of(double probe, double build, double out, bool has_keys) {
+  const double lookup = build > rows_near_at_hand ? cost_of_far_probe : cost_of_probe;
+  const double pairs = has_keys ? out : probe * build;
+  return probe * lookup + build * cost_of_build + pairs * cost_of_row_out;
+}
+
+constexpr JoinMembers bit_of(size_t member) { return JoinMembers{1} << member; }
+
+/// The members that an equality joins each member with.
+std::vector<JoinMembers> neighbours_of(const JoinGraph& graph) {
+  std::vector<JoinMembers> neighbours(graph.rows.size());
+  for (const JoinGraph::Equality& equality : graph.equalities) {
+    JoinMembers all = 0;
+    for (const auto& column : equality.columns) all |= bit_of(column.member);
+    for (const auto& column : equality.columns) neighbours[column.member] |= all & ~bit_of(column.member);
+  }
+  return neighbours;
+}
+
+/// Whether the members may be joined with each other before others are.
+bool may_be_joined(const JoinGraph& graph, JoinMembers members) {
+  return std::ranges::all_of(graph.orders, [members](const JoinGraph::Order& order) {
+    return (members & order.after) == 0 || (order.before & ~members) == 0 || (members & ~order.after) == 0;
+  });
+}
+
+/// Whether members that come later are in the side that is looked up.
+bool keeps_order(const JoinGraph& graph, JoinMembers probe, JoinMembers build) {
+  return std::ranges::none_of(graph.orders, [probe, build](const JoinGraph::Order& order) {
+    return (probe & order.after) != 0 && (build & order.before) != 0;
+  });
+}
+
+/// Of all trees, by dynamic programming over all sets of members.
+class AllOrders {
+ public:
+  explicit AllOrders(const JoinGraph& graph)
+      : graph_(graph),
+        all_(bit_of(graph.rows.size()) - 1),
+        plans_(all_ + 1),
+        rows_(all_ + 1),
+        neighbours_(all_ + 1) {}
+
+  std::vector<JoinStep> search() {
+    const std::vector<JoinMembers> neighbours = neighbours_of(graph_);
+    for (JoinMembers members = 1; members <= all_; ++members) {
+      const JoinMembers rest = members & (members - 1);
+      neighbours_[members] = neighbours_[rest] | neighbours[static_cast<size_t>(std::countr_zero(members))];
+      rows_[members] = graph_.rows_of(members);
+      if (rest == 0) {
+        plans_[members].cost = 0;
+        continue;
+      }
+      if (!may_be_joined(graph_, members)) continue;
+      divide(members, /*with_products=*/false);
+      // Members that nothing compares are joined each row with each, if they are few enough to be worth it
+      // for a set that has them.
+      if (plans_[members].probe == 0) divide(members, /*with_products=*/true);
+    }
+    add(all_);
+    return std::move(steps_);
+  }
+
+ private:
+  struct Plan {
+    double cost = std::numeric_limits<double>::infinity();
+    JoinMembers probe = 0;  // 0: a single member
+  };
+
+  void divide(JoinMembers members, bool with_products) {
+    Plan best;
+    // Each division once: one part has the first member.
+    const JoinMembers first = members & (~members + 1), others = members & ~first;
+    for (JoinMembers rest = (others - 1) & others;; rest = (rest - 1) & others) {
+      const JoinMembers one = rest | first, other = members & ~one;
+      if (const bool has_keys = (neighbours_[one] & other) != 0; has_keys || with_products) {
+        try_plan(one, other, has_keys, best);
+        try_plan(other, one, has_keys, best);
+      }
+      if (rest == 0) break;
+    }
+    plans_[members] = best;
+  }
+
+  void try_plan(JoinMembers probe, JoinMembers build, bool has_keys, Plan& best) const {
+    if (!keeps_order(graph_, probe, build)) return;
+    const double cost = plans_[probe].cost + plans_[build].cost +
+                        cost_of(rows_[probe], rows_[build], rows_[probe | build], has_keys);
+    if (cost < best.cost) best = {cost, probe};
+  }
+
+  /// The steps that make `members`; returns the number of what they make.
+  size_t add(JoinMembers members) {
+    const JoinMembers probe = plans_[members].probe;
+    if (probe == 0) return static_cast<size_t>(std::countr_zero(members));
+    const size_t of_probe = add(probe), of_build = add(members & ~probe);
+    steps_.push_back({.probe = of_probe, .build = of_build, .rows = rows_[members]});
+    return graph_.rows.size() + steps_.size() - 1;
+  }
+
+  const JoinGraph& graph_;
+  const JoinMembers all_;
+  std::vector<Plan> plans_;              // of each set of members
+  std::vector<double> rows_;             // of the same
+  std::vector<JoinMembers> neighbours_;  // of the same: of any of them
+  std::vector<JoinStep> steps_;
+};
+
+/// The two parts of which the fewest rows come next; what one pair makes is estimated once.
+class FewestRows {
+ public:
+  explicit FewestRows(const JoinGraph& graph) : graph_(graph) {
+    const std::vector<JoinMembers> neighbours = neighbours_of(graph);
+    for (size_t i = 0; i < graph.rows.size(); ++i) {
+      parts_.push_back(
+          {.number = i, .members = bit_of(i), .neighbours = neighbours[i], .rows = graph.rows[i]});
+      parts_.back().pairs = pairs_with(parts_.back(), i);
+    }
+  }
+
+  std::vector<JoinStep> search() {
+    while (parts_.size() > 1) {
+      size_t one = 0, other = 0;
+      if (!find_least(/*with_products=*/false, one, other)) find_least(/*with_products=*/true, one, other);
+      join(one, other);
+    }
+    return std::move(steps_);
+  }
+
+ private:
+  struct Part {
+    size_t number = 0;
+    JoinMembers members = 0, neighbours = 0;
+    double rows = 0;
+    std::vector<double> pairs = {};  // rows that come of it and each of the parts before it
+  };
+
+  std::vector<double> pairs_with(const Part& part, size_t parts) const {
+    std::vector<double> pairs;
+    for (size_t i = 0; i < parts; ++i) pairs.push_back(graph_.rows_of(parts_[i].members | part.members));
+    return pairs;
+  }
+
+  bool find_least(bool with_products, size_t& one, size_t& other) const {
+    double least = std::numeric_limits<double>::infinity();
+    for (size_t i = 0; i < parts_.size(); ++i) {
+      for (size_t j = 0; j < i; ++j) {
+        if (!with_products && (parts_[i].neighbours & parts_[j].members) == 0) continue;
+        const double pairs = with_products ? parts_[i].rows * parts_[j].rows : parts_[i].pairs[j];
+        if (pairs < least) least = pairs, one = i, other = j;
+      }
+    }
+    return least < std::numeric_limits<double>::infinity();
+  }
+
+  /// Parts number `one` and `other`, of which the other comes before.
+  void join(size_t one, size_t other) {
+    const bool probes = parts_[one].rows >= parts_[other].rows;
+    const Part &probe = parts_[probes ? one : other], &build = parts_[probes ? other : one];
+    const double rows = parts_[one].pairs[other];
+    steps_.push_back({.probe = probe.number, .build = build.number, .rows = rows});
+    Part both{.number = graph_.rows.size() + steps_.size() - 1,
+              .members = probe.members | build.members,
+              .neighbours = probe.neighbours | build.neighbours,
+              .rows = rows};
+    for (const size_t gone : {one, other}) {
+      parts_.erase(parts_.begin() + static_cast<ptrdiff_t>(gone));
+      for (size_t i = gone; i < parts_.size(); ++i)
+        parts_[i].pairs.erase(parts_[i].pairs.begin() + static_cast<ptrdiff_t>(gone));
+    }
+    both.pairs = pairs_with(both, parts_.size());
+    parts_.push_back(std::move(both));
+  }
+
+  const JoinGraph& graph_;
+  std::vector<Part> parts_;
+  std::vector<JoinStep> steps_;
+};
+
+/// Each member joined to all before it.
+std::vector<JoinStep> in_their_order(const JoinGraph& graph) {
+  std::vector<JoinStep> steps;
+  size_t joined = 0;
+  for (size_t next = 1; next < graph.rows.size(); ++next) {
+    steps.push_back(
+        {.probe = joined, .build = next, .rows = graph.rows_of(bit_of(next) | (bit_of(next) - 1))});
+    joined = graph.rows.size() + steps.size() - 1;
+  }
+  return steps;
+}
+
+/// The values that equal columns of these members have of each other: of two columns, the one that has more
+/// has those of the other.
+double values_compared(const JoinGraph::Equality& equality, JoinMembers members) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const auto& column : equality.columns) {
+    if ((bit_of(column.member) & members) != 0) least = std::min(least, std::max(1.0, column.distinct));
+  }
+  double product = 1, smallest = std::numeric_limits<double>::infinity();
+  for (const auto& column : equality.columns) {
+    if ((bit_of(column.member) & members) == 0) continue;
+    const double distinct = column.is_known ? std::max(1.0, column.distinct) : least;
+    product *= distinct;
+    smallest = std::min(smallest, distinct);
+  }
+  return smallest == std::numeric_limits<double>::infinity() ? 1 : product / smallest;
+}
+
+}  // namespace
+
+double JoinGraph::rows_of(JoinMembers members) const {
+  double result = 1;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if ((members & bit_of(i)) != 0) result *= rows[i];
+  }
+  for (const Equality& equality : equalities) result /= values_compared(equality, members);
+  for (const Factor& each : factors) {
+    if ((each.members & ~members) == 0) result *= each.factor;
+  }
+  return std::max(1.0, result);
+}
+
+std::vector<JoinStep> search_joins(const JoinGraph& graph) {
+  if (graph.rows.size() < 2) return {};
+  if (graph.rows.size() <= most_in_all_orders) return AllOrders(graph).search();
+  return graph.orders.empty() ? FewestRows(graph).search() : in_their_order(graph);
+}
+
+}  // namespace hailstone
