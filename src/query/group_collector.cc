@@ -157,6 +157,7 @@ void GroupCollector::expect_runs(size_t runs) {
 
 Status GroupCollector::move_groups(const GoOn& go_on) {
   if (!groups_) groups_.emplace(*records_, used_bits_);
+  table_->settle_texts();
   return table_->write_groups(source_ == Source::Groups, record_,
                               [&](const HashedRecords& records) { return groups_->append(records, go_on); });
 }
@@ -190,7 +191,8 @@ Status GroupCollector::move_out(const GoOn& go_on) {
 }
 
 Status GroupCollector::merge(GroupCollector&& other, const GoOn& go_on) {
-  const GroupTable& from = *other.table_;
+  GroupTable& from = *other.table_;
+  from.settle_texts();
   const auto add = [&](const HashedRecords& records) {
     const bool taken = table_->add_records(records.kind, records.bytes);
     HAILSTONE_CHECK(taken, "{} groups are no records", records.size());
@@ -204,6 +206,9 @@ Status GroupCollector::merge(GroupCollector&& other, const GoOn& go_on) {
   return {};
 }
 
-GroupTable&& GroupCollector::take_table() { return std::move(table_at_hand()); }
+GroupTable&& GroupCollector::take_table() {
+  table_at_hand().settle_texts();
+  return std::move(*table_);
+}
 
 }  // namespace hailstone

@@ -604,9 +604,9 @@ void GroupTable::add_texts(size_t aggregate, const ColumnVector& vector, const u
     return;
   }
   if (state.dictionary != vector.dictionary) {
+    settle_ranks(aggregate);
     state.dictionary = vector.dictionary;
     state.heads.clear();
-    state.best_ranks.clear();
     state.dictionary_rows = 0;
   }
   state.dictionary_rows += rows;
@@ -629,7 +629,7 @@ void GroupTable::add_texts(size_t aggregate, const ColumnVector& vector, const u
   }
 }
 
-/// Most rows have no better code than their group has met: they need no look at texts.
+/// The texts are looked at when another dictionary comes.
 void GroupTable::add_texts_by_rank(size_t aggregate, const ColumnVector& vector, const uint32_t* groups,
                                    uint32_t rows) {
   const auto& item = plan_->aggregates[aggregate];
@@ -642,26 +642,50 @@ void GroupTable::add_texts_by_rank(size_t aggregate, const ColumnVector& vector,
   uint32_t* const best = state.best_ranks.data();
   for (uint32_t row = 0; row < rows; ++row) {
     const uint32_t rank = (codes[row] ^ turned) + more;
-    if (rank <= best[groups[row]]) continue;
-    best[groups[row]] = rank;
-    const ByteView value = vector.dictionary->value(codes[row]);
-    add_text(aggregate, groups[row], head_of(*item.column.collation, value, weights_), value);
+    if (rank > best[groups[row]]) best[groups[row]] = rank;
   }
 }
 
-bool GroupTable::is_better(size_t aggregate, uint64_t head, ByteView value, const Text& text) const {
-  if (text.bytes == nullptr) return true;
+void GroupTable::settle_ranks(size_t aggregate) {
+  State& state = states_[aggregate];
   const auto& item = plan_->aggregates[aggregate];
-  int order = head < text.head ? -1 : (head > text.head ? 1 : 0);
-  if (order == 0) order = item.column.collation->compare(value, {text.bytes, text.size});
+  const bool least = item.wanted.kind == Kind::Minimum;
+  for (uint32_t group = 1; group < state.best_ranks.size(); ++group) {
+    const uint32_t rank = state.best_ranks[group];
+    if (rank == 0) continue;
+    const ByteView value = state.dictionary->value(least ? ~rank : rank - 1);
+    // The head is made of few: most are no better than what other dictionaries had.
+    if (const Text& text = state.texts[group]; text.bytes == nullptr || is_better(aggregate, value, text))
+      put_text(state, group, head_of(*item.column.collation, value, weights_), value);
+  }
+  state.best_ranks.clear();
+}
+
+void GroupTable::settle_texts() {
+  for (size_t i = 0; i < states_.size(); ++i) settle_ranks(i);
+}
+
+bool GroupTable::is_better(size_t aggregate, ByteView value, const Text& text) const {
+  const auto& item = plan_->aggregates[aggregate];
+  int order = item.column.collation->compare(value, {text.bytes, text.size});
   // Of equal values the same one, whatever thread met it first.
   if (order == 0) order = value.compare({text.bytes, text.size});
   return item.wanted.kind == Kind::Minimum ? order < 0 : order > 0;
 }
 
+bool GroupTable::is_better(size_t aggregate, uint64_t head, ByteView value, const Text& text) const {
+  if (text.bytes == nullptr) return true;
+  if (head == text.head) return is_better(aggregate, value, text);
+  return plan_->aggregates[aggregate].wanted.kind == Kind::Minimum ? head < text.head : head > text.head;
+}
+
 void GroupTable::add_text(size_t aggregate, uint32_t group, uint64_t head, ByteView value) {
-  Text& text = states_[aggregate].texts[group];
-  if (!is_better(aggregate, head, value, text)) return;
+  State& state = states_[aggregate];
+  if (is_better(aggregate, head, value, state.texts[group])) put_text(state, group, head, value);
+}
+
+void GroupTable::put_text(State& state, uint32_t group, uint64_t head, ByteView value) {
+  Text& text = state.texts[group];
   if (text.bytes == nullptr || text.capacity < value.size()) {
     const size_t capacity = std::max<size_t>({value.size(), size_t{2} * text.capacity, 8});
     text.bytes = texts_->allocate(capacity);
@@ -740,7 +764,10 @@ void GroupTable::clear_pairs() {
 
 /// Groups get new numbers.
 void GroupTable::forget_dictionaries() {
-  for (State& state : states_) state.dictionary.reset();
+  for (State& state : states_) {
+    state.dictionary.reset();
+    state.best_ranks.clear();
+  }
 }
 
 void GroupTable::clear() {

@@ -95,6 +95,8 @@ class GroupTable {
   Status write_groups(bool settled, HashedRecords& scratch, Take&& take) const;
   template <typename Take>
   Status write_pairs(HashedRecords& scratch, Take&& take) const;
+  /// Before anything is written or asked of groups that rows were added to.
+  void settle_texts();
   /// Empties the table, which keeps its memory.
   void clear();
   void clear_pairs();
@@ -261,8 +263,12 @@ class GroupTable {
   void add_texts_by_rank(size_t aggregate, const ColumnVector& vector, const uint32_t* groups, uint32_t rows);
   void count_nulls(State& state, const ColumnVector& vector, uint32_t rows);
   void forget_dictionaries();
+  /// Adds the texts of the best ranks.
+  void settle_ranks(size_t aggregate);
   void add_text(size_t aggregate, uint32_t group, uint64_t head, ByteView value);
+  void put_text(State& state, uint32_t group, uint64_t head, ByteView value);
   /// Whether it is the minimum, or maximum, of both.
+  bool is_better(size_t aggregate, ByteView value, const Text& text) const;
   bool is_better(size_t aggregate, uint64_t head, ByteView value, const Text& text) const;
 
   // Of GroupMerge.
