@@ -164,9 +164,9 @@ constexpr uint64_t rows_at_once = 50'000;
 constexpr size_t fixed_row_bytes = 103;
 
 /// Rows to be written, made a chunk at a time, so that making them is no part of what is measured.
-class Rows {
+class SweptRows {
  public:
-  Rows(bool fixed, uint64_t rows)
+  SweptRows(bool fixed, uint64_t rows)
       : fixed_(fixed),
         rows_(rows),
         data_({.small = 0, .big = fixed ? 0 : rows}),
@@ -234,7 +234,7 @@ Result<std::vector<BufferMeasurement>> measure_buffers(const BuffersOptions& opt
     DiskCost& cost = measurement.cost;
     const std::string path = folder->file("rows");
     MethodFilesystem filesystem({.method = IoMethod::Buffered, .window_bytes = buffer});
-    Rows rows(fixed, options.rows);
+    SweptRows rows(fixed, options.rows);
     DiskClock clock;
     clock.start();
     HAILSTONE_ASSIGN(const auto file, filesystem.create_whole(path));
