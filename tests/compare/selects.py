@@ -268,7 +268,7 @@ class Selects(RandomTable):
             return
         if choice < 0.05:
             yield Select(f"({block}) UNION ALL ({block})", may_fail=True, warnings=False)
-        elif choice < 0.1:
+        elif choice < 0.1 and shown[0] not in FOLDED:
             yield Select(f"SELECT COUNT(*), MAX(n0) FROM ({block}) d", may_fail=True, warnings=False)
 
     def lists(self):
