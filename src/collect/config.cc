@@ -1,133 +1,15 @@
 #include "collect/config.h"
 
-#define TOML_EXCEPTIONS 0
-#define TOML_ENABLE_FORMATTERS 0
 #include <fmt/format.h>
-#include <toml++/toml.h>
 
 #include <algorithm>
-#include <charconv>
+#include <cctype>
 #include <set>
+
+#include "collect/config_section.h"
 
 namespace hailstone {
 namespace {
-
-/// One table of the file: takes its keys one by one, and then tells those that nobody knows. The first error
-/// stays.
-class Section {
- public:
-  Section(const toml::table& table, const std::string& file, std::string name, Status& status)
-      : table_(table), file_(file), name_(std::move(name)), status_(status) {}
-
-  void take(std::string_view key, std::string& to, bool required = false) {
-    if (const toml::node* node = find(key, required, "a text in quotes")) {
-      if (const auto* text = node->as_string()) {
-        to = text->get();
-        if (required && to.empty()) wrong(*node, fmt::format("'{}' is empty", key));
-      } else {
-        wrong(*node, fmt::format("'{}' must be a text in quotes", key));
-      }
-    }
-  }
-  void take(std::string_view key, bool& to) {
-    if (const toml::node* node = find(key, false, "")) {
-      if (const auto* flag = node->as_boolean()) {
-        to = flag->get();
-      } else {
-        wrong(*node, fmt::format("'{}' must be true or false", key));
-      }
-    }
-  }
-  void take(std::string_view key, uint64_t& to, uint64_t low, uint64_t high) {
-    if (const toml::node* node = find(key, false, "")) {
-      const auto* number = node->as_integer();
-      if (number != nullptr && number->get() >= 0 && static_cast<uint64_t>(number->get()) >= low &&
-          static_cast<uint64_t>(number->get()) <= high) {
-        to = static_cast<uint64_t>(number->get());
-      } else {
-        wrong(*node, fmt::format("'{}' must be a whole number from {} to {}", key, low, high));
-      }
-    }
-  }
-  /// A text as "512 MiB", "4GiB".
-  void take_bytes(std::string_view key, uint64_t& to, uint64_t low) {
-    if (const toml::node* node = find(key, false, "")) {
-      const auto* text = node->as_string();
-      const auto bytes = text != nullptr ? bytes_of(text->get()) : std::nullopt;
-      if (bytes && *bytes >= low) {
-        to = *bytes;
-      } else {
-        wrong(*node, fmt::format("'{}' must be a size as \"512 MiB\" or \"4 GiB\", at least {} MiB", key,
-                                 low >> 20));
-      }
-    }
-  }
-  void take(std::string_view key, std::vector<std::string>& to) {
-    if (const toml::node* node = find(key, false, "")) {
-      const auto* list = node->as_array();
-      if (list == nullptr)
-        return wrong(*node, fmt::format("'{}' must be a list of texts: [\"a\", \"b\"]", key));
-      for (const toml::node& element : *list) {
-        const auto* text = element.as_string();
-        if (text == nullptr) return wrong(element, fmt::format("'{}' must hold texts in quotes only", key));
-        to.push_back(text->get());
-      }
-    }
-  }
-  const toml::table* table(std::string_view key) {
-    const toml::node* node = find(key, false, "");
-    if (node == nullptr) return nullptr;
-    if (const auto* table = node->as_table()) return table;
-    wrong(*node, fmt::format("'{}' must be a table: {{ column = \"expression\" }}", key));
-    return nullptr;
-  }
-  const toml::node* node(std::string_view key) const { return table_.get(key); }
-
-  void wrong(const toml::node& node, const std::string& what) { wrong(node.source(), what); }
-  void wrong(const std::string& what) { wrong(table_.source(), what); }
-  /// Keys that were not taken.
-  void finish() {
-    for (const auto& [key, value] : table_) {
-      if (!known_.contains(key.str())) {
-        wrong(key.source(),
-              fmt::format("{} has no key '{}'; it knows: {}", name_, key.str(), fmt::join(known_, ", ")));
-      }
-    }
-  }
-  void know(std::string_view key) { known_.emplace(key); }
-
- private:
-  const toml::node* find(std::string_view key, bool required, std::string_view kind) {
-    known_.emplace(key);
-    const toml::node* node = table_.get(key);
-    if (node == nullptr && required) {
-      wrong(fmt::format("{} lacks the key '{}'; give it {}: {} = \"…\"", name_, key, kind, key));
-    }
-    return node;
-  }
-  void wrong(const toml::source_region& where, const std::string& what) {
-    if (!status_) return;
-    status_ = fail(ErrorCode::InvalidArgument,
-                   fmt::format("{}:{}: {}", file_, std::max<uint32_t>(1, where.begin.line), what));
-  }
-  static std::optional<uint64_t> bytes_of(std::string_view text) {
-    uint64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc()) return std::nullopt;
-    text.remove_prefix(static_cast<size_t>(end - text.data()));
-    if (text.starts_with(' ')) text.remove_prefix(1);
-    for (const auto& [unit, shift] : {std::pair("MiB", 20), std::pair("GiB", 30), std::pair("TiB", 40)}) {
-      if (text == unit && number < uint64_t{1} << 20) return number << shift;
-    }
-    return std::nullopt;
-  }
-
-  const toml::table& table_;
-  const std::string& file_;
-  const std::string name_;
-  Status& status_;
-  std::set<std::string, std::less<>> known_;
-};
 
 /// Texts that become parts of names of files and keys.
 bool is_plain_name(std::string_view name) {
@@ -136,7 +18,7 @@ bool is_plain_name(std::string_view name) {
   });
 }
 
-void take_text_options(Section& section, StreamConfig& stream) {
+void take_text_options(ConfigSection& section, StreamConfig& stream) {
   std::string format, delimiter = ",", null_text;
   section.take("format", format);
   section.take("header", stream.text.has_header);
@@ -165,7 +47,7 @@ void take_text_options(Section& section, StreamConfig& stream) {
   }
 }
 
-void take_source(Section& section, StreamConfig& stream) {
+void take_source(ConfigSection& section, StreamConfig& stream) {
   bool standard_input = false;
   std::string file, directory;
   section.take("stdin", standard_input);
@@ -186,7 +68,7 @@ void take_source(Section& section, StreamConfig& stream) {
   stream.path = file.empty() ? directory : file;
 }
 
-void take_columns(Section& section, StreamConfig& stream) {
+void take_columns(ConfigSection& section, StreamConfig& stream) {
   section.take("columns", stream.columns);
   if (stream.columns.empty() && (stream.text.format == TextFormat::JsonLines || !stream.text.has_header)) {
     section.wrong(fmt::format(
@@ -214,17 +96,78 @@ void take_columns(Section& section, StreamConfig& stream) {
   }
 }
 
+/// What the collector itself reads of each record must be in the record as it will be in the table.
+void check_time_field(ConfigSection& section, const toml::node& node, const StreamConfig& stream) {
+  const auto& computed = stream.computed;
+  if (std::ranges::any_of(
+          computed, [&](const auto& each) { return is_same_name(each.first, stream.table.time_column); })) {
+    section.wrong(node, fmt::format("the collector reads '{}' in the records, so it cannot be computed",
+                                    stream.table.time_column));
+  }
+}
+
+/// Where a table's rows go by time, how long they stay, and what it is made of.
+void take_table(ConfigSection& section, TableConfig& table) {
+  section.take("table", table.name, true);
+  section.take("create", table.definition);
+  section.take("time_column", table.time_column);
+  section.take("partition", table.partition);
+  section.take("keep", table.keep);
+  std::optional<TimeStep> ahead;
+  section.take("ahead", ahead);
+  if (ahead) table.ahead = *ahead;
+  const auto wrong = [&section](std::string_view key, std::string_view what) {
+    const toml::node* node = section.node(key);
+    if (node != nullptr) section.wrong(*node, std::string(what));
+  };
+  const size_t placeholder = table.name.find(TableConfig::day_placeholder);
+  if (placeholder != std::string::npos &&
+      table.name.find(TableConfig::day_placeholder, placeholder + 1) != std::string::npos) {
+    wrong("table", "'table' has {day} twice");
+  }
+  if (table.partition && !divides_time(*table.partition)) {
+    wrong("partition",
+          "'partition' must be \"1 month\", \"1 day\", or hours that divide a day, as \"2 hours\"");
+  }
+  if (table.is_daily()) {
+    if (table.definition.empty()) {
+      wrong("table", "a table a day needs create = \"\"\"(column type, …) ENGINE=…\"\"\"");
+    }
+    if (table.partition && table.partition->unit != TimeStep::Unit::Hour) {
+      wrong("partition", "the partitions of a table a day must be of hours");
+    }
+  } else if (!table.partition) {
+    constexpr std::string_view why =
+        "needs partition = \"1 day\", or a table a day: table = \"name_{day}\"; rows are never dropped one "
+        "by one";
+    wrong("keep", fmt::format("'keep' {}", why));
+    wrong("ahead", fmt::format("'ahead' {}", why));
+  }
+  if ((table.partition || table.is_daily()) && table.time_column.empty()) {
+    wrong(table.partition ? "partition" : "table",
+          "give time_column = \"…\", the column of the time that decides");
+  }
+  // A definition that brings partitions of its own would say PARTITION twice.
+  if (!table.definition.empty() && !table.definition.starts_with('(')) {
+    wrong("create",
+          "'create' must begin with the parenthesis of the columns: what stands behind CREATE TABLE name");
+  }
+}
+
 StreamConfig take_stream(const toml::table& table, const std::string& file, Status& status) {
   StreamConfig stream;
-  Section section(table, file, "[[stream]]", status);
+  ConfigSection section(table, file, "[[stream]]", status);
   section.take("name", stream.name, true);
   if (const toml::node* node = section.node("name"); node != nullptr && !is_plain_name(stream.name)) {
     section.wrong(*node, "'name' must be 1 to 64 letters, digits, _ or -: it is part of file names");
   }
-  section.take("table", stream.table, true);
+  take_table(section, stream.table);
   take_source(section, stream);
   take_text_options(section, stream);
   take_columns(section, stream);
+  if (const toml::node* node = section.node("table"); node != nullptr && stream.table.is_daily()) {
+    check_time_field(section, *node, stream);
+  }
   section.take("character_set", stream.character_set);
   if (!is_plain_name(stream.character_set)) {
     section.wrong(*section.node("character_set"),
@@ -232,6 +175,7 @@ StreamConfig take_stream(const toml::table& table, const std::string& file, Stat
   }
   section.take("time_zone", stream.time_zone);
   section.take("reject_file", stream.reject_file, true);
+  section.take("repeatable", stream.is_repeatable);
   section.take("batch_records", stream.batch_records, 1, 60'000);
   section.finish();
   stream.text.longest_row = size_t{8} << 20;
@@ -239,6 +183,19 @@ StreamConfig take_stream(const toml::table& table, const std::string& file, Stat
 }
 
 }  // namespace
+
+std::string TableConfig::name_of(WallTime day) const {
+  std::string of_day = name;
+  const size_t at = of_day.find(day_placeholder);
+  if (at != std::string::npos)
+    of_day.replace(at, day_placeholder.size(), compact_text(day, TimeStep::Unit::Day));
+  return of_day;
+}
+
+bool is_same_name(std::string_view one, std::string_view other) {
+  return std::ranges::equal(
+      one, other, [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
+}
 
 Result<CollectConfig> CollectConfig::parse(std::string_view text, const std::string& name) {
   const toml::parse_result parsed = toml::parse(text);
@@ -250,7 +207,7 @@ Result<CollectConfig> CollectConfig::parse(std::string_view text, const std::str
   const toml::table& root = parsed.table();
   CollectConfig config;
   Status status;
-  Section top(root, name, "the file", status);
+  ConfigSection top(root, name, "the file", status);
   static const toml::table empty;
   const auto section_of = [&](std::string_view key) -> const toml::table& {
     top.know(key);
@@ -260,12 +217,12 @@ Result<CollectConfig> CollectConfig::parse(std::string_view text, const std::str
       top.wrong(*node, fmt::format("'{}' must be a section: [{}]", key, key));
     return node != nullptr && node->is_table() ? *node->as_table() : empty;
   };
-  Section server(section_of("server"), name, "[server]", status);
+  ConfigSection server(section_of("server"), name, "[server]", status);
   server.take("option_file", config.server.option_file, true);
   server.take("option_group", config.server.option_group);
   server.take("database", config.server.database, true);
   server.finish();
-  Section spool(section_of("spool"), name, "[spool]", status);
+  ConfigSection spool(section_of("spool"), name, "[spool]", status);
   spool.take("directory", config.spool.directory, true);
   spool.take_bytes("limit", config.spool.limit_bytes, uint64_t{256} << 20);
   spool.finish();

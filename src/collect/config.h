@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "collect/wall_time.h"
 #include "text/input.h"
 
 namespace hailstone {
@@ -26,11 +27,27 @@ struct SpoolConfig {
   uint64_t limit_bytes = uint64_t{4} << 30;  // of each stream
 };
 
+/// A table that the collector writes to. It may make it, make its partitions ahead, and drop what is old.
+struct TableConfig {
+  static constexpr std::string_view day_placeholder = "{day}";
+
+  std::string name;         // with {day} in it: a table a day
+  std::string definition;   // what stands behind the name in CREATE TABLE; empty: the table is there
+  std::string time_column;  // decides on the partition, or the day's table
+  std::optional<TimeStep> partition;  // divides_time()
+  TimeStep ahead{.count = 3, .unit = TimeStep::Unit::Day};
+  std::optional<TimeStep> keep;  // what is older is dropped, by partitions or tables; nothing: never
+
+  bool is_daily() const { return name.find(day_placeholder) != std::string::npos; }
+  /// The name of the table for this day; the same for all unless it is a table a day.
+  std::string name_of(WallTime day) const;
+};
+
 struct StreamConfig {
   enum class Source : uint8_t { StandardInput, File, Directory };
 
   std::string name;
-  std::string table;
+  TableConfig table;
   Source source = Source::File;
   std::string path;           // of the file or directory
   std::string pattern = "*";  // of names in the directory
@@ -40,8 +57,13 @@ struct StreamConfig {
   std::string character_set = "utf8mb4";
   std::string time_zone;  // of the session; empty: the server's
   std::string reject_file;
+  bool is_repeatable =
+      false;  // a key makes records that come again harmless: engines without transactions may do
   uint64_t batch_records = 40'000;
 };
+
+/// Names of columns are equal whatever the case of their letters.
+bool is_same_name(std::string_view one, std::string_view other);
 
 struct CollectConfig {
   ServerConfig server;

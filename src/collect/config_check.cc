@@ -10,6 +10,7 @@
 
 #include "collect/followed_file.h"
 #include "collect/server_connection.h"
+#include "collect/table_upkeep.h"
 #include "collect/target_table.h"
 #include "file/filesystem.h"
 
@@ -33,7 +34,7 @@ class StreamCheck {
     } else if (findings_.size() == before) {
       findings_.push_back(
           {stream_.name,
-           fmt::format("table '{}' of the engine {} can be loaded{}", stream_.table, *engine,
+           fmt::format("table '{}' of the engine {} can be loaded{}", stream_.table.name, *engine,
                        layout_.empty() ? "; its columns are told by the header, once there is a file" : ""),
            false});
     }
@@ -91,18 +92,23 @@ class StreamCheck {
     ServerConnection connection(config_.server);
     HAILSTONE_TRY(connection.connect());
     HAILSTONE_TRY(set_session(connection, stream_));
-    HAILSTONE_ASSIGN(std::string engine, engine_of_table(connection, stream_));
-    if (layout_.empty()) return engine;
-    HAILSTONE_ASSIGN(const auto lacking, columns_without_value(connection, stream_, layout_));
+    HAILSTONE_ASSIGN(const TableTrial trial, try_table(connection, stream_.table, stream_.is_repeatable));
+    if (layout_.empty()) return trial.engine;
+    HAILSTONE_ASSIGN(const auto lacking, columns_without_value(connection, stream_, trial.table, layout_));
     if (!lacking.empty()) {
       wrong(fmt::format(
           "table '{}': nothing gives {} a value; add it to the stream's 'columns' or 'computed', or give "
           "it a default",
-          stream_.table, fmt::join(lacking, ", ")));
+          stream_.table.name, fmt::join(lacking, ", ")));
+    }
+    if (stream_.table.is_daily() && !place_of(layout_, stream_.table.time_column)) {
+      wrong(
+          fmt::format("the records have no field for '{}', which tells the day's table; add it to 'columns'",
+                      stream_.table.time_column));
     }
     // No record at all, by the statement that will load all of them.
-    HAILSTONE_TRY(connection.load(load_statement(stream_, layout_), {}));
-    return engine;
+    HAILSTONE_TRY(connection.load(load_statement(stream_, trial.table, layout_), {}));
+    return trial.engine;
   }
 
   const CollectConfig& config_;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <numeric>
+#include <map>
 #include <set>
 
 #include "collect/target_table.h"
@@ -19,34 +19,6 @@ constexpr size_t batch_bytes = size_t{8} << 20;
 constexpr std::chrono::seconds longest_gathering(1);
 constexpr std::chrono::milliseconds between_batches(20);
 constexpr uint64_t least_goal = 500;
-constexpr unsigned duplicate_key = 1062, no_default = 1364;
-
-/// The row, from 0, that a warning names at its end, as "… at row 7".
-std::optional<size_t> row_of(std::string_view message) {
-  constexpr std::string_view before = " at row ";
-  const size_t at = message.rfind(before);
-  if (at == std::string_view::npos) return std::nullopt;
-  size_t row = 0;
-  const std::string_view digits = message.substr(at + before.size());
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), row);
-  if (error != std::errc() || row == 0) return std::nullopt;
-  return row - 1;
-}
-
-/// The column that a warning names, as "… for column 'a' at row 7" or "… for column `d`.`t`.`a` at row 7".
-std::string column_of(std::string_view message) {
-  size_t at = message.find("column ");
-  if (at == std::string_view::npos) return {};
-  std::string_view rest = message.substr(at + 7);
-  if (const size_t end = rest.rfind(" at row "); end != std::string_view::npos) rest = rest.substr(0, end);
-  if (rest.size() < 3 || (rest.front() != '\'' && rest.front() != '`')) return {};
-  const char quote = rest.front();
-  const size_t last = quote == '`' ? rest.rfind('`') : rest.find('\'', 1);
-  if (last == std::string_view::npos || last == 0) return {};
-  const size_t first = quote == '`' ? rest.rfind('`', last - 1) : 0;
-  if (first == std::string_view::npos) return {};
-  return std::string(rest.substr(first + 1, last - first - 1));
-}
 
 }  // namespace
 
@@ -72,7 +44,7 @@ Status Delivery::run() {
 
 Result<bool> Delivery::step() {
   HAILSTONE_TRY(prepare());
-  if (records_.empty()) {
+  if (batch_.empty()) {
     HAILSTONE_ASSIGN(const bool found, fill());
     trouble_.over();
     if (!found) return false;
@@ -83,18 +55,24 @@ Result<bool> Delivery::step() {
   const auto time = Clock::now() - begun;
   if (time > std::chrono::seconds(1)) goal_ = std::max(least_goal, goal_ / 2);
   if (time < std::chrono::milliseconds(500)) goal_ = std::min(config_.batch_records, goal_ * 2);
-  delivered_ = end_;
-  records_.clear();
-  HAILSTONE_TRY(spool_.release(end_));
+  delivered_ = batch_.end();
+  batch_.clear(batch_.end());
+  HAILSTONE_TRY(spool_.release(batch_.end()));
   return true;
 }
 
 Status Delivery::prepare() {
-  if (connection_.is_connected()) return {};
-  HAILSTONE_TRY(connection_.connect());
-  HAILSTONE_TRY(set_session(connection_, config_));
+  const bool is_new = !connection_.is_connected();
+  if (is_new) {
+    HAILSTONE_TRY(connection_.connect());
+    HAILSTONE_TRY(set_session(connection_, config_));
+    upkeep_.forget();
+  }
+  HAILSTONE_TRY(upkeep_.keep_up(connection_));
+  if (is_new) load_.begin(has_transactions_);
   if (is_prepared_) return {};
   HAILSTONE_TRY(find_engine());
+  HAILSTONE_TRY(make_bookkeeping());
   HAILSTONE_TRY(
       connection_.execute(fmt::format("INSERT IGNORE INTO {} (spool, stream, records) VALUES ('{}', {}, 0)",
                                       bookkeeping_, spool_name_, quoted_text(config_.name))));
@@ -117,9 +95,32 @@ Status Delivery::prepare() {
 }
 
 Status Delivery::find_engine() {
-  HAILSTONE_ASSIGN(const std::string engine, engine_of_table(connection_, config_));
+  const std::string table = config_.table.name_of(upkeep_.now());
+  HAILSTONE_ASSIGN(const TargetEngine engine, engine_of_table(connection_, table, config_.is_repeatable));
+  engine_ = engine.name;
+  has_transactions_ = engine.has_transactions;
+  load_.begin(has_transactions_);
+  return {};
+}
+
+Status Delivery::check_engine(const std::string& table) {
+  if (checked_tables_.contains(table)) return {};
+  HAILSTONE_ASSIGN(const TargetEngine engine, engine_of_table(connection_, table, config_.is_repeatable));
+  if (engine.name != engine_) {
+    return fail(
+        ErrorCode::InvalidArgument,
+        fmt::format(
+            "table '{}' is of the engine {}, others of the stream are of {}; give all the same: ALTER "
+            "TABLE {} ENGINE={}",
+            table, engine.name, engine_, quoted_name(table), engine_));
+  }
+  checked_tables_.insert(table);
+  return {};
+}
+
+Status Delivery::make_bookkeeping() {
   // Of the same engine, so that a commit is of one engine.
-  const std::string name = bookkeeping_table(engine);
+  const std::string name = bookkeeping_table(engine_);
   bookkeeping_ = quoted_name(name);
   HAILSTONE_ASSIGN(
       const auto found,
@@ -132,7 +133,7 @@ Status Delivery::find_engine() {
       "VARCHAR(64) NOT NULL, records BIGINT UNSIGNED NOT NULL) ENGINE={} COMMENT='hailstone collect: how "
       "many "
       "records of each spool are delivered'",
-      bookkeeping_, engine)));
+      bookkeeping_, engine_)));
   return {};
 }
 
@@ -156,168 +157,141 @@ Result<uint64_t> Delivery::progress() {
 }
 
 Result<bool> Delivery::fill() {
-  text_.clear();
-  records_.clear();
-  sources_.clear();
-  begin_ = end_ = reader_->sequence();
+  batch_.clear(reader_->sequence());
   const auto begun = Clock::now();
   for (;;) {
     const bool may_end = finishing_;
-    const size_t before = records_.size();
-    HAILSTONE_TRY(take_records());
-    if (records_.empty()) return false;
-    const bool changes = end_ != reader_->sequence();
-    // The rest has another layout.
-    if (changes) reader_.emplace(spool_, end_);
-    if (changes || records_.size() >= goal_ || text_.size() >= batch_bytes) return true;
-    if (records_.size() == before && (may_end || Clock::now() - begun >= longest_gathering)) return true;
+    const size_t before = batch_.size();
+    HAILSTONE_ASSIGN(const bool is_same, take_records());
+    if (batch_.empty()) return false;
+    if (!is_same) reader_.emplace(spool_, batch_.end());
+    if (!is_same || batch_.size() >= goal_ || batch_.bytes() >= batch_bytes) return true;
+    if (batch_.size() == before && (may_end || Clock::now() - begun >= longest_gathering)) return true;
     if (stop_.wait(between_batches)) return true;
   }
 }
 
-Status Delivery::take_records() {
-  while (records_.size() < goal_ && text_.size() < batch_bytes) {
+Result<bool> Delivery::take_records() {
+  while (batch_.size() < goal_ && batch_.bytes() < batch_bytes) {
     ByteView record;
     HAILSTONE_ASSIGN(const bool found, reader_->next(record));
-    if (!found) return {};
-    const auto layout = reader_->positions().find(layout_key);
-    if (layout == reader_->positions().end()) {
-      return fail(ErrorCode::Corruption, fmt::format("record {} of the spool has no layout", end_));
-    }
-    if (layout->second != layout_bytes_) {
-      if (!records_.empty()) return {};
-      layout_bytes_ = layout->second;
-      if (!decode_layout(layout_bytes_, layout_)) {
-        return fail(ErrorCode::Corruption, fmt::format("the layout of record {} of the spool is none", end_));
-      }
-    }
-    HAILSTONE_TRY(take(record));
-    end_ = reader_->sequence();
+    if (!found) return true;
+    HAILSTONE_ASSIGN(const bool is_same, batch_.add(*reader_, record));
+    if (!is_same) return false;
   }
-  return {};
+  return true;
 }
 
-Status Delivery::take(ByteView record) {
-  ByteReader reader(record);
-  Record& taken = records_.emplace_back();
-  ByteView text;
-  if (!reader.take_varint(taken.line) || !reader.take_bytes(reader.remaining(), text)) {
-    return fail(ErrorCode::Corruption, fmt::format("record {} of the spool has no line", end_));
+Status Delivery::route() {
+  std::vector<std::string>& tables = batch_.tables();
+  tables.clear();
+  if (!config_.table.is_daily()) {
+    tables.push_back(config_.table.name);
+    return {};
   }
-  // A frame's records are of one source.
-  for (const auto& [source, position] : reader_->frame_positions()) {
-    if (source == layout_key) continue;
-    if (sources_.empty() || sources_.back() != source) sources_.push_back(source);
+  const std::string& column = config_.table.time_column;
+  const auto place_of_time = place_of(batch_.layout(), column);
+  if (!place_of_time) {
+    return fail(
+        ErrorCode::InvalidArgument,
+        fmt::format("the records have no field for '{}', which tells the day's table; add it to 'columns'",
+                    column));
   }
-  taken.source = static_cast<uint32_t>(sources_.size() - 1);
-  taken.begin = text_.size();
-  text_ += text;
-  text_ += '\n';
-  taken.end = text_.size();
+  std::map<WallTime, uint32_t> days;
+  for (size_t place = 0; place < batch_.size(); ++place) {
+    const auto text = load_field(batch_.record(place), *place_of_time);
+    const auto time = text ? parse_wall_time(*text) : std::nullopt;
+    if (!time) {
+      condemn(place, column, "no day and time as 2026-11-24 10:00:00, which tells the table");
+      continue;
+    }
+    if (auto refusal = upkeep_.refusal_of(*time)) {
+      condemn(place, column, std::move(*refusal));
+      continue;
+    }
+    const auto day = std::chrono::floor<std::chrono::days>(*time);
+    const auto [found, is_new] = days.emplace(day, static_cast<uint32_t>(tables.size()));
+    if (is_new) {
+      tables.push_back(config_.table.name_of(day));
+      HAILSTONE_TRY(upkeep_.make_table_of(connection_, day));
+      HAILSTONE_TRY(check_engine(tables.back()));
+    }
+    batch_.set_table(place, found->second);
+  }
   return {};
 }
 
 Status Delivery::deliver() {
   bad_.clear();
-  Places good(records_.size());
-  std::iota(good.begin(), good.end(), size_t{0});
+  HAILSTONE_TRY(route());
+  Places good = batch_.all();
+  leave_out_bad(good);
   for (;;) {
-    HAILSTONE_TRY(connection_.execute("START TRANSACTION"));
-    // First, so that a transaction of a lost connection is over before anything else is done.
-    HAILSTONE_ASSIGN(
-        const uint64_t changed,
-        connection_.execute(fmt::format("UPDATE {} SET records = {} WHERE spool = '{}' AND records = {}",
-                                        bookkeeping_, end_, spool_name_, begin_)));
-    if (changed == 0) {
-      HAILSTONE_TRY(connection_.execute("ROLLBACK"));
-      HAILSTONE_ASSIGN(const uint64_t records, progress());
-      if (records == end_) return {};  // its commit had succeeded
-      return fail(
-          ErrorCode::InvalidArgument,
-          fmt::format(
-              "table {} says that {} records of the spool {} are delivered where it said {}; does something "
-              "else change it?",
-              bookkeeping_, records, spool_name_, begin_));
+    if (has_transactions_) {
+      HAILSTONE_TRY(connection_.execute("START TRANSACTION"));
+      // First, so that a transaction of a lost connection is over before anything else is done.
+      HAILSTONE_ASSIGN(const bool moved, move_on());
+      if (!moved) return {};  // its commit had succeeded
     }
-    Warnings warnings;
+    Complaints complaints;
     if (!good.empty()) {
-      HAILSTONE_ASSIGN(warnings, load(good));
+      HAILSTONE_ASSIGN(complaints, load_.load(batch_, good));
     }
-    if (warnings.empty()) break;
-    HAILSTONE_TRY(connection_.execute("ROLLBACK"));
-    HAILSTONE_TRY(part(good, warnings));
+    if (complaints.empty()) break;
+    if (has_transactions_) HAILSTONE_TRY(connection_.execute("ROLLBACK"));
+    HAILSTONE_TRY(part(good, complaints));
   }
   HAILSTONE_TRY(write_rejections());
-  HAILSTONE_TRY(connection_.execute("COMMIT"));
+  if (has_transactions_) {
+    HAILSTONE_TRY(connection_.execute("COMMIT"));
+    return {};
+  }
+  HAILSTONE_TRY(move_on());
   return {};
 }
 
-Result<Delivery::Warnings> Delivery::load(const Places& places) {
-  std::string part;
-  std::string_view text = text_;
-  if (places.size() < records_.size()) {
-    for (const size_t place : places) {
-      part += text.substr(records_[place].begin, records_[place].end - records_[place].begin);
-    }
-    text = part;
-  }
-  HAILSTONE_ASSIGN(const uint64_t loaded, connection_.load(load_statement(config_, layout_), text));
-  unsigned all = 0;
-  HAILSTONE_ASSIGN(Warnings warnings, connection_.warnings(all));
-  std::erase_if(warnings, [](const auto& warning) { return warning.number == duplicate_key; });
-  const auto lacking = std::ranges::find(warnings, no_default, &ServerConnection::Warning::number);
-  if (lacking != warnings.end()) {
-    // It is wrong with all records.
-    return fail(
-        ErrorCode::InvalidArgument,
-        fmt::format("table '{}': {}; add it to the stream's 'columns' or 'computed', or give it a default",
-                    config_.table, lacking->message));
-  }
-  if (warnings.empty() && all >= most_warnings) {
-    warnings.push_back({.number = 0, .message = "more warnings than the server keeps"});
-  }
-  if (warnings.empty() && loaded != places.size()) {
-    warnings.push_back(
-        {.number = 0, .message = fmt::format("the server read {} records of {}", loaded, places.size())});
-  }
-  return warnings;
-}
-
-Result<Delivery::Warnings> Delivery::try_out(const Places& places) {
-  HAILSTONE_TRY(connection_.execute("START TRANSACTION"));
-  HAILSTONE_ASSIGN(Warnings warnings, load(places));
+Result<bool> Delivery::move_on() {
+  HAILSTONE_ASSIGN(
+      const uint64_t changed,
+      connection_.execute(fmt::format("UPDATE {} SET records = {} WHERE spool = '{}' AND records = {}",
+                                      bookkeeping_, batch_.end(), spool_name_, batch_.begin())));
+  if (changed != 0) return true;
   HAILSTONE_TRY(connection_.execute("ROLLBACK"));
-  return warnings;
+  HAILSTONE_ASSIGN(const uint64_t records, progress());
+  if (records == batch_.end()) return false;
+  return fail(
+      ErrorCode::InvalidArgument,
+      fmt::format(
+          "table {} says that {} records of the spool {} are delivered where it said {}; does something "
+          "else change it?",
+          bookkeeping_, records, spool_name_, batch_.begin()));
 }
 
-Status Delivery::part(Places& good, const Warnings& warnings) {
+Status Delivery::part(Places& good, const Complaints& complaints) {
   const size_t bad_before = bad_.size();
   std::set<size_t> named;
-  for (const auto& warning : warnings) {
-    const auto row = row_of(warning.message);
-    if (row && *row < good.size()) named.insert(good[*row]);
+  for (const Complaint& complaint : complaints) {
+    if (complaint.place) named.insert(*complaint.place);
   }
   for (const size_t place : named) {
-    HAILSTONE_ASSIGN(const Warnings own, try_out({place}));
-    if (!own.empty()) condemn(place, own);
+    HAILSTONE_ASSIGN(const Complaints own, load_.try_out(batch_, {place}));
+    if (!own.empty()) condemn(place, own[0].column, own[0].reason);
   }
   if (bad_.size() == bad_before) HAILSTONE_TRY(search(good));
   if (bad_.size() == bad_before) {
     return fail(ErrorCode::InvalidArgument,
                 fmt::format("table '{}' warns of {} records together, but of none by itself: {}",
-                            config_.table, good.size(), warnings[0].message));
+                            config_.table.name, good.size(), complaints[0].reason));
   }
-  std::erase_if(good, [&](size_t place) {
-    return std::ranges::find(bad_, place, &decltype(bad_)::value_type::first) != bad_.end();
-  });
+  leave_out_bad(good);
   return {};
 }
 
 Status Delivery::search(const Places& places) {
-  HAILSTONE_ASSIGN(const Warnings warnings, try_out(places));
-  if (warnings.empty()) return {};
+  HAILSTONE_ASSIGN(const Complaints complaints, load_.try_out(batch_, places));
+  if (complaints.empty()) return {};
   if (places.size() == 1) {
-    condemn(places[0], warnings);
+    condemn(places[0], complaints[0].column, complaints[0].reason);
     return {};
   }
   const auto middle = places.begin() + static_cast<ptrdiff_t>(places.size() / 2);
@@ -325,15 +299,14 @@ Status Delivery::search(const Places& places) {
   return search(Places(middle, places.end()));
 }
 
-void Delivery::condemn(size_t place, const Warnings& warnings) {
-  const Record& record = records_[place];
-  std::string reason = warnings[0].message;
-  if (const size_t at = reason.rfind(" at row "); at != std::string::npos) reason.resize(at);
-  bad_.emplace_back(place, Rejection{.source = sources_[record.source],
-                                     .line = record.line,
-                                     .column = column_of(warnings[0].message),
-                                     .reason = std::move(reason),
-                                     .record = text_.substr(record.begin, record.end - record.begin - 1)});
+void Delivery::condemn(size_t place, std::string column, std::string reason) {
+  bad_.emplace_back(place, batch_.rejection_of(place, std::move(column), std::move(reason)));
+}
+
+void Delivery::leave_out_bad(Places& good) const {
+  std::set<size_t> bad;
+  for (const auto& [place, rejection] : bad_) bad.insert(place);
+  std::erase_if(good, [&](size_t place) { return bad.contains(place); });
 }
 
 Status Delivery::write_rejections() {

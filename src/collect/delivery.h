@@ -5,28 +5,36 @@
 // changes in the same transaction as the rows. So after a lost connection, and after any crash, the row tells
 // whether a batch is there. The spool's own files say nothing of deliveries.
 //
-// A record that the table cannot take as it is (the server gives a warning other than that of a duplicate
-// key) goes to the reject file, synced before the commit that passes over it. To find it, the batch is rolled
-// back, and records are tried in transactions of their own that are rolled back, too: those that the warnings
-// name, or halves.
+// A record that the table cannot take as it is (TableLoad complains of it) goes to the reject file, synced
+// before the commit that passes over it. To find it, the batch is rolled back, and records are tried in
+// transactions of their own that are rolled back, too: those that the complaints name, or halves.
+//
+// Of an engine without transactions nothing is rolled back. The row is changed last there: what a crash
+// leaves is loaded again, which a key of the table makes harmless.
+//
+// Tables and partitions are made and dropped between batches (TableUpkeep), by the same thread: so no record
+// is ever before its table.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/status.h"
+#include "collect/batch.h"
 #include "collect/config.h"
 #include "collect/event_log.h"
-#include "collect/load_text.h"
 #include "collect/reject_file.h"
 #include "collect/server_connection.h"
 #include "collect/spool.h"
 #include "collect/spool_reader.h"
 #include "collect/stop.h"
+#include "collect/table_load.h"
+#include "collect/table_upkeep.h"
 
 namespace hailstone {
 
@@ -40,6 +48,8 @@ class Delivery {
         stop_(stop),
         connection_(server),
         trouble_(config.name),
+        upkeep_(config.table, config.name),
+        load_(config, connection_),
         goal_(config.batch_records) {}
 
   /// Ends when stop is asked for, behind the batch under way; or, once finish() was called, when all
@@ -51,38 +61,36 @@ class Delivery {
   uint64_t delivered() const { return delivered_; }
 
  private:
-  struct Record {
-    uint64_t line = 0;
-    uint32_t source = 0;        // among sources_
-    size_t begin = 0, end = 0;  // in text_, with the line's end
-  };
-  /// Places in records_.
-  using Places = std::vector<size_t>;
-  using Warnings = std::vector<ServerConnection::Warning>;
+  using Places = Batch::Places;
+  using Complaints = std::vector<Complaint>;
 
   /// What one step of run() does; false: there is nothing to do for now.
   Result<bool> step();
   /// Connects when there is no connection, and finds out where the table stands.
   Status prepare();
+  /// Once there is a table.
   Status find_engine();
+  /// All tables of a batch must be of one engine, as it is committed by one.
+  Status check_engine(const std::string& table);
+  Status make_bookkeeping();
   Result<uint64_t> progress();
   /// Takes records of one layout out of the spool, up to a batch, and waits a second for more than a few.
   /// False: there are none.
   Result<bool> fill();
-  /// Takes those that are there now.
-  Status take_records();
-  Status take(ByteView record);
+  /// Takes those that are there now. False: the next one has another layout.
+  Result<bool> take_records();
+  /// Tells each record its table, and makes those that are missing; condemns records that none is for.
+  Status route();
   /// Loads the batch and commits; after ErrorCode::Busy it can be called again, on a new connection.
   Status deliver();
-  /// In a transaction: loads these records. The warnings that are no duplicate keys.
-  Result<Warnings> load(const Places& places);
-  /// Loads these records, and takes that back.
-  Result<Warnings> try_out(const Places& places);
+  /// Changes the bookkeeping row. False: it says already that the batch is there.
+  Result<bool> move_on();
   /// Takes those that the table cannot take out of `good`, and into bad_.
-  Status part(Places& good, const Warnings& warnings);
+  Status part(Places& good, const Complaints& complaints);
   /// The same for these, by halves.
   Status search(const Places& places);
-  void condemn(size_t place, const Warnings& warnings);
+  void condemn(size_t place, std::string column, std::string reason);
+  void leave_out_bad(Places& good) const;
   Status write_rejections();
 
   const StreamConfig& config_;
@@ -94,19 +102,19 @@ class Delivery {
   std::atomic<bool> finishing_{false};
   std::atomic<uint64_t> delivered_{0};
 
+  TableUpkeep upkeep_;
+  TableLoad load_;
+
   bool is_prepared_ = false;
-  std::string spool_name_;   // as the bookkeeping table has it
-  std::string bookkeeping_;  // quoted name of that table
+  bool has_transactions_ = true;
+  std::string engine_;
+  std::set<std::string> checked_tables_;  // of a day: those of the right engine
+  std::string spool_name_;                // as the bookkeeping table has it
+  std::string bookkeeping_;               // quoted name of that table
   std::optional<SpoolReader> reader_;
   uint64_t goal_;  // records of a batch
 
-  // The batch.
-  RecordLayout layout_;
-  std::string layout_bytes_;
-  std::string text_;
-  std::vector<Record> records_;
-  std::vector<std::string> sources_;
-  uint64_t begin_ = 0, end_ = 0;  // sequence numbers
+  Batch batch_;
   std::vector<std::pair<size_t, Rejection>> bad_;
 };
 

@@ -1,5 +1,9 @@
 #include "collect/load_text.h"
 
+#include <algorithm>
+
+#include "collect/config.h"
+
 namespace hailstone {
 
 void append_load_field(std::string& to, const Field& field) {
@@ -35,10 +39,48 @@ void append_load_field(std::string& to, const Field& field) {
   }
 }
 
+std::optional<std::string> load_field(std::string_view record, size_t place) {
+  for (; place > 0; --place) {
+    const size_t tab = record.find('\t');
+    if (tab == std::string_view::npos) return std::nullopt;
+    record.remove_prefix(tab + 1);
+  }
+  record = record.substr(0, record.find('\t'));
+  if (record == "\\N") return std::nullopt;
+  std::string field;
+  for (size_t i = 0; i < record.size(); ++i) {
+    if (record[i] != '\\' || i + 1 == record.size()) {
+      field += record[i];
+      continue;
+    }
+    switch (record[++i]) {
+      case 't':
+        field += '\t';
+        break;
+      case 'n':
+        field += '\n';
+        break;
+      case '0':
+        field += '\0';
+        break;
+      default:
+        field += record[i];
+    }
+  }
+  return field;
+}
+
 std::string encode_layout(const RecordLayout& layout) {
   std::string bytes;
   for (const std::string& column : layout) append_string(bytes, column);
   return bytes;
+}
+
+std::optional<size_t> place_of(const RecordLayout& layout, std::string_view column) {
+  const auto found =
+      std::ranges::find_if(layout, [&](const std::string& name) { return is_same_name(name, column); });
+  if (found == layout.end()) return std::nullopt;
+  return static_cast<size_t>(found - layout.begin());
 }
 
 bool decode_layout(ByteView bytes, RecordLayout& layout) {

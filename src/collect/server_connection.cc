@@ -14,8 +14,10 @@ namespace {
 
 constexpr unsigned connect_seconds = 10, answer_seconds = 600;
 
+bool is_of_connection(unsigned number) { return number >= CR_MIN_ERROR && number <= CR_MAX_ERROR; }
+
 bool passes_by_itself(unsigned number) {
-  if (number >= CR_MIN_ERROR && number <= CR_MAX_ERROR) {
+  if (is_of_connection(number)) {
     // But what no other try changes.
     return number != CR_OUT_OF_MEMORY && number != CR_VERSION_ERROR && number != CR_AUTH_PLUGIN_CANNOT_LOAD;
   }
@@ -93,6 +95,10 @@ std::string quoted_text(std::string_view text) {
 }
 
 ServerConnection::~ServerConnection() { disconnect(); }
+
+bool ServerConnection::is_usable() const {
+  return handle_ != nullptr && !is_of_connection(mysql_errno(handle_));
+}
 
 void ServerConnection::disconnect() {
   if (handle_ != nullptr) mysql_close(handle_);

@@ -44,6 +44,8 @@ class ServerConnection {
   /// Connects anew.
   Status connect();
   bool is_connected() const { return handle_ != nullptr; }
+  /// False: the last error was one of the connection itself, which is of no more use.
+  bool is_usable() const;
   void disconnect();
 
   /// How many rows it changed.

@@ -57,18 +57,20 @@ Result<StreamStatus> status_of_stream(const CollectConfig& config, const StreamC
   status.spool = *look;
   ServerConnection connection(config.server);
   HAILSTONE_TRY(connection.connect());
-  HAILSTONE_ASSIGN(const std::string engine, engine_of_table(connection, stream));
-  const std::string table = bookkeeping_table(engine);
-  HAILSTONE_ASSIGN(const auto found,
-                   connection.query(fmt::format("SELECT 1 FROM information_schema.TABLES WHERE "
-                                                "TABLE_SCHEMA = DATABASE() AND TABLE_NAME = {}",
-                                                quoted_text(table))));
-  if (found.empty()) return status;
-  HAILSTONE_ASSIGN(const auto rows,
-                   connection.query(fmt::format("SELECT records FROM {} WHERE spool = '{}'",
-                                                quoted_name(table), to_text(status.spool.id))));
-  if (!rows.empty()) {
-    std::from_chars(rows[0][0].data(), rows[0][0].data() + rows[0][0].size(), status.delivered);
+  // The table's engine decides on the bookkeeping table, and a table a day may not be there yet: so all are
+  // asked.
+  HAILSTONE_ASSIGN(const auto tables,
+                   connection.query(fmt::format("SELECT TABLE_NAME FROM information_schema.TABLES WHERE "
+                                                "TABLE_SCHEMA = DATABASE() AND TABLE_NAME LIKE '{}'",
+                                                bookkeeping_table("%"))));
+  for (const auto& table : tables) {
+    HAILSTONE_ASSIGN(const auto rows,
+                     connection.query(fmt::format("SELECT records FROM {} WHERE spool = '{}'",
+                                                  quoted_name(table.at(0)), to_text(status.spool.id))));
+    if (rows.empty()) continue;
+    uint64_t records = 0;
+    std::from_chars(rows[0][0].data(), rows[0][0].data() + rows[0][0].size(), records);
+    status.delivered = std::max(status.delivered, records);
   }
   return status;
 }

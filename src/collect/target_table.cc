@@ -3,18 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 
 namespace hailstone {
-namespace {
-
-/// Names of columns are equal whatever the case of their letters.
-bool is_same_name(std::string_view one, std::string_view other) {
-  return std::ranges::equal(
-      one, other, [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
-}
-
-}  // namespace
 
 Status set_session(ServerConnection& connection, const StreamConfig& config) {
   std::string settings = fmt::format(
@@ -26,25 +16,48 @@ Status set_session(ServerConnection& connection, const StreamConfig& config) {
   return {};
 }
 
-Result<std::string> engine_of_table(ServerConnection& connection, const StreamConfig& config) {
+Result<TargetEngine> engine_of_table(ServerConnection& connection, const std::string& table,
+                                     bool is_repeatable) {
   HAILSTONE_ASSIGN(const auto rows,
                    connection.query(fmt::format(
                        "SELECT t.ENGINE, e.TRANSACTIONS FROM information_schema.TABLES t JOIN "
                        "information_schema.ENGINES e ON e.ENGINE = t.ENGINE WHERE t.TABLE_SCHEMA = "
                        "DATABASE() AND t.TABLE_NAME = {}",
-                       quoted_text(config.table))));
+                       quoted_text(table))));
   if (rows.empty()) {
-    return fail(ErrorCode::InvalidArgument,
-                fmt::format("the database has no table '{}'; create it, then start again", config.table));
+    return fail(
+        ErrorCode::NotFound,
+        fmt::format("the database has no table '{}'; create it, or tell the collector by 'create' what it is "
+                    "made of, then start again",
+                    table));
   }
-  if (rows[0][1] != "YES") {
+  const TargetEngine engine{.name = rows[0][0], .has_transactions = rows[0][1] == "YES"};
+  if (engine.has_transactions) return engine;
+  if (!is_repeatable) {
     return fail(
         ErrorCode::InvalidArgument,
-        fmt::format("table '{}' is of the engine {}, which has no transactions: records could be there twice "
-                    "after a crash. Give it one that has: ALTER TABLE {} ENGINE=HAILSTONE",
-                    config.table, rows[0][0], quoted_name(config.table)));
+        fmt::format(
+            "table '{}' is of the engine {}, which has no transactions: records could be there twice "
+            "after a crash. Give it one that has: ALTER TABLE {} ENGINE=HAILSTONE; or a key that tells a "
+            "record that comes again, and the stream repeatable = true",
+            table, engine.name, quoted_name(table)));
   }
-  return rows[0][0];
+  HAILSTONE_ASSIGN(
+      const auto keys,
+      connection.query(fmt::format(
+          "SELECT s.INDEX_NAME FROM information_schema.STATISTICS s JOIN information_schema.COLUMNS c ON "
+          "c.TABLE_SCHEMA = s.TABLE_SCHEMA AND c.TABLE_NAME = s.TABLE_NAME AND c.COLUMN_NAME = s.COLUMN_NAME "
+          "WHERE s.TABLE_SCHEMA = DATABASE() AND s.TABLE_NAME = {} AND s.NON_UNIQUE = 0 GROUP BY "
+          "s.INDEX_NAME "
+          "HAVING SUM(c.IS_NULLABLE = 'YES') = 0 AND SUM(c.EXTRA LIKE '%auto_increment%') = 0",
+          quoted_text(table))));
+  if (!keys.empty()) return engine;
+  return fail(
+      ErrorCode::InvalidArgument,
+      fmt::format(
+          "table '{}' has no unique key of columns that are NOT NULL and come with the records, which "
+          "'repeatable' needs: without it records that come again would be there twice",
+          table));
 }
 
 std::string bookkeeping_table(std::string_view engine) {
@@ -53,7 +66,7 @@ std::string bookkeeping_table(std::string_view engine) {
   return name;
 }
 
-std::string load_statement(const StreamConfig& config, const RecordLayout& layout) {
+std::string load_statement(const StreamConfig& config, const std::string& table, const RecordLayout& layout) {
   std::string columns, computed;
   for (const std::string& column : layout) columns += (columns.empty() ? "" : ", ") + quoted_name(column);
   for (const auto& [column, expression] : config.computed) {
@@ -62,18 +75,17 @@ std::string load_statement(const StreamConfig& config, const RecordLayout& layou
   return fmt::format(
       "LOAD DATA LOCAL INFILE 'batch' INTO TABLE {} CHARACTER SET {} FIELDS TERMINATED BY '\\t' ESCAPED "
       "BY '\\\\' LINES TERMINATED BY '\\n' ({}){}",
-      quoted_name(config.table), config.character_set, columns, computed);
+      quoted_name(table), config.character_set, columns, computed);
 }
 
 Result<std::vector<std::string>> columns_without_value(ServerConnection& connection,
-                                                       const StreamConfig& config,
+                                                       const StreamConfig& config, const std::string& table,
                                                        const RecordLayout& layout) {
-  HAILSTONE_ASSIGN(const auto rows,
-                   connection.query(fmt::format(
-                       "SELECT COLUMN_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() "
-                       "AND TABLE_NAME = {} AND IS_NULLABLE = 'NO' AND COLUMN_DEFAULT IS NULL AND EXTRA NOT "
-                       "LIKE '%auto_increment%' AND IS_GENERATED = 'NEVER' ORDER BY ORDINAL_POSITION",
-                       quoted_text(config.table))));
+  // Of a temporary table information_schema says nothing.
+  HAILSTONE_ASSIGN(const auto rows, connection.query(fmt::format(
+                                        "SHOW COLUMNS FROM {} WHERE `Null` = 'NO' AND `Default` IS NULL AND "
+                                        "Extra NOT LIKE '%auto_increment%' AND Extra NOT LIKE '%GENERATED%'",
+                                        quoted_name(table))));
   std::vector<std::string> columns;
   for (const auto& row : rows) {
     const std::string& name = row[0];

@@ -15,18 +15,25 @@ namespace hailstone {
 /// What a connection is set to before it loads.
 Status set_session(ServerConnection& connection, const StreamConfig& config);
 
-/// The table's engine. ErrorCode::InvalidArgument: there is no such table, or its engine has no transactions.
-Result<std::string> engine_of_table(ServerConnection& connection, const StreamConfig& config);
+struct TargetEngine {
+  std::string name;
+  bool has_transactions = true;
+};
+/// The engine of this table. ErrorCode::NotFound: there is no such table. ErrorCode::InvalidArgument: the
+/// engine has no transactions, and `is_repeatable` does not say that a key makes repeats harmless, or there
+/// is no such key.
+Result<TargetEngine> engine_of_table(ServerConnection& connection, const std::string& table,
+                                     bool is_repeatable);
 
 /// The name of the bookkeeping table for tables of this engine.
 std::string bookkeeping_table(std::string_view engine);
 
-/// LOAD DATA LOCAL of records of this layout.
-std::string load_statement(const StreamConfig& config, const RecordLayout& layout);
+/// LOAD DATA LOCAL of records of this layout into this table.
+std::string load_statement(const StreamConfig& config, const std::string& table, const RecordLayout& layout);
 
 /// Columns that need a value, for which neither the layout nor the stream's computed columns have one.
 Result<std::vector<std::string>> columns_without_value(ServerConnection& connection,
-                                                       const StreamConfig& config,
+                                                       const StreamConfig& config, const std::string& table,
                                                        const RecordLayout& layout);
 
 }  // namespace hailstone

@@ -10,6 +10,9 @@ const std::string spool = "[spool]\ndirectory = \"/var/spool/c\"\n";
 const std::string stream =
     "[[stream]]\nname = \"hits\"\ntable = \"hits\"\nfile = \"/var/log/hits.tsv\"\nreject_file = \"r\"\n";
 
+const std::string daily =
+    "[[stream]]\nname = \"hits\"\ntable = \"hits_{day}\"\nfile = \"/h.tsv\"\nreject_file = \"r\"\n";
+
 TEST(CollectConfigTest, TakesAllKeys) {
   const auto config =
       CollectConfig::parse(server + "option_group = \"mine\"\n" + spool + "limit = \"1 GiB\"\n" + stream +
@@ -47,6 +50,28 @@ struct Wrong {
   std::string words;
 };
 
+TEST(CollectConfigTest, TakesWhatATableIsMadeOf) {
+  const auto config = CollectConfig::parse(
+      server + spool + stream +
+          "create = \"(at DATETIME)\"\ntime_column = \"at\"\npartition = \"2 hours\"\nkeep = \"90 days\"\n"
+          "ahead = \"1 day\"\nrepeatable = true\n"
+          "[[stream]]\nname = \"d\"\ntable = \"d_{day}\"\ncreate = \"(at DATE)\"\ntime_column = \"at\"\n"
+          "file = \"/f.csv\"\nreject_file = \"s\"\n",
+      "c.toml");
+  ASSERT_TRUE(config) << config.error().message();
+  const TableConfig& hits = config->streams[0].table;
+  EXPECT_EQ(hits.definition, "(at DATETIME)");
+  EXPECT_EQ(hits.time_column, "at");
+  EXPECT_EQ(hits.partition, parse_time_step("2 hours"));
+  EXPECT_EQ(hits.keep, parse_time_step("90 days"));
+  EXPECT_EQ(hits.ahead, *parse_time_step("1 day"));
+  EXPECT_FALSE(hits.is_daily());
+  EXPECT_TRUE(config->streams[0].is_repeatable);
+  const TableConfig& days = config->streams[1].table;
+  EXPECT_TRUE(days.is_daily());
+  EXPECT_EQ(days.name_of(*parse_wall_time("2026-11-24 23:59:59")), "d_20261124");
+}
+
 TEST(CollectConfigTest, AnErrorNamesItsLineAndTheCure) {
   const std::vector<Wrong> all = {
       {"[server\n", 1, "no TOML"},
@@ -58,6 +83,19 @@ TEST(CollectConfigTest, AnErrorNamesItsLineAndTheCure) {
       {server + spool + "limit = \"much\"\n" + stream, 6, "must be a size"},
       {server + spool, 1, "[[stream]]"},
       {server + spool + stream + "header = 1\n", 11, "true or false"},
+      {server + spool + stream + "time_column = \"a\"\npartition = \"2 days\"\n", 12,
+       "hours that divide a day"},
+      {server + spool + stream + "time_column = \"a\"\npartition = \"daily\"\n", 12, "must be a time as"},
+      {server + spool + stream + "partition = \"1 day\"\n", 11, "give time_column"},
+      {server + spool + stream + "\nkeep = \"1 day\"\n", 12, "needs partition = "},
+      {server + spool + stream + "ahead = \"1 day\"\n", 11, "needs partition = "},
+      {server + spool + stream + "create = \"TABLE t (a INT)\"\n", 11, "must begin with the parenthesis"},
+      {server + spool + daily, 8, "needs create = "},
+      {server + spool + daily + "create = \"(a DATE)\"\n", 8, "give time_column"},
+      {server + spool + daily + "create = \"(a DATE)\"\ntime_column = \"a\"\npartition = \"1 day\"\n", 13,
+       "must be of hours"},
+      {server + spool + daily + "create = \"(a DATE)\"\ntime_column = \"a\"\ncomputed = { A = \"1\" }\n", 8,
+       "cannot be computed"},
       {server + spool + stream + "header = false\n", 6, "give columns"},
       {server + spool + stream + "columns = [\"a\", \"a\"]\n", 11, "twice"},
       {server + spool + stream + "columns = [\"-\"]\n", 11, "names no column"},
