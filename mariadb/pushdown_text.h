@@ -28,8 +28,11 @@ class CollationTest final : public BytesTest {
  private:
   /// Of the regions that are wanted, or of those that are not.
   std::optional<Limits> limits_where(bool wanted) const;
+  int compare(ByteView value, const std::string& constant) const;
 
   CHARSET_INFO* const collation_;
+  /// The weight of each byte, where the collation compares these one by one; null: it does not.
+  const uchar* const weights_;
   const std::vector<std::string> constants_;
   const std::vector<bool> wanted_;
 };

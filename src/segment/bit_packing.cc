@@ -1,6 +1,7 @@
 #include "segment/bit_packing.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <functional>
 #include <numeric>
@@ -237,6 +238,17 @@ uint32_t CountEqual(const uint64_t* numbers, uint32_t count, uint64_t value) {
   return result;
 }
 
+uint32_t CountBits(const uint64_t* bits, uint32_t words) {
+  const Tag<uint64_t> tag;
+  const uint32_t lanes = static_cast<uint32_t>(hn::Lanes(tag));
+  auto sums = hn::Zero(tag);
+  uint32_t i = 0;
+  for (; i + lanes <= words; i += lanes) sums = hn::Add(sums, hn::PopulationCount(hn::LoadU(tag, bits + i)));
+  auto result = static_cast<uint32_t>(hn::GetLane(hn::SumOfLanes(tag, sums)));
+  for (; i < words; ++i) result += static_cast<uint32_t>(std::popcount(bits[i]));
+  return result;
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace hailstone
 HWY_AFTER_NAMESPACE();
@@ -253,6 +265,7 @@ HWY_EXPORT(PackUnit);
 HWY_EXPORT(FindMinimumMaximum);
 HWY_EXPORT(CountDifferent);
 HWY_EXPORT(CountEqual);
+HWY_EXPORT(CountBits);
 
 void pack_unit(const uint64_t* numbers, uint32_t count, unsigned width, char* to) {
   HAILSTONE_CHECK(count <= packing_unit && width >= 1 && width <= 64, "{} numbers of {} bits", count, width);
@@ -298,6 +311,10 @@ uint32_t count_changes(const uint64_t* numbers, uint32_t count) {
 
 uint32_t count_equal(const uint64_t* numbers, uint32_t count, uint64_t value) {
   return HWY_DYNAMIC_DISPATCH(CountEqual)(numbers, count, value);
+}
+
+uint32_t count_bits(const uint64_t* bits, uint32_t words) {
+  return HWY_DYNAMIC_DISPATCH(CountBits)(bits, words);
 }
 
 }  // namespace hailstone

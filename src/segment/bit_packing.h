@@ -75,4 +75,7 @@ void find_minimum_maximum(const uint64_t* numbers, uint32_t count, uint64_t& min
 uint32_t count_changes(const uint64_t* numbers, uint32_t count);
 uint32_t count_equal(const uint64_t* numbers, uint32_t count, uint64_t value);
 
+/// How many bits of so many words are set.
+uint32_t count_bits(const uint64_t* bits, uint32_t words);
+
 }  // namespace hailstone

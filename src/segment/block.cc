@@ -72,11 +72,7 @@ bool BlockBitmap::none() const {
   return any == 0;
 }
 
-uint32_t BlockBitmap::count() const {
-  uint32_t result = 0;
-  for (const uint64_t word : bits) result += static_cast<uint32_t>(std::popcount(word));
-  return result;
-}
+uint32_t BlockBitmap::count() const { return count_bits(bits, words); }
 
 void BlockBitmap::append_rows(uint32_t first, uint32_t last, std::vector<uint16_t>& rows) const {
   last = std::min(last, block_rows);

@@ -12,6 +12,8 @@ from program import Failure
 # Literals of conditions and limits, which may be parameters.
 LITERAL = re.compile(r"(?:(?<=[=<>] )|(?<=IN \())(-?\d+(?:\.\d+)?|'[^'\\]*')(?=[ ,)]|$)|(?<=LIMIT )\d+")
 VALUES = ["0", "1", "5", "100", "-7", "2.5", "-0.01", "NULL", "'a'", "'2001-02-03'", "'2024-10-27 02:30:00'"]
+EQUALITY = re.compile(r"= (\?|p\d)|<=> (\?|p\d)| IN \(")  # with a parameter
+FRACTIONS = {"2.5", "-0.01"}  # the server takes a whole number that it finds in an index for equal to one that rounds to it
 # Of rows that a stored program takes one by one.
 MOST_ROWS = 400
 
@@ -96,9 +98,10 @@ class Places:
 
         return (LITERAL.sub(take, sql) if start >= 0 else sql), literals
 
-    def _other(self, literals):
+    def _other(self, sql, literals):
         """As many values, in the same order; what was a limit may have become one again."""
-        return [literal if self.random.random() < 0.4 else self.random.choice(VALUES) for literal in literals]
+        values = [value for value in VALUES if value not in FRACTIONS] if EQUALITY.search(sql) else VALUES
+        return [literal if self.random.random() < 0.4 else self.random.choice(values) for literal in literals]
 
     def execute_using(self, select, _):
         sql, literals = self._parameters(select.sql, lambda number: "?")
@@ -106,7 +109,7 @@ class Places:
             return False
         done = self._ask(f"EXECUTE s USING {', '.join(literals)}", select, ordered=select.ordered, near=select.near)
         for _ in range(2):
-            self._ask(f"EXECUTE s USING {', '.join(self._other(literals))}", select, ordered=select.ordered, near=select.near)
+            self._ask(f"EXECUTE s USING {', '.join(self._other(sql, literals))}", select, ordered=select.ordered, near=select.near)
         return done
 
     def procedure(self, select, _):
@@ -118,7 +121,7 @@ class Places:
             return False
         done = self._ask(f"CALL p({', '.join(literals)})", select, ordered=select.ordered, near=select.near)
         for _ in range(2):
-            self._ask(f"CALL p({', '.join(self._other(literals))})", select, ordered=select.ordered, near=select.near)
+            self._ask(f"CALL p({', '.join(self._other(sql, literals))})", select, ordered=select.ordered, near=select.near)
         return done
 
     def into_variables(self, select, answer):
