@@ -9,6 +9,7 @@
 #include "collect/config_check.h"
 #include "collect/event_log.h"
 #include "collect/stream_status.h"
+#include "collect/summary_report.h"
 #include "text/value_text.h"
 
 namespace hailstone {
@@ -19,6 +20,7 @@ struct CollectArguments {
   bool once = false;
   std::string log_format = "text";
   bool as_json = false;
+  uint64_t periods = 10;
 };
 
 Status run(const CollectArguments& arguments) {
@@ -29,8 +31,7 @@ Status run(const CollectArguments& arguments) {
   CollectOutput output(arguments.log_format == "json");
   set_event_sink([&](std::string_view stream, std::string_view message) { output.tell(stream, message); });
   Status status = collect(
-      config,
-      {.once = arguments.once, .watch = [&](const std::vector<StreamState>& states) { output.show(states); }},
+      config, {.once = arguments.once, .watch = [&](const CollectState& state) { output.show(state); }},
       *stop);
   set_event_sink({});
   return status;
@@ -44,7 +45,7 @@ int check(const CollectArguments& arguments) {
   if (!stop) return finished("collect check", std::unexpected(stop.error()));
   int code = 0;
   for (const Finding& finding : check_config(*config, **stop)) {
-    fmt::print("{}: {}{}\n", finding.stream, finding.is_error ? "wrong: " : "", printable(finding.text));
+    fmt::print("{}: {}{}\n", finding.name, finding.is_error ? "wrong: " : "", printable(finding.text));
     if (finding.is_error) code = exit_error;
   }
   return code;
@@ -74,6 +75,38 @@ int show_status(const CollectArguments& arguments) {
   return code;
 }
 
+std::string seconds_text(const std::optional<double>& seconds) {
+  return seconds ? fmt::format("{:.3f}", *seconds) : "null";
+}
+
+/// The exit code.
+int report(const CollectArguments& arguments) {
+  const auto config = CollectConfig::read(arguments.config);
+  if (!config) return finished("collect report", std::unexpected(config.error()));
+  const auto periods = report_of_summaries(*config, arguments.periods);
+  if (!periods) return finished("collect report", std::unexpected(periods.error()));
+  for (const PeriodReport& period : *periods) {
+    if (arguments.as_json) {
+      fmt::print(
+          "{{\"summary\":\"{}\",\"begin\":\"{}\",\"jobs\":{},\"done\":{},\"started\":{:.3f},\"half\":{},"
+          "\"most\":{},\"all\":{}}}\n",
+          period.summary, to_text(period.begin), period.jobs, period.done, period.started,
+          seconds_text(period.half), seconds_text(period.most), seconds_text(period.all));
+      continue;
+    }
+    std::string text = fmt::format("{}, {}: {} of {} jobs done", period.summary, to_text(period.begin),
+                                   period.done, period.jobs);
+    if (period.half) text += fmt::format("; 50 % after {:.1f} s", *period.half);
+    if (period.most) text += fmt::format(", 97 % after {:.1f} s", *period.most);
+    if (period.all) text += fmt::format(", all after {:.1f} s", *period.all);
+    if (period.all && *period.all > 0) {
+      text += fmt::format(": 97 % in {:.0f} % of the time", 100 * *period.most / *period.all);
+    }
+    fmt::print("{}\n", text);
+  }
+  return 0;
+}
+
 }  // namespace
 
 void add_collect_command(Arguments& root, Ending& ending) {
@@ -101,6 +134,12 @@ void add_collect_command(Arguments& root, Ending& ending) {
       "tells how many records of each stream are delivered and how many wait, also while a collector runs");
   add_config(status_command);
   status_command.add_flag("--json", arguments->as_json, "an object a line, for programs");
+  Arguments report_command = command.add_subcommand(
+      "report", "tells when 50 % and 97 % of the jobs of each summary were done, for its last periods");
+  add_config(report_command);
+  report_command.add("--periods", arguments->periods, "how many of each summary").show_default();
+  report_command.add_flag("--json", arguments->as_json, "an object a line, for programs");
+  report_command.run([arguments, &ending] { ending.exit_code = report(*arguments); });
   status_command.run([arguments, &ending] { ending.exit_code = show_status(*arguments); });
 }
 

@@ -80,22 +80,31 @@ void CollectOutput::tell(std::string_view stream, std::string_view message) {
   }
 }
 
-void CollectOutput::show(const std::vector<StreamState>& states) {
+void CollectOutput::show(const CollectState& state) {
   const auto now = Clock::now();
-  if (before_.empty()) before_ = states;
+  if (before_.streams.empty()) before_ = state;
   const double seconds = std::chrono::duration<double>(now - shown_).count();
   if (!terminal_ && now - shown_ < between_lines) return;
   std::string line;
-  for (size_t i = 0; i < states.size(); ++i) {
-    const StreamState &state = states[i], &before = before_[i];
-    const std::string text = state_text(state, before, std::max(seconds, 0.001));
+  const auto add = [&](const std::string& name, const std::string& text, bool is_news) {
     if (terminal_) {
-      line += fmt::format("{}{}: {}", line.empty() ? "" : "; ", state.name, text);
-    } else if (state.delivered != before.delivered || state.acknowledged != state.delivered) {
-      tell(state.name, text);
+      line += fmt::format("{}{}: {}", line.empty() ? "" : "; ", name, text);
+    } else if (is_news) {
+      tell(name, text);
     }
+  };
+  for (size_t i = 0; i < state.streams.size(); ++i) {
+    const StreamState &stream = state.streams[i], &before = before_.streams[i];
+    add(stream.name, state_text(stream, before, std::max(seconds, 0.001)),
+        stream.delivered != before.delivered || stream.acknowledged != stream.delivered);
   }
-  before_ = states;
+  if (state.summaries) {
+    const SummaryState& jobs = *state.summaries;
+    const std::string failed = jobs.failed > 0 ? fmt::format(", {} failed", jobs.failed) : "";
+    add("summaries", fmt::format("{} jobs done, {} due{}", jobs.done, jobs.due, failed),
+        jobs.due > 0 || jobs.done != before_.summaries->done);
+  }
+  before_ = state;
   shown_ = now;
   if (!terminal_) return;
   MutexLock lock(mutex_);

@@ -22,7 +22,7 @@ class CollectOutput {
 
   void tell(std::string_view stream, std::string_view message);
   /// Where it is no terminal, says once a minute what there is to say.
-  void show(const std::vector<StreamState>& states);
+  void show(const CollectState& state);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -32,7 +32,7 @@ class CollectOutput {
   const bool terminal_;
   Mutex mutex_;
   std::string line_ HAILSTONE_GUARDED_BY(mutex_);  // below the events
-  std::vector<StreamState> before_;
+  CollectState before_;
   Clock::time_point shown_ = Clock::now();
 };
 

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "base/mutex.h"
@@ -24,7 +25,7 @@ struct Stream {
         spool(std::move(opened)),
         rejects(posix_filesystem(), stream.reject_file),
         intake(stream, *spool, rejects, stop, once),
-        delivery(all.server, stream, *spool, rejects, stop) {}
+        delivery(all, stream, *spool, rejects, stop) {}
 
   StreamState state() const {
     const Spool::State at = spool->state();
@@ -60,14 +61,14 @@ Status collect(const CollectConfig& config, const CollectOptions& options, Stop&
 
   Mutex mutex;
   Status first;  // the first error
-  const auto end = [&](const StreamConfig& stream, const Status& status) {
+  const auto end = [&](const std::string& name, const Status& status) {
     if (status) return;
     MutexLock lock(mutex);
     // The first one is the caller's to tell.
     if (first) {
       first = status;
     } else {
-      log_event(stream.name, status.error().message());
+      log_event(name, status.error().message());
     }
     stop.request();
   };
@@ -76,29 +77,44 @@ Status collect(const CollectConfig& config, const CollectOptions& options, Stop&
     return fail(ErrorCode::InvalidArgument, "MariaDB's client library cannot be initialised");
   }
   std::vector<std::thread> threads;
-  std::atomic<size_t> running{2 * streams.size()};
+  std::atomic<size_t> running{2 * streams.size()};  // threads of streams
+  std::optional<SummaryRun> summaries;
+  std::atomic<bool> summarising{!config.summaries.empty()};
+  if (summarising) {
+    summaries.emplace(config, stop);
+    threads.emplace_back([&] {
+      mysql_thread_init();
+      end("summaries", summaries->run());
+      mysql_thread_end();
+      summarising = false;
+    });
+  }
   for (const auto& each : streams) {
     Stream& stream = *each;
     threads.emplace_back([&] {
-      end(stream.config, stream.intake.run());
+      end(stream.config.name, stream.intake.run());
       stream.delivery.finish();
       --running;
     });
     threads.emplace_back([&] {
       mysql_thread_init();
-      end(stream.config, stream.delivery.run());
+      end(stream.config.name, stream.delivery.run());
       mysql_thread_end();
       --running;
     });
   }
-  while (running > 0) {
+  while (running > 0 || summarising) {
     if (options.watch) {
-      std::vector<StreamState> states;
-      for (const auto& stream : streams) states.push_back(stream->state());
-      options.watch(states);
+      CollectState state;
+      for (const auto& stream : streams) state.streams.push_back(stream->state());
+      if (summaries) state.summaries = summaries->state();
+      options.watch(state);
     }
     // Short ones, as the threads may end at any time.
-    for (int i = 0; i < 25 && running > 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    for (int i = 0; i < 25 && (running > 0 || summarising); ++i) {
+      if (running == 0) summaries->finish();
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
   }
   for (std::thread& thread : threads) thread.join();
   mysql_library_end();
@@ -106,6 +122,10 @@ Status collect(const CollectConfig& config, const CollectOptions& options, Stop&
     const StreamState state = stream->state();
     log_event(state.name, fmt::format("{} of {} records delivered, {} rejected since the start",
                                       state.delivered, state.acknowledged, state.rejected));
+  }
+  if (summaries) {
+    const SummaryState state = summaries->state();
+    log_event("summaries", fmt::format("{} jobs done, {} failed", state.done, state.failed));
   }
   return first;
 }

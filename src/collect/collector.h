@@ -1,15 +1,17 @@
 // All streams of a configuration at work: each has a spool, a thread that takes records in, and one that
-// delivers.
+// delivers. One more runs the summaries.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
 #include "collect/config.h"
 #include "collect/stop.h"
+#include "collect/summary_run.h"
 
 namespace hailstone {
 
@@ -22,14 +24,20 @@ struct StreamState {
   uint64_t spool_bytes = 0;
 };
 
-struct CollectOptions {
-  bool once = false;  // ends when all that is there now has been delivered
-  /// Called twice a second, on the caller's thread.
-  std::function<void(const std::vector<StreamState>&)> watch;
+struct CollectState {
+  std::vector<StreamState> streams;
+  std::optional<SummaryState> summaries;  // unless the configuration has none
 };
 
-/// Ends when stop is asked for, or when all sources have ended and all records are delivered; with the first
-/// error that no waiting helps against.
+struct CollectOptions {
+  bool once =
+      false;  // ends when all that is there now has been delivered, and all summaries that are due are done
+  /// Called twice a second, on the caller's thread.
+  std::function<void(const CollectState&)> watch;
+};
+
+/// Ends when stop is asked for, or when all sources have ended, all records are delivered, and the summaries
+/// that are due then are done; with the first error that no waiting helps against.
 Status collect(const CollectConfig& config, const CollectOptions& options, Stop& stop);
 
 }  // namespace hailstone

@@ -97,12 +97,12 @@ void take_columns(ConfigSection& section, StreamConfig& stream) {
 }
 
 /// What the collector itself reads of each record must be in the record as it will be in the table.
-void check_time_field(ConfigSection& section, const toml::node& node, const StreamConfig& stream) {
-  const auto& computed = stream.computed;
-  if (std::ranges::any_of(
-          computed, [&](const auto& each) { return is_same_name(each.first, stream.table.time_column); })) {
-    section.wrong(node, fmt::format("the collector reads '{}' in the records, so it cannot be computed",
-                                    stream.table.time_column));
+void check_read_field(ConfigSection& section, const toml::node& node, const StreamConfig& stream,
+                      const std::string& column) {
+  const auto is_it = [&](const auto& each) { return is_same_name(each.first, column); };
+  if (std::ranges::any_of(stream.computed, is_it)) {
+    section.wrong(node,
+                  fmt::format("the collector reads '{}' in the records, so it cannot be computed", column));
   }
 }
 
@@ -166,7 +166,7 @@ StreamConfig take_stream(const toml::table& table, const std::string& file, Stat
   take_text_options(section, stream);
   take_columns(section, stream);
   if (const toml::node* node = section.node("table"); node != nullptr && stream.table.is_daily()) {
-    check_time_field(section, *node, stream);
+    check_read_field(section, *node, stream, stream.table.time_column);
   }
   section.take("character_set", stream.character_set);
   if (!is_plain_name(stream.character_set)) {
@@ -182,6 +182,60 @@ StreamConfig take_stream(const toml::table& table, const std::string& file, Stat
   return stream;
 }
 
+SummaryConfig take_summary(const toml::table& table, const std::vector<StreamConfig>& streams,
+                           const std::string& file, Status& status) {
+  SummaryConfig summary;
+  ConfigSection section(table, file, "[[summary]]", status);
+  const auto wrong = [&section](std::string_view key, const std::string& what) {
+    if (const toml::node* node = section.node(key)) section.wrong(*node, what);
+  };
+  section.take("name", summary.name, true);
+  if (!is_plain_name(summary.name)) wrong("name", "'name' must be 1 to 64 letters, digits, _ or -");
+  section.take("stream", summary.stream, true);
+  take_table(section, summary.table);
+  if (summary.table.is_daily()) wrong("table", "a summary has one table; give it partition = \"1 month\"");
+  std::optional<TimeStep> every, delay;
+  section.take("every", every, true);
+  section.take("delay", delay);
+  if (every && !divides_time(*every)) {
+    wrong("every", "'every' must be \"1 month\", \"1 day\", or hours that divide a day, as \"2 hours\"");
+  } else if (every) {
+    summary.every = *every;
+  }
+  if (delay) summary.delay = *delay;
+  section.take("for_each", summary.for_each);
+  section.take("select", summary.select, true);
+  for (const std::string_view word : {"{table}", "{begin}", "{end}", "{value}"}) {
+    const bool is_there = summary.select.find(word) != std::string::npos;
+    if (word == "{value}" && summary.for_each.empty()) {
+      if (is_there) wrong("select", "'select' has {value}, which needs for_each = \"column\"");
+    } else if (!is_there) {
+      wrong("select", fmt::format("'select' must have {}: as WHERE at >= {{begin}} AND at < {{end}}{}", word,
+                                  summary.for_each.empty() ? "" : " AND column = {value}"));
+    }
+  }
+  section.finish();
+  const auto stream = std::ranges::find(streams, summary.stream, &StreamConfig::name);
+  if (stream == streams.end()) {
+    wrong("stream", fmt::format("there is no stream '{}'", summary.stream));
+    return summary;
+  }
+  if (stream->table.time_column.empty()) {
+    wrong("stream",
+          fmt::format("stream '{}' needs time_column = \"…\", the column that tells a record's period",
+                      summary.stream));
+  }
+  if (stream->table.is_daily() && summary.every.unit == TimeStep::Unit::Month) {
+    wrong("every",
+          fmt::format("stream '{}' has a table a day, so that a period cannot be longer", summary.stream));
+  }
+  check_read_field(section, *section.node("stream"), *stream, stream->table.time_column);
+  if (!summary.for_each.empty()) {
+    check_read_field(section, *section.node("for_each"), *stream, summary.for_each);
+  }
+  return summary;
+}
+
 }  // namespace
 
 std::string TableConfig::name_of(WallTime day) const {
@@ -190,6 +244,10 @@ std::string TableConfig::name_of(WallTime day) const {
   if (at != std::string::npos)
     of_day.replace(at, day_placeholder.size(), compact_text(day, TimeStep::Unit::Day));
   return of_day;
+}
+
+const StreamConfig& CollectConfig::stream_of(const SummaryConfig& summary) const {
+  return *std::ranges::find(streams, summary.stream, &StreamConfig::name);
 }
 
 bool is_same_name(std::string_view one, std::string_view other) {
@@ -242,6 +300,21 @@ Result<CollectConfig> CollectConfig::parse(std::string_view text, const std::str
         if (one.reject_file == other.reject_file) {
           top.wrong(node,
                     fmt::format("two streams have the reject file '{}'; give each its own", one.reject_file));
+        }
+      }
+    }
+  }
+  top.know("summary");
+  if (const toml::node* summaries = root.get("summary")) {
+    if (!summaries->is_array_of_tables()) {
+      top.wrong(*summaries, "a summary begins with the line [[summary]]");
+    } else {
+      for (const toml::node& node : *summaries->as_array()) {
+        config.summaries.push_back(take_summary(*node.as_table(), config.streams, name, status));
+        for (size_t i = 0; i + 1 < config.summaries.size(); ++i) {
+          if (config.summaries[i].name == config.summaries.back().name) {
+            top.wrong(node, fmt::format("two summaries have the name '{}'", config.summaries[i].name));
+          }
         }
       }
     }

@@ -62,6 +62,18 @@ struct StreamConfig {
   uint64_t batch_records = 40'000;
 };
 
+/// A SELECT whose rows are stored in a table, for each period of time by itself.
+struct SummaryConfig {
+  std::string name;
+  std::string stream;                                        // whose table it reads
+  TableConfig table;                                         // that it writes to
+  TimeStep every;                                            // divides_time()
+  TimeStep delay{.count = 1, .unit = TimeStep::Unit::Hour};  // from a period's end to its jobs
+  std::string
+      for_each;        // column of the stream's table, each value of which has a job of its own; empty: none
+  std::string select;  // with {table}, {begin}, {end}, {value}
+};
+
 /// Names of columns are equal whatever the case of their letters.
 bool is_same_name(std::string_view one, std::string_view other);
 
@@ -69,7 +81,10 @@ struct CollectConfig {
   ServerConfig server;
   SpoolConfig spool;
   std::vector<StreamConfig> streams;
+  std::vector<SummaryConfig> summaries;
 
+  /// The stream of this name, which a summary has.
+  const StreamConfig& stream_of(const SummaryConfig& summary) const;
   /// `text` is the content of the file of that name. ErrorCode::InvalidArgument.
   static Result<CollectConfig> parse(std::string_view text, const std::string& name);
   static Result<CollectConfig> read(const std::string& path);

@@ -10,6 +10,7 @@
 
 #include "collect/followed_file.h"
 #include "collect/server_connection.h"
+#include "collect/summary_tables.h"
 #include "collect/table_upkeep.h"
 #include "collect/target_table.h"
 #include "file/filesystem.h"
@@ -118,11 +119,58 @@ class StreamCheck {
   RecordLayout layout_;  // empty: not known yet
 };
 
+/// The engine of the summary's table. Other connections than the stream's, as each has one table for trials.
+Result<std::string> check_summary(const CollectConfig& config, const SummaryConfig& summary,
+                                  const Stop& stop) {
+  const StreamConfig& stream = config.stream_of(summary);
+  ServerConnection source(config.server), target(config.server);
+  HAILSTONE_TRY(source.connect(true));
+  HAILSTONE_TRY(target.connect());
+  HAILSTONE_TRY(set_session(source, stream));
+  HAILSTONE_TRY(set_session(target, stream));
+  HAILSTONE_ASSIGN(const TableTrial from, try_table(source, stream.table, stream.is_repeatable));
+  HAILSTONE_ASSIGN(const TableTrial to, try_table(target, summary.table, true));
+  HAILSTONE_TRY(check_value_column(source, summary, from.table));
+  HAILSTONE_ASSIGN(const auto keys, target.query(fmt::format("SHOW KEYS FROM {} WHERE Non_unique = 0",
+                                                             quoted_name(to.table))));
+  if (keys.empty()) {
+    return fail(
+        ErrorCode::InvalidArgument,
+        fmt::format("table '{}' has no primary or unique key, by which rows that are stored again are found",
+                    summary.table.name));
+  }
+  HAILSTONE_ASSIGN(const auto rows, target.query(fmt::format("SHOW COLUMNS FROM {}", quoted_name(to.table))));
+  const std::string select = select_statement(summary, from.table, WallTime(), "");
+  const auto has_columns = [&](const std::vector<std::string>& names) -> Status {
+    for (const std::string& name : names) {
+      const auto is_it = [&](const auto& row) { return is_same_name(row.at(0), name); };
+      if (std::ranges::any_of(rows, is_it)) continue;
+      return fail(
+          ErrorCode::InvalidArgument,
+          fmt::format(
+              "'select' gives a column '{}', which table '{}' has not; name it so: expression AS column",
+              name, summary.table.name));
+    }
+    return {};
+  };
+  HAILSTONE_TRY(source.read(fmt::format("SELECT * FROM ({}) AS trial LIMIT 0", select), stop, has_columns,
+                            [](const std::string&) { return Status(); }));
+  return to.engine;
+}
+
 }  // namespace
 
 std::vector<Finding> check_config(const CollectConfig& config, const Stop& stop) {
   std::vector<Finding> findings;
   for (const StreamConfig& stream : config.streams) StreamCheck(config, stream, stop, findings).run();
+  for (const SummaryConfig& summary : config.summaries) {
+    const auto engine = check_summary(config, summary, stop);
+    findings.push_back({summary.name,
+                        engine ? fmt::format("its rows can be stored in table '{}' of the engine {}",
+                                             summary.table.name, *engine)
+                               : engine.error().message(),
+                        !engine});
+  }
   return findings;
 }
 

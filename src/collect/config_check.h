@@ -12,7 +12,7 @@
 namespace hailstone {
 
 struct Finding {
-  std::string stream;
+  std::string name;  // of the stream or summary
   std::string text;
   bool is_error = true;
 };

@@ -71,8 +71,8 @@ class ConfigSection {
     }
   }
   /// A text as "90 days". Nothing stays nothing when the key is not there.
-  void take(std::string_view key, std::optional<TimeStep>& to) {
-    if (const toml::node* node = find(key, false, "")) {
+  void take(std::string_view key, std::optional<TimeStep>& to, bool required = false) {
+    if (const toml::node* node = find(key, required, "a time in quotes")) {
       const auto* text = node->as_string();
       to = text != nullptr ? parse_time_step(text->get()) : std::nullopt;
       if (!to)

@@ -73,6 +73,7 @@ Status Delivery::prepare() {
   if (is_prepared_) return {};
   HAILSTONE_TRY(find_engine());
   HAILSTONE_TRY(make_bookkeeping());
+  HAILSTONE_TRY(counts_.prepare(connection_, config_.table.name_of(upkeep_.now()), engine_, spool_name_));
   HAILSTONE_TRY(
       connection_.execute(fmt::format("INSERT IGNORE INTO {} (spool, stream, records) VALUES ('{}', {}, 0)",
                                       bookkeeping_, spool_name_, quoted_text(config_.name))));
@@ -122,12 +123,8 @@ Status Delivery::make_bookkeeping() {
   // Of the same engine, so that a commit is of one engine.
   const std::string name = bookkeeping_table(engine_);
   bookkeeping_ = quoted_name(name);
-  HAILSTONE_ASSIGN(
-      const auto found,
-      connection_.query(fmt::format("SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() "
-                                    "AND TABLE_NAME = '{}'",
-                                    name)));
-  if (!found.empty()) return {};
+  HAILSTONE_ASSIGN(const bool there, table_exists(connection_, name));
+  if (there) return {};
   HAILSTONE_TRY(connection_.execute(fmt::format(
       "CREATE TABLE IF NOT EXISTS {} (spool CHAR(32) CHARACTER SET ascii NOT NULL PRIMARY KEY, stream "
       "VARCHAR(64) NOT NULL, records BIGINT UNSIGNED NOT NULL) ENGINE={} COMMENT='hailstone collect: how "
@@ -185,26 +182,28 @@ Result<bool> Delivery::take_records() {
 Status Delivery::route() {
   std::vector<std::string>& tables = batch_.tables();
   tables.clear();
-  if (!config_.table.is_daily()) {
+  const bool is_daily = config_.table.is_daily();
+  if (!is_daily) {
     tables.push_back(config_.table.name);
-    return {};
+    if (counts_.empty()) return {};
   }
   const std::string& column = config_.table.time_column;
   const auto place_of_time = place_of(batch_.layout(), column);
   if (!place_of_time) {
-    return fail(
-        ErrorCode::InvalidArgument,
-        fmt::format("the records have no field for '{}', which tells the day's table; add it to 'columns'",
-                    column));
+    return fail(ErrorCode::InvalidArgument,
+                fmt::format("the records have no field for '{}', which tells their day; add it to 'columns'",
+                            column));
   }
   std::map<WallTime, uint32_t> days;
   for (size_t place = 0; place < batch_.size(); ++place) {
     const auto text = load_field(batch_.record(place), *place_of_time);
     const auto time = text ? parse_wall_time(*text) : std::nullopt;
     if (!time) {
-      condemn(place, column, "no day and time as 2026-11-24 10:00:00, which tells the table");
+      // Without a time it belongs to no period, which matters to summaries only.
+      if (is_daily || text) condemn(place, column, "no day and time as 2026-11-24 10:00:00");
       continue;
     }
+    if (!is_daily) continue;
     if (auto refusal = upkeep_.refusal_of(*time)) {
       condemn(place, column, std::move(*refusal));
       continue;
@@ -242,6 +241,7 @@ Status Delivery::deliver() {
     HAILSTONE_TRY(part(good, complaints));
   }
   HAILSTONE_TRY(write_rejections());
+  HAILSTONE_TRY(counts_.add(connection_, batch_, good));
   if (has_transactions_) {
     HAILSTONE_TRY(connection_.execute("COMMIT"));
     return {};

@@ -33,6 +33,7 @@
 #include "collect/spool.h"
 #include "collect/spool_reader.h"
 #include "collect/stop.h"
+#include "collect/summary_counts.h"
 #include "collect/table_load.h"
 #include "collect/table_upkeep.h"
 
@@ -40,16 +41,17 @@ namespace hailstone {
 
 class Delivery {
  public:
-  Delivery(const ServerConfig& server, const StreamConfig& config, Spool& spool, RejectFile& rejects,
+  Delivery(const CollectConfig& all, const StreamConfig& config, Spool& spool, RejectFile& rejects,
            const Stop& stop)
       : config_(config),
         spool_(spool),
         rejects_(rejects),
         stop_(stop),
-        connection_(server),
+        connection_(all.server),
         trouble_(config.name),
         upkeep_(config.table, config.name),
         load_(config, connection_),
+        counts_(all, config),
         goal_(config.batch_records) {}
 
   /// Ends when stop is asked for, behind the batch under way; or, once finish() was called, when all
@@ -104,6 +106,7 @@ class Delivery {
 
   TableUpkeep upkeep_;
   TableLoad load_;
+  SummaryCounts counts_;
 
   bool is_prepared_ = false;
   bool has_transactions_ = true;

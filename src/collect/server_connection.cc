@@ -4,10 +4,15 @@
 #include <fmt/format.h>
 #include <mysql.h>
 #include <mysqld_error.h>
+#include <poll.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <initializer_list>
+#include <iterator>
+#include <optional>
 
 namespace hailstone {
 namespace {
@@ -53,6 +58,63 @@ bool passes_by_itself(unsigned number) {
       return true;
     default:
       return false;
+  }
+}
+
+/// Waits until the connection's socket is ready for what the client library waits for; what it has become
+/// ready for. Nothing: stop was asked for.
+std::optional<int> wait_for(MYSQL* handle, int what, const Stop& stop) {
+  pollfd waits[2] = {{.fd = mysql_get_socket(handle), .events = 0, .revents = 0},
+                     {.fd = stop.descriptor(), .events = POLLIN, .revents = 0}};
+  const auto wanted = [what](int flag, int events) {
+    return static_cast<short>((what & flag) != 0 ? events : 0);
+  };
+  waits[0].events = static_cast<short>(wanted(MYSQL_WAIT_READ, POLLIN) | wanted(MYSQL_WAIT_WRITE, POLLOUT) |
+                                       wanted(MYSQL_WAIT_EXCEPT, POLLPRI));
+  const bool is_timed = (what & MYSQL_WAIT_TIMEOUT) != 0;
+  for (;;) {
+    const int ready =
+        ::poll(waits, 2, is_timed ? static_cast<int>(1000 * mysql_get_timeout_value(handle)) : -1);
+    if (ready < 0) continue;  // a signal
+    if (waits[1].revents != 0) return std::nullopt;
+    if (ready == 0) return MYSQL_WAIT_TIMEOUT;
+    int got = 0;
+    if ((waits[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0) got |= MYSQL_WAIT_READ;
+    if ((waits[0].revents & POLLOUT) != 0) got |= MYSQL_WAIT_WRITE;
+    if ((waits[0].revents & POLLPRI) != 0) got |= MYSQL_WAIT_EXCEPT;
+    return got;
+  }
+}
+
+/// A value of a row as a literal of a statement.
+void append_literal(std::string& to, MYSQL* handle, const MYSQL_FIELD& field, const char* value,
+                    size_t size) {
+  constexpr unsigned binary = 63;
+  const auto is_any_of = [&field](std::initializer_list<enum_field_types> types) {
+    return std::ranges::find(types, field.type) != types.end();
+  };
+  if (value == nullptr) {
+    to += "NULL";
+  } else if (is_any_of({MYSQL_TYPE_TINY, MYSQL_TYPE_SHORT, MYSQL_TYPE_INT24, MYSQL_TYPE_LONG,
+                        MYSQL_TYPE_LONGLONG, MYSQL_TYPE_FLOAT, MYSQL_TYPE_DOUBLE, MYSQL_TYPE_DECIMAL,
+                        MYSQL_TYPE_NEWDECIMAL})) {
+    to.append(value, size);
+  } else if (field.charsetnr == binary &&
+             is_any_of({MYSQL_TYPE_BIT, MYSQL_TYPE_STRING, MYSQL_TYPE_VAR_STRING, MYSQL_TYPE_VARCHAR,
+                        MYSQL_TYPE_TINY_BLOB, MYSQL_TYPE_BLOB, MYSQL_TYPE_MEDIUM_BLOB, MYSQL_TYPE_LONG_BLOB,
+                        MYSQL_TYPE_GEOMETRY})) {
+    to += "X'";
+    for (size_t i = 0; i < size; ++i) {
+      fmt::format_to(std::back_inserter(to), "{:02X}", static_cast<unsigned char>(value[i]));
+    }
+    to += '\'';
+  } else {
+    const size_t before = to.size();
+    to.resize(before + 2 * size + 2);
+    to[before] = '\'';
+    const size_t escaped = mysql_real_escape_string(handle, to.data() + before + 1, value, size);
+    to.resize(before + 1 + escaped);
+    to += '\'';
   }
 }
 
@@ -105,7 +167,7 @@ void ServerConnection::disconnect() {
   handle_ = nullptr;
 }
 
-Status ServerConnection::connect() {
+Status ServerConnection::connect(bool is_interruptible) {
   disconnect();
   // Told first, as the client library passes over a file that it cannot read.
   HAILSTONE_TRY(InputFile::open(config_.option_file, -1));
@@ -119,12 +181,14 @@ Status ServerConnection::connect() {
   mysql_optionsv(handle_, MYSQL_OPT_READ_TIMEOUT, &answer_seconds);
   mysql_optionsv(handle_, MYSQL_OPT_WRITE_TIMEOUT, &answer_seconds);
   mysql_optionsv(handle_, MYSQL_SET_CHARSET_NAME, "utf8mb4");
+  if (is_interruptible) mysql_optionsv(handle_, MYSQL_OPT_NONBLOCK, nullptr);
   if (mysql_real_connect(handle_, nullptr, nullptr, nullptr, config_.database.c_str(), 0, nullptr, 0) ==
       nullptr) {
     const auto error = failed(fmt::format("cannot connect to the server of '{}'", config_.option_file));
     disconnect();
     return error;
   }
+  thread_id_ = mysql_thread_id(handle_);
   load_text_ = {};
   mysql_set_local_infile_handler(handle_, load_begin, load_read, load_end, load_error, &load_text_);
   return {};
@@ -161,6 +225,66 @@ Result<std::vector<ServerConnection::Row>> ServerConnection::query(const std::st
   }
   mysql_free_result(result);
   return rows;
+}
+
+Status ServerConnection::read(const std::string& statement, const Stop& stop,
+                              const std::function<Status(const std::vector<std::string>&)>& columns,
+                              const std::function<Status(const std::string&)>& row) {
+  const std::string_view shown = std::string_view(statement).substr(0, 200);
+  int error = 0;
+  int waits = mysql_real_query_start(&error, handle_, statement.data(), statement.size());
+  while (waits != 0) {
+    const auto ready = wait_for(handle_, waits, stop);
+    if (!ready) {
+      abandon();
+      return fail(ErrorCode::Interrupted, "interrupted");
+    }
+    waits = mysql_real_query_cont(&error, handle_, *ready);
+  }
+  if (error != 0) return failed(shown);
+  MYSQL_RES* const result = mysql_use_result(handle_);
+  if (result == nullptr) {
+    if (mysql_errno(handle_) != 0) return failed(shown);
+    return fail(ErrorCode::InvalidArgument, fmt::format("{}: it gives no rows; it must be a SELECT", shown));
+  }
+  const Status status = read_rows(result, shown, stop, columns, row);
+  // What is left of the rows is not waited for: the connection goes with them.
+  if (!status) abandon();
+  mysql_free_result(result);
+  return status;
+}
+
+void ServerConnection::abandon() { ::shutdown(mysql_get_socket(handle_), SHUT_RDWR); }
+
+Status ServerConnection::read_rows(st_mysql_res* result, std::string_view shown, const Stop& stop,
+                                   const std::function<Status(const std::vector<std::string>&)>& columns,
+                                   const std::function<Status(const std::string&)>& row) {
+  const unsigned count = mysql_num_fields(result);
+  const MYSQL_FIELD* const fields = mysql_fetch_fields(result);
+  std::vector<std::string> names;
+  for (unsigned i = 0; i < count; ++i) names.emplace_back(fields[i].name, fields[i].name_length);
+  HAILSTONE_TRY(columns(names));
+  std::string literals;
+  for (;;) {
+    MYSQL_ROW values = nullptr;
+    int waits = mysql_fetch_row_start(&values, result);
+    while (waits != 0) {
+      const auto ready = wait_for(handle_, waits, stop);
+      if (!ready) return fail(ErrorCode::Interrupted, "interrupted");
+      waits = mysql_fetch_row_cont(&values, result, *ready);
+    }
+    if (values == nullptr) {
+      if (mysql_errno(handle_) != 0) return failed(shown);
+      return {};
+    }
+    const unsigned long* const sizes = mysql_fetch_lengths(result);
+    literals.clear();
+    for (unsigned i = 0; i < count; ++i) {
+      if (i > 0) literals += ", ";
+      append_literal(literals, handle_, fields[i], values[i], sizes[i]);
+    }
+    HAILSTONE_TRY(row(literals));
+  }
 }
 
 Result<uint64_t> ServerConnection::load(const std::string& statement, std::string_view text) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,8 +16,10 @@
 
 #include "base/status.h"
 #include "collect/config.h"
+#include "collect/stop.h"
 
 struct st_mysql;
+struct st_mysql_res;
 
 namespace hailstone {
 
@@ -42,7 +45,7 @@ class ServerConnection {
   ServerConnection& operator=(const ServerConnection&) = delete;
 
   /// Connects anew.
-  Status connect();
+  Status connect(bool is_interruptible = false);
   bool is_connected() const { return handle_ != nullptr; }
   /// False: the last error was one of the connection itself, which is of no more use.
   bool is_usable() const;
@@ -51,6 +54,15 @@ class ServerConnection {
   /// How many rows it changed.
   Result<uint64_t> execute(const std::string& statement);
   Result<std::vector<Row>> query(const std::string& statement);
+  /// Executes a SELECT whose rows may be too many for memory: `columns` gets their names, then `row` each row
+  /// as literals, "1, 'a', NULL". ErrorCode::Interrupted when stop is asked for: the connection is of no more
+  /// use then, as after an error of `row`, and the statement goes on in the server until thread_id() is
+  /// killed. This needs connect(true).
+  Status read(const std::string& statement, const Stop& stop,
+              const std::function<Status(const std::vector<std::string>&)>& columns,
+              const std::function<Status(const std::string&)>& row);
+  /// The connection's number, as KILL takes it.
+  uint64_t thread_id() const { return thread_id_; }
   /// Executes a LOAD DATA LOCAL statement, which gets `text` as its file, whatever it names. The number of
   /// rows that the server read of it.
   Result<uint64_t> load(const std::string& statement, std::string_view text);
@@ -59,9 +71,15 @@ class ServerConnection {
 
  private:
   std::unexpected<Error> failed(std::string_view what);
+  Status read_rows(st_mysql_res* result, std::string_view shown, const Stop& stop,
+                   const std::function<Status(const std::vector<std::string>&)>& columns,
+                   const std::function<Status(const std::string&)>& row);
+  /// Ends the connection without another word to the server; it is of no use from then on.
+  void abandon();
 
   const ServerConfig& config_;
   st_mysql* handle_ = nullptr;
+  uint64_t thread_id_ = 0;
   std::string_view load_text_;  // what a LOAD DATA under way has not been given yet
 };
 

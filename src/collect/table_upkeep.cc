@@ -69,7 +69,7 @@ WallTime kept_from(WallTime now, const TimeStep& keep) { return minus(now, keep)
 Status TableUpkeep::check(ServerConnection& connection) {
   HAILSTONE_TRY(read_clock(connection));
   if (!config_.partition || config_.is_daily()) return {};
-  HAILSTONE_ASSIGN(const bool there, exists(connection, config_.name));
+  HAILSTONE_ASSIGN(const bool there, table_exists(connection, config_.name));
   if (!there) return {};
   HAILSTONE_ASSIGN(const TimeColumn column, time_column_of(connection, config_.name));
   HAILSTONE_TRY(partitions_of(connection, column));
@@ -138,7 +138,7 @@ Status TableUpkeep::work(ServerConnection& connection) {
   if (config_.is_daily()) return keep_days(connection);
   if (config_.partition) return keep_partitions(connection);
   if (config_.definition.empty()) return {};
-  HAILSTONE_ASSIGN(const bool there, exists(connection, config_.name));
+  HAILSTONE_ASSIGN(const bool there, table_exists(connection, config_.name));
   if (there) return {};
   return alone(connection, [&] { return create(connection, config_.name, {}); });
 }
@@ -159,14 +159,6 @@ Status TableUpkeep::alone(ServerConnection& connection, const Change& change) {
     if (status && !released) status = std::unexpected(released.error());
   }
   return status;
-}
-
-Result<bool> TableUpkeep::exists(ServerConnection& connection, const std::string& table) {
-  HAILSTONE_ASSIGN(const auto rows, connection.query(fmt::format(
-                                        "SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = "
-                                        "DATABASE() AND TABLE_NAME = {}",
-                                        quoted_text(table))));
-  return !rows.empty();
 }
 
 Status TableUpkeep::create(ServerConnection& connection, const std::string& table,
@@ -278,7 +270,7 @@ Status TableUpkeep::keep_partitions(ServerConnection& connection) {
   const WallTime until = plus(now_, config_.ahead);
   // Looked at before the lock is asked for, which is seldom needed, and again when it is had.
   const auto look = [&](bool changes) -> Result<bool> {
-    HAILSTONE_ASSIGN(const bool there, exists(connection, config_.name));
+    HAILSTONE_ASSIGN(const bool there, table_exists(connection, config_.name));
     if (!there) {
       if (config_.definition.empty()) return false;  // the stream tells it
       if (!changes) return true;
@@ -323,7 +315,7 @@ Status TableUpkeep::keep_partitions(ServerConnection& connection) {
 Status TableUpkeep::make_table_of(ServerConnection& connection, WallTime day) {
   if (days_.contains(day)) return {};
   const std::string table = config_.name_of(day);
-  HAILSTONE_ASSIGN(const bool there, exists(connection, table));
+  HAILSTONE_ASSIGN(const bool there, table_exists(connection, table));
   if (!there) {
     std::vector<WallTime> ends;
     if (config_.partition) {
@@ -375,7 +367,7 @@ Status TableUpkeep::keep_days(ServerConnection& connection) {
 }
 
 Status TableUpkeep::drop_day(ServerConnection& connection, const std::string& table, WallTime day) {
-  HAILSTONE_ASSIGN(const bool there, exists(connection, table));
+  HAILSTONE_ASSIGN(const bool there, table_exists(connection, table));
   if (!there) return {};
   // The collector puts no others there, but others may.
   HAILSTONE_ASSIGN(const auto younger,

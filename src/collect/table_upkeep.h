@@ -77,7 +77,6 @@ class TableUpkeep {
   /// What `change` does is done by one collector at a time.
   template <typename Change>
   Status alone(ServerConnection& connection, const Change& change);
-  Result<bool> exists(ServerConnection& connection, const std::string& table);
   /// With the partitions that end at `ends`, if any.
   Status create(ServerConnection& connection, const std::string& table, const std::vector<WallTime>& ends);
   Result<TimeColumn> time_column_of(ServerConnection& connection, const std::string& table);

@@ -16,6 +16,27 @@ Status set_session(ServerConnection& connection, const StreamConfig& config) {
   return {};
 }
 
+Result<bool> table_exists(ServerConnection& connection, const std::string& table) {
+  HAILSTONE_ASSIGN(const auto rows, connection.query(fmt::format(
+                                        "SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = "
+                                        "DATABASE() AND TABLE_NAME = {}",
+                                        quoted_text(table))));
+  return !rows.empty();
+}
+
+Result<bool> has_record_key(ServerConnection& connection, const std::string& table) {
+  HAILSTONE_ASSIGN(
+      const auto keys,
+      connection.query(fmt::format(
+          "SELECT s.INDEX_NAME FROM information_schema.STATISTICS s JOIN information_schema.COLUMNS c ON "
+          "c.TABLE_SCHEMA = s.TABLE_SCHEMA AND c.TABLE_NAME = s.TABLE_NAME AND c.COLUMN_NAME = s.COLUMN_NAME "
+          "WHERE s.TABLE_SCHEMA = DATABASE() AND s.TABLE_NAME = {} AND s.NON_UNIQUE = 0 GROUP BY "
+          "s.INDEX_NAME "
+          "HAVING SUM(c.IS_NULLABLE = 'YES') = 0 AND SUM(c.EXTRA LIKE '%auto_increment%') = 0",
+          quoted_text(table))));
+  return !keys.empty();
+}
+
 Result<TargetEngine> engine_of_table(ServerConnection& connection, const std::string& table,
                                      bool is_repeatable) {
   HAILSTONE_ASSIGN(const auto rows,
@@ -42,16 +63,8 @@ Result<TargetEngine> engine_of_table(ServerConnection& connection, const std::st
             "record that comes again, and the stream repeatable = true",
             table, engine.name, quoted_name(table)));
   }
-  HAILSTONE_ASSIGN(
-      const auto keys,
-      connection.query(fmt::format(
-          "SELECT s.INDEX_NAME FROM information_schema.STATISTICS s JOIN information_schema.COLUMNS c ON "
-          "c.TABLE_SCHEMA = s.TABLE_SCHEMA AND c.TABLE_NAME = s.TABLE_NAME AND c.COLUMN_NAME = s.COLUMN_NAME "
-          "WHERE s.TABLE_SCHEMA = DATABASE() AND s.TABLE_NAME = {} AND s.NON_UNIQUE = 0 GROUP BY "
-          "s.INDEX_NAME "
-          "HAVING SUM(c.IS_NULLABLE = 'YES') = 0 AND SUM(c.EXTRA LIKE '%auto_increment%') = 0",
-          quoted_text(table))));
-  if (!keys.empty()) return engine;
+  HAILSTONE_ASSIGN(const bool has_key, has_record_key(connection, table));
+  if (has_key) return engine;
   return fail(
       ErrorCode::InvalidArgument,
       fmt::format(
@@ -60,10 +73,14 @@ Result<TargetEngine> engine_of_table(ServerConnection& connection, const std::st
           table));
 }
 
-std::string bookkeeping_table(std::string_view engine) {
-  std::string name("hailstone_collect_");
+std::string table_for_engine(std::string_view prefix, std::string_view engine) {
+  std::string name(prefix);
   for (const char c : engine) name += c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
   return name;
+}
+
+std::string bookkeeping_table(std::string_view engine) {
+  return table_for_engine("hailstone_collect_", engine);
 }
 
 std::string load_statement(const StreamConfig& config, const std::string& table, const RecordLayout& layout) {

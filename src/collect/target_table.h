@@ -15,6 +15,12 @@ namespace hailstone {
 /// What a connection is set to before it loads.
 Status set_session(ServerConnection& connection, const StreamConfig& config);
 
+Result<bool> table_exists(ServerConnection& connection, const std::string& table);
+
+/// Whether a primary or unique key, of columns that are NOT NULL and not the table's own numbers, tells rows
+/// apart.
+Result<bool> has_record_key(ServerConnection& connection, const std::string& table);
+
 struct TargetEngine {
   std::string name;
   bool has_transactions = true;
@@ -25,6 +31,8 @@ struct TargetEngine {
 Result<TargetEngine> engine_of_table(ServerConnection& connection, const std::string& table,
                                      bool is_repeatable);
 
+/// `prefix` and the engine's name in small letters.
+std::string table_for_engine(std::string_view prefix, std::string_view engine);
 /// The name of the bookkeeping table for tables of this engine.
 std::string bookkeeping_table(std::string_view engine);
 

@@ -13,6 +13,27 @@ const std::string stream =
 const std::string daily =
     "[[stream]]\nname = \"hits\"\ntable = \"hits_{day}\"\nfile = \"/h.tsv\"\nreject_file = \"r\"\n";
 
+const std::string timed = stream + "time_column = \"at\"\n";
+const std::string summary =
+    "[[summary]]\nname = \"m\"\nstream = \"hits\"\ntable = \"m\"\nevery = \"1 month\"\n"
+    "select = \"SELECT {begin}, {end} FROM {table}\"\n";
+
+TEST(CollectConfigTest, TakesSummaries) {
+  const auto config = CollectConfig::parse(
+      server + spool + timed + summary + "[[summary]]\nname = \"d\"\nstream = \"hits\"\ntable = \"d\"\n" +
+          "every = \"2 hours\"\ndelay = \"3 hours\"\nfor_each = \"site\"\npartition = \"1 month\"\n"
+          "time_column = \"day\"\nselect = \"{begin}{end}{table}{value}\"\n",
+      "c.toml");
+  ASSERT_TRUE(config) << config.error().message();
+  ASSERT_EQ(config->summaries.size(), 2);
+  const SummaryConfig& daily_sums = config->summaries[1];
+  EXPECT_EQ(daily_sums.every, *parse_time_step("2 hours"));
+  EXPECT_EQ(daily_sums.delay, *parse_time_step("3 hours"));
+  EXPECT_EQ(daily_sums.for_each, "site");
+  EXPECT_EQ(daily_sums.table.partition, parse_time_step("1 month"));
+  EXPECT_EQ(config->stream_of(daily_sums).name, "hits");
+}
+
 TEST(CollectConfigTest, TakesAllKeys) {
   const auto config =
       CollectConfig::parse(server + "option_group = \"mine\"\n" + spool + "limit = \"1 GiB\"\n" + stream +
@@ -91,6 +112,13 @@ TEST(CollectConfigTest, AnErrorNamesItsLineAndTheCure) {
       {server + spool + stream + "ahead = \"1 day\"\n", 11, "needs partition = "},
       {server + spool + stream + "create = \"TABLE t (a INT)\"\n", 11, "must begin with the parenthesis"},
       {server + spool + daily, 8, "needs create = "},
+      {server + spool + stream + summary, 13, "needs time_column"},
+      {server + spool + timed + summary + "for_each = \"a\"\n", 17, "must have {value}"},
+      {server + spool + timed + summary + "every = \"1 day\"\n", 18, "no TOML"},
+      {server + spool + timed + summary + "delay = \"1 minute\"\n", 18, "must be a time as"},
+      {server + spool + timed + summary + "colour = \"red\"\n", 18, "no key 'colour'"},
+      {server + spool + timed + summary + summary, 18, "two summaries have the name 'm'"},
+      {server + spool + timed + "[[summary]]\nname = \"m\"\n", 12, "lacks the key 'stream'"},
       {server + spool + daily + "create = \"(a DATE)\"\n", 8, "give time_column"},
       {server + spool + daily + "create = \"(a DATE)\"\ntime_column = \"a\"\npartition = \"1 day\"\n", 13,
        "must be of hours"},

@@ -1,0 +1,300 @@
+#include "collect/summary_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include "collect/summary_tables.h"
+#include "collect/target_table.h"
+
+namespace hailstone {
+namespace {
+
+constexpr std::chrono::seconds between_looks(30), look_again(60);
+constexpr std::chrono::minutes until_next_try(10);
+constexpr size_t jobs_at_once = 10'000, rows_at_once = 1000, bytes_at_once = size_t{1} << 20;
+const std::string owner = "summaries";
+
+}  // namespace
+
+struct SummaryRun::Summary {
+  Summary(const CollectConfig& all, const SummaryConfig& summary)
+      : config(summary), stream(all.stream_of(summary)), upkeep(summary.table, summary.name) {}
+
+  const SummaryConfig& config;
+  const StreamConfig& stream;
+  TableUpkeep upkeep;
+  bool is_prepared = false;
+  std::string engine;          // of its table
+  std::string stream_engine;   // empty: the stream has no table yet
+  std::set<std::string> keys;  // columns of unique keys of its table
+};
+
+SummaryRun::SummaryRun(const CollectConfig& config, const Stop& stop)
+    : config_(config), stop_(stop), reader_(config.server), writer_(config.server), trouble_(owner) {
+  for (const SummaryConfig& summary : config.summaries) {
+    summaries_.push_back(std::make_unique<Summary>(config, summary));
+  }
+}
+
+SummaryRun::~SummaryRun() = default;
+
+SummaryRun::JobKey SummaryRun::key_of(const Job& job) {
+  return {job.summary->config.name, job.begin, job.value};
+}
+
+Status SummaryRun::run() {
+  while (!stop_.is_requested()) {
+    const bool may_end = finishing_;
+    const auto did = step();
+    if (did) {
+      trouble_.over();
+      if (*did) continue;
+      // Another collector may end before all is done.
+      if (may_end && has_lock_) break;
+      const auto until = Clock::now() + between_looks;
+      while (Clock::now() < until && finishing_ == may_end) {
+        if (stop_.wait(std::chrono::milliseconds(100))) return {};
+      }
+      continue;
+    }
+    if (did.error().code() == ErrorCode::Interrupted) return {};
+    reader_.disconnect();
+    writer_.disconnect();
+    if (did.error().code() != ErrorCode::Busy && did.error().code() != ErrorCode::DiskFull) {
+      return std::unexpected(did.error());
+    }
+    trouble_.met(fmt::format("{}; trying again", did.error().message()));
+    static_cast<void>(stop_.wait(trouble_.next_wait()));
+  }
+  if (given_up_.empty() || stop_.is_requested()) return {};
+  return fail(ErrorCode::InvalidArgument, fmt::format("{} jobs of summaries failed", given_up_.size()));
+}
+
+Result<bool> SummaryRun::step() {
+  HAILSTONE_TRY(prepare());
+  if (!has_lock_) {
+    HAILSTONE_ASSIGN(has_lock_, take_lock());
+    if (!has_lock_) return false;
+  }
+  HAILSTONE_ASSIGN(const auto jobs, due_jobs());
+  due_ = jobs.size();
+  const auto begun = Clock::now();
+  for (const Job& job : jobs) {
+    if (stop_.is_requested()) return fail(ErrorCode::Interrupted, "interrupted");
+    const Status status = run_job(job);
+    --due_;
+    if (status) {
+      ++done_;
+      given_up_.erase(key_of(job));
+    } else if (status.error().code() != ErrorCode::InvalidArgument) {
+      return std::unexpected(status.error());
+    } else {
+      give_up(job, status.error());
+      break;  // for another connection
+    }
+    // Shorter ones may have become due.
+    if (Clock::now() - begun > look_again) break;
+  }
+  return !jobs.empty();
+}
+
+void SummaryRun::give_up(const Job& job, const Error& error) {
+  ++failed_;
+  given_up_[key_of(job)] = Clock::now() + until_next_try;
+  log_event(job.summary->config.name,
+            fmt::format("the job of {}{}{} failed: {}; it is tried again in 10 minutes", to_text(job.begin),
+                        job.value.empty() ? "" : ", ", job.value, error.message()));
+  reader_.disconnect();
+  writer_.disconnect();
+}
+
+Status SummaryRun::prepare() {
+  if (!reader_.is_connected() || !writer_.is_connected()) {
+    HAILSTONE_TRY(reader_.connect(true));
+    HAILSTONE_TRY(writer_.connect());
+    used_ = nullptr;
+    has_lock_ = false;
+    for (const auto& summary : summaries_) summary->upkeep.forget();
+  }
+  for (const auto& summary : summaries_) {
+    HAILSTONE_TRY(use(*summary));
+    HAILSTONE_TRY(summary->upkeep.keep_up(writer_));
+    if (!summary->is_prepared) HAILSTONE_TRY(prepare(*summary));
+  }
+  return {};
+}
+
+Status SummaryRun::prepare(Summary& summary) {
+  const std::string& table = summary.config.table.name;
+  HAILSTONE_ASSIGN(const TargetEngine engine, engine_of_table(writer_, table, true));
+  summary.engine = engine.name;
+  HAILSTONE_ASSIGN(const bool has_key, has_record_key(writer_, table));
+  if (!has_key) {
+    return fail(
+        ErrorCode::InvalidArgument,
+        fmt::format(
+            "table '{}' of summary '{}' has no primary or unique key of NOT NULL columns, by which rows that "
+            "are stored again are found",
+            table, summary.config.name));
+  }
+  HAILSTONE_ASSIGN(
+      const auto keys,
+      writer_.query(fmt::format("SELECT DISTINCT COLUMN_NAME FROM information_schema.STATISTICS WHERE "
+                                "TABLE_SCHEMA = DATABASE() AND TABLE_NAME = {} AND NON_UNIQUE = 0",
+                                quoted_text(table))));
+  for (const auto& row : keys) summary.keys.insert(row.at(0));
+  HAILSTONE_TRY(make_jobs_table(writer_, summary.engine));
+  summary.is_prepared = true;
+  return {};
+}
+
+Status SummaryRun::use(const Summary& summary) {
+  if (used_ != nullptr && used_->stream.time_zone == summary.stream.time_zone) return {};
+  for (ServerConnection* connection : {&reader_, &writer_}) {
+    HAILSTONE_TRY(set_session(*connection, summary.stream));
+    // While rows are being stored, others wait to be read.
+    HAILSTONE_TRY(connection->execute(summary.stream.time_zone.empty()
+                                          ? "SET SESSION net_write_timeout = 600, time_zone = DEFAULT"
+                                          : "SET SESSION net_write_timeout = 600"));
+  }
+  used_ = &summary;
+  return {};
+}
+
+Result<bool> SummaryRun::take_lock() {
+  HAILSTONE_ASSIGN(const auto got,
+                   writer_.query("SELECT GET_LOCK(CONCAT('hailstone_summaries ', MD5(DATABASE())), 0)"));
+  const bool has_it = got.at(0).at(0) == "1";
+  if (!has_it && !told_of_other_)
+    log_event(owner, "another collector runs the summaries of this database; waiting");
+  told_of_other_ = !has_it;
+  return has_it;
+}
+
+Result<std::vector<SummaryRun::Job>> SummaryRun::due_jobs() {
+  std::vector<Job> jobs;
+  for (const auto& summary : summaries_) {
+    HAILSTONE_TRY(use(*summary));
+    HAILSTONE_TRY(due_jobs_of(*summary, jobs));
+  }
+  std::ranges::stable_sort(jobs, {}, &Job::records);
+  return jobs;
+}
+
+Status SummaryRun::due_jobs_of(Summary& summary, std::vector<Job>& jobs) {
+  const SummaryConfig& config = summary.config;
+  if (summary.stream_engine.empty()) {
+    const auto engine = engine_of_table(writer_, summary.stream.table.name_of(summary.upkeep.now()), true);
+    if (!engine && engine.error().code() == ErrorCode::NotFound) return {};
+    HAILSTONE_TRY(engine);
+    HAILSTONE_TRY(make_counts_table(writer_, engine->name));
+    summary.stream_engine = engine->name;
+  }
+  HAILSTONE_ASSIGN(const auto clock, writer_.query("SELECT NOW()"));
+  const auto now = parse_wall_time(clock.at(0).at(0));
+  if (!now) return fail(ErrorCode::InvalidArgument, fmt::format("the server's clock says '{}'", clock[0][0]));
+  std::string kept_condition;
+  if (summary.stream.table.keep) {
+    // Rows of a period that has begun before may have been dropped.
+    const WallTime kept = minus(*now, *summary.stream.table.keep);
+    HAILSTONE_TRY(forget_old(summary, kept));
+    kept_condition = fmt::format(" AND c.begin >= '{}'", to_text(kept));
+  }
+  HAILSTONE_ASSIGN(
+      const auto rows,
+      writer_.query(fmt::format(
+          "SELECT c.begin, c.value, SUM(c.records) AS all_records FROM {} c LEFT JOIN {} j ON j.summary = "
+          "c.summary AND "
+          "j.begin = c.begin AND j.value = c.value WHERE c.summary = '{}' AND c.begin < '{}'{} GROUP BY "
+          "c.begin, "
+          "c.value HAVING all_records > COALESCE(MAX(j.records), 0) ORDER BY all_records LIMIT {}",
+          quoted_name(counts_table(summary.stream_engine)), quoted_name(jobs_table(summary.engine)),
+          config.name, to_text(beginning_of(minus(*now, config.delay), config.every)), kept_condition,
+          jobs_at_once + given_up_.size())));
+  for (const auto& row : rows) {
+    Job job{.summary = &summary, .begin = {}, .value = row.at(1)};
+    const auto begin = parse_wall_time(row.at(0));
+    if (!begin) {
+      return fail(ErrorCode::InvalidArgument,
+                  fmt::format("table '{}' has the begin '{}'", counts_table(summary.stream_engine), row[0]));
+    }
+    job.begin = *begin;
+    std::from_chars(row.at(2).data(), row[2].data() + row[2].size(), job.records);
+    const auto failed = given_up_.find(key_of(job));
+    if (failed == given_up_.end() || failed->second <= Clock::now()) jobs.push_back(std::move(job));
+  }
+  return {};
+}
+
+Status SummaryRun::forget_old(const Summary& summary, WallTime kept) {
+  for (const std::string& table : {counts_table(summary.stream_engine), jobs_table(summary.engine)}) {
+    HAILSTONE_TRY(writer_.execute(fmt::format("DELETE FROM {} WHERE summary = '{}' AND begin < '{}'",
+                                              quoted_name(table), summary.config.name, to_text(kept))));
+  }
+  return {};
+}
+
+Status SummaryRun::run_job(const Job& job) {
+  HAILSTONE_TRY(use(*job.summary));
+  HAILSTONE_TRY(writer_.execute("SET @started = UNIX_TIMESTAMP(SYSDATE(6))"));
+  HAILSTONE_TRY(writer_.execute("START TRANSACTION"));
+  const Status stored = store(job);
+  if (!stored) {
+    if (stored.error().code() == ErrorCode::Interrupted) {
+      // It may have ended meanwhile: then there is nothing to kill.
+      static_cast<void>(writer_.execute(fmt::format("KILL CONNECTION {}", reader_.thread_id())));
+    }
+    return stored;
+  }
+  // When a job is run again, the times stay those of the first run.
+  HAILSTONE_TRY(writer_.execute(fmt::format(
+      "INSERT INTO {} (summary, begin, value, records, started, finished, runs) VALUES ('{}', '{}', {}, {}, "
+      "@started, "
+      "UNIX_TIMESTAMP(SYSDATE(6)), 1) ON DUPLICATE KEY UPDATE records = VALUES(records), runs = runs + 1",
+      quoted_name(jobs_table(job.summary->engine)), job.summary->config.name, to_text(job.begin),
+      quoted_text(job.value), job.records)));
+  HAILSTONE_TRY(writer_.execute("COMMIT"));
+  return {};
+}
+
+Status SummaryRun::store(const Job& job) {
+  const Summary& summary = *job.summary;
+  std::string insert, update, rows;
+  size_t count = 0;
+  const auto flush = [&]() -> Status {
+    if (count == 0) return {};
+    HAILSTONE_TRY(writer_.execute(insert + rows + update));
+    rows.clear();
+    count = 0;
+    return {};
+  };
+  const auto take_columns = [&](const std::vector<std::string>& names) -> Status {
+    std::string columns;
+    for (const std::string& name : names) {
+      columns += (columns.empty() ? "" : ", ") + quoted_name(name);
+      const bool is_key =
+          std::ranges::any_of(summary.keys, [&](const auto& key) { return is_same_name(key, name); });
+      if (is_key) continue;
+      update += fmt::format("{}{} = VALUES({})", update.empty() ? " ON DUPLICATE KEY UPDATE " : ", ",
+                            quoted_name(name), quoted_name(name));
+    }
+    if (update.empty()) {
+      update =
+          fmt::format(" ON DUPLICATE KEY UPDATE {} = {}", quoted_name(names.at(0)), quoted_name(names.at(0)));
+    }
+    insert = fmt::format("INSERT INTO {} ({}) VALUES ", quoted_name(summary.config.table.name), columns);
+    return {};
+  };
+  const auto take_row = [&](const std::string& literals) -> Status {
+    rows += fmt::format("{}({})", count == 0 ? "" : ", ", literals);
+    return ++count == rows_at_once || rows.size() >= bytes_at_once ? flush() : Status();
+  };
+  HAILSTONE_TRY(reader_.read(select_statement(summary.config, summary.stream, job.begin, job.value), stop_,
+                             take_columns, take_row));
+  return flush();
+}
+
+}  // namespace hailstone
