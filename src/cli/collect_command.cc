@@ -5,11 +5,14 @@
 
 #include "cli/collect_output.h"
 #include "cli/commands.h"
+#include "cli/output.h"
 #include "collect/collector.h"
 #include "collect/config_check.h"
+#include "collect/config_sample.h"
 #include "collect/event_log.h"
 #include "collect/stream_status.h"
 #include "collect/summary_report.h"
+#include "file/filesystem.h"
 #include "text/value_text.h"
 
 namespace hailstone {
@@ -75,6 +78,38 @@ int show_status(const CollectArguments& arguments) {
   return code;
 }
 
+struct InitArguments {
+  ConfigSample sample;
+  std::string format, output = "-";
+};
+
+Status init(InitArguments arguments) {
+  ConfigSample& sample = arguments.sample;
+  const auto format =
+      arguments.format.empty() ? format_of_path(sample.file) : format_of_name(arguments.format);
+  if (!format) {
+    return fail(
+        ErrorCode::InvalidArgument,
+        fmt::format("'{}' does not end in .csv, .tsv or .jsonl; --format says what it is", sample.file));
+  }
+  sample.text.format = *format;
+  if (*format != TextFormat::JsonLines && sample.text.has_header != sample.columns.empty()) {
+    return fail(ErrorCode::InvalidArgument,
+                sample.text.has_header
+                    ? "--columns names the columns of a file without a header: give --no-header, too"
+                    : "--no-header needs --columns");
+  }
+  HAILSTONE_TRY(check_text_options(sample.text));
+  HAILSTONE_ASSIGN(const std::string text, configuration_from(sample));
+  if (arguments.output != "-" && posix_filesystem().exists(arguments.output)) {
+    return fail(ErrorCode::AlreadyExists,
+                fmt::format("'{}' is there already; remove it, or choose another name", arguments.output));
+  }
+  HAILSTONE_ASSIGN(const auto file, OutputFile::create(arguments.output));
+  HAILSTONE_TRY(file->write(text));
+  return file->finish();
+}
+
 std::string seconds_text(const std::optional<double>& seconds) {
   return seconds ? fmt::format("{:.3f}", *seconds) : "null";
 }
@@ -116,6 +151,35 @@ void add_collect_command(Arguments& root, Ending& ending) {
   const auto add_config = [&arguments](Arguments& to) {
     to.add("CONFIG", arguments->config, "configuration file, in TOML: docs/collect.md").required();
   };
+  Arguments init_command = command.add_subcommand(
+      "init", "writes a configuration, with comments, from a sample of the data, whose types it guesses");
+  const auto init_arguments = std::make_shared<InitArguments>();
+  const auto header = std::make_shared<bool>(false);
+  const auto null_text = std::make_shared<std::string>();
+  const auto delimiter = std::make_shared<std::string>(",");
+  init_command.add("SAMPLE", init_arguments->sample.file, "a file with rows as they will come").required();
+  init_command.add("--format", init_arguments->format, "csv, tsv or jsonl; default: as the file's name ends")
+      .one_of({"csv", "tsv", "jsonl"});
+  init_command.add_flag("--no-header", *header, "CSV, TSV: the first line is a row");
+  init_command.add("--columns", init_arguments->sample.columns, "names of the columns, with --no-header")
+      .comma_list();
+  init_command.add("--delimiter", *delimiter, "CSV: the character between fields")
+      .show_default()
+      .check(check_delimiter);
+  init_command.add(
+      "--null", *null_text,
+      "CSV, TSV: fields without quotes that stand for NULL; default: empty ones in CSV, \\N in TSV");
+  init_command.add("--sample", init_arguments->sample.rows, "rows that types are guessed from")
+      .show_default();
+  init_command.add("--output", init_arguments->output, "the file to write; - is the standard output")
+      .show_default();
+  init_command.run([init_command, init_arguments, header, null_text, delimiter, &ending] {
+    TextOptions& text = init_arguments->sample.text;
+    text.has_header = !*header;
+    text.delimiter = delimiter->front();
+    if (init_command.given("--null")) text.null_text = *null_text;
+    ending.exit_code = finished("collect init", init(*init_arguments));
+  });
   Arguments run_command = command.add_subcommand(
       "run", "collects until the sources end, or until a signal: TERM and INT finish the batch");
   add_config(run_command);

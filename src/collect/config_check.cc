@@ -27,7 +27,12 @@ class StreamCheck {
   void run() {
     const size_t before = findings_.size();
     check_writable(config_.spool.directory, "the spool's directory");
-    check_writable(stream_.reject_file, "the reject file");
+    // The spool's directory is made when it is not there.
+    const auto folder = std::filesystem::path(stream_.reject_file).parent_path().lexically_normal();
+    if (folder != std::filesystem::path(config_.spool.directory).lexically_normal() ||
+        posix_filesystem().exists(config_.spool.directory)) {
+      check_writable(stream_.reject_file, "the reject file");
+    }
     check_source();
     const auto engine = check_table();
     if (!engine) {
