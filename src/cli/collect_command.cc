@@ -10,6 +10,7 @@
 #include "collect/config_check.h"
 #include "collect/config_sample.h"
 #include "collect/event_log.h"
+#include "collect/metrics.h"
 #include "collect/stream_status.h"
 #include "collect/summary_report.h"
 #include "file/filesystem.h"
@@ -22,6 +23,7 @@ struct CollectArguments {
   std::string config;
   bool once = false;
   std::string log_format = "text";
+  std::optional<uint16_t> metrics;
   bool as_json = false;
   uint64_t periods = 10;
 };
@@ -33,9 +35,19 @@ Status run(const CollectArguments& arguments) {
   const SignalWatch watch([&stop] { stop->request(); });
   CollectOutput output(arguments.log_format == "json");
   set_event_sink([&](std::string_view stream, std::string_view message) { output.tell(stream, message); });
-  Status status = collect(
-      config, {.once = arguments.once, .watch = [&](const CollectState& state) { output.show(state); }},
-      *stop);
+  std::unique_ptr<MetricsServer> metrics;
+  if (arguments.metrics) {
+    HAILSTONE_ASSIGN(metrics, MetricsServer::start(*arguments.metrics));
+    log_event({}, fmt::format("metrics are at http://127.0.0.1:{}/metrics", metrics->port()));
+  }
+  Status status = collect(config,
+                          {.once = arguments.once,
+                           .watch =
+                               [&](const CollectState& state) {
+                                 output.show(state);
+                                 if (metrics) metrics->set(metrics_text(state));
+                               }},
+                          *stop);
   set_event_sink({});
   return status;
 }
@@ -187,7 +199,20 @@ void add_collect_command(Arguments& root, Ending& ending) {
   run_command.add("--log-format", arguments->log_format, "how events are told on standard error")
       .one_of({"text", "json"})
       .show_default();
-  run_command.run([arguments, &ending] { ending.exit_code = finished("collect run", run(*arguments)); });
+  const auto port = std::make_shared<uint64_t>(0);
+  run_command.add("--metrics", *port,
+                  "a port of 127.0.0.1: answers GET /metrics in Prometheus's text format; 0: any free one");
+  run_command.run([run_command, port, arguments, &ending] {
+    if (run_command.given("--metrics")) {
+      if (*port > 65'535) {
+        ending.exit_code =
+            finished("collect run", fail(ErrorCode::InvalidArgument, "--metrics is a port, 0 to 65535"));
+        return;
+      }
+      arguments->metrics = static_cast<uint16_t>(*port);
+    }
+    ending.exit_code = finished("collect run", run(*arguments));
+  });
   Arguments check_command = command.add_subcommand(
       "check",
       "tells what is wrong with a configuration: its keys, sources, server and tables; writes nothing");

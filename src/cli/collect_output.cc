@@ -48,6 +48,8 @@ std::string state_text(const StreamState& now, const StreamState& before, double
                                  static_cast<double>(now.delivered - before.delivered) / seconds, waiting,
                                  human_bytes(now.spool_bytes));
   if (now.rejected > 0) text += fmt::format(", {} rejected", now.rejected);
+  if (now.lag_seconds >= 1) text += fmt::format(", {:.0f} s behind", now.lag_seconds);
+  if (!now.trouble.empty()) text += ", " + beginning(now.trouble);
   return text;
 }
 

@@ -5,9 +5,11 @@
 
 #include <atomic>
 #include <chrono>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "base/mutex.h"
 #include "collect/delivery.h"
@@ -16,6 +18,31 @@
 
 namespace hailstone {
 namespace {
+
+/// How long the oldest record that waits has been waiting. One thread.
+class Lag {
+ public:
+  /// In seconds; to be asked often, as it knows the moments of asking only.
+  double of(uint64_t acknowledged, uint64_t delivered) {
+    const auto now = Clock::now();
+    if (marks_.empty() ? acknowledged > delivered : acknowledged > marks_.back().second) {
+      marks_.emplace_back(now, acknowledged);
+      // Of a long backlog every other moment will do.
+      if (marks_.size() > most_marks) {
+        for (size_t i = 0; i < most_marks / 2; ++i) marks_[i] = marks_[2 * i + 1];
+        marks_.erase(marks_.begin() + most_marks / 2, marks_.end() - 1);
+      }
+    }
+    while (!marks_.empty() && marks_.front().second <= delivered) marks_.pop_front();
+    if (marks_.empty()) return 0;
+    return std::chrono::duration<double>(now - marks_.front().first).count();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr size_t most_marks = 4096;
+  std::deque<std::pair<Clock::time_point, uint64_t>> marks_;  // how many records were acknowledged then
+};
 
 /// What both threads of a stream use.
 struct Stream {
@@ -27,13 +54,20 @@ struct Stream {
         intake(stream, *spool, rejects, stop, once),
         delivery(all, stream, *spool, rejects, stop) {}
 
-  StreamState state() const {
+  /// The caller's thread only.
+  StreamState state() {
+    // In this order, as no record is delivered before it is acknowledged.
+    const uint64_t delivered = delivery.delivered();
     const Spool::State at = spool->state();
+    std::string trouble = delivery.trouble();
+    if (trouble.empty()) trouble = intake.trouble();
     return {.name = config.name,
             .acknowledged = at.end,
-            .delivered = delivery.delivered(),
+            .delivered = delivered,
             .rejected = rejects.count(),
-            .spool_bytes = at.bytes};
+            .spool_bytes = at.bytes,
+            .lag_seconds = lag.of(at.end, delivered),
+            .trouble = std::move(trouble)};
   }
 
   const StreamConfig& config;
@@ -41,6 +75,7 @@ struct Stream {
   RejectFile rejects;
   Intake intake;
   Delivery delivery;
+  Lag lag;
 };
 
 }  // namespace

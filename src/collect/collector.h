@@ -22,6 +22,8 @@ struct StreamState {
   uint64_t delivered = 0;     // of these, those that are in the table, or rejected
   uint64_t rejected = 0;      // since the start
   uint64_t spool_bytes = 0;
+  double lag_seconds = 0;  // since the oldest record that waits was acknowledged, or since the start
+  std::string trouble;     // what goes wrong, and is tried again
 };
 
 struct CollectState {

@@ -61,6 +61,8 @@ class Delivery {
   void finish() { finishing_ = true; }
   /// Records that have been delivered or rejected. Any thread.
   uint64_t delivered() const { return delivered_; }
+  /// What goes wrong, and is tried again; empty: nothing. Any thread.
+  std::string trouble() const { return trouble_.current(); }
 
  private:
   using Places = Batch::Places;

@@ -22,18 +22,30 @@ void log_event(std::string_view stream, std::string_view message) {
 }
 
 void Trouble::met(const std::string& message) {
-  if (message == message_) return;
-  if (message_.empty()) since_ = Clock::now();
-  message_ = message;
+  {
+    MutexLock lock(mutex_);
+    if (message == message_) return;
+    if (message_.empty()) since_ = Clock::now();
+    message_ = message;
+  }
   log_event(stream_, message);
 }
 
 void Trouble::over() {
-  if (message_.empty()) return;
+  std::string message;
+  {
+    MutexLock lock(mutex_);
+    if (message_.empty()) return;
+    message.swap(message_);
+  }
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - since_).count();
-  log_event(stream_, fmt::format("goes on after {} s of: {}", seconds, message_));
-  message_.clear();
+  log_event(stream_, fmt::format("goes on after {} s of: {}", seconds, message));
   wait_ = std::chrono::milliseconds(100);
+}
+
+std::string Trouble::current() const {
+  MutexLock lock(mutex_);
+  return message_;
 }
 
 std::chrono::milliseconds Trouble::next_wait() {

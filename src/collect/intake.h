@@ -28,6 +28,8 @@ class Intake {
 
   /// Ends when the source has, or when stop is asked for; the spool is closed then.
   Status run();
+  /// What goes wrong, and is tried again; empty: nothing. Any thread.
+  std::string trouble() const { return trouble_.current(); }
 
  private:
   Status read_source();
