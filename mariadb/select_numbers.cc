@@ -13,6 +13,9 @@ namespace hailstone {
 
 namespace {
 
+/// Longer lists are left to the server, which looks constants up.
+constexpr size_t most_in_list = 17;
+
 bool is_real(const Item& item) { return item.result_type() == REAL_RESULT; }
 
 /// Of an INT or DECIMAL result.
@@ -29,6 +32,12 @@ bool is_plain_constant(Item& item) {
   }
   return dynamic_cast<Item_func_neg*>(&real) != nullptr &&
          is_plain_constant(*static_cast<Item_func&>(real).arguments()[0]);
+}
+
+/// Whether days, or days with times, are compared.
+bool compares_moments(const Type_handler& compared) {
+  const enum_mysql_timestamp_type type = compared.mysql_timestamp_type();
+  return type == MYSQL_TIMESTAMP_DATE || type == MYSQL_TIMESTAMP_DATETIME;
 }
 
 std::optional<int64_t> scaled_number(const my_decimal& decimal, unsigned scale) {
@@ -178,7 +187,7 @@ std::optional<std::pair<Program::Register, Program::Register>> NumberTranslator:
   std::optional<Register> a, b;
   const Type_handler& compared = *equality.compare_type_handler();
   if (compared.cmp_type() == TIME_RESULT) {
-    if (compared.field_type() != MYSQL_TYPE_DATETIME) return std::nullopt;
+    if (!compares_moments(compared)) return std::nullopt;
     a = left.moment(first);
     b = right.moment(second);
   } else {
@@ -487,30 +496,84 @@ std::optional<Program::Register> NumberTranslator::truth(Item& item, Register ma
       const Register null = call(Opcode::IsNull, {inner->result});
       return function.functype() == Item_func::ISNULL_FUNC ? null : call(Opcode::Not, {null});
     }
+    case Item_func::BETWEEN:
+      return between(function, mask);
+    case Item_func::IN_FUNC:
+      return in_list(function, mask);
     default:
       return std::nullopt;
   }
+}
+
+std::optional<Program::Register> NumberTranslator::exact_comparison(Opcode opcode, const Number& left,
+                                                                    const Number& right, Register mask) {
+  const unsigned scale = std::max(left.scale, right.scale);
+  const auto a = scaled(left, scale, mask), b = scaled(right, scale, mask);
+  if (!a || !b) return std::nullopt;
+  return call(opcode, {*a, *b});
+}
+
+std::optional<Program::Register> NumberTranslator::between(Item_func& function, Register mask) {
+  Item** const arguments = function.arguments();
+  if (!std::ranges::all_of(std::span(arguments, 3), [](const Item* item) { return is_exact(*item); }))
+    return std::nullopt;
+  const auto value = translate(*arguments[0], mask);
+  if (!value) return std::nullopt;
+  // The server asks no further for NULL.
+  mask = masked(mask, call(Opcode::Not, {call(Opcode::IsNull, {value->result})}));
+  const auto low = translate(*arguments[1], mask);
+  if (!low) return std::nullopt;
+  const auto high = translate(*arguments[2], mask);
+  if (!high) return std::nullopt;
+  const auto above = exact_comparison(Opcode::LessEqual, *low, *value, mask);
+  const auto below = exact_comparison(Opcode::LessEqual, *value, *high, mask);
+  if (!above || !below) return std::nullopt;
+  const Register result = call(Opcode::And, {*above, *below});
+  return static_cast<Item_func_between&>(function).negated ? call(Opcode::Not, {result}) : result;
+}
+
+std::optional<Program::Register> NumberTranslator::in_list(Item_func& function, Register mask) {
+  const std::span<Item*> arguments(function.arguments(), function.argument_count());
+  if (arguments.size() > most_in_list ||
+      !std::ranges::all_of(arguments, [](const Item* item) { return is_exact(*item); }))
+    return std::nullopt;
+  const auto value = translate(*arguments[0], mask);
+  if (!value) return std::nullopt;
+  mask = masked(mask, call(Opcode::Not, {call(Opcode::IsNull, {value->result})}));
+  std::optional<Register> result;
+  for (Item* const item : arguments.subspan(1)) {
+    const auto other = translate(*item, mask);
+    if (!other) return std::nullopt;
+    const auto equal = exact_comparison(Opcode::Equal, *value, *other, mask);
+    if (!equal) return std::nullopt;
+    result = result ? call(Opcode::Or, {*result, *equal}) : *equal;
+    // What has been found is not looked for further.
+    mask = masked(mask, call(Opcode::Not, {call(Opcode::IsTrue, {*equal})}));
+  }
+  return static_cast<Item_func_in&>(function).negated ? call(Opcode::Not, {*result}) : *result;
 }
 
 std::optional<Program::Register> NumberTranslator::comparison(Item_func& function, Opcode opcode, bool turned,
                                                               Register mask) {
   const auto* const compares = dynamic_cast<Item_bool_rowready_func2*>(&function);
   if (compares == nullptr) return std::nullopt;
-  Item& first = *function.arguments()[0];
-  Item& second = *function.arguments()[1];
+  Item& first = *function.arguments()[turned ? 1 : 0];
+  Item& second = *function.arguments()[turned ? 0 : 1];
+  const Type_handler& compared = *compares->compare_type_handler();
+  if (compared.cmp_type() == TIME_RESULT) {
+    if (!compares_moments(compared)) return std::nullopt;
+    const auto a = moment(first), b = moment(second);
+    return a && b ? std::optional(call(opcode, {*a, *b})) : std::nullopt;
+  }
   const auto left = translate(first, mask);
   if (!left) return std::nullopt;
   const auto right = translate(second, mask);
   if (!right) return std::nullopt;
   std::optional<Register> a, b;
-  switch (compares->compare_type_handler()->cmp_type()) {
+  switch (compared.cmp_type()) {
     case INT_RESULT:
-    case DECIMAL_RESULT: {
-      const unsigned scale = std::max(left->scale, right->scale);
-      a = scaled(*left, scale, mask);
-      b = scaled(*right, scale, mask);
-      break;
-    }
+    case DECIMAL_RESULT:
+      return exact_comparison(opcode, *left, *right, mask);
     case REAL_RESULT:
       // Of a fixed number of decimals both, they are compared with a tolerance.
       if (first.decimals < NOT_FIXED_DEC && second.decimals < NOT_FIXED_DEC) return std::nullopt;
@@ -521,7 +584,7 @@ std::optional<Program::Register> NumberTranslator::comparison(Item_func& functio
       return std::nullopt;
   }
   if (!a || !b) return std::nullopt;
-  return turned ? call(opcode, {*b, *a}) : call(opcode, {*a, *b});
+  return call(opcode, {*a, *b});
 }
 
 std::optional<Program::Register> NumberTranslator::of_predicate(const Predicate& predicate, size_t source) {

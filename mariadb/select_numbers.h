@@ -107,7 +107,12 @@ class NumberTranslator {
   std::optional<Number> first_not_null(Item_func& function, Register mask);
   /// TRUE, FALSE or NULL.
   std::optional<Register> truth(Item& item, Register mask);
+  /// `turned`: the sides change places.
   std::optional<Register> comparison(Item_func& function, Opcode opcode, bool turned, Register mask);
+  std::optional<Register> exact_comparison(Opcode opcode, const Number& left, const Number& right,
+                                           Register mask);
+  std::optional<Register> between(Item_func& function, Register mask);
+  std::optional<Register> in_list(Item_func& function, Register mask);
   std::optional<Register> is_true(Item& item, Register mask);
   /// `source`: the number of the table whose columns it reads.
   std::optional<Register> of_predicate(const Predicate& predicate, size_t source);

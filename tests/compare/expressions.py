@@ -56,7 +56,9 @@ class Expressions:
         return f"({self.condition(depth - 1, real)})"
 
     def condition(self, depth=1, real=True):
-        kind = self.random.randrange(10 if depth > 0 else 5)
+        kind = self.random.randrange(11 if depth > 0 else 5)
+        if kind == 10:
+            return f"{self.number(depth - 1, real)} {self.random.choice(['IN', 'NOT IN'])} ({self.number(0, real)}, {self.number(depth - 1, real)}, 7)"
         if kind < 2:
             left, right = self.number(0, real), self.number(depth, real)
             # By an index of whole numbers, or of decimals of two digits, the server looks for the rounded one, and finds it.
@@ -75,7 +77,7 @@ class Expressions:
             return f"NOT {self.condition(depth - 1, real)}"
         if kind == 8 and (name := self._one_of(TIMES)):
             return self.of_time(name)
-        return f"{self.number(depth - 1, real)} BETWEEN {self.number(0, real)} AND {self.number(0, real)}"
+        return f"{self.number(depth - 1, real)} {self.random.choice(['', '', 'NOT '])}BETWEEN {self.number(0, real)} AND {self.number(depth - 1, real)}"
 
     def of_time(self, name):
         """A condition."""
@@ -107,7 +109,7 @@ class Expressions:
         # of decimals, is a group of its own.
         while True:
             number = self.number()
-            if "rounded" not in number and not ("%" in number and ("." in number or "money" in number)):
+            if "rounded" not in number and not ("%" in number and any(decimal in number for decimal in (".", "money", "price", "share"))):
                 return number
 
     def summand(self):
