@@ -27,6 +27,8 @@ struct SummaryRun::Summary {
   const StreamConfig& stream;
   TableUpkeep upkeep;
   bool is_prepared = false;
+  bool has_lock = false;
+  bool is_others = false;      // another collector has it; this has been told
   std::string engine;          // of its table
   std::string stream_engine;   // empty: the stream has no table yet
   std::set<std::string> keys;  // columns of unique keys of its table
@@ -52,8 +54,7 @@ Status SummaryRun::run() {
     if (did) {
       trouble_.over();
       if (*did) continue;
-      // Another collector may end before all is done.
-      if (may_end && has_lock_) break;
+      if (may_end) break;
       const auto until = Clock::now() + between_looks;
       while (Clock::now() < until && finishing_ == may_end) {
         if (stop_.wait(std::chrono::milliseconds(100))) return {};
@@ -75,10 +76,6 @@ Status SummaryRun::run() {
 
 Result<bool> SummaryRun::step() {
   HAILSTONE_TRY(prepare());
-  if (!has_lock_) {
-    HAILSTONE_ASSIGN(has_lock_, take_lock());
-    if (!has_lock_) return false;
-  }
   HAILSTONE_ASSIGN(const auto jobs, due_jobs());
   due_ = jobs.size();
   const auto begun = Clock::now();
@@ -116,8 +113,10 @@ Status SummaryRun::prepare() {
     HAILSTONE_TRY(reader_.connect(true));
     HAILSTONE_TRY(writer_.connect());
     used_ = nullptr;
-    has_lock_ = false;
-    for (const auto& summary : summaries_) summary->upkeep.forget();
+    for (const auto& summary : summaries_) {
+      summary->upkeep.forget();
+      summary->has_lock = false;
+    }
   }
   for (const auto& summary : summaries_) {
     HAILSTONE_TRY(use(*summary));
@@ -164,19 +163,26 @@ Status SummaryRun::use(const Summary& summary) {
   return {};
 }
 
-Result<bool> SummaryRun::take_lock() {
+Result<bool> SummaryRun::take_lock(Summary& summary) {
+  if (summary.has_lock) return true;
+  // At the end only a collector that has just been killed is waited for: one that runs does what is due.
   HAILSTONE_ASSIGN(const auto got,
-                   writer_.query("SELECT GET_LOCK(CONCAT('hailstone_summaries ', MD5(DATABASE())), 0)"));
-  const bool has_it = got.at(0).at(0) == "1";
-  if (!has_it && !told_of_other_)
-    log_event(owner, "another collector runs the summaries of this database; waiting");
-  told_of_other_ = !has_it;
-  return has_it;
+                   writer_.query(fmt::format(
+                       "SELECT GET_LOCK(CONCAT('hailstone_summary ', MD5(CONCAT(DATABASE(), '.{}'))), {})",
+                       summary.config.name, finishing_ ? 10 : 0)));
+  summary.has_lock = got.at(0).at(0) == "1";
+  if (!summary.has_lock && !summary.is_others) {
+    log_event(summary.config.name, "another collector runs this summary");
+  }
+  summary.is_others = !summary.has_lock;
+  return summary.has_lock;
 }
 
 Result<std::vector<SummaryRun::Job>> SummaryRun::due_jobs() {
   std::vector<Job> jobs;
   for (const auto& summary : summaries_) {
+    HAILSTONE_ASSIGN(const bool is_mine, take_lock(*summary));
+    if (!is_mine) continue;
     HAILSTONE_TRY(use(*summary));
     HAILSTONE_TRY(due_jobs_of(*summary, jobs));
   }

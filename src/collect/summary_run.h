@@ -1,6 +1,6 @@
 // Runs the summaries of a configuration: each job once its period is over, those that read fewest records
-// first, so that most are done early. One thread; of several collectors of one database one at a time
-// (GET_LOCK).
+// first, so that most are done early. One thread. A summary that several collectors of a server have is run by
+// one of them at a time (GET_LOCK).
 //
 // A job reads rows on one connection, and stores them on another: batches of INSERT … ON DUPLICATE KEY UPDATE
 // in one transaction, with a row that says that the job is done. So a job that is done is never run again
@@ -62,8 +62,8 @@ class SummaryRun {
   Result<bool> step();
   Status prepare();
   Status prepare(Summary& summary);
-  /// False: another collector runs summaries.
-  Result<bool> take_lock();
+  /// False: another collector runs the summary.
+  Result<bool> take_lock(Summary& summary);
   Result<std::vector<Job>> due_jobs();
   Status due_jobs_of(Summary& summary, std::vector<Job>& jobs);
   /// What it says of jobs whose rows are no longer kept.
@@ -80,8 +80,6 @@ class SummaryRun {
   Trouble trouble_;
   std::vector<std::unique_ptr<Summary>> summaries_;
   const Summary* used_ = nullptr;
-  bool has_lock_ = false;
-  bool told_of_other_ = false;
   std::map<JobKey, Clock::time_point> given_up_;  // jobs that failed, and when they are tried again
   std::atomic<bool> finishing_{false};
   std::atomic<uint64_t> done_{0}, failed_{0}, due_{0};

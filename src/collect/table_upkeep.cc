@@ -6,7 +6,6 @@
 #include <charconv>
 #include <utility>
 
-#include "collect/event_log.h"
 #include "collect/target_table.h"
 
 namespace hailstone {
@@ -115,12 +114,15 @@ Status TableUpkeep::keep_up(ServerConnection& connection) {
   const Status status = work(connection);
   looked_ = Clock::now();
   failed_ = !status;
-  if (status) return {};
+  if (status) {
+    trouble_.over();
+    return {};
+  }
   // A table that others hold is changed later. The connection works still, as a lost one has no server's
   // number.
   const bool is_held = status.error().code() == ErrorCode::Busy && connection.is_usable();
   if (is_held && covered_until_ && now_ < *covered_until_) {
-    log_event(owner_, fmt::format("{}; trying again", status.error().message()));
+    trouble_.met(fmt::format("{}; trying again", status.error().message()));
     return {};
   }
   return status;

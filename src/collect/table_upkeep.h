@@ -17,6 +17,7 @@
 
 #include "base/status.h"
 #include "collect/config.h"
+#include "collect/event_log.h"
 #include "collect/server_connection.h"
 #include "collect/wall_time.h"
 
@@ -48,7 +49,8 @@ Result<TableTrial> try_table(ServerConnection& connection, const TableConfig& co
 class TableUpkeep {
  public:
   /// `owner`: of events, a stream's or a summary's name.
-  TableUpkeep(const TableConfig& config, std::string owner) : config_(config), owner_(std::move(owner)) {}
+  TableUpkeep(const TableConfig& config, std::string owner)
+      : config_(config), owner_(std::move(owner)), trouble_(owner_) {}
 
   /// Does what is due: at once on a new connection, then once a minute. Not within a transaction.
   /// ErrorCode::Busy: what is missing could not be made now, and records of now would have no place.
@@ -92,6 +94,7 @@ class TableUpkeep {
 
   const TableConfig& config_;
   const std::string owner_;
+  Trouble trouble_;
   std::optional<Clock::time_point> looked_;
   WallTime now_;
   std::optional<WallTime> covered_until_;  // there are partitions for times before; nothing: for none
