@@ -117,19 +117,32 @@ class Moment final : public ColumnFunction {
   explicit Moment(std::optional<uint> fraction) : fraction_(fraction) {}
 
   std::optional<int64_t> of(const Value& value) const override {
-    constexpr unsigned bits_of_time = 17, bits_of_microseconds = 24;
-    if (!fraction_) {
-      const uint64_t months = (value.integer >> 9) * 13 + (value.integer >> 5 & 15);
-      return static_cast<int64_t>((months << 5 | (value.integer & 31))
-                                  << (bits_of_time + bits_of_microseconds));
+    return fraction_ ? of_moment(value.integer) : of_day(value.integer);
+  }
+
+  void of_all(std::span<const uint64_t> ordered, int64_t* to, uint8_t* unknown) const override {
+    if (fraction_) {
+      for (size_t row = 0; row < ordered.size(); ++row) to[row] = of_moment(ordered[row]);
+    } else {
+      for (size_t row = 0; row < ordered.size(); ++row) to[row] = of_day(ordered[row]);
     }
-    constexpr std::array<uint64_t, 4> microseconds{0, 10'000, 100, 1};  // that the fraction counts
-    const uint64_t moment = (value.integer >> 8 * *fraction_) - 0x80'0000'0000;
-    const uint64_t fraction = value.integer & ((uint64_t{1} << 8 * *fraction_) - 1);
-    return static_cast<int64_t>(moment << bits_of_microseconds | fraction * microseconds[*fraction_]);
+    std::fill_n(unknown, ordered.size(), uint8_t{0});
   }
 
  private:
+  static constexpr unsigned bits_of_time = 17, bits_of_microseconds = 24;
+
+  static int64_t of_day(uint64_t value) {
+    const uint64_t months = (value >> 9) * 13 + (value >> 5 & 15);
+    return static_cast<int64_t>((months << 5 | (value & 31)) << (bits_of_time + bits_of_microseconds));
+  }
+  int64_t of_moment(uint64_t value) const {
+    constexpr std::array<uint64_t, 4> microseconds{0, 10'000, 100, 1};  // that the fraction counts
+    const uint64_t moment = (value >> 8 * *fraction_) - 0x80'0000'0000;
+    const uint64_t fraction = value & ((uint64_t{1} << 8 * *fraction_) - 1);
+    return static_cast<int64_t>(moment << bits_of_microseconds | fraction * microseconds[*fraction_]);
+  }
+
   const std::optional<uint> fraction_;
 };
 
