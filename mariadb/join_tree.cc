@@ -72,6 +72,8 @@ class FromReader {
     }
     if (table.nested_join != nullptr) return read(table.nested_join->join_list, to, may_be_missing);
     if (!is_plain_table(table)) return false;
+    // In an execution before this one a view may have become a part of the nest that it stood in.
+    by_view |= table.top_table() != &table;
     to.tables.push_back(sources.size());
     sources.push_back({table.table, readers_of(*table.table), may_be_missing});
     return !sources.back().readers.empty();

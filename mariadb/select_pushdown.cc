@@ -140,7 +140,7 @@ class WholeSelect {
 
   /// What a view on the inner side of an outer join makes, if the statement wants it; null: nothing.
   Item* made_of_missing_rows() const {
-    if (!from_ || !by_view_) return nullptr;
+    if (!from_) return nullptr;
     const auto is_made = [this](Item* item) { return is_null_of_missing_rows(*item, *sources_); };
     const auto condition = std::ranges::find_if(items_, is_made);
     if (condition != items_.end()) return *condition;
