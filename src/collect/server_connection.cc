@@ -262,6 +262,7 @@ Status ServerConnection::read_rows(st_mysql_res* result, std::string_view shown,
   const unsigned count = mysql_num_fields(result);
   const MYSQL_FIELD* const fields = mysql_fetch_fields(result);
   std::vector<std::string> names;
+  names.reserve(count);
   for (unsigned i = 0; i < count; ++i) names.emplace_back(fields[i].name, fields[i].name_length);
   HAILSTONE_TRY(columns(names));
   std::string literals;

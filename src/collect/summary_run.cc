@@ -245,7 +245,7 @@ Status SummaryRun::forget_old(const Summary& summary, WallTime kept) {
 
 Status SummaryRun::run_job(const Job& job) {
   HAILSTONE_TRY(use(*job.summary));
-  HAILSTONE_TRY(writer_.execute("SET @started = UNIX_TIMESTAMP(SYSDATE(6))"));
+  const auto begun = Clock::now();
   HAILSTONE_TRY(writer_.execute("START TRANSACTION"));
   const Status stored = store(job);
   if (!stored) {
@@ -258,10 +258,10 @@ Status SummaryRun::run_job(const Job& job) {
   // When a job is run again, the times stay those of the first run.
   HAILSTONE_TRY(writer_.execute(fmt::format(
       "INSERT INTO {} (summary, begin, value, records, started, finished, runs) VALUES ('{}', '{}', {}, {}, "
-      "@started, "
-      "UNIX_TIMESTAMP(SYSDATE(6)), 1) ON DUPLICATE KEY UPDATE records = VALUES(records), runs = runs + 1",
+      "UNIX_TIMESTAMP(SYSDATE(6)) - {:.6f}, UNIX_TIMESTAMP(SYSDATE(6)), 1) ON DUPLICATE KEY UPDATE records = "
+      "VALUES(records), runs = runs + 1",
       quoted_name(jobs_table(job.summary->engine)), job.summary->config.name, to_text(job.begin),
-      quoted_text(job.value), job.records)));
+      quoted_text(job.value), job.records, std::chrono::duration<double>(Clock::now() - begun).count())));
   HAILSTONE_TRY(writer_.execute("COMMIT"));
   return {};
 }

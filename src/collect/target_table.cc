@@ -52,7 +52,7 @@ Result<TargetEngine> engine_of_table(ServerConnection& connection, const std::st
                     "made of, then start again",
                     table));
   }
-  const TargetEngine engine{.name = rows[0][0], .has_transactions = rows[0][1] == "YES"};
+  TargetEngine engine{.name = rows[0][0], .has_transactions = rows[0][1] == "YES"};
   if (engine.has_transactions) return engine;
   if (!is_repeatable) {
     return fail(
