@@ -10,14 +10,38 @@ namespace {
 
 // What a row costs, against one that is only looked up in memory near at hand.
 constexpr double cost_of_probe = 1, cost_of_build = 3, cost_of_row_out = 1;
+/// One that a scan only asks the filters of build sides about.
+constexpr double cost_of_filter = 0.2;
 /// A lookup in many rows waits for memory.
 constexpr double rows_near_at_hand = 50'000, cost_of_far_probe = 3;
 
-/// `has_keys`: else each row meets each, whatever further conditions leave of the pairs.
-double cost_of(double probe, double build, double out, bool has_keys) {
-  const double lookup = build > rows_near_at_hand ? cost_of_far_probe : cost_of_probe;
-  const double pairs = has_keys ? out : probe * build;
-  return probe * lookup + build * cost_of_build + pairs * cost_of_row_out;
+/// What it costs to make rows.
+struct Cost {
+  /// Whatever they are joined to later.
+  double once = 0;
+  /// Of rows on their way from a scan through the probe sides of joins: a join above them leaves out those
+  /// that have no partner there, in the scan already, by the filter of its build side.
+  double on_the_way = 0;
+
+  double sum() const { return once + on_the_way; }
+};
+
+Cost cost_of_scan(double rows) {
+  return {.once = rows * cost_of_filter, .on_the_way = rows * cost_of_row_out};
+}
+
+struct Side {
+  double rows = 0;
+  Cost cost;
+};
+
+/// `share`: of the rows of the probe side, what the filters of the build side's keys leave. `has_keys`: else
+/// each row meets each, whatever further conditions leave of the pairs.
+Cost cost_of_join(const Side& probe, const Side& build, double share, double rows_out, bool has_keys) {
+  const double lookup = build.rows > rows_near_at_hand ? cost_of_far_probe : cost_of_probe;
+  const double pairs = has_keys ? rows_out : probe.rows * build.rows;
+  return {.once = probe.cost.once + build.cost.sum() + build.rows * cost_of_build,
+          .on_the_way = share * (probe.cost.on_the_way + probe.rows * lookup) + pairs * cost_of_row_out};
 }
 
 constexpr JoinMembers bit_of(size_t member) { return JoinMembers{1} << member; }
@@ -32,6 +56,61 @@ std::vector<JoinMembers> neighbours_of(const JoinGraph& graph) {
   }
   return neighbours;
 }
+
+/// Which share of the rows of a probe side the filters of a build side leave, each of which knows the values
+/// of one column. Asked of very many pairs of sides.
+class SharesLeft {
+ public:
+  /// More equalities than there are bits are left out: then filters may leave fewer rows.
+  explicit SharesLeft(const JoinGraph& graph) : equalities_(std::min<size_t>(graph.equalities.size(), 64)) {
+    const size_t sets = size_t{1} << graph.rows.size();
+    has_.resize(sets);
+    values_.resize(sets * equalities_);
+    for (size_t i = 0; i < equalities_; ++i) {
+      for (const auto& column : graph.equalities[i].columns) {
+        const JoinMembers member = bit_of(column.member);
+        has_[member] |= bit_of(i);
+        values_[member * equalities_ + i].add(std::max(1.0, column.distinct), graph.rows[column.member]);
+      }
+    }
+    for (JoinMembers members = 1; members < sets; ++members) {
+      const JoinMembers rest = members & (members - 1), first = members & ~rest;
+      if (rest == 0) continue;
+      has_[members] = has_[rest] | has_[first];
+      for (size_t i = 0; i < equalities_; ++i) {
+        for (const JoinMembers part : {rest, first})
+          values_[members * equalities_ + i].add(values_[part * equalities_ + i]);
+      }
+    }
+  }
+
+  double share(JoinMembers probe, JoinMembers build, double build_rows) const {
+    double share = 1;
+    for (uint64_t both = has_[probe] & has_[build]; both != 0; both &= both - 1) {
+      const auto equality = static_cast<size_t>(std::countr_zero(both));
+      const double of_probe = values_[probe * equalities_ + equality].fewest;
+      const double of_build = std::min(values_[build * equalities_ + equality].fewest_there, build_rows);
+      share *= std::min(1.0, of_build / of_probe);
+    }
+    return share;
+  }
+
+ private:
+  /// The least number that any of the members has.
+  struct Values {
+    double fewest = std::numeric_limits<double>::infinity();
+    double fewest_there = std::numeric_limits<double>::infinity();  // in the rows that are joined
+
+    void add(const Values& other) {
+      fewest = std::min(fewest, other.fewest);
+      fewest_there = std::min(fewest_there, other.fewest_there);
+    }
+    void add(double distinct, double rows) { add({distinct, std::min(distinct, rows)}); }
+  };
+  const size_t equalities_;
+  std::vector<JoinMembers> has_;  // of each set of members: a bit for each equality that has a column of it
+  std::vector<Values> values_;    // of the same, for each equality
+};
 
 /// Whether the members may be joined with each other before others are.
 bool may_be_joined(const JoinGraph& graph, JoinMembers members) {
@@ -55,7 +134,8 @@ class AllOrders {
         all_(bit_of(graph.rows.size()) - 1),
         plans_(all_ + 1),
         rows_(all_ + 1),
-        neighbours_(all_ + 1) {}
+        neighbours_(all_ + 1),
+        shares_(graph) {}
 
   std::vector<JoinStep> search() {
     const std::vector<JoinMembers> neighbours = neighbours_of(graph_);
@@ -64,7 +144,7 @@ class AllOrders {
       neighbours_[members] = neighbours_[rest] | neighbours[static_cast<size_t>(std::countr_zero(members))];
       rows_[members] = graph_.rows_of(members);
       if (rest == 0) {
-        plans_[members].cost = 0;
+        plans_[members].cost = cost_of_scan(rows_[members]);
         continue;
       }
       if (!may_be_joined(graph_, members)) continue;
@@ -79,7 +159,7 @@ class AllOrders {
 
  private:
   struct Plan {
-    double cost = std::numeric_limits<double>::infinity();
+    Cost cost = {.once = std::numeric_limits<double>::infinity()};
     JoinMembers probe = 0;  // 0: a single member
   };
 
@@ -100,10 +180,16 @@ class AllOrders {
 
   void try_plan(JoinMembers probe, JoinMembers build, bool has_keys, Plan& best) const {
     if (!keeps_order(graph_, probe, build)) return;
-    const double cost = plans_[probe].cost + plans_[build].cost +
-                        cost_of(rows_[probe], rows_[build], rows_[probe | build], has_keys);
-    if (cost < best.cost) best = {cost, probe};
+    // Whatever is left of the rows on their way.
+    const double least = plans_[probe].cost.once + plans_[build].cost.sum() + rows_[build] * cost_of_build +
+                         rows_[probe | build] * cost_of_row_out;
+    if (least >= best.cost.sum()) return;
+    const double share = has_keys ? shares_.share(probe, build, rows_[build]) : 1;
+    const Cost cost = cost_of_join(side(probe), side(build), share, rows_[probe | build], has_keys);
+    if (cost.sum() < best.cost.sum()) best = {cost, probe};
   }
+
+  Side side(JoinMembers members) const { return {.rows = rows_[members], .cost = plans_[members].cost}; }
 
   /// The steps that make `members`; returns the number of what they make.
   size_t add(JoinMembers members) {
@@ -119,6 +205,7 @@ class AllOrders {
   std::vector<Plan> plans_;              // of each set of members
   std::vector<double> rows_;             // of the same
   std::vector<JoinMembers> neighbours_;  // of the same: of any of them
+  const SharesLeft shares_;
   std::vector<JoinStep> steps_;
 };
 

@@ -136,6 +136,25 @@ TEST(JoinSearchTest, FewRowsMeetEachOtherBeforeVeryManyAreProbed) {
   EXPECT_EQ(steps[1].probe, 0U);
 }
 
+TEST(JoinSearchTest, RowsThatAScanLeavesOutForAJoinAboveCostNothingBelow) {
+  // Filters of customers, suppliers and parts leave few of the facts, so that pairs of customers and
+  // suppliers, which spare the facts a lookup, do not pay.
+  JoinGraph star{.rows = {1'800'000, 2'556, 300, 30, 24'000}, .equalities = {}};
+  star.equalities = {equal({{0, 2'406}, {1, 2'556}}), equal({{0, 9'000}, {2, 9'000}}),
+                     equal({{0, 600}, {3, 600}}), equal({{0, 60'000}, {4, 60'000}})};
+  const auto steps = search_joins(star);
+  expect_tree(star, steps);
+  for (const JoinMembers part : parts_of(star, steps))
+    EXPECT_TRUE(std::has_single_bit(part) || (part & 1) != 0) << part;
+
+  // Where all facts come, they are looked up once in the few pairs.
+  JoinGraph all{.rows = {1'000'000, 10, 20}, .equalities = {}};
+  all.equalities = {equal({{0, 10}, {1, 10}}), equal({{0, 20}, {2, 20}})};
+  const auto pairs = search_joins(all);
+  expect_tree(all, pairs);
+  EXPECT_EQ(parts_of(all, pairs)[3], 0b110U);
+}
+
 TEST(JoinSearchTest, NoOtherTreeHasFewerRowsByFarUpToTheBound) {
   std::mt19937_64 random(test_seed(14));
   for (int round = 0; round < 200; ++round) {
