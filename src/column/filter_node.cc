@@ -186,6 +186,7 @@ FilterNode numbers_node(const Predicate& predicate, size_t position, const Segme
   node.kind = Kind::Numbers;
   node.position = position;
   node.filter = &predicate.filter();
+  node.is_in_order = columns.layout().is_sorted_by(predicate.column());
   node.ranges = {node.filter->range()};
   node.cost = number_filter_cost;
   node.share = share_of(node.ranges, position, columns.segment()) * node.filter->density();
@@ -338,7 +339,8 @@ BlockOutcome block_outcome(const FilterNode& node, const Segment& segment, uint3
     case Kind::CodeRanges:
       return ranges_outcome(node.ranges, summary);
     case Kind::Numbers:
-      return std::min(ranges_outcome(node.ranges, summary), BlockOutcome::Some);
+      return node.filter->may_have_between(summary.low, summary.high) ? BlockOutcome::Some
+                                                                      : BlockOutcome::None;
     case Kind::Codes:
       return codes_outcome(node.codes, summary);
     default:

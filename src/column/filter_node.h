@@ -37,6 +37,7 @@ struct FilterNode {
   std::vector<IntegerRange> ranges;  // sorted, disjoint
   std::vector<uint64_t> codes;
   const NumberFilter* filter = nullptr;     // Numbers
+  bool is_in_order = false;                 // Numbers: of a column by which the rows are sorted
   const BytesTest* test = nullptr;          // CodeRanges, Codes, Bytes
   std::optional<BytesTest::Limits> limits;  // Bytes; the next one, too
   std::optional<BytesTest::Limits> limits_of_others;
@@ -66,7 +67,7 @@ class FilterRun {
  private:
   Status apply_and(const FilterNode& node, BlockBitmap& rows);
   Status apply_or(const FilterNode& node, BlockBitmap& rows);
-  void apply_filter(const NumberFilter& filter, const Block& block, BlockBitmap& rows);
+  void apply_filter(const FilterNode& node, const Block& block, BlockBitmap& rows);
   Status apply_test(const FilterNode& node, const BlockReader::Pinned& pinned, BlockBitmap& rows);
   Status apply_grouped(const FilterNode& node, BlockBitmap& rows);
   Status decode_groups(const BlockBitmap& rows);

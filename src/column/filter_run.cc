@@ -19,9 +19,25 @@ using Kind = FilterNode::Kind;
 constexpr size_t gathered_rows = 1024;
 // Fewer rows of a packing unit than this are gathered, as decoding it would cost more.
 constexpr uint32_t few_rows_of_unit = 64;
+// So many values are looked for one by one where the rows are in their order: decoding all costs as much.
+constexpr size_t most_searches = 64;
 
 void subtract(BlockBitmap& from, const BlockBitmap& what) {
   for (size_t i = 0; i < BlockBitmap::words; ++i) from.bits[i] &= ~what.bits[i];
+}
+
+/// Of a block whose values rise, those that have one of the numbers, which rise, too.
+BlockBitmap rows_with(std::span<const uint64_t> numbers, const Block& block) {
+  BlockBitmap found;
+  found.clear();
+  uint32_t row = 0;
+  for (const uint64_t number : numbers) {
+    row = block.lower_bound(row, block.rows(), number);
+    const uint32_t behind =
+        number == ~uint64_t{0} ? block.rows() : block.lower_bound(row, block.rows(), number + 1);
+    for (; row < behind; ++row) found.bits[row / 64] |= uint64_t{1} << (row % 64);
+  }
+  return found;
 }
 
 void clear_row(BlockBitmap& bitmap, uint32_t row) { bitmap.bits[row / 64] &= ~(uint64_t{1} << (row % 64)); }
@@ -59,7 +75,7 @@ Status FilterRun::apply(const FilterNode& node, BlockBitmap& rows) {
       block->select_ranges(node.ranges, matching);
       break;
     case Kind::Numbers:
-      apply_filter(*node.filter, *block, rows);
+      apply_filter(node, *block, rows);
       return {};
     case Kind::CodeRanges:
     case Kind::Codes:
@@ -106,8 +122,17 @@ Status FilterRun::apply_or(const FilterNode& node, BlockBitmap& rows) {
   return {};
 }
 
-void FilterRun::apply_filter(const NumberFilter& filter, const Block& block, BlockBitmap& rows) {
+void FilterRun::apply_filter(const FilterNode& node, const Block& block, BlockBitmap& rows) {
+  const NumberFilter& filter = *node.filter;
   const uint32_t before = rows.count();
+  if (node.is_in_order && filter.is_listed()) {
+    const auto wanted = filter.listed_between(block.integer(0), block.integer(block.rows() - 1));
+    if (wanted.size() <= most_searches) {
+      rows.intersect(rows_with(wanted, block));
+      filter.note(before, rows.count());
+      return;
+    }
+  }
   if (block.has_nulls()) {
     BlockBitmap nulls;
     block.nulls(nulls);

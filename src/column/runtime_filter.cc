@@ -1,5 +1,6 @@
 #include "column/runtime_filter.h"
 
+#include <algorithm>
 #include <bit>
 #include <functional>
 #include <numeric>
@@ -22,6 +23,17 @@ constexpr uint64_t rows_remembered = uint64_t{1} << 20;
 constexpr uint32_t blocks_between_trials = 16;
 
 }  // namespace
+
+void NumberFilter::sort_list() {
+  std::ranges::sort(listed_);
+  const auto repeated = std::ranges::unique(listed_);
+  listed_.erase(repeated.begin(), repeated.end());
+}
+
+std::span<const uint64_t> NumberFilter::listed_between(uint64_t low, uint64_t high) const {
+  const auto first = std::ranges::lower_bound(listed_, low);
+  return {first, std::ranges::upper_bound(first, listed_.end(), high)};
+}
 
 void NumberFilter::make_room(uint64_t count) {
   const uint64_t span = range_.high - range_.low;

@@ -7,6 +7,8 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "base/hash.h"
 #include "base/page_allocator.h"
@@ -16,10 +18,11 @@ namespace hailstone {
 
 /// Ordered numbers: a bit for each number of their range where they are close together, else a Bloom filter
 /// with four bits in one word for each (Lang, Neumann, Kemper and Boncz, "Performance-Optimal Filtering",
-/// VLDB 2019). Thread-safe; but for what it notes of its use it does not change.
+/// VLDB 2019). Few numbers are listed beside. Thread-safe; but for what it notes of its use it does not
+/// change.
 class NumberFilter {
  public:
-  /// `each_number(take)` calls `take` for each number; it does so twice.
+  /// `each_number(take)` calls `take` for each number; it does so up to three times.
   template <typename EachNumber>
   explicit NumberFilter(const EachNumber& each_number) {
     uint64_t count = 0;
@@ -29,6 +32,10 @@ class NumberFilter {
       ++count;
     });
     if (count == 0) return;
+    if (count <= most_listed) {
+      each_number([this](uint64_t number) { listed_.push_back(number); });
+      sort_list();
+    }
     make_room(count);
     if (is_exact_) {
       each_number([this](uint64_t number) { set_bit(number - range_.low); });
@@ -50,10 +57,17 @@ class NumberFilter {
     if (words_.empty()) return true;
     return is_exact_ ? has_bit(number - range_.low) : has_hash(mix_bits(number));
   }
+  /// Whether a number from `low` to `high` may be there.
+  bool may_have_between(uint64_t low, uint64_t high) const {
+    return low <= range_.high && range_.low <= high && (!is_listed() || !listed_between(low, high).empty());
+  }
+  bool is_listed() const { return !listed_.empty(); }
+  /// Those from `low` to `high` that are there, ascending, each once. Only of a filter that is_listed().
+  std::span<const uint64_t> listed_between(uint64_t low, uint64_t high) const;
   /// Clears the bits of numbers that are not there. `count`: at most a packing unit; the numbers are
   /// overwritten.
   void select(uint64_t* numbers, uint32_t count, uint64_t* bits) const;
-  size_t memory() const { return words_.capacity() * sizeof(uint64_t); }
+  size_t memory() const { return (words_.capacity() + listed_.capacity()) * sizeof(uint64_t); }
 
   /// Whether rows of this block are worth a look: once the filter has let most of many rows through, it is
   /// tried on some blocks only, until it lets fewer through.
@@ -62,6 +76,9 @@ class NumberFilter {
   void note(uint64_t looked_at, uint64_t let_through) const;
 
  private:
+  /// So few that looking for them in a block's range takes no time beside reading the block.
+  static constexpr uint64_t most_listed = 4096;
+  void sort_list();
   void make_room(uint64_t count);
   void forget_full_range();
   void set_bit(uint64_t place) { words_[place / 64] |= uint64_t{1} << (place % 64); }
@@ -79,6 +96,7 @@ class NumberFilter {
   unsigned shift_ = 0;          // of hashes
   PageVector<uint64_t> words_;  // empty: all numbers of the range are there
   double density_ = 1;
+  std::vector<uint64_t> listed_;  // ascending; empty: they are too many
   mutable std::atomic<uint64_t> looked_at_{0}, let_through_{0};
 };
 

@@ -64,6 +64,12 @@ std::vector<StoredColumn> TableLayout::stored_columns() const {
   return stored;
 }
 
+bool TableLayout::is_sorted_by(uint16_t column) const {
+  if (!definition_.has_primary_key) return false;
+  const IndexPart& first = definition_.indexes.front().parts.front();
+  return first.column == column && first.prefix == 0 && !first.descending;
+}
+
 SegmentColumns::SegmentColumns(std::shared_ptr<const Segment> segment,
                                std::shared_ptr<const TableLayout> layout)
     : segment_(std::move(segment)),

@@ -36,6 +36,8 @@ class TableLayout {
   /// Columns of a new segment, in order: columnar columns by number, then row group (if any), row id (without
   /// primary key). The begin column is added by who needs it.
   std::vector<StoredColumn> stored_columns() const;
+  /// Whether the rows of a segment rise by the column's values, none of which is NULL.
+  bool is_sorted_by(uint16_t column) const;
   /// Held as an ordered number; also for the row id.
   bool is_integer(uint16_t column) const {
     return column == StoredColumn::row_id || definition_.columns[column].is_integer();

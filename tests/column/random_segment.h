@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <list>
 #include <memory>
 #include <random>
@@ -84,6 +85,8 @@ class RandomSegment {
     definition.name = "test/random";
     const size_t count = 2 + below(7);
     for (size_t i = 0; i < count; ++i) definition.columns.push_back(column(i));
+    const bool sorted = one_in(3);
+    if (sorted) sort_by_first(definition);
     // The last column may be younger than the segment.
     const bool late = one_in(3);
     TableDefinition old_definition = definition;
@@ -97,6 +100,7 @@ class RandomSegment {
     }
     layout = std::make_shared<TableLayout>(definition);
     make_values(rows, late ? count - 1 : count);
+    if (sorted) std::ranges::sort(values[0], {}, &Value::integer);
     write(TableLayout(old_definition));
   }
 
@@ -133,6 +137,16 @@ class RandomSegment {
   }
 
  private:
+  static void sort_by_first(TableDefinition& definition) {
+    Column& first = definition.columns.front();
+    first.type = Type::Unsigned;
+    first.width = std::min(8U, std::max(first.width, 2U));
+    first.decimal = {};
+    first.nullable = false;
+    definition.has_primary_key = true;
+    definition.indexes = {{.name = "key", .unique = true, .parts = {{.column = 0}}}};
+  }
+
   Column column(size_t number) {
     Column column;
     column.name = "c" + std::to_string(number);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <set>
 
@@ -64,6 +65,22 @@ TEST(RuntimeFilterTest, NumbersThatAreThereAreNeverHeldBack) {
     }
     EXPECT_LE(wrong, 5 + asked / 8);
   }
+}
+
+TEST(RuntimeFilterTest, FewNumbersTellWhichBlocksHaveNoneOfThem) {
+  const auto few = filter_of({7'000, 5, 100'000, 5});
+  ASSERT_TRUE(few->is_listed());
+  EXPECT_TRUE(std::ranges::equal(few->listed_between(0, 7'000), std::vector<uint64_t>{5, 7'000}));
+  EXPECT_TRUE(few->may_have_between(7'000, 8'000));
+  EXPECT_FALSE(few->may_have_between(6, 6'999));
+  EXPECT_FALSE(few->may_have_between(0, 4));
+  EXPECT_FALSE(few->may_have_between(100'001, ~uint64_t{0}));
+  std::vector<uint64_t> numbers;
+  for (uint64_t i = 0; i < 5'000; ++i) numbers.push_back(i * 1'000'003);
+  const auto many = filter_of(numbers);
+  EXPECT_FALSE(many->is_listed());
+  EXPECT_TRUE(many->may_have_between(1, 2));
+  EXPECT_FALSE(many->may_have_between(numbers.back() + 1, ~uint64_t{0}));
 }
 
 TEST(RuntimeFilterTest, RowsOfASegmentWithoutPartnerAreLeftOut) {
