@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <set>
 
 #include "ha_hailstone.h"
 #include "item_parts.h"
@@ -39,6 +40,7 @@ class Planner {
       members_[i]->rows = matching.all;
       members_[i]->rows_scanned = matching.by_predicates;
     }
+    find_anti_joins();
     std::vector<const JoinedTables::Added*> behind_members;
     for (const JoinedTables::Added& added : joined_.added) {
       const auto member = member_that_decides(added);
@@ -361,10 +363,10 @@ class Planner {
     return node;
   }
 
-  /// The one of whose rows a semi join takes some away, whatever they are joined to; nothing: it is up to the
-  /// rows of several, or it is no semi join.
+  /// The one of whose rows a semi or anti join takes some away, whatever they are joined to; nothing: it is
+  /// up to the rows of several, or it is another join.
   std::optional<size_t> member_that_decides(const JoinedTables::Added& added) const {
-    if (added.kind != JoinPlan::Kind::Semi) return std::nullopt;
+    if (added.kind != JoinPlan::Kind::Semi && !anti_.contains(&added)) return std::nullopt;
     std::vector<size_t> numbers;
     add_numbers(added.side, numbers);
     std::optional<size_t> only;
@@ -380,6 +382,36 @@ class Planner {
     return only;
   }
 
+  /// An outer join of whose rows only those are wanted that have no partner is an anti join; the condition
+  /// that says so holds for all of its rows.
+  void find_anti_joins() {
+    std::erase_if(behind_, [this](Item* condition) {
+      const auto tells = std::ranges::find_if(joined_.added, [&](const JoinedTables::Added& added) {
+        return added.kind == JoinPlan::Kind::Left && is_null_without_partner_only(*condition, added);
+      });
+      if (tells == joined_.added.end()) return false;
+      anti_.insert(&*tells);
+      return true;
+    });
+  }
+  /// Whether it is `x IS NULL` of a column that no row which an outer join adds has NULL in.
+  bool is_null_without_partner_only(Item& condition, const JoinedTables::Added& added) const {
+    Item& real = *condition.real_item();
+    if (real.type() != Item::FUNC_ITEM || static_cast<Item_func&>(real).functype() != Item_func::ISNULL_FUNC)
+      return false;
+    Item& argument = *static_cast<Item_func&>(real).arguments()[0]->real_item();
+    if (argument.type() != Item::FIELD_ITEM) return false;
+    const Field* const field = static_cast<Item_field&>(argument).field;
+    const auto number = sources_.number_of(*field);
+    if (!number || std::ranges::find(added.side.tables, *number) == added.side.tables.end()) return false;
+    if (!field->real_maybe_null()) return true;
+    return std::ranges::any_of(added.on, [&](Item* part) {
+      const auto key = key_of_condition(*part, from_.sources);
+      return key && !key->nulls_are_equal && key->computed == nullptr &&
+             (key->one == field || key->other == field);
+    });
+  }
+
   /// What is joined to rows by an outer or a semi join: of its ON, what its side alone can tell is the side's
   /// own.
   std::unique_ptr<JoinNode> add(std::unique_ptr<JoinNode> probe, const JoinedTables::Added& added) const {
@@ -387,7 +419,7 @@ class Planner {
     std::vector<size_t> numbers;
     add_numbers(side, numbers);
     auto node = std::make_unique<JoinNode>();
-    node->kind = added.kind;
+    node->kind = anti_.contains(&added) ? JoinPlan::Kind::Anti : added.kind;
     for (Item* const condition : added.on) {
       const auto columns = columns_read_by(*condition);
       const auto is_of_side = [&](const Field& field) {
@@ -411,8 +443,15 @@ class Planner {
     for (const JoinKey& key : node->keys)
       graph.equalities.push_back({.columns = {values_of(0, *key.one), values_of(1, *key.other)}});
     const double pairs = graph.rows_of(0b11);
-    node->rows =
-        added.kind == JoinPlan::Kind::Semi ? std::min(probe->rows, pairs) : std::max(probe->rows, pairs);
+    // Of those without a partner some are expected where all seem to have one.
+    constexpr double least_share_without_partner = 0.1;
+    if (node->kind == JoinPlan::Kind::Semi) {
+      node->rows = std::min(probe->rows, pairs);
+    } else if (node->kind == JoinPlan::Kind::Anti) {
+      node->rows = std::max(probe->rows - pairs, probe->rows * least_share_without_partner);
+    } else {
+      node->rows = std::max(probe->rows, pairs);
+    }
     node->probe = std::move(probe);
     return node;
   }
@@ -430,6 +469,7 @@ class Planner {
   std::vector<Equality> equalities_;
   std::vector<std::pair<JoinMembers, Item*>> across_;  // conditions on several members that are no keys
   std::vector<Item*> behind_;                          // conditions on what outer joins add, or on nothing
+  std::set<const JoinedTables::Added*> anti_;          // outer joins that are anti joins
 };
 
 }  // namespace

@@ -20,7 +20,6 @@ namespace hailstone {
 namespace {
 
 /// Whether a join only chooses among the rows of its probe side.
-bool is_semi(JoinPlan::Kind kind) { return kind == JoinPlan::Kind::Semi || kind == JoinPlan::Kind::Anti; }
 
 }  // namespace
 
@@ -443,7 +442,7 @@ class RowBlock::Opening {
     } else {
       for (const Join::ComputedKey& key : side.computed_keys) by_server.push_back(key.condition);
     }
-    if (!is_semi(side.kind) || !side.on.all.empty() || !by_server.empty())
+    if (side.kind != JoinPlan::Kind::Semi || !side.on.all.empty() || !by_server.empty())
       add_columns_of(*side.build, above, plan.from_build);
     if (by_program_) add_only_keys_of(side, above, plan.left_behind);
     if (!by_server.empty()) {
@@ -485,7 +484,7 @@ class RowBlock::Opening {
   void add_columns_of(const Join& side, const std::vector<uint16_t>& above, std::vector<uint16_t>& to) const {
     if (!side.source) {
       add_columns_of(*side.probe, above, to);
-      if (!is_semi(side.kind)) add_columns_of(*side.build, above, to);
+      if (side.kind != JoinPlan::Kind::Semi) add_columns_of(*side.build, above, to);
       return;
     }
     for (uint16_t i = 0; i < numbers_.size(); ++i) {

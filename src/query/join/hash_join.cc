@@ -82,7 +82,7 @@ class HashJoin::Worker {
     }
     if (rows_.empty()) return nullptr;
     of_build_.assign(rows_.size(), 0);
-    make_batch(/*with_build=*/pairs_are_wanted);
+    make_batch(/*with_build=*/plan_.kind != JoinPlan::Kind::Semi);
     return &out_;
   }
 
@@ -220,7 +220,8 @@ Result<std::unique_ptr<HashJoin>> HashJoin::make(std::unique_ptr<RowBatches> pro
 }
 
 bool HashJoin::is_of_build(size_t position) const {
-  return wants_pairs() && std::ranges::find(plan_.from_build, position) != plan_.from_build.end();
+  return plan_.kind != JoinPlan::Kind::Semi &&
+         std::ranges::find(plan_.from_build, position) != plan_.from_build.end();
 }
 
 Result<ScanColumn> HashJoin::column(size_t position) const {

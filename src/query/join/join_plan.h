@@ -14,7 +14,7 @@ struct JoinPlan {
     Inner,  // each pair
     Left,   // each pair, and rows of the probe side that are in none, with NULL for the other side's columns
     Semi,   // rows of the probe side that are in a pair, once
-    Anti,   // those that are in none
+    Anti,   // those that are in none, with NULL as above
   };
   struct Key {
     uint16_t probe = 0, build = 0;  // positions

@@ -101,7 +101,7 @@ class HashJoinTest : public OrderTest {
   }
 
   void add_pairs(const RowBatch& rows, const JoinPlan& plan, std::vector<Pair>& pairs) {
-    const bool with_build = plan.kind == JoinPlan::Kind::Inner || plan.kind == JoinPlan::Kind::Left;
+    const bool with_build = plan.kind != JoinPlan::Kind::Semi && !plan.from_build.empty();
     for (uint32_t row = 0; row < rows.rows; ++row) {
       std::array<Value, columns_of_side> left, right;
       for (uint16_t i = 0; i < columns_of_side; ++i) {
