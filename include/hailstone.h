@@ -146,7 +146,9 @@ typedef enum hs_status {
   HS_OUT_OF_RANGE = 16, /* a number does not fit into its column, or a sum into 64 bits */
   HS_TABLE_CHANGED = 17, /* the table was made or replaced after the transaction's snapshot was taken; read it
                           * in a new transaction */
-  HS_SNAPSHOT_TOO_OLD = 18 /* the transaction's snapshot was ended (hs_options.snapshot_too_old_seconds) */
+  HS_SNAPSHOT_TOO_OLD = 18, /* the transaction's snapshot was ended (hs_options.snapshot_too_old_seconds) */
+  HS_TABLE_FULL = 19 /* the rows of a table in memory take all that they may; room is there again when some have
+                      * been deleted and the transaction is committed */
 } hs_status;
 
 /* "0.1.0". */
@@ -228,6 +230,8 @@ typedef struct hs_options {
   /* 0: a transaction may read by its snapshot as long as it likes. Else: reads by a snapshot that is older
    * return HS_SNAPSHOT_TOO_OLD, and the disk space of the row versions that only it needed comes free. */
   unsigned snapshot_too_old_seconds;
+  /* 1 GiB; for the rows of all tables in memory (hs_schema_in_memory()), beside memory_bytes. */
+  uint64_t in_memory_bytes;
 } hs_options;
 
 /* hs_options_init(&options) */
@@ -432,6 +436,11 @@ HS_API int hs_schema_primary_key(hs_schema* schema, const char* const* columns, 
  * not count as equal. */
 HS_API int hs_schema_index(hs_schema* schema, const char* name, int unique, const char* const* columns,
                            const int* flags, size_t column_count);
+
+/* The table's rows are to be in memory only: they are gone when the database is closed, while the table stays.
+ * `most_bytes`: that they may take; 0: what hs_options.in_memory_bytes leaves. A write that needs more is
+ * HS_TABLE_FULL. Error handle: schema. */
+HS_API int hs_schema_in_memory(hs_schema* schema, uint64_t most_bytes);
 
 /* Makes the table. HS_ALREADY_EXISTS; HS_BUSY when another open transaction has made or dropped a table of
  * that name; HS_INVALID names what is wrong with the schema. `table`: NULL, or as hs_table_open(). Error

@@ -11,6 +11,12 @@ struct ha_field_option_struct {
   uint columnar;  // position in the list of values below
 };
 
+// What the table's own options said.
+struct ha_table_option_struct {
+  bool in_memory;
+  ulonglong size;
+};
+
 namespace hailstone {
 
 namespace {
@@ -41,10 +47,18 @@ ha_create_table_option column_options[] = {
     // Odd positions mean no, even ones yes; the first is for columns that say nothing.
     HA_FOPTION_ENUM("COLUMNAR", columnar, "DEFAULT,0,1,NO,YES,OFF,ON", 0), HA_FOPTION_END};
 
+ha_create_table_option table_options[] = {HA_TOPTION_BOOL("IN_MEMORY", in_memory, false),
+                                          HA_TOPTION_NUMBER("IN_MEMORY_SIZE", size, 0, 0, ULLONG_MAX, 1),
+                                          HA_TOPTION_END};
+
 Result<TableDefinition> define_table(const TABLE& form, std::string name, bool columnar_default) {
   TableDefinition definition;
   definition.name = std::move(name);
   const TABLE_SHARE& share = *form.s;
+  if (share.option_struct != nullptr && share.option_struct->in_memory) {
+    definition.in_memory = true;
+    definition.most_bytes = share.option_struct->size;
+  }
   std::vector<uint16_t> columns(share.fields, RecordFormat::not_stored);
   std::vector<Wish> wishes;
   for (uint i = 0; i < share.fields; ++i) {
@@ -106,6 +120,8 @@ std::string difference(const TableDefinition& stored, const TableDefinition& wan
     if (column != wanted.columns[i])
       return fmt::format("column '{}' is stored as another type", wanted.columns[i].name);
   }
+  if (stored.in_memory != wanted.in_memory)
+    return stored.in_memory ? "its rows are in memory only" : "its rows are not in memory only";
   if (stored.has_primary_key != wanted.has_primary_key) return "the primary keys differ";
   if (stored.indexes.size() != wanted.indexes.size()) {
     return fmt::format("{} indexes are stored, the table definition has {}", stored.indexes.size(),

@@ -13,6 +13,7 @@ namespace hailstone {
 
 /// The column attribute COLUMNAR, for handlerton::field_options.
 extern ha_create_table_option column_options[];
+extern ha_create_table_option table_options[];
 
 /// The definition of a table that is being created, or of an open one. `columnar_default`: for tables of
 /// which no column says how it is stored.

@@ -1,5 +1,7 @@
 #include "error.h"
 
+#include <utility>
+
 #include "session.h"
 
 namespace hailstone {
@@ -7,8 +9,11 @@ namespace hailstone {
 namespace {
 
 void add_warning(THD* thd, const Error& error) {
+  // In a strict sql_mode the server would take the warning for the statement's error, whose own code follows.
+  const bool aborts = std::exchange(thd->abort_on_warning, false);
   push_warning_printf(thd, Sql_condition::WARN_LEVEL_WARN, ER_INTERNAL_ERROR, "Hailstone: %s",
                       error.message().c_str());
+  thd->abort_on_warning = aborts;
 }
 
 }  // namespace
@@ -31,6 +36,7 @@ int handler_error(THD* thd, const Error& error) {
     case ErrorCode::Interrupted:
       return HA_ERR_ABORTED_BY_USER;
     case ErrorCode::DiskFull:
+    case ErrorCode::TableFull:
       add_warning(thd, error);
       return HA_ERR_RECORD_FILE_FULL;
     case ErrorCode::Corruption:

@@ -139,6 +139,8 @@ int HailstoneHandler::open(const char* name, int, uint) {
                       reason.c_str());
       return HA_ERR_TABLE_DEF_CHANGED;
     }
+    // The server then writes a TRUNCATE to the binary log, so that replicas have no rows either.
+    if (table_->take_emptied()) implicit_emptied = true;
     format_ = std::make_unique<RecordFormat>(*table);
     read_set_.clear();
     ref_length = reference_length();

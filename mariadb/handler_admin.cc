@@ -64,6 +64,9 @@ int HailstoneHandler::create(const char* name, TABLE* form, HA_CREATE_INFO* info
     if (!definition) return report(definition.error());
     if (!is_temporary_name(definition->name) && !is_partition_name(definition->name))
       definition->application = pack_image(*form->s, *form->s);
+    // As MEMORY has it: the limit is that of the session which makes the table.
+    if (definition->in_memory && definition->most_bytes == 0)
+      definition->most_bytes = ha_thd()->variables.max_heap_table_size;
     const Status created = in_own_transaction([&](Transaction& transaction) -> Status {
       HAILSTONE_ASSIGN(const auto made, database().create_table(transaction, *definition));
       if (info->auto_increment_value > 1)
@@ -168,6 +171,7 @@ enum_alter_inplace_result HailstoneHandler::check_if_supported_inplace_alter(TAB
     const auto after = define_table(*altered, name_, columnar_by_default(ha_thd()));
     if (!before || !after || !difference(table_->definition(), *after).empty())
       return HA_ALTER_INPLACE_NOT_SUPPORTED;
+    if (before->most_bytes != after->most_bytes) return HA_ALTER_INPLACE_NOT_SUPPORTED;
     for (size_t i = 0; i < before->columns.size(); ++i) {
       // The words of a column or its comment now want it stored otherwise.
       if (before->columns[i].columnar != after->columns[i].columnar) return HA_ALTER_INPLACE_NOT_SUPPORTED;
@@ -199,6 +203,7 @@ bool HailstoneHandler::commit_inplace_alter_table(TABLE* altered, Alter_inplace_
                      definition->columns[i].application = stored.columns[i].application;
                    }
                    definition->application = stored.application;
+                   definition->most_bytes = stored.most_bytes;
                    // The server has put the new image where the old one was.
                    if (!is_temporary_name(name_) && !is_partition_name(name_)) {
                      if (std::string image = pack_image(*table->s, *altered->s); !image.empty())

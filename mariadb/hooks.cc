@@ -195,6 +195,7 @@ void set_hooks(handlerton* engine) {
   engine->create_select = create_select_handler;
   engine->create_group_by = create_part_handler;
   engine->field_options = column_options;
+  engine->table_options = table_options;
   engine->tablefile_extensions = no_files;
   set_discovery(engine);
   set_two_phase_hooks(engine);

@@ -5,6 +5,8 @@
 #include <iterator>
 #include <thread>
 
+#include <unistd.h>
+
 #include "engine.h"
 #include "query_history.h"
 #include "select_outcome.h"
@@ -15,6 +17,7 @@ namespace hailstone {
 namespace {
 
 unsigned long long memory_budget_value;
+unsigned long long in_memory_size_value;
 unsigned long long checkpoint_log_size_value;
 unsigned int background_threads_value;
 unsigned int flush_log_value;
@@ -39,6 +42,21 @@ void update_memory_budget(THD*, st_mysql_sys_var*, void* variable, const void* v
   *static_cast<unsigned long long*>(variable) = bytes;
   if (Database* open = database_if_open(); open != nullptr)
     open->set_memory_budget(static_cast<size_t>(bytes));
+}
+
+/// 0: a quarter of the machine's memory.
+unsigned long long in_memory_size_of(unsigned long long wanted) {
+  if (wanted != 0) return wanted;
+  constexpr unsigned long long share = 4;
+  return static_cast<unsigned long long>(sysconf(_SC_PHYS_PAGES)) *
+         static_cast<unsigned long long>(sysconf(_SC_PAGESIZE)) / share;
+}
+
+void update_in_memory_size(THD*, st_mysql_sys_var*, void* variable, const void* value) {
+  const auto bytes = in_memory_size_of(*static_cast<const unsigned long long*>(value));
+  *static_cast<unsigned long long*>(variable) = bytes;
+  if (Database* open = database_if_open(); open != nullptr)
+    open->set_in_memory_size(static_cast<size_t>(bytes));
 }
 
 void update_checkpoint_log_size(THD*, st_mysql_sys_var*, void* variable, const void* value) {
@@ -99,6 +117,11 @@ MYSQL_SYSVAR_ULONGLONG(
     memory_budget, memory_budget_value, PLUGIN_VAR_RQCMDARG,
     "Memory for rows that are not in segment files yet, for loads and for cached blocks, in bytes", nullptr,
     update_memory_budget, 512ULL << 20, 16ULL << 20, 1ULL << 44, 1ULL << 20);
+MYSQL_SYSVAR_ULONGLONG(in_memory_size, in_memory_size_value, PLUGIN_VAR_RQCMDARG,
+                       "Memory for the rows of all tables with IN_MEMORY=1, in bytes, beside "
+                       "hailstone_memory_budget; a statement "
+                       "that needs more ends with an error. 0: a quarter of the machine's memory",
+                       nullptr, update_in_memory_size, 0, 0, 1ULL << 44, 1ULL << 20);
 MYSQL_SYSVAR_ULONGLONG(
     checkpoint_log_size, checkpoint_log_size_value, PLUGIN_VAR_RQCMDARG,
     "Length of the log, in bytes, at which a checkpoint is taken. Longer: fewer writes, slower recovery",
@@ -210,6 +233,7 @@ int show_counters(THD*, st_mysql_show_var* variable, void*, system_status_var*, 
 }  // namespace
 
 st_mysql_sys_var* system_variables[] = {MYSQL_SYSVAR(memory_budget),
+                                        MYSQL_SYSVAR(in_memory_size),
                                         MYSQL_SYSVAR(checkpoint_log_size),
                                         MYSQL_SYSVAR(background_threads),
                                         MYSQL_SYSVAR(flush_log_at_trx_commit),
@@ -268,6 +292,8 @@ IoMethod io_method() { return static_cast<IoMethod>(io_method_value); }
 DatabaseOptions database_options() {
   DatabaseOptions options;
   options.memory_budget = static_cast<size_t>(memory_budget_value);
+  in_memory_size_value = in_memory_size_of(in_memory_size_value);
+  options.in_memory_size = static_cast<size_t>(in_memory_size_value);
   options.flush_log_at_commit = static_cast<FlushLogAtCommit>(flush_log_value);
   options.checkpoint_log_bytes = static_cast<size_t>(checkpoint_log_size_value);
   options.background_threads = background_threads_value;

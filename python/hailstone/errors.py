@@ -23,6 +23,7 @@ class Status(enum.IntEnum):
     OUT_OF_RANGE = 16
     TABLE_CHANGED = 17
     SNAPSHOT_TOO_OLD = 18
+    TABLE_FULL = 19
 
 
 class Error(Exception):

@@ -16,7 +16,9 @@ namespace hailstone {
 
 class Arena {
  public:
-  explicit Arena(MemoryBudget* budget = nullptr) : budget_(budget) {}
+  /// `most_chunk_bytes`: of a chunk of small objects; 0: what the budget allows.
+  explicit Arena(MemoryBudget* budget = nullptr, size_t most_chunk_bytes = 0)
+      : budget_(budget), most_chunk_bytes_(most_chunk_bytes) {}
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
   ~Arena() { clear(); }
@@ -56,9 +58,9 @@ class Arena {
     // Chunks double from 1 KiB on until they are huge pages: a one-row table stays small, a big one needs few
     // calls and its rows are quick to reach. But what may lie unused is little beside the budget.
     constexpr size_t least = 1024, smallest_limit = size_t{64} << 10;
-    const size_t most = budget_ == nullptr
-                            ? huge_page_bytes
-                            : std::clamp(budget_->limit() / 128, smallest_limit, huge_page_bytes);
+    size_t most = budget_ == nullptr ? huge_page_bytes
+                                     : std::clamp(budget_->limit() / 128, smallest_limit, huge_page_bytes);
+    if (most_chunk_bytes_ != 0) most = std::clamp(most_chunk_bytes_, least, most);
     size_t size = std::clamp(bytes_, least, most);
     if (size < at_least) size = at_least;
     if (size < huge_page_bytes) {
@@ -74,6 +76,7 @@ class Arena {
   }
 
   MemoryBudget* budget_;
+  size_t most_chunk_bytes_;
   std::vector<std::unique_ptr<char[]>> chunks_;
   std::vector<PageBytes> pages_;
   char* next_ = nullptr;

@@ -71,6 +71,8 @@ namespace hailstone {
   COUNTER(delta_bytes, "bytes of rows in deltas")                                                          \
   COUNTER(memory_used, "bytes reserved from the memory budget")                                            \
   COUNTER(memory_budget, "the memory budget in bytes")                                                     \
+  COUNTER(in_memory_used, "bytes that the rows of tables in memory take")                                  \
+  COUNTER(in_memory_size, "bytes that the rows of tables in memory may take")                              \
   COUNTER(tables, "tables in the catalog")                                                                 \
   COUNTER(tables_open, "table objects in memory")                                                          \
   COUNTER(table_hits, "times a table was asked for and its object was in memory")                          \

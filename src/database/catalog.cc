@@ -149,7 +149,7 @@ Result<std::shared_ptr<Table>> Catalog::create(Transaction& transaction, TableId
   TableRecord record;
   record.id = id;
   record.definition = definition;
-  HAILSTONE_ASSIGN(auto table, Table::open(host_, record));
+  HAILSTONE_ASSIGN(auto table, open_table(record, definition.in_memory, /*set_aside=*/false));
   const ExclusiveLock guard(mutex());
   entry->definition = record.definition;
   entry->table = table;
@@ -163,6 +163,11 @@ Result<std::shared_ptr<Table>> Catalog::create(Transaction& transaction, TableId
   pending->created.push_back(entry);
   change_names(transaction, pending, changes, [](Pending& steps) { steps.created.pop_back(); });
   return table;
+}
+
+Result<std::shared_ptr<Table>> Catalog::open_table(const TableRecord& record, bool in_memory,
+                                                   bool set_aside) {
+  return Table::open(in_memory ? memory_host_ : host_, record, set_aside);
 }
 
 Result<EntryPointer> Catalog::drop(Transaction& transaction, const std::string& name) {
@@ -341,7 +346,7 @@ Result<std::shared_ptr<Table>> Catalog::open(const EntryPointer& entry, bool set
   }
   if (entry->recorded) static_cast<TableContents&>(record) = *entry->recorded;
   const Timestamp opened_with = record.definition_timestamp;
-  HAILSTONE_ASSIGN(auto table, Table::open(host_, record, set_aside));
+  HAILSTONE_ASSIGN(auto table, open_table(record, record.definition.unpack().in_memory, set_aside));
   if (entry->analyzed != nullptr) table->set_analyzed_counts(std::move(*entry->analyzed));
   entry->analyzed.reset();
   count(host_.counters().table_opens);

@@ -82,7 +82,9 @@ Status Checkpointer::with_checkpoints_stopped(const std::function<Status()>& act
 bool Checkpointer::must_keep_log(Lsn end) {
   using Severity = DatabaseOptions::Severity;
   for (const auto& [entry, table] : core_.catalog().open_tables()) {
-    if (table->usable() || given_up_.contains(entry->id) || !damaged_.insert(entry->id).second) continue;
+    if (table->usable() || table->is_in_memory() || given_up_.contains(entry->id) ||
+        !damaged_.insert(entry->id).second)
+      continue;
     core_.log_message(
         Severity::Warning,
         fmt::format("table '{}' cannot be used ({}); the log is kept from position {} on, as it may hold "
@@ -120,7 +122,7 @@ bool Checkpointer::fits_manifest(const Table& table, size_t& rows_left) const {
 
 Status Checkpointer::settle(Table& table, Timestamp committed, size_t& rows_left,
                             std::unordered_set<TableId>& carried) {
-  if (!table.has_delta_rows()) return {};
+  if (table.is_in_memory() || !table.has_delta_rows()) return {};
   const bool usable = table.usable().has_value();
   if (usable && fits_manifest(table, rows_left)) return {};
   Status flushed;

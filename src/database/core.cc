@@ -30,7 +30,8 @@ DatabaseCore::DatabaseCore(Filesystem& filesystem, std::string directory, Databa
       spill_space_(files_read_, directory_, counters_, options_.spill_limit),
       cache_(budget_, counters_),
       locks_(counters_, budget_),
-      catalog_(*this) {}
+      memory_host_(*this, options_.in_memory_size),
+      catalog_(*this, memory_host_) {}
 
 DatabaseCore::~DatabaseCore() = default;
 

@@ -13,6 +13,7 @@
 #include "database/database.h"
 #include "database/file_copy.h"
 #include "database/file_numbers.h"
+#include "database/memory_host.h"
 #include "file/open_files.h"
 #include "segment/block_cache.h"
 
@@ -68,6 +69,7 @@ class DatabaseCore final : public TableHost {
   const std::string& directory() const { return directory_; }
   const DatabaseOptions& options() const { return options_; }
   Catalog& catalog() { return catalog_; }
+  MemoryHost& memory_host() { return memory_host_; }
   void log_message(DatabaseOptions::Severity severity, const std::string& message) const;
 
   FileNumbers file_numbers;
@@ -90,6 +92,7 @@ class DatabaseCore final : public TableHost {
   std::atomic<size_t> bulk_loads_{0};
   std::atomic<size_t> merges_{0};
   LockManager locks_;
+  MemoryHost memory_host_;
 
  public:
   // Made by Database::open, in this order; there for the life of the database from then on.

@@ -218,6 +218,9 @@ Counters& Database::counters() {
   Counters& counters = core.counters();
   counters.memory_used.store(core.budget().used(), std::memory_order_relaxed);
   counters.memory_budget.store(core.budget().limit(), std::memory_order_relaxed);
+  MemoryBudget& of_tables_in_memory = core.memory_host().row_budget();
+  counters.in_memory_used.store(of_tables_in_memory.used(), std::memory_order_relaxed);
+  counters.in_memory_size.store(of_tables_in_memory.limit(), std::memory_order_relaxed);
   counters.tables.store(core.catalog().size(), std::memory_order_relaxed);
   counters.files_open.store(core.open_files(), std::memory_order_relaxed);
   counters.tables_open.store(core.catalog().open_count(), std::memory_order_relaxed);
@@ -349,6 +352,8 @@ void Database::set_memory_budget(size_t bytes) {
   const size_t limit = core.budget().limit();
   if (used > limit) core.cache().evict(used - limit);
 }
+
+void Database::set_in_memory_size(size_t bytes) { state_->core->memory_host().row_budget().set_limit(bytes); }
 
 void Database::set_checkpoint_log_bytes(size_t bytes) {
   state_->core->checkpoint_log_bytes.store(std::max(bytes, least_checkpoint_log_bytes));

@@ -173,6 +173,7 @@ void Maintenance::tick() {
   }
   if (now >= next_memory_look_) {
     flush_for_memory();
+    care_for_memory_tables();
     trim_memory();
     // Looking at a million tables must not be all that is done.
     next_memory_look_ = now + std::max<Clock::duration>(memory_interval, 8 * (Clock::now() - now));
@@ -309,6 +310,15 @@ void Maintenance::request_room() {
   woken_.notify_all();
 }
 
+void Maintenance::care_for_memory_tables() {
+  for (const auto& [entry, table] : core_.catalog().open_tables()) {
+    if (!table->is_in_memory()) continue;
+    // Rows that were deleted, and taken back, ask for nothing themselves.
+    if (table->flush_due()) request_flush(table, false);
+    if (table->merge_due()) request_merge(table);
+  }
+}
+
 void Maintenance::flush_for_memory() {
   // The block cache fills what is free, so what is used says little: what counts is how much of it the deltas
   // take.
@@ -324,7 +334,7 @@ void Maintenance::flush_greatest(size_t bytes_left, size_t most_tables) {
   const bool closing = core_.catalog().open_count() > core_.open_tables.load();
   std::vector<std::pair<size_t, std::shared_ptr<Table>>> deltas;
   for (auto& [entry, table] : core_.catalog().open_tables()) {
-    const size_t bytes = table->delta_bytes();
+    const size_t bytes = table->is_in_memory() ? 0 : table->delta_bytes();
     if (bytes > (closing ? most_closed_delta_bytes : 0)) {
       deltas.emplace_back(bytes, std::move(table));
     } else {

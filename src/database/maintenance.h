@@ -77,6 +77,7 @@ class Maintenance {
   void close_tables_if_due();
   Status close_tables();
   void flush_for_memory();
+  void care_for_memory_tables();
   /// Until so many bytes of rows are left, if all goes well, and no more than so many tables.
   void flush_greatest(size_t bytes_left, size_t most_tables);
   void trim_memory();

@@ -46,6 +46,7 @@ bool StateRecorder::differs(const TableRecord& record, const std::optional<Catal
 }
 
 Result<TableRecord> StateRecorder::capture(Table& table, std::optional<Timestamp> rows_until) {
+  if (table.is_in_memory()) return table.record();
   // Ends of rows of the segments that the state names must be in the files that it names: replay does not
   // repeat what was committed before the last checkpoint. A flush or merge may bring new segments at any
   // moment, so the files are compared: what was there before and after the delete vectors were written was
@@ -321,6 +322,8 @@ StateRecorder::Closed StateRecorder::close_idle(size_t most) {
     const MutexLock opening(entry->opening, std::adopt_lock);
     // From here on whoever wants the table asks the catalog for it, and is noticed when it comes to closing.
     if (!core_.catalog().unused(entry, table)) return;
+    // Its rows are nowhere else.
+    if (table->is_in_memory()) return;
     if (table->delta_bytes() > most_closed_delta_bytes) {
       ++result.unrecorded;
       return;

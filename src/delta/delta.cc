@@ -8,8 +8,12 @@
 
 namespace hailstone {
 
-Delta::Delta(size_t secondary_indexes, MemoryBudget* budget, std::atomic<uint64_t>* total)
-    : total_(total), arena_(budget), nodes_(arena_), clustered_(ClusteredTree::allocator_type(nodes_)) {
+Delta::Delta(size_t secondary_indexes, MemoryBudget* budget, std::atomic<uint64_t>* total,
+             size_t most_chunk_bytes)
+    : total_(total),
+      arena_(budget, most_chunk_bytes),
+      nodes_(arena_),
+      clustered_(ClusteredTree::allocator_type(nodes_)) {
   secondary_.reserve(secondary_indexes);
   for (size_t i = 0; i < secondary_indexes; ++i) {
     secondary_.emplace_back(EntryLess(), SecondaryTree::allocator_type(nodes_));

@@ -147,8 +147,9 @@ struct TreeEntryLess {
 class Delta {
  public:
   /// `budget`, when given, is charged for all memory, and `total` holds the bytes() of this delta among
-  /// others'; both outlive the delta.
-  Delta(size_t secondary_indexes, MemoryBudget* budget, std::atomic<uint64_t>* total = nullptr);
+  /// others'; both outlive the delta. `most_chunk_bytes`: as Arena has it.
+  Delta(size_t secondary_indexes, MemoryBudget* budget, std::atomic<uint64_t>* total = nullptr,
+        size_t most_chunk_bytes = 0);
   ~Delta();
   Delta(const Delta&) = delete;
   Delta& operator=(const Delta&) = delete;
@@ -186,6 +187,8 @@ class Delta {
   /// Memory held: rows, keys and trees.
   size_t bytes() const { return arena_.bytes(); }
   size_t version_count() const { return version_count_; }
+  /// Whether remove() has left memory behind.
+  bool has_removed() const { return change_count_ != version_count_; }
 
  private:
   void count_bytes();

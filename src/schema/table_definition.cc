@@ -9,8 +9,9 @@
 namespace hailstone {
 namespace {
 
-constexpr uint8_t format_version = 2;
-constexpr uint8_t format_version_1 = 1;  // without columns of decimals
+constexpr uint8_t format_version = 3;
+constexpr uint8_t format_version_2 = 2;  // without tables in memory
+constexpr uint8_t format_version_1 = 1;  // without columns of decimals, too
 
 constexpr uint8_t column_is_nullable = 1;
 constexpr uint8_t column_is_columnar = 2;
@@ -18,6 +19,7 @@ constexpr uint8_t column_is_decimal = 4;
 constexpr uint8_t index_is_unique = 1;
 constexpr uint8_t part_is_descending = 1;
 constexpr uint8_t table_has_primary_key = 1;
+constexpr uint8_t table_is_in_memory = 2;
 
 std::unexpected<Error> damaged(std::string_view table, std::string_view what) {
   return fail(
@@ -155,10 +157,12 @@ Status validate_index(const TableDefinition& table, const Index& index, bool clu
 
 void TableDefinition::append_to(std::string& bytes) const {
   const bool decimals = std::ranges::any_of(columns, [](const Column& each) { return each.decimal.any(); });
-  append_number(bytes, decimals ? format_version : format_version_1);
+  append_number(bytes, in_memory ? format_version : decimals ? format_version_2 : format_version_1);
   append_string(bytes, name);
-  append_number(bytes, static_cast<uint8_t>(has_primary_key ? table_has_primary_key : 0));
+  append_number(bytes, static_cast<uint8_t>((has_primary_key ? table_has_primary_key : 0) |
+                                            (in_memory ? table_is_in_memory : 0)));
   append_string(bytes, application);
+  if (in_memory) append_varint(bytes, most_bytes);
   append_varint(bytes, columns.size());
   for (const Column& column : columns) {
     append_string(bytes, column.name);
@@ -191,14 +195,19 @@ Result<TableDefinition> TableDefinition::parse(ByteReader& bytes) {
   TableDefinition table;
   uint8_t version = 0;
   if (!bytes.take(version)) return damaged("", "it is empty");
-  if (version != format_version && version != format_version_1)
+  if (version < format_version_1 || version > format_version)
     return damaged("", fmt::format("its format {} is not known to this version", version));
   uint8_t flags = 0;
   if (!take_text(bytes, table.name)) return damaged("", "its name is cut off");
-  if (!take_flags(bytes, table_has_primary_key, flags) || !take_text(bytes, table.application)) {
+  const uint8_t known =
+      version == format_version ? table_has_primary_key | table_is_in_memory : table_has_primary_key;
+  if (!take_flags(bytes, known, flags) || !take_text(bytes, table.application)) {
     return damaged(table.name, "its head is cut off");
   }
   table.has_primary_key = (flags & table_has_primary_key) != 0;
+  table.in_memory = (flags & table_is_in_memory) != 0;
+  if (table.in_memory && !bytes.take_varint(table.most_bytes))
+    return damaged(table.name, "its head is cut off");
   uint32_t count = 0;
   if (!take_number(bytes, count) || count > max_columns)
     return damaged(table.name, "its number of columns is impossible");

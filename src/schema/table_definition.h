@@ -1,8 +1,9 @@
 // What a table is: columns, indexes, and how they are stored. A value type; immutable once a Table holds it.
 // Serialised into the log and the manifest (docs/formats.md):
 //
-//   u8 format (2, or 1 where no column is of decimals), string name, u8 flags (1: has a primary key), string
-//   application varint number of columns, each:
+//   u8 format (3 of a table in memory; else 2, or 1 where no column is of decimals), string name, u8 flags
+//   (1: has a primary key, 2: in memory), string application, of a table in memory varint most bytes, varint
+//   number of columns, each:
 //     string name, u8 type, varint width, varint collation, u8 flags (1: nullable, 2: columnar,
 //     4: decimals), of decimals u8 precision and u8 scale, string application
 //   varint number of indexes, each:
@@ -74,6 +75,10 @@ struct TableDefinition {
   std::vector<Index> indexes;    // indexes[0] is the clustered one when `has_primary_key`
   bool has_primary_key = false;  // else rows are clustered on the hidden row id
   std::string application;       // what the embedding application keeps about the table
+  /// Rows are in memory only: they are gone when the database is closed, the definition stays.
+  bool in_memory = false;
+  /// Bytes that the rows of a table in memory may take; 0: what the database has for such tables.
+  uint64_t most_bytes = 0;
 
   bool operator==(const TableDefinition&) const = default;
 

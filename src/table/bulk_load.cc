@@ -126,6 +126,7 @@ struct BulkLoad::State {
 
   Status append_small();
   Status hand_off();
+  uint64_t loaded_bytes() const;
   /// Of steps that lose rows when they fail.
   template <typename Work>
   Status noting_failure(Work&& work) noexcept {
@@ -347,6 +348,16 @@ size_t BulkLoad::State::most_buffer_bytes() const {
   return inside.host.segment_buffer_bytes() / std::max<size_t>(1, inside.host.bulk_loads());
 }
 
+/// Of the sets that are in files.
+uint64_t BulkLoad::State::loaded_bytes() const {
+  uint64_t bytes = 0;
+  for (const auto& set : sets) {
+    if (!set->written.load(std::memory_order_acquire)) continue;
+    bytes += inside.host.filesystem().file_size(inside.host.segment_path(set->file.file)).value_or(0);
+  }
+  return bytes;
+}
+
 std::unique_ptr<SegmentBuilder> BulkLoad::State::next_builder() {
   builder_has_room = false;
   const MutexLock guard(shared->mutex);
@@ -364,6 +375,9 @@ Status BulkLoad::State::hand_off() {
   set->builder = std::move(builder);
   handed_off_bytes += set->bytes;
   set->file = inside.host.new_file(inside.id);
+  if (!inside.is_durable()) {
+    HAILSTONE_TRY(inside.make_room_in_memory(*table, transaction, 0, loaded_bytes()));
+  }
   sets.push_back(set);
   {
     const MutexLock guard(shared->mutex);
@@ -450,6 +464,7 @@ Status BulkLoad::State::open_segments(std::span<const std::shared_ptr<Set>> of, 
     HAILSTONE_ASSIGN(auto segment, open_new_segment(inside, set->file.file, transaction.marker()));
     segments.push_back(std::move(segment));
   }
+  if (!inside.is_durable()) HAILSTONE_TRY(inside.make_room_in_memory(*table, transaction, 0, loaded_bytes()));
   return inside.host.sync_files();
 }
 
@@ -474,6 +489,7 @@ std::shared_ptr<const TableView> BulkLoad::State::add_to_view(const LoadedSegmen
 }
 
 void BulkLoad::State::append_publish(std::span<const std::shared_ptr<Set>> of, std::string& redo) const {
+  if (!inside.is_durable()) return;
   Operation publish{.kind = OperationKind::Publish, .table = inside.id};
   for (const auto& set : of) publish.files.push_back({.file = set->file.file, .rows = set->rows});
   append_operation(redo, publish);

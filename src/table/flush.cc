@@ -35,6 +35,12 @@ std::vector<LiveRow> live_rows(const Table::State& state, const TableView& view,
   return rows;
 }
 
+/// Whether a flush of the delta gives its memory back. What rows of durable tables leave behind that were
+/// taken back goes with the next rows.
+bool holds_something(const Table::State& state, const Delta& rows) {
+  return rows.version_count() > 0 || (!state.is_durable() && rows.has_removed());
+}
+
 }  // namespace
 
 Status Table::State::flush_delta(const std::shared_ptr<TableDelta>& delta) {
@@ -69,6 +75,15 @@ void Table::State::replace_delta(const std::shared_ptr<TableDelta>& delta,
   count(host.counters().segments, delta->successors.size());
 }
 
+bool Table::flush_due() const {
+  const State& state = *state_;
+  if (!state.usable()) return false;
+  const auto view = state.current_view();
+  const SharedLock latched(state.latch());
+  const TableDelta& active = *view->deltas.front();
+  return holds_something(state, active.rows) && active.rows.bytes() > state.delta_limit();
+}
+
 Result<bool> Table::flush(bool force) {
   State& state = *state_;
   const MutexLock flushing(state.flush_mutex);
@@ -80,7 +95,7 @@ Result<bool> Table::flush(bool force) {
     {
       const SharedLock latched(state.latch());
       const Delta& rows = view->deltas.front()->rows;
-      full = rows.version_count() > 0 && (force || rows.bytes() > state.host.delta_limit_bytes());
+      full = holds_something(state, rows) && (force || rows.bytes() > state.delta_limit());
     }
     state.flush_requested.store(false, std::memory_order_relaxed);
     if (full) state.freeze_active(*this);

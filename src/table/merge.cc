@@ -17,6 +17,8 @@ constexpr size_t most_overlapping = 8;
 constexpr size_t most_small = 32;
 constexpr uint64_t small_share = 8;  // a small segment is less than this part of a full one
 constexpr uint64_t most_dead_percent = 30;
+/// Of a table in memory: what dead rows take is more dear than the work of a merge.
+constexpr uint64_t most_dead_percent_in_memory = 10;
 
 ByteView first_key(const TableSegment& segment) { return segment.segment->first_key(); }
 ByteView last_key(const TableSegment& segment) { return segment.segment->last_key(); }
@@ -52,20 +54,45 @@ Timestamp least_begin(const TableSegment& segment, uint32_t ordinal) {
   return segment.segment->summary(static_cast<size_t>(segment.columns.begin()), ordinal / block_rows).low;
 }
 
+/// Rows that nobody sees any more. Ends that a snapshot in use still needs, or that are not committed, free
+/// nothing.
+uint64_t dead_rows(const TableSegment& segment, const SnapshotsInUse& snapshots)
+    HAILSTONE_REQUIRES_SHARED(table_latch) {
+  uint64_t dead = 0;
+  segment.ends->for_each([&](uint32_t ordinal, Timestamp end) {
+    if (!snapshots.may_see(least_begin(segment, ordinal), end)) ++dead;
+  });
+  return dead;
+}
+
+/// The segment of which a merge gives back most; none: nothing is to be had.
+TableSegments deadest(const Table::State& state, const SegmentClaims::IsClaimed& is_claimed) {
+  const TableSegments all = mergeable_segments(state, is_claimed);
+  const SnapshotsInUse snapshots = state.host.transactions().snapshots_in_use();
+  TableSegments best;
+  uint64_t most = 0;
+  const SharedLock guard(state.latch());
+  for (const auto& segment : all) {
+    if (segment->ends->empty()) continue;
+    const uint64_t bytes =
+        dead_rows(*segment, snapshots) * segment->segment->file_bytes() / std::max(segment->rows(), 1U);
+    if (bytes <= most) continue;
+    most = bytes;
+    best = {segment};
+  }
+  return best;
+}
+
 /// What to merge now of what is not claimed; empty: nothing.
 TableSegments choose(const Table::State& state, const SegmentClaims::IsClaimed& is_claimed) {
   const TableSegments all = mergeable_segments(state, is_claimed);
+  const uint64_t most_dead = state.is_durable() ? most_dead_percent : most_dead_percent_in_memory;
   {
     const SharedLock guard(state.latch());
     for (const auto& segment : all) {
-      if (uint64_t{segment->ends->count()} * 100 <= uint64_t{segment->rows()} * most_dead_percent) continue;
-      // Ends that a snapshot in use still needs, or that are not committed, free nothing.
+      if (uint64_t{segment->ends->count()} * 100 <= uint64_t{segment->rows()} * most_dead) continue;
       const SnapshotsInUse snapshots = state.host.transactions().snapshots_in_use();
-      uint64_t dead = 0;
-      segment->ends->for_each([&](uint32_t ordinal, Timestamp end) {
-        if (!snapshots.may_see(least_begin(*segment, ordinal), end)) ++dead;
-      });
-      if (dead * 100 > uint64_t{segment->rows()} * most_dead_percent) return {segment};
+      if (dead_rows(*segment, snapshots) * 100 > uint64_t{segment->rows()} * most_dead) return {segment};
     }
   }
   const uint64_t small_bytes = state.host.segment_buffer_bytes() / small_share;
@@ -98,6 +125,8 @@ bool Table::State::merge_due() const {
   return !claims.look([this](const auto& is_claimed) { return choose(*this, is_claimed); }).empty();
 }
 
+bool Table::merge_due() const { return state_->usable() && state_->merge_due(); }
+
 Result<bool> Table::merge(const StopToken& stop) {
   State& state = *state_;
   HAILSTONE_TRY(state.usable());
@@ -108,6 +137,29 @@ Result<bool> Table::merge(const StopToken& stop) {
   }
   HAILSTONE_TRY(state.host.record(*this));
   return state.merge_due();
+}
+
+Status Table::compact(const std::function<bool()>& enough, const StopToken& stop) {
+  State& state = *state_;
+  HAILSTONE_TRY(state.usable());
+  bool flushes = false;
+  {
+    const auto view = state.current_view();
+    const SharedLock guard(state.latch());
+    // A flush of live rows alone gives little, and many of them would leave many small segments.
+    flushes = view->deltas.size() > 1 || view->deltas.front()->has_dead();
+  }
+  if (flushes) HAILSTONE_TRY(flush(true));
+  const auto choose_deadest = [&](const auto& is_claimed) { return deadest(state, is_claimed); };
+  while (!enough()) {
+    {
+      HAILSTONE_ASSIGN(const auto claim, state.claims.claim_all(choose_deadest, stop));
+      if (claim.segments().empty()) return {};
+      HAILSTONE_TRY(state.noted(merge_segments(state, claim.segments(), stop)));
+    }
+    HAILSTONE_TRY(state.host.record(*this));
+  }
+  return {};
 }
 
 Status Table::optimize(const StopToken& stop) {

@@ -61,9 +61,10 @@ Result<Timestamp> TableSegment::begin_of(BlockReader& reader, uint32_t ordinal) 
 }
 
 TableDelta::TableDelta(std::shared_ptr<TableLatch> latch, std::shared_ptr<const TableKeys> table_keys,
-                       MemoryBudget* budget, Counters& counters)
+                       const DeltaMemory& memory)
     : keys(std::move(table_keys)),
-      rows(keys->secondary_count(), budget, &counters.delta_bytes),
+      memory_(memory),
+      rows(keys->secondary_count(), memory_.budget, memory_.total.get(), memory_.most_chunk_bytes),
       latch_(std::move(latch)) {}
 
 // Not analysed: the latch is held exclusively where there are successors, which is no contract that the
@@ -101,6 +102,7 @@ Version* TableDelta::insert(const Transaction& transaction, ByteView key, ByteVi
 }
 
 size_t TableDelta::row_bytes() const {
+  if (!memory_.is_durable) return 0;
   const SharedLock guard(latch());
   return rows.bytes();
 }

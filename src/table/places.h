@@ -80,10 +80,18 @@ class TableSegment : public VersionStore {
 
 using TableSegments = std::vector<std::shared_ptr<TableSegment>>;
 
+/// What the rows of a table's deltas take.
+struct DeltaMemory {
+  MemoryBudget* budget = nullptr;
+  std::shared_ptr<std::atomic<uint64_t>> total;  // bytes of all deltas
+  size_t most_chunk_bytes = 0;                   // as Arena has it
+  bool is_durable = true;                        // a flush takes the rows out of memory
+};
+
 class TableDelta : public VersionStore {
  public:
-  TableDelta(std::shared_ptr<TableLatch> latch, std::shared_ptr<const TableKeys> keys, MemoryBudget* budget,
-             Counters& counters);
+  TableDelta(std::shared_ptr<TableLatch> latch, std::shared_ptr<const TableKeys> keys,
+             const DeltaMemory& memory);
 
   void commit(std::span<const Change> changes, Timestamp timestamp) override;
   void undo(const Change& change) override;
@@ -107,6 +115,11 @@ class TableDelta : public VersionStore {
     return rows.version_count() - ended_.load(std::memory_order_relaxed);
   }
 
+  /// Whether a flush would leave out some of what is in memory.
+  bool has_dead() const HAILSTONE_REQUIRES_SHARED(table_latch) {
+    return rows.has_removed() || ended_.load(std::memory_order_relaxed) != 0;
+  }
+
   /// Adds the newest version of a row, written by the transaction's next write, whose change the caller
   /// notes.
   Version* insert(const Transaction& transaction, ByteView key, ByteView row,
@@ -120,6 +133,10 @@ class TableDelta : public VersionStore {
 
   const std::shared_ptr<const TableKeys> keys;
 
+ private:
+  const DeltaMemory memory_;  // before `rows`, which it outlives
+
+ public:
   Delta rows HAILSTONE_GUARDED_BY(table_latch);
   /// `rows` of a frozen delta without uncommitted versions, or of one that a single transaction writes to,
   /// for that: none come or go. Not analysed: what keeps others away is no lock.

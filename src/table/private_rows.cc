@@ -24,6 +24,8 @@ HAILSTONE_NO_THREAD_SAFETY_ANALYSIS void make_room_for_ends(TableSegment& segmen
 }  // namespace
 
 TablePrivateRows* TablePrivateRows::of(Table& table, Table::State& state, Transaction& transaction) {
+  // The disk has no part in what a transaction writes to a table in memory.
+  if (!state.is_durable()) return nullptr;
   if (PrivateRows* const rows = transaction.private_rows(state.id))
     return static_cast<TablePrivateRows*>(rows);
   if (transaction.redo_bytes() < state.host.delta_limit_bytes() / large_share) return nullptr;

@@ -20,11 +20,32 @@ Table::~Table() {
     state_->host.counters().segments.fetch_sub(last->segments.size(), std::memory_order_relaxed);
 }
 
+namespace {
+
+DeltaMemory memory_of_deltas(TableHost& host, const TableDefinition& definition) {
+  if (!definition.in_memory) {
+    // The counter is nobody's to delete.
+    const std::shared_ptr<std::atomic<uint64_t>> counter(std::shared_ptr<void>(),
+                                                         &host.counters().delta_bytes);
+    return {.budget = &host.row_budget(), .total = counter, .most_chunk_bytes = 0, .is_durable = true};
+  }
+  // What is set aside and not in use yet is a small part of what the table may take.
+  constexpr uint64_t chunk_share = 64;
+  return {.budget = &host.row_budget(),
+          .total = std::make_shared<std::atomic<uint64_t>>(0),
+          .most_chunk_bytes = static_cast<size_t>(definition.most_bytes / chunk_share),
+          .is_durable = false};
+}
+
+}  // namespace
+
 Table::State::State(TableHost& table_host, const TableRecord& record)
     : host(table_host),
       id(record.id),
       definition_timestamp(record.definition_timestamp),
       layout(std::make_shared<TableLayout>(record.definition.unpack())),
+      delta_memory(memory_of_deltas(table_host, layout->definition())),
+      emptied(layout->definition().in_memory && record.definition_timestamp != 0),
       next_row_id(record.next_row_id),
       next_auto_increment(record.next_auto_increment),
       last_publish(record.last_publish),
@@ -99,9 +120,27 @@ void Table::State::set_view(std::shared_ptr<TableView> next) {
       for (const auto& segment : before->segments) segment->count_ended_in(nullptr);
     }
     for (const auto& segment : next->segments) segment->count_ended_in(ended_rows);
+    count_segment_bytes(*next);
   }
   const MutexLock guard(view_mutex);
   view = std::move(next);
+}
+
+void Table::State::count_segment_bytes(const TableView& of) noexcept {
+  uint64_t bytes = 0;
+  for (const auto& segment : of.segments) bytes += segment->segment->file_bytes();
+  segment_bytes.store(bytes, std::memory_order_relaxed);
+}
+
+size_t Table::State::delta_limit() const {
+  const size_t most = host.delta_limit_bytes();
+  if (is_durable()) return most;
+  // Rows take more memory in a delta than in a segment, and dead versions keep theirs until the flush: both
+  // are to stay a small part of what the table takes.
+  constexpr uint64_t segment_share = 16;
+  constexpr size_t least = size_t{1} << 20;
+  const uint64_t share = segment_bytes.load(std::memory_order_relaxed) / segment_share;
+  return static_cast<size_t>(std::clamp<uint64_t>(share, std::min(least, most), most));
 }
 
 std::shared_ptr<SpareView> Table::State::make_spare_view() {
@@ -117,12 +156,13 @@ void Table::State::withdraw(const TableSegments& segments, std::shared_ptr<Spare
   spare->fill(*before, segments);
   for (const auto& segment : before->segments) segment->count_ended_in(nullptr);
   for (const auto& segment : spare->view.segments) segment->count_ended_in(ended_rows);
+  count_segment_bytes(spare->view);
   const MutexLock guard(view_mutex);
   view = std::shared_ptr<const TableView>(spare, &spare->view);
 }
 
 std::shared_ptr<TableDelta> Table::State::new_delta(Table& table) {
-  auto delta = std::make_shared<TableDelta>(shared_latch, keys, &host.budget(), host.counters());
+  auto delta = std::make_shared<TableDelta>(shared_latch, keys, delta_memory);
   delta->settled = [table = table.weak_from_this(), &host = host] {
     // Called at the end of transactions, which must not fail: without memory the next flush of the table
     // finds the delta.
@@ -164,6 +204,8 @@ void Table::State::mark_corrupt(const Error& error) {
 
 TableId Table::id() const { return state_->id; }
 const TableDefinition& Table::definition() const { return state_->definition(); }
+bool Table::is_in_memory() const { return !state_->is_durable(); }
+bool Table::take_emptied() { return state_->emptied.exchange(false); }
 void Table::replace_definition(std::unique_ptr<ReplacedDefinition> replaced) noexcept {
   replaced->before = std::move(state_->replaced_definitions);
   state_->replaced_definition.store(&replaced->definition, std::memory_order_release);
@@ -213,7 +255,8 @@ Status Table::raise_auto_increment(Transaction& transaction, uint64_t next) {
   if (now >= next) return {};
   Write write(transaction);
   HAILSTONE_TRY(write.prepare(0));
-  append_operation(write.redo(), {.kind = OperationKind::Counter, .table = id(), .number = next});
+  if (state_->is_durable())
+    append_operation(write.redo(), {.kind = OperationKind::Counter, .table = id(), .number = next});
   while (now < next && !counter.compare_exchange_weak(now, next, std::memory_order_relaxed)) {
   }
   if (now >= next) return {};
@@ -236,6 +279,11 @@ size_t Table::delta_bytes() const {
   return bytes;
 }
 
+uint64_t Table::memory_bytes() const {
+  return state_->delta_memory.total->load(std::memory_order_relaxed) +
+         state_->segment_bytes.load(std::memory_order_relaxed);
+}
+
 bool Table::has_delta_rows() const {
   const auto view = state_->current_view();
   const SharedLock guard(state_->latch());
@@ -251,6 +299,7 @@ TableRecord Table::record() const {
   result.id = state.id;
   result.definition_timestamp = state.definition_timestamp;
   result.definition = definition();
+  if (!state.is_durable()) return result;
   {
     // Held so that a commit cannot publish bulk-loaded segments between reading them and reading
     // last_publish.

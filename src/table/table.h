@@ -48,6 +48,14 @@ class TableHost {
   virtual Filesystem& filesystem() = 0;
   virtual BlockCache& cache() = 0;
   virtual MemoryBudget& budget() = 0;
+  /// Whether rows outlive the database: the log and files have them. Else all of a table but its definition
+  /// is in memory.
+  virtual bool is_durable() const { return true; }
+  /// What deltas are charged to.
+  virtual MemoryBudget& row_budget() { return budget(); }
+  /// Gives back the memory of dead rows of tables in memory, until `bytes` more fit into row_budget() or
+  /// nothing is left to give. The caller holds no mutex. ErrorCode::Interrupted.
+  virtual Status reclaim(size_t, const StopToken&) { return {}; }
   virtual SpillSpace& spill_space() = 0;
   virtual Counters& counters() = 0;
   virtual TransactionManager& transactions() = 0;
@@ -161,6 +169,11 @@ class Table : public std::enable_shared_from_this<Table> {
 
   TableId id() const;
   const TableDefinition& definition() const;
+  /// Whether its rows are gone when the database is closed.
+  bool is_in_memory() const;
+  /// Of a table in memory: whether the database was closed since the table was made, so that rows may have
+  /// gone. True once.
+  bool take_emptied();
   /// What is put in the place of the definition, with those before it.
   struct ReplacedDefinition {
     explicit ReplacedDefinition(TableDefinition replaced) : definition(std::move(replaced)) {}
@@ -227,6 +240,11 @@ class Table : public std::enable_shared_from_this<Table> {
   Status check(Transaction& transaction, const StopToken& stop);
   /// Recomputes the distinct counts that statistics() gives.
   Status analyze();
+  /// Of a table in memory: gives back what rows take that nobody can see any more, until `enough` returns
+  /// true.
+  Status compact(const std::function<bool()>& enough, const StopToken& stop);
+  /// The same: bytes that its rows take, versions that nobody sees any more included.
+  uint64_t memory_bytes() const;
   /// Flushes, and merges all segments into few, dropping dead versions. Writers, flushes and merges of other
   /// segments go on beside it; it waits for merges that have claimed segments before it.
   Status optimize(const StopToken& stop);
@@ -239,6 +257,8 @@ class Table : public std::enable_shared_from_this<Table> {
   /// One merge of segments that no other merge has claimed, when it is due; true: more is due.
   Result<bool> merge(const StopToken& stop = {});
   size_t delta_bytes() const;
+  bool flush_due() const;
+  bool merge_due() const;
   /// Commits in deltas that are not in segments yet.
   bool has_delta_rows() const;
   /// Calls `carry` with a Carry operation for each committed live version in the deltas, in key order.

@@ -223,7 +223,7 @@ void flush_when_full(Table& table, Table::State& state, const TableDelta& delta)
   bool full = false;
   {
     const SharedLock guard(state.latch());
-    full = delta.rows.bytes() > state.host.delta_limit_bytes();
+    full = delta.rows.bytes() > state.delta_limit();
   }
   if (full && !state.flush_requested.exchange(true, std::memory_order_relaxed)) {
     const Status requested = guarded([&]() -> Status {
@@ -251,7 +251,7 @@ Result<std::string> Table::insert(Transaction& transaction, ByteView row, Duplic
   HAILSTONE_TRY(state.keys->secondary_keys(row, key, secondary));
   Write write(transaction);
   HAILSTONE_TRY(write.prepare(RowWriter::most_changes));
-  append_put(write.redo(), state.id, state.keys->hidden_row_id(), key, row);
+  if (state.is_durable()) append_put(write.redo(), state.id, state.keys->hidden_row_id(), key, row);
   for (;;) {
     SegmentLooker looker(state, transaction);
     HAILSTONE_TRY(looker.look_for_added(key, row, secondary, {}));
@@ -287,8 +287,10 @@ Result<std::string> Table::update(Transaction& transaction, ByteView key, ByteVi
   HAILSTONE_TRY(state.keys->secondary_keys(row, new_key, secondary));
   Write write(transaction);
   HAILSTONE_TRY(write.prepare(2 * RowWriter::most_changes));
-  if (new_key != key) append_delete(write.redo(), state.id, key);
-  append_put(write.redo(), state.id, state.keys->hidden_row_id(), new_key, row);
+  if (state.is_durable()) {
+    if (new_key != key) append_delete(write.redo(), state.id, key);
+    append_put(write.redo(), state.id, state.keys->hidden_row_id(), new_key, row);
+  }
   for (;;) {
     SegmentLooker looker(state, transaction);
     HAILSTONE_TRY(looker.look_for_present(key));
@@ -374,7 +376,7 @@ Status Table::erase(Transaction& transaction, ByteView key) {
   HAILSTONE_TRY(state.usable());
   Write write(transaction);
   HAILSTONE_TRY(write.prepare(RowWriter::most_changes));
-  append_delete(write.redo(), state.id, key);
+  if (state.is_durable()) append_delete(write.redo(), state.id, key);
   for (;;) {
     SegmentLooker looker(state, transaction);
     HAILSTONE_TRY(looker.look_for_present(key));

@@ -80,6 +80,14 @@ struct Table::State {
     return replaced != nullptr ? *replaced : layout->definition();
   }
   std::shared_ptr<const TableKeys> keys;
+  /// Whether rows are in the log and in files.
+  bool is_durable() const { return !layout->definition().in_memory; }
+  const DeltaMemory delta_memory;
+  /// Bytes of the files of the view's segments.
+  std::atomic<uint64_t> segment_bytes{0};
+  void count_segment_bytes(const TableView& of) noexcept;
+  /// Of a table in memory: take_emptied().
+  std::atomic<bool> emptied;
   const std::shared_ptr<TableLatch> shared_latch = std::make_shared<TableLatch>();
   TableLatch& latch() const HAILSTONE_RETURN_CAPABILITY(table_latch) { return *shared_latch; }
   mutable Mutex its_write_mutex;
@@ -138,6 +146,8 @@ struct Table::State {
     return unusable();
   }
   Status unusable() const;
+  /// Bytes of the active delta at which it is flushed.
+  size_t delta_limit() const;
   void mark_corrupt(const Error& error);
   /// Passes `result` on; damage in it marks the table.
   template <typename T>
@@ -225,6 +235,9 @@ struct Table::State {
   bool merge_due() const;
   /// Waits for memory when the budget is exhausted, as long as somebody else may give some back.
   Status make_room(Table& table, Transaction& transaction, size_t bytes);
+  /// Of a table in memory: sees to it that `bytes` more may be written. `loaded`: bytes of files that are not
+  /// in the view yet. ErrorCode::TableFull, Interrupted.
+  Status make_room_in_memory(Table& table, Transaction& transaction, size_t bytes, uint64_t loaded);
   /// Rows that began at or before this may forget when: every snapshot sees them, and replay repeats nothing
   /// that old. Newer begins are kept, since replay tells by them whether an operation is in a segment
   /// already.

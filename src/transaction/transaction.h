@@ -56,7 +56,8 @@ class VersionStore {
   virtual void commit(std::span<const Change> changes, Timestamp timestamp) = 0;
   /// Takes changes back: an inserted version is unlinked, ends become infinity. Needs no memory.
   virtual void undo(const Change& change) = 0;
-  /// Bytes of rows in memory, which stay at least as long as a transaction has changes here.
+  /// Bytes of rows in memory, which stay at least as long as a transaction has changes here, and may go to
+  /// files then.
   virtual size_t row_bytes() const { return 0; }
 };
 

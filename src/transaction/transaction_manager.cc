@@ -51,10 +51,11 @@ Status TransactionManager::prepare(Transaction& transaction, std::string_view na
         ErrorCode::Unsupported,
         "a transaction that has made, changed or dropped tables cannot be prepared: commit it at once");
   }
-  if (transaction.redo_length_ > 0) {
+  if (transaction.redo_length_ > 0 || !transaction.inserts_.empty() || !transaction.ends_.empty()) {
     const Status logged = guarded([&]() -> Status {
       HAILSTONE_TRY(take_name(transaction, name));
-      return log_prepare(transaction);
+      // What it has done to tables in memory a restart takes away, prepared or not.
+      return transaction.redo_length_ > 0 ? log_prepare(transaction) : Status();
     });
     if (!logged) {
       forget_name(transaction);
@@ -215,7 +216,7 @@ Status TransactionManager::log_and_stamp(Transaction& transaction) {
   append_number(record, transaction.redo_logged_);
   record.append(transaction.redo_);
   // Changes without redo (of tables in memory only) need a timestamp, but nothing in the log.
-  const bool logged = transaction.redo_length_ > 0 || !transaction.actions_.empty();
+  const bool logged = transaction.redo_length_ > 0;
   // Nobody may wait for the log under the mutex, where no interruption would be noticed.
   if (logged) {
     const bool is_prepared = transaction.state_ == Transaction::State::Prepared;

@@ -200,6 +200,8 @@ ib_err_t code_of(const Error& error, ib_err_t not_found) {
       return logged(DB_OUT_OF_MEMORY);
     case ErrorCode::DiskFull:
       return logged(DB_OUT_OF_FILE_SPACE);
+    case ErrorCode::TableFull:
+      return DB_OUT_OF_MEMORY;
     case ErrorCode::Io:
     case ErrorCode::InvalidArgument:
       return logged(DB_ERROR);

@@ -29,6 +29,8 @@ hs_status status_of(ErrorCode code) {
       return HS_NO_MEMORY;
     case ErrorCode::DiskFull:
       return HS_DISK_FULL;
+    case ErrorCode::TableFull:
+      return HS_TABLE_FULL;
     case ErrorCode::Io:
       return HS_IO;
     case ErrorCode::Corruption:
@@ -69,7 +71,8 @@ constexpr const char* status_names[] = {"ok",
                                         "unsupported",
                                         "out of range",
                                         "table changed",
-                                        "snapshot too old"};
+                                        "snapshot too old",
+                                        "table full"};
 
 /// The last failure of a database call on this thread.
 struct LastError {
@@ -87,6 +90,7 @@ hs_options default_options() {
   options.struct_size = sizeof options;
   options.memory_bytes = defaults.memory_budget;
   options.checkpoint_log_bytes = defaults.checkpoint_log_bytes;
+  options.in_memory_bytes = defaults.in_memory_size;
   options.durability = HS_DURABLE;
   options.background_threads = defaults.background_threads;
   options.lock_wait_ms = 50'000;
@@ -138,6 +142,7 @@ Outcome open(const char* directory, const hs_options* given, SharedDatabase& sha
   options.checkpoint_log_bytes = static_cast<size_t>(shared.options.checkpoint_log_bytes);
   options.delta_limit = static_cast<size_t>(shared.options.row_memory_bytes);
   options.background_threads = shared.options.background_threads;
+  options.in_memory_size = static_cast<size_t>(shared.options.in_memory_bytes);
   options.snapshot_too_old = std::chrono::seconds(shared.options.snapshot_too_old_seconds);
   constexpr uint64_t memory_a_table = uint64_t{16} << 10, most_tables = 32'768;
   const uint64_t tables = shared.options.open_tables;

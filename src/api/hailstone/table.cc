@@ -231,6 +231,15 @@ int hs_schema_index(hs_schema* schema, const char* name, int unique, const char*
   });
 }
 
+int hs_schema_in_memory(hs_schema* schema, uint64_t most_bytes) {
+  if (!is_live(schema, HandleKind::Schema)) return HS_INVALID;
+  return run(*schema, [&]() -> Outcome {
+    schema->definition.in_memory = true;
+    schema->definition.most_bytes = most_bytes;
+    return {};
+  });
+}
+
 int hs_table_create(hs_transaction* transaction, const char* name, const hs_schema* schema,
                     hs_table** table) {
   if (table != nullptr) *table = nullptr;

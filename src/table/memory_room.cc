@@ -1,0 +1,52 @@
+// Room for rows of tables in memory. Two limits hold: that of the table, and that of all such tables. A
+// writer that meets one gives back what rows take that nobody can see any more, first those of its table;
+// when that is not enough, the table is full.
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "table/table_state.h"
+
+namespace hailstone {
+
+namespace {
+
+/// How long a writer waits for readers that hold memory which is given back when their statements end.
+constexpr std::chrono::milliseconds patience{200};
+
+}  // namespace
+
+Status Table::State::make_room_in_memory(Table& table, Transaction& transaction, size_t bytes,
+                                         uint64_t loaded) {
+  const uint64_t most = layout->definition().most_bytes;
+  MemoryBudget& budget = host.row_budget();
+  const auto fits_table = [&] { return most == 0 || table.memory_bytes() + loaded + bytes <= most; };
+  const auto fits_all = [&] { return budget.used() + bytes <= budget.limit(); };
+  const auto fits = [&] { return fits_table() && fits_all(); };
+  if (fits()) [[likely]]
+    return {};
+  count(host.counters().memory_waits);
+  const StopToken stop([&] { return transaction.interrupted(); });
+  HAILSTONE_TRY(table.compact(fits, stop));
+  if (fits_table() && !fits_all()) {
+    HAILSTONE_TRY(host.reclaim(bytes, stop));
+    if (!fits_all()) budget.wait_for_release(fits_all, patience);
+  }
+  if (fits()) return {};
+  if (!fits_table()) {
+    return fail(
+        ErrorCode::TableFull,
+        fmt::format("table {} in memory is full: its rows take {} of the {} bytes that they may; delete "
+                    "some, or make the table anew with a greater IN_MEMORY_SIZE (max_heap_table_size where "
+                    "it has none)",
+                    definition().name, table.memory_bytes() + loaded, most));
+  }
+  return fail(
+      ErrorCode::TableFull,
+      fmt::format("table {} in memory is full: all such tables together take {} of the {} bytes that "
+                  "they may; delete rows, or raise hailstone_in_memory_size (hs_options.in_memory_bytes "
+                  "of a program)",
+                  definition().name, budget.used(), budget.limit()));
+}
+
+}  // namespace hailstone

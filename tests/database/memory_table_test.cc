@@ -1,0 +1,307 @@
+// Tables in memory: rows are gone with the database, all else is as of durable tables, also when they are
+// full.
+#include <optional>
+#include <random>
+
+#include "database/database_fixture.h"
+#include "transaction/statement.h"
+
+namespace hailstone {
+namespace {
+
+class MemoryTableTest : public DatabaseTest {
+ protected:
+  std::shared_ptr<Table> create_in_memory(const std::string& name, uint64_t most_bytes) {
+    TableDefinition definition = pair_definition(name);
+    definition.indexes.push_back({.name = "text", .parts = {{.column = 1, .prefix = 20}}});
+    definition.in_memory = true;
+    definition.most_bytes = most_bytes;
+    const auto transaction = begin();
+    auto table = database_->create_table(*transaction, definition);
+    EXPECT_OK(table);
+    EXPECT_OK(commit(*transaction));
+    return *table;
+  }
+  static uint64_t value_bytes(const Rows& rows) {
+    uint64_t bytes = 0;
+    for (const auto& [id, text] : rows) bytes += sizeof id + text.size();
+    return bytes;
+  }
+  std::string random_text(size_t most) {
+    std::string text(std::uniform_int_distribution<size_t>(0, most)(random_), '\0');
+    for (char& each : text) each = static_cast<char>(' ' + random_() % 95);
+    return text;
+  }
+  uint64_t log_bytes() { return database_->counters().log_write_bytes.load(); }
+
+  std::mt19937_64 random_{test_seed(std::random_device{}())};
+};
+
+TEST_F(MemoryTableTest, RowsGoWithTheDatabaseAndTheDefinitionStays) {
+  open();
+  create("d/durable");
+  {
+    const auto table = create_in_memory("d/memory", 0);
+    EXPECT_TRUE(table->is_in_memory());
+    EXPECT_FALSE(table->take_emptied());
+  }
+  const Rows rows{{1, "one"}, {2, "two"}, {3, std::string(3000, 'x')}};
+  const uint64_t logged = log_bytes();
+  put_rows("d/memory", rows);
+  expect_rows("d/memory", rows);
+  EXPECT_EQ(log_bytes(), logged);
+  {
+    // One transaction of both kinds; the log holds the durable table's rows only.
+    const auto transaction = begin();
+    ASSERT_OK(put(**database_->table("d/durable"), *transaction, 7, "kept"));
+    ASSERT_OK(put(**database_->table("d/memory"), *transaction, 7, "lost"));
+    ASSERT_OK(commit(*transaction));
+  }
+  ASSERT_OK(database_->checkpoint());
+  EXPECT_EQ(database_->counters().log_stalls.load(), 0U);
+  Rows with_seven = rows;
+  with_seven[7] = "lost";
+  expect_rows("d/memory", with_seven);
+  for (int i = 0; i < 2; ++i) {
+    reopen();
+    expect_rows("d/durable", {{7, "kept"}});
+    expect_rows("d/memory", {});
+    const auto table = database_->table("d/memory");
+    ASSERT_OK(table);
+    EXPECT_TRUE((*table)->is_in_memory());
+    EXPECT_TRUE((*table)->take_emptied());
+    EXPECT_FALSE((*table)->take_emptied());
+    put_rows("d/memory", {{7, "again"}});
+  }
+}
+
+TEST_F(MemoryTableTest, DefinitionsAreWholeAfterACrashAndRowsAreGone) {
+  open();
+  create("d/durable");
+  create_in_memory("d/memory", 1 << 20);
+  const auto transaction = begin();
+  ASSERT_OK(put(**database_->table("d/durable"), *transaction, 1, "kept"));
+  ASSERT_OK(put(**database_->table("d/memory"), *transaction, 1, "lost"));
+  ASSERT_OK(commit(*transaction));
+  // What is in the directory now is what a killed process leaves.
+  TemporaryDirectory copy;
+  ASSERT_OK(posix_filesystem().remove_directory(copy.path()));
+  ASSERT_OK(database_->backup(copy.path()));
+  auto other = Database::open(posix_filesystem(), copy.path(), options());
+  ASSERT_OK(other);
+  EXPECT_EQ(*read_table(**other, "d/durable"), (Rows{{1, "kept"}}));
+  EXPECT_EQ(*read_table(**other, "d/memory"), Rows{});
+  const auto table = (*other)->table("d/memory");
+  ASSERT_OK(table);
+  EXPECT_EQ((*table)->definition().most_bytes, uint64_t{1} << 20);
+}
+
+TEST_F(MemoryTableTest, AFullTableLosesNothingAndHasRoomAgainAfterDelete) {
+  options_.in_memory_size = size_t{64} << 20;
+  open();
+  const auto table = create_in_memory("d/memory", 4 << 20);
+  Rows rows;
+  Status status;
+  while (status) {
+    const auto transaction = begin();
+    const auto id = static_cast<int64_t>(rows.size());
+    const std::string text = random_text(2000);
+    status = put(*table, *transaction, id, text);
+    if (status) rows[id] = text;
+    ASSERT_OK(commit(*transaction));
+  }
+  EXPECT_EQ(status.error().code(), ErrorCode::TableFull) << status.error().message();
+  expect_rows("d/memory", rows);
+  // The values may take nearly all of it.
+  EXPECT_GT(value_bytes(rows), (uint64_t{4} << 20) * 8 / 10);
+  const auto transaction = begin();
+  for (int64_t id = 0; id < 100; ++id) {
+    ASSERT_OK(table->erase(*transaction, pair_key(*table, id)));
+    rows.erase(id);
+  }
+  ASSERT_OK(commit(*transaction));
+  for (int64_t id = 0; id < 60; ++id) rows[id] = random_text(1000);
+  for (int64_t id = 0; id < 60; ++id) put_rows("d/memory", {{id, rows[id]}});
+  expect_rows("d/memory", rows);
+}
+
+TEST_F(MemoryTableTest, AllTablesTogetherHaveOneLimit) {
+  options_.in_memory_size = size_t{8} << 20;
+  open();
+  const auto first = create_in_memory("d/first", 0);
+  const auto second = create_in_memory("d/second", 0);
+  const auto fill = [&](Table& table) {
+    int64_t id = 0;
+    for (Status status; status; ++id) {
+      const auto transaction = begin();
+      status = put(table, *transaction, id, random_text(4000));
+      if (!status) {
+        EXPECT_EQ(status.error().code(), ErrorCode::TableFull);
+      }
+      EXPECT_OK(commit(*transaction));
+    }
+    return id - 1;
+  };
+  EXPECT_GT(fill(*first), 1000);
+  EXPECT_EQ(fill(*second), 0);
+  // The space of a dropped table, and of rows that others have deleted, is there at once.
+  const auto transaction = begin();
+  ASSERT_OK(database_->truncate_table(*transaction, "d/first"));
+  ASSERT_OK(commit(*transaction));
+  EXPECT_LT(fill(*second), 10'000'000);
+  database_->wait_for_background_work();
+}
+
+TEST_F(MemoryTableTest, LoadsThatDoNotFitAreRefusedAndTakeNothing) {
+  options_.in_memory_size = size_t{16} << 20;
+  open();
+  const auto table = create_in_memory("d/memory", 0);
+  put_rows("d/memory", {{-1, "before"}});
+  const auto used = [&] { return database_->counters().in_memory_used.load(); };
+  const uint64_t before = used();
+  {
+    const auto transaction = begin();
+    BulkLoad load(table, *transaction);
+    Status status;
+    int64_t id = 0;
+    for (; status && id < 100'000; ++id) {
+      const std::string text = random_text(4000);
+      status = load.append(pair_values(id, text));
+    }
+    Duplicate duplicate;
+    if (status) status = load.finish(duplicate);
+    EXPECT_EQ(code_of(status), ErrorCode::TableFull);
+    database_->transactions().rollback(*transaction);
+  }
+  expect_rows("d/memory", {{-1, "before"}});
+  database_->wait_for_background_work();
+  EXPECT_LE(used(), before + (size_t{1} << 20));
+  const auto transaction = begin();
+  BulkLoad load(table, *transaction);
+  Rows rows{{-1, "before"}};
+  for (int64_t id = 0; id < 2000; ++id) {
+    rows[id] = random_text(4000);
+    ASSERT_OK(load.append(pair_values(id, rows[id])));
+  }
+  Duplicate duplicate;
+  ASSERT_OK(load.finish(duplicate));
+  ASSERT_OK(commit(*transaction));
+  expect_rows("d/memory", rows);
+}
+
+/// Random writes with savepoints, rollbacks and full tables, beside a map.
+TEST_F(MemoryTableTest, RandomWritesAgreeWithAModelAndMemoryStaysBounded) {
+  options_.in_memory_size = size_t{24} << 20;
+  open();
+  constexpr uint64_t most_bytes = 4 << 20;
+  auto table = create_in_memory("d/memory", most_bytes);
+  create("d/durable");
+  auto durable = *database_->table("d/durable");
+  Rows rows, durable_rows;
+  // What the open transaction has changed, as it was before.
+  std::vector<std::pair<int64_t, std::optional<std::string>>> undo;
+  const auto note = [&](int64_t id) {
+    const auto known = rows.find(id);
+    undo.emplace_back(id, known == rows.end() ? std::nullopt : std::optional(known->second));
+  };
+  const auto take_back_to = [&](size_t mark) {
+    for (; undo.size() > mark; undo.pop_back()) {
+      auto& [id, before] = undo.back();
+      rows.erase(id);
+      if (before) rows[id] = std::move(*before);
+    }
+  };
+  const uint64_t rounds = test_rounds(1000);
+  uint64_t full = 0, greatest = 0;
+  for (uint64_t round = 0; round < rounds; ++round) {
+    const auto transaction = begin();
+    undo.clear();
+    for (uint64_t steps = random_() % 40; steps > 0; --steps) {
+      const size_t at_start = undo.size();
+      Statement statement(*transaction);
+      Status status;
+      for (uint64_t writes = random_() % 6; writes > 0 && status; --writes) {
+        const auto id = static_cast<int64_t>(random_() % 3000);
+        if (random_() % 3 == 0) {
+          status = table->erase(*transaction, pair_key(*table, id));
+          ASSERT_EQ(status.has_value(), rows.contains(id));
+          if (!status) {
+            ASSERT_EQ(status.error().code(), ErrorCode::NotFound);
+            status = {};
+          }
+          note(id);
+          rows.erase(id);
+        } else {
+          const std::string text = random_text(4000);
+          status = put(*table, *transaction, id, text);
+          if (!status) continue;
+          note(id);
+          rows[id] = text;
+        }
+      }
+      if (!status) {
+        ASSERT_EQ(status.error().code(), ErrorCode::TableFull) << status.error().message();
+        ++full;
+      }
+      if (!status || random_() % 8 == 0) {
+        statement.roll_back();
+        take_back_to(at_start);
+      } else {
+        statement.end();
+      }
+    }
+    const auto id = static_cast<int64_t>(random_() % 100);
+    ASSERT_OK(put(*durable, *transaction, id, std::to_string(round)));
+    if (random_() % 4 == 0) {
+      database_->transactions().rollback(*transaction);
+      take_back_to(0);
+    } else {
+      ASSERT_OK(commit(*transaction));
+      durable_rows[id] = std::to_string(round);
+    }
+    if (round % 100 == 0) expect_rows("d/memory", rows);
+    greatest = std::max<uint64_t>(greatest, table->memory_bytes());
+    ASSERT_LE(table->memory_bytes(), most_bytes + most_bytes / 8);
+  }
+  expect_rows("d/memory", rows);
+  {
+    const auto transaction = begin();
+    EXPECT_OK(table->check(*transaction, {}));
+  }
+  std::cout << "values " << value_bytes(rows) << " bytes, table " << table->memory_bytes() << ", at most "
+            << greatest << ", full " << full << " times\n";
+  table.reset();
+  durable.reset();
+  reopen();
+  expect_rows("d/memory", {});
+  expect_rows("d/durable", durable_rows);
+}
+
+TEST_F(MemoryTableTest, TurnoversKeepMemoryNearTheLiveBytes) {
+  options_.in_memory_size = size_t{256} << 20;
+  open();
+  const auto table = create_in_memory("d/memory", 0);
+  constexpr int64_t count = 10'000;
+  Rows rows;
+  for (int64_t id = 0; id < count; ++id) rows[id] = random_text(3000);
+  put_rows("d/memory", rows);
+  uint64_t greatest = 0;
+  for (int64_t i = 0; i < 3 * count; ++i) {
+    const auto transaction = begin();
+    const auto id = static_cast<int64_t>(random_() % count);
+    rows[id] = random_text(3000);
+    ASSERT_OK(put(*table, *transaction, id, rows[id]));
+    ASSERT_OK(commit(*transaction));
+    if (i > count) greatest = std::max<uint64_t>(greatest, table->memory_bytes());
+  }
+  const uint64_t live = value_bytes(rows);
+  const double greatest_ratio = static_cast<double>(greatest) / static_cast<double>(live);
+  database_->wait_for_background_work();
+  const double ratio = static_cast<double>(table->memory_bytes()) / static_cast<double>(live);
+  std::cout << "live " << live << " bytes; table " << ratio << " of it, at most " << greatest_ratio << '\n';
+  expect_rows("d/memory", rows);
+  EXPECT_LT(ratio, 1.25);
+}
+
+}  // namespace
+}  // namespace hailstone

@@ -1,0 +1,150 @@
+#include "file/memory_filesystem.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <string>
+
+#include "base/test_seed.h"
+
+namespace hailstone {
+namespace {
+
+std::string content(Filesystem& filesystem, const std::string& path) {
+  const auto file = filesystem.open(path);
+  EXPECT_TRUE(file);
+  const uint64_t size = (*file)->size().value();
+  std::string bytes(static_cast<size_t>(size), '\0');
+  EXPECT_TRUE((*file)->read_at(0, bytes.size(), bytes.data()));
+  return bytes;
+}
+
+TEST(MemoryFilesystemTest, FilesHoldWhatWasWrittenWhateverThePieces) {
+  const uint64_t seed = test_seed(std::random_device{}());
+  SCOPED_TRACE(seed);
+  std::mt19937_64 random(seed);
+  MemoryBudget budget(size_t{1} << 20);
+  {
+    MemoryFilesystem filesystem(&budget);
+    std::map<std::string, std::string> model;
+    for (int round = 0; round < 2000; ++round) {
+      const std::string path = "d/" + std::to_string(random() % 4);
+      const auto known = model.find(path);
+      const auto append = [&](WritableFile& file) {
+        const std::string bytes(static_cast<size_t>(random() % (random() % 8 == 0 ? 3'000'000 : 9000)),
+                                static_cast<char>('a' + random() % 26));
+        EXPECT_TRUE(file.append(bytes));
+        model[path] += bytes;
+        EXPECT_EQ(file.size(), model[path].size());
+        if (random() % 2 == 0) {
+          EXPECT_TRUE(file.close());
+        }
+      };
+      switch (random() % 8) {
+        case 0: {
+          const auto file = filesystem.create(path);
+          ASSERT_TRUE(file);
+          model[path].clear();
+          append(**file);
+          break;
+        }
+        case 1: {
+          EXPECT_EQ(filesystem.remove(path).has_value(), model.erase(path) == 1);
+          break;
+        }
+        case 2: {
+          const std::string to = "d/" + std::to_string(random() % 4);
+          const bool there = known != model.end();
+          EXPECT_EQ(filesystem.rename(path, to).has_value(), there);
+          if (there && to != path) {
+            model[to] = known->second;
+            model.erase(path);
+          }
+          break;
+        }
+        case 3: {
+          if (known == model.end()) break;
+          const size_t size = static_cast<size_t>(random() % (known->second.size() + 1));
+          EXPECT_TRUE(filesystem.truncate(path, size));
+          known->second.resize(size);
+          break;
+        }
+        case 4: {
+          if (known == model.end() || known->second.empty()) break;
+          const auto file = filesystem.open(path);
+          ASSERT_TRUE(file);
+          const size_t offset = static_cast<size_t>(random() % known->second.size());
+          const size_t size = static_cast<size_t>(random() % (known->second.size() - offset + 1));
+          std::string bytes(size, '\0');
+          ASSERT_TRUE((*file)->read_at(offset, size, bytes.data()));
+          ASSERT_EQ(bytes, known->second.substr(offset, size));
+          const size_t beyond = known->second.size() - offset + 1;
+          bytes.resize(beyond);
+          EXPECT_EQ((*file)->read_at(offset, beyond, bytes.data()).error().code(), ErrorCode::Corruption);
+          break;
+        }
+        default: {
+          const auto file = filesystem.append_to(path);
+          ASSERT_EQ(file.has_value(), known != model.end());
+          if (file) append(**file);
+        }
+      }
+      ASSERT_EQ(filesystem.exists(path), model.contains(path));
+      if (model.contains(path)) {
+        ASSERT_EQ(filesystem.file_size(path).value(), model[path].size());
+      }
+    }
+    size_t bytes = 0;
+    for (const auto& [path, expected] : model) {
+      EXPECT_EQ(content(filesystem, path), expected);
+      EXPECT_TRUE((*filesystem.append_to(path))->close());
+      bytes += expected.size();
+    }
+    // Closed files take what they hold.
+    EXPECT_EQ(budget.used(), bytes);
+  }
+  EXPECT_EQ(budget.used(), 0U);
+}
+
+TEST(MemoryFilesystemTest, ARemovedFileGivesItsMemoryBackWithItsLastReader) {
+  MemoryBudget budget(1000);
+  MemoryFilesystem filesystem(&budget);
+  auto writer = filesystem.create("a");
+  ASSERT_TRUE(writer);
+  ASSERT_TRUE((*writer)->append(std::string(100'000, 'x')));
+  ASSERT_TRUE((*writer)->close());
+  writer->reset();
+  auto reader = filesystem.open("a");
+  ASSERT_TRUE(reader);
+  ASSERT_TRUE(filesystem.remove("a"));
+  EXPECT_EQ(filesystem.open("a").error().code(), ErrorCode::NotFound);
+  EXPECT_EQ(budget.used(), 100'000U);
+  char last = 0;
+  EXPECT_TRUE((*reader)->read_at(99'999, 1, &last));
+  EXPECT_EQ(last, 'x');
+  reader->reset();
+  EXPECT_EQ(budget.used(), 0U);
+}
+
+TEST(MemoryFilesystemTest, DirectoriesListTheirOwnFilesAndAreLockedOnce) {
+  MemoryFilesystem filesystem;
+  EXPECT_EQ(filesystem.list("d").error().code(), ErrorCode::NotFound);
+  ASSERT_TRUE(filesystem.make_directory("d"));
+  ASSERT_TRUE(filesystem.create("d/a"));
+  ASSERT_TRUE(filesystem.create("d/b/c"));
+  ASSERT_TRUE(filesystem.create("da"));
+  ASSERT_TRUE(filesystem.link("d/a", "d/z"));
+  EXPECT_EQ(filesystem.link("d/a", "d/z").error().code(), ErrorCode::AlreadyExists);
+  EXPECT_EQ(*filesystem.list("d"), (std::vector<std::string>{"a", "z"}));
+  EXPECT_FALSE(filesystem.remove_directory("d"));
+  auto lock = filesystem.lock_directory("d");
+  ASSERT_TRUE(lock);
+  EXPECT_EQ(filesystem.lock_directory("d").error().code(), ErrorCode::Busy);
+  lock->reset();
+  EXPECT_TRUE(filesystem.lock_directory("d"));
+}
+
+}  // namespace
+}  // namespace hailstone
