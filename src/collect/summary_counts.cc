@@ -10,7 +10,7 @@
 namespace hailstone {
 namespace {
 
-constexpr size_t rows_at_once = 1000;
+constexpr size_t counts_at_once = 1000;
 
 /// A literal of the bytes in this character set.
 std::string text_literal(std::string_view character_set, std::string_view bytes) {
@@ -76,7 +76,7 @@ Status SummaryCounts::add(ServerConnection& connection, const Batch& batch,
       statement = fmt::format("INSERT INTO {} (summary, begin, value, spool, records) VALUES ", table_);
     statement += fmt::format("{}('{}', '{}', {}, '{}', {})", rows == 0 ? "" : ", ", summary, to_text(begin),
                              text_literal(stream_.character_set, value), spool_, records);
-    if (++rows == rows_at_once) HAILSTONE_TRY(store());
+    if (++rows == counts_at_once) HAILSTONE_TRY(store());
   }
   return store();
 }

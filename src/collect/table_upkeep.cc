@@ -27,7 +27,7 @@ std::string plain_expression(std::string_view text) {
 Result<TimeColumn> column_of_type(std::string_view type, const TableConfig& config) {
   std::string small = plain_expression(type);
   if (small.starts_with("datetime")) return TimeColumn::DateTime;
-  if (small.starts_with("timestamp")) return TimeColumn::Timestamp;
+  if (small.starts_with("timestamp")) return TimeColumn::TimeStamp;
   if (small == "date") {
     if (!config.partition || config.partition->unit != TimeStep::Unit::Hour) return TimeColumn::Date;
     return fail(
@@ -44,7 +44,7 @@ Result<TimeColumn> column_of_type(std::string_view type, const TableConfig& conf
 }
 
 std::string expression_of(TimeColumn column, const std::string& name) {
-  return column == TimeColumn::Timestamp ? fmt::format("RANGE (UNIX_TIMESTAMP({}))", quoted_name(name))
+  return column == TimeColumn::TimeStamp ? fmt::format("RANGE (UNIX_TIMESTAMP({}))", quoted_name(name))
                                          : fmt::format("RANGE COLUMNS ({})", quoted_name(name));
 }
 
@@ -187,7 +187,7 @@ std::string TableUpkeep::partition_clause(TimeColumn column, WallTime end) const
   // Named by the step that ends with it.
   return fmt::format("PARTITION p{} VALUES LESS THAN ({})",
                      compact_text(beginning_of(end - std::chrono::seconds(1), step), step.unit),
-                     column == TimeColumn::Timestamp ? fmt::format("UNIX_TIMESTAMP({})", text) : text);
+                     column == TimeColumn::TimeStamp ? fmt::format("UNIX_TIMESTAMP({})", text) : text);
 }
 
 Result<TimeColumn> TableUpkeep::time_column_of(ServerConnection& connection, const std::string& table) {
@@ -213,7 +213,7 @@ Result<TimeColumn> TableUpkeep::time_column_of_definition(ServerConnection& conn
 Result<std::vector<WallTime>> TableUpkeep::later_moments(ServerConnection& connection, TimeColumn column,
                                                          std::optional<WallTime> last,
                                                          std::vector<WallTime> ends) {
-  if (column != TimeColumn::Timestamp || ends.empty()) return ends;
+  if (column != TimeColumn::TimeStamp || ends.empty()) return ends;
   std::string asked = "SELECT UNIX_TIMESTAMP(" + quoted_text(to_text(last.value_or(WallTime()))) + ")";
   for (const WallTime end : ends) asked += ", UNIX_TIMESTAMP(" + quoted_text(to_text(end)) + ")";
   HAILSTONE_ASSIGN(const auto rows, connection.query(asked));
@@ -231,7 +231,7 @@ Result<std::vector<WallTime>> TableUpkeep::later_moments(ServerConnection& conne
 
 Result<std::vector<Partition>> TableUpkeep::partitions_of(ServerConnection& connection, TimeColumn column) {
   const std::string wanted = expression_of(column, config_.time_column);
-  const std::string moment = column == TimeColumn::Timestamp
+  const std::string moment = column == TimeColumn::TimeStamp
                                  ? "IF(PARTITION_DESCRIPTION = 'MAXVALUE', 'MAXVALUE', "
                                    "FROM_UNIXTIME(PARTITION_DESCRIPTION))"
                                  : "TRIM(BOTH '''' FROM PARTITION_DESCRIPTION)";

@@ -24,7 +24,7 @@
 namespace hailstone {
 
 /// How a table's time column is written in bounds of partitions.
-enum class TimeColumn : uint8_t { Date, DateTime, Timestamp };
+enum class TimeColumn : uint8_t { Date, DateTime, TimeStamp };
 
 struct Partition {
   std::string name;
