@@ -107,8 +107,10 @@ bool is_replaced(Item& item) {
     Item& argument = *is_null->arguments()[0]->real_item();
     if (argument.type() != Item::FIELD_ITEM) return false;
     const Field& field = *static_cast<Item_field&>(argument).field;
-    return !field.maybe_null() && ((field.flags & AUTO_INCREMENT_FLAG) != 0 ||
-                                   field.type() == MYSQL_TYPE_DATE || field.type() == MYSQL_TYPE_DATETIME);
+    // Zero dates are looked for also where an outer join may have no row.
+    if (field.type() == MYSQL_TYPE_DATE || field.type() == MYSQL_TYPE_DATETIME)
+      return !field.real_maybe_null();
+    return !field.maybe_null() && (field.flags & AUTO_INCREMENT_FLAG) != 0;
   }
   return real.type() == Item::COND_ITEM && any_part(real, is_replaced);
 }
