@@ -17,12 +17,6 @@
 
 namespace hailstone {
 
-namespace {
-
-/// Whether a join only chooses among the rows of its probe side.
-
-}  // namespace
-
 int report_query_error(HailstoneHandler& reader, const Error& error) {
   if (error.code() != ErrorCode::DiskFull) return reader.report(error);
   return reader.report(Error(ErrorCode::Io, error.message(), error.system_error()));

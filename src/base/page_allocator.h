@@ -77,6 +77,12 @@ class PageAllocator {
 template <typename T>
 using PageVector = std::vector<T, PageAllocator<T>>;
 
+/// Of its elements.
+template <typename T>
+size_t bytes_of(const PageVector<T>& array) {
+  return array.size() * sizeof(T);
+}
+
 struct PageDeleter {
   size_t bytes = 0;
   void operator()(char* array) const { PageAllocator<char>().deallocate(array, bytes); }

@@ -199,13 +199,11 @@ Status SummaryRun::due_jobs_of(Summary& summary, std::vector<Job>& jobs) {
     HAILSTONE_TRY(make_counts_table(writer_, engine->name));
     summary.stream_engine = engine->name;
   }
-  HAILSTONE_ASSIGN(const auto clock, writer_.query("SELECT NOW()"));
-  const auto now = parse_wall_time(clock.at(0).at(0));
-  if (!now) return fail(ErrorCode::InvalidArgument, fmt::format("the server's clock says '{}'", clock[0][0]));
+  HAILSTONE_ASSIGN(const WallTime now, server_time(writer_));
   std::string kept_condition;
   if (summary.stream.table.keep) {
     // Rows of a period that has begun before may have been dropped.
-    const WallTime kept = minus(*now, *summary.stream.table.keep);
+    const WallTime kept = minus(now, *summary.stream.table.keep);
     HAILSTONE_TRY(forget_old(summary, kept));
     kept_condition = fmt::format(" AND c.begin >= '{}'", to_text(kept));
   }
@@ -218,7 +216,7 @@ Status SummaryRun::due_jobs_of(Summary& summary, std::vector<Job>& jobs) {
           "c.begin, "
           "c.value HAVING all_records > COALESCE(MAX(j.records), 0) ORDER BY all_records LIMIT {}",
           quoted_name(counts_table(summary.stream_engine)), quoted_name(jobs_table(summary.engine)),
-          config.name, to_text(beginning_of(minus(*now, config.delay), config.every)), kept_condition,
+          config.name, to_text(beginning_of(minus(now, config.delay), config.every)), kept_condition,
           jobs_at_once + given_up_.size())));
   for (const auto& row : rows) {
     Job job{.summary = &summary, .begin = {}, .value = row.at(1)};

@@ -59,15 +59,13 @@ Status make_jobs_table(ServerConnection& connection, const std::string& engine) 
 Status check_value_column(ServerConnection& connection, const SummaryConfig& summary,
                           const std::string& table) {
   if (summary.for_each.empty()) return {};
-  HAILSTONE_ASSIGN(const auto rows,
-                   connection.query(fmt::format("SHOW COLUMNS FROM {} WHERE Field = {}", quoted_name(table),
-                                                quoted_text(summary.for_each))));
-  if (rows.empty()) {
+  HAILSTONE_ASSIGN(const auto found, column_type(connection, table, summary.for_each));
+  if (!found) {
     return fail(ErrorCode::InvalidArgument,
                 fmt::format("table '{}' has no column '{}', which 'for_each' of summary '{}' names", table,
                             summary.for_each, summary.name));
   }
-  const std::string& type = rows[0].at(1);
+  const std::string& type = *found;
   const size_t at = type.find("char(");
   size_t length = longest_value;
   if (at != std::string::npos) {

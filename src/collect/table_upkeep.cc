@@ -66,7 +66,7 @@ std::vector<WallTime> missing_ends(std::optional<WallTime> last, WallTime now, W
 WallTime kept_from(WallTime now, const TimeStep& keep) { return minus(now, keep) - std::chrono::hours(1); }
 
 Status TableUpkeep::check(ServerConnection& connection) {
-  HAILSTONE_TRY(read_clock(connection));
+  HAILSTONE_ASSIGN(now_, server_time(connection));
   if (!config_.partition || config_.is_daily()) return {};
   HAILSTONE_ASSIGN(const bool there, table_exists(connection, config_.name));
   if (!there) return {};
@@ -110,7 +110,7 @@ void TableUpkeep::forget() {
 Status TableUpkeep::keep_up(ServerConnection& connection) {
   const auto wait = failed_ ? after_failure : between_looks;
   if (looked_ && Clock::now() - *looked_ < wait) return {};
-  HAILSTONE_TRY(read_clock(connection));
+  HAILSTONE_ASSIGN(now_, server_time(connection));
   const Status status = work(connection);
   looked_ = Clock::now();
   failed_ = !status;
@@ -126,14 +126,6 @@ Status TableUpkeep::keep_up(ServerConnection& connection) {
     return {};
   }
   return status;
-}
-
-Status TableUpkeep::read_clock(ServerConnection& connection) {
-  HAILSTONE_ASSIGN(const auto rows, connection.query("SELECT NOW()"));
-  const auto now = parse_wall_time(rows.at(0).at(0));
-  if (!now) return fail(ErrorCode::InvalidArgument, fmt::format("the server's clock says '{}'", rows[0][0]));
-  now_ = *now;
-  return {};
 }
 
 Status TableUpkeep::work(ServerConnection& connection) {
@@ -191,15 +183,13 @@ std::string TableUpkeep::partition_clause(TimeColumn column, WallTime end) const
 }
 
 Result<TimeColumn> TableUpkeep::time_column_of(ServerConnection& connection, const std::string& table) {
-  HAILSTONE_ASSIGN(const auto rows,
-                   connection.query(fmt::format("SHOW COLUMNS FROM {} WHERE Field = {}", quoted_name(table),
-                                                quoted_text(config_.time_column))));
-  if (rows.empty()) {
+  HAILSTONE_ASSIGN(const auto type, column_type(connection, table, config_.time_column));
+  if (!type) {
     return fail(ErrorCode::InvalidArgument,
                 fmt::format("table '{}' has no column '{}', which 'time_column' names", config_.name,
                             config_.time_column));
   }
-  return column_of_type(rows[0].at(1), config_);
+  return column_of_type(*type, config_);
 }
 
 Result<TimeColumn> TableUpkeep::time_column_of_definition(ServerConnection& connection) {

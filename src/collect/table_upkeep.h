@@ -71,7 +71,6 @@ class TableUpkeep {
   using Clock = std::chrono::steady_clock;
   using Rows = std::vector<ServerConnection::Row>;
 
-  Status read_clock(ServerConnection& connection);
   Status work(ServerConnection& connection);
   Status keep_partitions(ServerConnection& connection);
   Status keep_days(ServerConnection& connection);

@@ -16,6 +16,20 @@ Status set_session(ServerConnection& connection, const StreamConfig& config) {
   return {};
 }
 
+Result<WallTime> server_time(ServerConnection& connection) {
+  HAILSTONE_ASSIGN(const auto rows, connection.query("SELECT NOW()"));
+  const auto now = parse_wall_time(rows.at(0).at(0));
+  if (!now) return fail(ErrorCode::InvalidArgument, fmt::format("the server's clock says '{}'", rows[0][0]));
+  return *now;
+}
+
+Result<std::optional<std::string>> column_type(ServerConnection& connection, const std::string& table,
+                                               const std::string& column) {
+  HAILSTONE_ASSIGN(const auto rows, connection.query(fmt::format("SHOW COLUMNS FROM {} WHERE Field = {}",
+                                                                 quoted_name(table), quoted_text(column))));
+  return rows.empty() ? std::nullopt : std::optional(rows[0].at(1));
+}
+
 Result<bool> table_exists(ServerConnection& connection, const std::string& table) {
   HAILSTONE_ASSIGN(const auto rows, connection.query(fmt::format(
                                         "SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = "

@@ -1,6 +1,7 @@
 // The table that a stream's records go to, as the server has it, and the statements that load it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,13 +10,20 @@
 #include "collect/config.h"
 #include "collect/load_text.h"
 #include "collect/server_connection.h"
+#include "collect/wall_time.h"
 
 namespace hailstone {
 
 /// What a connection is set to before it loads.
 Status set_session(ServerConnection& connection, const StreamConfig& config);
 
+/// What the server's clock shows in the connection's time zone.
+Result<WallTime> server_time(ServerConnection& connection);
+
 Result<bool> table_exists(ServerConnection& connection, const std::string& table);
+/// The type of a table's column, as the server writes it; nothing: there is no such column.
+Result<std::optional<std::string>> column_type(ServerConnection& connection, const std::string& table,
+                                               const std::string& column);
 
 /// Whether a primary or unique key, of columns that are NOT NULL and not the table's own numbers, tells rows
 /// apart.

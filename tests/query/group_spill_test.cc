@@ -437,30 +437,19 @@ TEST_F(GroupSpillTest, EndsWithAnErrorWhereFilesFail) {
   const Expected groups = expected(keys_that_spill, wanted_that_spills);
   const size_t memory_before = host_.budget().used();
   host_.budget().set_limit(1);
-  struct Fault {
-    Call call;
-    Effect effect;
-    int error_number;
-  };
   const std::array faults{
-      Fault{Call::Create, Effect::Fail, EACCES}, Fault{Call::Append, Effect::Fail, ENOSPC},
-      Fault{Call::Append, Effect::Tear, EIO},    Fault{Call::Close, Effect::Fail, EIO},
-      Fault{Call::Open, Effect::Fail, EMFILE},   Fault{Call::Read, Effect::Fail, EIO},
-      Fault{Call::Read, Effect::FlipBit, 0},     Fault{Call::Remove, Effect::Fail, EIO}};
+      SpillFault{Call::Create, Effect::Fail, EACCES}, SpillFault{Call::Append, Effect::Fail, ENOSPC},
+      SpillFault{Call::Append, Effect::Tear, EIO},    SpillFault{Call::Close, Effect::Fail, EIO},
+      SpillFault{Call::Open, Effect::Fail, EMFILE},   SpillFault{Call::Read, Effect::Fail, EIO},
+      SpillFault{Call::Read, Effect::FlipBit},        SpillFault{Call::Remove, Effect::Fail, EIO}};
   for (size_t number = 0; number < 2 * faults.size(); ++number) {
-    const Fault& fault = faults[number / 2];
+    const SpillFault& fault = faults[number / 2];
     const bool sorted = number % 2 == 1;
     size_t failed = 0;
     for (uint64_t skip = 0;; skip += 1 + skip / 2) {
       const unsigned threads = skip % 2 == 0 ? 1 : 2;
       quick_units_ = skip % 3 == 0 ? 100 : LookUps::quick_units;
-      host_.filesystem().clear_rules();
-      host_.filesystem().add_rule({.call = fault.call,
-                                   .path_part = "spill-",
-                                   .skip = skip,
-                                   .times = 1,
-                                   .effect = fault.effect,
-                                   .error_number = fault.error_number});
+      add_spill_fault(fault, skip);
       std::unique_ptr<Groups> grouping = spilling(threads, sorted);
       std::optional<Error> error;
       size_t met = 0;
@@ -484,12 +473,9 @@ TEST_F(GroupSpillTest, EndsWithAnErrorWhereFilesFail) {
         break;
       }
       ++failed;
-      EXPECT_NE(error->message().find("spill-"), std::string::npos) << error->message();
+      expect_error_of(fault, *error);
       if (fault.error_number == ENOSPC) {
-        EXPECT_EQ(error->code(), ErrorCode::DiskFull);
         EXPECT_NE(error->message().find("make room on its disk"), std::string::npos) << error->message();
-      } else {
-        EXPECT_EQ(error->code(), ErrorCode::Io) << error->message();
       }
       if (fault.effect == Effect::FlipBit) {
         EXPECT_NE(error->message().find("at offset"), std::string::npos) << error->message();

@@ -10,9 +10,6 @@
 namespace hailstone {
 namespace {
 
-using Call = FaultFilesystem::Call;
-using Effect = FaultFilesystem::Effect;
-
 class OrderedRowsTest : public OrderTest {
  protected:
   OrderedRowsTest() {
@@ -152,24 +149,10 @@ TEST_F(OrderedRowsTest, EndWithAnErrorWhereFilesFail) {
   reader_ = host_.transactions().begin(Isolation::RepeatableRead);
   const size_t memory_before = host_.budget().used();
   host_.budget().set_limit(1);
-  struct Fault {
-    Call call;
-    Effect effect;
-    int error_number;
-  };
-  for (const Fault& fault :
-       {Fault{Call::Create, Effect::Fail, EACCES}, Fault{Call::Append, Effect::Fail, ENOSPC},
-        Fault{Call::Close, Effect::Fail, EIO}, Fault{Call::Open, Effect::Fail, EMFILE},
-        Fault{Call::Read, Effect::Fail, EIO}, Fault{Call::Read, Effect::FlipBit, 0}}) {
+  for (const SpillFault& fault : spill_faults) {
     size_t failed = 0;
     for (uint64_t skip = 0;; skip += 1 + skip / 2) {
-      host_.filesystem().clear_rules();
-      host_.filesystem().add_rule({.call = fault.call,
-                                   .path_part = "spill-",
-                                   .skip = skip,
-                                   .times = 1,
-                                   .effect = fault.effect,
-                                   .error_number = fault.error_number});
+      add_spill_fault(fault, skip);
       auto rows = ordered({{.position = body}}, nullptr, skip % 2 == 0 ? 1 : 2, true);
       ASSERT_TRUE(rows);
       std::optional<Error> error;
@@ -187,9 +170,7 @@ TEST_F(OrderedRowsTest, EndWithAnErrorWhereFilesFail) {
         break;
       }
       ++failed;
-      EXPECT_NE(error->message().find("spill-"), std::string::npos) << error->message();
-      EXPECT_EQ(error->code(), fault.error_number == ENOSPC ? ErrorCode::DiskFull : ErrorCode::Io)
-          << error->message();
+      expect_error_of(fault, *error);
     }
     EXPECT_GT(failed, 0U) << "a fault was never met";
   }

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cerrno>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -17,6 +19,22 @@
 #include "table/test_host.h"
 
 namespace hailstone {
+
+/// What may happen to spill files.
+struct SpillFault {
+  FaultFilesystem::Call call;
+  FaultFilesystem::Effect effect;
+  int error_number = 0;
+};
+/// Each ends the query that meets it.
+inline constexpr std::array<SpillFault, 6> spill_faults{{
+    {FaultFilesystem::Call::Create, FaultFilesystem::Effect::Fail, EACCES},
+    {FaultFilesystem::Call::Append, FaultFilesystem::Effect::Fail, ENOSPC},
+    {FaultFilesystem::Call::Close, FaultFilesystem::Effect::Fail, EIO},
+    {FaultFilesystem::Call::Open, FaultFilesystem::Effect::Fail, EMFILE},
+    {FaultFilesystem::Call::Read, FaultFilesystem::Effect::Fail, EIO},
+    {FaultFilesystem::Call::Read, FaultFilesystem::Effect::FlipBit},
+}};
 
 class QueryTest : public testing::Test {
  protected:
@@ -72,6 +90,23 @@ class QueryTest : public testing::Test {
     EXPECT_EQ(spill_files(), 0);
     EXPECT_EQ(host_.spill_space().bytes(), 0);
     EXPECT_LE(host_.budget().used(), memory_before);
+  }
+
+  /// So many calls of its kind go well before the fault is met, once.
+  void add_spill_fault(const SpillFault& fault, uint64_t skip) {
+    host_.filesystem().clear_rules();
+    host_.filesystem().add_rule({.call = fault.call,
+                                 .path_part = "spill-",
+                                 .skip = skip,
+                                 .times = 1,
+                                 .effect = fault.effect,
+                                 .error_number = fault.error_number});
+  }
+  /// Of a query that has met the fault.
+  static void expect_error_of(const SpillFault& fault, const Error& error) {
+    EXPECT_NE(error.message().find("spill-"), std::string::npos) << error.message();
+    EXPECT_EQ(error.code(), fault.error_number == ENOSPC ? ErrorCode::DiskFull : ErrorCode::Io)
+        << error.message();
   }
 
   TestHost host_;

@@ -20,11 +20,6 @@ void append(PageVector<T>& to, std::span<const uint16_t> rows, const T* from) {
   for (size_t i = 0; i < rows.size(); ++i) to[before + i] = from[rows[i]];
 }
 
-template <typename T>
-size_t bytes_of(const PageVector<T>& array) {
-  return array.size() * sizeof(T);
-}
-
 }  // namespace
 
 BuildColumns BuildColumns::of_read_rows() const {

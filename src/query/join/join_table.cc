@@ -25,11 +25,6 @@ bool is_text(const ScanColumn& column) {
 }
 
 template <typename T>
-size_t bytes_of(const PageVector<T>& array) {
-  return array.size() * sizeof(T);
-}
-
-template <typename T>
 void append_all(PageVector<T>& to, PageVector<T>& from) {
   to.insert(to.end(), from.begin(), from.end());
   PageVector<T>().swap(from);

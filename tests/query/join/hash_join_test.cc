@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "base/mutex.h"
+#include "query/join/less_numbers.h"
 #include "query/order_fixture.h"
 
 namespace hailstone {
@@ -67,16 +68,6 @@ class HashJoinTest : public OrderTest {
         return are_equal(padded(probe.word), padded(build.word));
       }
     }
-  }
-
-  /// A pair fulfils the condition where the probe's number is the smaller one.
-  static void add_condition(JoinPlan& plan) {
-    const ScanColumn column{.integer = true, .type = Type::Signed, .width = 4};
-    auto program = std::make_shared<Program>();
-    const std::array<Program::Register, 2> numbers{program->column(number, column),
-                                                   program->column(columns_of_side + number, column)};
-    plan.passes = program->call(Program::Opcode::Less, numbers);
-    plan.conditions = std::move(program);
   }
 
   static std::vector<Pair> expected(const std::vector<SortedRow>& probe, const std::vector<SortedRow>& build,
@@ -187,7 +178,7 @@ TEST_F(HashJoinTest, KeysOfAllKinds) {
                 {key.probe, static_cast<uint16_t>(columns_of_side + key.build), key.nulls_are_equal});
           for (uint16_t i = 0; i < columns_of_side; ++i)
             plan.from_build.push_back(static_cast<uint16_t>(columns_of_side + i));
-          if (condition) add_condition(plan);
+          if (condition) add_less_numbers(plan, number, columns_of_side + number);
           const auto pairs = expected(probe, build, kind, chosen, condition);
           for (const unsigned threads : {0U, 1U, 3U}) {
             SCOPED_TRACE(std::to_string(chosen.size()) + " keys, the first of column " +

@@ -10,13 +10,12 @@
 #include "base/guard.h"
 #include "base/mutex.h"
 #include "query/join/hash_join.h"
+#include "query/join/less_numbers.h"
 #include "query/query_fixture.h"
 
 namespace hailstone {
 namespace {
 
-using Call = FaultFilesystem::Call;
-using Effect = FaultFilesystem::Effect;
 using Kind = JoinPlan::Kind;
 
 enum Column : uint16_t { number, key, real, word, text };
@@ -111,14 +110,7 @@ class JoinSpillTest : public QueryTest {
     for (uint16_t i = 0; i < columns_of_side; ++i)
       plan.from_build.push_back(static_cast<uint16_t>(columns_of_side + i));
     if (condition == Condition::Host) plan.host = std::make_shared<HostCondition>();
-    if (condition == Condition::Program) {
-      const ScanColumn column{.integer = true, .type = Type::Signed, .width = 4};
-      auto program = std::make_shared<Program>();
-      const std::array<Program::Register, 2> numbers{program->column(number, column),
-                                                     program->column(columns_of_side + number, column)};
-      plan.passes = program->call(Program::Opcode::Less, numbers);
-      plan.conditions = std::move(program);
-    }
+    if (condition == Condition::Program) add_less_numbers(plan, number, columns_of_side + number);
     return plan;
   }
 
@@ -429,24 +421,10 @@ TEST_F(JoinSpillTest, EndsWithAnErrorWhereFilesFail) {
   const auto expected = all_of(*join_of(plan, 600, 16'000, size_t{1} << 30, 1), 1);
   ASSERT_TRUE(expected);
   const size_t memory_before = memory_used();
-  struct Fault {
-    Call call;
-    Effect effect;
-    int error_number;
-  };
-  for (const Fault& fault :
-       {Fault{Call::Create, Effect::Fail, EACCES}, Fault{Call::Append, Effect::Fail, ENOSPC},
-        Fault{Call::Close, Effect::Fail, EIO}, Fault{Call::Open, Effect::Fail, EMFILE},
-        Fault{Call::Read, Effect::Fail, EIO}, Fault{Call::Read, Effect::FlipBit, 0}}) {
+  for (const SpillFault& fault : spill_faults) {
     size_t failed = 0;
     for (uint64_t skip = 0;; skip += 1 + skip / 4) {
-      host_.filesystem().clear_rules();
-      host_.filesystem().add_rule({.call = fault.call,
-                                   .path_part = "spill-",
-                                   .skip = skip,
-                                   .times = 1,
-                                   .effect = fault.effect,
-                                   .error_number = fault.error_number});
+      add_spill_fault(fault, skip);
       const unsigned threads = static_cast<unsigned>(skip % 3);
       auto join = join_of(plan, 600, 16'000, 1, threads);
       const auto found = all_of(*join, threads);
@@ -458,9 +436,7 @@ TEST_F(JoinSpillTest, EndsWithAnErrorWhereFilesFail) {
         break;
       }
       ++failed;
-      EXPECT_NE(found.error().message().find("spill-"), std::string::npos) << found.error().message();
-      EXPECT_EQ(found.error().code(), fault.error_number == ENOSPC ? ErrorCode::DiskFull : ErrorCode::Io)
-          << found.error().message();
+      expect_error_of(fault, found.error());
     }
     EXPECT_GT(failed, 0U) << "a fault was never met";
   }
