@@ -147,8 +147,8 @@ typedef enum hs_status {
   HS_TABLE_CHANGED = 17, /* the table was made or replaced after the transaction's snapshot was taken; read it
                           * in a new transaction */
   HS_SNAPSHOT_TOO_OLD = 18, /* the transaction's snapshot was ended (hs_options.snapshot_too_old_seconds) */
-  HS_TABLE_FULL = 19 /* the rows of a table in memory take all that they may; room is there again when some have
-                      * been deleted and the transaction is committed */
+  HS_TABLE_FULL = 19 /* the rows of a table in memory take all that they may; room is there again when some
+                      * have been deleted and the transaction is committed */
 } hs_status;
 
 /* "0.1.0". */
@@ -437,9 +437,9 @@ HS_API int hs_schema_primary_key(hs_schema* schema, const char* const* columns, 
 HS_API int hs_schema_index(hs_schema* schema, const char* name, int unique, const char* const* columns,
                            const int* flags, size_t column_count);
 
-/* The table's rows are to be in memory only: they are gone when the database is closed, while the table stays.
- * `most_bytes`: that they may take; 0: what hs_options.in_memory_bytes leaves. A write that needs more is
- * HS_TABLE_FULL. Error handle: schema. */
+/* The table's rows are to be in memory only: they are gone when the database is closed, while the table
+ * stays. `most_bytes`: that they may take; 0: what hs_options.in_memory_bytes leaves. A write that needs more
+ * is HS_TABLE_FULL. Error handle: schema. */
 HS_API int hs_schema_in_memory(hs_schema* schema, uint64_t most_bytes);
 
 /* Makes the table. HS_ALREADY_EXISTS; HS_BUSY when another open transaction has made or dropped a table of

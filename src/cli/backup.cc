@@ -9,8 +9,8 @@
 #include "cli/new_database.h"
 #include "cli/progress.h"
 #include "cli/segment_files.h"
-#include "text/value_text.h"
 #include "database/file_copy.h"
+#include "text/value_text.h"
 
 namespace hailstone {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "cli/commands.h"
 #include "cli/progress.h"
-#include "text/value_text.h"
 #include "database/manifest.h"
+#include "text/value_text.h"
 
 namespace hailstone {
 namespace {

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "api/hailstone/handles.h"
-#include "text/value_text.h"
 #include "schema/row_codec.h"
+#include "text/value_text.h"
 
 namespace hailstone {
 

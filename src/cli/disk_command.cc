@@ -15,8 +15,8 @@
 #include "cli/session.h"
 #include "cli/svg_plot.h"
 #include "cli/text_table.h"
-#include "text/value_text.h"
 #include "file/filesystem.h"
+#include "text/value_text.h"
 
 namespace hailstone {
 namespace {

@@ -11,12 +11,12 @@
 #include "cli/commands.h"
 #include "cli/segment_files.h"
 #include "cli/text_table.h"
-#include "text/value_text.h"
 #include "database/core.h"
 #include "database/manifest.h"
 #include "file/read_lock.h"
 #include "log/log_format.h"
 #include "log/log_scan.h"
+#include "text/value_text.h"
 
 namespace hailstone {
 namespace {

@@ -11,8 +11,8 @@
 #include <iterator>
 #include <utility>
 
-#include "text/value_text.h"
 #include "file/io_error.h"
+#include "text/value_text.h"
 
 namespace hailstone {
 

@@ -1,6 +1,6 @@
 // Runs the summaries of a configuration: each job once its period is over, those that read fewest records
-// first, so that most are done early. One thread. A summary that several collectors of a server have is run by
-// one of them at a time (GET_LOCK).
+// first, so that most are done early. One thread. A summary that several collectors of a server have is run
+// by one of them at a time (GET_LOCK).
 //
 // A job reads rows on one connection, and stores them on another: batches of INSERT … ON DUPLICATE KEY UPDATE
 // in one transaction, with a row that says that the job is done. So a job that is done is never run again

@@ -118,7 +118,8 @@ Status BuildSide::finish(unsigned threads, std::vector<RuntimeFilter>* filters) 
     const OperatorWork work(counts_, 0);
     std::deque<BuildRows> rows;
     for (Part& part : parts_) rows.push_back(std::move(part.rows));
-    HAILSTONE_TRY(table_.fill(std::move(rows), [this] { return scans_.check_interruption(); }, filters));
+    HAILSTONE_TRY(table_.fill(
+        std::move(rows), [this] { return scans_.check_interruption(); }, filters));
   }
   parts_.clear();
   table_memory_.grow(table_.memory());
