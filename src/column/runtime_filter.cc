@@ -11,9 +11,10 @@ namespace hailstone {
 
 namespace {
 
-/// A bit for each number of the range may take so many bits for each that is there, or so many in any case:
-/// neighbours lie together, and nothing is let through that is not there.
+/// A bit for each number of the range may take so many bits for each that is there, and more within the second
+/// limit, or so many in any case: neighbours lie together, and nothing is let through that is not there.
 constexpr uint64_t most_bits_a_number = 64;
+constexpr uint64_t more_bits_a_number = 256, bits_of_more = uint64_t{1} << 27;
 constexpr uint64_t bits_anyway = uint64_t{1} << 22;
 constexpr uint64_t hashed_bits_a_number = 12;
 
@@ -37,7 +38,8 @@ std::span<const uint64_t> NumberFilter::listed_between(uint64_t low, uint64_t hi
 
 void NumberFilter::make_room(uint64_t count) {
   const uint64_t span = range_.high - range_.low;
-  is_exact_ = span < std::max(bits_anyway, count * most_bits_a_number);
+  is_exact_ = span < std::max({bits_anyway, count * most_bits_a_number,
+                               std::min(count * more_bits_a_number, bits_of_more)});
   if (is_exact_) {
     // One bit more, which stays clear, is for what lies outside of the range.
     words_.resize((span + 1) / 64 + 1);
