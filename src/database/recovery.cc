@@ -79,7 +79,9 @@ Status Recovery::adopt_manifest() {
       last_file_ = std::max({last_file_, segment.file, segment.delete_vector});
     }
     const Timestamp timestamp = record.definition_timestamp;
-    last_committed_ = std::max(last_committed_, timestamp);
+    // The log does not hold the commits of tables in memory. A commit that were given such a time again would
+    // count as one that the files hold.
+    last_committed_ = std::max({last_committed_, timestamp, record.applied_until});
     const EntryPointer entry =
         core_.catalog().recover_create(id, std::move(record.definition), timestamp, /*changed=*/false);
     core_.recorder->adopt(*entry, std::move(record), content_.bytes_of(stored));

@@ -1,5 +1,6 @@
 // Tables in memory: rows are gone with the database, all else is as of durable tables, also when they are
 // full.
+#include <filesystem>
 #include <optional>
 #include <random>
 
@@ -94,6 +95,29 @@ TEST_F(MemoryTableTest, DefinitionsAreWholeAfterACrashAndRowsAreGone) {
   const auto table = (*other)->table("d/memory");
   ASSERT_OK(table);
   EXPECT_EQ((*table)->definition().most_bytes, uint64_t{1} << 20);
+}
+
+TEST_F(MemoryTableTest, TimesThatTheLogDoesNotHoldAreNotGivenAgainAfterACrash) {
+  open();
+  create("d/durable");
+  create_in_memory("d/memory", 0);
+  put_rows("d/durable", {{1, "first"}});
+  for (int64_t id = 0; id < 50; ++id) put_rows("d/memory", {{id, "not in the log"}});
+  // The manifest says of which commits the durable table's files hold all.
+  ASSERT_OK((*database_->table("d/durable"))->flush(true));
+  const TemporaryDirectory crashed, again;
+  std::filesystem::copy(directory_.path(), crashed.path());
+  auto second = Database::open(posix_filesystem(), crashed.path(), options());
+  ASSERT_OK(second);
+  {
+    const auto transaction = (*second)->transactions().begin(Isolation::RepeatableRead);
+    ASSERT_OK(put(**(*second)->table("d/durable"), *transaction, 2, "second"));
+    ASSERT_OK((*second)->transactions().commit(*transaction));
+  }
+  std::filesystem::copy(crashed.path(), again.path());
+  auto third = Database::open(posix_filesystem(), again.path(), options());
+  ASSERT_OK(third);
+  EXPECT_EQ(*read_table(**third, "d/durable"), (Rows{{1, "first"}, {2, "second"}}));
 }
 
 TEST_F(MemoryTableTest, AFullTableLosesNothingAndHasRoomAgainAfterDelete) {
