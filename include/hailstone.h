@@ -1,10 +1,10 @@
 /*
  * hailstone.h: a transactional store with columns, in a library
  * =============================================================
- * A database is a directory. It holds tables; a table has typed columns, indexes, and rows, stored column by
- * column ("columnar") or as rows, as chosen for each column. Changes are made in transactions; what has been
- * committed survives crashes. This header is the manual: docs/c-api.md is a tour of it, examples/ has whole
- * programs.
+ * A database is a directory, or in memory. It holds tables; a table has typed columns, indexes, and rows,
+ * stored column by column ("columnar") or as rows, as chosen for each column. Changes are made in
+ * transactions; what has been committed survives crashes. This header is the manual: docs/c-api.md is a tour
+ * of it, examples/ has whole programs.
  *
  *   hs_database *db;
  *   hs_transaction *tx;
@@ -239,8 +239,12 @@ HS_API void hs_options_init_sized(hs_options* options, size_t struct_size);
 #define hs_options_init(options) hs_options_init_sized((options), sizeof(hs_options))
 
 /* Opens the database in `directory`, making it (not its parents) when it is not there, and brings it to its
- * last committed state. `options`: NULL for the defaults. On failure *database is a handle, too: it serves
- * hs_error_message() and hs_close() only (NULL when there was no memory for it). */
+ * last committed state. NULL: a new database in memory, which has no file anywhere and is gone at hs_close();
+ * all else is as in a directory, but for hs_backup(). The rows of its tables are those of tables in memory
+ * (hs_schema_in_memory()), within hs_options.in_memory_bytes; options that are about files and durability do
+ * nothing. `options`: NULL for the defaults. HS_NOT_FOUND: must_exist, and there is none. On failure
+ * *database is a handle, too: it serves hs_error_message() and hs_close() only (NULL when there was no memory
+ * for it). */
 HS_API int hs_open(const char* directory, const hs_options* options, hs_database** database);
 /* Writes out what is in memory, so that the next hs_open() has nothing to recover, and frees the handle.
  * HS_BUSY, with nothing done, while transactions, tables, scans, cursors, loads or Arrow streams of the
@@ -254,8 +258,8 @@ HS_API int hs_checkpoint(hs_database* database);
 /* Makes `directory`, which must be new or empty, a copy of the database as it is now, while writers go on. To
  * restore is to open the copy (or a copy of it). Files that never change are hard links where possible, so
  * that this takes little time and space, but a failing disk hits both: copy it elsewhere. HS_ALREADY_EXISTS
- * when the directory is not empty, HS_INVALID when it is inside of the database's. On failure no file is left
- * behind. Error handle: database. */
+ * when the directory is not empty, HS_INVALID when it is inside of the database's, HS_UNSUPPORTED when the
+ * database is in memory. On failure no file is left behind. Error handle: database. */
 HS_API int hs_backup(hs_database* database, const char* directory);
 
 /* The value of a counter ("rows_inserted", "log_fsyncs" …). HS_NOT_FOUND. Error handle: database. */

@@ -16,11 +16,11 @@ one thread at a time. Whatever is closed or forgotten in whatever order gives an
 
 from .database import Column, Database, Index, Scan, TableInfo, Transaction, open
 from .errors import (AlreadyExists, Busy, Corrupt, Deadlock, DuplicateKey, Error, Interrupted, Invalid, LockTimeout,
-                     NotFound, OutOfRange, Status)
+                     NotFound, OutOfRange, Status, TableFull)
 from .predicate import Predicate, column
 from .library import version
 
 __version__ = version()
 __all__ = ["AlreadyExists", "Busy", "Column", "Corrupt", "Database", "Deadlock", "DuplicateKey", "Error", "Index",
-           "Interrupted", "Invalid", "LockTimeout", "NotFound", "OutOfRange", "Predicate", "Scan", "Status", "TableInfo",
-           "Transaction", "column", "open"]
+           "Interrupted", "Invalid", "LockTimeout", "NotFound", "OutOfRange", "Predicate", "Scan", "Status", "TableFull",
+           "TableInfo", "Transaction", "column", "open"]

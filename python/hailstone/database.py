@@ -52,11 +52,13 @@ class TableInfo:
         return next((index.columns for index in self.indexes if index.primary), ())
 
 
-def open(directory, *, create=True, memory_bytes=None, durability="commit", background_threads=None, lock_wait_ms=None,
-         open_tables=None):
-    """Opens the database in a directory, which one process holds alone (Busy).
+def open(directory=None, *, create=True, memory_bytes=None, in_memory_bytes=None, durability="commit",
+         background_threads=None, lock_wait_ms=None, open_tables=None):
+    """Opens the database in a directory, which one process holds alone (Busy); without one, a new database in memory,
+    which has no file anywhere and is gone when it is closed.
 
     create: makes it when it is not there, else NotFound. memory_bytes: for rows in memory, loads and the cache (512 MiB).
+    in_memory_bytes: for the rows of tables in memory, which are all of a database in memory (1 GiB; beyond: TableFull).
     durability: "commit": a commit returns when it is on the disk; "crash": when the system has it; "second": both once a second.
     background_threads: flush, merge, encode loads and help scans (2). lock_wait_ms: how long a transaction waits for a lock
     (50,000). open_tables: tables that nobody uses stay ready in memory up to so many (one for each 16 KiB of memory_bytes,
@@ -66,12 +68,12 @@ def open(directory, *, create=True, memory_bytes=None, durability="commit", back
     lib.hs_options_init_sized(ctypes.byref(options), ctypes.sizeof(options))
     options.must_exist = 0 if create else 1
     options.durability = _choice(_DURABILITY, durability, "durability")
-    for name, value in (("memory_bytes", memory_bytes), ("background_threads", background_threads),
+    for name, value in (("memory_bytes", memory_bytes), ("in_memory_bytes", in_memory_bytes), ("background_threads", background_threads),
                         ("lock_wait_ms", lock_wait_ms), ("open_tables", open_tables)):
         if value is not None:
             setattr(options, name, value)
     handle = ctypes.c_void_p()
-    status = lib.hs_open(os.fsencode(directory), ctypes.byref(options), ctypes.byref(handle))
+    status = lib.hs_open(None if directory is None else os.fsencode(directory), ctypes.byref(options), ctypes.byref(handle))
     try:
         check(status, handle)
     except BaseException:
@@ -176,7 +178,7 @@ class Database:
                 tx.check(name)
 
     def backup(self, directory):
-        """Makes the directory a copy of the database as it is now, while writers go on."""
+        """Makes the directory a copy of the database as it is now, while writers go on. Not of one in memory (Unsupported)."""
         handle = self._open_handle()
         check(lib.hs_backup(handle, os.fsencode(directory)), handle)
 
@@ -334,11 +336,13 @@ class Transaction:
         lib.hs_table_size(known.handle, ctypes.byref(rows), ctypes.byref(size))
         return TableInfo(table, tuple(known.columns), tuple(known.indexes), rows.value, size.value)
 
-    def create_table(self, name, columns, primary_key=(), indexes=None, unique=None, row_wise=(), not_null=()):
+    def create_table(self, name, columns, primary_key=(), indexes=None, unique=None, row_wise=(), not_null=(),
+                     in_memory=False):
         """columns: a pyarrow.Schema, or a mapping of names to types ("int64", "string" …).
 
         indexes, unique: mappings of an index's name to names of columns; "-price" is descending.
-        row_wise: columns that are stored together as rows. not_null: columns without NULLs, as the primary key's are."""
+        row_wise: columns that are stored together as rows. not_null: columns without NULLs, as the primary key's are.
+        in_memory: the rows are gone when the database is closed, the table stays."""
         if isinstance(columns, pa.Schema):
             columns = {field.name: _type_name(field.type, field.name) for field in columns}
         schema = ctypes.c_void_p()
@@ -355,6 +359,8 @@ class Transaction:
                     names = (ctypes.c_char_p * len(parts))(*[name_bytes(part.removeprefix("-")) for part in parts])
                     flags = (ctypes.c_int * len(parts))(*[library.DESCENDING if part.startswith("-") else 0 for part in parts])
                     check(lib.hs_schema_index(schema, name_bytes(index), is_unique, names, flags, len(parts)), schema)
+            if in_memory:
+                check(lib.hs_schema_in_memory(schema, 0), schema)
             self._call(lib.hs_table_create, name_bytes(name), schema, None)
         finally:
             lib.hs_schema_free(schema)

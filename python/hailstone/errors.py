@@ -70,13 +70,18 @@ class Busy(Error):
     """In use by another process or transaction."""
 
 
+class TableFull(Error):
+    """The rows of a table in memory would take more than they may."""
+
+
 class OutOfRange(Error):
     """A number does not fit into its column, or a sum into 64 bits."""
 
 
 _CLASSES = {Status.NOT_FOUND: NotFound, Status.ALREADY_EXISTS: AlreadyExists, Status.DUPLICATE_KEY: DuplicateKey,
             Status.LOCK_TIMEOUT: LockTimeout, Status.DEADLOCK: Deadlock, Status.INTERRUPTED: Interrupted,
-            Status.CORRUPT: Corrupt, Status.INVALID: Invalid, Status.BUSY: Busy, Status.OUT_OF_RANGE: OutOfRange}
+            Status.CORRUPT: Corrupt, Status.INVALID: Invalid, Status.BUSY: Busy, Status.OUT_OF_RANGE: OutOfRange,
+            Status.TABLE_FULL: TableFull}
 
 
 def error_of(code, message):

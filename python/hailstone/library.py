@@ -38,7 +38,9 @@ class Options(ctypes.Structure):
                 ("row_memory_bytes", ctypes.c_uint64), ("durability", ctypes.c_int), ("background_threads", ctypes.c_uint),
                 ("lock_wait_ms", ctypes.c_uint), ("must_exist", ctypes.c_int), ("log", ctypes.c_void_p),
                 ("log_context", ctypes.c_void_p), ("panic", ctypes.c_void_p), ("panic_context", ctypes.c_void_p),
-                ("open_tables", ctypes.c_uint64)]
+                ("open_tables", ctypes.c_uint64), ("io_method", ctypes.c_int), ("log_write_timeout_ms", ctypes.c_uint),
+                ("open_files", ctypes.c_uint64), ("snapshot_too_old_seconds", ctypes.c_uint),
+                ("in_memory_bytes", ctypes.c_uint64)]
 
 
 NULL, INT, UINT, DOUBLE, BYTES = range(5)  # hs_value_kind
@@ -64,6 +66,7 @@ _FUNCTIONS = {
     "hs_schema_new": (_I, [_OUT]), "hs_schema_free": (None, [_P]),
     "hs_schema_column": (_I, [_P, _S, _I, ctypes.c_uint32, _I]), "hs_schema_primary_key": (_I, [_P, _STRINGS, _Z]),
     "hs_schema_index": (_I, [_P, _S, _I, _STRINGS, ctypes.POINTER(_I), _Z]),
+    "hs_schema_in_memory": (_I, [_P, ctypes.c_uint64]),
     "hs_table_create": (_I, [_P, _S, _P, _OUT]), "hs_table_drop": (_I, [_P, _S]), "hs_table_rename": (_I, [_P, _S, _S]),
     "hs_table_next": (_I, [_P, _S, _S, ctypes.POINTER(_S)]), "hs_table_open": (_I, [_P, _S, _OUT]),
     "hs_table_close": (None, [_P]), "hs_table_columns": (_Z, [_P]),

@@ -273,3 +273,39 @@ def test_files_of_columns(tmp_path):
     assert "no database" in run("scan", tmp_path / "none", "t/u", "--output", tmp_path / "d.parquet", code=1)
     assert "must end with" in run("scan", tmp_path / "data", "t/u", "--output", tmp_path / "d.csv", code=1)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.parquet", "b.arrow", "c.parquet", "data"]
+
+
+def test_a_database_in_memory(tmp_path):
+    with hailstone.open(in_memory_bytes=32 << 20) as database, hailstone.open(None) as other:
+        database.load("t/t", pa.table({"id": pa.array(range(50_000), pa.int64()), "text": ["some text"] * 50_000}),
+                      create=True, primary_key=["id"])
+        with database.begin() as tx:
+            tx.insert("t/t", {"id": 100_000, "text": "one more"})
+            tx.delete("t/t", 7)
+        assert database.scan("t/t").count() == 50_000 and database.get("t/t", 7) is None
+        assert database.scan("t/t", where=column("text") == "one more").to_arrow()["id"].to_pylist() == [100_000]
+        assert other.tables() == []
+        with pytest.raises(hailstone.TableFull) as caught:
+            for each in range(40):
+                database.load("t/t", pa.table({
+                    "id": pa.array(range((each + 2) * 100_000, (each + 3) * 100_000), pa.int64()),
+                    "text": [os.urandom(20).hex() for _ in range(100_000)]}))
+        assert caught.value.code == hailstone.Status.TABLE_FULL and "in memory" in str(caught.value)
+        assert database.get("t/t", 100_000)["text"] == "one more"
+        with pytest.raises(hailstone.Error) as caught:
+            database.backup(tmp_path / "copy")
+        assert caught.value.code == hailstone.Status.UNSUPPORTED
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(hailstone.NotFound):
+        hailstone.open(create=False)
+
+
+def test_a_table_in_memory_is_empty_again(tmp_path):
+    for _ in range(2):
+        with hailstone.open(tmp_path / "data") as database:
+            if not database.tables():
+                database.create_table("t/t", {"id": "int64"}, primary_key=["id"], in_memory=True)
+            assert database.scan("t/t").count() == 0
+            with database.begin() as tx:
+                tx.insert("t/t", {"id": 1})
+            assert database.scan("t/t").count() == 1

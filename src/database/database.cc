@@ -20,6 +20,7 @@ namespace {
 
 constexpr size_t least_memory_budget = size_t{16} << 20;
 constexpr size_t least_checkpoint_log_bytes = size_t{64} << 10;
+constexpr size_t most_log_bytes_in_memory = size_t{1} << 20;
 constexpr unsigned most_background_threads = 64;
 
 Status validate(const std::string& directory, const DatabaseOptions& options) {
@@ -117,7 +118,8 @@ std::string definition_operation(OperationKind kind, TableId id, const TableDefi
 }  // namespace
 
 struct Database::State {
-  std::unique_ptr<DatabaseCore> core;  // null once closed
+  std::unique_ptr<MemoryFilesystem> filesystem;  // of a database in memory; null for others
+  std::unique_ptr<DatabaseCore> core;            // null once closed
 };
 
 Database::Database() : state_(std::make_unique<State>()) {}
@@ -136,12 +138,27 @@ Database::~Database() {
 
 Result<std::unique_ptr<Database>> Database::open(Filesystem& filesystem, const std::string& directory,
                                                  DatabaseOptions options) {
-  return guarded([&] { return open_unguarded(filesystem, directory, std::move(options)); });
+  return guarded([&]() -> Result<std::unique_ptr<Database>> {
+    std::unique_ptr<Database> database(new Database);
+    HAILSTONE_TRY(database->open_unguarded(filesystem, directory, std::move(options)));
+    return database;
+  });
 }
 
-Result<std::unique_ptr<Database>> Database::open_unguarded(Filesystem& filesystem,
-                                                           const std::string& directory,
-                                                           DatabaseOptions options) {
+Result<std::unique_ptr<Database>> Database::open_in_memory(DatabaseOptions options) {
+  return guarded([&]() -> Result<std::unique_ptr<Database>> {
+    std::unique_ptr<Database> database(new Database);
+    database->state_->filesystem = std::make_unique<MemoryFilesystem>();
+    Filesystem& filesystem = *database->state_->filesystem;
+    // The log has definitions only; nothing is saved by keeping it long.
+    options.checkpoint_log_bytes = std::min(options.checkpoint_log_bytes, most_log_bytes_in_memory);
+    HAILSTONE_TRY(database->open_unguarded(filesystem, "in memory", std::move(options)));
+    return database;
+  });
+}
+
+Status Database::open_unguarded(Filesystem& filesystem, const std::string& directory,
+                                DatabaseOptions options) {
   HAILSTONE_TRY(validate(directory, options));
   const bool makes_directory = !filesystem.exists(directory);
   HAILSTONE_TRY(filesystem.make_directory(directory));
@@ -193,9 +210,8 @@ Result<std::unique_ptr<Database>> Database::open_unguarded(Filesystem& filesyste
   for (const auto& [entry, table] : core.catalog().open_tables()) {
     if (table->delta_bytes() >= core.delta_limit_bytes()) core.request_flush(table);
   }
-  std::unique_ptr<Database> database(new Database);
-  database->state_->core = std::move(owned);
-  return database;
+  state_->core = std::move(owned);
+  return {};
 }
 
 Status Database::close() {
@@ -228,7 +244,9 @@ Counters& Database::counters() {
 }
 
 Result<std::shared_ptr<Table>> Database::create_table(Transaction& transaction,
-                                                      const TableDefinition& definition) {
+                                                      const TableDefinition& wanted) {
+  TableDefinition definition = wanted;
+  definition.in_memory |= is_in_memory();
   HAILSTONE_TRY(definition.validate());
   DatabaseCore& core = *state_->core;
   const TableId id = core.next_table.fetch_add(1);
@@ -341,7 +359,16 @@ void Database::visit_tables(const std::function<void(TableId, const TableDefinit
 
 Status Database::checkpoint() { return state_->core->checkpointer->run(); }
 
+bool Database::is_in_memory() const { return state_->filesystem != nullptr; }
+
 Status Database::backup(const std::string& directory, const CopyProgress& progress) {
+  if (is_in_memory()) {
+    return fail(
+        ErrorCode::Unsupported,
+        fmt::format("the database is in memory, so that no backup can be made in '{}'; copy its tables "
+                    "to a database in a directory",
+                    directory));
+  }
   return state_->core->backup(directory, progress);
 }
 

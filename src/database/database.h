@@ -59,12 +59,16 @@ class Database {
   /// Opens or creates the directory, recovers, starts background work. Errors name the file and the cure.
   static Result<std::unique_ptr<Database>> open(Filesystem& filesystem, const std::string& directory,
                                                 DatabaseOptions options);
+  /// A new database that is on no disk: its tables are in memory, also those whose definition does not say
+  /// so, and all is gone with it. Each one is a database of its own.
+  static Result<std::unique_ptr<Database>> open_in_memory(DatabaseOptions options);
   /// Closes as close() does; errors go to the logger.
   ~Database();
   /// Ends background work, takes a checkpoint, releases the directory; only destroying the database may
   /// follow. No transaction and no Table may be in use.
   Status close();
 
+  bool is_in_memory() const;
   TransactionManager& transactions();
   LockManager& locks();
   Counters& counters();  // with the gauges brought up to date
@@ -113,7 +117,8 @@ class Database {
   /// Makes `directory`, which must not exist or be empty, a database that holds what is committed now;
   /// opening it is restoring it. Writers go on meanwhile. Files that never change are linked where the
   /// filesystem can, so that the copy costs neither time nor space; give it to another disk before you call
-  /// it safe. On an error what was made is removed again. ErrorCode::AlreadyExists.
+  /// it safe. On an error what was made is removed again. ErrorCode::AlreadyExists; Unsupported for a
+  /// database in memory.
   Status backup(const std::string& directory, const CopyProgress& progress = {});
   /// Both are raised to the least that open() accepts.
   void set_memory_budget(size_t bytes);
@@ -131,9 +136,7 @@ class Database {
 
  private:
   Database();
-  static Result<std::unique_ptr<Database>> open_unguarded(Filesystem& filesystem,
-                                                          const std::string& directory,
-                                                          DatabaseOptions options);
+  Status open_unguarded(Filesystem& filesystem, const std::string& directory, DatabaseOptions options);
   struct State;
   std::unique_ptr<State> state_;
 };

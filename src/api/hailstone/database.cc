@@ -131,11 +131,14 @@ hs_log_level level_of(DatabaseOptions::Severity severity) {
 }
 
 Outcome open(const char* directory, const hs_options* given, SharedDatabase& shared) {
-  if (directory == nullptr) return refuse(HS_INVALID, "the database's directory is NULL");
   HAILSTONE_ASSIGN(shared.options, read_options(given));
-  const std::string path = directory;
-  if (shared.options.must_exist != 0 && !posix_filesystem().exists(path + "/manifest")) {
-    return refuse(HS_NOT_FOUND, fmt::format("there is no database in directory '{}'", path));
+  if (shared.options.must_exist != 0) {
+    if (directory == nullptr) {
+      return refuse(HS_NOT_FOUND, "no directory is named, and a database in memory is always a new one");
+    }
+    if (!posix_filesystem().exists(std::string(directory) + "/manifest")) {
+      return refuse(HS_NOT_FOUND, fmt::format("there is no database in directory '{}'", directory));
+    }
   }
   DatabaseOptions options;
   options.memory_budget = static_cast<size_t>(shared.options.memory_bytes);
@@ -157,13 +160,17 @@ Outcome open(const char* directory, const hs_options* given, SharedDatabase& sha
       log(context, level_of(severity), message.c_str());
     };
   }
+  shared.watch_checks();
+  if (directory == nullptr) {
+    HAILSTONE_ASSIGN(shared.database, Database::open_in_memory(std::move(options)));
+    return {};
+  }
   shared.filesystem = std::make_unique<MethodFilesystem>(
       IoSettings{.method = static_cast<IoMethod>(shared.options.io_method)},
       [logger = options.logger](const std::string& warning) {
         if (logger) logger(DatabaseOptions::Severity::Warning, warning);
       });
-  shared.watch_checks();
-  HAILSTONE_ASSIGN(shared.database, Database::open(*shared.filesystem, path, std::move(options)));
+  HAILSTONE_ASSIGN(shared.database, Database::open(*shared.filesystem, directory, std::move(options)));
   return {};
 }
 

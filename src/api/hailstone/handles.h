@@ -62,7 +62,7 @@ struct Handle {
 
 /// An open database as its handles share it. Thread-safe.
 struct SharedDatabase {
-  std::unique_ptr<MethodFilesystem> filesystem;  // outlives the database
+  std::unique_ptr<MethodFilesystem> filesystem;  // outlives the database; null when that is in memory
   std::unique_ptr<Database> database;
   std::atomic<size_t> users{0};  // handles and streams, without the database's own
   uint64_t number = 0;           // tells databases of a process apart

@@ -1,4 +1,4 @@
-// A database through hailstone.h for a test, in a directory of its own, closed at the end.
+// A database through hailstone.h for a test, in a directory of its own or in memory, closed at the end.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -30,12 +30,15 @@ class HailstoneTest : public ::testing::Test {
   }
   void TearDown() override { EXPECT_HS_OK(hs_close(database_), database_); }
 
-  void open() { ASSERT_HS_OK(hs_open(path().c_str(), &options_, &database_), database_); }
+  void open() {
+    const char* const directory = in_memory_ ? nullptr : path_.c_str();
+    ASSERT_HS_OK(hs_open(directory, &options_, &database_), database_);
+  }
   void reopen() {
     ASSERT_HS_OK(hs_close(database_), database_);
     open();
   }
-  std::string path() const { return directory_.file("data"); }
+  std::string path() const { return path_; }
 
   hs_transaction* begin(hs_isolation isolation = HS_REPEATABLE_READ) {
     hs_transaction* transaction = nullptr;
@@ -85,7 +88,9 @@ class HailstoneTest : public ::testing::Test {
   }
 
   hs_options options_{};
+  bool in_memory_ = false;
   TemporaryDirectory directory_;
+  const std::string path_ = directory_.file("data");
   hs_database* database_ = nullptr;
 };
 

@@ -498,7 +498,8 @@ TEST_F(HailstoneTest, OpeningFailsWithASentence) {
   options.memory_bytes = 1;
   EXPECT_HS(HS_INVALID, hs_open(directory_.file("none").c_str(), &options, &second));
   EXPECT_HS(HS_OK, hs_close(second));
-  EXPECT_HS(HS_INVALID, hs_open(nullptr, nullptr, &second));
+  options.memory_bytes = 0;
+  EXPECT_HS(HS_INVALID, hs_open(nullptr, &options, &second));
   EXPECT_HS(HS_OK, hs_close(second));
 }
 

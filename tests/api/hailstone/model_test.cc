@@ -117,8 +117,10 @@ std::string say(const Cell& cell) {
   }
 }
 
-class HailstoneModelTest : public HailstoneTest {
+/// In a directory, and in memory.
+class HailstoneModelTest : public HailstoneTest, public ::testing::WithParamInterface<bool> {
  protected:
+  HailstoneModelTest() { in_memory_ = GetParam(); }
   size_t below(size_t limit) { return std::uniform_int_distribution<size_t>(0, limit - 1)(random_); }
   bool chance(size_t of) { return below(of) == 0; }
 
@@ -530,7 +532,7 @@ void HailstoneModelTest::check_scans(hs_transaction* transaction, hs_table* tabl
   }
 }
 
-TEST_F(HailstoneModelTest, ScansAreWhatTheModelSays) {
+TEST_P(HailstoneModelTest, ScansAreWhatTheModelSays) {
   random_.seed(test_seed(7));
   hs_table* const table = create("model/rows", true);
   hs_transaction* transaction = begin();
@@ -551,7 +553,7 @@ TEST_F(HailstoneModelTest, ScansAreWhatTheModelSays) {
   hs_table_close(table);
 }
 
-TEST_F(HailstoneModelTest, WhatAStreamGivesALoadTakes) {
+TEST_P(HailstoneModelTest, WhatAStreamGivesALoadTakes) {
   random_.seed(test_seed(8));
   hs_table* const table = create("model/rows", true);
   hs_table* const copy = create("model/copy", true);
@@ -582,6 +584,9 @@ TEST_F(HailstoneModelTest, WhatAStreamGivesALoadTakes) {
   hs_table_close(copy);
   hs_table_close(table);
 }
+
+INSTANTIATE_TEST_SUITE_P(InADirectoryAndInMemory, HailstoneModelTest, ::testing::Bool(),
+                         [](const auto& each) { return each.param ? "InMemory" : "InADirectory"; });
 
 }  // namespace
 }  // namespace hailstone
