@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "collation.h"
+#include "engine.h"
 #include "fmt/format.h"
 
 // The server gives each column an object of this type, with what its COLUMNAR attribute said.
@@ -54,6 +55,7 @@ ha_create_table_option table_options[] = {HA_TOPTION_BOOL("IN_MEMORY", in_memory
 Result<TableDefinition> define_table(const TABLE& form, std::string name, bool columnar_default) {
   TableDefinition definition;
   definition.name = std::move(name);
+  definition.temporary = is_temporary_name(definition.name);
   const TABLE_SHARE& share = *form.s;
   if (share.option_struct != nullptr && share.option_struct->in_memory) {
     definition.in_memory = true;

@@ -50,7 +50,7 @@ bool server_is_the_one_compiled_for() {
   return false;
 }
 
-/// Temporary tables do not outlive the server; a crash leaves them behind.
+/// Earlier versions had temporary tables in the log: a crash left them behind.
 Status drop_left_over_temporary_tables() {
   for (const std::string& name : the_database->table_names(temporary_prefix)) {
     HAILSTONE_TRY(in_own_transaction(

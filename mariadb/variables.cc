@@ -18,6 +18,7 @@ namespace {
 
 unsigned long long memory_budget_value;
 unsigned long long in_memory_size_value;
+unsigned long long temporary_memory_size_value;
 unsigned long long checkpoint_log_size_value;
 unsigned int background_threads_value;
 unsigned int flush_log_value;
@@ -57,6 +58,13 @@ void update_in_memory_size(THD*, st_mysql_sys_var*, void* variable, const void* 
   *static_cast<unsigned long long*>(variable) = bytes;
   if (Database* open = database_if_open(); open != nullptr)
     open->set_in_memory_size(static_cast<size_t>(bytes));
+}
+
+void update_temporary_memory_size(THD*, st_mysql_sys_var*, void* variable, const void* value) {
+  const auto bytes = *static_cast<const unsigned long long*>(value);
+  *static_cast<unsigned long long*>(variable) = bytes;
+  if (Database* open = database_if_open(); open != nullptr)
+    open->set_temporary_memory_size(static_cast<size_t>(bytes));
 }
 
 void update_checkpoint_log_size(THD*, st_mysql_sys_var*, void* variable, const void* value) {
@@ -122,6 +130,11 @@ MYSQL_SYSVAR_ULONGLONG(in_memory_size, in_memory_size_value, PLUGIN_VAR_RQCMDARG
                        "hailstone_memory_budget; a statement "
                        "that needs more ends with an error. 0: a quarter of the machine's memory",
                        nullptr, update_in_memory_size, 0, 0, 1ULL << 44, 1ULL << 20);
+MYSQL_SYSVAR_ULONGLONG(temporary_memory_size, temporary_memory_size_value, PLUGIN_VAR_RQCMDARG,
+                       "Memory for the columns of all temporary tables, in bytes, beside "
+                       "hailstone_memory_budget; beyond it they "
+                       "go to files",
+                       nullptr, update_temporary_memory_size, 64ULL << 20, 0, 1ULL << 44, 1ULL << 20);
 MYSQL_SYSVAR_ULONGLONG(
     checkpoint_log_size, checkpoint_log_size_value, PLUGIN_VAR_RQCMDARG,
     "Length of the log, in bytes, at which a checkpoint is taken. Longer: fewer writes, slower recovery",
@@ -234,6 +247,7 @@ int show_counters(THD*, st_mysql_show_var* variable, void*, system_status_var*, 
 
 st_mysql_sys_var* system_variables[] = {MYSQL_SYSVAR(memory_budget),
                                         MYSQL_SYSVAR(in_memory_size),
+                                        MYSQL_SYSVAR(temporary_memory_size),
                                         MYSQL_SYSVAR(checkpoint_log_size),
                                         MYSQL_SYSVAR(background_threads),
                                         MYSQL_SYSVAR(flush_log_at_trx_commit),
@@ -294,6 +308,7 @@ DatabaseOptions database_options() {
   options.memory_budget = static_cast<size_t>(memory_budget_value);
   in_memory_size_value = in_memory_size_of(in_memory_size_value);
   options.in_memory_size = static_cast<size_t>(in_memory_size_value);
+  options.temporary_memory_size = static_cast<size_t>(temporary_memory_size_value);
   options.flush_log_at_commit = static_cast<FlushLogAtCommit>(flush_log_value);
   options.checkpoint_log_bytes = static_cast<size_t>(checkpoint_log_size_value);
   options.background_threads = background_threads_value;

@@ -72,6 +72,7 @@ namespace hailstone {
   COUNTER(memory_used, "bytes reserved from the memory budget")                                            \
   COUNTER(memory_budget, "the memory budget in bytes")                                                     \
   COUNTER(in_memory_used, "bytes that the rows of tables in memory take")                                  \
+  COUNTER(temporary_memory_used, "bytes that files of temporary tables take in memory")                    \
   COUNTER(in_memory_size, "bytes that the rows of tables in memory may take")                              \
   COUNTER(tables, "tables in the catalog")                                                                 \
   COUNTER(tables_open, "table objects in memory")                                                          \

@@ -145,11 +145,11 @@ void Catalog::change_names(Transaction& transaction, const std::shared_ptr<Pendi
 Result<std::shared_ptr<Table>> Catalog::create(Transaction& transaction, TableId id,
                                                const TableDefinition& definition) {
   const std::string& name = definition.name;
-  auto entry = std::make_shared<CatalogEntry>(id);
+  auto entry = std::make_shared<CatalogEntry>(id, definition.temporary);
   TableRecord record;
   record.id = id;
   record.definition = definition;
-  HAILSTONE_ASSIGN(auto table, open_table(record, definition.in_memory, /*set_aside=*/false));
+  HAILSTONE_ASSIGN(auto table, open_table(record, definition, /*set_aside=*/false));
   const ExclusiveLock guard(mutex());
   entry->definition = record.definition;
   entry->table = table;
@@ -165,9 +165,12 @@ Result<std::shared_ptr<Table>> Catalog::create(Transaction& transaction, TableId
   return table;
 }
 
-Result<std::shared_ptr<Table>> Catalog::open_table(const TableRecord& record, bool in_memory,
-                                                   bool set_aside) {
-  return Table::open(in_memory ? memory_host_ : host_, record, set_aside);
+Result<std::shared_ptr<Table>> Catalog::open_table(const TableRecord& record,
+                                                   const TableDefinition& definition, bool set_aside) {
+  TableHost& host = definition.in_memory   ? hosts_.in_memory
+                    : definition.temporary ? hosts_.temporary
+                                           : hosts_.durable;
+  return Table::open(host, record, set_aside);
 }
 
 Result<EntryPointer> Catalog::drop(Transaction& transaction, const std::string& name) {
@@ -329,7 +332,7 @@ std::shared_ptr<Table> Catalog::let_go(const EntryPointer& entry) {
 
 Result<std::shared_ptr<Table>> Catalog::open(const EntryPointer& entry, bool set_aside) {
   if (auto table = opened(entry)) {
-    count(host_.counters().table_hits);
+    count(hosts_.durable.counters().table_hits);
     return table;
   }
   const MutexLock one_at_a_time(entry->opening);
@@ -346,10 +349,10 @@ Result<std::shared_ptr<Table>> Catalog::open(const EntryPointer& entry, bool set
   }
   if (entry->recorded) static_cast<TableContents&>(record) = *entry->recorded;
   const Timestamp opened_with = record.definition_timestamp;
-  HAILSTONE_ASSIGN(auto table, open_table(record, record.definition.unpack().in_memory, set_aside));
+  HAILSTONE_ASSIGN(auto table, open_table(record, record.definition.unpack(), set_aside));
   if (entry->analyzed != nullptr) table->set_analyzed_counts(std::move(*entry->analyzed));
   entry->analyzed.reset();
-  count(host_.counters().table_opens);
+  count(hosts_.durable.counters().table_opens);
   const ExclusiveLock guard(mutex());
   reserve_for_commit(1);
   if (entry->definition_timestamp != opened_with) {

@@ -29,8 +29,13 @@ namespace hailstone {
 
 class Catalog {
  public:
-  /// The hosts of durable tables and of those in memory, which outlive the catalog.
-  Catalog(TableHost& host, TableHost& memory_host) : host_(host), memory_host_(memory_host) {}
+  /// What tables of each kind see of the database; outlive the catalog.
+  struct Hosts {
+    TableHost& durable;
+    TableHost& in_memory;
+    TableHost& temporary;
+  };
+  explicit Catalog(const Hosts& hosts) : hosts_(hosts) {}
 
   // --- DDL. `transaction` gets an action; the redo is the caller's.
 
@@ -139,10 +144,10 @@ class Catalog {
   void reserve_for_commit(size_t opened = 0) HAILSTONE_REQUIRES(catalog_mutex);
   SharedMutex& mutex() const HAILSTONE_RETURN_CAPABILITY(catalog_mutex) { return mutex_; }
 
-  Result<std::shared_ptr<Table>> open_table(const TableRecord& record, bool in_memory, bool set_aside);
+  Result<std::shared_ptr<Table>> open_table(const TableRecord& record, const TableDefinition& definition,
+                                            bool set_aside);
 
-  TableHost& host_;
-  TableHost& memory_host_;
+  const Hosts hosts_;
   mutable SharedMutex mutex_;
   mutable CommittedTables committed_ HAILSTONE_GUARDED_BY(catalog_mutex);
   mutable std::atomic<bool> names_asked_for_{false};

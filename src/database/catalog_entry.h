@@ -21,9 +21,11 @@ struct CatalogRecord : TableContents {
 extern SharedMutex catalog_mutex;
 
 struct CatalogEntry {
-  explicit CatalogEntry(TableId table_id) : id(table_id) {}
+  explicit CatalogEntry(TableId table_id, bool temporary = false) : id(table_id), is_temporary(temporary) {}
 
   const TableId id;
+  /// Neither log nor manifest knows of it.
+  const bool is_temporary;
 
   PackedDefinition definition HAILSTONE_GUARDED_BY(catalog_mutex);
   /// Commit of the newest DDL; 0: of none yet.

@@ -82,7 +82,7 @@ Status Checkpointer::with_checkpoints_stopped(const std::function<Status()>& act
 bool Checkpointer::must_keep_log(Lsn end) {
   using Severity = DatabaseOptions::Severity;
   for (const auto& [entry, table] : core_.catalog().open_tables()) {
-    if (table->usable() || table->is_in_memory() || given_up_.contains(entry->id) ||
+    if (table->usable() || !table->is_durable() || given_up_.contains(entry->id) ||
         !damaged_.insert(entry->id).second)
       continue;
     core_.log_message(
@@ -122,7 +122,7 @@ bool Checkpointer::fits_manifest(const Table& table, size_t& rows_left) const {
 
 Status Checkpointer::settle(Table& table, Timestamp committed, size_t& rows_left,
                             std::unordered_set<TableId>& carried) {
-  if (table.is_in_memory() || !table.has_delta_rows()) return {};
+  if (!table.is_durable() || !table.has_delta_rows()) return {};
   const bool usable = table.usable().has_value();
   if (usable && fits_manifest(table, rows_left)) return {};
   Status flushed;

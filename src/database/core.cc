@@ -31,7 +31,8 @@ DatabaseCore::DatabaseCore(Filesystem& filesystem, std::string directory, Databa
       cache_(budget_, counters_),
       locks_(counters_, budget_),
       memory_host_(*this, options_.in_memory_size),
-      catalog_(*this, memory_host_) {}
+      temporary_host_(*this, files_read_, options_.temporary_memory_size),
+      catalog_({.durable = *this, .in_memory = memory_host_, .temporary = temporary_host_}) {}
 
 DatabaseCore::~DatabaseCore() = default;
 

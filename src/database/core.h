@@ -14,6 +14,7 @@
 #include "database/file_copy.h"
 #include "database/file_numbers.h"
 #include "database/memory_host.h"
+#include "database/temporary_host.h"
 #include "file/open_files.h"
 #include "segment/block_cache.h"
 
@@ -70,6 +71,7 @@ class DatabaseCore final : public TableHost {
   const DatabaseOptions& options() const { return options_; }
   Catalog& catalog() { return catalog_; }
   MemoryHost& memory_host() { return memory_host_; }
+  TemporaryHost& temporary_host() { return temporary_host_; }
   void log_message(DatabaseOptions::Severity severity, const std::string& message) const;
 
   FileNumbers file_numbers;
@@ -93,6 +95,7 @@ class DatabaseCore final : public TableHost {
   std::atomic<size_t> merges_{0};
   LockManager locks_;
   MemoryHost memory_host_;
+  TemporaryHost temporary_host_;
 
  public:
   // Made by Database::open, in this order; there for the life of the database from then on.

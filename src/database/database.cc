@@ -237,6 +237,7 @@ Counters& Database::counters() {
   MemoryBudget& of_tables_in_memory = core.memory_host().row_budget();
   counters.in_memory_used.store(of_tables_in_memory.used(), std::memory_order_relaxed);
   counters.in_memory_size.store(of_tables_in_memory.limit(), std::memory_order_relaxed);
+  counters.temporary_memory_used.store(core.temporary_host().file_budget().used(), std::memory_order_relaxed);
   counters.tables.store(core.catalog().size(), std::memory_order_relaxed);
   counters.files_open.store(core.open_files(), std::memory_order_relaxed);
   counters.tables_open.store(core.catalog().open_count(), std::memory_order_relaxed);
@@ -250,13 +251,13 @@ Result<std::shared_ptr<Table>> Database::create_table(Transaction& transaction,
   HAILSTONE_TRY(definition.validate());
   DatabaseCore& core = *state_->core;
   const TableId id = core.next_table.fetch_add(1);
-  const std::string operation = definition_operation(OperationKind::CreateTable, id, definition);
   Write write(transaction);
   HAILSTONE_TRY(write.prepare(1));
   HAILSTONE_ASSIGN(auto table, core.catalog().create(transaction, id, definition));
   // Others find the table while the commit goes on; they may write to it when all of the commit is done.
   HAILSTONE_TRY(locks().lock_table(transaction, id, TableLockMode::Exclusive));
-  write.redo().append(operation);
+  if (!definition.temporary)
+    write.redo().append(definition_operation(OperationKind::CreateTable, id, definition));
   write.keep();
   return table;
 }
@@ -265,7 +266,8 @@ Status Database::drop_table(Transaction& transaction, const std::string& name) {
   Write write(transaction);
   HAILSTONE_TRY(write.prepare(1));
   HAILSTONE_ASSIGN(const auto entry, state_->core->catalog().drop(transaction, name));
-  append_operation(write.redo(), {.kind = OperationKind::DropTable, .table = entry->id});
+  if (!entry->is_temporary)
+    append_operation(write.redo(), {.kind = OperationKind::DropTable, .table = entry->id});
   write.keep();
   return {};
 }
@@ -280,7 +282,9 @@ Status Database::rename_table(Transaction& transaction, const std::string& from,
     return definition;
   };
   HAILSTONE_ASSIGN(const auto entry, state_->core->catalog().redefine(transaction, from, rename));
-  append_operation(write.redo(), {.kind = OperationKind::RenameTable, .table = entry->id, .bytes = to});
+  if (!entry->is_temporary) {
+    append_operation(write.redo(), {.kind = OperationKind::RenameTable, .table = entry->id, .bytes = to});
+  }
   write.keep();
   return {};
 }
@@ -305,7 +309,8 @@ Status Database::replace_definition(Transaction& transaction, const std::string&
     return definition;
   };
   HAILSTONE_ASSIGN(const auto entry, state_->core->catalog().redefine(transaction, name, replace));
-  write.redo().append(definition_operation(OperationKind::ReplaceDefinition, entry->id, definition));
+  if (!entry->is_temporary)
+    write.redo().append(definition_operation(OperationKind::ReplaceDefinition, entry->id, definition));
   write.keep();
   return {};
 }
@@ -381,6 +386,10 @@ void Database::set_memory_budget(size_t bytes) {
 }
 
 void Database::set_in_memory_size(size_t bytes) { state_->core->memory_host().row_budget().set_limit(bytes); }
+
+void Database::set_temporary_memory_size(size_t bytes) {
+  state_->core->temporary_host().file_budget().set_limit(bytes);
+}
 
 void Database::set_checkpoint_log_bytes(size_t bytes) {
   state_->core->checkpoint_log_bytes.store(std::max(bytes, least_checkpoint_log_bytes));

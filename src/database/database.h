@@ -26,6 +26,9 @@ struct DatabaseOptions {
   size_t memory_budget = size_t{512} << 20;  // bytes, for deltas, bulk loads, redo and the block cache
   /// Bytes for the rows of all tables in memory, beside `memory_budget`.
   size_t in_memory_size = size_t{1} << 30;
+  /// Bytes that files of temporary tables may take in memory, beside `memory_budget`; further ones are on the
+  /// disk.
+  size_t temporary_memory_size = size_t{64} << 20;
   FlushLogAtCommit flush_log_at_commit = FlushLogAtCommit::Sync;
   size_t checkpoint_log_bytes = size_t{256} << 20;  // log length that starts a checkpoint
   /// Bytes of one table's delta at which it goes to a segment; 0: an eighth of the budget, at most 64 MiB.
@@ -124,6 +127,8 @@ class Database {
   void set_memory_budget(size_t bytes);
   /// Below what is in use nothing is taken away, but nothing more can be written.
   void set_in_memory_size(size_t bytes);
+  /// Files stay where they are.
+  void set_temporary_memory_size(size_t bytes);
   void set_checkpoint_log_bytes(size_t bytes);
   void set_open_tables(size_t tables);
   /// As DatabaseOptions has them.

@@ -46,7 +46,7 @@ bool StateRecorder::differs(const TableRecord& record, const std::optional<Catal
 }
 
 Result<TableRecord> StateRecorder::capture(Table& table, std::optional<Timestamp> rows_until) {
-  if (table.is_in_memory()) return table.record();
+  if (!table.is_durable()) return table.record();
   // Ends of rows of the segments that the state names must be in the files that it names: replay does not
   // repeat what was committed before the last checkpoint. A flush or merge may bring new segments at any
   // moment, so the files are compared: what was there before and after the delete vectors were written was
@@ -102,7 +102,7 @@ Status StateRecorder::collect(std::vector<Update>& updates, const std::vector<En
                               Timestamp committed, const std::unordered_set<TableId>& carried) {
   std::set<TableId> done;
   for (const auto& [entry, table] : core_.catalog().open_tables()) {
-    if (!table->usable()) continue;
+    if (entry->is_temporary || !table->usable()) continue;
     const bool is_carried = carried.contains(entry->id);
     {
       const MutexLock opening(entry->opening);
@@ -126,7 +126,7 @@ Status StateRecorder::collect(std::vector<Update>& updates, const std::vector<En
     updates.push_back({entry, table, std::move(*captured)});
   }
   for (const EntryPointer& entry : changed) {
-    if (!done.insert(entry->id).second) continue;
+    if (entry->is_temporary || !done.insert(entry->id).second) continue;
     auto definition = core_.catalog().committed_definition(entry);
     if (!definition) continue;
     TableRecord record;
@@ -149,6 +149,7 @@ Status StateRecorder::record_checkpoint(CheckpointMark mark, Timestamp committed
     const std::vector<Catalog::Dropped> dropped = core_.catalog().dropped();
     std::map<TableId, Timestamp> drops = dropped_unwritten_;
     for (const Catalog::Dropped& each : dropped) {
+      if (each.entry->is_temporary) continue;
       if (is_recorded(*each.entry) || each.timestamp > mark.committed) drops[each.entry->id] = each.timestamp;
     }
     std::vector<Update> updates;
@@ -323,7 +324,7 @@ StateRecorder::Closed StateRecorder::close_idle(size_t most) {
     // From here on whoever wants the table asks the catalog for it, and is noticed when it comes to closing.
     if (!core_.catalog().unused(entry, table)) return;
     // Its rows are nowhere else.
-    if (table->is_in_memory()) return;
+    if (!table->is_durable()) return;
     if (table->delta_bytes() > most_closed_delta_bytes) {
       ++result.unrecorded;
       return;

@@ -20,6 +20,7 @@ constexpr uint8_t index_is_unique = 1;
 constexpr uint8_t part_is_descending = 1;
 constexpr uint8_t table_has_primary_key = 1;
 constexpr uint8_t table_is_in_memory = 2;
+constexpr uint8_t table_is_temporary = 4;
 
 std::unexpected<Error> damaged(std::string_view table, std::string_view what) {
   return fail(
@@ -157,10 +158,13 @@ Status validate_index(const TableDefinition& table, const Index& index, bool clu
 
 void TableDefinition::append_to(std::string& bytes) const {
   const bool decimals = std::ranges::any_of(columns, [](const Column& each) { return each.decimal.any(); });
-  append_number(bytes, in_memory ? format_version : decimals ? format_version_2 : format_version_1);
+  append_number(bytes, in_memory || temporary ? format_version
+                       : decimals             ? format_version_2
+                                              : format_version_1);
   append_string(bytes, name);
   append_number(bytes, static_cast<uint8_t>((has_primary_key ? table_has_primary_key : 0) |
-                                            (in_memory ? table_is_in_memory : 0)));
+                                            (in_memory ? table_is_in_memory : 0) |
+                                            (temporary ? table_is_temporary : 0)));
   append_string(bytes, application);
   if (in_memory) append_varint(bytes, most_bytes);
   append_varint(bytes, columns.size());
@@ -199,13 +203,15 @@ Result<TableDefinition> TableDefinition::parse(ByteReader& bytes) {
     return damaged("", fmt::format("its format {} is not known to this version", version));
   uint8_t flags = 0;
   if (!take_text(bytes, table.name)) return damaged("", "its name is cut off");
-  const uint8_t known =
-      version == format_version ? table_has_primary_key | table_is_in_memory : table_has_primary_key;
+  const uint8_t known = version == format_version
+                            ? table_has_primary_key | table_is_in_memory | table_is_temporary
+                            : table_has_primary_key;
   if (!take_flags(bytes, known, flags) || !take_text(bytes, table.application)) {
     return damaged(table.name, "its head is cut off");
   }
   table.has_primary_key = (flags & table_has_primary_key) != 0;
   table.in_memory = (flags & table_is_in_memory) != 0;
+  table.temporary = (flags & table_is_temporary) != 0;
   if (table.in_memory && !bytes.take_varint(table.most_bytes))
     return damaged(table.name, "its head is cut off");
   uint32_t count = 0;

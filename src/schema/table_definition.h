@@ -77,6 +77,8 @@ struct TableDefinition {
   std::string application;       // what the embedding application keeps about the table
   /// Rows are in memory only: they are gone when the database is closed, the definition stays.
   bool in_memory = false;
+  /// Nothing of the table outlives the process, not even the definition: log and manifest know nothing of it.
+  bool temporary = false;
   /// Bytes that the rows of a table in memory may take; 0: what the database has for such tables.
   uint64_t most_bytes = 0;
 

@@ -375,7 +375,7 @@ Status BulkLoad::State::hand_off() {
   set->builder = std::move(builder);
   handed_off_bytes += set->bytes;
   set->file = inside.host.new_file(inside.id);
-  if (!inside.is_durable()) {
+  if (inside.is_in_memory()) {
     HAILSTONE_TRY(inside.make_room_in_memory(*table, transaction, 0, loaded_bytes()));
   }
   sets.push_back(set);
@@ -464,7 +464,8 @@ Status BulkLoad::State::open_segments(std::span<const std::shared_ptr<Set>> of, 
     HAILSTONE_ASSIGN(auto segment, open_new_segment(inside, set->file.file, transaction.marker()));
     segments.push_back(std::move(segment));
   }
-  if (!inside.is_durable()) HAILSTONE_TRY(inside.make_room_in_memory(*table, transaction, 0, loaded_bytes()));
+  if (inside.is_in_memory())
+    HAILSTONE_TRY(inside.make_room_in_memory(*table, transaction, 0, loaded_bytes()));
   return inside.host.sync_files();
 }
 

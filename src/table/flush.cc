@@ -35,10 +35,10 @@ std::vector<LiveRow> live_rows(const Table::State& state, const TableView& view,
   return rows;
 }
 
-/// Whether a flush of the delta gives its memory back. What rows of durable tables leave behind that were
-/// taken back goes with the next rows.
+/// Whether a flush of the delta gives its memory back. What rows leave behind that were taken back
+/// goes with the next rows where a flush takes those to files.
 bool holds_something(const Table::State& state, const Delta& rows) {
-  return rows.version_count() > 0 || (!state.is_durable() && rows.has_removed());
+  return rows.version_count() > 0 || (state.is_in_memory() && rows.has_removed());
 }
 
 }  // namespace

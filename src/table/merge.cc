@@ -86,7 +86,7 @@ TableSegments deadest(const Table::State& state, const SegmentClaims::IsClaimed&
 /// What to merge now of what is not claimed; empty: nothing.
 TableSegments choose(const Table::State& state, const SegmentClaims::IsClaimed& is_claimed) {
   const TableSegments all = mergeable_segments(state, is_claimed);
-  const uint64_t most_dead = state.is_durable() ? most_dead_percent : most_dead_percent_in_memory;
+  const uint64_t most_dead = state.is_in_memory() ? most_dead_percent_in_memory : most_dead_percent;
   {
     const SharedLock guard(state.latch());
     for (const auto& segment : all) {

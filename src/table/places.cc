@@ -102,7 +102,7 @@ Version* TableDelta::insert(const Transaction& transaction, ByteView key, ByteVi
 }
 
 size_t TableDelta::row_bytes() const {
-  if (!memory_.is_durable) return 0;
+  if (!memory_.leaves_memory) return 0;
   const SharedLock guard(latch());
   return rows.bytes();
 }

@@ -85,7 +85,7 @@ struct DeltaMemory {
   MemoryBudget* budget = nullptr;
   std::shared_ptr<std::atomic<uint64_t>> total;  // bytes of all deltas
   size_t most_chunk_bytes = 0;                   // as Arena has it
-  bool is_durable = true;                        // a flush takes the rows out of memory
+  bool leaves_memory = true;                     // a flush takes the rows to files
 };
 
 class TableDelta : public VersionStore {

@@ -9,8 +9,8 @@ namespace hailstone {
 
 namespace {
 
-/// A transaction is large when its operations take this part of the memory that one delta may. What it has
-/// written until then stays in memory to its end.
+/// A transaction is large when its operations, or its rows of temporary tables, take this part of the memory
+/// that one delta may. What it has written until then stays in memory to its end.
 constexpr size_t large_share = 4;
 
 /// The end of a row that its transaction has taken back: before all snapshots.
@@ -25,10 +25,11 @@ HAILSTONE_NO_THREAD_SAFETY_ANALYSIS void make_room_for_ends(TableSegment& segmen
 
 TablePrivateRows* TablePrivateRows::of(Table& table, Table::State& state, Transaction& transaction) {
   // The disk has no part in what a transaction writes to a table in memory.
-  if (!state.is_durable()) return nullptr;
+  if (state.is_in_memory()) return nullptr;
   if (PrivateRows* const rows = transaction.private_rows(state.id))
     return static_cast<TablePrivateRows*>(rows);
-  if (transaction.redo_bytes() < state.host.delta_limit_bytes() / large_share) return nullptr;
+  const uint64_t written = state.is_durable() ? transaction.redo_bytes() : transaction.unlogged_bytes();
+  if (written < state.host.delta_limit_bytes() / large_share) return nullptr;
   auto made = std::make_unique<TablePrivateRows>(table.shared_from_this(), state, transaction);
   TablePrivateRows* const rows = made.get();
   transaction.add_private_rows(state.id, std::move(made));

@@ -27,14 +27,14 @@ DeltaMemory memory_of_deltas(TableHost& host, const TableDefinition& definition)
     // The counter is nobody's to delete.
     const std::shared_ptr<std::atomic<uint64_t>> counter(std::shared_ptr<void>(),
                                                          &host.counters().delta_bytes);
-    return {.budget = &host.row_budget(), .total = counter, .most_chunk_bytes = 0, .is_durable = true};
+    return {.budget = &host.row_budget(), .total = counter, .most_chunk_bytes = 0, .leaves_memory = true};
   }
   // What is set aside and not in use yet is a small part of what the table may take.
   constexpr uint64_t chunk_share = 64;
   return {.budget = &host.row_budget(),
           .total = std::make_shared<std::atomic<uint64_t>>(0),
           .most_chunk_bytes = static_cast<size_t>(definition.most_bytes / chunk_share),
-          .is_durable = false};
+          .leaves_memory = false};
 }
 
 }  // namespace
@@ -134,7 +134,7 @@ void Table::State::count_segment_bytes(const TableView& of) noexcept {
 
 size_t Table::State::delta_limit() const {
   const size_t most = host.delta_limit_bytes();
-  if (is_durable()) return most;
+  if (!is_in_memory()) return most;
   // Rows take more memory in a delta than in a segment, and dead versions keep theirs until the flush: both
   // are to stay a small part of what the table takes.
   constexpr uint64_t segment_share = 16;
@@ -204,7 +204,8 @@ void Table::State::mark_corrupt(const Error& error) {
 
 TableId Table::id() const { return state_->id; }
 const TableDefinition& Table::definition() const { return state_->definition(); }
-bool Table::is_in_memory() const { return !state_->is_durable(); }
+bool Table::is_in_memory() const { return state_->is_in_memory(); }
+bool Table::is_durable() const { return state_->is_durable(); }
 bool Table::take_emptied() { return state_->emptied.exchange(false); }
 void Table::replace_definition(std::unique_ptr<ReplacedDefinition> replaced) noexcept {
   replaced->before = std::move(state_->replaced_definitions);

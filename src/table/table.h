@@ -48,9 +48,6 @@ class TableHost {
   virtual Filesystem& filesystem() = 0;
   virtual BlockCache& cache() = 0;
   virtual MemoryBudget& budget() = 0;
-  /// Whether rows outlive the database: the log and files have them. Else all of a table but its definition
-  /// is in memory.
-  virtual bool is_durable() const { return true; }
   /// What deltas are charged to.
   virtual MemoryBudget& row_budget() { return budget(); }
   /// Gives back the memory of dead rows of tables in memory, until `bytes` more fit into row_budget() or
@@ -171,6 +168,8 @@ class Table : public std::enable_shared_from_this<Table> {
   const TableDefinition& definition() const;
   /// Whether its rows are gone when the database is closed.
   bool is_in_memory() const;
+  /// Whether rows outlive the database: log and manifest have them.
+  bool is_durable() const;
   /// Of a table in memory: whether the database was closed since the table was made, so that rows may have
   /// gone. True once.
   bool take_emptied();

@@ -251,7 +251,11 @@ Result<std::string> Table::insert(Transaction& transaction, ByteView row, Duplic
   HAILSTONE_TRY(state.keys->secondary_keys(row, key, secondary));
   Write write(transaction);
   HAILSTONE_TRY(write.prepare(RowWriter::most_changes));
-  if (state.is_durable()) append_put(write.redo(), state.id, state.keys->hidden_row_id(), key, row);
+  if (state.is_durable()) {
+    append_put(write.redo(), state.id, state.keys->hidden_row_id(), key, row);
+  } else {
+    write.note_unlogged(key.size() + row.size());
+  }
   for (;;) {
     SegmentLooker looker(state, transaction);
     HAILSTONE_TRY(looker.look_for_added(key, row, secondary, {}));
@@ -290,6 +294,8 @@ Result<std::string> Table::update(Transaction& transaction, ByteView key, ByteVi
   if (state.is_durable()) {
     if (new_key != key) append_delete(write.redo(), state.id, key);
     append_put(write.redo(), state.id, state.keys->hidden_row_id(), new_key, row);
+  } else {
+    write.note_unlogged(new_key.size() + row.size());
   }
   for (;;) {
     SegmentLooker looker(state, transaction);

@@ -80,8 +80,9 @@ struct Table::State {
     return replaced != nullptr ? *replaced : layout->definition();
   }
   std::shared_ptr<const TableKeys> keys;
-  /// Whether rows are in the log and in files.
-  bool is_durable() const { return !layout->definition().in_memory; }
+  bool is_in_memory() const { return layout->definition().in_memory; }
+  /// Whether the log and the manifest know of rows.
+  bool is_durable() const { return !is_in_memory() && !layout->definition().temporary; }
   const DeltaMemory delta_memory;
   /// Bytes of the files of the view's segments.
   std::atomic<uint64_t> segment_bytes{0};

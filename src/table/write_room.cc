@@ -67,7 +67,7 @@ class Outlook {
 }  // namespace
 
 Status Table::State::make_room(Table& table, Transaction& transaction, size_t bytes) {
-  if (!is_durable()) return make_room_in_memory(table, transaction, bytes, 0);
+  if (is_in_memory()) return make_room_in_memory(table, transaction, bytes, 0);
   MemoryBudget& budget = host.budget();
   if (PrivateRows* const rows = transaction.private_rows(id);
       rows != nullptr && rows->bytes_in_memory() > host.delta_limit_bytes()) {

@@ -67,6 +67,8 @@ class Write {
   Status prepare(size_t changes) { return transaction_.prepare(changes); }
   /// Operations of the log are appended here, in the database's format, before the change is made.
   std::string& redo() { return transaction_.redo_; }
+  /// Of a row that the log is not told of.
+  void note_unlogged(size_t bytes) noexcept { transaction_.unlogged_bytes_ += bytes; }
   void keep() noexcept {
     transaction_.take_redo();
     kept_ = true;

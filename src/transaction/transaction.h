@@ -185,6 +185,9 @@ class Transaction {
   /// Bytes of all its operations.
   uint64_t redo_bytes() const { return redo_logged_ + redo_.size(); }
 
+  /// Bytes of rows that it has written, or taken back again, past the log.
+  uint64_t unlogged_bytes() const { return unlogged_bytes_; }
+
   /// Null: it has none in this table.
   PrivateRows* private_rows(TableId table) const;
   void add_private_rows(TableId table, std::unique_ptr<PrivateRows> rows);
@@ -255,6 +258,7 @@ class Transaction {
   std::vector<Change> inserts_, ends_;
   std::vector<std::pair<TableId, std::unique_ptr<PrivateRows>>> private_rows_;
   uint64_t change_count_ = 0;
+  uint64_t unlogged_bytes_ = 0;
   uint64_t statements_ = 0;
   bool is_writer_ = false;                             // has changed rows, which may have been taken back
   std::vector<std::shared_ptr<VersionStore>> stores_;  // kept alive; some may be in it twice
