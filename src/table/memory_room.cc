@@ -11,8 +11,17 @@ namespace hailstone {
 
 namespace {
 
-/// How long a writer waits for readers that hold memory which is given back when their statements end.
+/// How long a writer waits for readers, and flushes, that hold memory which is given back when they end.
 constexpr std::chrono::milliseconds patience{200};
+
+/// Whether deltas are still there that segments have replaced: then rows count twice.
+bool counts_twice(const Table::State& state) {
+  const auto view = state.current_view();
+  uint64_t in_use = 0;
+  const SharedLock guard(state.latch());
+  for (const auto& delta : view->deltas) in_use += delta->rows.bytes();
+  return state.delta_memory.total->load(std::memory_order_relaxed) > in_use;
+}
 
 }  // namespace
 
@@ -28,6 +37,7 @@ Status Table::State::make_room_in_memory(Table& table, Transaction& transaction,
   count(host.counters().memory_waits);
   const StopToken stop([&] { return transaction.interrupted(); });
   HAILSTONE_TRY(table.compact(fits, stop));
+  if (!fits_table() && counts_twice(*this)) budget.wait_for_release(fits_table, patience);
   if (fits_table() && !fits_all()) {
     HAILSTONE_TRY(host.reclaim(bytes, stop));
     if (!fits_all()) budget.wait_for_release(fits_all, patience);

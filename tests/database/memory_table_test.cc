@@ -1,8 +1,10 @@
 // Tables in memory: rows are gone with the database, all else is as of durable tables, also when they are
 // full.
+#include <atomic>
 #include <filesystem>
 #include <optional>
 #include <random>
+#include <thread>
 
 #include "database/database_fixture.h"
 #include "transaction/statement.h"
@@ -330,6 +332,50 @@ TEST_F(MemoryTableTest, TurnoversKeepMemoryNearTheLiveBytes) {
   std::cout << "live " << live << " bytes; table " << ratio << " of it, at most " << greatest_ratio << '\n';
   expect_rows("d/memory", rows);
   EXPECT_LT(ratio, 1.25);
+}
+
+class MemoryTableConcurrentTest : public MemoryTableTest {};
+
+TEST_F(MemoryTableConcurrentTest, WritersOfATableThatIsNotFullAreNotRefused) {
+  // What is live takes two thirds; flushes and readers make some of it count twice for a while.
+  constexpr uint64_t most_bytes = 6 << 20;
+  constexpr int64_t rows_of_each = 1000, changes_of_each = 12'000;
+  constexpr int writers = 2;
+  options_.in_memory_size = size_t{64} << 20;
+  open();
+  const auto table = create_in_memory("d/memory", most_bytes);
+  std::atomic<int> working{writers};
+  std::atomic<int> refused{0};
+  std::vector<std::thread> threads;
+  for (int writer = 0; writer < writers; ++writer) {
+    threads.emplace_back([&, writer, seed = random_()] {
+      std::mt19937_64 random(seed);
+      for (int64_t i = 0; i < changes_of_each; ++i) {
+        const int64_t id =
+            writer + writers * (i < rows_of_each ? i : static_cast<int64_t>(random() % rows_of_each));
+        std::string text(2000, '\0');
+        for (char& each : text) each = static_cast<char>(' ' + random() % 95);
+        const auto transaction = begin();
+        Status changed = put(*table, *transaction, id, text);
+        if (!changed) {
+          ++refused;
+          ADD_FAILURE() << changed.error().message();
+          break;
+        }
+        EXPECT_OK(commit(*transaction));
+      }
+      --working;
+    });
+  }
+  while (working.load() > 0) {
+    const auto transaction = begin();
+    const auto rows = read_rows(table, *transaction);
+    ASSERT_OK(rows);
+    EXPECT_LE(rows->size(), static_cast<size_t>(writers * rows_of_each));
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(refused.load(), 0);
+  EXPECT_EQ(read_table(*database_, "d/memory")->size(), static_cast<size_t>(writers * rows_of_each));
 }
 
 }  // namespace
