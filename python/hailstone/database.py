@@ -453,6 +453,8 @@ def _noted(reader, failure):
     """The batches; what goes wrong in reading them is kept, so that it can be raised as it is."""
     try:
         yield from reader
+    except GeneratorExit:  # the library wants no more of them, and says why
+        raise
     except BaseException as error:
         failure.append(error)
         raise
