@@ -38,6 +38,7 @@ class Definition:
     comment: str = ""
     extra: bool = False  # has the index of that name
     altered: bool = False
+    in_memory: bool = False  # its rows go with the server
 
 
 class Table(dict):
@@ -58,6 +59,11 @@ class Statement:
 def altered(tables, name, **what):
     definition = dataclasses.replace(tables[name].definition, altered=True, **what)
     return {**tables, name: Table(tables[name], definition)}
+
+
+def restarted(tables):
+    """What is there when the server has ended: of tables in memory no rows."""
+    return {name: Table(() if table.definition.in_memory else table, table.definition) for name, table in tables.items()}
 
 
 def literal(value):
@@ -266,7 +272,7 @@ class Workload:
         if not own:
             return self._create(tables, own)
         functions = [self._create, self._drop, self._truncate, self._rename, self._rebuild, self._create_select,
-                     self._swap_names, self._index, self._comment]
+                     self._swap_names, self._index, self._comment, self._convert]
         return self.chance.choice(functions)(tables, own)
 
     def _free_name(self, own):
@@ -275,18 +281,18 @@ class Workload:
     def _create(self, tables, own):
         if len(own) > 3:
             return self._drop(tables, own)
-        name = self._free_name(own)
+        name, in_memory = self._free_name(own), self.chance.random() < 0.3
         comment = f"made {self.next_token()}"
-        return Statement(f"CREATE TABLE {name} ({self.chance.choice(LAYOUTS)}) ENGINE=HAILSTONE COMMENT='{comment}'",
-                         {**tables, name: Table(definition=Definition(comment))})
+        return Statement(f"CREATE TABLE {name} ({self.chance.choice(LAYOUTS)}) ENGINE=HAILSTONE IN_MEMORY={int(in_memory)} "
+                         f"COMMENT='{comment}'", {**tables, name: Table(definition=Definition(comment, in_memory=in_memory))})
 
     def _create_select(self, tables, own):
         if len(own) > 3:
             return self._drop(tables, own)
-        name, source = self._free_name(own), self.chance.choice(own)
+        name, source, in_memory = self._free_name(own), self.chance.choice(own), self.chance.random() < 0.3
         return Statement(
-            f"CREATE TABLE {name} ({self.chance.choice(LAYOUTS)}) ENGINE=HAILSTONE AS SELECT * FROM {source}",
-            {**tables, name: Table(tables[source])})
+            f"CREATE TABLE {name} ({self.chance.choice(LAYOUTS)}) ENGINE=HAILSTONE IN_MEMORY={int(in_memory)} AS SELECT * FROM {source}",
+            {**tables, name: Table(tables[source], Definition(in_memory=in_memory))})
 
     def _drop(self, tables, own):
         if len(own) < 3:
@@ -328,6 +334,12 @@ class Workload:
         if self.chance.random() < 0.5:
             return self._alter(tables, name, "DROP KEY IF EXISTS extra", extra=False)
         return self._alter(tables, name, "ADD KEY IF NOT EXISTS extra (n, id)", extra=True)
+
+    def _convert(self, tables, own):
+        """Into memory, or to files."""
+        name = self.chance.choice(own)
+        in_memory = not tables[name].definition.in_memory
+        return self._alter(tables, name, f"IN_MEMORY={int(in_memory)}", in_memory=in_memory)
 
     def _comment(self, tables, own):
         """In place."""
@@ -376,10 +388,12 @@ def definition_differences(connection, number, model):
     indexed = {name for (name,) in connection.execute(
         f"SELECT DISTINCT table_name FROM information_schema.statistics WHERE table_schema='{SCHEMA}' AND index_name='extra'")}
     said = []
-    for name, comment in connection.execute(
-            f"SELECT table_name, table_comment FROM information_schema.tables WHERE table_schema='{SCHEMA}' "
+    for name, comment, options in connection.execute(
+            f"SELECT table_name, table_comment, create_options FROM information_schema.tables WHERE table_schema='{SCHEMA}' "
             f"AND table_name LIKE 'client{number}\\_%'"):
         must = model[name].definition
+        if ("`IN_MEMORY`=1" in options) != must.in_memory:
+            said.append(f"{name}: its options are '{options}', and it must {'' if must.in_memory else 'not '}be in memory")
         if (comment, name in indexed) != (must.comment, must.extra):
             said.append(f"{name}: its comment is '{comment}' and must be '{must.comment}'; the index 'extra' is "
                         f"{'there' if name in indexed else 'not there'} and must {'' if must.extra else 'not '}be there")
