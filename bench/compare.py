@@ -16,7 +16,7 @@ from article import ALL_COLUMNAR, AS_IN_ARTICLE, MYISAM, Setup
 from common import say
 from private_server import PrivateServer
 
-PARTS = ("queries", "lookups", "memory")
+PARTS = ("queries", "lookups", "budget")
 MEMORY_BUDGET = 512 * 1024 * 1024
 SETUPS = (MYISAM, Setup("aria", "Aria", "Aria"), Setup("innodb", "InnoDB", "InnoDB"), AS_IN_ARTICLE, ALL_COLUMNAR)
 LOOKUP_ROWS = 1_000_000
@@ -111,7 +111,7 @@ def compile_lookup(private):
     return program
 
 
-def bench_memory(folder, counts, figures):
+def bench_budget(folder, counts, figures):
     """Load and all queries in a fresh server; what it took at most, less what it takes idle, against the budget."""
     with server("bench") as private:
         connection = private.connect()
@@ -171,8 +171,8 @@ def main():
             else:
                 say("DuckDB: loading and all queries …")
                 bench_duckdb(folder, counts, figures)
-        if "memory" in parts:
-            bench_memory(folder, counts, figures)
+        if "budget" in parts:
+            bench_budget(folder, counts, figures)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     figures.versions["MariaDB"] = facts["version"]
