@@ -334,6 +334,32 @@ TEST_F(MemoryTableTest, TurnoversKeepMemoryNearTheLiveBytes) {
   EXPECT_LT(ratio, 1.25);
 }
 
+TEST_F(MemoryTableTest, AWriterWaitsForMemoryThatAReaderStillHolds) {
+  options_.in_memory_size = size_t{64} << 20;
+  open();
+  const auto table = create_in_memory("d/memory", 2 << 20);
+  Rows rows;
+  for (int64_t id = 0; id < 550; ++id) rows[id] = random_text(3000);
+  put_rows("d/memory", rows);
+  const auto reading = begin();
+  auto scan = std::make_unique<Scan>(table, *reading, ReadLock::None, nullptr, std::vector<uint16_t>{0, 1});
+  ASSERT_OK(scan->next());
+  // Segments have the rows, and the reader has the delta: they count twice.
+  ASSERT_OK(table->flush(true));
+  const uint64_t before = table->memory_bytes();
+  std::thread reader([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    scan.reset();
+  });
+  Rows more;
+  for (int64_t id = 1000; id < 1500; ++id) more[id] = random_text(3000);
+  put_rows("d/memory", more);
+  reader.join();
+  EXPECT_LT(table->memory_bytes(), before + value_bytes(more) / 2);
+  rows.merge(more);
+  expect_rows("d/memory", rows);
+}
+
 class MemoryTableConcurrentTest : public MemoryTableTest {};
 
 TEST_F(MemoryTableConcurrentTest, WritersOfATableThatIsNotFullAreNotRefused) {
