@@ -135,10 +135,11 @@ int GroupRows::next_group() {
     if (const int error = open_groups(); error != 0) return error;
   }
   auto found = groups_->next();
-  if (begins && !found && found.error().code() == ErrorCode::Unsupported && by_program_) {
-    // A row has a value that only the server computes, or finds an error in.
-    by_program_ = false;
-    run_.restart();
+  while (begins && !found && found.error().code() == ErrorCode::Unsupported && by_program_) {
+    groups_ = nullptr;
+    // Else a row has a value that only the server computes, or finds an error in.
+    by_program_ = block_.join_in_other_order(run_);
+    if (!by_program_) run_.restart();
     if (const int error = open_groups(); error != 0) return error;
     found = groups_->next();
   }

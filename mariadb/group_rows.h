@@ -74,7 +74,7 @@ class GroupRows {
   void store_variance(const GroupOutput& output, const AggregateResult& result, Field& field) const;
   bool is_number(const RowColumn& column) const;
 
-  const GroupBlock block_;
+  GroupBlock block_;
   const SourceTables& sources_;
   HailstoneHandler& reader_;
   THD& thd_;

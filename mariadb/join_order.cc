@@ -19,11 +19,23 @@ namespace {
 /// Of the pairs that a condition on several tables is asked of, it leaves something.
 constexpr double share_of_condition = 0.3, share_of_equality = 0.05;
 
+/// The tables of a tree, a bit for each number.
+uint64_t tables_of(const JoinNode& node) {
+  return node.source ? uint64_t{1} << *node.source : tables_of(*node.probe) | tables_of(*node.build);
+}
+
+/// Of joins that have begun.
+struct PlanAgain {
+  const JoinsSoFar& so_far;
+  bool is_worth_it = false;  // to begin anew, in some group of tables
+};
+
 /// Plans one group of tables that are joined with each other.
 class Planner {
  public:
-  Planner(const FromClause& from, const JoinedTables& joined)
-      : from_(from), sources_(*from.sources), joined_(joined), tables_(joined.tables) {
+  /// `again` (may be null): the joins have begun.
+  Planner(const FromClause& from, const JoinedTables& joined, PlanAgain* again)
+      : from_(from), sources_(*from.sources), joined_(joined), again_(again), tables_(joined.tables) {
     std::ranges::sort(tables_);
   }
 
@@ -330,7 +342,7 @@ class Planner {
     if (members_.size() == 1) return std::move(members_.front());
     std::vector<JoinMembers> made;
     for (size_t i = 0; i < members_.size(); ++i) made.push_back(JoinMembers{1} << i);
-    for (const JoinStep& step : search_joins(graph())) {
+    for (const JoinStep& step : steps()) {
       auto node = join(std::move(members_[step.probe]), made[step.probe], std::move(members_[step.build]),
                        made[step.build]);
       node->rows = step.rows;
@@ -338,6 +350,15 @@ class Planner {
       made.push_back(made[step.probe] | made[step.build]);
     }
     return std::move(members_.back());
+  }
+
+  std::vector<JoinStep> steps() const {
+    if (again_ == nullptr) return search_joins(graph());
+    std::vector<uint64_t> tables;
+    for (const auto& member : members_) tables.push_back(tables_of(*member));
+    StepsAgain again = choose_steps_again(graph(), tables, again_->so_far);
+    again_->is_worth_it = again_->is_worth_it || again.are_better;
+    return std::move(again.steps);
   }
 
   std::unique_ptr<JoinNode> join(std::unique_ptr<JoinNode> probe, JoinMembers of_probe,
@@ -438,7 +459,7 @@ class Planner {
         node->on.push_back(condition);
       }
     }
-    node->build = Planner(from_, side).plan();
+    node->build = Planner(from_, side, again_).plan();
     JoinGraph graph{.rows = {probe->rows, node->build->rows}};
     for (const JoinKey& key : node->keys)
       graph.equalities.push_back({.columns = {values_of(0, *key.one), values_of(1, *key.other)}});
@@ -464,6 +485,7 @@ class Planner {
   const FromClause& from_;  // of which this is the whole or a side
   const SourceTables& sources_;
   const JoinedTables& joined_;
+  PlanAgain* const again_;
   std::vector<size_t> tables_;                      // numbers of the members' tables, ascending
   std::vector<std::unique_ptr<JoinNode>> members_;  // behind them, what has been made of them
   std::vector<Equality> equalities_;
@@ -474,6 +496,14 @@ class Planner {
 
 }  // namespace
 
-std::unique_ptr<JoinNode> plan_joins(const FromClause& from) { return Planner(from, from.joined).plan(); }
+std::unique_ptr<JoinNode> plan_joins(const FromClause& from) {
+  return Planner(from, from.joined, /*again=*/nullptr).plan();
+}
+
+std::unique_ptr<JoinNode> plan_joins_again(const FromClause& from, const JoinsSoFar& so_far) {
+  PlanAgain again{.so_far = so_far};
+  std::unique_ptr<JoinNode> node = Planner(from, from.joined, &again).plan();
+  return again.is_worth_it ? std::move(node) : nullptr;
+}
 
 }  // namespace hailstone

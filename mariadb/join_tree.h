@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "pushdown.h"
+#include "query/join/join_again.h"
 #include "query/join/join_plan.h"
 #include "select_outcome.h"
 #include "source_tables.h"
@@ -113,5 +114,9 @@ Item* leads_by_indexes(const FromClause& from);
 
 /// In the order that costs least. Errors of the estimates' reads are left to the statement's own.
 std::unique_ptr<JoinNode> plan_joins(const FromClause& from);
+
+/// The tree that costs so much less than to go on with those joins that it is worth to begin anew; null:
+/// there is none.
+std::unique_ptr<JoinNode> plan_joins_again(const FromClause& from, const JoinsSoFar& so_far);
 
 }  // namespace hailstone

@@ -47,7 +47,7 @@ class Part {
                  std::vector<SourceTables::Source>{{query.from->table, readers_of(*query.from->table)}})) {}
   /// Of several, of which the optimizer may have made constants of all but one.
   Part(THD& thd, const Query& query, FromClause from) : Part(thd, query, from.sources) {
-    from_ = std::move(from);
+    from_ = std::make_shared<FromClause>(std::move(from));
   }
 
   std::expected<group_by_handler*, Declined> push() {
@@ -74,7 +74,7 @@ class Part {
   HailstoneHandler& reader() const { return sources_->first().reader(); }
   const TABLE& table() const { return *sources_->first().table; }
   BlockStatement statement() const {
-    return {query_, select_, sources_, conditions_, join_plan_.get(), /*whole=*/false};
+    return {query_, select_, sources_, conditions_, join_plan_.get(), from_, /*whole=*/false};
   }
 
   /// The conditions on one table. Why it is left to the server; nothing: it is not.
@@ -182,7 +182,7 @@ class Part {
   JOIN& join_;
   const std::shared_ptr<const SourceTables> sources_;
   std::vector<PushedCondition> conditions_;  // of one table
-  std::optional<FromClause> from_;           // of several
+  std::shared_ptr<const FromClause> from_;   // of several
   std::unique_ptr<JoinNode> join_plan_;      // of these
 };
 

@@ -1,6 +1,7 @@
 #include "query_history.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "rights.h"
@@ -44,6 +45,29 @@ BlockRecord::BlockRecord(THD& thd, const SELECT_LEX& select, const char* by, Ope
       text(text_of(thd)) {
   for (PlannedOperator& each : plan) steps_.emplace_back(std::move(each));
   if (!reason.empty()) state_.store(BlockState::Declined, std::memory_order_relaxed);
+}
+
+BlockRecord::BlockRecord(const BlockRecord& before, OperatorPlan plan)
+    : connection(before.connection),
+      query(before.query),
+      block(before.block),
+      user(before.user),
+      hook(before.hook),
+      reason(before.reason),
+      offered(before.offered),
+      text_charset(before.text_charset),
+      text(before.text) {
+  for (PlannedOperator& each : plan) steps_.emplace_back(std::move(each));
+}
+
+OperatorPlan BlockRecord::plan_over(OperatorPlan sources) const {
+  OperatorPlan plan;
+  for (const Step& step : steps_) {
+    if (step.planned.kind == Operator::Join || step.planned.kind == Operator::Scan) break;
+    plan.push_back(step.planned);
+  }
+  plan.insert(plan.end(), std::make_move_iterator(sources.begin()), std::make_move_iterator(sources.end()));
+  return plan;
 }
 
 OperatorCounts* BlockRecord::counts(Operator kind, size_t before) {
@@ -127,6 +151,14 @@ void BlockRun::begin() {
   thd_progress_init(&thd_, 1);
   // The client gets rows, and nothing between them.
   thd_.progress.report = false;
+}
+
+void BlockRun::plan_again(OperatorPlan sources) {
+  auto other = std::make_shared<BlockRecord>(*record_, record_->plan_over(std::move(sources)));
+  record_->end(BlockState::PlannedAgain);
+  record_ = std::move(other);
+  record_->begin();
+  query_history().add(record_);
 }
 
 void BlockRun::report_progress() {

@@ -26,15 +26,20 @@
 
 namespace hailstone {
 
-enum class BlockState : uint8_t { NotRun, Running, Finished, Failed, Killed, Declined };
-constexpr std::array<const char*, 6> block_state_names{"not run", "running", "finished",
-                                                       "failed",  "killed",  "declined"};
+enum class BlockState : uint8_t { NotRun, Running, Finished, Failed, Killed, Declined, PlannedAgain };
+constexpr std::array<const char*, 7> block_state_names{"not run", "running",  "finished",     "failed",
+                                                       "killed",  "declined", "planned again"};
 
 class BlockRecord {
  public:
   /// `hook`: the function by which the server offered it, a literal. `reason`: why it was left to the server;
   /// without one it is the engine's.
   BlockRecord(THD& thd, const SELECT_LEX& select, const char* hook, OperatorPlan plan, std::string reason);
+
+  /// The same block, by another plan.
+  BlockRecord(const BlockRecord& before, OperatorPlan plan);
+  /// What is above what reads tables and joins them, and `sources` in place of that.
+  OperatorPlan plan_over(OperatorPlan sources) const;
 
   struct Step {
     explicit Step(PlannedOperator plan) : planned(std::move(plan)) {}
@@ -103,13 +108,15 @@ class BlockRun {
     return error;
   }
   void restart() { record_->restart(); }
+  /// All work begins again, by another plan of what reads tables and joins them: as one more record.
+  void plan_again(OperatorPlan sources);
   /// SHOW PROCESSLIST shows it.
   void report_progress();
   void end();
 
  private:
   THD& thd_;
-  const std::shared_ptr<BlockRecord> record_;
+  std::shared_ptr<BlockRecord> record_;
   bool runs_ = false, failed_ = false;
   bool reports_progress_ = false;
 };

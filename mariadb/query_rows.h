@@ -15,7 +15,10 @@ class QueryRows {
  public:
   /// Opens the rows: `by_program` false: all expressions are the server's. They come in the same order.
   using Open = std::function<Result<std::unique_ptr<RowSource>>(bool by_program)>;
-  explicit QueryRows(Open open) : open_(std::move(open)) {}
+  /// Asked once rows have ended with ErrorCode::Unsupported before one was given, and are closed: whether
+  /// they did to be made in another way.
+  using Change = std::function<bool()>;
+  QueryRows(Open open, Change change) : open_(std::move(open)), change_(std::move(change)) {}
 
   bool is_open() const { return rows_ != nullptr; }
   void close() {
@@ -25,20 +28,13 @@ class QueryRows {
   }
 
   Result<bool> next() {
-    if (rows_ == nullptr) {
-      HAILSTONE_ASSIGN(rows_, open_(by_program_));
-    }
-    Result<bool> found = rows_->next();
-    if (!found && found.error().code() == ErrorCode::Unsupported && by_program_) {
-      // A row has a value that only the server computes, or finds an error in.
-      by_program_ = false;
+    Result<bool> found = find();
+    while (!found && found.error().code() == ErrorCode::Unsupported && by_program_) {
       rows_ = nullptr;
-      HAILSTONE_ASSIGN(rows_, open_(by_program_));
-      for (uint64_t again = 0; again < given_; ++again) {
-        HAILSTONE_ASSIGN(const bool there, rows_->next());
-        HAILSTONE_CHECK(there, "{} rows are fewer than the {} that there were", again, given_);
-      }
-      found = rows_->next();
+      // Else a row has a value that only the server computes, or finds an error in.
+      by_program_ = given_ == 0 && change_();
+      if (!by_program_) HAILSTONE_TRY(skip_given());
+      found = find();
     }
     if (found && *found) ++given_;
     return found;
@@ -46,7 +42,22 @@ class QueryRows {
   const RowSource& rows() const { return *rows_; }
 
  private:
+  Result<bool> find() {
+    if (rows_ == nullptr) {
+      HAILSTONE_ASSIGN(rows_, open_(by_program_));
+    }
+    return rows_->next();
+  }
+  Status skip_given() {
+    for (uint64_t again = 0; again < given_; ++again) {
+      HAILSTONE_ASSIGN(const bool there, find());
+      HAILSTONE_CHECK(there, "{} rows are fewer than the {} that there were", again, given_);
+    }
+    return {};
+  }
+
   const Open open_;
+  const Change change_;
   std::unique_ptr<RowSource> rows_;
   bool by_program_ = true;
   uint64_t given_ = 0;

@@ -194,10 +194,10 @@ Item* RowTranslator::take_parts(RowBlock::Conditions& conditions) {
 
 Item* RowTranslator::take_conditions(const BlockStatement& statement) {
   if (statement.join != nullptr) {
-    block_.join = std::make_unique<RowBlock::Join>();
-    if (Item* const part = take_node(*statement.join, *block_.join)) return part;
-    take_keys(*statement.join, *block_.join);
-    return nullptr;
+    // Levels that are rolled up are read one after the other.
+    if (statement.select.olap == UNSPECIFIED_OLAP_TYPE)
+      block_.watch = std::make_unique<JoinWatch>(statement.from);
+    return take_joins(*statement.join);
   }
   std::vector<Predicate> predicates;
   for (const PushedCondition& pushed : statement.conditions) {
@@ -208,11 +208,31 @@ Item* RowTranslator::take_conditions(const BlockStatement& statement) {
   return take_parts(block_.rest);
 }
 
+Item* RowTranslator::take_joins(const JoinNode& tree) {
+  block_.join = std::make_unique<RowBlock::Join>();
+  if (Item* const part = take_node(tree, *block_.join)) return part;
+  take_keys(tree, *block_.join);
+  return nullptr;
+}
+
+/// Any tree has the same columns: each of those that are equal is a key of one of its joins.
+bool RowBlock::join_in_other_order(BlockRun& run) {
+  const std::unique_ptr<JoinNode> tree = watch == nullptr ? nullptr : watch->take_plan();
+  if (tree == nullptr) return false;
+  const size_t before = width();
+  Item* const part = RowTranslator(columns.sources().thd(), *this).take_joins(*tree);
+  HAILSTONE_CHECK(part == nullptr && width() == before,
+                  "a tree of joins has {} columns, another one of the same tables {}", before, width());
+  run.plan_again(source_plan());
+  return true;
+}
+
 /// The conditions of a join's tables and sides.
 Item* RowTranslator::take_node(const JoinNode& node, RowBlock::Join& to) {
   to.kind = node.kind;
   to.source = node.source;
   to.rows = static_cast<uint64_t>(node.source ? node.rows_scanned : node.rows);
+  to.rows_out = node.rows;
   if (node.source) {
     std::vector<Predicate> predicates;
     for (const PushedCondition& pushed : node.pushed) {
@@ -350,6 +370,7 @@ class RowBlock::Opening {
       HAILSTONE_ASSIGN(Scans scans, open_scans(0, numbers_));
       source = std::make_unique<ScannedBatches>(std::move(scans));
     } else {
+      if (block_.watch != nullptr) block_.watch->begin();
       HAILSTONE_ASSIGN(source, open_side(*block_.join, {}));
     }
     auto rows = std::make_unique<ComputedRows>(std::move(source), block_.width(), std::move(computation));
@@ -450,6 +471,13 @@ class RowBlock::Opening {
     }
     HAILSTONE_ASSIGN(auto join, HashJoin::make(std::move(probe), std::move(build), std::move(plan), memory_,
                                                threads_, counts));
+    // What the server evaluates it would evaluate, and warn of, once more.
+    if (by_program_ && block_.watch != nullptr)
+      join->watch_build(
+          block_.watch->watch({.probe = side.probe->tables(),
+                               .build = side.build->tables(),
+                               .rows = side.build->rows_out,
+                               .scanned = side.build->source ? static_cast<double>(side.build->rows) : 0}));
     return std::unique_ptr<RowBatches>(std::move(join));
   }
 
@@ -513,7 +541,7 @@ Result<std::unique_ptr<ComputedRows>> RowBlock::open(bool by_program, unsigned t
   return Opening(*this, by_program, threads, run).open(image);
 }
 
-OperatorPlan RowBlock::row_plan() const {
+OperatorPlan RowBlock::source_plan() const {
   const auto planned_scan = [this](size_t source, std::optional<uint64_t> rows) -> PlannedOperator {
     const TABLE& table = *columns.sources().all()[source].table;
     std::vector<const Field*> read;
@@ -529,8 +557,6 @@ OperatorPlan RowBlock::row_plan() const {
             .rows = rows.value_or(table.file->stats.records),
             .rows_to_read = table.file->stats.records};
   };
-  const auto by_server = static_cast<size_t>(std::ranges::count_if(
-      computed, [](const RowExpression& expression) { return !expression.number.has_value(); }));
   OperatorPlan plan;
   if (join == nullptr) {
     plan.push_back(planned_scan(0, std::nullopt));
@@ -555,8 +581,15 @@ OperatorPlan RowBlock::row_plan() const {
       add_side(add_side, *side.build, inside + 1);
     };
     add(add, *join, 0);
-    std::ranges::reverse(plan);
   }
+  return plan;
+}
+
+OperatorPlan RowBlock::row_plan() const {
+  const auto by_server = static_cast<size_t>(std::ranges::count_if(
+      computed, [](const RowExpression& expression) { return !expression.number.has_value(); }));
+  OperatorPlan plan = source_plan();
+  std::ranges::reverse(plan);
   const uint64_t rows = plan.back().rows;
   if (rest.passes) {
     plan.push_back({.kind = Operator::Filter,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "join_tree.h"
+#include "join_watch.h"
 #include "operator_plan.h"
 #include "pushdown.h"
 #include "query/computed_rows.h"
@@ -31,6 +32,7 @@ struct BlockStatement {
   std::shared_ptr<const SourceTables> sources;
   const std::vector<PushedCondition>& conditions;  // of one table: all of them on its rows
   const JoinNode* join = nullptr;                  // of several
+  std::shared_ptr<const FromClause> from = {};     // of these
   bool whole = false;                              // a statement that the optimizer has not been at
 };
 
@@ -80,7 +82,10 @@ struct RowBlock {
     Conditions on = {};     // of pairs
     Conditions where = {};  // of the rows that come out, or of the table's
     uint64_t rows = 0;      // estimated: that come out, of a table those that its scan gives
+    double rows_out = 0;    // the same, of a table those that fulfil its conditions
 
+    /// A bit for each one's number.
+    uint64_t tables() const { return source ? uint64_t{1} << *source : probe->tables() | build->tables(); }
     /// The server evaluates all conditions of pairs where the program has not all of them.
     bool on_by_server() const { return !on.evaluated.empty(); }
     /// Whether it, or a side of it, checks conditions beyond predicates and keys.
@@ -97,6 +102,7 @@ struct RowBlock {
   Conditions rest;                                           // of one table's rows, beyond the predicate
   std::unique_ptr<Join> join;                                // null: there is one table
   std::vector<uint16_t> only_for_keys = {};                  // positions that nothing but joins reads
+  std::unique_ptr<JoinWatch> watch = {};                     // of the joins; null: their order stays
 
   /// How many columns come before the computed ones.
   size_t width() const { return columns.numbers().size(); }
@@ -121,10 +127,15 @@ struct RowBlock {
   Result<std::unique_ptr<ComputedRows>> open(bool by_program, unsigned threads, BlockRun& run) const {
     return open(by_program, threads, run, [](const RowExpression&) { return nullptr; });
   }
+  /// Once rows have ended with ErrorCode::Unsupported, before one was given, and are closed: whether they did
+  /// to be joined in another order, which `join` has now. `run` goes on with that.
+  bool join_in_other_order(BlockRun& run);
   /// What makes the rows, the scan in front: OperatorPlan has it behind.
   OperatorPlan row_plan() const;
 
  private:
+  /// What reads tables and joins them, the last join in front.
+  OperatorPlan source_plan() const;
   std::vector<uint16_t> scanned_columns(bool by_program) const;
   class Opening;
 };
@@ -149,6 +160,8 @@ class RowTranslator {
   std::optional<RowColumn> sortable(Item& item);
   /// Of all conditions, each of which must hold, the part that is in the way; null: none is.
   Item* take_conditions(const BlockStatement& statement);
+  /// The same of a tree of joins, in place of what the block has.
+  Item* take_joins(const JoinNode& tree);
 
  private:
   Item* take_parts(RowBlock::Conditions& conditions);

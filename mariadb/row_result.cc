@@ -21,7 +21,8 @@ class RowResult final : public BlockResult {
         reader_(sources_.first().reader()),
         thd_(sources_.thd()),
         run_(thd_, std::move(record)),
-        rows_([this](bool by_program) { return open_rows(by_program); }) {
+        rows_([this](bool by_program) { return open_rows(by_program); },
+              [this] { return block_.join_in_other_order(run_); }) {
     for (const Field* field : block_.shown) {
       shown_.emplace_back(*field, sources_);
       shown_columns_.push_back(block_.columns.column_of(*field));
@@ -152,7 +153,7 @@ class RowResult final : public BlockResult {
     return order;
   }
 
-  const SelectBlock block_;
+  SelectBlock block_;
   const SourceTables& sources_;
   HailstoneHandler& reader_;
   THD& thd_;

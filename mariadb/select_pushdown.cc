@@ -49,7 +49,7 @@ class WholeSelect {
   /// Of several.
   WholeSelect(THD& thd, SELECT_LEX& select, FromClause from)
       : WholeSelect(thd, select, from.sources, from.all_conditions(), from.by_view) {
-    from_ = std::move(from);
+    from_ = std::make_shared<FromClause>(std::move(from));
   }
 
   OfferedBlock offered() const { return {thd_, select_, "create_select"}; }
@@ -116,7 +116,7 @@ class WholeSelect {
   /// One of them stands for all.
   HailstoneHandler& reader() const { return sources_->first().reader(); }
   BlockStatement statement() const {
-    return {query_, select_, sources_, conditions_, join_plan_.get(), /*whole=*/true};
+    return {query_, select_, sources_, conditions_, join_plan_.get(), from_, /*whole=*/true};
   }
   /// What is known of rows before they are read rules out partitions.
   void prune_tables(const JoinNode& node) const {
@@ -281,7 +281,7 @@ class WholeSelect {
   const bool by_view_;
   const Query query_;
   std::vector<PushedCondition> conditions_;  // the same, of one table
-  std::optional<FromClause> from_;           // of several
+  std::shared_ptr<const FromClause> from_;   // of several
   std::unique_ptr<JoinNode> join_plan_;      // of these
 };
 

@@ -22,7 +22,8 @@ class ServerGroupResult final : public BlockResult {
         reader_(sources_.first().reader()),
         thd_(sources_.thd()),
         run_(thd_, std::move(record)),
-        rows_([this](bool by_program) { return open_rows(by_program); }) {
+        rows_([this](bool by_program) { return open_rows(by_program); },
+              [this] { return block_.join_in_other_order(run_); }) {
     for (const Field* field : block_.read) read_.emplace_back(*field, sources_);
   }
 
@@ -166,7 +167,7 @@ class ServerGroupResult final : public BlockResult {
     return thd_.is_error() ? HA_ERR_INTERNAL_ERROR : 0;
   }
 
-  const ServerGroupsBlock block_;
+  ServerGroupsBlock block_;
   const SourceTables& sources_;
   HailstoneHandler& reader_;
   THD& thd_;

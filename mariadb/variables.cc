@@ -212,6 +212,14 @@ MYSQL_THDVAR_UINT(query_threads, PLUGIN_VAR_RQCMDARG,
                   "that are free. 0: as many as there are processors",
                   nullptr, nullptr, 0, 0, 64, 0);
 
+MYSQL_THDVAR_ULONGLONG(plan_again_rows, PLUGIN_VAR_RQCMDARG,
+                       "Where the tables of joins have so many rows together, the engine chooses the order "
+                       "of the joins again when "
+                       "it finds, before the first row is joined, that it has expected far more or fewer "
+                       "rows. 0: also where that "
+                       "is not quicker",
+                       nullptr, nullptr, 1'000'000, 0, ~0ULL, 0);
+
 void update_query_history(THD*, st_mysql_sys_var*, void* variable, const void* value) {
   *static_cast<unsigned int*>(variable) = *static_cast<const unsigned int*>(value);
   query_history().trim();
@@ -264,6 +272,7 @@ st_mysql_sys_var* system_variables[] = {MYSQL_SYSVAR(memory_budget),
                                         MYSQL_SYSVAR(spill_limit),
                                         MYSQL_SYSVAR(select_pushdown),
                                         MYSQL_SYSVAR(query_threads),
+                                        MYSQL_SYSVAR(plan_again_rows),
                                         MYSQL_SYSVAR(query_history),
                                         nullptr};
 
@@ -319,6 +328,8 @@ DatabaseOptions database_options() {
   options.spill_limit = spill_limit_value;
   return options;
 }
+
+double plan_again_rows(THD* thd) { return static_cast<double>(THDVAR(thd, plan_again_rows)); }
 
 size_t query_history_size() { return query_history_value; }
 

@@ -32,6 +32,8 @@ enum class SelectPushdown : unsigned long { Off, On, Auto };
 SelectPushdown select_pushdown(THD* thd);
 /// How many threads may work at one query: the connection's own one, and background threads that are free.
 unsigned query_threads(THD* thd);
+/// From how many rows of the tables of joins on their order may be chosen again.
+double plan_again_rows(THD* thd);
 size_t memory_budget();
 /// How many blocks of SELECTs HAILSTONE_QUERIES keeps, of each kind.
 size_t query_history_size();

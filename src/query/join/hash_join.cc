@@ -1,6 +1,7 @@
 #include "query/join/hash_join.h"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "query/join/join_passes.h"
@@ -234,11 +235,19 @@ Result<ScanColumn> HashJoin::column(size_t position) const {
 Status HashJoin::fill() {
   if (filled_) return {};
   const unsigned used = build_->threads(threads_);
-  HAILSTONE_TRY(build_->each_batch(used, [&](unsigned part, const RowBatch& batch) -> Status {
+  std::atomic<uint64_t> rows{0};
+  const auto watch = [&](bool are_all) {
+    return watch_ == nullptr ? Status() : watch_({rows, build_->rows_read(), are_all, build_is_filtered_});
+  };
+  const TakeRows add_rows = [&](unsigned part, const RowBatch& batch) -> Status {
+    rows.fetch_add(batch.rows, std::memory_order_relaxed);
+    if (part == 0) HAILSTONE_TRY(watch(/*are_all=*/false));
     const OperatorWork work(counts_, part);
     work.add_rows(batch.rows, 0);
     return side_->add(part, batch, [this, part] { return go_on(part); });
-  }));
+  };
+  HAILSTONE_TRY(build_->each_batch(used, add_rows));
+  HAILSTONE_TRY(watch(/*are_all=*/true));
   // Rows of the probe side that have no partner need not come, if nothing else comes of them.
   std::vector<RuntimeFilter> filters;
   HAILSTONE_TRY(side_->finish(threads_, wants_only_partners() ? &filters : nullptr));
@@ -254,6 +263,7 @@ void HashJoin::add_filter(size_t position, const RuntimeFilter& filter) {
   if (!is_of_build(position)) {
     probe_->add_filter(position, filter);
   } else if (plan_.kind == JoinPlan::Kind::Inner) {
+    build_is_filtered_ = true;
     build_->add_filter(position, filter);
   }
 }

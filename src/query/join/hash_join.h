@@ -7,6 +7,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -22,6 +23,16 @@ class JoinPasses;
 
 class HashJoin final : public RowBatches {
  public:
+  /// Is told, on the caller's thread, of how many rows the build side has by now. An error ends the reading.
+  struct BuiltRows {
+    uint64_t rows = 0;
+    uint64_t of_scans = 0;  // made of so many rows that scans have given
+    bool are_all = false;   // there will be no more
+    /// Filters of joins above may have left out others that the tables have.
+    bool are_filtered = false;
+  };
+  using WatchBuild = std::function<Status(const BuiltRows& built)>;
+
   /// `memory`: of all joins of the statement. `threads`: how many may fill the table, the caller's included.
   /// `counts`: of this operator; they outlive it; may be null.
   static Result<std::unique_ptr<HashJoin>> make(std::unique_ptr<RowBatches> probe,
@@ -29,6 +40,7 @@ class HashJoin final : public RowBatches {
                                                 std::shared_ptr<JoinMemory> memory, unsigned threads,
                                                 OperatorCounts* counts = nullptr);
   ~HashJoin() override;
+  void watch_build(WatchBuild watch) { watch_ = std::move(watch); }
 
   Result<ScanColumn> column(size_t position) const override;
   Status each_batch(unsigned wanted, const TakeRows& take) override;
@@ -83,6 +95,8 @@ class HashJoin final : public RowBatches {
   std::vector<uint16_t> probe_keys_;
   std::unique_ptr<BuildSide> side_;
   bool filled_ = false;
+  WatchBuild watch_;
+  bool build_is_filtered_ = false;
   std::unique_ptr<Next> next_;
 };
 

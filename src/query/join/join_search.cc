@@ -280,6 +280,31 @@ class FewestRows {
   std::vector<JoinStep> steps_;
 };
 
+/// What is left to do.
+double cost_of_steps(const JoinGraph& graph, const SharesLeft& shares, const BegunJoins& begun) {
+  const std::vector<JoinMembers> neighbours = neighbours_of(graph);
+  struct Part {
+    JoinMembers members = 0, neighbours = 0;
+    Side side;
+  };
+  std::vector<Part> parts;
+  for (size_t i = 0; i < graph.rows.size(); ++i) {
+    const double rows = graph.rows_of(bit_of(i));
+    parts.push_back({bit_of(i), neighbours[i], {.rows = rows, .cost = cost_of_scan(rows)}});
+  }
+  for (size_t i = 0; i < begun.steps.size(); ++i) {
+    const Part &probe = parts[begun.steps[i].probe], &build = parts[begun.steps[i].build];
+    const JoinMembers both = probe.members | build.members;
+    const bool has_keys = (probe.neighbours & build.members) != 0;
+    const double share = has_keys ? shares.share(probe.members, build.members, build.side.rows) : 1;
+    const double rows = graph.rows_of(both);
+    Cost cost = cost_of_join(probe.side, build.side, share, rows, has_keys);
+    if (begun.built[i]) cost.once = probe.side.cost.once;
+    parts.push_back({both, probe.neighbours | build.neighbours, {.rows = rows, .cost = cost}});
+  }
+  return parts.back().side.cost.sum();
+}
+
 /// Each member joined to all before it.
 std::vector<JoinStep> in_their_order(const JoinGraph& graph) {
   std::vector<JoinStep> steps;
@@ -323,10 +348,27 @@ double JoinGraph::rows_of(JoinMembers members) const {
   return std::max(1.0, result);
 }
 
+void JoinGraph::set_rows_of(JoinMembers members, double known) {
+  if (std::has_single_bit(members)) {
+    rows[static_cast<size_t>(std::countr_zero(members))] = std::max(1.0, known);
+  } else {
+    factors.push_back({members, std::max(1.0, known) / rows_of(members)});
+  }
+}
+
 std::vector<JoinStep> search_joins(const JoinGraph& graph) {
   if (graph.rows.size() < 2) return {};
   if (graph.rows.size() <= most_in_all_orders) return AllOrders(graph).search();
   return graph.orders.empty() ? FewestRows(graph).search() : in_their_order(graph);
+}
+
+std::vector<JoinStep> search_joins_again(const JoinGraph& graph, const BegunJoins& begun, double most_share) {
+  if (graph.rows.size() < 2 || graph.rows.size() > most_in_all_orders) return {};
+  std::vector<JoinStep> steps = search_joins(graph);
+  const SharesLeft shares(graph);
+  const double anew = cost_of_steps(graph, shares, {steps, std::vector<bool>(steps.size(), false)});
+  const double left = cost_of_steps(graph, shares, begun);
+  return anew <= left * most_share ? steps : std::vector<JoinStep>();
 }
 
 }  // namespace hailstone

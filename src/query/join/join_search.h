@@ -46,6 +46,8 @@ struct JoinGraph {
 
   /// Estimated: that come of these members, joined; at least 1.
   double rows_of(JoinMembers members) const;
+  /// Makes it known how many that are.
+  void set_rows_of(JoinMembers members, double known);
 };
 
 /// Two parts that are joined: the members, by their numbers, and behind them what the steps before this one
@@ -57,5 +59,14 @@ struct JoinStep {
 
 /// One step less than there are members, of which there are `most_join_members` at most.
 std::vector<JoinStep> search_joins(const JoinGraph& graph);
+
+/// Joins that have begun.
+struct BegunJoins {
+  std::vector<JoinStep> steps = {};
+  std::vector<bool> built = {};  // of each step: whether the rows of its build side are all there
+};
+/// Once more is known of the rows than when these began: the steps that cost least from the start, if that is
+/// at most `most_share` of what it costs to go on with these; else none.
+std::vector<JoinStep> search_joins_again(const JoinGraph& graph, const BegunJoins& begun, double most_share);
 
 }  // namespace hailstone
