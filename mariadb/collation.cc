@@ -38,6 +38,7 @@ class MariaDbCollation final : public Collation {
         characters_(characters),
         pads_((charset->state & MY_CS_NOPAD) == 0 && charset != &my_charset_bin),
         by_bytes_((charset->state & MY_CS_BINSORT) != 0 && charset->mbminlen == 1),
+        byte_weights_(weights_of_bytes(*charset)),
         is_big5_(is_big5(*charset)),
         is_thai_(is_thai(*charset)) {
     if (by_bytes_ || is_big5_) return;
@@ -128,6 +129,12 @@ class MariaDbCollation final : public Collation {
       append_level(value, 0, to);
       return;
     }
+    if (byte_weights_ != nullptr && pads_) {
+      std::string weights(value);
+      for (char& byte : weights) byte = weight_of(byte);
+      append_padded_weights(weights, 1, static_cast<uchar>(weight_of(' ')), to);
+      return;
+    }
     for (size_t i = 0; i < levels_.size(); ++i) {
       if (levels_[i].pads) {
         const ByteView space = levels_[i].space;
@@ -143,6 +150,8 @@ class MariaDbCollation final : public Collation {
       }
     }
   }
+
+  char weight_of(char byte) const { return static_cast<char>(byte_weights_[static_cast<uchar>(byte)]); }
 
   /// Big5's collations sort by strokes but compare by codes, and it is comparing that counts in keys.
   void append_big5(ByteView value, std::string& to) const {
@@ -217,6 +226,7 @@ class MariaDbCollation final : public Collation {
   const uint32_t characters_;
   const bool pads_;
   const bool by_bytes_;  // but for padding
+  const uchar* const byte_weights_;
   const bool is_big5_;
   const bool is_thai_;
   bool irregular_ = false;
@@ -257,6 +267,12 @@ uint32_t collation_id(const CHARSET_INFO& charset, uint32_t characters) {
   // Elsewhere the spaces at the end of a value make no difference, whether they are there or not.
   const bool spaces_count = (charset.state & MY_CS_NOPAD) != 0 || is_thai(charset);
   return spaces_count ? plain + (characters << length_shift) : plain;
+}
+
+const uchar* weights_of_bytes(const CHARSET_INFO& charset) {
+  const bool simple = charset.coll == &my_collation_8bit_simple_ci_handler ||
+                      charset.coll == &my_collation_8bit_simple_nopad_ci_handler;
+  return simple ? charset.sort_order : nullptr;
 }
 
 bool sorts_as_it_compares(const CHARSET_INFO& charset) { return !is_big5(charset) && !is_thai(charset); }

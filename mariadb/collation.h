@@ -18,6 +18,9 @@ uint32_t collation_id(const CHARSET_INFO& charset, uint32_t characters);
 /// The id that tables of earlier versions have in place of `id`: they took no notice of the spaces.
 uint32_t earlier_collation_id(uint32_t id);
 
+/// The weight of each byte, where the collation compares these one by one; null: it does not.
+const uchar* weights_of_bytes(const CHARSET_INFO& charset);
+
 /// Whether the server sorts strings as it compares them. It sorts Big5 by strokes, but compares codes; and
 /// Thai texts end with a zero when they are sorted.
 bool sorts_as_it_compares(const CHARSET_INFO& charset);

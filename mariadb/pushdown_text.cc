@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ranges>
 
+#include "collation.h"
 #include "field_probe.h"
 
 namespace hailstone {
@@ -25,18 +26,12 @@ ByteView low_limit_padded(ByteView text) {
 /// By memcmp, no string that is at most `text` when padded with spaces is above this.
 std::string high_limit_padded(ByteView text) { return std::string(without_trailing_spaces(text)) + '!'; }
 
-const uchar* weights_of_bytes(CHARSET_INFO* collation) {
-  const bool simple = collation->coll == &my_collation_8bit_simple_ci_handler ||
-                      collation->coll == &my_collation_8bit_simple_nopad_ci_handler;
-  return simple ? collation->sort_order : nullptr;
-}
-
 }  // namespace
 
 CollationTest::CollationTest(CHARSET_INFO* collation, std::vector<std::string> constants,
                              std::vector<bool> wanted)
     : collation_(collation),
-      weights_(weights_of_bytes(collation)),
+      weights_(weights_of_bytes(*collation)),
       constants_(std::move(constants)),
       wanted_(std::move(wanted)) {}
 

@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/status.h"
+#include "base/uncleared_vector.h"
 #include "column/block_reader.h"
 #include "schema/row_codec.h"
 
@@ -18,9 +19,9 @@ constexpr uint32_t batch_rows = 1024;
 /// Values of one column for the rows of a batch. Exactly one of `integers`, `bytes` and `codes` is in use:
 /// `codes` where `dictionary` is set (only when they were asked for), else as the column's kind says.
 struct ColumnVector {
-  std::vector<uint64_t> integers;
+  UnclearedVector<uint64_t> integers;
   std::vector<ByteView> bytes;
-  std::vector<uint32_t> codes;  // of the values in `dictionary`; a NULL row's is any code
+  UnclearedVector<uint32_t> codes;  // of the values in `dictionary`; a NULL row's is any code
   std::shared_ptr<const Dictionary> dictionary;
   std::vector<uint8_t> nulls;  // 1: NULL; one a row
   bool any_nulls = false;      // false: `nulls` need not be looked at (and may be stale)

@@ -157,7 +157,7 @@ void GroupCollector::expect_runs(size_t runs) {
 
 Status GroupCollector::move_groups(const GoOn& go_on) {
   if (!groups_) groups_.emplace(*records_, used_bits_);
-  table_->settle_texts();
+  table_->leave_codes();
   return table_->write_groups(source_ == Source::Groups, record_,
                               [&](const HashedRecords& records) { return groups_->append(records, go_on); });
 }
@@ -192,7 +192,7 @@ Status GroupCollector::move_out(const GoOn& go_on) {
 
 Status GroupCollector::merge(GroupCollector&& other, const GoOn& go_on) {
   GroupTable& from = *other.table_;
-  from.settle_texts();
+  from.leave_codes();
   const auto add = [&](const HashedRecords& records) {
     const bool taken = table_->add_records(records.kind, records.bytes);
     HAILSTONE_CHECK(taken, "{} groups are no records", records.size());
@@ -207,7 +207,7 @@ Status GroupCollector::merge(GroupCollector&& other, const GoOn& go_on) {
 }
 
 GroupTable&& GroupCollector::take_table() {
-  table_at_hand().settle_texts();
+  table_at_hand().leave_codes();
   return std::move(*table_);
 }
 

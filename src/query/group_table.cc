@@ -61,6 +61,7 @@ GroupTable::GroupTable(const GroupingPlan& plan)
     states_[i].distinct = std::make_unique<DistinctSet>();
     if (!item.column.integer) states_[i].values = std::make_unique<ValueSet>(*item.column.collation);
   }
+  adds_codes_ = can_add_codes();
   lay_out_records();
   key_.resize(stride_);
   begin();
@@ -180,15 +181,19 @@ void GroupTable::take_dictionary(KeyColumn& column, const std::shared_ptr<const 
 
 void GroupTable::find_numbers(ValueSet& values, const ColumnVector& vector, bool apart) {
   new_values_.clear();
-  new_hashes_.clear();
   for (const uint32_t row : new_rows_) {
     new_values_.push_back(bytes_of(vector, row));
     __builtin_prefetch(new_values_.back().data());
   }
+  find_numbers(values, apart);
+}
+
+void GroupTable::find_numbers(ValueSet& values, bool apart) {
+  new_hashes_.clear();
   for (const ByteView value : new_values_) new_hashes_.push_back(values.hash(value));
-  new_numbers_.resize(new_rows_.size());
+  new_numbers_.resize(new_values_.size());
   if (apart) {
-    for (size_t i = 0; i < new_rows_.size(); ++i)
+    for (size_t i = 0; i < new_values_.size(); ++i)
       new_numbers_[i] = values.append(new_values_[i], new_hashes_[i]);
   } else {
     values.numbers_of(new_values_, new_hashes_, new_numbers_);
@@ -430,6 +435,8 @@ void GroupTable::find_likely_groups() {
 
 void GroupTable::add(const RowBatch& batch, Apart apart) {
   if (batch.rows == 0) return;
+  if (!apart.groups && add_codes(batch)) return;
+  settle_codes();
   if (apart.groups) {
     make_groups(batch);
   } else {
@@ -632,36 +639,47 @@ void GroupTable::add_texts(size_t aggregate, const ColumnVector& vector, const u
 /// The texts are looked at when another dictionary comes.
 void GroupTable::add_texts_by_rank(size_t aggregate, const ColumnVector& vector, const uint32_t* groups,
                                    uint32_t rows) {
-  const auto& item = plan_->aggregates[aggregate];
   State& state = states_[aggregate];
   state.best_ranks.resize(end_);
   state.best_ranks[0] = ~uint32_t{0};  // nobody's
-  const uint32_t turned = item.wanted.kind == Kind::Minimum ? ~uint32_t{0} : 0;
-  const uint32_t more = item.wanted.kind == Kind::Minimum ? 0 : 1;
+  take_best_ranks(aggregate, vector, groups, rows);
+}
+
+void GroupTable::take_best_ranks(size_t aggregate, const ColumnVector& vector, const uint32_t* places,
+                                 uint32_t rows) {
+  const uint32_t turned = is_least(aggregate) ? ~uint32_t{0} : 0;
+  const uint32_t more = is_least(aggregate) ? 0 : 1;
   const uint32_t* const codes = vector.codes.data();
-  uint32_t* const best = state.best_ranks.data();
+  uint32_t* const best = states_[aggregate].best_ranks.data();
   for (uint32_t row = 0; row < rows; ++row) {
+    // Without a branch: first ranks of many places are too often better to be foreseen.
     const uint32_t rank = (codes[row] ^ turned) + more;
-    if (rank > best[groups[row]]) best[groups[row]] = rank;
+    best[places[row]] = std::max(best[places[row]], rank);
   }
 }
 
 void GroupTable::settle_ranks(size_t aggregate) {
   State& state = states_[aggregate];
-  const auto& item = plan_->aggregates[aggregate];
-  const bool least = item.wanted.kind == Kind::Minimum;
   for (uint32_t group = 1; group < state.best_ranks.size(); ++group) {
-    const uint32_t rank = state.best_ranks[group];
-    if (rank == 0) continue;
-    const ByteView value = state.dictionary->value(least ? ~rank : rank - 1);
-    // The head is made of few: most are no better than what other dictionaries had.
-    if (const Text& text = state.texts[group]; text.bytes == nullptr || is_better(aggregate, value, text))
-      put_text(state, group, head_of(*item.column.collation, value, weights_), value);
+    if (const uint32_t rank = state.best_ranks[group]; rank != 0)
+      settle_text(aggregate, group, text_of_rank(aggregate, rank));
   }
   state.best_ranks.clear();
 }
 
-void GroupTable::settle_texts() {
+ByteView GroupTable::text_of_rank(size_t aggregate, uint32_t rank) const {
+  return states_[aggregate].dictionary->value(is_least(aggregate) ? ~rank : rank - 1);
+}
+
+void GroupTable::settle_text(size_t aggregate, uint32_t group, ByteView value) {
+  State& state = states_[aggregate];
+  // The head is made of few: most are no better than what other dictionaries had.
+  if (const Text& text = state.texts[group]; text.bytes == nullptr || is_better(aggregate, value, text))
+    put_text(state, group, head_of(*plan_->aggregates[aggregate].column.collation, value, weights_), value);
+}
+
+void GroupTable::leave_codes() {
+  settle_codes();
   for (size_t i = 0; i < states_.size(); ++i) settle_ranks(i);
 }
 
@@ -768,6 +786,7 @@ void GroupTable::forget_dictionaries() {
     state.dictionary.reset();
     state.best_ranks.clear();
   }
+  coded_.reset();
 }
 
 void GroupTable::clear() {
@@ -846,8 +865,8 @@ void GroupTable::finish() {
 
 size_t GroupTable::memory() const {
   size_t bytes = memory_of(slots_) + memory_of(by_value_) + memory_of(keys_) + memory_of(hashes_) +
-                 memory_of(rows_of_) + memory_of(by_code_) + memory_of(direct_) + memory_of(by_tuple_) +
-                 texts_->bytes();
+                 memory_of(rows_of_) + memory_of(by_code_) + memory_of(code_rows_) + memory_of(direct_) +
+                 memory_of(by_tuple_) + texts_->bytes();
   for (const KeyColumn& column : columns_) {
     bytes += memory_of(column.codes);
     if (column.values != nullptr) bytes += column.values->memory();

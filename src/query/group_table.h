@@ -2,7 +2,9 @@
 // group has a number; number 0 is nobody's, and takes up what is not to be counted.
 //
 // A key is a word a column: of numbers the value, of bytes its number in the column's ValueSet; and a word of
-// bits that tell NULLs. Columns stored as codes are looked up once a code.
+// bits that tell NULLs. Columns stored as codes are looked up once a code. Where one such column is the key,
+// and rows are only counted, or their least and greatest texts looked for, all of this is done by codes, and
+// the codes become groups when another dictionary comes (group_codes.cc).
 //
 // What a table holds can be written as records (group_records.cc) and added to another table of the plan. A
 // record is a group with its aggregates as far as they are known, or, of an aggregate of distinct values, a
@@ -95,8 +97,9 @@ class GroupTable {
   Status write_groups(bool settled, HashedRecords& scratch, Take&& take) const;
   template <typename Take>
   Status write_pairs(HashedRecords& scratch, Take&& take) const;
-  /// Before anything is written or asked of groups that rows were added to.
-  void settle_texts();
+  /// Takes over to the groups what is known by codes of dictionaries. Before anything is written or asked of
+  /// groups that rows were added to.
+  void leave_codes();
   /// Empties the table, which keeps its memory.
   void clear();
   void clear_pairs();
@@ -158,7 +161,7 @@ class GroupTable {
     PageVector<DistinctSet::Pair> apart;  // pairs, in the place of `distinct`
     std::unique_ptr<ValueSet> values;     // of a distinct column of bytes
     /// Of texts: their heads by code of the dictionary at hand. Where codes have the order of the texts, the
-    /// best code of each group instead, as a rank (0: none).
+    /// best code of each group instead, or of each code in code_rows_, as a rank (0: none).
     std::shared_ptr<const Dictionary> dictionary;
     std::vector<uint64_t> heads;
     PageVector<uint32_t> best_ranks;
@@ -200,6 +203,8 @@ class GroupTable {
   /// Of new_rows_, none of which has NULL: leaves hashes and numbers of their values. `apart`: they are not
   /// looked for.
   void find_numbers(ValueSet& values, const ColumnVector& vector, bool apart);
+  /// The same of new_values_.
+  void find_numbers(ValueSet& values, bool apart);
   /// The groups of the words, hashes and nulls_ of so many rows.
   void find_groups_of_words(uint32_t rows);
   /// Of all keys; leaves them in new_hashes_.
@@ -265,6 +270,21 @@ class GroupTable {
   void forget_dictionaries();
   /// Adds the texts of the best ranks.
   void settle_ranks(size_t aggregate);
+  ByteView text_of_rank(size_t aggregate, uint32_t rank) const;
+  void settle_text(size_t aggregate, uint32_t group, ByteView value);
+  bool is_least(size_t aggregate) const {
+    return plan_->aggregates[aggregate].wanted.kind == Aggregate::Kind::Minimum;
+  }
+  /// Of rows of places below best.size(): greater for better texts.
+  void take_best_ranks(size_t aggregate, const ColumnVector& vector, const uint32_t* places, uint32_t rows);
+
+  // Rows by codes.
+  bool can_add_codes() const;  // by the plan
+  bool can_add_codes(const RowBatch& batch) const;
+  /// False: the batch is to be added as others are.
+  bool add_codes(const RowBatch& batch);
+  void settle_codes();
+  void settle_some_codes(std::span<const uint32_t> codes);
   void add_text(size_t aggregate, uint32_t group, uint64_t head, ByteView value);
   void put_text(State& state, uint32_t group, uint64_t head, ByteView value);
   /// Whether it is the minimum, or maximum, of both.
@@ -313,6 +333,11 @@ class GroupTable {
   PageVector<uint32_t> by_value_;
   uint32_t null_group_ = 0;
   std::vector<uint32_t> by_code_;
+  // Of bytes, too: rows by codes of a dictionary that are not part of groups yet. Null: there are none.
+  std::shared_ptr<const Dictionary> coded_;
+  PageVector<uint32_t> code_rows_;
+  uint64_t coded_rows_ = 0;  // in all
+  bool adds_codes_ = false;  // can_add_codes()
   std::vector<uint32_t> direct_;
   uint64_t direct_first_ = 0;
   // Of several key columns of small dictionaries: groups by the codes, as one number.

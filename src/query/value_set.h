@@ -67,7 +67,7 @@ class ValueSet {
       case Collation::Equality::Weights:
         break;
     }
-    return collation_->compare(one, other) == 0;
+    return one == other || collation_->compare(one, other) == 0;
   }
 
   const Collation* collation_;

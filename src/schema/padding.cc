@@ -12,12 +12,10 @@ constexpr char rest_is_below = 1;
 constexpr char rest_is_pads = 2;
 constexpr char rest_is_above = 3;
 
-}  // namespace
-
-void append_padded_weights(ByteView weights, unsigned unit, uint32_t pad, std::string& to) {
-  HAILSTONE_CHECK(unit >= 1 && unit <= 4 && weights.size() % unit == 0, "{} bytes of weights in units of {}",
-                  weights.size(), unit);
-  const size_t chunk = unit == 3 ? 9 : 8;
+/// `unit` is known to the compiler, as most of the time goes into copies and comparisons of so few bytes.
+template <unsigned unit>
+void append_padded(ByteView weights, uint32_t pad, std::string& to) {
+  constexpr size_t chunk = unit == 3 ? 9 : 8;
   char pad_bytes[4];
   store_big_endian(pad_bytes, pad, unit);
   const auto is_pad = [&](size_t at) { return std::memcmp(weights.data() + at, pad_bytes, unit) == 0; };
@@ -28,20 +26,39 @@ void append_padded_weights(ByteView weights, unsigned unit, uint32_t pad, std::s
   // The next weight that is not a pad decides every marker before it; it is looked for once, so that long
   // runs of pads cost linear time.
   size_t decider = 0;
-  size_t from = 0;
-  do {
+  char one[chunk + 1];
+  for (size_t from = 0;;) {
     const size_t taken = std::min(chunk, size - from);
-    to.append(weights.data() + from, taken);
-    for (size_t filled = taken; filled < chunk; filled += unit) to.append(pad_bytes, unit);
+    std::copy_n(weights.data() + from, taken, one);
+    for (size_t filled = taken; filled < chunk; filled += unit) std::memcpy(one + filled, pad_bytes, unit);
     from += taken;
     if (from == size) {
-      to.push_back(rest_is_pads);
-      return;
+      one[chunk] = rest_is_pads;
+    } else {
+      decider = std::max(decider, from);
+      while (is_pad(decider)) decider += unit;  // ends: the last weight is no pad
+      one[chunk] = std::memcmp(weights.data() + decider, pad_bytes, unit) < 0 ? rest_is_below : rest_is_above;
     }
-    decider = std::max(decider, from);
-    while (is_pad(decider)) decider += unit;  // ends: the last weight is no pad
-    to.push_back(std::memcmp(weights.data() + decider, pad_bytes, unit) < 0 ? rest_is_below : rest_is_above);
-  } while (true);
+    to.append(one, sizeof one);
+    if (from == size) return;
+  }
+}
+
+}  // namespace
+
+void append_padded_weights(ByteView weights, unsigned unit, uint32_t pad, std::string& to) {
+  HAILSTONE_CHECK(unit >= 1 && unit <= 4 && weights.size() % unit == 0, "{} bytes of weights in units of {}",
+                  weights.size(), unit);
+  switch (unit) {
+    case 1:
+      return append_padded<1>(weights, pad, to);
+    case 2:
+      return append_padded<2>(weights, pad, to);
+    case 3:
+      return append_padded<3>(weights, pad, to);
+    default:
+      return append_padded<4>(weights, pad, to);
+  }
 }
 
 int compare_padded_bytes(ByteView a, ByteView b, unsigned char pad) {

@@ -200,7 +200,7 @@ Status Scans::each_batch(unsigned threads, const TakeBatch& take) {
       if (one.of_places) {
         const uint64_t segment = one.first_segment + 1 + worker.segment_number();
         const uint64_t block = segment << 32 | uint64_t{worker.block()} * block_rows;
-        std::vector<uint64_t>& places = part.batch.places.integers;
+        UnclearedVector<uint64_t>& places = part.batch.places.integers;
         places.resize(rows);
         for (size_t row = 0; row < rows; ++row) places[row] = block + part.rows[first + row];
       }
@@ -318,7 +318,7 @@ Status Scans::State::take_deltas(One& one, unsigned part, const std::function<St
 }
 
 void Scans::State::add_places(One& one, const DeltaRows& rows, Batch& batch) {
-  std::vector<uint64_t>& places = batch.places.integers;
+  UnclearedVector<uint64_t>& places = batch.places.integers;
   places.clear();
   const MutexLock guard(places_mutex);
   for (const DeltaReader::Entry& entry : rows.entries) {

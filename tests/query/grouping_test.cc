@@ -61,6 +61,7 @@ class GroupingTest : public QueryTest {
   GroupingTest() : QueryTest(7, grouped_definition()) {}
 
   size_t quick_units_ = LookUps::quick_units;
+  bool has_nulls_ = true;  // the rows that are added
 
   /// `texts`: how many different ones.
   void add_rows(int32_t first, int32_t last, size_t texts, bool in_bulk) {
@@ -69,14 +70,15 @@ class GroupingTest : public QueryTest {
       const std::string some_text = "text " + std::to_string(below(texts));
       const std::string some_note = "note " + std::to_string(below(9));
       const std::array<double, 4> reals{0.0, -0.0, 1.5, -1.5};
+      const auto null = [&] { return has_nulls_ && below(10) == 0; };
       const std::array<Value, 7> values{
           Value::of(order_signed(number, 4)),
-          below(10) == 0 ? Value{} : Value::of(order_signed(static_cast<int64_t>(below(256)) - 128, 1)),
+          null() ? Value{} : Value::of(order_signed(static_cast<int64_t>(below(256)) - 128, 1)),
           Value::of(below(8) == 0 ? ~uint64_t{0} - below(3) : below(texts)),
-          below(10) == 0 ? Value{} : Value::of(order_double(reals[below(4)])),
-          below(10) == 0 ? Value{} : Value::of(ByteView(some_word)),
-          below(10) == 0 ? Value{} : Value::of(ByteView(some_text)),
-          below(10) == 0 ? Value{} : Value::of(ByteView(some_note)),
+          null() ? Value{} : Value::of(order_double(reals[below(4)])),
+          null() ? Value{} : Value::of(ByteView(some_word)),
+          null() ? Value{} : Value::of(ByteView(some_text)),
+          null() ? Value{} : Value::of(ByteView(some_note)),
       };
       take(values);
     });
@@ -158,6 +160,57 @@ class GroupingTest : public QueryTest {
     return (*grouping)->divided();
   }
 };
+
+/// Without other aggregates, rows are counted and texts compared by codes of the key's dictionary.
+TEST_F(GroupingTest, OfOneTextAreCountedByCodes) {
+  using Kind = Aggregate::Kind;
+  host_.background = true;
+  host_.segment_rows = 20'000;
+  // Some batches have NULLs, and some dictionaries more values than rows would pay for.
+  has_nulls_ = false;
+  add_rows(0, 50'000, 300, true);
+  has_nulls_ = true;
+  add_rows(50'000, 60'000, 300, true);
+  has_nulls_ = false;
+  add_rows(60'000, 80'000, 15'000, true);
+  add_rows(80'000, 81'000, 300, false);
+  erase_rows(5, 81'000, 700);
+  reader_ = host_.transactions().begin(Isolation::RepeatableRead);
+  const auto few = std::make_shared<const Predicate>(
+      Predicate::integer(id, {{.low = order_signed(19'000, 4), .high = order_signed(21'000, 4)},
+                              {.low = order_signed(59'900, 4), .high = order_signed(60'100, 4)}}));
+  const std::vector<std::vector<Aggregate>> lists{
+      {},
+      {Aggregate{Kind::Rows}},
+      {Aggregate{Kind::Maximum, text}},
+      {Aggregate{Kind::Minimum, text}, Aggregate{Kind::Values, text}, Aggregate{Kind::Rows},
+       Aggregate{Kind::Maximum, text}}};
+  for (const uint16_t key : {word, text}) {
+    for (const std::shared_ptr<const Predicate>& predicate : {std::shared_ptr<const Predicate>(), few}) {
+      const ExpectedGroups groups = expected({&key, 1}, predicate);
+      for (const auto& wanted : lists) {
+        for (const unsigned threads : {1U, 3U}) {
+          auto grouping = Grouping::make(rows(predicate, /*as_codes=*/true), {&key, 1}, wanted, threads);
+          ASSERT_TRUE(grouping);
+          std::set<std::string> met;
+          for (auto found = (*grouping)->next(); found && *found; found = (*grouping)->next()) {
+            const std::string one = canonical((*grouping)->keys()[0], key);
+            EXPECT_TRUE(met.insert(one).second) << one;
+            ASSERT_TRUE(groups.contains({one})) << one;
+            const Expected& group = groups.at({one});
+            for (size_t i = 0; i < wanted.size(); ++i) {
+              const AggregateResult result = (*grouping)->result(i);
+              EXPECT_EQ(result.count, wanted[i].kind == Kind::Rows ? group.rows : group.texts) << one;
+              if (wanted[i].kind == Kind::Minimum) EXPECT_EQ(result.bytes, group.least_text) << one;
+              if (wanted[i].kind == Kind::Maximum) EXPECT_EQ(result.bytes, group.greatest_text) << one;
+            }
+          }
+          EXPECT_EQ(met.size(), groups.size()) << key << ", " << wanted.size() << " aggregates";
+        }
+      }
+    }
+  }
+}
 
 const std::vector<std::vector<uint16_t>> choices{
     {id}, {tiny}, {wide}, {real}, {word}, {text}, {note}, {tiny, word}, {word, note, real}, {wide, text}};
