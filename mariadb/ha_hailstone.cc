@@ -285,8 +285,7 @@ void HailstoneHandler::release_readers() {
   batch_ = nullptr;
   cursor_.reset();
   bulk_.reset();
-  find_projection_.reset();
-  find_batch_.clear();
+  row_reads_.reset();
   place_ = Place::None;
 }
 

@@ -22,6 +22,7 @@
 #include "session.h"
 #include "table/bulk_load.h"
 #include "table/cursor.h"
+#include "table/row_reads.h"
 #include "table/scan.h"
 #include "table/table.h"
 #include "trace.h"
@@ -284,9 +285,10 @@ class HailstoneHandler final : public handler, private TransactionUser {
   std::optional<uint64_t> row_number_;  // of the last row that the scan returned; only if it numbers them
   std::unique_ptr<Cursor> cursor_;
   std::string search_key_;
-  std::unique_ptr<Projection> find_projection_;
-  Batch find_batch_;
-  std::vector<Value> find_values_;
+  uint cursor_index_ = MAX_KEY;  // that cursor_ reads
+  ReadLock cursor_lock_ = ReadLock::None;
+  std::unique_ptr<RowReads> row_reads_;
+  std::vector<Value> found_values_;
   Place place_ = Place::None;
   std::string key_;  // of the row, for Place::Key
 

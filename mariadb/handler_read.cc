@@ -33,7 +33,7 @@ void HailstoneHandler::use_read_columns() {
     read_columns_.push_back(static_cast<uint16_t>(i));
     read_formats_.push_back(&format_->column(i));
   }
-  find_projection_.reset();
+  row_reads_.reset();
   cursor_.reset();
   if (place_ == Place::Cursor) place_ = Place::None;
 }
@@ -195,16 +195,15 @@ int HailstoneHandler::rnd_pos(uchar* record, uchar* position) {
 
 int HailstoneHandler::find_row(ByteView key, uchar* record) {
   if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
-  if (!find_projection_) find_projection_ = std::make_unique<Projection>(table_->layout(), read_columns_);
-  find_batch_.clear();
-  find_values_.resize(read_columns_.size());
+  if (!row_reads_) row_reads_ = std::make_unique<RowReads>(*table_, read_columns_);
+  found_values_.resize(read_columns_.size());
   place_ = Place::None;
-  const auto found = table_->find(*transaction_, key, lock_, *find_projection_, find_batch_, find_values_);
+  const auto found = table_->find(*transaction_, key, lock_, *row_reads_, found_values_);
   if (!found) return report(found.error());
   if (!*found) return HA_ERR_KEY_NOT_FOUND;
   key_.assign(key);
   place_ = Place::Key;
-  write_values(find_values_, record);
+  write_values(found_values_, record);
   return 0;
 }
 
@@ -214,7 +213,12 @@ int HailstoneHandler::index_init(uint index, bool sorted) {
   return entry({"index_init", Returns::Error, Argument::SortedIndex, index, sorted}, [&]() -> int {
     settle_lock();
     active_index = index;
-    cursor_.reset();
+    // A subquery may begin a thousand times.
+    if (cursor_ && cursor_index_ == index && cursor_lock_ == lock_) {
+      cursor_->begin_anew();
+    } else {
+      cursor_.reset();
+    }
     place_ = Place::None;
     scans_index_ = !sorted || !order_matters(index);
     use_read_columns();
@@ -232,6 +236,8 @@ int HailstoneHandler::index_end() {
 void HailstoneHandler::open_cursor() {
   if (cursor_) return;
   cursor_ = std::make_unique<Cursor>(table_, *transaction_, active_index, lock_, read_columns_);
+  cursor_index_ = active_index;
+  cursor_lock_ = lock_;
 }
 
 int HailstoneHandler::finish_move(Result<bool> moved, int otherwise, uchar* record) {
@@ -302,6 +308,7 @@ Result<bool> HailstoneHandler::if_begins_with_search_key(Result<bool> moved) {
 }
 
 Result<bool> HailstoneHandler::seek_exactly(key_part_map parts) {
+  if (cursor_->takes_prefixes()) return cursor_->seek_prefix(search_key_);
   const Cursor::Wanted wanted = with_search_key();
   const auto seek = [&] { return if_begins_with_search_key(cursor_->seek_at_or_after(search_key_, wanted)); };
   Result<bool> found = seek();
@@ -423,8 +430,11 @@ int HailstoneHandler::index_next_same(uchar* record, const uchar*, uint) {
     if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
     // Found by its whole primary key: there is no other.
     if (place_ != Place::Cursor) return HA_ERR_END_OF_FILE;
-    return finish_move(if_begins_with_search_key(cursor_->next(with_search_key())), HA_ERR_END_OF_FILE,
-                       record);
+    const auto next = [&] {
+      return cursor_->is_in_prefix() ? cursor_->next_in_prefix()
+                                     : if_begins_with_search_key(cursor_->next(with_search_key()));
+    };
+    return finish_move(next(), HA_ERR_END_OF_FILE, record);
   });
 }
 

@@ -67,8 +67,8 @@ Status FilterRun::apply(const FilterNode& node, BlockBitmap& rows) {
       break;
   }
   if (node.kind == Kind::Numbers && !node.filter->pays_for(block_)) return {};
-  HAILSTONE_ASSIGN(const BlockReader::Pinned* const pinned, reader_.block(node.position, block_));
-  const Block* const block = pinned->block.get();
+  HAILSTONE_ASSIGN(const BlockReader::Pinned pinned, reader_.block(node.position, block_));
+  const Block* const block = pinned.block.get();
   BlockBitmap matching;
   switch (node.kind) {
     case Kind::Integers:
@@ -80,7 +80,7 @@ Status FilterRun::apply(const FilterNode& node, BlockBitmap& rows) {
     case Kind::CodeRanges:
     case Kind::Codes:
       // A block of a dictionary column may hold its values themselves.
-      if (!block->has_codes()) return apply_test(node, *pinned, rows);
+      if (!block->has_codes()) return apply_test(node, pinned, rows);
       if (node.kind == Kind::CodeRanges) {
         block->select_code_ranges(node.ranges, matching);
       } else {
@@ -95,7 +95,7 @@ Status FilterRun::apply(const FilterNode& node, BlockBitmap& rows) {
       subtract(rows, matching);
       return {};
     default:
-      return apply_test(node, *pinned, rows);
+      return apply_test(node, pinned, rows);
   }
   rows.intersect(matching);
   return {};
@@ -195,7 +195,7 @@ Status FilterRun::apply_test(const FilterNode& node, const BlockReader::Pinned& 
 Status FilterRun::decode_groups(const BlockBitmap& rows) {
   const auto position = static_cast<size_t>(columns_.row_group());
   // Pinned by the reader as long as this run goes on, so the values may be kept.
-  HAILSTONE_ASSIGN(const BlockReader::Pinned* const pinned, reader_.block(position, block_));
+  HAILSTONE_ASSIGN(const BlockReader::Pinned pinned, reader_.block(position, block_));
   if (groups_.empty()) {
     groups_.resize(block_rows);
     groups_decoded_.clear();
@@ -203,11 +203,10 @@ Status FilterRun::decode_groups(const BlockBitmap& rows) {
   BlockBitmap missing = rows;
   subtract(missing, groups_decoded_);
   std::vector<uint16_t> numbers;
-  missing.append_rows(0, pinned->block->rows(), numbers);
+  missing.append_rows(0, pinned.block->rows(), numbers);
   if (numbers.empty()) return {};
   std::vector<ByteView> groups(numbers.size());
-  HAILSTONE_TRY(
-      pinned->block->gather_bytes(numbers, pinned->dictionary.get(), group_scratch_, groups.data()));
+  HAILSTONE_TRY(pinned.block->gather_bytes(numbers, pinned.dictionary.get(), group_scratch_, groups.data()));
   for (size_t i = 0; i < numbers.size(); ++i) {
     HAILSTONE_TRY(columns_.check_group(block_, numbers[i], groups[i]));
     groups_[numbers[i]] = groups[i];

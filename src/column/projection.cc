@@ -35,9 +35,9 @@ void pin(Batch* batch, const BlockReader::Pinned& pinned) {
 Status read_groups(BlockReader& reader, uint32_t block, std::span<const uint16_t> rows, Arena& scratch,
                    Batch* batch, ByteView* to) {
   const auto position = static_cast<size_t>(reader.columns().row_group());
-  HAILSTONE_ASSIGN(const BlockReader::Pinned* const pinned, reader.block(position, block));
-  pin(batch, *pinned);
-  HAILSTONE_TRY(pinned->block->gather_bytes(rows, pinned->dictionary.get(), scratch, to));
+  HAILSTONE_ASSIGN(const BlockReader::Pinned pinned, reader.block(position, block));
+  pin(batch, pinned);
+  HAILSTONE_TRY(pinned.block->gather_bytes(rows, pinned.dictionary.get(), scratch, to));
   for (size_t i = 0; i < rows.size(); ++i) HAILSTONE_TRY(reader.columns().check_group(block, rows[i], to[i]));
   return {};
 }
@@ -140,12 +140,12 @@ void fill_absent(bool integer, size_t rows, ColumnVector& vector) {
 
 Result<Value> read_stored_value(BlockReader& reader, size_t position, bool integer, uint32_t block,
                                 uint16_t row, Arena& scratch, Batch* batch) {
-  HAILSTONE_ASSIGN(const BlockReader::Pinned* const pinned, reader.block(position, block));
-  if (pinned->block->has_nulls() && pinned->block->null(row)) return Value{};
-  if (integer) return Value::of(pinned->block->integer(row));
-  pin(batch, *pinned);
+  HAILSTONE_ASSIGN(const BlockReader::Pinned pinned, reader.block(position, block));
+  if (pinned.block->has_nulls() && pinned.block->null(row)) return Value{};
+  if (integer) return Value::of(pinned.block->integer(row));
+  pin(batch, pinned);
   ByteView value;
-  HAILSTONE_TRY(pinned->block->gather_bytes({&row, 1}, pinned->dictionary.get(), scratch, &value));
+  HAILSTONE_TRY(pinned.block->gather_bytes({&row, 1}, pinned.dictionary.get(), scratch, &value));
   return Value::of(value);
 }
 
@@ -224,23 +224,23 @@ void Projection::append_value(const Read& read, const Value& value, size_t rows_
 
 Status Projection::read_stored(const Read& read, BlockReader& reader, size_t position, uint32_t block,
                                std::span<const uint16_t> rows, Batch& batch, ColumnVector& vector) {
-  HAILSTONE_ASSIGN(const BlockReader::Pinned* const pinned, reader.block(position, block));
-  set_nulls(*pinned->block, rows, vector);
-  if (read.scaled) return read_scaled(*read.scaled, *pinned, rows, batch, vector);
+  HAILSTONE_ASSIGN(const BlockReader::Pinned pinned, reader.block(position, block));
+  set_nulls(*pinned.block, rows, vector);
+  if (read.scaled) return read_scaled(*read.scaled, pinned, rows, batch, vector);
   if (read.integer) {
     vector.integers.resize(rows.size());
-    pinned->block->gather_integers(rows, vector.integers.data());
+    pinned.block->gather_integers(rows, vector.integers.data());
     return {};
   }
-  pin(&batch, *pinned);
-  if (read.as_codes && pinned->dictionary != nullptr) {
+  pin(&batch, pinned);
+  if (read.as_codes && pinned.dictionary != nullptr) {
     vector.codes.resize(rows.size());
-    pinned->block->gather_codes(rows, vector.codes.data());
-    vector.dictionary = pinned->dictionary;
+    pinned.block->gather_codes(rows, vector.codes.data());
+    vector.dictionary = pinned.dictionary;
     return {};
   }
   vector.bytes.resize(rows.size());
-  return pinned->block->gather_bytes(rows, pinned->dictionary.get(), batch.scratch, vector.bytes.data());
+  return pinned.block->gather_bytes(rows, pinned.dictionary.get(), batch.scratch, vector.bytes.data());
 }
 
 Status Projection::read(BlockReader& reader, uint32_t block, std::span<const uint16_t> rows,

@@ -15,7 +15,7 @@ class RowWindow {
  public:
   RowWindow(std::shared_ptr<const TableLayout> layout, std::vector<uint16_t> columns);
   /// `projection` must outlive the window.
-  explicit RowWindow(const Projection& projection) : projection_(projection) {}
+  explicit RowWindow(const Projection& projection);
   RowWindow(const RowWindow&) = delete;
   RowWindow& operator=(const RowWindow&) = delete;
 
@@ -28,12 +28,16 @@ class RowWindow {
   void values(size_t row, std::span<Value> to) const;
 
  private:
+  Status read_one(BlockReader& reader, uint32_t ordinal, std::span<Value> to);
+
   const std::unique_ptr<const Projection> own_;
   const Projection& projection_;
+  const size_t few_rows_;  // of a block, which are read one by one
   Batch batch_;
   bool in_batch_ = false;  // the rows are those of batch_; else they were copied
   std::vector<Value> copied_;
   Arena copied_bytes_;
+  Arena scratch_;
   std::vector<uint32_t> by_ordinal_;  // positions of the rows, by ascending ordinal
   std::vector<uint16_t> in_block_;
 };

@@ -137,6 +137,23 @@ Status KeyCodec::append_row(const RowCodec& codec, ByteView row, std::string& to
   return {};
 }
 
+Result<int> KeyCodec::compare_part(size_t number, const Value& value, ByteView& rest) const {
+  const Part& part = parts_[number];
+  const bool is_plain = part.integer && !part.nullable && !part.descending && part.negative_zero == 0;
+  if (is_plain && rest.size() >= part.width) {
+    const uint64_t own = value.integer >> (8 * part.dropped);
+    const uint64_t other = load_big_endian(rest.data(), part.width);
+    if (own != other) return own < other ? -1 : 1;
+    rest.remove_prefix(part.width);
+    return 0;
+  }
+  std::string own;
+  HAILSTONE_TRY(append_bounded(part, value, 0, own));
+  const int order = ByteView(own).compare(rest.substr(0, own.size()));
+  if (order == 0) rest.remove_prefix(own.size());
+  return order;
+}
+
 bool KeyCodec::has_null(const RowCodec& codec, ByteView row) const {
   for (size_t i = 0; i < parts_.size(); ++i) {
     if (parts_[i].nullable && codec.value(row, columns_[i]).null) return true;

@@ -41,6 +41,9 @@ class KeyCodec {
   Status append(std::span<const Value> values, std::string& to, size_t most_bytes = max_key_bytes) const;
   /// Appends the whole key of a table row.
   Status append_row(const RowCodec& codec, ByteView row, std::string& to) const;
+  /// Order of the bytes that the value has as part number `part` of a key, and those that `rest` begins with.
+  /// 0: it begins with them, and is moved behind them; positive, too, when `rest` ends within them.
+  Result<int> compare_part(size_t part, const Value& value, ByteView& rest) const;
   /// True when some part of the row is NULL (a unique index then admits duplicates).
   bool has_null(const RowCodec& codec, ByteView row) const;
   /// Bytes that the first `parts` parts take of a key of this index.

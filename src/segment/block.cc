@@ -441,6 +441,8 @@ bool Block::pays_to_unpack() const {
          state.decompressed_again.exchange(0, std::memory_order_relaxed) >= state.text_size;
 }
 
+bool Block::is_compressed() const { return state_->kind == BlockKind::Frames; }
+
 size_t Block::unpacked_memory() const {
   return sizeof(Block) + sizeof(State) + state_->numbers_end + state_->text_size + state_->numbers.memory();
 }

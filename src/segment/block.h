@@ -123,6 +123,8 @@ class Block : public BlockCache::Entry {
   /// True, once, when single values or the whole have been read so often that a block with its frames
   /// decompressed (SegmentCodec::unpack_block) would have paid; then counts anew.
   bool pays_to_unpack() const;
+  /// True: values lie in frames that are decompressed to read them.
+  bool is_compressed() const;
   /// Memory of the block with its frames decompressed.
   size_t unpacked_memory() const;
 

@@ -248,6 +248,12 @@ Result<std::shared_ptr<const Block>> Segment::block(size_t column, uint32_t bloc
   return state_->cached_block(state_->context(state_->footer.columns[column], block), use);
 }
 
+Result<const std::shared_ptr<const Block>*> Segment::block(size_t column, uint32_t block, BlockPins& pins,
+                                                           CacheUse use) const {
+  return pins.get(state_->cache, block, use,
+                  [&](uint32_t number) { return this->block(column, number, use); });
+}
+
 Result<std::shared_ptr<const Dictionary>> Segment::dictionary(size_t column) const {
   const ColumnEntry& entry = state_->footer.columns[column];
   if (entry.dictionary_size == 0) {
@@ -288,7 +294,7 @@ ByteView Segment::index_sample(size_t index, size_t number) const {
 }
 ByteView Segment::index_last_key(size_t index) const { return state_->footer.indexes[index].keys.last_key; }
 
-Status Segment::index_ordinals(size_t index, uint32_t first, uint32_t count, uint32_t* to, IndexBlock& last,
+Status Segment::index_ordinals(size_t index, uint32_t first, uint32_t count, uint32_t* to, BlockPins& pins,
                                CacheUse use) const {
   const IndexEntry& entry = state_->footer.indexes[index];
   if (first > entry.entries || count > entry.entries - first) {
@@ -299,16 +305,13 @@ Status Segment::index_ordinals(size_t index, uint32_t first, uint32_t count, uin
   std::array<uint64_t, 1024> ordinals;
   while (count > 0) {
     const uint32_t number = first / block_rows;
-    if (last.block == nullptr || last.index != index || last.number != number) {
-      last.block.reset();
-      HAILSTONE_ASSIGN(last.block, state_->cached_block(state_->ordinals_context(entry, number), use));
-      last.index = index;
-      last.number = number;
-    }
+    HAILSTONE_ASSIGN(const auto* const pinned, pins.get(state_->cache, number, use, [&](uint32_t wanted) {
+      return state_->cached_block(state_->ordinals_context(entry, wanted), use);
+    }));
+    const Block& block = **pinned;
     const uint32_t inside = first % block_rows;
-    const uint32_t here =
-        std::min({count, last.block->rows() - inside, static_cast<uint32_t>(ordinals.size())});
-    last.block->integers(inside, here, ordinals.data());
+    const uint32_t here = std::min({count, block.rows() - inside, static_cast<uint32_t>(ordinals.size())});
+    block.integers(inside, here, ordinals.data());
     for (uint32_t i = 0; i < here; ++i) {
       if (ordinals[i] >= rows()) {
         return state_->file->corrupt(entry.pieces[first / block_rows].offset,

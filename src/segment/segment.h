@@ -15,6 +15,7 @@
 #include "file/filesystem.h"
 #include "segment/block.h"
 #include "segment/block_cache.h"
+#include "segment/block_pins.h"
 #include "segment/column_buffer.h"
 #include "segment/distinct_sketch.h"
 #include "segment/file_identity.h"
@@ -46,22 +47,11 @@ struct ColumnStorage {
   uint32_t blocks = 0;
 };
 
-/// Whether a block that is read stays in the cache: one that is read once on the way through a whole segment
-/// should not push out what others use.
-enum class CacheUse : uint8_t { Keep, PassBy };
-
 /// The part of a Bloom filter that a reader used last. A reader that asks for many keys, by ascending hash,
 /// reads each part once.
 struct FilterPart {
   std::shared_ptr<const BlockCache::Entry> piece;
   uint64_t offset = 0;
-};
-
-/// The block of index ordinals that a reader used last.
-struct IndexBlock {
-  std::shared_ptr<const Block> block;
-  size_t index = 0;
-  uint32_t number = 0;
 };
 
 class Segment {
@@ -92,6 +82,9 @@ class Segment {
 
   Result<std::shared_ptr<const Block>> block(size_t column, uint32_t block,
                                              CacheUse use = CacheUse::Keep) const;
+  /// The same, unless `pins`, which are of this column alone, have it.
+  Result<const std::shared_ptr<const Block>*> block(size_t column, uint32_t block, BlockPins& pins,
+                                                    CacheUse use = CacheUse::Keep) const;
   Result<std::shared_ptr<const Dictionary>> dictionary(size_t column) const;
 
   // Clustered key. Samples are keys of rows 0, key_sample_stride, …, in memory.
@@ -110,9 +103,8 @@ class Segment {
   size_t index_sample_count(size_t index) const;
   ByteView index_sample(size_t index, size_t number) const;
   ByteView index_last_key(size_t index) const;
-  /// Ordinals of entries [first, first + count), in index order. The block that holds the last of them stays
-  /// pinned by `last`.
-  Status index_ordinals(size_t index, uint32_t first, uint32_t count, uint32_t* to, IndexBlock& last,
+  /// Ordinals of entries [first, first + count), in index order. `pins`: of this index alone.
+  Status index_ordinals(size_t index, uint32_t first, uint32_t count, uint32_t* to, BlockPins& pins,
                         CacheUse use = CacheUse::Keep) const;
   Result<bool> index_may_contain(size_t index, uint64_t hash) const;
   Result<bool> index_may_contain(size_t index, uint64_t hash, FilterPart& last) const;

@@ -206,8 +206,8 @@ Result<bool> AggregateSums::add_summary(const Item& item, const SegmentColumns& 
 
 Status AggregateSums::add_numbers(const Item& item, BlockReader& reader, size_t position, uint32_t block,
                                   const BlockBitmap& rows, bool all, Sum& sum) {
-  HAILSTONE_ASSIGN(const BlockReader::Pinned* const pinned, reader.block(position, block));
-  const Block* const numbers = pinned->block.get();
+  HAILSTONE_ASSIGN(const BlockReader::Pinned pinned, reader.block(position, block));
+  const Block* const numbers = pinned.block.get();
   const bool scaled = is_scaled(item.number);
   uint64_t values[numbers_at_once];
   if (all && !numbers->has_nulls() && !scaled) {
@@ -283,8 +283,8 @@ Status AggregateSums::add(BlockScan::Worker& worker) {
     if (location.kind == SegmentColumns::Location::Kind::Absent) continue;
     bool has_numbers = item.column.integer && location.kind == SegmentColumns::Location::Kind::Stored;
     if (has_numbers && is_scaled(item.number)) {
-      HAILSTONE_ASSIGN(const auto* const pinned, worker.reader().block(location.position, block));
-      has_numbers = pinned->block->decimal().any();
+      HAILSTONE_ASSIGN(const BlockReader::Pinned pinned, worker.reader().block(location.position, block));
+      has_numbers = pinned.block->decimal().any();
     }
     if (has_numbers) {
       HAILSTONE_TRY(add_numbers(item, worker.reader(), location.position, block, rows, all, sums_[i]));

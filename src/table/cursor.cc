@@ -1,6 +1,7 @@
 #include "table/cursor.h"
 
 #include <optional>
+#include <utility>
 
 #include "table/cursor_sources.h"
 
@@ -30,9 +31,10 @@ struct Cursor::State {
   /// Opens the sources at the first move, and again for a locking cursor when the table's places have
   /// changed, as its rows may have moved on.
   void open_sources() {
-    const bool refresh = has_new_own_changes();
+    const bool refresh = has_new_own_changes(), restart = std::exchange(anew, false);
+    const Visibility before = restart ? visibility : Visibility{};
     own_changes = transaction.change_count();
-    if (view == nullptr || refresh) {
+    if (view == nullptr || refresh || restart) {
       const uint32_t own_writes =
           options.sees_own_changes ? Visibility::all_writes : transaction.own_writes();
       if (dirty) {
@@ -55,6 +57,11 @@ struct Cursor::State {
       return;
     }
     auto now = inside.current_view();
+    if (restart && view == now && lock == ReadLock::None && !dirty && before.is_same(visibility)) {
+      // The sources know no more than new ones would, and what they have read is worth keeping.
+      sought = false;
+      return;
+    }
     if (refresh && view == now && visibility.superseded == nullptr) {
       sources->forget();
       sought = false;
@@ -95,6 +102,7 @@ struct Cursor::State {
 
   Status seek_all(Direction to, const SeekBound& bound) {
     direction = to;
+    only_prefix = bound.prefix;
     moves_in_source = 0;
     HAILSTONE_TRY(sources->seek(to, bound));
     sought = true;
@@ -109,12 +117,32 @@ struct Cursor::State {
     return settle(wanted);
   }
 
+  Result<bool> seek_prefix(ByteView prefix) {
+    HAILSTONE_TRY(inside.usable());
+    open_sources();
+    HAILSTONE_TRY(seek_all(Direction::Forward, {.key = prefix, .prefix = true}));
+    loaded = has_key = false;
+    HAILSTONE_TRY(count_move());
+    HAILSTONE_ASSIGN(current, sources->nearest());
+    positioned = current != nullptr;
+    if (positioned && !current->in_run) take_key();
+    return positioned;
+  }
+
+  void begin_anew() {
+    anew = true;
+    only_prefix = false;
+    positioned = false;
+  }
+
   /// Steps every source off the current key.
   Status leave_key() { return sources->leave_key(key); }
 
-  Result<bool> move(Direction to, const Wanted& wanted = {}) {
+  Result<bool> move(Direction to, const Wanted& wanted = {}, bool in_prefix = false) {
     HAILSTONE_TRY(inside.usable());
     if (!positioned) return false;
+    // Behind the prefix the sources have nothing.
+    if (only_prefix && !in_prefix) sought = false;
     if (current != nullptr && current->in_run && direction == to && sought && !has_new_own_changes())
         [[likely]] {
       HAILSTONE_TRY(current->step());
@@ -268,8 +296,8 @@ struct Cursor::State {
       HAILSTONE_TRY(count_move());
       const std::string row_key(ByteView(key).substr(key.size() - clustered_size));
       const RowPlace candidate = current->place();
-      HAILSTONE_ASSIGN(
-          newest, inside.find_visible(*inside.current_view(), row_key, transaction.current(), transaction));
+      HAILSTONE_ASSIGN(newest, inside.find_visible(*inside.current_view(), row_key, transaction.current(),
+                                                   transaction, &rows));
       if (newest.found()) {
         if (newest == candidate) break;
         // It may have moved since the sources were opened.
@@ -288,7 +316,7 @@ struct Cursor::State {
   Result<bool> take_lock() {
     const RowPlace candidate = current->place();
     const std::string row_key(ByteView(key).substr(key.size() - clustered_size));
-    HAILSTONE_ASSIGN(newest, inside.lock_newest(transaction, row_key, lock));
+    HAILSTONE_ASSIGN(newest, inside.lock_newest(transaction, row_key, lock, &rows));
     if (!newest.found()) return false;
     if (newest == candidate) return true;
     if (visibility.is_own_and_new(newest)) return false;
@@ -324,7 +352,8 @@ struct Cursor::State {
     if (visibility.is_own_and_new(newest)) return false;
     if (secondary == SegmentKeys::clustered) return true;
     HAILSTONE_ASSIGN(const bool is_here, has_current_key(newest, row_key));
-    HAILSTONE_ASSIGN(RowPlace before, inside.find_visible(*view, row_key, visibility.snapshot, transaction));
+    HAILSTONE_ASSIGN(RowPlace before,
+                     inside.find_visible(*view, row_key, visibility.snapshot, transaction, &rows));
     if (!before.found()) return is_here;
     HAILSTONE_ASSIGN(const bool was_here, has_current_key(before, row_key));
     if (!is_here) newest = std::move(before);
@@ -350,7 +379,7 @@ struct Cursor::State {
     if (is_where_met()) {
       HAILSTONE_TRY(current->load(values));
     } else {
-      HAILSTONE_TRY(inside.read_place(newest, projection, batch, values));
+      HAILSTONE_TRY(inside.read_place(newest, projection, rows, batch, values));
     }
     loaded = true;
     return {};
@@ -380,14 +409,17 @@ struct Cursor::State {
   std::shared_ptr<const TableView> view;
   std::optional<CursorSources> sources;
   Direction direction = Direction::Forward;
-  bool sought = false;  // the sources stand where `key` is, or behind it
+  bool sought = false;       // the sources stand where `key` is, or behind it
+  bool only_prefix = false;  // and have only entries that begin with what was sought
+  bool anew = false;         // begin_anew()
   bool positioned = false;
   bool has_key = false;  // `key` and `clustered_size` are the current entry's
   std::string key;
   size_t clustered_size = 0;
   CursorSource* current = nullptr;
-  uint32_t moves_in_source = 0;  // how often the current source was the nearest, one time after the other
-  RowPlace newest;               // the locked row, or the latest version
+  uint32_t moves_in_source = 0;      // how often the current source was the nearest, one time after the other
+  RowPlace newest;                   // the locked row, or the latest version
+  SegmentReaders rows{inside.keys};  // of rows that are looked up by their clustered keys
   std::vector<Value> values;
   bool loaded = false;
   Batch batch;
@@ -415,6 +447,12 @@ Result<bool> Cursor::seek_before(ByteView bound, const Wanted& wanted) {
   return state_->checked(
       state_->seek(Direction::Backward, {.key = bound, .after = false, .unbounded = bound.empty()}, wanted));
 }
+
+Result<bool> Cursor::seek_prefix(ByteView prefix) { return state_->checked(state_->seek_prefix(prefix)); }
+Result<bool> Cursor::next_in_prefix() { return state_->checked(state_->move(Direction::Forward, {}, true)); }
+bool Cursor::takes_prefixes() const { return state_->lock == ReadLock::None && !state_->dirty; }
+bool Cursor::is_in_prefix() const { return state_->only_prefix; }
+void Cursor::begin_anew() { state_->begin_anew(); }
 
 Result<bool> Cursor::next(const Wanted& wanted) {
   return state_->checked(state_->move(Direction::Forward, wanted));

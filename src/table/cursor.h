@@ -43,6 +43,15 @@ class Cursor {
   // inserting between the bound and the entry found.
   /// First entry whose key is >= bound (bytewise).
   Result<bool> seek_at_or_after(ByteView bound, const Wanted& wanted = {});
+  /// Whether the next two may be called: it locks nothing, and meets what its snapshot has.
+  bool takes_prefixes() const;
+  /// First entry whose key begins with `prefix`; next_in_prefix() leads to the others.
+  Result<bool> seek_prefix(ByteView prefix);
+  Result<bool> next_in_prefix();
+  /// Whether the last search was one of a prefix, and no other move has followed.
+  bool is_in_prefix() const;
+  /// The next search meets the rows as a new cursor would, which has read nothing yet.
+  void begin_anew();
   /// Last entry whose key is < bound.
   Result<bool> seek_before(ByteView bound, const Wanted& wanted = {});
   /// Keeps others from making entries from `low` on and before `high`: for a search of one key that has found

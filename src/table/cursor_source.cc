@@ -1,6 +1,7 @@
 #include "table/cursor_source.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace hailstone {
 
@@ -17,8 +18,12 @@ class DeltaSource : public CursorSource {
   Status seek(Direction direction, const SeekBound& bound) override {
     direction_ = direction;
     wanted_ = first_delta_entries;
-    in_run = has_run_ = false;
+    in_run = false;
+    has_run_ = bound.prefix;
+    has_rival_ = false;
     run_end_ = 0;
+    has_prefix_ = bound.prefix;
+    if (has_prefix_) prefix_ = bound.key;
     fill(bound);
     return {};
   }
@@ -62,6 +67,11 @@ class DeltaSource : public CursorSource {
     in_run = next_ < run_end_;
     return {};
   }
+  Status end_run() override {
+    in_run = has_run_ = false;
+    run_end_ = 0;
+    return {};
+  }
   Status make_key() override { return {}; }
 
  private:
@@ -81,6 +91,11 @@ class DeltaSource : public CursorSource {
       reader_.forward(bound.key, bound.after, wanted_, entries_);
     } else {
       reader_.backward(bound.key, bound.unbounded, wanted_, entries_);
+    }
+    if (has_prefix_) {
+      // Fewer than were wanted: the last ones.
+      const auto begins = [&](const DeltaReader::Entry& entry) { return entry.key.starts_with(prefix_); };
+      entries_.erase(std::ranges::partition_point(entries_, begins), entries_.end());
     }
     next_ = 0;
     if (has_run_) find_run_end();
@@ -103,6 +118,8 @@ class DeltaSource : public CursorSource {
   bool has_run_ = false, has_rival_ = false;
   std::string rival_;
   size_t run_end_ = 0;  // of entries_: those before the rival; 0 without a run
+  bool has_prefix_ = false;
+  std::string prefix_;
 };
 
 class SegmentSource : public CursorSource {
@@ -125,6 +142,9 @@ class SegmentSource : public CursorSource {
     direction_ = direction;
     valid = in_run = false;
     run_first_ = run_last_ = 0;
+    limit_ = keys_.entries();
+    likely_rows_ = std::exchange(rows_loaded_, 0);
+    if (!bound.prefix) likely_rows_ = 0;
     if (excluded_ || keys_.entries() == 0) return {};
     if (direction == Direction::Backward) {
       uint32_t limit = keys_.entries();
@@ -139,6 +159,12 @@ class SegmentSource : public CursorSource {
       position_ = 0;
     } else if (!bound.after) {
       HAILSTONE_ASSIGN(position_, keys_.lower_bound(bound.key));
+      if (bound.prefix) {
+        // They are the last ones, and need no keys where no other source has some of the prefix.
+        HAILSTONE_ASSIGN(limit_, keys_.end_of_prefix(position_, bound.key));
+        run_first_ = position_;
+        run_last_ = limit_;
+      }
     } else {
       // The first key behind the bound is the first that is not less than the bound with a zero byte behind
       // it.
@@ -147,6 +173,12 @@ class SegmentSource : public CursorSource {
       HAILSTONE_ASSIGN(position_, keys_.lower_bound(behind));
     }
     return stand();
+  }
+
+  Status end_run() override {
+    run_first_ = run_last_ = 0;
+    if (!std::exchange(in_run, false)) return {};
+    return make_key();
   }
 
   Status step() override {
@@ -204,7 +236,7 @@ class SegmentSource : public CursorSource {
   Status stand() {
     valid = false;
     for (;;) {
-      if (position_ >= keys_.entries()) return {};
+      if (position_ >= limit_) return {};
       HAILSTONE_ASSIGN(ordinal_, keys_.ordinal(position_));
       HAILSTONE_ASSIGN(const bool is_taken, taken());
       if (is_taken) break;
@@ -270,6 +302,7 @@ class SegmentSource : public CursorSource {
   Direction direction_ = Direction::Forward;
   uint32_t position_ = 0;
   uint32_t ordinal_ = 0;
+  uint32_t limit_ = 0;                     // of positions that are wanted
   uint32_t run_first_ = 0, run_last_ = 0;  // positions of the run: [first, last)
   std::string key_;
   BlockBitmap bitmap_;  // rows taken of masked_block_
@@ -279,6 +312,8 @@ class SegmentSource : public CursorSource {
   RowWindow window_;
   uint32_t window_first_ = 0, window_rows_ = 0;
   uint32_t window_size_ = 1;
+  uint32_t rows_loaded_ = 0;               // since the last search
+  uint32_t likely_rows_ = 0;               // as many as the search before this one has led to; 0: unknown
   uint32_t next_position_ = ~uint32_t{0};  // behind the window, in the direction
   std::vector<uint32_t> window_ordinals_;
   Batch single_;
@@ -292,13 +327,15 @@ Status SegmentSource::load_row(std::string& to) {
 }
 
 Status SegmentSource::load(std::span<Value> values) {
+  ++rows_loaded_;
   if (position_ - window_first_ >= window_rows_) {
     // A window grows while reading goes on where the last one ended, and begins small after a jump.
     const bool goes_on = position_ == next_position_;
-    window_size_ = goes_on ? std::min(window_size_ * 8, RowWindow::good_rows(*segment_->segment)) : 1;
+    window_size_ = goes_on ? window_size_ * 8 : std::max(1U, likely_rows_);
+    window_size_ = std::min(window_size_, RowWindow::good_rows(*segment_->segment));
     uint32_t first = position_, last = position_ + 1;
     if (direction_ == Direction::Forward) {
-      last = position_ + std::min(window_size_, keys_.entries() - position_);
+      last = position_ + std::min(window_size_, limit_ - position_);
       // Rows in their own order are read a block at a time.
       if (secondary_ == SegmentKeys::clustered)
         last = std::min(last, position_ + block_rows - position_ % block_rows);

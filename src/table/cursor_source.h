@@ -21,6 +21,7 @@ struct SeekBound {
   ByteView key;
   bool after = false;      // forward only
   bool unbounded = false;  // backward only
+  bool prefix = false;     // forward only: entries that begin with `key`, and no others
 };
 
 class CursorSource {
@@ -39,6 +40,9 @@ class CursorSource {
   /// (null: always), step() says `in_run` and may leave `key` and `clustered_size` as they are. `rival` is
   /// not kept.
   virtual Status begin_run(const ByteView* rival) = 0;
+  /// Ends a run, if there is one, before the next seek. A source that was sought by a prefix is in a run from
+  /// the beginning.
+  virtual Status end_run() = 0;
   /// Makes the key of an entry in a run.
   virtual Status make_key() = 0;
   /// The transaction has changed rows: what is known of them beyond the entry it stands on is not true any

@@ -36,6 +36,7 @@ void CursorSources::let_go() {
 
 Status CursorSources::seek(Direction direction, const SeekBound& bound) {
   direction_ = direction;
+  waits_ = !bound.prefix;
   for (const OpenSegment& open : segments_) open.source->valid = open.source->in_run = false;
   HAILSTONE_TRY(seek_deltas(bound));
   const SegmentOrder& order = view_->order(secondary_);
@@ -52,6 +53,7 @@ Status CursorSources::seek(Direction direction, const SeekBound& bound) {
                                                 [&](uint32_t i) { return by_first[i].last; });
     next_ = static_cast<size_t>(above - order.by_last().begin());
   }
+  if (bound.prefix) return seek_prefix(bound);
   if (forward && bound.key.empty()) return {};
   Status status;
   order.visit_between(bound.key, bound.key, [&](const SegmentOrder::Range& range) {
@@ -62,6 +64,24 @@ Status CursorSources::seek(Direction direction, const SeekBound& bound) {
   HAILSTONE_TRY(status);
   let_go();
   return {};
+}
+
+Status CursorSources::seek_prefix(const SeekBound& bound) {
+  Status status;
+  view_->order(secondary_).visit_between(bound.key, bound.key, [&](const SegmentOrder::Range& range) {
+    status = source_of(range.segment).seek(Direction::Forward, bound);
+    return status.has_value();
+  });
+  HAILSTONE_TRY(status);
+  let_go();
+  // Several sources are merged by key; one needs none.
+  size_t valid = 0;
+  for_each_source([&](const CursorSource& source) { valid += source.valid ? 1 : 0; });
+  if (valid < 2) return {};
+  for_each_source([&](CursorSource& source) {
+    if (status && source.valid) status = source.end_run();
+  });
+  return status;
 }
 
 Status CursorSources::seek_deltas(const SeekBound& bound) {
@@ -79,6 +99,7 @@ CursorSource* CursorSources::nearest_open(const CursorSource* except) const {
 }
 
 const SegmentOrder::Range* CursorSources::waiting() const {
+  if (!waits_) return nullptr;
   const SegmentOrder& order = view_->order(secondary_);
   if (direction_ == Direction::Forward)
     return next_ < order.by_first().size() ? &order.by_first()[next_] : nullptr;

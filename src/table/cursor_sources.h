@@ -43,6 +43,7 @@ class CursorSources {
     for (const auto& source : deltas_) visit(*source);
     for (const OpenSegment& open : segments_) visit(*open.source);
   }
+  Status seek_prefix(const SeekBound& bound);
   bool comes_before(ByteView a, ByteView b) const { return direction_ == Direction::Forward ? a < b : b < a; }
   CursorSource* nearest_open(const CursorSource* except = nullptr) const;
   /// The segment that waits in front; null: none.
@@ -59,7 +60,8 @@ class CursorSources {
   std::vector<std::unique_ptr<CursorSource>> deltas_;
   std::vector<OpenSegment> segments_;
   Direction direction_ = Direction::Forward;
-  size_t next_ = 0;  // forward: of by_first(), the first that waits; backward: how many of by_last() wait
+  bool waits_ = true;  // segments behind the open ones have entries that are wanted
+  size_t next_ = 0;    // forward: of by_first(), the first that waits; backward: how many of by_last() wait
   ByteView rival_;
 };
 

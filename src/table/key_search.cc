@@ -4,19 +4,12 @@
 #include <numeric>
 #include <ranges>
 
-#include "base/hash.h"
-
 namespace hailstone {
 
 namespace {
 
 constexpr uint32_t steps_before_reading_ahead = 4;
 constexpr uint32_t first_read_ahead = 32;
-
-std::vector<uint16_t> key_columns(const KeyCodec& codec, bool hidden_row_id) {
-  if (hidden_row_id) return {StoredColumn::row_id};
-  return {codec.columns().begin(), codec.columns().end()};
-}
 
 /// The segment's column of clustered keys that are one integer.
 std::optional<size_t> integer_column(const TableSegment& segment, const TableKeys& keys) {
@@ -45,10 +38,17 @@ SegmentKeys::SegmentKeys(const TableSegment& segment, const TableKeys& keys, siz
       entries_(secondary == clustered ? segment.rows() : segment.segment->index_entries(secondary)),
       integer_column_(secondary == clustered ? integer_column(segment, keys) : std::nullopt),
       reader_(segment.columns, use) {
-  if (secondary != clustered) columns_ = key_columns(keys.secondary(secondary), false);
-  const std::vector<uint16_t> of_clustered = key_columns(keys.clustered(), keys.hidden_row_id());
-  columns_.insert(columns_.end(), of_clustered.begin(), of_clustered.end());
-  clustered_columns_ = of_clustered.size();
+  const auto append = [&](std::span<const uint16_t> columns) {
+    columns_.insert(columns_.end(), columns.begin(), columns.end());
+  };
+  if (secondary != clustered) append(keys.secondary(secondary).columns());
+  const size_t own = columns_.size();
+  if (keys.hidden_row_id()) {
+    columns_.push_back(StoredColumn::row_id);
+  } else {
+    append(keys.clustered().columns());
+  }
+  clustered_columns_ = columns_.size() - own;
   values_.resize(columns_.size());
 }
 
@@ -164,8 +164,9 @@ Status SegmentKeys::integer_keys(uint32_t first, uint32_t count, EntryKeys& to) 
   for (uint32_t done = 0; done < count;) {
     const uint32_t row = (first + done) % block_rows;
     const uint32_t rows = std::min(count - done, block_rows - row);
-    HAILSTONE_ASSIGN(const auto* const pinned, reader_.block(*integer_column_, (first + done) / block_rows));
-    pinned->block->integers(row, rows, integers_.data() + done);
+    HAILSTONE_ASSIGN(const BlockReader::Pinned pinned,
+                     reader_.block(*integer_column_, (first + done) / block_rows));
+    pinned.block->integers(row, rows, integers_.data() + done);
     done += rows;
   }
   to.bytes_.resize(size_t{count} * width);
@@ -184,12 +185,14 @@ Status SegmentKeys::keys(uint32_t first, uint32_t count, EntryKeys& to) {
   to.clear();
   window_ordinals_.resize(count);
   HAILSTONE_TRY(ordinals(first, count, window_ordinals_.data()));
-  if (window_ == nullptr) window_ = std::make_unique<RowWindow>(keys_.layout(), columns_);
+  if (window_ == nullptr)
+    window_ =
+        std::make_unique<RowWindow>(keys_.layout(), std::vector<uint16_t>(columns_.begin(), columns_.end()));
   HAILSTONE_TRY(window_->read(reader_, window_ordinals_));
   for (uint32_t i = 0; i < count; ++i) {
-    window_->values(i, values_);
+    window_->values(i, {values_.data(), values_.size()});
     probe_.clear();
-    HAILSTONE_TRY(append_key(values_, probe_));
+    HAILSTONE_TRY(append_key({values_.data(), values_.size()}, probe_));
     to.bytes_.append(probe_);
     to.ends_.push_back(static_cast<uint32_t>(to.bytes_.size()));
     to.clustered_sizes_.push_back(static_cast<uint32_t>(clustered_size_));
@@ -213,24 +216,44 @@ ByteView SegmentKeys::last_key() const {
 }
 
 Result<int> SegmentKeys::compare(uint32_t position, ByteView bound) {
-  const unsigned width = keys_.clustered_integer_width();
-  if (!integer_column_ || bound.size() != width) {
-    HAILSTONE_TRY(key(position, probe_));
-    return ByteView(probe_).compare(bound);
+  if (const unsigned width = keys_.clustered_integer_width(); integer_column_ && bound.size() == width) {
+    HAILSTONE_ASSIGN(const BlockReader::Pinned pinned,
+                     reader_.block(*integer_column_, position / block_rows));
+    const uint64_t number = pinned.block->integer(position % block_rows);
+    const uint64_t sought = load_big_endian(bound.data(), width);
+    return number < sought ? -1 : number > sought ? 1 : 0;
   }
-  HAILSTONE_TRY(Projection::read_values(reader_, columns_, position, scratch_, values_));
-  const uint64_t number = values_[0].integer;
-  const uint64_t sought = load_big_endian(bound.data(), width);
-  return number < sought ? -1 : number > sought ? 1 : 0;
+  HAILSTONE_ASSIGN(const uint32_t row, ordinal(position));
+  // Most keys differ from the bound in their first parts: the others' columns are not read.
+  const size_t own = columns_.size() - clustered_columns_;
+  if (scratch_.bytes() != 0) scratch_.clear();
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    if (bound.empty()) return 1;
+    HAILSTONE_TRY(Projection::read_values(reader_, {&columns_[i], 1}, row, scratch_, {&values_[i], 1}));
+    int order = 0;
+    if (keys_.hidden_row_id() && i == own) {
+      probe_.clear();
+      append_row_id(values_[i].integer, probe_);
+      order = ByteView(probe_).compare(bound.substr(0, probe_.size()));
+      if (order == 0) bound.remove_prefix(probe_.size());
+    } else {
+      const KeyCodec& codec = i < own ? keys_.secondary(secondary_) : keys_.clustered();
+      HAILSTONE_ASSIGN(order, codec.compare_part(i < own ? i : i - own, values_[i], bound));
+    }
+    if (order != 0) return order;
+  }
+  return bound.empty() ? 0 : -1;
 }
 
-Result<uint32_t> SegmentKeys::lower_bound(ByteView bound) {
-  if (entries_ == 0) return 0U;
-  if (last_key() < bound) return entries_;
-  const size_t low = first_sample(sample_count(), bound, [&](size_t number) { return sample(number); });
-  if (low == 0) return 0U;
-  auto first = static_cast<uint32_t>((low - 1) * key_sample_stride + 1);
-  auto last = static_cast<uint32_t>(std::min<size_t>(low * key_sample_stride, entries_));
+Result<uint32_t> SegmentKeys::search(uint32_t first, uint32_t last, ByteView bound) {
+  const unsigned width = keys_.clustered_integer_width();
+  const uint32_t block = first / block_rows;
+  if (integer_column_ && bound.size() == width && first < last && (last - 1) / block_rows == block) {
+    HAILSTONE_ASSIGN(const BlockReader::Pinned pinned, reader_.block(*integer_column_, block));
+    const uint32_t before = block * block_rows;
+    return before +
+           pinned.block->lower_bound(first - before, last - before, load_big_endian(bound.data(), width));
+  }
   while (first < last) {
     const uint32_t middle = first + (last - first) / 2;
     HAILSTONE_ASSIGN(const int order, compare(middle, bound));
@@ -241,6 +264,32 @@ Result<uint32_t> SegmentKeys::lower_bound(ByteView bound) {
     }
   }
   return first;
+}
+
+Result<uint32_t> SegmentKeys::lower_bound(ByteView bound) {
+  if (entries_ == 0) return 0U;
+  if (last_key() < bound) return entries_;
+  const size_t low = first_sample(sample_count(), bound, [&](size_t number) { return sample(number); });
+  if (low == 0) return 0U;
+  const auto first = static_cast<uint32_t>((low - 1) * key_sample_stride + 1);
+  return search(first, static_cast<uint32_t>(std::min<size_t>(low * key_sample_stride, entries_)), bound);
+}
+
+Result<uint32_t> SegmentKeys::end_of_prefix(uint32_t first, ByteView prefix) {
+  const std::string after = key_after_prefix(prefix);
+  if (after.empty() || first >= entries_) return entries_;
+  const size_t next_sample = first / key_sample_stride + 1;
+  if (next_sample < sample_count() && sample(next_sample) < after) return lower_bound(after);
+  const auto limit = static_cast<uint32_t>(std::min<size_t>(next_sample * key_sample_stride, entries_));
+  // All before `low` come before `after`.
+  uint32_t low = first;
+  for (uint32_t step = 1; limit - low >= step; step *= 2) {
+    const uint32_t probe = low + step - 1;
+    HAILSTONE_ASSIGN(const int order, compare(probe, after));
+    if (order >= 0) return search(low, probe, after);
+    low = probe + 1;
+  }
+  return search(low, limit, after);
 }
 
 uint32_t SegmentKeys::known_before(ByteView bound) const {
@@ -257,61 +306,6 @@ uint32_t SegmentKeys::known_behind(ByteView bound) const {
   const uint32_t ahead = ahead_.count_before(behind);
   return std::min(samples == sample_count() ? entries_ : static_cast<uint32_t>(samples * key_sample_stride),
                   ahead == ahead_.size() ? entries_ : ahead_first_ + ahead);
-}
-
-namespace {
-
-/// The same as find_clustered() for keys that are one integer, in place of which its column is searched.
-Result<OrdinalRange> find_integer(const TableSegment& segment, size_t column, ByteView key) {
-  const Segment& file = *segment.segment;
-  const uint64_t number = load_big_endian(key.data(), static_cast<unsigned>(key.size()));
-  const size_t sample =
-      first_sample(file.key_sample_count(), key, [&](size_t position) { return file.key_sample(position); });
-  // Between two samples, and so within one block.
-  const auto first = sample == 0 ? 0U : static_cast<uint32_t>((sample - 1) * key_sample_stride + 1);
-  const auto last = static_cast<uint32_t>(std::min<size_t>(sample * key_sample_stride, segment.rows()));
-  uint32_t block_number = first / block_rows;
-  HAILSTONE_ASSIGN(auto block, file.block(column, block_number));
-  const uint32_t before = block_number * block_rows;
-  const uint32_t found = before + block->lower_bound(first - before, last - before, number);
-  OrdinalRange range{found, found};
-  for (; range.last < segment.rows(); ++range.last) {
-    if (range.last / block_rows != block_number) {
-      block_number = range.last / block_rows;
-      HAILSTONE_ASSIGN(block, file.block(column, block_number));
-    }
-    if (block->integer(range.last % block_rows) != number) break;
-  }
-  return range;
-}
-
-}  // namespace
-
-Result<OrdinalRange> find_clustered(const TableSegment& segment, const TableKeys& keys, ByteView key,
-                                    Counters& counters) {
-  if (segment.rows() == 0 || key < segment.segment->first_key() || segment.segment->last_key() < key) {
-    return OrdinalRange{};
-  }
-  if (!keys.hidden_row_id()) {
-    HAILSTONE_ASSIGN(const bool may_contain, segment.segment->may_contain_key(hash_bytes(key)));
-    if (!may_contain) {
-      count(counters.bloom_filter_skips);
-      return OrdinalRange{};
-    }
-  }
-  if (const auto column = integer_column(segment, keys);
-      column && key.size() == keys.clustered_integer_width()) {
-    return find_integer(segment, *column, key);
-  }
-  SegmentKeys rows(segment, keys, SegmentKeys::clustered);
-  HAILSTONE_ASSIGN(const uint32_t first, rows.lower_bound(key));
-  OrdinalRange range{first, first};
-  while (range.last < segment.rows()) {
-    HAILSTONE_ASSIGN(const int order, rows.compare(range.last, key));
-    if (order != 0) break;
-    ++range.last;
-  }
-  return range;
 }
 
 }  // namespace hailstone

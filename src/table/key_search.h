@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "column/block_reader.h"
 #include "column/row_window.h"
 #include "table/places.h"
@@ -83,6 +84,9 @@ class SegmentKeys {
   Status clustered_key(uint32_t ordinal, std::string& to);
   /// First position whose entry key is >= bound; entries() when there is none.
   Result<uint32_t> lower_bound(ByteView bound);
+  /// Behind the entries whose keys begin with `prefix`; `first` when none does. The entries from `first` on
+  /// have keys >= prefix. Few entries take few steps.
+  Result<uint32_t> end_of_prefix(uint32_t first, ByteView prefix);
   /// As far as what is in memory tells (keys that were read ahead, samples): the entries before this position
   /// have keys < bound.
   uint32_t known_before(ByteView bound) const;
@@ -93,6 +97,9 @@ class SegmentKeys {
   Result<int> compare(uint32_t position, ByteView bound);
 
  private:
+  static constexpr size_t few_columns = 8;
+  /// Where in [first, last) the keys begin that are >= bound.
+  Result<uint32_t> search(uint32_t first, uint32_t last, ByteView bound);
   size_t sample_count() const;
   ByteView sample(size_t number) const;
   ByteView last_key() const;
@@ -108,9 +115,9 @@ class SegmentKeys {
   const uint32_t entries_;
   const std::optional<size_t> integer_column_;  // of clustered keys that are one integer
   BlockReader reader_;
-  std::vector<uint16_t> columns_;  // of the entry's index key, then of the clustered key
-  size_t clustered_columns_;       // how many of them, at the end, are the clustered key's
-  std::vector<Value> values_;
+  absl::InlinedVector<uint16_t, few_columns> columns_;  // of the entry's index key, then of the clustered key
+  size_t clustered_columns_;  // how many of them, at the end, are the clustered key's
+  absl::InlinedVector<Value, few_columns> values_;
   Arena scratch_;
   // Ordinals of the index entries read last.
   std::array<uint32_t, key_sample_stride> ordinals_;
@@ -127,13 +134,5 @@ class SegmentKeys {
   uint32_t last_position_ = 0;              // that a key was asked for
   uint32_t steps_up_ = 0, steps_down_ = 0;  // moves by one position before it, in a row
 };
-
-/// Rows [first, last) of the segment that have exactly this clustered key; empty when it has none.
-struct OrdinalRange {
-  uint32_t first = 0, last = 0;
-  bool empty() const { return first == last; }
-};
-Result<OrdinalRange> find_clustered(const TableSegment& segment, const TableKeys& keys, ByteView key,
-                                    Counters& counters);
 
 }  // namespace hailstone

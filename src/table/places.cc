@@ -55,9 +55,9 @@ void TableSegment::undo(const Change& change) {
 
 Result<Timestamp> TableSegment::begin_of(BlockReader& reader, uint32_t ordinal) const {
   if (columns.begin() < 0) return shared_begin();
-  HAILSTONE_ASSIGN(const BlockReader::Pinned* const pinned,
+  HAILSTONE_ASSIGN(const BlockReader::Pinned pinned,
                    reader.block(static_cast<size_t>(columns.begin()), ordinal / block_rows));
-  return pinned->block->integer(ordinal % block_rows);
+  return pinned.block->integer(ordinal % block_rows);
 }
 
 TableDelta::TableDelta(std::shared_ptr<TableLatch> latch, std::shared_ptr<const TableKeys> table_keys,

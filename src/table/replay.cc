@@ -31,7 +31,7 @@ Result<Replayed> look(Table::State& state, ByteView key, Timestamp timestamp) {
   }
   const auto look_in = [&](const std::shared_ptr<TableSegment>& segment) -> Status {
     HAILSTONE_ASSIGN(const OrdinalRange range,
-                     find_clustered(*segment, *state.keys, key, state.host.counters()));
+                     find_clustered(segment, *state.keys, key, state.host.counters(), nullptr));
     if (range.empty()) return {};
     BlockReader reader(segment->columns);
     for (uint32_t ordinal = range.first; ordinal < range.last; ++ordinal) {

@@ -10,11 +10,11 @@
 namespace hailstone {
 
 Result<SegmentMatches> Table::State::match_key(const TableView& places, ByteView key,
-                                               const Transaction* writer) const {
+                                               const Transaction* writer, SegmentReaders* readers) const {
   SegmentMatches matches;
   if (places.segments.empty()) return matches;
   const auto look = [&](const std::shared_ptr<TableSegment>& segment) -> Status {
-    HAILSTONE_ASSIGN(const OrdinalRange range, find_clustered(*segment, *keys, key, host.counters()));
+    HAILSTONE_ASSIGN(const OrdinalRange range, find_clustered(segment, *keys, key, host.counters(), readers));
     if (range.empty()) return {};
     SegmentMatch& match = matches.emplace_back(segment, range);
     if (segment->columns.begin() < 0 || writer == nullptr || !writer->is_behind(segment->shared_begin()))
@@ -139,7 +139,7 @@ Result<bool> Table::State::is_unchanged(const RowPlace& place, const Snapshot& s
 }
 
 Result<RowPlace> Table::State::find_visible(const TableView& places, ByteView key, const Snapshot& snapshot,
-                                            const Transaction& transaction) {
+                                            const Transaction& transaction, SegmentReaders* readers) {
   const auto superseded = transaction.superseded(id);
   const bool own_only = superseded != nullptr && superseded->contains(key, transaction.own_writes());
   for (const auto& delta : places.deltas) {
@@ -156,9 +156,10 @@ Result<RowPlace> Table::State::find_visible(const TableView& places, ByteView ke
   RowPlace found;
   const auto look = [&](const std::shared_ptr<TableSegment>& segment) -> Status {
     if (segment->columns.begin() < 0 && !snapshot.includes(segment->shared_begin())) return {};
-    HAILSTONE_ASSIGN(const OrdinalRange range, find_clustered(*segment, *keys, key, host.counters()));
+    HAILSTONE_ASSIGN(const OrdinalRange range, find_clustered(segment, *keys, key, host.counters(), readers));
     if (range.empty()) return {};
-    BlockReader reader(segment->columns);
+    BlockReader own(segment->columns);
+    BlockReader& reader = readers == nullptr ? own : readers->of(segment).blocks;
     for (uint32_t ordinal = range.first; ordinal < range.last; ++ordinal) {
       HAILSTONE_ASSIGN(const Timestamp begin, segment->begin_of(reader, ordinal));
       if (own_only && begin != snapshot.own) continue;
@@ -253,13 +254,11 @@ Table::State::UniqueEntry Table::State::find_unique(const TableView& places, con
   return result;
 }
 
-Status Table::State::read_place(const RowPlace& place, const Projection& projection, Batch& batch,
-                                std::span<Value> values) {
+Status Table::State::read_place(const RowPlace& place, const Projection& projection, SegmentReaders& readers,
+                                Batch& batch, std::span<Value> values) {
   batch.clear();
-  if (place.segment != nullptr) {
-    BlockReader reader(place.segment->columns);
-    return projection.read_row(reader, place.ordinal, batch, values);
-  }
+  if (place.segment != nullptr)
+    return projection.read_row(readers.of(place.segment).blocks, place.ordinal, batch, values);
   // Copied: the delta may be gone when the caller looks at the values.
   const ByteView row = batch.scratch.copy(place.version->row());
   projection.decode(row, row_id_of(place.version->key()), values);

@@ -47,10 +47,10 @@ class KeyInput {
     for (uint32_t i = 0; i < count; ++i) heads_[i] = key_head(window_[i]);
     begins_.clear();
     if (segment_.columns.begin() >= 0) {
-      HAILSTONE_ASSIGN(const BlockReader::Pinned* const pinned,
+      HAILSTONE_ASSIGN(const BlockReader::Pinned pinned,
                        reader_.block(static_cast<size_t>(segment_.columns.begin()), row_ / block_rows));
       begins_.resize(count);
-      pinned->block->integers(in_block, count, begins_.data());
+      pinned.block->integers(in_block, count, begins_.data());
     }
     ends_.clear();
     const SharedLock guard(segment_.latch());
@@ -114,8 +114,8 @@ class ColumnInput {
     while (taken_ < rows_.size() && in_block_.size() < at_once_ && rows_[taken_] / block_rows == block) {
       in_block_.push_back(static_cast<uint16_t>(rows_[taken_++] % block_rows));
     }
-    HAILSTONE_ASSIGN(const BlockReader::Pinned* const pinned, reader_.block(position_, block));
-    block_ = pinned->block.get();
+    HAILSTONE_ASSIGN(const BlockReader::Pinned pinned, reader_.block(position_, block));
+    block_ = pinned.block.get();
     has_nulls_ = block_->has_nulls();
     next_ = 0;
     count_ = static_cast<uint32_t>(in_block_.size());
@@ -126,7 +126,7 @@ class ColumnInput {
     }
     scratch_.clear();
     bytes_.resize(count_);
-    return block_->gather_bytes(in_block_, pinned->dictionary.get(), scratch_, bytes_.data());
+    return block_->gather_bytes(in_block_, pinned.dictionary.get(), scratch_, bytes_.data());
   }
 
   const std::vector<uint32_t>& rows_;

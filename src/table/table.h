@@ -38,6 +38,7 @@
 
 namespace hailstone {
 
+class RowReads;
 class Table;
 class TableKeys;
 
@@ -207,9 +208,9 @@ class Table : public std::enable_shared_from_this<Table> {
   Result<std::string> update(Transaction& transaction, ByteView key, ByteView row, Duplicate& duplicate);
   Status erase(Transaction& transaction, ByteView key);
   /// Reads one row: the snapshot's version for ReadLock::None, else the newest after locking it. False: no
-  /// such row.
-  Result<bool> find(Transaction& transaction, ByteView key, ReadLock lock, const Projection& projection,
-                    Batch& batch, std::span<Value> values);
+  /// such row. Bytes of the values are valid until the next call with the same `reads`.
+  Result<bool> find(Transaction& transaction, ByteView key, ReadLock lock, RowReads& reads,
+                    std::span<Value> values);
   /// find() of the whole row, encoded by layout()->row_codec().
   Result<bool> find_row(Transaction& transaction, ByteView key, ReadLock lock, std::string& row);
   /// Gives a row lock back (a row that a locking read returned but that did not match).
@@ -309,6 +310,7 @@ class Table : public std::enable_shared_from_this<Table> {
 
  private:
   friend class Cursor;
+  friend class RowReads;
   friend class Scan;
   friend class BulkLoad;
   Table();

@@ -4,6 +4,7 @@
 #include "base/guard.h"
 #include "log/operation.h"
 #include "table/private_rows.h"
+#include "table/row_reads.h"
 #include "table/table_state.h"
 #include "transaction/statement.h"
 
@@ -412,12 +413,13 @@ Status Table::erase(Transaction& transaction, ByteView key) {
   return {};
 }
 
-Result<RowPlace> Table::State::lock_newest(Transaction& transaction, ByteView key, ReadLock lock) {
+Result<RowPlace> Table::State::lock_newest(Transaction& transaction, ByteView key, ReadLock lock,
+                                           SegmentReaders* readers) {
   const bool shared = lock == ReadLock::Shared || lock == ReadLock::SharedSkippingLocked;
   const RowLockMode mode = shared ? RowLockMode::Shared : RowLockMode::Exclusive;
   for (;;) {
     const auto looked_at = current_view();
-    HAILSTONE_ASSIGN(const SegmentMatches matches, noted(match_key(*looked_at, key)));
+    HAILSTONE_ASSIGN(const SegmentMatches matches, noted(match_key(*looked_at, key, nullptr, readers)));
     Wait wait;
     {
       const MutexLock guard(write_mutex());
@@ -443,29 +445,32 @@ Result<RowPlace> Table::State::lock_newest(Transaction& transaction, ByteView ke
   }
 }
 
-Result<RowPlace> Table::State::find_plain(Transaction& transaction, ByteView key) {
+Result<RowPlace> Table::State::find_plain(Transaction& transaction, ByteView key, SegmentReaders* readers) {
   if (transaction.reads_uncommitted()) return find_latest(key);
   const Snapshot snapshot = transaction.snapshot();
   const auto places = current_view();
-  HAILSTONE_ASSIGN(RowPlace place, find_visible(*places, key, snapshot, transaction));
+  HAILSTONE_ASSIGN(RowPlace place, find_visible(*places, key, snapshot, transaction, readers));
   HAILSTONE_TRY(transaction.check_snapshot());
   return place;
 }
 
-Result<bool> Table::find(Transaction& transaction, ByteView key, ReadLock lock, const Projection& projection,
-                         Batch& batch, std::span<Value> values) {
+RowReads::RowReads(const Table& table, std::vector<uint16_t> columns)
+    : projection_(table.state_->layout, std::move(columns)), segments_(table.state_->keys) {}
+
+Result<bool> Table::find(Transaction& transaction, ByteView key, ReadLock lock, RowReads& reads,
+                         std::span<Value> values) {
   State& state = *state_;
   HAILSTONE_TRY(state.usable());
   count(state.host.counters().point_lookups);
+  RowPlace place;
   if (lock == ReadLock::None) {
-    HAILSTONE_ASSIGN(const RowPlace place, state.noted(state.find_plain(transaction, key)));
-    if (!place.found()) return false;
-    HAILSTONE_TRY(state.noted(state.read_place(place, projection, batch, values)));
-    return true;
+    HAILSTONE_ASSIGN(place, state.noted(state.find_plain(transaction, key, &reads.segments_)));
+  } else {
+    HAILSTONE_ASSIGN(place, state.lock_newest(transaction, key, lock, &reads.segments_));
   }
-  HAILSTONE_ASSIGN(const RowPlace place, state.lock_newest(transaction, key, lock));
   if (!place.found()) return false;
-  HAILSTONE_TRY(state.noted(state.read_place(place, projection, batch, values)));
+  HAILSTONE_TRY(
+      state.noted(state.read_place(place, reads.projection_, reads.segments_, reads.batch_, values)));
   return true;
 }
 

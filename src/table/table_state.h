@@ -19,6 +19,7 @@
 #include "table/load_keys.h"
 #include "table/places.h"
 #include "table/segment_claims.h"
+#include "table/segment_readers.h"
 #include "table/table.h"
 #include "table/table_view.h"
 #include "transaction/superseded.h"
@@ -183,8 +184,8 @@ struct Table::State {
   /// Where a view's segments have a key, ended or not. Reads files, so it is not called under the write
   /// mutex. Each row's own begin is given where the segment's, which is the newest, is behind what `writer`
   /// sees.
-  Result<SegmentMatches> match_key(const TableView& places, ByteView key,
-                                   const Transaction* writer = nullptr) const;
+  Result<SegmentMatches> match_key(const TableView& places, ByteView key, const Transaction* writer = nullptr,
+                                   SegmentReaders* readers = nullptr) const;
   /// Entries of a unique secondary index with this index key in a view's segments. Reads files, too.
   Result<UniqueMatches> match_unique(const TableView& places, size_t secondary, ByteView index_key) const;
 
@@ -199,9 +200,9 @@ struct Table::State {
   Result<bool> is_unchanged(const RowPlace& place, const Snapshot& snapshot) const;
   /// The version of a key that the snapshot, which is the transaction's, sees.
   Result<RowPlace> find_visible(const TableView& places, ByteView key, const Snapshot& snapshot,
-                                const Transaction& transaction);
+                                const Transaction& transaction, SegmentReaders* readers = nullptr);
   /// What a read without locks finds at a key.
-  Result<RowPlace> find_plain(Transaction& transaction, ByteView key);
+  Result<RowPlace> find_plain(Transaction& transaction, ByteView key, SegmentReaders* readers = nullptr);
   /// A live entry of a unique secondary index with this index key, other than the row with clustered key
   /// `except`.
   struct UniqueEntry {
@@ -224,10 +225,11 @@ struct Table::State {
     return 0;
   }
   /// Reads the values of a found version; bytes live in `batch`, which is cleared.
-  Status read_place(const RowPlace& place, const Projection& projection, Batch& batch,
-                    std::span<Value> values);
+  Status read_place(const RowPlace& place, const Projection& projection, SegmentReaders& readers,
+                    Batch& batch, std::span<Value> values);
   /// Locks a row and finds its live version then; nothing when there is none.
-  Result<RowPlace> lock_newest(Transaction& transaction, ByteView key, ReadLock lock);
+  Result<RowPlace> lock_newest(Transaction& transaction, ByteView key, ReadLock lock,
+                               SegmentReaders* readers = nullptr);
   /// Writes a frozen delta without uncommitted versions to segments, which take its place.
   Status flush_delta(const std::shared_ptr<TableDelta>& delta) HAILSTONE_REQUIRES(flush_mutex);
   /// Puts the segments that a delta was written to in its place.

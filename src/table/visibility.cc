@@ -69,10 +69,10 @@ Status mask_versions(const TableSegment& segment, BlockReader& reader, uint32_t 
     } else {
       const auto column = static_cast<size_t>(segment.columns.begin());
       if (segment.segment->summary(column, block).high > visibility.snapshot.read) {
-        HAILSTONE_ASSIGN(const BlockReader::Pinned* const begins, reader.block(column, block));
+        HAILSTONE_ASSIGN(const BlockReader::Pinned begins, reader.block(column, block));
         BlockBitmap begun;
         const IntegerRange range{0, visibility.snapshot.read};
-        begins->block->select_ranges({&range, 1}, begun);
+        begins.block->select_ranges({&range, 1}, begun);
         bitmap.intersect(begun);
       }
     }

@@ -24,6 +24,12 @@ struct Visibility {
   bool holds() const { return held == nullptr || !held->is_expired(); }
 
   static constexpr uint32_t all_writes = ~uint32_t{0};
+  /// Whether it takes up the same versions, and holds the same snapshot.
+  bool is_same(const Visibility& other) const {
+    return snapshot.read == other.snapshot.read && snapshot.own == other.snapshot.own &&
+           candidates == other.candidates && own_writes == other.own_writes &&
+           superseded == other.superseded && held == other.held;
+  }
 
   bool takes(Timestamp begin, Timestamp end) const {
     return candidates ? !snapshot.includes(end) : snapshot.sees(begin, end);

@@ -56,8 +56,8 @@ void read_all(const Segment& segment) {
   }
   for (size_t index = 0; index < segment.index_count(); ++index) {
     std::vector<uint32_t> ordinals(segment.index_entries(index));
-    IndexBlock last;
-    static_cast<void>(segment.index_ordinals(index, 0, segment.index_entries(index), ordinals.data(), last));
+    BlockPins pins;
+    static_cast<void>(segment.index_ordinals(index, 0, segment.index_entries(index), ordinals.data(), pins));
     static_cast<void>(segment.index_may_contain(index, 99));
   }
   static_cast<void>(segment.may_contain_key(99));

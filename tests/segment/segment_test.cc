@@ -277,16 +277,16 @@ TEST(SegmentTest, KeysAndIndexesComeBack) {
     ASSERT_EQ(segment.index_sample(0, i), run.samples[i]);
   for (const uint64_t hash : run.key_hashes) ASSERT_TRUE(*segment.index_may_contain(0, hash));
   EXPECT_TRUE(*segment.index_may_contain(1, 5));
-  IndexBlock last;
+  BlockPins pins;
   for (int i = 0; i < 50; ++i) {
     const auto first = static_cast<uint32_t>(random() % run.ordinals.size());
     const auto count = static_cast<uint32_t>(random() % (run.ordinals.size() - first + 1));
     std::vector<uint32_t> got(count);
-    ASSERT_TRUE(segment.index_ordinals(0, first, count, got.data(), last));
+    ASSERT_TRUE(segment.index_ordinals(0, first, count, got.data(), pins));
     for (uint32_t k = 0; k < count; ++k) ASSERT_EQ(got[k], run.ordinals[first + k]);
   }
   uint32_t none = 0;
-  EXPECT_EQ(segment.index_ordinals(0, segment.index_entries(0), 1, &none, last).error().code(),
+  EXPECT_EQ(segment.index_ordinals(0, segment.index_entries(0), 1, &none, pins).error().code(),
             ErrorCode::InvalidArgument);
 }
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "table/row_reads.h"
 #include "table/test_host.h"
 #include "table/test_rows.h"
 
@@ -28,11 +29,9 @@ class ColumnUpdateTest : public testing::Test {
     ASSERT_TRUE(host_.transactions().commit(*transaction));
   }
   TestRow read(Transaction& transaction, int32_t id) {
-    const Projection projection(table_->layout(), all_columns());
-    Batch batch;
+    RowReads reads(*table_, all_columns());
     std::vector<Value> values(4);
-    const auto found =
-        table_->find(transaction, key_of(*table_, id), ReadLock::None, projection, batch, values);
+    const auto found = table_->find(transaction, key_of(*table_, id), ReadLock::None, reads, values);
     EXPECT_TRUE(found && *found);
     return decode(values);
   }

@@ -9,6 +9,7 @@
 #include "base/test_seed.h"
 #include "table/bulk_load.h"
 #include "table/cursor.h"
+#include "table/row_reads.h"
 #include "table/scan.h"
 #include "table/test_host.h"
 #include "table/test_rows.h"
@@ -38,11 +39,10 @@ class TableConcurrentTest : public testing::Test {
 
   /// One row, locked, in its newest state.
   Result<TestRow> lock(Transaction& transaction, int32_t id) {
-    const Projection projection(table_->layout(), all_columns());
-    Batch batch;
+    RowReads reads(*table_, all_columns());
     std::vector<Value> values(4);
-    HAILSTONE_ASSIGN(const bool found, table_->find(transaction, key_of(*table_, id), ReadLock::Exclusive,
-                                                    projection, batch, values));
+    HAILSTONE_ASSIGN(const bool found,
+                     table_->find(transaction, key_of(*table_, id), ReadLock::Exclusive, reads, values));
     if (!found) return fail(ErrorCode::NotFound, "an account is gone");
     return decode(values);
   }

@@ -11,6 +11,7 @@
 #include "base/test_seed.h"
 #include "table/bulk_load.h"
 #include "table/cursor.h"
+#include "table/row_reads.h"
 #include "table/scan.h"
 #include "table/test_host.h"
 #include "table/test_rows.h"
@@ -56,6 +57,7 @@ struct OpenTransaction {
   std::set<std::string> locked;   // by locking reads
   std::set<int32_t> numbers;      // unique numbers that its writes have met
   std::vector<std::pair<Savepoint, Changes>> savepoints;
+  std::unique_ptr<RowReads> reads;  // of all its reads by key, whatever happens to the table meanwhile
 };
 
 class TableModel {
@@ -237,10 +239,9 @@ class TableModel {
     const ReadLock lock = chance(60) ? ReadLock::None : chance(50) ? ReadLock::Shared : ReadLock::Exclusive;
     const bool in_the_way = contended(open, key, std::nullopt);
     const Rows rows = lock == ReadLock::None ? visible(open) : newest(open);
-    const Projection projection(table_->layout(), all_columns());
-    Batch batch;
+    if (open.reads == nullptr) open.reads = std::make_unique<RowReads>(*table_, all_columns());
     std::vector<Value> values(4);
-    const auto found = table_->find(*open.transaction, key, lock, projection, batch, values);
+    const auto found = table_->find(*open.transaction, key, lock, *open.reads, values);
     if (!found) {
       EXPECT_NE(lock, ReadLock::None) << message(found);
       return excuse(found.error(), in_the_way);
@@ -365,13 +366,43 @@ class TableModel {
       entries.emplace_back(entry + key, row);
     }
     std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    std::string bound;
-    if (!entries.empty() && chance(70)) {
+    const auto some_bound = [&] {
+      std::string bound;
+      if (entries.empty() || chance(30)) return bound;
       bound = entries[number(entries.size())].first;
       if (chance(50)) bound.resize(number(bound.size() + 1));
       if (chance(20)) bound.push_back('\0');
-    }
+      return bound;
+    };
     Cursor cursor(table_, *open.transaction, index, ReadLock::None, all_columns());
+    const auto check_entry = [&](const std::pair<std::string, TestRow>& entry) {
+      if (chance(70)) {
+        ASSERT_EQ(cursor.entry_key().value(), entry.first);
+        ASSERT_TRUE(entry.first.ends_with(cursor.clustered_key().value()));
+      }
+      if (chance(80)) {
+        ASSERT_TRUE(cursor.load_values());
+        ASSERT_EQ(decode(cursor.values()), entry.second);
+      }
+    };
+    for (uint64_t searches = number(6); searches != 0; --searches) {
+      const std::string prefix = some_bound();
+      const auto less = [](const auto& entry, const std::string& key) { return entry.first < key; };
+      auto next = std::lower_bound(entries.begin(), entries.end(), prefix, less);
+      auto moved = cursor.seek_prefix(prefix);
+      // Mostly to the end of the prefix, at times past it.
+      for (bool in_prefix = true;; ++next) {
+        ASSERT_TRUE(moved) << message(moved);
+        ASSERT_EQ(*moved, next != entries.end() && (!in_prefix || next->first.starts_with(prefix)));
+        if (!*moved || chance(2)) break;
+        ASSERT_NO_FATAL_FAILURE(check_entry(*next));
+        ASSERT_EQ(cursor.is_in_prefix(), in_prefix);
+        in_prefix = in_prefix && !chance(10);
+        moved = in_prefix ? cursor.next_in_prefix() : cursor.next();
+      }
+      if (chance(50)) cursor.begin_anew();
+    }
+    const std::string bound = some_bound();
     const auto first_not_less =
         std::lower_bound(entries.begin(), entries.end(), bound,
                          [](const auto& entry, const std::string& key) { return entry.first < key; });
@@ -384,15 +415,7 @@ class TableModel {
       const bool expected = at >= 0 && at < static_cast<long>(entries.size());
       ASSERT_EQ(*moved, expected) << "index " << index << " at " << at << " of " << entries.size();
       if (!expected) break;
-      const auto& [entry, row] = entries[static_cast<size_t>(at)];
-      if (chance(70)) {
-        ASSERT_EQ(cursor.entry_key().value(), entry);
-        ASSERT_TRUE(entry.ends_with(cursor.clustered_key().value()));
-      }
-      if (chance(80)) {
-        ASSERT_TRUE(cursor.load_values());
-        ASSERT_EQ(decode(cursor.values()), row);
-      }
+      ASSERT_NO_FATAL_FAILURE(check_entry(entries[static_cast<size_t>(at)]));
       if (chance(3)) forward = !forward;
       at += forward ? 1 : -1;
       moved = forward ? cursor.next() : cursor.previous();

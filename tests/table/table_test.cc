@@ -11,6 +11,7 @@
 #include "base/test_seed.h"
 #include "table/bulk_load.h"
 #include "table/cursor.h"
+#include "table/row_reads.h"
 #include "table/scans.h"
 #include "table/test_host.h"
 #include "table/test_rows.h"
@@ -47,10 +48,9 @@ class TableTest : public testing::Test {
     return rows.finish(duplicate);
   }
   Result<bool> find(Transaction& transaction, int32_t id, ReadLock lock) {
-    const Projection projection(table_->layout(), all_columns());
-    Batch batch;
+    RowReads reads(*table_, all_columns());
     std::vector<Value> values(all_columns().size());
-    return table_->find(transaction, key_of(*table_, id), lock, projection, batch, values);
+    return table_->find(transaction, key_of(*table_, id), lock, reads, values);
   }
   uint64_t count(Transaction& transaction) {
     Scan scan(table_, transaction, ReadLock::None, nullptr, {});
@@ -324,12 +324,10 @@ TEST_F(TableTest, ManyOwnVersionsHideThoseOfAnOlderSnapshot) {
     }
   }
   EXPECT_EQ(met, static_cast<uint64_t>(rows));
-  const Projection projection(table_->layout(), {number_column});
+  RowReads reads(*table_, {number_column});
   for (const int32_t id : {0, own - 1, own, rows - 1}) {
-    Batch batch;
     Value value;
-    const auto found =
-        table_->find(*old, key_of(*table_, id), ReadLock::None, projection, batch, {&value, 1});
+    const auto found = table_->find(*old, key_of(*table_, id), ReadLock::None, reads, {&value, 1});
     ASSERT_TRUE(found && *found);
     EXPECT_EQ(native_signed(value.integer, 4), expected(id));
   }
@@ -462,10 +460,9 @@ TEST_F(TableTest, ReplayTwiceGivesTheSame) {
   const auto check = [&] {
     const auto reader = begin();
     EXPECT_EQ(count(*reader), 2U);
-    const Projection projection(table_->layout(), all_columns());
-    Batch batch;
+    RowReads reads(*table_, all_columns());
     std::vector<Value> values(4);
-    const auto found = table_->find(*reader, key_of(*table_, 1), ReadLock::None, projection, batch, values);
+    const auto found = table_->find(*reader, key_of(*table_, 1), ReadLock::None, reads, values);
     ASSERT_TRUE(found && *found);
     EXPECT_EQ(decode(values).name, "changed");
   };
@@ -553,11 +550,10 @@ TEST_F(TableTest, ADeltaOfManyRowsGoesToSeveralSegments) {
   host_.transactions().rollback(*keeping);
   EXPECT_EQ(count(), 345U);
   const auto reader = begin();
-  Projection projection(table_->layout(), all_columns());
+  RowReads reads(*table_, all_columns());
   for (int32_t id = 0; id < 350; ++id) {
-    Batch batch;
     std::vector<Value> values(all_columns().size());
-    const auto found = table_->find(*reader, key_of(*table_, id), ReadLock::None, projection, batch, values);
+    const auto found = table_->find(*reader, key_of(*table_, id), ReadLock::None, reads, values);
     ASSERT_TRUE(found) << message(found);
     EXPECT_EQ(*found, id != 0 && id != 99 && id != 100 && id != 250 && id != 349) << id;
   }
@@ -736,11 +732,10 @@ TEST_F(TableTest, ReadsBySnapshotsThatWereEndedFail) {
   Scans summing(std::make_unique<Scan>(table_, *old, ReadLock::None, nullptr, std::vector<uint16_t>()));
   const Aggregate rows{.kind = Aggregate::Kind::Rows};
   EXPECT_TRUE(too_old(summing.aggregate({&rows, 1}, 1)));
-  Batch batch;
   std::string row;
   EXPECT_TRUE(too_old(table_->find_row(*old, key_of(*table_, 5), ReadLock::None, row)));
-  Projection projection(table_->layout(), {});
-  EXPECT_TRUE(too_old(table_->find(*old, key_of(*table_, 5), ReadLock::None, projection, batch, {})));
+  RowReads reads(*table_, {});
+  EXPECT_TRUE(too_old(table_->find(*old, key_of(*table_, 5), ReadLock::None, reads, {})));
   // The newest state needs no snapshot.
   EXPECT_TRUE(table_->find_row(*old, key_of(*table_, 5), ReadLock::Exclusive, row).value());
   Scan locking(table_, *old, ReadLock::Shared, nullptr, {});
