@@ -201,8 +201,12 @@ TEST_F(GroupingTest, OfOneTextAreCountedByCodes) {
             for (size_t i = 0; i < wanted.size(); ++i) {
               const AggregateResult result = (*grouping)->result(i);
               EXPECT_EQ(result.count, wanted[i].kind == Kind::Rows ? group.rows : group.texts) << one;
-              if (wanted[i].kind == Kind::Minimum) EXPECT_EQ(result.bytes, group.least_text) << one;
-              if (wanted[i].kind == Kind::Maximum) EXPECT_EQ(result.bytes, group.greatest_text) << one;
+              if (wanted[i].kind == Kind::Minimum) {
+                EXPECT_EQ(result.bytes, group.least_text) << one;
+              }
+              if (wanted[i].kind == Kind::Maximum) {
+                EXPECT_EQ(result.bytes, group.greatest_text) << one;
+              }
             }
           }
           EXPECT_EQ(met.size(), groups.size()) << key << ", " << wanted.size() << " aggregates";
