@@ -90,7 +90,7 @@ class RowResult final : public BlockResult {
     begin_row(sources_);
     for (size_t i = 0; i < shown_.size(); ++i) shown_[i].write(values[i]);
     for (const SourceTables::Source& source : sources_.all()) {
-      if (block_.shows_virtual && !source.table->null_row &&
+      if (block_.shows_virtual && source.table->vfield != nullptr && !source.table->null_row &&
           source.table->update_virtual_fields(&source.reader(), VCOL_UPDATE_FOR_READ) != 0)
         return HA_ERR_INTERNAL_ERROR;
     }
