@@ -568,13 +568,14 @@ OperatorPlan RowBlock::source_plan() const {
         return;
       }
       constexpr std::array<const char*, 4> kinds{"inner", "left", "semi", "anti"};
+      std::string conditions;
+      if (const size_t all = side.on.all.size() + side.where.all.size(); all != 0)
+        conditions = fmt::format("; conditions: {}", all);
+      if (const size_t by_server = side.on.evaluated.size() + side.where.evaluated.size(); by_server != 0)
+        conditions += fmt::format("; of these by the server, on one thread: {}", by_server);
       plan.push_back({.kind = Operator::Join,
-                      .what = fmt::format(
-                          "{}; keys: {}{}", kinds[static_cast<size_t>(side.kind)],
-                          side.keys.size() + side.computed_keys.size(),
-                          side.on.all.empty() && side.where.all.empty()
-                              ? ""
-                              : fmt::format("; conditions: {}", side.on.all.size() + side.where.all.size())),
+                      .what = fmt::format("{}; keys: {}{}", kinds[static_cast<size_t>(side.kind)],
+                                          side.keys.size() + side.computed_keys.size(), conditions),
                       .rows = side.rows,
                       .inside = inside});
       add_side(add_side, *side.probe, inside + 1);

@@ -57,7 +57,8 @@ struct Cursor::State {
       return;
     }
     auto now = inside.current_view();
-    if (restart && view == now && lock == ReadLock::None && !dirty && before.is_same(visibility)) {
+    if (restart && !refresh && view == now && lock == ReadLock::None && !dirty &&
+        before.is_same(visibility)) {
       // The sources know no more than new ones would, and what they have read is worth keeping.
       sought = false;
       return;
