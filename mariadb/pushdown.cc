@@ -9,6 +9,7 @@
 #include "pushdown_ordered.h"
 #include "pushdown_text.h"
 #include "pushdown_warnings.h"
+#include "statement_items.h"
 
 namespace hailstone {
 
@@ -33,6 +34,28 @@ class QuietEvaluation final : public Internal_error_handler {
   THD* const thd_;
   bool warned_ = false;
 };
+
+/// Whether no row can fulfil the condition, as it asks columns that have no NULL for it.
+bool is_never_true(Item& item) {
+  Item& real = *item.real_item();
+  if (real.type() == Item::COND_ITEM) {
+    auto& condition = static_cast<Item_cond&>(real);
+    const bool all = condition.functype() == Item_func::COND_OR_FUNC;
+    List_iterator<Item> parts(*condition.argument_list());
+    while (Item* part = parts++) {
+      if (is_never_true(*part) != all) return !all;
+    }
+    return all;
+  }
+  if (real.type() != Item::FUNC_ITEM) return false;
+  auto& function = static_cast<Item_func&>(real);
+  if (function.functype() != Item_func::ISNULL_FUNC || is_replaced(real)) return false;
+  Item& argument = *function.arguments()[0];
+  Item& column = *argument.real_item();
+  // The inner table of an outer join may have no row.
+  return column.type() == Item::FIELD_ITEM && !argument.maybe_null() &&
+         !static_cast<Item_field&>(column).field->maybe_null();
+}
 
 class Translator {
  public:
@@ -75,6 +98,8 @@ class Translator {
 
   /// What combination() does of a condition that is to be TRUE, with the parts that are left to the server.
   Translation translate_parts(Item_cond& item, std::vector<Item*>& rest) {
+    // The server sees that, too, and evaluates no other part.
+    if (is_never_true(item)) return {Predicate::never(), true};
     std::vector<Predicate> parts;
     bool all_before = true;
     List_iterator<Item> arguments(*item.argument_list());
