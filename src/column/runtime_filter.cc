@@ -11,8 +11,9 @@ namespace hailstone {
 
 namespace {
 
-/// A bit for each number of the range may take so many bits for each that is there, and more within the second
-/// limit, or so many in any case: neighbours lie together, and nothing is let through that is not there.
+/// A bit for each number of the range may take so many bits for each that is there, and more within the
+/// second limit, or so many in any case: neighbours lie together, and nothing is let through that is not
+/// there.
 constexpr uint64_t most_bits_a_number = 64;
 constexpr uint64_t more_bits_a_number = 256, bits_of_more = uint64_t{1} << 27;
 constexpr uint64_t bits_anyway = uint64_t{1} << 22;
