@@ -5,15 +5,11 @@
 
 #include "collation.h"
 #include "field_probe.h"
+#include "schema/padding.h"
 
 namespace hailstone {
 
 namespace {
-
-ByteView without_trailing_spaces(ByteView text) {
-  const size_t last = text.find_last_not_of(' ');
-  return text.substr(0, last == ByteView::npos ? 0 : last + 1);
-}
 
 /// By memcmp, no string that is at least `text` when padded with spaces is below this.
 ByteView low_limit_padded(ByteView text) {

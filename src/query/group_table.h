@@ -275,7 +275,7 @@ class GroupTable {
   bool is_least(size_t aggregate) const {
     return plan_->aggregates[aggregate].wanted.kind == Aggregate::Kind::Minimum;
   }
-  /// Of rows of places below best.size(): greater for better texts.
+  /// Of the rows' texts at each place of best_ranks (a group, or a code in code_rows_), the best one's rank.
   void take_best_ranks(size_t aggregate, const ColumnVector& vector, const uint32_t* places, uint32_t rows);
 
   // Rows by codes.

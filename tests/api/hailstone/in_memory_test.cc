@@ -274,6 +274,15 @@ class HailstoneInMemoryTableTest : public HailstoneTest {
     EXPECT_HS_OK(hs_schema_in_memory(schema, most_bytes), schema);
     return schema;
   }
+  /// "t/rows", committed; frees the schema.
+  hs_table* create(hs_schema* schema) {
+    hs_transaction* const transaction = begin();
+    hs_table* table = nullptr;
+    EXPECT_HS_OK(hs_table_create(transaction, "t/rows", schema, &table), transaction);
+    hs_schema_free(schema);
+    commit(transaction);
+    return table;
+  }
 };
 
 TEST_F(HailstoneInMemoryTableTest, WrongHandlesAreRefused) {
@@ -284,12 +293,8 @@ TEST_F(HailstoneInMemoryTableTest, WrongHandlesAreRefused) {
 TEST_F(HailstoneInMemoryTableTest, TheLastLimitGivenCounts) {
   hs_schema* const schema = schema_of(1);
   ASSERT_HS_OK(hs_schema_in_memory(schema, uint64_t{1} << 20), schema);
-  hs_transaction* transaction = begin();
-  hs_table* table = nullptr;
-  ASSERT_HS_OK(hs_table_create(transaction, "t/rows", schema, &table), transaction);
-  hs_schema_free(schema);
-  commit(transaction);
-  transaction = begin();
+  hs_table* const table = create(schema);
+  hs_transaction* const transaction = begin();
   EXPECT_HS_OK(insert(transaction, table, 1, "one"), transaction);
   // A statement that does not fit is taken back; its transaction goes on.
   EXPECT_HS(HS_TABLE_FULL, insert(transaction, table, 2, std::string(2 << 20, 'x').c_str()));
@@ -302,13 +307,8 @@ TEST_F(HailstoneInMemoryTableTest, TheLastLimitGivenCounts) {
 }
 
 TEST_F(HailstoneInMemoryTableTest, ALimitThatNothingFitsIntoIsMetByTheFirstRow) {
-  hs_schema* const schema = schema_of(1);
-  hs_transaction* transaction = begin();
-  hs_table* table = nullptr;
-  ASSERT_HS_OK(hs_table_create(transaction, "t/rows", schema, &table), transaction);
-  hs_schema_free(schema);
-  commit(transaction);
-  transaction = begin();
+  hs_table* const table = create(schema_of(1));
+  hs_transaction* const transaction = begin();
   EXPECT_HS(HS_TABLE_FULL, insert(transaction, table, 1, "one"));
   commit(transaction);
   EXPECT_EQ(text_of(table, 1), "-");
@@ -316,13 +316,8 @@ TEST_F(HailstoneInMemoryTableTest, ALimitThatNothingFitsIntoIsMetByTheFirstRow) 
 }
 
 TEST_F(HailstoneInMemoryTableTest, ALoadThatDoesNotFitIsTakenBack) {
-  hs_schema* const schema = schema_of(uint64_t{1} << 20);
-  hs_transaction* transaction = begin();
-  hs_table* table = nullptr;
-  ASSERT_HS_OK(hs_table_create(transaction, "t/rows", schema, &table), transaction);
-  hs_schema_free(schema);
-  commit(transaction);
-  transaction = begin();
+  hs_table* const table = create(schema_of(uint64_t{1} << 20));
+  hs_transaction* const transaction = begin();
   ASSERT_HS_OK(insert(transaction, table, -1, "kept"), transaction);
   hs_load* load = nullptr;
   ASSERT_HS_OK(hs_load_begin(transaction, table, &load), transaction);
