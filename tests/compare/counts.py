@@ -21,7 +21,7 @@ def _steps(pair, sql):
 
 def _is_right(above, below, is_last):
     # A limit may end what takes rows one by one.
-    if below.operator == "join" or above.operator == "having" or (above.operator == "group" and below.operator == "sort") or (above.operator == "evaluate" and is_last):
+    if below.operator == "join" or above.operator == "having" or (above.operator == "group" and below.operator == "sort") or (above.operator in ("filter", "evaluate") and is_last):
         return above.rows_in <= below.rows_out
     return above.rows_in == below.rows_out or (above.operator in IDLE and above.rows_in == above.rows_out == 0)
 
