@@ -35,9 +35,14 @@ class BlockResult {
 
   /// From the first row on. A handler error, or 0.
   virtual int begin() = 0;
-  /// Makes the next row; one that is not `wanted` is only passed. A handler error, HA_ERR_END_OF_FILE behind
-  /// the last row, or 0. Warnings of what is done with the row have its number.
-  virtual int next(bool wanted) = 0;
+  /// Makes the next row. A handler error, HA_ERR_END_OF_FILE behind the last row, or 0. Warnings of what is
+  /// done with the row have its number.
+  virtual int next() = 0;
+  /// Passes by rows that are not sent, at most `most` (at least 1): `passed` says how many. As next().
+  virtual int pass(uint64_t /*most*/, uint64_t& passed) {
+    passed = 1;
+    return next();
+  }
   /// Tells the server what was examined.
   virtual void end() = 0;
 

@@ -51,7 +51,7 @@ class GroupResult final : public BlockResult {
     return 0;
   }
 
-  int next(bool) override {
+  int next() override {
     if (const int error = groups_.next(); error != 0) return error;
     thd_.get_stmt_da()->set_current_row_for_warning(static_cast<long>(++groups_given_));
     return 0;

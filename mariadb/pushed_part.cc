@@ -65,7 +65,7 @@ class PushedPart final : public group_by_handler {
 
   int next_row() override {
     return reader_.traced({"next_row", Returns::Row},
-                          [&]() -> int { return result_->next(/*wanted=*/true); });
+                          [&]() -> int { return result_->next(); });
   }
 
   int end_scan() override {

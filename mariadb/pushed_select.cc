@@ -66,12 +66,17 @@ class PushedSelect final : public select_handler {
       const bool goes_on = within_limit || (counts_all() && !result_->rows_met());
       if (!goes_on && !result_->rolls_up()) return HA_ERR_END_OF_FILE;
       const bool wanted = within_limit && found_ >= limit.get_offset_limit();
-      if (const int error = result_->next(wanted || join_.having != nullptr); error != 0) return error;
+      uint64_t made = 1;
+      const int error =
+          wanted || join_.having != nullptr
+              ? result_->next()
+              : result_->pass(within_limit ? limit.get_offset_limit() - found_ : HA_POS_ERROR, made);
+      if (error != 0) return error;
       if (!goes_on && !result_->is_rolled_up()) return HA_ERR_END_OF_FILE;
       const bool passes = passes_having();
       if (thd->is_error()) return HA_ERR_INTERNAL_ERROR;
       if (!passes) continue;
-      ++found_;
+      found_ += made;
       if (wanted) return 0;
     }
   }

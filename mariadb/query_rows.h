@@ -39,6 +39,14 @@ class QueryRows {
     if (found && *found) ++given_;
     return found;
   }
+  /// Goes up to so many rows on, at least one if there is one; how many.
+  Result<uint64_t> pass(uint64_t wanted) {
+    HAILSTONE_ASSIGN(const bool found, next());
+    if (!found) return 0;
+    const uint64_t skipped = wanted > 1 ? rows_->skip(wanted - 1) : 0;
+    given_ += skipped;
+    return 1 + skipped;
+  }
   const RowSource& rows() const { return *rows_; }
 
  private:

@@ -55,7 +55,16 @@ class RowResult final : public BlockResult {
     return 0;
   }
 
-  int next(bool wanted) override { return run_.noted(find_row(wanted)); }
+  int next() override { return run_.noted(make_row()); }
+
+  int pass(uint64_t most, uint64_t& passed) override {
+    return run_.noted(find_row(
+        [&]() -> Result<bool> {
+          HAILSTONE_ASSIGN(passed, rows_.pass(most));
+          return passed != 0;
+        },
+        passed));
+  }
 
   void end() override {
     if (rows_.is_open()) {
@@ -77,15 +86,22 @@ class RowResult final : public BlockResult {
   BlockRun& run() override { return run_; }
 
  private:
-  int find_row(bool wanted) {
+  /// `look` goes on by `rows`, which is known once it has.
+  template <typename Look>
+  int find_row(const Look& look, const uint64_t& rows) {
     const bool begins = !rows_.is_open();
-    const auto found = rows_.next();
+    const Result<bool> found = look();
     if (begins) THD_STAGE_INFO((&thd_), stage_sending_data);
     if (thd_.is_error()) return HA_ERR_INTERNAL_ERROR;
     if (!found) return report_query_error(reader_, found.error());
     if (!*found) return HA_ERR_END_OF_FILE;
-    thd_.get_stmt_da()->set_current_row_for_warning(static_cast<long>(++rows_given_));
-    if (!wanted) return 0;
+    rows_given_ += rows;
+    thd_.get_stmt_da()->set_current_row_for_warning(static_cast<long>(rows_given_));
+    return 0;
+  }
+
+  int make_row() {
+    if (const int error = find_row([this] { return rows_.next(); }, 1); error != 0) return error;
     const std::span<const Value> values = rows_.rows().values();
     begin_row(sources_);
     for (size_t i = 0; i < shown_.size(); ++i) shown_[i].write(values[i]);

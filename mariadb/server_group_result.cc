@@ -53,7 +53,7 @@ class ServerGroupResult final : public BlockResult {
     return 0;
   }
 
-  int next(bool) override { return run_.noted(find_group()); }
+  int next() override { return run_.noted(find_group()); }
 
   void end() override {
     if (rows_.is_open()) thd_.inc_examined_row_count(rows_.rows().rows_read());

@@ -28,6 +28,7 @@ class OrderedRows final : public RowSource {
                                                    OperatorCounts* counts = nullptr);
 
   Result<bool> next() override;
+  uint64_t skip(uint64_t rows) override { return sort_.skip(rows); }
   std::span<const Value> values() const override { return values_; }
   ByteView key() const override { return key_; }
   uint64_t rows_read() const override { return rows_->rows_read(); }

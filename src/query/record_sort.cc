@@ -37,6 +37,8 @@ constexpr size_t least_by_heads = 64;
 /// Keys that agree for longer are compared as a whole, too.
 constexpr unsigned most_levels = 32;
 constexpr size_t cache_line = 64;
+/// Records that are read some entries later.
+constexpr size_t prefetched_entries = 16;
 
 struct Page {
   PageBytes bytes;
@@ -60,9 +62,17 @@ class EntrySort {
     const auto greatest =
         std::ranges::partition(entries, [](const Entry& entry) { return entry.key != ~uint64_t{0}; });
     sorter_(entries.data(), entries.size() - greatest.size(), hwy::SortAscending());
-    for (size_t first = 0; first < entries.size();) {
+    for (size_t first = 0, prefetched = 0; first < entries.size();) {
       size_t end = first + 1;
       while (end < entries.size() && entries[end].key == entries[first].key) ++end;
+      // The keys of equal heads are compared, wherever their records lie.
+      for (const size_t last = std::min(end + prefetched_entries, entries.size() - 1); prefetched < last;
+           ++prefetched) {
+        if (entries[prefetched].key == entries[prefetched + 1].key) {
+          __builtin_prefetch(record_of(entries[prefetched]));
+          __builtin_prefetch(record_of(entries[prefetched + 1]));
+        }
+      }
       if (end - first > 1) {
         HAILSTONE_TRY(sort_equal(entries.subspan(first, end - first), from + sizeof(uint64_t), level + 1));
       }
@@ -181,8 +191,15 @@ class BucketSort {
     choose_splitters();
     const size_t buckets = splitters_.size() + 1;
     places_.assign(entries_.blocks.size() * buckets, 0);
+    std::vector<PageVector<uint32_t>> buckets_of(entries_.blocks.size());
     HAILSTONE_TRY(each(entries_.blocks.size(), by, [&](size_t number, const GoOn&) -> Status {
-      for (const Entry& entry : entries_.blocks[number]) ++places_[number * buckets + bucket_of(entry)];
+      const PageVector<Entry>& block = entries_.blocks[number];
+      buckets_of[number].resize(block.size());
+      for (size_t i = 0; i < block.size(); ++i) {
+        const size_t bucket = bucket_of(block[i]);
+        buckets_of[number][i] = static_cast<uint32_t>(bucket);
+        ++places_[number * buckets + bucket];
+      }
       return {};
     }));
     std::vector<size_t> begins(buckets + 1);
@@ -193,8 +210,9 @@ class BucketSort {
       begins[bucket + 1] = at;
     }
     HAILSTONE_TRY(each(entries_.blocks.size(), by, [&](size_t number, const GoOn&) -> Status {
-      for (const Entry& entry : entries_.blocks[number])
-        sorted[places_[number * buckets + bucket_of(entry)]++] = entry;
+      const PageVector<Entry>& block = entries_.blocks[number];
+      for (size_t i = 0; i < block.size(); ++i)
+        sorted[places_[number * buckets + buckets_of[number][i]]++] = block[i];
       return {};
     }));
     entries_.blocks.clear();
@@ -266,13 +284,12 @@ struct Cursor {
   size_t position = 0;  // in the frame
 
   Status advance(std::string& scratch) {
-    constexpr size_t prefetched = 16;
     if (run == nullptr) {
       record = nullptr;
       if (next == entries.size()) return {};
       record = record_of(entries[next]);
-      if (++next + prefetched < entries.size()) {
-        const char* const later = record_of(entries[next + prefetched]);
+      if (++next + prefetched_entries < entries.size()) {
+        const char* const later = record_of(entries[next + prefetched_entries]);
         __builtin_prefetch(later);
         __builtin_prefetch(later + cache_line);
       }
@@ -311,6 +328,14 @@ class Merge {
       }
     }
     return cursors_.empty() ? nullptr : cursors_[winner_].record;
+  }
+
+  uint64_t skip(uint64_t records) {
+    if (!begun_ || cursors_.size() != 1 || cursors_.front().run != nullptr) return 0;
+    Cursor& only = cursors_.front();
+    const uint64_t skipped = std::min<uint64_t>(records, only.entries.size() - only.next);
+    only.next += skipped;
+    return skipped;
   }
 
  private:
@@ -413,8 +438,8 @@ struct RecordSort::State {
     if (!blocks.empty() && blocks.back().size() + records <= blocks.back().capacity()) return {};
     const size_t last = blocks.empty() ? 0 : blocks.back().capacity();
     const size_t capacity = std::max(std::clamp(2 * last, first_block_entries, most_block_entries), records);
-    // Once more where they will be sorted.
-    HAILSTONE_TRY(take(part, 2 * capacity * sizeof(Entry), go_on));
+    // Once more where they will be sorted, and the numbers of their buckets.
+    HAILSTONE_TRY(take(part, capacity * (2 * sizeof(Entry) + sizeof(uint32_t)), go_on));
     blocks.emplace_back().reserve(capacity);
     return {};
   }
@@ -539,6 +564,8 @@ Status RecordSort::sort(const Scans& scans, unsigned threads) {
 }
 
 Result<const char*> RecordSort::next() { return state_->all.next(); }
+
+uint64_t RecordSort::skip(uint64_t records) { return state_->all.skip(records); }
 
 uint64_t RecordSort::bytes_spilled() const { return state_->spilled.load(std::memory_order_relaxed); }
 unsigned RecordSort::merges() const { return state_->merges; }

@@ -32,6 +32,9 @@ class RecordSort {
   Status sort(const Scans& scans, unsigned threads);
   /// The next record, valid until the next call; null at the end.
   Result<const char*> next();
+  /// Passes by up to so many records without a look at them, once next() has returned one; how many. 0: they
+  /// must be read, as where runs are merged.
+  uint64_t skip(uint64_t records);
 
   uint64_t bytes_spilled() const;
   /// How often runs were merged to others before the last merge.

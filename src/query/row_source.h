@@ -16,6 +16,9 @@ class RowSource {
   /// Goes to the next row. False: there is none. ErrorCode::Unsupported: an expression is not computed
   /// (ComputedRows); the rows before are right.
   virtual Result<bool> next() = 0;
+  /// Once next() has given a row: goes up to `rows` further without a look at those between, and returns how
+  /// many it has gone; 0: it cannot, or has no more rows. What it stood at is gone.
+  virtual uint64_t skip(uint64_t /*rows*/) { return 0; }
   /// Of the row where it stands; bytes are valid until next().
   virtual std::span<const Value> values() const = 0;
   /// Of rows in an order: equal for rows that are equal in it; valid until next().

@@ -249,6 +249,64 @@ uint32_t CountBits(const uint64_t* bits, uint32_t words) {
   return result;
 }
 
+uint32_t ListBits(const uint64_t* bits, uint32_t first, uint32_t last, uint16_t* to) {
+  // So many that a byte has a bit for each.
+  const hn::CappedTag<uint16_t, 8> tag;
+  const auto lanes = static_cast<uint32_t>(hn::Lanes(tag));
+  const auto steps = hn::Iota(tag, 0);
+  uint16_t* next = to;
+  for (uint32_t start = first / 64 * 64; start < last; start += 64) {
+    uint64_t word = bits[start / 64];
+    if (start < first) word &= ~uint64_t{0} << (first - start);
+    if (last - start < 64) word &= (uint64_t{1} << (last - start)) - 1;
+    for (uint32_t place = start; word != 0; word >>= lanes, place += lanes) {
+      uint8_t chosen[8];
+      const uint64_t here = word & ((uint64_t{1} << lanes) - 1);
+      std::memcpy(chosen, &here, sizeof chosen);
+      next += hn::CompressBitsStore(hn::Add(steps, hn::Set(tag, static_cast<uint16_t>(place))), chosen, tag,
+                                    next);
+    }
+  }
+  return static_cast<uint32_t>(next - to);
+}
+
+uint32_t KeepChosen(const uint64_t* numbers, uint32_t count, const uint64_t* bits, uint64_t* to) {
+  const hn::CappedTag<uint64_t, 8> tag;
+  const auto lanes = static_cast<uint32_t>(hn::Lanes(tag));
+  uint64_t* next = to;
+  uint32_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    uint8_t chosen[8];
+    const uint64_t here = bits[i / 64] >> (i % 64) & ((uint64_t{1} << lanes) - 1);
+    std::memcpy(chosen, &here, sizeof chosen);
+    next += hn::CompressBitsStore(hn::LoadU(tag, numbers + i), chosen, tag, next);
+  }
+  for (; i < count; ++i) {
+    *next = numbers[i];
+    next += bits[i / 64] >> (i % 64) & 1;
+  }
+  return static_cast<uint32_t>(next - to);
+}
+
+void SumHalves(const uint64_t* numbers, uint32_t count, HalfSums* sums) {
+  const Tag<uint64_t> tag;
+  const auto lanes = static_cast<uint32_t>(hn::Lanes(tag));
+  const auto low_half = hn::Set(tag, UINT32_MAX);
+  auto low = hn::Zero(tag), high = hn::Zero(tag);
+  uint32_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const auto vector = hn::LoadU(tag, numbers + i);
+    low = hn::Add(low, hn::And(vector, low_half));
+    high = hn::Add(high, hn::ShiftRight<32>(vector));
+  }
+  sums->low = hn::GetLane(hn::SumOfLanes(tag, low));
+  sums->high = hn::GetLane(hn::SumOfLanes(tag, high));
+  for (; i < count; ++i) {
+    sums->low += numbers[i] & UINT32_MAX;
+    sums->high += numbers[i] >> 32;
+  }
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace hailstone
 HWY_AFTER_NAMESPACE();
@@ -266,6 +324,9 @@ HWY_EXPORT(FindMinimumMaximum);
 HWY_EXPORT(CountDifferent);
 HWY_EXPORT(CountEqual);
 HWY_EXPORT(CountBits);
+HWY_EXPORT(ListBits);
+HWY_EXPORT(KeepChosen);
+HWY_EXPORT(SumHalves);
 
 void pack_unit(const uint64_t* numbers, uint32_t count, unsigned width, char* to) {
   HAILSTONE_CHECK(count <= packing_unit && width >= 1 && width <= 64, "{} numbers of {} bits", count, width);
@@ -315,6 +376,20 @@ uint32_t count_equal(const uint64_t* numbers, uint32_t count, uint64_t value) {
 
 uint32_t count_bits(const uint64_t* bits, uint32_t words) {
   return HWY_DYNAMIC_DISPATCH(CountBits)(bits, words);
+}
+
+uint32_t list_bits(const uint64_t* bits, uint32_t first, uint32_t last, uint16_t* to) {
+  return HWY_DYNAMIC_DISPATCH(ListBits)(bits, first, last, to);
+}
+
+uint32_t keep_chosen(const uint64_t* numbers, uint32_t count, const uint64_t* bits, uint64_t* to) {
+  return HWY_DYNAMIC_DISPATCH(KeepChosen)(numbers, count, bits, to);
+}
+
+HalfSums sum_halves(const uint64_t* numbers, uint32_t count) {
+  HalfSums sums;
+  HWY_DYNAMIC_DISPATCH(SumHalves)(numbers, count, &sums);
+  return sums;
 }
 
 }  // namespace hailstone

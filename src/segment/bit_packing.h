@@ -78,4 +78,19 @@ uint32_t count_equal(const uint64_t* numbers, uint32_t count, uint64_t value);
 /// How many bits of so many words are set.
 uint32_t count_bits(const uint64_t* bits, uint32_t words);
 
+/// What list_bits() and keep_chosen() may write behind their results, in places.
+constexpr uint32_t vector_slack = 64;
+/// Writes which of the bits [first, last) are set, and returns how many. `to` has room for all of these and
+/// for the slack.
+uint32_t list_bits(const uint64_t* bits, uint32_t first, uint32_t last, uint16_t* to);
+/// Writes those of `count` numbers whose bit is set, and returns how many. `to` has room for all of these and
+/// for the slack.
+uint32_t keep_chosen(const uint64_t* numbers, uint32_t count, const uint64_t* bits, uint64_t* to);
+
+/// Sums of the lower and of the upper halves of at most 2^32 numbers.
+struct HalfSums {
+  uint64_t low = 0, high = 0;
+};
+HalfSums sum_halves(const uint64_t* numbers, uint32_t count);
+
 }  // namespace hailstone

@@ -76,21 +76,11 @@ uint32_t BlockBitmap::count() const { return count_bits(bits, words); }
 
 void BlockBitmap::append_rows(uint32_t first, uint32_t last, std::vector<uint16_t>& rows) const {
   last = std::min(last, block_rows);
-  for (uint32_t begin = first; begin < last;) {
-    const uint32_t word = begin / 64;
-    const uint32_t end = std::min(last, (word + 1) * 64);
-    uint64_t set = bits[word] & (~uint64_t{0} << (begin % 64));
-    if (end % 64 != 0) set &= (uint64_t{1} << (end % 64)) - 1;
-    size_t next = rows.size();
-    rows.resize(next + static_cast<size_t>(std::popcount(set)));
-    if (set == ~uint64_t{0}) {
-      for (uint32_t row = 0; row < 64; ++row) rows[next + row] = static_cast<uint16_t>(word * 64 + row);
-      set = 0;
-    }
-    for (; set != 0; set &= set - 1)
-      rows[next++] = static_cast<uint16_t>(word * 64 + static_cast<uint32_t>(std::countr_zero(set)));
-    begin = end;
-  }
+  if (first >= last) return;
+  const size_t before = rows.size();
+  const uint32_t first_word = first / 64;
+  rows.resize(before + count_bits(bits + first_word, (last + 63) / 64 - first_word) + vector_slack);
+  rows.resize(before + list_bits(bits, first, last, rows.data() + before));
 }
 
 void BlockBitmap::append_counts(std::span<const uint16_t> rows, std::vector<uint32_t>& counts) const {

@@ -41,6 +41,41 @@ TEST(BitPackingTest, EveryWidthAndCount) {
   }
 }
 
+TEST(BitPackingTest, ChosenNumbersAreListedKeptAndSummed) {
+  std::mt19937_64 random(test_seed());
+  for (const uint32_t count : {1U, 3U, 7U, 8U, 63U, 64U, 65U, 1000U, packing_unit}) {
+    for (const unsigned of_hundred : {0U, 2U, 50U, 100U}) {
+      std::vector<uint64_t> numbers(count), bits(packing_unit / 64);
+      for (auto& number : numbers) number = random() | uint64_t{1} << 63;
+      // Also bits of numbers that there are not.
+      for (uint32_t i = 0; i < packing_unit; ++i)
+        bits[i / 64] |= uint64_t{random() % 100 < of_hundred} << (i % 64);
+      std::vector<uint64_t> expected;
+      WideInteger sum = 0;
+      for (uint32_t i = 0; i < count; ++i) {
+        sum += numbers[i];
+        if ((bits[i / 64] >> (i % 64) & 1) != 0) expected.push_back(numbers[i]);
+      }
+      // Exactly as large as needed, so that a sanitizer sees any write beyond.
+      const auto kept = std::make_unique<uint64_t[]>(count + vector_slack);
+      const uint32_t chosen = keep_chosen(numbers.data(), count, bits.data(), kept.get());
+      ASSERT_EQ(std::vector<uint64_t>(kept.get(), kept.get() + chosen), expected) << count;
+      const HalfSums halves = sum_halves(numbers.data(), count);
+      ASSERT_TRUE((WideInteger{halves.high} << 32) + WideInteger{halves.low} == sum) << count;
+
+      const uint32_t first = static_cast<uint32_t>(random() % count);
+      std::vector<uint16_t> places;
+      for (uint32_t i = first; i < count; ++i) {
+        if ((bits[i / 64] >> (i % 64) & 1) != 0) places.push_back(static_cast<uint16_t>(i));
+      }
+      const auto listed = std::make_unique<uint16_t[]>(places.size() + vector_slack);
+      const uint32_t found = list_bits(bits.data(), first, count, listed.get());
+      ASSERT_EQ(std::vector<uint16_t>(listed.get(), listed.get() + found), places)
+          << first << " to " << count;
+    }
+  }
+}
+
 TEST(IntegerStreamTest, ArbitraryBytesAreRefusedOrSafe) {
   std::mt19937_64 random(test_seed());
   for (int round = 0; round < 5000; ++round) {
