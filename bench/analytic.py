@@ -15,6 +15,7 @@ import statistics
 
 import analytic_growth
 import analytic_mixed
+import analytic_rates
 import analytic_report
 import analytic_server
 import analytic_tables
@@ -35,7 +36,7 @@ from peer_process import PeerFailure
 from private_server import PrivateServer
 
 NAME = "bench-analytic"  # of the server
-PARTS = ("clickbench", "ssb", "tpch", "article", "mixed", "growth", "server")
+PARTS = ("clickbench", "ssb", "tpch", "article", "rates", "mixed", "growth", "server")
 ROWS = 10_000_000
 LIMIT = 20        # seconds of a statement that the server evaluates, and of one of the peers
 AUTO_LIMIT = 120  # seconds, so that no statement keeps a run for ever
@@ -277,6 +278,8 @@ def run_parts(parts, bench, rows, scale, seconds):
     if "article" in parts:
         bench.load_article(rows)
         bench.measure(article_group())
+    if "rates" in parts:
+        analytic_rates.measure(bench, rows)
     bench.measure_cold()
     if "mixed" in parts:
         analytic_mixed.measure(bench, AUTO[2], hits.statements, seconds)
@@ -289,7 +292,7 @@ def run_parts(parts, bench, rows, scale, seconds):
 def disk_needed(parts, rows, scale, peers):
     """Bytes: of each row in all engines, and of the greatest table as text."""
     size = 2_000_000_000
-    if {"clickbench", "mixed", "article"} & {*parts}:
+    if {"clickbench", "mixed", "article", "rates"} & {*parts}:
         size += (1_500 + 700 * peers) * rows
     if {"ssb", "growth"} & {*parts}:
         size += (400 + 500 * peers) * ssb_data.lines_of(scale)

@@ -3,6 +3,7 @@
 import statistics
 
 import analytic_growth
+import analytic_rates
 import analytic_server
 import article
 from analytic_setup import AUTO, OFF, THREADS
@@ -13,6 +14,10 @@ SLOWER = 1.1        # times the time with OFF: less is noise
 JOIN_SECONDS = 0.02
 MOST_GROWTH = 12    # times as long on ten times the rows
 MOST_INNODB = 1.2   # times InnoDB's time
+PLAIN_SHARE = 0.5   # of what the machine's memory gives
+PACKED_RATE = 2     # G values a second and thread
+MOST_SORTING = 1.2  # times DuckDB's time
+MOST_SPILLING = 4   # times the time in memory
 
 
 def aims(bench, ratio):
@@ -39,6 +44,16 @@ def aims(bench, ratio):
         seconds = [figures.get(article.JOIN.name, setup.title) for setup in AUTO.values()]
         yield ("the article's join of ten million rows, without an index: at most 20 ms",
                f"{_both([1000 * each for each in seconds])} ms", min(seconds) <= JOIN_SECONDS)
+    if figures.has(analytic_rates.MEMORY):
+        shares = [analytic_rates.plain_share(figures, threads) for threads in THREADS]
+        yield f"filtered sum of plain numbers: at least {PLAIN_SHARE} of what the memory gives", _both(shares), min(shares) >= PLAIN_SHARE
+        rates = [analytic_rates.packed_rate(figures, threads) for threads in THREADS]
+        yield f"… of packed ones: at least {PACKED_RATE} G values/s a thread", _both(rates), min(rates) >= PACKED_RATE
+        sorts = [statement for statement in statements if statement.name in analytic_rates.SORTS]
+        yield _all(f"sorts of all rows: at most {MOST_SORTING} times DuckDB's time",
+                   [statement for statement in sorts if max(ratio(statement, threads) for threads in THREADS) > MOST_SORTING])
+        yield _all(f"with a tenth of the memory that an operator takes: at most {MOST_SPILLING} times as long",
+                   [statement for statement in analytic_rates.spilled(bench) if analytic_rates.spilling(figures, statement) > MOST_SPILLING])
     if statements := analytic_growth.measured(figures):
         yield _all(f"ten times the rows and the memory: none above {MOST_GROWTH} times as long",
                    [statement for statement in statements

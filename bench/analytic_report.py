@@ -11,12 +11,13 @@ import analytic_aims
 import analytic_growth
 import analytic_mixed
 import analytic_plot
+import analytic_rates
 import analytic_server
 import report
 from analytic_setup import AUTO, CLICKHOUSE, DUCKDB, OFF, THREADS, Setup, threads_of
 
 WORST = 10
-GREATEST = ("clickbench.hits", "ssb.lineorder", "tpch.lineitem", "article.Big")
+GREATEST = ("clickbench.hits", "ssb.lineorder", "tpch.lineitem", "article.Big", "rates.numbers")
 _OPERATOR = re.compile(r"HAILSTONE, select \d+: *")
 _LEFT = re.compile(r"HAILSTONE leaves select \d+ to the server: ")
 
@@ -61,7 +62,7 @@ class Page:
         if self._measured:
             sections.append("![Hailstone's time to DuckDB's of each statement](analytic.svg)\n")
             sections.append(self._cold())
-        further = [analytic_growth.section(self._bench), analytic_server.section(self._bench)]
+        further = [analytic_rates.section(self._bench), analytic_growth.section(self._bench), analytic_server.section(self._bench)]
         sections += [self._loads(), self._mixed(), *further]
         if self._measured or any(further):
             sections.append(self._answers())
@@ -91,7 +92,7 @@ class Page:
         libraries = "DuckDB and ClickHouse (as chDB)" if bench.clickhouse else "DuckDB"
         return (report.heading("Analytic statements", bench.figures) +
                 f"{tables}, made here. In the server the tables of the star schema and of TPC-H have primary keys and indexes of "
-                "their foreign keys; hits, Small and Big have none. Every column of Hailstone is COLUMNAR=1, also those of type TEXT; "
+                "their foreign keys; hits, Small, Big and numbers have none. Every column of Hailstone is COLUMNAR=1, also those of type TEXT; "
                 "strings have the collation utf8mb4_bin (the article's tables latin1_swedish_ci), as DuckDB compares bytes. "
                 f"Hailstone's memory budget and the memory limit of {libraries} are {bench.memory / 2**20:,.0f} MiB.\n\n"
                 f"Seconds are medians of warm runs: Hailstone through a client, {libraries} in their caller's process; of OFF one warm run; a "
