@@ -64,8 +64,7 @@ class PushedPart final : public group_by_handler {
   }
 
   int next_row() override {
-    return reader_.traced({"next_row", Returns::Row},
-                          [&]() -> int { return result_->next(); });
+    return reader_.traced({"next_row", Returns::Row}, [&]() -> int { return result_->next(); });
   }
 
   int end_scan() override {
