@@ -40,6 +40,8 @@ class PublishAction : public TransactionAction {
     for (const auto& segment : segments_) segment->begin.store(timestamp, std::memory_order_release);
     state_.last_publish.store(timestamp, std::memory_order_relaxed);
     state_.generation.fetch_add(1, std::memory_order_release);
+    // Segments may have become so many that they are to be merged.
+    try_to([&] { state_.host.request_merge(table_); });
   }
 
   void undo() override {

@@ -1,11 +1,13 @@
 // Which segments are merged, so that there are few places to look for a key in, and no room is taken by dead
 // rows. How is in segment_merge.h.
 //
-// Merged are: a segment of which a good part is dead; many small ones; or those that meet at the key where
-// most segments overlap, the widest of them first, so that rows are written again only once for each doubling
-// or so of the table (tiers). Segments that overlap no other are left alone.
+// Merged are: a segment of which a good part is dead; many small ones; or, at the key where most segments
+// meet, those of one tier when they have become many. Segments of a tier have about as many bytes for their
+// width, which is the number of segments of the table that they overlap. A merge of a tier makes segments of
+// the next one, which has several times the bytes, so that a row is written again once for each such step of
+// the table's size, however its keys come. Segments that overlap no other are left alone.
 #include <algorithm>
-#include <map>
+#include <utility>
 
 #include "table/segment_merge.h"
 
@@ -13,7 +15,14 @@ namespace hailstone {
 
 namespace {
 
-constexpr size_t most_overlapping = 8;
+/// Segments of one tier that are merged: the more, the less often a row is written again, and the more places
+/// a key may be in.
+constexpr size_t least_of_tier = 12;
+constexpr size_t most_of_tier = 32;
+/// The densest segment of a tier has at most so many times the bytes for its width of the sparsest.
+constexpr double tier_spread = 3;
+/// When more segments meet at a key, some are merged even where no tier has so many.
+constexpr size_t most_overlapping = 48;
 constexpr size_t most_small = 32;
 constexpr uint64_t small_share = 8;  // a small segment is less than this part of a full one
 constexpr uint64_t most_dead_percent = 30;
@@ -22,9 +31,6 @@ constexpr uint64_t most_dead_percent_in_memory = 10;
 
 ByteView first_key(const TableSegment& segment) { return segment.segment->first_key(); }
 ByteView last_key(const TableSegment& segment) { return segment.segment->last_key(); }
-bool overlap(const TableSegment& a, const TableSegment& b) {
-  return first_key(a) <= last_key(b) && first_key(b) <= last_key(a);
-}
 
 TableSegments mergeable_segments(const Table::State& state, const SegmentClaims::IsClaimed& is_claimed) {
   TableSegments result;
@@ -35,17 +41,49 @@ TableSegments mergeable_segments(const Table::State& state, const SegmentClaims:
   return result;
 }
 
-/// Segments that meet at the key where most do.
-TableSegments deepest(TableSegments segments) {
-  std::sort(segments.begin(), segments.end(),
-            [](const auto& a, const auto& b) { return first_key(*a) < first_key(*b); });
+/// Segments that meet at the key where most do. `by_first`: by their first keys.
+TableSegments deepest(const TableSegments& by_first) {
   TableSegments open, best;
-  for (const auto& segment : segments) {
+  for (const auto& segment : by_first) {
     std::erase_if(open, [&](const auto& other) { return last_key(*other) < first_key(*segment); });
     open.push_back(segment);
     if (open.size() > best.size()) best = open;
   }
   return best;
+}
+
+/// The tier that has most segments to merge among those that overlap too much.
+TableSegments overlapping_tier(TableSegments all) {
+  std::ranges::sort(all, {}, [](const auto& segment) { return first_key(*segment); });
+  const TableSegments meeting = deepest(all);
+  if (meeting.size() < least_of_tier) return {};
+  std::vector<ByteView> lasts;
+  lasts.reserve(all.size());
+  for (const auto& segment : all) lasts.push_back(last_key(*segment));
+  std::ranges::sort(lasts);
+  // Bytes for each segment of the table that it overlaps, itself among them.
+  const auto density = [&](const TableSegment& segment) {
+    const auto begun = std::ranges::upper_bound(all, last_key(segment), {},
+                                                [](const auto& other) { return first_key(*other); });
+    const auto ended = std::ranges::lower_bound(lasts, first_key(segment));
+    const auto width = (begun - all.begin()) - (ended - lasts.begin());
+    return static_cast<double>(segment.segment->file_bytes()) / static_cast<double>(width);
+  };
+  std::vector<std::pair<double, std::shared_ptr<TableSegment>>> by_density;
+  for (const auto& segment : meeting) by_density.emplace_back(density(*segment), segment);
+  std::ranges::stable_sort(by_density, {}, [](const auto& each) { return each.first; });
+  const auto some = [&](size_t first, size_t last) {
+    TableSegments result;
+    for (size_t i = first; i < last; ++i) result.push_back(by_density[i].second);
+    return result;
+  };
+  // Sparse ones first: there is least to write for each of them.
+  for (size_t first = 0, last = 0; first < by_density.size(); ++first) {
+    while (last < by_density.size() && by_density[last].first <= by_density[first].first * tier_spread)
+      ++last;
+    if (last - first >= least_of_tier) return some(first, std::min(last, first + most_of_tier));
+  }
+  return meeting.size() > most_overlapping ? some(0, least_of_tier) : TableSegments();
 }
 
 /// No row of the ordinal's block began before this.
@@ -106,17 +144,7 @@ TableSegments choose(const Table::State& state, const SegmentClaims::IsClaimed& 
     small.resize(most_small);
     return small;
   }
-  TableSegments meeting = deepest(all);
-  if (meeting.size() <= most_overlapping) return {};
-  std::map<const TableSegment*, size_t> neighbours;
-  for (const auto& segment : meeting) {
-    for (const auto& other : all)
-      if (overlap(*segment, *other)) ++neighbours[segment.get()];
-  }
-  std::stable_sort(meeting.begin(), meeting.end(),
-                   [&](const auto& a, const auto& b) { return neighbours[a.get()] > neighbours[b.get()]; });
-  meeting.resize(most_overlapping);
-  return meeting;
+  return overlapping_tier(all);
 }
 
 }  // namespace

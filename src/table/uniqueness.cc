@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <queue>
+#include <utility>
+
+#include "base/hash.h"
 
 namespace hailstone {
 
@@ -11,6 +14,10 @@ namespace {
 
 constexpr uint32_t steps_between_interruption_checks = 4096;
 constexpr uint32_t steps_before_search = 8;
+/// Keys of a loaded segment whose hashes are in memory at a time.
+constexpr uint32_t hashed_at_once = 1U << 16;
+/// So few keys are looked up in a segment without a look at its filter.
+constexpr uint32_t few_keys = 64;
 
 /// Index keys of one order of a segment, ascending; of a secondary index without the clustered key at the
 /// end. Keys are read some at a time, the more the longer the stream goes on.
@@ -29,15 +36,32 @@ class KeyStream {
     return read();
   }
   Status seek(ByteView bound) {
-    HAILSTONE_ASSIGN(first_, keys_.lower_bound(bound));
-    at_ = 0;
-    read_.clear();
+    HAILSTONE_ASSIGN(const uint32_t position, keys_.lower_bound(bound));
+    return start_at(position);
+  }
+  uint32_t entries() const { return keys_.entries(); }
+  uint32_t position() const { return first_ + at_; }
+  Status go_to(uint32_t position) {
+    if (position < first_ || position - first_ >= read_.size()) return start_at(position);
+    at_ = position - first_;
     return read();
+  }
+  /// Positions of the keys from `low` to `high`.
+  Result<std::pair<uint32_t, uint32_t>> range(ByteView low, ByteView high) {
+    HAILSTONE_ASSIGN(const uint32_t first, keys_.lower_bound(low));
+    HAILSTONE_ASSIGN(const uint32_t last, keys_.end_of_prefix(first, high));
+    return std::pair(first, last);
   }
 
   const std::shared_ptr<TableSegment> segment;
 
  private:
+  Status start_at(uint32_t position) {
+    first_ = position;
+    at_ = 0;
+    read_.clear();
+    return read();
+  }
   Status read() {
     if (at_end()) return {};
     if (at_ == read_.size()) {
@@ -70,19 +94,14 @@ class IndexCheck {
         loaded_(loaded),
         before_(before),
         secondary_(secondary),
-        duplicate_(duplicate) {}
+        duplicate_(duplicate),
+        memory_(state.host.budget()) {}
 
   /// `blocker`: a transaction to wait for; then all is to be checked again.
   Status run(TransactionId& blocker) {
     HAILSTONE_TRY(among_loaded());
     for (const auto& segment : loaded_) {
-      Status status;
-      before_.order(secondary_)
-          .visit_between(first_key(*segment), last_key(*segment), [&](const SegmentOrder::Range& other) {
-            status = against_segment(segment, before_.segments[other.segment], blocker);
-            return status && blocker == 0;
-          });
-      HAILSTONE_TRY(status);
+      HAILSTONE_TRY(against_segments(segment, blocker));
       if (blocker != 0) return {};
       for (const auto& delta : before_.deltas) {
         HAILSTONE_TRY(against_delta(segment, *delta, blocker));
@@ -186,18 +205,101 @@ class IndexCheck {
     return {};
   }
 
-  Status against_segment(const std::shared_ptr<TableSegment>& segment,
-                         const std::shared_ptr<TableSegment>& other, TransactionId& blocker) {
-    KeyStream ours(segment, *state_.keys, secondary_), theirs(other, *state_.keys, secondary_);
-    HAILSTONE_TRY(ours.seek(first_key(*other)));
-    HAILSTONE_TRY(theirs.seek(first_key(*segment)));
-    while (!ours.at_end() && !theirs.at_end()) {
+  /// A segment of the table, and the entries of a loaded one whose keys are in its range.
+  struct Overlap {
+    std::shared_ptr<TableSegment> other;
+    uint32_t first = 0, last = 0;
+  };
+  struct HashedKey {
+    uint64_t hash;
+    uint32_t position;
+  };
+
+  Status against_segments(const std::shared_ptr<TableSegment>& segment, TransactionId& blocker) {
+    KeyStream ours(segment, *state_.keys, secondary_);
+    std::vector<Overlap> overlaps;
+    Status status;
+    before_.order(secondary_)
+        .visit_between(first_key(*segment), last_key(*segment), [&](const SegmentOrder::Range& range) {
+          const auto& other = before_.segments[range.segment];
+          const auto keys = ours.range(first_key(*other), last_key(*other));
+          if (!keys) {
+            status = std::unexpected(keys.error());
+          } else if (keys->first < keys->second) {
+            overlaps.push_back({other, keys->first, keys->second});
+          }
+          return status.has_value();
+        });
+    HAILSTONE_TRY(status);
+    for (uint32_t first = 0; first < ours.entries() && !overlaps.empty(); first += hashed_at_once) {
+      const uint32_t last = first + std::min(hashed_at_once, ours.entries() - first);
+      hashed_.clear();
+      for (const Overlap& overlap : overlaps) {
+        const uint32_t from = std::max(first, overlap.first), to = std::min(last, overlap.last);
+        if (from >= to) continue;
+        if (to - from > few_keys) {
+          if (hashed_.empty()) HAILSTONE_TRY(hash_keys(ours, first, last));
+          HAILSTONE_TRY(ask_filter(*overlap.other, from, to));
+        } else {
+          candidates_.clear();
+          for (uint32_t position = from; position < to; ++position) candidates_.push_back(position);
+        }
+        HAILSTONE_TRY(look_up_candidates(ours, overlap.other, blocker));
+        if (blocker != 0) return {};
+      }
+    }
+    return {};
+  }
+
+  Status hash_keys(KeyStream& ours, uint32_t first, uint32_t last) {
+    const size_t bytes = size_t{last - first} * (sizeof(HashedKey) + sizeof(uint32_t));
+    if (bytes > memory_.bytes()) memory_.grow(bytes - memory_.bytes());
+    hashed_.reserve(last - first);
+    HAILSTONE_TRY(ours.go_to(first));
+    while (ours.position() < last) {
       HAILSTONE_TRY(interrupted());
-      if (ours.key() < theirs.key()) {
-        HAILSTONE_TRY(advance(ours, theirs.key()));
-      } else if (theirs.key() < ours.key()) {
-        HAILSTONE_TRY(advance(theirs, ours.key()));
+      hashed_.push_back({hash_bytes(ours.key()), ours.position()});
+      HAILSTONE_TRY(ours.next());
+    }
+    // So that a filter is read from its front to its end.
+    std::ranges::sort(hashed_, {}, &HashedKey::hash);
+    return {};
+  }
+
+  /// The keys [from, to) that the segment may have become candidates.
+  Status ask_filter(const TableSegment& other, uint32_t from, uint32_t to) {
+    candidates_.clear();
+    FilterPart part;
+    uint64_t skipped = 0;
+    for (const HashedKey& key : hashed_) {
+      HAILSTONE_TRY(interrupted());
+      if (key.position < from || key.position >= to) continue;
+      HAILSTONE_ASSIGN(const bool may_contain,
+                       secondary_ == SegmentKeys::clustered
+                           ? other.segment->may_contain_key(key.hash, part)
+                           : other.segment->index_may_contain(secondary_, key.hash, part));
+      if (may_contain) {
+        candidates_.push_back(key.position);
       } else {
+        ++skipped;
+      }
+    }
+    count(state_.host.counters().bloom_filter_skips, skipped);
+    std::ranges::sort(candidates_);
+    return {};
+  }
+
+  Status look_up_candidates(KeyStream& ours, const std::shared_ptr<TableSegment>& other,
+                            TransactionId& blocker) {
+    if (candidates_.empty()) return {};
+    KeyStream theirs(other, *state_.keys, secondary_);
+    HAILSTONE_TRY(ours.go_to(candidates_.front()));
+    HAILSTONE_TRY(theirs.seek(ours.key()));
+    for (const uint32_t position : candidates_) {
+      HAILSTONE_TRY(interrupted());
+      HAILSTONE_TRY(ours.go_to(position));
+      HAILSTONE_TRY(advance(theirs, ours.key()));
+      while (!theirs.at_end() && theirs.key() == ours.key()) {
         HAILSTONE_TRY(meet(ours, theirs, blocker));
         if (blocker != 0) return {};
         HAILSTONE_TRY(theirs.next());
@@ -313,6 +415,9 @@ class IndexCheck {
   const size_t secondary_;
   Duplicate& duplicate_;
   uint32_t steps_ = 0;
+  Reservation memory_;                // of what follows
+  std::vector<HashedKey> hashed_;     // keys of a loaded segment, by hash
+  std::vector<uint32_t> candidates_;  // positions of keys of a loaded segment that another one may have
 };
 
 /// The orders of a segment whose keys are unique.

@@ -1,11 +1,15 @@
 // Merging, checking and reading when memory is short: how often files are read, and that rows stay.
+#include <algorithm>
+#include <numeric>
 #include <random>
 
 #include "base/failing_allocations.h"
 #include "base/guard.h"
 #include "base/test_seed.h"
+#include "table/bulk_load.h"
 #include "table/cursor.h"
 #include "table/row_map.h"
+#include "table/row_reads.h"
 #include "table/scan.h"
 #include "table/test_host.h"
 #include "table/test_rows.h"
@@ -222,6 +226,107 @@ TEST_F(MergeTest, ManySegmentsAreReadInOrder) {
       }
     }
   }
+}
+
+/// Rows with random keys come in small parts, of which each lies among all the others.
+TEST_F(MergeTest, RowsInNoOrderAreWrittenAFewTimesAndAreInAFewPlaces) {
+  constexpr int32_t parts = 150, rows_of_part = 200;
+  host_.buffer_bytes = size_t{64} << 10;
+  std::vector<int32_t> ids(size_t{parts} * rows_of_part);
+  std::iota(ids.begin(), ids.end(), 0);
+  std::shuffle(ids.begin(), ids.end(), std::mt19937_64(test_seed(31)));
+  Counters& counters = host_.counters();
+  uint64_t flushed = 0, merged = 0;
+  for (size_t first = 0; first < ids.size(); first += rows_of_part) {
+    const auto transaction = begin();
+    for (size_t i = first; i < first + rows_of_part; ++i) {
+      Duplicate duplicate;
+      ASSERT_TRUE(table_->insert(*transaction, encode(*table_, row(ids[i])), duplicate));
+    }
+    ASSERT_TRUE(host_.transactions().commit(*transaction));
+    uint64_t before = counters.segment_write_bytes.load();
+    ASSERT_TRUE(table_->flush(true));
+    flushed += counters.segment_write_bytes.load() - before;
+    before = counters.segment_write_bytes.load();
+    for (bool more = true; more;) {
+      const auto result = table_->merge();
+      ASSERT_TRUE(result) << message(result);
+      more = *result;
+    }
+    merged += counters.segment_write_bytes.load() - before;
+  }
+  // Each merge is of twelve at least, so that a row is written again two times or so.
+  EXPECT_GT(merged, 0U);
+  EXPECT_LT(merged, 3 * flushed);
+  const uint64_t skipped = counters.bloom_filter_skips.load();
+  constexpr size_t lookups = 1000;
+  for (size_t i = 0; i < lookups; ++i) {
+    const auto transaction = begin();
+    RowReads reads(*table_, all_columns());
+    std::vector<Value> values(all_columns().size());
+    ASSERT_TRUE(table_->find(*transaction, key_of(*table_, ids[i]), ReadLock::None, reads, values).value());
+  }
+  EXPECT_LT(counters.bloom_filter_skips.load() - skipped, 30 * lookups);
+  expect_rows(parts * rows_of_part);
+}
+
+TEST_F(MergeTest, ALoadAsksForAMerge) {
+  const auto transaction = begin();
+  BulkLoad load(table_, *transaction);
+  for (int32_t id = 0; id < 1000; ++id) ASSERT_TRUE(append(load, {.id = id, .number = id, .padding = 9000}));
+  Duplicate duplicate;
+  ASSERT_TRUE(load.finish(duplicate));
+  EXPECT_EQ(host_.merge_requests.load(), 0U);
+  ASSERT_TRUE(host_.transactions().commit(*transaction));
+  EXPECT_EQ(host_.merge_requests.load(), 1U);
+}
+
+/// The table has the even ids, in segments whose keys lie between each other's; a load brings the odd ones,
+/// more than are hashed at a time.
+TEST_F(MergeTest, TheKeysOfALoadAreLookedForWhereFiltersAdmitThem) {
+  constexpr int32_t ids = 150'000, parts = 4;
+  host_.buffer_bytes = host_.delta_bytes = size_t{64} << 20;
+  for (int32_t part = 0; part < parts; ++part) {
+    const auto transaction = begin();
+    Duplicate duplicate;
+    for (int32_t id = 2 * part; id < ids; id += 2 * parts)
+      ASSERT_TRUE(table_->insert(*transaction, encode(*table_, row(id)), duplicate));
+    ASSERT_TRUE(host_.transactions().commit(*transaction));
+    ASSERT_TRUE(table_->flush(true));
+  }
+  ASSERT_EQ(table_->statistics().segments, uint64_t{parts});
+  const auto load = [&](Transaction& transaction, std::optional<int32_t> also,
+                        Duplicate& duplicate) -> Status {
+    BulkLoad rows(table_, transaction);
+    for (int32_t id = 1; id < ids; id += 2) {
+      if (also && *also == id - 1) HAILSTONE_TRY(append(rows, row(*also)));
+      TestRow odd = row(id);
+      odd.padding = 20;
+      HAILSTONE_TRY(append(rows, odd));
+    }
+    return rows.finish(duplicate);
+  };
+  for (const int32_t also : {0, 140'000, ids - 2}) {
+    const auto transaction = begin();
+    Duplicate duplicate;
+    const Status refused = load(*transaction, also, duplicate);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code(), ErrorCode::DuplicateKey) << refused.error().message();
+    EXPECT_EQ(duplicate.clustered_key, key_of(*table_, also));
+    host_.transactions().rollback(*transaction);
+  }
+  const uint64_t skipped = host_.counters().bloom_filter_skips.load();
+  const auto transaction = begin();
+  Duplicate duplicate;
+  const Status loaded = load(*transaction, std::nullopt, duplicate);
+  ASSERT_TRUE(loaded) << loaded.error().message();
+  ASSERT_TRUE(host_.transactions().commit(*transaction));
+  // Of both unique indexes: nearly all keys are in no segment.
+  constexpr uint64_t looks = uint64_t{2} * parts * (ids / 2);
+  EXPECT_GT(host_.counters().bloom_filter_skips.load() - skipped, looks - looks / 20);
+  const auto reader = begin();
+  Scan scan(table_, *reader, ReadLock::None, nullptr, {});
+  EXPECT_EQ(scan.count_rest().value(), uint64_t{ids});
 }
 
 }  // namespace
