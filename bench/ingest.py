@@ -1,5 +1,6 @@
 """./run bench ingest: how fast records come in, and whether that stays so: the engine's rate while a table grows far beyond its memory,
-`hailstone collect` beside LOAD DATA of the same file, its spool by itself, and a run of summaries.
+by LOAD DATA and by small transactions, what it writes and reads for a row, and what readers meet meanwhile; `hailstone collect` beside
+LOAD DATA of the same file, its spool by itself, and a run of summaries.
 
 Engines and ways take turns in the same servers: seconds of another run or machine do not compare, ratios do. Writes ingest.md,
 ingest.csv and ingest.svg to bench/results/.
@@ -25,10 +26,14 @@ from common import Failure, say
 from ingest_report import ENGINES, ORDERS
 from private_server import PrivateServer
 
-PARTS = ("rate", "collect", "spool", "summaries")
+PARTS = ("rate", "rows", "collect", "spool", "summaries")
 BATCH = 40_000
+ARRAY = 1000
+READS_SECONDS = 20
+PAUSE = 0.005  # between reads beside a client that inserts
 COMMAND = f"{common.PROJECT}/build/release/hailstone"
 DAY = datetime.datetime(2026, 11, 24)
+RECORD_BYTES = 104
 COLUMNS = ("at DATETIME NOT NULL, visitor BIGINT NOT NULL, site INT NOT NULL, bytes INT NOT NULL, url VARCHAR(100) NOT NULL, "
            "referrer VARCHAR(100) NOT NULL")
 
@@ -56,6 +61,30 @@ class Records:
             yield f"{at}\t{bits(62)}\t{site}\t{page % 9000}\t/shop/article/{page:08}.html\thttp://search.example/{bits(40):013}\n"
 
 
+class Amplification:
+    """What the engine writes and reads for the rows that come in between the start and told()."""
+
+    COUNTERS = ("segment_write_bytes", "log_write_bytes", "segment_read_bytes", "block_cache_misses", "merges")
+
+    def __init__(self, connection):
+        self._connection = connection
+        self._start = self._counters()
+
+    def _counters(self):
+        found = {name.lower(): int(value) for name, value in self._connection.execute("SHOW GLOBAL STATUS LIKE 'hailstone%'")
+                 if value.isdigit()}
+        return [found[f"hailstone_{name}"] for name in self.COUNTERS]
+
+    def told(self, figures, key, title, rows):
+        """Adds the figures, for so many rows of RECORD_BYTES."""
+        change = [now - then for now, then in zip(self._counters(), self._start)]
+        segments, log, read, misses, merges = change
+        figures.add(f"{key}-written", f"{title}, bytes written for a byte of data", "HAILSTONE", (segments + log) / rows / RECORD_BYTES)
+        figures.add(f"{key}-read", f"{title}, bytes read for a byte of data", "HAILSTONE", read / rows / RECORD_BYTES)
+        figures.add(f"{key}-blocks", f"{title}, blocks read for a row", "HAILSTONE", misses / rows)
+        figures.add(f"{key}-merges", f"{title}, merges", "HAILSTONE", merges)
+
+
 def write_file(path, lines):
     with open(path, "w", encoding="ascii") as file:
         file.writelines(lines)
@@ -77,12 +106,17 @@ class Folder:
 # --- rate
 
 
-def load_batches(server, folder, engine, order, batches, limit):
-    """Seconds of each batch, as many as fit into the limit, and of the last twentieth loaded again with IGNORE."""
-    connection = server.connect()
-    connection.execute("CREATE OR REPLACE DATABASE ingest")
+def create_hits(connection, engine, order):
+    connection.execute("CREATE DATABASE ingest")
     key = "at, visitor" if order == "time" else "visitor, at"
     connection.execute(f"CREATE TABLE ingest.hits ({COLUMNS}, PRIMARY KEY ({key})) ENGINE={engine} DEFAULT CHARSET=latin1")
+
+
+def load_batches(server, folder, figures, engine, order, batches, limit):
+    """Seconds of each batch, as many as fit into the limit, and of the last twentieth loaded again with IGNORE."""
+    connection = server.connect()
+    create_hits(connection, engine, order)
+    amplification = Amplification(connection) if engine == "HAILSTONE" else None
     path = os.path.join(folder, "batch")
     load = f"LOAD DATA INFILE '{path}' {{}} INTO TABLE ingest.hits"
     records, seconds, again = Records(7), [], []
@@ -98,6 +132,8 @@ def load_batches(server, folder, engine, order, batches, limit):
     rows = connection.execute("SELECT COUNT(*) FROM ingest.hits")[0][0]
     if rows != len(seconds) * BATCH:
         raise Failure(f"{engine} has {rows} rows of {len(seconds) * BATCH}")
+    if amplification:
+        amplification.told(figures, f"rate-{order}", f"keys in order of {order}", rows)
     if len(seconds) == batches:
         for copy in repeated:
             again.append(common.timed(lambda copy=copy: connection.execute(load.format("IGNORE").replace(path, copy)))[0])
@@ -119,7 +155,7 @@ def bench_rate(arguments, figures):
             say(f"{engine}, keys in order of {order}: {batches * BATCH:,} rows in batches of {BATCH:,} …")
             with Folder() as folder, PrivateServer("bench-ingest", *memory_options(arguments.memory)) as server:
                 figures.versions["MariaDB"] = server.facts["version"]
-                seconds, again, size = load_batches(server, folder, engine, order, batches,
+                seconds, again, size = load_batches(server, folder, figures, engine, order, batches,
                                                     None if engine == "HAILSTONE" else arguments.limit)
             curves[order, engine] = seconds
             tenth = max(1, len(seconds) // 10)
@@ -138,6 +174,154 @@ def bench_rate(arguments, figures):
         mine, theirs = (sum(curves[order, engine][reached - tenth:reached]) for engine in ENGINES)
         figures.add(f"rate-{order}-ratio", f"keys in order of {order}, rate to InnoDB's at the same rows", "HAILSTONE", theirs / mine)
     return curves
+
+
+# --- small transactions
+
+
+class Client:
+    """Runs of bench/ingest_client.c against one server."""
+
+    def __init__(self, private):
+        root = private.facts["mariadb_root"]
+        library = common.run(["find", f"{root}/usr/lib", "-name", "libmariadb.so.3"], "find").split()[0]
+        self._program = f"{common.PROJECT}/build/bench-ingest-client"
+        self._socket = private.socket
+        common.run(["gcc", "-O2", "-Wall", "-Wextra", "-Werror", f"-I{root}/usr/include/mariadb",
+                    f"{common.PROJECT}/bench/ingest_client.c", library, f"-Wl,-rpath,{os.path.dirname(library)}",
+                    "-o", self._program], "compiling bench/ingest_client.c")
+
+    def start(self, verb, first, rows, rate=0, limit=1_000_000):
+        process = subprocess.Popen([self._program, self._socket, "ingest.hits", verb, str(first), str(rows), str(ARRAY), str(rate),
+                                    str(limit)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        if process.stdout.readline().strip() != "ready":
+            raise Failure("the client did not begin")
+        process.stdin.write("go\n")
+        process.stdin.flush()
+        return process
+
+    def run(self, *arguments, **options):
+        return Statements(self.start(*arguments, **options))
+
+
+class Statements:
+    """When each statement of a client ended, how long it took, in seconds, and how many rows it inserted."""
+
+    def __init__(self, process):
+        lines = process.stdout.read().splitlines()
+        if process.wait() != 0 or not lines:
+            raise Failure("the client failed")
+        numbers = [line.split() for line in lines]
+        self.ends = [int(end) / 1e6 for end, _, _ in numbers]
+        self.took = [int(took) / 1e6 for _, took, _ in numbers]
+        self.inserted = sum(int(rows) for _, _, rows in numbers)
+
+    @property
+    def rows(self):
+        return len(self.ends) * ARRAY
+
+    def rate(self, first=0.0, last=1.0):
+        """Rows a second of a part of the statements."""
+        begin, end = int(first * len(self.ends)), int(last * len(self.ends))
+        start = self.ends[begin - 1] if begin > 0 else 0
+        return (end - begin) * ARRAY / (self.ends[end - 1] - start)
+
+    def by_second(self):
+        """Rows that came in each whole second."""
+        rows = [0] * int(self.ends[-1])
+        for end in self.ends:
+            if end < len(rows):
+                rows[int(end)] += ARRAY
+        return rows
+
+    def longest_but(self, share):
+        return sorted(self.took)[min(len(self.took) - 1, int((1 - share) * len(self.took)))]
+
+
+def bench_rows(arguments, figures):
+    curves = {}
+    rows = arguments.rows // 2 // ARRAY * ARRAY
+    for order in ORDERS:
+        for engine in ENGINES:
+            say(f"{engine}, keys in order of {order}: {rows:,} rows in transactions of {ARRAY:,} …")
+            with PrivateServer("bench-ingest", *memory_options(arguments.memory)) as server:
+                figures.versions["MariaDB"] = server.facts["version"]
+                curves[order, engine] = insert_rows(server, figures, engine, order, rows, arguments.limit)
+        mine, theirs = (curves[order, engine] for engine in ENGINES)
+        reached = min(1.0, theirs.rows / mine.rows)
+        figures.add(f"rows-{order}-ratio", f"keys in order of {order}, rate to InnoDB's at the same rows", "HAILSTONE",
+                    mine.rate(0.9 * reached, reached) / theirs.rate(0.9, 1))
+    return {key: statements.by_second() for key, statements in curves.items()}
+
+
+def insert_rows(server, figures, engine, order, rows, limit):
+    connection, client = server.connect(), Client(server)
+    create_hits(connection, engine, order)
+    mine = engine == "HAILSTONE"
+    amplification = Amplification(connection) if mine else None
+    statements = client.run("INSERT", 0, rows, limit=1_000_000 if mine else limit)
+    key, title = f"rows-{order}", f"small transactions, keys in order of {order}"
+    found = connection.execute("SELECT COUNT(*) FROM ingest.hits")[0][0]
+    if found != statements.rows:
+        raise Failure(f"{engine} has {found} rows of {statements.rows}")
+    by_second = statements.by_second()
+    for name, what, value in (("rows", "rows", statements.rows), ("first", "rows/s of the first tenth", statements.rate(0, 0.1)),
+                              ("last", "rows/s of the last tenth", statements.rate(0.9, 1)),
+                              ("slowest", "slowest second to the median", min(by_second) / statistics.median(by_second)),
+                              ("commit", "99.9 % of the commits within, s", statements.longest_but(0.001)),
+                              ("longest", "longest commit, s", max(statements.took))):
+        figures.add(f"{key}-{name}", f"{title}, {what}", engine, value)
+    if mine:
+        amplification.told(figures, key, title, statements.rows)
+        add_repeats(connection, client, figures, key, title, rows)
+        add_reads(server, client, figures, order, key, title, rows, statements.rate(0.9, 1))
+    return statements
+
+
+def add_repeats(connection, client, figures, key, title, rows):
+    """The last twentieth of the rows, and as many from the whole table, inserted again with IGNORE."""
+    part = max(1, rows // ARRAY // 20) * ARRAY
+    for name, what, first, times in (("again", "repeats of the last rows", rows - part, 1), ("old", "repeats of old rows", 0, 20)):
+        amplification, begun, inserted, runs = Amplification(connection), time.perf_counter(), 0, 0
+        for number in range(times):
+            # Of old rows some of each twentieth.
+            repeated = client.run("INSERT IGNORE", first + number * (rows // times), max(1, part // ARRAY // times) * ARRAY)
+            inserted += repeated.inserted
+            runs += repeated.rows
+        seconds = time.perf_counter() - begun
+        if inserted != 0:
+            raise Failure("a record was taken twice")
+        figures.add(f"{key}-{name}", f"{title}, {what}, rows/s", "HAILSTONE", runs / seconds)
+        amplification.told(figures, f"{key}-{name}", f"{title}, {what}", runs)
+
+
+def add_reads(server, client, figures, order, key, title, rows, rate):
+    """Reads of a summary, and of a range of the key, while rows come in at half the rate."""
+    connection = server.connect()
+    connection.execute("CREATE TABLE ingest.pages (day DATE NOT NULL, site INT NOT NULL, url VARCHAR(100) NOT NULL, "
+                       "hits BIGINT NOT NULL, bytes BIGINT NOT NULL, PRIMARY KEY (day, site, url)) ENGINE=HAILSTONE "
+                       "DEFAULT CHARSET=latin1")
+    connection.execute("INSERT INTO ingest.pages SELECT DATE(at), site, url, COUNT(*), SUM(bytes) FROM ingest.hits "
+                       "GROUP BY DATE(at), site, url")
+    visitors = [row[0] for row in connection.execute("SELECT visitor FROM ingest.hits WHERE site = 7 LIMIT 1000")]
+    process = client.start("INSERT", rows, 1_000_000_000 // ARRAY * ARRAY, rate=max(1, int(rate / 2)), limit=READS_SECONDS)
+    draw, summaries, ranges = random.Random(3), [], []
+    end = time.perf_counter() + READS_SECONDS
+    while time.perf_counter() < end:
+        summary = f"SELECT url, hits FROM ingest.pages WHERE day = '2026-11-24' AND site = {draw.randrange(1000)} LIMIT 100"
+        summaries.append(common.timed(lambda: connection.execute(summary))[0])
+        if order == "time":
+            second = draw.randrange(min(86_400, rows // 100))
+            at = DAY + datetime.timedelta(seconds=second)
+            span = f"at >= '{at}' AND at < '{at + datetime.timedelta(seconds=10)}'"
+        else:
+            span = f"visitor = {draw.choice(visitors)} AND at >= '2026-11-24' AND at < '2026-11-25'"
+        ranges.append(common.timed(lambda: connection.execute(f"SELECT at, visitor, site, bytes FROM ingest.hits WHERE {span}"))[0])
+        time.sleep(PAUSE)
+    statements = Statements(process)
+    for name, what, times in (("summary", "a summary's rows", summaries), ("range", "a range of keys", ranges)):
+        figures.add(f"{key}-{name}", f"{title}, 99 % of reads of {what} within, s", "HAILSTONE", sorted(times)[int(0.99 * len(times))])
+    figures.add(f"{key}-beside", f"{title}, rows/s beside the reads", "HAILSTONE", statements.rate())
 
 
 # --- collect and spool
@@ -304,28 +488,32 @@ def main():
     # scripts/bench has looked at the arguments.
     parser = argparse.ArgumentParser()
     parser.add_argument("part", nargs="*")
-    parser.add_argument("--rows", type=int, default=50_000_000)
+    parser.add_argument("--rows", type=int, default=8_000_000)
     parser.add_argument("--memory", type=int, default=64)
-    parser.add_argument("--limit", type=int, default=1800)
+    parser.add_argument("--limit", type=int, default=60)
     parser.add_argument("--records", type=int, default=4_000_000)
     parser.add_argument("--jobs", type=int, default=1000)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--output", default=os.path.join(common.PROJECT, "bench/results"))
     arguments = parser.parse_args()
+    arguments.record_bytes = RECORD_BYTES
     parts = arguments.part or PARTS
-    figures, curves = report.Figures(), {}
+    figures, curves, seconds = report.Figures(), {}, {}
     common.need_disk("/var/tmp", 300 * arguments.records + 100_000_000)
     common.need_disk(common.PROJECT, 400 * max(arguments.records, arguments.rows) + 2_000_000_000)
     if "rate" in parts:
         curves = bench_rate(arguments, figures)
+    if "rows" in parts:
+        seconds = bench_rows(arguments, figures)
     if "collect" in parts:
         bench_collect(arguments, figures)
     if "spool" in parts:
         bench_spool(arguments, figures)
     if "summaries" in parts:
         bench_summaries(arguments, figures)
-    ingest_report.write(arguments.output, figures, curves, arguments, BATCH)
-    say(f"written: {arguments.output}/ingest.md, ingest.csv" + (", ingest.svg" if curves else ""))
+    ingest_report.write(arguments.output, figures, curves, seconds, arguments, BATCH, ARRAY)
+    plots = [name for name, drawn in (("ingest.svg", curves), ("ingest-rows.svg", seconds)) if drawn]
+    say("written: " + ", ".join(f"{arguments.output}/{name}" for name in ("ingest.md", "ingest.csv", *plots)))
 
 
 common.main(main)
