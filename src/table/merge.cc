@@ -52,7 +52,7 @@ TableSegments deepest(const TableSegments& by_first) {
   return best;
 }
 
-/// The tier that has most segments to merge among those that overlap too much.
+/// At the key where most segments meet, the sparsest tier that has become many; empty: none has.
 TableSegments overlapping_tier(TableSegments all) {
   std::ranges::sort(all, {}, [](const auto& segment) { return first_key(*segment); });
   const TableSegments meeting = deepest(all);
