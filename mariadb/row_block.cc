@@ -436,7 +436,11 @@ class RowBlock::Opening {
 
   Result<std::unique_ptr<RowBatches>> open_join(const Join& side, const std::vector<uint16_t>& above) {
     OperatorCounts* const counts = run_.counts(Operator::Join, joins_++);
-    JoinPlan plan{.kind = side.kind, .keys = side.keys, .width = block_.width()};
+    // What the server evaluates of rows that turn out to be many it would evaluate once more.
+    JoinPlan plan{.kind = side.kind,
+                  .keys = side.keys,
+                  .probe_first = by_program_ && side.reads_probe_first(),
+                  .width = block_.width()};
     std::vector<uint16_t> probe_above = above, build_above = above;
     for (const JoinPlan::Key& key : side.keys) {
       probe_above.push_back(key.probe);
@@ -573,9 +577,11 @@ OperatorPlan RowBlock::source_plan() const {
         conditions = fmt::format("; conditions: {}", all);
       if (const size_t by_server = side.on.evaluated.size() + side.where.evaluated.size(); by_server != 0)
         conditions += fmt::format("; of these by the server, on one thread: {}", by_server);
+      const size_t keys = side.keys.size() + side.computed_keys.size();
+      const bool probe_first = keys != 0 && side.reads_probe_first();
       plan.push_back({.kind = Operator::Join,
-                      .what = fmt::format("{}; keys: {}{}", kinds[static_cast<size_t>(side.kind)],
-                                          side.keys.size() + side.computed_keys.size(), conditions),
+                      .what = fmt::format("{}; keys: {}{}{}", kinds[static_cast<size_t>(side.kind)], keys,
+                                          probe_first ? "; few rows first" : "", conditions),
                       .rows = side.rows,
                       .inside = inside});
       add_side(add_side, *side.probe, inside + 1);

@@ -86,6 +86,14 @@ struct RowBlock {
 
     /// A bit for each one's number.
     uint64_t tables() const { return source ? uint64_t{1} << *source : probe->tables() | build->tables(); }
+    /// Whether the rows that are looked up seem to be so few, beside those of the other side, that they are
+    /// read first.
+    bool reads_probe_first() const {
+      constexpr double few_rows = 1024;
+      constexpr double times_as_many = 16;
+      return !source && probe->rows_out <= few_rows &&
+             static_cast<double>(build->rows) >= times_as_many * probe->rows_out;
+    }
     /// The server evaluates all conditions of pairs where the program has not all of them.
     bool on_by_server() const { return !on.evaluated.empty(); }
     /// Whether it, or a side of it, checks conditions beyond predicates and keys.

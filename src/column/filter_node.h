@@ -67,6 +67,7 @@ class FilterRun {
  private:
   Status apply_and(const FilterNode& node, BlockBitmap& rows);
   Status apply_or(const FilterNode& node, BlockBitmap& rows);
+  static bool apply_ranges_to_few(const FilterNode& node, const Block& block, BlockBitmap& rows);
   void apply_filter(const FilterNode& node, const Block& block, BlockBitmap& rows);
   Status apply_test(const FilterNode& node, const BlockReader::Pinned& pinned, BlockBitmap& rows);
   Status apply_grouped(const FilterNode& node, BlockBitmap& rows);

@@ -72,6 +72,7 @@ Status FilterRun::apply(const FilterNode& node, BlockBitmap& rows) {
   BlockBitmap matching;
   switch (node.kind) {
     case Kind::Integers:
+      if (apply_ranges_to_few(node, *block, rows)) return {};
       block->select_ranges(node.ranges, matching);
       break;
     case Kind::Numbers:
@@ -120,6 +121,24 @@ Status FilterRun::apply_or(const FilterNode& node, BlockBitmap& rows) {
     if (undecided.none()) break;
   }
   return {};
+}
+
+/// Looks at the numbers of few rows one by one; false: they are more.
+bool FilterRun::apply_ranges_to_few(const FilterNode& node, const Block& block, BlockBitmap& rows) {
+  if (rows.count() >= few_rows_of_unit) return false;
+  std::vector<uint16_t> chosen;
+  rows.append_rows(0, block.rows(), chosen);
+  std::array<uint64_t, few_rows_of_unit> numbers;
+  block.gather_integers(chosen, numbers.data());
+  BlockBitmap nulls;
+  if (block.has_nulls()) block.nulls(nulls);
+  for (size_t i = 0; i < chosen.size(); ++i) {
+    const bool is_within = std::ranges::any_of(node.ranges, [number = numbers[i]](const IntegerRange& range) {
+      return range.low <= number && number <= range.high;
+    });
+    if (!is_within || (block.has_nulls() && nulls.test(chosen[i]))) clear_row(rows, chosen[i]);
+  }
+  return true;
 }
 
 void FilterRun::apply_filter(const FilterNode& node, const Block& block, BlockBitmap& rows) {

@@ -36,6 +36,10 @@ class BytesTest {
   virtual std::span<const BytesRange> ranges() const { return {}; }
   /// Whether it is only worth its while where a dictionary has few values for many rows: others then match.
   virtual bool is_for_dictionaries() const { return false; }
+  /// Where few values match: some of which each value that matches is equal to one, as the column's collation
+  /// has it. Such a test may be left out where the rows that have them are found otherwise. Nothing: they are
+  /// not told.
+  virtual std::optional<std::span<const ByteView>> listed() const { return std::nullopt; }
 };
 
 class NumberFilter;

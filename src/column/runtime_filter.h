@@ -22,6 +22,9 @@ namespace hailstone {
 /// change.
 class NumberFilter {
  public:
+  /// So few that looking for them in a block's range takes no time beside reading the block.
+  static constexpr uint64_t most_listed = 4096;
+
   /// `each_number(take)` calls `take` for each number; it does so up to three times.
   template <typename EachNumber>
   explicit NumberFilter(const EachNumber& each_number) {
@@ -76,8 +79,6 @@ class NumberFilter {
   void note(uint64_t looked_at, uint64_t let_through) const;
 
  private:
-  /// So few that looking for them in a block's range takes no time beside reading the block.
-  static constexpr uint64_t most_listed = 4096;
   void sort_list();
   void make_room(uint64_t count);
   void forget_full_range();

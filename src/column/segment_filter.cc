@@ -36,10 +36,7 @@ bool SegmentFilter::excludes_block(uint32_t block) const {
 }
 
 Status SegmentFilter::evaluate(BlockReader& reader, uint32_t block, BlockBitmap& bitmap) const {
-  const Segment& segment = state_->columns.segment();
-  const uint32_t rows = std::min(block_rows, segment.rows() - block * block_rows);
-  count(state_->counters.rows_scanned, rows);
-  bitmap.set_first(rows);
+  count(state_->counters.rows_scanned, bitmap.count());
   FilterRun run(reader, state_->counters, block);
   return run.apply(state_->root, bitmap);
 }

@@ -24,8 +24,8 @@ class SegmentFilter {
   bool excludes_segment() const;
   /// True: no row of the block can match, by its summary alone.
   bool excludes_block(uint32_t block) const;
-  /// Sets `bitmap` to the rows of the block for which the predicate is TRUE. `reader` is the thread's, of the
-  /// same segment.
+  /// Of the rows of the block that are in `bitmap`, leaves those for which the predicate is TRUE. `reader` is
+  /// the thread's, of the same segment.
   Status evaluate(BlockReader& reader, uint32_t block, BlockBitmap& bitmap) const;
 
  private:

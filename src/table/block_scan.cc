@@ -31,23 +31,37 @@ BlockScan::BlockScan(Table::State& table, std::shared_ptr<const TableView> view,
 
 Result<const SegmentFilter*> BlockScan::filter_of(size_t segment) {
   Filter& filter = filters_[segment];
-  std::call_once(filter.once, [&] {
-    filter.prepared.emplace(
-        SegmentFilter::prepare(predicate_, view_->segments[segment]->columns, table_.host.counters()));
-  });
+  std::call_once(filter.once, [&] { prepare(segment, filter); });
   if (!*filter.prepared) return std::unexpected(filter.prepared->error());
   return &**filter.prepared;
 }
 
-void BlockScan::finish_blocks(size_t segment, uint32_t block, uint32_t blocks) {
-  if (counts_ != nullptr) {
+void BlockScan::prepare(size_t segment, Filter& filter) const {
+  const TableSegment& place = *view_->segments[segment];
+  std::shared_ptr<const Predicate> predicate = predicate_;
+  auto indexed = IndexedRows::find(*predicate_, place, *table_.keys);
+  if (!indexed) {
+    filter.prepared.emplace(std::unexpected(std::move(indexed).error()));
+    return;
+  }
+  filter.indexed = *std::move(indexed);
+  if (filter.indexed) predicate = std::make_shared<const Predicate>(filter.indexed->rest());
+  filter.prepared.emplace(SegmentFilter::prepare(predicate, place.columns, table_.host.counters()));
+}
+
+void BlockScan::finish_blocks(size_t segment, uint32_t block, uint32_t blocks, bool prepared) {
+  if (counts_ != nullptr && prepared && filters_[segment].indexed) {
+    counts_->add_rows(filters_[segment].indexed->rows_between(block, block + blocks), 0);
+  } else if (counts_ != nullptr) {
     const uint64_t rows = view_->segments[segment]->rows();
     const uint64_t first = uint64_t{block} * block_rows, behind = uint64_t{block + blocks} * block_rows;
     counts_->add_rows(std::min(rows, behind) - std::min(rows, first), 0);
   }
   if (always_) return;
   Filter& filter = filters_[segment];
-  if (filter.blocks_left.fetch_sub(blocks, std::memory_order_acq_rel) == blocks) filter.prepared.reset();
+  if (filter.blocks_left.fetch_sub(blocks, std::memory_order_acq_rel) != blocks) return;
+  filter.prepared.reset();
+  filter.indexed.reset();
 }
 
 BlockScan::Worker::Worker(BlockScan& scan, std::function<bool()> stop)
@@ -76,7 +90,7 @@ Result<bool> BlockScan::Worker::look_for_block(uint64_t& number, uint64_t last) 
     block_ = static_cast<uint32_t>(number - scan_.starts_[segment_]);
     if (place.columns.begin() < 0 && !scan_.visibility_.candidates &&
         !scan_.visibility_.snapshot.includes(place.shared_begin())) {
-      scan_.finish_blocks(segment_, block_, left);
+      scan_.finish_blocks(segment_, block_, left, false);
       number = end;
       continue;
     }
@@ -84,7 +98,7 @@ Result<bool> BlockScan::Worker::look_for_block(uint64_t& number, uint64_t last) 
       // Before the filter: a segment that the bound leaves nothing of needs none.
       HAILSTONE_TRY(check_stop());
       count(counters.blocks_skipped);
-      scan_.finish_blocks(segment_, block_, 1);
+      scan_.finish_blocks(segment_, block_, 1, false);
       ++number;
       continue;
     }
@@ -97,7 +111,7 @@ Result<bool> BlockScan::Worker::look_for_block(uint64_t& number, uint64_t last) 
         HAILSTONE_TRY(meet_block(block_ + i));
       }
       count(counters.blocks_skipped, left);
-      scan_.finish_blocks(segment_, block_, left);
+      scan_.finish_blocks(segment_, block_, left, true);
       number = end;
       continue;
     }
@@ -106,7 +120,7 @@ Result<bool> BlockScan::Worker::look_for_block(uint64_t& number, uint64_t last) 
     if (counts_met_) HAILSTONE_TRY(meet_block(block_));
     HAILSTONE_ASSIGN(const bool taken, take_block());
     // The filter may be gone from here on.
-    scan_.finish_blocks(segment_, block_, 1);
+    scan_.finish_blocks(segment_, block_, 1, filter_ != nullptr);
     if (number == scan_.starts_[segment_ + 1]) filter_ = nullptr;
     if (taken) return true;
   }
@@ -136,6 +150,13 @@ Result<bool> BlockScan::Worker::take_block() {
     rows_.set_first(rows);
     count(scan_.table_.host.counters().rows_scanned, rows);
   } else {
+    const auto& indexed = scan_.filters_[segment_].indexed;
+    if (!indexed) {
+      rows_.set_first(rows_in_block(block_));
+    } else if (indexed->take_block(block_, rows_) == 0) {
+      count(scan_.table_.host.counters().blocks_skipped);
+      return false;
+    }
     if (filter_->excludes_block(block_)) return false;
     HAILSTONE_TRY(filter_->evaluate(*reader_, block_, rows_));
     if (rows_.none()) return false;

@@ -13,6 +13,7 @@
 
 #include "base/operator_counts.h"
 #include "column/segment_filter.h"
+#include "table/indexed_rows.h"
 #include "table/scan_bound.h"
 #include "table/table_state.h"
 #include "table/visibility.h"
@@ -91,12 +92,14 @@ class BlockScan {
   /// A segment's predicate, prepared by the first worker that needs it and let go with its last block.
   struct Filter {
     std::once_flag once;
+    std::optional<IndexedRows> indexed;  // nothing: any row may match
     std::optional<Result<SegmentFilter>> prepared;
     std::atomic<uint32_t> blocks_left{0};
   };
   Result<const SegmentFilter*> filter_of(size_t segment);
-  /// `blocks` from `block` on have been looked at.
-  void finish_blocks(size_t segment, uint32_t block, uint32_t blocks);
+  void prepare(size_t segment, Filter& filter) const;
+  /// `blocks` from `block` on have been looked at. `prepared`: by a worker that has the segment's filter.
+  void finish_blocks(size_t segment, uint32_t block, uint32_t blocks, bool prepared);
 
   Table::State& table_;
   const std::shared_ptr<const TableView> view_;

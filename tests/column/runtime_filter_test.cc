@@ -112,6 +112,7 @@ TEST(RuntimeFilterTest, RowsOfASegmentWithoutPartnerAreLeftOut) {
       BlockReader reader(*data.columns);
       for (uint32_t block = 0; block < data.columns->segment().blocks(); ++block) {
         BlockBitmap bitmap;
+        bitmap.set_first(std::min(block_rows, rows - block * block_rows));
         const Status status = prepared->evaluate(reader, block, bitmap);
         ASSERT_TRUE(status) << status.error().message();
         const bool none = prepared->excludes_segment() || prepared->excludes_block(block);

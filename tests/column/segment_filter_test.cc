@@ -57,7 +57,14 @@ TEST(SegmentFilterTest, RandomPredicatesSelectTheRowsThatTheyDescribe) {
       ASSERT_TRUE(filter) << filter.error().message();
       BlockReader reader(*data.columns);
       for (uint32_t block = 0; block < data.columns->segment().blocks(); ++block) {
-        BlockBitmap bitmap;
+        BlockBitmap asked;
+        asked.set_first(std::min(block_rows, rows - block * block_rows));
+        // Of many, of some, or of few rows.
+        const uint64_t share = attempt % 3 == 0 ? 1 : data.below(500) + 1;
+        for (uint32_t row = 0; row < block_rows; ++row) {
+          if (share > 1 && data.below(share) != 0) asked.bits[row / 64] &= ~(uint64_t{1} << (row % 64));
+        }
+        BlockBitmap bitmap = asked;
         const Status status = filter->evaluate(reader, block, bitmap);
         ASSERT_TRUE(status) << status.error().message();
         const bool excluded = filter->excludes_segment() || filter->excludes_block(block);
@@ -65,7 +72,7 @@ TEST(SegmentFilterTest, RandomPredicatesSelectTheRowsThatTheyDescribe) {
         for (uint32_t row = 0; row < block_rows; ++row) {
           const size_t number = size_t{block} * block_rows + row;
           const bool expected = number < rows && naive(*predicate, data, number);
-          ASSERT_EQ(bitmap.test(row), expected)
+          ASSERT_EQ(bitmap.test(row), expected && asked.test(row))
               << "round " << round << " attempt " << attempt << " row " << number;
           if (number >= rows) continue;
           // The row by row form decides alike.

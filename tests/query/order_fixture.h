@@ -21,7 +21,10 @@ inline TableDefinition sorted_definition() {
       {.name = "word", .type = Type::Varchar, .width = 20, .collation = binary_padded_collation_id},
       {.name = "body", .type = Type::Varchar, .width = 200, .columnar = false},
   };
-  definition.indexes = {{.name = "PRIMARY", .unique = true, .parts = {{.column = 0}}}};
+  definition.indexes = {{.name = "PRIMARY", .unique = true, .parts = {{.column = 0}}},
+                        {.name = "small", .parts = {{.column = 1}}},
+                        {.name = "real", .parts = {{.column = 2, .descending = true}, {.column = 1}}},
+                        {.name = "word", .parts = {{.column = 3}}}};
   definition.has_primary_key = true;
   return definition;
 }

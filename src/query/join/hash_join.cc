@@ -192,6 +192,12 @@ HashJoin::HashJoin(std::unique_ptr<RowBatches> probe, std::unique_ptr<RowBatches
       counts_(counts) {
   for (const JoinPlan::Key& key : plan_.keys)
     probe_keys_.insert(probe_keys_.end(), key.nulls_are_equal ? 2 : 1, key.probe);
+  if (!plan_.probe_first || plan_.keys.empty()) return;
+  size_t width = plan_.width;
+  for (const uint16_t key : probe_keys_) width = std::max<size_t>(width, key + size_t{1});
+  auto kept = std::make_unique<KeptRows>(std::move(probe_), width);
+  kept_ = kept.get();
+  probe_ = std::move(kept);
 }
 
 Result<std::unique_ptr<HashJoin>> HashJoin::make(std::unique_ptr<RowBatches> probe,
@@ -234,6 +240,7 @@ Result<ScanColumn> HashJoin::column(size_t position) const {
 
 Status HashJoin::fill() {
   if (filled_) return {};
+  if (kept_ != nullptr) HAILSTONE_TRY(read_probe_first());
   const unsigned used = build_->threads(threads_);
   std::atomic<uint64_t> rows{0};
   const auto watch = [&](bool are_all) {
@@ -255,6 +262,18 @@ Status HashJoin::fill() {
     if (!filters[i].is_empty()) probe_->add_filter(probe_keys_[i], filters[i]);
   }
   filled_ = true;
+  return {};
+}
+
+Status HashJoin::read_probe_first() {
+  HAILSTONE_ASSIGN(const bool are_few, kept_->read_first(threads(threads_)));
+  if (!are_few) return {};
+  HAILSTONE_ASSIGN(const std::vector<RuntimeFilter> filters, kept_->filters_of_build(plan_.keys, *build_));
+  for (size_t i = 0; i < filters.size(); ++i) {
+    if (filters[i].is_empty()) continue;
+    build_is_filtered_ = true;
+    build_->add_filter(plan_.keys[i].build, filters[i]);
+  }
   return {};
 }
 

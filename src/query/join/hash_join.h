@@ -15,6 +15,7 @@
 #include "base/operator_counts.h"
 #include "query/join/build_side.h"
 #include "query/join/join_plan.h"
+#include "query/join/kept_rows.h"
 #include "query/row_batches.h"
 
 namespace hailstone {
@@ -64,6 +65,8 @@ class HashJoin final : public RowBatches {
            unsigned threads, OperatorCounts* counts);
   /// Reads the build side, once.
   Status fill();
+  /// Where the probe side has few rows, those of the build side that have no partner there need not come.
+  Status read_probe_first();
   bool is_of_build(size_t position) const;
   bool wants_pairs() const {
     return plan_.kind == JoinPlan::Kind::Inner || plan_.kind == JoinPlan::Kind::Left;
@@ -88,10 +91,12 @@ class HashJoin final : public RowBatches {
   /// The rows that are aside.
   Status each_batch_aside(JoinPasses& passes, std::deque<Worker>& workers, const TakeRows& take);
 
-  const std::unique_ptr<RowBatches> probe_, build_;
+  std::unique_ptr<RowBatches> probe_;
+  const std::unique_ptr<RowBatches> build_;
   const JoinPlan plan_;
   const unsigned threads_;
   OperatorCounts* const counts_;
+  KeptRows* kept_ = nullptr;  // the probe side, where it is read first
   std::vector<uint16_t> probe_keys_;
   std::unique_ptr<BuildSide> side_;
   bool filled_ = false;

@@ -29,6 +29,8 @@ struct JoinPlan {
   Program::Register passes = Program::none;
   /// The same, by the embedding application, which has no columns of its own then. May be null.
   std::shared_ptr<HostExpressions> host = {};
+  /// The probe side seems to have few rows, and the build side many: then it is read first (KeptRows).
+  bool probe_first = false;
   size_t width = 0;  // how many columns the rows have
 };
 

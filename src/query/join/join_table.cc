@@ -33,16 +33,27 @@ void append_all(PageVector<T>& to, PageVector<T>& from) {
 /// Whether a text is in a set.
 class TextFilter final : public BytesTest {
  public:
-  explicit TextFilter(std::shared_ptr<const ValueSet> set) : set_(std::move(set)) {}
+  TextFilter(std::shared_ptr<const ValueSet> set, JoinTable::FilteredSide filtered)
+      : set_(std::move(set)), filtered_(filtered) {
+    if (set_->size() > NumberFilter::most_listed) return;
+    listed_.emplace();
+    for (uint32_t number = 0; number < set_->size(); ++number) listed_->push_back(set_->value(number));
+  }
   bool matches(ByteView value) const override {
     std::string weights;
     return set_->find(value, set_->hash(value, weights)).has_value();
   }
   /// Else the join's own look does as well.
-  bool is_for_dictionaries() const override { return true; }
+  bool is_for_dictionaries() const override { return filtered_ == JoinTable::FilteredSide::Probe; }
+  std::optional<std::span<const ByteView>> listed() const override {
+    if (listed_) return std::span<const ByteView>(*listed_);
+    return std::nullopt;
+  }
 
  private:
   const std::shared_ptr<const ValueSet> set_;
+  const JoinTable::FilteredSide filtered_;
+  std::optional<std::vector<ByteView>> listed_;
 };
 
 }  // namespace
@@ -50,7 +61,8 @@ class TextFilter final : public BytesTest {
 JoinTable::JoinTable(const BuildColumns& columns)
     : columns_(columns), kept_(columns.kept.size()), values_(columns.keys.size()) {}
 
-Status JoinTable::fill(std::deque<BuildRows> parts, const GoOn& go_on, std::vector<RuntimeFilter>* filters) {
+Status JoinTable::fill(std::deque<BuildRows> parts, const GoOn& go_on, std::vector<RuntimeFilter>* filters,
+                       FilteredSide filtered) {
   parts_ = std::move(parts);
   std::erase_if(parts_, [](const BuildRows& part) { return part.rows() == 0; });
   uint64_t rows = 0;
@@ -86,7 +98,7 @@ Status JoinTable::fill(std::deque<BuildRows> parts, const GoOn& go_on, std::vect
   }
   HAILSTONE_TRY(go_on());
   HAILSTONE_TRY(number_texts(go_on));
-  if (filters != nullptr) HAILSTONE_TRY(make_filters(*filters, go_on));
+  if (filters != nullptr) HAILSTONE_TRY(make_filters(*filters, filtered, go_on));
   pack_keys();
   HAILSTONE_TRY(chain_rows(go_on));
   for (size_t i = 0; i < kept_.size(); ++i) {
@@ -95,7 +107,8 @@ Status JoinTable::fill(std::deque<BuildRows> parts, const GoOn& go_on, std::vect
   return {};
 }
 
-Status JoinTable::make_filters(std::vector<RuntimeFilter>& filters, const GoOn& go_on) {
+Status JoinTable::make_filters(std::vector<RuntimeFilter>& filters, FilteredSide filtered,
+                               const GoOn& go_on) {
   for (size_t i = 0; i < columns_.keys.size(); ++i) {
     HAILSTONE_TRY(go_on());
     RuntimeFilter& filter = filters.emplace_back();
@@ -103,7 +116,7 @@ Status JoinTable::make_filters(std::vector<RuntimeFilter>& filters, const GoOn& 
     // A scan leaves NULL out, too.
     if (!column.leaves_nulls_out()) continue;
     if (text_sets_[i] != nullptr) {
-      filter.texts = std::make_shared<TextFilter>(text_sets_[i]);
+      filter.texts = std::make_shared<TextFilter>(text_sets_[i], filtered);
     } else {
       filter.numbers = column.filter_of_probe(values_[i]);
       memory_of_filters_ += filter.numbers->memory();

@@ -25,6 +25,9 @@ namespace hailstone {
 class JoinTable {
  public:
   static constexpr uint64_t most_rows = ~uint32_t{0} - uint64_t{1};
+  /// Of a join: whose rows filters are for. Those of its probe side will be looked up in any case, those of
+  /// its build side would be kept.
+  enum class FilteredSide : uint8_t { Probe, Build };
 
   /// The columns outlive the table.
   explicit JoinTable(const BuildColumns& columns);
@@ -32,7 +35,8 @@ class JoinTable {
   /// With what threads have met, most_rows in all. `go_on` is asked now and then whether to. `filters` (may
   /// be null) gets for each of the key's columns which values of the probe side's column may have a partner;
   /// an empty one where NULL may.
-  Status fill(std::deque<BuildRows> parts, const GoOn& go_on, std::vector<RuntimeFilter>* filters = nullptr);
+  Status fill(std::deque<BuildRows> parts, const GoOn& go_on, std::vector<RuntimeFilter>* filters = nullptr,
+              FilteredSide filtered = FilteredSide::Probe);
 
   uint32_t rows() const { return rows_; }
   size_t memory() const;
@@ -76,7 +80,7 @@ class JoinTable {
     size_t memory() const;
   };
   Status number_texts(const GoOn& go_on);
-  Status make_filters(std::vector<RuntimeFilter>& filters, const GoOn& go_on);
+  Status make_filters(std::vector<RuntimeFilter>& filters, FilteredSide filtered, const GoOn& go_on);
   Status make_dictionary(Column& column, const GoOn& go_on) const;
   void pack_keys();
   Status chain_rows(const GoOn& go_on);

@@ -179,12 +179,14 @@ TEST_F(HashJoinTest, KeysOfAllKinds) {
           for (uint16_t i = 0; i < columns_of_side; ++i)
             plan.from_build.push_back(static_cast<uint16_t>(columns_of_side + i));
           if (condition) add_less_numbers(plan, number, columns_of_side + number);
+          plan.probe_first = below(2) == 0;
           const auto pairs = expected(probe, build, kind, chosen, condition);
           for (const unsigned threads : {0U, 1U, 3U}) {
             SCOPED_TRACE(std::to_string(chosen.size()) + " keys, the first of column " +
                          std::to_string(chosen.empty() ? 99 : chosen.front().probe) + ", kind " +
                          std::to_string(static_cast<int>(kind)) + ", condition " + std::to_string(condition) +
-                         ", threads " + std::to_string(threads) + ", rows " + std::to_string(probe.size()) +
+                         ", threads " + std::to_string(threads) + ", probe first " +
+                         std::to_string(plan.probe_first) + ", rows " + std::to_string(probe.size()) +
                          " and " + std::to_string(build.size()));
             ASSERT_EQ(joined(of_probe, of_build, plan, threads, below(2) == 0), pairs);
           }
@@ -284,13 +286,14 @@ TEST_F(HashJoinTest, JoinsOfJoins) {
         return side(predicates[which], static_cast<uint16_t>(which * columns_of_side), as_codes,
                     columns_of_three);
       };
-      JoinPlan plan{.kind = lower, .from_build = {}, .width = columns_of_three};
+      JoinPlan plan{.kind = lower, .from_build = {}, .probe_first = below(2) == 0, .width = columns_of_three};
       plan.keys = {{lower_key.probe, static_cast<uint16_t>(columns_of_side + lower_key.build)}};
       if (has_second) plan.from_build = positions_of_side(columns_of_side);
       const auto share = std::make_shared<JoinMemory>(memory_, 2);
       auto of_two = HashJoin::make(side_of_three(0), side_of_three(1), plan, share, threads);
       ASSERT_TRUE(of_two) << of_two.error().message();
-      JoinPlan above{.kind = upper, .from_build = {}, .width = columns_of_three};
+      JoinPlan above{
+          .kind = upper, .from_build = {}, .probe_first = below(2) == 0, .width = columns_of_three};
       const auto third = static_cast<uint16_t>(2 * columns_of_side);
       std::unique_ptr<RowBatches> probe, build;
       if (third_probes) {
@@ -336,6 +339,40 @@ TEST_F(HashJoinTest, JoinsOfJoins) {
   }
   // Scans have left rows out, not joins alone.
   EXPECT_GT(fewer_read, 20);
+}
+
+/// Of the other side no more is read than an index leads to.
+TEST_F(HashJoinTest, FewRowsFirst) {
+  add_rows(0, 80'000, true);
+  add_rows(80'000, 80'050, false);
+  erase_rows(3, 80'050, 7);
+  reader_ = host_.transactions().begin(Isolation::RepeatableRead);
+  const auto between = [](int64_t low, int64_t high) {
+    return std::make_shared<const Predicate>(
+        Predicate::integer(number, {{.low = order_signed(low, 4), .high = order_signed(high, 4)}}));
+  };
+  for (int round = 0; round < 12; ++round) {
+    const auto first = static_cast<int64_t>(below(80'050));
+    const auto of_probe = between(first, first), of_build = between(0, 90'000);
+    const auto probe = all_rows(of_probe), build = all_rows(of_build);
+    const bool has_key = !probe.empty() && probe.front().small;
+    const std::vector<KeyOfTest> keys{{small, small}};
+    for (const auto kind :
+         {JoinPlan::Kind::Inner, JoinPlan::Kind::Left, JoinPlan::Kind::Semi, JoinPlan::Kind::Anti}) {
+      JoinPlan plan{.kind = kind,
+                    .keys = {{small, columns_of_side + small}},
+                    .from_build = {},
+                    .probe_first = true,
+                    .width = columns_of_both};
+      plan.from_build = positions_of_side(columns_of_side);
+      const auto pairs = expected(probe, build, kind, keys, false);
+      const uint64_t before = host_.counters().rows_scanned;
+      ASSERT_EQ(joined(of_probe, of_build, plan, static_cast<unsigned>(below(3)), below(2) == 0), pairs)
+          << "round " << round << ", kind " << static_cast<int>(kind) << ", has key " << has_key;
+      // Of the probe side a block at most, and of the build side the deltas, beside what the index has.
+      EXPECT_LT(host_.counters().rows_scanned - before, 20'000);
+    }
+  }
 }
 
 TEST_F(HashJoinTest, SignedAndUnsignedNumbers) {

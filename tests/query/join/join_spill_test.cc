@@ -116,7 +116,10 @@ class JoinSpillTest : public QueryTest {
 
   std::unique_ptr<HashJoin> join_of(const JoinPlan& plan, int64_t of_probe, int64_t of_build, size_t memory,
                                     unsigned threads, OperatorCounts* counts = nullptr) {
-    auto join = HashJoin::make(side(of_probe, 0, 2), side(of_build, 1, 2), plan,
+    JoinPlan chosen = plan;
+    // They turn out to be too many.
+    chosen.probe_first = of_probe > static_cast<int64_t>(KeptRows::most_rows) && below(2) == 0;
+    auto join = HashJoin::make(side(of_probe, 0, 2), side(of_build, 1, 2), chosen,
                                std::make_shared<JoinMemory>(memory, 1), std::max(1U, threads), counts);
     EXPECT_TRUE(join) << join.error().message();
     return std::move(*join);
@@ -323,7 +326,11 @@ TEST_F(JoinSpillTest, JoinsOfJoins) {
     constexpr size_t width = size_t{3} * columns_of_side;
     const auto join = [&](std::unique_ptr<RowBatches> probe, std::unique_ptr<RowBatches> build, Kind kind,
                           uint16_t of_probe, uint16_t of_build, const std::vector<uint16_t>& from_build) {
-      JoinPlan plan{.kind = kind, .keys = {{of_probe, of_build}}, .from_build = from_build, .width = width};
+      JoinPlan plan{.kind = kind,
+                    .keys = {{of_probe, of_build}},
+                    .from_build = from_build,
+                    .probe_first = below(2) == 0,
+                    .width = width};
       auto made = HashJoin::make(std::move(probe), std::move(build), plan, share, threads);
       EXPECT_TRUE(made);
       return std::move(*made);
