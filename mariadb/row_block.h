@@ -89,9 +89,9 @@ struct RowBlock {
     /// Whether the rows that are looked up seem to be so few, beside those of the other side, that they are
     /// read first.
     bool reads_probe_first() const {
-      constexpr double few_rows = 1024;
+      constexpr double most_read_first = 1024;
       constexpr double times_as_many = 16;
-      return !source && probe->rows_out <= few_rows &&
+      return !source && probe->rows_out <= most_read_first &&
              static_cast<double>(build->rows) >= times_as_many * probe->rows_out;
     }
     /// The server evaluates all conditions of pairs where the program has not all of them.
