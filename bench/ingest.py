@@ -183,13 +183,8 @@ class Client:
     """Runs of bench/ingest_client.c against one server."""
 
     def __init__(self, private):
-        root = private.facts["mariadb_root"]
-        library = common.run(["find", f"{root}/usr/lib", "-name", "libmariadb.so.3"], "find").split()[0]
-        self._program = f"{common.PROJECT}/build/bench-ingest-client"
+        self._program = common.compile_client(private, "ingest_client.c")
         self._socket = private.socket
-        common.run(["gcc", "-O2", "-Wall", "-Wextra", "-Werror", f"-I{root}/usr/include/mariadb",
-                    f"{common.PROJECT}/bench/ingest_client.c", library, f"-Wl,-rpath,{os.path.dirname(library)}",
-                    "-o", self._program], "compiling bench/ingest_client.c")
 
     def start(self, verb, first, rows, rate=0, limit=1_000_000):
         process = subprocess.Popen([self._program, self._socket, "ingest.hits", verb, str(first), str(rows), str(ARRAY), str(rate),
@@ -227,8 +222,10 @@ class Statements:
         return (end - begin) * ARRAY / (self.ends[end - 1] - start)
 
     def by_second(self):
-        """Rows that came in each whole second."""
+        """Rows that came in each whole second; of a shorter run its rate."""
         rows = [0] * int(self.ends[-1])
+        if not rows:
+            return [self.rate()]
         for end in self.ends:
             if end < len(rows):
                 rows[int(end)] += ARRAY
