@@ -49,3 +49,13 @@ def need_disk(folder, size):
     if free < size:
         raise Failure(f"{folder} has {free / 1e9:.1f} GB free and about {size / 1e9:.1f} GB are needed; "
                       "make room or use fewer rows (--rows)")
+
+
+def compile_client(private, source):
+    """The program made of a C file of bench/ with the client library of a private server."""
+    root = private.facts["mariadb_root"]
+    library = run(["find", f"{root}/usr/lib", "-name", "libmariadb.so.3"], "find").split()[0]
+    program = f"{PROJECT}/build/bench-{source.removesuffix('.c').replace('_', '-')}"
+    run(["gcc", "-O2", "-Wall", "-Wextra", "-Werror", f"-I{root}/usr/include/mariadb", f"{PROJECT}/bench/{source}", library,
+         f"-Wl,-rpath,{os.path.dirname(library)}", "-o", program], f"compiling bench/{source}")
+    return program

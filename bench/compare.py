@@ -87,7 +87,7 @@ def bench_lookups(private, folder, figures, rows):
         for _, line in zip(range(rows), source):
             target.write(line)
     os.chmod(head, 0o644)
-    program = compile_lookup(private)
+    program = common.compile_client(private, "point_lookup.c")
     for setup in (SETUPS[2], AS_IN_ARTICLE, ALL_COLUMNAR):
         table = f"lookup_{setup.database}"
         columns = ", ".join(f"{name} {kind}{setup.column_option(name)}" for name, kind in article.COLUMNS)
@@ -99,16 +99,6 @@ def bench_lookups(private, folder, figures, rows):
         figures.add("lookups", "point lookups by primary key, per second", setup.title, rate)
     connection.execute("drop database lookups")
     connection.close()
-
-
-def compile_lookup(private):
-    root = private.facts["mariadb_root"]
-    library = common.run(["find", f"{root}/usr/lib", "-name", "libmariadb.so.3"], "find").split()[0]
-    program = f"{common.PROJECT}/build/bench-point-lookup"
-    common.run(["gcc", "-O2", "-Wall", "-Wextra", "-Werror", f"-I{root}/usr/include/mariadb",
-                f"{common.PROJECT}/bench/point_lookup.c", library, f"-Wl,-rpath,{os.path.dirname(library)}",
-                "-o", program], "compiling bench/point_lookup.c")
-    return program
 
 
 def bench_budget(folder, counts, figures):

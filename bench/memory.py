@@ -37,14 +37,7 @@ def server(gigabytes):
 
 
 def compile_programs(private):
-    root = private.facts["mariadb_root"]
-    library = common.run(["find", f"{root}/usr/lib", "-name", "libmariadb.so.3"], "find").split()[0]
-    folder, programs = f"{common.PROJECT}/build", {}
-    programs["client"] = f"{folder}/bench-memory-client"
-    common.run(["gcc", "-O2", "-Wall", "-Wextra", "-Werror", f"-I{root}/usr/include/mariadb",
-                f"{common.PROJECT}/bench/memory_client.c", library, f"-Wl,-rpath,{os.path.dirname(library)}",
-                "-o", programs["client"]], "compiling bench/memory_client.c")
-    programs["map"] = f"{folder}/bench-memory-map"
+    programs = {"client": common.compile_client(private, "memory_client.c"), "map": f"{common.PROJECT}/build/bench-memory-map"}
     common.run(["g++", "-O2", "-std=c++20", "-Wall", "-Wextra", "-Werror", f"{common.PROJECT}/bench/memory_map.cc",
                 "-o", programs["map"]], "compiling bench/memory_map.cc")
     return programs

@@ -57,14 +57,7 @@ class RowResult final : public BlockResult {
 
   int next() override { return run_.noted(make_row()); }
 
-  int pass(uint64_t most, uint64_t& passed) override {
-    return run_.noted(find_row(
-        [&]() -> Result<bool> {
-          HAILSTONE_ASSIGN(passed, rows_.pass(most));
-          return passed != 0;
-        },
-        passed));
-  }
+  int pass(uint64_t most, uint64_t& passed) override { return run_.noted(go_on(most, passed)); }
 
   void end() override {
     if (rows_.is_open()) {
@@ -86,22 +79,23 @@ class RowResult final : public BlockResult {
   BlockRun& run() override { return run_; }
 
  private:
-  /// `look` goes on by `rows`, which is known once it has.
-  template <typename Look>
-  int find_row(const Look& look, const uint64_t& rows) {
+  /// Goes up to `most` rows on, and says by how many it has.
+  int go_on(uint64_t most, uint64_t& passed) {
     const bool begins = !rows_.is_open();
-    const Result<bool> found = look();
+    const Result<uint64_t> rows = rows_.pass(most);
     if (begins) THD_STAGE_INFO((&thd_), stage_sending_data);
     if (thd_.is_error()) return HA_ERR_INTERNAL_ERROR;
-    if (!found) return report_query_error(reader_, found.error());
-    if (!*found) return HA_ERR_END_OF_FILE;
-    rows_given_ += rows;
+    if (!rows) return report_query_error(reader_, rows.error());
+    if (*rows == 0) return HA_ERR_END_OF_FILE;
+    passed = *rows;
+    rows_given_ += passed;
     thd_.get_stmt_da()->set_current_row_for_warning(static_cast<long>(rows_given_));
     return 0;
   }
 
   int make_row() {
-    if (const int error = find_row([this] { return rows_.next(); }, 1); error != 0) return error;
+    uint64_t rows = 0;
+    if (const int error = go_on(1, rows); error != 0) return error;
     const std::span<const Value> values = rows_.rows().values();
     begin_row(sources_);
     for (size_t i = 0; i < shown_.size(); ++i) shown_[i].write(values[i]);

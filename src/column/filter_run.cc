@@ -133,10 +133,8 @@ bool FilterRun::apply_ranges_to_few(const FilterNode& node, const Block& block, 
   BlockBitmap nulls;
   if (block.has_nulls()) block.nulls(nulls);
   for (size_t i = 0; i < chosen.size(); ++i) {
-    const bool is_within = std::ranges::any_of(node.ranges, [number = numbers[i]](const IntegerRange& range) {
-      return range.low <= number && number <= range.high;
-    });
-    if (!is_within || (block.has_nulls() && nulls.test(chosen[i]))) clear_row(rows, chosen[i]);
+    if (!in_ranges(node.ranges, numbers[i]) || (block.has_nulls() && nulls.test(chosen[i])))
+      clear_row(rows, chosen[i]);
   }
   return true;
 }

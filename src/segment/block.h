@@ -3,8 +3,10 @@
 // alive by the shared pointer that Segment::block gave. Row numbers here count from the block's first row.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <span>
 #include <string>
@@ -25,6 +27,13 @@ struct IntegerRange {
   uint64_t low = 0, high = 0;
   bool operator==(const IntegerRange&) const = default;
 };
+
+/// `ranges`: sorted, disjoint.
+inline bool in_ranges(std::span<const IntegerRange> ranges, uint64_t number) {
+  const auto after = std::upper_bound(ranges.begin(), ranges.end(), number,
+                                      [](uint64_t n, const IntegerRange& range) { return n < range.low; });
+  return after != ranges.begin() && number <= std::prev(after)->high;
+}
 
 /// A closed range of byte strings, by memcmp order.
 struct BytesRange {

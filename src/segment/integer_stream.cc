@@ -9,12 +9,6 @@
 namespace hailstone {
 namespace {
 
-bool in_ranges(std::span<const IntegerRange> ranges, uint64_t number) {
-  const auto after = std::upper_bound(ranges.begin(), ranges.end(), number,
-                                      [](uint64_t n, const IntegerRange& range) { return n < range.low; });
-  return after != ranges.begin() && number <= std::prev(after)->high;
-}
-
 bool is_member(std::span<const uint64_t> members, uint64_t number) {
   return number / 64 < members.size() && (members[number / 64] >> (number % 64) & 1) != 0;
 }

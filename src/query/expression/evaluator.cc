@@ -69,13 +69,6 @@ void compare_numbers(Opcode operation, const T* left, const T* right, uint32_t r
   }
 }
 
-bool in_ranges(std::span<const IntegerRange> ranges, uint64_t value) {
-  for (const IntegerRange& range : ranges) {
-    if (value <= range.high) return value >= range.low;
-  }
-  return false;
-}
-
 /// One row of IntegerDivide, Remainder and what may leave 64 bits. False: out of range.
 bool calculate_one(Opcode operation, int64_t left, int64_t right, int64_t& to) {
   switch (operation) {

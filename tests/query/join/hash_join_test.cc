@@ -35,6 +35,12 @@ class HashJoinTest : public OrderTest {
 
   size_t memory_ = size_t{1} << 30;
 
+  /// Rows by their numbers.
+  static std::shared_ptr<const Predicate> between(int64_t low, int64_t high) {
+    return std::make_shared<const Predicate>(
+        Predicate::integer(number, {{.low = order_signed(low, 4), .high = order_signed(high, 4)}}));
+  }
+
   std::unique_ptr<RowBatches> side(const std::shared_ptr<const Predicate>& predicate, uint16_t first,
                                    bool as_codes, size_t width = columns_of_both) {
     return std::make_unique<ScannedBatches>(
@@ -145,10 +151,6 @@ TEST_F(HashJoinTest, KeysOfAllKinds) {
   add_rows(30'000, 30'500, false);
   erase_rows(3, 30'500, 7);
   reader_ = host_.transactions().begin(Isolation::RepeatableRead);
-  const auto between = [](int64_t low, int64_t high) {
-    return std::make_shared<const Predicate>(
-        Predicate::integer(number, {{.low = order_signed(low, 4), .high = order_signed(high, 4)}}));
-  };
   const std::vector<std::vector<KeyOfTest>> keys = {{{number, number}},
                                                     {{small, small}},
                                                     {{real, real}},
@@ -347,10 +349,6 @@ TEST_F(HashJoinTest, FewRowsFirst) {
   add_rows(80'000, 80'050, false);
   erase_rows(3, 80'050, 7);
   reader_ = host_.transactions().begin(Isolation::RepeatableRead);
-  const auto between = [](int64_t low, int64_t high) {
-    return std::make_shared<const Predicate>(
-        Predicate::integer(number, {{.low = order_signed(low, 4), .high = order_signed(high, 4)}}));
-  };
   for (int round = 0; round < 12; ++round) {
     const auto first = static_cast<int64_t>(below(80'050));
     const auto of_probe = between(first, first), of_build = between(0, 90'000);
