@@ -11,7 +11,7 @@ ENGINES = ("HAILSTONE", "InnoDB")
 OUT_OF_RANGE = 1690  # of a BIGINT
 TIMED_OUT = 1969  # by max_statement_time
 NOT_NULL = 1  # a flag of a column of a result
-Answer = collections.namedtuple("Answer", "rows affected error warnings columns", defaults=((),))
+Answer = collections.namedtuple("Answer", "error rows affected warnings columns", defaults=((),))
 
 
 class Difference(Failure):
@@ -55,13 +55,13 @@ class Pair:
                 affected, rows, error, columns = 0, [], failure.args[0], []
             result = cursor._result
             if error is None and not result.warning_count and not result.has_next:
-                return Answer(rows, affected, error, [], columns)
+                return Answer(error, rows, affected, [], columns)
             try:
                 cursor.execute("SHOW WARNINGS")
                 warnings = [(row[1], row[2].replace(f"`in_{engine.lower()}`.", "")) for row in cursor.fetchall()]
             except pymysql.MySQLError as failure:
                 raise Failure(f"the server went away after: {sql}") from failure
-        return Answer(rows, affected, error, warnings, columns)
+        return Answer(error, rows, affected, warnings, columns)
 
     def set(self, sql, *engines):
         """Changes a setting of both sessions, or of some engines'."""
