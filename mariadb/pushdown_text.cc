@@ -24,9 +24,20 @@ std::string high_limit_padded(ByteView text) { return std::string(without_traili
 
 }  // namespace
 
+namespace {
+
+/// Null: its order is not known.
+const Collation* order_of(const CHARSET_INFO& charset) {
+  if (!sorts_as_it_compares(charset)) return nullptr;
+  return mariadb_collations().resolve(collation_id(charset, 0)).value_or(nullptr);
+}
+
+}  // namespace
+
 CollationTest::CollationTest(CHARSET_INFO* collation, std::vector<std::string> constants,
                              std::vector<bool> wanted)
     : collation_(collation),
+      order_(order_of(*collation)),
       weights_(weights_of_bytes(*collation)),
       constants_(std::move(constants)),
       wanted_(std::move(wanted)) {}
@@ -41,19 +52,21 @@ int CollationTest::compare(ByteView value, const std::string& constant) const {
   return collation_->strnncollsp(value.data(), value.size(), constant.data(), constant.size());
 }
 
-bool CollationTest::matches(ByteView value) const {
+bool CollationTest::matches(ByteView value) const { return wanted_[region(value)]; }
+
+size_t CollationTest::region(ByteView value) const {
   size_t low = 0, high = constants_.size();
   while (low < high) {
     const size_t middle = low + (high - low) / 2;
     const int order = compare(value, constants_[middle]);
-    if (order == 0) return wanted_[2 * middle + 1];
+    if (order == 0) return 2 * middle + 1;
     if (order < 0) {
       high = middle;
     } else {
       low = middle + 1;
     }
   }
-  return wanted_[2 * low];
+  return 2 * low;
 }
 
 std::optional<BytesTest::Limits> CollationTest::limits_where(bool wanted) const {

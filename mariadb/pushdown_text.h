@@ -9,6 +9,7 @@
 #include "column/like_pattern.h"
 #include "column/predicate.h"
 #include "pushdown_leaf.h"
+#include "schema/collation.h"
 
 namespace hailstone {
 
@@ -24,6 +25,8 @@ class CollationTest final : public BytesTest {
   bool matches(ByteView value) const override;
   std::optional<Limits> limits() const override { return limits_where(true); }
   std::optional<Limits> limits_of_others() const override { return limits_where(false); }
+  const Collation* order() const override { return order_; }
+  size_t region(ByteView value) const override;
 
  private:
   /// Of the regions that are wanted, or of those that are not.
@@ -31,6 +34,7 @@ class CollationTest final : public BytesTest {
   int compare(ByteView value, const std::string& constant) const;
 
   CHARSET_INFO* const collation_;
+  const Collation* const order_;  // may be null
   /// The weight of each byte, where the collation compares these one by one; null: it does not.
   const uchar* const weights_;
   const std::vector<std::string> constants_;

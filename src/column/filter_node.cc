@@ -94,6 +94,26 @@ CodeSpan codes_within(const Dictionary& dictionary, const BytesTest::Limits& lim
   return span;
 }
 
+/// The first code behind `first` whose value is of another region, in the order that the dictionary has.
+uint32_t end_of_region(const Dictionary& dictionary, const BytesTest& test, CodeSpan codes) {
+  const size_t region = test.region(dictionary.value(codes.first));
+  const auto is_of_it = [&](uint32_t code) { return test.region(dictionary.value(code)) == region; };
+  // Steps that double find the end of a short region near by.
+  uint32_t low = codes.first, high = codes.last;
+  for (uint32_t step = 1; step < codes.last - low; step *= 2) {
+    if (!is_of_it(low + step)) {
+      high = low + step;
+      break;
+    }
+    low += step;
+  }
+  while (high - low > 1) {
+    const uint32_t middle = low + (high - low) / 2;
+    (is_of_it(middle) ? low : high) = middle;
+  }
+  return high;
+}
+
 /// Sets the bits of the dictionary entries that pass the test; returns how many do.
 uint32_t test_dictionary(const Dictionary& dictionary, const BytesTest& test, std::vector<uint64_t>& codes) {
   const auto limits = test.limits(), others = limits ? std::nullopt : test.limits_of_others();
@@ -108,8 +128,11 @@ uint32_t test_dictionary(const Dictionary& dictionary, const BytesTest& test, st
     codes[code / 64] |= uint64_t{1} << (code % 64);
     ++matching;
   };
-  for (uint32_t code = tested.first; code < tested.last; ++code) {
-    if (test.matches(dictionary.value(code))) take(code);
+  const bool in_order = test.order() != nullptr && dictionary.has_order_of(*test.order());
+  for (uint32_t code = tested.first, next; code < tested.last; code = next) {
+    next = in_order ? end_of_region(dictionary, test, {code, tested.last}) : code + 1;
+    if (!test.matches(dictionary.value(code))) continue;
+    for (uint32_t matched = code; matched < next; ++matched) take(matched);
   }
   if (others) {
     for (uint32_t code = 0; code < tested.first; ++code) take(code);

@@ -126,7 +126,7 @@ Status FilterRun::apply_or(const FilterNode& node, BlockBitmap& rows) {
 /// Looks at the numbers of few rows one by one; false: they are more.
 bool FilterRun::apply_ranges_to_few(const FilterNode& node, const Block& block, BlockBitmap& rows) {
   if (rows.count() >= few_rows_of_unit) return false;
-  std::vector<uint16_t> chosen;
+  UnclearedVector<uint16_t> chosen;
   rows.append_rows(0, block.rows(), chosen);
   std::array<uint64_t, few_rows_of_unit> numbers;
   block.gather_integers(chosen, numbers.data());
@@ -157,7 +157,7 @@ void FilterRun::apply_filter(const FilterNode& node, const Block& block, BlockBi
   }
   constexpr size_t words = packing_unit / 64;
   std::array<uint64_t, packing_unit> numbers;
-  std::vector<uint16_t> chosen;
+  UnclearedVector<uint16_t> chosen;
   for (uint32_t first = 0; first < block.rows(); first += packing_unit) {
     uint64_t* const bits = rows.bits + first / 64;
     uint32_t here = 0;
@@ -194,7 +194,7 @@ Status FilterRun::apply_test(const FilterNode& node, const BlockReader::Pinned& 
     rows.intersect(matching);
     return {};
   }
-  std::vector<uint16_t> numbers;
+  UnclearedVector<uint16_t> numbers;
   rows.append_rows(0, block.rows(), numbers);
   std::array<ByteView, gathered_rows> values;
   Arena scratch;
@@ -219,7 +219,7 @@ Status FilterRun::decode_groups(const BlockBitmap& rows) {
   }
   BlockBitmap missing = rows;
   subtract(missing, groups_decoded_);
-  std::vector<uint16_t> numbers;
+  UnclearedVector<uint16_t> numbers;
   missing.append_rows(0, pinned.block->rows(), numbers);
   if (numbers.empty()) return {};
   std::vector<ByteView> groups(numbers.size());
@@ -235,7 +235,7 @@ Status FilterRun::decode_groups(const BlockBitmap& rows) {
 Status FilterRun::apply_grouped(const FilterNode& node, BlockBitmap& rows) {
   HAILSTONE_TRY(decode_groups(rows));
   const TableLayout& layout = columns_.layout();
-  std::vector<uint16_t> numbers;
+  UnclearedVector<uint16_t> numbers;
   rows.append_rows(0, block_rows, numbers);
   ByteView group;
   const std::function<Value(uint16_t)> value = [&](uint16_t column) {

@@ -32,6 +32,11 @@ class BytesTest {
   virtual std::optional<Limits> limits() const { return std::nullopt; }
   /// Limits outside of which everything matches: lets blocks be taken whole.
   virtual std::optional<Limits> limits_of_others() const { return std::nullopt; }
+  /// Where it depends on a value's place in an order whether it matches: that order, and the number of the
+  /// region of it where a value lies. Regions follow each other; all of one match, or none. Null: it depends
+  /// on other things.
+  virtual const Collation* order() const { return nullptr; }
+  virtual size_t region(ByteView) const { return 0; }
   /// By memcmp order, what matches is what lies in these (sorted, disjoint); none: it is not to be told so.
   virtual std::span<const BytesRange> ranges() const { return {}; }
   /// Whether it is only worth its while where a dictionary has few values for many rows: others then match.

@@ -107,6 +107,7 @@ class GroupCollector {
   static LookUps groups_to_look_for(const GroupingPlan& plan, const Limits& limits);
   static LookUps pairs_to_look_for(const GroupingPlan& plan, const Limits& limits);
   GroupTable& table_at_hand();
+  bool is_full();
   Status make_room(const GoOn& go_on);
   Status empty_table(const GoOn& go_on);
   Status move_groups(const GoOn& go_on);

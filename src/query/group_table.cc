@@ -15,8 +15,10 @@ namespace {
 using Kind = Aggregate::Kind;
 
 constexpr size_t first_slots = 64;
-/// Numbers near each other are looked up in an array of so many.
+/// Numbers near each other are looked up in an array of so many, and, once there are many groups, in one of
+/// all numbers between the least and the greatest, if that is no more than some for each group.
 constexpr uint64_t direct_numbers = uint64_t{1} << 16;
+constexpr uint64_t direct_numbers_of_group = 4;
 /// Tuples of codes are looked up in an array of so many.
 constexpr size_t most_tuples = size_t{1} << 16;
 constexpr uint32_t unknown_group = ~uint32_t{0};
@@ -115,10 +117,10 @@ void GroupTable::make_states() {
   each_array([&](auto& array, const auto&... first) { array.resize(end_, first...); });
 }
 
-bool GroupTable::has_key(uint32_t group) const {
+bool GroupTable::has_key(uint32_t group, std::span<const uint64_t> wanted) const {
   const uint64_t* const key = keys_.data() + group * stride_;
   for (size_t i = 0; i < stride_; ++i) {
-    if (key[i] != key_[i]) return false;
+    if (key[i] != wanted[i]) return false;
   }
   return true;
 }
@@ -150,7 +152,7 @@ uint32_t GroupTable::group_of_key(uint64_t hash) {
   for (; slots_[slot] != 0; slot = (slot + 1) & mask) {
     if ((slots_[slot] ^ hash) >> 32 != 0) continue;
     const auto group = static_cast<uint32_t>(slots_[slot]);
-    if (has_key(group)) return group;
+    if (has_key(group, key_)) return group;
   }
   const uint32_t group = add_group(hash);
   slots_[slot] = slot_of(hash, group);
@@ -167,6 +169,27 @@ void GroupTable::grow_slots() {
     slots[slot] = slot_of(hashes_[group], group);
   }
   slots_ = std::move(slots);
+  if (!direct_.empty()) widen_direct();
+}
+
+void GroupTable::widen_direct() {
+  uint64_t least = ~uint64_t{0}, greatest = 0;
+  const auto each_number = [this](const auto& take) {
+    for (uint32_t group = first_; group < end_; ++group) {
+      const uint64_t* const key = keys_.data() + size_t{group} * stride_;
+      if (key[1] == 0) take(key[0], group);
+    }
+  };
+  each_number([&](uint64_t number, uint32_t) {
+    least = std::min(least, number);
+    greatest = std::max(greatest, number);
+  });
+  if (least > greatest || greatest - least >= groups() * direct_numbers_of_group) return;
+  const uint64_t numbers = greatest - least + 1;
+  if (numbers <= direct_.size()) return;
+  direct_.assign(numbers, unknown_group);
+  direct_first_ = least;
+  each_number([&](uint64_t number, uint32_t group) { direct_[number - least] = group; });
 }
 
 void GroupTable::take_dictionary(KeyColumn& column, const std::shared_ptr<const Dictionary>& dictionary) {
@@ -250,13 +273,12 @@ void GroupTable::find_groups_of_numbers(const ColumnVector& vector, uint32_t row
     direct_first_ = number < direct_numbers / 2 ? 0 : number - direct_numbers / 2;
   }
   const uint64_t* const numbers = vector.integers.data();
-  const uint64_t first = direct_first_;
-  uint32_t* const direct = direct_.data();
   uint32_t* const groups = groups_.data();
   bool all_known = !vector.any_nulls;
+  const uint32_t* const direct = direct_.data();
   for (uint32_t row = 0; row < rows; ++row) {
-    const uint64_t place = numbers[row] - first;
-    groups[row] = place < direct_numbers ? direct[place] : unknown_group;
+    const uint64_t place = numbers[row] - direct_first_;
+    groups[row] = place < direct_.size() ? direct[place] : unknown_group;
     all_known &= groups[row] != unknown_group;
   }
   if (all_known) return;
@@ -276,9 +298,9 @@ void GroupTable::find_groups_of_numbers(const ColumnVector& vector, uint32_t row
     key_[0] = null ? 0 : column.zeros.one(numbers[row]);
     key_[1] = null ? 1 : 0;
     const uint32_t likely = new_numbers_[i];
-    groups[row] = likely != 0 && has_key(likely) ? likely : group_of_key(new_hashes_[i]);
-    if (const uint64_t place = numbers[row] - first; !null && place < direct_numbers)
-      direct[place] = groups[row];
+    groups[row] = likely != 0 && has_key(likely, key_) ? likely : group_of_key(new_hashes_[i]);
+    if (const uint64_t place = numbers[row] - direct_first_; !null && place < direct_.size())
+      direct_[place] = groups[row];
   }
 }
 
@@ -729,8 +751,7 @@ uint32_t GroupTable::find_key(std::span<const uint64_t> key, uint64_t hash) cons
   for (size_t slot = hash & mask; slots_[slot] != 0; slot = (slot + 1) & mask) {
     if ((slots_[slot] ^ hash) >> 32 != 0) continue;
     const auto group = static_cast<uint32_t>(slots_[slot]);
-    if (std::equal(key.begin(), key.end(), keys_.begin() + static_cast<ptrdiff_t>(group * stride_)))
-      return group;
+    if (has_key(group, key)) return group;
   }
   return 0;
 }

@@ -114,6 +114,8 @@ class GroupTable {
   bool groups_follow_records() const;
   /// Makes room for so many groups.
   void reserve(size_t groups);
+  /// Of keys of numbers: whether so many more groups would make the table larger.
+  bool may_grow_by(size_t groups) const { return (this->groups() + groups) * 2 > slots_.size(); }
   /// Nothing will be added any more.
   void finish();
 
@@ -220,10 +222,12 @@ class GroupTable {
   void each_array(Resize&& resize);
   uint32_t group_of_value(uint64_t hash);
   void find_likely_groups();
-  bool has_key(uint32_t group) const;  // key_
+  bool has_key(uint32_t group, std::span<const uint64_t> wanted) const;
   bool has_words(uint32_t group, uint32_t row) const;
   void take_words(uint32_t row);  // to key_
   void grow_slots();
+  /// So that direct_ has all numbers that are groups, where they are dense.
+  void widen_direct();
   void add_values(size_t aggregate, const ColumnVector& vector, uint32_t rows, bool apart);
   /// Leaves in counted_ the groups of rows whose value is new to them; none of those that are taken apart.
   void leave_new_values(size_t aggregate, const ColumnVector& vector, uint32_t rows, bool apart);
@@ -338,7 +342,7 @@ class GroupTable {
   PageVector<uint32_t> code_rows_;
   uint64_t coded_rows_ = 0;  // in all
   bool adds_codes_ = false;  // can_add_codes()
-  std::vector<uint32_t> direct_;
+  PageVector<uint32_t> direct_;
   uint64_t direct_first_ = 0;
   // Of several key columns of small dictionaries: groups by the codes, as one number.
   std::vector<std::shared_ptr<const Dictionary>> tuple_dictionaries_;

@@ -5,7 +5,9 @@
 #include <zstd.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <numeric>
 #include <ranges>
 
 #include "base/hash.h"
@@ -74,13 +76,28 @@ bool BlockBitmap::none() const {
 
 uint32_t BlockBitmap::count() const { return count_bits(bits, words); }
 
-void BlockBitmap::append_rows(uint32_t first, uint32_t last, std::vector<uint16_t>& rows) const {
+void BlockBitmap::append_rows(uint32_t first, uint32_t last, UnclearedVector<uint16_t>& rows) const {
   last = std::min(last, block_rows);
   if (first >= last) return;
   const size_t before = rows.size();
   const uint32_t first_word = first / 64;
   rows.resize(before + count_bits(bits + first_word, (last + 63) / 64 - first_word) + vector_slack);
   rows.resize(before + list_bits(bits, first, last, rows.data() + before));
+}
+
+std::span<const uint16_t> BlockBitmap::rows(UnclearedVector<uint16_t>& scratch) const {
+  static const auto first_rows = [] {
+    std::array<uint16_t, block_rows> numbers;
+    std::iota(numbers.begin(), numbers.end(), uint16_t{0});
+    return numbers;
+  }();
+  const uint32_t set = count();
+  BlockBitmap first;
+  first.set_first(set);
+  if (std::ranges::equal(bits, first.bits)) return std::span(first_rows).first(set);
+  scratch.clear();
+  append_rows(0, block_rows, scratch);
+  return scratch;
 }
 
 void BlockBitmap::append_counts(std::span<const uint16_t> rows, std::vector<uint32_t>& counts) const {

@@ -15,6 +15,7 @@
 #include "base/arena.h"
 #include "base/bytes.h"
 #include "base/page_allocator.h"
+#include "base/uncleared_vector.h"
 #include "schema/collation.h"
 #include "schema/decimal_format.h"
 #include "segment/block_cache.h"
@@ -60,7 +61,10 @@ struct BlockBitmap {
   uint32_t count() const;
   bool test(uint32_t row) const { return (bits[row / 64] >> (row % 64) & 1) != 0; }
   /// Appends the numbers of set bits in [first, last) to `rows`.
-  void append_rows(uint32_t first, uint32_t last, std::vector<uint16_t>& rows) const;
+  void append_rows(uint32_t first, uint32_t last, UnclearedVector<uint16_t>& rows) const;
+  /// The numbers of all set bits. They lie in `scratch`, unless the bits are a block's first: all blocks
+  /// share an array of those.
+  std::span<const uint16_t> rows(UnclearedVector<uint16_t>& scratch) const;
   /// Appends to `counts`, for each of `rows` (ascending), how many bits are set before it.
   void append_counts(std::span<const uint16_t> rows, std::vector<uint32_t>& counts) const;
 };

@@ -71,7 +71,7 @@ class AggregateSums {
   const AggregatePlan& plan_;
   std::vector<Sum> sums_;
   // Scratch space.
-  std::vector<uint16_t> selected_;
+  UnclearedVector<uint16_t> selected_;
   std::vector<size_t> others_;
   Batch batch_;
 };

@@ -137,7 +137,7 @@ struct Scan::State {
     }
     for (size_t word = 0; word < BlockBitmap::words; ++word) changed.bits[word] &= ~taken.bits[word];
     if (changed.none()) return {};
-    std::vector<uint16_t> positions;
+    UnclearedVector<uint16_t> positions;
     changed.append_rows(0, block_rows, positions);
     for (const uint16_t row : positions) {
       auto& [changed_key, is_seen] = changed_keys.emplace_back();
@@ -240,9 +240,9 @@ struct Scan::State {
   OperatorCounts* counts = nullptr;  // of Scans::count_in()
   std::optional<BlockScan> blocks;
   std::optional<BlockScan::Worker> worker;
-  uint64_t next_number = 0;        // of the block to look at next
-  BlockBitmap taken;               // rows of the block where the worker stands
-  std::vector<uint16_t> selected;  // rows of the block where the worker stands
+  uint64_t next_number = 0;            // of the block to look at next
+  BlockBitmap taken;                   // rows of the block where the worker stands
+  UnclearedVector<uint16_t> selected;  // rows of the block where the worker stands
   size_t selected_next = 0;
   std::optional<SegmentKeys> block_keys;  // of `keys_of`
   const TableSegment* keys_of = nullptr;

@@ -177,24 +177,23 @@ Status Scans::each_batch(unsigned threads, const TakeBatch& take) {
                   "a scan that locks, or reads what is uncommitted, was asked for its rows by threads");
   HAILSTONE_TRY(state_->begin_pass());
   struct Part {
-    std::vector<uint16_t> rows;
+    UnclearedVector<uint16_t> rows;
     Batch batch;
   };
   std::deque<Part> parts(state_->threads(threads));
   Counters& counters = state_->first().inside.host.counters();
   const auto take_block = [&](unsigned number, size_t scan, BlockScan::Worker& worker) -> Status {
     Part& part = parts[number];
-    part.rows.clear();
-    worker.rows().append_rows(0, block_rows, part.rows);
-    count(counters.rows_returned, part.rows.size());
+    const std::span<const uint16_t> all_rows = worker.rows().rows(part.rows);
+    count(counters.rows_returned, all_rows.size());
     const State::One& one = state_->scans[scan];
     const Projection& projection = one.state().projection;
-    for (size_t first = 0; first < part.rows.size(); first += batch_rows) {
-      const size_t rows = std::min<size_t>(batch_rows, part.rows.size() - first);
+    for (size_t first = 0; first < all_rows.size(); first += batch_rows) {
+      const size_t rows = std::min<size_t>(batch_rows, all_rows.size() - first);
       {
         const OperatorWork reading(one.state().counts);
         HAILSTONE_TRY(
-            projection.read(worker.reader(), worker.block(), {part.rows.data() + first, rows}, part.batch));
+            projection.read(worker.reader(), worker.block(), all_rows.subspan(first, rows), part.batch));
         reading.add_rows(0, rows);
       }
       if (one.of_places) {
@@ -202,7 +201,7 @@ Status Scans::each_batch(unsigned threads, const TakeBatch& take) {
         const uint64_t block = segment << 32 | uint64_t{worker.block()} * block_rows;
         UnclearedVector<uint64_t>& places = part.batch.places.integers;
         places.resize(rows);
-        for (size_t row = 0; row < rows; ++row) places[row] = block + part.rows[first + row];
+        for (size_t row = 0; row < rows; ++row) places[row] = block + all_rows[first + row];
       }
       HAILSTONE_TRY(take(number, part.batch));
     }

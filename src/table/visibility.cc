@@ -15,7 +15,7 @@ void mask_own_and_new(const TableSegment& segment, uint32_t block, const Visibil
                       BlockBitmap& bitmap) {
   if (segment.writes == nullptr || segment.writes->greatest() < visibility.own_writes) return;
   if (segment.writes->least() >= visibility.own_writes) return bitmap.clear();
-  std::vector<uint16_t> rows;
+  UnclearedVector<uint16_t> rows;
   bitmap.append_rows(0, block_rows, rows);
   for (const uint16_t row : rows) {
     if (segment.is_written_since(block * block_rows + row, visibility.own_writes)) {

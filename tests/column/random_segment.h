@@ -17,6 +17,7 @@
 #include "column/segment_columns.h"
 #include "file/filesystem.h"
 #include "file/temporary_directory.h"
+#include "schema/collation.h"
 #include "segment/segment_writer.h"
 
 namespace hailstone {
@@ -24,7 +25,7 @@ namespace hailstone {
 /// Tests of bytes of every kind that a predicate may hold: with exact limits, with loose ones, with none.
 class SampleTest : public BytesTest {
  public:
-  enum class Kind : uint8_t { Equal, Different, AtMost, Between, Contains, EvenLength };
+  enum class Kind : uint8_t { Equal, Different, AtMost, Between, Contains, EvenLength, Outside };
   SampleTest(Kind kind, std::string low, std::string high)
       : kind_(kind), low_(std::move(low)), high_(std::move(high)) {
     if (kind == Kind::Equal) exact_.push_back({low_, low_});
@@ -44,8 +45,19 @@ class SampleTest : public BytesTest {
         return value.find(low_) != ByteView::npos;
       case Kind::EvenLength:
         return value.size() % 2 == 0;
+      case Kind::Outside:
+        return region(value) != 1;
     }
     return false;
+  }
+  /// Not always that of the bytes.
+  const Collation* order() const override {
+    return kind_ == Kind::Outside ? &binary_padded_collation() : nullptr;
+  }
+  /// Below both limits, between them, or above both.
+  size_t region(ByteView value) const override {
+    const auto is_below = [&](const std::string& limit) { return order()->compare(value, limit) < 0; };
+    return (is_below(low_) ? 0U : 1U) + (is_below(high_) ? 0U : 1U);
   }
   std::optional<Limits> limits_of_others() const override {
     return kind_ == Kind::Different ? std::optional(Limits{low_, low_}) : std::nullopt;
@@ -131,7 +143,7 @@ class RandomSegment {
     std::string low(any_value(number).bytes), high(any_value(number).bytes);
     if (one_in(5)) low.push_back('x');
     if (one_in(5) && !high.empty()) high.pop_back();
-    const auto kind = static_cast<SampleTest::Kind>(below(6));
+    const auto kind = static_cast<SampleTest::Kind>(below(7));
     if (kind == SampleTest::Kind::Contains) low = low.substr(0, below(4));
     return Predicate::bytes(number, std::make_shared<SampleTest>(kind, std::move(low), std::move(high)));
   }

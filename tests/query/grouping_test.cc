@@ -62,6 +62,7 @@ class GroupingTest : public QueryTest {
 
   size_t quick_units_ = LookUps::quick_units;
   bool has_nulls_ = true;  // the rows that are added
+  bool has_far_wides_ = true;
 
   /// `texts`: how many different ones.
   void add_rows(int32_t first, int32_t last, size_t texts, bool in_bulk) {
@@ -74,7 +75,7 @@ class GroupingTest : public QueryTest {
       const std::array<Value, 7> values{
           Value::of(order_signed(number, 4)),
           null() ? Value{} : Value::of(order_signed(static_cast<int64_t>(below(256)) - 128, 1)),
-          Value::of(below(8) == 0 ? ~uint64_t{0} - below(3) : below(texts)),
+          Value::of(has_far_wides_ && below(8) == 0 ? ~uint64_t{0} - below(3) : below(texts)),
           null() ? Value{} : Value::of(order_double(reals[below(4)])),
           null() ? Value{} : Value::of(ByteView(some_word)),
           null() ? Value{} : Value::of(ByteView(some_text)),
@@ -280,6 +281,17 @@ TEST_F(GroupingTest, AreManyAndPutTogetherWhereTheyAre) {
       for (const bool as_codes : {false, true}) EXPECT_FALSE(compare(keys, threads, as_codes));
     }
   }
+}
+
+TEST_F(GroupingTest, OfManyNumbersNearEachOther) {
+  host_.background = true;
+  host_.segment_rows = 50'000;
+  has_far_wides_ = false;
+  add_rows(0, 200'000, 90'000, true);
+  has_far_wides_ = true;
+  add_rows(200'000, 201'000, 180'000, false);
+  reader_ = host_.transactions().begin(Isolation::RepeatableRead);
+  for (const unsigned threads : {1U, 2U}) compare(std::array<uint16_t, 1>{wide}, threads, false);
 }
 
 TEST_F(GroupingTest, CountDistinctValuesOfManyTables) {
