@@ -10,7 +10,10 @@ namespace hailstone {
 
 namespace {
 
-// A load of fewer rows is not worth its set-up.
+// Of an INSERT with so many VALUES, a load takes less processor time than rows one by one: of a table with a
+// second index 3.7 in the place of 3.8 µs a row with 1,000 rows, 3.4 for 4.0 with 3,000, 3.3 for 4.1 with
+// 10,000; 4.2 for 4.8, 4.0 for 4.8, 4.0 for 4.8 where keys come in no order. With 30 to 300 rows they take
+// the same.
 constexpr ha_rows least_rows_of_bulk_load = 1000;
 
 }  // namespace
