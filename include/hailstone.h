@@ -232,6 +232,9 @@ typedef struct hs_options {
   unsigned snapshot_too_old_seconds;
   /* 1 GiB; for the rows of all tables in memory (hs_schema_in_memory()), beside memory_bytes. */
   uint64_t in_memory_bytes;
+  /* 60; seconds between the beginnings of two looks for rows that have expired (hs_schema_retention()); 0:
+   * none are looked for, but by hs_expire(). */
+  unsigned retention_interval_seconds;
 } hs_options;
 
 /* hs_options_init(&options) */
@@ -255,6 +258,10 @@ HS_API int hs_close(hs_database* database);
 /* Makes everything committed independent of the log. Happens by itself now and then. Error handle: database.
  */
 HS_API int hs_checkpoint(hs_database* database);
+/* Looks for rows that have expired (hs_schema_retention()) and ends them, in transactions of its own; rows
+ * that open transactions have locked or changed are left. `rows`: NULL, or gets how many have ended. Happens
+ * by itself, too (hs_options.retention_interval_seconds). Error handle: database. */
+HS_API int hs_expire(hs_database* database, uint64_t* rows);
 /* Makes `directory`, which must be new or empty, a copy of the database as it is now, while writers go on. To
  * restore is to open the copy (or a copy of it). Files that never change are hard links where possible, so
  * that this takes little time and space, but a failing disk hits both: copy it elsewhere. HS_ALREADY_EXISTS
@@ -446,6 +453,21 @@ HS_API int hs_schema_index(hs_schema* schema, const char* name, int unique, cons
  * is HS_TABLE_FULL. Error handle: schema. */
 HS_API int hs_schema_in_memory(hs_schema* schema, uint64_t most_bytes);
 
+typedef enum hs_time_unit {
+  HS_HOURS = 1,
+  HS_DAYS = 2,
+  HS_WEEKS = 3,
+  HS_MONTHS = 4,
+  HS_YEARS = 5
+} hs_time_unit;
+
+/* Rows are to expire when the time in `column` is more than `amount` units back: they end then as if another
+ * transaction had deleted them, and what a snapshot sees it sees on. `column`: of type HS_TIMESTAMP, HS_DATE
+ * (a day has passed when it is over), or integers, which count seconds since 1970-01-01 00:00 UTC; rows where
+ * it is NULL stay. Months and years are those of the calendar, in UTC, all else is 24 hours a day. `amount`:
+ * at most 1,000,000; 0: rows stay, and `column` may be NULL. Error handle: schema. */
+HS_API int hs_schema_retention(hs_schema* schema, const char* column, uint32_t amount, hs_time_unit unit);
+
 /* Makes the table. HS_ALREADY_EXISTS; HS_BUSY when another open transaction has made or dropped a table of
  * that name; HS_INVALID names what is wrong with the schema. `table`: NULL, or as hs_table_open(). Error
  * handle: transaction. */
@@ -455,6 +477,11 @@ HS_API int hs_table_create(hs_transaction* transaction, const char* name, const 
 HS_API int hs_table_drop(hs_transaction* transaction, const char* name);
 /* Renames it; table handles stay good. HS_NOT_FOUND, HS_ALREADY_EXISTS, HS_BUSY. */
 HS_API int hs_table_rename(hs_transaction* transaction, const char* from, const char* to);
+/* The same as hs_schema_retention() for a table that is there. HS_NOT_FOUND: no such table or column;
+ * HS_BUSY.
+ */
+HS_API int hs_table_retention(hs_transaction* transaction, const char* name, const char* column,
+                              uint32_t amount, hs_time_unit unit);
 /* Names of the tables that begin with `prefix` (NULL: all), in byte order: the one that follows `after`
  * (NULL: the first). HS_NOT_FOUND: there is none. *name is valid until the next call with the transaction. */
 HS_API int hs_table_next(hs_transaction* transaction, const char* prefix, const char* after,

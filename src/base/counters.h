@@ -63,6 +63,10 @@ namespace hailstone {
   COUNTER(spill_reads, "read calls on spill files")                                                        \
   COUNTER(spill_read_bytes, "bytes read from spill files")                                                 \
   COUNTER(spill_bytes, "bytes in spill files now")                                                         \
+  COUNTER(retention_runs, "times that all tables with a retention were looked through for expired rows")   \
+  COUNTER(rows_expired, "rows that ended as their retention was over")                                     \
+  COUNTER(rows_expired_locked, "expired rows left to a later run, as transactions had locked them")        \
+  COUNTER(segments_expired, "segments that went as a whole since all their rows had expired")              \
   COUNTER(flushes, "deltas written to segments")                                                           \
   COUNTER(merges, "merges of segments")                                                                    \
   COUNTER(checkpoints, "checkpoints taken")                                                                \

@@ -93,6 +93,7 @@ Session::~Session() {
 Status Session::open(const DatabaseArguments& arguments, bool may_make) {
   hs_options options;
   hs_options_init(&options);
+  options.retention_interval_seconds = 0;  // a command does what it was asked for
   options.memory_bytes = arguments.memory_bytes;
   options.must_exist = may_make ? 0 : 1;
   options.log = show_message;

@@ -409,6 +409,15 @@ std::vector<EntryPointer> Catalog::entries() const {
   return committed_.entries();
 }
 
+std::vector<EntryPointer> Catalog::with_retention() const {
+  const SharedLock guard(mutex());
+  std::vector<EntryPointer> result;
+  for (const EntryPointer& entry : committed_.entries()) {
+    if (entry->definition.has_retention()) result.push_back(entry);
+  }
+  return result;
+}
+
 std::vector<std::pair<EntryPointer, std::shared_ptr<Table>>> Catalog::open_tables() const {
   const SharedLock guard(mutex());
   std::vector<std::pair<EntryPointer, std::shared_ptr<Table>>> result;

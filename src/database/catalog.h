@@ -73,6 +73,8 @@ class Catalog {
   size_t size() const;
   size_t open_count() const;
   std::vector<EntryPointer> entries() const;
+  /// Those whose rows expire.
+  std::vector<EntryPointer> with_retention() const;
   std::vector<std::pair<EntryPointer, std::shared_ptr<Table>>> open_tables() const;
   /// Also of an entry that has been dropped.
   PackedDefinition last_definition(const EntryPointer& entry) const;

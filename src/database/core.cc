@@ -23,6 +23,8 @@ DatabaseCore::DatabaseCore(Filesystem& filesystem, std::string directory, Databa
     : checkpoint_log_bytes(options.checkpoint_log_bytes),
       open_tables(options.open_tables),
       snapshot_too_old(options.snapshot_too_old),
+      retention_interval(options.retention_interval),
+      retention_lag(options.retention_lag),
       directory_(std::move(directory)),
       options_(std::move(options)),
       files_read_(filesystem, options_.open_files != 0 ? options_.open_files : OpenFiles::default_limit()),

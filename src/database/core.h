@@ -67,6 +67,10 @@ class DatabaseCore final : public TableHost {
   /// Database::backup().
   Status backup(const std::string& target, const CopyProgress& progress);
 
+  /// Database::expire_rows(). A table whose times the clock does not know is passed over.
+  Result<Table::Expired> expire_rows(const StopToken& stop);
+  Database::LastExpiry last_expiry() const;
+
   const std::string& directory() const { return directory_; }
   const DatabaseOptions& options() const { return options_; }
   Catalog& catalog() { return catalog_; }
@@ -78,15 +82,21 @@ class DatabaseCore final : public TableHost {
   std::atomic<TableId> next_table{1};
   std::atomic<size_t> checkpoint_log_bytes;
   std::atomic<size_t> open_tables;
-  std::atomic<std::chrono::seconds> snapshot_too_old;  // 0: never
-  std::atomic<bool> closing{false};                    // background work waits for a full disk no more
-  std::atomic<Timestamp> checkpoint_timestamp{0};      // of the mark that the manifest has
+  std::atomic<std::chrono::seconds> snapshot_too_old;    // 0: never
+  std::atomic<std::chrono::seconds> retention_interval;  // 0: never
+  std::atomic<std::chrono::seconds> retention_lag;
+  std::atomic<bool> closing{false};                // background work waits for a full disk no more
+  std::atomic<Timestamp> checkpoint_timestamp{0};  // of the mark that the manifest has
 
  private:
   const std::string directory_;
   const DatabaseOptions options_;
   OpenFiles files_read_;
   const CollationResolver default_collations_;
+  const RetentionClock default_retention_clock_;
+  Mutex expiring_;  // one look at a time; outermost
+  mutable Mutex last_expiry_mutex_;
+  Database::LastExpiry last_expiry_ HAILSTONE_GUARDED_BY(last_expiry_mutex_);
   Counters counters_;
   MemoryBudget budget_;
   SpillSpace spill_space_;

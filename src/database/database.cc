@@ -85,13 +85,14 @@ Status check_known(const std::string& directory, const std::vector<std::string>&
           directory));
 }
 
-/// What replace_definition() may change are names, what the application keeps, and that bytes that were not
-/// known as decimals are.
+/// What replace_definition() may change are names, what the application keeps, how long rows stay, and that
+/// bytes that were not known as decimals are.
 Status check_redefinition(const TableDefinition& before, const TableDefinition& after) {
   TableDefinition allowed = before;
   bool same = before.columns.size() == after.columns.size() && before.indexes.size() == after.indexes.size();
   if (same) {
     allowed.application = after.application;
+    allowed.retention = after.retention;
     for (size_t i = 0; i < after.columns.size(); ++i) {
       allowed.columns[i].name = after.columns[i].name;
       allowed.columns[i].application = after.columns[i].application;
@@ -304,11 +305,15 @@ Status Database::replace_definition(Transaction& transaction, const std::string&
   HAILSTONE_TRY(definition.validate());
   Write write(transaction);
   HAILSTONE_TRY(write.prepare(1));
+  bool expires_otherwise = false;
   const auto replace = [&](const TableDefinition& present) -> Result<TableDefinition> {
     HAILSTONE_TRY(check_redefinition(present, definition));
+    expires_otherwise = present.retention != definition.retention;
     return definition;
   };
   HAILSTONE_ASSIGN(const auto entry, state_->core->catalog().redefine(transaction, name, replace));
+  // Rows that are just expiring by the old retention are gone before this commits, and no others then are.
+  if (expires_otherwise) HAILSTONE_TRY(locks().lock_table(transaction, entry->id, TableLockMode::Exclusive));
   if (!entry->is_temporary)
     write.redo().append(definition_operation(OperationKind::ReplaceDefinition, entry->id, definition));
   write.keep();
@@ -405,6 +410,14 @@ void Database::set_log_write_timeout(std::chrono::milliseconds timeout) {
 
 void Database::set_spill_limit(uint64_t bytes) { state_->core->spill_space().set_limit(bytes); }
 
+void Database::set_retention_interval(std::chrono::seconds interval) {
+  state_->core->retention_interval.store(interval);
+}
+void Database::set_retention_lag(std::chrono::seconds lag) { state_->core->retention_lag.store(lag); }
+Result<Table::Expired> Database::expire_rows(const StopToken& stop) {
+  return state_->core->expire_rows(stop);
+}
+Database::LastExpiry Database::last_expiry() const { return state_->core->last_expiry(); }
 void Database::set_snapshot_too_old(std::chrono::seconds age) { state_->core->snapshot_too_old.store(age); }
 
 void Database::wait_for_background_work() { state_->core->maintenance->wait(); }

@@ -51,7 +51,13 @@ struct DatabaseOptions {
   /// Bytes that the files of what queries group and sort, and memory has no room for, may have together; 0:
   /// what the disk has. A statement that needs more ends with ErrorCode::DiskFull.
   uint64_t spill_limit = 0;
-  const CollationResolver* collations = nullptr;  // null: the library's own two; must outlive the database
+  /// Between the beginnings of two looks for rows that have expired (docs/retention.md); 0: none are looked
+  /// for.
+  std::chrono::seconds retention_interval{60};
+  /// Rows stay so much longer than their tables say.
+  std::chrono::seconds retention_lag{0};
+  const RetentionClock* retention_clock = nullptr;  // null: the library's own; must outlive the database
+  const CollationResolver* collations = nullptr;    // null: the library's own two; must outlive the database
   /// Warnings and notes (recovery, background errors). May be called from any thread; empty: dropped.
   enum class Severity : uint8_t { Note, Warning, Error };
   std::function<void(Severity, const std::string&)> logger;
@@ -136,6 +142,18 @@ class Database {
   void set_log_write_timeout(std::chrono::milliseconds timeout);
   void set_spill_limit(uint64_t bytes);
   void set_snapshot_too_old(std::chrono::seconds age);
+  void set_retention_interval(std::chrono::seconds interval);
+  void set_retention_lag(std::chrono::seconds lag);
+  /// Looks for rows that have expired and ends them now. Of several errors it gives the first, and goes on
+  /// with the other tables. ErrorCode::Interrupted.
+  Result<Table::Expired> expire_rows(const StopToken& stop = {});
+  struct LastExpiry {
+    int64_t at = 0;       // Unix time of the end of the last look; 0: there was none
+    uint64_t tables = 0;  // that it looked at
+    double seconds = 0;   // that it took
+    Table::Expired expired;
+  };
+  LastExpiry last_expiry() const;
   /// Waits until no flush or merge is due (for tests and benchmarks).
   void wait_for_background_work();
 

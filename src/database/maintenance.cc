@@ -182,6 +182,7 @@ void Maintenance::tick() {
   start_checkpoint_if_due();
   finish_drops_if_due();
   close_tables_if_due();
+  expire_rows_if_due();
   std::vector<std::pair<std::shared_ptr<Table>, Kind>> due;
   {
     const MutexLock guard(mutex_);
@@ -215,14 +216,15 @@ void Maintenance::sync_log() {
           status.error().message()));
 }
 
-void Maintenance::submit_once(Occasion Maintenance::*occasion, std::function<void()> job) {
+void Maintenance::submit_once(Occasion Maintenance::*occasion, std::function<void()> job,
+                              WorkClass work_class) {
   {
     const MutexLock guard(mutex_);
     Occasion& its = this->*occasion;
     if (its.queued || Clock::now() < its.not_before) return;
     its.queued = true;
   }
-  const bool submitted = try_to_submit(WorkClass::Checkpoint, [this, occasion, job = std::move(job)]() {
+  const bool submitted = try_to_submit(work_class, [this, occasion, job = std::move(job)]() {
     try_to(job);
     const MutexLock guard(mutex_);
     (this->*occasion).queued = false;
@@ -288,6 +290,30 @@ void Maintenance::expire_snapshots() {
   if (age.count() == 0) return;
   const size_t expired = core_.transactions().expire_snapshots(Clock::now() - age);
   count(core_.counters().snapshots_expired, expired);
+}
+
+void Maintenance::expire_rows_if_due() {
+  const std::chrono::seconds interval = core_.retention_interval.load();
+  if (interval.count() == 0) return;
+  {
+    const MutexLock guard(mutex_);
+    const Clock::duration pause = expire_again_ ? std::min<Clock::duration>(interval, retry_pause) : interval;
+    if (expiry_begun_ && Clock::now() < *expiry_begun_ + pause) return;
+  }
+  submit_once(
+      &Maintenance::expiry_,
+      [this] {
+        {
+          const MutexLock guard(mutex_);
+          expiry_begun_ = Clock::now();
+        }
+        const auto expired = guarded([this] { return core_.expire_rows(scheduler_->stop_token()); });
+        if (!expired && expired.error().code() != ErrorCode::Interrupted)
+          report("looking for expired rows", expired.error());
+        const MutexLock guard(mutex_);
+        expire_again_ = expired && expired->again;
+      },
+      WorkClass::Merge);
 }
 
 /// Evicted blocks leave holes that malloc keeps, and blocks of other sizes do not fit in: without this the

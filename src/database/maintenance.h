@@ -1,12 +1,14 @@
 // The background work of an open database: flushes and merges that tables ask for, checkpoints when the log
-// has grown, the log's sync once a second, flushes when deltas take too much memory, files of dropped tables,
-// tables open that nobody uses. A failure is counted, logged and tried again after a pause. Thread-safe.
+// has grown, the log's sync once a second, looks for expired rows, flushes when deltas take too much memory,
+// files of dropped tables, tables open that nobody uses. A failure is counted, logged and tried again after a
+// pause. Thread-safe.
 #pragma once
 
 #include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/guard.h"
@@ -58,7 +60,8 @@ class Maintenance {
     Clock::time_point not_before{};
   };
   /// Queues `job` unless it is queued already, or its time has not come.
-  void submit_once(Occasion Maintenance::*occasion, std::function<void()> job);
+  void submit_once(Occasion Maintenance::*occasion, std::function<void()> job,
+                   WorkClass work_class = WorkClass::Checkpoint);
   void retry_later(const std::shared_ptr<Table>& table, Kind kind);
   void report(const std::string& what, const Error& error);
   void report_unguarded(const std::string& what, const Error& error);
@@ -82,6 +85,7 @@ class Maintenance {
   void flush_greatest(size_t bytes_left, size_t most_tables);
   void trim_memory();
   void expire_snapshots();
+  void expire_rows_if_due();
 
   DatabaseCore& core_;
   std::unique_ptr<Scheduler> scheduler_;
@@ -97,6 +101,9 @@ class Maintenance {
   Occasion checkpoint_ HAILSTONE_GUARDED_BY(mutex_);
   Occasion drops_ HAILSTONE_GUARDED_BY(mutex_);
   Occasion closing_ HAILSTONE_GUARDED_BY(mutex_);
+  Occasion expiry_ HAILSTONE_GUARDED_BY(mutex_);
+  std::optional<Clock::time_point> expiry_begun_ HAILSTONE_GUARDED_BY(mutex_);  // the last one
+  bool expire_again_ HAILSTONE_GUARDED_BY(mutex_) = false;                      // soon
   std::string last_report_ HAILSTONE_GUARDED_BY(mutex_);
 
   // The ticker's alone.

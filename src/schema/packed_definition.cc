@@ -73,6 +73,10 @@ TableDefinition PackedDefinition::unpack() const {
   return definition ? std::move(*definition) : TableDefinition();
 }
 
+bool PackedDefinition::has_retention() const {
+  return !bytes_.empty() && TableDefinition::has_retention(static_cast<uint8_t>(bytes_.front()));
+}
+
 std::string_view PackedDefinition::name() const& {
   ByteReader reader(bytes_);
   uint8_t format = 0;

@@ -22,6 +22,8 @@ class PackedDefinition {
   std::string_view name() const&;
   std::string_view name() && = delete;
   ByteView bytes() const { return bytes_; }
+  /// TableDefinition::retention; read without the rest, so that very many definitions may be asked.
+  bool has_retention() const;
 
   bool operator==(const PackedDefinition&) const = default;
 

@@ -9,8 +9,9 @@
 namespace hailstone {
 namespace {
 
-constexpr uint8_t format_version = 3;
-constexpr uint8_t format_version_2 = 2;  // without tables in memory
+constexpr uint8_t format_version = 4;
+constexpr uint8_t format_version_3 = 3;  // without tables whose rows expire
+constexpr uint8_t format_version_2 = 2;  // without tables in memory, too
 constexpr uint8_t format_version_1 = 1;  // without columns of decimals, too
 
 constexpr uint8_t column_is_nullable = 1;
@@ -68,6 +69,22 @@ bool take_column(ByteReader& bytes, uint8_t version, Column& column) {
   return true;
 }
 
+bool take_retention(ByteReader& bytes, Retention& retention) {
+  uint8_t unit = 0;
+  uint32_t column = 0;
+  if (!take_number(bytes, retention.amount) || !bytes.take(unit) || !take_number(bytes, column) ||
+      !bytes.take(retention.scale)) {
+    return false;
+  }
+  if (!retention.any() || unit < static_cast<uint8_t>(Retention::Unit::Hour) ||
+      unit > static_cast<uint8_t>(Retention::Unit::Year) || column >= max_columns) {
+    return false;
+  }
+  retention.unit = static_cast<Retention::Unit>(unit);
+  retention.column = static_cast<uint16_t>(column);
+  return true;
+}
+
 bool take_index(ByteReader& bytes, Index& index) {
   uint8_t flags = 0;
   uint32_t parts = 0;
@@ -121,6 +138,27 @@ std::unexpected<Error> invalid(const TableDefinition& table, std::string_view wh
   return fail(ErrorCode::InvalidArgument, fmt::format("table '{}': {}", table.name, what));
 }
 
+Status validate_retention(const TableDefinition& table) {
+  const Retention& retention = table.retention;
+  if (!retention.any()) return {};
+  if (retention.amount > most_retention_units) {
+    return invalid(table, fmt::format("its rows are to stay for {} units of time; {} are allowed",
+                                      retention.amount, most_retention_units));
+  }
+  if (retention.column >= table.columns.size()) {
+    return invalid(table, fmt::format("its rows are to expire by column number {} of {}", retention.column,
+                                      table.columns.size()));
+  }
+  const Column& column = table.columns[retention.column];
+  if (!column.is_integer() || column.type == Type::Float || column.type == Type::Double) {
+    return invalid(table,
+                   fmt::format("its rows are to expire by column '{}', which holds no times", column.name));
+  }
+  if (retention.scale == 0)
+    return invalid(table, fmt::format("nothing says what the times of column '{}' count", column.name));
+  return {};
+}
+
 Status validate_index(const TableDefinition& table, const Index& index, bool clustered) {
   if (index.name.empty()) return invalid(table, "an index has no name");
   if (index.parts.empty()) return invalid(table, fmt::format("index '{}' has no columns", index.name));
@@ -158,15 +196,22 @@ Status validate_index(const TableDefinition& table, const Index& index, bool clu
 
 void TableDefinition::append_to(std::string& bytes) const {
   const bool decimals = std::ranges::any_of(columns, [](const Column& each) { return each.decimal.any(); });
-  append_number(bytes, in_memory || temporary ? format_version
-                       : decimals             ? format_version_2
-                                              : format_version_1);
+  append_number(bytes, retention.any()          ? format_version
+                       : in_memory || temporary ? format_version_3
+                       : decimals               ? format_version_2
+                                                : format_version_1);
   append_string(bytes, name);
   append_number(bytes, static_cast<uint8_t>((has_primary_key ? table_has_primary_key : 0) |
                                             (in_memory ? table_is_in_memory : 0) |
                                             (temporary ? table_is_temporary : 0)));
   append_string(bytes, application);
   if (in_memory) append_varint(bytes, most_bytes);
+  if (retention.any()) {
+    append_varint(bytes, retention.amount);
+    append_number(bytes, static_cast<uint8_t>(retention.unit));
+    append_varint(bytes, retention.column);
+    append_number(bytes, retention.scale);
+  }
   append_varint(bytes, columns.size());
   for (const Column& column : columns) {
     append_string(bytes, column.name);
@@ -195,6 +240,8 @@ void TableDefinition::append_to(std::string& bytes) const {
   }
 }
 
+bool TableDefinition::has_retention(uint8_t format) { return format == format_version; }
+
 Result<TableDefinition> TableDefinition::parse(ByteReader& bytes) {
   TableDefinition table;
   uint8_t version = 0;
@@ -203,7 +250,7 @@ Result<TableDefinition> TableDefinition::parse(ByteReader& bytes) {
     return damaged("", fmt::format("its format {} is not known to this version", version));
   uint8_t flags = 0;
   if (!take_text(bytes, table.name)) return damaged("", "its name is cut off");
-  const uint8_t known = version == format_version
+  const uint8_t known = version >= format_version_3
                             ? table_has_primary_key | table_is_in_memory | table_is_temporary
                             : table_has_primary_key;
   if (!take_flags(bytes, known, flags) || !take_text(bytes, table.application)) {
@@ -214,6 +261,8 @@ Result<TableDefinition> TableDefinition::parse(ByteReader& bytes) {
   table.temporary = (flags & table_is_temporary) != 0;
   if (table.in_memory && !bytes.take_varint(table.most_bytes))
     return damaged(table.name, "its head is cut off");
+  if (version == format_version && !take_retention(bytes, table.retention))
+    return damaged(table.name, "how long its rows stay is unreadable");
   uint32_t count = 0;
   if (!take_number(bytes, count) || count > max_columns)
     return damaged(table.name, "its number of columns is impossible");
@@ -269,7 +318,7 @@ Status TableDefinition::validate() const {
     if (!names.insert(index.name).second)
       return invalid(*this, fmt::format("two indexes are named '{}'", index.name));
   }
-  return {};
+  return validate_retention(*this);
 }
 
 }  // namespace hailstone

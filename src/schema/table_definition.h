@@ -1,15 +1,16 @@
 // What a table is: columns, indexes, and how they are stored. A value type; immutable once a Table holds it.
 // Serialised into the log and the manifest (docs/formats.md):
 //
-//   u8 format (3 of a table in memory; else 2, or 1 where no column is of decimals), string name, u8 flags
-//   (1: has a primary key, 2: in memory), string application, of a table in memory varint most bytes, varint
-//   number of columns, each:
+//   u8 format (4 of a table whose rows expire; 3 of one in memory; else 2, or 1 where no column is of
+//   decimals), string name, u8 flags (1: has a primary key, 2: in memory), string application, of a table in
+//   memory varint most bytes, in format 4 a retention, varint number of columns, each:
 //     string name, u8 type, varint width, varint collation, u8 flags (1: nullable, 2: columnar,
 //     4: decimals), of decimals u8 precision and u8 scale, string application
 //   varint number of indexes, each:
 //     string name, u8 flags (1: unique), varint number of parts, each:
 //       varint column, varint prefix, u8 flags (1: descending)
 //
+// A retention is varint amount (not 0), u8 unit, varint column, u8 scale.
 // A string is a varint length and its bytes. Unknown flags are damage.
 #pragma once
 
@@ -69,6 +70,20 @@ struct Index {
   bool operator==(const Index&) const = default;
 };
 
+/// How long rows stay: one whose time, the value of `column`, is further back than `amount` units expires. A
+/// NULL never does. schema/retention.h has the times.
+struct Retention {
+  enum class Unit : uint8_t { Hour = 1, Day = 2, Week = 3, Month = 4, Year = 5 };
+  uint32_t amount = 0;  // 0: rows stay
+  Unit unit = Unit::Day;
+  uint16_t column = 0;  // is_integer(), and no floating-point number
+  uint8_t scale = 0;    // what the values count: a TimeScale, or what the application means by it
+
+  bool any() const { return amount != 0; }
+  bool operator==(const Retention&) const = default;
+};
+constexpr uint32_t most_retention_units = 1'000'000;
+
 struct TableDefinition {
   std::string name;  // "database/table"
   std::vector<Column> columns;
@@ -81,12 +96,15 @@ struct TableDefinition {
   bool temporary = false;
   /// Bytes that the rows of a table in memory may take; 0: what the database has for such tables.
   uint64_t most_bytes = 0;
+  Retention retention = {};
 
   bool operator==(const TableDefinition&) const = default;
 
   void append_to(std::string& bytes) const;
   /// ErrorCode::Corruption when the bytes are not a definition.
   static Result<TableDefinition> parse(ByteReader& bytes);
+  /// Whether a definition whose first byte is `format` has a retention.
+  static bool has_retention(uint8_t format);
   /// ErrorCode::InvalidArgument names the first thing that is wrong (widths, duplicate names, key columns …).
   Status validate() const;
 };

@@ -153,6 +153,10 @@ class Merge {
         forgotten_(state.forgettable_begin(snapshots_.oldest())),
         chosen_memory_(state.host.budget()) {
     for (const auto& segment : segments) {
+      if (is_dead(*segment, snapshots_)) {
+        dead_.push_back(segment);
+        continue;
+      }
       inputs_.push_back(std::make_unique<Input>(segment, state.host.budget()));
       // A segment's own begin is the newest of its rows', also when they have each their own.
       with_begin_ = with_begin_ || segment->shared_begin() > forgotten_;
@@ -364,6 +368,7 @@ class Merge {
   void publish() {
     std::list<Table::State::Obsolete> obsolete;
     for (const auto& input : inputs_) obsolete.push_back({0, 0, input->segment});
+    for (const auto& segment : dead_) obsolete.push_back({0, 0, segment});
     {
       const MutexLock write_guard(state_.write_mutex());
       const ExclusiveLock guard(state_.latch());
@@ -381,7 +386,8 @@ class Merge {
       file.delete_vector = file.segment->ends_file;
     }
     state_.obsolete.splice(state_.obsolete.end(), obsolete);
-    state_.host.counters().segments.fetch_add(outputs_.size() - inputs_.size(), std::memory_order_relaxed);
+    state_.host.counters().segments.fetch_add(outputs_.size() - inputs_.size() - dead_.size(),
+                                              std::memory_order_relaxed);
     count(state_.host.counters().merges);
   }
 
@@ -403,6 +409,7 @@ class Merge {
       });
       std::erase(next->segments, input->segment);
     }
+    for (const auto& segment : dead_) std::erase(next->segments, segment);
     for (const Output& output : outputs_) next->segments.push_back(output.segment);
     state_.generation.fetch_add(1, std::memory_order_release);
     state_.set_view(std::move(next));
@@ -416,6 +423,7 @@ class Merge {
   const SnapshotsInUse snapshots_;
   const Timestamp forgotten_;                   // begins up to here are not kept
   std::vector<std::unique_ptr<Input>> inputs_;  // by first key
+  TableSegments dead_;                          // further inputs, of which nothing stays
   size_t unopened_ = 0;                         // the first input that was not opened
   std::vector<uint32_t> open_;                  // inputs that were opened and have rows left
   bool with_begin_ = false;
@@ -434,6 +442,15 @@ class Merge {
 };
 
 }  // namespace
+
+bool is_dead(const TableSegment& segment, const SnapshotsInUse& snapshots) {
+  const SharedLock guard(segment.latch());
+  if (segment.ends->count() != segment.rows()) return false;
+  bool seen = false;
+  // Whatever their begins are.
+  segment.ends->for_each([&](uint32_t, Timestamp end) { seen = seen || snapshots.may_see(0, end); });
+  return !seen;
+}
 
 Status merge_segments(Table::State& state, const TableSegments& inputs, const StopToken& stop) {
   return Merge(state, inputs, stop).run();

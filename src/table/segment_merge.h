@@ -9,8 +9,12 @@
 
 namespace hailstone {
 
+/// Whether no snapshot in use, nor any taken later, sees a row of the segment.
+bool is_dead(const TableSegment& segment, const SnapshotsInUse& snapshots);
+
 /// Writes the rows of `inputs` that some snapshot can still see, in key order, to new segments, and puts
-/// these in the place of the inputs, which the caller has claimed. On error the table is as before. Lets work
+/// these in the place of the inputs, which the caller has claimed. Nothing is read of inputs that are dead as
+/// a whole. On error the table is as before. Lets work
 /// that is more urgent go first. ErrorCode::Interrupted.
 Status merge_segments(Table::State& state, const TableSegments& inputs, const StopToken& stop);
 

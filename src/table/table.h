@@ -30,6 +30,7 @@
 #include "log/operation.h"
 #include "schema/key_codec.h"
 #include "schema/packed_definition.h"
+#include "schema/retention.h"
 #include "segment/delete_vector.h"
 #include "segment/segment.h"
 #include "transaction/lock_manager.h"
@@ -248,6 +249,19 @@ class Table : public std::enable_shared_from_this<Table> {
   /// Flushes, and merges all segments into few, dropping dead versions. Writers, flushes and merges of other
   /// segments go on beside it; it waits for merges that have claimed segments before it.
   Status optimize(const StopToken& stop);
+
+  /// What expire() has done.
+  struct Expired {
+    uint64_t rows = 0;
+    uint64_t segments = 0;  // that were dropped as a whole
+    uint64_t locked = 0;    // rows that were left, since other transactions had locked or changed them
+    // Some were left that need not wait long: their segment was being merged, or the retention has changed.
+    bool again = false;
+  };
+  /// Ends the rows whose value of the retention's column is in `values`, in transactions of its own, which
+  /// wait for nobody: what others have locked is left. Segments of which nobody sees a row any more go. Ends
+  /// no more of them when the table gets another retention meanwhile. One call at a time.
+  Result<Expired> expire(const Retention& retention, const ExpiredValues& values, const StopToken& stop);
 
   // --- background work, called by the database
 

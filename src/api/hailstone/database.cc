@@ -91,6 +91,7 @@ hs_options default_options() {
   options.memory_bytes = defaults.memory_budget;
   options.checkpoint_log_bytes = defaults.checkpoint_log_bytes;
   options.in_memory_bytes = defaults.in_memory_size;
+  options.retention_interval_seconds = static_cast<unsigned>(defaults.retention_interval.count());
   options.durability = HS_DURABLE;
   options.background_threads = defaults.background_threads;
   options.lock_wait_ms = 50'000;
@@ -147,6 +148,7 @@ Outcome open(const char* directory, const hs_options* given, SharedDatabase& sha
   options.background_threads = shared.options.background_threads;
   options.in_memory_size = static_cast<size_t>(shared.options.in_memory_bytes);
   options.snapshot_too_old = std::chrono::seconds(shared.options.snapshot_too_old_seconds);
+  options.retention_interval = std::chrono::seconds(shared.options.retention_interval_seconds);
   constexpr uint64_t memory_a_table = uint64_t{16} << 10, most_tables = 32'768;
   const uint64_t tables = shared.options.open_tables;
   options.open_tables = static_cast<size_t>(
@@ -328,6 +330,16 @@ int hs_checkpoint(hs_database* database) {
   if (!usable(database)) return HS_INVALID;
   return run(*database, [&]() -> Outcome {
     HAILSTONE_TRY(database->shared->database->checkpoint());
+    return {};
+  });
+}
+
+int hs_expire(hs_database* database, uint64_t* rows) {
+  if (rows != nullptr) *rows = 0;
+  if (!usable(database)) return HS_INVALID;
+  return run(*database, [&]() -> Outcome {
+    HAILSTONE_ASSIGN(const Table::Expired expired, database->shared->database->expire_rows());
+    if (rows != nullptr) *rows = expired.rows;
     return {};
   });
 }

@@ -154,6 +154,30 @@ Outcome check_name(std::string_view name) {
   return refuse(HS_INVALID, fmt::format("'{}' is no name for a table; give it as group/table", name));
 }
 
+Outcome set_retention(TableDefinition& definition, const char* column, uint32_t amount, hs_time_unit unit) {
+  definition.retention = {};
+  if (amount == 0) return {};
+  if (column == nullptr) return refuse(HS_INVALID, "the column that rows are to expire by is NULL");
+  if (unit < HS_HOURS || unit > HS_YEARS)
+    return refuse(HS_INVALID, fmt::format("there is no unit of time {}", static_cast<int>(unit)));
+  const auto found = std::ranges::find(definition.columns, std::string_view(column), &Column::name);
+  if (found == definition.columns.end())
+    return refuse(HS_NOT_FOUND, fmt::format("there is no column '{}'", column));
+  HAILSTONE_ASSIGN(const hs_type type, shown_type(definition, *found));
+  if (type > HS_UINT64 && type != HS_TIMESTAMP && type != HS_DATE) {
+    return refuse(HS_INVALID,
+                  fmt::format("rows cannot expire by column '{}': it holds neither times, days nor "
+                              "integers",
+                              column));
+  }
+  const TimeScale scale = type == HS_TIMESTAMP ? TimeScale::Microseconds
+                          : type == HS_DATE    ? TimeScale::Days
+                                               : TimeScale::Seconds;
+  const auto position = static_cast<uint16_t>(found - definition.columns.begin());
+  definition.retention = {amount, static_cast<Retention::Unit>(unit), position, static_cast<uint8_t>(scale)};
+  return {};
+}
+
 /// Waits until no other transaction has changed rows of the table.
 Outcome lock_for_ddl(SharedTransaction& shared, const std::string& name) {
   Database& database = *shared.database->database;
@@ -240,6 +264,11 @@ int hs_schema_in_memory(hs_schema* schema, uint64_t most_bytes) {
   });
 }
 
+int hs_schema_retention(hs_schema* schema, const char* column, uint32_t amount, hs_time_unit unit) {
+  if (!is_live(schema, HandleKind::Schema)) return HS_INVALID;
+  return run(*schema, [&]() -> Outcome { return set_retention(schema->definition, column, amount, unit); });
+}
+
 int hs_table_create(hs_transaction* transaction, const char* name, const hs_schema* schema,
                     hs_table** table) {
   if (table != nullptr) *table = nullptr;
@@ -278,6 +307,24 @@ int hs_table_rename(hs_transaction* transaction, const char* from, const char* t
     if (from == nullptr || to == nullptr) return refuse(HS_INVALID, "a name of the table is NULL");
     HAILSTONE_TRY(check_name(to));
     HAILSTONE_TRY(shared.database->database->rename_table(*shared.transaction, from, to));
+    return {};
+  });
+}
+
+int hs_table_retention(hs_transaction* transaction, const char* name, const char* column, uint32_t amount,
+                       hs_time_unit unit) {
+  if (!usable(transaction)) return HS_INVALID;
+  SharedTransaction& shared = *transaction->shared;
+  return run_statement(*transaction, shared, [&]() -> Outcome {
+    if (name == nullptr) return refuse(HS_INVALID, "the table's name is NULL");
+    Database& database = *shared.database->database;
+    HAILSTONE_TRY(lock_for_ddl(shared, name));
+    HAILSTONE_ASSIGN(const auto table, database.table(name, shared.transaction.get()));
+    TableDefinition definition = table->definition();
+    // As the transaction sees it, which may have renamed it.
+    definition.name = name;
+    HAILSTONE_TRY(set_retention(definition, column, amount, unit));
+    HAILSTONE_TRY(database.replace_definition(*shared.transaction, name, std::move(definition)));
     return {};
   });
 }
