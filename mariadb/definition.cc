@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "collation.h"
 #include "engine.h"
 #include "fmt/format.h"
+#include "retention.h"
 
 // The server gives each column an object of this type, with what its COLUMNAR attribute said.
 struct ha_field_option_struct {
@@ -16,6 +18,8 @@ struct ha_field_option_struct {
 struct ha_table_option_struct {
   bool in_memory;
   ulonglong size;
+  char* retain;
+  char* retain_by;
 };
 
 namespace hailstone {
@@ -42,7 +46,38 @@ IndexPart index_part(const KEY_PART_INFO& part, const Field& field, uint16_t col
   return result;
 }
 
+/// The place of each field's column among those that are stored, or RecordFormat::not_stored.
+std::vector<uint16_t> places_of_columns(const TABLE& form) {
+  std::vector<uint16_t> places(form.s->fields, RecordFormat::not_stored);
+  uint16_t next = 0;
+  for (uint i = 0; i < form.s->fields; ++i) {
+    if (RecordFormat::is_stored(form, *form.field[i])) places[i] = next++;
+  }
+  return places;
+}
+
+std::expected<Retention, WrongOption> retention_of(const TABLE& form, std::span<const uint16_t> columns) {
+  const auto* const options = form.s->option_struct;
+  if (options == nullptr) return Retention{};
+  return read_retention(form, {options->retain, options->retain_by}, columns);
+}
+
 }  // namespace
+
+std::optional<WrongOption> wrong_retention(const TABLE& form) {
+  const auto retention = retention_of(form, places_of_columns(form));
+  if (retention) return std::nullopt;
+  return retention.error();
+}
+
+bool same_retention(const ha_table_option_struct* one, const ha_table_option_struct* other) {
+  const auto text = [](const char* option) { return std::string_view(option == nullptr ? "" : option); };
+  const auto words = [&](const ha_table_option_struct* options) {
+    return options == nullptr ? std::pair<std::string_view, std::string_view>()
+                              : std::pair(text(options->retain), text(options->retain_by));
+  };
+  return words(one) == words(other);
+}
 
 ha_create_table_option column_options[] = {
     // Odd positions mean no, even ones yes; the first is for columns that say nothing.
@@ -50,7 +85,8 @@ ha_create_table_option column_options[] = {
 
 ha_create_table_option table_options[] = {HA_TOPTION_BOOL("IN_MEMORY", in_memory, false),
                                           HA_TOPTION_NUMBER("IN_MEMORY_SIZE", size, 0, 0, ULLONG_MAX, 1),
-                                          HA_TOPTION_END};
+                                          HA_TOPTION_STRING("RETAIN", retain),
+                                          HA_TOPTION_STRING("RETAIN_BY", retain_by), HA_TOPTION_END};
 
 Result<TableDefinition> define_table(const TABLE& form, std::string name, bool columnar_default) {
   TableDefinition definition;
@@ -61,12 +97,11 @@ Result<TableDefinition> define_table(const TABLE& form, std::string name, bool c
     definition.in_memory = true;
     definition.most_bytes = share.option_struct->size;
   }
-  std::vector<uint16_t> columns(share.fields, RecordFormat::not_stored);
+  const std::vector<uint16_t> columns = places_of_columns(form);
   std::vector<Wish> wishes;
   for (uint i = 0; i < share.fields; ++i) {
     const Field& field = *form.field[i];
     if (!RecordFormat::is_stored(form, field)) continue;
-    columns[i] = static_cast<uint16_t>(definition.columns.size());
     HAILSTONE_ASSIGN(Column column, column_for(field));
     definition.columns.push_back(std::move(column));
     wishes.push_back(wish_of(field));
@@ -88,6 +123,15 @@ Result<TableDefinition> define_table(const TABLE& form, std::string name, bool c
         break;
     }
   }
+  const auto retention = retention_of(form, columns);
+  if (!retention) {
+    return fail(ErrorCode::InvalidArgument,
+                fmt::format("table '{}': '{}' is no value for option {}", definition.name,
+                            retention.error().value, retention.error().option));
+  }
+  definition.retention = *retention;
+  // The least and the greatest time of each block then say which need not be looked at.
+  if (retention->any()) definition.columns[retention->column].columnar = true;
   definition.has_primary_key = share.primary_key == 0;
   for (uint i = 0; i < share.keys; ++i) {
     const KEY& key = form.key_info[i];

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "collation.h"
 #include "file/method_filesystem.h"
+#include "retention.h"
 #include "variables.h"
 
 // The server exports it, but no header of its declares it.
@@ -85,6 +86,7 @@ bool start_engine(handlerton* engine) {
   while (directory.size() > 1 && directory.back() == '/') directory.pop_back();
   DatabaseOptions options = database_options();
   options.collations = &mariadb_collations();
+  options.retention_clock = &mariadb_retention_clock();
   options.logger = log_message;
   the_filesystem = std::make_unique<MethodFilesystem>(
       IoSettings{.method = io_method()},

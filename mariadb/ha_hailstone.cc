@@ -163,6 +163,12 @@ int HailstoneHandler::close() {
   return error;
 }
 
+uint8 HailstoneHandler::table_cache_type() {
+  // The server's query cache would not hear of rows that expire.
+  const bool expires = table_ != nullptr && table_->definition().retention.any();
+  return expires ? HA_CACHE_TBL_NOCACHE : HA_CACHE_TBL_TRANSACT;
+}
+
 handler* HailstoneHandler::clone(const char* name, MEM_ROOT* root) {
   handler* const copy = handler::clone(name, root);
   // The server locks the copy for reading even where it looks for rows to change with it.

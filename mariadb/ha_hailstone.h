@@ -86,7 +86,7 @@ class HailstoneHandler final : public handler, private TransactionUser {
   bool get_error_message(int error, String* buffer) override;
   const COND* cond_push(const COND* condition) override;
   void cond_pop() override;
-  uint8 table_cache_type() override { return HA_CACHE_TBL_TRANSACT; }
+  uint8 table_cache_type() override;
 
   // --- costs (handler_costs.cc)
   double scan_time() override;
@@ -166,9 +166,7 @@ class HailstoneHandler final : public handler, private TransactionUser {
                                                              Alter_inplace_info* changes) override;
   bool inplace_alter_table(TABLE* altered, Alter_inplace_info* changes) override;
   /// For EXCHANGE PARTITION, once the server has found columns and keys to be the same.
-  bool check_if_incompatible_data(HA_CREATE_INFO*, uint changes) override {
-    return changes == IS_EQUAL_YES ? COMPATIBLE_DATA_YES : COMPATIBLE_DATA_NO;
-  }
+  bool check_if_incompatible_data(HA_CREATE_INFO* info, uint changes) override;
   bool commit_inplace_alter_table(TABLE* altered, Alter_inplace_info* changes, bool commit) override;
 
  private:

@@ -60,6 +60,10 @@ void warn_of_what_is_ignored(THD* thd, const HA_CREATE_INFO& info) {
 int HailstoneHandler::create(const char* name, TABLE* form, HA_CREATE_INFO* info) {
   return on_path({.function = "create", .path = name}, [&]() -> int {
     if (const int error = check_place(name); error != 0) return error;
+    if (const auto wrong = wrong_retention(*form)) {
+      my_error(ER_BAD_OPTION_VALUE, MYF(0), wrong->value, wrong->option);
+      return HA_WRONG_CREATE_OPTION;
+    }
     auto definition = define_table(*form, table_name_of_path(name), columnar_by_default(ha_thd()));
     if (!definition) return report(definition.error());
     if (!is_temporary_name(definition->name) && !is_partition_name(definition->name))
@@ -181,6 +185,12 @@ enum_alter_inplace_result HailstoneHandler::check_if_supported_inplace_alter(TAB
     }
     return HA_ALTER_INPLACE_INSTANT;
   });
+}
+
+bool HailstoneHandler::check_if_incompatible_data(HA_CREATE_INFO* info, uint changes) {
+  // A partition that is exchanged keeps its definition: the table would not say how long its rows stay.
+  const bool same = changes == IS_EQUAL_YES && same_retention(table->s->option_struct, info->option_struct);
+  return same ? COMPATIBLE_DATA_YES : COMPATIBLE_DATA_NO;
 }
 
 bool HailstoneHandler::inplace_alter_table(TABLE*, Alter_inplace_info*) {

@@ -155,6 +155,14 @@ bool flush_logs(handlerton*) {
   });
 }
 
+std::string last_expiry_as_text(const Database::LastExpiry& last) {
+  if (last.at == 0) return {};
+  return fmt::format(
+      "The last look for rows that are older than RETAIN ended at Unix time {}: {} tables, {} rows and {} "
+      "whole segments expired, {} rows were locked, {:.3f} s\n",
+      last.at, last.tables, last.expired.rows, last.expired.segments, last.expired.locked, last.seconds);
+}
+
 bool show_status(handlerton*, THD* thd, stat_print_fn* print, ha_stat_type type) {
   return run_traced(thd, {"show_status"}, [&]() -> bool {
     if (type != HA_ENGINE_STATUS) return false;
@@ -164,6 +172,7 @@ bool show_status(handlerton*, THD* thd, stat_print_fn* print, ha_stat_type type)
       text += fmt::format("{:<28}{:>20}  {}\n", counter.name,
                           (counters.*counter.value).load(std::memory_order_relaxed), counter.description);
     }
+    text += last_expiry_as_text(database().last_expiry());
     text += prepared_as_text();
     return print(thd, STRING_WITH_LEN("HAILSTONE"), STRING_WITH_LEN(""), text.data(), text.size());
   });

@@ -30,6 +30,8 @@ char* data_dir_value;
 constexpr const char* default_data_dir = "hailstone";
 my_bool trace_log_value;
 unsigned int snapshot_too_old_value;
+unsigned int retention_interval_value;
+unsigned int retention_lag_value;
 unsigned long io_method_value;
 unsigned int query_history_value;
 
@@ -107,6 +109,20 @@ void update_snapshot_too_old(THD*, st_mysql_sys_var*, void* variable, const void
     open->set_snapshot_too_old(std::chrono::seconds(seconds));
 }
 
+void update_retention_interval(THD*, st_mysql_sys_var*, void* variable, const void* value) {
+  const auto seconds = *static_cast<const unsigned int*>(value);
+  *static_cast<unsigned int*>(variable) = seconds;
+  if (Database* open = database_if_open(); open != nullptr)
+    open->set_retention_interval(std::chrono::seconds(seconds));
+}
+
+void update_retention_lag(THD*, st_mysql_sys_var*, void* variable, const void* value) {
+  const auto seconds = *static_cast<const unsigned int*>(value);
+  *static_cast<unsigned int*>(variable) = seconds;
+  if (Database* open = database_if_open(); open != nullptr)
+    open->set_retention_lag(std::chrono::seconds(seconds));
+}
+
 void update_io_method(THD*, st_mysql_sys_var*, void* variable, const void* value) {
   const auto method = *static_cast<const unsigned long*>(value);
   *static_cast<unsigned long*>(variable) = method;
@@ -168,6 +184,14 @@ MYSQL_SYSVAR_UINT(
     "Age in seconds at which a transaction's snapshot is ended: its reads fail from then on, and "
     "versions of rows that only it needed can go. 0: never",
     nullptr, update_snapshot_too_old, 0, 0, 100'000'000, 0);
+MYSQL_SYSVAR_UINT(retention_interval, retention_interval_value, PLUGIN_VAR_RQCMDARG,
+                  "Seconds between the beginnings of two looks for rows that are older than the RETAIN "
+                  "option of their table says, which end then. 0: none are looked for",
+                  nullptr, update_retention_interval, 60, 0, 100'000'000, 0);
+MYSQL_SYSVAR_UINT(retention_lag, retention_lag_value, PLUGIN_VAR_RQCMDARG,
+                  "Seconds that rows stay longer than the RETAIN option of their table says: on a replica, "
+                  "so many that the primary's changes of rows still find them",
+                  nullptr, update_retention_lag, 0, 0, 100'000'000, 0);
 MYSQL_SYSVAR_ENUM(
     io_method, io_method_value, PLUGIN_VAR_RQCMDARG,
     "How files that are opened from now on are read, and new ones of columns written: sync (a "
@@ -269,6 +293,8 @@ st_mysql_sys_var* system_variables[] = {MYSQL_SYSVAR(memory_budget),
                                         MYSQL_SYSVAR(open_files_limit),
                                         MYSQL_SYSVAR(log_write_timeout),
                                         MYSQL_SYSVAR(snapshot_too_old),
+                                        MYSQL_SYSVAR(retention_interval),
+                                        MYSQL_SYSVAR(retention_lag),
                                         MYSQL_SYSVAR(spill_limit),
                                         MYSQL_SYSVAR(select_pushdown),
                                         MYSQL_SYSVAR(query_threads),
@@ -322,6 +348,8 @@ DatabaseOptions database_options() {
   options.checkpoint_log_bytes = static_cast<size_t>(checkpoint_log_size_value);
   options.background_threads = background_threads_value;
   options.snapshot_too_old = std::chrono::seconds(snapshot_too_old_value);
+  options.retention_interval = std::chrono::seconds(retention_interval_value);
+  options.retention_lag = std::chrono::seconds(retention_lag_value);
   options.open_tables = static_cast<size_t>(table_cache_size_value);
   options.open_files = static_cast<size_t>(open_files_limit_value);
   options.log_write_timeout = std::chrono::seconds(log_write_timeout_value);
