@@ -17,6 +17,7 @@ from .predicate import make_predicate
 _DURABILITY = {"second": 0, "commit": 1, "crash": 2}
 _ISOLATION = {"read committed": 1, "repeatable read": 2, "serializable": 3}
 _LOCKS = {None: 0, "shared": 1, "exclusive": 2}
+_UNITS = {"hours": 1, "days": 2, "weeks": 3, "months": 4, "years": 5}
 _AGGREGATES = {"rows": 0, "count": 1, "min": 2, "max": 3, "sum": 4}
 
 
@@ -53,7 +54,7 @@ class TableInfo:
 
 
 def open(directory=None, *, create=True, memory_bytes=None, in_memory_bytes=None, durability="commit",
-         background_threads=None, lock_wait_ms=None, open_tables=None):
+         background_threads=None, lock_wait_ms=None, open_tables=None, retention_interval_seconds=None):
     """Opens the database in a directory, which one process holds alone (Busy); without one, a new database in memory,
     which has no file anywhere and is gone when it is closed.
 
@@ -63,13 +64,15 @@ def open(directory=None, *, create=True, memory_bytes=None, in_memory_bytes=None
     background_threads: flush, merge, encode loads and help scans (2). lock_wait_ms: how long a transaction waits for a lock
     (50,000). open_tables: tables that nobody uses stay ready in memory up to so many (one for each 16 KiB of memory_bytes,
     at most 32,768); with very many tables a larger number saves opening them anew, a smaller one saves memory.
+    retention_interval_seconds: between two looks for rows that have expired (60; 0: only Database.expire() looks).
     """
     options = Options()
     lib.hs_options_init_sized(ctypes.byref(options), ctypes.sizeof(options))
     options.must_exist = 0 if create else 1
     options.durability = _choice(_DURABILITY, durability, "durability")
     for name, value in (("memory_bytes", memory_bytes), ("in_memory_bytes", in_memory_bytes), ("background_threads", background_threads),
-                        ("lock_wait_ms", lock_wait_ms), ("open_tables", open_tables)):
+                        ("lock_wait_ms", lock_wait_ms), ("open_tables", open_tables),
+                        ("retention_interval_seconds", retention_interval_seconds)):
         if value is not None:
             setattr(options, name, value)
     handle = ctypes.c_void_p()
@@ -86,6 +89,16 @@ def _choice(choices, given, what):
     if given not in choices:
         raise Invalid(Status.INVALID, f"there is no {what} {given!r}; there are {', '.join(map(repr, choices))}")
     return choices[given]
+
+
+def _retention(given):
+    """The arguments of hs_schema_retention() and hs_table_retention()."""
+    if given is None:
+        return None, 0, _UNITS["days"]
+    column, amount, unit = given
+    if not 0 < amount < 1 << 32:
+        raise Invalid(Status.INVALID, f"rows cannot stay for {amount} {unit}")
+    return name_bytes(column), amount, _choice(_UNITS, unit, "unit of time")
 
 
 class Database:
@@ -159,6 +172,10 @@ class Database:
         with self.begin() as tx:
             tx.rename_table(name, new_name)
 
+    def set_retention(self, table, retention):
+        with self.begin() as tx:
+            tx.set_retention(table, retention)
+
     def load(self, table, data, **more):
         with self.begin() as tx:
             return tx.load(table, data, **more)
@@ -185,6 +202,12 @@ class Database:
     def checkpoint(self):
         handle = self._open_handle()
         check(lib.hs_checkpoint(handle), handle)
+
+    def expire(self):
+        """Ends the rows whose retention is over now; how many. It happens by itself as well (retention_interval_seconds)."""
+        handle, rows = self._open_handle(), ctypes.c_uint64()
+        check(lib.hs_expire(handle, ctypes.byref(rows)), handle)
+        return rows.value
 
     def counters(self):
         """Status counters by name."""
@@ -337,12 +360,14 @@ class Transaction:
         return TableInfo(table, tuple(known.columns), tuple(known.indexes), rows.value, size.value)
 
     def create_table(self, name, columns, primary_key=(), indexes=None, unique=None, row_wise=(), not_null=(),
-                     in_memory=False):
+                     in_memory=False, retention=None):
         """columns: a pyarrow.Schema, or a mapping of names to types ("int64", "string" …).
 
         indexes, unique: mappings of an index's name to names of columns; "-price" is descending.
         row_wise: columns that are stored together as rows. not_null: columns without NULLs, as the primary key's are.
-        in_memory: the rows are gone when the database is closed, the table stays."""
+        in_memory: the rows are gone when the database is closed, the table stays.
+        retention: (column, amount, unit): rows whose time in the column is so many "hours", "days", "weeks", "months" or
+        "years" back expire; the column: "timestamp", "date", or integers, which are seconds since 1970. Rows with NULL stay."""
         if isinstance(columns, pa.Schema):
             columns = {field.name: _type_name(field.type, field.name) for field in columns}
         schema = ctypes.c_void_p()
@@ -361,6 +386,7 @@ class Transaction:
                     check(lib.hs_schema_index(schema, name_bytes(index), is_unique, names, flags, len(parts)), schema)
             if in_memory:
                 check(lib.hs_schema_in_memory(schema, 0), schema)
+            check(lib.hs_schema_retention(schema, *_retention(retention)), schema)
             self._call(lib.hs_table_create, name_bytes(name), schema, None)
         finally:
             lib.hs_schema_free(schema)
@@ -372,6 +398,11 @@ class Transaction:
     def rename_table(self, name, new_name):
         self._forget_tables()
         self._call(lib.hs_table_rename, name_bytes(name), name_bytes(new_name))
+
+    def set_retention(self, table, retention):
+        """As create_table() has it; None: rows stay."""
+        self._forget_tables()
+        self._call(lib.hs_table_retention, name_bytes(table), *_retention(retention))
 
     def check(self, table):
         self._call(lib.hs_table_check, self._table(table).handle)

@@ -40,7 +40,7 @@ class Options(ctypes.Structure):
                 ("log_context", ctypes.c_void_p), ("panic", ctypes.c_void_p), ("panic_context", ctypes.c_void_p),
                 ("open_tables", ctypes.c_uint64), ("io_method", ctypes.c_int), ("log_write_timeout_ms", ctypes.c_uint),
                 ("open_files", ctypes.c_uint64), ("snapshot_too_old_seconds", ctypes.c_uint),
-                ("in_memory_bytes", ctypes.c_uint64)]
+                ("in_memory_bytes", ctypes.c_uint64), ("retention_interval_seconds", ctypes.c_uint)]
 
 
 NULL, INT, UINT, DOUBLE, BYTES = range(5)  # hs_value_kind
@@ -58,7 +58,7 @@ _FUNCTIONS = {
     "hs_version": (_S, []), "hs_error_message": (_S, [_P]),
     "hs_options_init_sized": (None, [ctypes.POINTER(Options), _Z]),
     "hs_open": (_I, [_S, ctypes.POINTER(Options), _OUT]), "hs_close": (_I, [_P]), "hs_checkpoint": (_I, [_P]),
-    "hs_backup": (_I, [_P, _S]),
+    "hs_expire": (_I, [_P, ctypes.POINTER(ctypes.c_uint64)]), "hs_backup": (_I, [_P, _S]),
     "hs_counter_at": (_I, [_P, _Z, ctypes.POINTER(_S), ctypes.POINTER(_S), ctypes.POINTER(ctypes.c_uint64)]),
     "hs_begin": (_I, [_P, _I, _OUT]), "hs_commit": (_I, [_P]), "hs_rollback": (_I, [_P]), "hs_transaction_close": (None, [_P]),
     "hs_savepoint": (_I, [_P, _S]), "hs_rollback_to": (_I, [_P, _S]), "hs_release": (_I, [_P, _S]),
@@ -66,7 +66,8 @@ _FUNCTIONS = {
     "hs_schema_new": (_I, [_OUT]), "hs_schema_free": (None, [_P]),
     "hs_schema_column": (_I, [_P, _S, _I, ctypes.c_uint32, _I]), "hs_schema_primary_key": (_I, [_P, _STRINGS, _Z]),
     "hs_schema_index": (_I, [_P, _S, _I, _STRINGS, ctypes.POINTER(_I), _Z]),
-    "hs_schema_in_memory": (_I, [_P, ctypes.c_uint64]),
+    "hs_schema_in_memory": (_I, [_P, ctypes.c_uint64]), "hs_schema_retention": (_I, [_P, _S, ctypes.c_uint32, _I]),
+    "hs_table_retention": (_I, [_P, _S, _S, ctypes.c_uint32, _I]),
     "hs_table_create": (_I, [_P, _S, _P, _OUT]), "hs_table_drop": (_I, [_P, _S]), "hs_table_rename": (_I, [_P, _S, _S]),
     "hs_table_next": (_I, [_P, _S, _S, ctypes.POINTER(_S)]), "hs_table_open": (_I, [_P, _S, _OUT]),
     "hs_table_close": (None, [_P]), "hs_table_columns": (_Z, [_P]),

@@ -300,6 +300,36 @@ def test_a_database_in_memory(tmp_path):
         hailstone.open(create=False)
 
 
+def test_rows_expire(tmp_path):
+    now = datetime.datetime.now(datetime.timezone.utc)
+    columns = {"id": "int64", "at": "timestamp", "day": "date"}
+    with hailstone.open(tmp_path / "data", retention_interval_seconds=0) as database:
+        database.create_table("t/t", columns, primary_key=["id"], retention=("at", 2, "days"))
+        with database.begin() as tx:
+            for number, days in enumerate((0, 1, 3, 10)):
+                at = now - datetime.timedelta(days=days)
+                tx.insert("t/t", {"id": number, "at": at, "day": at.date()})
+            tx.insert("t/t", {"id": 9})
+
+        def left():
+            return sorted(database.scan("t/t").to_arrow()["id"].to_pylist())
+
+        assert database.expire() == 2 and left() == [0, 1, 9]
+        database.set_retention("t/t", None)
+        with database.begin() as tx:
+            tx.insert("t/t", {"id": 2, "day": now.date() - datetime.timedelta(days=30)})
+        assert database.expire() == 0
+        database.set_retention("t/t", ("day", 2, "weeks"))
+        assert database.expire() == 1 and left() == [0, 1, 9]
+        assert database.counters()["rows_expired"] == 3
+        for wrong in (("id2", 1, "days"), ("at", 0, "days"), ("at", 1, "fortnights"), ("at", 1_000_001, "days")):
+            with pytest.raises(hailstone.Error):
+                database.set_retention("t/t", wrong)
+            with pytest.raises(hailstone.Error):
+                database.create_table("t/u", columns, retention=wrong)
+        assert database.tables() == ["t/t"]
+
+
 def test_a_table_in_memory_is_empty_again(tmp_path):
     for _ in range(2):
         with hailstone.open(tmp_path / "data") as database:
