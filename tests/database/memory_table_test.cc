@@ -169,7 +169,8 @@ TEST_F(MemoryTableTest, AllTablesTogetherHaveOneLimit) {
     return id - 1;
   };
   EXPECT_GT(fill(*first), 1000);
-  EXPECT_EQ(fill(*second), 0);
+  // A flush that ends meanwhile makes room for some rows.
+  EXPECT_LT(fill(*second), 100);
   // The space of a dropped table, and of rows that others have deleted, is there at once.
   const auto transaction = begin();
   ASSERT_OK(database_->truncate_table(*transaction, "d/first"));
