@@ -1,10 +1,10 @@
 /* One client of ./run bench ingest, over the unix socket of a private server.
  * usage: ingest_client SOCKET TABLE VERB FIRST ROWS EACH RATE SECONDS
- * Inserts the records FIRST to FIRST + ROWS, EACH a statement as an array of parameters, each statement a transaction, at most
- * RATE records a second (0: as many as it can), for SECONDS at most. VERB: INSERT, or INSERT IGNORE. The record of a number is the
- * same in each run; 100 of them have the same second.
- * Says "ready", waits for a line, works, and prints for each statement when it ended, in microseconds from the start, how many it
- * took, and how many rows it inserted. */
+ * Inserts the records FIRST to FIRST + ROWS, EACH a statement as an array of parameters, each statement a
+ * transaction, at most RATE records a second (0: as many as it can), for SECONDS at most. VERB: INSERT, or
+ * INSERT IGNORE. The record of a number is the same in each run; 100 of them have the same second. Says
+ * "ready", waits for a line, works, and prints for each statement when it ended, in microseconds from the
+ * start, how many it took, and how many rows it inserted. */
 #include <mysql.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -89,7 +89,8 @@ static void bind(MYSQL_STMT* statement, struct record* records) {
 static void sleep_until(uint64_t time) {
   const uint64_t before = now();
   if (time <= before) return;
-  const struct timespec pause = {(time_t)((time - before) / 1000000), (long)((time - before) % 1000000 * 1000)};
+  const struct timespec pause = {(time_t)((time - before) / 1000000),
+                                 (long)((time - before) % 1000000 * 1000)};
   nanosleep(&pause, NULL);
 }
 
@@ -101,7 +102,8 @@ int main(int count, char** arguments) {
   if (count != 9) fail("arguments", "SOCKET TABLE VERB FIRST ROWS EACH RATE SECONDS");
   uint64_t number[5];
   for (int i = 0; i < 5; ++i) number[i] = strtoull(arguments[4 + i], NULL, 10);
-  const uint64_t first = number[0], rows = number[1], each = number[2], rate = number[3], most_time = number[4] * 1000000;
+  const uint64_t first = number[0], rows = number[1], each = number[2], rate = number[3],
+                 most_time = number[4] * 1000000;
   if (each == 0) fail("arguments", "EACH is 0");
   MYSQL* const connection = mysql_init(NULL);
   if (mysql_real_connect(connection, NULL, "root", NULL, NULL, 0, arguments[1], 0) == NULL)
@@ -130,7 +132,8 @@ int main(int count, char** arguments) {
     done += here;
   }
   for (size_t i = 0; i < statements; ++i)
-    printf("%llu %llu %llu\n", (unsigned long long)times[i].end, (unsigned long long)times[i].took, (unsigned long long)times[i].rows);
+    printf("%llu %llu %llu\n", (unsigned long long)times[i].end, (unsigned long long)times[i].took,
+           (unsigned long long)times[i].rows);
   mysql_close(connection);
   return 0;
 }
