@@ -477,9 +477,8 @@ HS_API int hs_table_create(hs_transaction* transaction, const char* name, const 
 HS_API int hs_table_drop(hs_transaction* transaction, const char* name);
 /* Renames it; table handles stay good. HS_NOT_FOUND, HS_ALREADY_EXISTS, HS_BUSY. */
 HS_API int hs_table_rename(hs_transaction* transaction, const char* from, const char* to);
-/* The same as hs_schema_retention() for a table that is there. HS_NOT_FOUND: no such table or column;
- * HS_BUSY.
- */
+/* The same as hs_schema_retention() for a table that is there. HS_NOT_FOUND: no such table or column.
+ * HS_BUSY. */
 HS_API int hs_table_retention(hs_transaction* transaction, const char* name, const char* column,
                               uint32_t amount, hs_time_unit unit);
 /* Names of the tables that begin with `prefix` (NULL: all), in byte order: the one that follows `after`

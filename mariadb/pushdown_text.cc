@@ -22,10 +22,6 @@ ByteView low_limit_padded(ByteView text) {
 /// By memcmp, no string that is at most `text` when padded with spaces is above this.
 std::string high_limit_padded(ByteView text) { return std::string(without_trailing_spaces(text)) + '!'; }
 
-}  // namespace
-
-namespace {
-
 /// Null: its order is not known.
 const Collation* order_of(const CHARSET_INFO& charset) {
   if (!sorts_as_it_compares(charset)) return nullptr;

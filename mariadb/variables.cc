@@ -62,66 +62,27 @@ void update_in_memory_size(THD*, st_mysql_sys_var*, void* variable, const void* 
     open->set_in_memory_size(static_cast<size_t>(bytes));
 }
 
-void update_temporary_memory_size(THD*, st_mysql_sys_var*, void* variable, const void* value) {
-  const auto bytes = *static_cast<const unsigned long long*>(value);
-  *static_cast<unsigned long long*>(variable) = bytes;
-  if (Database* open = database_if_open(); open != nullptr)
-    open->set_temporary_memory_size(static_cast<size_t>(bytes));
+/// Of variables that an open database has as a setting, in some unit.
+template <typename Number, typename Unit, auto set>
+void update_setting(THD*, st_mysql_sys_var*, void* variable, const void* value) {
+  const auto number = *static_cast<const Number*>(value);
+  *static_cast<Number*>(variable) = number;
+  if (Database* open = database_if_open(); open != nullptr) (open->*set)(static_cast<Unit>(number));
 }
+template <auto set>
+constexpr auto update_number = update_setting<unsigned long long, size_t, set>;
+template <auto set>
+constexpr auto update_seconds = update_setting<unsigned int, std::chrono::seconds, set>;
 
-void update_checkpoint_log_size(THD*, st_mysql_sys_var*, void* variable, const void* value) {
-  const auto bytes = *static_cast<const unsigned long long*>(value);
-  *static_cast<unsigned long long*>(variable) = bytes;
-  if (Database* open = database_if_open(); open != nullptr)
-    open->set_checkpoint_log_bytes(static_cast<size_t>(bytes));
-}
-
-void update_table_cache_size(THD*, st_mysql_sys_var*, void* variable, const void* value) {
-  const auto tables = *static_cast<const unsigned long long*>(value);
-  *static_cast<unsigned long long*>(variable) = tables;
-  if (Database* open = database_if_open(); open != nullptr)
-    open->set_open_tables(static_cast<size_t>(tables));
-}
-
-void update_open_files_limit(THD*, st_mysql_sys_var*, void* variable, const void* value) {
-  const auto files = *static_cast<const unsigned long long*>(value);
-  *static_cast<unsigned long long*>(variable) = files;
-  if (Database* open = database_if_open(); open != nullptr) open->set_open_files(static_cast<size_t>(files));
-}
-
-void update_log_write_timeout(THD*, st_mysql_sys_var*, void* variable, const void* value) {
-  const auto seconds = *static_cast<const unsigned int*>(value);
-  *static_cast<unsigned int*>(variable) = seconds;
-  if (Database* open = database_if_open(); open != nullptr)
-    open->set_log_write_timeout(std::chrono::seconds(seconds));
-}
-
-void update_spill_limit(THD*, st_mysql_sys_var*, void* variable, const void* value) {
-  const auto bytes = *static_cast<const unsigned long long*>(value);
-  *static_cast<unsigned long long*>(variable) = bytes;
-  if (Database* open = database_if_open(); open != nullptr) open->set_spill_limit(bytes);
-}
-
-void update_snapshot_too_old(THD*, st_mysql_sys_var*, void* variable, const void* value) {
-  const auto seconds = *static_cast<const unsigned int*>(value);
-  *static_cast<unsigned int*>(variable) = seconds;
-  if (Database* open = database_if_open(); open != nullptr)
-    open->set_snapshot_too_old(std::chrono::seconds(seconds));
-}
-
-void update_retention_interval(THD*, st_mysql_sys_var*, void* variable, const void* value) {
-  const auto seconds = *static_cast<const unsigned int*>(value);
-  *static_cast<unsigned int*>(variable) = seconds;
-  if (Database* open = database_if_open(); open != nullptr)
-    open->set_retention_interval(std::chrono::seconds(seconds));
-}
-
-void update_retention_lag(THD*, st_mysql_sys_var*, void* variable, const void* value) {
-  const auto seconds = *static_cast<const unsigned int*>(value);
-  *static_cast<unsigned int*>(variable) = seconds;
-  if (Database* open = database_if_open(); open != nullptr)
-    open->set_retention_lag(std::chrono::seconds(seconds));
-}
+constexpr auto update_temporary_memory_size = update_number<&Database::set_temporary_memory_size>;
+constexpr auto update_checkpoint_log_size = update_number<&Database::set_checkpoint_log_bytes>;
+constexpr auto update_table_cache_size = update_number<&Database::set_open_tables>;
+constexpr auto update_open_files_limit = update_number<&Database::set_open_files>;
+constexpr auto update_log_write_timeout = update_seconds<&Database::set_log_write_timeout>;
+constexpr auto update_spill_limit = update_number<&Database::set_spill_limit>;
+constexpr auto update_snapshot_too_old = update_seconds<&Database::set_snapshot_too_old>;
+constexpr auto update_retention_interval = update_seconds<&Database::set_retention_interval>;
+constexpr auto update_retention_lag = update_seconds<&Database::set_retention_lag>;
 
 void update_io_method(THD*, st_mysql_sys_var*, void* variable, const void* value) {
   const auto method = *static_cast<const unsigned long*>(value);

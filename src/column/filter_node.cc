@@ -74,22 +74,27 @@ struct CodeSpan {
   uint32_t first = 0, last = 0;
 };
 
+/// The first of these codes whose value is past those that are `before`.
+template <typename Before>
+uint32_t first_behind(const Dictionary& dictionary, CodeSpan codes, const Before& before) {
+  uint32_t low = codes.first, high = codes.last;
+  while (low < high) {
+    const uint32_t middle = low + (high - low) / 2;
+    if (before(dictionary.value(middle))) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
 /// The entries between the limits.
 CodeSpan codes_within(const Dictionary& dictionary, const BytesTest::Limits& limits) {
-  const auto first_where = [&](const auto& reached) {
-    uint32_t low = 0, high = dictionary.size();
-    while (low < high) {
-      const uint32_t middle = low + (high - low) / 2;
-      if (reached(dictionary.value(middle))) {
-        high = middle;
-      } else {
-        low = middle + 1;
-      }
-    }
-    return low;
-  };
-  CodeSpan span{first_where([&](ByteView value) { return value >= limits.low; }), dictionary.size()};
-  if (limits.high) span.last = first_where([&](ByteView value) { return value > *limits.high; });
+  const CodeSpan all{0, dictionary.size()};
+  CodeSpan span{first_behind(dictionary, all, [&](ByteView value) { return value < limits.low; }), all.last};
+  if (limits.high)
+    span.last = first_behind(dictionary, all, [&](ByteView value) { return value <= *limits.high; });
   span.last = std::max(span.first, span.last);
   return span;
 }
@@ -97,21 +102,18 @@ CodeSpan codes_within(const Dictionary& dictionary, const BytesTest::Limits& lim
 /// The first code behind `first` whose value is of another region, in the order that the dictionary has.
 uint32_t end_of_region(const Dictionary& dictionary, const BytesTest& test, CodeSpan codes) {
   const size_t region = test.region(dictionary.value(codes.first));
-  const auto is_of_it = [&](uint32_t code) { return test.region(dictionary.value(code)) == region; };
+  const auto is_of_it = [&](ByteView value) { return test.region(value) == region; };
   // Steps that double find the end of a short region near by.
-  uint32_t low = codes.first, high = codes.last;
-  for (uint32_t step = 1; step < codes.last - low; step *= 2) {
-    if (!is_of_it(low + step)) {
-      high = low + step;
-      break;
+  CodeSpan left{codes.first + 1, codes.last};
+  for (uint32_t step = 1; step < left.last - left.first; step *= 2) {
+    const uint32_t code = left.first + step;
+    if (!is_of_it(dictionary.value(code))) {
+      left.last = code;
+    } else {
+      left.first = code + 1;
     }
-    low += step;
   }
-  while (high - low > 1) {
-    const uint32_t middle = low + (high - low) / 2;
-    (is_of_it(middle) ? low : high) = middle;
-  }
-  return high;
+  return first_behind(dictionary, left, is_of_it);
 }
 
 /// Sets the bits of the dictionary entries that pass the test; returns how many do.

@@ -235,13 +235,12 @@ Status FilterRun::decode_groups(const BlockBitmap& rows) {
 Status FilterRun::apply_grouped(const FilterNode& node, BlockBitmap& rows) {
   HAILSTONE_TRY(decode_groups(rows));
   const TableLayout& layout = columns_.layout();
-  UnclearedVector<uint16_t> numbers;
-  rows.append_rows(0, block_rows, numbers);
+  UnclearedVector<uint16_t> scratch;
   ByteView group;
   const std::function<Value(uint16_t)> value = [&](uint16_t column) {
     return layout.group_codec().value(group, static_cast<size_t>(layout.group_position(column)));
   };
-  for (const uint16_t row : numbers) {
+  for (const uint16_t row : rows.rows(scratch)) {
     group = groups_[row];
     if (!node.subtree->matches(value)) clear_row(rows, row);
   }

@@ -125,8 +125,7 @@ Status GroupCollector::add(RecordRun&& records, unsigned used_bits, const GoOn& 
 /// Of groups of one size: whether a batch of rows might make the table grow to memory that it cannot have. It
 /// keeps what it has when it is emptied then: to give pages back and get others takes longer than the groups.
 bool GroupCollector::is_full() {
-  const bool of_one_size = !plan_->keys.empty() && !plan_->has_long_groups() &&
-                           plan_->distinct_values() == 0 && table_->groups_are_of_one_size();
+  const bool of_one_size = plan_->distinct_values() == 0 && table_->groups_are_of_one_size();
   if (source_ != Source::Rows || !of_one_size || !table_->may_grow_by(batch_rows)) return false;
   const size_t grown = 2 * table_->memory();
   if (grown <= std::max(memory_.bytes(), least_share)) return false;

@@ -90,10 +90,7 @@ Result<std::optional<ExpiredValues>> RetentionClock::expired(const TableDefiniti
                               table.name, retention.scale));
   }
   const Column& column = table.columns[retention.column];
-  const int64_t last =
-      std::min(first_kept,
-               greatest(column) == std::numeric_limits<int64_t>::max() ? first_kept : greatest(column) + 1) -
-      1;
+  const int64_t last = std::min(first_kept - 1, greatest(column));
   if (column.type == Type::Signed) {
     const int64_t least = native_signed(0, column.width);
     if (last < least) return std::nullopt;

@@ -236,11 +236,10 @@ Status AggregateSums::add_numbers(const Item& item, BlockReader& reader, size_t 
     }
     return {};
   }
-  selected_.clear();
-  wanted.append_rows(0, block_rows, selected_);
-  for (size_t first = 0; first < selected_.size(); first += numbers_at_once) {
-    const size_t count = std::min<size_t>(numbers_at_once, selected_.size() - first);
-    const std::span<const uint16_t> chosen(selected_.data() + first, count);
+  const std::span<const uint16_t> selected = wanted.rows(selected_);
+  for (size_t first = 0; first < selected.size(); first += numbers_at_once) {
+    const size_t count = std::min<size_t>(numbers_at_once, selected.size() - first);
+    const std::span<const uint16_t> chosen = selected.subspan(first, count);
     if (scaled) {
       numbers->gather_numbers(chosen, values);
     } else {
@@ -257,11 +256,10 @@ Status AggregateSums::add_others(BlockReader& reader, uint32_t block, const Bloc
   std::vector<uint16_t> read;
   for (const size_t i : items) read.push_back(plan_.items()[i].number);
   const Projection projection(plan_.table().layout, std::move(read));
-  selected_.clear();
-  rows.append_rows(0, block_rows, selected_);
-  for (size_t first = 0; first < selected_.size(); first += batch_rows) {
-    const size_t count = std::min<size_t>(batch_rows, selected_.size() - first);
-    HAILSTONE_TRY(projection.read(reader, block, {selected_.data() + first, count}, batch_));
+  const std::span<const uint16_t> selected = rows.rows(selected_);
+  for (size_t first = 0; first < selected.size(); first += batch_rows) {
+    const size_t count = std::min<size_t>(batch_rows, selected.size() - first);
+    HAILSTONE_TRY(projection.read(reader, block, selected.subspan(first, count), batch_));
     for (size_t i = 0; i < items.size(); ++i) {
       add_vector(plan_.items()[items[i]], batch_.columns[i], batch_.rows, sums_[items[i]]);
     }

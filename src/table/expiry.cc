@@ -2,12 +2,12 @@
 // would delete them; those in segments by their ordinals, many under one hold of the write mutex. The log has
 // a Delete operation for each row, as replay must not depend on where a row lives.
 #include <algorithm>
-#include <bit>
 
 #include "base/scheduler.h"
 #include "column/segment_filter.h"
 #include "log/operation.h"
 #include "table/key_search.h"
+#include "table/segment_builder.h"
 #include "table/segment_merge.h"
 #include "transaction/statement.h"
 
@@ -25,17 +25,6 @@ constexpr size_t most_versions = 4096;
 /// Rows of a segment, by ordinal.
 struct RowRun {
   uint32_t first = 0, count = 0;
-};
-
-/// Clustered keys one behind the other.
-struct RowKeys {
-  std::string bytes;
-  std::vector<size_t> ends;  // of each key in `bytes`
-
-  ByteView operator[](size_t number) const {
-    const size_t begin = number == 0 ? 0 : ends[number - 1];
-    return ByteView(bytes).substr(begin, ends[number] - begin);
-  }
 };
 
 class Expiry {
@@ -69,7 +58,7 @@ class Expiry {
     return transaction;
   }
 
-  /// False: somebody has locked the whole table, or its rows expire otherwise by now.
+  /// False: a transaction has locked the whole table, or its rows expire otherwise by now.
   Result<bool> lock_table(Transaction& transaction) {
     const Status locked =
         state_.host.locks().lock_table(transaction, state_.id, TableLockMode::IntentionExclusive);
@@ -209,8 +198,9 @@ class Expiry {
   Status expire_segment(const std::shared_ptr<TableSegment>& segment, const SegmentFilter& filter) {
     BlockReader reader(segment->columns);
     std::vector<RowRun> runs;
-    uint32_t rows = 0;
-    const uint32_t blocks = (segment->rows() + block_rows - 1) / block_rows;
+    size_t rows = 0;
+    UnclearedVector<uint16_t> scratch;
+    const uint32_t blocks = segment->columns.segment().blocks();
     for (uint32_t block = 0; block < blocks && !outdated_; ++block) {
       if (filter.excludes_block(block)) continue;
       HAILSTONE_TRY(check_stop());
@@ -222,7 +212,9 @@ class Expiry {
       }
       if (expired.none()) continue;
       HAILSTONE_TRY(state_.noted(filter.evaluate(reader, block, expired)));
-      rows += add_runs(block, expired, runs);
+      const std::span<const uint16_t> in_block = expired.rows(scratch);
+      for (const uint16_t row : in_block) add_row(block * block_rows + row, runs);
+      rows += in_block.size();
       if (rows < most_segment_rows && runs.size() < most_runs) continue;
       HAILSTONE_TRY(end_rows(segment, runs));
       runs.clear();
@@ -239,42 +231,32 @@ class Expiry {
     }
   }
 
-  static uint32_t add_runs(uint32_t block, const BlockBitmap& rows, std::vector<RowRun>& runs) {
-    for (uint32_t word = 0; word < BlockBitmap::words; ++word) {
-      for (uint64_t bits = rows.bits[word]; bits != 0; bits &= bits - 1) {
-        add_row(block * block_rows + word * 64 + static_cast<uint32_t>(std::countr_zero(bits)), runs);
-      }
-    }
-    return rows.count();
-  }
-
   /// Ends the rows in one transaction, but for those that others have locked or ended meanwhile.
   Status end_rows(const std::shared_ptr<TableSegment>& segment, std::span<const RowRun> runs) {
     if (runs.empty()) return {};
-    HAILSTONE_ASSIGN(const RowKeys keys, keys_of(segment, runs));
+    HAILSTONE_ASSIGN(const KeyList keys, keys_of(segment, runs));
     const auto transaction = begin();
     HAILSTONE_ASSIGN(const bool locked, lock_table(*transaction));
     if (!locked) {
-      done_.locked += keys.ends.size();
+      done_.locked += keys.size();
       return {};
     }
     HAILSTONE_ASSIGN(const uint64_t ended, end_unlocked(*transaction, segment, runs, keys));
-    done_.locked += keys.ends.size() - ended;
+    done_.locked += keys.size() - ended;
     if (ended == 0) return {};
     HAILSTONE_TRY(state_.host.transactions().commit(*transaction));
     done_.rows += ended;
     return {};
   }
 
-  Result<RowKeys> keys_of(const std::shared_ptr<TableSegment>& segment, std::span<const RowRun> runs) const {
-    RowKeys keys;
+  Result<KeyList> keys_of(const std::shared_ptr<TableSegment>& segment, std::span<const RowRun> runs) const {
+    KeyList keys(state_.host.budget());
     SegmentKeys reader(*segment, *state_.keys, SegmentKeys::clustered);
     std::string key;
     for (const RowRun& run : runs) {
       for (uint32_t ordinal = run.first; ordinal < run.first + run.count; ++ordinal) {
         HAILSTONE_TRY(state_.noted(reader.clustered_key(ordinal, key)));
-        keys.bytes.append(key);
-        keys.ends.push_back(keys.bytes.size());
+        keys.push_back(key);
       }
     }
     return keys;
@@ -282,7 +264,7 @@ class Expiry {
 
   /// Returns how many rows it has ended. Row locks are made under the write mutex, so no other comes between.
   Result<uint64_t> end_unlocked(Transaction& transaction, const std::shared_ptr<TableSegment>& segment,
-                                std::span<const RowRun> runs, const RowKeys& keys) {
+                                std::span<const RowRun> runs, const KeyList& keys) {
     const MutexLock guard(state_.write_mutex());
     std::vector<RowRun> ended;
     uint64_t rows = 0;
@@ -316,7 +298,7 @@ class Expiry {
     return rows;
   }
 
-  /// Also by somebody who has not committed yet.
+  /// Also by a transaction that has not committed yet.
   bool has_ended(const TableSegment& segment, uint32_t ordinal) const {
     const SharedLock latched(state_.latch());
     return segment.ends->end(ordinal) != infinity;

@@ -137,9 +137,8 @@ struct Scan::State {
     }
     for (size_t word = 0; word < BlockBitmap::words; ++word) changed.bits[word] &= ~taken.bits[word];
     if (changed.none()) return {};
-    UnclearedVector<uint16_t> positions;
-    changed.append_rows(0, block_rows, positions);
-    for (const uint16_t row : positions) {
+    UnclearedVector<uint16_t> scratch;
+    for (const uint16_t row : changed.rows(scratch)) {
       auto& [changed_key, is_seen] = changed_keys.emplace_back();
       HAILSTONE_TRY(keys_here().clustered_key(block * block_rows + row, changed_key));
       is_seen = seen.test(row);

@@ -14,8 +14,7 @@ bool is_dead(const TableSegment& segment, const SnapshotsInUse& snapshots);
 
 /// Writes the rows of `inputs` that some snapshot can still see, in key order, to new segments, and puts
 /// these in the place of the inputs, which the caller has claimed. Nothing is read of inputs that are dead as
-/// a whole. On error the table is as before. Lets work
-/// that is more urgent go first. ErrorCode::Interrupted.
+/// a whole. On error the table is as before. Lets work that is more urgent go first. ErrorCode::Interrupted.
 Status merge_segments(Table::State& state, const TableSegments& inputs, const StopToken& stop);
 
 }  // namespace hailstone

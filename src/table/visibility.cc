@@ -15,9 +15,8 @@ void mask_own_and_new(const TableSegment& segment, uint32_t block, const Visibil
                       BlockBitmap& bitmap) {
   if (segment.writes == nullptr || segment.writes->greatest() < visibility.own_writes) return;
   if (segment.writes->least() >= visibility.own_writes) return bitmap.clear();
-  UnclearedVector<uint16_t> rows;
-  bitmap.append_rows(0, block_rows, rows);
-  for (const uint16_t row : rows) {
+  UnclearedVector<uint16_t> scratch;
+  for (const uint16_t row : bitmap.rows(scratch)) {
     if (segment.is_written_since(block * block_rows + row, visibility.own_writes)) {
       bitmap.bits[row / 64] &= ~(uint64_t{1} << (row % 64));
     }

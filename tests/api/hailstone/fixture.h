@@ -49,6 +49,15 @@ class HailstoneTest : public ::testing::Test {
     EXPECT_HS_OK(hs_commit(transaction), transaction);
     hs_transaction_close(transaction);
   }
+  /// A table, committed; frees the schema.
+  hs_table* create(const char* name, hs_schema* schema) {
+    hs_transaction* const transaction = begin();
+    hs_table* table = nullptr;
+    EXPECT_HS_OK(hs_table_create(transaction, name, schema, &table), transaction);
+    hs_schema_free(schema);
+    commit(transaction);
+    return table;
+  }
   /// id BIGINT, the primary key; text STRING; index "by text".
   hs_table* create_pairs(const char* name) {
     hs_schema* schema = nullptr;
@@ -59,12 +68,7 @@ class HailstoneTest : public ::testing::Test {
     const char* const text[] = {"text"};
     EXPECT_HS_OK(hs_schema_primary_key(schema, id, 1), schema);
     EXPECT_HS_OK(hs_schema_index(schema, "by text", 0, text, nullptr, 1), schema);
-    hs_transaction* const transaction = begin();
-    hs_table* table = nullptr;
-    EXPECT_HS_OK(hs_table_create(transaction, name, schema, &table), transaction);
-    hs_schema_free(schema);
-    commit(transaction);
-    return table;
+    return create(name, schema);
   }
   static int insert(hs_transaction* transaction, hs_table* table, int64_t id, const char* text) {
     const hs_value row[] = {hs_int(id), text == nullptr ? hs_null() : hs_text(text)};

@@ -274,15 +274,6 @@ class HailstoneInMemoryTableTest : public HailstoneTest {
     EXPECT_HS_OK(hs_schema_in_memory(schema, most_bytes), schema);
     return schema;
   }
-  /// "t/rows", committed; frees the schema.
-  hs_table* create(hs_schema* schema) {
-    hs_transaction* const transaction = begin();
-    hs_table* table = nullptr;
-    EXPECT_HS_OK(hs_table_create(transaction, "t/rows", schema, &table), transaction);
-    hs_schema_free(schema);
-    commit(transaction);
-    return table;
-  }
 };
 
 TEST_F(HailstoneInMemoryTableTest, WrongHandlesAreRefused) {
@@ -293,7 +284,7 @@ TEST_F(HailstoneInMemoryTableTest, WrongHandlesAreRefused) {
 TEST_F(HailstoneInMemoryTableTest, TheLastLimitGivenCounts) {
   hs_schema* const schema = schema_of(1);
   ASSERT_HS_OK(hs_schema_in_memory(schema, uint64_t{1} << 20), schema);
-  hs_table* const table = create(schema);
+  hs_table* const table = create("t/rows", schema);
   hs_transaction* const transaction = begin();
   EXPECT_HS_OK(insert(transaction, table, 1, "one"), transaction);
   // A statement that does not fit is taken back; its transaction goes on.
@@ -307,7 +298,7 @@ TEST_F(HailstoneInMemoryTableTest, TheLastLimitGivenCounts) {
 }
 
 TEST_F(HailstoneInMemoryTableTest, ALimitThatNothingFitsIntoIsMetByTheFirstRow) {
-  hs_table* const table = create(schema_of(1));
+  hs_table* const table = create("t/rows", schema_of(1));
   hs_transaction* const transaction = begin();
   EXPECT_HS(HS_TABLE_FULL, insert(transaction, table, 1, "one"));
   commit(transaction);
@@ -316,7 +307,7 @@ TEST_F(HailstoneInMemoryTableTest, ALimitThatNothingFitsIntoIsMetByTheFirstRow) 
 }
 
 TEST_F(HailstoneInMemoryTableTest, ALoadThatDoesNotFitIsTakenBack) {
-  hs_table* const table = create(schema_of(uint64_t{1} << 20));
+  hs_table* const table = create("t/rows", schema_of(uint64_t{1} << 20));
   hs_transaction* const transaction = begin();
   ASSERT_HS_OK(insert(transaction, table, -1, "kept"), transaction);
   hs_load* load = nullptr;

@@ -28,14 +28,6 @@ class HailstoneRetentionTest : public HailstoneTest {
     EXPECT_HS_OK(hs_schema_primary_key(schema, id, 1), schema);
     return schema;
   }
-  hs_table* create(hs_schema* schema) {
-    hs_transaction* const transaction = begin();
-    hs_table* table = nullptr;
-    EXPECT_HS_OK(hs_table_create(transaction, "t/events", schema, &table), transaction);
-    hs_schema_free(schema);
-    commit(transaction);
-    return table;
-  }
   /// A row of so many hours ago in all its columns.
   void put(hs_table* table, int64_t id, int64_t hours) {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -66,7 +58,7 @@ TEST_F(HailstoneRetentionTest, RowsExpireByEachKindOfColumn) {
     SCOPED_TRACE(column);
     hs_schema* const schema = schema_of();
     ASSERT_HS_OK(hs_schema_retention(schema, column, 2, HS_DAYS), schema);
-    hs_table* const table = create(schema);
+    hs_table* const table = create("t/events", schema);
     put(table, 1, 100);
     put(table, 2, 47);
     EXPECT_EQ(expire(), 1U);
@@ -81,7 +73,7 @@ TEST_F(HailstoneRetentionTest, RowsExpireByEachKindOfColumn) {
 }
 
 TEST_F(HailstoneRetentionTest, ItCanBeChangedAndTakenBack) {
-  hs_table* const table = create(schema_of());
+  hs_table* const table = create("t/events", schema_of());
   put(table, 1, 100);
   put(table, 2, 10);
   EXPECT_EQ(expire(), 0U);
@@ -103,7 +95,7 @@ TEST_F(HailstoneRetentionTest, ItCanBeChangedAndTakenBack) {
 }
 
 TEST_F(HailstoneRetentionTest, ARollbackTakesTheChangeBack) {
-  hs_table* const table = create(schema_of());
+  hs_table* const table = create("t/events", schema_of());
   put(table, 1, 100);
   hs_transaction* const transaction = begin();
   EXPECT_HS_OK(hs_table_retention(transaction, "t/events", "at", 1, HS_DAYS), transaction);
