@@ -31,7 +31,9 @@ MHD_Result handle(void* server, MHD_Connection* connection, const char* url, con
     return answer(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET\n");
   }
   if (std::string_view(url) != "/metrics") return answer(connection, MHD_HTTP_NOT_FOUND, "see /metrics\n");
-  return answer(connection, MHD_HTTP_OK, static_cast<MetricsServer*>(server)->text());
+  const std::string text = static_cast<MetricsServer*>(server)->text();
+  if (text.empty()) return answer(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "the collector is starting\n");
+  return answer(connection, MHD_HTTP_OK, text);
 }
 
 }  // namespace

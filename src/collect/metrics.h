@@ -16,7 +16,8 @@ namespace hailstone {
 /// Prometheus's text format 0.0.4.
 std::string metrics_text(const CollectState& state);
 
-/// Answers GET /metrics on 127.0.0.1, on a thread of its own. Any thread may set the text.
+/// Answers GET /metrics on 127.0.0.1, on a thread of its own: with status 503 until there is a text, which
+/// any thread may set.
 class MetricsServer {
  public:
   /// Port 0: any that is free.
