@@ -1,5 +1,6 @@
 """./run bench memory: tables in memory (IN_MEMORY=1) beside the server's MEMORY engine: the article's rows of varying lengths and
-sysbench's, inserted by several clients, what memory they take, rows read by key, ranges of an index, and counts.
+sysbench's, inserted by several clients, what memory they take, also after rows have been replaced again and again, rows read by
+key, ranges of an index, and counts.
 
 Engines take turns, each in a fresh server. Processor time is measured beside time, as machines are shared. Writes memory.md,
 memory.csv and memory.svg to bench/results/.
@@ -15,13 +16,13 @@ import common
 import memory_report
 import report
 from common import Failure, say
-from memory_report import CLIENTS, ENGINES, MULTI
+from memory_report import CLIENTS, ENGINES, MULTI, TURNOVERS
 from private_server import PrivateServer
 
-PARTS = ("insert", "read", "count")
+PARTS = ("insert", "turnover", "read", "count")
 LOOKUPS = 200_000
 RANGES = 20_000
-NEWEST = 8_000
+NEWEST = 11_000
 OPTIONS = {"HAILSTONE": "ENGINE=HAILSTONE IN_MEMORY=1", "MEMORY": "ENGINE=MEMORY"}
 TABLES = {
     "article": "(id INT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY, c VARCHAR(4096) NOT NULL)",
@@ -144,6 +145,30 @@ def insert_once(arguments, programs, kind, engine, clients, per_statement):
         return {"work": work, "memory": memory, "peak": peak}
 
 
+def bench_turnover(arguments, figures, programs):
+    """What rows of varying lengths take when as many have been replaced as TURNOVERS tables have."""
+    rows = arguments.rows // MULTI * MULTI
+    for engine in ENGINES:
+        with server(rows * 4400 * 1.5 / 2**30) as private:
+            connection = private.connect()
+            table = table_of(connection, "article", engine)
+            idle = private.memory("VmRSS")
+            Work(private, programs["client"], table, "article", rows, MULTI, 1)
+            work = Work(private, programs["client"], table, "replace", TURNOVERS * rows, rows, 2)
+            peak = private.memory("VmHWM") - idle
+            found, values = connection.execute(f"SELECT COUNT(*), 4 * COUNT(*) + SUM(LENGTH(c)) FROM {table}")[0]
+            if int(found) != rows:
+                raise Failure(f"{engine} has {found} rows of {rows}")
+            memory, values = settled_memory(private) - idle, int(values)
+            say(f"{engine}: {TURNOVERS} turnovers of {rows:,} rows: {memory / values:.2f} of the values' bytes, "
+                f"{work.microseconds:.1f} µs of processor time a row")
+            for key, title, value in (("rows", "rows", rows), ("values", "bytes of the values", values), ("memory", "resident memory above idle, bytes", memory),
+                                      ("peak", "most of it, bytes", peak)):
+                figures.add(f"turnover-{key}", f"after {TURNOVERS} turnovers, {title}", engine, value)
+            figures.add("turnover-rate", "rows replaced/s", engine, work.rate)
+            connection.close()
+
+
 def bench_read(arguments, figures, programs):
     """Rows by primary key (a hash in MEMORY), ranges of a BTREE index, what the newest rows take."""
     rows = arguments.rows
@@ -182,7 +207,7 @@ def figures_of_newest(connection, figures):
     if figures.has("newest"):
         return
     connection.execute("CREATE TABLE newest (id INT NOT NULL PRIMARY KEY, c VARCHAR(40) NOT NULL) "
-                       "ENGINE=HAILSTONE IN_MEMORY=1 IN_MEMORY_SIZE=16000000")
+                       "ENGINE=HAILSTONE IN_MEMORY=1 IN_MEMORY_SIZE=1500000")
     before = counter(connection)
     connection.execute(f"INSERT INTO newest SELECT seq, LEFT(SHA2(seq, 256), 40) FROM seq_1_to_{NEWEST}")
     figures.add("newest", "newest rows, bytes of overhead a row", "HAILSTONE", (counter(connection) - before) / NEWEST - 44)
@@ -219,8 +244,8 @@ def main():
     # scripts/bench has looked at the arguments.
     parser = argparse.ArgumentParser()
     parser.add_argument("part", nargs="*")
-    parser.add_argument("--rows", type=int, default=300_000)
-    parser.add_argument("--count-rows", type=int, default=10_000_000)
+    parser.add_argument("--rows", type=int, default=80_000)
+    parser.add_argument("--count-rows", type=int, default=5_000_000)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--output", default=os.path.join(common.PROJECT, "bench/results"))
     arguments = parser.parse_args()
@@ -231,6 +256,8 @@ def main():
         programs = compile_programs(private)
     if "insert" in parts:
         bench_insert(arguments, figures, programs)
+    if "turnover" in parts:
+        bench_turnover(arguments, figures, programs)
     if "read" in parts:
         bench_read(arguments, figures, programs)
     if "count" in parts:

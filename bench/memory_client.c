@@ -3,6 +3,7 @@
  * WORK:
  *   article    inserts COUNT rows (c varchar(4096)), lengths uniform from 0 to 4096, ROWS a statement
  *   sysbench   inserts COUNT rows (k int, c char(120), pad char(60)), ROWS a statement
+ *   replace    replaces COUNT rows of article by random ids of 1 to ROWS
  *   lookup     reads COUNT rows by random ids of 1 to ROWS, and checks that they are there
  *   range      reads COUNT ranges of 100 ids of 1 to ROWS in the order of k, and checks how many they have
  * Says "ready", waits for a line, works, and prints the bytes of the values that it has written, or read. */
@@ -116,6 +117,32 @@ static uint64_t insert(MYSQL* connection, const char* table, int is_article, uin
   return bytes;
 }
 
+static uint64_t replace_rows(MYSQL* connection, const char* table, uint64_t count, uint64_t rows) {
+  char query[256], text[most_text];
+  snprintf(query, sizeof query, "REPLACE INTO %s (id, c) VALUES (?, ?)", table);
+  MYSQL_STMT* const statement = prepare(connection, query);
+  int id = 0;
+  unsigned long length = 0;
+  MYSQL_BIND values[2];
+  memset(values, 0, sizeof values);
+  values[0].buffer_type = MYSQL_TYPE_LONG;
+  values[0].buffer = &id;
+  values[1].buffer_type = MYSQL_TYPE_STRING;
+  values[1].buffer = text;
+  values[1].length = &length;
+  if (mysql_stmt_bind_param(statement, values)) fail("bind", mysql_stmt_error(statement));
+  wait_for_start();
+  uint64_t bytes = 0;
+  for (uint64_t i = 0; i < count; ++i) {
+    id = (int)(next_random() % rows + 1);
+    length = next_random() % (most_text + 1);
+    fill(text, length);
+    bytes += sizeof(int32_t) + length;
+    if (mysql_stmt_execute(statement)) fail("execute", mysql_stmt_error(statement));
+  }
+  return bytes;
+}
+
 static uint64_t read_rows(MYSQL* connection, const char* table, int is_lookup, uint64_t count,
                           uint64_t rows) {
   char query[256];
@@ -167,9 +194,14 @@ int main(int argc, char** argv) {
   if (!mysql_real_connect(connection, NULL, "root", NULL, argv[2], 0, argv[1], 0))
     fail("connect", mysql_error(connection));
   const int is_article = strcmp(work, "article") == 0, is_lookup = strcmp(work, "lookup") == 0;
-  const uint64_t bytes = is_article || strcmp(work, "sysbench") == 0
-                             ? insert(connection, argv[3], is_article, count, rows)
-                             : read_rows(connection, argv[3], is_lookup, count, rows);
+  uint64_t bytes = 0;
+  if (is_article || strcmp(work, "sysbench") == 0) {
+    bytes = insert(connection, argv[3], is_article, count, rows);
+  } else if (strcmp(work, "replace") == 0) {
+    bytes = replace_rows(connection, argv[3], count, rows);
+  } else {
+    bytes = read_rows(connection, argv[3], is_lookup, count, rows);
+  }
   printf("%llu\n", (unsigned long long)bytes);
   mysql_close(connection);
   return 0;

@@ -7,6 +7,7 @@ import report
 ENGINES = ("HAILSTONE", "MEMORY")
 CLIENTS = (1, 2, 4)
 MULTI = 100
+TURNOVERS = 10
 KINDS = (("article", "rows of varying lengths"), ("sysbench", "sysbench's rows"))
 MANNERS = (("single", "single rows"), ("multi", f"{MULTI} rows a statement"))
 MEGABYTE = 1e6
@@ -19,6 +20,10 @@ primary key and an index on k, {more:,} rows. A fresh server for each figure; me
 MEMORY = """## What the rows take
 Resident memory of the server above idle, by two clients that insert single rows: once background work has ended, and at most while inserting. The values' bytes \
 are those of the text that was sent, and 4 for a number.
+"""
+TURNOVER = """## Rows that are replaced
+{rows:,} rows of varying lengths, of which two clients replace random ones (`REPLACE`) by rows of other lengths, {turnovers} times as many as there are. Resident \
+memory above idle beside the bytes of the values that are there at the end.
 """
 READ = """## Reading
 {rows:,} rows `(id INT PRIMARY KEY, k INT, c CHAR(120))` with a BTREE index on k: rows by random primary keys (a hash index in MEMORY), and ranges of 100 rows of \
@@ -65,6 +70,13 @@ def memory_row(title, rows, values, memory, peak):
             f"{peak / values:.2f}" if peak is not None else "-", f"{(memory - values) / rows:,.0f}"]
 
 
+def turnover_text(figures, arguments):
+    yield TURNOVER.format(rows=arguments.rows, turnovers=TURNOVERS)
+    yield report.table(["", "rows", "MB of values", "MB resident", "to the values", "most, to the values", "bytes beyond them, a row"],
+                       [memory_row(engine, *(figures.get(f"turnover-{key}", engine) for key in ("rows", "values", "memory", "peak")))
+                        for engine in ENGINES])
+
+
 def read_text(figures, arguments):
     yield READ.format(rows=arguments.rows, runs=arguments.runs)
     rows = []
@@ -102,6 +114,9 @@ def aims(figures):
         yield "rows of varying lengths: memory at most 1.10 of the values' bytes", f"{memory / values:.2f}", memory / values <= 1.10
         value = ratio(figures, "sysbench-memory")
         yield "sysbench's rows: memory not above MEMORY's", f"{value:.2f} of it", value <= 1
+    memory, values = figures.get("turnover-memory", "HAILSTONE"), figures.get("turnover-values", "HAILSTONE")
+    if memory is not None:
+        yield f"{TURNOVERS} turnovers of rows of varying lengths: memory at most 1.25 of the values' bytes", f"{memory / values:.2f}", memory / values <= 1.25
     yield from at_least("lookup-1", "rows by primary key", 0.9)
     yield from at_least("range-1", "ranges of a BTREE index", 1.0)
     newest = figures.get("newest", "HAILSTONE")
@@ -138,6 +153,8 @@ def write(folder, figures, arguments):
     if figures.has("article-single-1"):
         draw(os.path.join(folder, "memory.svg"), figures)
         text.extend(insert_text(figures, arguments))
+    if figures.has("turnover-memory"):
+        text.extend(turnover_text(figures, arguments))
     if figures.has("lookup-1"):
         text.extend(read_text(figures, arguments))
     if figures.has("count"):

@@ -104,7 +104,7 @@ class DeltaSource : public CursorSource {
   }
   void stand() {
     key = entries_[next_].key;
-    clustered_size = entries_[next_].version->key_size;
+    clustered_size = entries_[next_].version->key().size();
     in_run = next_ < run_end_;
   }
 

@@ -11,41 +11,46 @@ namespace {
 constexpr uint32_t sampled_rows = 4096;
 }  // namespace
 
-Result<DeltaWriter::Successors> DeltaWriter::write() {
+Result<DeltaWriter::Written> DeltaWriter::write() {
   const Status written = guarded([&] { return write_all(); });
-  if (written) return std::move(successors_);
-  for (const auto& successor : successors_) successor.segment->segment->remove_when_unused();
+  if (written) return std::move(written_);
+  for (const auto& segment : written_.segments) segment->segment->remove_when_unused();
   return std::unexpected(written.error());
 }
 
 bool DeltaWriter::is_written(const Version& version) const {
   if (owner_) return true;
   // Rows that some snapshot can see, or that an open transaction is about to end.
-  const Timestamp begin = version.begin.load(std::memory_order_acquire);
-  const Timestamp end = version.end.load(std::memory_order_acquire);
+  const auto [begin, end] = version.span();
   return end != begin && snapshots_.may_see(begin, end);
 }
 
 Status DeltaWriter::write_all() {
+  {
+    // Those that end rows meanwhile take memory of the delta.
+    const SharedLock guard(delta_.latch());
+    delta_bytes_ = delta_.rows.bytes();
+  }
   Timestamp newest_begin = 0;
   for_each_version(delta_.settled_rows(), [&](const Version& version) {
     if (!is_written(version)) return;
     ++versions_;
-    newest_begin = std::max(newest_begin, version.begin.load(std::memory_order_acquire));
+    newest_begin = std::max(newest_begin, version.begin());
   });
   with_begin_ = !owner_ && newest_begin > state_.forgettable_begin(snapshots_.oldest());
   Status status;
-  for_each_version(delta_.settled_rows(), [&](Version& version) {
+  written_.is_row.reserve(delta_.settled_rows().version_count());
+  for_each_version(delta_.settled_rows(), [&](const Version& version) {
     if (status) status = add(version);
   });
   HAILSTONE_TRY(status);
   HAILSTONE_TRY(finish_segment());
-  return successors_.empty() ? Status() : state_.host.sync_files();
+  return written_.segments.empty() ? Status() : state_.host.sync_files();
 }
 
-Status DeltaWriter::add(Version& version) {
-  version.ordinal = Version::no_ordinal;
-  if (!is_written(version)) return {};
+Status DeltaWriter::add(const Version& version) {
+  written_.is_row.push_back(is_written(version));
+  if (!written_.is_row.back()) return {};
   if (builder_ != nullptr) {
     // A segment that is big enough ends where a key does, so that segments of one delta do not overlap.
     const bool full = builder_->rows() >= state_.host.segment_rows_limit();
@@ -53,8 +58,7 @@ Status DeltaWriter::add(Version& version) {
     if (full || (enough && version.key() != last_key_)) HAILSTONE_TRY(finish_segment());
   }
   if (builder_ == nullptr) builder_ = std::make_unique<SegmentBuilder>(state_, with_begin_);
-  const Timestamp begin = version.begin.load(std::memory_order_acquire);
-  version.ordinal = ordinal_++;
+  const Timestamp begin = version.begin();
   last_key_ = version.key();
   newest_begin_ = std::max(newest_begin_, begin);
   builder_->append(version.row(), row_id_of(version.key()), begin);
@@ -63,7 +67,7 @@ Status DeltaWriter::add(Version& version) {
     // than the delta, as the first ones may be the longest.
     const double bytes = static_cast<double>(builder_->bytes());
     const double by_rows = static_cast<double>(versions_) / sampled_rows;
-    const double by_bytes = static_cast<double>(delta_.settled_rows().bytes()) / bytes;
+    const double by_bytes = static_cast<double>(delta_bytes_) / bytes;
     const double by_buffer = static_cast<double>(state_.host.segment_buffer_bytes()) / bytes;
     builder_->reserve_times(std::min({by_rows * 1.02, by_bytes, std::max(by_buffer, 1.0)}));
   }
@@ -72,15 +76,14 @@ Status DeltaWriter::add(Version& version) {
 
 Status DeltaWriter::finish_segment() {
   if (builder_ == nullptr) return {};
-  const uint32_t first = ordinal_ - builder_->rows();
   // First, as a file that is there must not be forgotten.
-  successors_.reserve(successors_.size() + 1);
+  written_.segments.reserve(written_.segments.size() + 1);
   const FileIdentity file = state_.host.new_file(state_.id);
   HAILSTONE_TRY(builder_->write(file, false, {}));
   builder_.reset();
   const Timestamp begin = owner_ ? *owner_ : with_begin_ ? newest_begin_ : 0;
   HAILSTONE_ASSIGN(auto segment, state_.noted(open_written_segment(state_, file.file, begin)));
-  successors_.push_back({std::move(segment), first});
+  written_.segments.push_back(std::move(segment));
   newest_begin_ = 0;
   return {};
 }

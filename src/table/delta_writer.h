@@ -13,14 +13,18 @@ namespace hailstone {
 /// Not analysed: `visit` runs under what the caller holds.
 template <typename Visit>
 HAILSTONE_NO_THREAD_SAFETY_ANALYSIS void for_each_version(const Delta& rows, const Visit& visit) {
-  for (const TreeEntry& entry : rows.clustered()) {
-    for (Version* version = entry.newest; version != nullptr; version = version->older) visit(*version);
+  for (auto entry = rows.clustered().begin(); entry != rows.clustered().end(); ++entry) {
+    for (Version* version = entry.version(); version != nullptr; version = version->older()) visit(*version);
   }
 }
 
 class DeltaWriter {
  public:
-  using Successors = std::vector<TableDelta::Successor>;
+  struct Written {
+    TableSegments segments;  // in key order; none: nothing was worth keeping
+    std::vector<bool>
+        is_row;  // of the versions, in the order of for_each_version(): whether it has become one
+  };
 
   /// Without `owner`: the committed rows that somebody may see. `owner`, a marker: all versions are of this
   /// open transaction, and all are written.
@@ -30,13 +34,13 @@ class DeltaWriter {
         owner_(owner),
         snapshots_(state.host.transactions().snapshots_in_use()) {}
 
-  /// Versions get their ordinals. Ends that are set from here on are taken over at publication.
-  Result<Successors> write();
+  /// Ends that are set from here on are taken over at publication.
+  Result<Written> write();
 
  private:
   bool is_written(const Version& version) const;
   Status write_all();
-  Status add(Version& version);
+  Status add(const Version& version);
   Status finish_segment();
 
   Table::State& state_;
@@ -45,11 +49,11 @@ class DeltaWriter {
   const SnapshotsInUse snapshots_;
   bool with_begin_ = false;
   uint64_t versions_ = 0;
+  size_t delta_bytes_ = 0;
   std::unique_ptr<SegmentBuilder> builder_;
-  uint32_t ordinal_ = 0;
   ByteView last_key_;
   Timestamp newest_begin_ = 0;  // of the segment being filled
-  Successors successors_;
+  Written written_;
 };
 
 }  // namespace hailstone

@@ -105,13 +105,13 @@ class Expiry {
     const RowCodec& codec = state_.layout->row_codec();
     const SharedLock guard(state_.latch());
     const auto& tree = delta.rows.clustered();
-    auto entry = last.empty() ? tree.begin() : tree.upper_bound(TreeKey(last));
+    auto entry = last.empty() ? tree.begin() : tree.upper_bound(last);
     for (size_t looked_at = 0; entry != tree.end(); ++entry) {
-      const Version& newest = *entry->newest;
+      const Version& newest = *entry.version();
       if (looked_at++ == most_versions) return true;
       last = newest.key();
-      if (is_marker(newest.begin.load(std::memory_order_acquire))) continue;
-      if (newest.end.load(std::memory_order_acquire) != infinity) continue;
+      const auto [begin, end] = newest.span();
+      if (is_marker(begin) || end != infinity) continue;
       if (predicate_->matches(codec, newest.row())) keys.emplace_back(newest.key());
     }
     return false;

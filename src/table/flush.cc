@@ -24,8 +24,7 @@ std::vector<LiveRow> live_rows(const Table::State& state, const TableView& view,
     const SharedLock guard(state.latch());
     for (const auto& delta : view.deltas) {
       for_each_version(delta->rows, [&](const Version& version) {
-        const Timestamp begin = version.begin.load(std::memory_order_acquire);
-        const Timestamp end = version.end.load(std::memory_order_acquire);
+        const auto [begin, end] = version.span();
         if (begin <= up_to && !is_marker(begin) && (end == infinity || is_marker(end)))
           rows.push_back({version.key(), version.row(), begin});
       });
@@ -44,35 +43,53 @@ bool holds_something(const Table::State& state, const Delta& rows) {
 }  // namespace
 
 Status Table::State::flush_delta(const std::shared_ptr<TableDelta>& delta) {
-  HAILSTONE_ASSIGN(auto successors, DeltaWriter(*this, *delta, {}).write());
-  replace_delta(delta, std::move(successors));
+  HAILSTONE_ASSIGN(const DeltaWriter::Written written, DeltaWriter(*this, *delta, {}).write());
+  replace_delta(delta, written.segments, written.is_row);
   count(host.counters().flushes);
   return {};
 }
 
-void Table::State::replace_delta(const std::shared_ptr<TableDelta>& delta,
-                                 std::vector<TableDelta::Successor> successors) {
+namespace {
+
+/// Brings the ends of a delta's versions to the rows that they have become. What they still become later is
+/// forwarded.
+void take_over_ends(TableDelta& delta, const TableSegments& segments, const std::vector<bool>& is_row)
+    HAILSTONE_REQUIRES(table_latch) {
+  size_t version_number = 0, segment = 0;
+  uint32_t next = 0;
+  for_each_version(delta.rows, [&](const Version& version) HAILSTONE_REQUIRES(table_latch) {
+    if (!is_row[version_number++]) return;
+    if (next == segments[segment]->rows()) {
+      ++segment;
+      next = 0;
+    }
+    const uint32_t ordinal = next++;
+    const Timestamp end = version.end();
+    if (end == infinity) return;
+    segments[segment]->set_end(ordinal, end);
+    if (is_marker(end)) delta.forwards[TableDelta::slot_of(&version)] = {segments[segment], ordinal};
+  });
+}
+
+}  // namespace
+
+void Table::State::replace_delta(const std::shared_ptr<TableDelta>& delta, const TableSegments& written,
+                                 const std::vector<bool>& is_row) {
   const MutexLock write_guard(write_mutex());
   const ExclusiveLock guard(latch());
-  delta->successors = std::move(successors);
   try {
     auto next = std::make_shared<TableView>(*current_view());
     std::erase(next->deltas, delta);
-    for (const auto& successor : delta->successors) next->segments.push_back(successor.segment);
-    if (!delta->successors.empty()) {
-      for_each_version(delta->rows, [&](const Version& version) HAILSTONE_REQUIRES(table_latch) {
-        const Timestamp end = version.end.load(std::memory_order_acquire);
-        if (end != infinity) delta->end_in_successor(version, end);
-      });
-    }
+    next->segments.insert(next->segments.end(), written.begin(), written.end());
+    if (!written.empty()) take_over_ends(*delta, written, is_row);
     generation.fetch_add(1, std::memory_order_release);
     set_view(std::move(next));
   } catch (const std::bad_alloc&) {
-    for (const auto& successor : delta->successors) successor.segment->segment->remove_when_unused();
-    delta->successors.clear();
+    for (const auto& segment : written) segment->segment->remove_when_unused();
+    delta->forwards = {};
     throw;
   }
-  count(host.counters().segments, delta->successors.size());
+  count(host.counters().segments, written.size());
 }
 
 bool Table::flush_due() const {
@@ -175,8 +192,7 @@ bool Table::is_settled() const {
   }
   const Delta& rows = view->deltas.front()->rows;
   for_each_version(rows, [&](const Version& version) {
-    const Timestamp begin = version.begin.load(std::memory_order_acquire);
-    const Timestamp end = version.end.load(std::memory_order_acquire);
+    const auto [begin, end] = version.span();
     settled = settled && !is_marker(begin) && (end == infinity || (!is_marker(end) && end <= horizon));
   });
   return settled;

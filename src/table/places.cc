@@ -67,36 +67,29 @@ TableDelta::TableDelta(std::shared_ptr<TableLatch> latch, std::shared_ptr<const 
       rows(keys->secondary_count(), memory_.budget, memory_.total.get(), memory_.most_chunk_bytes),
       latch_(std::move(latch)) {}
 
-// Not analysed: the latch is held exclusively where there are successors, which is no contract that the
+void TableDelta::end(Version& version, Timestamp end) {
+  rows.make_endable(version);
+  set_end(version, end);
+}
+
+// Not analysed: the latch is held exclusively where there are forwards, which is no contract that the
 // analysis has words for.
 HAILSTONE_NO_THREAD_SAFETY_ANALYSIS void TableDelta::set_end(Version& version, Timestamp end) {
   // Only one at a time may change an end: the writer under the write mutex, then its transaction.
-  const bool was_ended = version.end.load(std::memory_order_relaxed) != infinity;
-  version.end.store(end, std::memory_order_release);
+  const bool was_ended = version.end() != infinity;
+  version.set_end(end);
   if (!was_ended && end != infinity) ended_.fetch_add(1, std::memory_order_relaxed);
   if (was_ended && end == infinity) ended_.fetch_sub(1, std::memory_order_relaxed);
-  end_in_successor(version, end);
-}
-
-std::pair<TableSegment*, uint32_t> TableDelta::successor_of(const Version& version) const {
-  const auto after = std::upper_bound(
-      successors.begin(), successors.end(), version.ordinal,
-      [](uint32_t ordinal, const Successor& successor) { return ordinal < successor.first; });
-  const Successor& now = *std::prev(after);
-  return {now.segment.get(), version.ordinal - now.first};
-}
-
-void TableDelta::end_in_successor(const Version& version, Timestamp end) {
-  if (successors.empty() || version.ordinal == Version::no_ordinal) return;
-  const auto [segment, ordinal] = successor_of(version);
-  segment->set_end(ordinal, end);
+  if (forwards.empty()) return;
+  if (const auto* const forward = forwards.find(slot_of(&version)))
+    forward->segment->set_end(forward->ordinal, end);
 }
 
 Version* TableDelta::insert(const Transaction& transaction, ByteView key, ByteView row,
                             std::span<const std::string> secondary_keys) {
   const ExclusiveLock guard(latch());
   Version* const version = rows.insert(key, row, transaction.marker(), secondary_keys);
-  version->write = transaction.own_writes();
+  version->set_write(transaction.own_writes());
   uncommitted.fetch_add(1, std::memory_order_relaxed);
   return version;
 }
@@ -114,7 +107,7 @@ void TableDelta::commit(std::span<const Change> changes, Timestamp timestamp) {
       Version& version = *version_of(change.slot);
       if (change.kind == Change::Kind::Insert) {
         if (inserted == 0) note_commit(timestamp);
-        version.begin.store(timestamp, std::memory_order_release);
+        version.stamp_begin(timestamp);
         ++inserted;
       } else {
         set_end(version, timestamp);
@@ -124,7 +117,7 @@ void TableDelta::commit(std::span<const Change> changes, Timestamp timestamp) {
   bool flushed = false;
   {
     const SharedLock guard(latch());
-    flushed = !successors.empty();
+    flushed = !forwards.empty();
     if (!flushed) stamp();
   }
   if (flushed) {

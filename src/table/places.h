@@ -107,8 +107,10 @@ class TableDelta : public VersionStore {
 
   TableLatch& latch() const HAILSTONE_RETURN_CAPABILITY(table_latch) { return *latch_; }
 
-  /// Ends a version, at a timestamp or a transaction's marker, or (infinity) takes its end back. Where there
-  /// are successors the caller holds the latch exclusively.
+  /// Ends a version, at a timestamp or a transaction's marker. Needs memory, and does all or nothing.
+  void end(Version& version, Timestamp end) HAILSTONE_REQUIRES(table_latch);
+  /// Changes the end of a version that has been ended before, or (infinity) takes it back. Where there are
+  /// forwards the caller holds the latch exclusively.
   void set_end(Version& version, Timestamp end) HAILSTONE_REQUIRES_SHARED(table_latch);
   /// Versions that nobody has ended.
   uint64_t live_versions() const HAILSTONE_REQUIRES_SHARED(table_latch) {
@@ -141,18 +143,8 @@ class TableDelta : public VersionStore {
   /// `rows` of a frozen delta without uncommitted versions, or of one that a single transaction writes to,
   /// for that: none come or go. Not analysed: what keeps others away is no lock.
   const Delta& settled_rows() const HAILSTONE_NO_THREAD_SAFETY_ANALYSIS { return rows; }
-  struct Successor {
-    std::shared_ptr<TableSegment> segment;
-    uint32_t first = 0;  // Version::ordinal of its row 0
-  };
-  /// Segments that the delta has been flushed to, in key order; Version::ordinal then counts rows through all
-  /// of them. Empty: not flushed, or nothing was worth keeping.
-  std::vector<Successor> successors HAILSTONE_GUARDED_BY(table_latch);
-  /// The row that a version has become.
-  std::pair<TableSegment*, uint32_t> successor_of(const Version& version) const
-      HAILSTONE_REQUIRES_SHARED(table_latch);
-  /// Brings the end of a version to the row that it has become.
-  void end_in_successor(const Version& version, Timestamp end) HAILSTONE_REQUIRES(table_latch);
+  /// Where versions went, by slot, whose end was uncommitted when the delta was flushed.
+  NumberMap<TableSegment::Forward> forwards HAILSTONE_GUARDED_BY(table_latch);
 
   std::atomic<Timestamp> first_commit{infinity};  // no committed version began before
 

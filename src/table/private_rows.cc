@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "base/guard.h"
 #include "table/delta_writer.h"
 
@@ -65,16 +66,17 @@ size_t TablePrivateRows::bytes_in_memory() const { return has_delta() ? delta_->
 
 Status TablePrivateRows::spill() {
   if (!has_delta()) return {};
-  HAILSTONE_ASSIGN(const auto successors, DeltaWriter(state_, *delta_, transaction_.marker()).write());
+  HAILSTONE_ASSIGN(const DeltaWriter::Written written,
+                   DeltaWriter(state_, *delta_, transaction_.marker()).write());
   const size_t before = spilled_.size();
   const Status moved = guarded([&]() -> Status {
-    make_ready(successors);
-    state_.replace_delta(delta_, successors);
+    make_ready(written.segments);
+    state_.replace_delta(delta_, written.segments, written.is_row);
     return {};
   });
   if (!moved) {
     spilled_.resize(before);
-    for (const auto& successor : successors) successor.segment->segment->remove_when_unused();
+    for (const auto& segment : written.segments) segment->segment->remove_when_unused();
     return moved;
   }
   // From here on nothing fails.
@@ -84,19 +86,19 @@ Status TablePrivateRows::spill() {
   return {};
 }
 
-void TablePrivateRows::make_ready(const std::vector<TableDelta::Successor>& successors) {
+void TablePrivateRows::make_ready(const TableSegments& segments) {
   std::vector<std::vector<uint32_t>> numbers;
-  for (const auto& successor : successors) numbers.emplace_back().reserve(successor.segment->rows());
+  for (const auto& segment : segments) numbers.emplace_back().reserve(segment->rows());
   size_t at = 0;
   for_each_version(delta_->settled_rows(), [&](const Version& version) {
-    while (numbers[at].size() == successors[at].segment->rows()) ++at;
-    numbers[at].push_back(version.write);
+    while (numbers[at].size() == segments[at]->rows()) ++at;
+    numbers[at].push_back(version.write());
   });
-  for (size_t i = 0; i < successors.size(); ++i) {
-    TableSegment& segment = *successors[i].segment;
+  for (size_t i = 0; i < segments.size(); ++i) {
+    TableSegment& segment = *segments[i];
     segment.writes = std::make_unique<const WriteNumbers>(numbers[i], state_.host.budget());
     make_room_for_ends(segment);
-    spilled_.push_back(successors[i].segment);
+    spilled_.push_back(segments[i]);
   }
   withdrawn_.reserve(spilled_.size());
   if (spare_view_ != nullptr) return;
@@ -105,10 +107,12 @@ void TablePrivateRows::make_ready(const std::vector<TableDelta::Successor>& succ
 }
 
 void TablePrivateRows::move_changes() noexcept {
+  // Ends that the transaction has given rows of this delta: all are uncommitted.
   transaction_.forget_store(delta_.get(), [&](uint64_t slot) -> std::pair<VersionStore*, uint64_t> {
     const SharedLock guard(delta_->latch());
-    const auto [segment, ordinal] = delta_->successor_of(*TableDelta::version_of(slot));
-    return {segment, ordinal};
+    const auto* const forward = delta_->forwards.find(slot);
+    HAILSTONE_CHECK(forward != nullptr, "a row with an uncommitted end is in no segment");
+    return {forward->segment.get(), forward->ordinal};
   });
 }
 

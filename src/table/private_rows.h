@@ -38,7 +38,7 @@ class TablePrivateRows final : public PrivateRows {
   /// False also when all its versions have been taken back: a flush may drop it then.
   bool has_delta() const;
   /// All that can fail, before the rows move.
-  void make_ready(const std::vector<TableDelta::Successor>& successors);
+  void make_ready(const TableSegments& segments);
   void move_changes() noexcept;
   void end_rows(TableSegment& segment, uint64_t from) noexcept
       HAILSTONE_REQUIRES(table_write_mutex, table_latch);

@@ -23,9 +23,9 @@ Result<Replayed> look(Table::State& state, ByteView key, Timestamp timestamp) {
     if (delta->rows.version_count() == 0) continue;
     Version* const version = delta->rows.find(key);
     if (version == nullptr) continue;
-    const Timestamp begin = version->begin.load(std::memory_order_relaxed);
+    const auto [begin, end] = version->span();
     result.superseded = result.superseded || begin > timestamp;
-    if (version->end.load(std::memory_order_relaxed) == infinity) {
+    if (end == infinity) {
       result.live = {.delta = delta, .version = version, .segment = nullptr, .ordinal = 0, .begin = begin};
     }
   }
@@ -64,7 +64,7 @@ Result<Replayed> look(Table::State& state, ByteView key, Timestamp timestamp) {
 void end_version(Table::State& state, const RowPlace& place, Timestamp timestamp) {
   const ExclusiveLock guard(state.latch());
   if (place.version != nullptr) {
-    place.delta->set_end(*place.version, timestamp);
+    place.delta->end(*place.version, timestamp);
   } else if (place.segment != nullptr) {
     place.segment->set_end(place.ordinal, timestamp);
   }

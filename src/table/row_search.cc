@@ -45,8 +45,7 @@ NewestRow Table::State::find_newest(const TableView& places, const SegmentMatche
     if (delta->rows.version_count() == 0) continue;
     Version* const version = delta->rows.find(key);
     if (version == nullptr) continue;
-    const Timestamp begin = version->begin.load(std::memory_order_acquire);
-    const Timestamp end = version->end.load(std::memory_order_acquire);
+    const auto [begin, end] = version->span();
     if (undecided_begin(begin, own)) {
       result.blocker = transaction_of(begin);
       return result;
@@ -107,11 +106,8 @@ Result<RowPlace> Table::State::find_latest(ByteView key) const {
     for (const auto& delta : places->deltas) {
       if (delta->rows.version_count() == 0) continue;
       Version* const version = delta->rows.find(key);
-      if (version == nullptr || version->end.load(std::memory_order_acquire) != infinity) continue;
-      return RowPlace{.delta = delta,
-                      .version = version,
-                      .segment = nullptr,
-                      .begin = version->begin.load(std::memory_order_acquire)};
+      if (version == nullptr || version->end() != infinity) continue;
+      return RowPlace{.delta = delta, .version = version, .segment = nullptr, .begin = version->begin()};
     }
     for (const SegmentMatch& rows : matches) {
       for (uint32_t ordinal = rows.range.first; ordinal < rows.range.last; ++ordinal) {
@@ -129,8 +125,8 @@ Result<RowPlace> Table::State::find_latest(ByteView key) const {
 
 Result<bool> Table::State::is_unchanged(const RowPlace& place, const Snapshot& snapshot) const {
   if (place.version != nullptr) {
-    return snapshot.includes(place.version->begin.load(std::memory_order_acquire)) &&
-           place.version->end.load(std::memory_order_acquire) == infinity;
+    const auto [begin, end] = place.version->span();
+    return snapshot.includes(begin) && end == infinity;
   }
   BlockReader reader(place.segment->columns);
   HAILSTONE_ASSIGN(const Timestamp begin, place.segment->begin_of(reader, place.ordinal));
@@ -145,10 +141,10 @@ Result<RowPlace> Table::State::find_visible(const TableView& places, ByteView ke
   for (const auto& delta : places.deltas) {
     const SharedLock guard(latch());
     if (delta->rows.version_count() == 0) continue;
-    for (Version* version = delta->rows.find(key); version != nullptr; version = version->older) {
-      const Timestamp begin = version->begin.load(std::memory_order_acquire);
+    for (Version* version = delta->rows.find(key); version != nullptr; version = version->older()) {
+      const auto [begin, end] = version->span();
       if (own_only && begin != snapshot.own) continue;
-      if (snapshot.sees(begin, version->end.load(std::memory_order_acquire))) {
+      if (snapshot.sees(begin, end)) {
         return RowPlace{.delta = delta, .version = version, .segment = nullptr, .begin = begin};
       }
     }
@@ -237,13 +233,11 @@ Table::State::UniqueEntry Table::State::find_unique(const TableView& places, con
     const SharedLock guard(latch());
     if (delta->rows.version_count() == 0) continue;
     const auto& tree = delta->rows.secondary(secondary);
-    for (auto entry = tree.lower_bound(index_key); entry != tree.end() && entry->key.starts_with(index_key);
-         ++entry) {
-      if (consider(entry->version->begin.load(std::memory_order_acquire),
-                   entry->version->end.load(std::memory_order_acquire),
-                   entry->key.substr(index_key.size()))) {
-        return result;
-      }
+    for (auto entry = tree.lower_bound(index_key); entry != tree.end(); ++entry) {
+      const ByteView entry_key = entry.key();
+      if (!entry_key.starts_with(index_key)) break;
+      const auto [begin, end] = entry.version()->span();
+      if (consider(begin, end, entry_key.substr(index_key.size()))) return result;
     }
   }
   const SharedLock guard(latch());

@@ -188,9 +188,9 @@ Result<const Batch*> Scan::State::next_changed() {
     {
       // The entry stands for all versions of the row in this delta.
       const SharedLock guard(inside.latch());
-      for (const Version* each = entry.version; each != nullptr && !seen; each = each->older) {
+      for (const Version* each = entry.version; each != nullptr && !seen; each = each->older()) {
         seen = visibility.takes(*each);
-        unchanged = seen && each == entry.version && each->end.load(std::memory_order_acquire) == infinity;
+        unchanged = seen && each == entry.version && each->end() == infinity;
       }
     }
     HAILSTONE_TRY(add_latest(key, unchanged ? &place : nullptr, seen));

@@ -112,7 +112,7 @@ TableStatistics Table::statistics() const {
     result.deleted_rows += delta->rows.version_count() - delta->live_versions();
     result.data_bytes += delta->rows.bytes();
     for (size_t i = 0; i < state.keys->secondary_count(); ++i) {
-      result.index_bytes += delta->rows.secondary(i).size() * sizeof(Delta::Entry);
+      result.index_bytes += delta->rows.secondary(i).size() * DeltaTree::entry_bytes;
     }
   }
   result.data_bytes -= std::min(result.data_bytes, result.index_bytes);
@@ -271,12 +271,11 @@ uint64_t Table::estimate_range(size_t index, ByteView low, ByteView high) const 
   } else {
     order.visit_between(low, high, count_between);
   }
-  const auto count_entries = [&](const auto& tree, auto entry, const auto& key_and_version) -> uint64_t {
+  const auto count_entries = [&](const DeltaTree& tree) -> uint64_t {
     uint64_t met = 0, live = 0;
-    for (; entry != tree.end(); ++entry) {
-      const auto [key, version] = key_and_version(*entry);
-      if (!high.empty() && !(key < high)) break;
-      if (version->end.load(std::memory_order_relaxed) == infinity) ++live;
+    for (auto entry = tree.lower_bound(low); entry != tree.end(); ++entry) {
+      if (!high.empty() && !(entry.key() < high)) break;
+      if (entry.version()->end() == infinity) ++live;
       if (++met == most_delta_entries_counted) return std::max(live, live * (tree.size() / 3) / met);
     }
     return live;
@@ -284,15 +283,7 @@ uint64_t Table::estimate_range(size_t index, ByteView low, ByteView high) const 
   const SharedLock guard(state.latch());
   for (const auto& delta : view->deltas) {
     if (delta->rows.version_count() == 0) continue;
-    if (is_clustered) {
-      const auto& tree = delta->rows.clustered();
-      entries += count_entries(tree, tree.lower_bound(TreeKey(low)), [](const TreeEntry& entry) {
-        return Delta::Entry{entry.key(), entry.newest};
-      });
-    } else {
-      const auto& tree = delta->rows.secondary(secondary);
-      entries += count_entries(tree, tree.lower_bound(low), [](const Delta::Entry& entry) { return entry; });
-    }
+    entries += count_entries(is_clustered ? delta->rows.clustered() : delta->rows.secondary(secondary));
   }
   return entries;
 }

@@ -177,13 +177,12 @@ class RowWriter {
   /// Ends the live version of `key`, which is in `place`.
   void end(ByteView key, const RowPlace& place) HAILSTONE_REQUIRES(table_write_mutex) {
     if (is_behind(place.begin)) transaction_.supersede(state_.id, key);
+    const ExclusiveLock guard(state_.latch());
     if (place.version != nullptr) {
-      const SharedLock guard(state_.latch());
-      place.delta->set_end(*place.version, transaction_.marker());
+      place.delta->end(*place.version, transaction_.marker());
       transaction_.add_change(place.delta, TableDelta::slot_of(place.version), Change::Kind::End);
       return;
     }
-    const ExclusiveLock guard(state_.latch());
     place.segment->set_end(place.ordinal, transaction_.marker());
     transaction_.add_change(place.segment, place.ordinal, Change::Kind::End);
   }
@@ -242,7 +241,7 @@ Result<std::string> Table::insert(Transaction& transaction, ByteView row, Duplic
   State& state = *state_;
   HAILSTONE_TRY(state.usable());
   HAILSTONE_TRY(check_row(state, row));
-  HAILSTONE_TRY(state.make_room(*this, transaction, row.size() + sizeof(Version)));
+  HAILSTONE_TRY(state.make_room(*this, transaction, row.size() + Version::most_overhead));
   TablePrivateRows* const private_rows = TablePrivateRows::of(*this, state, transaction);
   const uint64_t row_id =
       state.keys->hidden_row_id() ? state.next_row_id.fetch_add(1, std::memory_order_relaxed) : 0;
@@ -284,7 +283,7 @@ Result<std::string> Table::update(Transaction& transaction, ByteView key, ByteVi
   State& state = *state_;
   HAILSTONE_TRY(state.usable());
   HAILSTONE_TRY(check_row(state, row));
-  HAILSTONE_TRY(state.make_room(*this, transaction, row.size() + sizeof(Version)));
+  HAILSTONE_TRY(state.make_room(*this, transaction, row.size() + Version::most_overhead));
   TablePrivateRows* const private_rows = TablePrivateRows::of(*this, state, transaction);
   std::string new_key;
   std::vector<std::string> secondary;

@@ -232,9 +232,9 @@ struct Table::State {
                                SegmentReaders* readers = nullptr);
   /// Writes a frozen delta without uncommitted versions to segments, which take its place.
   Status flush_delta(const std::shared_ptr<TableDelta>& delta) HAILSTONE_REQUIRES(flush_mutex);
-  /// Puts the segments that a delta was written to in its place.
-  void replace_delta(const std::shared_ptr<TableDelta>& delta, std::vector<TableDelta::Successor> successors)
-      HAILSTONE_EXCLUDES(table_write_mutex, table_latch);
+  /// Puts the segments that a delta was written to in its place. `is_row`: as DeltaWriter::Written has it.
+  void replace_delta(const std::shared_ptr<TableDelta>& delta, const TableSegments& segments,
+                     const std::vector<bool>& is_row) HAILSTONE_EXCLUDES(table_write_mutex, table_latch);
   bool merge_due() const;
   /// Waits for memory when the budget is exhausted, as long as somebody else may give some back.
   Status make_room(Table& table, Transaction& transaction, size_t bytes);

@@ -362,21 +362,22 @@ class IndexCheck {
       after = entry_key;
       const ByteView key = secondary_ == SegmentKeys::clustered
                                ? entry_key
-                               : entry_key.substr(0, entry_key.size() - version->key_size);
+                               : entry_key.substr(0, entry_key.size() - version->key().size());
       to.push_back({key, version});
     };
     if (secondary_ == SegmentKeys::clustered) {
       const auto& tree = delta.rows.clustered();
-      for (auto entry = begun ? tree.upper_bound(TreeKey(after)) : tree.begin();
+      for (auto entry = begun ? tree.upper_bound(after) : tree.begin();
            entry != tree.end() && to.size() < most; ++entry) {
-        take(entry->key(), entry->newest);
+        take(entry.key(), entry.version());
       }
     } else {
       const auto& tree = delta.rows.secondary(secondary_);
       for (auto entry = begun ? tree.upper_bound(after) : tree.begin(); entry != tree.end(); ++entry) {
         // Versions of one row lie behind one key; they must not be parted.
-        if (to.size() >= most && entry->key != after) break;
-        take(entry->key, entry->version);
+        const ByteView key = entry.key();
+        if (to.size() >= most && key != after) break;
+        take(key, entry.version());
       }
     }
     return !to.empty();
@@ -396,12 +397,12 @@ class IndexCheck {
         if (ours.key() != entry.key) continue;
         HAILSTONE_ASSIGN(const bool is_exempt, exempt(ours));
         if (is_exempt) continue;
-        if (decide(entry.version->begin.load(std::memory_order_acquire),
-                   entry.version->end.load(std::memory_order_acquire), blocker)) {
+        const auto [begin, end] = entry.version->span();
+        if (decide(begin, end, blocker)) {
           HAILSTONE_ASSIGN(const uint32_t refused, ours.ordinal());
           return refuse(*segment, refused, entry.version->key());
         }
-        note_ended(entry.key, entry.version->end.load(std::memory_order_acquire));
+        note_ended(entry.key, end);
         if (blocker != 0) return {};
       }
     }

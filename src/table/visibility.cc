@@ -86,7 +86,7 @@ DeltaReader::DeltaReader(std::shared_ptr<TableDelta> delta, size_t secondary, co
     : delta_(std::move(delta)), secondary_(secondary), visibility_(visibility) {}
 
 const Version* DeltaReader::taken(const Version* newest) const {
-  for (const Version* version = newest; version != nullptr; version = version->older) {
+  for (const Version* version = newest; version != nullptr; version = version->older()) {
     if (visibility_.takes(*version)) return version;
   }
   return nullptr;
@@ -97,14 +97,16 @@ void DeltaReader::forward(ByteView bound, bool after, size_t count, std::vector<
   const SharedLock guard(delta_->latch());
   if (secondary_ == clustered) {
     const auto& tree = delta_->rows.clustered();
-    const TreeKey sought(bound);
-    auto entry = after ? tree.upper_bound(sought) : tree.lower_bound(sought);
+    auto entry = after ? tree.upper_bound(bound) : tree.lower_bound(bound);
     auto soon = entry;
-    for (size_t i = 0; i < prefetched && soon != tree.end(); ++i, ++soon) __builtin_prefetch(soon->newest);
+    for (size_t i = 0; i < prefetched && soon != tree.end(); ++i, ++soon) __builtin_prefetch(soon.version());
     for (; entry != tree.end(); ++entry) {
       if (to.size() == count) return;
-      if (soon != tree.end()) __builtin_prefetch((soon++)->newest);
-      if (const Version* const version = taken(entry->newest)) to.push_back({version->key(), version});
+      if (soon != tree.end()) {
+        __builtin_prefetch(soon.version());
+        ++soon;
+      }
+      if (const Version* const version = taken(entry.version())) to.push_back({version->key(), version});
     }
     return;
   }
@@ -112,8 +114,9 @@ void DeltaReader::forward(ByteView bound, bool after, size_t count, std::vector<
   for (auto entry = after ? tree.upper_bound(bound) : tree.lower_bound(bound); entry != tree.end(); ++entry) {
     if (to.size() == count) return;
     // A locking cursor sees several versions behind one entry key as one.
-    if (!to.empty() && to.back().key == entry->key) continue;
-    if (visibility_.takes(*entry->version)) to.push_back({entry->key, entry->version});
+    const ByteView key = entry.key();
+    if (!to.empty() && to.back().key == key) continue;
+    if (visibility_.takes(*entry.version())) to.push_back({key, entry.version()});
   }
 }
 
@@ -122,10 +125,10 @@ void DeltaReader::backward(ByteView bound, bool unbounded, size_t count, std::ve
   const SharedLock guard(delta_->latch());
   if (secondary_ == clustered) {
     const auto& tree = delta_->rows.clustered();
-    for (auto entry = unbounded ? tree.end() : tree.lower_bound(TreeKey(bound)); entry != tree.begin();) {
+    for (auto entry = unbounded ? tree.end() : tree.lower_bound(bound); entry != tree.begin();) {
       --entry;
       if (to.size() == count) return;
-      if (const Version* const version = taken(entry->newest)) to.push_back({version->key(), version});
+      if (const Version* const version = taken(entry.version())) to.push_back({version->key(), version});
     }
     return;
   }
@@ -133,8 +136,9 @@ void DeltaReader::backward(ByteView bound, bool unbounded, size_t count, std::ve
   for (auto entry = unbounded ? tree.end() : tree.lower_bound(bound); entry != tree.begin();) {
     --entry;
     if (to.size() == count) return;
-    if (!to.empty() && to.back().key == entry->key) continue;
-    if (visibility_.takes(*entry->version)) to.push_back({entry->key, entry->version});
+    const ByteView key = entry.key();
+    if (!to.empty() && to.back().key == key) continue;
+    if (visibility_.takes(*entry.version())) to.push_back({key, entry.version()});
   }
 }
 

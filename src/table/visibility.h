@@ -39,7 +39,7 @@ struct Visibility {
   }
   /// Whether the transaction has written the version after the reader began.
   bool is_own_and_new(const Version& version) const {
-    return version.begin.load(std::memory_order_acquire) == snapshot.own && version.write >= own_writes;
+    return version.begin() == snapshot.own && version.write() >= own_writes;
   }
   bool is_own_and_new(const TableSegment& segment, uint32_t ordinal) const {
     return segment.shared_begin() == snapshot.own && segment.is_written_since(ordinal, own_writes);
@@ -49,13 +49,13 @@ struct Visibility {
                                     : is_own_and_new(*place.segment, place.ordinal);
   }
   bool takes(const Version& version) const {
-    const Timestamp begin = version.begin.load(std::memory_order_acquire);
+    const auto [begin, end] = version.span();
     if (begin == snapshot.own) {
-      if (version.write >= own_writes) return false;
+      if (version.write() >= own_writes) return false;
     } else if (is_superseded(version.key())) {
       return false;
     }
-    return takes(begin, version.end.load(std::memory_order_acquire));
+    return takes(begin, end);
   }
 };
 
