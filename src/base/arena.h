@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstring>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/bytes.h"
@@ -26,15 +27,16 @@ class Arena {
   /// `size` bytes aligned to 8, valid until clear() or destruction.
   char* allocate(size_t size) {
     size = (size + 7) & ~size_t{7};
-    if (size > available_) add_chunk(size);
-    char* result = next_;
-    next_ += size;
-    available_ -= size;
-    return result;
+    if (size > used_.available) find_room(size);
+    used_.available -= size;
+    return std::exchange(used_.next, used_.next + size);
   }
   /// The next `size` bytes, in pieces that are each a multiple of 8, can be allocated without fail.
   void reserve(size_t size) {
-    if (size > available_) add_chunk(size);
+    if (size <= used_.available || size <= spare_.available) return;
+    const Room room = add_chunk(size);
+    keep_greater();
+    spare_ = room;
   }
   ByteView copy(ByteView bytes) {
     if (bytes.empty()) return {};
@@ -49,12 +51,28 @@ class Arena {
     pages_.clear();
     if (budget_ != nullptr) budget_->release(bytes_);
     bytes_ = 0;
-    next_ = nullptr;
-    available_ = 0;
+    used_ = spare_ = {};
   }
 
  private:
-  void add_chunk(size_t at_least) {
+  struct Room {
+    char* next = nullptr;
+    size_t available = 0;
+  };
+
+  /// Of the two chunks in use the one that fits is used first from here on; a new one if none does.
+  void find_room(size_t size) {
+    if (size > spare_.available) {
+      const Room room = add_chunk(size);
+      keep_greater();
+      spare_ = room;
+    }
+    std::swap(used_, spare_);
+  }
+  void keep_greater() {
+    if (used_.available < spare_.available) used_ = spare_;
+  }
+  Room add_chunk(size_t at_least) {
     // Chunks double from 1 KiB on until they are huge pages: a one-row table stays small, a big one needs few
     // calls and its rows are quick to reach. But what may lie unused is little beside the budget.
     constexpr size_t least = 1024, smallest_limit = size_t{64} << 10;
@@ -63,24 +81,25 @@ class Arena {
     if (most_chunk_bytes_ != 0) most = std::clamp(most_chunk_bytes_, least, most);
     size_t size = std::clamp(bytes_, least, most);
     if (size < at_least) size = at_least;
+    Room room{.next = nullptr, .available = size};
     if (size < huge_page_bytes) {
       chunks_.push_back(std::make_unique_for_overwrite<char[]>(size));
-      next_ = chunks_.back().get();
+      room.next = chunks_.back().get();
     } else {
       pages_.push_back(make_page_bytes(size));
-      next_ = pages_.back().get();
+      room.next = pages_.back().get();
     }
     if (budget_ != nullptr) budget_->reserve(size);
     bytes_ += size;
-    available_ = size;
+    return room;
   }
 
   MemoryBudget* budget_;
   size_t most_chunk_bytes_;
   std::vector<std::unique_ptr<char[]>> chunks_;
   std::vector<PageBytes> pages_;
-  char* next_ = nullptr;
-  size_t available_ = 0;
+  // Chunks with room: what is reserved in one leaves the rest of the other to smaller pieces.
+  Room used_, spare_;
   size_t bytes_ = 0;
 };
 

@@ -42,6 +42,34 @@ TEST(ArenaTest, ASmallArenaIsSmall) {
   EXPECT_LE(arena.bytes(), 1024U);
 }
 
+TEST(ArenaTest, WhatIsReservedLosesNoRoom) {
+  constexpr size_t chunk = size_t{64} << 10, piece = 72, reserved = 5000, pieces = 100'000;
+  Arena arena(nullptr, chunk);
+  for (size_t i = 0; i < pieces; ++i) {
+    arena.allocate(piece);
+    arena.reserve(reserved);
+    const size_t before = arena.bytes();
+    if (i % 10 == 0) {
+      // In pieces that no chunk's end fits: they need no further chunk.
+      for (size_t left = reserved; left >= 256; left -= 256) arena.allocate(256);
+      ASSERT_EQ(arena.bytes(), before);
+    }
+  }
+  const size_t used = pieces * piece + pieces / 10 * (reserved / 256 * 256);
+  EXPECT_LE(arena.bytes(), used + used / 100 + 2 * chunk);
+}
+
+TEST(ArenaTest, PiecesOfMoreThanAChunkLoseNoRoom) {
+  constexpr size_t chunk = size_t{64} << 10, rounds = 1000, small = 2000, great = 100'000;
+  Arena arena(nullptr, chunk);
+  for (size_t i = 0; i < rounds; ++i) {
+    arena.allocate(small);
+    arena.allocate(great);
+  }
+  const size_t used = rounds * (small + great);
+  EXPECT_LE(arena.bytes(), used + used / 100);
+}
+
 TEST(MemoryBudgetTest, RefusesBeyondTheLimitAndReservesNothing) {
   MemoryBudget budget(100);
   EXPECT_TRUE(budget.try_reserve(100));
