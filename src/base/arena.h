@@ -82,7 +82,8 @@ class Arena {
     size_t size = std::clamp(bytes_, least, most);
     if (size < at_least) size = at_least;
     Room room{.next = nullptr, .available = size};
-    if (size < huge_page_bytes) {
+    // What is charged must go back to the system once it is free: malloc would keep it.
+    if (budget_ == nullptr && size < huge_page_bytes) {
       chunks_.push_back(std::make_unique_for_overwrite<char[]>(size));
       room.next = chunks_.back().get();
     } else {

@@ -317,13 +317,18 @@ void Maintenance::expire_rows_if_due() {
 }
 
 /// Evicted blocks leave holes that malloc keeps, and blocks of other sizes do not fit in: without this the
-/// process outgrows the budget by a sixth when one table's blocks push out another's.
+/// process outgrows the budget by a sixth when one table's blocks push out another's. So does the encoding of
+/// segments, which uses the holes again as long as it goes on.
 void Maintenance::trim_memory() {
 #ifdef __GLIBC__
   constexpr uint64_t share = 16;
-  const uint64_t evicted = core_.counters().block_cache_evicted_bytes.load(std::memory_order_relaxed);
-  if (evicted - trimmed_at_ < core_.budget().limit() / share) return;
-  trimmed_at_ = evicted;
+  const Counters& counters = core_.counters();
+  const uint64_t evicted = counters.block_cache_evicted_bytes.load(std::memory_order_relaxed);
+  const uint64_t encoded = counters.segment_write_bytes.load(std::memory_order_relaxed);
+  const uint64_t worth = core_.budget().limit() / share;
+  const bool at_rest = encoded - trimmed_.encoded >= worth && !working();
+  if (evicted - trimmed_.evicted < worth && !at_rest) return;
+  trimmed_ = {evicted, encoded};
   ::malloc_trim(0);
 #endif
 }

@@ -109,7 +109,10 @@ class Maintenance {
   // The ticker's alone.
   Clock::time_point next_sync_{};
   Clock::time_point next_memory_look_{};
-  uint64_t trimmed_at_ = 0;  // block_cache_evicted_bytes then
+  struct Trimmed {
+    uint64_t evicted = 0, encoded = 0;  // block_cache_evicted_bytes and segment_write_bytes then
+  };
+  Trimmed trimmed_;
   bool log_failed_ = false;
   bool log_stalled_ = false;  // and the server's log has been told
 };

@@ -103,9 +103,10 @@ FrameCodec BytesEncoder::choose_codec(std::span<const ByteView> values) {
 
 Status BytesEncoder::encode_frames(std::span<const ByteView> values, FrameCodec codec, bool far,
                                    const FarWriter& write_far, std::string& to, BlockEntry& entry) {
-  std::string codecs, data;
+  std::string codecs;
   std::vector<uint64_t> row_ends, stored_ends, checksums;
   uint64_t stored_total = 0;
+  frames_.clear();
   for (size_t row = 0; row < values.size();) {
     // A frame is one value, or several neighbours that stay small together.
     ByteView raw = values[row++];
@@ -124,7 +125,7 @@ Status BytesEncoder::encode_frames(std::span<const ByteView> values, FrameCodec 
       checksums.push_back(checksum(stored));
       HAILSTONE_TRY(write_far(stored));
     } else {
-      data.append(stored);
+      frames_.insert(frames_.end(), stored.begin(), stored.end());
     }
   }
   entry.far_size = far ? stored_total : 0;
@@ -134,7 +135,7 @@ Status BytesEncoder::encode_frames(std::span<const ByteView> values, FrameCodec 
   for (const uint64_t end : row_ends) append_number(to, static_cast<uint32_t>(end));
   for (const uint64_t end : stored_ends) append_number(to, end);
   for (const uint64_t sum : checksums) append_number(to, sum);
-  to.append(data);
+  to.append(frames_.data(), frames_.size());
   return {};
 }
 

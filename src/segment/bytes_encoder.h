@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/page_allocator.h"
 #include "base/status.h"
 #include "segment/segment_format.h"
 
@@ -39,6 +40,7 @@ class BytesEncoder {
 
   std::unique_ptr<Compressor> compressor_;
   std::string frame_, compressed_;
+  PageVector<char> frames_;
   std::vector<uint64_t> numbers_;
 };
 

@@ -8,6 +8,7 @@
 
 #include "base/guard.h"
 #include "base/hash.h"
+#include "base/page_allocator.h"
 #include "segment/bit_packing.h"
 #include "segment/bytes_encoder.h"
 #include "segment/dictionary_builder.h"
@@ -29,7 +30,8 @@ class SegmentOutput {
  public:
   SegmentOutput(std::unique_ptr<WritableFile> file, Counters& counters)
       : file_(std::move(file)), counters_(counters) {
-    buffer_.reserve(write_bytes * 2);
+    // No more is ever in it; and less than a huge page, so that a small segment touches little.
+    buffer_.reserve(write_bytes * 2 - 1);
   }
 
   Status append(ByteView bytes) {
@@ -38,7 +40,7 @@ class SegmentOutput {
       HAILSTONE_TRY(flush());
       return write(bytes);
     }
-    buffer_.append(bytes);
+    buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
     return buffer_.size() >= write_bytes ? flush() : Status();
   }
   Status append_piece(ByteView bytes, Piece& piece) {
@@ -57,7 +59,7 @@ class SegmentOutput {
  private:
   Status flush() {
     if (buffer_.empty()) return {};
-    HAILSTONE_TRY(write(buffer_));
+    HAILSTONE_TRY(write({buffer_.data(), buffer_.size()}));
     buffer_.clear();
     return {};
   }
@@ -69,7 +71,7 @@ class SegmentOutput {
 
   std::unique_ptr<WritableFile> file_;
   Counters& counters_;
-  std::string buffer_;
+  PageVector<char> buffer_;
   uint64_t size_ = 0;
 };
 

@@ -1,5 +1,12 @@
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <new>
 #include <random>
 #include <string>
 #include <thread>
@@ -68,6 +75,27 @@ TEST(ArenaTest, PiecesOfMoreThanAChunkLoseNoRoom) {
   }
   const size_t used = rounds * (small + great);
   EXPECT_LE(arena.bytes(), used + used / 100);
+}
+
+size_t resident_bytes() {
+  size_t all = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> all >> resident;
+  return resident * static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+TEST(ArenaTest, ChargedMemoryGoesBackToTheSystem) {
+  constexpr size_t bytes = size_t{64} << 20, piece = 1024, chunk = size_t{512} << 10;
+  // From here on malloc keeps blocks of the size of chunks.
+  ::operator delete(::operator new (size_t{8} << 20));
+  MemoryBudget budget(size_t{1} << 30);
+  Arena arena(&budget, chunk);
+  for (size_t i = 0; i < bytes / piece; ++i) std::memset(arena.allocate(piece), 'x', piece);
+  // Behind them in malloc's heap, if that is where they are.
+  const auto behind = std::make_unique<std::array<char, chunk>>();
+  const size_t filled = resident_bytes();
+  arena.clear();
+  EXPECT_LT(resident_bytes(), filled - bytes * 3 / 4);
+  EXPECT_EQ((*behind)[0], 0);
 }
 
 TEST(MemoryBudgetTest, RefusesBeyondTheLimitAndReservesNothing) {
