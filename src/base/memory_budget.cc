@@ -1,5 +1,7 @@
 #include "base/memory_budget.h"
 
+#include <algorithm>
+
 namespace hailstone {
 
 bool MemoryBudget::try_reserve(size_t bytes) {
@@ -9,9 +11,14 @@ bool MemoryBudget::try_reserve(size_t bytes) {
     while (used + bytes <= limit) {
       if (used_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed)) return true;
     }
-    if (asked || !reclaimer_) return false;
-    reclaimer_(used + bytes - limit);
+    if (asked || !reclaimer_.reclaim) return false;
+    reclaimer_.reclaim(used + bytes - limit);
   }
+}
+
+bool MemoryBudget::is_spare(size_t bytes) const {
+  const size_t used = this->used(), reclaimable = reclaimer_.reclaimable ? reclaimer_.reclaimable() : 0;
+  return used - std::min(used, reclaimable) + bytes <= limit() / 2;
 }
 
 void MemoryBudget::reserve(size_t bytes) {

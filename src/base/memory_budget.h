@@ -19,13 +19,20 @@ class MemoryBudget {
   /// `limit` in bytes.
   explicit MemoryBudget(size_t limit) : limit_(limit) {}
 
-  /// Gives memory back when it is short: takes the bytes wanted, returns the bytes freed. The block cache
-  /// registers itself before any thread reserves.
-  void set_reclaimer(std::function<size_t(size_t)> reclaimer) { reclaimer_ = std::move(reclaimer); }
+  /// Gives memory back when it is short.
+  struct Reclaimer {
+    std::function<size_t(size_t)> reclaim;  // takes the bytes wanted, returns the bytes freed
+    std::function<size_t()> reclaimable;    // bytes that it could free, about
+  };
+  /// The block cache registers itself before any thread reserves.
+  void set_reclaimer(Reclaimer reclaimer) { reclaimer_ = std::move(reclaimer); }
 
   /// Reserves `bytes`, asking the reclaimer when short. False, with nothing reserved, when they still do not
   /// fit.
   [[nodiscard]] bool try_reserve(size_t bytes);
+  /// Whether so many bytes more leave half of the limit to others, apart from what can be reclaimed: they may
+  /// go to a caller that has had its share.
+  bool is_spare(size_t bytes) const;
   /// Reserves what the caller cannot do without, even beyond the limit.
   void reserve(size_t bytes);
   void release(size_t bytes) {
@@ -50,7 +57,7 @@ class MemoryBudget {
 
   std::atomic<size_t> limit_;
   std::atomic<size_t> used_{0};
-  std::function<size_t(size_t)> reclaimer_;
+  Reclaimer reclaimer_;
   std::atomic<uint32_t> waiters_{0};
   Mutex mutex_;  // guards nothing: a release wakes nobody between its look and its sleep
   Condition released_;

@@ -426,7 +426,8 @@ struct RecordSort::State {
   }
 
   Status take(Part& part, size_t bytes, const GoOn& go_on) {
-    if (part.memory.bytes() + bytes <= share_of_part && part.memory.try_grow(bytes)) return {};
+    const bool may_grow = part.memory.bytes() + bytes <= share_of_part || budget.is_spare(bytes);
+    if (may_grow && part.memory.try_grow(bytes)) return {};
     if (part.memory.bytes() >= least_run) HAILSTONE_TRY(spill(part, go_on));
     if (!part.memory.try_grow(bytes)) part.memory.grow(bytes);
     return {};

@@ -1,9 +1,9 @@
 // Sorts records of keys and what belongs to them, of any number: several threads add them, and then the
 // caller's gets them in order.
 //
-// What goes beyond a thread's share of memory it sorts, and writes as a run to a spill file; what is left in
-// memory all threads sort together. Both are merged as they are read. docs/architecture.md, "Rows in an
-// order".
+// What goes beyond a thread's share of memory, where the budget has none to spare, it sorts, and writes as a
+// run to a spill file; what is left in memory all threads sort together. Both are merged as they are read.
+// docs/architecture.md, "Rows in an order".
 #pragma once
 
 #include <memory>
@@ -16,8 +16,8 @@ namespace hailstone {
 
 class RecordSort {
  public:
-  /// `share`: bytes that the records of all `parts` may take, about; beyond it is what a thread cannot do
-  /// without, less than a MiB. `counts`: of the operator, which get memory, spilled bytes and the time of
+  /// `share`: bytes that the records of all `parts` may take, about; beyond it is what the budget has to spare,
+  /// and what a thread cannot do without, less than a MiB. `counts`: of the operator, which get memory, spilled bytes and the time of
   /// sort(); may be null.
   RecordSort(MemoryBudget& budget, SpillSpace& space, size_t share, unsigned parts, OperatorCounts* counts);
   ~RecordSort();

@@ -93,7 +93,9 @@ struct BlockCache::State {
 
 BlockCache::BlockCache(MemoryBudget& budget, Counters& counters)
     : state_(std::make_unique<State>(budget, counters)) {
-  budget.set_reclaimer([this](size_t bytes) { return evict(bytes); });
+  budget.set_reclaimer(
+      {.reclaim = [this](size_t bytes) { return evict(bytes); },
+       .reclaimable = [this] { return state_->counters.block_cache_bytes.load(std::memory_order_relaxed); }});
 }
 
 BlockCache::~BlockCache() { state_->budget.set_reclaimer({}); }

@@ -112,15 +112,33 @@ TEST(MemoryBudgetTest, RefusesBeyondTheLimitAndReservesNothing) {
 TEST(MemoryBudgetTest, AsksTheReclaimerForWhatIsShort) {
   MemoryBudget budget(100);
   size_t asked = 0;
-  budget.set_reclaimer([&](size_t bytes) {
-    asked = bytes;
-    budget.release(bytes);
-    return bytes;
-  });
+  budget.set_reclaimer({.reclaim =
+                            [&](size_t bytes) {
+                              asked = bytes;
+                              budget.release(bytes);
+                              return bytes;
+                            },
+                        .reclaimable = {}});
   EXPECT_TRUE(budget.try_reserve(90));
   EXPECT_TRUE(budget.try_reserve(30));
   EXPECT_EQ(asked, 20U);
   EXPECT_EQ(budget.used(), 100U);
+}
+
+TEST(MemoryBudgetTest, WhatIsSpareLeavesHalfToOthers) {
+  MemoryBudget budget(100);
+  EXPECT_TRUE(budget.is_spare(50));
+  EXPECT_FALSE(budget.is_spare(51));
+  EXPECT_TRUE(budget.try_reserve(80));
+  EXPECT_FALSE(budget.is_spare(1));
+  size_t reclaimable = 60;
+  budget.set_reclaimer({.reclaim = {}, .reclaimable = [&] { return reclaimable; }});
+  EXPECT_TRUE(budget.is_spare(30));
+  EXPECT_FALSE(budget.is_spare(31));
+  // It may be known late what has been reclaimed.
+  reclaimable = 90;
+  EXPECT_TRUE(budget.is_spare(50));
+  EXPECT_FALSE(budget.is_spare(51));
 }
 
 TEST(MemoryBudgetTest, AReservationReleasesWhatItHolds) {

@@ -84,6 +84,32 @@ TEST_F(OrderedRowsTest, InAnyOrderWithAnyMemory) {
   expect_nothing_left(host_.budget().used());
 }
 
+TEST_F(OrderedRowsTest, TakesMemoryThatOthersLeave) {
+  add_rows(0, 150'000, true);
+  reader_ = host_.transactions().begin(Isolation::RepeatableRead);
+  MemoryBudget& budget = host_.budget();
+  const size_t before = budget.used();
+  const auto sort = [&](size_t& most) {
+    auto rows = *ordered({{.position = word}}, nullptr, 2, true);
+    EXPECT_TRUE(*rows->next());
+    most = budget.used() - before;
+    return rows->bytes_spilled();
+  };
+  size_t needed = 0, most = 0;
+  ASSERT_EQ(sort(needed), 0U);
+  const size_t limit = 5 * needed / 2;
+  budget.set_limit(limit);
+  ASSERT_LT(before, needed / 8);
+  EXPECT_EQ(sort(most), 0U);
+  EXPECT_GT(most, limit / 4);
+  {
+    Reservation of_others(budget);
+    ASSERT_TRUE(of_others.try_grow(limit / 2));
+    EXPECT_NE(sort(most), 0U);
+  }
+  budget.set_limit(size_t{1} << 30);
+}
+
 TEST_F(OrderedRowsTest, MergesRunsToRuns) {
   add_rows(0, 150'000, true);
   reader_ = host_.transactions().begin(Isolation::RepeatableRead);
