@@ -93,7 +93,7 @@ class GroupTranslator {
       }
       if (!take_limit()) return declined(SelectOutcome::Statement, nullptr);
     }
-    if (has_mean() && !keeps_digits_of_means() && (makes_more_of_aggregates_ || !sends_means_as_they_are()))
+    if (has_mean() && !keeps_digits_of_means() && (makes_more_of_aggregates_ || !rounds_means()))
       return declined(SelectOutcome::Means, nullptr);
     // Rows of joins have no places at which the rest of them could be read.
     if (block_.reads_rows && statement_.sources->is_join()) return declined(SelectOutcome::Columns, nullptr);
@@ -349,9 +349,13 @@ class GroupTranslator {
     return !(distinct && select_.join->order != nullptr);
   }
 
-  /// Whether means go to the client, rounded as their fields are, and nowhere else.
-  bool sends_means_as_they_are() const {
-    return sends_rows(thd_) && (query_.having == nullptr || !mentions_mean(*query_.having)) && is_sent();
+  /// Whether means are rounded, as their fields are, before anything else is done with them: they go to the
+  /// client, or into the table of a derived table, which is no UNION, whose columns may have more digits.
+  bool rounds_means() const {
+    SELECT_LEX_UNIT& unit = *select_.master_unit();
+    const bool goes_to_table = unit.derived != nullptr && !unit.is_unit_op();
+    return (goes_to_table || (sends_rows(thd_) && is_sent())) &&
+           (query_.having == nullptr || !mentions_mean(*query_.having));
   }
 
   THD& thd_;

@@ -16,9 +16,9 @@ namespace hailstone {
 
 class RecordSort {
  public:
-  /// `share`: bytes that the records of all `parts` may take, about; beyond it is what the budget has to spare,
-  /// and what a thread cannot do without, less than a MiB. `counts`: of the operator, which get memory, spilled bytes and the time of
-  /// sort(); may be null.
+  /// `share`: bytes that the records of all `parts` may take, about; beyond it is what the budget has to
+  /// spare, and what a thread cannot do without, less than a MiB. `counts`: of the operator, which get
+  /// memory, spilled bytes and the time of sort(); may be null.
   RecordSort(MemoryBudget& budget, SpillSpace& space, size_t share, unsigned parts, OperatorCounts* counts);
   ~RecordSort();
   RecordSort(const RecordSort&) = delete;
