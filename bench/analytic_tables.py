@@ -17,6 +17,7 @@ class Table:
 
 def load(bench, schema, sources, engines, libraries):
     """Makes a schema's tables in some of the server's engines and libraries; `sources`: (table, DuckDB's SQL for its rows)."""
+    bench.connection.execute("SET SESSION max_statement_time = 0")
     for engine in engines:
         bench.connection.execute(
             f"CREATE DATABASE {Setup(engine).database(schema)} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin")

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "collation.h"
 #include "group_aggregates.h"
 #include "group_estimate.h"
 #include "item_parts.h"
+#include "pushdown_warnings.h"
 #include "statement_items.h"
 
 namespace hailstone {
@@ -63,6 +65,10 @@ class GroupTranslator {
     if (!is_of_known_form()) return declined(SelectOutcome::Statement, nullptr);
     block_.rolls_up = select_.olap == ROLLUP_TYPE;
     for (const ORDER* order = query_.group_by; order != nullptr; order = order->next) {
+      if (follows_from_keys(**order->item)) {
+        followers_.push_back(*order->item);
+        continue;
+      }
       const size_t keys = block_.keys.size();
       if (!add_key(**order->item) || block_.keys.size() > GroupingPlan::most_keys ||
           (block_.rolls_up && (block_.keys.size() == keys || loses_zeros(**order->item))))
@@ -89,6 +95,7 @@ class GroupTranslator {
     block_.groups = block_.keys.empty() ? 1 : most_groups(block_);
     if (!block_.keys.empty()) {
       for (const ORDER* order = query_.order_by; order != nullptr; order = order->next) {
+        if (std::ranges::find(followers_, *order->item) != followers_.end()) continue;
         if (!add_order(*order)) return declined(SelectOutcome::Order, *order->item);
       }
       if (!take_limit()) return declined(SelectOutcome::Statement, nullptr);
@@ -147,6 +154,32 @@ class GroupTranslator {
     const auto key = rows_.compute(item, ServerValue::Image);
     if (key) block_.keys.push_back(*key);
     return key.has_value();
+  }
+
+  /// Whether the item is computed of keys before it, and so parts no groups of theirs, nor changes their
+  /// order: it is computed of the groups that are shown. It can neither warn nor fail, whatever row it is
+  /// computed of.
+  bool follows_from_keys(Item& item) const {
+    const bool comes_by_keys = query_.order_by == query_.group_by || !is_in_order(item);
+    if (block_.rolls_up || !comes_by_keys) return false;
+    return item.real_item()->type() == Item::FUNC_ITEM && is_small_number(item) && !may_warn(thd_, item) &&
+           is_function_of_row(item, block_.columns.sources()) && !may_name_rows(item);
+  }
+  bool is_in_order(Item& item) const {
+    for (const ORDER* order = query_.order_by; order != nullptr; order = order->next) {
+      if ((*order->item)->real_item() == item.real_item() || (*order->item)->eq(&item, true)) return true;
+    }
+    return false;
+  }
+  /// A whole number of keys that has room in 64 bits with a sign, as all that it is made of.
+  bool is_small_number(Item& item) const {
+    constexpr uint most_digits = 18;
+    if (item.cmp_type() != INT_RESULT || item.unsigned_flag || item.decimal_precision() > most_digits)
+      return false;
+    if (item.const_item()) return true;
+    if (const Field* const field = block_.columns.field_of(item)) return block_.key_of(*field).has_value();
+    return item.real_item()->type() == Item::FUNC_ITEM &&
+           !any_part(*item.real_item(), [this](Item& part) { return !is_small_number(part); });
   }
 
   /// DISTINCT makes groups of equal rows. The item that is in the way; null: none is.
@@ -369,6 +402,7 @@ class GroupTranslator {
   AggregateTranslator aggregates_;
   size_t place_ = 0;  // of the item at hand
   bool makes_more_of_aggregates_ = false;
+  std::vector<const Item*> followers_;  // what rows are grouped by that follows from keys
 };
 
 }  // namespace
