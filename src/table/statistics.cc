@@ -96,7 +96,7 @@ TableStatistics Table::statistics() const {
   {
     // Every statement may ask; the segments' part changes only with the segments.
     const MutexLock guard(state.statistics_mutex);
-    if (state.of_segments_for != view->orders) {
+    if (state.of_segments_for.lock() != view->orders) {
       state.of_segments = of_segments(state, view->segments);
       state.of_segments_for = view->orders;
     }

@@ -134,8 +134,8 @@ struct Table::State {
   std::vector<std::vector<uint64_t>> analyzed HAILSTONE_GUARDED_BY(statistics_mutex);
   /// What the files of some segments say, all rows counted.
   mutable TableStatistics of_segments HAILSTONE_GUARDED_BY(statistics_mutex);
-  /// These segments; null: of none yet.
-  mutable std::shared_ptr<const SegmentOrders> of_segments_for HAILSTONE_GUARDED_BY(statistics_mutex);
+  /// These segments, which must not stay for it once they have been replaced; null: of none yet.
+  mutable std::weak_ptr<const SegmentOrders> of_segments_for HAILSTONE_GUARDED_BY(statistics_mutex);
   /// Ended rows of the segments of the view.
   const std::shared_ptr<std::atomic<uint64_t>> ended_rows = std::make_shared<std::atomic<uint64_t>>(0);
 

@@ -332,6 +332,10 @@ TEST_F(MemoryTableTest, TurnoversKeepMemoryNearTheLiveBytes) {
     ASSERT_OK(put(*table, *transaction, id, rows[id]));
     ASSERT_OK(commit(*transaction));
     if (i > count) greatest = std::max<uint64_t>(greatest, table->memory_bytes());
+    if (i % 1000 == 0) {
+      // As every statement of a server asks.
+      ASSERT_EQ(table->statistics().rows, static_cast<uint64_t>(count));
+    }
   }
   const uint64_t live = value_bytes(rows);
   const double greatest_ratio = static_cast<double>(greatest) / static_cast<double>(live);
@@ -340,6 +344,8 @@ TEST_F(MemoryTableTest, TurnoversKeepMemoryNearTheLiveBytes) {
   std::cout << "live " << live << " bytes; table " << ratio << " of it, at most " << greatest_ratio << '\n';
   expect_rows("d/memory", rows);
   EXPECT_LT(ratio, 1.25);
+  // Nothing that has been replaced is kept.
+  EXPECT_EQ(database_->counters().in_memory_used.load(), table->memory_bytes());
 }
 
 TEST_F(MemoryTableTest, AWriterWaitsForMemoryThatAReaderStillHolds) {
