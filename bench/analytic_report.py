@@ -98,7 +98,7 @@ class Page:
                 f"Seconds are medians of warm runs: Hailstone through a client, {libraries} in their caller's process; of OFF one warm run, "
                 f"and of both 40 in turn where it may be as quick, for the aims below; a "
                 "statement of more than 3 s ran once. AUTO and OFF are values of `hailstone_select_pushdown`, threads those of "
-                f"`hailstone_query_threads` and those that the libraries are told to use. With OFF a statement may take {bench.limit} s."
+                f"`hailstone_query_threads` and those that the libraries are told to use. With OFF, and in ClickHouse, a statement may take {bench.limit} s."
                 f"{peers} Machines are shared and noisy: compare ratios within this report, not seconds between reports.\n")
 
     def _summary(self):

@@ -42,10 +42,11 @@ class Worker:
             "SELECT toString(sum(bytes_on_disk)) FROM system.parts WHERE database <> 'system' AND active", "TSVRaw")
         return int(answer.bytes())
 
-    def time(self, schema, query, threads, to_client):
-        """(seconds, rows) of a query. `to_client`: no rows, but they are made text."""
+    def time(self, schema, query, threads, to_client, limit):
+        """(seconds, rows) of a query, which fails after `limit` seconds. `to_client`: no rows, but they are made text."""
         self._session.query(f"USE {schema}")
         self._session.query(f"SET max_threads = {threads}")
+        self._session.query(f"SET max_execution_time = {limit}")
         form = "CSV" if to_client else "JSONCompact"
         seconds, answer = common.timed(lambda: self._session.query(query, form).bytes())
         return seconds, None if to_client else _rows(json.loads(answer, parse_float=str))
