@@ -16,6 +16,7 @@ namespace hailstone {
   COUNTER(rows_updated, "rows updated")                                                                    \
   COUNTER(rows_deleted, "rows deleted")                                                                    \
   COUNTER(rows_bulk_loaded, "rows written straight to segments")                                           \
+  COUNTER(row_bytes_written, "bytes of rows that were inserted, updated or loaded")                        \
   COUNTER(rows_scanned, "rows that a scan's predicate was evaluated on")                                   \
   COUNTER(rows_returned, "rows that scans and cursors returned")                                           \
   COUNTER(blocks_skipped, "column blocks not read because their minimum and maximum excluded a match")     \

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <utility>
 
 #include "base/guard.h"
 #include "base/mutex.h"
@@ -108,7 +109,8 @@ struct BulkLoad::State {
     std::unique_ptr<SegmentBuilder> builder;
     FileIdentity file;
     uint32_t rows = 0;
-    size_t bytes = 0;
+    size_t bytes = 0;        // that they take before they are encoded
+    uint64_t row_bytes = 0;  // of the rows as they came
     std::optional<SegmentBuilder::DuplicateRows> duplicate;
     std::shared_ptr<const LoadKeys> keys;  // where duplicates are told by row
     std::atomic<bool> written{false};
@@ -171,6 +173,7 @@ struct BulkLoad::State {
   std::vector<size_t> small_ends;
   std::unique_ptr<SegmentBuilder> builder;
   bool builder_has_room = false;
+  uint64_t builder_row_bytes = 0;
   std::vector<std::shared_ptr<Set>> sets;  // that are not rows of the transaction yet
   std::unique_ptr<LoadCheck> check;        // null: duplicates are found at the end
   std::optional<LoadCheck::Conflict> in_the_way;
@@ -325,6 +328,7 @@ Status BulkLoad::State::append_to_builder(const Row& row, size_t row_bytes) {
   const uint64_t row_id =
       inside.keys->hidden_row_id() ? inside.next_row_id.fetch_add(1, std::memory_order_relaxed) : 0;
   builder->append(row, row_id, 0);
+  builder_row_bytes += row_bytes;
   // The sum over the columns is not taken for every row.
   constexpr uint32_t rows_between_sums = 64;
   const uint32_t held = builder->rows();
@@ -371,6 +375,7 @@ Status BulkLoad::State::hand_off() {
   auto set = std::make_shared<Set>();
   set->rows = builder->rows_kept();
   set->bytes = builder->bytes();
+  set->row_bytes = std::exchange(builder_row_bytes, 0);
   if (check != nullptr) set->keys = check->hand_off();
   const size_t most = most_buffer_bytes();
   HAILSTONE_TRY(wait_for_sets(most - std::min(most, set->bytes)));
@@ -499,7 +504,10 @@ void BulkLoad::State::append_publish(std::span<const std::shared_ptr<Set>> of, s
 }
 
 void BulkLoad::State::count_rows(std::span<const std::shared_ptr<Set>> of) const {
-  for (const auto& set : of) count(inside.host.counters().rows_bulk_loaded, set->rows);
+  for (const auto& set : of) {
+    count(inside.host.counters().rows_bulk_loaded, set->rows);
+    count(inside.host.counters().row_bytes_written, set->row_bytes);
+  }
 }
 
 Status BulkLoad::State::join_table(bool all) {

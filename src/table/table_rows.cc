@@ -275,6 +275,7 @@ Result<std::string> Table::insert(Transaction& transaction, ByteView row, Duplic
     HAILSTONE_TRY(wait_for(state, transaction, key, wait, RowLockMode::Exclusive));
   }
   count(state.host.counters().rows_inserted);
+  count(state.host.counters().row_bytes_written, row.size());
   return key;
 }
 
@@ -331,6 +332,7 @@ Result<std::string> Table::update(Transaction& transaction, ByteView key, ByteVi
     HAILSTONE_TRY(wait_for(state, transaction, wait_key, wait, RowLockMode::Exclusive));
   }
   count(state.host.counters().rows_updated);
+  count(state.host.counters().row_bytes_written, row.size());
   return new_key;
 }
 

@@ -609,6 +609,26 @@ TEST_F(TableTest, AStoppedOptimizeGivesItsClaimsBack) {
   EXPECT_EQ(table_->statistics().segments, 1U);
 }
 
+TEST_F(TableTest, BytesOfRowsAreCountedHoweverTheyComeIn) {
+  const auto bytes = [&] { return host_.counters().row_bytes_written.load(); };
+  insert_committed(0, 10);
+  const size_t short_row = encode(*table_, {.id = 0, .number = 0, .name = "n"}).size();
+  ASSERT_EQ(bytes(), 10 * short_row);
+  const auto transaction = begin();
+  Duplicate duplicate;
+  ASSERT_TRUE(table_->update(*transaction, key_of(*table_, 3),
+                             encode(*table_, {.id = 3, .number = 50, .name = "nn"}), duplicate));
+  ASSERT_EQ(bytes(), 11 * short_row + 1);
+  // A few rows go to the delta, many to segments.
+  const size_t long_row = encode(*table_, {.id = 0, .number = 0, .padding = 9000}).size();
+  for (const auto& [first, last] : {std::pair(100, 110), std::pair(1'000, 11'000)}) {
+    const uint64_t before = bytes();
+    ASSERT_TRUE(load(*transaction, first, last, duplicate));
+    EXPECT_EQ(bytes() - before, static_cast<uint64_t>(last - first) * long_row);
+  }
+  EXPECT_EQ(host_.counters().rows_bulk_loaded.load(), 10'000U);
+}
+
 TEST_F(TableTest, AScanNumbersItsRowsAmongAllThatItComesBy) {
   std::mt19937_64 random(test_seed(17));
   host_.segment_rows = 20'000;
