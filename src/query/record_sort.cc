@@ -23,7 +23,8 @@ using Entry = hwy::K64V64;
 
 const char* record_of(const Entry& entry) { return reinterpret_cast<const char*>(entry.value); }
 
-constexpr size_t first_block_entries = size_t{1} << 10, most_block_entries = size_t{1} << 16;
+/// The longest blocks are huge pages.
+constexpr size_t first_block_entries = size_t{1} << 10, most_block_entries = huge_page_bytes / sizeof(Entry);
 /// Of a bucket, about: sorted within some ms, in the processor's cache.
 constexpr size_t bucket_entries = size_t{1} << 17;
 constexpr size_t samples_of_bucket = 16;
@@ -191,10 +192,13 @@ class BucketSort {
     choose_splitters();
     const size_t buckets = splitters_.size() + 1;
     places_.assign(entries_.blocks.size() * buckets, 0);
-    std::vector<PageVector<uint32_t>> buckets_of(entries_.blocks.size());
+    const PageBytes bucket_bytes = make_page_bytes(std::max<size_t>(sorted_.count, 1) * sizeof(uint32_t));
+    std::vector<uint32_t*> buckets_of;  // the entries of each block
+    auto* of_block = reinterpret_cast<uint32_t*>(bucket_bytes.get());
+    for (const PageVector<Entry>& block : entries_.blocks)
+      buckets_of.push_back(std::exchange(of_block, of_block + block.size()));
     HAILSTONE_TRY(each(entries_.blocks.size(), by, [&](size_t number, const GoOn&) -> Status {
       const PageVector<Entry>& block = entries_.blocks[number];
-      buckets_of[number].resize(block.size());
       for (size_t i = 0; i < block.size(); ++i) {
         const size_t bucket = bucket_of(block[i]);
         buckets_of[number][i] = static_cast<uint32_t>(bucket);
