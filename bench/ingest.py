@@ -8,6 +8,7 @@ ingest.csv and ingest.svg to bench/results/.
 
 import argparse
 import datetime
+import http
 import json
 import os
 import random
@@ -17,6 +18,7 @@ import statistics
 import subprocess
 import tempfile
 import time
+import urllib.error
 import urllib.request
 
 import common
@@ -418,10 +420,14 @@ def bench_spool(arguments, figures):
 
 
 def acknowledged(address):
-    with urllib.request.urlopen(address, timeout=10) as answer:
-        for line in answer.read().decode().splitlines():
-            if line.startswith("hailstone_collect_acknowledged_records_total"):
-                return int(line.split()[-1])
+    try:
+        with urllib.request.urlopen(address, timeout=10) as answer:
+            for line in answer.read().decode().splitlines():
+                if line.startswith("hailstone_collect_acknowledged_records_total"):
+                    return int(line.split()[-1])
+    except urllib.error.HTTPError as error:
+        if error.code != http.HTTPStatus.SERVICE_UNAVAILABLE:  # the collector is starting
+            raise
     return 0
 
 
