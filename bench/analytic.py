@@ -44,7 +44,6 @@ AUTO_LIMIT = 120  # seconds, so that no statement keeps a run for ever
 LONG = 3          # seconds: a statement that takes longer runs once, and no setup repeats one for longer
 REPEATS = 5       # warm runs at most
 SLOW_REPEATS = 1  # of what the server evaluates, and of the peers
-OFF_REPEATS = 40  # of a statement that may be slower than with OFF
 PEERS = ("MyISAM", "InnoDB")
 ARTICLE = "article"  # its schema
 ARTICLE_ORDER = {"q6": (1, 0)}
@@ -121,7 +120,7 @@ class Analytic:
             self._note_outcome(statement)
             answers.update(self.measure_in_turn(statement, [OFF, *map(Setup, self.engines[1:])], SLOW_REPEATS))
             if analytic_aims.is_near_off(self.figures, statement):
-                self.measure_in_turn(analytic_aims.beside_off(statement), [*AUTO.values(), OFF], OFF_REPEATS)
+                self.measure_in_turn(analytic_aims.beside_off(statement), [*AUTO.values(), OFF], analytic_aims.OFF_REPEATS)
             right = answers.pop(DUCKDB[1])
             self.compare(statement, answers, right)
             if not statement.to_client:

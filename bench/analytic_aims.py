@@ -12,7 +12,8 @@ from report import number
 
 MOST = 3            # times DuckDB's time, of each statement
 SLOWER = 1.1        # times the time with OFF: less is noise
-NEAR = 0.7          # times the time with OFF: from there on both are measured once more, in turn
+NEAR = 0.7          # times the time with OFF: from there on both are measured once more, in turn,
+OFF_REPEATS = 40    # so often
 JOIN_SECONDS = 0.02
 MOST_GROWTH = 12    # times as long on ten times the rows
 MOST_INNODB = 1.2   # times InnoDB's time

@@ -96,7 +96,7 @@ class Page:
                 "strings have the collation utf8mb4_bin (the article's tables latin1_swedish_ci), as DuckDB compares bytes. "
                 f"Hailstone's memory budget and the memory limit of {libraries} are {bench.memory / 2**20:,.0f} MiB.\n\n"
                 f"Seconds are medians of warm runs: Hailstone through a client, {libraries} in their caller's process; of OFF one warm run, "
-                f"and of both 40 in turn where it may be as quick, for the aims below; a "
+                f"and of both {analytic_aims.OFF_REPEATS} in turn where it may be as quick, for the aims below; a "
                 "statement of more than 3 s ran once. AUTO and OFF are values of `hailstone_select_pushdown`, threads those of "
                 f"`hailstone_query_threads` and those that the libraries are told to use. With OFF, and in ClickHouse, a statement may take {bench.limit} s."
                 f"{peers} Machines are shared and noisy: compare ratios within this report, not seconds between reports.\n")

@@ -160,16 +160,10 @@ class GroupTranslator {
   /// order: it is computed of the groups that are shown. It can neither warn nor fail, whatever row it is
   /// computed of.
   bool follows_from_keys(Item& item) const {
-    const bool comes_by_keys = query_.order_by == query_.group_by || !is_in_order(item);
+    const bool comes_by_keys = query_.order_by == query_.group_by || !is_listed(query_.order_by, item);
     if (block_.rolls_up || !comes_by_keys) return false;
     return item.real_item()->type() == Item::FUNC_ITEM && is_small_number(item) && !may_warn(thd_, item) &&
            is_function_of_row(item, block_.columns.sources()) && !may_name_rows(item);
-  }
-  bool is_in_order(Item& item) const {
-    for (const ORDER* order = query_.order_by; order != nullptr; order = order->next) {
-      if ((*order->item)->real_item() == item.real_item() || (*order->item)->eq(&item, true)) return true;
-    }
-    return false;
   }
   /// A whole number of keys that has room in 64 bits with a sign, as all that it is made of.
   bool is_small_number(Item& item) const {

@@ -28,6 +28,14 @@ bool any_part(Item& item, Test&& test) {
   return false;
 }
 
+/// Whether an item of GROUP BY or ORDER BY is this one, or says the same.
+inline bool is_listed(const ORDER* list, Item& item) {
+  for (; list != nullptr; list = list->next) {
+    if ((*list->item)->real_item() == item.real_item() || (*list->item)->eq(&item, true)) return true;
+  }
+  return false;
+}
+
 /// Calls `take` with each of the conditions that must hold for this one to hold.
 template <typename Take>
 void each_conjunct(Item& condition, Take&& take) {

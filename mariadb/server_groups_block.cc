@@ -41,7 +41,8 @@ class ServerGroupsTranslator {
     const ORDER* const wanted = query_.group_by != nullptr ? query_.order_by : nullptr;
     for (const ORDER* order = wanted; order != nullptr; order = order->next) {
       Item& item = **order->item;
-      if (!item.const_item() && !is_grouped_by(item)) return declined(SelectOutcome::Order, &item);
+      if (!item.const_item() && !is_listed(query_.group_by, item))
+        return declined(SelectOutcome::Order, &item);
       if (!add_key(*order)) return declined(SelectOutcome::Order, &item);
     }
     for (const ORDER* group = query_.group_by; group != nullptr; group = group->next) {
@@ -65,13 +66,6 @@ class ServerGroupsTranslator {
   }
 
  private:
-  bool is_grouped_by(Item& item) const {
-    for (const ORDER* group = query_.group_by; group != nullptr; group = group->next) {
-      if ((*group->item)->real_item() == item.real_item() || (*group->item)->eq(&item, true)) return true;
-    }
-    return false;
-  }
-
   bool add_key(const ORDER& order) {
     Item& item = **order.item;
     if (item.const_item()) return has_silent_constants(thd_, item);

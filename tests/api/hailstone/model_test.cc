@@ -193,12 +193,7 @@ class HailstoneModelTest : public HailstoneTest, public ::testing::WithParamInte
     if (primary_key) {
       EXPECT_HS_OK(hs_schema_primary_key(schema, id, 1), schema);
     }
-    hs_transaction* const transaction = begin();
-    hs_table* table = nullptr;
-    EXPECT_HS_OK(hs_table_create(transaction, name, schema, &table), transaction);
-    hs_schema_free(schema);
-    commit(transaction);
-    return table;
+    return HailstoneTest::create(name, schema);
   }
 
   void load_rows(hs_transaction* transaction, hs_table* table, int64_t first, int64_t last) {
