@@ -8,8 +8,6 @@ namespace hailstone {
 
 namespace {
 
-constexpr uint digits_of_int = 10;
-
 /// Whether the order of the stored values is that of MIN and MAX. Theirs of ENUM and SET is that of the
 /// names.
 bool has_extremes(const Field& field) {
@@ -96,12 +94,7 @@ bool AggregateTranslator::add(Item& item, size_t place) {
     default:
       break;
   }
-  if (!counted) return false;
-  // Some functions say of themselves that they have fewer digits than they have: ASCII().
-  if (output.mean != nullptr && counted->of.computed && argument.cmp_type() == INT_RESULT &&
-      (may_outgrow_type(argument) ||
-       (!block_.computed[counted->of.number].number && argument.decimal_precision() < digits_of_int)))
-    return false;
+  if (!counted || (output.mean != nullptr && mean_may_outgrow_type(argument))) return false;
   if (counted->of.computed) block_.computed[counted->of.number].output = block_.outputs.size();
   const auto same = std::ranges::find_if(block_.aggregates, [&](const GroupBlock::Counted& other) {
     return is_same_aggregate(*counted, other);
@@ -128,7 +121,8 @@ std::optional<GroupBlock::Counted> AggregateTranslator::count_of(Item& argument,
 std::optional<GroupBlock::Counted> AggregateTranslator::counted_number(Aggregate::Kind kind, Item& argument,
                                                                        bool distinct) {
   const auto number = kind_of_number(argument);
-  if (!number || (distinct && is_rounded_when_stored(argument))) return std::nullopt;
+  if (!number || (distinct && (is_rounded_when_stored(argument) || may_outgrow_type(argument))))
+    return std::nullopt;
   return counted(kind, rows_.compute(argument, *number), distinct);
 }
 

@@ -161,7 +161,8 @@ class GroupTranslator {
   /// computed of.
   bool follows_from_keys(Item& item) const {
     const bool comes_by_keys = query_.order_by == query_.group_by || !is_listed(query_.order_by, item);
-    if (block_.rolls_up || !comes_by_keys) return false;
+    // A constant follows from any key, but without one there would be a group of no rows.
+    if (block_.keys.empty() || block_.rolls_up || !comes_by_keys) return false;
     return item.real_item()->type() == Item::FUNC_ITEM && is_small_number(item) && !may_warn(thd_, item) &&
            is_function_of_row(item, block_.columns.sources()) && !may_name_rows(item);
   }

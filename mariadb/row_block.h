@@ -197,9 +197,12 @@ bool is_whole_number(const Field& field);
 bool can_be_key(const Field& field);
 /// The same of an item whose values are stored in a field of its type.
 bool can_be_stored(Item& item);
-/// Whether a whole number may have more digits than its type has: whether the server then cuts it is up to
-/// its plan. It gives DIV the digits of its first argument, also where the second is less than 1.
+/// Whether a number may have more digits than its type has: whether the server then cuts it is up to its
+/// plan, but for DISTINCT within aggregates, which stores it. DIV has the digits of its first argument, also
+/// where the second is less than 1; a DECIMAL, those that its parts say they have.
 bool may_outgrow_type(Item& item);
+/// The same of a mean, which is a DECIMAL of the digits that its argument says it has.
+bool mean_may_outgrow_type(Item& argument);
 bool is_number(const Item& item);
 /// Whether a floating-point number is rounded where it is stored, so that different ones may become equal.
 /// The server compares keys as they are stored, but for plans that sort rows before they are grouped.

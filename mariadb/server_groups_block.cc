@@ -98,6 +98,11 @@ class ServerGroupsTranslator {
 
   bool add_aggregate(Item_sum& aggregate) {
     if (!is_pure(aggregate) || aggregate.const_item()) return false;
+    // Some of the server's plans store groups, and so cut what is no mean.
+    const auto kind = aggregate.sum_func();
+    if (!block_.is_one_group && (kind == Item_sum::MIN_FUNC || kind == Item_sum::MAX_FUNC) &&
+        may_outgrow_type(*aggregate.get_arg(0)))
+      return false;
     for (uint i = 0; i < aggregate.get_arg_count(); ++i) {
       Item& argument = *aggregate.get_arg(i);
       if (!argument.const_item() && !reads(argument)) return false;
