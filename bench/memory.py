@@ -78,7 +78,11 @@ class Work:
 
 
 def settled_memory(private):
-    """Resident memory once it has stopped falling: background work may still encode."""
+    """Resident memory once it has stopped falling: background work may still encode, and pages are kept for some seconds."""
+    connection = private.connect()
+    while int(connection.execute("SHOW STATUS LIKE 'hailstone_memory_kept'")[0][1]) != 0:
+        time.sleep(0.5)
+    connection.close()
     least = private.memory("VmRSS")
     quiet = 0
     while quiet < 6:

@@ -75,6 +75,7 @@ namespace hailstone {
   COUNTER(merge_backlog, "tables waiting for a merge")                                                     \
   COUNTER(delta_bytes, "bytes of rows in deltas")                                                          \
   COUNTER(memory_used, "bytes reserved from the memory budget")                                            \
+  COUNTER(memory_kept, "bytes of pages that are kept for some seconds for whoever needs some next")        \
   COUNTER(memory_budget, "the memory budget in bytes")                                                     \
   COUNTER(in_memory_used, "bytes that the rows of tables in memory take")                                  \
   COUNTER(temporary_memory_used, "bytes that files of temporary tables take in memory")                    \

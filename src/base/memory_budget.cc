@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/kept_pages.h"
+
 namespace hailstone {
 
 bool MemoryBudget::try_reserve(size_t bytes) {
@@ -9,7 +11,9 @@ bool MemoryBudget::try_reserve(size_t bytes) {
     size_t used = used_.load(std::memory_order_relaxed);
     const size_t limit = limit_.load(std::memory_order_relaxed);
     while (used + bytes <= limit) {
-      if (used_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed)) return true;
+      if (!used_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed)) continue;
+      release_kept(used + bytes);
+      return true;
     }
     if (asked || !reclaimer_.reclaim) return false;
     reclaimer_.reclaim(used + bytes - limit);
@@ -21,8 +25,17 @@ bool MemoryBudget::is_spare(size_t bytes) const {
   return used - std::min(used, reclaimable) + bytes <= limit() / 2;
 }
 
+/// Pages that are kept have what is not used.
+void MemoryBudget::release_kept(size_t used) {
+  KeptPages& kept = KeptPages::of_process();
+  const size_t free = limit() - std::min(used, limit()), there = kept.bytes();
+  if (there > free) [[unlikely]]
+    kept.release(there - free);
+}
+
 void MemoryBudget::reserve(size_t bytes) {
-  if (!try_reserve(bytes)) used_.fetch_add(bytes, std::memory_order_relaxed);
+  if (try_reserve(bytes)) return;
+  release_kept(used_.fetch_add(bytes, std::memory_order_relaxed) + bytes);
 }
 
 void MemoryBudget::wait_for_release(const std::function<bool()>& ready, std::chrono::milliseconds at_most) {

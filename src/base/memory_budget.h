@@ -1,5 +1,7 @@
 // One limit for the memory of a database. Each part that holds rows or blocks reserves their bytes here. A
-// writer that finds no room sleeps until others have given some back. Thread-safe.
+// writer that finds no room sleeps until others have given some back. What is not reserved may be in pages
+// that are kept for the next that needs some (base/kept_pages.h), which go before memory is short.
+// Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -49,11 +51,13 @@ class MemoryBudget {
   size_t limit() const { return limit_.load(std::memory_order_relaxed); }
   void set_limit(size_t limit) {
     limit_.store(limit);
+    release_kept(used());
     if (waiters_.load() != 0) wake();
   }
 
  private:
   void wake();
+  void release_kept(size_t used);
 
   std::atomic<size_t> limit_;
   std::atomic<size_t> used_{0};

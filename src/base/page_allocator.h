@@ -1,17 +1,17 @@
 // An allocator for long arrays: they get pages of their own from the system and give them back when they go.
 // malloc would keep tens of megabytes for later, which the memory budget knows nothing of. Those of 2 MiB and
-// more get huge pages: reads all over them then find their pages' addresses in the processor. All arrays
-// begin at a multiple of 64 bytes. Thread-safe.
+// more get huge pages, of those that are kept where there are some: reads all over them then find their
+// pages' addresses in the processor. All arrays begin at a multiple of 64 bytes. Thread-safe.
 #pragma once
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <new>
 #include <vector>
+
+#include "base/kept_pages.h"
 
 #if __has_include(<sanitizer/asan_interface.h>)
 #include <sanitizer/asan_interface.h>
@@ -20,26 +20,6 @@
 #endif
 
 namespace hailstone {
-
-constexpr size_t huge_page_bytes = size_t{2} << 20;
-
-/// Pages of their own, cleared; from huge_page_bytes on they begin at a multiple of that, so that the system
-/// can back them by huge pages where it is asked to. Throws std::bad_alloc.
-inline void* map_pages(size_t bytes) {
-  const size_t slack = bytes < huge_page_bytes ? 0 : huge_page_bytes;
-  void* const mapped =
-      ::mmap(nullptr, bytes + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (mapped == MAP_FAILED) throw std::bad_alloc();
-  if (slack == 0) return mapped;
-  auto* const begin = static_cast<char*>(mapped);
-  const size_t before =
-      (huge_page_bytes - reinterpret_cast<uintptr_t>(begin) % huge_page_bytes) % huge_page_bytes;
-  const size_t page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
-  const size_t end = (before + bytes + page - 1) / page * page;
-  if (before != 0) ::munmap(begin, before);
-  if (end < bytes + slack) ::munmap(begin + end, bytes + slack - end);
-  return begin + before;
-}
 
 template <typename T>
 class PageAllocator {
@@ -52,15 +32,17 @@ class PageAllocator {
   T* allocate(size_t count) {
     const size_t bytes = count * sizeof(T);
     if (bytes < least_bytes) return static_cast<T*>(::operator new(bytes, alignment));
-    void* const pages = map_pages(bytes);
-    // Advice: where the system does not take it, pages are small.
-    if (bytes >= huge_page_bytes) static_cast<void>(::madvise(pages, bytes, MADV_HUGEPAGE));
+    if (bytes >= huge_page_bytes) return static_cast<T*>(KeptPages::of_process().take(bytes));
+    void* const pages = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED) throw std::bad_alloc();
     return static_cast<T*>(pages);
   }
   void deallocate(T* array, size_t count) noexcept {
     const size_t bytes = count * sizeof(T);
     if (bytes < least_bytes) {
       ::operator delete(array, alignment);
+    } else if (bytes >= huge_page_bytes) {
+      KeptPages::of_process().put(array, bytes);
     } else {
       // What containers in it have poisoned must not stay so for the next mapping at this address.
       ASAN_UNPOISON_MEMORY_REGION(array, bytes);

@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "base/guard.h"
+#include "base/kept_pages.h"
 #include "database/checkpoint.h"
 #include "database/core.h"
 #include "database/maintenance.h"
@@ -234,6 +235,7 @@ Counters& Database::counters() {
   DatabaseCore& core = *state_->core;
   Counters& counters = core.counters();
   counters.memory_used.store(core.budget().used(), std::memory_order_relaxed);
+  counters.memory_kept.store(KeptPages::of_process().bytes(), std::memory_order_relaxed);
   counters.memory_budget.store(core.budget().limit(), std::memory_order_relaxed);
   MemoryBudget& of_tables_in_memory = core.memory_host().row_budget();
   counters.in_memory_used.store(of_tables_in_memory.used(), std::memory_order_relaxed);

@@ -175,6 +175,7 @@ void Maintenance::tick() {
     flush_for_memory();
     care_for_memory_tables();
     trim_memory();
+    KeptPages::of_process().release_idle(now);
     // Looking at a million tables must not be all that is done.
     next_memory_look_ = now + std::max<Clock::duration>(memory_interval, 8 * (Clock::now() - now));
   }

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "base/guard.h"
+#include "base/kept_pages.h"
 #include "base/mutex.h"
 #include "base/scheduler.h"
 #include "table/table.h"
@@ -88,6 +89,7 @@ class Maintenance {
   void expire_rows_if_due();
 
   DatabaseCore& core_;
+  const KeptPages::User kept_pages_;
   std::unique_ptr<Scheduler> scheduler_;
   std::unique_ptr<Scheduler> ticker_;  // one thread, which looks around again and again
 

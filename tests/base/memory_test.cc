@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <fstream>
@@ -13,7 +14,9 @@
 #include <vector>
 
 #include "base/arena.h"
+#include "base/kept_pages.h"
 #include "base/memory_budget.h"
+#include "base/page_allocator.h"
 #include "base/test_seed.h"
 
 namespace hailstone {
@@ -196,6 +199,123 @@ TEST(MemoryBudgetConcurrentTest, NeverExceedsTheLimit) {
   }
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(budget.used(), 0U);
+}
+
+char* new_pages(size_t bytes) { return PageAllocator<char>().allocate(bytes); }
+void give_back(char* pages, size_t bytes) { PageAllocator<char>().deallocate(pages, bytes); }
+
+TEST(KeptPagesTest, WhatWasGivenBackIsTakenAgain) {
+  const KeptPages& kept = KeptPages::of_process();
+  {
+    const KeptPages::User user;
+    // A tail shorter than a huge page goes.
+    constexpr size_t bytes = 5 * huge_page_bytes + 12345;
+    char* const first = new_pages(bytes);
+    first[0] = 'x';
+    give_back(first, bytes);
+    EXPECT_EQ(kept.bytes(), 5 * huge_page_bytes);
+
+    char* const again = new_pages(2 * huge_page_bytes);
+    char* const part = new_pages(huge_page_bytes + 1);
+    EXPECT_EQ(kept.bytes(), huge_page_bytes);
+    for (const char* const pages : {again, part}) {
+      EXPECT_GE(pages, first);
+      EXPECT_LT(pages, first + bytes);
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(pages) % huge_page_bytes, 0U);
+    }
+    std::memset(again, 1, 2 * huge_page_bytes);
+    std::memset(part, 2, huge_page_bytes + 1);
+    EXPECT_EQ(again[2 * huge_page_bytes - 1], 1);
+    give_back(part, huge_page_bytes + 1);
+    give_back(again, 2 * huge_page_bytes);
+    EXPECT_EQ(kept.bytes(), 4 * huge_page_bytes);
+    // Longer than all that is kept.
+    char* const longer = new_pages(8 * huge_page_bytes);
+    EXPECT_EQ(kept.bytes(), 4 * huge_page_bytes);
+    give_back(longer, 8 * huge_page_bytes);
+    EXPECT_EQ(kept.bytes(), 12 * huge_page_bytes);
+    // A long array is kept to its end.
+    constexpr size_t much = 20 * huge_page_bytes + 1;
+    give_back(new_pages(much), much);
+    EXPECT_EQ(kept.bytes(), (12 + 21) * huge_page_bytes);
+    give_back(new_pages(much), much);
+    EXPECT_EQ(kept.bytes(), (12 + 21) * huge_page_bytes);
+  }
+  EXPECT_EQ(kept.bytes(), 0U);
+  give_back(new_pages(huge_page_bytes), huge_page_bytes);
+  EXPECT_EQ(kept.bytes(), 0U);
+}
+
+TEST(KeptPagesTest, NeighboursBecomeOnePiece) {
+  const KeptPages::User user;
+  const KeptPages& kept = KeptPages::of_process();
+  std::mt19937_64 random(test_seed(3));
+  for (int round = 0; round < 50; ++round) {
+    constexpr size_t pieces = 8;
+    char* const all = new_pages(pieces * huge_page_bytes);
+    std::array<size_t, pieces> order{0, 1, 2, 3, 4, 5, 6, 7};
+    std::ranges::shuffle(order, random);
+    for (const size_t piece : order) give_back(all + piece * huge_page_bytes, huge_page_bytes);
+    EXPECT_EQ(kept.bytes(), pieces * huge_page_bytes);
+    EXPECT_EQ(new_pages(pieces * huge_page_bytes), all);
+    give_back(all, pieces * huge_page_bytes);
+  }
+}
+
+TEST(KeptPagesTest, TheyHaveWhatTheBudgetHasLeft) {
+  const KeptPages::User user;
+  const KeptPages& kept = KeptPages::of_process();
+  MemoryBudget budget(10 * huge_page_bytes);
+  give_back(new_pages(8 * huge_page_bytes), 8 * huge_page_bytes);
+  ASSERT_TRUE(budget.try_reserve(2 * huge_page_bytes));
+  EXPECT_EQ(kept.bytes(), 8 * huge_page_bytes);
+  ASSERT_TRUE(budget.try_reserve(1));
+  EXPECT_EQ(kept.bytes(), 7 * huge_page_bytes);
+  budget.set_limit(5 * huge_page_bytes);
+  EXPECT_EQ(kept.bytes(), 2 * huge_page_bytes);
+  budget.reserve(4 * huge_page_bytes);  // beyond the limit
+  EXPECT_EQ(kept.bytes(), 0U);
+  budget.release(6 * huge_page_bytes + 1);
+}
+
+TEST(KeptPagesTest, WhatNobodyNeedsGoes) {
+  const KeptPages::User user;
+  KeptPages& kept = KeptPages::of_process();
+  auto now = KeptPages::Clock::now() + 2 * KeptPages::time_to_keep;
+  const auto look = [&] {
+    kept.release_idle(now);
+    now += KeptPages::time_to_keep;
+    return kept.bytes() / huge_page_bytes;
+  };
+  look();
+  give_back(new_pages(8 * huge_page_bytes), 8 * huge_page_bytes);
+  EXPECT_EQ(look(), 8U);
+  give_back(new_pages(5 * huge_page_bytes), 5 * huge_page_bytes);
+  EXPECT_EQ(look(), 5U);
+  kept.release_idle(now - 2 * KeptPages::time_to_keep);  // too early
+  EXPECT_EQ(kept.bytes(), 5 * huge_page_bytes);
+  EXPECT_EQ(look(), 0U);
+}
+
+TEST(KeptPagesTest, ThreadsTakeAndGiveBack) {
+  const KeptPages::User user;
+  std::vector<std::thread> threads;
+  for (uint64_t number = 0; number < 4; ++number) {
+    threads.emplace_back([number] {
+      std::mt19937_64 random(test_seed(4 + number));
+      for (int i = 0; i < 300; ++i) {
+        const size_t bytes = huge_page_bytes + random() % (3 * huge_page_bytes);
+        char* const pages = new_pages(bytes);
+        std::memcpy(pages, &number, sizeof number);
+        std::memcpy(pages + bytes - sizeof number, &number, sizeof number);
+        if (i % 10 == 0) KeptPages::of_process().release(random() % (2 * huge_page_bytes));
+        EXPECT_EQ(std::memcmp(pages, &number, sizeof number), 0);
+        EXPECT_EQ(std::memcmp(pages + bytes - sizeof number, &number, sizeof number), 0);
+        give_back(pages, bytes);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
 }
 
 }  // namespace
