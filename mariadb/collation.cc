@@ -77,6 +77,11 @@ class MariaDbCollation final : public Collation {
     }
   }
 
+  bool has_padded_pairs() const override {
+    const bool by_levels = !by_bytes_ && !is_big5_ && !irregular_ && byte_weights_ == nullptr;
+    return by_levels && levels_.size() == 1 && levels_[0].pads && levels_[0].space.size() == 2;
+  }
+
   size_t prefix_bytes(ByteView value, size_t characters) const override {
     if (charset_->mbmaxlen == 1) return std::min(value.size(), characters);
     return std::min(value.size(), charset_->charpos(value.data(), value.data() + value.size(), characters));

@@ -1,6 +1,7 @@
 #include "query/sort_key.h"
 
 #include "schema/key_escape.h"
+#include "schema/padding.h"
 
 namespace hailstone::sort_key {
 
@@ -15,6 +16,7 @@ void append_text(const Collation& collation, const Value& value, bool nullable, 
   const size_t weights = to.size();
   collation.append_weights(value.bytes, to);
   if (to.size() - weights > most_weights) to.resize(weights + most_weights);
+  if (collation.has_padded_pairs()) shorten_padded_pairs(to, weights);
   escape_and_end(to, weights);
 }
 

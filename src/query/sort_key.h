@@ -1,9 +1,11 @@
 // Values in the keys of records that are sorted (sort_record.h): bytes whose order is that of the values.
 //
 // A value has a byte, 0 for NULL and 1 for a value, if it may be NULL, and then
-//   numbers         as many bytes as they have, big-endian, of NULL zeros; both zeros of floating point are
-//   one bytes           the weights of the collation, cut where the order says so; 0x00 is 0x00 0xFF, and
-//                   0x00 0x01 ends them
+//
+// - of numbers as many bytes as they have, big-endian, of NULL zeros; both zeros of floating point are one;
+// - of bytes the weights of the collation, cut where the order says so, and in a shorter form where they are
+//   padded pairs (schema/padding.h); 0x00 is 0x00 0xFF, and 0x00 0x01 ends them;
+//
 // all of it with every bit flipped where the order is descending.
 #pragma once
 

@@ -21,6 +21,8 @@ class Collation {
   /// Appends bytes whose memcmp order is the order of compare, equal for equal values. They need not tell
   /// their own end, but of two values none's bytes are a proper prefix of the other's unless it sorts first.
   virtual void append_weights(ByteView value, std::string& to) const = 0;
+  /// Whether what append_weights() appends are padded weights of two bytes each (schema/padding.h).
+  virtual bool has_padded_pairs() const { return false; }
   /// Length in bytes of the longest prefix of `value` with at most `characters` characters.
   virtual size_t prefix_bytes(ByteView value, size_t characters) const = 0;
   /// What equal values have in common, and no others.

@@ -61,6 +61,39 @@ void append_padded_weights(ByteView weights, unsigned unit, uint32_t pad, std::s
   }
 }
 
+void shorten_padded_pairs(std::string& to, size_t begin) {
+  constexpr size_t chunk = 8;
+  constexpr unsigned first_of_two = 0x80, first_of_three = 0xFF;
+  constexpr unsigned least_of_three = first_of_two + ((first_of_three - first_of_two) << 8);
+  const size_t size = to.size() - begin;
+  // Written behind what is read, and then moved to its place.
+  to.resize(begin + size + size + size / 2);
+  const auto* read = reinterpret_cast<const unsigned char*>(to.data()) + begin;
+  const unsigned char* const end = read + size;
+  char* const from = to.data() + begin + size;
+  char* write = from;
+  const auto put = [&write](unsigned byte) { *write++ = static_cast<char>(byte); };
+  while (read != end) {
+    for (size_t i = 0; i < chunk && end - read > 1; i += 2, read += 2) {
+      const unsigned weight = static_cast<unsigned>(read[0]) << 8 | read[1];
+      if (weight < first_of_two) {
+        put(weight);
+      } else if (weight < least_of_three) {
+        put(first_of_two + ((weight - first_of_two) >> 8));
+        put(weight - first_of_two);
+      } else {
+        put(first_of_three);
+        put(read[0]);
+        put(read[1]);
+      }
+    }
+    if (read != end) put(*read++);  // the chunk's marker, or half of a weight
+  }
+  const auto written = static_cast<size_t>(write - from);
+  std::memmove(to.data() + begin, from, written);
+  to.resize(begin + written);
+}
+
 int compare_padded_bytes(ByteView a, ByteView b, unsigned char pad) {
   const size_t common = std::min(a.size(), b.size());
   if (common > 0) {

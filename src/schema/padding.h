@@ -20,6 +20,11 @@ namespace hailstone {
 /// under padding means equal bytes, less means less by memcmp.
 void append_padded_weights(ByteView weights, unsigned unit, uint32_t pad, std::string& to);
 
+/// Makes what append_padded_weights() appended from `begin` on, of weights of two bytes each and perhaps cut
+/// at any byte, shorter: the order of such bytes is that of theirs. A weight below 0x80, that of most letters
+/// of Latin and of digits in many collations, takes one byte, others below 0x7F80 two, the rest three.
+void shorten_padded_pairs(std::string& to, size_t begin);
+
 /// What is left of a value without the spaces at its end.
 inline ByteView without_trailing_spaces(ByteView value) {
   while (!value.empty() && value.back() == ' ') value.remove_suffix(1);

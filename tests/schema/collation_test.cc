@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <random>
 
 #include "base/test_seed.h"
@@ -64,6 +65,55 @@ TEST(CollationTest, UnknownCollationIsNamed) {
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().code(), ErrorCode::Unsupported);
   EXPECT_NE(unknown.error().message().find("77"), std::string::npos);
+}
+
+TEST(CollationTest, ShortenedPairsKeepTheirOrder) {
+  std::mt19937_64 random(test_seed(21));
+  constexpr uint32_t space = 0x20;
+  constexpr std::array<uint32_t, 10> edges{0, 1, 0x1F, 0x7F, 0x80, 0xFF, 0x100, 0x7F7F, 0x7F80, 0xFFFF};
+  const auto weight = [&]() -> uint32_t {
+    switch (random() % 4) {
+      case 0:
+        return edges[random() % edges.size()];
+      case 1:
+        return static_cast<uint32_t>(random() % 0x10000);
+      case 2:
+        return space;
+      default:
+        return static_cast<uint32_t>('A' + random() % 26);
+    }
+  };
+  const auto padded = [&](const std::vector<uint32_t>& weights, size_t most_bytes) {
+    std::string bytes;
+    for (const uint32_t each : weights) {
+      char at[2];
+      store_big_endian(at, each, 2);
+      bytes.append(at, 2);
+    }
+    std::string to;
+    append_padded_weights(bytes, 2, space, to);
+    return to.substr(0, most_bytes);
+  };
+  const auto shortened = [](const std::string& bytes) {
+    std::string to = "before" + bytes;
+    shorten_padded_pairs(to, 6);
+    EXPECT_TRUE(to.starts_with("before"));
+    return to.substr(6);
+  };
+  for (int round = 0; round < 100'000; ++round) {
+    std::vector<uint32_t> a(random() % 12), b(random() % 12);
+    for (uint32_t& each : a) each = weight();
+    for (uint32_t& each : b) each = weight();
+    if (random() % 2 == 0) {
+      b = a;
+      if (!b.empty()) b[random() % b.size()] = weight();
+    }
+    const size_t most = random() % 4 == 0 ? random() % 40 : 1000;
+    const std::string of_a = padded(a, most), of_b = padded(b, most);
+    ASSERT_EQ(sign(shortened(of_a).compare(shortened(of_b))), sign(of_a.compare(of_b))) << "round " << round;
+  }
+  // Four letters and what follows them.
+  EXPECT_EQ(shortened(padded({'A', 'B'}, 1000)), "AB  \x02");
 }
 
 // What append_padded_weights promises, for every unit: the reference lengthens the shorter value with pads.
