@@ -32,23 +32,39 @@ bool is_difference_of_days(Item& item) {
          !any_part(item, [](Item& part) { return !is_function(part, "to_days"); });
 }
 
-/// Whether the item is made of a function of whole numbers that may have more digits than the server says: of
+/// Whether a function of whole numbers has as many digits as the server says, or, `as_text`, characters: of
 /// many it forgets that it takes a digit for the sign, so that ASCII() has two and DAYOFWEEK() none.
-bool understates_digits(Item& item) {
+bool has_right_length(Item_func& function, bool as_text) {
   constexpr uint digits_of_any = 19;
-  // Found out by storing means of their extremes.
+  // Found out by storing means and texts of their extremes.
   static constexpr std::array<std::string_view, 19> right{
       "char_length", "crc32",       "dayofmonth",    "dayofyear",      "extract", "length",      "locate",
       "minute",      "month",       "octet_length",  "quarter",        "second",  "microsecond", "sign",
       "week",        "time_to_sec", "timestampdiff", "unix_timestamp", "year"};
+  static constexpr std::array<std::string_view, 5> right_as_text{"ascii", "bit_count", "dayofweek", "weekday",
+                                                                 "yearweek"};
+  const auto is_it = [&](std::string_view name) { return is_function(function, name); };
+  // Of a TIME it has three digits.
+  const bool is_hour_of_day =
+      is_it("hour") &&
+      function.arguments()[0]->type_handler()->mysql_timestamp_type() == MYSQL_TIMESTAMP_DATETIME;
+  return function.decimal_precision() >= digits_of_any || is_hour_of_day ||
+         std::ranges::any_of(right, is_it) || (as_text && std::ranges::any_of(right_as_text, is_it));
+}
+
+/// Whether what a number, or, `as_text`, a text is made of may be longer than the server says.
+bool understates_length(Item& item, bool as_text) {
   Item& real = *item.real_item();
-  // Arithmetic and choices have the digits of their parts, and conditions one.
+  // A condition has one digit, whatever it asks.
+  if (real.type() == Item::COND_ITEM || dynamic_cast<Item_bool_func*>(&real) != nullptr) return false;
+  // With a sign, all digits and three for the exponent.
+  if (as_text && real.cmp_type() == REAL_RESULT) return true;
+  // Arithmetic and choices have the digits of their parts.
   if (real.type() == Item::FUNC_ITEM && real.cmp_type() == INT_RESULT &&
-      dynamic_cast<Item_hybrid_func*>(&real) == nullptr && dynamic_cast<Item_bool_func*>(&real) == nullptr &&
-      real.decimal_precision() < digits_of_any &&
-      std::ranges::none_of(right, [&](std::string_view name) { return is_function(real, name); }))
-    return true;
-  return !is_difference_of_days(real) && any_part(real, understates_digits);
+      dynamic_cast<Item_hybrid_func*>(&real) == nullptr)
+    return !has_right_length(static_cast<Item_func&>(real), as_text);
+  return !is_difference_of_days(real) &&
+         any_part(real, [as_text](Item& part) { return understates_length(part, as_text); });
 }
 
 }  // namespace
@@ -99,7 +115,8 @@ bool can_be_key(const Field& field) {
 }
 
 bool may_outgrow_type(Item& item) {
-  if (item.cmp_type() == DECIMAL_RESULT && understates_digits(item)) return true;
+  const bool is_text = item.cmp_type() == STRING_RESULT;
+  if ((is_text || item.cmp_type() == DECIMAL_RESULT) && understates_length(item, is_text)) return true;
   Item& real = *item.real_item();
   if (dynamic_cast<Item_func_int_div*>(&real) != nullptr) {
     const auto& division = static_cast<Item_func&>(real);
@@ -111,7 +128,8 @@ bool may_outgrow_type(Item& item) {
 }
 
 bool mean_may_outgrow_type(Item& argument) {
-  return argument.cmp_type() != REAL_RESULT && (may_outgrow_type(argument) || understates_digits(argument));
+  return argument.cmp_type() != REAL_RESULT &&
+         (may_outgrow_type(argument) || understates_length(argument, false));
 }
 
 bool can_be_stored(Item& item) {

@@ -197,9 +197,9 @@ bool is_whole_number(const Field& field);
 bool can_be_key(const Field& field);
 /// The same of an item whose values are stored in a field of its type.
 bool can_be_stored(Item& item);
-/// Whether a number may have more digits than its type has: whether the server then cuts it is up to its
-/// plan, but for DISTINCT within aggregates, which stores it. DIV has the digits of its first argument, also
-/// where the second is less than 1; a DECIMAL, those that its parts say they have.
+/// Whether a value may have more digits or characters than its type has: whether the server then cuts it is
+/// up to its plan, but for DISTINCT within aggregates, which stores it. DIV has the digits of its first
+/// argument, also where the second is less than 1; a DECIMAL and a text, what their parts say they have.
 bool may_outgrow_type(Item& item);
 /// The same of a mean, which is a DECIMAL of the digits that its argument says it has.
 bool mean_may_outgrow_type(Item& argument);

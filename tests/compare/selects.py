@@ -92,7 +92,8 @@ class Selects(RandomTable):
         keys = self.keys(least=1)
         block = self.block(keys, [self.aggregate(("COUNT", "SUM", "COUNT(*)")), *self.aggregates()], shown=keys)
         having = self.random.choice(["n0 IS NOT NULL", "n0 > 1", f"{keys[0]} IS NOT NULL", "COUNT(*) > 2", "MAX(id) > 20"])
-        yield Select(f"{block} HAVING {having}{self.random.choice(['', ' LIMIT 3'])}", ordered=True)
+        # Where the server makes a condition of keys one of rows, it takes constant texts of others there for numbers.
+        yield Select(f"{block} HAVING {having}{self.random.choice(['', ' LIMIT 3'])}", ordered=True, warnings=not having.startswith(keys[0]))
 
     def groups_in_order(self):
         keys = self.keys(least=1)
