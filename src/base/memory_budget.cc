@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "base/kept_pages.h"
-
 namespace hailstone {
 
 bool MemoryBudget::try_reserve(size_t bytes) {
@@ -25,12 +23,11 @@ bool MemoryBudget::is_spare(size_t bytes) const {
   return used - std::min(used, reclaimable) + bytes <= limit() / 2;
 }
 
-/// Pages that are kept have what is not used.
 void MemoryBudget::release_kept(size_t used) {
-  KeptPages& kept = KeptPages::of_process();
-  const size_t free = limit() - std::min(used, limit()), there = kept.bytes();
+  if (kept_ == nullptr) return;
+  const size_t limit = this->limit(), free = limit - std::min(used, limit), there = kept_->bytes();
   if (there > free) [[unlikely]]
-    kept.release(there - free);
+    kept_->release(there - free);
 }
 
 void MemoryBudget::reserve(size_t bytes) {

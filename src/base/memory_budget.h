@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/kept_pages.h"
 #include "base/mutex.h"
 
 namespace hailstone {
@@ -28,6 +29,8 @@ class MemoryBudget {
   };
   /// The block cache registers itself before any thread reserves.
   void set_reclaimer(Reclaimer reclaimer) { reclaimer_ = std::move(reclaimer); }
+  /// From now on these pages have no more than what is not used. Called before any thread reserves.
+  void share_with(KeptPages& kept) { kept_ = &kept; }
 
   /// Reserves `bytes`, asking the reclaimer when short. False, with nothing reserved, when they still do not
   /// fit.
@@ -62,6 +65,7 @@ class MemoryBudget {
   std::atomic<size_t> limit_;
   std::atomic<size_t> used_{0};
   Reclaimer reclaimer_;
+  KeptPages* kept_ = nullptr;
   std::atomic<uint32_t> waiters_{0};
   Mutex mutex_;  // guards nothing: a release wakes nobody between its look and its sleep
   Condition released_;

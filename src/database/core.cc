@@ -34,7 +34,9 @@ DatabaseCore::DatabaseCore(Filesystem& filesystem, std::string directory, Databa
       locks_(counters_, budget_),
       memory_host_(*this, options_.in_memory_size),
       temporary_host_(*this, files_read_, options_.temporary_memory_size),
-      catalog_({.durable = *this, .in_memory = memory_host_, .temporary = temporary_host_}) {}
+      catalog_({.durable = *this, .in_memory = memory_host_, .temporary = temporary_host_}) {
+  budget_.share_with(KeptPages::of_process());
+}
 
 DatabaseCore::~DatabaseCore() = default;
 

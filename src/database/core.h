@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "base/kept_pages.h"
 #include "database/catalog.h"
 #include "database/database.h"
 #include "database/file_copy.h"
@@ -98,6 +99,7 @@ class DatabaseCore final : public TableHost {
   mutable Mutex last_expiry_mutex_;
   Database::LastExpiry last_expiry_ HAILSTONE_GUARDED_BY(last_expiry_mutex_);
   Counters counters_;
+  const KeptPages::User kept_pages_;
   MemoryBudget budget_;
   SpillSpace spill_space_;
   BlockCache cache_;

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/guard.h"
+#include "base/kept_pages.h"
 #include "database/checkpoint.h"
 #include "database/core.h"
 #include "database/state_recorder.h"

@@ -12,7 +12,6 @@
 #include <string>
 
 #include "base/guard.h"
-#include "base/kept_pages.h"
 #include "base/mutex.h"
 #include "base/scheduler.h"
 #include "table/table.h"
@@ -89,7 +88,6 @@ class Maintenance {
   void expire_rows_if_due();
 
   DatabaseCore& core_;
-  const KeptPages::User kept_pages_;
   std::unique_ptr<Scheduler> scheduler_;
   std::unique_ptr<Scheduler> ticker_;  // one thread, which looks around again and again
 

@@ -264,11 +264,14 @@ TEST(KeptPagesTest, NeighboursBecomeOnePiece) {
 
 TEST(KeptPagesTest, TheyHaveWhatTheBudgetHasLeft) {
   const KeptPages::User user;
-  const KeptPages& kept = KeptPages::of_process();
-  MemoryBudget budget(10 * huge_page_bytes);
+  KeptPages& kept = KeptPages::of_process();
+  MemoryBudget budget(10 * huge_page_bytes), other(huge_page_bytes);
+  budget.share_with(kept);
   give_back(new_pages(8 * huge_page_bytes), 8 * huge_page_bytes);
   ASSERT_TRUE(budget.try_reserve(2 * huge_page_bytes));
+  ASSERT_TRUE(other.try_reserve(huge_page_bytes));
   EXPECT_EQ(kept.bytes(), 8 * huge_page_bytes);
+  other.release(huge_page_bytes);
   ASSERT_TRUE(budget.try_reserve(1));
   EXPECT_EQ(kept.bytes(), 7 * huge_page_bytes);
   budget.set_limit(5 * huge_page_bytes);
