@@ -30,7 +30,7 @@ import report
 import ssb
 import ssb_data
 import tpch
-from analytic_setup import AUTO, CLICKHOUSE, DUCKDB, OFF, THREADS, Setup
+from analytic_setup import AUTO, CLICKHOUSE, DUCKDB, LONG, OFF, THREADS, Setup
 from analytic_statement import Statement, difference, group_of, lookup
 from common import Failure, say
 from peer_process import PeerFailure
@@ -41,7 +41,6 @@ PARTS = ("clickbench", "ssb", "tpch", "article", "rates", "mixed", "growth", "se
 ROWS = 10_000_000
 LIMIT = 20        # seconds of a statement that the server evaluates, and of one of the peers
 AUTO_LIMIT = 120  # seconds, so that no statement keeps a run for ever
-LONG = 5          # seconds: a statement that takes longer runs once, and no setup repeats one for longer
 REPEATS = 5       # warm runs at most
 SLOW_REPEATS = 1  # of what the server evaluates, and of the peers
 PEERS = ("MyISAM", "InnoDB")

@@ -14,7 +14,7 @@ import analytic_plot
 import analytic_rates
 import analytic_server
 import report
-from analytic_setup import AUTO, CLICKHOUSE, DUCKDB, OFF, THREADS, Setup, threads_of
+from analytic_setup import AUTO, CLICKHOUSE, DUCKDB, LONG, OFF, THREADS, Setup, threads_of
 
 WORST = 10
 GREATEST = ("clickbench.hits", "ssb.lineorder", "tpch.lineitem", "article.Big", "rates.numbers")
@@ -97,7 +97,7 @@ class Page:
                 f"Hailstone's memory budget and the memory limit of {libraries} are {bench.memory / 2**20:,.0f} MiB.\n\n"
                 f"Seconds are medians of warm runs: Hailstone through a client, {libraries} in their caller's process; of OFF one warm run, "
                 f"and of both {analytic_aims.OFF_REPEATS} in turn where it may be as quick, for the aims below; a "
-                "statement of more than 3 s ran once. AUTO and OFF are values of `hailstone_select_pushdown`, threads those of "
+                f"statement of more than {LONG} s ran once. AUTO and OFF are values of `hailstone_select_pushdown`, threads those of "
                 f"`hailstone_query_threads` and those that the libraries are told to use. With OFF, and in ClickHouse, a statement may take {bench.limit} s."
                 f"{peers} Machines are shared and noisy: compare ratios within this report, not seconds between reports.\n")
 

@@ -3,6 +3,7 @@
 import dataclasses
 
 THREADS = (1, 2)
+LONG = 5  # seconds: a statement that takes longer runs once, and no setup repeats one for longer
 LIBRARIES = ("DuckDB", "ClickHouse")  # in the caller's process, with threads that it chooses
 
 

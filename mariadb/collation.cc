@@ -78,7 +78,7 @@ class MariaDbCollation final : public Collation {
   }
 
   bool has_padded_pairs() const override {
-    const bool by_levels = !by_bytes_ && !is_big5_ && !irregular_ && byte_weights_ == nullptr;
+    const bool by_levels = !irregular_ && byte_weights_ == nullptr;
     return by_levels && levels_.size() == 1 && levels_[0].pads && levels_[0].space.size() == 2;
   }
 
