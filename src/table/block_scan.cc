@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "base/guard.h"
 #include "base/mutex.h"
@@ -167,8 +168,12 @@ Result<bool> BlockScan::Worker::take_block() {
 
 namespace {
 
-/// Blocks that a thread takes at a time: enough to make taking them cheap.
-constexpr uint32_t blocks_at_once = 4;
+/// Blocks that a thread takes at a time: enough to make taking them cheap, and more where they have no rows.
+constexpr uint32_t blocks_at_once = 4, most_blocks_at_once = 32;
+/// Of a lane, so that its last blocks are not one thread's.
+constexpr uint64_t part_taken_at_once = 8;
+/// For so long the caller's thread works alone: what ends sooner, as most blocks are ruled out, wakes nobody.
+constexpr std::chrono::microseconds alone_for{100};
 /// Waking a thread pays from about so many blocks for each.
 constexpr uint32_t blocks_worth_a_thread = 16;
 /// Versions of a delta are as much work as the rows of a block.
@@ -194,6 +199,18 @@ class SharedWork {
     }
   }
 
+  /// For a moment, and until there is a block with rows, on the caller's thread.
+  void begin() noexcept {
+    const auto end = std::chrono::steady_clock::now() + alone_for;
+    const auto goes_on = [end](bool found) { return !found && std::chrono::steady_clock::now() < end; };
+    if (Status status = guarded([&] { return take_blocks(0, goes_on); }); !status)
+      fail_with(std::move(status).error());
+  }
+  uint64_t blocks_left() const {
+    uint64_t left = 0;
+    for (const Lane& lane : lanes_) left += lane.left();
+    return left;
+  }
   void work(unsigned part) noexcept {
     const std::function<Status()> go_on = [this, part]() -> Status {
       if (stopped_.load(std::memory_order_relaxed) || (part == 0 && stop_ && stop_()))
@@ -201,7 +218,7 @@ class SharedWork {
       return {};
     };
     Status status = guarded([&]() -> Status {
-      HAILSTONE_TRY(take_blocks(part));
+      HAILSTONE_TRY(take_blocks(part, [](bool) { return true; }));
       return rest_(part, go_on);
     });
     if (!status) fail_with(std::move(status).error());
@@ -223,6 +240,8 @@ class SharedWork {
   struct alignas(64) Lane {
     std::atomic<uint64_t> next{0};
     uint64_t end = 0;
+
+    uint64_t left() const { return end - std::min(end, next.load(std::memory_order_relaxed)); }
   };
 
   void fail_with(Error&& error) noexcept {
@@ -231,9 +250,12 @@ class SharedWork {
     stopped_.store(true, std::memory_order_relaxed);
   }
 
-  Status take_blocks(unsigned part) {
+  /// `goes_on` is asked before blocks are taken, and told whether those taken last had rows.
+  template <class GoesOn>
+  Status take_blocks(unsigned part, const GoesOn& goes_on) {
     std::optional<BlockScan::Worker> worker;
     size_t at = scans_.size();  // the worker's scan
+    bool found_rows = false;
     const auto take_some = [&](size_t scan, uint64_t number, uint64_t last) -> Status {
       if (at != scan) {
         worker.emplace(*scans_[scan], part == 0 ? stop_ : std::function<bool()>());
@@ -243,17 +265,22 @@ class SharedWork {
       for (;;) {
         HAILSTONE_ASSIGN(const bool found, worker->next(number, last));
         if (!found) return {};
+        found_rows = true;
         HAILSTONE_TRY(take_(part, scan, *worker));
       }
     };
-    for (size_t left = lanes_.size(); left > 0 && !stopped_.load(std::memory_order_relaxed);) {
-      Lane& lane = lanes_[(part + left) % lanes_.size()];
-      const uint64_t taken = lane.next.fetch_add(blocks_at_once, std::memory_order_relaxed);
+    uint64_t at_once = blocks_at_once;
+    for (size_t lanes = lanes_.size(); lanes > 0 && !stopped_.load(std::memory_order_relaxed);) {
+      if (!goes_on(found_rows)) return {};
+      Lane& lane = lanes_[(part + lanes) % lanes_.size()];
+      const auto wanted = std::clamp<uint64_t>(lane.left() / part_taken_at_once, blocks_at_once, at_once);
+      const uint64_t taken = lane.next.fetch_add(wanted, std::memory_order_relaxed);
       if (taken >= lane.end) {
-        --left;
+        --lanes;
         continue;
       }
-      const uint64_t end = std::min(taken + blocks_at_once, lane.end);
+      found_rows = false;
+      const uint64_t end = std::min(taken + wanted, lane.end);
       const bool backwards = scans_.front()->goes_backwards();
       uint64_t first = backwards ? blocks_ - end : taken;
       const uint64_t last = backwards ? blocks_ - taken : end;
@@ -264,6 +291,7 @@ class SharedWork {
         HAILSTONE_TRY(scans_[scan]->noted(take_some(scan, first - start, stop - start)));
         first = stop;
       }
+      at_once = found_rows ? blocks_at_once : std::min<uint64_t>(2 * at_once, most_blocks_at_once);
     }
     return {};
   }
@@ -280,18 +308,26 @@ class SharedWork {
   std::optional<Error> failure_ HAILSTONE_GUARDED_BY(mutex_);  // the first
 };
 
+unsigned threads_for(uint64_t blocks, uint64_t versions, unsigned most) {
+  const uint64_t worthwhile = (blocks + versions / versions_like_a_block) / blocks_worth_a_thread;
+  return static_cast<unsigned>(std::clamp<uint64_t>(worthwhile, 1, most));
+}
+
 }  // namespace
 
 unsigned worthwhile_threads(std::span<BlockScan* const> scans, uint64_t versions, unsigned threads) {
-  uint64_t blocks = versions / versions_like_a_block;
+  uint64_t blocks = 0;
   for (const BlockScan* scan : scans) blocks += scan->blocks();
-  const uint64_t most = std::max<uint64_t>(1, blocks / blocks_worth_a_thread);
-  return static_cast<unsigned>(std::clamp<uint64_t>(threads, 1, most));
+  return threads_for(blocks, versions, threads);
 }
 
-Status for_each_block(TableHost& host, std::span<BlockScan* const> scans, unsigned threads,
+Status for_each_block(TableHost& host, std::span<BlockScan* const> scans, uint64_t versions, unsigned threads,
                       const std::function<bool()>& stop, const TakeBlock& take, const TakeRest& rest) {
   SharedWork shared(scans, threads, stop, take, rest);
+  if (threads > 1) {
+    shared.begin();
+    threads = threads_for(shared.blocks_left(), versions, threads);
+  }
   run_with_helpers(
       host, threads, [&](unsigned part) { shared.work(part); }, [&] { shared.look(); });
   return shared.outcome();

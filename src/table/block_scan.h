@@ -113,7 +113,7 @@ class BlockScan {
 };
 
 /// How many threads are worth waking for all blocks of these scans and for `versions` of deltas, at most
-/// `threads`.
+/// `threads`, which is at least one.
 unsigned worthwhile_threads(std::span<BlockScan* const> scans, uint64_t versions, unsigned threads);
 
 /// Calls `take` for each block that has rows, on `threads` threads: this one, as part 0, and background
@@ -121,10 +121,11 @@ unsigned worthwhile_threads(std::span<BlockScan* const> scans, uint64_t versions
 /// thread has a part of the blocks, one behind the other, so that threads seldom work on one segment, and
 /// then helps with those of others; with a bound they go through all blocks together. A thread that finds no
 /// more blocks goes on with `rest`, whose work all of them share; it is told by `go_on` when it is to end.
-/// `stop` is asked by this thread only, also while it waits for the others.
+/// `versions`: of deltas, which are the work of `rest`. Threads that are not worthwhile, as most blocks were
+/// ruled out at once, are not woken. `stop` is asked by this thread only, also while it waits for the others.
 using TakeBlock = std::function<Status(unsigned part, size_t scan, BlockScan::Worker& worker)>;
 using TakeRest = std::function<Status(unsigned part, const std::function<Status()>& go_on)>;
-Status for_each_block(TableHost& host, std::span<BlockScan* const> scans, unsigned threads,
+Status for_each_block(TableHost& host, std::span<BlockScan* const> scans, uint64_t versions, unsigned threads,
                       const std::function<bool()>& stop, const TakeBlock& take, const TakeRest& rest);
 
 }  // namespace hailstone

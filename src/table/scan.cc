@@ -271,7 +271,8 @@ Result<uint64_t> Scan::count_rest(unsigned threads) {
       uint64_t rows = 0;
     };
     const std::array<BlockScan*, 1> all{&*state.blocks};
-    threads = worthwhile_threads(all, state.deltas->versions(), threads);
+    const uint64_t versions = state.deltas->versions();
+    threads = worthwhile_threads(all, versions, threads);
     std::vector<Part> parts(threads);
     state.next_number = state.blocks->blocks();
     const auto count_deltas = [&](unsigned part, const std::function<Status()>& go_on) -> Status {
@@ -282,7 +283,7 @@ Result<uint64_t> Scan::count_rest(unsigned threads) {
       }
     };
     HAILSTONE_TRY(for_each_block(
-        state.inside.host, all, threads, [&] { return state.interrupted(); },
+        state.inside.host, all, versions, threads, [&] { return state.interrupted(); },
         [&](unsigned part, size_t, BlockScan::Worker& worker) {
           parts[part].rows += worker.rows().count();
           return Status();

@@ -29,6 +29,8 @@ struct Scans::State {
   Status begin_pass();
   std::vector<BlockScan*> all_blocks() const;
   /// How many threads are worth waking for all rows, at most `wanted`.
+  /// Of the deltas.
+  uint64_t versions() const;
   unsigned threads(unsigned wanted) const;
   /// All rows, by so many threads: block by block, then those of the deltas, batch by batch.
   Status take_rows(unsigned threads, const TakeBlock& take_block, const TakeBatch& take_delta_rows);
@@ -152,10 +154,14 @@ Status Scans::State::aggregate_rows(const std::vector<AggregatePlan>& plans, uns
   return {};
 }
 
-unsigned Scans::State::threads(unsigned wanted) const {
+uint64_t Scans::State::versions() const {
   uint64_t versions = 0;
   for (const One& one : scans) versions += one.state().deltas->versions();
-  return worthwhile_threads(all_blocks(), versions, wanted);
+  return versions;
+}
+
+unsigned Scans::State::threads(unsigned wanted) const {
+  return worthwhile_threads(all_blocks(), versions(), wanted);
 }
 
 Status Scans::State::take_rows(unsigned threads, const TakeBlock& take_block,
@@ -166,8 +172,8 @@ Status Scans::State::take_rows(unsigned threads, const TakeBlock& take_block,
     return {};
   };
   HAILSTONE_TRY(for_each_block(
-      first().inside.host, all_blocks(), threads, [this] { return first().interrupted(); }, take_block,
-      take_all_deltas));
+      first().inside.host, all_blocks(), versions(), threads, [this] { return first().interrupted(); },
+      take_block, take_all_deltas));
   for (const One& one : scans) HAILSTONE_TRY(one.state().visibility.check());
   return {};
 }
