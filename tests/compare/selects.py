@@ -302,9 +302,9 @@ class Selects(RandomTable):
         yield Select(block, ordered=bool(order), may_fail=True, warnings="which", columns="names")
         choice = self.random.random()
         if choice < 0.15:
-            yield Select(f"({block}) UNION ALL ({block})", may_fail=True)
+            yield Select(f"({block}) UNION ALL ({block})", may_fail=True, warnings="which")
         elif choice < 0.3:
-            yield Select(f"SELECT * FROM ({block}) d WHERE n{len(keys)} IS NOT NULL", may_fail=True)
+            yield Select(f"SELECT * FROM ({block}) d WHERE n{len(keys)} IS NOT NULL", may_fail=True, warnings="which")
 
     def distinct(self):
         """Rows of which equal ones are shown once; groups, too."""
