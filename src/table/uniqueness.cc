@@ -25,6 +25,11 @@ class KeyStream {
  public:
   KeyStream(std::shared_ptr<TableSegment> of, const TableKeys& keys, size_t secondary)
       : segment(std::move(of)), keys_(*segment, keys, secondary), secondary_(secondary) {}
+  /// So many of its keys will be asked for. Where they are far apart, it searches for each and reads no
+  /// others.
+  void expect(size_t asked) {
+    steps_ = asked < entries() / (4 * steps_before_search) ? 0 : steps_before_search;
+  }
 
   bool at_end() const { return first_ + at_ >= keys_.entries(); }
   /// Both are valid until the stream moves.
@@ -38,6 +43,14 @@ class KeyStream {
   Status seek(ByteView bound) {
     HAILSTONE_ASSIGN(const uint32_t position, keys_.lower_bound(bound));
     return start_at(position);
+  }
+  /// Goes on to the first key >= bound: step by step while it is near, else by search.
+  Status advance(ByteView bound) {
+    for (uint32_t step = 0; !at_end() && key() < bound; ++step) {
+      if (step == steps_) return seek(bound);
+      HAILSTONE_TRY(next());
+    }
+    return {};
   }
   uint32_t entries() const { return keys_.entries(); }
   uint32_t position() const { return first_ + at_; }
@@ -67,7 +80,7 @@ class KeyStream {
     if (at_ == read_.size()) {
       first_ += at_;
       at_ = 0;
-      const uint32_t wanted = std::clamp(read_.size() * 4, first_read, batch_rows);
+      const uint32_t wanted = std::clamp(read_.size() * 4, std::max(1U, 2 * steps_), batch_rows);
       HAILSTONE_TRY(keys_.keys(first_, std::min(wanted, keys_.entries() - first_), read_));
     }
     const ByteView entry = read_[at_];
@@ -76,9 +89,9 @@ class KeyStream {
     return {};
   }
 
-  static constexpr uint32_t first_read = 2 * steps_before_search;
   SegmentKeys keys_;
   const size_t secondary_;
+  uint32_t steps_ = steps_before_search;
   EntryKeys read_;               // from the entry at position first_ on
   uint32_t first_ = 0, at_ = 0;  // the stream stands on read_[at_]
   ByteView key_;
@@ -196,15 +209,6 @@ class IndexCheck {
     return {};
   }
 
-  /// Brings `stream` to the first key >= bound: step by step while it is near, else by search.
-  static Status advance(KeyStream& stream, ByteView bound) {
-    for (uint32_t step = 0; !stream.at_end() && stream.key() < bound; ++step) {
-      if (step == steps_before_search) return stream.seek(bound);
-      HAILSTONE_TRY(stream.next());
-    }
-    return {};
-  }
-
   /// A segment of the table, and the entries of a loaded one whose keys are in its range.
   struct Overlap {
     std::shared_ptr<TableSegment> other;
@@ -293,12 +297,14 @@ class IndexCheck {
                             TransactionId& blocker) {
     if (candidates_.empty()) return {};
     KeyStream theirs(other, *state_.keys, secondary_);
+    ours.expect(candidates_.size());
+    theirs.expect(candidates_.size());
     HAILSTONE_TRY(ours.go_to(candidates_.front()));
     HAILSTONE_TRY(theirs.seek(ours.key()));
     for (const uint32_t position : candidates_) {
       HAILSTONE_TRY(interrupted());
       HAILSTONE_TRY(ours.go_to(position));
-      HAILSTONE_TRY(advance(theirs, ours.key()));
+      HAILSTONE_TRY(theirs.advance(ours.key()));
       while (!theirs.at_end() && theirs.key() == ours.key()) {
         HAILSTONE_TRY(meet(ours, theirs, blocker));
         if (blocker != 0) return {};
@@ -392,7 +398,7 @@ class IndexCheck {
     for (bool begun = false; !ours.at_end() && delta_entries(delta, after, begun, entries); begun = true) {
       for (const DeltaEntry& entry : entries) {
         HAILSTONE_TRY(interrupted());
-        HAILSTONE_TRY(advance(ours, entry.key));
+        HAILSTONE_TRY(ours.advance(entry.key));
         if (ours.at_end()) return {};
         if (ours.key() != entry.key) continue;
         HAILSTONE_ASSIGN(const bool is_exempt, exempt(ours));
