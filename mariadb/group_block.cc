@@ -151,9 +151,22 @@ class GroupTranslator {
       return true;
     }
     if (item.const_item() || !can_be_stored(item)) return false;
+    if (is_rounded_when_stored(item) && may_group_sorted_rows()) return false;
     const auto key = rows_.compute(item, ServerValue::Image);
     if (key) block_.keys.push_back(*key);
     return key.has_value();
+  }
+
+  /// Whether some plan of the server groups rows that it has sorted, by their keys as they are; else it
+  /// stores keys in a table, whose columns may round them or have no room for them.
+  bool may_group_sorted_rows() const {
+    if (block_.rolls_up) return true;
+    List_iterator_fast<Item> items(*query_.select);
+    while (Item* const item = items++) {
+      Item& real = *item->real_item();
+      if (real.type() == Item::SUM_FUNC_ITEM && !static_cast<Item_sum&>(real).quick_group) return true;
+    }
+    return false;
   }
 
   /// Whether the item is computed of keys before it, and so parts no groups of theirs, nor changes their
