@@ -79,6 +79,13 @@ bool same_retention(const ha_table_option_struct* one, const ha_table_option_str
   return words(one) == words(other);
 }
 
+bool same_in_memory(const ha_table_option_struct* one, const ha_table_option_struct* other) {
+  const auto in_memory = [](const ha_table_option_struct* options) {
+    return options != nullptr && options->in_memory;
+  };
+  return in_memory(one) == in_memory(other);
+}
+
 ha_create_table_option column_options[] = {
     // Odd positions mean no, even ones yes; the first is for columns that say nothing.
     HA_FOPTION_ENUM("COLUMNAR", columnar, "DEFAULT,0,1,NO,YES,OFF,ON", 0), HA_FOPTION_END};

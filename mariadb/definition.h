@@ -26,6 +26,8 @@ std::optional<WrongOption> wrong_retention(const TABLE& form);
 
 /// Whether the options of two tables say the same of how long rows stay.
 bool same_retention(const ha_table_option_struct* one, const ha_table_option_struct* other);
+/// Whether the rows of both are in memory only, or of neither.
+bool same_in_memory(const ha_table_option_struct* one, const ha_table_option_struct* other);
 
 /// Why rows stored under `stored` cannot be read as `wanted`; empty when they can. Names and layout by column
 /// or row do not count.

@@ -188,8 +188,10 @@ enum_alter_inplace_result HailstoneHandler::check_if_supported_inplace_alter(TAB
 }
 
 bool HailstoneHandler::check_if_incompatible_data(HA_CREATE_INFO* info, uint changes) {
-  // A partition that is exchanged keeps its definition: the table would not say how long its rows stay.
-  const bool same = changes == IS_EQUAL_YES && same_retention(table->s->option_struct, info->option_struct);
+  // A partition that is exchanged keeps its definition: the table would not say how long its rows stay, and
+  // where they are.
+  const bool same = changes == IS_EQUAL_YES && same_retention(table->s->option_struct, info->option_struct) &&
+                    same_in_memory(table->s->option_struct, info->option_struct);
   return same ? COMPATIBLE_DATA_YES : COMPATIBLE_DATA_NO;
 }
 
