@@ -8,6 +8,7 @@
 #include "discovery.h"
 #include "engine.h"
 #include "error.h"
+#include "fmt/format.h"
 #include "pushdown.h"
 #include "two_phase.h"
 
@@ -134,10 +135,14 @@ int HailstoneHandler::open(const char* name, int, uint) {
     }
     const auto wanted = define_table(*table, name_, true);
     if (!wanted) return report(wanted.error());
+    // The catalog's image is no other than the .frm file, so it is not worth asking for.
     if (const std::string reason = difference(table_->definition(), *wanted); !reason.empty()) {
-      sql_print_error("Hailstone: table '%s' does not fit its definition in the server: %s", name,
-                      reason.c_str());
-      return HA_ERR_TABLE_DEF_CHANGED;
+      message_ = fmt::format(
+          "table '{}' does not fit its definition in the server: {}; restore it and its .frm file from one "
+          "backup, or drop it",
+          name_, reason);
+      sql_print_error("Hailstone: %s", message_.c_str());
+      return error_with_message;
     }
     // The server then writes a TRUNCATE to the binary log, so that replicas have no rows either.
     if (table_->take_emptied()) implicit_emptied = true;

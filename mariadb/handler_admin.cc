@@ -64,6 +64,11 @@ int HailstoneHandler::create(const char* name, TABLE* form, HA_CREATE_INFO* info
       my_error(ER_BAD_OPTION_VALUE, MYF(0), wrong->value, wrong->option);
       return HA_WRONG_CREATE_OPTION;
     }
+    // The server opens every partition by the options of the table.
+    if (!same_in_memory(form->s->option_struct, info->option_struct)) {
+      my_error(ER_PARTITION_EXCHANGE_DIFFERENT_OPTION, MYF(0), "IN_MEMORY");
+      return HA_WRONG_CREATE_OPTION;
+    }
     auto definition = define_table(*form, table_name_of_path(name), columnar_by_default(ha_thd()));
     if (!definition) return report(definition.error());
     if (!is_temporary_name(definition->name) && !is_partition_name(definition->name))

@@ -1,5 +1,6 @@
 #include "pushdown_warnings.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <unordered_set>
@@ -135,11 +136,12 @@ bool may_warn_in_result(const THD& thd, Item& item) {
   if (real.type() != Item::SUM_FUNC_ITEM) return may_warn(thd, real);
   auto& aggregate = static_cast<Item_sum&>(real);
   if (aggregate.sum_func() == Item_sum::COUNT_FUNC) return false;
-  for (uint i = 0; i < aggregate.get_arg_count(); ++i) {
-    Item& argument = *aggregate.get_arg(i);
-    if (kind_of(argument) == Kind::Text || may_warn(thd, argument)) return true;
-  }
-  return false;
+  // Those of the statement: a SELECT that has ended, as of a union, may have others in their place, which are
+  // columns of a temporary table that is gone.
+  Item** const arguments = aggregate.get_args();
+  return std::any_of(arguments, arguments + aggregate.get_arg_count(), [&thd](Item* argument) {
+    return kind_of(*argument) == Kind::Text || may_warn(thd, *argument);
+  });
 }
 
 }  // namespace
