@@ -165,7 +165,12 @@ class LineReader : public TextRows {
 
  private:
   /// Files that are easily taken for text ones, by their first bytes.
-  Status check_kind() const {
+  Status check_kind() {
+    // A header and its end are no fewer, so that nothing which could be read waits for them.
+    while (window_.size() < 2) {
+      HAILSTONE_ASSIGN(const bool more, window_.more());
+      if (!more) break;
+    }
     const std::string_view begin(window_.begin(), window_.size());
     if (begin.starts_with("\x1f\x8b")) {
       return wrong(1,
@@ -197,11 +202,15 @@ class LineReader : public TextRows {
   }
 
   Status skip_byte_order_mark() {
-    while (window_.size() < 3) {
+    constexpr std::string_view mark = "\xef\xbb\xbf";
+    // More is waited for only while it may bring the mark's rest: a file that grows may stay as it is for
+    // long.
+    while (window_.size() < mark.size() &&
+           mark.starts_with(std::string_view(window_.begin(), window_.size()))) {
       HAILSTONE_ASSIGN(const bool more, window_.more());
       if (!more) break;
     }
-    if (std::string_view(window_.begin(), window_.size()).starts_with("\xef\xbb\xbf")) window_.skip(3);
+    if (std::string_view(window_.begin(), window_.size()).starts_with(mark)) window_.skip(mark.size());
     return {};
   }
 

@@ -1,0 +1,111 @@
+#include "text/input.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace hailstone {
+namespace {
+
+/// Gives a text in pieces, as a file that grows does.
+class Pieces final : public Input {
+ public:
+  Pieces(std::vector<std::string> pieces, size_t& taken) : pieces_(std::move(pieces)), taken_(taken) {}
+  Result<size_t> read(char* to, size_t) override {
+    if (taken_ == pieces_.size()) return 0;
+    const std::string& piece = pieces_[taken_++];
+    std::ranges::copy(piece, to);
+    return piece.size();
+  }
+  const std::string& name() const override { return name_; }
+  std::optional<uint64_t> size() const override { return std::nullopt; }
+
+ private:
+  const std::vector<std::string> pieces_;
+  size_t& taken_;
+  const std::string name_ = "pieces";
+};
+
+/// For CSV and TSV alike.
+class TextRowsTest : public testing::TestWithParam<TextFormat> {
+ protected:
+  Status open(std::vector<std::string> pieces, bool has_header) {
+    taken_ = 0;
+    HAILSTONE_ASSIGN(rows_,
+                     open_rows(std::make_unique<Pieces>(std::move(pieces), taken_),
+                               {.format = GetParam(), .has_header = has_header, .null_text = {}}, {"a"}));
+    return {};
+  }
+  /// The next row's only field; nothing behind the last row.
+  std::string next() {
+    const auto found = rows_->next();
+    EXPECT_TRUE(found) << found.error().message();
+    return found && *found ? std::string(rows_->fields()[0].text) : "nothing";
+  }
+
+  size_t taken_ = 0;  // pieces
+  std::unique_ptr<TextRows> rows_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Formats, TextRowsTest, testing::Values(TextFormat::Csv, TextFormat::Tsv),
+                         [](const auto& format) { return format.param == TextFormat::Csv ? "Csv" : "Tsv"; });
+
+TEST_P(TextRowsTest, ARowIsGivenAsSoonAsItIsThere) {
+  ASSERT_TRUE(open({"1\n", "2", "\n", "3\n"}, false));
+  EXPECT_EQ(next(), "1");
+  EXPECT_EQ(taken_, 1);
+  EXPECT_EQ(next(), "2");
+  EXPECT_EQ(taken_, 3);
+  ASSERT_TRUE(open({"1", "\n", "2\n"}, false));
+  EXPECT_EQ(next(), "1");
+  EXPECT_EQ(taken_, 2);
+  ASSERT_TRUE(open({"h", "\n", "1\n", "2\n"}, true));
+  EXPECT_EQ(rows_->names(), std::vector<std::string>({"h"}));
+  EXPECT_EQ(taken_, 2);
+  EXPECT_EQ(next(), "1");
+  EXPECT_EQ(taken_, 3);
+}
+
+TEST_P(TextRowsTest, AByteOrderMarkIsPassedOverWhateverThePieces) {
+  for (const auto& pieces : std::vector<std::vector<std::string>>{{"\xef\xbb\xbf"
+                                                                   "1\n",
+                                                                   "2\n"},
+                                                                  {"\xef", "\xbb", "\xbf", "1\n", "2\n"},
+                                                                  {"\xef\xbb",
+                                                                   "\xbf"
+                                                                   "1\n",
+                                                                   "2\n"}}) {
+    ASSERT_TRUE(open(pieces, false));
+    EXPECT_EQ(next(), "1");
+    EXPECT_EQ(rows_->bytes_passed(), 5);
+    EXPECT_EQ(taken_, pieces.size() - 1);
+    EXPECT_EQ(next(), "2");
+  }
+}
+
+TEST_P(TextRowsTest, TheBeginningOfAMarkIsNone) {
+  ASSERT_TRUE(open({"\xef", "\xbb", "1\n"}, false));
+  EXPECT_EQ(next(),
+            "\xef\xbb"
+            "1");
+  ASSERT_TRUE(open({"\xef", "\n", "2\n"}, false));
+  EXPECT_EQ(next(), "\xef");
+  EXPECT_EQ(taken_, 2);
+  ASSERT_TRUE(open({"\xef\xbb"}, false));
+  EXPECT_EQ(next(), "\xef\xbb");
+  EXPECT_EQ(next(), "nothing");
+  ASSERT_TRUE(open({}, false));
+  EXPECT_EQ(next(), "nothing");
+}
+
+TEST_P(TextRowsTest, AKindOfFileIsToldWhateverThePieces) {
+  for (const auto& [first, second, words] :
+       {std::tuple("\x1f", "\x8b\x08\n", "gzip"), std::tuple("\xff", "\xfe\n", "UTF-16")}) {
+    const Status opened = open({first, second}, true);
+    ASSERT_FALSE(opened);
+    EXPECT_NE(opened.error().message().find(words), std::string::npos) << opened.error().message();
+  }
+}
+
+}  // namespace
+}  // namespace hailstone
