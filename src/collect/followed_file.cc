@@ -87,7 +87,9 @@ Status FollowedFile::start() {
   }
   if (options_.end == End::Follow) return {};
   if (options_.end == End::Renamed) {
-    renamed_ = Clock::now();
+    // What was written behind what had been seen has come at an unknown moment since.
+    const bool is_known = options_.quiet && options_.quiet->bytes >= std::max(facts.size, offset_);
+    quiet_ = is_known ? *options_.quiet : Quiet{.bytes = facts.size, .since = Clock::now()};
     return {};
   }
   limit_ = facts.size;
@@ -106,37 +108,47 @@ Status FollowedFile::start() {
 Result<size_t> FollowedFile::read(char* to, size_t size) {
   if (!is_regular_) return read_stream(to, size);
   for (;;) {
-    if (options_.stop->is_requested()) return fail(ErrorCode::Interrupted, "interrupted");
-    if (limit_) size = std::min<uint64_t>(size, *limit_ - std::min(offset_, *limit_));
-    const ssize_t now = size == 0 ? 0 : ::read(descriptor_, to, size);
+    HAILSTONE_ASSIGN(const bool found, wait_for_bytes());
+    if (!found) return 0;
+    if (limit_) size = std::min<uint64_t>(size, *limit_ - offset_);
+    const ssize_t now = ::read(descriptor_, to, size);
     if (now > 0) {
       offset_ += static_cast<uint64_t>(now);
-      if (renamed_) renamed_ = Clock::now();
+      if (quiet_ && offset_ > quiet_->bytes) quiet_ = Quiet{.bytes = offset_, .since = Clock::now()};
       return static_cast<size_t>(now);
     }
-    if (now < 0 && errno == EINTR) continue;
-    if (now < 0) return std::unexpected(io_error("read", name_, errno));
-    if (limit_) return 0;
+    if (now < 0 && errno != EINTR) return std::unexpected(io_error("read", name_, errno));
+    if (now == 0 && limit_) return 0;  // truncated
+  }
+}
+
+Result<bool> FollowedFile::wait_for_bytes() {
+  for (;;) {
+    if (options_.stop->is_requested()) return fail(ErrorCode::Interrupted, "interrupted");
+    if (limit_) return offset_ < *limit_;
+    const auto now = Clock::now();
+    struct stat attributes;
+    if (fstat(descriptor_, &attributes) != 0) return std::unexpected(io_error("look at", name_, errno));
+    const uint64_t bytes = facts_from(attributes).size;
+    is_cut_ = bytes < offset_;
+    if (bytes != offset_) return !is_cut_;
+    HAILSTONE_ASSIGN(const bool ended, has_ended(now));
+    if (ended) return false;
     HAILSTONE_TRY(options_.before_wait());
-    HAILSTONE_ASSIGN(const bool ended, has_ended());
-    if (ended) return 0;
     static_cast<void>(options_.stop->wait(between_looks));
   }
 }
 
-Result<bool> FollowedFile::has_ended() {
-  struct stat attributes;
-  if (fstat(descriptor_, &attributes) != 0) return std::unexpected(io_error("look at", name_, errno));
-  if (facts_from(attributes).size < offset_) return true;
+Result<bool> FollowedFile::has_ended(Clock::time_point now) {
   if (options_.end == End::Follow) {
     HAILSTONE_ASSIGN(const auto facts, facts_of(name_));
     if (facts && facts->identity == identity_) {
-      renamed_.reset();
+      quiet_.reset();
       return false;
     }
   }
-  if (!renamed_) renamed_ = Clock::now();
-  return Clock::now() - *renamed_ > renamed_for;
+  if (!quiet_) quiet_ = Quiet{.bytes = offset_, .since = Clock::now()};
+  return now - quiet_->since > renamed_for;
 }
 
 Result<size_t> FollowedFile::read_stream(char* to, size_t size) {
