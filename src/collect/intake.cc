@@ -10,7 +10,7 @@ namespace hailstone {
 namespace {
 
 constexpr size_t frame_bytes = size_t{1} << 20;
-constexpr std::chrono::milliseconds between_scans(500);
+constexpr std::chrono::milliseconds between_scans(500), between_looks(100);
 
 }  // namespace
 
@@ -87,7 +87,7 @@ Status Intake::read_followed_file() {
       continue;
     }
     if (!facts) trouble_.met(fmt::format("'{}' is not there; waiting for it", path));
-    static_cast<void>(stop_.wait(between_scans));
+    static_cast<void>(stop_.wait(between_looks));
   }
 }
 
@@ -143,8 +143,9 @@ Status Intake::read_directory() {
 
 Result<bool> Intake::read_file(const std::string& path, std::optional<SourcePosition> position,
                                FollowedFile::End end) {
-  source_ = config_.source == StreamConfig::Source::File ? config_.path : path;
-  begin_ = position ? *position : SourcePosition();
+  const bool is_growing = config_.source == StreamConfig::Source::File;
+  source_ = is_growing ? config_.path : path;
+  begin_ = position.value_or(SourcePosition());
   TextOptions text = config_.text;
   std::vector<std::string> names;
   if (begin_.offset > 0) {
@@ -161,17 +162,27 @@ Result<bool> Intake::read_file(const std::string& path, std::optional<SourcePosi
       auto input,
       FollowedFile::open(path,
                          {.offset = begin_.offset, .end = end, .stop = &stop_, .before_wait = before_wait}));
-  if (position && input->identity() != position->identity) return false;
-  file_ = input.get();
-  begin_.identity = input->identity();
-  const auto rows = open_rows(std::move(input), text, std::move(names));
-  Status status;
-  if (rows) {
-    if (text.has_header) begin_.header = (*rows)->names();
-    status = take_rows(**rows);
-  } else {
-    status = std::unexpected(rows.error());
+  if (!position) {
+    begin_ = beginning_of(input->identity());
+    // Known before it has anything, so that it is found when it has another name by the next start.
+    if (is_growing) HAILSTONE_TRY(set_position(source_, begin_));
+  } else if (input->identity() != position->identity) {
+    return false;
   }
+  file_ = input.get();
+  const Status status = [&]() -> Status {
+    if (is_growing) {
+      // A file that was replaced while it was empty lacks its header, too, and is as whole as others.
+      HAILSTONE_ASSIGN(const bool has_more, input->wait_for_bytes());
+      if (!has_more) {
+        is_dirty_ = true;  // files that were noted
+        return flush();
+      }
+    }
+    HAILSTONE_ASSIGN(const auto rows, open_rows(std::move(input), text, std::move(names)));
+    if (text.has_header) begin_.header = rows->names();
+    return take_rows(*rows);
+  }();
   file_ = nullptr;
   HAILSTONE_TRY(status);
   return true;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -69,6 +70,36 @@ class IntakeTest : public testing::Test {
     std::ifstream file(config_.reject_file);
     return {std::istreambuf_iterator<char>(file), {}};
   }
+
+  /// A life of the process beside the test.
+  class Following {
+   public:
+    Following(IntakeTest& test, Filesystem& filesystem)
+        : stop_(std::move(*Stop::make())),
+          spool_(std::move(*Spool::open(filesystem, {.directory = test.directory_.file("spool")}))),
+          rejects_(posix_filesystem(), test.config_.reject_file),
+          intake_(test.config_, *spool_, rejects_, *stop_, false),
+          thread_([this] { ended_ = intake_.run(); }) {}
+    ~Following() { stop(); }
+    void wait_for(uint64_t records) const {
+      while (spool_->state().end < records) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    void stop() {
+      if (!thread_.joinable()) return;
+      stop_->request();
+      thread_.join();
+      EXPECT_TRUE(ended_) << ended_.error().message();
+      spool_.reset();
+    }
+
+   private:
+    const std::unique_ptr<Stop> stop_;
+    std::unique_ptr<Spool> spool_;
+    RejectFile rejects_;
+    Intake intake_;
+    Status ended_;
+    std::thread thread_;
+  };
 
   TemporaryDirectory directory_;
   StreamConfig config_;
@@ -189,20 +220,11 @@ TEST_F(IntakeTest, WaitsWhileTheDiskIsFull) {
 }
 
 TEST_F(IntakeTest, FollowsAFileAcrossRotation) {
-  const auto stop = Stop::make();
-  auto spool = Spool::open(posix_filesystem(), {.directory = directory_.file("spool")});
-  ASSERT_TRUE(spool);
-  RejectFile rejects(posix_filesystem(), config_.reject_file);
-  Intake intake(config_, **spool, rejects, **stop, false);
-  Status ended;
-  std::thread thread([&] { ended = intake.run(); });
-  const auto wait_for = [&](uint64_t records) {
-    while ((*spool)->state().end < records) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  };
+  Following following(*this, posix_filesystem());
   write("in.tsv", "1\tone\n2\ttw");
-  wait_for(1);
+  following.wait_for(1);
   write("in.tsv", "o\n");
-  wait_for(2);
+  following.wait_for(2);
   std::filesystem::rename(directory_.file("in.tsv"), directory_.file("in.old"));
   write("in.tsv", "4\tfour\n");
   write("in.old", "3\tthree\n");
@@ -211,12 +233,55 @@ TEST_F(IntakeTest, FollowsAFileAcrossRotation) {
   std::filesystem::rename(directory_.file("in.tsv"), directory_.file("in.newer"));
   write("in.newer", "5\tfive\n");
   write("in.tsv", "6\tsix\n");
-  wait_for(6);
-  (*stop)->request();
-  thread.join();
-  EXPECT_TRUE(ended);
-  EXPECT_EQ(records(**spool),
+  following.wait_for(6);
+  following.stop();
+  EXPECT_EQ(records(),
             Records({"1: 1\tone", "2: 2\ttwo", "3: 3\tthree", "1: 4\tfour", "2: 5\tfive", "1: 6\tsix"}));
+}
+
+TEST_F(IntakeTest, FindsARenamedFileThatWasSeenEmpty) {
+  for (const bool has_header : {false, true}) {
+    config_.text.has_header = has_header;
+    const std::string header = has_header ? "a\tb\n" : "";
+    std::filesystem::remove_all(directory_.file("spool"));
+    write("in.tsv", "", false);
+    {
+      const Following following(*this, posix_filesystem());
+      // Longer than between looks.
+      std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    }
+    write("in.tsv", header + "1\tone\n");
+    std::filesystem::rename(directory_.file("in.tsv"), directory_.file("in.old"));
+    write("in.tsv", header + "2\ttwo\n");
+    ASSERT_TRUE(run_once());
+    const std::string line = has_header ? "2: " : "1: ";
+    EXPECT_EQ(records(), Records({line + "1\tone", line + "2\ttwo"}));
+  }
+}
+
+TEST_F(IntakeTest, PassesOverARenamedFileThatStayedEmpty) {
+  config_.text.has_header = true;
+  write("in.tsv", "");
+  ASSERT_TRUE(run_once());
+  std::filesystem::rename(directory_.file("in.tsv"), directory_.file("in.old"));
+  write("in.tsv", "a\tb\n1\tone\n");
+  ASSERT_TRUE(run_once());
+  EXPECT_EQ(records(), Records({"2: 1\tone"}));
+}
+
+TEST_F(IntakeTest, AFileThatWasAwayGoesOnWhereItStopped) {
+  std::filesystem::create_directory(directory_.file("elsewhere"));
+  Following following(*this, posix_filesystem());
+  write("in.tsv", "1\tone\n");
+  following.wait_for(1);
+  std::filesystem::rename(directory_.file("in.tsv"), directory_.file("elsewhere/in.tsv"));
+  // Longer than a file that has been replaced is waited for.
+  std::this_thread::sleep_for(std::chrono::milliseconds(3800));
+  std::filesystem::rename(directory_.file("elsewhere/in.tsv"), directory_.file("in.tsv"));
+  write("in.tsv", "2\ttwo\n");
+  following.wait_for(2);
+  following.stop();
+  EXPECT_EQ(records(), Records({"1: 1\tone", "2: 2\ttwo"}));
 }
 
 }  // namespace
