@@ -60,13 +60,18 @@ Status Intake::read_followed_file() {
     if (is_current) {
       trouble_.over();
       const auto end = once_ ? FollowedFile::End::LastLine : FollowedFile::End::Follow;
-      HAILSTONE_TRY(read_file(path, position, end));
-      if (once_) return {};
+      HAILSTONE_ASSIGN(const Reading reading, read_file(path, position, end));
+      if (once_ && reading != Reading::OtherFile) return {};
+      // A file that has gone without another one in its place may come back.
+      is_over = reading == Reading::Whole && !begin_.newer.empty();
+      if (!is_over) continue;
     } else if (position) {
       HAILSTONE_ASSIGN(const auto renamed, find_renamed(path, *position));
       if (renamed) {
+        HAILSTONE_TRY(note_quiet(position->newer));
         const auto end = once_ ? FollowedFile::End::LastByte : FollowedFile::End::Renamed;
-        HAILSTONE_ASSIGN(is_over, read_file(*renamed, position, end));
+        HAILSTONE_ASSIGN(const Reading reading, read_file(*renamed, position, end));
+        is_over = reading != Reading::OtherFile;
       } else if (facts) {
         log_event(
             config_.name,
@@ -83,6 +88,7 @@ Status Intake::read_followed_file() {
         next = beginning_of(ended->newer.front());
         next->newer.assign(ended->newer.begin() + 1, ended->newer.end());
       }
+      if (ended) quiet_.erase(ended->identity);
       HAILSTONE_TRY(set_position(path, next));
       continue;
     }
@@ -98,6 +104,19 @@ Status Intake::note_newer() {
   if (std::ranges::find(begin_.newer, facts->identity) != begin_.newer.end()) return {};
   begin_.newer.push_back(facts->identity);
   is_dirty_ = true;
+  return note_quiet(begin_.newer);
+}
+
+Status Intake::note_quiet(const std::vector<SourceIdentity>& files) {
+  HAILSTONE_ASSIGN(const auto current, facts_of(config_.path));
+  for (const SourceIdentity& file : files) {
+    if (quiet_.contains(file) || (current && current->identity == file)) continue;
+    HAILSTONE_ASSIGN(const auto renamed, find_renamed(config_.path, beginning_of(file)));
+    if (!renamed) continue;
+    HAILSTONE_ASSIGN(const auto facts, facts_of(*renamed));
+    if (!facts || facts->identity != file) continue;
+    quiet_[file] = {.bytes = facts->size, .since = FollowedFile::Clock::now()};
+  }
   return {};
 }
 
@@ -141,8 +160,8 @@ Status Intake::read_directory() {
   }
 }
 
-Result<bool> Intake::read_file(const std::string& path, std::optional<SourcePosition> position,
-                               FollowedFile::End end) {
+Result<Intake::Reading> Intake::read_file(const std::string& path, std::optional<SourcePosition> position,
+                                          FollowedFile::End end) {
   const bool is_growing = config_.source == StreamConfig::Source::File;
   source_ = is_growing ? config_.path : path;
   begin_ = position.value_or(SourcePosition());
@@ -158,34 +177,39 @@ Result<bool> Intake::read_file(const std::string& path, std::optional<SourcePosi
     HAILSTONE_TRY(note_newer());
     return flush();
   };
+  std::optional<FollowedFile::Quiet> quiet;
+  if (const auto found = quiet_.find(begin_.identity); found != quiet_.end()) quiet = found->second;
   HAILSTONE_ASSIGN(
       auto input,
-      FollowedFile::open(path,
-                         {.offset = begin_.offset, .end = end, .stop = &stop_, .before_wait = before_wait}));
+      FollowedFile::open(
+          path,
+          {.offset = begin_.offset, .end = end, .stop = &stop_, .before_wait = before_wait, .quiet = quiet}));
   if (!position) {
     begin_ = beginning_of(input->identity());
     // Known before it has anything, so that it is found when it has another name by the next start.
     if (is_growing) HAILSTONE_TRY(set_position(source_, begin_));
   } else if (input->identity() != position->identity) {
-    return false;
+    return Reading::OtherFile;
   }
-  file_ = input.get();
-  const Status status = [&]() -> Status {
+  FollowedFile& file = *input;
+  file_ = &file;
+  auto reading = [&]() -> Result<Reading> {
     if (is_growing) {
       // A file that was replaced while it was empty lacks its header, too, and is as whole as others.
-      HAILSTONE_ASSIGN(const bool has_more, input->wait_for_bytes());
+      HAILSTONE_ASSIGN(const bool has_more, file.wait_for_bytes());
       if (!has_more) {
         is_dirty_ = true;  // files that were noted
-        return flush();
+        HAILSTONE_TRY(flush());
+        return file.is_cut() ? Reading::Cut : Reading::Whole;
       }
     }
     HAILSTONE_ASSIGN(const auto rows, open_rows(std::move(input), text, std::move(names)));
     if (text.has_header) begin_.header = rows->names();
-    return take_rows(*rows);
+    HAILSTONE_TRY(take_rows(*rows));
+    return file.is_cut() ? Reading::Cut : Reading::Whole;
   }();
   file_ = nullptr;
-  HAILSTONE_TRY(status);
-  return true;
+  return reading;
 }
 
 Status Intake::take_rows(TextRows& rows) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -36,9 +37,14 @@ class Intake {
   Status read_standard_input();
   Status read_followed_file();
   Status read_directory();
-  /// From `position` on, or from its beginning. False: another file has this path now.
-  Result<bool> read_file(const std::string& path, std::optional<SourcePosition> position,
-                         FollowedFile::End end);
+  enum class Reading : uint8_t {
+    Whole,
+    Cut,        // the file was truncated
+    OtherFile,  // another file has this path now
+  };
+  /// From `position` on, or from its beginning.
+  Result<Reading> read_file(const std::string& path, std::optional<SourcePosition> position,
+                            FollowedFile::End end);
   Status take_rows(TextRows& rows);
   Status take_layout(const TextRows& rows);
   Status take(const TextRows& rows);
@@ -52,6 +58,8 @@ class Intake {
   Status set_position(const std::string& path, const std::optional<SourcePosition>& position);
   /// The growing file that is being read has been replaced by others: notes these, so that none is left out.
   Status note_newer();
+  /// Notes how big those of these files are that have another name by now.
+  Status note_quiet(const std::vector<SourceIdentity>& files);
 
   const StreamConfig& config_;
   Spool& spool_;
@@ -65,6 +73,8 @@ class Intake {
   const FollowedFile* file_ = nullptr;  // unless it is standard input
   const TextRows* rows_ = nullptr;      // once they have begun
   SourcePosition begin_;                // where the input begins
+  // Replaced files that wait for those before them: so all of them wait for late lines at the same time.
+  std::map<SourceIdentity, FollowedFile::Quiet> quiet_;
 
   SpoolFrame frame_;
   bool is_dirty_ = false;                      // rows or rejections were taken since the last flush

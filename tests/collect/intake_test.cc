@@ -269,6 +269,25 @@ TEST_F(IntakeTest, PassesOverARenamedFileThatStayedEmpty) {
   EXPECT_EQ(records(), Records({"2: 1\tone"}));
 }
 
+TEST_F(IntakeTest, ARenamedFileOfAnotherFolderIsReadToItsEnd) {
+  std::filesystem::create_directory(directory_.file("archive"));
+  std::vector<std::string> events;
+  set_event_sink([&](std::string_view, std::string_view message) { events.emplace_back(message); });
+  Following following(*this, posix_filesystem());
+  write("in.tsv", "1\tone\n");
+  following.wait_for(1);
+  std::filesystem::rename(directory_.file("in.tsv"), directory_.file("archive/in.tsv"));
+  write("in.tsv", "3\tthree\n");
+  write("archive/in.tsv", "2\ttwo");
+  following.wait_for(3);
+  following.stop();
+  set_event_sink({});
+  EXPECT_EQ(records(), Records({"1: 1\tone", "2: 2\ttwo", "1: 3\tthree"}));
+  // Nothing of it is lost, so nothing is told but that there was no file at the start.
+  for (const std::string& event : events)
+    EXPECT_EQ(event.find("not there any more"), std::string::npos) << event;
+}
+
 TEST_F(IntakeTest, AFileThatWasAwayGoesOnWhereItStopped) {
   std::filesystem::create_directory(directory_.file("elsewhere"));
   Following following(*this, posix_filesystem());
@@ -282,6 +301,40 @@ TEST_F(IntakeTest, AFileThatWasAwayGoesOnWhereItStopped) {
   following.wait_for(2);
   following.stop();
   EXPECT_EQ(records(), Records({"1: 1\tone", "2: 2\ttwo"}));
+}
+
+TEST_F(IntakeTest, RenamedFilesAreWaitedForTogether) {
+  write("in.tsv", "0\tzero\n");
+  uint64_t rotations = 0;
+  {
+    Following following(*this, posix_filesystem());
+    following.wait_for(1);
+    while (rotations < 4) {
+      std::filesystem::rename(directory_.file("in.tsv"), directory_.file("in." + std::to_string(rotations)));
+      write("in.tsv", std::to_string(++rotations) + "\tmore\n");
+      // Longer than between looks; together shorter than the wait for the first of them.
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    }
+  }
+  // No time but what waiting for two files one after the other takes.
+  std::atomic<bool> two_are_over{false};
+  write("other", "1");
+  std::thread two([&] {
+    const auto stop = Stop::make();
+    for (int i = 0; i < 2; ++i) {
+      const auto file = FollowedFile::open(
+          directory_.file("other"),
+          {.offset = 1, .end = FollowedFile::End::Renamed, .stop = stop->get(), .before_wait = [] {
+             return Status();
+           }});
+      EXPECT_FALSE(*(*file)->wait_for_bytes());
+    }
+    two_are_over = true;
+  });
+  Following following(*this, posix_filesystem());
+  following.wait_for(1 + rotations);
+  EXPECT_FALSE(two_are_over);
+  two.join();
 }
 
 }  // namespace
