@@ -309,8 +309,11 @@ Status Intake::flush() {
   if (!layout.empty() && (known == spool_.positions().end() || known->second != layout)) {
     frame_.set_position(std::string(layout_key), layout);
   }
-  HAILSTONE_TRY(wait_out([this] { return spool_.append(frame_); }));
-  is_dirty_ = false;
+  is_dirty_ = false;  // what is noted while the spool is full is for the next flush
+  if (const Status appended = wait_out([this] { return spool_.append(frame_); }); !appended) {
+    is_dirty_ = true;
+    return appended;
+  }
   return spool_.sync();
 }
 
@@ -324,7 +327,11 @@ Status Intake::wait_out(const std::function<Status()>& work) {
     const ErrorCode code = status.error().code();
     if (code != ErrorCode::Busy && code != ErrorCode::DiskFull) return status;
     trouble_.met(fmt::format("{}; the source waits", status.error().message()));
-    if (stop_.wait(trouble_.next_wait())) return fail(ErrorCode::Interrupted, "interrupted");
+    // The wait may be as long as a server is away, and the file replaced more than once meanwhile.
+    for (auto left = trouble_.next_wait(); left.count() > 0; left -= between_looks) {
+      HAILSTONE_TRY(note_newer());
+      if (stop_.wait(std::min(left, between_looks))) return fail(ErrorCode::Interrupted, "interrupted");
+    }
   }
 }
 

@@ -337,5 +337,25 @@ TEST_F(IntakeTest, RenamedFilesAreWaitedForTogether) {
   two.join();
 }
 
+TEST_F(IntakeTest, MissesNoRotationWhileTheDiskIsFull) {
+  FaultFilesystem filesystem(posix_filesystem(), 1);
+  Following following(*this, filesystem);
+  write("in.tsv", "1\tone\n");
+  following.wait_for(1);
+  filesystem.set_free_bytes(0);
+  write("in.tsv", "2\ttwo\n");
+  for (const std::string name : {"in.1", "in.2", "in.3"}) {
+    // Longer than between looks.
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    std::filesystem::rename(directory_.file("in.tsv"), directory_.file(name));
+    write("in.tsv", "9\t" + name + "\n");
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  filesystem.set_free_bytes(1'000'000);
+  following.wait_for(5);
+  following.stop();
+  EXPECT_EQ(records(), Records({"1: 1\tone", "2: 2\ttwo", "1: 9\tin.1", "1: 9\tin.2", "1: 9\tin.3"}));
+}
+
 }  // namespace
 }  // namespace hailstone
