@@ -45,7 +45,7 @@ Status Delivery::run() {
 Result<bool> Delivery::step() {
   HAILSTONE_TRY(prepare());
   if (batch_.empty()) {
-    HAILSTONE_ASSIGN(const bool found, fill());
+    HAILSTONE_ASSIGN(const bool found, reader_ ? fill() : Result<bool>(false));
     trouble_.over();
     if (!found) return false;
   }
@@ -70,10 +70,14 @@ Status Delivery::prepare() {
   }
   HAILSTONE_TRY(upkeep_.keep_up(connection_));
   if (is_new) load_.begin(has_transactions_);
-  if (is_prepared_) return {};
-  HAILSTONE_TRY(find_engine());
-  HAILSTONE_TRY(make_bookkeeping());
-  HAILSTONE_TRY(counts_.prepare(connection_, config_.table.name_of(upkeep_.now()), engine_, spool_name_));
+  if (!is_prepared_) {
+    HAILSTONE_TRY(find_engine());
+    HAILSTONE_TRY(make_bookkeeping());
+    HAILSTONE_TRY(counts_.prepare(connection_, config_.table.name_of(upkeep_.now()), engine_, spool_name_));
+    is_prepared_ = true;
+  }
+  // A spool without a file gets another id at the next start, and a row of this one would stay for ever.
+  if (reader_ || spool_.state().bytes == 0) return {};
   HAILSTONE_TRY(
       connection_.execute(fmt::format("INSERT IGNORE INTO {} (spool, stream, records) VALUES ('{}', {}, 0)",
                                       bookkeeping_, spool_name_, quoted_text(config_.name))));
@@ -91,7 +95,6 @@ Status Delivery::prepare() {
   reader_.emplace(spool_, records);
   delivered_ = records;
   HAILSTONE_TRY(spool_.release(records));
-  is_prepared_ = true;
   return {};
 }
 

@@ -70,7 +70,7 @@ class Delivery {
 
   /// What one step of run() does; false: there is nothing to do for now.
   Result<bool> step();
-  /// Connects when there is no connection, and finds out where the table stands.
+  /// Connects when there is no connection, and finds out where the table stands once the spool has something.
   Status prepare();
   /// Once there is a table.
   Status find_engine();
@@ -116,8 +116,8 @@ class Delivery {
   std::set<std::string> checked_tables_;  // of a day: those of the right engine
   std::string spool_name_;                // as the bookkeeping table has it
   std::string bookkeeping_;               // quoted name of that table
-  std::optional<SpoolReader> reader_;
-  uint64_t goal_;  // records of a batch
+  std::optional<SpoolReader> reader_;     // once the spool has something
+  uint64_t goal_;                         // records of a batch
 
   Batch batch_;
   std::vector<std::pair<size_t, Rejection>> bad_;
