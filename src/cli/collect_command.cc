@@ -78,13 +78,14 @@ int show_status(const CollectArguments& arguments) {
       continue;
     }
     const SpoolLook& spool = status->spool;
-    const uint64_t waiting = spool.records - std::min(spool.records, status->delivered);
     if (arguments.as_json) {
-      fmt::print("{{\"stream\":\"{}\",\"delivered\":{},\"waiting\":{},\"spool_bytes\":{}}}\n", stream.name,
-                 status->delivered, waiting, spool.bytes);
+      fmt::print("{{\"stream\":\"{}\",\"delivered\":{},\"rejected\":{},\"waiting\":{},\"spool_bytes\":{}}}\n",
+                 stream.name, status->delivered, status->rejected, status->waiting, spool.bytes);
     } else {
-      fmt::print("{}: {} delivered, {} in the spool ({})\n", stream.name,
-                 counted(status->delivered, "record"), waiting, human_bytes(spool.bytes));
+      const std::string rejected =
+          status->rejected > 0 ? fmt::format("{} rejected by the table, ", status->rejected) : "";
+      fmt::print("{}: {} delivered, {}{} in the spool ({})\n", stream.name,
+                 counted(status->delivered, "record"), rejected, status->waiting, human_bytes(spool.bytes));
     }
   }
   return code;
@@ -220,7 +221,8 @@ void add_collect_command(Arguments& root, Ending& ending) {
   check_command.run([arguments, &ending] { ending.exit_code = check(*arguments); });
   Arguments status_command = command.add_subcommand(
       "status",
-      "tells how many records of each stream are delivered and how many wait, also while a collector runs");
+      "tells how many records of each stream are delivered, rejected by its table, and waiting, also while a "
+      "collector runs");
   add_config(status_command);
   status_command.add_flag("--json", arguments->as_json, "an object a line, for programs");
   Arguments report_command = command.add_subcommand(

@@ -43,9 +43,8 @@ size_t terminal_width() {
 }
 
 std::string state_text(const StreamState& now, const StreamState& before, double seconds) {
-  const uint64_t waiting = now.acknowledged - now.delivered;
   std::string text = fmt::format("{} records delivered, {:.0f} a second, {} in the spool ({})", now.delivered,
-                                 static_cast<double>(now.delivered - before.delivered) / seconds, waiting,
+                                 static_cast<double>(now.delivered - before.delivered) / seconds, now.waiting,
                                  human_bytes(now.spool_bytes));
   if (now.rejected > 0) text += fmt::format(", {} rejected", now.rejected);
   if (now.lag_seconds >= 1) text += fmt::format(", {:.0f} s behind", now.lag_seconds);
@@ -98,7 +97,7 @@ void CollectOutput::show(const CollectState& state) {
   for (size_t i = 0; i < state.streams.size(); ++i) {
     const StreamState &stream = state.streams[i], &before = before_.streams[i];
     add(stream.name, state_text(stream, before, std::max(seconds, 0.001)),
-        stream.delivered != before.delivered || stream.acknowledged != stream.delivered);
+        stream.delivered != before.delivered || stream.rejected != before.rejected || stream.waiting > 0);
   }
   if (state.summaries) {
     const SummaryState& jobs = *state.summaries;

@@ -23,9 +23,9 @@ namespace {
 class Lag {
  public:
   /// In seconds; to be asked often, as it knows the moments of asking only.
-  double of(uint64_t acknowledged, uint64_t delivered) {
+  double of(uint64_t acknowledged, uint64_t passed) {
     const auto now = Clock::now();
-    if (marks_.empty() ? acknowledged > delivered : acknowledged > marks_.back().second) {
+    if (marks_.empty() ? acknowledged > passed : acknowledged > marks_.back().second) {
       marks_.emplace_back(now, acknowledged);
       // Of a long backlog every other moment will do.
       if (marks_.size() > most_marks) {
@@ -33,7 +33,7 @@ class Lag {
         marks_.erase(marks_.begin() + most_marks / 2, marks_.end() - 1);
       }
     }
-    while (!marks_.empty() && marks_.front().second <= delivered) marks_.pop_front();
+    while (!marks_.empty() && marks_.front().second <= passed) marks_.pop_front();
     if (marks_.empty()) return 0;
     return std::chrono::duration<double>(now - marks_.front().first).count();
   }
@@ -56,17 +56,19 @@ struct Stream {
 
   /// The caller's thread only.
   StreamState state() {
-    // In this order, as no record is delivered before it is acknowledged.
+    // In this order, as no record is delivered before it is passed, or passed before it is acknowledged.
     const uint64_t delivered = delivery.delivered();
+    const uint64_t passed = delivery.passed();
     const Spool::State at = spool->state();
     std::string trouble = delivery.trouble();
     if (trouble.empty()) trouble = intake.trouble();
     return {.name = config.name,
             .acknowledged = at.end,
             .delivered = delivered,
+            .waiting = at.end - passed,
             .rejected = rejects.count(),
             .spool_bytes = at.bytes,
-            .lag_seconds = lag.of(at.end, delivered),
+            .lag_seconds = lag.of(at.end, passed),
             .trouble = std::move(trouble)};
   }
 

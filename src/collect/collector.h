@@ -19,8 +19,9 @@ namespace hailstone {
 struct StreamState {
   std::string name;
   uint64_t acknowledged = 0;  // records of the spool, from its beginning
-  uint64_t delivered = 0;     // of these, those that are in the table, or rejected
-  uint64_t rejected = 0;      // since the start
+  uint64_t delivered = 0;     // of these, those that the table has taken
+  uint64_t waiting = 0;       // of these, those that are neither delivered nor rejected
+  uint64_t rejected = 0;      // since the start, also those that never were in the spool
   uint64_t spool_bytes = 0;
   double lag_seconds = 0;  // since the oldest record that waits was acknowledged, or since the start
   std::string trouble;     // what goes wrong, and is tried again

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <map>
 #include <set>
@@ -55,7 +54,7 @@ Result<bool> Delivery::step() {
   const auto time = Clock::now() - begun;
   if (time > std::chrono::seconds(1)) goal_ = std::max(least_goal, goal_ / 2);
   if (time < std::chrono::milliseconds(500)) goal_ = std::min(config_.batch_records, goal_ * 2);
-  delivered_ = batch_.end();
+  pass(batch_.end());
   batch_.clear(batch_.end());
   HAILSTONE_TRY(spool_.release(batch_.end()));
   return true;
@@ -78,10 +77,11 @@ Status Delivery::prepare() {
   }
   // A spool without a file gets another id at the next start, and a row of this one would stay for ever.
   if (reader_ || spool_.state().bytes == 0) return {};
-  HAILSTONE_TRY(
-      connection_.execute(fmt::format("INSERT IGNORE INTO {} (spool, stream, records) VALUES ('{}', {}, 0)",
-                                      bookkeeping_, spool_name_, quoted_text(config_.name))));
-  HAILSTONE_ASSIGN(const uint64_t records, progress());
+  HAILSTONE_TRY(connection_.execute(
+      fmt::format("INSERT IGNORE INTO {} (spool, stream, records, rejected) VALUES ('{}', {}, 0, 0)",
+                  bookkeeping_, spool_name_, quoted_text(config_.name))));
+  HAILSTONE_ASSIGN(const Progress at, progress());
+  const uint64_t records = at.records;
   const Spool::State state = spool_.state();
   if (records < state.begin || records > state.end) {
     return fail(
@@ -93,7 +93,8 @@ Status Delivery::prepare() {
             bookkeeping_, records, spool_name_, state.begin, state.end));
   }
   reader_.emplace(spool_, records);
-  delivered_ = records;
+  rejected_ = at.rejected;
+  pass(records);
   HAILSTONE_TRY(spool_.release(records));
   return {};
 }
@@ -127,33 +128,41 @@ Status Delivery::make_bookkeeping() {
   const std::string name = bookkeeping_table(engine_);
   bookkeeping_ = quoted_name(name);
   HAILSTONE_ASSIGN(const bool there, table_exists(connection_, name));
-  if (there) return {};
+  if (!there) {
+    HAILSTONE_TRY(connection_.execute(fmt::format(
+        "CREATE TABLE IF NOT EXISTS {} (spool CHAR(32) CHARACTER SET ascii NOT NULL PRIMARY KEY, stream "
+        "VARCHAR(64) NOT NULL, records BIGINT UNSIGNED NOT NULL, "
+        "rejected BIGINT UNSIGNED NOT NULL DEFAULT 0) ENGINE={} "
+        "COMMENT='hailstone collect: how many records of each spool are delivered or rejected'",
+        bookkeeping_, engine_)));
+    return {};
+  }
+  // A table of a collector that did not count rejected records by themselves.
+  HAILSTONE_ASSIGN(const auto type, column_type(connection_, name, "rejected"));
+  if (type) return {};
   HAILSTONE_TRY(connection_.execute(fmt::format(
-      "CREATE TABLE IF NOT EXISTS {} (spool CHAR(32) CHARACTER SET ascii NOT NULL PRIMARY KEY, stream "
-      "VARCHAR(64) NOT NULL, records BIGINT UNSIGNED NOT NULL) ENGINE={} COMMENT='hailstone collect: how "
-      "many "
-      "records of each spool are delivered'",
-      bookkeeping_, engine_)));
+      "ALTER TABLE {} WAIT 5 ADD COLUMN IF NOT EXISTS rejected BIGINT UNSIGNED NOT NULL DEFAULT 0",
+      bookkeeping_)));
   return {};
 }
 
-Result<uint64_t> Delivery::progress() {
-  HAILSTONE_ASSIGN(const auto rows,
-                   connection_.query(fmt::format("SELECT records FROM {} WHERE spool = '{}' FOR UPDATE",
-                                                 bookkeeping_, spool_name_)));
-  uint64_t records = 0;
-  if (rows.size() == 1) {
-    const std::string& text = rows[0][0];
-    std::from_chars(text.data(), text.data() + text.size(), records);
-    return records;
-  }
+Result<Delivery::Progress> Delivery::progress() {
+  HAILSTONE_ASSIGN(const auto rows, connection_.query(fmt::format(
+                                        "SELECT records, rejected FROM {} WHERE spool = '{}' FOR UPDATE",
+                                        bookkeeping_, spool_name_)));
+  if (rows.size() == 1) return Progress{.records = number_of(rows[0][0]), .rejected = number_of(rows[0][1])};
   return fail(
       ErrorCode::InvalidArgument,
       fmt::format(
           "the row of spool {} is gone from table {}; without it nothing tells what is delivered. Bring it "
-          "back: INSERT INTO {} VALUES ('{}', {}, {})",
-          spool_name_, bookkeeping_, bookkeeping_, spool_name_, quoted_text(config_.name),
-          delivered_.load()));
+          "back: INSERT INTO {} (spool, stream, records, rejected) VALUES ('{}', {}, {}, {})",
+          spool_name_, bookkeeping_, bookkeeping_, spool_name_, quoted_text(config_.name), passed_.load(),
+          rejected_));
+}
+
+void Delivery::pass(uint64_t records) {
+  passed_ = records;
+  delivered_ = records - std::min(rejected_, records);
 }
 
 Result<bool> Delivery::fill() {
@@ -247,27 +256,33 @@ Status Delivery::deliver() {
   HAILSTONE_TRY(counts_.add(connection_, batch_, good));
   if (has_transactions_) {
     HAILSTONE_TRY(connection_.execute("COMMIT"));
+    rejected_ += bad_.size();
     return {};
   }
-  HAILSTONE_TRY(move_on());
+  HAILSTONE_ASSIGN(const bool moved, move_on());
+  if (moved) rejected_ += bad_.size();
   return {};
 }
 
 Result<bool> Delivery::move_on() {
   HAILSTONE_ASSIGN(
       const uint64_t changed,
-      connection_.execute(fmt::format("UPDATE {} SET records = {} WHERE spool = '{}' AND records = {}",
-                                      bookkeeping_, batch_.end(), spool_name_, batch_.begin())));
+      connection_.execute(fmt::format(
+          "UPDATE {} SET records = {}, rejected = rejected + {} WHERE spool = '{}' AND records = {}",
+          bookkeeping_, batch_.end(), bad_.size(), spool_name_, batch_.begin())));
   if (changed != 0) return true;
   HAILSTONE_TRY(connection_.execute("ROLLBACK"));
-  HAILSTONE_ASSIGN(const uint64_t records, progress());
-  if (records == batch_.end()) return false;
+  HAILSTONE_ASSIGN(const Progress at, progress());
+  if (at.records == batch_.end()) {
+    rejected_ = at.rejected;
+    return false;
+  }
   return fail(
       ErrorCode::InvalidArgument,
       fmt::format(
           "table {} says that {} records of the spool {} are delivered where it said {}; does something "
           "else change it?",
-          bookkeeping_, records, spool_name_, batch_.begin()));
+          bookkeeping_, at.records, spool_name_, batch_.begin()));
 }
 
 Status Delivery::part(Places& good, const Complaints& complaints) {

@@ -59,8 +59,10 @@ class Delivery {
   Status run();
   /// No more records will come. Any thread.
   void finish() { finishing_ = true; }
-  /// Records that have been delivered or rejected. Any thread.
+  /// Records that the table has taken; no more than passed() is, when that is asked later. Any thread.
   uint64_t delivered() const { return delivered_; }
+  /// Those, and the records that the table cannot take. Any thread.
+  uint64_t passed() const { return passed_; }
   /// What goes wrong, and is tried again; empty: nothing. Any thread.
   std::string trouble() const { return trouble_.current(); }
 
@@ -77,7 +79,14 @@ class Delivery {
   /// All tables of a batch must be of one engine, as it is committed by one.
   Status check_engine(const std::string& table);
   Status make_bookkeeping();
-  Result<uint64_t> progress();
+  /// What the bookkeeping row says of the spool.
+  struct Progress {
+    uint64_t records = 0;   // delivered or rejected
+    uint64_t rejected = 0;  // of these
+  };
+  Result<Progress> progress();
+  /// All before this record of the spool is done with.
+  void pass(uint64_t records);
   /// Takes records of one layout out of the spool, up to a batch, and waits a second for more than a few.
   /// False: there are none.
   Result<bool> fill();
@@ -104,7 +113,7 @@ class Delivery {
   ServerConnection connection_;
   Trouble trouble_;
   std::atomic<bool> finishing_{false};
-  std::atomic<uint64_t> delivered_{0};
+  std::atomic<uint64_t> delivered_{0}, passed_{0};
 
   TableUpkeep upkeep_;
   TableLoad load_;
@@ -118,6 +127,7 @@ class Delivery {
   std::string bookkeeping_;               // quoted name of that table
   std::optional<SpoolReader> reader_;     // once the spool has something
   uint64_t goal_;                         // records of a batch
+  uint64_t rejected_ = 0;                 // of the spool, by the table
 
   Batch batch_;
   std::vector<std::pair<size_t, Rejection>> bad_;

@@ -53,12 +53,13 @@ std::string metrics_text(const CollectState& state) {
   };
   of_streams("acknowledged_records_total", "counter", "Records that the spool has had.",
              [](const auto& stream) { return stream.acknowledged; });
-  of_streams("delivered_records_total", "counter", "Of these, those that are in the table, or rejected.",
+  of_streams("delivered_records_total", "counter", "Of these, those that the table has taken.",
              [](const auto& stream) { return stream.delivered; });
-  of_streams("rejected_records_total", "counter", "Records rejected since the start.",
+  of_streams("rejected_records_total", "counter",
+             "Records rejected since the start, also those that never were in the spool.",
              [](const auto& stream) { return stream.rejected; });
-  of_streams("waiting_records", "gauge", "Records in the spool that are not delivered.",
-             [](const auto& stream) { return stream.acknowledged - stream.delivered; });
+  of_streams("waiting_records", "gauge", "Records in the spool that are neither delivered nor rejected.",
+             [](const auto& stream) { return stream.waiting; });
   of_streams("spool_bytes", "gauge", "Bytes of the spool's files.",
              [](const auto& stream) { return stream.spool_bytes; });
   of_streams("lag_seconds", "gauge", "How long the oldest of the waiting records has been waiting.",

@@ -156,6 +156,12 @@ std::string quoted_text(std::string_view text) {
   return quoted + '\'';
 }
 
+uint64_t number_of(std::string_view text) {
+  uint64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
 ServerConnection::~ServerConnection() { disconnect(); }
 
 bool ServerConnection::is_usable() const {

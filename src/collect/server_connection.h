@@ -30,6 +30,8 @@ constexpr unsigned most_warnings = 65'535;
 std::string quoted_name(std::string_view name);
 /// `text` as a literal; for texts of plain characters and such as the configuration holds.
 std::string quoted_text(std::string_view text);
+/// A whole number, as a row has it; 0 when it is none.
+uint64_t number_of(std::string_view text);
 
 class ServerConnection {
  public:

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <vector>
 
 #include "collect/server_connection.h"
@@ -63,15 +62,20 @@ Result<StreamStatus> status_of_stream(const CollectConfig& config, const StreamC
                    connection.query(fmt::format("SELECT TABLE_NAME FROM information_schema.TABLES WHERE "
                                                 "TABLE_SCHEMA = DATABASE() AND TABLE_NAME LIKE '{}'",
                                                 bookkeeping_table("%"))));
+  uint64_t passed = 0;
   for (const auto& table : tables) {
-    HAILSTONE_ASSIGN(const auto rows,
-                     connection.query(fmt::format("SELECT records FROM {} WHERE spool = '{}'",
-                                                  quoted_name(table.at(0)), to_text(status.spool.id))));
-    if (rows.empty()) continue;
-    uint64_t records = 0;
-    std::from_chars(rows[0][0].data(), rows[0][0].data() + rows[0][0].size(), records);
-    status.delivered = std::max(status.delivered, records);
+    // A collector that does not count rejected records by themselves may have made it.
+    HAILSTONE_ASSIGN(const auto type, column_type(connection, table.at(0), "rejected"));
+    HAILSTONE_ASSIGN(
+        const auto rows,
+        connection.query(fmt::format("SELECT records, {} FROM {} WHERE spool = '{}'", type ? "rejected" : "0",
+                                     quoted_name(table.at(0)), to_text(status.spool.id))));
+    if (rows.empty() || number_of(rows[0][0]) < passed) continue;
+    passed = number_of(rows[0][0]);
+    status.rejected = number_of(rows[0][1]);
   }
+  status.delivered = passed - std::min(passed, status.rejected);
+  status.waiting = status.spool.records - std::min(status.spool.records, passed);
   return status;
 }
 

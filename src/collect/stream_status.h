@@ -23,7 +23,10 @@ Result<std::optional<SpoolLook>> look_at_spool(Filesystem& filesystem, const std
 
 struct StreamStatus {
   SpoolLook spool;
-  uint64_t delivered = 0;  // records, as the bookkeeping table says
+  // As the bookkeeping table says.
+  uint64_t delivered = 0;  // records that the table has taken
+  uint64_t rejected = 0;   // of the spool, by the table
+  uint64_t waiting = 0;
 };
 /// ErrorCode::Busy: the server cannot be asked for now.
 Result<StreamStatus> status_of_stream(const CollectConfig& config, const StreamConfig& stream);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 #include "collect/summary_tables.h"
@@ -226,7 +225,7 @@ Status SummaryRun::due_jobs_of(Summary& summary, std::vector<Job>& jobs) {
                   fmt::format("table '{}' has the begin '{}'", counts_table(summary.stream_engine), row[0]));
     }
     job.begin = *begin;
-    std::from_chars(row.at(2).data(), row[2].data() + row[2].size(), job.records);
+    job.records = number_of(row.at(2));
     const auto failed = given_up_.find(key_of(job));
     if (failed == given_up_.end() || failed->second <= Clock::now()) jobs.push_back(std::move(job));
   }
