@@ -18,36 +18,8 @@ bool is_plain_name(std::string_view name) {
   });
 }
 
-void take_text_options(ConfigSection& section, StreamConfig& stream) {
-  std::string format, delimiter = ",", null_text;
-  section.take("format", format);
-  section.take("header", stream.text.has_header);
-  section.take("delimiter", delimiter);
-  section.take("null", null_text);
-  const auto known =
-      format.empty()
-          ? format_of_path(stream.source == StreamConfig::Source::Directory ? stream.pattern : stream.path)
-          : format_of_name(format);
-  if (!known) {
-    const toml::node* node = section.node("format");
-    const std::string what = "the format must be given: format = \"csv\", \"tsv\" or \"jsonl\"";
-    return node != nullptr ? section.wrong(*node, what) : section.wrong(what);
-  }
-  stream.text.format = *known;
-  if (const toml::node* node = section.node("delimiter")) {
-    if (const std::string what = check_delimiter(delimiter); !what.empty()) return section.wrong(*node, what);
-    stream.text.delimiter = delimiter[0];
-  }
-  if (const toml::node* node = section.node("null")) {
-    stream.text.null_text = null_text;
-    if (!check_text_options(stream.text)) {
-      return section.wrong(*node,
-                           "'null' cannot stand for NULL: it holds a delimiter, a quote or a line end");
-    }
-  }
-}
-
-void take_source(ConfigSection& section, StreamConfig& stream) {
+/// False: it is told what is wrong.
+bool take_source(ConfigSection& section, StreamConfig& stream) {
   bool standard_input = false;
   std::string file, directory;
   section.take("stdin", standard_input);
@@ -55,22 +27,70 @@ void take_source(ConfigSection& section, StreamConfig& stream) {
   section.take("directory", directory);
   section.take("pattern", stream.pattern);
   const int sources = (standard_input ? 1 : 0) + (file.empty() ? 0 : 1) + (directory.empty() ? 0 : 1);
+  if (section.is_told("stdin") || section.is_told("file") || section.is_told("directory")) return false;
   if (sources != 1) {
-    return section.wrong(fmt::format(
-        "stream '{}' needs one source: stdin = true, file = \"…\" or directory = \"…\"", stream.name));
+    section.wrong(fmt::format("stream '{}' needs one source: stdin = true, file = \"…\" or directory = \"…\"",
+                              stream.name));
+    return false;
   }
   if (const toml::node* node = section.node("pattern"); node != nullptr && directory.empty()) {
-    return section.wrong(*node, "'pattern' is for a stream with a directory");
+    section.wrong(*node, "'pattern' is for a stream with a directory");
   }
   stream.source = standard_input  ? StreamConfig::Source::StandardInput
                   : !file.empty() ? StreamConfig::Source::File
                                   : StreamConfig::Source::Directory;
   stream.path = file.empty() ? directory : file;
+  return true;
+}
+
+/// Nothing: it is told what is wrong.
+std::optional<TextFormat> take_format(ConfigSection& section, const StreamConfig& stream) {
+  constexpr std::string_view formats = "\"csv\", \"tsv\" or \"jsonl\"";
+  std::string name;
+  section.take("format", name);
+  if (section.node("format") != nullptr) {
+    const auto format = format_of_name(name);
+    if (!format && !section.is_told("format")) section.wrong_value("format", formats);
+    return format;
+  }
+  const std::string& path = stream.source == StreamConfig::Source::Directory ? stream.pattern : stream.path;
+  const auto format = format_of_path(path);
+  if (!format) {
+    const std::string why = path.empty() ? "" : fmt::format(", as the end of '{}' tells none", path);
+    section.wrong(fmt::format("the format must be given{}: format = {}", why, formats));
+  }
+  return format;
+}
+
+void take_text_options(ConfigSection& section, StreamConfig& stream, bool has_source) {
+  std::string delimiter = ",", null_text;
+  section.take("header", stream.text.has_header);
+  section.take("delimiter", delimiter);
+  section.take("null", null_text);
+  section.know("format");
+  // Without a source nothing tells what a format that is not given would be.
+  const auto format =
+      has_source || section.node("format") != nullptr ? take_format(section, stream) : std::nullopt;
+  if (format) stream.text.format = *format;
+  if (const toml::node* node = section.node("delimiter"); node != nullptr && !section.is_told("delimiter")) {
+    if (const std::string what = check_delimiter(delimiter); !what.empty()) {
+      section.wrong(*node, fmt::format("'delimiter' is {}; {}", ConfigSection::shown(*node), what));
+    } else {
+      stream.text.delimiter = delimiter[0];
+    }
+  }
+  if (const toml::node* node = section.node("null"); node != nullptr && !section.is_told("null")) {
+    stream.text.null_text = null_text;
+    if (format && !check_text_options(stream.text)) {
+      section.wrong(*node, "'null' cannot stand for NULL: it holds a delimiter, a quote or a line end");
+    }
+  }
 }
 
 void take_columns(ConfigSection& section, StreamConfig& stream) {
   section.take("columns", stream.columns);
-  if (stream.columns.empty() && (stream.text.format == TextFormat::JsonLines || !stream.text.has_header)) {
+  if (stream.columns.empty() && !section.is_told("columns") &&
+      (stream.text.format == TextFormat::JsonLines || !stream.text.has_header)) {
     section.wrong(fmt::format(
         "stream '{}' has no header that names its columns: give columns = [\"…\", \"…\"]", stream.name));
   }
@@ -81,20 +101,25 @@ void take_columns(ConfigSection& section, StreamConfig& stream) {
                     fmt::format("'columns' has the name '{}' twice, or an empty one", column));
     }
   }
-  if (!stream.columns.empty() && seen.empty())
+  if (!stream.columns.empty() && seen.empty()) {
     section.wrong(*section.node("columns"), "'columns' names no column");
+  }
   const toml::table* computed = section.table("computed");
   if (computed == nullptr) return;
   for (const auto& [column, expression] : *computed) {
     const auto* text = expression.as_string();
     if (text == nullptr || text->get().empty()) {
-      section.wrong(expression,
-                    fmt::format("'computed.{}' must be an SQL expression in quotes", column.str()));
+      section.wrong(expression, fmt::format("'computed.{}' is {}; it must be an SQL expression in quotes",
+                                            column.str(), ConfigSection::shown(expression)));
     } else {
       stream.computed.emplace_back(column.str(), text->get());
     }
   }
 }
+
+/// What a time step must be that divides time.
+constexpr std::string_view dividing_steps =
+    "\"1 month\", \"1 day\", or hours that divide a day, as \"2 hours\"";
 
 /// What the collector itself reads of each record must be in the record as it will be in the table.
 void check_read_field(ConfigSection& section, const toml::node& node, const StreamConfig& stream,
@@ -125,25 +150,22 @@ void take_table(ConfigSection& section, TableConfig& table) {
       table.name.find(TableConfig::day_placeholder, placeholder + 1) != std::string::npos) {
     wrong("table", "'table' has {day} twice");
   }
-  if (table.partition && !divides_time(*table.partition)) {
-    wrong("partition",
-          "'partition' must be \"1 month\", \"1 day\", or hours that divide a day, as \"2 hours\"");
-  }
+  if (table.partition && !divides_time(*table.partition)) section.wrong_value("partition", dividing_steps);
   if (table.is_daily()) {
-    if (table.definition.empty()) {
+    if (table.definition.empty() && !section.is_told("create")) {
       wrong("table", "a table a day needs create = \"\"\"(column type, …) ENGINE=…\"\"\"");
     }
-    if (table.partition && table.partition->unit != TimeStep::Unit::Hour) {
+    if (table.partition && table.partition->unit != TimeStep::Unit::Hour && !section.is_told("partition")) {
       wrong("partition", "the partitions of a table a day must be of hours");
     }
-  } else if (!table.partition) {
+  } else if (!table.partition && !section.is_told("partition")) {
     constexpr std::string_view why =
         "needs partition = \"1 day\", or a table a day: table = \"name_{day}\"; rows are never dropped one "
         "by one";
     wrong("keep", fmt::format("'keep' {}", why));
     wrong("ahead", fmt::format("'ahead' {}", why));
   }
-  if ((table.partition || table.is_daily()) && table.time_column.empty()) {
+  if ((table.partition || table.is_daily()) && table.time_column.empty() && !section.is_told("time_column")) {
     wrong(table.partition ? "partition" : "table",
           "give time_column = \"…\", the column of the time that decides");
   }
@@ -154,24 +176,23 @@ void take_table(ConfigSection& section, TableConfig& table) {
   }
 }
 
-StreamConfig take_stream(const toml::table& table, const std::string& file, Status& status) {
+StreamConfig take_stream(const toml::table& table, ConfigErrors& errors) {
   StreamConfig stream;
-  ConfigSection section(table, file, "[[stream]]", status);
+  ConfigSection section(table, "[[stream]]", errors);
   section.take("name", stream.name, true);
-  if (const toml::node* node = section.node("name"); node != nullptr && !is_plain_name(stream.name)) {
-    section.wrong(*node, "'name' must be 1 to 64 letters, digits, _ or -: it is part of file names");
+  if (!section.is_told("name") && !is_plain_name(stream.name)) {
+    section.wrong_value("name", "1 to 64 letters, digits, _ or -: it is part of file names");
   }
   take_table(section, stream.table);
-  take_source(section, stream);
-  take_text_options(section, stream);
+  const bool has_source = take_source(section, stream);
+  take_text_options(section, stream, has_source);
   take_columns(section, stream);
   if (const toml::node* node = section.node("table"); node != nullptr && stream.table.is_daily()) {
     check_read_field(section, *node, stream, stream.table.time_column);
   }
   section.take("character_set", stream.character_set);
   if (!is_plain_name(stream.character_set)) {
-    section.wrong(*section.node("character_set"),
-                  "'character_set' must be one of the server's, as \"utf8mb4\"");
+    section.wrong_value("character_set", "one of the server's, as \"utf8mb4\"");
   }
   section.take("time_zone", stream.time_zone);
   section.take("reject_file", stream.reject_file, true);
@@ -183,14 +204,16 @@ StreamConfig take_stream(const toml::table& table, const std::string& file, Stat
 }
 
 SummaryConfig take_summary(const toml::table& table, const std::vector<StreamConfig>& streams,
-                           const std::string& file, Status& status) {
+                           ConfigErrors& errors) {
   SummaryConfig summary;
-  ConfigSection section(table, file, "[[summary]]", status);
+  ConfigSection section(table, "[[summary]]", errors);
   const auto wrong = [&section](std::string_view key, const std::string& what) {
     if (const toml::node* node = section.node(key)) section.wrong(*node, what);
   };
   section.take("name", summary.name, true);
-  if (!is_plain_name(summary.name)) wrong("name", "'name' must be 1 to 64 letters, digits, _ or -");
+  if (!section.is_told("name") && !is_plain_name(summary.name)) {
+    section.wrong_value("name", "1 to 64 letters, digits, _ or -");
+  }
   section.take("stream", summary.stream, true);
   take_table(section, summary.table);
   if (summary.table.is_daily()) wrong("table", "a summary has one table; give it partition = \"1 month\"");
@@ -198,26 +221,30 @@ SummaryConfig take_summary(const toml::table& table, const std::vector<StreamCon
   section.take("every", every, true);
   section.take("delay", delay);
   if (every && !divides_time(*every)) {
-    wrong("every", "'every' must be \"1 month\", \"1 day\", or hours that divide a day, as \"2 hours\"");
+    section.wrong_value("every", dividing_steps);
   } else if (every) {
     summary.every = *every;
   }
   if (delay) summary.delay = *delay;
   section.take("for_each", summary.for_each);
   section.take("select", summary.select, true);
+  const bool has_select = !section.is_told("select");
   for (const std::string_view word : {"{table}", "{begin}", "{end}", "{value}"}) {
     const bool is_there = summary.select.find(word) != std::string::npos;
     if (word == "{value}" && summary.for_each.empty()) {
       if (is_there) wrong("select", "'select' has {value}, which needs for_each = \"column\"");
-    } else if (!is_there) {
+    } else if (!is_there && has_select) {
       wrong("select", fmt::format("'select' must have {}: as WHERE at >= {{begin}} AND at < {{end}}{}", word,
                                   summary.for_each.empty() ? "" : " AND column = {value}"));
     }
   }
   section.finish();
+  if (section.is_told("stream")) return summary;
   const auto stream = std::ranges::find(streams, summary.stream, &StreamConfig::name);
   if (stream == streams.end()) {
-    wrong("stream", fmt::format("there is no stream '{}'", summary.stream));
+    std::vector<std::string> names;
+    for (const StreamConfig& each : streams) names.push_back(each.name);
+    wrong("stream", fmt::format("there is no stream '{}', only: {}", summary.stream, fmt::join(names, ", ")));
     return summary;
   }
   if (stream->table.time_column.empty()) {
@@ -264,40 +291,43 @@ Result<CollectConfig> CollectConfig::parse(std::string_view text, const std::str
   }
   const toml::table& root = parsed.table();
   CollectConfig config;
-  Status status;
-  ConfigSection top(root, name, "the file", status);
-  static const toml::table empty;
-  const auto section_of = [&](std::string_view key) -> const toml::table& {
+  ConfigErrors errors(name);
+  ConfigSection top(root, "the file", errors);
+  const auto take_section = [&](std::string_view key, const auto& take_keys) {
     top.know(key);
     const toml::node* node = root.get(key);
-    if (node == nullptr) top.wrong(fmt::format("the file lacks the section [{}]", key));
-    if (node != nullptr && !node->is_table())
-      top.wrong(*node, fmt::format("'{}' must be a section: [{}]", key, key));
-    return node != nullptr && node->is_table() ? *node->as_table() : empty;
+    if (node == nullptr) return top.wrong(fmt::format("the file lacks the section [{}]", key));
+    if (!node->is_table()) return top.wrong_value(key, fmt::format("a section: [{}]", key));
+    ConfigSection section(*node->as_table(), fmt::format("[{}]", key), errors);
+    take_keys(section);
+    section.finish();
   };
-  ConfigSection server(section_of("server"), name, "[server]", status);
-  server.take("option_file", config.server.option_file, true);
-  server.take("option_group", config.server.option_group);
-  server.take("database", config.server.database, true);
-  server.finish();
-  ConfigSection spool(section_of("spool"), name, "[spool]", status);
-  spool.take("directory", config.spool.directory, true);
-  spool.take_bytes("limit", config.spool.limit_bytes, uint64_t{256} << 20);
-  spool.finish();
+  take_section("server", [&](ConfigSection& server) {
+    server.take("option_file", config.server.option_file, true);
+    server.take("option_group", config.server.option_group);
+    server.take("database", config.server.database, true);
+  });
+  take_section("spool", [&](ConfigSection& spool) {
+    spool.take("directory", config.spool.directory, true);
+    spool.take_bytes("limit", config.spool.limit_bytes, uint64_t{256} << 20);
+  });
   top.know("stream");
   const toml::node* streams = root.get("stream");
   if (streams == nullptr || !streams->is_array_of_tables()) {
     top.wrong("the file has no stream; begin one with the line [[stream]]");
   } else {
     for (const toml::node& node : *streams->as_array()) {
-      config.streams.push_back(take_stream(*node.as_table(), name, status));
+      config.streams.push_back(take_stream(*node.as_table(), errors));
       for (size_t i = 0; i + 1 < config.streams.size(); ++i) {
         const StreamConfig &one = config.streams[i], &other = config.streams.back();
-        if (one.name == other.name) top.wrong(node, fmt::format("two streams have the name '{}'", one.name));
+        // Of names that are not given it is told already.
+        if (one.name == other.name && !one.name.empty()) {
+          top.wrong(node, fmt::format("two streams have the name '{}'", one.name));
+        }
         if (one.source == StreamConfig::Source::StandardInput && one.source == other.source) {
           top.wrong(node, "two streams read standard input; only one can");
         }
-        if (one.reject_file == other.reject_file) {
+        if (one.reject_file == other.reject_file && !one.reject_file.empty()) {
           top.wrong(node,
                     fmt::format("two streams have the reject file '{}'; give each its own", one.reject_file));
         }
@@ -310,17 +340,18 @@ Result<CollectConfig> CollectConfig::parse(std::string_view text, const std::str
       top.wrong(*summaries, "a summary begins with the line [[summary]]");
     } else {
       for (const toml::node& node : *summaries->as_array()) {
-        config.summaries.push_back(take_summary(*node.as_table(), config.streams, name, status));
+        config.summaries.push_back(take_summary(*node.as_table(), config.streams, errors));
         for (size_t i = 0; i + 1 < config.summaries.size(); ++i) {
-          if (config.summaries[i].name == config.summaries.back().name) {
-            top.wrong(node, fmt::format("two summaries have the name '{}'", config.summaries[i].name));
+          const std::string& one = config.summaries[i].name;
+          if (one == config.summaries.back().name && !one.empty()) {
+            top.wrong(node, fmt::format("two summaries have the name '{}'", one));
           }
         }
       }
     }
   }
   top.finish();
-  HAILSTONE_TRY(status);
+  HAILSTONE_TRY(errors.status());
   return config;
 }
 

@@ -1,5 +1,5 @@
-// One table of a configuration file, whose keys are taken one by one; what is wrong is told with file and
-// line.
+// One table of a configuration file, whose keys are taken one by one; all that is wrong is told with file and
+// line. One thread.
 #pragma once
 
 #define TOML_EXCEPTIONS 0
@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -18,22 +19,45 @@
 
 #include "base/status.h"
 #include "collect/wall_time.h"
+#include "text/value_text.h"
 
 namespace hailstone {
 
-/// Takes keys, and then tells those that nobody knows. The first error stays.
+/// What is wrong with a configuration file.
+class ConfigErrors {
+ public:
+  explicit ConfigErrors(std::string file) : file_(std::move(file)) {}
+
+  void add(const toml::source_region& where, const std::string& what) {
+    const uint32_t line = std::max<uint32_t>(1, where.begin.line);
+    errors_.emplace(line, fmt::format("{}:{}: {}", file_, line, what));
+  }
+  /// ErrorCode::InvalidArgument with all errors, a line each, in the order of the file's lines.
+  Status status() const {
+    if (errors_.empty()) return {};
+    std::string all;
+    for (const auto& [line, error] : errors_) all += (all.empty() ? "" : "\n") + error;
+    return fail(ErrorCode::InvalidArgument, all);
+  }
+
+ private:
+  const std::string file_;
+  std::multimap<uint32_t, std::string> errors_;  // by line
+};
+
+/// Takes keys, and then tells those that nobody knows.
 class ConfigSection {
  public:
-  ConfigSection(const toml::table& table, const std::string& file, std::string name, Status& status)
-      : table_(table), file_(file), name_(std::move(name)), status_(status) {}
+  ConfigSection(const toml::table& table, std::string name, ConfigErrors& errors)
+      : table_(table), name_(std::move(name)), errors_(errors) {}
 
   void take(std::string_view key, std::string& to, bool required = false) {
     if (const toml::node* node = find(key, required, "a text in quotes")) {
       if (const auto* text = node->as_string()) {
         to = text->get();
-        if (required && to.empty()) wrong(*node, fmt::format("'{}' is empty", key));
+        if (required && to.empty()) wrong_value(key, "a text that is not empty");
       } else {
-        wrong(*node, fmt::format("'{}' must be a text in quotes", key));
+        wrong_value(key, "a text in quotes");
       }
     }
   }
@@ -42,7 +66,7 @@ class ConfigSection {
       if (const auto* flag = node->as_boolean()) {
         to = flag->get();
       } else {
-        wrong(*node, fmt::format("'{}' must be true or false", key));
+        wrong_value(key, "true or false");
       }
     }
   }
@@ -53,7 +77,7 @@ class ConfigSection {
           static_cast<uint64_t>(number->get()) <= high) {
         to = static_cast<uint64_t>(number->get());
       } else {
-        wrong(*node, fmt::format("'{}' must be a whole number from {} to {}", key, low, high));
+        wrong_value(key, fmt::format("a whole number from {} to {}", low, high));
       }
     }
   }
@@ -65,8 +89,7 @@ class ConfigSection {
       if (bytes && *bytes >= low) {
         to = *bytes;
       } else {
-        wrong(*node, fmt::format("'{}' must be a size as \"512 MiB\" or \"4 GiB\", at least {} MiB", key,
-                                 low >> 20));
+        wrong_value(key, fmt::format("a size as \"512 MiB\" or \"4 GiB\", at least {} MiB", low >> 20));
       }
     }
   }
@@ -75,18 +98,20 @@ class ConfigSection {
     if (const toml::node* node = find(key, required, "a time in quotes")) {
       const auto* text = node->as_string();
       to = text != nullptr ? parse_time_step(text->get()) : std::nullopt;
-      if (!to)
-        wrong(*node, fmt::format("'{}' must be a time as \"2 hours\", \"90 days\" or \"1 month\"", key));
+      if (!to) wrong_value(key, "a time as \"2 hours\", \"90 days\" or \"1 month\"");
     }
   }
   void take(std::string_view key, std::vector<std::string>& to) {
     if (const toml::node* node = find(key, false, "")) {
       const auto* list = node->as_array();
-      if (list == nullptr)
-        return wrong(*node, fmt::format("'{}' must be a list of texts: [\"a\", \"b\"]", key));
+      if (list == nullptr) return wrong_value(key, "a list of texts: [\"a\", \"b\"]");
       for (const toml::node& element : *list) {
         const auto* text = element.as_string();
-        if (text == nullptr) return wrong(element, fmt::format("'{}' must hold texts in quotes only", key));
+        if (text == nullptr) {
+          told_.emplace(key);
+          return wrong(element,
+                       fmt::format("'{}' holds {}; it must hold texts in quotes only", key, shown(element)));
+        }
         to.push_back(text->get());
       }
     }
@@ -95,19 +120,34 @@ class ConfigSection {
     const toml::node* node = find(key, false, "");
     if (node == nullptr) return nullptr;
     if (const auto* table = node->as_table()) return table;
-    wrong(*node, fmt::format("'{}' must be a table: {{ column = \"expression\" }}", key));
+    wrong_value(key, "a table: { column = \"expression\" }");
     return nullptr;
   }
   const toml::node* node(std::string_view key) const { return table_.get(key); }
 
-  void wrong(const toml::node& node, const std::string& what) { wrong(node.source(), what); }
-  void wrong(const std::string& what) { wrong(table_.source(), what); }
+  void wrong(const toml::node& node, const std::string& what) { errors_.add(node.source(), what); }
+  void wrong(const std::string& what) { errors_.add(table_.source(), what); }
+  /// Of a key that is there.
+  void wrong_value(std::string_view key, std::string_view must_be) {
+    told_.emplace(key);
+    wrong(*node(key), fmt::format("'{}' is {}; it must be {}", key, shown(*node(key)), must_be));
+  }
+  /// It was told that the key lacks, or has a wrong value; what follows from that need not be told.
+  bool is_told(std::string_view key) const { return told_.contains(key); }
+  /// A value, about as the file has it.
+  static std::string shown(const toml::node& node) {
+    if (const auto* text = node.as_string()) return fmt::format("\"{}\"", beginning(text->get()));
+    if (const auto* number = node.as_integer()) return fmt::format("{}", number->get());
+    if (const auto* number = node.as_floating_point()) return fmt::format("{}", number->get());
+    if (const auto* flag = node.as_boolean()) return flag->get() ? "true" : "false";
+    return node.is_table() ? "a table" : node.is_array() ? "a list" : "a time without quotes";
+  }
   /// Keys that were not taken.
   void finish() {
     for (const auto& [key, value] : table_) {
       if (!known_.contains(key.str())) {
-        wrong(key.source(),
-              fmt::format("{} has no key '{}'; it knows: {}", name_, key.str(), fmt::join(known_, ", ")));
+        errors_.add(key.source(), fmt::format("{} has no key '{}'; it knows: {}", name_, key.str(),
+                                              fmt::join(known_, ", ")));
       }
     }
   }
@@ -118,14 +158,10 @@ class ConfigSection {
     known_.emplace(key);
     const toml::node* node = table_.get(key);
     if (node == nullptr && required) {
+      told_.emplace(key);
       wrong(fmt::format("{} lacks the key '{}'; give it {}: {} = \"…\"", name_, key, kind, key));
     }
     return node;
-  }
-  void wrong(const toml::source_region& where, const std::string& what) {
-    if (!status_) return;
-    status_ = fail(ErrorCode::InvalidArgument,
-                   fmt::format("{}:{}: {}", file_, std::max<uint32_t>(1, where.begin.line), what));
   }
   static std::optional<uint64_t> bytes_of(std::string_view text) {
     uint64_t number = 0;
@@ -140,10 +176,9 @@ class ConfigSection {
   }
 
   const toml::table& table_;
-  const std::string& file_;
   const std::string name_;
-  Status& status_;
-  std::set<std::string, std::less<>> known_;
+  ConfigErrors& errors_;
+  std::set<std::string, std::less<>> known_, told_;
 };
 
 }  // namespace hailstone

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace hailstone {
 namespace {
 
@@ -65,6 +67,11 @@ TEST(CollectConfigTest, TakesAllKeys) {
   EXPECT_EQ(config->streams[2].source, StreamConfig::Source::StandardInput);
 }
 
+std::string timed_summary_of(const std::string& name) {
+  return "[[summary]]\nname = \"m\"\nstream = \"" + name +
+         "\"\ntable = \"m\"\nevery = \"1 month\"\nselect = \"{begin}{end}{table}\"\n";
+}
+
 struct Wrong {
   std::string text;
   int line;
@@ -103,7 +110,7 @@ TEST(CollectConfigTest, AnErrorNamesItsLineAndTheCure) {
       {server + spool + "limit = \"1 MiB\"\n" + stream, 6, "at least 256 MiB"},
       {server + spool + "limit = \"much\"\n" + stream, 6, "must be a size"},
       {server + spool, 1, "[[stream]]"},
-      {server + spool + stream + "header = 1\n", 11, "true or false"},
+      {server + spool + stream + "header = 1\n", 11, "'header' is 1; it must be true or false"},
       {server + spool + stream + "time_column = \"a\"\npartition = \"2 days\"\n", 12,
        "hours that divide a day"},
       {server + spool + stream + "time_column = \"a\"\npartition = \"daily\"\n", 12, "must be a time as"},
@@ -132,14 +139,24 @@ TEST(CollectConfigTest, AnErrorNamesItsLineAndTheCure) {
       {server + spool + stream + "computed = { a = 1 }\n", 11, "SQL expression"},
       {server + spool + stream + "stdin = true\n", 6, "one source"},
       {server + spool + stream + "pattern = \"*\"\n", 11, "with a directory"},
-      {server + spool + stream + "delimiter = \"ab\"\n", 11, "one character"},
+      {server + spool + stream + "delimiter = \"ab\"\n", 11,
+       "'delimiter' is \"ab\"; the delimiter is one character"},
       {server + spool + stream + "null = \"\\t\"\n", 11, "cannot stand for NULL"},
-      {server + spool + stream + "format = \"xml\"\n", 11, "format must be given"},
+      {server + spool + stream + "format = \"xml\"\n", 11,
+       "'format' is \"xml\"; it must be \"csv\", \"tsv\" or \"jsonl\""},
+      {server + spool + stream + "format = \"\"\n", 11, "'format' is \"\"; it must be \"csv\""},
+      {server + spool + "[[stream]]\nname = \"a\"\ntable = \"t\"\nfile = \"a.log\"\nreject_file = \"r\"\n", 6,
+       "the format must be given, as the end of 'a.log' tells none: format = \"csv\", \"tsv\" or \"jsonl\""},
+      {server + spool + "[[stream]]\nname = \"a\"\ntable = \"t\"\nstdin = true\nreject_file = \"r\"\n", 6,
+       "the format must be given: format = \"csv\""},
       {server + spool + stream + "batch_records = 0\n", 11, "whole number from 1"},
-      {server + spool + stream + "character_set = \"a b\"\n", 11, "character_set"},
+      {server + spool + stream + "character_set = \"a b\"\n", 11,
+       "'character_set' is \"a b\"; it must be one of the server's"},
       {server + spool + stream + "colums = []\n", 11, "no key 'colums'"},
       {server + spool + stream + stream, 11, "two streams have the name"},
-      {server + spool + "[[stream]]\nname = \"a b\"\ntable = \"t\"\n", 7, "part of file names"},
+      {server + spool + stream + timed_summary_of("hit"), 13, "there is no stream 'hit', only: hits"},
+      {server + spool + "[[stream]]\nname = \"a b\"\ntable = \"t\"\nfile = \"a.csv\"\nreject_file = \"r\"\n",
+       7, "'name' is \"a b\"; it must be 1 to 64 letters, digits, _ or -: it is part of file names"},
       {"x = 1\n" + server + spool + stream, 1, "no key 'x'"},
   };
   for (const Wrong& wrong : all) {
@@ -149,6 +166,41 @@ TEST(CollectConfigTest, AnErrorNamesItsLineAndTheCure) {
     EXPECT_TRUE(message.starts_with("c.toml:" + std::to_string(wrong.line) + ": ")) << wrong.text << message;
     EXPECT_NE(message.find(wrong.words), std::string::npos) << message;
   }
+}
+
+TEST(CollectConfigTest, AllMistakesAreTold) {
+  const auto errors_of = [](const std::string& text) {
+    const auto config = CollectConfig::parse(text, "c");
+    return config ? "" : config.error().message();
+  };
+  // A misspelt key beside the one that it should be.
+  EXPECT_EQ(
+      errors_of("[server]\noption_fil = \"c.cnf\"\ndatabase = \"web\"\n" + spool +
+                "[[stream]]\nname = \"a\"\ntable = \"t\"\nfil = \"a.csv\"\nrejects = \"r\"\nheader = 1\n"),
+      "c:1: [server] lacks the key 'option_file'; give it a text in quotes: option_file = \"…\"\n"
+      "c:2: [server] has no key 'option_fil'; it knows: database, option_file, option_group\n"
+      "c:6: stream 'a' needs one source: stdin = true, file = \"…\" or directory = \"…\"\n"
+      "c:6: [[stream]] lacks the key 'reject_file'; give it a text in quotes: reject_file = \"…\"\n"
+      "c:9: [[stream]] has no key 'fil'; it knows: ahead, batch_records, character_set, columns, computed, "
+      "create, delimiter, directory, file, format, header, keep, name, null, partition, pattern, "
+      "reject_file, "
+      "repeatable, stdin, table, time_column, time_zone\n"
+      "c:10: [[stream]] has no key 'rejects'; it knows: ahead, batch_records, character_set, columns, "
+      "computed, create, delimiter, directory, file, format, header, keep, name, null, partition, pattern, "
+      "reject_file, repeatable, stdin, table, time_column, time_zone\n"
+      "c:11: 'header' is 1; it must be true or false");
+  // Nothing that only follows from another mistake.
+  EXPECT_EQ(errors_of("[sever]\noption_file = \"c.cnf\"\ndatabase = \"web\"\n" + spool + stream),
+            "c:1: the file lacks the section [server]\n"
+            "c:1: the file has no key 'sever'; it knows: server, spool, stream, summary");
+  EXPECT_EQ(errors_of(server + spool + stream + "partition = 1\nkeep = \"1 day\"\n"),
+            "c:11: 'partition' is 1; it must be a time as \"2 hours\", \"90 days\" or \"1 month\"");
+  EXPECT_EQ(errors_of(server + spool + stream + "header = false\ncolumns = [\"a\", 2.5]\n"),
+            "c:12: 'columns' holds 2.5; it must hold texts in quotes only");
+  const std::string nameless = "[[stream]]\ntable = \"t\"\nfile = [true]\n";
+  const std::string errors = errors_of(server + spool + nameless + nameless);
+  EXPECT_EQ(std::ranges::count(errors, '\n'), 5) << errors;
+  EXPECT_NE(errors.find("c:11: 'file' is a list; it must be a text in quotes"), std::string::npos) << errors;
 }
 
 }  // namespace
