@@ -35,28 +35,6 @@ class QuietEvaluation final : public Internal_error_handler {
   bool warned_ = false;
 };
 
-/// Whether no row can fulfil the condition, as it asks columns that have no NULL for it.
-bool is_never_true(Item& item) {
-  Item& real = *item.real_item();
-  if (real.type() == Item::COND_ITEM) {
-    auto& condition = static_cast<Item_cond&>(real);
-    const bool all = condition.functype() == Item_func::COND_OR_FUNC;
-    List_iterator<Item> parts(*condition.argument_list());
-    while (Item* part = parts++) {
-      if (is_never_true(*part) != all) return !all;
-    }
-    return all;
-  }
-  if (real.type() != Item::FUNC_ITEM) return false;
-  auto& function = static_cast<Item_func&>(real);
-  if (function.functype() != Item_func::ISNULL_FUNC || is_replaced(real)) return false;
-  Item& argument = *function.arguments()[0];
-  Item& column = *argument.real_item();
-  // The inner table of an outer join may have no row.
-  return column.type() == Item::FIELD_ITEM && !argument.maybe_null() &&
-         !static_cast<Item_field&>(column).field->maybe_null();
-}
-
 class Translator {
  public:
   Translator(TABLE& table, const RecordFormat& format)

@@ -72,6 +72,8 @@ class WholeSelect {
     for (const SourceTables::Source& source : sources_->all()) {
       if (source.may_be_missing) source.table->maybe_null = true;
     }
+    const auto never = std::ranges::find_if(items_, [](Item* item) { return is_never_true(*item); });
+    if (never != items_.end()) return declined(SelectOutcome::Condition, *never);
     const bool chooses = select_pushdown(&thd_) == SelectPushdown::Auto;
     for (const SourceTables::Source& source : sources_->all()) {
       if (chooses && names_index(*source.table->pos_in_table_list)) return declined(SelectOutcome::Hint);

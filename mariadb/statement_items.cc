@@ -115,6 +115,29 @@ bool is_replaced(Item& item) {
   return real.type() == Item::COND_ITEM && any_part(real, is_replaced);
 }
 
+bool is_never_true(Item& item) {
+  Item& real = *item.real_item();
+  if (real.type() == Item::COND_ITEM) {
+    auto& condition = static_cast<Item_cond&>(real);
+    const bool all = condition.functype() == Item_func::COND_OR_FUNC;
+    List_iterator<Item> parts(*condition.argument_list());
+    while (Item* part = parts++) {
+      if (is_never_true(*part) != all) return !all;
+    }
+    return all;
+  }
+  if (real.type() != Item::FUNC_ITEM) return false;
+  auto& function = static_cast<Item_func&>(real);
+  if (function.functype() != Item_func::ISNULL_FUNC || is_replaced(real)) return false;
+  Item& argument = *function.arguments()[0];
+  if (argument.maybe_null()) return false;
+  Item& column = *argument.real_item();
+  if (column.type() == Item::FIELD_ITEM) return !static_cast<Item_field&>(column).field->maybe_null();
+  // The inner table of an outer join may have no row.
+  return std::ranges::none_of(columns_read_by(column),
+                              [](const Item_field* each) { return each->field->table->maybe_null != 0; });
+}
+
 bool asks_whether_null(Item& item) {
   Item& real = *item.real_item();
   return dynamic_cast<Item_func_isnull*>(&real) != nullptr ||
