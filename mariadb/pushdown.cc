@@ -77,7 +77,7 @@ class Translator {
   /// What combination() does of a condition that is to be TRUE, with the parts that are left to the server.
   Translation translate_parts(Item_cond& item, std::vector<Item*>& rest) {
     // The server sees that, too, and evaluates no other part.
-    if (is_never_true(item)) return {Predicate::never(), true};
+    if (is_never_true(item, Constants::AreLeft)) return {Predicate::never(), true};
     std::vector<Predicate> parts;
     bool all_before = true;
     List_iterator<Item> arguments(*item.argument_list());

@@ -156,6 +156,15 @@ bool takes_texts_for_numbers(const Item_func& function) {
          (takes_numbers(name) && kind_of(function) == Kind::Number);
 }
 
+bool compares_texts_with_times(const Item_func& function) {
+  bool time = false, text = false;
+  for (uint i = 0; i < function.argument_count(); ++i) {
+    time = time || kind_of(*function.arguments()[i]) == Kind::Time;
+    text = text || kind_of(*function.arguments()[i]) == Kind::Text;
+  }
+  return time && text && compares_values(function);
+}
+
 bool may_warn_of_rows(const THD& thd) {
   if (thd.lex->sql_command != SQLCOM_SELECT && !stores_values_as_they_are(thd)) return true;
   for (SELECT_LEX* select = thd.lex->all_selects_list; select != nullptr;

@@ -18,5 +18,8 @@ bool may_warn_of_rows(const THD& thd);
 
 /// Whether texts among the function's arguments are taken for numbers. A literal is, with each row anew.
 bool takes_texts_for_numbers(const Item_func& function);
+/// Whether the function compares times with texts, which are taken for times. A literal is once a statement,
+/// also where no row is met.
+bool compares_texts_with_times(const Item_func& function);
 
 }  // namespace hailstone

@@ -264,6 +264,18 @@ Value field_value(Field& field) {
 
 namespace {
 
+/// As the server leaves a field that it sets to NULL. The rest of a VARCHAR counts for nothing.
+std::string null_bytes_of(Field& field) {
+  const size_t bytes = field.pack_length();
+  const std::string kept(reinterpret_cast<const char*>(field.ptr), bytes);
+  field.reset();
+  const FieldFormat format(field, field.ptr);
+  std::string nulls(reinterpret_cast<const char*>(field.ptr),
+                    format.kind == FieldFormat::Kind::Varchar ? format.length_bytes : bytes);
+  std::memcpy(field.ptr, kept.data(), bytes);
+  return nulls;
+}
+
 /// The field that is stored, although virtual, where no other one is: a table of the library has columns. Not
 /// a BLOB, as the server need not have computed its value, and the pointer may lead anywhere then. Null: none
 /// is needed, or fit.
@@ -297,6 +309,7 @@ RecordFormat::RecordFormat(const TABLE& table) : columns_(table.s->fields, not_s
     if (!is_stored(table, field)) continue;
     columns_[i] = static_cast<uint16_t>(formats_.size());
     formats_.emplace_back(field, table.record[0]);
+    if (formats_.back().null_bit != 0) formats_.back().null_bytes = null_bytes_of(*table.field[i]);
     fields_.push_back(i);
   }
 }

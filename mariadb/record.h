@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 #include <vector>
@@ -42,6 +43,9 @@ struct FieldFormat {
   uint32_t null_offset = 0;         // of the byte with its null bit
   uint32_t width = 0;               // bytes of the value (without the length)
   CHARSET_INFO* charset = nullptr;  // Char
+  /// Of a field of a table's own record: what its bytes are while it is NULL. The server compares these, too,
+  /// when it looks whether an UPDATE changes a row.
+  std::string null_bytes;
 
   FieldFormat() = default;
   /// `field` belongs to a table; `record` is that table's record[0].
@@ -61,6 +65,7 @@ struct FieldFormat {
   void write_to(const Value& value, uchar* record) const {
     if (value.null) {
       record[null_offset] |= null_bit;
+      std::memcpy(record + offset, null_bytes.data(), null_bytes.size());
       return;
     }
     if (null_bit != 0) record[null_offset] &= static_cast<uchar>(~null_bit);

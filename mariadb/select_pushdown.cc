@@ -72,8 +72,7 @@ class WholeSelect {
     for (const SourceTables::Source& source : sources_->all()) {
       if (source.may_be_missing) source.table->maybe_null = true;
     }
-    const auto never = std::ranges::find_if(items_, [](Item* item) { return is_never_true(*item); });
-    if (never != items_.end()) return declined(SelectOutcome::Condition, *never);
+    if (Item* const item = never_true()) return declined(SelectOutcome::Condition, item);
     const bool chooses = select_pushdown(&thd_) == SelectPushdown::Auto;
     for (const SourceTables::Source& source : sources_->all()) {
       if (chooses && names_index(*source.table->pos_in_table_list)) return declined(SelectOutcome::Hint);
@@ -138,6 +137,15 @@ class WholeSelect {
   }
   static std::unexpected<Declined> declined(SelectOutcome reason, Item* item = nullptr) {
     return std::unexpected(Declined{reason, item});
+  }
+
+  /// A condition of rows or of groups that none fulfils, so that the server reads no table; null: none is
+  /// known.
+  Item* never_true() const {
+    const auto is_never = [](Item* item) { return is_never_true(*item, Constants::AreAsked); };
+    if (const auto never = std::ranges::find_if(items_, is_never); never != items_.end()) return *never;
+    const bool knows_groups = join_.having != nullptr && has_silent_constants(thd_, *join_.having);
+    return knows_groups && is_never(join_.having) ? join_.having : nullptr;
   }
 
   /// What a view on the inner side of an outer join makes, if the statement wants it; null: nothing.

@@ -24,6 +24,19 @@ class Conditions final : public Internal_error_handler {
   bool raised_ = false;
 };
 
+/// As the function converts a constant text that it compares with times.
+void convert_to_time(THD& thd, const Item_func& function, Item& text) {
+  const Item* const* const arguments = function.arguments();
+  const bool of_day = std::any_of(arguments, arguments + function.argument_count(), [](const Item* argument) {
+    return argument->field_type() == MYSQL_TYPE_TIME;
+  });
+  if (of_day) {
+    const Time time(&thd, &text, Time::Options_cmp(&thd));
+  } else {
+    const Datetime time(&thd, &text, Datetime::Options_cmp(&thd));
+  }
+}
+
 void evaluate(THD& thd, Item& item) {
   switch (item.cmp_type()) {
     case INT_RESULT:
@@ -84,13 +97,18 @@ bool has_silent_constants(THD& thd, Item& item) {
   Item& real = *item.real_item();
   if (real.basic_const_item() || real.type() == Item::FIELD_ITEM) return true;
   if (!real.const_item()) {
-    if (real.type() == Item::FUNC_ITEM && takes_texts_for_numbers(static_cast<Item_func&>(real))) {
+    if (real.type() == Item::FUNC_ITEM) {
+      const auto& function = static_cast<const Item_func&>(real);
+      const bool to_numbers = takes_texts_for_numbers(function),
+                 to_times = compares_texts_with_times(function);
       const Conditions conditions(thd);
-      const auto converts = [](Item& part) {
-        if (part.basic_const_item() && part.cmp_type() == STRING_RESULT) part.val_real();
+      const auto converts = [&](Item& part) {
+        if (!part.basic_const_item() || part.cmp_type() != STRING_RESULT) return false;
+        if (to_numbers) part.val_real();
+        if (to_times) convert_to_time(thd, function, part);
         return false;
       };
-      any_part(real, converts);
+      if (to_numbers || to_times) any_part(real, converts);
       if (conditions.raised()) return false;
     }
     return !any_part(real, [&](Item& part) { return !has_silent_constants(thd, part); });
@@ -115,17 +133,19 @@ bool is_replaced(Item& item) {
   return real.type() == Item::COND_ITEM && any_part(real, is_replaced);
 }
 
-bool is_never_true(Item& item) {
+bool is_never_true(Item& item, Constants constants) {
   Item& real = *item.real_item();
   if (real.type() == Item::COND_ITEM) {
     auto& condition = static_cast<Item_cond&>(real);
     const bool all = condition.functype() == Item_func::COND_OR_FUNC;
     List_iterator<Item> parts(*condition.argument_list());
     while (Item* part = parts++) {
-      if (is_never_true(*part) != all) return !all;
+      if (is_never_true(*part, constants) != all) return !all;
     }
     return all;
   }
+  if (constants == Constants::AreAsked && real.const_item() && real.can_eval_in_optimize())
+    return !real.val_bool();
   if (real.type() != Item::FUNC_ITEM) return false;
   auto& function = static_cast<Item_func&>(real);
   if (function.functype() != Item_func::ISNULL_FUNC || is_replaced(real)) return false;

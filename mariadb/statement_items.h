@@ -2,6 +2,7 @@
 // items. Nothing in it is changed here. Belongs to the connection's thread.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -36,9 +37,11 @@ bool has_silent_constants(THD& thd, Item& item);
 /// Whether the server would find another condition in the place of this one, as it does where NOT NULL
 /// columns are compared with NULL: zero dates, and the last AUTO_INCREMENT.
 bool is_replaced(Item& item);
-/// Whether no row can fulfil the condition, as it asks for NULLs where there are none. The server then
-/// evaluates no other one, whatever that would raise.
-bool is_never_true(Item& item);
+enum class Constants : uint8_t { AreAsked, AreLeft };
+/// Whether no row can fulfil the condition, as it asks for NULLs where there are none, or as a constant in it
+/// says so: AreAsked evaluates those, which has_silent_constants() has let pass. The server then evaluates no
+/// other condition, whatever that would raise.
+bool is_never_true(Item& item, Constants constants);
 /// Whether IS [NOT] NULL is in it. Of what is never NULL the server knows the answer before it reads a row,
 /// and so also where ROLLUP makes NULLs.
 bool asks_whether_null(Item& item);

@@ -3,10 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <iterator>
 #include <queue>
+#include <thread>
 #include <utility>
 
+#include "base/guard.h"
 #include "base/hash.h"
+#include "base/mutex.h"
+#include "table/helpers.h"
 
 namespace hailstone {
 
@@ -18,6 +24,10 @@ constexpr uint32_t steps_before_search = 8;
 constexpr uint32_t hashed_at_once = 1U << 16;
 /// So few keys are looked up in a segment without a look at its filter.
 constexpr uint32_t few_keys = 64;
+/// Keys that are hashed by one thread at a time.
+constexpr uint32_t hashed_by_one = 1U << 12;
+/// So many look-ups, in all segments together, are worth another thread.
+constexpr uint64_t lookups_worth_a_thread = 1U << 14;
 
 /// Index keys of one order of a segment, ascending; of a secondary index without the clustered key at the
 /// end. Keys are read some at a time, the more the longer the stream goes on.
@@ -145,6 +155,9 @@ class IndexCheck {
 
   Status interrupted() {
     if (++steps_ % steps_between_interruption_checks != 0 || !transaction_.interrupted()) return {};
+    return interruption();
+  }
+  std::unexpected<Error> interruption() const {
     return fail(ErrorCode::Interrupted,
                 fmt::format("interrupted while checking the unique keys of rows loaded into table {}",
                             state_.definition().name));
@@ -161,11 +174,11 @@ class IndexCheck {
                        [](const Value& value) { return value.null; });
   }
 
-  Status refuse(const TableSegment& segment, uint32_t ordinal, ByteView clustered_key) {
-    duplicate_.index = index();
-    duplicate_.clustered_key = clustered_key;
+  Status refuse(const TableSegment& segment, uint32_t ordinal, ByteView clustered_key, Duplicate& duplicate) {
+    duplicate.index = index();
+    duplicate.clustered_key = clustered_key;
     BlockReader reader(segment.columns);
-    HAILSTONE_TRY(Projection::read_encoded(reader, ordinal, duplicate_.row));
+    HAILSTONE_TRY(Projection::read_encoded(reader, ordinal, duplicate.row));
     return refuse_duplicate(state_, index());
   }
 
@@ -199,7 +212,7 @@ class IndexCheck {
         HAILSTONE_ASSIGN(const bool is_exempt, exempt(*stream));
         if (!is_exempt) {
           HAILSTONE_ASSIGN(const uint32_t ordinal, stream->ordinal());
-          return refuse(*stream->segment, ordinal, {});
+          return refuse(*stream->segment, ordinal, {}, duplicate_);
         }
       }
       previous = stream->key();
@@ -219,6 +232,71 @@ class IndexCheck {
     uint32_t position;
   };
 
+  /// What one of the threads that look up the keys of a loaded segment has for itself.
+  struct Part {
+    Part(std::shared_ptr<TableSegment> segment, const TableKeys& keys, size_t secondary, bool is_caller)
+        : ours(std::move(segment), keys, secondary), of_caller(is_caller) {}
+    KeyStream ours;
+    const bool of_caller;
+    uint32_t steps = 0;
+    std::vector<uint32_t> candidates;  // positions of our keys that the other segment may have
+    std::vector<std::string> ended;    // our keys of rows that ended after the transaction's snapshot
+    // What ends the check, besides an error.
+    TransactionId blocker = 0;
+    Duplicate duplicate;
+  };
+  using WorkOfPart = std::function<Status(Part& part, size_t number)>;
+
+  /// Calls `work` for each number below `count`, by up to so many threads. What ends the check at the least
+  /// number counts, whichever thread is first.
+  Status share(const std::shared_ptr<TableSegment>& segment, size_t count, size_t threads,
+               const WorkOfPart& work, TransactionId& blocker) {
+    std::atomic<size_t> next{0}, ended_at{count};
+    Mutex mutex;
+    Status status;
+    std::vector<std::string> ended;
+    stopped_.store(false, std::memory_order_relaxed);
+    const auto take = [&](Part& part) -> Status {
+      for (size_t number; (number = next.fetch_add(1, std::memory_order_relaxed)) <
+                          ended_at.load(std::memory_order_relaxed);) {
+        Status done = guarded([&] { return work(part, number); });
+        if (done && part.blocker == 0) continue;
+        const MutexLock guard(mutex);
+        if (number >= ended_at.load(std::memory_order_relaxed)) break;
+        ended_at.store(number, std::memory_order_relaxed);
+        status = std::move(done);
+        blocker = part.blocker;
+        duplicate_ = std::move(part.duplicate);
+      }
+      const MutexLock guard(mutex);
+      std::ranges::move(part.ended, std::back_inserter(ended));
+      return {};
+    };
+    Status made;
+    const auto take_part = [&](unsigned number) {
+      Status taken = guarded([&] {
+        Part part(segment, *state_.keys, secondary_, number == 0);
+        return take(part);
+      });
+      if (taken) return;
+      stopped_.store(true, std::memory_order_relaxed);
+      const MutexLock guard(mutex);
+      made = std::move(taken);
+    };
+    const auto most = std::min<size_t>({count, threads, std::max(1U, std::thread::hardware_concurrency())});
+    run_with_helpers(state_.host, static_cast<unsigned>(most), take_part, [&] {
+      if (transaction_.interrupted()) stopped_.store(true, std::memory_order_relaxed);
+    });
+    HAILSTONE_TRY(made);
+    for (const std::string& key : ended) transaction_.supersede(state_.id, key);
+    return status;
+  }
+  Status interrupted(Part& part) {
+    if (++part.steps % steps_between_interruption_checks != 0) return {};
+    if (part.of_caller && transaction_.interrupted()) stopped_.store(true, std::memory_order_relaxed);
+    return stopped_.load(std::memory_order_relaxed) ? interruption() : Status();
+  }
+
   Status against_segments(const std::shared_ptr<TableSegment>& segment, TransactionId& blocker) {
     KeyStream ours(segment, *state_.keys, secondary_);
     std::vector<Overlap> overlaps;
@@ -235,88 +313,108 @@ class IndexCheck {
           return status.has_value();
         });
     HAILSTONE_TRY(status);
+    std::vector<Overlap> here;
     for (uint32_t first = 0; first < ours.entries() && !overlaps.empty(); first += hashed_at_once) {
       const uint32_t last = first + std::min(hashed_at_once, ours.entries() - first);
-      hashed_.clear();
+      here.clear();
+      uint64_t lookups = 0;
+      bool many = false;
       for (const Overlap& overlap : overlaps) {
         const uint32_t from = std::max(first, overlap.first), to = std::min(last, overlap.last);
         if (from >= to) continue;
-        if (to - from > few_keys) {
-          if (hashed_.empty()) HAILSTONE_TRY(hash_keys(ours, first, last));
-          HAILSTONE_TRY(ask_filter(*overlap.other, from, to));
-        } else {
-          candidates_.clear();
-          for (uint32_t position = from; position < to; ++position) candidates_.push_back(position);
-        }
-        HAILSTONE_TRY(look_up_candidates(ours, overlap.other, blocker));
-        if (blocker != 0) return {};
+        here.push_back({overlap.other, from, to});
+        lookups += to - from;
+        many |= to - from > few_keys;
       }
+      if (many) HAILSTONE_TRY(hash_keys(segment, first, last));
+      const auto look_up_in_one = [&](Part& part, size_t number) { return look_up(part, here[number]); };
+      HAILSTONE_TRY(
+          share(segment, here.size(), 1 + lookups / lookups_worth_a_thread, look_up_in_one, blocker));
+      if (blocker != 0) return {};
     }
     return {};
   }
 
-  Status hash_keys(KeyStream& ours, uint32_t first, uint32_t last) {
+  Status hash_keys(const std::shared_ptr<TableSegment>& segment, uint32_t first, uint32_t last) {
     const size_t bytes = size_t{last - first} * (sizeof(HashedKey) + sizeof(uint32_t));
     if (bytes > memory_.bytes()) memory_.grow(bytes - memory_.bytes());
-    hashed_.reserve(last - first);
-    HAILSTONE_TRY(ours.go_to(first));
-    while (ours.position() < last) {
-      HAILSTONE_TRY(interrupted());
-      hashed_.push_back({hash_bytes(ours.key()), ours.position()});
-      HAILSTONE_TRY(ours.next());
-    }
+    hashed_.resize(last - first);
+    const size_t shares = (last - first + hashed_by_one - 1) / hashed_by_one;
+    const auto hash_some = [&](Part& part, size_t number) -> Status {
+      const uint32_t from = first + static_cast<uint32_t>(number) * hashed_by_one;
+      const uint32_t to = std::min(last, from + hashed_by_one);
+      HAILSTONE_TRY(part.ours.go_to(from));
+      for (uint32_t position = from; position < to; ++position) {
+        HAILSTONE_TRY(interrupted(part));
+        hashed_[position - first] = {hash_bytes(part.ours.key()), position};
+        HAILSTONE_TRY(part.ours.next());
+      }
+      return {};
+    };
+    TransactionId nobody = 0;
+    HAILSTONE_TRY(share(segment, shares, shares, hash_some, nobody));
     // So that a filter is read from its front to its end.
     std::ranges::sort(hashed_, {}, &HashedKey::hash);
     return {};
   }
 
-  /// The keys [from, to) that the segment may have become candidates.
-  Status ask_filter(const TableSegment& other, uint32_t from, uint32_t to) {
-    candidates_.clear();
-    FilterPart part;
+  Status look_up(Part& part, const Overlap& overlap) {
+    part.candidates.clear();
+    if (overlap.last - overlap.first > few_keys) {
+      HAILSTONE_TRY(ask_filter(part, overlap));
+    } else {
+      for (uint32_t position = overlap.first; position < overlap.last; ++position)
+        part.candidates.push_back(position);
+    }
+    return look_up_candidates(part, overlap.other);
+  }
+
+  /// The keys that the segment may have become candidates.
+  Status ask_filter(Part& part, const Overlap& overlap) {
+    FilterPart filter;
     uint64_t skipped = 0;
     for (const HashedKey& key : hashed_) {
-      HAILSTONE_TRY(interrupted());
-      if (key.position < from || key.position >= to) continue;
+      HAILSTONE_TRY(interrupted(part));
+      if (key.position < overlap.first || key.position >= overlap.last) continue;
       HAILSTONE_ASSIGN(const bool may_contain,
                        secondary_ == SegmentKeys::clustered
-                           ? other.segment->may_contain_key(key.hash, part)
-                           : other.segment->index_may_contain(secondary_, key.hash, part));
+                           ? overlap.other->segment->may_contain_key(key.hash, filter)
+                           : overlap.other->segment->index_may_contain(secondary_, key.hash, filter));
       if (may_contain) {
-        candidates_.push_back(key.position);
+        part.candidates.push_back(key.position);
       } else {
         ++skipped;
       }
     }
     count(state_.host.counters().bloom_filter_skips, skipped);
-    std::ranges::sort(candidates_);
+    std::ranges::sort(part.candidates);
     return {};
   }
 
-  Status look_up_candidates(KeyStream& ours, const std::shared_ptr<TableSegment>& other,
-                            TransactionId& blocker) {
-    if (candidates_.empty()) return {};
+  Status look_up_candidates(Part& part, const std::shared_ptr<TableSegment>& other) {
+    if (part.candidates.empty()) return {};
+    KeyStream& ours = part.ours;
     KeyStream theirs(other, *state_.keys, secondary_);
-    ours.expect(candidates_.size());
-    theirs.expect(candidates_.size());
-    HAILSTONE_TRY(ours.go_to(candidates_.front()));
+    ours.expect(part.candidates.size());
+    theirs.expect(part.candidates.size());
+    HAILSTONE_TRY(ours.go_to(part.candidates.front()));
     HAILSTONE_TRY(theirs.seek(ours.key()));
-    for (const uint32_t position : candidates_) {
-      HAILSTONE_TRY(interrupted());
+    for (const uint32_t position : part.candidates) {
+      HAILSTONE_TRY(interrupted(part));
       HAILSTONE_TRY(ours.go_to(position));
       HAILSTONE_TRY(theirs.advance(ours.key()));
       while (!theirs.at_end() && theirs.key() == ours.key()) {
-        HAILSTONE_TRY(meet(ours, theirs, blocker));
-        if (blocker != 0) return {};
+        HAILSTONE_TRY(meet(part, theirs));
+        if (part.blocker != 0) return {};
         HAILSTONE_TRY(theirs.next());
       }
     }
     return {};
   }
 
-  /// Both stand on the same key.
-  Status meet(KeyStream& ours, KeyStream& theirs, TransactionId& blocker) {
-    HAILSTONE_ASSIGN(const bool is_exempt, exempt(ours));
+  /// The part's stream and the other one stand on the same key.
+  Status meet(Part& part, KeyStream& theirs) {
+    HAILSTONE_ASSIGN(const bool is_exempt, exempt(part.ours));
     if (is_exempt) return {};
     HAILSTONE_ASSIGN(const uint32_t ordinal, theirs.ordinal());
     Timestamp end = 0;
@@ -324,18 +422,18 @@ class IndexCheck {
       const SharedLock guard(state_.latch());
       end = theirs.segment->ends->end(ordinal);
     }
-    if (!decide(theirs.segment->shared_begin(), end, blocker)) {
-      note_ended(ours.key(), end);
+    if (!decide(theirs.segment->shared_begin(), end, part.blocker)) {
+      if (is_ended_behind_snapshot(end)) part.ended.emplace_back(part.ours.key());
       return {};
     }
-    HAILSTONE_ASSIGN(const uint32_t refused, ours.ordinal());
-    return refuse(*ours.segment, refused, theirs.clustered_key());
+    HAILSTONE_ASSIGN(const uint32_t refused, part.ours.ordinal());
+    return refuse(*part.ours.segment, refused, theirs.clustered_key(), part.duplicate);
   }
 
-  /// A row that ended after the transaction's snapshot would be seen beside ours.
-  void note_ended(ByteView key, Timestamp end) {
-    if (secondary_ != SegmentKeys::clustered || end == infinity || is_marker(end)) return;
-    if (transaction_.is_behind(end)) transaction_.supersede(state_.id, key);
+  /// Such a row would be seen beside ours.
+  bool is_ended_behind_snapshot(Timestamp end) const {
+    return secondary_ == SegmentKeys::clustered && end != infinity && !is_marker(end) &&
+           transaction_.is_behind(end);
   }
 
   /// True: the version is live, ours is refused. Else `blocker` may have been set.
@@ -406,9 +504,9 @@ class IndexCheck {
         const auto [begin, end] = entry.version->span();
         if (decide(begin, end, blocker)) {
           HAILSTONE_ASSIGN(const uint32_t refused, ours.ordinal());
-          return refuse(*segment, refused, entry.version->key());
+          return refuse(*segment, refused, entry.version->key(), duplicate_);
         }
-        note_ended(entry.key, end);
+        if (is_ended_behind_snapshot(end)) transaction_.supersede(state_.id, entry.key);
         if (blocker != 0) return {};
       }
     }
@@ -422,9 +520,9 @@ class IndexCheck {
   const size_t secondary_;
   Duplicate& duplicate_;
   uint32_t steps_ = 0;
-  Reservation memory_;                // of what follows
-  std::vector<HashedKey> hashed_;     // keys of a loaded segment, by hash
-  std::vector<uint32_t> candidates_;  // positions of keys of a loaded segment that another one may have
+  std::atomic<bool> stopped_{false};
+  Reservation memory_;             // of what follows
+  std::vector<HashedKey> hashed_;  // keys of a loaded segment, by hash
 };
 
 /// The orders of a segment whose keys are unique.

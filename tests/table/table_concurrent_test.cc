@@ -2,7 +2,10 @@
 // one flushes and merges: no sum is ever wrong.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
+#include <chrono>
 #include <random>
 #include <thread>
 
@@ -188,6 +191,64 @@ TEST_F(TableConcurrentTest, OneOfTwoLoadsOfTheSameKeysIsRefused) {
   const auto count = scan.count_rest();
   ASSERT_TRUE(count);
   EXPECT_EQ(*count, accounts + 400U);
+}
+
+TEST_F(TableConcurrentTest, ManyThreadsLookForTheKeysOfALoadAndTellTheSameDuplicate) {
+  constexpr int32_t ids = 80'000, parts = 8, first_id = 1000;
+  host_.background = true;
+  host_.buffer_bytes = host_.delta_bytes = size_t{64} << 20;
+  for (int32_t part = 0; part < parts; ++part) {
+    const auto transaction = host_.transactions().begin(Isolation::RepeatableRead);
+    Duplicate duplicate;
+    for (int32_t id = first_id + 2 * part; id < first_id + ids; id += 2 * parts)
+      ASSERT_TRUE(table_->insert(*transaction, encode(*table_, {.id = id}), duplicate));
+    ASSERT_TRUE(host_.transactions().commit(*transaction));
+    ASSERT_TRUE(table_->flush(true));
+  }
+  const std::array<int32_t, 3> twice{first_id + 30'000, first_id + 50'006, first_id + 70'010};
+  const auto load = [&](Transaction& transaction, bool with_duplicates, Duplicate& duplicate) -> Status {
+    BulkLoad rows(table_, transaction);
+    for (int32_t id = first_id + 1; id < first_id + ids; id += 2) {
+      if (with_duplicates && std::ranges::find(twice, id - 1) != twice.end())
+        HAILSTONE_TRY(append(rows, {.id = id - 1, .padding = 40}));
+      HAILSTONE_TRY(append(rows, {.id = id, .padding = 40}));
+    }
+    return rows.finish(duplicate);
+  };
+  std::string told;
+  for (int round = 0; round < 5; ++round) {
+    const auto transaction = host_.transactions().begin(Isolation::RepeatableRead);
+    Duplicate duplicate;
+    const Status refused = load(*transaction, true, duplicate);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code(), ErrorCode::DuplicateKey) << refused.error().message();
+    if (round == 0) told = duplicate.clustered_key;
+    EXPECT_EQ(duplicate.clustered_key, told);
+    host_.transactions().rollback(*transaction);
+  }
+  EXPECT_TRUE(std::ranges::any_of(twice, [&](int32_t id) { return told == key_of(*table_, id); }));
+
+  // Rows that another one is ending: the load waits for its commit. An older snapshot then sees its own.
+  const auto transaction = host_.transactions().begin(Isolation::RepeatableRead);
+  Scan before(table_, *transaction, ReadLock::None, nullptr, {});
+  EXPECT_EQ(before.count_rest().value(), uint64_t{accounts + ids / 2});
+  const auto eraser = host_.transactions().begin(Isolation::RepeatableRead);
+  for (const int32_t id : twice) ASSERT_TRUE(table_->erase(*eraser, key_of(*table_, id)));
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    check(host_.transactions().commit(*eraser));
+  });
+  Duplicate duplicate;
+  const Status loaded = load(*transaction, true, duplicate);
+  later.join();
+  ASSERT_TRUE(loaded) << loaded.error().message();
+  Scan own(table_, *transaction, ReadLock::None, nullptr, {});
+  EXPECT_EQ(own.count_rest().value(), uint64_t{accounts + ids});
+  ASSERT_TRUE(host_.transactions().commit(*transaction));
+  const auto reader = host_.transactions().begin(Isolation::RepeatableRead);
+  Scan all(table_, *reader, ReadLock::None, nullptr, {});
+  EXPECT_EQ(all.count_rest().value(), uint64_t{accounts + ids});
+  EXPECT_TRUE(table_->check(*reader, {}));
 }
 
 }  // namespace
