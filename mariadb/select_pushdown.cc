@@ -72,6 +72,7 @@ class WholeSelect {
     for (const SourceTables::Source& source : sources_->all()) {
       if (source.may_be_missing) source.table->maybe_null = true;
     }
+    update_shown();
     if (Item* const item = never_true()) return declined(SelectOutcome::Condition, item);
     const bool chooses = select_pushdown(&thd_) == SelectPushdown::Auto;
     for (const SourceTables::Source& source : sources_->all()) {
@@ -90,6 +91,16 @@ class WholeSelect {
         return declined(SelectOutcome::Index, item);
     }
     return has_groups() || join_.select_distinct ? push_groups() : push_rows();
+  }
+
+  /// For the same reason.
+  void update_shown() const {
+    List_iterator_fast<Item> shown(join_.all_fields);
+    while (Item* const item = shown++) item->update_used_tables();
+    if (join_.having != nullptr) join_.having->update_used_tables();
+    for (const ORDER* by : {join_.group_list, join_.order}) {
+      for (; by != nullptr; by = by->next) (*by->item)->update_used_tables();
+    }
   }
 
   /// Whether the server offers it once more, when it has optimised it.
