@@ -140,7 +140,8 @@ bool may_warn_in_result(const THD& thd, Item& item) {
   // columns of a temporary table that is gone.
   Item** const arguments = aggregate.get_args();
   return std::any_of(arguments, arguments + aggregate.get_arg_count(), [&thd](Item* argument) {
-    return kind_of(*argument) == Kind::Text || may_warn(thd, *argument);
+    // GROUP_CONCAT keeps the name of a view's column there, not what it stands for.
+    return !argument->fixed() || kind_of(*argument) == Kind::Text || may_warn(thd, *argument);
   });
 }
 

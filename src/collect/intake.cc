@@ -10,7 +10,7 @@ namespace hailstone {
 namespace {
 
 constexpr size_t frame_bytes = size_t{1} << 20;
-constexpr std::chrono::milliseconds between_scans(500), between_looks(100);
+constexpr std::chrono::milliseconds between_scans(500), between_steps(100);
 
 }  // namespace
 
@@ -93,7 +93,7 @@ Status Intake::read_followed_file() {
       continue;
     }
     if (!facts) trouble_.met(fmt::format("'{}' is not there; waiting for it", path));
-    static_cast<void>(stop_.wait(between_looks));
+    static_cast<void>(stop_.wait(between_steps));
   }
 }
 
@@ -328,9 +328,9 @@ Status Intake::wait_out(const std::function<Status()>& work) {
     if (code != ErrorCode::Busy && code != ErrorCode::DiskFull) return status;
     trouble_.met(fmt::format("{}; the source waits", status.error().message()));
     // The wait may be as long as a server is away, and the file replaced more than once meanwhile.
-    for (auto left = trouble_.next_wait(); left.count() > 0; left -= between_looks) {
+    for (auto left = trouble_.next_wait(); left.count() > 0; left -= between_steps) {
       HAILSTONE_TRY(note_newer());
-      if (stop_.wait(std::min(left, between_looks))) return fail(ErrorCode::Interrupted, "interrupted");
+      if (stop_.wait(std::min(left, between_steps))) return fail(ErrorCode::Interrupted, "interrupted");
     }
   }
 }
