@@ -80,6 +80,26 @@ class IndexBegin {
   const double all_;  // entries that there are
 };
 
+/// The column that the condition says is equal to a constant, which an index on it finds as it is; null: none
+/// is known.
+const Field* found_by_constant(Item& condition) {
+  Item& real = *condition.real_item();
+  if (real.type() != Item::FUNC_ITEM || static_cast<Item_func&>(real).functype() != Item_func::EQ_FUNC)
+    return nullptr;
+  auto& equal = static_cast<Item_bool_func2&>(real);
+  for (const auto& [column, value] : {std::pair(0, 1), std::pair(1, 0)}) {
+    Item& item = *equal.arguments()[column]->real_item();
+    const Item& constant = *equal.arguments()[value];
+    if (item.type() != Item::FIELD_ITEM || !constant.const_item()) continue;
+    const Field& field = *static_cast<Item_field&>(item).field;
+    const auto kind = field.cmp_type();
+    if (kind != constant.cmp_type()) continue;
+    if (kind == INT_RESULT || (kind == STRING_RESULT && equal.compare_collation() == field.charset()))
+      return &field;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 FewRows leads_to_few_rows(const TABLE& table, const std::vector<HailstoneHandler*>& readers,
@@ -104,6 +124,30 @@ FewRows leads_to_few_rows(const TABLE& table, const std::vector<HailstoneHandler
     }
   }
   return {};
+}
+
+Item* finds_one_row(const TABLE& table, const std::vector<Item*>& conditions) {
+  std::vector<const Field*> found;
+  Item* first = nullptr;
+  for (Item* const condition : conditions) {
+    each_conjunct(*condition, [&](Item& part) {
+      const Field* const field = found_by_constant(part);
+      if (field == nullptr || field->table != &table) return;
+      found.push_back(field);
+      if (first == nullptr) first = &part;
+    });
+  }
+  if (first == nullptr) return nullptr;
+  for (uint i = 0; i < table.s->keys; ++i) {
+    const KEY& key = table.key_info[i];
+    if ((key.flags & HA_NOSAME) == 0 || !table.keys_in_use_for_query.is_set(i)) continue;
+    const auto is_found = [&](const KEY_PART_INFO& part) {
+      return (part.key_part_flag & HA_PART_KEY_SEG) == 0 &&
+             std::ranges::find(found, part.field) != found.end();
+    };
+    if (std::all_of(key.key_part, key.key_part + key.user_defined_key_parts, is_found)) return first;
+  }
+  return nullptr;
 }
 
 }  // namespace hailstone

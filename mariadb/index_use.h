@@ -31,4 +31,8 @@ struct FewRows {
 FewRows leads_to_few_rows(const TABLE& table, const std::vector<HailstoneHandler*>& readers,
                           const std::vector<Item*>& conditions, const std::vector<PushedCondition>& pushed);
 
+/// Of conditions that must all hold, one of those by which the server reads one row by a unique key; null:
+/// they are not known to name one. Known at once, before anything is made of the conditions.
+Item* finds_one_row(const TABLE& table, const std::vector<Item*>& conditions);
+
 }  // namespace hailstone

@@ -60,6 +60,11 @@ class WholeSelect {
     for (const SourceTables::Source& source : sources_->all()) {
       if (const auto reason = reason_to_decline(thd_, source.readers)) return declined(*reason);
     }
+    const bool chooses = select_pushdown(&thd_) == SelectPushdown::Auto;
+    if (chooses && !from_) {
+      if (Item* const item = finds_one_row(*sources_->first().table, items_))
+        return declined(SelectOutcome::Index, item);
+    }
     for (Item* const condition : items_) {
       // So IS NULL of what cannot be NULL evaluates nothing, and raises no error, as when it is optimised.
       condition->update_used_tables();
@@ -74,7 +79,6 @@ class WholeSelect {
     }
     update_shown();
     if (Item* const item = never_true()) return declined(SelectOutcome::Condition, item);
-    const bool chooses = select_pushdown(&thd_) == SelectPushdown::Auto;
     for (const SourceTables::Source& source : sources_->all()) {
       if (chooses && names_index(*source.table->pos_in_table_list)) return declined(SelectOutcome::Hint);
     }
