@@ -104,13 +104,21 @@ class Comparison {
     if (!keeps_order(*leaf_.field, probe.kind(), *at_least->compare_type_handler(), steady))
       return std::nullopt;
     bool null_met = false;
+    const auto holds_at = [&](Item_func& compare, Rank rank) {
+      probe.put(rank);
+      const bool holds = compare.val_bool();
+      null_met = null_met || compare.null_value;
+      return holds;
+    };
+    // A whole number is mostly found where it should be: four questions in place of some for each bit.
+    if (const auto rank = probe.rank_of_whole_number(constant)) {
+      const bool is_there = holds_at(*at_least, *rank) && !holds_at(*above, *rank) &&
+                            (*rank == probe.least() || !holds_at(*at_least, *rank - 1)) &&
+                            (*rank == probe.greatest() || holds_at(*above, *rank + 1));
+      if (is_there && !null_met) return RankRange{*rank, *rank};
+    }
     const auto first_where = [&](Item_func& compare) {
-      return probe.first_where([&](Rank rank) {
-        probe.put(rank);
-        const bool holds = compare.val_bool();
-        null_met = null_met || compare.null_value;
-        return holds;
-      });
+      return probe.first_where([&](Rank rank) { return holds_at(compare, rank); });
     };
     const Rank low = first_where(*at_least), after = first_where(*above);
     if (null_met) return std::nullopt;
