@@ -132,17 +132,20 @@ def draw(path, figures):
     pyplot.rcParams["svg.hashsalt"] = "hailstone"  # the same figures give the same file
     figure, all_axes = pyplot.subplots(1, len(KINDS), figsize=(12, 5))
     for axes, (kind, title) in zip(all_axes, KINDS):
-        for engine in ENGINES:
+        for engine, color in zip(ENGINES, ("tab:blue", "tab:orange")):
             for (manner, manner_title), style in zip(MANNERS, ("-o", "--s")):
                 axes.plot(CLIENTS, [figures.get(f"{kind}-{manner}-{clients}", engine) for clients in CLIENTS], style,
-                          label=f"{engine}, {manner_title}")
+                          color=color, label=f"{engine}, {manner_title}")
         axes.set_title(title, fontsize=10)
         axes.set_xlabel("clients")
         axes.set_xticks(CLIENTS)
         axes.set_ylim(bottom=0)
-        axes.legend(fontsize=8)
+        axes.yaxis.set_major_formatter("{x:,.0f}")
     all_axes[0].set_ylabel("rows a second (higher is better)")
-    figure.tight_layout()
+    # Of both, below them, where no line is.
+    handles, labels = all_axes[0].get_legend_handles_labels()
+    figure.tight_layout(rect=(0, 0.06, 1, 1))
+    figure.legend(handles, labels, loc="lower center", ncol=len(labels), fontsize=8)
     figure.savefig(path, metadata={"Date": None})
 
 
