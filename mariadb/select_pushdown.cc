@@ -97,16 +97,6 @@ class WholeSelect {
     return has_groups() || join_.select_distinct ? push_groups() : push_rows();
   }
 
-  /// For the same reason.
-  void update_shown() const {
-    List_iterator_fast<Item> shown(join_.all_fields);
-    while (Item* const item = shown++) item->update_used_tables();
-    if (join_.having != nullptr) join_.having->update_used_tables();
-    for (const ORDER* by : {join_.group_list, join_.order}) {
-      for (; by != nullptr; by = by->next) (*by->item)->update_used_tables();
-    }
-  }
-
   /// Whether the server offers it once more, when it has optimised it.
   bool is_offered_again() const { return !by_view_ && select_.olap == UNSPECIFIED_OLAP_TYPE; }
 
@@ -152,6 +142,17 @@ class WholeSelect {
   }
   static std::unexpected<Declined> declined(SelectOutcome reason, Item* item = nullptr) {
     return std::unexpected(Declined{reason, item});
+  }
+
+  /// What is shown, asked of groups and ordered by: there, too, IS NULL of what cannot be NULL evaluates
+  /// nothing.
+  void update_shown() const {
+    List_iterator_fast<Item> shown(join_.all_fields);
+    while (Item* const item = shown++) item->update_used_tables();
+    if (join_.having != nullptr) join_.having->update_used_tables();
+    for (const ORDER* by : {join_.group_list, join_.order}) {
+      for (; by != nullptr; by = by->next) (*by->item)->update_used_tables();
+    }
   }
 
   /// A condition of rows or of groups that none fulfils, so that the server reads no table; null: none is
