@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 #include <functional>
 #include <optional>
 #include <string>
@@ -12,6 +11,7 @@
 
 #include "column/predicate.h"
 #include "record.h"
+#include "saved_field.h"
 // clang-format off
 #include "server.h"
 // clang-format on
@@ -24,28 +24,6 @@ __extension__ typedef __int128 Rank;
 /// A closed range of ranks.
 struct RankRange {
   Rank low = 0, high = 0;
-};
-
-/// Puts back, when destroyed, what a field of record[0] held when this was made; until then it is not NULL.
-class SavedField {
- public:
-  explicit SavedField(Field& field)
-      : field_(field),
-        bytes_(reinterpret_cast<const char*>(field.ptr), field.pack_length()),
-        null_(field.is_null()) {
-    field.set_notnull();
-  }
-  SavedField(const SavedField&) = delete;
-  SavedField& operator=(const SavedField&) = delete;
-  ~SavedField() {
-    std::memcpy(field_.ptr, bytes_.data(), bytes_.size());
-    if (null_) field_.set_null();
-  }
-
- private:
-  Field& field_;
-  const std::string bytes_;
-  const bool null_;
 };
 
 class FieldProbe {

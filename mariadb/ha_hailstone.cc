@@ -137,12 +137,14 @@ int HailstoneHandler::open(const char* name, int, uint) {
     if (!wanted) return report(wanted.error());
     // The catalog's image is no other than the .frm file, so it is not worth asking for.
     if (const std::string reason = difference(table_->definition(), *wanted); !reason.empty()) {
-      message_ = fmt::format(
-          "table '{}' does not fit its definition in the server: {}; restore it and its .frm file from one "
-          "backup, or drop it",
-          name_, reason);
-      sql_print_error("Hailstone: %s", message_.c_str());
-      return error_with_message;
+      const Error error{
+          ErrorCode::InvalidArgument,
+          fmt::format(
+              "table '{}' does not fit its definition in the server: {}; restore it and its .frm file "
+              "from one backup, or drop it",
+              name_, reason)};
+      sql_print_error("Hailstone: %s", error.message().c_str());
+      return report(error);
     }
     // The server then writes a TRUNCATE to the binary log, so that replicas have no rows either.
     if (table_->take_emptied()) implicit_emptied = true;

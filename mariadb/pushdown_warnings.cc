@@ -73,6 +73,12 @@ bool are_all(const Item_func& function, Kind kind, uint first = 0) {
   return true;
 }
 
+bool has_any(const Item_func& function, Kind kind) {
+  Item** const arguments = function.arguments();
+  return std::any_of(arguments, arguments + function.argument_count(),
+                     [kind](const Item* argument) { return kind_of(*argument) == kind; });
+}
+
 /// Whether the server compares values as they are. A text beside numbers is converted to a number.
 bool compares_one_kind(const Item_func& function) {
   if (are_all(function, Kind::Number) || are_all(function, Kind::Time)) return true;
@@ -158,12 +164,7 @@ bool takes_texts_for_numbers(const Item_func& function) {
 }
 
 bool compares_texts_with_times(const Item_func& function) {
-  bool time = false, text = false;
-  for (uint i = 0; i < function.argument_count(); ++i) {
-    time = time || kind_of(*function.arguments()[i]) == Kind::Time;
-    text = text || kind_of(*function.arguments()[i]) == Kind::Text;
-  }
-  return time && text && compares_values(function);
+  return compares_values(function) && has_any(function, Kind::Time) && has_any(function, Kind::Text);
 }
 
 bool may_warn_of_rows(const THD& thd) {

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "collation.h"
+#include "saved_field.h"
 
 namespace hailstone {
 
@@ -265,15 +266,12 @@ Value field_value(Field& field) {
 namespace {
 
 /// As the server leaves a field that it sets to NULL. The rest of a VARCHAR counts for nothing.
-std::string null_bytes_of(Field& field) {
-  const size_t bytes = field.pack_length();
-  const std::string kept(reinterpret_cast<const char*>(field.ptr), bytes);
+std::string null_bytes_of(Field& field, const FieldFormat& format) {
+  const SavedField saved(field);
   field.reset();
-  const FieldFormat format(field, field.ptr);
-  std::string nulls(reinterpret_cast<const char*>(field.ptr),
-                    format.kind == FieldFormat::Kind::Varchar ? format.length_bytes : bytes);
-  std::memcpy(field.ptr, kept.data(), bytes);
-  return nulls;
+  const size_t bytes =
+      format.kind == FieldFormat::Kind::Varchar ? format.length_bytes : size_t{field.pack_length()};
+  return {reinterpret_cast<const char*>(field.ptr), bytes};
 }
 
 /// The field that is stored, although virtual, where no other one is: a table of the library has columns. Not
@@ -309,7 +307,8 @@ RecordFormat::RecordFormat(const TABLE& table) : columns_(table.s->fields, not_s
     if (!is_stored(table, field)) continue;
     columns_[i] = static_cast<uint16_t>(formats_.size());
     formats_.emplace_back(field, table.record[0]);
-    if (formats_.back().null_bit != 0) formats_.back().null_bytes = null_bytes_of(*table.field[i]);
+    FieldFormat& format = formats_.back();
+    if (format.null_bit != 0) format.null_bytes = null_bytes_of(*table.field[i], format);
     fields_.push_back(i);
   }
 }

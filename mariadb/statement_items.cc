@@ -37,6 +37,20 @@ void convert_to_time(THD& thd, const Item_func& function, Item& text) {
   }
 }
 
+/// Whether the constant texts that the function takes for numbers, or for times, are such.
+bool converts_silently(THD& thd, Item_func& function) {
+  const bool to_numbers = takes_texts_for_numbers(function), to_times = compares_texts_with_times(function);
+  if (!to_numbers && !to_times) return true;
+  const Conditions conditions(thd);
+  any_part(function, [&](Item& part) {
+    if (!part.basic_const_item() || part.cmp_type() != STRING_RESULT) return false;
+    if (to_numbers) part.val_real();
+    if (to_times) convert_to_time(thd, function, part);
+    return false;
+  });
+  return !conditions.raised();
+}
+
 void evaluate(THD& thd, Item& item) {
   switch (item.cmp_type()) {
     case INT_RESULT:
@@ -97,20 +111,8 @@ bool has_silent_constants(THD& thd, Item& item) {
   Item& real = *item.real_item();
   if (real.basic_const_item() || real.type() == Item::FIELD_ITEM) return true;
   if (!real.const_item()) {
-    if (real.type() == Item::FUNC_ITEM) {
-      const auto& function = static_cast<const Item_func&>(real);
-      const bool to_numbers = takes_texts_for_numbers(function),
-                 to_times = compares_texts_with_times(function);
-      const Conditions conditions(thd);
-      const auto converts = [&](Item& part) {
-        if (!part.basic_const_item() || part.cmp_type() != STRING_RESULT) return false;
-        if (to_numbers) part.val_real();
-        if (to_times) convert_to_time(thd, function, part);
-        return false;
-      };
-      if (to_numbers || to_times) any_part(real, converts);
-      if (conditions.raised()) return false;
-    }
+    if (real.type() == Item::FUNC_ITEM && !converts_silently(thd, static_cast<Item_func&>(real)))
+      return false;
     return !any_part(real, [&](Item& part) { return !has_silent_constants(thd, part); });
   }
   if (!real.can_eval_in_optimize()) return false;
