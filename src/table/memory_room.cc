@@ -3,7 +3,9 @@
 // when that is not enough, the table is full.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <unordered_set>
 
 #include "table/table_state.h"
 
@@ -14,13 +16,21 @@ namespace {
 /// How long a writer waits for readers, and flushes, that hold memory which is given back when they end.
 constexpr std::chrono::milliseconds patience{200};
 
-/// Whether deltas are still there that segments have replaced: then rows count twice.
-bool counts_twice(const Table::State& state) {
+/// Whether others than the transaction still have deltas that segments have replaced: then rows count twice,
+/// but not for long.
+bool counts_twice(const Table::State& state, const Transaction& transaction) {
   const auto view = state.current_view();
-  uint64_t in_use = 0;
+  uint64_t staying = 0;
   const SharedLock guard(state.latch());
-  for (const auto& delta : view->deltas) in_use += delta->rows.bytes();
-  return state.delta_memory.total->load(std::memory_order_relaxed) > in_use;
+  for (const auto& delta : view->deltas) staying += delta->rows.bytes();
+  std::unordered_set<const TableDelta*> own;
+  for (const auto& store : transaction.stores()) {
+    const auto delta = std::dynamic_pointer_cast<const TableDelta>(store);
+    const bool is_of_table = delta != nullptr && &delta->latch() == &state.latch();
+    if (!is_of_table || std::ranges::find(view->deltas, delta) != view->deltas.end()) continue;
+    if (own.insert(delta.get()).second) staying += delta->rows.bytes();
+  }
+  return state.delta_memory.total->load(std::memory_order_relaxed) > staying;
 }
 
 }  // namespace
@@ -37,7 +47,7 @@ Status Table::State::make_room_in_memory(Table& table, Transaction& transaction,
   count(host.counters().memory_waits);
   const StopToken stop([&] { return transaction.interrupted(); });
   HAILSTONE_TRY(table.compact(fits, stop));
-  if (!fits_table() && counts_twice(*this)) budget.wait_for_release(fits_table, patience);
+  if (!fits_table() && counts_twice(*this, transaction)) budget.wait_for_release(fits_table, patience);
   if (fits_table() && !fits_all()) {
     HAILSTONE_TRY(host.reclaim(bytes, stop));
     if (!fits_all()) budget.wait_for_release(fits_all, patience);

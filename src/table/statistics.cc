@@ -91,7 +91,24 @@ TableStatistics of_segments(const Table::State& state, const TableSegments& segm
 
 TableStatistics Table::statistics() const {
   const State& state = *state_;
-  const auto view = state.current_view();
+  std::shared_ptr<const TableView> view;
+  uint64_t ended_rows = 0;
+  TableStatistics of_deltas;
+  {
+    // Together, as a flush moves rows from a delta to a segment.
+    const SharedLock guard(state.latch());
+    view = state.current_view();
+    ended_rows = state.ended_rows->load(std::memory_order_relaxed);
+    for (const auto& delta : view->deltas) {
+      if (delta->rows.version_count() == 0) continue;
+      of_deltas.rows += delta->live_versions();
+      of_deltas.deleted_rows += delta->rows.version_count() - delta->live_versions();
+      of_deltas.data_bytes += delta->rows.bytes();
+      for (size_t i = 0; i < state.keys->secondary_count(); ++i) {
+        of_deltas.index_bytes += delta->rows.secondary(i).size() * DeltaTree::entry_bytes;
+      }
+    }
+  }
   TableStatistics result;
   {
     // Every statement may ask; the segments' part changes only with the segments.
@@ -103,18 +120,11 @@ TableStatistics Table::statistics() const {
     result = state.of_segments;
     if (state.analyzed.size() == result.distinct.size()) result.distinct = state.analyzed;
   }
-  result.deleted_rows = std::min(result.rows, state.ended_rows->load(std::memory_order_relaxed));
-  result.rows -= result.deleted_rows;
-  const SharedLock guard(state.latch());
-  for (const auto& delta : view->deltas) {
-    if (delta->rows.version_count() == 0) continue;
-    result.rows += delta->live_versions();
-    result.deleted_rows += delta->rows.version_count() - delta->live_versions();
-    result.data_bytes += delta->rows.bytes();
-    for (size_t i = 0; i < state.keys->secondary_count(); ++i) {
-      result.index_bytes += delta->rows.secondary(i).size() * DeltaTree::entry_bytes;
-    }
-  }
+  ended_rows = std::min(result.rows, ended_rows);
+  result.rows += of_deltas.rows - ended_rows;
+  result.deleted_rows = of_deltas.deleted_rows + ended_rows;
+  result.data_bytes += of_deltas.data_bytes;
+  result.index_bytes += of_deltas.index_bytes;
   result.data_bytes -= std::min(result.data_bytes, result.index_bytes);
   return result;
 }

@@ -180,6 +180,8 @@ class Transaction {
   /// Rises with every change and every rollback to a savepoint: a reader that reads ahead tells by it that
   /// the transaction has changed something since.
   uint64_t change_count() const { return change_count_; }
+  /// Where its changes are, which stay at least until its end; some may be there twice.
+  std::span<const std::shared_ptr<VersionStore>> stores() const { return stores_; }
   /// Bytes of rows in memory that nothing gives back before the end of this transaction.
   size_t held_row_bytes() const;
   /// Bytes of all its operations.

@@ -255,7 +255,7 @@ class GroupSpillTest : public QueryTest {
 
 TEST_F(GroupSpillTest, AnyGroupsWithAnyMemory) {
   load(30'000, 9'000);
-  for (int round = 0; round < 12; ++round) {
+  for (int round = 0; round < 6; ++round) {
     std::vector<uint16_t> keys;
     for (size_t i = below(4); i > 0; --i)
       keys.push_back(std::array<uint16_t, 5>{key, real, word, text, bits}[below(5)]);
@@ -381,7 +381,7 @@ std::vector<std::string> order_of(SortedGroups& groups, std::span<const GroupOrd
 TEST_F(GroupSpillTest, AllInAnOrderWithAnyMemory) {
   load(20'000, 6'000);
   const std::array<uint16_t, 3> keys{real, text, bits};
-  for (int round = 0; round < 10; ++round) {
+  for (int round = 0; round < 4; ++round) {
     const std::array<Aggregate, 9> wanted{
         Aggregate{Kind::Rows},          Aggregate{Kind::Values, word},   Aggregate{Kind::Minimum, text},
         Aggregate{Kind::Maximum, real}, Aggregate{Kind::Sum, key},       Aggregate{Kind::Sum, real},

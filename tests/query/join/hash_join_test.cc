@@ -207,7 +207,7 @@ TEST_F(HashJoinTest, JoinsOfJoins) {
   erase_rows(3, 40'300, 7);
   reader_ = host_.transactions().begin(Isolation::RepeatableRead);
   uint64_t fewer_read = 0;
-  for (int round = 0; round < 120; ++round) {
+  for (int round = 0; round < 40; ++round) {
     std::array<std::shared_ptr<const Predicate>, 3> predicates;
     std::array<std::vector<SortedRow>, 3> rows;
     for (size_t i = 0; i < 3; ++i) {
