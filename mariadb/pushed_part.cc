@@ -64,7 +64,10 @@ class PushedPart final : public group_by_handler {
   }
 
   int next_row() override {
-    return reader_.traced({"next_row", Returns::Row}, [&]() -> int { return result_->next(); });
+    return reader_.traced({"next_row", Returns::Row}, [&]() -> int {
+      const Check_level_instant_set level(thd, CHECK_FIELD_IGNORE);  // as in pushed_select.cc
+      return result_->next();
+    });
   }
 
   int end_scan() override {

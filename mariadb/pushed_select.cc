@@ -40,6 +40,9 @@ class PushedSelect final : public select_handler {
 
   int next_row() override {
     return reader_.traced({"next_row", Returns::Row}, [&]() -> int {
+      // What is stored on the way may be cut without a word, as in the server's own temporary tables. Rows
+      // that have been sent to an INSERT leave another level.
+      const Check_level_instant_set level(thd, CHECK_FIELD_IGNORE);
       if (result_->fills_table() && !items_.put(*thd, result_columns)) return HA_ERR_OUT_OF_MEM;
       return find_row();
     });

@@ -57,6 +57,8 @@ bool understates_length(Item& item, bool as_text) {
   Item& real = *item.real_item();
   // A condition has one digit, whatever it asks.
   if (real.type() == Item::COND_ITEM || dynamic_cast<Item_bool_func*>(&real) != nullptr) return false;
+  // The zero in front of the point, where all digits are behind it, has no place in what the server says.
+  if (as_text && real.cmp_type() == DECIMAL_RESULT && real.decimal_precision() <= real.decimals) return true;
   // With a sign, all digits and three for the exponent.
   if (as_text && real.cmp_type() == REAL_RESULT) return true;
   // Arithmetic and choices have the digits of their parts.
