@@ -35,6 +35,7 @@ class DeltaTree {
     uint32_t head() const { return load<uint32_t>(bytes_); }
     Version* version() const {
       const auto last = load<uint64_t>(bytes_ + sizeof(bytes_) - sizeof(uint64_t));
+      // An entry has no room for a pointer: it keeps the bits of the address that can differ, a number.
       return reinterpret_cast<Version*>(last >> (64 - address_bits));  // NOLINT(performance-no-int-to-ptr)
     }
     /// Neither changes the order: of all keys the same bytes are cut off, and another version has the same
