@@ -79,6 +79,7 @@ class GroupTranslator {
       // Of constants alone there is one row, or none.
       if (block_.keys.empty()) return declined(SelectOutcome::Statement, nullptr);
     }
+    block_.by_table = query_.group_by != nullptr && !may_group_sorted_rows();
     List_iterator_fast<Item> items(*query_.select);
     for (Item* item = items++; item != nullptr; item = items++, ++place_) {
       if (!add(*item)) {
@@ -160,13 +161,23 @@ class GroupTranslator {
   /// Whether some plan of the server groups rows that it has sorted, by their keys as they are; else it
   /// stores keys in a table, whose columns may round them or have no room for them.
   bool may_group_sorted_rows() const {
-    if (block_.rolls_up) return true;
+    if (block_.rolls_up || (select_.options & SELECT_BIG_RESULT) != 0) return true;
     List_iterator_fast<Item> items(*query_.select);
     while (Item* const item = items++) {
       Item& real = *item->real_item();
       if (real.type() == Item::SUM_FUNC_ITEM && !static_cast<Item_sum&>(real).quick_group) return true;
     }
     return false;
+  }
+
+  /// Whether the server shows an extreme as it is where it reads groups by an index, and else as a table's
+  /// column has it.
+  bool is_cut_by_plan(Item& sum) const {
+    if (!block_.by_table || !is_extreme(sum)) return false;
+    Item& argument = *static_cast<Item_sum&>(sum).get_arg(0);
+    if (!is_rounded_when_stored(argument) || block_.columns.field_of(argument) != nullptr) return false;
+    const Field* const first = block_.columns.field_of(**query_.group_by->item);
+    return first != nullptr && has_index(*first->table, **query_.group_by->item);
   }
 
   /// Whether the item is computed of keys before it, and so parts no groups of theirs, nor changes their
@@ -217,7 +228,7 @@ class GroupTranslator {
     Item& real = *item.real_item();
     if (real.type() == Item::SUM_FUNC_ITEM)
       return !real.const_item() && !is_asked_for_rows(item) && !is_year_of_all_rows(real) &&
-             aggregates_.add(item, place_);
+             !is_cut_by_plan(real) && aggregates_.add(item, place_);
     if (item.with_sum_func()) {
       // The server makes it of the aggregates in it, which are items of their own.
       makes_more_of_aggregates_ = true;

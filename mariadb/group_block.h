@@ -64,6 +64,8 @@ struct GroupBlock : RowBlock {
   Item* having = nullptr;
   size_t most = SortedGroups::all;  // groups that are wanted
   bool rolls_up = false;            // WITH ROLLUP
+  /// Whether the server groups by way of a table, whose columns cut the extremes that it stores in them.
+  bool by_table = false;
 
   uint64_t groups = 0;  // estimated: there are no more
 

@@ -31,6 +31,9 @@ class GroupResult final : public BlockResult {
         // Of one group the server shows an extreme without the zeros that fill up its column.
         if (field != nullptr && block.keys.empty() && (field->flags & ZEROFILL_FLAG) != 0)
           static_cast<Field_num*>(field)->zerofill = false;
+        if (auto* const real = dynamic_cast<Field_real*>(field);
+            real != nullptr && output.source == GroupOutput::Source::Aggregate && !is_cut(output))
+          real->not_fixed = true;
       }
       fields_.push_back(field);
     }
@@ -63,6 +66,12 @@ class GroupResult final : public BlockResult {
   BlockRun& run() override { return groups_.run(); }
 
  private:
+  /// Whether the server shows what a column of its table has room for; else it shows what it has computed.
+  bool is_cut(const GroupOutput& output) const {
+    const auto kind = groups_.block().aggregates[output.number].wanted.kind;
+    return groups_.block().by_table && (kind == Aggregate::Kind::Minimum || kind == Aggregate::Kind::Maximum);
+  }
+
   /// What reads a mean of exact numbers gets all its digits, and not those of a column: by the server's item
   /// for means whose groups are not complete yet. The field of the sum and the count that it reads; null: no
   /// memory.

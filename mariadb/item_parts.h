@@ -28,6 +28,13 @@ bool any_part(Item& item, Test&& test) {
   return false;
 }
 
+/// Whether the item itself is a MIN or MAX.
+inline bool is_extreme(Item& item) {
+  if (item.type() != Item::SUM_FUNC_ITEM) return false;
+  const auto kind = static_cast<Item_sum&>(item).sum_func();
+  return kind == Item_sum::MIN_FUNC || kind == Item_sum::MAX_FUNC;
+}
+
 /// Whether an item of GROUP BY or ORDER BY is this one, or says the same.
 inline bool is_listed(const ORDER* list, Item& item) {
   for (; list != nullptr; list = list->next) {

@@ -235,11 +235,6 @@ class WholeSelect {
     }
     return nullptr;
   }
-  static bool is_extreme(Item& item) {
-    if (item.type() != Item::SUM_FUNC_ITEM) return false;
-    const auto kind = static_cast<Item_sum&>(item).sum_func();
-    return kind == Item_sum::MIN_FUNC || kind == Item_sum::MAX_FUNC;
-  }
 
   std::expected<select_handler*, Declined> push_rows() {
     auto block = make_select_block(thd_, statement());

@@ -150,6 +150,8 @@ bool is_never_true(Item& item, Constants constants) {
     return !real.val_bool();
   if (real.type() != Item::FUNC_ITEM) return false;
   auto& function = static_cast<Item_func&>(real);
+  if (dynamic_cast<Item_bool_func2*>(&real) != nullptr && real.eq_cmp_result() == Item::COND_FALSE)
+    return function.arguments()[0]->eq(function.arguments()[1], /*binary_cmp=*/true);
   if (function.functype() != Item_func::ISNULL_FUNC || is_replaced(real)) return false;
   Item& argument = *function.arguments()[0];
   if (argument.maybe_null()) return false;

@@ -38,9 +38,10 @@ bool has_silent_constants(THD& thd, Item& item);
 /// columns are compared with NULL: zero dates, and the last AUTO_INCREMENT.
 bool is_replaced(Item& item);
 enum class Constants : uint8_t { AreAsked, AreLeft };
-/// Whether no row can fulfil the condition, as it asks for NULLs where there are none, or as a constant in it
-/// says so: AreAsked evaluates those, which has_silent_constants() has let pass. The server then evaluates no
-/// other condition, whatever that would raise.
+/// Whether no row can fulfil the condition, as it asks for NULLs where there are none, or for what is less,
+/// greater or other than itself, or as a constant in it says so: AreAsked evaluates those, which
+/// has_silent_constants() has let pass. The server then evaluates no other condition, whatever that would
+/// raise.
 bool is_never_true(Item& item, Constants constants);
 /// Whether IS [NOT] NULL is in it. Of what is never NULL the server knows the answer before it reads a row,
 /// and so also where ROLLUP makes NULLs.
