@@ -79,7 +79,7 @@ class GroupTranslator {
       // Of constants alone there is one row, or none.
       if (block_.keys.empty()) return declined(SelectOutcome::Statement, nullptr);
     }
-    block_.by_table = query_.group_by != nullptr && !may_group_sorted_rows();
+    block_.by_table = query_.group_by != nullptr && !may_group_sorted_rows() && !are_keys_fixed();
     List_iterator_fast<Item> items(*query_.select);
     for (Item* item = items++; item != nullptr; item = items++, ++place_) {
       if (!add(*item)) {
@@ -168,6 +168,43 @@ class GroupTranslator {
       if (real.type() == Item::SUM_FUNC_ITEM && !static_cast<Item_sum&>(real).quick_group) return true;
     }
     return false;
+  }
+
+  /// Whether conditions say what all keys are: to the server all rows are one group then.
+  bool are_keys_fixed() const {
+    for (const ORDER* order = query_.group_by; order != nullptr; order = order->next) {
+      Item& key = **order->item;
+      const auto fixes = [&](Item* condition) { return fixes_column(*condition, key); };
+      if (std::ranges::none_of(statement_.where, fixes) &&
+          !(query_.having != nullptr && moves_having(thd_, select_) && fixes(query_.having)))
+        return false;
+    }
+    return true;
+  }
+
+  static bool fixes_column(Item& condition, Item& column) {
+    if (column.real_item()->type() != Item::FIELD_ITEM) return false;
+    bool fixes = false;
+    each_conjunct(condition, [&](Item& part) {
+      Item& real = *part.real_item();
+      if (real.type() != Item::FUNC_ITEM) return;
+      auto& function = static_cast<Item_func&>(real);
+      const auto is_column = [&](Item* side) { return side->real_item()->eq(column.real_item(), true); };
+      Item** const sides = function.arguments();
+      switch (function.functype()) {
+        case Item_func::EQ_FUNC:
+        case Item_func::EQUAL_FUNC:
+          fixes = fixes || (is_column(sides[0]) && sides[1]->const_item()) ||
+                  (is_column(sides[1]) && sides[0]->const_item());
+          break;
+        case Item_func::ISNULL_FUNC:
+          fixes = fixes || is_column(sides[0]);
+          break;
+        default:
+          break;
+      }
+    });
+    return fixes;
   }
 
   /// Whether the server shows an extreme as it is where it reads groups by an index, and else as a table's

@@ -68,6 +68,8 @@ class GroupResult final : public BlockResult {
  private:
   /// Whether the server shows what a column of its table has room for; else it shows what it has computed.
   bool is_cut(const GroupOutput& output) const {
+    // The column of the table that the row goes into may have no room for more.
+    if (thd_.lex->sql_command != SQLCOM_SELECT) return true;
     const auto kind = groups_.block().aggregates[output.number].wanted.kind;
     return groups_.block().by_table && (kind == Aggregate::Kind::Minimum || kind == Aggregate::Kind::Maximum);
   }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "join_tree.h"
@@ -34,6 +35,7 @@ struct BlockStatement {
   const JoinNode* join = nullptr;                  // of several
   std::shared_ptr<const FromClause> from = {};     // of these
   bool whole = false;                              // a statement that the optimizer has not been at
+  std::span<Item* const> where = {};               // of that: what holds for all rows
 };
 
 /// Something that is computed of each row.

@@ -122,7 +122,7 @@ class WholeSelect {
   /// One of them stands for all.
   HailstoneHandler& reader() const { return sources_->first().reader(); }
   BlockStatement statement() const {
-    return {query_, select_, sources_, conditions_, join_plan_.get(), from_, /*whole=*/true};
+    return {query_, select_, sources_, conditions_, join_plan_.get(), from_, /*whole=*/true, items_};
   }
   /// What is known of rows before they are read rules out partitions.
   void prune_tables(const JoinNode& node) const {
