@@ -4,9 +4,11 @@
 #include <array>
 #include <cfloat>
 #include <cmath>
+#include <span>
 #include <utility>
 
 #include "decimal_numbers.h"
+#include "item_parts.h"
 #include "query/rollup_groups.h"
 #include "source_tables.h"
 #include "variables.h"
@@ -154,7 +156,7 @@ int GroupRows::next_group() {
 /// Items may read what stands behind them by its field: names in ORDER BY. So keys go first, and the rest
 /// from the last one on; but aggregates, which put values into the record on their way, behind what reads
 /// that.
-Status GroupRows::store(const Groups& group) {
+Status GroupRows::store(const Groups& group, const std::vector<bool>* wanted) {
   for (size_t i = 0; i < fields_.size(); ++i) {
     const GroupOutput& output = block_.outputs[i];
     if (output.source == GroupOutput::Source::Constant) store_constant(output, fields_[i]);
@@ -167,7 +169,9 @@ Status GroupRows::store(const Groups& group) {
   }
   HAILSTONE_TRY(find_shown(group));
   for (size_t i = fields_.size(); i-- > 0;) {
-    if (block_.outputs[i].source == GroupOutput::Source::Row) store_item(block_.outputs[i], *fields_[i]);
+    if (block_.outputs[i].source != GroupOutput::Source::Row || (wanted != nullptr && !(*wanted)[i]))
+      continue;
+    store_item(block_.outputs[i], *fields_[i]);
   }
   begin_row(sources_);
   for (size_t i = 0; i < fields_.size(); ++i) {
@@ -266,8 +270,10 @@ Result<HostGroupValues> GroupRows::host_order() {
                      ServerExpressions::type_of({.item = order_[i], .kind = block_.host_order[i].kind}));
     host.columns.push_back(column);
   }
-  host.compute = [this](const Groups& group, std::span<Value> values) -> Status {
-    HAILSTONE_TRY(store(group));
+  // Of rows the server computes what it sorts by; of groups, all that a table of them has.
+  host.compute = [this, read = groups_are_rows() ? read_by_order() : std::nullopt](
+                     const Groups& group, std::span<Value> values) -> Status {
+    HAILSTONE_TRY(store(group, read ? &*read : nullptr));
     order_bytes_.clear();
     // The server sorts what HAVING leaves: it has no error or warning of another group.
     if (block_.having != nullptr && !block_.having->val_bool()) {
@@ -279,6 +285,41 @@ Result<HostGroupValues> GroupRows::host_order() {
     return group_error();
   };
   return host;
+}
+
+bool GroupRows::groups_are_rows() const {
+  if (block_.join != nullptr || !block_.aggregates.empty() || block_.rolls_up) return false;
+  const TABLE& table = *sources_.first().table;
+  return std::ranges::any_of(std::span(table.key_info, table.s->keys), [&](const KEY& key) {
+    if ((key.flags & HA_NOSAME) == 0 || (key.flags & HA_NULL_PART_KEY) != 0) return false;
+    return std::ranges::all_of(
+        std::span(key.key_part, key.user_defined_key_parts),
+        [&](const KEY_PART_INFO& part) { return block_.key_of(*part.field).has_value(); });
+  });
+}
+
+std::optional<std::vector<bool>> GroupRows::read_by_order() const {
+  std::vector<bool> read(block_.outputs.size());
+  for (Item* const item : order_) {
+    if (!mark_read(*item, read)) return std::nullopt;
+  }
+  if (block_.having != nullptr && !mark_read(*block_.having, read)) return std::nullopt;
+  return read;
+}
+
+bool GroupRows::mark_read(Item& item, std::vector<bool>& read) const {
+  Item& real = *item.real_item();
+  const bool is_field = real.type() == Item::FIELD_ITEM;
+  for (size_t i = 0; i < read.size(); ++i) {
+    Item& shown = *block_.outputs[i].item;
+    const bool is_item = shown.real_item() == &real;
+    if (read[i] || !(is_item || (is_field && static_cast<Item_field&>(real).field == fields_[i]))) continue;
+    read[i] = true;
+    if (!is_item && !mark_read(shown, read)) return false;
+  }
+  if (is_field || real.type() == Item::SUM_FUNC_ITEM || real.basic_const_item()) return true;
+  if (real.type() != Item::FUNC_ITEM && real.type() != Item::COND_ITEM) return false;
+  return !any_part(real, [&](Item& part) { return !mark_read(part, read); });
 }
 
 Status GroupRows::group_error() const {

@@ -53,7 +53,14 @@ class GroupRows {
   Result<HostGroupValues> host_order();
   /// What the server's items have met as they were evaluated for a group.
   Status group_error() const;
-  Status store(const Groups& group);
+  /// `wanted`: of the outputs that are items of rows, by their numbers; without it all are.
+  Status store(const Groups& group, const std::vector<bool>* wanted = nullptr);
+  /// Whether the server makes no groups, as each would be one row, but sorts rows.
+  bool groups_are_rows() const;
+  /// The outputs that the order, or HAVING, reads; nothing: that is not known.
+  std::optional<std::vector<bool>> read_by_order() const;
+  /// Marks the outputs that the item reads; false: that is not known.
+  bool mark_read(Item& item, std::vector<bool>& read) const;
   bool is_by_program(const RowExpression& expression) const {
     return by_program_ && expression.number.has_value();
   }

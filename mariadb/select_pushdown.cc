@@ -89,7 +89,8 @@ class WholeSelect {
       join_plan_ = plan_joins(*from_);
     } else {
       for (const Item* const condition : items_) conditions_.push_back(reader().condition(condition));
-      if (Item* const part = take_conditions_on_groups(); part != nullptr && is_offered_again())
+      if (Item* const part = take_conditions_on_groups();
+          part != nullptr && (is_offered_again() || may_warn_of_aggregates()))
         return declined(SelectOutcome::Condition, part);
       if (Item* const item = chooses ? item_quick_by_index() : nullptr)
         return declined(SelectOutcome::Index, item);
@@ -186,6 +187,24 @@ class WholeSelect {
   void add_condition(Item& item, PushedCondition condition) {
     items_.push_back(&item);
     conditions_.push_back(std::move(condition));
+  }
+
+  /// Whether what is aggregated may warn, or fail, where the server would not evaluate it.
+  bool may_warn_of_aggregates() const {
+    List_iterator_fast<Item> items(join_.all_fields);
+    while (Item* const item = items++) {
+      Item& real = *item->real_item();
+      if (real.type() != Item::SUM_FUNC_ITEM) continue;
+      auto& sum = static_cast<Item_sum&>(real);
+      for (uint i = 0; i < sum.get_arg_count(); ++i) {
+        Item& argument = *sum.get_arg(i);
+        // BIT_AND and its like make whole numbers of others.
+        const bool is_converted =
+            sum.sum_func() == Item_sum::SUM_BIT_FUNC && argument.cmp_type() != INT_RESULT;
+        if (is_converted || may_warn(thd_, argument)) return true;
+      }
+    }
+    return false;
   }
 
   /// The optimizer moves what HAVING asks of the columns of groups to WHERE: the rows of other groups are
