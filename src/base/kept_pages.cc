@@ -83,6 +83,8 @@ void* KeptPages::take(size_t bytes) {
   const size_t mapped = bytes_mapped(bytes), whole = rounded(bytes, huge_page_bytes);
   char* const kept = take_kept(whole);
   if (kept == nullptr) {
+    // Enough are kept, but in pieces that are too short: else such would pile up.
+    if (this->bytes() >= whole) release(whole);
     char* fresh = map_pages(mapped);
     if (fresh == nullptr) {
       release(SIZE_MAX);

@@ -262,6 +262,17 @@ TEST(KeptPagesTest, NeighboursBecomeOnePiece) {
   }
 }
 
+TEST(KeptPagesTest, PiecesThatAreTooShortDoNotPileUp) {
+  const KeptPages::User user;
+  const KeptPages& kept = KeptPages::of_process();
+  // Its tail goes when it is given back, so that what stays is too short for the next one.
+  constexpr size_t bytes = 3 * huge_page_bytes + 1;
+  for (int round = 0; round < 50; ++round) {
+    give_back(new_pages(bytes), bytes);
+    EXPECT_LE(kept.bytes(), 6 * huge_page_bytes);
+  }
+}
+
 TEST(KeptPagesTest, TheyHaveWhatTheBudgetHasLeft) {
   const KeptPages::User user;
   KeptPages& kept = KeptPages::of_process();
