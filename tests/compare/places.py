@@ -183,6 +183,10 @@ class Places:
         merges = " v " in f"{select.sql} " or "FROM (" in select.sql
         if "DISTINCT" in select.sql and " ORDER BY " in select.sql and (merges or "INTERVAL" in select.sql):
             return False
+        # The server answers it, by a table that has no room for the NULL of a key that is never NULL where it is rolled up: what
+        # was there before stays, and that depends on the order of rows.
+        if "WITH ROLLUP" in select.sql:
+            return False
         if not self._ask(f"CREATE OR REPLACE VIEW w AS {select.sql}", select):
             return False
         self._ask("SELECT COUNT(*) FROM w", select)
