@@ -9,6 +9,28 @@ namespace hailstone {
 
 namespace {
 
+/// An aggregate as the server has one, for what reads it: no column of a table, whose bytes are copied into
+/// a column of the same form even where that has no room for the number.
+class ComputedReal final : public Item_real_func {
+ public:
+  ComputedReal(THD& thd, Item& column) : Item_real_func(&thd, &column) { name = column.name; }
+
+  bool fix_length_and_dec(THD*) override {
+    decimals = args[0]->decimals;
+    max_length = args[0]->max_length;
+    return false;
+  }
+  double val_real() override {
+    const double number = args[0]->val_real();
+    null_value = args[0]->null_value;
+    return number;
+  }
+  LEX_CSTRING func_name_cstring() const override { return {STRING_WITH_LEN("computed")}; }
+
+ private:
+  Item* shallow_copy(THD* thd) const override { return get_item_copy<ComputedReal>(thd, this); }
+};
+
 class GroupResult final : public BlockResult {
  public:
   GroupResult(GroupBlock block, std::shared_ptr<BlockRecord> record)
@@ -31,9 +53,9 @@ class GroupResult final : public BlockResult {
         // Of one group the server shows an extreme without the zeros that fill up its column.
         if (field != nullptr && block.keys.empty() && (field->flags & ZEROFILL_FLAG) != 0)
           static_cast<Field_num*>(field)->zerofill = false;
-        if (auto* const real = dynamic_cast<Field_real*>(field);
-            real != nullptr && output.source == GroupOutput::Source::Aggregate && !is_cut(output))
-          real->not_fixed = true;
+        if (output.source == GroupOutput::Source::Aggregate && !is_cut(output) &&
+            !keep_number(output, field, items))
+          return false;
       }
       fields_.push_back(field);
     }
@@ -66,12 +88,31 @@ class GroupResult final : public BlockResult {
   BlockRun& run() override { return groups_.run(); }
 
  private:
+  Aggregate::Kind kind_of(const GroupOutput& output) const {
+    return groups_.block().aggregates[output.number].wanted.kind;
+  }
+
   /// Whether the server shows what a column of its table has room for; else it shows what it has computed.
   bool is_cut(const GroupOutput& output) const {
-    // The column of the table that the row goes into may have no room for more.
-    if (thd_.lex->sql_command != SQLCOM_SELECT) return true;
-    const auto kind = groups_.block().aggregates[output.number].wanted.kind;
+    const auto kind = kind_of(output);
     return groups_.block().by_table && (kind == Aggregate::Kind::Minimum || kind == Aggregate::Kind::Maximum);
+  }
+
+  /// What reads a DOUBLE with a fixed number of digits gets the number that was computed, and not what the
+  /// `field` of it has room for. A sum in the server's table of groups is a column, for all its digits.
+  /// False: no memory.
+  bool keep_number(const GroupOutput& output, Field* field, GroupItems& items) {
+    if (field == nullptr || field->type() != MYSQL_TYPE_DOUBLE || (field->flags & ZEROFILL_FLAG) != 0)
+      return true;
+    auto& real = *static_cast<Field_real*>(field);
+    if (real.decimals() >= FLOATING_POINT_DECIMALS) return true;
+    real.not_fixed = true;
+    const bool is_sum = output.mean == nullptr && kind_of(output) == Aggregate::Kind::Sum;
+    if (is_sum && groups_.block().by_table) return true;
+    auto* const number = new (thd_.mem_root) ComputedReal(thd_, *items[output.place]);
+    if (number == nullptr || number->fix_fields(&thd_, nullptr)) return false;
+    items.replace(output.place, number);
+    return true;
   }
 
   /// What reads a mean of exact numbers gets all its digits, and not those of a column: by the server's item
