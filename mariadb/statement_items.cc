@@ -77,6 +77,18 @@ void evaluate(THD& thd, Item& item) {
   }
 }
 
+/// The server evaluates anew what the item keeps of its constants.
+void forget_values(Item& item) {
+  if (item.type() == Item::CACHE_ITEM) {
+    auto& kept = static_cast<Item_cache&>(item);
+    if (kept.get_item() != nullptr) kept.clear();
+  }
+  any_part(item, [](Item& part) {
+    forget_values(part);
+    return false;
+  });
+}
+
 /// Whether a list of tables is of one that is joined with no other; then that one.
 TABLE_LIST* only_one(List<TABLE_LIST>& tables) {
   if (tables.elements != 1) return nullptr;
@@ -118,6 +130,8 @@ bool has_silent_constants(THD& thd, Item& item) {
   if (!real.can_eval_in_optimize()) return false;
   const Conditions conditions(thd);
   evaluate(thd, real);
+  // The statement warns only when the server itself evaluates it.
+  if (conditions.raised()) forget_values(real);
   return !conditions.raised();
 }
 

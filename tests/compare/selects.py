@@ -327,12 +327,13 @@ class Selects(RandomTable):
         limit = self.random.choice(["", "", " LIMIT 5", " LIMIT 2, 3", " LIMIT 1000 OFFSET 1"]) if order else ""
         calculate = self.random.choice(["", "", "SQL_CALC_FOUND_ROWS "])
         block = f"{columns} FROM {self.source()} WHERE {condition}{group}{order}{limit}"
-        yield Select(f"SELECT {calculate}DISTINCT {block}", ordered=bool(order), may_fail=True, warnings=not limit and "which", columns="names")
+        warnings = not limit and "which"
+        yield Select(f"SELECT {calculate}DISTINCT {block}", ordered=bool(order), may_fail=True, warnings=warnings, columns="names")
         choice = self.random.random()
         if choice < 0.2:
-            yield Select(f"SELECT COUNT(*), MIN(n0) FROM (SELECT DISTINCT {block}) d", may_fail=True)
+            yield Select(f"SELECT COUNT(*), MIN(n0) FROM (SELECT DISTINCT {block}) d", may_fail=True, warnings=warnings)
         elif choice < 0.4:
-            yield Select(f"(SELECT DISTINCT {block}) UNION ALL (SELECT DISTINCT {block})", may_fail=True)
+            yield Select(f"(SELECT DISTINCT {block}) UNION ALL (SELECT DISTINCT {block})", may_fail=True, warnings=warnings)
 
     def rows(self, columns, only=()):
         """A block without groups that shows so many columns, those that are called n0 and so on, and which names may be among them."""
