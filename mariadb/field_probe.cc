@@ -186,12 +186,13 @@ void FieldProbe::put(Rank rank) {
   }
 }
 
-std::optional<Rank> FieldProbe::rank_of_whole_number(Item& constant) const {
-  if (kind_ != Kind::Integer || constant.cmp_type() != INT_RESULT) return std::nullopt;
+RankRange FieldProbe::place_of_whole_number(Item& constant) const {
   const int64_t number = constant.val_int();
   Rank rank = constant.unsigned_flag ? Rank{static_cast<uint64_t>(number)} : Rank{number};
   if (format_.kind == FieldFormat::Kind::Signed) rank += Rank{1} << (8 * format_.width - 1);
-  return rank >= least_ && rank <= greatest_ ? std::optional(rank) : std::nullopt;
+  if (rank < least_) return {least_, least_ - 1};
+  if (rank > greatest_) return {greatest_ + 1, greatest_};
+  return {rank, rank};
 }
 
 Rank FieldProbe::first_where(const std::function<bool(Rank)>& holds) const {

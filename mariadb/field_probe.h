@@ -45,8 +45,9 @@ class FieldProbe {
   static constexpr int few_values = 4096;
   bool has_few_values() const { return greatest_ - least_ < few_values; }
   void put(Rank rank);
-  /// Of a column of whole numbers, where the constant's number is among them; nothing: it is none of them.
-  std::optional<Rank> rank_of_whole_number(Item& constant) const;
+  /// Of a column of whole numbers, where the constant's number is among them: empty (high = low - 1) where it
+  /// is less or greater than all of them.
+  RankRange place_of_whole_number(Item& constant) const;
   /// The first rank for which `holds` is true, when it is false below and true above; greatest() + 1 when
   /// there is none.
   Rank first_where(const std::function<bool(Rank)>& holds) const;

@@ -134,6 +134,12 @@ class Translator {
 
   /// `truth` is about the leaf without its own NOT.
   std::optional<Translation> comparison(Leaf& leaf, bool truth, const QuietEvaluation& quiet) {
+    if (!compares_whole_numbers(leaf)) return converting_comparison(leaf, truth, quiet);
+    return by_column(leaf, truth);
+  }
+
+  /// Of what the server's own comparison may convert, and report.
+  std::optional<Translation> converting_comparison(Leaf& leaf, bool truth, const QuietEvaluation& quiet) {
     // What a NULL among the constants does needs no value of the column.
     bool null_seen = false;
     for (Item* constant : leaf.constants) null_seen = constant->is_null() || null_seen;
@@ -161,7 +167,10 @@ class Translator {
       }
     }
     if (leaf.constants.empty()) return Translation{Predicate::never(), true};
+    return by_column(leaf, truth);
+  }
 
+  std::optional<Translation> by_column(const Leaf& leaf, bool truth) {
     std::optional<Translation> result;
     if (const auto kind = FieldProbe::kind_of(*leaf.field)) {
       result = translate_ordered(table_, leaf, *kind, truth);

@@ -1,5 +1,6 @@
 #include "pushdown_leaf.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace hailstone {
@@ -85,6 +86,28 @@ std::optional<uint16_t> column_of(Item& item, const TABLE& table, const RecordFo
   const uint16_t column = format.column_of_field(field->field_index);
   if (column == RecordFormat::not_stored) return std::nullopt;
   return column;
+}
+
+bool compares_whole_numbers(const Leaf& leaf) {
+  if (leaf.operation == Item_func::LIKE_FUNC) return false;
+  switch (leaf.field->real_type()) {
+    case MYSQL_TYPE_TINY:
+    case MYSQL_TYPE_SHORT:
+    case MYSQL_TYPE_INT24:
+    case MYSQL_TYPE_LONG:
+    case MYSQL_TYPE_LONGLONG:
+      break;
+    default:
+      return false;
+  }
+  const bool is_unsigned = (leaf.field->flags & UNSIGNED_FLAG) != 0;
+  return !leaf.constants.empty() && std::ranges::all_of(leaf.constants, [&](Item* constant) {
+    // Bits and bytes, as in 0x41, are texts to some.
+    const bool is_whole = constant->basic_const_item() && constant->cmp_type() == INT_RESULT &&
+                          constant->result_type() == INT_RESULT;
+    return is_whole && !constant->is_null() &&
+           (constant->unsigned_flag == is_unsigned || constant->val_int() >= 0);
+  });
 }
 
 Item* copy_of(THD* thd, const Leaf& leaf) {

@@ -22,7 +22,8 @@ bool time_zone_is_fixed(THD* thd) {
 
 class Comparison {
  public:
-  Comparison(TABLE& table, const Leaf& leaf) : thd_(table.in_use), table_(table), leaf_(leaf) {}
+  Comparison(TABLE& table, const Leaf& leaf)
+      : thd_(table.in_use), table_(table), leaf_(leaf), is_known_(compares_whole_numbers(leaf)) {}
 
   std::optional<Translation> by_probing(FieldProbe::Kind kind, bool truth) {
     FieldProbe probe(table_, *leaf_.field, kind);
@@ -55,7 +56,7 @@ class Comparison {
       if (!truth) return std::nullopt;
       return Translation{probe.predicate(leaf_.column, probe.widened_by_a_day(std::move(matching))), false};
     }
-    if (!agrees(probe, edges, matching)) return std::nullopt;
+    if (!is_known_ && !agrees(probe, edges, matching)) return std::nullopt;
     return Translation{probe.predicate(leaf_.column, truth ? matching : complement(matching, probe)), true};
   }
 
@@ -94,6 +95,7 @@ class Comparison {
   /// The ranks that compare as equal to the constant: empty (high = low - 1) when it lies between two of
   /// them.
   std::optional<RankRange> equal_to(Item& constant, FieldProbe& probe, bool& steady) {
+    if (is_known_) return probe.place_of_whole_number(constant);
     auto* at_least = new (thd_->mem_root)
         Item_func_ge(thd_, new (thd_->mem_root) Item_field(thd_, leaf_.field), &constant);
     auto* above = new (thd_->mem_root)
@@ -111,11 +113,13 @@ class Comparison {
       return holds;
     };
     // A whole number is mostly found where it should be: four questions in place of some for each bit.
-    if (const auto rank = probe.rank_of_whole_number(constant)) {
-      const bool is_there = holds_at(*at_least, *rank) && !holds_at(*above, *rank) &&
-                            (*rank == probe.least() || !holds_at(*at_least, *rank - 1)) &&
-                            (*rank == probe.greatest() || holds_at(*above, *rank + 1));
-      if (is_there && !null_met) return RankRange{*rank, *rank};
+    if (probe.kind() == FieldProbe::Kind::Integer && constant.cmp_type() == INT_RESULT) {
+      const RankRange place = probe.place_of_whole_number(constant);
+      const Rank rank = place.low;
+      const bool is_there = rank <= place.high && holds_at(*at_least, rank) && !holds_at(*above, rank) &&
+                            (rank == probe.least() || !holds_at(*at_least, rank - 1)) &&
+                            (rank == probe.greatest() || holds_at(*above, rank + 1));
+      if (is_there && !null_met) return place;
     }
     const auto first_where = [&](Item_func& compare) {
       return probe.first_where([&](Rank rank) { return holds_at(compare, rank); });
@@ -192,6 +196,7 @@ class Comparison {
   THD* const thd_;
   TABLE& table_;
   const Leaf& leaf_;
+  const bool is_known_;  // without asking the server's comparison
 };
 
 }  // namespace

@@ -215,14 +215,15 @@ class Selects(RandomTable):
         if self.random.random() < 0.3:
             order += self.random.choice([f"CONCAT(n{len(shown) - 1}, 'x') DESC, ", f"CONCAT(COUNT(*), n{len(shown) - 1}), ", f"n{len(shown) - 1} IS NULL, "])
         limit = self.random.choice(["", "LIMIT 7", "LIMIT 3, 5"])
-        # Behind a limit the server may read no more rows, by an index. Where a condition makes a text constant, it takes it for a number.
-        warnings = not limit and "IS NOT NULL" not in block and "which"
-        yield Select(f"{block} ORDER BY {order}{total} {limit}", ordered=True, may_fail=True, warnings=warnings, columns="names")
+        # What HAVING asks of keys becomes a condition of rows, beside which the server takes a constant text for a number.
+        warnings = "IS NOT NULL" not in block and "n0 > 5" not in block and "which"
+        # Behind a limit the server may read no more rows, by an index.
+        yield Select(f"{block} ORDER BY {order}{total} {limit}", ordered=True, may_fail=True, warnings=not limit and warnings, columns="names")
         choice = self.random.random()
         if choice < 0.2:
-            yield Select(f"SELECT COUNT(*), MIN(n0) FROM ({block}) d", may_fail=True, warnings="which")
+            yield Select(f"SELECT COUNT(*), MIN(n0) FROM ({block}) d", may_fail=True, warnings=warnings)
         elif choice < 0.4:
-            yield Select(f"{block} UNION ALL {block}", may_fail=True, warnings="which")
+            yield Select(f"{block} UNION ALL {block}", may_fail=True, warnings=warnings)
 
     def rollup(self):
         some = Expressions(self.random, self.names)
