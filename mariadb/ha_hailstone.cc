@@ -299,6 +299,8 @@ void HailstoneHandler::release_readers() {
   cursor_.reset();
   bulk_.reset();
   row_reads_.reset();
+  key_reads_.reset();
+  has_written_ = false;
   place_ = Place::None;
 }
 

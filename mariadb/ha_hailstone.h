@@ -195,6 +195,8 @@ class HailstoneHandler final : public handler, private TransactionUser {
   void transaction_ends() override;
   void statement_rolls_back() override;
   void release_readers();
+  /// For the next row that the statement writes; null for the first, which may be the only one.
+  KeyReads* key_reads();
   /// Until the next begin_statement() there is no transaction to work in.
   void leave_session();
   int begin_statement(THD* thd, bool writes);
@@ -286,6 +288,8 @@ class HailstoneHandler final : public handler, private TransactionUser {
   uint cursor_index_ = MAX_KEY;  // that cursor_ reads
   ReadLock cursor_lock_ = ReadLock::None;
   std::unique_ptr<RowReads> row_reads_;
+  std::unique_ptr<KeyReads> key_reads_;  // of rows that are written
+  bool has_written_ = false;             // a row, within the statement
   std::vector<Value> found_values_;
   Place place_ = Place::None;
   std::string key_;  // of the row, for Place::Key

@@ -48,6 +48,12 @@ bool HailstoneHandler::looks_at_duplicates() const {
   return can_replace_ || updates_duplicates_ || ha_thd()->lex->duplicates != DUP_ERROR;
 }
 
+KeyReads* HailstoneHandler::key_reads() {
+  if (has_written_ && !key_reads_) key_reads_ = std::make_unique<KeyReads>(*table_);
+  has_written_ = true;
+  return key_reads_.get();
+}
+
 int HailstoneHandler::insert_row(const uchar* record) {
   if (const Status encoded = format_->encode(record, table_->layout()->row_codec(), values_, row_);
       !encoded) {
@@ -55,7 +61,7 @@ int HailstoneHandler::insert_row(const uchar* record) {
   }
   for (;;) {
     Duplicate duplicate;
-    auto key = table_->insert(*transaction_, row_, duplicate);
+    auto key = table_->insert(*transaction_, row_, duplicate, key_reads());
     if (key) {
       key_ = std::move(*key);
       place_ = Place::Key;
@@ -128,7 +134,7 @@ int HailstoneHandler::update_row(const uchar* old_record, const uchar* new_recor
         if (bitmap_is_set(table->write_set, field) || bitmap_is_set(table->read_set, field))
           update.set(static_cast<uint16_t>(i), format_->column(i).value_in(new_record));
       }
-      auto updated = update.run(*table_, *transaction_, key, duplicate);
+      auto updated = update.run(*table_, *transaction_, key, duplicate, key_reads());
       if (!updated) return report_duplicate(updated.error(), duplicate);
       new_key = std::move(updated->key);
       changed = updated->changed;
@@ -138,7 +144,7 @@ int HailstoneHandler::update_row(const uchar* old_record, const uchar* new_recor
       if (values_ == old_values_) return HA_ERR_RECORD_IS_THE_SAME;
       const Status encoded = table_->layout()->row_codec().encode(values_, row_);
       if (!encoded) return report(encoded.error());
-      auto updated = table_->update(*transaction_, key, row_, duplicate);
+      auto updated = table_->update(*transaction_, key, row_, duplicate, key_reads());
       if (!updated) return report_duplicate(updated.error(), duplicate);
       new_key = std::move(*updated);
     }
@@ -163,7 +169,7 @@ int HailstoneHandler::delete_row(const uchar*) {
     const auto found = current_key();
     if (!found) return report(found.error());
     const std::string key(*found);
-    const Status erased = table_->erase(*transaction_, key);
+    const Status erased = table_->erase(*transaction_, key, key_reads());
     if (!erased) return report(erased.error());
     unlock_written(key);
     return 0;

@@ -52,6 +52,14 @@ bool has_right_length(Item_func& function, bool as_text) {
          std::ranges::any_of(right, is_it) || (as_text && std::ranges::any_of(right_as_text, is_it));
 }
 
+/// Whether the server says of a function that it has fewer digits than a whole number that it is made of: of
+/// ABS(127), NULLIF(127, 1), ROUND(n > 1) and their like it takes a digit for the sign.
+bool has_lost_digit(Item& item) {
+  return item.cmp_type() == INT_RESULT && any_part(item, [&](Item& part) {
+           return part.cmp_type() == INT_RESULT && part.decimal_precision() > item.decimal_precision();
+         });
+}
+
 /// Whether what a number, or, `as_text`, a text is made of may be longer than the server says.
 bool understates_length(Item& item, bool as_text) {
   Item& real = *item.real_item();
@@ -65,6 +73,7 @@ bool understates_length(Item& item, bool as_text) {
   if (real.type() == Item::FUNC_ITEM && real.cmp_type() == INT_RESULT &&
       dynamic_cast<Item_hybrid_func*>(&real) == nullptr)
     return !has_right_length(static_cast<Item_func&>(real), as_text);
+  if (!as_text && has_lost_digit(real)) return true;
   return !is_difference_of_days(real) &&
          any_part(real, [as_text](Item& part) { return understates_length(part, as_text); });
 }

@@ -24,8 +24,10 @@ uint64_t next_file_number() {
   return next.fetch_add(1, std::memory_order_relaxed);
 }
 
+}  // namespace
+
 /// A piece of a Bloom filter in the cache.
-class FilterPiece : public BlockCache::Entry {
+class FilterPiece final : public BlockCache::Entry {
  public:
   explicit FilterPiece(PieceBuffer bytes) : bytes_(std::move(bytes)) {}
   ByteView bytes() const { return bytes_.bytes(); }
@@ -34,8 +36,6 @@ class FilterPiece : public BlockCache::Entry {
  private:
   PieceBuffer bytes_;
 };
-
-}  // namespace
 
 struct Segment::State {
   State(BlockCache& block_cache)
@@ -96,21 +96,20 @@ struct Segment::State {
     return plain;
   }
 
-  Result<bool> filter_admits(const FilterEntry& filter, uint64_t hash, FilterPart& last) const {
+  Result<bool> filter_admits(const FilterEntry& filter, uint64_t hash, FilterPins& pins) const {
     if (filter.bytes == 0) return true;
-    const uint64_t offset = bloom_block_offset(hash, filter.bytes);
-    const Piece& piece = filter.pieces[static_cast<size_t>(offset / bloom_piece_bytes)];
-    if (last.piece == nullptr || last.offset != piece.offset) {
-      HAILSTONE_ASSIGN(
-          last.piece,
-          cache.get({file_number, piece.offset}, [&]() -> Result<std::shared_ptr<const BlockCache::Entry>> {
-            HAILSTONE_ASSIGN(PieceBuffer bytes, PieceBuffer::read(*file, piece));
-            return std::make_shared<FilterPiece>(std::move(bytes));
-          }));
-      last.offset = piece.offset;
-    }
-    const ByteView bytes = static_cast<const FilterPiece&>(*last.piece).bytes();
-    return bloom_block_contains(bytes.data() + offset % bloom_piece_bytes, hash);
+    return pins.admits(cache, filter.bytes, hash,
+                       [&](uint32_t wanted) { return filter_piece(filter.pieces[wanted]); });
+  }
+
+  Result<std::shared_ptr<const FilterPiece>> filter_piece(const Piece& piece) const {
+    HAILSTONE_ASSIGN(
+        auto entry,
+        cache.get({file_number, piece.offset}, [&]() -> Result<std::shared_ptr<const BlockCache::Entry>> {
+          HAILSTONE_ASSIGN(PieceBuffer bytes, PieceBuffer::read(*file, piece));
+          return std::make_shared<FilterPiece>(std::move(bytes));
+        }));
+    return std::static_pointer_cast<const FilterPiece>(std::move(entry));
   }
 
   /// Reads header, footer and trailer and tests them.
@@ -276,11 +275,11 @@ size_t Segment::key_sample_count() const { return state_->footer.keys.samples.si
 ByteView Segment::key_sample(size_t number) const { return state_->footer.keys.samples[number]; }
 ByteView Segment::last_key() const { return state_->footer.keys.last_key; }
 Result<bool> Segment::may_contain_key(uint64_t hash) const {
-  FilterPart part;
-  return may_contain_key(hash, part);
+  FilterPins pins;
+  return may_contain_key(hash, pins);
 }
-Result<bool> Segment::may_contain_key(uint64_t hash, FilterPart& last) const {
-  return state_->filter_admits(state_->footer.keys.filter, hash, last);
+Result<bool> Segment::may_contain_key(uint64_t hash, FilterPins& pins) const {
+  return state_->filter_admits(state_->footer.keys.filter, hash, pins);
 }
 std::span<const uint64_t> Segment::distinct_prefixes() const { return state_->footer.keys.distinct_prefixes; }
 
@@ -327,11 +326,11 @@ Status Segment::index_ordinals(size_t index, uint32_t first, uint32_t count, uin
 }
 
 Result<bool> Segment::index_may_contain(size_t index, uint64_t hash) const {
-  FilterPart part;
-  return index_may_contain(index, hash, part);
+  FilterPins pins;
+  return index_may_contain(index, hash, pins);
 }
-Result<bool> Segment::index_may_contain(size_t index, uint64_t hash, FilterPart& last) const {
-  return state_->filter_admits(state_->footer.indexes[index].keys.filter, hash, last);
+Result<bool> Segment::index_may_contain(size_t index, uint64_t hash, FilterPins& pins) const {
+  return state_->filter_admits(state_->footer.indexes[index].keys.filter, hash, pins);
 }
 std::span<const uint64_t> Segment::index_distinct_prefixes(size_t index) const {
   return state_->footer.indexes[index].keys.distinct_prefixes;

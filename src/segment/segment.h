@@ -15,10 +15,11 @@
 #include "file/filesystem.h"
 #include "segment/block.h"
 #include "segment/block_cache.h"
-#include "segment/block_pins.h"
+#include "segment/cache_pins.h"
 #include "segment/column_buffer.h"
 #include "segment/distinct_sketch.h"
 #include "segment/file_identity.h"
+#include "segment/filter_pins.h"
 
 namespace hailstone {
 
@@ -45,13 +46,6 @@ struct ColumnStorage {
   uint64_t stored_bytes = 0;  // in the file
   uint64_t distinct = 0;      // exact for dictionaries, else an estimate
   uint32_t blocks = 0;
-};
-
-/// The part of a Bloom filter that a reader used last. A reader that asks for many keys, by ascending hash,
-/// reads each part once.
-struct FilterPart {
-  std::shared_ptr<const BlockCache::Entry> piece;
-  uint64_t offset = 0;
 };
 
 class Segment {
@@ -94,7 +88,7 @@ class Segment {
   ByteView last_key() const;
   /// False: no row has this clustered key (hash_bytes of it). Always true when the segment has no filter.
   Result<bool> may_contain_key(uint64_t hash) const;
-  Result<bool> may_contain_key(uint64_t hash, FilterPart& last) const;
+  Result<bool> may_contain_key(uint64_t hash, FilterPins& pins) const;
   std::span<const uint64_t> distinct_prefixes() const;
 
   // Secondary indexes, in the order they were written.
@@ -107,7 +101,7 @@ class Segment {
   Status index_ordinals(size_t index, uint32_t first, uint32_t count, uint32_t* to, BlockPins& pins,
                         CacheUse use = CacheUse::Keep) const;
   Result<bool> index_may_contain(size_t index, uint64_t hash) const;
-  Result<bool> index_may_contain(size_t index, uint64_t hash, FilterPart& last) const;
+  Result<bool> index_may_contain(size_t index, uint64_t hash, FilterPins& pins) const;
   std::span<const uint64_t> index_distinct_prefixes(size_t index) const;
 
   /// Reads and checks every byte of the file, past the cache, and that it is this segment that its name leads

@@ -11,6 +11,7 @@
 #include "log/operation.h"
 #include "table/delete_vector_file.h"
 #include "table/load_check.h"
+#include "table/row_reads.h"
 #include "table/segment_builder.h"
 #include "table/uniqueness.h"
 #include "transaction/statement.h"
@@ -456,11 +457,12 @@ Status BulkLoad::State::put_in_place(Duplicate& duplicate) {
 
 Status BulkLoad::State::insert_small(Duplicate& duplicate) {
   Write all(transaction);
+  KeyReads reads(*table);
   size_t start = 0;
   for (const size_t end : small_ends) {
     const ByteView row = ByteView(small_rows).substr(start, end - start);
     start = end;
-    HAILSTONE_TRY(table->insert(transaction, row, duplicate));
+    HAILSTONE_TRY(table->insert(transaction, row, duplicate, &reads));
   }
   all.keep();
   return {};

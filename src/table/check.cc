@@ -100,11 +100,11 @@ class SegmentCheck {
   /// Whether the filter admits the keys that were noted. By hash, as each part of the filter is read once so.
   Status check_filter(size_t secondary) {
     std::ranges::sort(to_look_up_);
-    FilterPart part;
+    FilterPins filter;
     for (const auto& [hash, position] : to_look_up_) {
       HAILSTONE_ASSIGN(const bool admits, secondary == SegmentKeys::clustered
-                                              ? file_.may_contain_key(hash, part)
-                                              : file_.index_may_contain(secondary, hash, part));
+                                              ? file_.may_contain_key(hash, filter)
+                                              : file_.index_may_contain(secondary, hash, filter));
       if (admits) continue;
       return damaged(
           fmt::format("the filter of index {} denies the key of entry {}", name(secondary), position));

@@ -5,7 +5,7 @@
 namespace hailstone {
 
 Result<ColumnUpdate::Outcome> ColumnUpdate::run(Table& table, Transaction& transaction, ByteView key,
-                                                Duplicate& duplicate) {
+                                                Duplicate& duplicate, KeyReads* reads) {
   HAILSTONE_ASSIGN(const bool found, table.find_row(transaction, key, ReadLock::Exclusive, before_));
   if (!found) {
     return fail(ErrorCode::NotFound,
@@ -21,7 +21,7 @@ Result<ColumnUpdate::Outcome> ColumnUpdate::run(Table& table, Transaction& trans
   }
   if (!changed) return Outcome{.key = std::string(key), .changed = false};
   HAILSTONE_TRY(codec.encode(values_, after_));
-  HAILSTONE_ASSIGN(std::string new_key, table.update(transaction, key, after_, duplicate));
+  HAILSTONE_ASSIGN(std::string new_key, table.update(transaction, key, after_, duplicate, reads));
   return Outcome{.key = std::move(new_key), .changed = true};
 }
 

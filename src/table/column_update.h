@@ -25,7 +25,8 @@ class ColumnUpdate {
   /// Locks the newest version of the row `key` for the rest of the transaction, and replaces it by one with
   /// the values set. The lock is an entry of the lock table: it stays when a rollback to a savepoint takes
   /// the new version back. Errors as Table::update().
-  Result<Outcome> run(Table& table, Transaction& transaction, ByteView key, Duplicate& duplicate);
+  Result<Outcome> run(Table& table, Transaction& transaction, ByteView key, Duplicate& duplicate,
+                      KeyReads* reads = nullptr);
 
  private:
   struct Change {

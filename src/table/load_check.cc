@@ -5,7 +5,10 @@
 namespace hailstone {
 
 LoadCheck::LoadCheck(Table::State& state, Transaction& transaction)
-    : state_(state), transaction_(transaction), keys_(transaction.id(), state.host.budget()) {
+    : state_(state),
+      transaction_(transaction),
+      keys_(transaction.id(), state.host.budget()),
+      readers_(state.keys) {
   const MutexLock guard(state_.write_mutex());
   state_.pending_keys.push_back(&keys_);
 }
@@ -51,13 +54,13 @@ Result<bool> LoadCheck::has_key(const SegmentBuilder& filling, uint32_t row, con
   return other_key_ == key.key;
 }
 
-Status LoadCheck::match(const TableView& places, UniqueKey& key) const {
+Status LoadCheck::match(const TableView& places, UniqueKey& key) {
   if (clustered(key)) {
-    HAILSTONE_ASSIGN(key.rows, state_.noted(state_.match_key(places, key.key)));
+    HAILSTONE_ASSIGN(key.rows, state_.noted(state_.match_key(places, key.key, nullptr, &readers_)));
     return {};
   }
   const size_t secondary = key.index - state_.keys->first_secondary();
-  HAILSTONE_ASSIGN(key.entries, state_.noted(state_.match_unique(places, secondary, key.key)));
+  HAILSTONE_ASSIGN(key.entries, state_.noted(state_.match_unique(places, secondary, key.key, &readers_)));
   return {};
 }
 

@@ -9,6 +9,7 @@
 
 #include "table/load_keys.h"
 #include "table/segment_builder.h"
+#include "table/segment_readers.h"
 #include "table/table_state.h"
 
 namespace hailstone {
@@ -62,7 +63,7 @@ class LoadCheck {
   Status add_key(size_t index, ByteView row);
   Result<bool> has_key(const SegmentBuilder& filling, uint32_t row, const UniqueKey& key);
   /// Reads what the segments of `places` have of the key. Not under the write mutex, as look() is.
-  Status match(const TableView& places, UniqueKey& key) const;
+  Status match(const TableView& places, UniqueKey& key);
   Look look(const TableView& places, const UniqueKey& key, Conflict& conflict, Timestamp& ended) const
       HAILSTONE_REQUIRES(table_write_mutex);
   Status wait(const Look& look, ByteView key);
@@ -70,6 +71,7 @@ class LoadCheck {
   Table::State& state_;
   Transaction& transaction_;
   PendingKeys keys_;
+  SegmentReaders readers_;
   std::vector<UniqueKey> unique_;
   size_t unique_count_ = 0;
   std::string other_row_, other_key_;  // scratch space

@@ -2,6 +2,7 @@
 // in commit order. Idempotent; see docs/architecture.md.
 #include <fmt/format.h>
 
+#include "base/hash.h"
 #include "table/delete_vector_file.h"
 #include "table/table_state.h"
 
@@ -29,9 +30,10 @@ Result<Replayed> look(Table::State& state, ByteView key, Timestamp timestamp) {
       result.live = {.delta = delta, .version = version, .segment = nullptr, .ordinal = 0, .begin = begin};
     }
   }
+  const uint64_t hash = hash_bytes(key);
   const auto look_in = [&](const std::shared_ptr<TableSegment>& segment) -> Status {
     HAILSTONE_ASSIGN(const OrdinalRange range,
-                     find_clustered(segment, *state.keys, key, state.host.counters(), nullptr));
+                     find_clustered(*segment, *state.keys, key, hash, state.host.counters(), nullptr));
     if (range.empty()) return {};
     BlockReader reader(segment->columns);
     for (uint32_t ordinal = range.first; ordinal < range.last; ++ordinal) {

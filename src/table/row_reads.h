@@ -1,5 +1,5 @@
-// Reads of single rows by their clustered keys, one after the other (Table::find): which columns, and what is
-// kept between them. Belongs to one thread, which lets go of it at the end of its statement.
+// What is kept between rows that are read by their clustered keys, one after the other (Table::find), and
+// between rows that are written. Belongs to one thread, which lets go of it at the end of its statement.
 #pragma once
 
 #include <vector>
@@ -10,6 +10,20 @@
 
 namespace hailstone {
 
+/// Of rows that are written: of the segments in which their keys are looked for.
+class KeyReads {
+ public:
+  explicit KeyReads(const Table& table);
+
+ private:
+  friend class Table;
+  static SegmentReaders* segments_of(KeyReads* reads) {
+    return reads == nullptr ? nullptr : &reads->segments_;
+  }
+  SegmentReaders segments_;
+};
+
+/// Of rows that are read.
 class RowReads {
  public:
   /// `columns`: what is read, by table column number.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/hash.h"
 #include "table/table_state.h"
@@ -13,25 +14,37 @@ Result<SegmentMatches> Table::State::match_key(const TableView& places, ByteView
                                                const Transaction* writer, SegmentReaders* readers) const {
   SegmentMatches matches;
   if (places.segments.empty()) return matches;
-  const auto look = [&](const std::shared_ptr<TableSegment>& segment) -> Status {
-    HAILSTONE_ASSIGN(const OrdinalRange range, find_clustered(segment, *keys, key, host.counters(), readers));
+  if (readers != nullptr) readers->follow(places);
+  const uint64_t hash = hash_bytes(key);
+  uint64_t ruled_out = 0;
+  const auto look = [&](uint32_t position) -> Status {
+    if (readers != nullptr && readers->is_ruled_out(position, hash)) {
+      ++ruled_out;
+      return {};
+    }
+    const std::shared_ptr<TableSegment>& segment = places.segments[position];
+    SegmentReaders::Reader* const reader = readers == nullptr ? nullptr : &readers->at(places, position);
+    HAILSTONE_ASSIGN(const OrdinalRange range,
+                     find_clustered(*segment, *keys, key, hash, host.counters(), reader));
     if (range.empty()) return {};
     SegmentMatch& match = matches.emplace_back(segment, range);
     if (segment->columns.begin() < 0 || writer == nullptr || !writer->is_behind(segment->shared_begin()))
       return {};
-    BlockReader reader(segment->columns);
+    BlockReader blocks(segment->columns);
     for (uint32_t ordinal = range.first; ordinal < range.last; ++ordinal) {
-      HAILSTONE_ASSIGN(const Timestamp begin, segment->begin_of(reader, ordinal));
+      HAILSTONE_ASSIGN(const Timestamp begin, segment->begin_of(blocks, ordinal));
       match.begins.push_back(begin);
     }
     return {};
   };
-  Status status;
+  absl::InlinedVector<uint32_t, 64> candidates;
   places.order(TableView::clustered).visit_between(key, key, [&](const SegmentOrder::Range& candidate) {
-    status = look(places.segments[candidate.segment]);
-    return status.has_value();
+    candidates.push_back(candidate.segment);
+    if (readers != nullptr) readers->prefetch(candidate.segment, hash);
+    return true;
   });
-  HAILSTONE_TRY(status);
+  for (const uint32_t position : candidates) HAILSTONE_TRY(look(position));
+  count(host.counters().bloom_filter_skips, ruled_out);
   return matches;
 }
 
@@ -150,14 +163,19 @@ Result<RowPlace> Table::State::find_visible(const TableView& places, ByteView ke
     }
   }
   RowPlace found;
-  const auto look = [&](const std::shared_ptr<TableSegment>& segment) -> Status {
+  if (readers != nullptr) readers->follow(places);
+  const uint64_t hash = hash_bytes(key);
+  const auto look = [&](uint32_t position) -> Status {
+    const std::shared_ptr<TableSegment>& segment = places.segments[position];
     if (segment->columns.begin() < 0 && !snapshot.includes(segment->shared_begin())) return {};
-    HAILSTONE_ASSIGN(const OrdinalRange range, find_clustered(segment, *keys, key, host.counters(), readers));
+    SegmentReaders::Reader* const reader = readers == nullptr ? nullptr : &readers->at(places, position);
+    HAILSTONE_ASSIGN(const OrdinalRange range,
+                     find_clustered(*segment, *keys, key, hash, host.counters(), reader));
     if (range.empty()) return {};
-    BlockReader own(segment->columns);
-    BlockReader& reader = readers == nullptr ? own : readers->of(segment).blocks;
+    std::optional<BlockReader> own;
+    BlockReader& blocks = reader == nullptr ? own.emplace(segment->columns) : reader->blocks();
     for (uint32_t ordinal = range.first; ordinal < range.last; ++ordinal) {
-      HAILSTONE_ASSIGN(const Timestamp begin, segment->begin_of(reader, ordinal));
+      HAILSTONE_ASSIGN(const Timestamp begin, segment->begin_of(blocks, ordinal));
       if (own_only && begin != snapshot.own) continue;
       const SharedLock guard(latch());
       if (snapshot.sees(begin, segment->ends->end(ordinal))) {
@@ -170,7 +188,7 @@ Result<RowPlace> Table::State::find_visible(const TableView& places, ByteView ke
   };
   Status status;
   places.order(TableView::clustered).visit_between(key, key, [&](const SegmentOrder::Range& candidate) {
-    status = look(places.segments[candidate.segment]);
+    status = look(candidate.segment);
     return status && !found.found();
   });
   HAILSTONE_TRY(status);
@@ -178,11 +196,17 @@ Result<RowPlace> Table::State::find_visible(const TableView& places, ByteView ke
 }
 
 Result<UniqueMatches> Table::State::match_unique(const TableView& places, size_t secondary,
-                                                 ByteView index_key) const {
+                                                 ByteView index_key, SegmentReaders* readers) const {
   UniqueMatches matches;
+  if (readers != nullptr) readers->follow(places);
   const uint64_t hash = hash_bytes(index_key);
   const auto look = [&](const std::shared_ptr<TableSegment>& segment) -> Status {
-    HAILSTONE_ASSIGN(const bool may_contain, segment->segment->index_may_contain(secondary, hash));
+    const Segment& file = *segment->segment;
+    HAILSTONE_ASSIGN(
+        const bool may_contain,
+        readers == nullptr
+            ? file.index_may_contain(secondary, hash)
+            : file.index_may_contain(secondary, hash, readers->of(segment).filter_of_index(secondary)));
     if (!may_contain) {
       count(host.counters().bloom_filter_skips);
       return {};
@@ -252,7 +276,7 @@ Status Table::State::read_place(const RowPlace& place, const Projection& project
                                 Batch& batch, std::span<Value> values) {
   batch.clear();
   if (place.segment != nullptr)
-    return projection.read_row(readers.of(place.segment).blocks, place.ordinal, batch, values);
+    return projection.read_row(readers.of(place.segment).blocks(), place.ordinal, batch, values);
   // Copied: the delta may be gone when the caller looks at the values.
   const ByteView row = batch.scratch.copy(place.version->row());
   projection.decode(row, row_id_of(place.version->key()), values);

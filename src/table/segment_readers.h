@@ -1,11 +1,14 @@
-// What a thread that looks up one row after the other keeps of the segments that it meets: the blocks, the
-// parts of their filters. Belongs to one thread, which lets go of it when it has no more rows to look up.
+// What a thread that looks up one key after the other keeps of the segments that it meets: the blocks, the
+// pieces of their filters. Belongs to one thread, which lets go of it when it has no more keys to look up.
 #pragma once
 
+#include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "table/key_search.h"
+#include "table/table_view.h"
 
 namespace hailstone {
 
@@ -13,23 +16,55 @@ class SegmentReaders {
  public:
   explicit SegmentReaders(std::shared_ptr<const TableKeys> keys) : keys_(std::move(keys)) {}
 
-  struct Reader {
-    Reader(std::shared_ptr<TableSegment> read, const TableKeys& table_keys)
-        : segment(std::move(read)),
-          keys(*segment, table_keys, SegmentKeys::clustered),
-          blocks(segment->columns) {}
-    const std::shared_ptr<TableSegment> segment;
-    SegmentKeys keys;
-    FilterPart filter;
-    BlockReader blocks;  // of values
+  /// Of one segment. Most segments are ruled out by their filters: what reads rows is made when it is needed.
+  class Reader {
+   public:
+    Reader(std::shared_ptr<TableSegment> segment, const TableKeys& keys)
+        : segment_(std::move(segment)), table_keys_(keys) {}
+    const TableSegment* segment() const { return segment_.get(); }
+    SegmentKeys& keys() {
+      return keys_ ? *keys_ : keys_.emplace(*segment_, table_keys_, SegmentKeys::clustered);
+    }
+    BlockReader& blocks() { return blocks_ ? *blocks_ : blocks_.emplace(segment_->columns); }
+    FilterPins& filter() { return filter_; }
+    const FilterPins& filter() const { return filter_; }
+    FilterPins& filter_of_index(size_t secondary) {
+      while (index_filters_.size() <= secondary) index_filters_.emplace_back();
+      return index_filters_[secondary];
+    }
+
+   private:
+    const std::shared_ptr<TableSegment> segment_;
+    const TableKeys& table_keys_;
+    FilterPins filter_;
+    std::deque<FilterPins> index_filters_;  // by secondary index
+    std::optional<SegmentKeys> keys_;
+    std::optional<BlockReader> blocks_;  // of values
   };
   /// Valid until the next call.
   Reader& of(const std::shared_ptr<TableSegment>& segment);
-  void clear() { readers_.clear(); }
+  /// The segments of this view follow: one that is no longer there is let go of, file and all.
+  void follow(const TableView& view);
+  /// The same as of(), of a segment of that view.
+  Reader& at(const TableView& view, uint32_t position);
+  /// Whether it is known that a segment of that view, by its position there, has no row with this clustered
+  /// key: its hash_bytes().
+  bool is_ruled_out(uint32_t segment, uint64_t hash) const {
+    const Reader* const reader = by_position_[segment];
+    return reader != nullptr && !reader->filter().admits(hash).value_or(true);
+  }
+  /// is_ruled_out() is going to be asked, of some segments: what it reads lies anywhere in memory.
+  void prefetch(uint32_t segment, uint64_t hash) const {
+    if (const Reader* const reader = by_position_[segment]) reader->filter().prefetch(hash);
+  }
 
  private:
+  void clear();
+
   const std::shared_ptr<const TableKeys> keys_;
+  std::shared_ptr<const SegmentOrders> orders_;  // of the view that was followed last
   std::vector<std::unique_ptr<Reader>> readers_;
+  std::vector<const Reader*> by_position_;  // in that view; null: there is none
   size_t last_ = 0;
 };
 
@@ -38,8 +73,8 @@ struct OrdinalRange {
   uint32_t first = 0, last = 0;
   bool empty() const { return first == last; }
 };
-/// `readers`: null where no other row is looked up.
-Result<OrdinalRange> find_clustered(const std::shared_ptr<TableSegment>& segment, const TableKeys& keys,
-                                    ByteView key, Counters& counters, SegmentReaders* readers);
+/// `hash`: hash_bytes(key). `reader`: null where no other key is looked up.
+Result<OrdinalRange> find_clustered(const TableSegment& segment, const TableKeys& keys, ByteView key,
+                                    uint64_t hash, Counters& counters, SegmentReaders::Reader* reader);
 
 }  // namespace hailstone

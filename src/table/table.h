@@ -39,6 +39,7 @@
 
 namespace hailstone {
 
+class KeyReads;
 class RowReads;
 class Table;
 class TableKeys;
@@ -201,13 +202,15 @@ class Table : public std::enable_shared_from_this<Table> {
   Status check_snapshot(Transaction& transaction, bool by_name) const;
 
   // --- rows. Rows are encoded by layout()->row_codec(). Locks are waited for; DuplicateKey fills
-  // `duplicate`.
+  // `duplicate`. `reads`: null for one row by itself.
 
   /// The clustered key of the new row.
-  Result<std::string> insert(Transaction& transaction, ByteView row, Duplicate& duplicate);
+  Result<std::string> insert(Transaction& transaction, ByteView row, Duplicate& duplicate,
+                             KeyReads* reads = nullptr);
   /// Replaces the newest version of `key`; returns the row's new clustered key. NotFound when it is gone.
-  Result<std::string> update(Transaction& transaction, ByteView key, ByteView row, Duplicate& duplicate);
-  Status erase(Transaction& transaction, ByteView key);
+  Result<std::string> update(Transaction& transaction, ByteView key, ByteView row, Duplicate& duplicate,
+                             KeyReads* reads = nullptr);
+  Status erase(Transaction& transaction, ByteView key, KeyReads* reads = nullptr);
   /// Reads one row: the snapshot's version for ReadLock::None, else the newest after locking it. False: no
   /// such row. Bytes of the values are valid until the next call with the same `reads`.
   Result<bool> find(Transaction& transaction, ByteView key, ReadLock lock, RowReads& reads,
@@ -324,6 +327,7 @@ class Table : public std::enable_shared_from_this<Table> {
 
  private:
   friend class Cursor;
+  friend class KeyReads;
   friend class RowReads;
   friend class Scan;
   friend class BulkLoad;

@@ -52,26 +52,28 @@ struct SegmentLook {
 
 class SegmentLooker {
  public:
-  SegmentLooker(Table::State& state, const Transaction& transaction)
-      : state_(state), transaction_(transaction) {
+  SegmentLooker(Table::State& state, const Transaction& transaction, SegmentReaders* readers)
+      : state_(state), transaction_(transaction), readers_(readers) {
     look_.view = state.current_view();
   }
   Status look_for_present(ByteView key) {
-    HAILSTONE_ASSIGN(look_.present, state_.noted(state_.match_key(*look_.view, key, &transaction_)));
+    HAILSTONE_ASSIGN(look_.present,
+                     state_.noted(state_.match_key(*look_.view, key, &transaction_, readers_)));
     return {};
   }
   Status look_for_added(ByteView key, ByteView row, std::span<const std::string> secondary,
                         ByteView replaced) {
     // A hidden row id is new by its making.
     if (key != replaced && !state_.keys->hidden_row_id()) {
-      HAILSTONE_ASSIGN(look_.added, state_.noted(state_.match_key(*look_.view, key)));
+      HAILSTONE_ASSIGN(look_.added, state_.noted(state_.match_key(*look_.view, key, nullptr, readers_)));
     }
     look_.unique.resize(secondary.size());
     for (size_t i = 0; i < secondary.size(); ++i) {
       const KeyCodec& codec = state_.keys->secondary(i);
       if (!state_.keys->secondary_unique(i) || codec.has_null(state_.layout->row_codec(), row)) continue;
       const ByteView index_key = ByteView(secondary[i]).substr(0, secondary[i].size() - key.size());
-      HAILSTONE_ASSIGN(look_.unique[i], state_.noted(state_.match_unique(*look_.view, i, index_key)));
+      HAILSTONE_ASSIGN(look_.unique[i],
+                       state_.noted(state_.match_unique(*look_.view, i, index_key, readers_)));
     }
     return {};
   }
@@ -80,6 +82,7 @@ class SegmentLooker {
  private:
   Table::State& state_;
   const Transaction& transaction_;
+  SegmentReaders* const readers_;
   SegmentLook look_;
 };
 
@@ -237,7 +240,8 @@ void flush_when_full(Table& table, Table::State& state, const TableDelta& delta)
 
 }  // namespace
 
-Result<std::string> Table::insert(Transaction& transaction, ByteView row, Duplicate& duplicate) {
+Result<std::string> Table::insert(Transaction& transaction, ByteView row, Duplicate& duplicate,
+                                  KeyReads* reads) {
   State& state = *state_;
   HAILSTONE_TRY(state.usable());
   HAILSTONE_TRY(check_row(state, row));
@@ -257,7 +261,7 @@ Result<std::string> Table::insert(Transaction& transaction, ByteView row, Duplic
     write.note_unlogged(key.size() + row.size());
   }
   for (;;) {
-    SegmentLooker looker(state, transaction);
+    SegmentLooker looker(state, transaction, KeyReads::segments_of(reads));
     HAILSTONE_TRY(looker.look_for_added(key, row, secondary, {}));
     Wait wait;
     {
@@ -279,8 +283,8 @@ Result<std::string> Table::insert(Transaction& transaction, ByteView row, Duplic
   return key;
 }
 
-Result<std::string> Table::update(Transaction& transaction, ByteView key, ByteView row,
-                                  Duplicate& duplicate) {
+Result<std::string> Table::update(Transaction& transaction, ByteView key, ByteView row, Duplicate& duplicate,
+                                  KeyReads* reads) {
   State& state = *state_;
   HAILSTONE_TRY(state.usable());
   HAILSTONE_TRY(check_row(state, row));
@@ -299,7 +303,7 @@ Result<std::string> Table::update(Transaction& transaction, ByteView key, ByteVi
     write.note_unlogged(new_key.size() + row.size());
   }
   for (;;) {
-    SegmentLooker looker(state, transaction);
+    SegmentLooker looker(state, transaction, KeyReads::segments_of(reads));
     HAILSTONE_TRY(looker.look_for_present(key));
     HAILSTONE_TRY(looker.look_for_added(new_key, row, secondary, key));
     Wait wait;
@@ -350,7 +354,7 @@ Status restore(Table::State& state, Transaction& transaction, ByteView key, cons
   HAILSTONE_TRY(state.usable());
   Write write(transaction);
   HAILSTONE_TRY(write.prepare(2 * RowWriter::most_changes));
-  SegmentLooker looker(state, transaction);
+  SegmentLooker looker(state, transaction, nullptr);
   HAILSTONE_TRY(looker.look_for_present(key));
   const MutexLock guard(state.write_mutex());
   RowWriter writer(state, transaction, looker.result());
@@ -379,14 +383,14 @@ Status Table::restore_delete(Transaction& transaction, ByteView key) {
   return restore(*state_, transaction, key, nullptr);
 }
 
-Status Table::erase(Transaction& transaction, ByteView key) {
+Status Table::erase(Transaction& transaction, ByteView key, KeyReads* reads) {
   State& state = *state_;
   HAILSTONE_TRY(state.usable());
   Write write(transaction);
   HAILSTONE_TRY(write.prepare(RowWriter::most_changes));
   if (state.is_durable()) append_delete(write.redo(), state.id, key);
   for (;;) {
-    SegmentLooker looker(state, transaction);
+    SegmentLooker looker(state, transaction, KeyReads::segments_of(reads));
     HAILSTONE_TRY(looker.look_for_present(key));
     Wait wait;
     {
@@ -454,6 +458,8 @@ Result<RowPlace> Table::State::find_plain(Transaction& transaction, ByteView key
   HAILSTONE_TRY(transaction.check_snapshot());
   return place;
 }
+
+KeyReads::KeyReads(const Table& table) : segments_(table.state_->keys) {}
 
 RowReads::RowReads(const Table& table, std::vector<uint16_t> columns)
     : projection_(table.state_->layout, std::move(columns)), segments_(table.state_->keys) {}

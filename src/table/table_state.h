@@ -187,7 +187,8 @@ struct Table::State {
   Result<SegmentMatches> match_key(const TableView& places, ByteView key, const Transaction* writer = nullptr,
                                    SegmentReaders* readers = nullptr) const;
   /// Entries of a unique secondary index with this index key in a view's segments. Reads files, too.
-  Result<UniqueMatches> match_unique(const TableView& places, size_t secondary, ByteView index_key) const;
+  Result<UniqueMatches> match_unique(const TableView& places, size_t secondary, ByteView index_key,
+                                     SegmentReaders* readers = nullptr) const;
 
   /// The live version of a key in the newest state, as transaction `own` (marker) sees it. `matches` are
   /// those of the view's segments.

@@ -371,7 +371,7 @@ class IndexCheck {
 
   /// The keys that the segment may have become candidates.
   Status ask_filter(Part& part, const Overlap& overlap) {
-    FilterPart filter;
+    FilterPins filter;
     uint64_t skipped = 0;
     for (const HashedKey& key : hashed_) {
       HAILSTONE_TRY(interrupted(part));

@@ -51,11 +51,13 @@ class TableConcurrentTest : public testing::Test {
   }
 
   Status transfer(Transaction& transaction, int32_t from, int32_t to, int32_t moved) {
+    KeyReads reads(*table_);
     for (const auto& [id, change] : {std::pair{from, -moved}, std::pair{to, moved}}) {
       HAILSTONE_ASSIGN(TestRow row, lock(transaction, id));
       row.number = *row.number + change;
       Duplicate duplicate;
-      HAILSTONE_TRY(table_->update(transaction, key_of(*table_, id), encode(*table_, row), duplicate));
+      HAILSTONE_TRY(
+          table_->update(transaction, key_of(*table_, id), encode(*table_, row), duplicate, &reads));
     }
     return {};
   }

@@ -57,7 +57,8 @@ struct OpenTransaction {
   std::set<std::string> locked;   // by locking reads
   std::set<int32_t> numbers;      // unique numbers that its writes have met
   std::vector<std::pair<Savepoint, Changes>> savepoints;
-  std::unique_ptr<RowReads> reads;  // of all its reads by key, whatever happens to the table meanwhile
+  std::unique_ptr<RowReads> reads;   // of all its reads by key, whatever happens to the table meanwhile
+  std::unique_ptr<KeyReads> writes;  // the same of its writes, but for some
 };
 
 class TableModel {
@@ -156,6 +157,11 @@ class TableModel {
     return std::nullopt;
   }
 
+  KeyReads* key_reads(OpenTransaction& open) {
+    if (open.writes == nullptr) open.writes = std::make_unique<KeyReads>(*table_);
+    return chance(80) ? open.writes.get() : nullptr;
+  }
+
   void insert() {
     OpenTransaction& open = some_transaction();
     const TestRow row = random_row();
@@ -163,7 +169,7 @@ class TableModel {
     const Rows before = newest(open);
     const bool in_the_way = contended(open, key, row.number);
     Duplicate duplicate;
-    const auto inserted = table_->insert(*open.transaction, encode(*table_, row), duplicate);
+    const auto inserted = table_->insert(*open.transaction, encode(*table_, row), duplicate, key_reads(open));
     if (inserted) {
       EXPECT_EQ(expected_duplicate(before, *inserted, row, {}), std::nullopt);
       note_write(open, *inserted, row);
@@ -189,7 +195,8 @@ class TableModel {
     const std::string new_key = primary_key_ ? key_of(*table_, row.id) : key;
     const bool in_the_way = contended(open, key, row.number) || contended(open, new_key, row.number);
     Duplicate duplicate;
-    const auto updated = table_->update(*open.transaction, key, encode(*table_, row), duplicate);
+    const auto updated =
+        table_->update(*open.transaction, key, encode(*table_, row), duplicate, key_reads(open));
     if (updated) {
       EXPECT_EQ(*updated, new_key);
       EXPECT_TRUE(before.contains(key));
@@ -211,7 +218,7 @@ class TableModel {
     const std::string key = some_key(open);
     const Rows before = newest(open);
     const bool in_the_way = contended(open, key, std::nullopt);
-    const Status erased = table_->erase(*open.transaction, key);
+    const Status erased = table_->erase(*open.transaction, key, key_reads(open));
     if (erased) {
       ASSERT_TRUE(before.contains(key));
       if (before.at(key).number) open.numbers.insert(*before.at(key).number);

@@ -333,6 +333,41 @@ TEST_F(TableTest, ManyOwnVersionsHideThoseOfAnOlderSnapshot) {
   }
 }
 
+TEST_F(TableTest, KeysAreLookedForInVeryManySegmentsByWhatIsKeptOfThem) {
+  // More segments than are kept, each of keys from one end to the other; the odd numbers are free.
+  constexpr int32_t segments = 150, rows = 20, keys = segments * rows;
+  for (int32_t segment = 0; segment < segments; ++segment) {
+    const auto transaction = begin();
+    for (int32_t row = 0; row < rows; ++row) {
+      const int32_t id = 2 * (row * segments + segment);
+      ASSERT_TRUE(insert(*transaction, {.id = id, .number = id}));
+    }
+    ASSERT_TRUE(host_.transactions().commit(*transaction));
+    ASSERT_TRUE(table_->flush(true));
+  }
+  const auto writer = begin();
+  KeyReads reads(*table_);
+  const auto try_to_insert = [&](int32_t id, int32_t number) {
+    Duplicate duplicate;
+    const auto inserted =
+        table_->insert(*writer, encode(*table_, {.id = id, .number = number}), duplicate, &reads);
+    EXPECT_TRUE(inserted || inserted.error().code() == ErrorCode::DuplicateKey) << message(inserted);
+    return inserted.has_value();
+  };
+  for (int32_t key = 0; key < 2 * keys; ++key) {
+    ASSERT_EQ(try_to_insert(key, 2 * keys + key), key % 2 == 1) << key;
+    ASSERT_FALSE(try_to_insert(4 * keys + key, key / 2 * 2)) << key;
+    // Other segments from here on.
+    if (key == keys) {
+      ASSERT_TRUE(table_->merge());
+    } else if (key == keys + 100) {
+      ASSERT_TRUE(table_->flush(true));
+    }
+  }
+  ASSERT_TRUE(host_.transactions().commit(*writer));
+  EXPECT_EQ(count(), static_cast<uint64_t>(2 * keys));
+}
+
 TEST_F(TableTest, LoadedRowsAreSeenByOthersFromTheCommitOn) {
   const auto loader = begin();
   Duplicate duplicate;
