@@ -29,9 +29,10 @@ SegmentReaders::Reader& SegmentReaders::at(const TableView& view, uint32_t posit
 
 void SegmentReaders::follow(const TableView& view) {
   if (orders_ == view.orders) return;
-  orders_ = view.orders;
-  by_position_.resize(view.segments.size());
   clear();
+  by_position_.resize(view.segments.size());
+  // Last, as the step before may find no memory.
+  orders_ = view.orders;
 }
 
 void SegmentReaders::clear() {
