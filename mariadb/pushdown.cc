@@ -134,8 +134,7 @@ class Translator {
 
   /// `truth` is about the leaf without its own NOT.
   std::optional<Translation> comparison(Leaf& leaf, bool truth, const QuietEvaluation& quiet) {
-    if (!compares_whole_numbers(leaf)) return converting_comparison(leaf, truth, quiet);
-    return by_column(leaf, truth);
+    return leaf.of_whole_numbers ? by_column(leaf, truth) : converting_comparison(leaf, truth, quiet);
   }
 
   /// Of what the server's own comparison may convert, and report.

@@ -42,6 +42,28 @@ Field* field_of(Item& item, const TABLE& table) {
   return field->table == &table && field->stored_in_db() ? field : nullptr;
 }
 
+bool compares_whole_numbers(const Leaf& leaf) {
+  if (leaf.operation == Item_func::LIKE_FUNC) return false;
+  switch (leaf.field->real_type()) {
+    case MYSQL_TYPE_TINY:
+    case MYSQL_TYPE_SHORT:
+    case MYSQL_TYPE_INT24:
+    case MYSQL_TYPE_LONG:
+    case MYSQL_TYPE_LONGLONG:
+      break;
+    default:
+      return false;
+  }
+  const bool is_unsigned = (leaf.field->flags & UNSIGNED_FLAG) != 0;
+  return !leaf.constants.empty() && std::ranges::all_of(leaf.constants, [&](Item* constant) {
+    // Bits and bytes, as in 0x41, are texts to some.
+    const bool is_whole = constant->basic_const_item() && constant->cmp_type() == INT_RESULT &&
+                          constant->result_type() == INT_RESULT;
+    return is_whole && !constant->is_null() &&
+           (constant->unsigned_flag == is_unsigned || constant->val_int() >= 0);
+  });
+}
+
 }  // namespace
 
 bool is_comparison(Item_func::Functype operation) {
@@ -86,28 +108,6 @@ std::optional<uint16_t> column_of(Item& item, const TABLE& table, const RecordFo
   const uint16_t column = format.column_of_field(field->field_index);
   if (column == RecordFormat::not_stored) return std::nullopt;
   return column;
-}
-
-bool compares_whole_numbers(const Leaf& leaf) {
-  if (leaf.operation == Item_func::LIKE_FUNC) return false;
-  switch (leaf.field->real_type()) {
-    case MYSQL_TYPE_TINY:
-    case MYSQL_TYPE_SHORT:
-    case MYSQL_TYPE_INT24:
-    case MYSQL_TYPE_LONG:
-    case MYSQL_TYPE_LONGLONG:
-      break;
-    default:
-      return false;
-  }
-  const bool is_unsigned = (leaf.field->flags & UNSIGNED_FLAG) != 0;
-  return !leaf.constants.empty() && std::ranges::all_of(leaf.constants, [&](Item* constant) {
-    // Bits and bytes, as in 0x41, are texts to some.
-    const bool is_whole = constant->basic_const_item() && constant->cmp_type() == INT_RESULT &&
-                          constant->result_type() == INT_RESULT;
-    return is_whole && !constant->is_null() &&
-           (constant->unsigned_flag == is_unsigned || constant->val_int() >= 0);
-  });
 }
 
 Item* copy_of(THD* thd, const Leaf& leaf) {
@@ -196,6 +196,7 @@ std::optional<Leaf> take_apart(Item_func& function, const TABLE& table, const Re
     if (!is_constant(*arguments[i])) return std::nullopt;
     leaf.constants.push_back(without_cache(arguments[i]));
   }
+  leaf.of_whole_numbers = compares_whole_numbers(leaf);
   return leaf;
 }
 

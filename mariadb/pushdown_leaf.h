@@ -27,6 +27,9 @@ struct Leaf {
   Field* field = nullptr;
   uint16_t column = 0;
   std::vector<Item*> constants;
+  /// A column of whole numbers beside literals that are whole numbers, all within 64 bits with or without a
+  /// sign: such are compared by their values, and without a warning.
+  bool of_whole_numbers = false;
   bool has_null = false;  // IN: a NULL has been taken out of the constants
 };
 
@@ -48,10 +51,6 @@ std::optional<uint16_t> column_of(Item& item, const TABLE& table, const RecordFo
 
 /// Nothing when the function is something else.
 std::optional<Leaf> take_apart(Item_func& function, const TABLE& table, const RecordFormat& format);
-
-/// Whether a column of whole numbers is compared with literals that are whole numbers, all within 64 bits
-/// with or without a sign: such are compared by their values, and without a warning.
-bool compares_whole_numbers(const Leaf& leaf);
 
 /// A comparison like the leaf's. The server's own one keeps what it has converted its constants to, once
 /// and for all, and has reported then what there is to report: it is left alone until the server evaluates

@@ -22,8 +22,7 @@ bool time_zone_is_fixed(THD* thd) {
 
 class Comparison {
  public:
-  Comparison(TABLE& table, const Leaf& leaf)
-      : thd_(table.in_use), table_(table), leaf_(leaf), is_known_(compares_whole_numbers(leaf)) {}
+  Comparison(TABLE& table, const Leaf& leaf) : thd_(table.in_use), table_(table), leaf_(leaf) {}
 
   std::optional<Translation> by_probing(FieldProbe::Kind kind, bool truth) {
     FieldProbe probe(table_, *leaf_.field, kind);
@@ -56,7 +55,8 @@ class Comparison {
       if (!truth) return std::nullopt;
       return Translation{probe.predicate(leaf_.column, probe.widened_by_a_day(std::move(matching))), false};
     }
-    if (!is_known_ && !agrees(probe, edges, matching)) return std::nullopt;
+    // What whole numbers are compared by is known.
+    if (!leaf_.of_whole_numbers && !agrees(probe, edges, matching)) return std::nullopt;
     return Translation{probe.predicate(leaf_.column, truth ? matching : complement(matching, probe)), true};
   }
 
@@ -95,7 +95,7 @@ class Comparison {
   /// The ranks that compare as equal to the constant: empty (high = low - 1) when it lies between two of
   /// them.
   std::optional<RankRange> equal_to(Item& constant, FieldProbe& probe, bool& steady) {
-    if (is_known_) return probe.place_of_whole_number(constant);
+    if (leaf_.of_whole_numbers) return probe.place_of_whole_number(constant);
     auto* at_least = new (thd_->mem_root)
         Item_func_ge(thd_, new (thd_->mem_root) Item_field(thd_, leaf_.field), &constant);
     auto* above = new (thd_->mem_root)
@@ -196,7 +196,6 @@ class Comparison {
   THD* const thd_;
   TABLE& table_;
   const Leaf& leaf_;
-  const bool is_known_;  // without asking the server's comparison
 };
 
 }  // namespace
