@@ -64,7 +64,7 @@ struct BlockCache::State {
   Counters& counters;
   std::array<Shard, shard_count> shards;
   std::atomic<size_t> next_victim{0};
-  std::atomic<size_t> held_bytes{0};
+  std::array<std::atomic<size_t>, 2> held_bytes{};  // by Held
 
   Shard& shard_of(const Key& key) { return shards[KeyHash()(key) >> 57 & (shard_count - 1)]; }
 
@@ -163,15 +163,17 @@ bool BlockCache::replace(const Key& key, const std::shared_ptr<const Entry>& ent
   return true;
 }
 
-bool BlockCache::hold(size_t bytes) {
+bool BlockCache::hold(Held what, size_t bytes) {
   // An entry that several readers hold counts for each of them.
-  const size_t most = state_->budget.limit() / 8;
-  if (state_->held_bytes.fetch_add(bytes) + bytes <= most) return true;
-  let_go(bytes);
+  const size_t most = state_->budget.limit() / (what == Held::Blocks ? 8 : 4);
+  if (state_->held_bytes[static_cast<size_t>(what)].fetch_add(bytes) + bytes <= most) return true;
+  let_go(what, bytes);
   return false;
 }
 
-void BlockCache::let_go(size_t bytes) { state_->held_bytes.fetch_sub(bytes); }
+void BlockCache::let_go(Held what, size_t bytes) {
+  state_->held_bytes[static_cast<size_t>(what)].fetch_sub(bytes);
+}
 
 void BlockCache::erase_file(uint64_t file) {
   std::list<Shard::Node> dropped;

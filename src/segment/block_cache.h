@@ -40,10 +40,12 @@ class BlockCache {
   /// Puts a larger form of a cached entry in its place. False: there is no room for it, or the entry is not
   /// cached (any more).
   bool replace(const Key& key, const std::shared_ptr<const Entry>& entry);
-  /// A reader wants to keep entries pinned that it does not work on. False: readers hold so many bytes
-  /// already that the rest of the cache would have too little room. let_go() gives them back.
-  [[nodiscard]] bool hold(size_t bytes);
-  void let_go(size_t bytes);
+  /// What readers keep pinned without working on it: blocks take an eighth of the budget at most, pieces of
+  /// Bloom filters a quarter, so that the rest of the cache has room.
+  enum class Held : uint8_t { Blocks, Filters };
+  /// A reader wants to keep an entry pinned. False: there is no more room for that. let_go() gives it back.
+  [[nodiscard]] bool hold(Held what, size_t bytes);
+  void let_go(Held what, size_t bytes);
   void erase_file(uint64_t file);
   /// Evicts at least `bytes` of unpinned entries if it can; bytes freed.
   size_t evict(size_t bytes);

@@ -1,6 +1,6 @@
 // A split-block Bloom filter (Putze, Sanders and Singler, 2007) over 64 bit hashes: each key sets one bit in
-// each of the eight words of one 32 byte block, so that a lookup reads 32 bytes. At ten bits a key about one
-// absent key in a hundred is let through. Stored in pieces, so that a lookup loads one of them.
+// each of the eight words of one 32 byte block, so that a lookup reads 32 bytes. At twelve bits a key about
+// one absent key in two hundred is let through. Stored in pieces, so that a lookup loads one of them.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ constexpr size_t bloom_block_bytes = 32;
 constexpr size_t bloom_piece_bytes = size_t{64} << 10;
 
 /// Bytes of the filter for so many keys; a multiple of bloom_block_bytes.
-constexpr uint64_t bloom_filter_bytes(uint64_t keys) { return (keys * 10 + 255) / 256 * bloom_block_bytes; }
+constexpr uint64_t bloom_filter_bytes(uint64_t keys) { return (keys * 12 + 255) / 256 * bloom_block_bytes; }
 
 /// Where in the filter the key's block begins.
 inline uint64_t bloom_block_offset(uint64_t hash, uint64_t filter_bytes) {
@@ -36,6 +36,25 @@ inline bool bloom_block_contains(const char* block, uint64_t hash) {
   for (size_t word = 0; word < 8; ++word)
     missing |= bloom_detail::bit(hash, word) & ~load<uint32_t>(block + word * 4);
   return missing == 0;
+}
+
+/// A key of many that are looked up together, in the order of their hashes.
+struct BloomKey {
+  uint64_t hash;
+  uint32_t number;  // the caller's own
+};
+
+/// Appends the numbers of those keys that the filter admits, until the first whose block is behind this
+/// piece. How many keys it has asked for.
+inline size_t bloom_piece_admitted(ByteView piece, uint64_t piece_offset, uint64_t filter_bytes,
+                                   std::span<const BloomKey> keys, std::vector<uint32_t>& to) {
+  size_t asked = 0;
+  for (; asked < keys.size(); ++asked) {
+    const uint64_t offset = bloom_block_offset(keys[asked].hash, filter_bytes) - piece_offset;
+    if (offset >= piece.size()) break;
+    if (bloom_block_contains(piece.data() + offset, keys[asked].hash)) to.push_back(keys[asked].number);
+  }
+  return asked;
 }
 
 inline std::vector<char> build_bloom_filter(std::span<const uint64_t> hashes) {

@@ -1,7 +1,7 @@
 // The blocks of one column, or of one secondary index, of a segment, or the pieces of a Bloom filter
 // (segment/filter_pins.h), that a reader keeps pinned: the one that it asked for last; and, once it has gone
 // back and forth, the others that it comes to. Rows that lie anywhere are so read without asking the cache
-// for each of them. All readers together hold an eighth of the memory budget at most (BlockCache::hold).
+// for each of them. What all readers together hold is limited (BlockCache::hold).
 // Belongs to one thread.
 #pragma once
 
@@ -20,7 +20,7 @@ namespace hailstone {
 /// should not push out what others use.
 enum class CacheUse : uint8_t { Keep, PassBy };
 
-template <typename Entry>
+template <typename Entry, BlockCache::Held what>
 class CachePins {
  public:
   CachePins() = default;
@@ -73,14 +73,14 @@ class CachePins {
       if (last_->is_compressed()) return;
     }
     const size_t bytes = last_->memory();
-    if (!cache.hold(bytes)) return;
+    if (!cache.hold(what, bytes)) return;
     held_in_ = &cache;
     held_bytes_ += bytes;
     if (held_.size() <= number_) held_.resize(number_ + 1);
     held_[number_] = last_;
   }
   void let_go() {
-    if (held_in_ != nullptr) held_in_->let_go(held_bytes_);
+    if (held_in_ != nullptr) held_in_->let_go(what, held_bytes_);
   }
 
   std::shared_ptr<const Entry> last_;
@@ -92,6 +92,6 @@ class CachePins {
   size_t held_bytes_ = 0;
 };
 
-using BlockPins = CachePins<Block>;
+using BlockPins = CachePins<Block, BlockCache::Held::Blocks>;
 
 }  // namespace hailstone

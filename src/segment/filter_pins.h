@@ -47,7 +47,7 @@ class FilterPins {
     return piece == nullptr ? nullptr : piece + offset % bloom_piece_bytes;
   }
 
-  CachePins<FilterPiece> pins_;
+  CachePins<FilterPiece, BlockCache::Held::Filters> pins_;
   uint64_t filter_bytes_ = 0;
   std::vector<const char*> pieces_;  // by number: those that are held
 };

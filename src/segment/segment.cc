@@ -102,6 +102,21 @@ struct Segment::State {
                        [&](uint32_t wanted) { return filter_piece(filter.pieces[wanted]); });
   }
 
+  Status filter_admits(const FilterEntry& filter, std::span<const BloomKey> keys,
+                       std::vector<uint32_t>& to) const {
+    if (filter.bytes == 0) {
+      for (const BloomKey& key : keys) to.push_back(key.number);
+      return {};
+    }
+    while (!keys.empty()) {
+      const uint64_t number = bloom_block_offset(keys.front().hash, filter.bytes) / bloom_piece_bytes;
+      HAILSTONE_ASSIGN(const auto piece, filter_piece(filter.pieces[static_cast<size_t>(number)]));
+      keys = keys.subspan(
+          bloom_piece_admitted(piece->bytes(), number * bloom_piece_bytes, filter.bytes, keys, to));
+    }
+    return {};
+  }
+
   Result<std::shared_ptr<const FilterPiece>> filter_piece(const Piece& piece) const {
     HAILSTONE_ASSIGN(
         auto entry,
@@ -281,6 +296,9 @@ Result<bool> Segment::may_contain_key(uint64_t hash) const {
 Result<bool> Segment::may_contain_key(uint64_t hash, FilterPins& pins) const {
   return state_->filter_admits(state_->footer.keys.filter, hash, pins);
 }
+Status Segment::may_contain_keys(std::span<const BloomKey> keys, std::vector<uint32_t>& to) const {
+  return state_->filter_admits(state_->footer.keys.filter, keys, to);
+}
 std::span<const uint64_t> Segment::distinct_prefixes() const { return state_->footer.keys.distinct_prefixes; }
 
 size_t Segment::index_count() const { return state_->footer.indexes.size(); }
@@ -331,6 +349,10 @@ Result<bool> Segment::index_may_contain(size_t index, uint64_t hash) const {
 }
 Result<bool> Segment::index_may_contain(size_t index, uint64_t hash, FilterPins& pins) const {
   return state_->filter_admits(state_->footer.indexes[index].keys.filter, hash, pins);
+}
+Status Segment::index_may_contain(size_t index, std::span<const BloomKey> keys,
+                                  std::vector<uint32_t>& to) const {
+  return state_->filter_admits(state_->footer.indexes[index].keys.filter, keys, to);
 }
 std::span<const uint64_t> Segment::index_distinct_prefixes(size_t index) const {
   return state_->footer.indexes[index].keys.distinct_prefixes;

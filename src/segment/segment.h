@@ -89,6 +89,9 @@ class Segment {
   /// False: no row has this clustered key (hash_bytes of it). Always true when the segment has no filter.
   Result<bool> may_contain_key(uint64_t hash) const;
   Result<bool> may_contain_key(uint64_t hash, FilterPins& pins) const;
+  /// The same of many keys, which lie in the order of their hashes: appends the numbers of those that may be
+  /// there.
+  Status may_contain_keys(std::span<const BloomKey> keys, std::vector<uint32_t>& to) const;
   std::span<const uint64_t> distinct_prefixes() const;
 
   // Secondary indexes, in the order they were written.
@@ -102,6 +105,7 @@ class Segment {
                         CacheUse use = CacheUse::Keep) const;
   Result<bool> index_may_contain(size_t index, uint64_t hash) const;
   Result<bool> index_may_contain(size_t index, uint64_t hash, FilterPins& pins) const;
+  Status index_may_contain(size_t index, std::span<const BloomKey> keys, std::vector<uint32_t>& to) const;
   std::span<const uint64_t> index_distinct_prefixes(size_t index) const;
 
   /// Reads and checks every byte of the file, past the cache, and that it is this segment that its name leads

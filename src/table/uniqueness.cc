@@ -227,11 +227,6 @@ class IndexCheck {
     std::shared_ptr<TableSegment> other;
     uint32_t first = 0, last = 0;
   };
-  struct HashedKey {
-    uint64_t hash;
-    uint32_t position;
-  };
-
   /// What one of the threads that look up the keys of a loaded segment has for itself.
   struct Part {
     Part(std::shared_ptr<TableSegment> segment, const TableKeys& keys, size_t secondary, bool is_caller)
@@ -239,6 +234,7 @@ class IndexCheck {
     KeyStream ours;
     const bool of_caller;
     uint32_t steps = 0;
+    std::vector<BloomKey> asked;       // of a segment whose range has not all of hashed_
     std::vector<uint32_t> candidates;  // positions of our keys that the other segment may have
     std::vector<std::string> ended;    // our keys of rows that ended after the transaction's snapshot
     // What ends the check, besides an error.
@@ -292,7 +288,9 @@ class IndexCheck {
     return status;
   }
   Status interrupted(Part& part) {
-    if (++part.steps % steps_between_interruption_checks != 0) return {};
+    return ++part.steps % steps_between_interruption_checks == 0 ? look_for_interruption(part) : Status();
+  }
+  Status look_for_interruption(const Part& part) {
     if (part.of_caller && transaction_.interrupted()) stopped_.store(true, std::memory_order_relaxed);
     return stopped_.load(std::memory_order_relaxed) ? interruption() : Status();
   }
@@ -336,7 +334,7 @@ class IndexCheck {
   }
 
   Status hash_keys(const std::shared_ptr<TableSegment>& segment, uint32_t first, uint32_t last) {
-    const size_t bytes = size_t{last - first} * (sizeof(HashedKey) + sizeof(uint32_t));
+    const size_t bytes = size_t{last - first} * (sizeof(BloomKey) + sizeof(uint32_t));
     if (bytes > memory_.bytes()) memory_.grow(bytes - memory_.bytes());
     hashed_.resize(last - first);
     const size_t shares = (last - first + hashed_by_one - 1) / hashed_by_one;
@@ -354,7 +352,7 @@ class IndexCheck {
     TransactionId nobody = 0;
     HAILSTONE_TRY(share(segment, shares, shares, hash_some, nobody));
     // So that a filter is read from its front to its end.
-    std::ranges::sort(hashed_, {}, &HashedKey::hash);
+    std::ranges::sort(hashed_, {}, &BloomKey::hash);
     return {};
   }
 
@@ -371,22 +369,25 @@ class IndexCheck {
 
   /// The keys that the segment may have become candidates.
   Status ask_filter(Part& part, const Overlap& overlap) {
-    FilterPins filter;
-    uint64_t skipped = 0;
-    for (const HashedKey& key : hashed_) {
-      HAILSTONE_TRY(interrupted(part));
-      if (key.position < overlap.first || key.position >= overlap.last) continue;
-      HAILSTONE_ASSIGN(const bool may_contain,
-                       secondary_ == SegmentKeys::clustered
-                           ? overlap.other->segment->may_contain_key(key.hash, filter)
-                           : overlap.other->segment->index_may_contain(secondary_, key.hash, filter));
-      if (may_contain) {
-        part.candidates.push_back(key.position);
-      } else {
-        ++skipped;
-      }
+    std::span<const BloomKey> keys = hashed_;
+    const uint32_t lookups = overlap.last - overlap.first;
+    if (lookups < keys.size()) {
+      part.asked.clear();
+      std::ranges::copy_if(keys, std::back_inserter(part.asked), [&](const BloomKey& key) {
+        return key.number >= overlap.first && key.number < overlap.last;
+      });
+      keys = part.asked;
     }
-    count(state_.host.counters().bloom_filter_skips, skipped);
+    while (!keys.empty()) {
+      HAILSTONE_TRY(look_for_interruption(part));
+      const auto some = keys.first(std::min<size_t>(keys.size(), steps_between_interruption_checks));
+      keys = keys.subspan(some.size());
+      const Segment& file = *overlap.other->segment;
+      HAILSTONE_TRY(secondary_ == SegmentKeys::clustered
+                        ? file.may_contain_keys(some, part.candidates)
+                        : file.index_may_contain(secondary_, some, part.candidates));
+    }
+    count(state_.host.counters().bloom_filter_skips, lookups - part.candidates.size());
     std::ranges::sort(part.candidates);
     return {};
   }
@@ -521,8 +522,8 @@ class IndexCheck {
   Duplicate& duplicate_;
   uint32_t steps_ = 0;
   std::atomic<bool> stopped_{false};
-  Reservation memory_;             // of what follows
-  std::vector<HashedKey> hashed_;  // keys of a loaded segment, by hash
+  Reservation memory_;            // of what follows
+  std::vector<BloomKey> hashed_;  // keys of a loaded segment, by hash, with their positions there
 };
 
 /// The orders of a segment whose keys are unique.

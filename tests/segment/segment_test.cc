@@ -290,6 +290,29 @@ TEST(SegmentTest, KeysAndIndexesComeBack) {
             ErrorCode::InvalidArgument);
 }
 
+TEST(SegmentTest, KeysThatAreLookedUpTogetherFindWhatEachFindsAlone) {
+  std::mt19937_64 random(test_seed());
+  TestTable table;
+  // More than two pieces of the filter.
+  constexpr uint32_t rows = 100'000;
+  static_assert(bloom_filter_bytes(rows) > 2 * bloom_piece_bytes);
+  fill_integers(table.integer_column(), "random", rows, 0, random);
+  const auto segment = table.segment();
+  std::vector<BloomKey> keys;
+  for (uint32_t row = 0; row < 2 * rows; ++row) keys.push_back({hash_bytes(TestTable::key_of(row)), row});
+  std::ranges::sort(keys, {}, &BloomKey::hash);
+  std::vector<uint32_t> together, alone;
+  ASSERT_TRUE(segment->may_contain_keys(keys, together));
+  for (const BloomKey& key : keys) {
+    const auto admits = segment->may_contain_key(key.hash);
+    ASSERT_TRUE(admits);
+    if (*admits) alone.push_back(key.number);
+  }
+  EXPECT_EQ(together, alone);
+  EXPECT_EQ(std::ranges::count_if(alone, [](uint32_t row) { return row < rows; }), rows);
+  EXPECT_LT(alone.size(), rows + rows / 100);
+}
+
 TEST(SegmentTest, BlocksAreCachedAndAccountedFor) {
   std::mt19937_64 random(test_seed());
   TestTable table;
