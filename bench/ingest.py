@@ -32,7 +32,8 @@ PARTS = ("rate", "rows", "collect", "spool", "summaries")
 BATCH = 40_000
 ARRAY = 1000
 READS_SECONDS = 20
-PAUSE = 0.005  # between reads beside a client that inserts
+READS = 1000
+PAUSE = 5000  # microseconds between reads beside a client that inserts
 COMMAND = f"{common.PROJECT}/build/release/hailstone"
 DAY = datetime.datetime(2026, 11, 24)
 RECORD_BYTES = 104
@@ -304,19 +305,20 @@ def add_reads(server, client, figures, order, key, title, rows, rate):
                        "GROUP BY DATE(at), site, url")
     visitors = [row[0] for row in connection.execute("SELECT visitor FROM ingest.hits WHERE site = 7 LIMIT 1000")]
     process = client.start("INSERT", rows, 1_000_000_000 // ARRAY * ARRAY, rate=max(1, int(rate / 2)), limit=READS_SECONDS)
-    draw, summaries, ranges = random.Random(3), [], []
-    end = time.perf_counter() + READS_SECONDS
-    while time.perf_counter() < end:
-        summary = f"SELECT url, hits FROM ingest.pages WHERE day = '2026-11-24' AND site = {draw.randrange(1000)} LIMIT 100"
-        summaries.append(common.timed(lambda: connection.execute(summary))[0])
+    draw, reads = random.Random(3), []
+    for _ in range(READS):
+        reads.append(f"SELECT url, hits FROM ingest.pages WHERE day = '2026-11-24' AND site = {draw.randrange(1000)} LIMIT 100")
         if order == "time":
             second = draw.randrange(min(86_400, rows // 100))
             at = DAY + datetime.timedelta(seconds=second)
             span = f"at >= '{at}' AND at < '{at + datetime.timedelta(seconds=10)}'"
         else:
             span = f"visitor = {draw.choice(visitors)} AND at >= '2026-11-24' AND at < '2026-11-25'"
-        ranges.append(common.timed(lambda: connection.execute(f"SELECT at, visitor, site, bytes FROM ingest.hits WHERE {span}"))[0])
-        time.sleep(PAUSE)
+        reads.append(f"SELECT at, visitor, site, bytes FROM ingest.hits WHERE {span}")
+    output = common.run([common.compile_client(server, "read_client.c"), server.socket, str(READS_SECONDS), str(PAUSE)],
+                        "the reading client", "\n".join(reads))
+    took = [[int(number) for number in line.split()] for line in output.splitlines()]
+    summaries, ranges = ([time / 1e6 for read, time in took if read % 2 == kind] for kind in (0, 1))
     statements = Statements(process)
     for name, what, times in (("summary", "a summary's rows", summaries), ("range", "a range of keys", ranges)):
         figures.add(f"{key}-{name}", f"{title}, 99 % of reads of {what} within, s", "HAILSTONE", sorted(times)[int(0.99 * len(times))])

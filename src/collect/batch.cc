@@ -12,9 +12,10 @@ void Batch::clear(uint64_t sequence) {
   sources_.clear();
   tables_.clear();
   begin_ = end_ = sequence;
+  frame_end_ = 0;
 }
 
-Result<bool> Batch::add(const SpoolReader& reader, ByteView record) {
+Result<bool> Batch::enter_frame(const SpoolReader& reader) {
   const auto layout = reader.positions().find(layout_key);
   if (layout == reader.positions().end()) {
     return fail(ErrorCode::Corruption, fmt::format("record {} of the spool has no layout", end_));
@@ -26,16 +27,25 @@ Result<bool> Batch::add(const SpoolReader& reader, ByteView record) {
       return fail(ErrorCode::Corruption, fmt::format("the layout of record {} of the spool is none", end_));
     }
   }
+  // A frame's records are of one source.
+  for (const auto& [source, position] : reader.frame_positions()) {
+    if (source == layout_key) continue;
+    if (sources_.empty() || sources_.back() != source) sources_.push_back(source);
+  }
+  frame_end_ = reader.frame_end();
+  return true;
+}
+
+Result<bool> Batch::add(const SpoolReader& reader, ByteView record) {
+  if (reader.frame_end() != frame_end_) {
+    HAILSTONE_ASSIGN(const bool is_same, enter_frame(reader));
+    if (!is_same) return false;
+  }
   ByteReader bytes(record);
   Record& taken = records_.emplace_back();
   ByteView text;
   if (!bytes.take_varint(taken.line) || !bytes.take_bytes(bytes.remaining(), text)) {
     return fail(ErrorCode::Corruption, fmt::format("record {} of the spool has no line", end_));
-  }
-  // A frame's records are of one source.
-  for (const auto& [source, position] : reader.frame_positions()) {
-    if (source == layout_key) continue;
-    if (sources_.empty() || sources_.back() != source) sources_.push_back(source);
   }
   taken.source = static_cast<uint32_t>(sources_.size() - 1);
   taken.begin = text_.size();

@@ -52,12 +52,16 @@ class Batch {
     size_t begin = 0, end = 0;  // in text_, with the line's end
   };
 
+  /// The reader's next records are of another frame. As add().
+  Result<bool> enter_frame(const SpoolReader& reader);
+
   RecordLayout layout_;
   std::string layout_bytes_;
   std::string text_;
   std::vector<Record> records_;
   std::vector<std::string> sources_, tables_;
   uint64_t begin_ = 0, end_ = 0;  // sequence numbers
+  uint64_t frame_end_ = 0;        // of the frame of the last record; 0: there is none
 };
 
 }  // namespace hailstone

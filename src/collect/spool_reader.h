@@ -21,6 +21,8 @@ class SpoolReader {
   Result<bool> next(ByteView& record);
   /// Records of the spool before the next one.
   uint64_t sequence() const { return sequence_; }
+  /// Records of the spool before the end of the last record's frame: another number for each frame, never 0.
+  uint64_t frame_end() const { return scan_ ? scan_->sequence() : 0; }
   /// The positions that came with the last record's frame.
   const SourcePositions& frame_positions() const { return frame_positions_; }
   /// All positions, as they were behind the last record's frame.

@@ -62,7 +62,8 @@ class Expressions:
         if kind < 2:
             left, right = self.number(0, real), self.number(depth, real)
             # By an index of whole numbers, or of decimals of two digits, the server looks for the rounded one, and finds it.
-            equalities = [] if {"1.5e0", "0.001"} & {left, right} else ["=", "<>", "<=>"]
+            is_rounded = {"1.5e0", "0.001"} & {left, right} or ("2.50" in (left, right) and {left, right} & set(WHOLE))
+            equalities = [] if is_rounded else ["=", "<>", "<=>"]
             return f"{left} {self.random.choice(['<', '<=', '>', '>=', *equalities])} {right}"
         if kind == 2:
             return f"{self.number(depth, real)} IS {self.random.choice(['', 'NOT '])}NULL"
