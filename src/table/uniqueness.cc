@@ -227,6 +227,7 @@ class IndexCheck {
     std::shared_ptr<TableSegment> other;
     uint32_t first = 0, last = 0;
   };
+
   /// What one of the threads that look up the keys of a loaded segment has for itself.
   struct Part {
     Part(std::shared_ptr<TableSegment> segment, const TableKeys& keys, size_t secondary, bool is_caller)
