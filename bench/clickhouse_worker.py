@@ -33,6 +33,7 @@ class Worker:
         definition = ", ".join(f"{name} {kind}" for name, kind in columns)
         self._session.query(f"CREATE TABLE {table} ({definition}) ENGINE = MergeTree ORDER BY tuple()")
         structure = definition.replace("'", "\\'")
+        self._session.query("SET max_execution_time = 0")  # time() has limited what came before
         return common.timed(lambda: self._session.query(
             f"INSERT INTO {table} SELECT * FROM file('{path}', 'TSVRaw', '{structure}')"))[0]
 

@@ -20,6 +20,9 @@ class RandomAccessFile {
   virtual ~RandomAccessFile() = default;
   /// Reads exactly `size` bytes at `offset` into `to`; a file that ends before is ErrorCode::Corruption.
   virtual Status read_at(uint64_t offset, size_t size, char* to) const = 0;
+  /// Where `size` bytes at `offset` lie in memory, if they do, side by side: nothing needs to copy them as
+  /// long as this is open and the file is neither written to nor cut. Null: they have to be read.
+  virtual const char* lent(uint64_t, size_t) const { return nullptr; }
   virtual Result<uint64_t> size() const = 0;
   virtual const std::string& path() const = 0;
 };

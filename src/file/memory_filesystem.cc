@@ -15,6 +15,8 @@ namespace {
 
 constexpr uint64_t least_piece_bytes = uint64_t{4} << 10;
 constexpr uint64_t most_piece_bytes = uint64_t{1} << 20;
+/// Of a file that has been written: as much is copied at once, so that it takes memory twice.
+constexpr uint64_t most_joined_bytes = uint64_t{32} << 20;
 
 }  // namespace
 
@@ -48,8 +50,18 @@ class MemoryFilesystem::File {
     return true;
   }
 
+  /// Null: they lie in two pieces, or beyond the end, or the last piece may still move.
+  const char* lent(uint64_t offset, size_t size) const {
+    const SharedLock guard(mutex_);
+    if (!fits_ || offset > size_ || size > size_ - offset || pieces_.empty()) return nullptr;
+    const Piece& piece = *std::prev(std::ranges::upper_bound(pieces_, offset, {}, &Piece::begin));
+    const uint64_t inside = offset - piece.begin;
+    return size <= piece.bytes - inside ? piece.memory.get() + inside : nullptr;
+  }
+
   void append(ByteView bytes) {
     const ExclusiveLock guard(mutex_);
+    fits_ = false;
     // First, so that all is there or nothing.
     const uint64_t end = size_ + bytes.size();
     while (capacity() < end) add_piece(std::clamp(capacity(), least_piece_bytes, most_piece_bytes));
@@ -70,18 +82,16 @@ class MemoryFilesystem::File {
     drop_unused();
   }
 
-  /// Gives back what the last piece has too much.
+  /// Joins the pieces, so that more can be lent, and gives back what the last one has too much.
   void fit() {
     const ExclusiveLock guard(mutex_);
+    fits_ = true;
     drop_unused();
-    if (pieces_.empty()) return;
-    Piece& last = pieces_.back();
-    const uint64_t used = size_ - last.begin;
-    if (used == last.bytes) return;
-    PageBytes memory = make_page_bytes(static_cast<size_t>(used));
-    std::memcpy(memory.get(), last.memory.get(), static_cast<size_t>(used));
-    last.memory = std::move(memory);
-    discharge(std::exchange(last.bytes, used) - used);
+    for (size_t first = 0; first < pieces_.size(); ++first) {
+      size_t last = first + 1;
+      while (last < pieces_.size() && pieces_[last].end() - pieces_[first].begin <= most_joined_bytes) ++last;
+      if (last - first > 1 || pieces_[first].end() > size_) join(first, last);
+    }
   }
 
  private:
@@ -89,10 +99,26 @@ class MemoryFilesystem::File {
     uint64_t begin = 0;
     uint64_t bytes = 0;
     PageBytes memory;
+    uint64_t end() const { return begin + bytes; }
   };
 
   uint64_t capacity() const HAILSTONE_REQUIRES_SHARED(mutex_) {
-    return pieces_.empty() ? 0 : pieces_.back().begin + pieces_.back().bytes;
+    return pieces_.empty() ? 0 : pieces_.back().end();
+  }
+  /// Puts what the pieces [first, last) hold into one that has no room for more.
+  void join(size_t first, size_t last) HAILSTONE_REQUIRES(mutex_) {
+    const uint64_t begin = pieces_[first].begin, capacity = pieces_[last - 1].end() - begin;
+    const uint64_t used = std::min(size_ - begin, capacity);
+    PageBytes memory = make_page_bytes(static_cast<size_t>(used));
+    for (size_t i = first; i < last; ++i) {
+      const uint64_t inside = pieces_[i].begin - begin;
+      std::memcpy(memory.get() + inside, pieces_[i].memory.get(),
+                  static_cast<size_t>(std::min(pieces_[i].bytes, used - inside)));
+    }
+    pieces_[first] = {begin, used, std::move(memory)};
+    pieces_.erase(pieces_.begin() + static_cast<std::ptrdiff_t>(first) + 1,
+                  pieces_.begin() + static_cast<std::ptrdiff_t>(last));
+    discharge(capacity - used);
   }
   void add_piece(uint64_t bytes) HAILSTONE_REQUIRES(mutex_) {
     pieces_.push_back({capacity(), bytes, make_page_bytes(static_cast<size_t>(bytes))});
@@ -115,6 +141,7 @@ class MemoryFilesystem::File {
   mutable SharedMutex mutex_;
   std::vector<Piece> pieces_ HAILSTONE_GUARDED_BY(mutex_);  // side by side, from 0 on
   uint64_t size_ HAILSTONE_GUARDED_BY(mutex_) = 0;
+  bool fits_ HAILSTONE_GUARDED_BY(mutex_) = false;  // the last piece has been cut to what it holds
   size_t charged_ = 0;  // to the budget; guarded by the mutex, and at the end nobody else's
 };
 
@@ -128,6 +155,7 @@ class MemoryFilesystem::Reader final : public RandomAccessFile {
                 fmt::format("file {} in memory has {} bytes, but {} were to be read at {}", path_,
                             file_->size(), size, offset));
   }
+  const char* lent(uint64_t offset, size_t size) const override { return file_->lent(offset, size); }
   Result<uint64_t> size() const override { return file_->size(); }
   const std::string& path() const override { return path_; }
 

@@ -1,11 +1,12 @@
 // A filesystem whose files are in memory, for tables and databases that nothing of is to be on a disk. Files
 // and directories are gone when it goes.
 //
-// A file lies in pieces that double from a page up to a mebibyte; closing the writer cuts the last one to
-// what it holds. So a file takes its bytes and little more, and a removed one gives its memory back to the
-// system when the last reader lets go. A budget, when given, is charged for all pieces, beyond its limit,
-// too: its owner keeps the limit before files are written. Nothing here is ever lost or torn, so that sync()
-// and the syncing of directories do nothing. Thread-safe; outlives the files that it has opened.
+// A file lies in pieces that double from a page up to a mebibyte; closing the writer joins them to ones of up
+// to 32 mebibytes, and cuts the last to what it holds. What lies in one piece is lent, not read. So a file
+// takes its bytes and little more, and a removed one gives its memory back to the system when the last reader
+// lets go. A budget, when given, is charged for all pieces, beyond its limit, too: its owner keeps the limit
+// before files are written. Nothing here is ever lost or torn, so that sync() and the syncing of directories
+// do nothing. Thread-safe; outlives the files that it has opened.
 #pragma once
 
 #include <map>

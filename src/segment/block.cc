@@ -158,11 +158,16 @@ Result<ByteView> Block::State::frame_text(const Frame& frame, Arena& scratch) co
   if (far_offset == 0) {
     stored = text.substr(frame.stored_begin, stored_size);
   } else {
-    char* bytes = scratch.allocate(stored_size);
-    HAILSTONE_TRY(file->read(far_offset + frame.stored_begin, stored_size, bytes));
+    const uint64_t offset = far_offset + frame.stored_begin;
+    const char* bytes = file->lent(offset, stored_size);
+    if (bytes == nullptr) {
+      char* const read = scratch.allocate(stored_size);
+      HAILSTONE_TRY(file->read(offset, stored_size, read));
+      bytes = read;
+    }
     stored = {bytes, stored_size};
     if (checksum(stored) != frame.checksum) {
-      return file->corrupt(far_offset + frame.stored_begin, "the checksum of a value does not match");
+      return file->corrupt(offset, "the checksum of a value does not match");
     }
   }
   if (frame.codec == FrameCodec::Raw) return stored;
@@ -455,7 +460,7 @@ size_t Block::unpacked_memory() const {
 }
 
 size_t Block::memory() const {
-  return sizeof(Block) + sizeof(State) + state_->piece.bytes().size() + state_->numbers.memory() +
+  return sizeof(Block) + sizeof(State) + state_->piece.memory() + state_->numbers.memory() +
          state_->high_numbers.memory() + state_->frames.capacity() * sizeof(State::Frame);
 }
 

@@ -61,27 +61,41 @@ bool kind_fits(BlockKind kind, const BlockContext& context) {
 Result<PieceBuffer> PieceBuffer::allocate(const SegmentFile& file, const Piece& piece, size_t size) {
   PieceBuffer buffer;
   try {
-    buffer.data_ = make_page_bytes(size);
+    buffer.own_ = make_page_bytes(size);
   } catch (const std::bad_alloc&) {
     return fail(
         ErrorCode::OutOfMemory,
         fmt::format("no memory for {} bytes at offset {} of segment file {}; give the process more memory",
                     size, piece.offset, file.path()));
   }
+  buffer.bytes_ = {buffer.own_.get(), size};
   return buffer;
+}
+
+Status PieceBuffer::check(const SegmentFile& file, const Piece& piece) const {
+  if (checksum(bytes_) == piece.checksum) return {};
+  return file.corrupt(piece.offset, "a checksum does not match");
 }
 
 Result<PieceBuffer> PieceBuffer::read(const SegmentFile& file, const Piece& piece) {
   HAILSTONE_ASSIGN(PieceBuffer buffer, allocate(file, piece, piece.size));
   HAILSTONE_TRY(file.read(piece.offset, piece.size, buffer.data()));
-  if (checksum(buffer.bytes()) != piece.checksum)
-    return file.corrupt(piece.offset, "a checksum does not match");
+  HAILSTONE_TRY(buffer.check(file, piece));
+  return buffer;
+}
+
+Result<PieceBuffer> PieceBuffer::borrow(const SegmentFile& file, const Piece& piece) {
+  const char* const lent = file.lent(piece.offset, piece.size);
+  if (lent == nullptr) return read(file, piece);
+  PieceBuffer buffer;
+  buffer.bytes_ = {lent, piece.size};
+  HAILSTONE_TRY(buffer.check(file, piece));
   return buffer;
 }
 
 Result<std::shared_ptr<const Block>> SegmentCodec::load_block(const std::shared_ptr<const SegmentFile>& file,
                                                               const BlockContext& context) {
-  HAILSTONE_ASSIGN(PieceBuffer piece, PieceBuffer::read(*file, context.piece));
+  HAILSTONE_ASSIGN(PieceBuffer piece, PieceBuffer::borrow(*file, context.piece));
   return parse_block(file, context, std::move(piece));
 }
 
@@ -244,7 +258,7 @@ Status SegmentCodec::check_frames(const Block& block) {
 
 Result<std::shared_ptr<const Dictionary>> SegmentCodec::load_dictionary(const SegmentFile& file,
                                                                         const Piece& piece, uint32_t size) {
-  HAILSTONE_ASSIGN(const PieceBuffer buffer, PieceBuffer::read(file, piece));
+  HAILSTONE_ASSIGN(const PieceBuffer buffer, PieceBuffer::borrow(file, piece));
   const auto wrong = [&] { return file.corrupt(piece.offset, "the structure of a dictionary is wrong"); };
   ByteReader reader(buffer.bytes());
   uint64_t text_size = 0, lengths_size = 0, body_size = 0;

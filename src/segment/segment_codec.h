@@ -13,7 +13,7 @@
 
 namespace hailstone {
 
-/// A piece in memory, 64 byte aligned.
+/// The bytes of a piece: memory of its own, which begins at a multiple of 64 bytes, or what its file lends.
 class PieceBuffer {
  public:
   PieceBuffer() = default;
@@ -21,11 +21,20 @@ class PieceBuffer {
   static Result<PieceBuffer> allocate(const SegmentFile& file, const Piece& piece, size_t size);
   /// Reads the piece and tests its checksum.
   static Result<PieceBuffer> read(const SegmentFile& file, const Piece& piece);
-  ByteView bytes() const { return {data_.get(), data_.get_deleter().bytes}; }
-  char* data() { return data_.get(); }
+  /// The same without a copy where the file lies in memory: the bytes then begin anywhere, and stay as long
+  /// as the file is open.
+  static Result<PieceBuffer> borrow(const SegmentFile& file, const Piece& piece);
+  ByteView bytes() const { return bytes_; }
+  char* data() { return own_.get(); }
+  /// Bytes of its own.
+  size_t memory() const { return own_.get_deleter().bytes; }
 
  private:
-  PageBytes data_;
+  /// Tests the checksum.
+  Status check(const SegmentFile& file, const Piece& piece) const;
+
+  PageBytes own_;
+  ByteView bytes_;
 };
 
 /// What the footer knows of a block.

@@ -140,6 +140,8 @@ class SegmentFile {
 
   const std::string& path() const { return file_->path(); }
   Status read(uint64_t offset, size_t size, char* to) const;
+  /// RandomAccessFile::lent().
+  const char* lent(uint64_t offset, size_t size) const { return file_->lent(offset, size); }
   Result<uint64_t> size() const { return file_->size(); }
   /// What the path leads to now.
   Result<std::shared_ptr<SegmentFile>> open_again() const;

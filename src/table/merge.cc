@@ -25,9 +25,10 @@ constexpr double tier_spread = 3;
 constexpr size_t most_overlapping = 48;
 constexpr size_t most_small = 32;
 constexpr uint64_t small_share = 8;  // a small segment is less than this part of a full one
-constexpr uint64_t most_dead_percent = 30;
-/// Of a table in memory: what dead rows take is more dear than the work of a merge.
-constexpr uint64_t most_dead_percent_in_memory = 10;
+/// A merge for dead rows writes the others again: at 30 percent 2.3 bytes for each that it frees.
+constexpr double most_dead_percent = 30;
+/// Of a table in memory: what dead rows take is more dear than the work of a merge, 5.7 bytes for each.
+constexpr double most_dead_percent_in_memory = 15;
 
 ByteView first_key(const TableSegment& segment) { return segment.segment->first_key(); }
 ByteView last_key(const TableSegment& segment) { return segment.segment->last_key(); }
@@ -121,18 +122,32 @@ TableSegments deadest(const Table::State& state, const SegmentClaims::IsClaimed&
   return best;
 }
 
+/// The segment with the greatest part of ends of which too much is dead, as a merge of it writes least for
+/// what it frees; null: none.
+std::shared_ptr<TableSegment> too_dead(const Table::State& state, const TableSegments& all) {
+  const double most_dead = state.is_in_memory() ? most_dead_percent_in_memory : most_dead_percent;
+  const auto percent = [](uint64_t rows, const TableSegment& segment) {
+    return static_cast<double>(rows) * 100 / segment.rows();
+  };
+  std::vector<std::pair<double, std::shared_ptr<TableSegment>>> ended;
+  const SharedLock guard(state.latch());
+  for (const auto& segment : all) {
+    const double part = percent(segment->ends->count(), *segment);
+    if (part > most_dead) ended.emplace_back(part, segment);
+  }
+  if (ended.empty()) return nullptr;
+  std::ranges::sort(ended, std::ranges::greater(), [](const auto& each) { return each.first; });
+  const SnapshotsInUse snapshots = state.host.transactions().snapshots_in_use();
+  for (const auto& [part, segment] : ended) {
+    if (percent(dead_rows(*segment, snapshots), *segment) > most_dead) return segment;
+  }
+  return nullptr;
+}
+
 /// What to merge now of what is not claimed; empty: nothing.
 TableSegments choose(const Table::State& state, const SegmentClaims::IsClaimed& is_claimed) {
   const TableSegments all = mergeable_segments(state, is_claimed);
-  const uint64_t most_dead = state.is_in_memory() ? most_dead_percent_in_memory : most_dead_percent;
-  {
-    const SharedLock guard(state.latch());
-    for (const auto& segment : all) {
-      if (uint64_t{segment->ends->count()} * 100 <= uint64_t{segment->rows()} * most_dead) continue;
-      const SnapshotsInUse snapshots = state.host.transactions().snapshots_in_use();
-      if (dead_rows(*segment, snapshots) * 100 > uint64_t{segment->rows()} * most_dead) return {segment};
-    }
-  }
+  if (const auto segment = too_dead(state, all)) return {segment};
   const uint64_t small_bytes = state.host.segment_buffer_bytes() / small_share;
   TableSegments small;
   for (const auto& segment : all) {

@@ -80,9 +80,13 @@ TEST(MemoryFilesystemTest, FilesHoldWhatWasWrittenWhateverThePieces) {
           std::string bytes(size, '\0');
           ASSERT_TRUE((*file)->read_at(offset, size, bytes.data()));
           ASSERT_EQ(bytes, known->second.substr(offset, size));
+          if (const char* const lent = (*file)->lent(offset, size)) {
+            ASSERT_EQ(std::string_view(lent, size), bytes);
+          }
           const size_t beyond = known->second.size() - offset + 1;
           bytes.resize(beyond);
           EXPECT_EQ((*file)->read_at(offset, beyond, bytes.data()).error().code(), ErrorCode::Corruption);
+          EXPECT_EQ((*file)->lent(offset, beyond), nullptr);
           break;
         }
         default: {
@@ -124,8 +128,29 @@ TEST(MemoryFilesystemTest, ARemovedFileGivesItsMemoryBackWithItsLastReader) {
   char last = 0;
   EXPECT_TRUE((*reader)->read_at(99'999, 1, &last));
   EXPECT_EQ(last, 'x');
+  const char* const lent = (*reader)->lent(99'999, 1);
+  ASSERT_NE(lent, nullptr);
+  EXPECT_EQ(*lent, 'x');
   reader->reset();
   EXPECT_EQ(budget.used(), 0U);
+}
+
+TEST(MemoryFilesystemTest, BytesAreLentThatStayWhereTheyAre) {
+  MemoryFilesystem filesystem;
+  auto writer = filesystem.create("a");
+  ASSERT_TRUE(writer);
+  constexpr uint64_t size = 50'000'000;
+  ASSERT_TRUE((*writer)->append(std::string(size, 'x')));
+  const auto reader = filesystem.open("a");
+  ASSERT_TRUE(reader);
+  EXPECT_EQ((*reader)->lent(0, 1), nullptr);  // closing moves the last piece
+  ASSERT_TRUE((*writer)->close());
+  writer->reset();
+  constexpr uint64_t piece = uint64_t{32} << 20;
+  EXPECT_NE((*reader)->lent(0, piece), nullptr);
+  EXPECT_NE((*reader)->lent(piece, size - piece), nullptr);
+  EXPECT_EQ((*reader)->lent(piece - 1, 2), nullptr);
+  EXPECT_EQ((*reader)->lent(size - 1, 2), nullptr);
 }
 
 TEST(MemoryFilesystemTest, DirectoriesListTheirOwnFilesAndAreLockedOnce) {

@@ -91,20 +91,62 @@ TEST(SegmentTest, EveryShapeAndSizeComesBack) {
         fill_integers(table.integer_column(), std::string(shape), rows, null_percent, random);
       for (const auto shape : string_shapes)
         fill_strings(table.bytes_column(), std::string(shape), rows, null_percent, random);
-      const auto segment = table.segment();
-      ASSERT_NE(segment, nullptr);
-      ASSERT_EQ(segment->rows(), rows);
-      ASSERT_EQ(segment->columns().size(), table.columns.size());
-      for (size_t i = 0; i < table.columns.size(); ++i) {
-        SCOPED_TRACE(fmt::format("{} rows, {} % NULL, column {}", rows, null_percent, i));
-        ASSERT_EQ(segment->columns()[i], table.columns[i]->buffer.column());
-        expect_column(*segment, i, *table.columns[i], {}, random);
-        if (::testing::Test::HasFatalFailure()) return;
+      for (const bool in_memory : {false, true}) {
+        const auto segment = table.segment("segment", in_memory ? table.memory : posix_filesystem());
+        ASSERT_NE(segment, nullptr);
+        ASSERT_EQ(segment->rows(), rows);
+        ASSERT_EQ(segment->columns().size(), table.columns.size());
+        for (size_t i = 0; i < table.columns.size(); ++i) {
+          SCOPED_TRACE(fmt::format("{} rows, {} % NULL, column {}, {}", rows, null_percent, i,
+                                   in_memory ? "in memory" : "in a file"));
+          ASSERT_EQ(segment->columns()[i], table.columns[i]->buffer.column());
+          expect_column(*segment, i, *table.columns[i], {}, random);
+          if (::testing::Test::HasFatalFailure()) return;
+        }
+        const Status checked = segment->check();
+        ASSERT_TRUE(checked) << checked.error().message();
       }
-      const Status checked = segment->check();
-      ASSERT_TRUE(checked) << checked.error().message();
     }
   }
+}
+
+TEST(SegmentTest, BlocksOfFilesInMemoryAreReadWhereTheyLie) {
+  std::mt19937_64 random(test_seed());
+  TestTable table;
+  constexpr size_t rows = 12'000;
+  fill_integers(table.integer_column(), "wide", rows, 10, random);
+  fill_strings(table.bytes_column(), "random", rows, 10, random);
+  auto segment = table.segment("segment", table.memory);
+  ASSERT_NE(segment, nullptr);
+  std::vector<std::shared_ptr<const Block>> blocks;
+  for (size_t i = 0; i < table.columns.size(); ++i) {
+    auto block = segment->block(i, 0);
+    ASSERT_TRUE(block);
+    EXPECT_LT((*block)->memory(), 4096U);
+    blocks.push_back(*std::move(block));
+  }
+  EXPECT_EQ(table.counters.segment_reads.load(), 3U);  // header, trailer, footer
+  // Who holds a block holds the file, also of a segment that a merge has replaced.
+  segment->remove_when_unused();
+  segment.reset();
+  EXPECT_TRUE(table.memory.exists(table.directory.file("segment")));
+  std::vector<uint16_t> all(rows);
+  std::iota(all.begin(), all.end(), uint16_t{0});
+  std::vector<uint64_t> numbers(rows);
+  blocks[0]->gather_integers(all, numbers.data());
+  Arena scratch;
+  std::vector<ByteView> texts(rows);
+  ASSERT_TRUE(blocks[1]->gather_bytes(all, nullptr, scratch, texts.data()));
+  for (size_t row = 0; row < rows; ++row) {
+    if (const auto& number = table.columns[0]->integers[row]) {
+      ASSERT_EQ(numbers[row], *number);
+    }
+    if (const auto& text = table.columns[1]->strings[row]) {
+      ASSERT_EQ(texts[row], *text);
+    }
+  }
+  blocks.clear();
+  EXPECT_FALSE(table.memory.exists(table.directory.file("segment")));
 }
 
 TEST(SegmentTest, RowsAreWrittenInTheGivenOrder) {
@@ -159,7 +201,7 @@ TEST(SegmentTest, SelectionsAgreeWithAPlainLoop) {
     fill_integers(table.integer_column(), std::string(shape), rows, random() % 2 * 15, random);
   for (const auto shape : {"few", "constant", "empty"})
     fill_strings(table.bytes_column(), shape, rows, random() % 2 * 15, random);
-  const auto segment = table.segment();
+  const auto segment = table.segment("segment", random() % 2 == 0 ? table.memory : posix_filesystem());
   for (size_t position = 0; position < table.columns.size(); ++position) {
     const TestColumn& column = *table.columns[position];
     const bool integer = column.buffer.column().integer;

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/hash.h"
-#include "file/filesystem.h"
+#include "file/memory_filesystem.h"
 #include "file/temporary_directory.h"
 #include "segment/block_cache.h"
 #include "segment/segment.h"
@@ -64,6 +64,7 @@ struct TestTable {
   Counters counters;
   BlockCache cache{budget, counters};
   TemporaryDirectory directory{TemporaryDirectory::Place::Memory};
+  MemoryFilesystem memory;
   std::vector<std::unique_ptr<TestColumn>> columns;
   std::vector<uint32_t> order;
 
@@ -96,10 +97,11 @@ struct TestTable {
     return result;
   }
 
-  std::shared_ptr<Segment> segment(const std::string& name = "segment") {
-    const Status written = write_segment(posix_filesystem(), directory.file(name), input(), counters);
+  std::shared_ptr<Segment> segment(const std::string& name = "segment",
+                                   Filesystem& filesystem = posix_filesystem()) {
+    const Status written = write_segment(filesystem, directory.file(name), input(), counters);
     EXPECT_TRUE(written) << (written ? "" : written.error().message());
-    auto opened = Segment::open(posix_filesystem(), directory.file(name), cache, counters);
+    auto opened = Segment::open(filesystem, directory.file(name), cache, counters);
     EXPECT_TRUE(opened) << (opened ? "" : opened.error().message());
     return opened ? *opened : nullptr;
   }
