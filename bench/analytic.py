@@ -122,8 +122,12 @@ class Analytic:
                 self.measure_in_turn(analytic_aims.beside_off(statement), [*AUTO.values(), OFF], analytic_aims.OFF_REPEATS)
             right = answers.pop(DUCKDB[1])
             self.compare(statement, answers, right)
+            say(f"{statement.name}: {self._times_of(statement, AUTO)} s, DuckDB {self._times_of(statement, DUCKDB)} s with 1 and 2 threads")
             if not statement.to_client:
                 self._take_other_paths(statement, right)
+
+    def _times_of(self, statement, by_threads):
+        return " and ".join(f"{self.figures.get(statement.name, by_threads[threads].title):.3f}" for threads in THREADS)
 
     def measure_in_turn(self, statement, setups, repeats=REPEATS):
         """Runs a statement of the setups in turn, so that what else the machine does meets all of them; their answers."""
@@ -147,10 +151,15 @@ class Analytic:
         if setup.engine == "ClickHouse":
             return self._ask_clickhouse(statement, setup)
         self.use(statement, setup)
+        if statement.to_client:
+            return self._time(article.ask(self.server, self.connection, self._article_setup(setup.engine), statement))
+        return self._time(lambda: self.connection.execute(statement.sql))
+
+    @staticmethod
+    def _time(run):
+        """(seconds, what it returns); (infinite, None) when the server's limit ended it."""
         try:
-            if statement.to_client:
-                return common.timed(article.ask(self.server, self.connection, self._article_setup(setup.engine), statement))
-            return common.timed(lambda: self.connection.execute(statement.sql))
+            return common.timed(run)
         except Failure as failure:
             if "max_statement_time" not in str(failure):
                 raise
@@ -202,6 +211,8 @@ class Analytic:
     def _take_other_paths(self, statement, right):
         """The same statement prepared, as a view and in a procedure."""
         self.use(statement, AUTO[2])
+        # What the engine does not answer takes as long as with OFF.
+        self.connection.execute(f"SET SESSION max_statement_time = {self.limit}")
         literal = "'" + statement.sql.replace("\\", "\\\\").replace("'", "''") + "'"
         self.connection.execute(f"PREPARE prepared FROM {literal}")
         self.connection.execute(f"CREATE OR REPLACE VIEW viewed AS {statement.sql}")
@@ -209,8 +220,8 @@ class Analytic:
         for path, sql in (("prepared", "EXECUTE prepared"), ("prepared, again", "EXECUTE prepared"),
                           ("a view", "SELECT * FROM viewed"), ("a procedure", "CALL called()")):
             before = self._counts()
-            answer = self.connection.execute(sql)
-            if how := difference(statement, answer, right):
+            answer = self._time(lambda sql=sql: self.connection.execute(sql))[1]
+            if answer is not None and (how := difference(statement, answer, right)):
                 self.differences.append(f"{statement.name} as {path} and DuckDB: {how}")
             if self._counts()["pushed"] == before["pushed"]:
                 self.left_paths.setdefault(path, []).append(statement.name)

@@ -5,19 +5,9 @@
  * INSERT IGNORE. The record of a number is the same in each run; 100 of them have the same second. Says
  * "ready", waits for a line, works, and prints for each statement when it ended, in microseconds from the
  * start, how many it took, and how many rows it inserted. */
-#include <mysql.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
+#include "client.h"
 
 enum { columns = 6, most_text = 64, records_a_second = 100, most_seconds = 6 * 86400 };
-
-static void fail(const char* what, const char* message) {
-  fprintf(stderr, "ingest_client: %s: %s\n", what, message);
-  exit(1);
-}
 
 /* A random number that belongs to `number` (SplitMix64, Steele and others 2014). */
 static uint64_t mixed(uint64_t number) {
@@ -25,12 +15,6 @@ static uint64_t mixed(uint64_t number) {
   bits = (bits ^ bits >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
   bits = (bits ^ bits >> 27) * UINT64_C(0x94D049BB133111EB);
   return bits ^ bits >> 31;
-}
-
-static uint64_t now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (uint64_t)time.tv_sec * 1000000 + (uint64_t)time.tv_nsec / 1000;
 }
 
 struct record {
@@ -58,14 +42,6 @@ static void make(uint64_t number, struct record* to) {
   to->url_bytes = (unsigned long)sprintf(to->url, "/shop/article/%08u.html", page);
   to->referrer_bytes = (unsigned long)sprintf(to->referrer, "http://search.example/%013llu",
                                               (unsigned long long)(more & ((UINT64_C(1) << 40) - 1)));
-}
-
-static MYSQL_STMT* prepare(MYSQL* connection, const char* verb, const char* table) {
-  char query[256];
-  snprintf(query, sizeof query, "%s INTO %s VALUES (?, ?, ?, ?, ?, ?)", verb, table);
-  MYSQL_STMT* const statement = mysql_stmt_init(connection);
-  if (mysql_stmt_prepare(statement, query, strlen(query))) fail("prepare", mysql_stmt_error(statement));
-  return statement;
 }
 
 static void bind(MYSQL_STMT* statement, struct record* records) {
@@ -105,17 +81,14 @@ int main(int count, char** arguments) {
   const uint64_t first = number[0], rows = number[1], each = number[2], rate = number[3],
                  most_time = number[4] * 1000000;
   if (each == 0) fail("arguments", "EACH is 0");
-  MYSQL* const connection = mysql_init(NULL);
-  if (mysql_real_connect(connection, NULL, "root", NULL, NULL, 0, arguments[1], 0) == NULL)
-    fail("connect", mysql_error(connection));
-  MYSQL_STMT* const statement = prepare(connection, arguments[3], arguments[2]);
+  char query[256];
+  snprintf(query, sizeof query, "%s INTO %s VALUES (?, ?, ?, ?, ?, ?)", arguments[3], arguments[2]);
+  MYSQL* const connection = connect_to(arguments[1], NULL);
+  MYSQL_STMT* const statement = prepare(connection, query);
   struct record* const records = calloc(each, sizeof *records);
   struct statement_time* const times = calloc(rows / each + 1, sizeof *times);
   bind(statement, records);
-  char line[8];
-  puts("ready");
-  fflush(stdout);
-  if (fgets(line, sizeof line, stdin) == NULL) fail("start", "nobody said so");
+  wait_for_start();
   const uint64_t start = now();
   size_t statements = 0;
   for (uint64_t done = 0; done < rows && now() - start < most_time; ++statements) {

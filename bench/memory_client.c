@@ -7,18 +7,9 @@
  *   lookup     reads COUNT rows by random ids of 1 to ROWS, and checks that they are there
  *   range      reads COUNT ranges of 100 ids of 1 to ROWS in the order of k, and checks how many they have
  * Says "ready", waits for a line, works, and prints the bytes of the values that it has written, or read. */
-#include <mysql.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "client.h"
 
 enum { most_text = 4096, k_digits = 11, c_bytes = 119, pad_bytes = 59, range_length = 100 };
-
-static void fail(const char* what, const char* message) {
-  fprintf(stderr, "memory_client: %s: %s\n", what, message);
-  exit(1);
-}
 
 static uint64_t state;
 
@@ -44,19 +35,6 @@ static void fill(char* text, size_t bytes) {
 static void fill_digits(char* text, size_t bytes) {
   for (size_t i = 0; i < bytes; ++i)
     text[i] = i % (k_digits + 1) == k_digits ? '-' : (char)('0' + next_random() % 10);
-}
-
-static MYSQL_STMT* prepare(MYSQL* connection, const char* query) {
-  MYSQL_STMT* statement = mysql_stmt_init(connection);
-  if (mysql_stmt_prepare(statement, query, strlen(query))) fail("prepare", mysql_stmt_error(statement));
-  return statement;
-}
-
-static void wait_for_start(void) {
-  char line[8];
-  puts("ready");
-  fflush(stdout);
-  if (fgets(line, sizeof line, stdin) == NULL) fail("start", "nobody said so");
 }
 
 static char* repeated(const char* head, const char* row, uint64_t rows) {
@@ -189,10 +167,8 @@ int main(int argc, char** argv) {
   const char* const work = argv[4];
   const uint64_t count = strtoull(argv[5], NULL, 10), rows = strtoull(argv[6], NULL, 10);
   state = 88172645463325252U ^ (strtoull(argv[7], NULL, 10) << 32);
-  MYSQL* const connection = mysql_init(NULL);
-  mysql_options(connection, MYSQL_SET_CHARSET_NAME, "latin1");
-  if (!mysql_real_connect(connection, NULL, "root", NULL, argv[2], 0, argv[1], 0))
-    fail("connect", mysql_error(connection));
+  MYSQL* const connection = connect_to(argv[1], argv[2]);
+  if (mysql_set_character_set(connection, "latin1")) fail("latin1", mysql_error(connection));
   const int is_article = strcmp(work, "article") == 0, is_lookup = strcmp(work, "lookup") == 0;
   uint64_t bytes = 0;
   if (is_article || strcmp(work, "sysbench") == 0) {

@@ -2,38 +2,19 @@
  * usage: point_lookup SOCKET DATABASE TABLE ROWS LOOKUPS
  * The table has the columns of the article's Big with PRIMARY KEY (Id); ids are 1 to ROWS, eight digits.
  * Prints lookups per second; fails when a row is missing or is another one than was asked for. */
-#include <mysql.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-static double now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
-static void fail(const char* what, const char* message) {
-  fprintf(stderr, "point_lookup: %s: %s\n", what, message);
-  exit(1);
-}
+#include "client.h"
 
 int main(int argc, char** argv) {
   if (argc != 6) fail("usage", "point_lookup SOCKET DATABASE TABLE ROWS LOOKUPS");
   const uint64_t rows = strtoull(argv[4], NULL, 10);
   const uint64_t lookups = strtoull(argv[5], NULL, 10);
 
-  MYSQL* connection = mysql_init(NULL);
-  if (!mysql_real_connect(connection, NULL, "root", NULL, argv[2], 0, argv[1], 0))
-    fail("connect", mysql_error(connection));
+  MYSQL* const connection = connect_to(argv[1], argv[2]);
 
   char query[256];
   snprintf(query, sizeof query,
            "select Id, PZN, EVP, HAP, ArtikelBez, ArtikelText, Hersteller from %s where Id=?", argv[3]);
-  MYSQL_STMT* statement = mysql_stmt_init(connection);
-  if (mysql_stmt_prepare(statement, query, strlen(query))) fail("prepare", mysql_stmt_error(statement));
+  MYSQL_STMT* const statement = prepare(connection, query);
 
   char id[24];
   unsigned long id_length = 8;
@@ -58,7 +39,7 @@ int main(int argc, char** argv) {
   if (mysql_stmt_bind_result(statement, results)) fail("bind", mysql_stmt_error(statement));
 
   uint64_t state = 88172645463325252U;
-  double start = 0;
+  uint64_t start = 0;
   /* The first fifth warms up. */
   const uint64_t warm = lookups / 4;
   for (uint64_t i = 0; i < warm + lookups; ++i) {
@@ -72,7 +53,7 @@ int main(int argc, char** argv) {
     if (lengths[0] != 8 || memcmp(fields[0], id, 8) != 0) fail("wrong row for id", id);
     if (mysql_stmt_fetch(statement) != MYSQL_NO_DATA) fail("two rows for id", id);
   }
-  printf("%.0f\n", (double)lookups / (now() - start));
+  printf("%.0f\n", (double)lookups * 1e6 / (double)(now() - start));
   mysql_stmt_close(statement);
   mysql_close(connection);
   return 0;

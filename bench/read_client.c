@@ -3,25 +3,9 @@
  * Runs the statements of its standard input, one a line, over and over for SECONDS, with PAUSE microseconds
  * between them, fetches all rows, and prints for each run which statement it was, from 0, and how many
  * microseconds it took. */
-#include <mysql.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
+#include "client.h"
 
 enum { most_statements = 4096, most_bytes = 1024 };
-
-static void fail(const char* what, const char* message) {
-  fprintf(stderr, "read_client: %s: %s\n", what, message);
-  exit(1);
-}
-
-static uint64_t now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (uint64_t)time.tv_sec * 1000000 + (uint64_t)time.tv_nsec / 1000;
-}
 
 int main(int count, char** arguments) {
   if (count != 4) fail("arguments", "SOCKET SECONDS PAUSE");
@@ -31,9 +15,7 @@ int main(int count, char** arguments) {
   size_t all = 0;
   while (all < most_statements && fgets(statements[all], most_bytes, stdin) != NULL) ++all;
   if (all == 0) fail("statements", "there are none");
-  MYSQL* const connection = mysql_init(NULL);
-  if (mysql_real_connect(connection, NULL, "root", NULL, NULL, 0, arguments[1], 0) == NULL)
-    fail("connect", mysql_error(connection));
+  MYSQL* const connection = connect_to(arguments[1], NULL);
   const uint64_t start = now();
   for (size_t run = 0; now() - start < most_time; ++run) {
     const char* const text = statements[run % all];

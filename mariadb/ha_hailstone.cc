@@ -380,6 +380,7 @@ int HailstoneHandler::reset() {
       leave_session();
     }
     stop_tracing_work();
+    last_estimate_.index = MAX_KEY;
     predicate_.reset();
     duplicates_are_handled_ = false;
     can_replace_ = false;

@@ -112,9 +112,9 @@ class HailstoneHandler final : public handler, private TransactionUser {
   auto traced(const TracedCall& call, Body&& body) {
     return run_traced(trace_, call, {this, table, &name_}, body);
   }
-  /// The library's column for a field; RecordFormat::not_stored for a virtual one.
   /// Estimated entries of an index whose first column is from `low` to `high`.
   uint64_t entries_between(uint index, const Value& low, const Value& high) const;
+  /// The library's column for a field; RecordFormat::not_stored for a virtual one.
   uint16_t column_of_field(uint field_index) const { return format_->column_of_field(field_index); }
   uint field_of_column(uint16_t column) const { return format_->field_of_column(column); }
   bool is_integer(uint16_t column) const { return table_->layout()->is_integer(column); }
@@ -210,6 +210,8 @@ class HailstoneHandler final : public handler, private TransactionUser {
   int report_duplicate(const Error& error, const Duplicate& duplicate);
 
   void update_statistics(uint flag);
+  /// Estimated entries of an index from one key to before another.
+  uint64_t entries_from(uint index, std::string from, std::string to) const;
   /// The part of searches that have to go to memory, as the table does not fit into the processor's cache.
   double share_from_memory() const;
   /// Whether a read of the whole index must give the rows in its order; else a scan does it.
@@ -269,6 +271,13 @@ class HailstoneHandler final : public handler, private TransactionUser {
   bool feeds_change_ = false;  // the statement changes something by what it reads here
   ReadLock lock_ = ReadLock::None;
   std::string message_;  // of the last error that has no number of the server's
+  /// The last one of the statement: the server asks anew for what the look for a pushdown has asked for.
+  struct RangeEstimate {
+    uint index = MAX_KEY;
+    std::string from, to;
+    uint64_t entries = 0;
+  };
+  mutable RangeEstimate last_estimate_;
 
   // What to read.
   std::string read_set_;  // the server's bitmap that the next three were made from

@@ -82,8 +82,16 @@ ha_rows HailstoneHandler::records_in_range(uint index, const key_range* low, con
                    if (!encode_key(index, high->key, high->keypart_map, to)) return 10;
                    if (high->flag == HA_READ_AFTER_KEY) to = key_after_prefix(to);
                  }
-                 return std::max<ha_rows>(1, table_->estimate_range(index, from, to));
+                 return std::max<ha_rows>(1, entries_from(index, std::move(from), std::move(to)));
                });
+}
+
+uint64_t HailstoneHandler::entries_from(uint index, std::string from, std::string to) const {
+  if (last_estimate_.index != index || last_estimate_.from != from || last_estimate_.to != to) {
+    const uint64_t entries = table_->estimate_range(index, from, to);
+    last_estimate_ = {.index = index, .from = std::move(from), .to = std::move(to), .entries = entries};
+  }
+  return last_estimate_.entries;
 }
 
 uint64_t HailstoneHandler::entries_between(uint index, const Value& low, const Value& high) const {
@@ -91,7 +99,7 @@ uint64_t HailstoneHandler::entries_between(uint index, const Value& low, const V
   std::string from, to;
   if (!codec.append({&low, 1}, from) || !codec.append({&high, 1}, to)) return 0;
   if (to < from) from.swap(to);  // the index is a descending one
-  return table_->estimate_range(index, from, key_after_prefix(to));
+  return entries_from(index, std::move(from), key_after_prefix(to));
 }
 
 bool HailstoneHandler::order_matters(uint index) const {

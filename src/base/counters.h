@@ -28,6 +28,7 @@ namespace hailstone {
           "column blocks decompressed as a whole, as single values of them are read often")                \
   COUNTER(point_lookups, "keys looked up")                                                                 \
   COUNTER(bloom_filter_skips, "segments not searched because their Bloom filter excluded the key")         \
+  COUNTER(bloom_filter_reads, "looks at one key's 32 bytes of a Bloom filter that memory had no room for") \
   COUNTER(transactions_committed, "transactions committed")                                                \
   COUNTER(transactions_rolled_back, "transactions rolled back")                                            \
   COUNTER(transactions_recovered, "transactions that the start found in the log: done again, or left out") \

@@ -13,6 +13,10 @@ namespace {
 
 constexpr std::chrono::seconds between_looks(30), look_again(60);
 constexpr std::chrono::minutes until_next_try(10);
+/// Jobs of so few records share a transaction as long as it has not lasted so long: what it costs to make it
+/// durable is more than the work for most of them.
+constexpr uint64_t small_job_records = 10'000;
+constexpr std::chrono::milliseconds shared_transaction(100);
 constexpr size_t jobs_at_once = 10'000, rows_at_once = 1000, bytes_at_once = size_t{1} << 20;
 const std::string owner = "summaries";
 
@@ -78,21 +82,22 @@ Result<bool> SummaryRun::step() {
   HAILSTONE_ASSIGN(const auto jobs, due_jobs());
   due_ = jobs.size();
   const auto begun = Clock::now();
-  for (const Job& job : jobs) {
+  // Shorter ones may have become due after a while.
+  for (std::span<const Job> left = jobs; !left.empty() && Clock::now() - begun <= look_again;) {
     if (stop_.is_requested()) return fail(ErrorCode::Interrupted, "interrupted");
-    const Status status = run_job(job);
-    --due_;
-    if (status) {
-      ++done_;
-      given_up_.erase(key_of(job));
-    } else if (status.error().code() != ErrorCode::InvalidArgument) {
+    std::vector<Clock::time_point> starts;
+    const Status status = run_jobs(left, starts);
+    if (!status && status.error().code() != ErrorCode::InvalidArgument)
       return std::unexpected(status.error());
-    } else {
-      give_up(job, status.error());
-      break;  // for another connection
+    if (!status) {
+      // It is the last one's. Those before it are run again with it on another connection, or without it.
+      give_up(left[std::max<size_t>(starts.size(), 1) - 1], status.error());
+      break;
     }
-    // Shorter ones may have become due.
-    if (Clock::now() - begun > look_again) break;
+    for (const Job& job : left.first(starts.size())) given_up_.erase(key_of(job));
+    done_ += starts.size();
+    due_ -= starts.size();
+    left = left.subspan(starts.size());
   }
   return !jobs.empty();
 }
@@ -240,12 +245,18 @@ Status SummaryRun::forget_old(const Summary& summary, WallTime kept) {
   return {};
 }
 
-Status SummaryRun::run_job(const Job& job) {
-  HAILSTONE_TRY(use(*job.summary));
+Status SummaryRun::run_jobs(std::span<const Job> jobs, std::vector<Clock::time_point>& starts) {
   const auto begun = Clock::now();
+  const Job& first = jobs.front();
+  HAILSTONE_TRY(use(*first.summary));
   HAILSTONE_TRY(writer_.execute("START TRANSACTION"));
-  const Status stored = store(job);
-  if (!stored) {
+  for (const Job& job : jobs) {
+    const bool may_share = job.records <= small_job_records && job.summary == first.summary &&
+                           Clock::now() - begun < shared_transaction;
+    if (!starts.empty() && !may_share) break;
+    starts.push_back(Clock::now());
+    const Status stored = store(job);
+    if (stored) continue;
     if (stored.error().code() == ErrorCode::Interrupted) {
       // It may have ended meanwhile: then there is nothing to kill.
       static_cast<void>(writer_.execute(fmt::format("KILL CONNECTION {}", reader_.thread_id())));
@@ -253,12 +264,19 @@ Status SummaryRun::run_job(const Job& job) {
     return stored;
   }
   // When a job is run again, the times stay those of the first run.
+  std::string done;
+  for (size_t i = 0; i < starts.size(); ++i) {
+    const Job& job = jobs[i];
+    done += fmt::format(
+        "{}('{}', '{}', {}, {}, UNIX_TIMESTAMP(SYSDATE(6)) - {:.6f}, "
+        "UNIX_TIMESTAMP(SYSDATE(6)), 1)",
+        i == 0 ? "" : ", ", job.summary->config.name, to_text(job.begin), quoted_text(job.value), job.records,
+        std::chrono::duration<double>(Clock::now() - starts[i]).count());
+  }
   HAILSTONE_TRY(writer_.execute(fmt::format(
-      "INSERT INTO {} (summary, begin, value, records, started, finished, runs) VALUES ('{}', '{}', {}, {}, "
-      "UNIX_TIMESTAMP(SYSDATE(6)) - {:.6f}, UNIX_TIMESTAMP(SYSDATE(6)), 1) ON DUPLICATE KEY UPDATE records = "
-      "VALUES(records), runs = runs + 1",
-      quoted_name(jobs_table(job.summary->engine)), job.summary->config.name, to_text(job.begin),
-      quoted_text(job.value), job.records, std::chrono::duration<double>(Clock::now() - begun).count())));
+      "INSERT INTO {} (summary, begin, value, records, started, finished, runs) VALUES {} ON DUPLICATE KEY "
+      "UPDATE records = VALUES(records), runs = runs + 1",
+      quoted_name(jobs_table(first.summary->engine)), done)));
   HAILSTONE_TRY(writer_.execute("COMMIT"));
   return {};
 }

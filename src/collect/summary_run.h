@@ -3,9 +3,9 @@
 // by one of them at a time (GET_LOCK).
 //
 // A job reads rows on one connection, and stores them on another: batches of INSERT … ON DUPLICATE KEY UPDATE
-// in one transaction, with a row that says that the job is done. So a job that is done is never run again
-// after a crash; of engines without transactions it may be, and gives the same rows. When records have come
-// since, the job is run again, as long as all rows of its period are kept.
+// in one transaction, which small jobs share, with a row that says that the job is done. So a job that is
+// done is never run again after a crash; of engines without transactions it may be, and gives the same rows.
+// When records have come since, the job is run again, as long as all rows of its period are kept.
 #pragma once
 
 #include <atomic>
@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -70,7 +71,9 @@ class SummaryRun {
   Status forget_old(const Summary& summary, WallTime kept);
   /// Sets both connections to the zone of the summary's stream.
   Status use(const Summary& summary);
-  Status run_job(const Job& job);
+  /// Runs the first of the jobs, and as many of those behind it as may share its transaction; `starts`: when
+  /// each was begun. An error is the last one's that was begun, and none of them is done.
+  Status run_jobs(std::span<const Job> jobs, std::vector<Clock::time_point>& starts);
   Status store(const Job& job);
   void give_up(const Job& job, const Error& error);
 

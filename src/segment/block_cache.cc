@@ -52,6 +52,11 @@ struct Shard {
 
 constexpr size_t shard_count = 16;
 
+/// The entry, which is charged for as long as anybody holds it.
+std::shared_ptr<const BlockCache::Entry> pin(const std::shared_ptr<Charged>& charged) {
+  return {charged, charged->entry.get()};
+}
+
 size_t charged_size(const BlockCache::Entry& entry) {
   return entry.memory() + sizeof(Charged) + sizeof(Shard::Node);
 }
@@ -102,21 +107,19 @@ BlockCache::~BlockCache() { state_->budget.set_reclaimer({}); }
 
 MemoryBudget& BlockCache::budget() const { return state_->budget; }
 
+std::shared_ptr<const BlockCache::Entry> BlockCache::find(const Key& key) {
+  Shard& shard = state_->shard_of(key);
+  const MutexLock guard(shard.mutex);
+  const auto found = shard.by_key.find(key);
+  if (found == shard.by_key.end()) return nullptr;
+  found->second->used = true;
+  count(state_->counters.block_cache_hits);
+  return pin(found->second->value);
+}
+
 Result<std::shared_ptr<const BlockCache::Entry>> BlockCache::get(
     const Key& key, const std::function<Result<std::shared_ptr<const Entry>>()>& load_entry, bool keep) {
-  Shard& shard = state_->shard_of(key);
-  const auto pin = [](const std::shared_ptr<Charged>& charged) {
-    return std::shared_ptr<const Entry>(charged, charged->entry.get());
-  };
-  {
-    const MutexLock guard(shard.mutex);
-    const auto found = shard.by_key.find(key);
-    if (found != shard.by_key.end()) {
-      found->second->used = true;
-      count(state_->counters.block_cache_hits);
-      return pin(found->second->value);
-    }
-  }
+  if (auto found = find(key)) return found;
   count(state_->counters.block_cache_misses);
   // Loading and reserving happen without the mutex: reserving may call evict(), which takes it.
   HAILSTONE_ASSIGN(std::shared_ptr<const Entry> entry, load_entry());
@@ -129,6 +132,7 @@ Result<std::shared_ptr<const BlockCache::Entry>> BlockCache::get(
   std::list<Shard::Node> node;
   node.push_front({key, charged, false});
   std::shared_ptr<const Entry> result;
+  Shard& shard = state_->shard_of(key);
   {
     const MutexLock guard(shard.mutex);
     const auto [place, added] = shard.by_key.try_emplace(key, node.begin());

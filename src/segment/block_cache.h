@@ -35,6 +35,8 @@ class BlockCache {
   Result<std::shared_ptr<const Entry>> get(const Key& key,
                                            const std::function<Result<std::shared_ptr<const Entry>>()>& load,
                                            bool keep = true);
+  /// The entry; null: it is not cached.
+  std::shared_ptr<const Entry> find(const Key& key);
   /// Whether memory is plentiful enough to keep so much only because it is quicker to read.
   bool has_room(size_t bytes) const;
   /// Puts a larger form of a cached entry in its place. False: there is no room for it, or the entry is not

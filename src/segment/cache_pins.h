@@ -37,8 +37,8 @@ class CachePins {
   CachePins& operator=(CachePins&&) = delete;
   ~CachePins() { let_go(); }
 
-  /// Entry `number`, which `load(number)` reads through the cache if it is not pinned. Valid until the next
-  /// call.
+  /// Entry `number`, which `load(number)` reads through the cache if it is not pinned; null where it gives
+  /// that. Valid until the next call.
   template <typename Load>
   Result<const std::shared_ptr<const Entry>*> get(BlockCache& cache, uint32_t number, CacheUse use,
                                                   const Load& load) {
@@ -49,6 +49,7 @@ class CachePins {
       number_ = no_entry;
       last_.reset();
       HAILSTONE_ASSIGN(last_, load(number));
+      if (last_ == nullptr) return &last_;
       number_ = number;
       if (turns_ >= turns_before_holding && use == CacheUse::Keep) hold(cache);
     }

@@ -21,14 +21,17 @@ class FilterPins {
   }
   /// admits(hash) is going to be asked.
   void prefetch(uint64_t hash) const { __builtin_prefetch(block_of(hash)); }
-  /// The same of a filter of so many bytes, of which `load(number)` reads a piece through the cache.
+  /// The same of a filter of so many bytes, of which `load(number)` reads a piece through the cache. Nothing:
+  /// it has given null.
   template <typename Load>
-  Result<bool> admits(BlockCache& cache, uint64_t filter_bytes, uint64_t hash, const Load& load) {
-    if (const auto known = admits(hash)) return *known;
+  Result<std::optional<bool>> admits(BlockCache& cache, uint64_t filter_bytes, uint64_t hash,
+                                     const Load& load) {
+    if (const auto known = admits(hash)) return known;
     filter_bytes_ = filter_bytes;
     const uint64_t offset = bloom_block_offset(hash, filter_bytes);
     const auto number = static_cast<uint32_t>(offset / bloom_piece_bytes);
     HAILSTONE_ASSIGN(const auto* const piece, pins_.get(cache, number, CacheUse::Keep, load));
+    if (*piece == nullptr) return std::nullopt;
     const char* const bytes = (*piece)->bytes().data();
     const auto pieces = static_cast<size_t>((filter_bytes + bloom_piece_bytes - 1) / bloom_piece_bytes);
     // The only one stays the last.

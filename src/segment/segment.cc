@@ -7,6 +7,7 @@
 #include <atomic>
 
 #include "base/hash.h"
+#include "segment/key_filter.h"
 #include "segment/segment_codec.h"
 #include "segment/segment_format.h"
 #include "segment/segment_writer.h"
@@ -26,17 +27,6 @@ uint64_t next_file_number() {
 
 }  // namespace
 
-/// A piece of a Bloom filter in the cache.
-class FilterPiece final : public BlockCache::Entry {
- public:
-  explicit FilterPiece(PieceBuffer bytes) : bytes_(std::move(bytes)) {}
-  ByteView bytes() const { return bytes_.bytes(); }
-  size_t memory() const override { return sizeof *this + bytes_.bytes().size(); }
-
- private:
-  PieceBuffer bytes_;
-};
-
 struct Segment::State {
   State(BlockCache& block_cache)
       : cache(block_cache), file_number(next_file_number()), memory(block_cache.budget()) {}
@@ -50,6 +40,7 @@ struct Segment::State {
   uint64_t footer_offset = 0;
   Footer footer;
   std::vector<StoredColumn> columns;
+  std::vector<KeyFilter> filters;  // of the clustered key, then of the indexes
   Reservation memory;
 
   BlockContext context(const ColumnEntry& column, uint32_t block) const {
@@ -96,37 +87,6 @@ struct Segment::State {
     return plain;
   }
 
-  Result<bool> filter_admits(const FilterEntry& filter, uint64_t hash, FilterPins& pins) const {
-    if (filter.bytes == 0) return true;
-    return pins.admits(cache, filter.bytes, hash,
-                       [&](uint32_t wanted) { return filter_piece(filter.pieces[wanted]); });
-  }
-
-  Status filter_admits(const FilterEntry& filter, std::span<const BloomKey> keys,
-                       std::vector<uint32_t>& to) const {
-    if (filter.bytes == 0) {
-      for (const BloomKey& key : keys) to.push_back(key.number);
-      return {};
-    }
-    while (!keys.empty()) {
-      const uint64_t number = bloom_block_offset(keys.front().hash, filter.bytes) / bloom_piece_bytes;
-      HAILSTONE_ASSIGN(const auto piece, filter_piece(filter.pieces[static_cast<size_t>(number)]));
-      keys = keys.subspan(
-          bloom_piece_admitted(piece->bytes(), number * bloom_piece_bytes, filter.bytes, keys, to));
-    }
-    return {};
-  }
-
-  Result<std::shared_ptr<const FilterPiece>> filter_piece(const Piece& piece) const {
-    HAILSTONE_ASSIGN(
-        auto entry,
-        cache.get({file_number, piece.offset}, [&]() -> Result<std::shared_ptr<const BlockCache::Entry>> {
-          HAILSTONE_ASSIGN(PieceBuffer bytes, PieceBuffer::read(*file, piece));
-          return std::make_shared<FilterPiece>(std::move(bytes));
-        }));
-    return std::static_pointer_cast<const FilterPiece>(std::move(entry));
-  }
-
   /// Reads header, footer and trailer and tests them.
   Status read_footer(std::string& bytes, uint64_t& offset, unsigned& version) const {
     if (file_bytes < segment_header_bytes + segment_trailer_bytes)
@@ -150,11 +110,6 @@ struct Segment::State {
     HAILSTONE_TRY(file->read(offset, bytes.size(), bytes.data()));
     if (checksum(bytes) != load<uint64_t>(trailer.data() + 16))
       return file->corrupt(offset, "the checksum of the footer does not match");
-    return {};
-  }
-
-  Status check_filter(const FilterEntry& filter) const {
-    for (const Piece& piece : filter.pieces) HAILSTONE_TRY(PieceBuffer::read(*file, piece));
     return {};
   }
 
@@ -188,7 +143,14 @@ Result<std::shared_ptr<Segment>> Segment::open(Filesystem& filesystem, const std
     return state.file->corrupt(state.footer_offset, "the structure of the footer is wrong");
   }
   for (const auto& column : state.footer.columns) state.columns.push_back(column.column);
-  state.memory.grow(sizeof(Segment) + sizeof(State) + state.footer_bytes.capacity() + state.footer.memory());
+  size_t memory = sizeof(Segment) + sizeof(State) + state.footer_bytes.capacity() + state.footer.memory();
+  state.filters.reserve(1 + state.footer.indexes.size());
+  const auto add_filter = [&](const KeyDirectory& keys) {
+    memory += state.filters.emplace_back(cache, state.file, state.file_number, keys.filter).memory();
+  };
+  add_filter(state.footer.keys);
+  for (const auto& index : state.footer.indexes) add_filter(index.keys);
+  state.memory.grow(memory + state.filters.capacity() * sizeof(KeyFilter));
   return segment;
 }
 
@@ -289,16 +251,7 @@ Result<std::shared_ptr<const Dictionary>> Segment::dictionary(size_t column) con
 size_t Segment::key_sample_count() const { return state_->footer.keys.samples.size(); }
 ByteView Segment::key_sample(size_t number) const { return state_->footer.keys.samples[number]; }
 ByteView Segment::last_key() const { return state_->footer.keys.last_key; }
-Result<bool> Segment::may_contain_key(uint64_t hash) const {
-  FilterPins pins;
-  return may_contain_key(hash, pins);
-}
-Result<bool> Segment::may_contain_key(uint64_t hash, FilterPins& pins) const {
-  return state_->filter_admits(state_->footer.keys.filter, hash, pins);
-}
-Status Segment::may_contain_keys(std::span<const BloomKey> keys, std::vector<uint32_t>& to) const {
-  return state_->filter_admits(state_->footer.keys.filter, keys, to);
-}
+const KeyFilter& Segment::key_filter() const { return state_->filters.front(); }
 std::span<const uint64_t> Segment::distinct_prefixes() const { return state_->footer.keys.distinct_prefixes; }
 
 size_t Segment::index_count() const { return state_->footer.indexes.size(); }
@@ -343,17 +296,7 @@ Status Segment::index_ordinals(size_t index, uint32_t first, uint32_t count, uin
   return {};
 }
 
-Result<bool> Segment::index_may_contain(size_t index, uint64_t hash) const {
-  FilterPins pins;
-  return index_may_contain(index, hash, pins);
-}
-Result<bool> Segment::index_may_contain(size_t index, uint64_t hash, FilterPins& pins) const {
-  return state_->filter_admits(state_->footer.indexes[index].keys.filter, hash, pins);
-}
-Status Segment::index_may_contain(size_t index, std::span<const BloomKey> keys,
-                                  std::vector<uint32_t>& to) const {
-  return state_->filter_admits(state_->footer.indexes[index].keys.filter, keys, to);
-}
+const KeyFilter& Segment::index_filter(size_t index) const { return state_->filters[1 + index]; }
 std::span<const uint64_t> Segment::index_distinct_prefixes(size_t index) const {
   return state_->footer.indexes[index].keys.distinct_prefixes;
 }
@@ -379,11 +322,9 @@ Status Segment::check() const {
       HAILSTONE_TRY(SegmentCodec::check_frames(*loaded));
     }
   }
-  HAILSTONE_TRY(state_->check_filter(state_->footer.keys.filter));
   std::vector<uint64_t> ordinals;
   for (const auto& index : state_->footer.indexes) {
     HAILSTONE_TRY(state_->check_order(index.keys));
-    HAILSTONE_TRY(state_->check_filter(index.keys.filter));
     for (size_t i = 0; i < index.pieces.size(); ++i) {
       HAILSTONE_ASSIGN(const auto loaded,
                        SegmentCodec::load_block(state_->file, state_->ordinals_context(index, i)));
@@ -395,6 +336,7 @@ Status Segment::check() const {
       }
     }
   }
+  for (const KeyFilter& filter : state_->filters) HAILSTONE_TRY(filter.check());
   return {};
 }
 

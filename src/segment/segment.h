@@ -19,9 +19,10 @@
 #include "segment/column_buffer.h"
 #include "segment/distinct_sketch.h"
 #include "segment/file_identity.h"
-#include "segment/filter_pins.h"
 
 namespace hailstone {
+
+class KeyFilter;
 
 /// What the footer says of one column block. Lets a scan skip the block without reading it.
 struct BlockSummary {
@@ -86,12 +87,8 @@ class Segment {
   ByteView key_sample(size_t number) const;
   ByteView first_key() const { return key_sample(0); }
   ByteView last_key() const;
-  /// False: no row has this clustered key (hash_bytes of it). Always true when the segment has no filter.
-  Result<bool> may_contain_key(uint64_t hash) const;
-  Result<bool> may_contain_key(uint64_t hash, FilterPins& pins) const;
-  /// The same of many keys, which lie in the order of their hashes: appends the numbers of those that may be
-  /// there.
-  Status may_contain_keys(std::span<const BloomKey> keys, std::vector<uint32_t>& to) const;
+  /// Of the clustered keys. Lives as long as this.
+  const KeyFilter& key_filter() const;
   std::span<const uint64_t> distinct_prefixes() const;
 
   // Secondary indexes, in the order they were written.
@@ -103,9 +100,7 @@ class Segment {
   /// Ordinals of entries [first, first + count), in index order. `pins`: of this index alone.
   Status index_ordinals(size_t index, uint32_t first, uint32_t count, uint32_t* to, BlockPins& pins,
                         CacheUse use = CacheUse::Keep) const;
-  Result<bool> index_may_contain(size_t index, uint64_t hash) const;
-  Result<bool> index_may_contain(size_t index, uint64_t hash, FilterPins& pins) const;
-  Status index_may_contain(size_t index, std::span<const BloomKey> keys, std::vector<uint32_t>& to) const;
+  const KeyFilter& index_filter(size_t index) const;
   std::span<const uint64_t> index_distinct_prefixes(size_t index) const;
 
   /// Reads and checks every byte of the file, past the cache, and that it is this segment that its name leads

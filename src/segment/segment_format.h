@@ -143,6 +143,7 @@ class SegmentFile {
   /// RandomAccessFile::lent().
   const char* lent(uint64_t offset, size_t size) const { return file_->lent(offset, size); }
   Result<uint64_t> size() const { return file_->size(); }
+  Counters& counters() const { return counters_; }
   /// What the path leads to now.
   Result<std::shared_ptr<SegmentFile>> open_again() const;
   void remove_when_closed() { remove_.store(true, std::memory_order_relaxed); }

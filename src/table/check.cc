@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "segment/key_filter.h"
 #include "table/cursor.h"
 #include "table/delete_vector_file.h"
 #include "table/scan.h"
@@ -99,15 +100,15 @@ class SegmentCheck {
 
   /// Whether the filter admits the keys that were noted. By hash, as each part of the filter is read once so.
   Status check_filter(size_t secondary) {
-    std::ranges::sort(to_look_up_);
-    FilterPins filter;
-    for (const auto& [hash, position] : to_look_up_) {
-      HAILSTONE_ASSIGN(const bool admits, secondary == SegmentKeys::clustered
-                                              ? file_.may_contain_key(hash, filter)
-                                              : file_.index_may_contain(secondary, hash, filter));
-      if (admits) continue;
+    std::ranges::sort(to_look_up_, {}, &BloomKey::hash);
+    const KeyFilter& filter =
+        secondary == SegmentKeys::clustered ? file_.key_filter() : file_.index_filter(secondary);
+    std::vector<uint32_t> admitted;
+    HAILSTONE_TRY(filter.admits(to_look_up_, admitted));
+    const auto denied = std::ranges::mismatch(to_look_up_, admitted, {}, &BloomKey::number).in1;
+    if (denied != to_look_up_.end()) {
       return damaged(
-          fmt::format("the filter of index {} denies the key of entry {}", name(secondary), position));
+          fmt::format("the filter of index {} denies the key of entry {}", name(secondary), denied->number));
     }
     to_look_up_.clear();
     return {};
@@ -124,8 +125,7 @@ class SegmentCheck {
   const TableSegment& segment_;
   const Segment& file_;
   const StopToken& stop_;
-  // Hashes of keys, and the positions of their entries.
-  std::vector<std::pair<uint64_t, uint32_t>> to_look_up_;
+  std::vector<BloomKey> to_look_up_;  // by the positions of their entries
 };
 
 }  // namespace

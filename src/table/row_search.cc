@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/hash.h"
+#include "segment/key_filter.h"
 #include "table/table_state.h"
 
 namespace hailstone {
@@ -201,12 +202,11 @@ Result<UniqueMatches> Table::State::match_unique(const TableView& places, size_t
   if (readers != nullptr) readers->follow(places);
   const uint64_t hash = hash_bytes(index_key);
   const auto look = [&](const std::shared_ptr<TableSegment>& segment) -> Status {
-    const Segment& file = *segment->segment;
-    HAILSTONE_ASSIGN(
-        const bool may_contain,
-        readers == nullptr
-            ? file.index_may_contain(secondary, hash)
-            : file.index_may_contain(secondary, hash, readers->of(segment).filter_of_index(secondary)));
+    const KeyFilter& filter = segment->segment->index_filter(secondary);
+    HAILSTONE_ASSIGN(const bool may_contain,
+                     readers == nullptr
+                         ? filter.admits(hash)
+                         : filter.admits(hash, readers->of(segment).filter_of_index(secondary)));
     if (!may_contain) {
       count(host.counters().bloom_filter_skips);
       return {};

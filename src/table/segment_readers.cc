@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "segment/key_filter.h"
+
 namespace hailstone {
 
 namespace {
@@ -45,9 +47,9 @@ Result<OrdinalRange> find_clustered(const TableSegment& segment, const TableKeys
   const Segment& file = *segment.segment;
   if (file.rows() == 0 || key < file.first_key() || file.last_key() < key) return OrdinalRange{};
   if (!keys.hidden_row_id()) {
-    HAILSTONE_ASSIGN(const bool may_contain, reader == nullptr
-                                                 ? file.may_contain_key(hash)
-                                                 : file.may_contain_key(hash, reader->filter()));
+    const KeyFilter& filter = file.key_filter();
+    HAILSTONE_ASSIGN(const bool may_contain,
+                     reader == nullptr ? filter.admits(hash) : filter.admits(hash, reader->filter()));
     if (!may_contain) {
       count(counters.bloom_filter_skips);
       return OrdinalRange{};

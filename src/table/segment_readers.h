@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "segment/filter_pins.h"
 #include "table/key_search.h"
 #include "table/table_view.h"
 

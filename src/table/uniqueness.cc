@@ -12,6 +12,7 @@
 #include "base/guard.h"
 #include "base/hash.h"
 #include "base/mutex.h"
+#include "segment/key_filter.h"
 #include "table/helpers.h"
 
 namespace hailstone {
@@ -379,14 +380,14 @@ class IndexCheck {
       });
       keys = part.asked;
     }
+    const Segment& file = *overlap.other->segment;
+    const KeyFilter& filter =
+        secondary_ == SegmentKeys::clustered ? file.key_filter() : file.index_filter(secondary_);
     while (!keys.empty()) {
       HAILSTONE_TRY(look_for_interruption(part));
       const auto some = keys.first(std::min<size_t>(keys.size(), steps_between_interruption_checks));
       keys = keys.subspan(some.size());
-      const Segment& file = *overlap.other->segment;
-      HAILSTONE_TRY(secondary_ == SegmentKeys::clustered
-                        ? file.may_contain_keys(some, part.candidates)
-                        : file.index_may_contain(secondary_, some, part.candidates));
+      HAILSTONE_TRY(filter.admits(some, part.candidates));
     }
     count(state_.host.counters().bloom_filter_skips, lookups - part.candidates.size());
     std::ranges::sort(part.candidates);

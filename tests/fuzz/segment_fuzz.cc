@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "file/temporary_directory.h"
 #include "segment/delete_vector.h"
+#include "segment/key_filter.h"
 #include "segment/segment.h"
 #include "segment/segment_format.h"
 #include "segment/segment_writer.h"
@@ -58,9 +59,9 @@ void read_all(const Segment& segment) {
     std::vector<uint32_t> ordinals(segment.index_entries(index));
     BlockPins pins;
     static_cast<void>(segment.index_ordinals(index, 0, segment.index_entries(index), ordinals.data(), pins));
-    static_cast<void>(segment.index_may_contain(index, 99));
+    static_cast<void>(segment.index_filter(index).admits(99));
   }
-  static_cast<void>(segment.may_contain_key(99));
+  static_cast<void>(segment.key_filter().admits(99));
 }
 
 /// A file of one piece and a footer.

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "file/fault_filesystem.h"
+#include "segment/key_filter.h"
 #include "segment/segment_format.h"
 #include "segment_test_support.h"
 
@@ -106,9 +107,9 @@ void read_all(const Segment& segment) {
     std::vector<uint32_t> ordinals(segment.index_entries(index));
     BlockPins pins;
     static_cast<void>(segment.index_ordinals(index, 0, segment.index_entries(index), ordinals.data(), pins));
-    static_cast<void>(segment.index_may_contain(index, 12345));
+    static_cast<void>(segment.index_filter(index).admits(12345));
   }
-  static_cast<void>(segment.may_contain_key(54321));
+  static_cast<void>(segment.key_filter().admits(54321));
 }
 
 bool intact(TestTable& table, const std::string& path) {

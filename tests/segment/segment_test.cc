@@ -2,8 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "base/failing_allocations.h"
 #include "base/guard.h"
+#include "segment/filter_pins.h"
+#include "segment/key_filter.h"
 #include "segment/segment_format.h"
 #include "segment_test_support.h"
 
@@ -147,6 +152,88 @@ TEST(SegmentTest, BlocksOfFilesInMemoryAreReadWhereTheyLie) {
   }
   blocks.clear();
   EXPECT_FALSE(table.memory.exists(table.directory.file("segment")));
+}
+
+/// A segment whose filter has some pieces, opened beside a cache that has room for about one of them.
+struct FilterBesideLittleMemory {
+  static constexpr size_t rows = 200'000;
+  static constexpr size_t pieces = (rows * 12 / 8 + bloom_piece_bytes - 1) / bloom_piece_bytes;
+
+  FilterBesideLittleMemory() {
+    TestColumn& column = table.integer_column();
+    for (size_t row = 0; row < rows; ++row) column.add(std::optional<uint64_t>(row));
+    const Status written = write_segment(posix_filesystem(), path, table.input(), table.counters);
+    EXPECT_TRUE(written);
+    budget.reserve(budget.limit() - 2 * bloom_piece_bytes);
+  }
+  ~FilterBesideLittleMemory() { budget.release(budget.limit() - 2 * bloom_piece_bytes); }
+  std::shared_ptr<Segment> open() {
+    auto opened = Segment::open(posix_filesystem(), path, cache, counters);
+    EXPECT_TRUE(opened);
+    return opened ? *opened : nullptr;
+  }
+
+  TestTable table;
+  const std::string path = table.directory.file("s");
+  MemoryBudget budget{4 * bloom_piece_bytes};  // readers may not hold one of them
+  Counters counters;
+  BlockCache cache{budget, counters};
+};
+
+TEST(SegmentTest, KeysAreLookedUpInFiltersThatMemoryHasNoRoomFor) {
+  std::mt19937_64 random(test_seed());
+  FilterBesideLittleMemory test;
+  const auto segment = test.open();
+  ASSERT_NE(segment, nullptr);
+  constexpr size_t looks = 20'000;
+  FilterPins pins;
+  size_t let_through = 0;
+  std::vector<BloomKey> keys;
+  for (uint32_t i = 0; i < looks; ++i) {
+    const auto row = static_cast<uint32_t>(random() % (2 * test.rows));
+    const uint64_t hash = hash_bytes(TestTable::key_of(row));
+    const auto admits = segment->key_filter().admits(hash, pins);
+    ASSERT_TRUE(admits) << admits.error().message();
+    if (row < test.rows) {
+      ASSERT_TRUE(*admits);
+    }
+    if (*admits) ++let_through;
+    keys.push_back({hash, i});
+  }
+  EXPECT_LT(let_through, looks * 53 / 100);
+  // A look reads little; a piece is read once in a while.
+  EXPECT_GT(test.counters.bloom_filter_reads.load(), looks / 3);
+  EXPECT_LT(test.counters.block_cache_misses.load(), test.pieces + looks / 50);
+  std::ranges::sort(keys, {}, &BloomKey::hash);
+  std::vector<uint32_t> together;
+  ASSERT_TRUE(segment->key_filter().admits(keys, together));
+  EXPECT_EQ(together.size(), let_through);
+}
+
+TEST(SegmentTest, DamageToAFilterThatMemoryHasNoRoomForIsFound) {
+  FilterBesideLittleMemory test;
+  {
+    // Nearly all of the file is the filter.
+    std::fstream file(test.path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(static_cast<std::streamoff>(std::filesystem::file_size(test.path) / 2));
+    file.put('\x5a');
+    file.put('\xa5');
+  }
+  const auto segment = test.open();
+  ASSERT_NE(segment, nullptr);
+  size_t refused = 0, looks = 0;
+  for (uint32_t row = 0; row < test.rows; row += 40, ++looks) {
+    const auto admits = segment->key_filter().admits(hash_bytes(TestTable::key_of(row)));
+    if (admits) {
+      ASSERT_TRUE(*admits);
+      continue;
+    }
+    ASSERT_EQ(admits.error().code(), ErrorCode::Corruption);
+    ++refused;
+  }
+  // Every key of the damaged piece, not only the first that is looked for.
+  EXPECT_GT(refused, looks / test.pieces / 2);
+  EXPECT_LT(refused, looks * 2 / test.pieces);
 }
 
 TEST(SegmentTest, RowsAreWrittenInTheGivenOrder) {
@@ -301,7 +388,7 @@ TEST(SegmentTest, KeysAndIndexesComeBack) {
   EXPECT_EQ(segment.distinct_prefixes()[0], rows);
   uint32_t admitted = 0;
   for (uint32_t row = 0; row < 2 * rows; ++row) {
-    const auto admits = segment.may_contain_key(hash_bytes(TestTable::key_of(row)));
+    const auto admits = segment.key_filter().admits(hash_bytes(TestTable::key_of(row)));
     ASSERT_TRUE(admits);
     if (row < rows) {
       ASSERT_TRUE(*admits);
@@ -317,8 +404,8 @@ TEST(SegmentTest, KeysAndIndexesComeBack) {
   EXPECT_EQ(segment.index_distinct_prefixes(0)[1], 77U);
   for (size_t i = 0; i < segment.index_sample_count(0); ++i)
     ASSERT_EQ(segment.index_sample(0, i), run.samples[i]);
-  for (const uint64_t hash : run.key_hashes) ASSERT_TRUE(*segment.index_may_contain(0, hash));
-  EXPECT_TRUE(*segment.index_may_contain(1, 5));
+  for (const uint64_t hash : run.key_hashes) ASSERT_TRUE(*segment.index_filter(0).admits(hash));
+  EXPECT_TRUE(*segment.index_filter(1).admits(5));
   BlockPins pins;
   for (int i = 0; i < 50; ++i) {
     const auto first = static_cast<uint32_t>(random() % run.ordinals.size());
@@ -344,9 +431,9 @@ TEST(SegmentTest, KeysThatAreLookedUpTogetherFindWhatEachFindsAlone) {
   for (uint32_t row = 0; row < 2 * rows; ++row) keys.push_back({hash_bytes(TestTable::key_of(row)), row});
   std::ranges::sort(keys, {}, &BloomKey::hash);
   std::vector<uint32_t> together, alone;
-  ASSERT_TRUE(segment->may_contain_keys(keys, together));
+  ASSERT_TRUE(segment->key_filter().admits(keys, together));
   for (const BloomKey& key : keys) {
-    const auto admits = segment->may_contain_key(key.hash);
+    const auto admits = segment->key_filter().admits(key.hash);
     ASSERT_TRUE(admits);
     if (*admits) alone.push_back(key.number);
   }
