@@ -10,6 +10,7 @@ import argparse
 import datetime
 import http
 import json
+import math
 import os
 import random
 import shutil
@@ -484,6 +485,11 @@ def bench_summaries(arguments, figures):
             hits = server.connect().execute("SELECT SUM(hits) FROM ingest.pages")[0][0]
             if hits != rows:
                 raise Failure(f"{engine}: the summaries have {hits} records of {rows}")
+            jobs = server.connect().execute("SELECT SUM(hits) AS records, COUNT(*) FROM ingest.pages GROUP BY site ORDER BY records")
+            shortest = jobs[:math.ceil(0.97 * len(jobs))]
+            for place, what in enumerate(("records", "rows")):
+                share = sum(int(job[place]) for job in shortest) / sum(int(job[place]) for job in jobs)
+                figures.add(f"summaries-{what}", f"the {what} of the shortest 97 % of the jobs, of all", engine, share)
         say(f"{engine}: {arguments.jobs} jobs in {period['all']:.1f} s ({seconds:.1f} with the start), 97 % in {period['most']:.1f} s")
         for key, title in (("half", "50 %"), ("most", "97 %"), ("all", "all")):
             figures.add(f"summaries-{key}", f"seconds until {title} of the jobs were done", engine, period[key])
