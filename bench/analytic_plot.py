@@ -39,7 +39,9 @@ def _draw(axes, groups, ratio):
         axes.bar([place + number * WIDTH for place in range(len(ratios))],
                  [0 if ratio == math.inf else ratio - 1 for ratio in ratios], WIDTH, bottom=1, label=threads_of(threads))
     axes.axhline(1, color="black", linewidth=0.8)
-    axes.set_yscale("log")
+    axes.set_yscale("log", subs=[2, 5])
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter("{x:g}")
     axes.set_title(", ".join(group.title for group in groups), fontsize=10)
     axes.set_ylabel("Hailstone's time / DuckDB's, warm\n(logarithmic; lower is better)")
     axes.set_xticks([place + WIDTH / 2 for place in range(len(statements))], [statement.name for statement in statements],
