@@ -85,13 +85,13 @@ class MemoryFilesystem::File {
   /// Joins the pieces, so that more can be lent, and gives back what the last one has too much.
   void fit() {
     const ExclusiveLock guard(mutex_);
-    fits_ = true;
     drop_unused();
     for (size_t first = 0; first < pieces_.size(); ++first) {
       size_t last = first + 1;
       while (last < pieces_.size() && pieces_[last].end() - pieces_[first].begin <= most_joined_bytes) ++last;
       if (last - first > 1 || pieces_[first].end() > size_) join(first, last);
     }
+    fits_ = true;  // not when there was no memory to join them
   }
 
  private:

@@ -131,7 +131,7 @@ TEST(SegmentTest, BlocksOfFilesInMemoryAreReadWhereTheyLie) {
     blocks.push_back(*std::move(block));
   }
   EXPECT_EQ(table.counters.segment_reads.load(), 3U);  // header, trailer, footer
-  // Who holds a block holds the file, also of a segment that a merge has replaced.
+  // A block that is held keeps the file, also of a segment that a merge has replaced.
   segment->remove_when_unused();
   segment.reset();
   EXPECT_TRUE(table.memory.exists(table.directory.file("segment")));
