@@ -11,6 +11,7 @@
 #include "join_tree.h"
 #include "query/join/join_search.h"
 #include "row_block.h"
+#include "source_record.h"
 
 namespace hailstone {
 
@@ -501,6 +502,9 @@ std::unique_ptr<JoinNode> plan_joins(const FromClause& from) {
 }
 
 std::unique_ptr<JoinNode> plan_joins_again(const FromClause& from, const JoinsSoFar& so_far) {
+  // Conditions are translated by comparisons over the records, where rows that the server has evaluated may
+  // have left a table without a row.
+  begin_row(*from.sources);
   PlanAgain again{.so_far = so_far};
   std::unique_ptr<JoinNode> node = Planner(from, from.joined, &again).plan();
   return again.is_worth_it ? std::move(node) : nullptr;

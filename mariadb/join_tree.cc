@@ -41,7 +41,6 @@ class FromReader {
 
   std::vector<SourceTables::Source> sources;
   std::vector<StraightJoin> straight;
-  bool by_view = false;
 
  private:
   bool add(TABLE_LIST& table, JoinedTables& to, bool may_be_missing) {
@@ -61,7 +60,6 @@ class FromReader {
   bool add_tables(TABLE_LIST& table, JoinedTables& to, bool may_be_missing) {
     if (table.is_view_or_derived()) {
       if (!table.is_merged_derived()) return false;
-      by_view = true;
       // In an execution before this one its condition has become a part of the statement's.
       if (table.merged)
         return table.nested_join != nullptr && read(table.nested_join->join_list, to, may_be_missing);
@@ -72,8 +70,6 @@ class FromReader {
     }
     if (table.nested_join != nullptr) return read(table.nested_join->join_list, to, may_be_missing);
     if (!is_plain_table(table)) return false;
-    // In an execution before this one a view may have become a part of the nest that it stood in.
-    by_view |= table.top_table() != &table;
     to.tables.push_back(sources.size());
     sources.push_back({table.table, readers_of(*table.table), may_be_missing});
     return !sources.back().readers.empty();
@@ -163,6 +159,30 @@ void add_shown(const JoinedTables& joined, std::vector<bool>& to) {
   }
 }
 
+/// Whether something in the item is made by a view, or a derived table, on the inner side of an outer join.
+bool is_null_of_missing_rows(Item& item, const SourceTables& sources) {
+  if (item.type() == Item::REF_ITEM) {
+    auto& reference = static_cast<Item_ref&>(item);
+    if (reference.ref_type() != Item_ref::VIEW_REF) return is_null_of_missing_rows(**reference.ref, sources);
+    Item& real = *item.real_item();
+    const TABLE* const tells = static_cast<Item_direct_view_ref&>(item).get_null_ref_table();
+    const bool may_be_missing = std::ranges::any_of(sources.all(), [&](const SourceTables::Source& source) {
+      return source.table == tells && source.may_be_missing;
+    });
+    // A column is NULL by itself then.
+    return real.type() != Item::FIELD_ITEM &&
+           (may_be_missing || is_null_of_missing_rows(**reference.ref, sources));
+  }
+  if (item.type() == Item::SUM_FUNC_ITEM) {
+    auto& aggregate = static_cast<Item_sum&>(item);
+    for (uint i = 0; i < aggregate.get_arg_count(); ++i) {
+      if (is_null_of_missing_rows(*aggregate.get_arg(i), sources)) return true;
+    }
+    return false;
+  }
+  return any_part(item, [&](Item& part) { return is_null_of_missing_rows(part, sources); });
+}
+
 }  // namespace
 
 std::vector<StraightJoin> joined_in_order(size_t tables) {
@@ -195,27 +215,16 @@ std::vector<bool> FromClause::shown_tables() const {
   return shown;
 }
 
-bool is_null_of_missing_rows(Item& item, const SourceTables& sources) {
-  if (item.type() == Item::REF_ITEM) {
-    auto& reference = static_cast<Item_ref&>(item);
-    if (reference.ref_type() != Item_ref::VIEW_REF) return is_null_of_missing_rows(**reference.ref, sources);
-    Item& real = *item.real_item();
-    const TABLE* const tells = static_cast<Item_direct_view_ref&>(item).get_null_ref_table();
-    const bool may_be_missing = std::ranges::any_of(sources.all(), [&](const SourceTables::Source& source) {
-      return source.table == tells && source.may_be_missing;
-    });
-    // A column is NULL by itself then.
-    return real.type() != Item::FIELD_ITEM &&
-           (may_be_missing || is_null_of_missing_rows(**reference.ref, sources));
+Item* made_of_missing_rows(const FromClause& from, List<Item>& shown, Item* having) {
+  const auto is_made = [&](Item* item) { return is_null_of_missing_rows(*item, *from.sources); };
+  const std::vector<Item*> conditions = from.all_conditions();
+  const auto condition = std::ranges::find_if(conditions, is_made);
+  if (condition != conditions.end()) return *condition;
+  List_iterator_fast<Item> items(shown);
+  while (Item* const item = items++) {
+    if (is_made(item)) return item;
   }
-  if (item.type() == Item::SUM_FUNC_ITEM) {
-    auto& aggregate = static_cast<Item_sum&>(item);
-    for (uint i = 0; i < aggregate.get_arg_count(); ++i) {
-      if (is_null_of_missing_rows(*aggregate.get_arg(i), sources)) return true;
-    }
-    return false;
-  }
-  return any_part(item, [&](Item& part) { return is_null_of_missing_rows(part, sources); });
+  return having != nullptr && is_made(having) ? having : nullptr;
 }
 
 std::optional<FromClause> tables_joined_by(SELECT_LEX& select) {
@@ -225,7 +234,6 @@ std::optional<FromClause> tables_joined_by(SELECT_LEX& select) {
   add_parts(select.join->conds, from.joined.conditions);
   if (!reader.read(select.top_join_list, from.joined, /*may_be_missing=*/false) || reader.sources.size() < 2)
     return std::nullopt;
-  from.by_view = reader.by_view;
   from.straight = (select.options & SELECT_STRAIGHT_JOIN) != 0 ? joined_in_order(reader.sources.size())
                                                                : std::move(reader.straight);
   simplify(from.joined, SourceTables(reader.sources));

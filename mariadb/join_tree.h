@@ -79,7 +79,6 @@ struct FromClause {
   std::shared_ptr<const SourceTables> sources;
   JoinedTables joined;
   std::vector<StraightJoin> straight = {};
-  bool by_view = false;  // some of it through a view, or a derived table
 
   /// All parts of WHERE and ON.
   std::vector<Item*> all_conditions() const;
@@ -94,9 +93,10 @@ std::optional<FromClause> tables_joined_by(SELECT_LEX& select);
 /// Of one that it is done with, all tables of which are this engine's (joined_block.cc).
 std::expected<FromClause, Declined> tables_joined_by_block(const Query& query);
 
-/// Whether something in the item is made by a view, or a derived table, on the inner side of an outer join:
-/// where that has no row it is NULL, whatever the view would make of the NULLs of its columns.
-bool is_null_of_missing_rows(Item& item, const SourceTables& sources);
+/// What a view, or a derived table, on the inner side of an outer join makes, if a condition, something that
+/// the block shows, or HAVING (or null) wants it; null: nothing. Where that side has no row it is NULL,
+/// whatever the view would make of the NULLs of its columns.
+Item* made_of_missing_rows(const FromClause& from, List<Item>& shown, Item* having);
 
 /// The parts of a condition, all of which must hold.
 void add_parts(Item* condition, std::vector<Item*>& to);

@@ -97,6 +97,8 @@ class Part {
       if (!has_silent_constants(thd_, *condition) || may_warn(thd_, *condition))
         return Declined{SelectOutcome::Condition, condition};
     }
+    if (Item* const item = made_of_missing_rows(*from_, *query_.select, query_.having))
+      return Declined{SelectOutcome::View, item};
     const std::vector<bool> shown = from_->shown_tables();
     const auto is_shown = [&](Item& item) {
       return std::ranges::all_of(columns_read_by(item), [&](const Item_field* column) {

@@ -95,14 +95,14 @@ class PushedPart final : public group_by_handler {
     return result_->use(*table, items_);
   }
 
-  /// The statement's items, of which columns would read a field of `table`. False: no memory.
+  /// The statement's items, of which columns, and what views make, would be read from fields of `table`.
+  /// False: no memory.
   bool read_record() {
     List_iterator_fast<Item> each(join_.all_fields);
     while (Item* const item = each++) {
-      Item& real = *item->real_item();
-      Item* read = item;
-      if (real.type() == Item::FIELD_ITEM) {
-        read = new (thd->mem_root) Item_field(thd, static_cast<Item_field&>(real).field);
+      Item* read = item->real_item();
+      if (read->type() == Item::FIELD_ITEM) {
+        read = new (thd->mem_root) Item_field(thd, static_cast<Item_field*>(read)->field);
         if (read == nullptr) return false;
         read->name = item->name;
       }

@@ -13,7 +13,8 @@ namespace hailstone {
 
 class QueryRows {
  public:
-  /// Opens the rows: `by_program` false: all expressions are the server's. They come in the same order.
+  /// Opens the rows: `by_program` false: all expressions are the server's. They come in the same order,
+  /// unless programs end before the first row or not at all.
   using Open = std::function<Result<std::unique_ptr<RowSource>>(bool by_program)>;
   /// Asked once rows have ended with ErrorCode::Unsupported before one was given, and are closed: whether
   /// they did to be made in another way.

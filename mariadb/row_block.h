@@ -103,6 +103,12 @@ struct RowBlock {
       if (!on.all.empty() || !where.all.empty() || !computed_keys.empty()) return true;
       return !source && (probe->checks_conditions() || build->checks_conditions());
     }
+    /// Whether a row may end a program, in this order of joins or another one.
+    bool may_end() const {
+      if (where.program->may_end()) return true;
+      return !source && (on.program->may_end() || probe_values->may_end() || build_values->may_end() ||
+                         probe->may_end() || build->may_end());
+    }
   };
 
   ScanColumns columns;

@@ -36,6 +36,7 @@ class RowResult final : public BlockResult {
       case SelectBlock::Way::Sorted:
         return Sort::All;
       case SelectBlock::Way::Scanned:
+      case SelectBlock::Way::Collected:
         break;
     }
     return Sort::None;
@@ -62,7 +63,7 @@ class RowResult final : public BlockResult {
   void end() override {
     if (rows_.is_open()) {
       thd_.inc_examined_row_count(rows_.rows().rows_read());
-      if (OperatorCounts* const counts = sort_counts(); counts != nullptr) {
+      if (const OperatorCounts* const counts = kept_counts(); counts != nullptr && sort() != Sort::None) {
         thd_.inc_status_sort_rows(rows_given_);
         if (counts->spilled != 0) thd_.query_plan_flags |= QPLAN_FILESORT_DISK;
       }
@@ -107,14 +108,15 @@ class RowResult final : public BlockResult {
     return thd_.is_error() ? HA_ERR_INTERNAL_ERROR : 0;
   }
 
-  /// Null: nothing is sorted.
-  OperatorCounts* sort_counts() {
-    switch (sort()) {
-      case Sort::FirstRows:
+  /// Null: rows are not kept.
+  OperatorCounts* kept_counts() {
+    switch (block_.way) {
+      case SelectBlock::Way::FirstRows:
         return run_.counts(Operator::FirstRows);
-      case Sort::All:
+      case SelectBlock::Way::Sorted:
+      case SelectBlock::Way::Collected:
         return run_.counts(Operator::Sort);
-      case Sort::None:
+      case SelectBlock::Way::Scanned:
         break;
     }
     return nullptr;
@@ -122,10 +124,10 @@ class RowResult final : public BlockResult {
 
   Result<std::unique_ptr<RowSource>> open_rows(bool by_program) {
     if (!by_program) run_.restart();
-    const unsigned threads = sort() == Sort::None ? 1 : query_threads(&thd_);
+    const unsigned threads = block_.way == SelectBlock::Way::Scanned ? 1 : query_threads(&thd_);
     HAILSTONE_ASSIGN(auto rows, block_.open(by_program, threads, run_));
-    switch (sort()) {
-      case Sort::FirstRows: {
+    switch (block_.way) {
+      case SelectBlock::Way::FirstRows: {
         const bool have_places = !sources_.is_join();
         return SortedRows::make(
             std::move(rows),
@@ -134,13 +136,14 @@ class RowResult final : public BlockResult {
              .values = have_places ? SortedRows::Values::AtPlaces : SortedRows::Values::Kept,
              .columns = have_places ? shown_columns_ : block_.positions_of(block_.shown),
              .counts = block_.counts_all,
-             .operator_counts = sort_counts()},
+             .operator_counts = kept_counts()},
             query_threads(&thd_));
       }
-      case Sort::All:
+      case SelectBlock::Way::Sorted:
+      case SelectBlock::Way::Collected:
         return OrderedRows::make(std::move(rows), order(), OrderedRows::Equal::Any,
-                                 block_.positions_of(block_.shown), query_threads(&thd_), sort_counts());
-      case Sort::None:
+                                 block_.positions_of(block_.shown), query_threads(&thd_), kept_counts());
+      case SelectBlock::Way::Scanned:
         break;
     }
     return std::make_unique<ScannedRows>(std::move(rows), block_.positions_of(block_.shown));

@@ -25,7 +25,8 @@ struct SelectBlock : RowBlock {
   enum class Way : uint8_t {
     FirstRows,  // few of an order: what is shown of them, but of joins, is read when they are known
     Sorted,     // all, with what is shown of them
-    Scanned,    // in no order
+    Scanned,    // in no order, one by one
+    Collected,  // in no order, all before the first is given
   };
   using RowBlock::RowBlock;
 

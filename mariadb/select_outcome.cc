@@ -32,6 +32,8 @@ std::string number_of(const SELECT_LEX& select) { return "select " + std::to_str
 bool is_of_view(const SELECT_LEX& select) {
   for (const TABLE_LIST* table = select.table_list.first; table != nullptr; table = table->next_local) {
     if (table->belong_to_view != nullptr || table->view != nullptr) return true;
+    // A derived table that the server merges.
+    if (table->derived != nullptr && is_of_view(*table->derived->first_select())) return true;
   }
   return false;
 }

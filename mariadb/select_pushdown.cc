@@ -13,6 +13,7 @@
 #include "index_use.h"
 #include "item_parts.h"
 #include "join_tree.h"
+#include "merged_views.h"
 #include "pushdown_warnings.h"
 #include "pushed_select.h"
 #include "row_result.h"
@@ -45,10 +46,10 @@ class WholeSelect {
       : WholeSelect(thd, select,
                     std::make_shared<SourceTables>(std::vector<SourceTables::Source>{
                         {source.leaf->table, readers_of(*source.leaf->table)}}),
-                    source.conditions, source.by_view) {}
+                    source.conditions) {}
   /// Of several.
   WholeSelect(THD& thd, SELECT_LEX& select, FromClause from)
-      : WholeSelect(thd, select, from.sources, from.all_conditions(), from.by_view) {
+      : WholeSelect(thd, select, from.sources, from.all_conditions()) {
     from_ = std::make_shared<FromClause>(std::move(from));
   }
 
@@ -72,7 +73,8 @@ class WholeSelect {
       if (is_replaced(*condition) || !has_silent_constants(thd_, *condition) || may_warn(thd_, *condition))
         return declined(SelectOutcome::Condition, condition);
     }
-    if (Item* const item = made_of_missing_rows()) return declined(SelectOutcome::View, item);
+    if (Item* const item = from_ ? made_of_missing_rows(*from_, join_.all_fields, join_.having) : nullptr)
+      return declined(SelectOutcome::View, item);
     // The optimizer does so when it merges a view: its columns that are NOT NULL may be NULL, too.
     for (const SourceTables::Source& source : sources_->all()) {
       if (source.may_be_missing) source.table->maybe_null = true;
@@ -83,6 +85,9 @@ class WholeSelect {
       if (chooses && names_index(*source.table->pos_in_table_list)) return declined(SelectOutcome::Hint);
     }
     if (from_) {
+      if (const auto parts = conditions_on_groups();
+          !parts.empty() && (is_offered_again() || aggregates_computed()))
+        return declined(SelectOutcome::Condition, parts.front());
       if (chooses && joins_few_rows(*from_)) return declined(SelectOutcome::Rows);
       if (Item* const item = chooses ? leads_by_indexes(*from_) : nullptr)
         return declined(SelectOutcome::Index, item);
@@ -99,17 +104,16 @@ class WholeSelect {
   }
 
   /// Whether the server offers it once more, when it has optimised it.
-  bool is_offered_again() const { return !by_view_ && select_.olap == UNSPECIFIED_OLAP_TYPE; }
+  bool is_offered_again() const { return is_offered_as_block(select_); }
 
  private:
   WholeSelect(THD& thd, SELECT_LEX& select, std::shared_ptr<const SourceTables> sources,
-              std::vector<Item*> conditions, bool by_view)
+              std::vector<Item*> conditions)
       : thd_(thd),
         select_(select),
         join_(*select.join),
         sources_(std::move(sources)),
         items_(std::move(conditions)),
-        by_view_(by_view),
         query_{&join_.all_fields,
                static_cast<int>(join_.all_fields.elements - join_.fields_list.elements),
                join_.select_distinct,
@@ -165,19 +169,6 @@ class WholeSelect {
     return knows_groups && is_never(join_.having) ? join_.having : nullptr;
   }
 
-  /// What a view on the inner side of an outer join makes, if the statement wants it; null: nothing.
-  Item* made_of_missing_rows() const {
-    if (!from_) return nullptr;
-    const auto is_made = [this](Item* item) { return is_null_of_missing_rows(*item, *sources_); };
-    const auto condition = std::ranges::find_if(items_, is_made);
-    if (condition != items_.end()) return *condition;
-    List_iterator_fast<Item> items(join_.all_fields);
-    while (Item* const item = items++) {
-      if (is_made(item)) return item;
-    }
-    return join_.having != nullptr && is_made(join_.having) ? join_.having : nullptr;
-  }
-
   Item* item_quick_by_index() const {
     Item* const few =
         leads_to_few_rows(*sources_->first().table, sources_->first().readers, items_, conditions_).condition;
@@ -189,39 +180,58 @@ class WholeSelect {
     conditions_.push_back(std::move(condition));
   }
 
-  /// Whether what is aggregated may warn, or fail, where the server would not evaluate it.
-  bool may_warn_of_aggregates() const {
+  /// Whether `test`, of an aggregate and an argument of it, is true of any.
+  template <typename Test>
+  bool any_aggregated(const Test& test) const {
     List_iterator_fast<Item> items(join_.all_fields);
     while (Item* const item = items++) {
       Item& real = *item->real_item();
       if (real.type() != Item::SUM_FUNC_ITEM) continue;
       auto& sum = static_cast<Item_sum&>(real);
       for (uint i = 0; i < sum.get_arg_count(); ++i) {
-        Item& argument = *sum.get_arg(i);
-        // BIT_AND and its like make whole numbers of others.
-        const bool is_converted =
-            sum.sum_func() == Item_sum::SUM_BIT_FUNC && argument.cmp_type() != INT_RESULT;
-        if (is_converted || may_warn(thd_, argument)) return true;
+        if (test(sum, *sum.get_arg(i))) return true;
       }
     }
     return false;
   }
-
-  /// The optimizer moves what HAVING asks of the columns of groups to WHERE: the rows of other groups are
-  /// aggregated nowhere, and raise no errors. So does the engine with what is a predicate; HAVING still holds
-  /// for the groups that are left. Returns a part that is no predicate; null: all are.
-  Item* take_conditions_on_groups() {
-    if (join_.having == nullptr || !moves_having(thd_, select_)) return nullptr;
-    Item* left = nullptr;
-    each_conjunct(*join_.having, [&](Item& part) {
-      if (!is_of_groups(part)) return;
-      PushedCondition condition = reader().condition(&part);
-      if (condition.complete) {
-        add_condition(part, std::move(condition));
-      } else {
-        left = &part;
-      }
+  /// Whether what is aggregated may warn where the server would not evaluate it.
+  bool may_warn_of_aggregates() const {
+    return any_aggregated([this](Item_sum& sum, Item& argument) {
+      // BIT_AND and its like make whole numbers of others.
+      const bool is_converted = sum.sum_func() == Item_sum::SUM_BIT_FUNC && argument.cmp_type() != INT_RESULT;
+      return is_converted || may_warn(thd_, argument);
     });
+  }
+  /// Whether it is computed, which may fail there.
+  bool aggregates_computed() const {
+    return any_aggregated([](Item_sum&, Item& argument) {
+      return argument.real_item()->type() != Item::FIELD_ITEM && !argument.const_item();
+    });
+  }
+
+  /// What HAVING asks of the columns of groups: the optimizer moves that to WHERE, so that the rows of other
+  /// groups are aggregated nowhere, and raise no errors.
+  std::vector<Item*> conditions_on_groups() const {
+    std::vector<Item*> conditions;
+    if (join_.having == nullptr || !moves_having(thd_, select_)) return conditions;
+    each_conjunct(*join_.having, [&](Item& part) {
+      if (is_of_groups(part)) conditions.push_back(&part);
+    });
+    return conditions;
+  }
+
+  /// So does the engine, of one table, with what is a predicate; HAVING still holds for the groups that are
+  /// left. Returns a part that is no predicate; null: all are.
+  Item* take_conditions_on_groups() {
+    Item* left = nullptr;
+    for (Item* const part : conditions_on_groups()) {
+      PushedCondition condition = reader().condition(part);
+      if (condition.complete) {
+        add_condition(*part, std::move(condition));
+      } else {
+        left = part;
+      }
+    }
     return left;
   }
 
@@ -318,23 +328,11 @@ class WholeSelect {
   JOIN& join_;
   const std::shared_ptr<const SourceTables> sources_;
   std::vector<Item*> items_;  // all conditions on rows, those on groups of one table included
-  const bool by_view_;
   const Query query_;
   std::vector<PushedCondition> conditions_;  // the same, of one table
   std::shared_ptr<const FromClause> from_;   // of several
   std::unique_ptr<JoinNode> join_plan_;      // of these
 };
-
-/// Whether the server offers a statement once more when it has optimised it: all its tables are the engine's.
-bool is_offered_as_block(SELECT_LEX& select) {
-  List_iterator_fast<TABLE_LIST> leaves(select.leaf_tables);
-  while (TABLE_LIST* const leaf = leaves++) {
-    if (leaf->is_view_or_derived() || leaf->belong_to_view != nullptr || leaf->table == nullptr ||
-        !is_in_engine(*leaf->table))
-      return false;
-  }
-  return select.olap == UNSPECIFIED_OLAP_TYPE;
-}
 
 }  // namespace
 

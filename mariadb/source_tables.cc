@@ -36,6 +36,7 @@ bool SourceTables::has_all_columns_of(Item& item) const {
 }
 
 bool is_in_engine(const TABLE& table) {
+  if (table.s->tmp_table == INTERNAL_TMP_TABLE) return false;  // of a merged view, and marked
   const handlerton* const of_file = table.file->ht;
   return of_file == engine_handlerton() ||
          (of_file->db_type == DB_TYPE_PARTITION_DB && table.file->partition_ht() == engine_handlerton());

@@ -208,7 +208,6 @@ std::optional<SelectSource> source_of(SELECT_LEX& select) {
   if (select.join->conds != nullptr) source.conditions.push_back(select.join->conds);
   TABLE_LIST* table = only_one(select.top_join_list);
   while (table != nullptr && table->is_view_or_derived()) {
-    source.by_view = true;
     if (!table->is_merged_derived()) return std::nullopt;
     if (table->merged) {
       // In an execution before this one: its condition has become a part of the statement's.

@@ -16,7 +16,6 @@ namespace hailstone {
 struct SelectSource {
   TABLE_LIST* leaf = nullptr;
   std::vector<Item*> conditions;
-  bool by_view = false;
 };
 /// Nothing: it does not read exactly one table.
 std::optional<SelectSource> source_of(SELECT_LEX& select);

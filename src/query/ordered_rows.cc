@@ -23,7 +23,6 @@ Result<std::unique_ptr<OrderedRows>> OrderedRows::make(std::unique_ptr<ComputedR
     rows->add_places({});
     order.push_back({.position = rows->position_of_places(), .nullable = false});
   }
-  HAILSTONE_CHECK(!order.empty(), "rows are wanted in an order of {} columns", order.size());
   std::vector<RowRecords::Key> keys;
   for (const RowOrder& by : order) {
     HAILSTONE_ASSIGN(const ScanColumn column, rows->column(by.position));

@@ -19,9 +19,9 @@ class OrderedRows final : public RowSource {
     Any,
     AsScanned,  // the same as long as the table is stored as it is
   };
-  /// `order`: at least one column. `values`: which columns of the rows values() has. `threads`: how many may
-  /// work at it, the caller's included. `counts`: of this operator, which it fills; they outlive it; may be
-  /// null.
+  /// `order`: may be empty, for rows that are wanted all before the first is given. `values`: which columns
+  /// of the rows values() has. `threads`: how many may work at it, the caller's included. `counts`: of this
+  /// operator, which it fills; they outlive it; may be null.
   static Result<std::unique_ptr<OrderedRows>> make(std::unique_ptr<ComputedRows> rows,
                                                    std::vector<RowOrder> order, Equal equal,
                                                    std::span<const uint16_t> values, unsigned threads,

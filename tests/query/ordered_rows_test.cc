@@ -161,6 +161,17 @@ TEST_F(OrderedRowsTest, EqualOnesAsScanned) {
   }
 }
 
+TEST_F(OrderedRowsTest, InNoOrder) {
+  add_rows(0, 30'000, true);
+  add_rows(30'000, 30'500, false);
+  reader_ = host_.transactions().begin(Isolation::RepeatableRead);
+  for (const unsigned threads : {1U, 3U}) {
+    auto rows = ordered({}, nullptr, threads, /*as_codes=*/true);
+    ASSERT_TRUE(rows);
+    check(**rows, all_rows(nullptr), {});
+  }
+}
+
 TEST_F(OrderedRowsTest, OfNoRows) {
   reader_ = host_.transactions().begin(Isolation::RepeatableRead);
   auto rows = ordered({{.position = word}}, nullptr, 2, true);

@@ -112,4 +112,77 @@ Program::Register Program::to_real(Register number, int64_t divisor, Register ma
               .integer = divisor});
 }
 
+namespace {
+
+int bits_of_magnitude(int64_t number) {
+  return static_cast<int>(std::bit_width(static_cast<uint64_t>(number < 0 ? ~number : number)));
+}
+
+}  // namespace
+
+bool Program::may_end() const {
+  constexpr int all_bits = 63, bits_of_exact_real = 53;
+  // How many bits the magnitude of an Integer register takes, at most.
+  std::vector<int> bits(instructions_.size(), all_bits);
+  const auto is_not_zero = [this](Register number) {
+    return instructions_[number].operation == Opcode::Constant && instructions_[number].integer != 0;
+  };
+  for (size_t i = 0; i < instructions_.size(); ++i) {
+    const Instruction& instruction = instructions_[i];
+    const auto bits_of = [&](size_t input) { return bits[instruction.inputs[input]]; };
+    const bool is_real = instruction.kind == Kind::Real;
+    switch (instruction.operation) {
+      case Opcode::Column:
+        if (is_real) break;
+        bits[i] = static_cast<int>(instruction.column.width * 8) -
+                  (instruction.column.type == Type::Unsigned ? 0 : 1);
+        break;
+      case Opcode::Constant:
+        bits[i] = bits_of_magnitude(instruction.integer);
+        break;
+      case Opcode::Add:
+      case Opcode::Subtract:
+        bits[i] = is_real ? all_bits + 1 : std::max(bits_of(0), bits_of(1)) + 1;
+        break;
+      case Opcode::Multiply:
+        // The least numbers of both have a product of one bit more.
+        bits[i] = is_real ? all_bits + 1 : bits_of(0) + bits_of(1) + 1;
+        break;
+      case Opcode::IntegerDivide:
+      case Opcode::Remainder:
+        // The least number divided by -1.
+        bits[i] = is_not_zero(instruction.inputs[1]) ? bits_of(0) + 1 : all_bits + 1;
+        break;
+      case Opcode::ToReal:
+        if (bits_of(0) > bits_of_exact_real) return true;
+        break;
+      case Opcode::Choose:
+        bits[i] = std::max(bits_of(1), bits_of(2));
+        break;
+      case Opcode::Function:
+      case Opcode::Divide:
+      case Opcode::NotNegative:
+        return true;
+      case Opcode::Null:
+        bits[i] = 0;
+        break;
+      case Opcode::Matches:
+      case Opcode::Equal:
+      case Opcode::NotEqual:
+      case Opcode::Less:
+      case Opcode::LessEqual:
+      case Opcode::SameOrNull:
+      case Opcode::And:
+      case Opcode::Or:
+      case Opcode::Not:
+      case Opcode::IsTrue:
+      case Opcode::IsNull:
+        bits[i] = 1;
+        break;
+    }
+    if (bits[i] > all_bits) return true;
+  }
+  return false;
+}
+
 }  // namespace hailstone

@@ -96,6 +96,9 @@ class Program {
   Register call(Opcode operation, std::span<const Register> inputs, Register mask = none);
   Register to_real(Register number, int64_t divisor, Register mask = none);
 
+  /// Whether a row of the columns may end a run.
+  bool may_end() const;
+
   Kind kind(Register number) const { return instructions_[number].kind; }
   std::span<const Instruction> instructions() const { return instructions_; }
 

@@ -1,0 +1,100 @@
+// What is known of programs before they run.
+#include "query/expression/program.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <functional>
+
+namespace hailstone {
+namespace {
+
+using Opcode = Program::Opcode;
+using Register = Program::Register;
+
+Register signed_column(Program& program, uint32_t width, uint16_t position = 0) {
+  return program.column(position, {.type = Type::Signed, .width = width});
+}
+Register unsigned_column(Program& program, uint32_t width) {
+  return program.column(0, {.type = Type::Unsigned, .width = width});
+}
+Register call(Program& program, Opcode operation, std::initializer_list<Register> inputs) {
+  return program.call(operation, std::vector<Register>(inputs));
+}
+
+bool may_end(const std::function<void(Program&)>& add) {
+  Program program;
+  add(program);
+  return program.may_end();
+}
+
+TEST(ProgramTest, TellsWhetherARowMayEndIt) {
+  EXPECT_FALSE(may_end([](Program&) {}));
+  EXPECT_FALSE(may_end([](Program& p) { signed_column(p, 8); }));
+  EXPECT_FALSE(may_end([](Program& p) { unsigned_column(p, 4); }));
+  EXPECT_TRUE(may_end([](Program& p) { unsigned_column(p, 8); }));
+  EXPECT_FALSE(may_end([](Program& p) { p.column(0, {.type = Type::Double, .width = 8}); }));
+  EXPECT_FALSE(may_end([](Program& p) {
+    call(p, Opcode::Less, {signed_column(p, 8), p.constant(int64_t{3})});
+  }));
+}
+
+TEST(ProgramTest, CountsTheBitsOfWholeNumbers) {
+  // INT + 1 has 33 bits; BIGINT + 1 may have 65.
+  EXPECT_FALSE(may_end([](Program& p) {
+    call(p, Opcode::Add, {signed_column(p, 4), p.constant(int64_t{1})});
+  }));
+  EXPECT_TRUE(may_end([](Program& p) {
+    call(p, Opcode::Add, {signed_column(p, 8), p.constant(int64_t{1})});
+  }));
+  EXPECT_TRUE(may_end([](Program& p) {
+    call(p, Opcode::Subtract, {signed_column(p, 8), signed_column(p, 4, 1)});
+  }));
+  EXPECT_FALSE(may_end([](Program& p) {
+    call(p, Opcode::Multiply, {signed_column(p, 4), signed_column(p, 4, 1)});
+  }));
+  EXPECT_TRUE(may_end([](Program& p) {
+    call(p, Opcode::Multiply, {signed_column(p, 8), p.constant(int64_t{100})});
+  }));
+  EXPECT_TRUE(may_end([](Program& p) {
+    const Register square = call(p, Opcode::Multiply, {signed_column(p, 4), signed_column(p, 4, 1)});
+    call(p, Opcode::Multiply, {square, signed_column(p, 1, 2)});
+  }));
+  const auto chosen = [](uint32_t width) {
+    return [width](Program& p) {
+      const Register which = call(p, Opcode::IsNull, {signed_column(p, 4)});
+      const Register either =
+          call(p, Opcode::Choose, {which, signed_column(p, 2, 1), signed_column(p, width, 2)});
+      call(p, Opcode::Add, {either, either});
+    };
+  };
+  EXPECT_FALSE(may_end(chosen(4)));
+  EXPECT_TRUE(may_end(chosen(8)));
+}
+
+TEST(ProgramTest, DividesByWhatIsKnownNotToBeZero) {
+  EXPECT_FALSE(may_end([](Program& p) {
+    call(p, Opcode::Remainder, {signed_column(p, 4), p.constant(int64_t{7})});
+  }));
+  EXPECT_TRUE(may_end([](Program& p) {
+    call(p, Opcode::Remainder, {signed_column(p, 4), p.constant(int64_t{0})});
+  }));
+  EXPECT_TRUE(may_end([](Program& p) {
+    call(p, Opcode::IntegerDivide, {signed_column(p, 4), signed_column(p, 4, 1)});
+  }));
+  EXPECT_TRUE(may_end([](Program& p) {
+    call(p, Opcode::IntegerDivide, {signed_column(p, 8), p.constant(int64_t{-1})});
+  }));
+}
+
+TEST(ProgramTest, RealNumbersMayBeTooGreat) {
+  EXPECT_FALSE(may_end([](Program& p) { p.to_real(signed_column(p, 4), 100); }));
+  EXPECT_TRUE(may_end([](Program& p) { p.to_real(signed_column(p, 8), 100); }));
+  EXPECT_TRUE(may_end([](Program& p) {
+    const Register real = p.column(0, {.type = Type::Double, .width = 8});
+    call(p, Opcode::Add, {real, real});
+  }));
+}
+
+}  // namespace
+}  // namespace hailstone
