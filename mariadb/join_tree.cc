@@ -78,19 +78,19 @@ class FromReader {
 
 /// Whether the condition is not TRUE where all columns of these tables are NULL; false also where that is not
 /// known.
-bool rejects_nulls(Item& condition, const JoinedTables& joined, const SourceTables& sources) {
+bool rejects_nulls(Item& condition, const std::vector<size_t>& tables, const SourceTables& sources) {
   Item& real = *condition.real_item();
   if (real.type() == Item::COND_ITEM) {
     // AND has been taken apart; of OR each branch has to.
     return static_cast<Item_cond&>(real).functype() == Item_func::COND_OR_FUNC &&
-           !any_part(real, [&](Item& part) { return !rejects_nulls(part, joined, sources); });
+           !any_part(real, [&](Item& part) { return !rejects_nulls(part, tables, sources); });
   }
   if (real.type() != Item::FUNC_ITEM) return false;
   const auto is_null = [&](Item& argument) {
     Item& column = *argument.real_item();
     if (column.type() != Item::FIELD_ITEM) return false;
     const auto number = sources.number_of(*static_cast<Item_field&>(column).field);
-    return number && std::ranges::find(joined.tables, *number) != joined.tables.end();
+    return number && std::ranges::find(tables, *number) != tables.end();
   };
   auto& function = static_cast<Item_func&>(real);
   switch (function.functype()) {
@@ -117,13 +117,19 @@ bool rejects_nulls(Item& condition, const JoinedTables& joined, const SourceTabl
   }
 }
 
-/// An outer join of whose missing rows a condition leaves none is an inner one.
-void simplify(JoinedTables& joined, const SourceTables& sources) {
+void add_all_tables(const JoinedTables& joined, std::vector<size_t>& to) {
+  to.insert(to.end(), joined.tables.begin(), joined.tables.end());
+  for (const JoinedTables::Added& outer : joined.added) add_all_tables(outer.side, to);
+}
+
+/// An outer join of whose missing rows a condition leaves none is an inner one. `around`: where these tables
+/// are the side of an outer join, what a pair must fulfil there.
+void simplify(JoinedTables& joined, const std::vector<Item*>& around, const SourceTables& sources) {
   for (size_t i = 0; i < joined.added.size();) {
-    const bool rejects = std::ranges::any_of(joined.conditions, [&](Item* condition) {
-      return rejects_nulls(*condition, joined.added[i].side, sources);
-    });
-    if (!rejects) {
+    std::vector<size_t> tables;
+    add_all_tables(joined.added[i].side, tables);
+    const auto rejects = [&](Item* condition) { return rejects_nulls(*condition, tables, sources); };
+    if (std::ranges::none_of(joined.conditions, rejects) && std::ranges::none_of(around, rejects)) {
       ++i;
       continue;
     }
@@ -136,7 +142,7 @@ void simplify(JoinedTables& joined, const SourceTables& sources) {
                       std::inserter(joined.added, joined.added.begin() + static_cast<ptrdiff_t>(i)));
     i = 0;
   }
-  for (JoinedTables::Added& outer : joined.added) simplify(outer.side, sources);
+  for (JoinedTables::Added& outer : joined.added) simplify(outer.side, outer.on, sources);
 }
 
 void note_missing(const JoinedTables& joined, bool missing, std::vector<SourceTables::Source>& sources) {
@@ -236,7 +242,7 @@ std::optional<FromClause> tables_joined_by(SELECT_LEX& select) {
     return std::nullopt;
   from.straight = (select.options & SELECT_STRAIGHT_JOIN) != 0 ? joined_in_order(reader.sources.size())
                                                                : std::move(reader.straight);
-  simplify(from.joined, SourceTables(reader.sources));
+  simplify(from.joined, {}, SourceTables(reader.sources));
   note_missing(from.joined, false, reader.sources);
   from.sources = std::make_shared<SourceTables>(std::move(reader.sources));
   return from;
