@@ -17,6 +17,8 @@ namespace hailstone {
 
 namespace {
 
+constexpr size_t no_aggregate = ~size_t{0};
+
 void store_number(WideInteger number, unsigned scale, Field& field) {
   if (scale == 0 && number >= INT64_MIN && number <= INT64_MAX) {
     field.store(static_cast<longlong>(number), false);
@@ -134,6 +136,8 @@ int GroupRows::next_group() {
   if (begins) {
     if (std::exchange(returned_, true)) return HA_ERR_END_OF_FILE;
     by_program_ = true;
+    // What is given one after the other may meet a key's second text when others have been given.
+    asks_own_keys_ = block_.order.empty() || block_.rolls_up;
     if (const int error = open_groups(); error != 0) return error;
   }
   auto found = groups_->next();
@@ -142,6 +146,12 @@ int GroupRows::next_group() {
     // Else a row has a value that only the server computes, or finds an error in.
     by_program_ = block_.join_in_other_order(run_);
     if (!by_program_) run_.restart();
+    if (const int error = open_groups(); error != 0) return error;
+    found = groups_->next();
+  }
+  if (begins && found && needs_own_keys()) {
+    asks_own_keys_ = true;
+    run_.restart();
     if (const int error = open_groups(); error != 0) return error;
     found = groups_->next();
   }
@@ -162,7 +172,7 @@ Status GroupRows::store(const Groups& group, const std::vector<bool>* wanted) {
     if (output.source == GroupOutput::Source::Constant) store_constant(output, fields_[i]);
     if (output.source != GroupOutput::Source::Key) continue;
     if (output.number < group.keys().size()) {
-      store_value(block_.keys[output.number], group.keys()[output.number], i);
+      store_value(block_.keys[output.number], key(group, output.number), i);
     } else {
       fields_[i]->set_null();  // rolled up
     }
@@ -181,6 +191,18 @@ Status GroupRows::store(const Groups& group, const std::vector<bool>* wanted) {
   return {};
 }
 
+bool GroupRows::needs_own_keys() const {
+  return !asks_own_keys_ &&
+         std::ranges::any_of(groupings_, [](const Grouping* groups) { return groups->has_variants(); });
+}
+
+Value GroupRows::key(const Groups& group, size_t number) {
+  const Value given = group.keys()[number];
+  if (given.null || own_keys_[number] == no_aggregate) return given;
+  own_values_[number] = group.result(own_keys_[number]);
+  return Value::of(ByteView(own_values_[number].bytes));
+}
+
 /// Puts what the items read of the group at hand into the table's record.
 Status GroupRows::find_shown(const Groups& group) {
   if (block_.reads_rows) {
@@ -194,8 +216,8 @@ Status GroupRows::find_shown(const Groups& group) {
     for (size_t i = 0; i < shown_.size(); ++i) shown_[i].write(shown_values_[i]);
   } else {
     for (const Field* const field : block_.shown) {
-      const size_t key = *block_.key_of(*field);
-      columns_[block_.keys[key].number].write(group.keys()[key]);
+      const size_t number = *block_.key_of(*field);
+      columns_[block_.keys[number].number].write(key(group, number));
     }
   }
   return {};
@@ -221,6 +243,7 @@ void GroupRows::store_item(const GroupOutput& output, Field& field) {
 
 int GroupRows::open_groups() {
   groups_ = nullptr;
+  groupings_.clear();
   std::vector<std::unique_ptr<Groups>> levels;
   std::vector<ScanColumn> columns;
   OperatorCounts* const sort_counts =
@@ -228,6 +251,7 @@ int GroupRows::open_groups() {
   for (size_t keys = block_.rolls_up ? 0 : block_.keys.size(); keys <= block_.keys.size(); ++keys) {
     auto grouping = open_grouping(keys);
     if (!grouping) return reader_.report(grouping.error());
+    groupings_.push_back(grouping->get());
     if (block_.order.empty()) {
       groups_ = std::move(*grouping);
       return 0;
@@ -258,8 +282,17 @@ Result<std::unique_ptr<Grouping>> GroupRows::open_grouping(size_t keys) {
     rows->add_places(shown);
   }
   std::vector<uint16_t> positions;
-  for (size_t i = 0; i < keys; ++i) positions.push_back(block_.position_of(block_.keys[i]));
-  return Grouping::make(std::move(rows), positions, wanted(), query_threads(&thd_),
+  for (const RowColumn& key : block_.keys) positions.push_back(block_.position_of(key));
+  std::vector<Aggregate> aggregates = wanted();
+  own_keys_.assign(positions.size(), no_aggregate);
+  own_values_.resize(positions.size());
+  for (size_t i = 0; asks_own_keys_ && positions.size() > 1 && i < positions.size(); ++i) {
+    HAILSTONE_ASSIGN(const ScanColumn column, rows->column(positions[i]));
+    if (column.integer || column.collation->equality() == Collation::Equality::Bytes) continue;
+    own_keys_[i] = aggregates.size();
+    aggregates.push_back({.kind = Aggregate::Kind::Minimum, .position = positions[i]});
+  }
+  return Grouping::make(std::move(rows), std::span(positions).first(keys), aggregates, query_threads(&thd_),
                         run_.counts(Operator::Group));
 }
 

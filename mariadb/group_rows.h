@@ -73,6 +73,11 @@ class GroupRows {
   static void store_constant(const GroupOutput& output, Field* field) {
     if (field != nullptr) output.item->real_item()->save_in_field(field, true);
   }
+  /// Whether a group's keys are to be asked of its own rows: those that are given are equal to them, but may
+  /// be those of another group.
+  bool needs_own_keys() const;
+  /// Of a group; bytes are valid until the next call for this key.
+  Value key(const Groups& group, size_t number);
   Status find_shown(const Groups& group);
   static void store_item(const GroupOutput& output, Field& field);
   void store_value(const RowColumn& from, const Value& value, size_t place) const;
@@ -94,7 +99,13 @@ class GroupRows {
   std::vector<Item*> order_;           // for the block's host_order
   Arena order_bytes_;                  // of their values
   std::unique_ptr<Groups> groups_;
-  bool by_program_ = true;  // false: the server evaluates all expressions
+  std::vector<const Grouping*> groupings_;  // of these
+  bool asks_own_keys_ = false;
+  /// Of each key: the aggregate that has the least of the equal texts that the group's rows have; none: all
+  /// of them have the same value.
+  std::vector<size_t> own_keys_;
+  std::vector<AggregateResult> own_values_;  // of the group at hand
+  bool by_program_ = true;                   // false: the server evaluates all expressions
   bool returned_ = false;
   uint64_t counted_ = 0;  // rows that the scan has counted without giving them
 };

@@ -85,8 +85,7 @@ class WholeSelect {
       if (chooses && names_index(*source.table->pos_in_table_list)) return declined(SelectOutcome::Hint);
     }
     if (from_) {
-      if (const auto parts = conditions_on_groups();
-          !parts.empty() && (is_offered_again() || aggregates_computed()))
+      if (const auto parts = conditions_on_groups(); !parts.empty() && aggregates_computed())
         return declined(SelectOutcome::Condition, parts.front());
       if (chooses && joins_few_rows(*from_)) return declined(SelectOutcome::Rows);
       if (Item* const item = chooses ? leads_by_indexes(*from_) : nullptr)

@@ -44,9 +44,9 @@ size_t memory_of(const T& array) {
 
 }  // namespace
 
-GroupTable::KeyColumn::KeyColumn(const GroupingPlan::Key& key)
+GroupTable::KeyColumn::KeyColumn(const GroupingPlan::Key& key, std::atomic<bool>* variants)
     : integer(key.column.integer), zeros(key.column) {
-  if (!integer) values = std::make_unique<ValueSet>(*key.column.collation);
+  if (!integer) values = std::make_unique<ValueSet>(*key.column.collation, variants);
 }
 
 GroupTable::GroupTable(const GroupingPlan& plan)
@@ -55,7 +55,7 @@ GroupTable::GroupTable(const GroupingPlan& plan)
       slots_(first_slots),
       counts_rows_(plan.distinct_values() < plan.aggregates.size()) {
   HAILSTONE_CHECK(plan.keys.size() <= GroupingPlan::most_keys, "{} keys of a group", plan.keys.size());
-  for (const auto& key : plan.keys) columns_.emplace_back(key);
+  for (const auto& key : plan.keys) columns_.emplace_back(key, plan.variants);
   states_.resize(plan.aggregates.size());
   for (size_t i = 0; i < states_.size(); ++i) {
     const auto& item = plan.aggregates[i];

@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -53,6 +54,8 @@ struct GroupingPlan {
   };
   std::vector<Key> keys;  // at most most_keys
   std::vector<Item> aggregates;
+  /// Becomes true when two texts of a key are equal and have other bytes.
+  std::atomic<bool>* variants = nullptr;
 
   static constexpr size_t most_keys = 64;
 
@@ -176,7 +179,7 @@ class GroupTable {
     bool known = false;
   };
   struct KeyColumn {
-    explicit KeyColumn(const GroupingPlan::Key& key);
+    KeyColumn(const GroupingPlan::Key& key, std::atomic<bool>* variants);
     bool integer;
     Zeros zeros;
     std::unique_ptr<ValueSet> values;

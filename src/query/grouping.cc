@@ -68,6 +68,8 @@ Result<std::unique_ptr<Grouping>> Grouping::make(std::unique_ptr<ComputedRows> r
     grouping->plan_.aggregates.push_back(item);
   }
   grouping->keys_.resize(keys.size());
+  // Equal texts of the only key are of one group.
+  if (keys.size() > 1) grouping->plan_.variants = &grouping->variants_;
   return grouping;
 }
 

@@ -89,6 +89,10 @@ class Grouping final : public Groups {
   }
   Status check_interruption() const { return rows_->check_interruption(); }
 
+  /// Of the rows that have become groups so far: whether some have texts in a key that are equal and have
+  /// other bytes. keys() then gives one of these for all of them, which, where there is another key, need not
+  /// be one that the group's own rows have.
+  bool has_variants() const { return variants_.load(std::memory_order_relaxed); }
   /// Of the rows, once next() has been called: whether they have been divided into partitions.
   bool divided() const { return divided_; }
   /// How often next() had to make tables.
@@ -136,6 +140,7 @@ class Grouping final : public Groups {
   const std::unique_ptr<ComputedRows> rows_;
   const unsigned threads_;
   OperatorCounts* const counts_;
+  std::atomic<bool> variants_{false};
   GroupingPlan plan_;
   std::optional<RecordMemory> record_memory_;  // goes after all that takes of it
   size_t quick_units_ = LookUps::quick_units;

@@ -15,8 +15,11 @@ uint64_t slot_of_value(uint64_t hash, uint32_t number) { return (hash >> 32 << 3
 
 }  // namespace
 
-ValueSet::ValueSet(const Collation& collation)
-    : collation_(&collation), equality_(collation.equality()), slots_(first_value_slots) {}
+ValueSet::ValueSet(const Collation& collation, std::atomic<bool>* variants)
+    : collation_(&collation),
+      equality_(collation.equality()),
+      variants_(variants),
+      slots_(first_value_slots) {}
 
 uint64_t ValueSet::hash(ByteView value, std::string& weights) const {
   if (equality_ == Collation::Equality::Bytes) return hash_bytes(value);

@@ -2,6 +2,7 @@
 // for equal; the value that came first stands for the others. Belongs to one thread.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -18,7 +19,9 @@ namespace hailstone {
 
 class ValueSet {
  public:
-  explicit ValueSet(const Collation& collation);
+  /// `variants`, which outlives the set, may be null: becomes true when a value is met that is equal to one
+  /// of other bytes.
+  explicit ValueSet(const Collation& collation, std::atomic<bool>* variants = nullptr);
 
   /// The same for equal values, in any set of this collation.
   uint64_t hash(ByteView value) { return hash(value, weights_); }
@@ -59,19 +62,18 @@ class ValueSet {
  private:
   void grow();
   bool is_same(ByteView one, ByteView other) const {
-    switch (equality_) {
-      case Collation::Equality::Bytes:
-        return one == other;
-      case Collation::Equality::BytesBeforeSpaces:
-        return without_trailing_spaces(one) == without_trailing_spaces(other);
-      case Collation::Equality::Weights:
-        break;
-    }
-    return one == other || collation_->compare(one, other) == 0;
+    if (one == other) return true;
+    if (equality_ == Collation::Equality::Bytes) return false;
+    const bool same = equality_ == Collation::Equality::Weights
+                          ? collation_->compare(one, other) == 0
+                          : without_trailing_spaces(one) == without_trailing_spaces(other);
+    if (same && variants_ != nullptr) variants_->store(true, std::memory_order_relaxed);
+    return same;
   }
 
   const Collation* collation_;
   Collation::Equality equality_;
+  std::atomic<bool>* variants_;
   std::unique_ptr<Arena> bytes_ = std::make_unique<Arena>();
   PageVector<ByteView> values_;
   PageVector<uint64_t> hashes_;

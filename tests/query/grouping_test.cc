@@ -162,6 +162,28 @@ class GroupingTest : public QueryTest {
   }
 };
 
+/// Equal words of other bytes: "a" and "a  ".
+TEST_F(GroupingTest, TellsOfVariantsBesideOtherKeys) {
+  has_nulls_ = false;
+  add_rows(0, 3000, 20, true);
+  reader_ = host_.transactions().begin(Isolation::RepeatableRead);
+  const auto has_variants = [&](std::vector<uint16_t> keys, unsigned threads, bool as_codes) {
+    auto grouping = Grouping::make(rows(nullptr, as_codes), keys, {}, threads);
+    EXPECT_TRUE(grouping);
+    while (*(*grouping)->next()) {
+    }
+    return (*grouping)->has_variants();
+  };
+  for (const unsigned threads : {1U, 3U}) {
+    for (const bool as_codes : {false, true}) {
+      EXPECT_TRUE(has_variants({tiny, word}, threads, as_codes));
+      EXPECT_TRUE(has_variants({word, text}, threads, as_codes));
+      EXPECT_FALSE(has_variants({tiny, text}, threads, as_codes));
+      EXPECT_FALSE(has_variants({word}, threads, as_codes));  // they are one group
+    }
+  }
+}
+
 /// Without other aggregates, rows are counted and texts compared by codes of the key's dictionary.
 TEST_F(GroupingTest, OfOneTextAreCountedByCodes) {
   using Kind = Aggregate::Kind;
