@@ -31,8 +31,8 @@ class Selects(RandomTable):
             return self.random.choice([self.with_expressions, self.first_rows, self.with_expressions, self.first_rows, self.spreads, self.means,
                                        self.of_rows, self.of_rows, self.rollup, self.lists, self.distinct, self.parts]), True
         return self.random.choices([self.groups, self.groups_and_means, self.numbers_of_groups, self.groups_having, self.groups_in_order,
-                                    self.unions_of_groups, self.derived_groups, self.groups_of_texts, self.groups_in_subqueries],
-                                   [20, 10, 10, 10, 10, 6, 6, 6, 6])[0], False
+                                    self.unions_of_groups, self.derived_groups, self.groups_of_texts, self.groups_of_own_texts, self.groups_in_subqueries],
+                                   [20, 10, 10, 10, 10, 6, 6, 6, 6, 6])[0], False
 
     def aggregate(self, kinds=("COUNT(*)", "COUNT", "SUM", "MIN", "MAX", "COUNT(1)")):
         kind = self.random.choice(kinds)
@@ -131,6 +131,17 @@ class Selects(RandomTable):
         block = self.block(keys, [f"{self.random.choice(['MIN', 'MAX'])}({extreme})", "SUM(id)"], shown=keys)
         shown = [*(self.shown(key, key) for key in keys), self.shown(extreme, "n0"), "n1"]
         yield Select(f"SELECT {', '.join(shown)} FROM ({block}) d")
+
+    def groups_of_own_texts(self):
+        """Each group is one row: it shows the texts of that row, whatever others are equal to them."""
+        texts = [name for name in self.names if name in FOLDED]
+        if not texts:
+            return
+        keys = ["id", *self.random.sample(texts, min(len(texts), self.random.choice([1, 2])))]
+        rows = f"FROM {self.source()} WHERE {self.condition()}"
+        self.random.shuffle(keys)
+        yield Select(f"SELECT {', '.join(keys)}, COUNT(*) {rows} GROUP BY {', '.join(keys)}{self.random.choice(['', ' ORDER BY NULL', ' ORDER BY id'])}")
+        yield Select(f"SELECT DISTINCT {', '.join(keys)} {rows}")
 
     def groups_in_subqueries(self):
         number = self.number()
