@@ -136,22 +136,11 @@ int GroupRows::next_group() {
   if (begins) {
     if (std::exchange(returned_, true)) return HA_ERR_END_OF_FILE;
     by_program_ = true;
-    // What is given one after the other may meet a key's second text when others have been given.
-    asks_own_keys_ = block_.order.empty() || block_.rolls_up;
+    asks_own_keys_ = must_ask_own_keys();
     if (const int error = open_groups(); error != 0) return error;
   }
   auto found = groups_->next();
-  while (begins && !found && found.error().code() == ErrorCode::Unsupported && by_program_) {
-    groups_ = nullptr;
-    // Else a row has a value that only the server computes, or finds an error in.
-    by_program_ = block_.join_in_other_order(run_);
-    if (!by_program_) run_.restart();
-    if (const int error = open_groups(); error != 0) return error;
-    found = groups_->next();
-  }
-  if (begins && found && needs_own_keys()) {
-    asks_own_keys_ = true;
-    run_.restart();
+  while (begins && begins_again(found)) {
     if (const int error = open_groups(); error != 0) return error;
     found = groups_->next();
   }
@@ -191,9 +180,34 @@ Status GroupRows::store(const Groups& group, const std::vector<bool>* wanted) {
   return {};
 }
 
-bool GroupRows::needs_own_keys() const {
-  return !asks_own_keys_ &&
-         std::ranges::any_of(groupings_, [](const Grouping* groups) { return groups->has_variants(); });
+/// Before the first group has been given: whether all work begins again, in another way.
+bool GroupRows::begins_again(const Result<bool>& found) {
+  const bool by_other_keys =
+      found && !asks_own_keys_ &&
+      std::ranges::any_of(groupings_, [](const Grouping* groups) { return groups->has_variants(); });
+  if (!by_other_keys && (found || found.error().code() != ErrorCode::Unsupported || !by_program_))
+    return false;
+  groups_ = nullptr;
+  if (by_other_keys) {
+    asks_own_keys_ = true;
+    run_.restart();
+    return true;
+  }
+  // Else a row has a value that only the server computes, or finds an error in.
+  by_program_ = block_.join_in_other_order(run_);
+  if (!by_program_) {
+    asks_own_keys_ = asks_own_keys_ || must_ask_own_keys();
+    run_.restart();
+  }
+  return true;
+}
+
+/// What is given one after the other may meet a key's second text when others have been given; and what the
+/// server evaluates must not warn twice.
+bool GroupRows::must_ask_own_keys() const {
+  if (block_.order.empty() || block_.rolls_up || !block_.host_order.empty() || !by_program_) return true;
+  const auto is_by_server = [](const RowExpression& expression) { return !expression.number; };
+  return block_.has_conditions_of_server() || std::ranges::any_of(block_.computed, is_by_server);
 }
 
 Value GroupRows::key(const Groups& group, size_t number) {

@@ -73,9 +73,8 @@ class GroupRows {
   static void store_constant(const GroupOutput& output, Field* field) {
     if (field != nullptr) output.item->real_item()->save_in_field(field, true);
   }
-  /// Whether a group's keys are to be asked of its own rows: those that are given are equal to them, but may
-  /// be those of another group.
-  bool needs_own_keys() const;
+  bool begins_again(const Result<bool>& found);
+  bool must_ask_own_keys() const;
   /// Of a group; bytes are valid until the next call for this key.
   Value key(const Groups& group, size_t number);
   Status find_shown(const Groups& group);
@@ -100,6 +99,8 @@ class GroupRows {
   Arena order_bytes_;                  // of their values
   std::unique_ptr<Groups> groups_;
   std::vector<const Grouping*> groupings_;  // of these
+  /// Whether a group's keys are asked of its own rows: those that groups give are equal to them, but may be
+  /// those of another group.
   bool asks_own_keys_ = false;
   /// Of each key: the aggregate that has the least of the equal texts that the group's rows have; none: all
   /// of them have the same value.

@@ -115,9 +115,15 @@ class OptimizedFrom {
     List_iterator_fast<TABLE_LIST> each(list);
     while (TABLE_LIST* const table = each++) tables.push_back(table);
     // The server has them the other way round.
-    std::ranges::reverse(tables);
-    return std::ranges::all_of(
-        tables, [&](TABLE_LIST* table) { return add(*table, to, may_be_missing, semi_joins, nests); });
+    size_t before = sources_.size(), first = before;
+    for (auto table = tables.rbegin(); table != tables.rend(); ++table) {
+      if (!add(**table, to, may_be_missing, semi_joins, nests)) return false;
+      // Constants are no tables here.
+      if ((*table)->straight && before != first && first != sources_.size())
+        straight_.push_back({bits_between(before, first), bits_between(first, sources_.size())});
+      if (first != sources_.size()) before = std::exchange(first, sources_.size());
+    }
+    return true;
   }
 
   bool add(TABLE_LIST& table, JoinedTables& to, bool may_be_missing,

@@ -103,6 +103,11 @@ struct RowBlock {
       if (!on.all.empty() || !where.all.empty() || !computed_keys.empty()) return true;
       return !source && (probe->checks_conditions() || build->checks_conditions());
     }
+    /// Whether the server evaluates a condition for it, or for a side of it.
+    bool has_conditions_of_server() const {
+      if (on_by_server() || !where.evaluated.empty()) return true;
+      return !source && (probe->has_conditions_of_server() || build->has_conditions_of_server());
+    }
     /// Whether a row may end a program, in this order of joins or another one.
     bool may_end() const {
       if (where.program->may_end()) return true;
@@ -124,6 +129,9 @@ struct RowBlock {
   size_t width() const { return columns.numbers().size(); }
   uint16_t position_of(const RowColumn& column) const {
     return static_cast<uint16_t>(column.number + (column.computed ? width() : 0));
+  }
+  bool has_conditions_of_server() const {
+    return !rest.evaluated.empty() || (join != nullptr && join->has_conditions_of_server());
   }
   /// Whether a column, not a computed one, is NULL where an outer join has no row of its table.
   bool join_may_miss(const RowColumn& column) const {

@@ -34,9 +34,8 @@ class RowResult final : public BlockResult {
       case SelectBlock::Way::FirstRows:
         return Sort::FirstRows;
       case SelectBlock::Way::Sorted:
-        return Sort::All;
+        return block_.order.empty() ? Sort::None : Sort::All;
       case SelectBlock::Way::Scanned:
-      case SelectBlock::Way::Collected:
         break;
     }
     return Sort::None;
@@ -116,7 +115,6 @@ class RowResult final : public BlockResult {
       case SelectBlock::Way::FirstRows:
         return run_.counts(Operator::FirstRows);
       case SelectBlock::Way::Sorted:
-      case SelectBlock::Way::Collected:
         return run_.counts(Operator::Sort);
       case SelectBlock::Way::Scanned:
         break;
@@ -142,7 +140,6 @@ class RowResult final : public BlockResult {
             query_threads(&thd_));
       }
       case SelectBlock::Way::Sorted:
-      case SelectBlock::Way::Collected:
         return OrderedRows::make(std::move(rows), order(), OrderedRows::Equal::Any,
                                  block_.positions_of(block_.shown), query_threads(&thd_), kept_counts());
       case SelectBlock::Way::Scanned:

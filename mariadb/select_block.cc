@@ -62,7 +62,7 @@ class SelectTranslator {
       // Warnings of rows have their numbers among all that the server would have read.
       if (has_conditions() && may_warn_of_rows(thd_)) return declined(SelectOutcome::Statement, nullptr);
       // Rows of joins that the server computes come in another order: it cannot go on where programs end.
-      if (block_.join != nullptr && block_.join->may_end()) block_.way = SelectBlock::Way::Collected;
+      if (block_.join != nullptr && block_.join->may_end()) block_.way = SelectBlock::Way::Sorted;
     }
     return std::move(block_);
   }
@@ -161,7 +161,7 @@ OperatorPlan SelectBlock::plan() const {
                                         join == nullptr ? "of which" : "with", shown.size(),
                                         join == nullptr ? " are read" : ""),
                     .rows = rows});
-  } else if (way != Way::Scanned) {
+  } else if (way == Way::Sorted) {
     plan.push_back({.kind = Operator::Sort,
                     .what = fmt::format("order: {}; all rows, with {} columns", order.size(), shown.size()),
                     .rows = plan.back().rows});

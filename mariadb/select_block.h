@@ -24,9 +24,8 @@ struct SelectBlock : RowBlock {
   /// How the rows are found.
   enum class Way : uint8_t {
     FirstRows,  // few of an order: what is shown of them, but of joins, is read when they are known
-    Sorted,     // all, with what is shown of them
+    Sorted,     // all, with what is shown of them, before the first is given; maybe in no order
     Scanned,    // in no order, one by one
-    Collected,  // in no order, all before the first is given
   };
   using RowBlock::RowBlock;
 

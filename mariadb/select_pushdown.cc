@@ -85,7 +85,8 @@ class WholeSelect {
       if (chooses && names_index(*source.table->pos_in_table_list)) return declined(SelectOutcome::Hint);
     }
     if (from_) {
-      if (const auto parts = conditions_on_groups(); !parts.empty() && aggregates_computed())
+      if (const auto parts = conditions_on_groups();
+          !parts.empty() && (aggregates_computed() || may_warn_of_aggregates()))
         return declined(SelectOutcome::Condition, parts.front());
       if (chooses && joins_few_rows(*from_)) return declined(SelectOutcome::Rows);
       if (Item* const item = chooses ? leads_by_indexes(*from_) : nullptr)
@@ -214,7 +215,7 @@ class WholeSelect {
     std::vector<Item*> conditions;
     if (join_.having == nullptr || !moves_having(thd_, select_)) return conditions;
     each_conjunct(*join_.having, [&](Item& part) {
-      if (is_of_groups(part)) conditions.push_back(&part);
+      if (is_of_groups(part) || has_parts_of_groups(part)) conditions.push_back(&part);
     });
     return conditions;
   }
@@ -224,7 +225,7 @@ class WholeSelect {
   Item* take_conditions_on_groups() {
     Item* left = nullptr;
     for (Item* const part : conditions_on_groups()) {
-      PushedCondition condition = reader().condition(part);
+      PushedCondition condition = is_of_groups(*part) ? reader().condition(part) : PushedCondition();
       if (condition.complete) {
         add_condition(*part, std::move(condition));
       } else {
@@ -232,6 +233,20 @@ class WholeSelect {
       }
     }
     return left;
+  }
+
+  /// Whether each branch of an OR asks something of the columns of groups: the optimizer makes a condition of
+  /// rows of these parts.
+  bool has_parts_of_groups(Item& item) const {
+    if (item.type() != Item::COND_ITEM || static_cast<Item_cond&>(item).functype() != Item_func::COND_OR_FUNC)
+      return false;
+    return !any_part(item, [this](Item& branch) {
+      bool has_part = false;
+      each_conjunct(branch, [&](Item& part) {
+        has_part = has_part || is_of_groups(part) || has_parts_of_groups(part);
+      });
+      return !has_part;
+    });
   }
 
   /// Whether the item is a function of columns that rows are grouped by.

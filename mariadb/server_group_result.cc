@@ -98,6 +98,7 @@ class ServerGroupResult final : public BlockResult {
 
   Result<std::unique_ptr<RowSource>> open_rows(bool by_program) {
     if (!by_program) run_.restart();
+    // In one group, rows come in the same order each time.
     const unsigned threads = block_.keys.empty() ? 1 : query_threads(&thd_);
     HAILSTONE_ASSIGN(auto rows, block_.open(by_program, threads, run_));
     std::vector<RowOrder> order;
@@ -108,8 +109,8 @@ class ServerGroupResult final : public BlockResult {
     const std::vector<uint16_t> values = block_.positions_of(block_.read);
     // Rows of a join have no places.
     const auto equal = sources_.is_join() ? OrderedRows::Equal::Any : OrderedRows::Equal::AsScanned;
-    if (order.empty()) return std::make_unique<ScannedRows>(std::move(rows), values);
-    return OrderedRows::make(std::move(rows), std::move(order), equal, values, query_threads(&thd_),
+    if (!block_.collects_rows()) return std::make_unique<ScannedRows>(std::move(rows), values);
+    return OrderedRows::make(std::move(rows), std::move(order), equal, values, threads,
                              run_.counts(Operator::Sort));
   }
 

@@ -139,7 +139,7 @@ class ServerGroupsTranslator {
 OperatorPlan ServerGroupsBlock::plan() const {
   OperatorPlan plan = row_plan();
   const uint64_t rows = plan.back().rows;
-  if (!keys.empty()) {
+  if (collects_rows()) {
     plan.push_back({.kind = Operator::Sort,
                     .what = fmt::format("order: {}; all rows, with {} columns", keys.size(), read.size()),
                     .rows = rows});

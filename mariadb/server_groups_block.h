@@ -38,6 +38,10 @@ struct ServerGroupsBlock : RowBlock {
   std::vector<Shown> shown;
   bool is_one_group = false;  // also of no rows
 
+  /// Whether all rows are there before the first becomes part of a group: they are sorted, or come of a join
+  /// in which they would come in another order once a program has ended.
+  bool collects_rows() const { return !keys.empty() || (join != nullptr && join->may_end()); }
+
   OperatorPlan plan() const;
 };
 

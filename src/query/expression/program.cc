@@ -154,7 +154,7 @@ bool Program::may_end() const {
         bits[i] = is_not_zero(instruction.inputs[1]) ? bits_of(0) + 1 : all_bits + 1;
         break;
       case Opcode::ToReal:
-        if (bits_of(0) > bits_of_exact_real) return true;
+        if (instruction.integer != 1 && bits_of(0) > bits_of_exact_real) return true;
         break;
       case Opcode::Choose:
         bits[i] = std::max(bits_of(1), bits_of(2));
