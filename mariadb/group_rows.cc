@@ -196,7 +196,7 @@ bool GroupRows::begins_again(const Result<bool>& found) {
   // Else a row has a value that only the server computes, or finds an error in.
   by_program_ = block_.join_in_other_order(run_);
   if (!by_program_) {
-    asks_own_keys_ = asks_own_keys_ || must_ask_own_keys();
+    asks_own_keys_ = true;
     run_.restart();
   }
   return true;
@@ -205,7 +205,7 @@ bool GroupRows::begins_again(const Result<bool>& found) {
 /// What is given one after the other may meet a key's second text when others have been given; and what the
 /// server evaluates must not warn twice.
 bool GroupRows::must_ask_own_keys() const {
-  if (block_.order.empty() || block_.rolls_up || !block_.host_order.empty() || !by_program_) return true;
+  if (block_.order.empty() || block_.rolls_up || !block_.host_order.empty()) return true;
   const auto is_by_server = [](const RowExpression& expression) { return !expression.number; };
   return block_.has_conditions_of_server() || std::ranges::any_of(block_.computed, is_by_server);
 }

@@ -389,8 +389,7 @@ class Planner {
   /// up to the rows of several, or it is another join.
   std::optional<size_t> member_that_decides(const JoinedTables::Added& added) const {
     if (added.kind != JoinPlan::Kind::Semi && !anti_.contains(&added)) return std::nullopt;
-    std::vector<size_t> numbers;
-    add_numbers(added.side, numbers);
+    const std::vector<size_t> numbers = all_tables(added.side);
     std::optional<size_t> only;
     for (Item* const condition : added.on) {
       for (const Item_field* const column : columns_read_by(*condition)) {
@@ -438,8 +437,7 @@ class Planner {
   /// own.
   std::unique_ptr<JoinNode> add(std::unique_ptr<JoinNode> probe, const JoinedTables::Added& added) const {
     JoinedTables side = added.side;
-    std::vector<size_t> numbers;
-    add_numbers(side, numbers);
+    const std::vector<size_t> numbers = all_tables(side);
     auto node = std::make_unique<JoinNode>();
     node->kind = anti_.contains(&added) ? JoinPlan::Kind::Anti : added.kind;
     for (Item* const condition : added.on) {
@@ -476,11 +474,6 @@ class Planner {
     }
     node->probe = std::move(probe);
     return node;
-  }
-
-  static void add_numbers(const JoinedTables& joined, std::vector<size_t>& to) {
-    to.insert(to.end(), joined.tables.begin(), joined.tables.end());
-    for (const JoinedTables::Added& added : joined.added) add_numbers(added.side, to);
   }
 
   const FromClause& from_;  // of which this is the whole or a side

@@ -126,8 +126,7 @@ void add_all_tables(const JoinedTables& joined, std::vector<size_t>& to) {
 /// are the side of an outer join, what a pair must fulfil there.
 void simplify(JoinedTables& joined, const std::vector<Item*>& around, const SourceTables& sources) {
   for (size_t i = 0; i < joined.added.size();) {
-    std::vector<size_t> tables;
-    add_all_tables(joined.added[i].side, tables);
+    const std::vector<size_t> tables = all_tables(joined.added[i].side);
     const auto rejects = [&](Item* condition) { return rejects_nulls(*condition, tables, sources); };
     if (std::ranges::none_of(joined.conditions, rejects) && std::ranges::none_of(around, rejects)) {
       ++i;
@@ -190,6 +189,12 @@ bool is_null_of_missing_rows(Item& item, const SourceTables& sources) {
 }
 
 }  // namespace
+
+std::vector<size_t> all_tables(const JoinedTables& joined) {
+  std::vector<size_t> tables;
+  add_all_tables(joined, tables);
+  return tables;
+}
 
 std::vector<StraightJoin> joined_in_order(size_t tables) {
   std::vector<StraightJoin> straight;

@@ -58,6 +58,9 @@ struct JoinedTables::Added {
   std::vector<Item*> on = {};  // what a pair must fulfil
 };
 
+/// The numbers of all tables, those of sides included.
+std::vector<size_t> all_tables(const JoinedTables& joined);
+
 /// As many as the server joins.
 constexpr size_t most_joined_tables = 61;
 
