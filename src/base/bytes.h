@@ -28,8 +28,12 @@ void store(void* to, T value) {
   std::memcpy(to, &value, sizeof value);
 }
 
-template <typename T>
-void append_number(std::string& to, T value) {
+/// A string of bytes, from whichever allocator it has its memory.
+template <typename Allocator>
+using StringWith = std::basic_string<char, std::char_traits<char>, Allocator>;
+
+template <typename T, typename Allocator>
+void append_number(StringWith<Allocator>& to, T value) {
   to.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
@@ -47,7 +51,8 @@ inline void store_big_endian(void* to, uint64_t value, unsigned width) {
 }
 
 /// LEB128 unsigned: 7 bits a byte, low bits first.
-inline void append_varint(std::string& to, uint64_t value) {
+template <typename Allocator>
+void append_varint(StringWith<Allocator>& to, uint64_t value) {
   for (; value >= 0x80; value >>= 7) to.push_back(static_cast<char>(value | 0x80));
   to.push_back(static_cast<char>(value));
 }
@@ -103,7 +108,8 @@ class ByteReader {
 };
 
 /// A length (varint) and the bytes; ByteReader::take_string reads it.
-inline void append_string(std::string& to, ByteView bytes) {
+template <typename Allocator>
+void append_string(StringWith<Allocator>& to, ByteView bytes) {
   append_varint(to, bytes.size());
   to.append(bytes);
 }

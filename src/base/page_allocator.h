@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <memory>
 #include <new>
+#include <string>
 #include <vector>
 
 #include "base/kept_pages.h"
@@ -58,6 +59,8 @@ class PageAllocator {
 
 template <typename T>
 using PageVector = std::vector<T, PageAllocator<T>>;
+
+using PageString = std::basic_string<char, std::char_traits<char>, PageAllocator<char>>;
 
 /// Of its elements.
 template <typename T>

@@ -43,7 +43,7 @@ BytesEncoder::BytesEncoder() : compressor_(std::make_unique<Compressor>()) {}
 BytesEncoder::~BytesEncoder() = default;
 
 bool BytesEncoder::encode_digits(std::span<const ByteView> values, std::span<const uint64_t> nulls,
-                                 std::string& to) {
+                                 PageString& to) {
   numbers_.resize(values.size());
   // NULL rows repeat the number before them, or the first: that costs the least.
   uint64_t number = 0;
@@ -102,7 +102,7 @@ FrameCodec BytesEncoder::choose_codec(std::span<const ByteView> values) {
 }
 
 Status BytesEncoder::encode_frames(std::span<const ByteView> values, FrameCodec codec, bool far,
-                                   const FarWriter& write_far, std::string& to, BlockEntry& entry) {
+                                   const FarWriter& write_far, PageString& to, BlockEntry& entry) {
   std::string codecs;
   std::vector<uint64_t> row_ends, stored_ends, checksums;
   uint64_t stored_total = 0;
@@ -140,7 +140,7 @@ Status BytesEncoder::encode_frames(std::span<const ByteView> values, FrameCodec 
 }
 
 Status BytesEncoder::encode(std::span<const ByteView> values, std::span<const uint64_t> nulls,
-                            const FarWriter& write_far, std::string& to, BlockKind& kind, BlockEntry& entry) {
+                            const FarWriter& write_far, PageString& to, BlockKind& kind, BlockEntry& entry) {
   size_t total = 0;
   const ByteView* only = nullptr;
   bool constant = true;

@@ -27,21 +27,21 @@ class BytesEncoder {
   /// Appends the body of a block (behind its head) of `values`, those of NULL rows empty; `nulls` has a bit a
   /// row or is empty. Sets encoding, far_size and the kind.
   Status encode(std::span<const ByteView> values, std::span<const uint64_t> nulls, const FarWriter& write_far,
-                std::string& to, BlockKind& kind, BlockEntry& entry);
+                PageString& to, BlockKind& kind, BlockEntry& entry);
 
  private:
   struct Frame;
   struct Compressor;
-  bool encode_digits(std::span<const ByteView> values, std::span<const uint64_t> nulls, std::string& to);
+  bool encode_digits(std::span<const ByteView> values, std::span<const uint64_t> nulls, PageString& to);
   Status encode_frames(std::span<const ByteView> values, FrameCodec codec, bool far,
-                       const FarWriter& write_far, std::string& to, BlockEntry& entry);
+                       const FarWriter& write_far, PageString& to, BlockEntry& entry);
   FrameCodec choose_codec(std::span<const ByteView> values);
   FrameCodec compress(ByteView raw, FrameCodec codec, ByteView& stored);
 
   std::unique_ptr<Compressor> compressor_;
   std::string frame_, compressed_;
   PageVector<char> frames_;
-  std::vector<uint64_t> numbers_;
+  PageVector<uint64_t> numbers_;
 };
 
 /// Strings of 0 to 18 decimal digits as numbers: a 1 and the digits, so that length and leading zeros

@@ -9,10 +9,10 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/page_allocator.h"
 #include "segment/block.h"
 
 namespace hailstone {
@@ -32,7 +32,7 @@ struct EncodedForm {
 
 /// Appends 1..block_rows numbers to `to`, whose start is where the stored block starts (alignment counts from
 /// there).
-EncodedForm append_integer_stream(std::span<const uint64_t> numbers, std::string& to);
+EncodedForm append_integer_stream(std::span<const uint64_t> numbers, PageString& to);
 
 /// Numbers packed per unit against a base or line.
 class PackedNumbers {

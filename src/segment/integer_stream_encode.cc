@@ -66,7 +66,7 @@ size_t planned_bytes(const std::vector<UnitPlan>& plans, size_t count) {
 }
 
 /// Returns whether a unit has a slope.
-bool append_planned(std::span<const uint64_t> numbers, const std::vector<UnitPlan>& plans, std::string& to) {
+bool append_planned(std::span<const uint64_t> numbers, const std::vector<UnitPlan>& plans, PageString& to) {
   const bool sloped =
       std::any_of(plans.begin(), plans.end(), [](const UnitPlan& plan) { return plan.slope != 0; });
   to.push_back(sloped ? 1 : 0);
@@ -98,7 +98,7 @@ bool append_planned(std::span<const uint64_t> numbers, const std::vector<UnitPla
   return sloped;
 }
 
-bool append_packed(std::span<const uint64_t> numbers, std::string& to) {
+bool append_packed(std::span<const uint64_t> numbers, PageString& to) {
   return append_planned(numbers, plan_units(numbers), to);
 }
 
@@ -135,7 +135,7 @@ bool few_distinct(std::span<const uint64_t> numbers, size_t limit, std::vector<u
   return true;
 }
 
-EncodedForm append_runs(std::span<const uint64_t> numbers, uint32_t runs, std::string& to) {
+EncodedForm append_runs(std::span<const uint64_t> numbers, uint32_t runs, PageString& to) {
   std::vector<uint64_t> ends, values;
   ends.reserve(runs);
   values.reserve(runs);
@@ -152,7 +152,7 @@ EncodedForm append_runs(std::span<const uint64_t> numbers, uint32_t runs, std::s
   return {IntegerForm::Runs};
 }
 
-EncodedForm append_sparse(std::span<const uint64_t> numbers, uint64_t common, std::string& to) {
+EncodedForm append_sparse(std::span<const uint64_t> numbers, uint64_t common, PageString& to) {
   std::vector<uint64_t> positions, values;
   for (size_t i = 0; i < numbers.size(); ++i) {
     if (numbers[i] == common) continue;
@@ -168,7 +168,7 @@ EncodedForm append_sparse(std::span<const uint64_t> numbers, uint64_t common, st
 }
 
 EncodedForm append_dictionary(std::span<const uint64_t> numbers, const std::vector<uint64_t>& distinct,
-                              std::string& to) {
+                              PageString& to) {
   NumberMap<uint32_t> code_of;
   code_of.reserve(distinct.size());
   for (size_t code = 0; code < distinct.size(); ++code)
@@ -186,7 +186,7 @@ EncodedForm append_dictionary(std::span<const uint64_t> numbers, const std::vect
 
 }  // namespace
 
-EncodedForm append_integer_stream(std::span<const uint64_t> numbers, std::string& to) {
+EncodedForm append_integer_stream(std::span<const uint64_t> numbers, PageString& to) {
   const auto plans = plan_units(numbers);
   const size_t packed_size = planned_bytes(plans, numbers.size());
   const auto count = static_cast<uint32_t>(numbers.size());

@@ -162,7 +162,7 @@ class Writer {
 
   /// Gives NULL rows of numbers a value that costs little and lies among the others; `alone` when there are
   /// no others.
-  void fill_nulls(uint32_t rows, std::vector<uint64_t>& numbers, uint64_t alone = 0) {
+  void fill_nulls(uint32_t rows, PageVector<uint64_t>& numbers, uint64_t alone = 0) {
     if (nulls_.empty()) return;
     uint32_t leading = 0;
     while (leading < rows && null_here(leading)) ++leading;
@@ -445,13 +445,13 @@ class Writer {
   Footer footer_;
   std::deque<std::string> sketches_;  // which the footer points into
   BytesEncoder encoder_;
-  std::string payload_;
+  PageString payload_;
   std::vector<uint64_t> nulls_;  // of the block being encoded; empty when it has none
-  std::vector<uint64_t> numbers_ = std::vector<uint64_t>(block_rows);
+  PageVector<uint64_t> numbers_ = PageVector<uint64_t>(block_rows);
   // Of decimals: the high halves of wide numbers, and packed ones.
-  std::vector<uint64_t> high_numbers_ = std::vector<uint64_t>(block_rows);
-  std::vector<uint64_t> packed_ = std::vector<uint64_t>(block_rows);
-  std::vector<ByteView> values_;
+  PageVector<uint64_t> high_numbers_ = PageVector<uint64_t>(block_rows);
+  PageVector<uint64_t> packed_ = PageVector<uint64_t>(block_rows);
+  PageVector<ByteView> values_;
 };
 
 size_t sample_count(size_t entries) { return (entries + key_sample_stride - 1) / key_sample_stride; }

@@ -96,7 +96,7 @@ TEST(IntegerStreamTest, ArbitraryBytesAreRefusedOrSafe) {
 TEST(IntegerStreamTest, CountingUpTakesNoRoom) {
   std::vector<uint64_t> numbers(block_rows);
   std::iota(numbers.begin(), numbers.end(), uint64_t{1} << 40);
-  std::string bytes;
+  PageString bytes;
   EXPECT_TRUE(append_integer_stream(numbers, bytes).sloped);
   EXPECT_LT(bytes.size(), 400U);
 }
