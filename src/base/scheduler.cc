@@ -118,15 +118,22 @@ size_t Scheduler::unfinished(WorkClass work_class) const {
   return queue.waiting.size() + queue.running;
 }
 
+bool Scheduler::may_run(size_t work_class) const {
+  const Queue& queue = queues_[work_class];
+  if (queue.waiting.empty()) return false;
+  return work_class != static_cast<size_t>(WorkClass::Merge) ||
+         queue.running < std::max<size_t>(thread_count_ / 2, 1);
+}
+
 bool Scheduler::run_one(size_t classes) {
-  const auto end = queues_.begin() + static_cast<std::ptrdiff_t>(classes);
-  const auto queue =
-      std::find_if(queues_.begin(), end, [](const Queue& each) { return !each.waiting.empty(); });
-  if (queue == end) return false;
-  Task task = std::move(queue->waiting.front());
-  queue->waiting.pop_front();
-  ++queue->running;
-  const Here inner{this, static_cast<size_t>(queue - queues_.begin())};
+  size_t work_class = 0;
+  while (work_class < classes && !may_run(work_class)) ++work_class;
+  if (work_class == classes) return false;
+  Queue& queue = queues_[work_class];
+  Task task = std::move(queue.waiting.front());
+  queue.waiting.pop_front();
+  ++queue.running;
+  const Here inner{this, work_class};
   {
     const MutexUnlock unlocked(mutex_);
     const Here outer = std::exchange(Here::current, inner);
@@ -135,7 +142,7 @@ bool Scheduler::run_one(size_t classes) {
     task = nullptr;
     Here::current = outer;
   }
-  --queue->running;
+  --queue.running;
   if (idle()) idle_.notify_all();
   return true;
 }

@@ -1,6 +1,7 @@
 // The threads of a database, and the work that waits for them. Work has a class; a free thread takes the
 // oldest task of the first class that has one. So flushes, which give writers memory, go before checkpoints,
-// these before helpers of queries and loads, and merges come last.
+// these before helpers of queries and loads, and merges come last, with half of the threads at most: those
+// who write need processors, too.
 //
 // Long tasks yield: between two steps, with no mutex held, they call Scheduler::yield(), which runs one
 // waiting task of an earlier class on the same thread. So a flush starts within a step of a merge even when
@@ -72,6 +73,7 @@ class Scheduler {
   /// Runs the first waiting task of the first `classes` classes, releasing the mutex meanwhile. False: none
   /// waits.
   bool run_one(size_t classes) HAILSTONE_REQUIRES(mutex_);
+  bool may_run(size_t work_class) const HAILSTONE_REQUIRES(mutex_);
   bool idle() const HAILSTONE_REQUIRES(mutex_);
 
   const size_t thread_count_;

@@ -47,6 +47,28 @@ TEST(SchedulerTest, OneThreadKeepsTheOrder) {
   for (int i = 0; i < 100; ++i) EXPECT_EQ(order[static_cast<size_t>(i)], i);
 }
 
+TEST(SchedulerConcurrentTest, MergesHaveHalfOfTheThreads) {
+  for (const auto& [threads, most] : {std::pair<size_t, int>{1, 1}, {2, 1}, {3, 1}, {4, 2}}) {
+    auto scheduler = Scheduler::start(threads, nullptr);
+    ASSERT_TRUE(scheduler);
+    std::atomic<int> running = 0, greatest = 0, done = 0;
+    for (int i = 0; i < 20; ++i) {
+      EXPECT_TRUE((*scheduler)->submit(WorkClass::Merge, [&]() -> Status {
+        const int now = ++running;
+        for (int seen = greatest; seen < now && !greatest.compare_exchange_weak(seen, now);) {
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        --running;
+        ++done;
+        return {};
+      }));
+    }
+    (*scheduler)->drain();
+    EXPECT_EQ(greatest, most) << threads << " threads";
+    EXPECT_EQ(done, 20);
+  }
+}
+
 TEST(SchedulerTest, ErrorsGoToTheHandlerAndTheThreadLivesOn) {
   std::atomic<int> errors = 0;
   auto scheduler = Scheduler::start(1, [&](const Error& error) {
