@@ -1,8 +1,7 @@
-// The blocks of one column, or of one secondary index, of a segment, or the pieces of a Bloom filter
-// (segment/filter_pins.h), that a reader keeps pinned: the one that it asked for last; and, once it has gone
-// back and forth, the others that it comes to. Rows that lie anywhere are so read without asking the cache
-// for each of them. What all readers together hold is limited (BlockCache::hold).
-// Belongs to one thread.
+// The blocks of one column, or of one secondary index, of a segment that a reader keeps pinned: the one that
+// it asked for last; and, once it has gone back and forth, the others that it comes to. Rows that lie
+// anywhere are so read without asking the cache for each of them. What all readers together hold is limited
+// (BlockCache::hold). Belongs to one thread.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +19,10 @@ namespace hailstone {
 /// should not push out what others use.
 enum class CacheUse : uint8_t { Keep, PassBy };
 
-template <typename Entry, BlockCache::Held what>
-class CachePins {
+class BlockPins {
  public:
-  CachePins() = default;
-  CachePins(CachePins&& other) noexcept
+  BlockPins() = default;
+  BlockPins(BlockPins&& other) noexcept
       : last_(std::move(other.last_)),
         number_(other.number_),
         rises_(other.rises_),
@@ -32,67 +30,59 @@ class CachePins {
         held_(std::move(other.held_)),
         held_in_(std::exchange(other.held_in_, nullptr)),
         held_bytes_(std::exchange(other.held_bytes_, 0)) {}
-  CachePins(const CachePins&) = delete;
-  CachePins& operator=(const CachePins&) = delete;
-  CachePins& operator=(CachePins&&) = delete;
-  ~CachePins() { let_go(); }
+  BlockPins(const BlockPins&) = delete;
+  BlockPins& operator=(const BlockPins&) = delete;
+  BlockPins& operator=(BlockPins&&) = delete;
+  ~BlockPins() {
+    if (held_in_ != nullptr) held_in_->let_go(BlockCache::Held::Blocks, held_bytes_);
+  }
 
-  /// Entry `number`, which `load(number)` reads through the cache if it is not pinned; null where it gives
-  /// that. Valid until the next call.
+  /// Block `number`, which `load(number)` reads through the cache if it is not pinned. Valid until the next
+  /// call.
   template <typename Load>
-  Result<const std::shared_ptr<const Entry>*> get(BlockCache& cache, uint32_t number, CacheUse use,
+  Result<const std::shared_ptr<const Block>*> get(BlockCache& cache, uint32_t number, CacheUse use,
                                                   const Load& load) {
-    if (holds(number)) return &held_[number];
+    if (number < held_.size() && held_[number] != nullptr) return &held_[number];
     if (number != number_) {
       note_move(number);
-      // Let go of first, so that the memory of one entry is enough.
-      number_ = no_entry;
+      // Let go of first, so that the memory of one block is enough.
+      number_ = no_block;
       last_.reset();
       HAILSTONE_ASSIGN(last_, load(number));
-      if (last_ == nullptr) return &last_;
       number_ = number;
       if (turns_ >= turns_before_holding && use == CacheUse::Keep) hold(cache);
     }
     return &last_;
   }
-  /// Whether an entry stays pinned as long as this is there.
-  bool holds(uint32_t number) const { return number < held_.size() && held_[number] != nullptr; }
 
  private:
-  static constexpr uint32_t no_entry = ~uint32_t{0};
+  static constexpr uint32_t no_block = ~uint32_t{0};
   /// A reader that goes through a segment, in one direction or in both, holds nothing.
   static constexpr uint32_t turns_before_holding = 2;
 
   void note_move(uint32_t number) {
-    if (number_ == no_entry || (number > number_) == rises_) return;
+    if (number_ == no_block || (number > number_) == rises_) return;
     rises_ = !rises_;
     ++turns_;
   }
   void hold(BlockCache& cache) {
-    if constexpr (requires { last_->is_compressed(); }) {
-      // A compressed block is asked for each time, so that one that is unpacked takes its place.
-      if (last_->is_compressed()) return;
-    }
+    // A compressed block is asked for each time, so that one that is unpacked takes its place.
+    if (last_->is_compressed()) return;
     const size_t bytes = last_->memory();
-    if (!cache.hold(what, bytes)) return;
+    if (!cache.hold(BlockCache::Held::Blocks, bytes)) return;
     held_in_ = &cache;
     held_bytes_ += bytes;
     if (held_.size() <= number_) held_.resize(number_ + 1);
     held_[number_] = last_;
   }
-  void let_go() {
-    if (held_in_ != nullptr) held_in_->let_go(what, held_bytes_);
-  }
 
-  std::shared_ptr<const Entry> last_;
-  uint32_t number_ = no_entry;  // of last_
+  std::shared_ptr<const Block> last_;
+  uint32_t number_ = no_block;  // of last_
   bool rises_ = true;           // the last move led to a later one
   uint32_t turns_ = 0;
-  std::vector<std::shared_ptr<const Entry>> held_;  // by number
+  std::vector<std::shared_ptr<const Block>> held_;  // by number
   BlockCache* held_in_ = nullptr;
   size_t held_bytes_ = 0;
 };
-
-using BlockPins = CachePins<Block, BlockCache::Held::Blocks>;
 
 }  // namespace hailstone

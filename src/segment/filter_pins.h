@@ -1,19 +1,28 @@
-// The pieces of a Bloom filter that a reader keeps pinned, as CachePins does. Belongs to one thread.
+// The pieces of a Bloom filter that a reader keeps pinned: keys in any order are so asked for without asking
+// the cache for each of them. What all readers together hold is limited (BlockCache::hold). Belongs to one
+// thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include "segment/block_cache.h"
 #include "segment/bloom_filter.h"
-#include "segment/cache_pins.h"
 
 namespace hailstone {
 
-class FilterPiece;
-
 class FilterPins {
  public:
+  FilterPins() = default;
+  FilterPins(const FilterPins&) = delete;
+  FilterPins& operator=(const FilterPins&) = delete;
+  ~FilterPins() {
+    if (cache_ != nullptr) cache_->let_go(BlockCache::Held::Filters, held_bytes_);
+  }
+
   /// Whether the filter admits the key; nothing: the piece that tells is not pinned.
   std::optional<bool> admits(uint64_t hash) const {
     const char* const block = block_of(hash);
@@ -21,25 +30,21 @@ class FilterPins {
   }
   /// admits(hash) is going to be asked.
   void prefetch(uint64_t hash) const { __builtin_prefetch(block_of(hash)); }
-  /// The same of a filter of so many bytes, of which `load(number)` reads a piece through the cache. Nothing:
-  /// it has given null.
-  template <typename Load>
-  Result<std::optional<bool>> admits(BlockCache& cache, uint64_t filter_bytes, uint64_t hash,
-                                     const Load& load) {
-    if (const auto known = admits(hash)) return known;
-    filter_bytes_ = filter_bytes;
-    const uint64_t offset = bloom_block_offset(hash, filter_bytes);
-    const auto number = static_cast<uint32_t>(offset / bloom_piece_bytes);
-    HAILSTONE_ASSIGN(const auto* const piece, pins_.get(cache, number, CacheUse::Keep, load));
-    if (*piece == nullptr) return std::nullopt;
-    const char* const bytes = (*piece)->bytes().data();
-    const auto pieces = static_cast<size_t>((filter_bytes + bloom_piece_bytes - 1) / bloom_piece_bytes);
-    // The only one stays the last.
-    if (pins_.holds(number) || pieces == 1) {
-      pieces_.resize(pieces);
-      pieces_[number] = bytes;
+  /// Pins a piece, its bytes and what they lie in, where there is room for that. `filter_bytes`: of the whole
+  /// filter.
+  void hold(BlockCache& cache, uint64_t filter_bytes, size_t number, const char* bytes,
+            std::shared_ptr<const BlockCache::Entry> piece) {
+    if (pieces_.empty()) {
+      pieces_.resize(static_cast<size_t>((filter_bytes + bloom_piece_bytes - 1) / bloom_piece_bytes));
+      filter_bytes_ = filter_bytes;
     }
-    return bloom_block_contains(bytes + offset % bloom_piece_bytes, hash);
+    held_.reserve(pieces_.size());
+    const size_t memory = piece->memory();
+    if (!cache.hold(BlockCache::Held::Filters, memory)) return;
+    cache_ = &cache;
+    held_bytes_ += memory;
+    held_.push_back(std::move(piece));
+    pieces_[number] = bytes;
   }
 
  private:
@@ -50,9 +55,11 @@ class FilterPins {
     return piece == nullptr ? nullptr : piece + offset % bloom_piece_bytes;
   }
 
-  CachePins<FilterPiece, BlockCache::Held::Filters> pins_;
   uint64_t filter_bytes_ = 0;
-  std::vector<const char*> pieces_;  // by number: those that are held
+  std::vector<const char*> pieces_;  // by number; null: it is not pinned
+  std::vector<std::shared_ptr<const BlockCache::Entry>> held_;
+  size_t held_bytes_ = 0;
+  BlockCache* cache_ = nullptr;  // once some are held
 };
 
 }  // namespace hailstone

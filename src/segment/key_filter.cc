@@ -68,11 +68,17 @@ Result<bool> KeyFilter::block_admits(uint64_t hash) const {
   return bloom_block_contains(block.data(), hash);
 }
 
-Result<bool> KeyFilter::admits(uint64_t hash, FilterPins& pins) const {
+Result<bool> KeyFilter::admits(uint64_t hash, FilterPins* pins) const {
   if (entry_.bytes == 0) return true;
-  HAILSTONE_ASSIGN(const auto known, pins.admits(cache_, entry_.bytes, hash,
-                                                 [&](uint32_t wanted) { return piece_of_one(wanted); }));
-  return known ? *known : block_admits(hash);
+  if (const auto known = pins == nullptr ? std::nullopt : pins->admits(hash)) return *known;
+  const uint64_t offset = bloom_block_offset(hash, entry_.bytes);
+  const auto number = static_cast<size_t>(offset / bloom_piece_bytes);
+  HAILSTONE_ASSIGN(auto found, piece_of_one(number));
+  if (found == nullptr) return block_admits(hash);
+  const char* const bytes = found->bytes().data();
+  const bool admitted = bloom_block_contains(bytes + offset % bloom_piece_bytes, hash);
+  if (pins != nullptr) pins->hold(cache_, entry_.bytes, number, bytes, std::move(found));
+  return admitted;
 }
 
 Status KeyFilter::admits(std::span<const BloomKey> keys, std::vector<uint32_t>& to) const {

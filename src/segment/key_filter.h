@@ -16,18 +16,17 @@
 
 namespace hailstone {
 
+class FilterPiece;
+
 class KeyFilter {
  public:
   /// `file_number`: the file's in the cache. The cache and `entry` outlive this.
   KeyFilter(BlockCache& cache, std::shared_ptr<const SegmentFile> file, uint64_t file_number,
             const FilterEntry& entry);
 
-  /// False: the segment has no key of this hash (hash_bytes of it). `pins`: of this filter alone.
-  Result<bool> admits(uint64_t hash, FilterPins& pins) const;
-  Result<bool> admits(uint64_t hash) const {
-    FilterPins pins;
-    return admits(hash, pins);
-  }
+  /// False: the segment has no key of this hash (hash_bytes of it). `pins`: of this filter alone; null where
+  /// no other key is asked for.
+  Result<bool> admits(uint64_t hash, FilterPins* pins = nullptr) const;
   /// The same of many keys, in the order of their hashes: the numbers of those that it may have are appended.
   Status admits(std::span<const BloomKey> keys, std::vector<uint32_t>& to) const;
   /// Tests all checksums.

@@ -15,7 +15,7 @@
 #include "file/filesystem.h"
 #include "segment/block.h"
 #include "segment/block_cache.h"
-#include "segment/cache_pins.h"
+#include "segment/block_pins.h"
 #include "segment/column_buffer.h"
 #include "segment/distinct_sketch.h"
 #include "segment/file_identity.h"

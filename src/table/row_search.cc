@@ -201,12 +201,13 @@ Result<UniqueMatches> Table::State::match_unique(const TableView& places, size_t
   UniqueMatches matches;
   if (readers != nullptr) readers->follow(places);
   const uint64_t hash = hash_bytes(index_key);
-  const auto look = [&](const std::shared_ptr<TableSegment>& segment) -> Status {
+  const auto look = [&](uint32_t in_view) -> Status {
+    const std::shared_ptr<TableSegment>& segment = places.segments[in_view];
     const KeyFilter& filter = segment->segment->index_filter(secondary);
-    HAILSTONE_ASSIGN(const bool may_contain,
-                     readers == nullptr
-                         ? filter.admits(hash)
-                         : filter.admits(hash, readers->of(segment).filter_of_index(secondary)));
+    HAILSTONE_ASSIGN(
+        const bool may_contain,
+        filter.admits(
+            hash, readers == nullptr ? nullptr : &readers->at(places, in_view).filter_of_index(secondary)));
     if (!may_contain) {
       count(host.counters().bloom_filter_skips);
       return {};
@@ -224,7 +225,7 @@ Result<UniqueMatches> Table::State::match_unique(const TableView& places, size_t
   };
   Status status;
   places.order(secondary).visit_between(index_key, index_key, [&](const SegmentOrder::Range& candidate) {
-    status = look(places.segments[candidate.segment]);
+    status = look(candidate.segment);
     return status.has_value();
   });
   HAILSTONE_TRY(status);

@@ -7,9 +7,11 @@
 namespace hailstone {
 
 namespace {
-/// A key is looked for in some tens of segments at most (table/merge.cc). So many are found quickly; of a
-/// table with more, rows lie too far from each other for a reader to be worth keeping.
-constexpr size_t most_readers = 128;
+/// What readers pin of filters is limited for all together.
+constexpr size_t most_readers = 1024;
+/// Those that read rows pin the block of each column that they read last. Few do: a key is looked for in some
+/// tens of segments (table/merge.cc), most of which their filters rule out.
+constexpr size_t most_row_readers = 128;
 }  // namespace
 
 SegmentReaders::Reader& SegmentReaders::of(const std::shared_ptr<TableSegment>& segment) {
@@ -18,12 +20,13 @@ SegmentReaders::Reader& SegmentReaders::of(const std::shared_ptr<TableSegment>& 
     if (readers_[last_]->segment() == segment.get()) return *readers_[last_];
   }
   if (readers_.size() == most_readers) clear();
-  readers_.push_back(std::make_unique<Reader>(segment, *keys_));
+  readers_.push_back(std::make_unique<Reader>(segment, *this));
   last_ = readers_.size() - 1;
   return *readers_.back();
 }
 
 SegmentReaders::Reader& SegmentReaders::at(const TableView& view, uint32_t position) {
+  if (Reader* const known = by_position_[position]) return *known;
   Reader& reader = of(view.segments[position]);
   by_position_[position] = &reader;
   return reader;
@@ -40,6 +43,27 @@ void SegmentReaders::follow(const TableView& view) {
 void SegmentReaders::clear() {
   std::ranges::fill(by_position_, nullptr);
   readers_.clear();
+  row_readers_ = 0;
+}
+
+void SegmentReaders::make_room_for_rows() {
+  if (row_readers_ == most_row_readers) {
+    for (const auto& reader : readers_) reader->let_go_of_rows();
+    row_readers_ = 0;
+  }
+  ++row_readers_;
+}
+
+SegmentKeys& SegmentReaders::Reader::keys() {
+  if (keys_) return *keys_;
+  if (!reads_rows()) all_.make_room_for_rows();
+  return keys_.emplace(*segment_, *all_.keys_, SegmentKeys::clustered);
+}
+
+BlockReader& SegmentReaders::Reader::blocks() {
+  if (blocks_) return *blocks_;
+  if (!reads_rows()) all_.make_room_for_rows();
+  return blocks_.emplace(segment_->columns);
 }
 
 Result<OrdinalRange> find_clustered(const TableSegment& segment, const TableKeys& keys, ByteView key,
@@ -49,7 +73,7 @@ Result<OrdinalRange> find_clustered(const TableSegment& segment, const TableKeys
   if (!keys.hidden_row_id()) {
     const KeyFilter& filter = file.key_filter();
     HAILSTONE_ASSIGN(const bool may_contain,
-                     reader == nullptr ? filter.admits(hash) : filter.admits(hash, reader->filter()));
+                     filter.admits(hash, reader == nullptr ? nullptr : &reader->filter()));
     if (!may_contain) {
       count(counters.bloom_filter_skips);
       return OrdinalRange{};

@@ -16,17 +16,18 @@ namespace hailstone {
 class SegmentReaders {
  public:
   explicit SegmentReaders(std::shared_ptr<const TableKeys> keys) : keys_(std::move(keys)) {}
+  SegmentReaders(const SegmentReaders&) = delete;
+  SegmentReaders& operator=(const SegmentReaders&) = delete;
 
   /// Of one segment. Most segments are ruled out by their filters: what reads rows is made when it is needed.
   class Reader {
    public:
-    Reader(std::shared_ptr<TableSegment> segment, const TableKeys& keys)
-        : segment_(std::move(segment)), table_keys_(keys) {}
+    Reader(std::shared_ptr<TableSegment> segment, SegmentReaders& all)
+        : segment_(std::move(segment)), all_(all) {}
     const TableSegment* segment() const { return segment_.get(); }
-    SegmentKeys& keys() {
-      return keys_ ? *keys_ : keys_.emplace(*segment_, table_keys_, SegmentKeys::clustered);
-    }
-    BlockReader& blocks() { return blocks_ ? *blocks_ : blocks_.emplace(segment_->columns); }
+    /// These two are valid until rows of many other segments have been read.
+    SegmentKeys& keys();
+    BlockReader& blocks();
     FilterPins& filter() { return filter_; }
     const FilterPins& filter() const { return filter_; }
     FilterPins& filter_of_index(size_t secondary) {
@@ -35,8 +36,15 @@ class SegmentReaders {
     }
 
    private:
+    friend class SegmentReaders;
+    bool reads_rows() const { return keys_ || blocks_; }
+    void let_go_of_rows() {
+      keys_.reset();
+      blocks_.reset();
+    }
+
     const std::shared_ptr<TableSegment> segment_;
-    const TableKeys& table_keys_;
+    SegmentReaders& all_;
     FilterPins filter_;
     std::deque<FilterPins> index_filters_;  // by secondary index
     std::optional<SegmentKeys> keys_;
@@ -61,12 +69,15 @@ class SegmentReaders {
 
  private:
   void clear();
+  /// For one more reader of rows.
+  void make_room_for_rows();
 
   const std::shared_ptr<const TableKeys> keys_;
   std::shared_ptr<const SegmentOrders> orders_;  // of the view that was followed last
   std::vector<std::unique_ptr<Reader>> readers_;
-  std::vector<const Reader*> by_position_;  // in that view; null: there is none
+  std::vector<Reader*> by_position_;  // in that view; null: there is none
   size_t last_ = 0;
+  size_t row_readers_ = 0;  // how many readers read rows
 };
 
 /// Rows [first, last) of the segment that have exactly this clustered key; empty when it has none.

@@ -192,7 +192,7 @@ TEST(SegmentTest, KeysAreLookedUpInFiltersThatMemoryHasNoRoomFor) {
   for (uint32_t i = 0; i < looks; ++i) {
     const auto row = static_cast<uint32_t>(random() % (2 * test.rows));
     const uint64_t hash = hash_bytes(TestTable::key_of(row));
-    const auto admits = segment->key_filter().admits(hash, pins);
+    const auto admits = segment->key_filter().admits(hash, &pins);
     ASSERT_TRUE(admits) << admits.error().message();
     if (row < test.rows) {
       ASSERT_TRUE(*admits);

@@ -334,7 +334,8 @@ TEST_F(TableTest, ManyOwnVersionsHideThoseOfAnOlderSnapshot) {
 }
 
 TEST_F(TableTest, KeysAreLookedForInVeryManySegmentsByWhatIsKeptOfThem) {
-  // More segments than are kept, each of keys from one end to the other; the odd numbers are free.
+  // Of more segments than rows are read of at once, each of keys from one end to the other; the odd numbers
+  // are free.
   constexpr int32_t segments = 150, rows = 20, keys = segments * rows;
   for (int32_t segment = 0; segment < segments; ++segment) {
     const auto transaction = begin();
