@@ -1,5 +1,5 @@
 // The way to the blocks of one segment. A reader belongs to one thread. It pins what it works on: of each
-// column the block that was asked for last (and, for rows that lie anywhere, others: segment/cache_pins.h)
+// column the block that was asked for last (and, for rows that lie anywhere, others: segment/block_pins.h)
 // and the dictionary. A thread that goes through the rows of a block so asks the cache once, however short
 // memory is.
 #pragma once

@@ -17,7 +17,7 @@ namespace {
 
 /// Segments of one tier that are merged: the more, the less often a row is written again, and the more places
 /// a key may be in.
-constexpr size_t least_of_tier = 12;
+constexpr size_t least_of_tier = 8;
 constexpr size_t most_of_tier = 32;
 /// The densest segment of a tier has at most so many times the bytes for its width of the sparsest.
 constexpr double tier_spread = 3;

@@ -255,7 +255,7 @@ TEST_F(MergeTest, RowsInNoOrderAreWrittenAFewTimesAndAreInAFewPlaces) {
     }
     merged += counters.segment_write_bytes.load() - before;
   }
-  // Each merge is of twelve at least, so that a row is written again two times or so.
+  // Each merge is of eight at least, so that a row is written again two times or so.
   EXPECT_GT(merged, 0U);
   EXPECT_LT(merged, 3 * flushed);
   const uint64_t skipped = counters.bloom_filter_skips.load();
