@@ -106,12 +106,12 @@ MYSQL_SYSVAR_ULONGLONG(in_memory_size, in_memory_size_value, PLUGIN_VAR_RQCMDARG
                        "Memory for the rows of all tables with IN_MEMORY=1, in bytes, beside "
                        "hailstone_memory_budget; a statement "
                        "that needs more ends with an error. 0: a quarter of the machine's memory",
-                       nullptr, update_in_memory_size, 0, 0, 1ULL << 44, 1ULL << 20);
+                       nullptr, update_in_memory_size, 0, 0, 1ULL << 44, 1);
 MYSQL_SYSVAR_ULONGLONG(temporary_memory_size, temporary_memory_size_value, PLUGIN_VAR_RQCMDARG,
                        "Memory for the columns of all temporary tables, in bytes, beside "
                        "hailstone_memory_budget; beyond it they "
                        "go to files",
-                       nullptr, update_temporary_memory_size, 64ULL << 20, 0, 1ULL << 44, 1ULL << 20);
+                       nullptr, update_temporary_memory_size, 64ULL << 20, 0, 1ULL << 44, 1);
 MYSQL_SYSVAR_ULONGLONG(
     checkpoint_log_size, checkpoint_log_size_value, PLUGIN_VAR_RQCMDARG,
     "Length of the log, in bytes, at which a checkpoint is taken. Longer: fewer writes, slower recovery",

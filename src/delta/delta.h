@@ -61,8 +61,8 @@ class Delta {
   /// Memory held: rows, keys and trees.
   size_t bytes() const { return arena_.bytes(); }
   size_t version_count() const { return version_count_; }
-  /// Whether remove() has left memory behind.
-  bool has_removed() const { return change_count_ != version_count_; }
+  /// Versions that remove() has taken out; it has left their memory behind.
+  uint64_t removed_count() const { return (change_count_ - version_count_) / 2; }
 
  private:
   void count_bytes();

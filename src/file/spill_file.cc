@@ -52,7 +52,7 @@ Status SpillSpace::take(uint64_t bytes, const std::string& path) {
   give_back(bytes);
   // Short, as a server may cut it.
   return fail(ErrorCode::DiskFull,
-              fmt::format("spill file '{}' would pass spill_limit, {} bytes: raise it or the memory budget",
+              fmt::format("spill file '{}' would pass hailstone_spill_limit, {} bytes: raise it or the memory budget",
                           path, limit));
 }
 

@@ -37,7 +37,7 @@ std::vector<LiveRow> live_rows(const Table::State& state, const TableView& view,
 /// Whether a flush of the delta gives its memory back. What rows leave behind that were taken back
 /// goes with the next rows where a flush takes those to files.
 bool holds_something(const Table::State& state, const Delta& rows) {
-  return rows.version_count() > 0 || (state.is_in_memory() && rows.has_removed());
+  return rows.version_count() > 0 || (state.is_in_memory() && rows.removed_count() > 0);
 }
 
 }  // namespace
@@ -92,13 +92,17 @@ void Table::State::replace_delta(const std::shared_ptr<TableDelta>& delta, const
   count(host.counters().segments, written.size());
 }
 
+bool Table::State::flush_due(const TableDelta& active) const {
+  return holds_something(*this, active.rows) &&
+         (active.rows.bytes() > delta_limit() || (is_in_memory() && flush_gives_room(active)));
+}
+
 bool Table::flush_due() const {
   const State& state = *state_;
   if (!state.usable()) return false;
   const auto view = state.current_view();
   const SharedLock latched(state.latch());
-  const TableDelta& active = *view->deltas.front();
-  return holds_something(state, active.rows) && active.rows.bytes() > state.delta_limit();
+  return state.flush_due(*view->deltas.front());
 }
 
 Result<bool> Table::flush(bool force) {
@@ -111,8 +115,8 @@ Result<bool> Table::flush(bool force) {
     bool full = false;
     {
       const SharedLock latched(state.latch());
-      const Delta& rows = view->deltas.front()->rows;
-      full = holds_something(state, rows) && (force || rows.bytes() > state.delta_limit());
+      const TableDelta& active = *view->deltas.front();
+      full = state.flush_due(active) || (force && holds_something(state, active.rows));
     }
     state.flush_requested.store(false, std::memory_order_relaxed);
     if (full) state.freeze_active(*this);

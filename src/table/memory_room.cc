@@ -16,6 +16,9 @@ namespace {
 /// How long a writer waits for readers, and flushes, that hold memory which is given back when they end.
 constexpr std::chrono::milliseconds patience{200};
 
+/// Of what a table may take: so much in one delta is worth a flush for a quarter of it.
+constexpr uint64_t delta_share = 16;
+
 /// Whether others than the transaction still have deltas that segments have replaced: then rows count twice,
 /// but not for long.
 bool counts_twice(const Table::State& state, const Transaction& transaction) {
@@ -35,6 +38,14 @@ bool counts_twice(const Table::State& state, const Transaction& transaction) {
 
 }  // namespace
 
+bool Table::State::flush_gives_room(const TableDelta& active) const {
+  const uint64_t own = layout->definition().most_bytes, all = host.row_budget().limit();
+  const uint64_t most = own == 0 ? all : std::min<uint64_t>(own, all);
+  const uint64_t dead = active.dead_versions();
+  return active.rows.bytes() > most / delta_share &&
+         dead * 4 >= active.rows.version_count() + active.rows.removed_count();
+}
+
 Status Table::State::make_room_in_memory(Table& table, Transaction& transaction, size_t bytes,
                                          uint64_t loaded) {
   const uint64_t most = layout->definition().most_bytes;
@@ -42,6 +53,16 @@ Status Table::State::make_room_in_memory(Table& table, Transaction& transaction,
   const auto fits_table = [&] { return most == 0 || table.memory_bytes() + loaded + bytes <= most; };
   const auto fits_all = [&] { return budget.used() + bytes <= budget.limit(); };
   const auto fits = [&] { return fits_table() && fits_all(); };
+  // Later may be too late: what is dead in a delta stays until all that was written to it is decided, and the
+  // transaction is going to write.
+  const auto gives_room = [&] {
+    const auto places = current_view();
+    const TableDelta& active = *places->deltas.front();
+    if (active.uncommitted.load(std::memory_order_acquire) != 0) return false;
+    const SharedLock guard(latch());
+    return flush_gives_room(active);
+  };
+  if (gives_room()) HAILSTONE_TRY(table.flush(true));
   if (fits()) [[likely]]
     return {};
   count(host.counters().memory_waits);

@@ -190,7 +190,7 @@ Status Table::compact(const std::function<bool()>& enough, const StopToken& stop
     const auto view = state.current_view();
     const SharedLock guard(state.latch());
     // A flush of live rows alone gives little, and many of them would leave many small segments.
-    flushes = view->deltas.size() > 1 || view->deltas.front()->has_dead();
+    flushes = view->deltas.size() > 1 || view->deltas.front()->dead_versions() > 0;
   }
   if (flushes) HAILSTONE_TRY(flush(true));
   const auto choose_deadest = [&](const auto& is_claimed) { return deadest(state, is_claimed); };

@@ -117,9 +117,9 @@ class TableDelta : public VersionStore {
     return rows.version_count() - ended_.load(std::memory_order_relaxed);
   }
 
-  /// Whether a flush would leave out some of what is in memory.
-  bool has_dead() const HAILSTONE_REQUIRES_SHARED(table_latch) {
-    return rows.has_removed() || ended_.load(std::memory_order_relaxed) != 0;
+  /// Versions in memory that a flush would leave out, once nobody sees them.
+  uint64_t dead_versions() const HAILSTONE_REQUIRES_SHARED(table_latch) {
+    return rows.removed_count() + ended_.load(std::memory_order_relaxed);
   }
 
   /// Adds the newest version of a row, written by the transaction's next write, whose change the caller

@@ -150,6 +150,11 @@ struct Table::State {
   Status unusable() const;
   /// Bytes of the active delta at which it is flushed.
   size_t delta_limit() const;
+  /// Whether the active delta is to be flushed.
+  bool flush_due(const TableDelta& active) const HAILSTONE_REQUIRES_SHARED(table_latch);
+  /// Of a table in memory: whether a flush of the active delta would give back a good part of what the table
+  /// may take.
+  bool flush_gives_room(const TableDelta& active) const HAILSTONE_REQUIRES_SHARED(table_latch);
   void mark_corrupt(const Error& error);
   /// Passes `result` on; damage in it marks the table.
   template <typename T>
