@@ -5,6 +5,7 @@
 
 #include "ha_hailstone.h"
 #include "index_use.h"
+#include "item_parts.h"
 #include "join_tree.h"
 
 namespace hailstone {
@@ -95,7 +96,58 @@ class IndexWay {
   std::vector<std::optional<double>> rows_;  // of each table; nothing: it is not reached
 };
 
+/// So many pairs of rows are never slow to ask a condition of.
+constexpr double few_pairs = 100'000;
+
+uint64_t tables_of(const JoinNode& node) {
+  return node.source ? uint64_t{1} << *node.source : tables_of(*node.probe) | tables_of(*node.build);
+}
+
+/// Of an equality that gives a column of a table of one side a value of the other side's rows: how many rows
+/// an index has for it; nothing: it is no such equality, or there is no index.
+std::optional<double> rows_for_value_of(Item& condition, uint64_t side, uint64_t other,
+                                        const SourceTables& sources) {
+  if (condition.type() != Item::FUNC_ITEM) return std::nullopt;
+  auto& function = static_cast<Item_func&>(condition);
+  if (function.functype() != Item_func::EQ_FUNC && function.functype() != Item_func::EQUAL_FUNC)
+    return std::nullopt;
+  const auto is_of = [&](const Field& field, uint64_t tables) {
+    const auto number = sources.number_of(field);
+    return number && (tables >> *number & 1) != 0;
+  };
+  for (size_t i = 0; i < 2; ++i) {
+    Item& column = *function.arguments()[i]->real_item();
+    if (column.type() != Item::FIELD_ITEM) continue;
+    const Field& field = *static_cast<Item_field&>(column).field;
+    const auto values = columns_read_by(*function.arguments()[1 - i]);
+    if (is_of(field, side) && !values.empty() &&
+        std::ranges::all_of(values, [&](const Item_field* value) { return is_of(*value->field, other); })) {
+      if (const auto rows = rows_for_value(field)) return rows;
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
+
+Item* finds_pairs_by_index(const JoinNode& tree, const FromClause& from) {
+  if (tree.source) return nullptr;
+  for (const JoinNode* const side : {tree.probe.get(), tree.build.get()}) {
+    if (Item* const condition = finds_pairs_by_index(*side, from)) return condition;
+  }
+  const double pairs = tree.probe->rows * tree.build->rows;
+  if (!tree.keys.empty() || pairs <= few_pairs) return nullptr;
+  const auto is_quick = [&](Item& condition, const JoinNode& looked_up, const JoinNode& other) {
+    const auto rows = rows_for_value_of(condition, tables_of(looked_up), tables_of(other), *from.sources);
+    return rows && other.rows * *rows * rows_scanned_in_time_of_one < pairs;
+  };
+  for (Item* const condition : from.all_conditions()) {
+    if (is_quick(*condition, *tree.build, *tree.probe) ||
+        (tree.kind == JoinPlan::Kind::Inner && is_quick(*condition, *tree.probe, *tree.build)))
+      return condition;
+  }
+  return nullptr;
+}
 
 Item* leads_by_indexes(const FromClause& from) {
   IndexWay way(from);

@@ -115,6 +115,10 @@ bool joins_few_rows(const FromClause& from);
 /// quicker by them: the condition that leads to the first ones; null: they do not.
 Item* leads_by_indexes(const FromClause& from);
 
+/// Whether the engine would ask a condition of each row with each, where the server finds the pairs by an
+/// index: that condition; null: it would not.
+Item* finds_pairs_by_index(const JoinNode& tree, const FromClause& from);
+
 /// In the order that costs least. Errors of the estimates' reads are left to the statement's own.
 std::unique_ptr<JoinNode> plan_joins(const FromClause& from);
 

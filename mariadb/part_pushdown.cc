@@ -112,7 +112,8 @@ class Part {
     }
     if (query_.having != nullptr && !is_shown(*query_.having))
       return Declined{SelectOutcome::Condition, query_.having};
-    if (select_pushdown(&thd_) == SelectPushdown::Auto) {
+    const bool chooses = select_pushdown(&thd_) == SelectPushdown::Auto;
+    if (chooses) {
       for (const SourceTables::Source& source : sources_->all()) {
         if (names_index(*source.table->pos_in_table_list)) return Declined{SelectOutcome::Hint};
       }
@@ -120,6 +121,8 @@ class Part {
       if (Item* const item = leads_by_indexes(*from_)) return Declined{SelectOutcome::Index, item};
     }
     join_plan_ = plan_joins(*from_);
+    if (Item* const item = chooses ? finds_pairs_by_index(*join_plan_, *from_) : nullptr)
+      return Declined{SelectOutcome::Index, item};
     return std::nullopt;
   }
   static std::unexpected<Declined> declined(SelectOutcome reason, Item* item = nullptr) {

@@ -101,8 +101,30 @@ bool may_divide_by_zero(const THD& thd, const Item_func& division) {
   return !divisor.basic_const_item() || divisor.val_real() == 0;
 }
 
+/// Of IF and of CASE WHEN, whose values may be anything: how many arguments, the first ones, are conditions.
+uint conditions_of(const Item_func& function) {
+  if (function.functype() == Item_func::CASE_SEARCHED_FUNC) return function.argument_count() / 2;
+  return std::string_view(function.func_name()) == "if" ? 1 : 0;
+}
+bool chooses_by_numbers(const Item_func& function) {
+  const uint conditions = conditions_of(function);
+  for (uint i = 0; i < conditions; ++i) {
+    if (kind_of(*function.arguments()[i]) != Kind::Number) return false;
+  }
+  return conditions != 0;
+}
+
+/// The server brings texts of different character sets into one: Unicode has all characters.
+bool converts_to_unicode(const Item_func& function) {
+  constexpr uint longest_character = 4;  // in bytes; utf8mb3 and ucs2 have fewer characters
+  const CHARSET_INFO& to = *function.collation.collation;
+  return std::string_view(function.func_name()) == "convert" && (to.state & MY_CS_UNICODE) != 0 &&
+         to.mbmaxlen >= longest_character && function.arguments()[0]->collation.collation != &my_charset_bin;
+}
+
 bool is_silent(const THD& thd, const Item_func& function) {
   if (compares_values(function)) return compares_one_kind(function);
+  if (chooses_by_numbers(function) || converts_to_unicode(function)) return true;
   const std::string_view name = function.func_name();
   if (takes_anything(name)) return true;
   if (takes_beginning(name)) return are_all(function, Kind::Number, 1);

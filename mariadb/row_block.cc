@@ -526,7 +526,8 @@ class RowBlock::Opening {
     HAILSTONE_ASSIGN(auto probe, open_side(*side.probe, probe_above));
     HAILSTONE_ASSIGN(auto build, open_side(*side.build, build_above));
     std::vector<Item*> by_server = side.on_by_server() || !by_program_ ? side.on.all : std::vector<Item*>();
-    if (by_program_) {
+    // Also where the server computes the rows: to compare each with each takes it as many times as long.
+    if (by_program_ || !side.keys_may_end()) {
       add_computed_keys(side, probe, build, plan.keys);
     } else {
       for (const Join::ComputedKey& key : side.computed_keys) by_server.push_back(key.condition);

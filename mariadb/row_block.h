@@ -100,9 +100,11 @@ struct RowBlock {
     bool on_by_server() const { return !on.evaluated.empty(); }
     /// Whether it, or a side of it, checks conditions beyond predicates and keys.
     bool checks_conditions() const {
-      if (!on.all.empty() || !where.all.empty() || !computed_keys.empty()) return true;
+      if (!on.all.empty() || !where.all.empty() || (!computed_keys.empty() && keys_may_end())) return true;
       return !source && (probe->checks_conditions() || build->checks_conditions());
     }
+    /// Whether a row may end a program that computes its keys.
+    bool keys_may_end() const { return probe_values->may_end() || build_values->may_end(); }
     /// Whether the server evaluates a condition for it, or for a side of it.
     bool has_conditions_of_server() const {
       if (on_by_server() || !where.evaluated.empty()) return true;
@@ -111,8 +113,7 @@ struct RowBlock {
     /// Whether a row may end a program, in this order of joins or another one.
     bool may_end() const {
       if (where.program->may_end()) return true;
-      return !source && (on.program->may_end() || probe_values->may_end() || build_values->may_end() ||
-                         probe->may_end() || build->may_end());
+      return !source && (on.program->may_end() || keys_may_end() || probe->may_end() || build->may_end());
     }
   };
 

@@ -58,9 +58,9 @@ class SelectTranslator {
       // behind the last that it wants.
       if (query_.limit->get_select_limit() != HA_POS_ERROR && block_.join != nullptr &&
           block_.join->checks_conditions())
-        return declined(SelectOutcome::Condition, nullptr);
+        return declined(SelectOutcome::Unordered, nullptr);
       // Warnings of rows have their numbers among all that the server would have read.
-      if (has_conditions() && may_warn_of_rows(thd_)) return declined(SelectOutcome::Statement, nullptr);
+      if (has_conditions() && may_warn_of_rows(thd_)) return declined(SelectOutcome::Unordered, nullptr);
       // Rows of joins that the server computes come in another order: it cannot go on where programs end.
       if (block_.join != nullptr && block_.join->may_end()) block_.way = SelectBlock::Way::Sorted;
     }

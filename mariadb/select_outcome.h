@@ -32,6 +32,7 @@ enum class SelectOutcome : uint8_t {
   Aggregates,
   Means,
   Order,
+  Unordered,
   Condition,
 };
 
@@ -39,7 +40,7 @@ struct SelectOutcomeText {
   const char* name;  // of the status variable, behind Hailstone_selects_
   const char* text;  // why the block was left to the server
 };
-constexpr std::array<SelectOutcomeText, 14> select_outcomes{{
+constexpr std::array<SelectOutcomeText, 15> select_outcomes{{
     {"pushed", ""},
     {"declined_off", "hailstone_select_pushdown is OFF"},
     {"declined_statement", "the engine does not answer statements of this form"},
@@ -53,6 +54,9 @@ constexpr std::array<SelectOutcomeText, 14> select_outcomes{{
     {"declined_aggregates", "the engine does not compute this aggregate"},
     {"declined_means", "the server goes on with more digits of a mean than it shows"},
     {"declined_order", "the engine does not sort by this"},
+    {"declined_unordered",
+     "its rows may warn or fail, and which of them do is by the order that they come in: ORDER BY makes it "
+     "the engine's"},
     {"declined_condition", "the condition is no function of the row, or warns of rows by their number"},
 }};
 

@@ -92,6 +92,8 @@ class WholeSelect {
       if (Item* const item = chooses ? leads_by_indexes(*from_) : nullptr)
         return declined(SelectOutcome::Index, item);
       join_plan_ = plan_joins(*from_);
+      if (Item* const item = chooses ? finds_pairs_by_index(*join_plan_, *from_) : nullptr)
+        return declined(SelectOutcome::Index, item);
     } else {
       for (const Item* const condition : items_) conditions_.push_back(reader().condition(condition));
       if (Item* const part = take_conditions_on_groups();
