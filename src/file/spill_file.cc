@@ -51,9 +51,10 @@ Status SpillSpace::take(uint64_t bytes, const std::string& path) {
   if (limit == 0 || before + bytes <= limit) return {};
   give_back(bytes);
   // Short, as a server may cut it.
-  return fail(ErrorCode::DiskFull,
-              fmt::format("spill file '{}' would pass hailstone_spill_limit, {} bytes: raise it or the memory budget",
-                          path, limit));
+  return fail(
+      ErrorCode::DiskFull,
+      fmt::format("spill file '{}' would pass hailstone_spill_limit, {} bytes: raise it or the memory budget",
+                  path, limit));
 }
 
 void SpillSpace::give_back(uint64_t bytes) {
