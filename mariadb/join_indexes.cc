@@ -128,8 +128,8 @@ std::optional<double> rows_for_value_of(Item& condition, uint64_t side, uint64_t
   return std::nullopt;
 }
 
-}  // namespace
-
+/// Whether the engine would ask a condition of each row with each, where the server finds the pairs by an
+/// index: that condition; null: it would not.
 Item* finds_pairs_by_index(const JoinNode& tree, const FromClause& from) {
   if (tree.source) return nullptr;
   for (const JoinNode* const side : {tree.probe.get(), tree.build.get()}) {
@@ -149,10 +149,30 @@ Item* finds_pairs_by_index(const JoinNode& tree, const FromClause& from) {
   return nullptr;
 }
 
+/// Whether indexes lead to few rows of one table, and from there to so few of the others that the server is
+/// quicker by them: the condition that leads to the first ones; null: they do not.
 Item* leads_by_indexes(const FromClause& from) {
   IndexWay way(from);
   Item* const leading = way.begin();
   return leading != nullptr && way.go_on() && way.is_quicker_than_scans() ? leading : nullptr;
+}
+
+}  // namespace
+
+std::expected<std::unique_ptr<JoinNode>, Declined> plan_joins_if_quicker(const FromClause& from,
+                                                                         bool server_may_be_quicker) {
+  const auto by_index = [](Item* condition) {
+    return std::unexpected(Declined{SelectOutcome::Index, condition});
+  };
+  if (server_may_be_quicker) {
+    if (joins_few_rows(from)) return std::unexpected(Declined{SelectOutcome::Rows});
+    if (Item* const condition = leads_by_indexes(from)) return by_index(condition);
+  }
+  auto tree = plan_joins(from);
+  if (server_may_be_quicker) {
+    if (Item* const condition = finds_pairs_by_index(*tree, from)) return by_index(condition);
+  }
+  return tree;
 }
 
 }  // namespace hailstone

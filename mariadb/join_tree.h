@@ -111,13 +111,11 @@ std::optional<JoinKey> key_of_condition(Item& condition, const std::shared_ptr<c
 /// Whether the server is done with all pairs of rows before the engine has begun.
 bool joins_few_rows(const FromClause& from);
 
-/// Whether indexes lead to few rows of one table, and from there to so few of the others that the server is
-/// quicker by them: the condition that leads to the first ones; null: they do not.
-Item* leads_by_indexes(const FromClause& from);
-
-/// Whether the engine would ask a condition of each row with each, where the server finds the pairs by an
-/// index: that condition; null: it would not.
-Item* finds_pairs_by_index(const JoinNode& tree, const FromClause& from);
+/// In the order that costs least, unless, where that is asked for, the server would be quicker
+/// (join_indexes.cc): it has few rows to join, or indexes that lead to few, or an index that finds the pairs
+/// where the engine would compare each row with each.
+std::expected<std::unique_ptr<JoinNode>, Declined> plan_joins_if_quicker(const FromClause& from,
+                                                                         bool server_may_be_quicker);
 
 /// In the order that costs least. Errors of the estimates' reads are left to the statement's own.
 std::unique_ptr<JoinNode> plan_joins(const FromClause& from);

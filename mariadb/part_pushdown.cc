@@ -117,12 +117,10 @@ class Part {
       for (const SourceTables::Source& source : sources_->all()) {
         if (names_index(*source.table->pos_in_table_list)) return Declined{SelectOutcome::Hint};
       }
-      if (joins_few_rows(*from_)) return Declined{SelectOutcome::Rows};
-      if (Item* const item = leads_by_indexes(*from_)) return Declined{SelectOutcome::Index, item};
     }
-    join_plan_ = plan_joins(*from_);
-    if (Item* const item = chooses ? finds_pairs_by_index(*join_plan_, *from_) : nullptr)
-      return Declined{SelectOutcome::Index, item};
+    auto plan = plan_joins_if_quicker(*from_, chooses);
+    if (!plan) return plan.error();
+    join_plan_ = std::move(*plan);
     return std::nullopt;
   }
   static std::unexpected<Declined> declined(SelectOutcome reason, Item* item = nullptr) {

@@ -88,12 +88,9 @@ class WholeSelect {
       if (const auto parts = conditions_on_groups();
           !parts.empty() && (aggregates_computed() || may_warn_of_aggregates()))
         return declined(SelectOutcome::Condition, parts.front());
-      if (chooses && joins_few_rows(*from_)) return declined(SelectOutcome::Rows);
-      if (Item* const item = chooses ? leads_by_indexes(*from_) : nullptr)
-        return declined(SelectOutcome::Index, item);
-      join_plan_ = plan_joins(*from_);
-      if (Item* const item = chooses ? finds_pairs_by_index(*join_plan_, *from_) : nullptr)
-        return declined(SelectOutcome::Index, item);
+      auto plan = plan_joins_if_quicker(*from_, chooses);
+      if (!plan) return std::unexpected(plan.error());
+      join_plan_ = std::move(*plan);
     } else {
       for (const Item* const condition : items_) conditions_.push_back(reader().condition(condition));
       if (Item* const part = take_conditions_on_groups();
