@@ -97,11 +97,7 @@ class IndexWay {
 };
 
 /// So many pairs of rows are never slow to ask a condition of.
-constexpr double few_pairs = 100'000;
-
-uint64_t tables_of(const JoinNode& node) {
-  return node.source ? uint64_t{1} << *node.source : tables_of(*node.probe) | tables_of(*node.build);
-}
+constexpr double few_compared_pairs = 100'000;
 
 /// Of an equality that gives a column of a table of one side a value of the other side's rows: how many rows
 /// an index has for it; nothing: it is no such equality, or there is no index.
@@ -136,9 +132,9 @@ Item* finds_pairs_by_index(const JoinNode& tree, const FromClause& from) {
     if (Item* const condition = finds_pairs_by_index(*side, from)) return condition;
   }
   const double pairs = tree.probe->rows * tree.build->rows;
-  if (!tree.keys.empty() || pairs <= few_pairs) return nullptr;
+  if (!tree.keys.empty() || pairs <= few_compared_pairs) return nullptr;
   const auto is_quick = [&](Item& condition, const JoinNode& looked_up, const JoinNode& other) {
-    const auto rows = rows_for_value_of(condition, tables_of(looked_up), tables_of(other), *from.sources);
+    const auto rows = rows_for_value_of(condition, looked_up.tables(), other.tables(), *from.sources);
     return rows && other.rows * *rows * rows_scanned_in_time_of_one < pairs;
   };
   for (Item* const condition : from.all_conditions()) {

@@ -20,11 +20,6 @@ namespace {
 /// Of the pairs that a condition on several tables is asked of, it leaves something.
 constexpr double share_of_condition = 0.3, share_of_equality = 0.05;
 
-/// The tables of a tree, a bit for each number.
-uint64_t tables_of(const JoinNode& node) {
-  return node.source ? uint64_t{1} << *node.source : tables_of(*node.probe) | tables_of(*node.build);
-}
-
 /// Of joins that have begun.
 struct PlanAgain {
   const JoinsSoFar& so_far;
@@ -356,7 +351,7 @@ class Planner {
   std::vector<JoinStep> steps() const {
     if (again_ == nullptr) return search_joins(graph());
     std::vector<uint64_t> tables;
-    for (const auto& member : members_) tables.push_back(tables_of(*member));
+    for (const auto& member : members_) tables.push_back(member->tables());
     StepsAgain again = choose_steps_again(graph(), tables, again_->so_far);
     again_->is_worth_it = again_->is_worth_it || again.are_better;
     return std::move(again.steps);

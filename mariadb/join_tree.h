@@ -43,6 +43,9 @@ struct JoinNode {
   std::vector<PushedCondition> pushed = {};
   double rows = 0;          // estimated: that come out
   double rows_scanned = 0;  // of a table, estimated: that its scan gives
+
+  /// A bit for each one's number.
+  uint64_t tables() const { return source ? uint64_t{1} << *source : probe->tables() | build->tables(); }
 };
 
 /// Tables that are all joined with each other, and what is joined to their rows by other joins.
