@@ -189,7 +189,8 @@ Item* finds_pairs_by_index(const JoinNode& tree, const FromClause& from) {
   for (const JoinNode* const side : {tree.probe.get(), tree.build.get()}) {
     if (Item* const condition = finds_pairs_by_index(*side, from)) return condition;
   }
-  if (!tree.keys.empty() || tree.probe->rows * tree.build->rows <= few_compared_pairs) return nullptr;
+  const bool finds_few = !tree.keys.empty() || (tree.range && tree.range->has_both());
+  if (finds_few || tree.probe->rows * tree.build->rows <= few_compared_pairs) return nullptr;
   if (Item* const condition = finds_few_by_index(from, *tree.build, *tree.probe)) return condition;
   return tree.kind == JoinPlan::Kind::Inner ? finds_few_by_index(from, *tree.probe, *tree.build) : nullptr;
 }

@@ -486,7 +486,9 @@ class Planner {
 }  // namespace
 
 std::unique_ptr<JoinNode> plan_joins(const FromClause& from) {
-  return Planner(from, from.joined, /*again=*/nullptr).plan();
+  std::unique_ptr<JoinNode> node = Planner(from, from.joined, /*again=*/nullptr).plan();
+  find_ranges(*node, from);
+  return node;
 }
 
 std::unique_ptr<JoinNode> plan_joins_again(const FromClause& from, const JoinsSoFar& so_far) {
@@ -495,7 +497,9 @@ std::unique_ptr<JoinNode> plan_joins_again(const FromClause& from, const JoinsSo
   begin_row(*from.sources);
   PlanAgain again{.so_far = so_far};
   std::unique_ptr<JoinNode> node = Planner(from, from.joined, &again).plan();
-  return again.is_worth_it ? std::move(node) : nullptr;
+  if (!again.is_worth_it) return nullptr;
+  find_ranges(*node, from);
+  return node;
 }
 
 }  // namespace hailstone

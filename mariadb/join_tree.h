@@ -10,6 +10,7 @@
 #include "pushdown.h"
 #include "query/join/join_again.h"
 #include "query/join/join_plan.h"
+#include "select_numbers.h"
 #include "select_outcome.h"
 #include "source_tables.h"
 // clang-format off
@@ -30,14 +31,30 @@ struct JoinKey {
   JoinKey turned() const { return {other, one, nulls_are_equal, computed, !is_turned}; }
 };
 
+/// Conditions of a join put a number of the rows of its build side between numbers of those of its probe
+/// side. They say more: what equals a bound may be in no pair.
+struct JoinRange {
+  Item* number;
+  Item *least = nullptr, *greatest = nullptr;  // one of them may be null
+  ComparedAs compared;
+
+  bool has_both() const { return least != nullptr && greatest != nullptr; }
+  struct Registers {
+    Program::Register number = Program::none, least = Program::none, greatest = Program::none;
+  };
+  /// What computes them of the rows of each side. Nothing: they are not computed.
+  std::optional<Registers> numbers(ScanColumns& columns, Program& of_probe, Program& of_build) const;
+};
+
 /// A table, or two sides that are joined: rows of `probe` are looked up in those of `build`.
 struct JoinNode {
   std::optional<size_t> source = {};  // the table's number
   std::unique_ptr<JoinNode> probe = {}, build = {};
   JoinPlan::Kind kind = JoinPlan::Kind::Inner;
-  std::vector<JoinKey> keys = {};  // `one` is of `probe`
-  std::vector<Item*> on = {};      // of an outer join: what pairs must fulfil beside their keys
-  std::vector<Item*> where = {};   // what rows that come out must fulfil, or the table's own
+  std::vector<JoinKey> keys = {};       // `one` is of `probe`
+  std::optional<JoinRange> range = {};  // only where there are no keys
+  std::vector<Item*> on = {};           // of an outer join: what pairs must fulfil beside their keys
+  std::vector<Item*> where = {};        // what rows that come out must fulfil, or the table's own
   /// Of a table: its own conditions as the engine has them, and behind them what else is true of each row
   /// that is wanted, which some other condition makes sure of.
   std::vector<PushedCondition> pushed = {};
@@ -110,6 +127,9 @@ void add_parts(Item* condition, std::vector<Item*>& to);
 /// The equality that a condition is; nothing: it is none, or compares what can neither be looked up as it is
 /// stored nor computed before.
 std::optional<JoinKey> key_of_condition(Item& condition, const std::shared_ptr<const SourceTables>& sources);
+
+/// Finds the ranges of joins that have no keys (join_range.cc).
+void find_ranges(JoinNode& tree, const FromClause& from);
 
 /// Whether the server is done with all pairs of rows before the engine has begun.
 bool joins_few_rows(const FromClause& from);

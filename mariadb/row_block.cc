@@ -371,8 +371,21 @@ void RowTranslator::take_keys(const JoinNode& node, RowBlock::Join& to) {
                          .nulls_are_equal = key.nulls_are_equal});
     }
   }
+  if (node.range) take_range(*node.range, to);
   take_keys(*node.probe, *to.probe);
   take_keys(*node.build, *to.build);
+}
+
+/// Of columns that its conditions read anyway: so rows have the same ones, whatever the tree of joins.
+void RowTranslator::take_range(const JoinRange& range, RowBlock::Join& to) {
+  ScanColumns columns = block_.columns;
+  Program of_probe, of_build;
+  const auto registers = range.numbers(columns, of_probe, of_build);
+  if (!registers || columns.numbers().size() != block_.columns.numbers().size()) return;
+  block_.columns = std::move(columns);
+  *to.probe_values = std::move(of_probe);
+  *to.build_values = std::move(of_build);
+  to.range = registers;
 }
 
 std::vector<uint16_t> RowBlock::positions_of(const std::vector<const Field*>& fields) const {
@@ -529,6 +542,7 @@ class RowBlock::Opening {
     // Also where the server computes the rows: to compare each with each takes it as many times as long.
     if (by_program_ || !side.keys_may_end()) {
       add_computed_keys(side, probe, build, plan.keys);
+      if (side.range) plan.range = add_range(side, probe, build);
     } else {
       for (const Join::ComputedKey& key : side.computed_keys) by_server.push_back(key.condition);
     }
@@ -571,6 +585,26 @@ class RowBlock::Opening {
     }
     probe = std::make_unique<ComputedRows>(std::move(probe), block_.width(), std::move(of_probe));
     build = std::make_unique<ComputedRows>(std::move(build), block_.width(), std::move(of_build));
+  }
+
+  /// The same of the numbers of a range.
+  JoinPlan::Range add_range(const Join& join, std::unique_ptr<RowBatches>& probe,
+                            std::unique_ptr<RowBatches>& build) const {
+    Computation of_probe, of_build;
+    of_probe.values = join.probe_values;
+    of_build.values = join.build_values;
+    of_build.columns.push_back(Computation::Column::of(*join.build_values, join.range->number));
+    JoinPlan::Range range{.build = static_cast<uint16_t>(block_.width())};
+    const auto add_bound = [&](Program::Register bound, std::optional<uint16_t>& to) {
+      if (bound == Program::none) return;
+      to = static_cast<uint16_t>(block_.width() + of_probe.columns.size());
+      of_probe.columns.push_back(Computation::Column::of(*join.probe_values, bound));
+    };
+    add_bound(join.range->least, range.least);
+    add_bound(join.range->greatest, range.greatest);
+    probe = std::make_unique<ComputedRows>(std::move(probe), block_.width(), std::move(of_probe));
+    build = std::make_unique<ComputedRows>(std::move(build), block_.width(), std::move(of_build));
+    return range;
   }
 
   static size_t joins_of(const Join& side) {
@@ -651,8 +685,9 @@ OperatorPlan RowBlock::source_plan() const {
       const size_t keys = side.keys.size() + side.computed_keys.size();
       const bool probe_first = keys != 0 && side.reads_probe_first();
       plan.push_back({.kind = Operator::Join,
-                      .what = fmt::format("{}; keys: {}{}{}", kinds[static_cast<size_t>(side.kind)], keys,
-                                          probe_first ? "; few rows first" : "", conditions),
+                      .what = fmt::format("{}; keys: {}{}{}{}", kinds[static_cast<size_t>(side.kind)], keys,
+                                          side.range ? "; range" : "", probe_first ? "; few rows first" : "",
+                                          conditions),
                       .rows = side.rows,
                       .inside = inside});
       add_side(add_side, *side.probe, inside + 1);

@@ -79,6 +79,7 @@ struct RowBlock {
       std::vector<uint16_t> probe_reads = {}, build_reads = {};  // positions
     };
     std::vector<ComputedKey> computed_keys = {};
+    std::optional<JoinRange::Registers> range = {};  // of the same programs
     std::shared_ptr<Program> probe_values = std::make_shared<Program>(),
                              build_values = std::make_shared<Program>();
     Conditions on = {};     // of pairs
@@ -103,7 +104,7 @@ struct RowBlock {
       if (!on.all.empty() || !where.all.empty() || (!computed_keys.empty() && keys_may_end())) return true;
       return !source && (probe->checks_conditions() || build->checks_conditions());
     }
-    /// Whether a row may end a program that computes its keys.
+    /// Whether a row may end a program that computes its keys or its range.
     bool keys_may_end() const { return probe_values->may_end() || build_values->may_end(); }
     /// Whether the server evaluates a condition for it, or for a side of it.
     bool has_conditions_of_server() const {
@@ -194,6 +195,7 @@ class RowTranslator {
   void take_keys(const JoinNode& node, RowBlock::Join& to);
   uint16_t position_of_key(const Field& field);
   RowBlock::Join::ComputedKey computed_key(const JoinKey& key, RowBlock::Join& to);
+  void take_range(const JoinRange& range, RowBlock::Join& to);
   std::vector<uint16_t> positions_read_by(Item& item) const;
 
   THD& thd_;

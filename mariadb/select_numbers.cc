@@ -179,40 +179,62 @@ std::optional<Number> NumberTranslator::translate(Item& item, Register mask) {
   return column_function(function, mask);
 }
 
+std::optional<ComparedAs> compared_as(const Type_handler& compared) {
+  switch (compared.cmp_type()) {
+    case INT_RESULT:
+    case DECIMAL_RESULT:
+      return ComparedAs::Exact;
+    case REAL_RESULT:
+      return ComparedAs::Real;
+    case TIME_RESULT:
+      return compares_moments(compared) ? std::optional(ComparedAs::Moment) : std::nullopt;
+    default:
+      return std::nullopt;
+  }
+}
+
 std::optional<std::pair<Program::Register, Program::Register>> NumberTranslator::equal_sides(
     Item_bool_func2& equality, ScanColumns& columns, Program& of_first, Program& of_second) {
-  Item& first = *equality.arguments()[0];
-  Item& second = *equality.arguments()[1];
-  NumberTranslator left(columns, of_first), right(columns, of_second);
-  std::optional<Register> a, b;
-  const Type_handler& compared = *equality.compare_type_handler();
-  if (compared.cmp_type() == TIME_RESULT) {
-    if (!compares_moments(compared)) return std::nullopt;
-    a = left.moment(first);
-    b = right.moment(second);
-  } else {
-    const auto one = left.number(first), other = right.number(second);
-    if (!one || !other) return std::nullopt;
-    switch (compared.cmp_type()) {
-      case INT_RESULT:
-      case DECIMAL_RESULT: {
-        const unsigned scale = std::max(one->scale, other->scale);
-        a = left.scaled(*one, scale, Program::none);
-        b = right.scaled(*other, scale, Program::none);
-        break;
-      }
-      case REAL_RESULT:
-        // Of a fixed number of decimals both, they are compared with a tolerance.
-        if (first.decimals < NOT_FIXED_DEC && second.decimals < NOT_FIXED_DEC) return std::nullopt;
-        a = left.as_real(*one, Program::none);
-        b = right.as_real(*other, Program::none);
-        break;
-      default:
-        return std::nullopt;
+  const auto as = compared_as(*equality.compare_type_handler());
+  if (!as) return std::nullopt;
+  const std::array<Compared, 2> sides{
+      {{equality.arguments()[0], &of_first}, {equality.arguments()[1], &of_second}}};
+  const auto numbers = compared_numbers(*as, sides, columns);
+  if (!numbers) return std::nullopt;
+  return std::pair(numbers->front(), numbers->back());
+}
+
+std::optional<std::vector<Program::Register>> NumberTranslator::compared_numbers(
+    ComparedAs as, std::span<const Compared> items, ScanColumns& columns) {
+  std::vector<Register> registers;
+  if (as == ComparedAs::Moment) {
+    for (const Compared& each : items) {
+      const auto moment = NumberTranslator(columns, *each.program).moment(*each.item);
+      if (!moment) return std::nullopt;
+      registers.push_back(*moment);
     }
+    return registers;
   }
-  if (!a || !b) return std::nullopt;
-  return std::pair(*a, *b);
+  // Of a fixed number of decimals both, numbers are compared as DOUBLE with a tolerance.
+  const auto is_fixed = [](const Compared& each) { return each.item->decimals < NOT_FIXED_DEC; };
+  if (as == ComparedAs::Real && is_fixed(items.front()) && std::ranges::any_of(items.subspan(1), is_fixed))
+    return std::nullopt;
+  std::vector<Number> numbers;
+  unsigned scale = 0;
+  for (const Compared& each : items) {
+    const auto number = NumberTranslator(columns, *each.program).number(*each.item);
+    if (!number) return std::nullopt;
+    numbers.push_back(*number);
+    scale = std::max(scale, number->scale);
+  }
+  for (size_t i = 0; i < items.size(); ++i) {
+    NumberTranslator translator(columns, *items[i].program);
+    const auto result = as == ComparedAs::Exact ? translator.scaled(numbers[i], scale, Program::none)
+                                                : translator.as_real(numbers[i], Program::none);
+    if (!result) return std::nullopt;
+    registers.push_back(*result);
+  }
+  return registers;
 }
 
 std::optional<Program::Register> NumberTranslator::moment(Item& item) {

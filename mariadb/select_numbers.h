@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -72,6 +73,11 @@ struct Number {
   unsigned scale = 0;
 };
 
+/// How the server compares numbers: as whole numbers or DECIMAL, as DOUBLE, or as days and times.
+enum class ComparedAs : uint8_t { Exact, Real, Moment };
+/// By the type that items are compared as; nothing: by another one.
+std::optional<ComparedAs> compared_as(const Type_handler& compared);
+
 class NumberTranslator {
  public:
   NumberTranslator(ScanColumns& columns, Program& program) : columns_(columns), program_(program) {}
@@ -86,6 +92,15 @@ class NumberTranslator {
                                                                                     ScanColumns& columns,
                                                                                     Program& of_first,
                                                                                     Program& of_second);
+  struct Compared {
+    Item* item;
+    Program* program;
+  };
+  /// Numbers of one kind, of items each of which is compared with the first one, in their programs: they have
+  /// the order in which the server has the items. Nothing: they are not computed.
+  static std::optional<std::vector<Program::Register>> compared_numbers(ComparedAs as,
+                                                                        std::span<const Compared> items,
+                                                                        ScanColumns& columns);
 
  private:
   using Register = Program::Register;

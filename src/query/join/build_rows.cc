@@ -28,6 +28,7 @@ BuildColumns BuildColumns::of_read_rows() const {
   for (const Key& key : keys)
     columns.keys.push_back({.position = position++, .column = key.column.with_numbers_read()});
   for (const Kept& column : kept) columns.kept.push_back({.position = position++, .type = column.type});
+  columns.range = range;
   return columns;
 }
 

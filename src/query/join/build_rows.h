@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct BuildColumns {
   };
   std::vector<Key> keys;
   std::vector<Kept> kept;
+  std::optional<size_t> range = {};  // the number of the kept column that a table has its rows in order of
 
   /// Of rows as BuildRows::each_batch() gives them.
   BuildColumns of_read_rows() const;

@@ -35,7 +35,8 @@ class HashJoin::Worker {
     row_ = 0;
     match_ = 0;
     if (batch.rows != 0) {
-      matches_ = probe_->look_up(batch, join_.probe_keys_);
+      matches_ =
+          plan_.range ? probe_->look_up(batch, *plan_.range) : probe_->look_up(batch, join_.probe_keys_);
       match_ = matches_[0];
     }
     done_ = false;
@@ -193,9 +194,7 @@ HashJoin::HashJoin(std::unique_ptr<RowBatches> probe, std::unique_ptr<RowBatches
   for (const JoinPlan::Key& key : plan_.keys)
     probe_keys_.insert(probe_keys_.end(), key.nulls_are_equal ? 2 : 1, key.probe);
   if (!plan_.probe_first || plan_.keys.empty()) return;
-  size_t width = plan_.width;
-  for (const uint16_t key : probe_keys_) width = std::max<size_t>(width, key + size_t{1});
-  auto kept = std::make_unique<KeptRows>(std::move(probe_), width);
+  auto kept = std::make_unique<KeptRows>(std::move(probe_), width_of_probe());
   kept_ = kept.get();
   probe_ = std::move(kept);
 }
@@ -221,9 +220,33 @@ Result<std::unique_ptr<HashJoin>> HashJoin::make(std::unique_ptr<RowBatches> pro
     HAILSTONE_ASSIGN(const ScanColumn column, join->build_->column(position));
     columns.kept.push_back({.position = position, .type = column});
   }
+  if (const auto& range = join->plan_.range) {
+    HAILSTONE_CHECK(join->plan_.keys.empty() && (range->least || range->greatest),
+                    "a join by a range has {} keys, or no bound", join->plan_.keys.size());
+    HAILSTONE_ASSIGN(const ScanColumn number, join->build_->column(range->build));
+    for (const auto& bound : {range->least, range->greatest}) {
+      if (!bound) continue;
+      HAILSTONE_ASSIGN(const ScanColumn column, join->probe_->column(*bound));
+      if (!number.integer || !column.integer || column.type != number.type || column.width != number.width) {
+        return fail(ErrorCode::InvalidArgument,
+                    "a range of a join is of columns of different types, or not of numbers");
+      }
+    }
+    columns.range = columns.kept.size();
+    columns.kept.push_back({.position = range->build, .type = number});
+  }
   join->side_ = std::make_unique<BuildSide>(std::move(columns), join->build_->threads(join->threads_),
                                             join->scans(), std::move(memory), counts);
   return join;
+}
+
+size_t HashJoin::width_of_probe() const {
+  size_t width = plan_.width;
+  const auto add = [&width](uint16_t position) { width = std::max<size_t>(width, position + size_t{1}); };
+  std::ranges::for_each(probe_keys_, add);
+  if (plan_.range && plan_.range->least) add(*plan_.range->least);
+  if (plan_.range && plan_.range->greatest) add(*plan_.range->greatest);
+  return width;
 }
 
 bool HashJoin::is_of_build(size_t position) const {
@@ -289,9 +312,7 @@ void HashJoin::add_filter(size_t position, const RuntimeFilter& filter) {
 
 std::unique_ptr<JoinPasses> HashJoin::make_passes(unsigned parts) {
   if (!side_->is_divided()) return nullptr;
-  // What keys are computed to stands behind the columns of the rows.
-  size_t width = plan_.width;
-  for (const uint16_t key : probe_keys_) width = std::max<size_t>(width, key + size_t{1});
+  const size_t width = width_of_probe();
   std::vector<RecordColumns::Column> columns;
   for (uint16_t i = 0; i < width; ++i) {
     if (const auto column = probe_->column(i); column) columns.push_back({.position = i, .type = *column});

@@ -68,6 +68,8 @@ class HashJoin final : public RowBatches {
   /// Where the probe side has few rows, those of the build side that have no partner there need not come.
   Status read_probe_first();
   bool is_of_build(size_t position) const;
+  /// Of the rows of the probe side, with what keys and ranges are computed to behind their own columns.
+  size_t width_of_probe() const;
   bool wants_pairs() const {
     return plan_.kind == JoinPlan::Kind::Inner || plan_.kind == JoinPlan::Kind::Left;
   }

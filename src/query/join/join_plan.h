@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "query/computed_rows.h"
@@ -20,8 +21,15 @@ struct JoinPlan {
     uint16_t probe = 0, build = 0;  // positions
     bool nulls_are_equal = false;   // as <=> has it; else NULL is equal to nothing
   };
+  /// Between which numbers of a row of the probe side the number of a row of the build side is, where they
+  /// are a pair; of a NULL there is none. Columns of numbers of one type, all at their positions.
+  struct Range {
+    uint16_t build = 0;
+    std::optional<uint16_t> least = {}, greatest = {};  // of the probe side; at least one of them
+  };
   Kind kind = Kind::Inner;
-  std::vector<Key> keys = {};              // none: every row with every row
+  std::vector<Key> keys = {};              // none: every row with every row, or those in its range
+  std::optional<Range> range = {};         // only where there are no keys
   std::vector<uint16_t> from_build = {};   // positions that are wanted of the build side
   std::vector<uint16_t> left_behind = {};  // those of the probe side that nothing reads any more
   /// What a pair must fulfil, too. Then `from_build` has what that reads. May be null.

@@ -99,8 +99,12 @@ Status JoinTable::fill(std::deque<BuildRows> parts, const GoOn& go_on, std::vect
   HAILSTONE_TRY(go_on());
   HAILSTONE_TRY(number_texts(go_on));
   if (filters != nullptr) HAILSTONE_TRY(make_filters(*filters, filtered, go_on));
-  pack_keys();
-  HAILSTONE_TRY(chain_rows(go_on));
+  if (columns_.range) {
+    HAILSTONE_TRY(sort_rows(go_on));
+  } else {
+    pack_keys();
+    HAILSTONE_TRY(chain_rows(go_on));
+  }
   for (size_t i = 0; i < kept_.size(); ++i) {
     if (is_text(columns_.kept[i].type)) HAILSTONE_TRY(make_dictionary(kept_[i], go_on));
   }
@@ -237,6 +241,50 @@ Status JoinTable::chain_rows(const GoOn& go_on) {
   return {};
 }
 
+/// By their numbers. Those that have none are in no pair.
+Status JoinTable::sort_rows(const GoOn& go_on) {
+  struct Place {
+    uint64_t number;
+    uint32_t row;
+  };
+  const Column& by = kept_[*columns_.range];
+  const Zeros zeros(columns_.kept[*columns_.range].type);
+  PageVector<Place> order;
+  order.reserve(rows_);
+  for (uint32_t row = 0; row < rows_; ++row) {
+    if (by.nulls.empty() || by.nulls[row] == 0) order.push_back({zeros.one(by.integers[row]), row});
+  }
+  // In steps, so that it can be interrupted.
+  const auto at = [&](size_t place) {
+    return order.begin() + static_cast<ptrdiff_t>(std::min(place, order.size()));
+  };
+  const auto comes_before = [](const Place& one, const Place& other) { return one.number < other.number; };
+  for (size_t first = 0; first < order.size(); first += rows_between_checks) {
+    HAILSTONE_TRY(go_on());
+    std::sort(at(first), at(first + rows_between_checks), comes_before);
+  }
+  for (size_t step = rows_between_checks; step < order.size(); step *= 2) {
+    for (size_t first = 0; first + step < order.size(); first += 2 * step) {
+      HAILSTONE_TRY(go_on());
+      std::inplace_merge(at(first), at(first + step), at(first + 2 * step), comes_before);
+    }
+  }
+  const auto put_in_order = [&](auto& values) {
+    if (values.empty()) return;
+    std::remove_cvref_t<decltype(values)> ordered(order.size());
+    for (size_t i = 0; i < order.size(); ++i) ordered[i] = values[order[i].row];
+    values.swap(ordered);
+  };
+  for (Column& column : kept_) {
+    HAILSTONE_TRY(go_on());
+    put_in_order(column.integers);
+    put_in_order(column.bytes);
+    put_in_order(column.nulls);
+  }
+  rows_ = static_cast<uint32_t>(order.size());
+  return {};
+}
+
 size_t JoinTable::Column::memory() const {
   return bytes_of(integers) + bytes_of(bytes) + bytes_of(codes) + bytes_of(nulls) +
          (dictionary == nullptr ? 0 : dictionary->memory());
@@ -366,6 +414,30 @@ std::span<const uint32_t> JoinTable::Probe::look_up(const RowBatch& batch, std::
   return found_;
 }
 
+std::span<const uint32_t> JoinTable::Probe::look_up(const RowBatch& batch, const JoinPlan::Range& range) {
+  const size_t column = *table_.columns_.range;
+  const std::span<const uint64_t> numbers = table_.kept_[column].integers;
+  const Zeros zeros(table_.columns_.kept[column].type);
+  const auto number_of = [&](uint64_t number) { return zeros.one(number); };
+  found_.assign(batch.rows, 0);
+  ends_.assign(batch.rows, 0);
+  const ColumnVector* const least = range.least ? batch.columns[*range.least] : nullptr;
+  const ColumnVector* const greatest = range.greatest ? batch.columns[*range.greatest] : nullptr;
+  for (uint32_t row = 0; row < batch.rows; ++row) {
+    const auto is_null = [row](const ColumnVector* bound) { return bound != nullptr && bound->is_null(row); };
+    if (is_null(least) || is_null(greatest)) continue;
+    auto first = numbers.begin(), end = numbers.end();
+    if (least != nullptr)
+      first = std::ranges::lower_bound(numbers, zeros.one(least->integers[row]), {}, number_of);
+    if (greatest != nullptr)
+      end = std::ranges::upper_bound(first, end, zeros.one(greatest->integers[row]), {}, number_of);
+    if (first == end) continue;
+    found_[row] = static_cast<uint32_t>(first - numbers.begin()) + 1;
+    ends_[row] = static_cast<uint32_t>(end - numbers.begin());
+  }
+  return found_;
+}
+
 /// The first row of a chain from `match` on that has the row's key; 0: none has.
 uint32_t JoinTable::Probe::first_from(uint32_t row, uint32_t match) const {
   if (table_.direct_) return match;
@@ -380,6 +452,7 @@ uint32_t JoinTable::Probe::first_from(uint32_t row, uint32_t match) const {
 }
 
 uint32_t JoinTable::Probe::next(uint32_t row, uint32_t match) const {
+  if (table_.columns_.range) return match < ends_[row] ? match + 1 : 0;
   return table_.next_.empty() ? 0 : first_from(row, table_.next_[match - 1]);
 }
 

@@ -2,7 +2,8 @@
 //
 // Keys become numbers: values of several columns are put side by side in one where their ranges have room in
 // 64 bits, else they are hashed and compared one by one. Texts are numbered first (ValueSet). Where the
-// numbers lie close together, an array has the first row of each; else a hash table has them.
+// numbers lie close together, an array has the first row of each; else a hash table has them. Of a join by a
+// range the rows are in the order of their numbers, and are searched for.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +17,7 @@
 #include "base/page_allocator.h"
 #include "column/runtime_filter.h"
 #include "query/join/build_rows.h"
+#include "query/join/join_plan.h"
 #include "query/value_set.h"
 #include "query/work_by_threads.h"
 
@@ -48,7 +50,10 @@ class JoinTable {
     /// `keys`: the positions of the key's columns in `batch`. Of each row: the first row of the table that
     /// has its key, counted from 1; 0: none has.
     std::span<const uint32_t> look_up(const RowBatch& batch, std::span<const uint16_t> keys);
-    /// The next row with the key that `row` of the batch has, behind `match`, as look_up() counts them.
+    /// The same of a join by a range: the first row whose number is in that of each row.
+    std::span<const uint32_t> look_up(const RowBatch& batch, const JoinPlan::Range& range);
+    /// The next row with the key, or in the range, that `row` of the batch has, behind `match`, as look_up()
+    /// counts them.
     uint32_t next(uint32_t row, uint32_t match) const;
 
    private:
@@ -66,6 +71,7 @@ class JoinTable {
     PageVector<uint64_t> keys_;
     std::vector<uint8_t> valid_;
     std::vector<uint32_t> found_;
+    std::vector<uint32_t> ends_;  // of each row: behind the last row that is in its range
   };
 
   /// The values of the kept column number `column` in these rows, counted from 1; of 0 it is NULL.
@@ -84,6 +90,7 @@ class JoinTable {
   Status make_dictionary(Column& column, const GoOn& go_on) const;
   void pack_keys();
   Status chain_rows(const GoOn& go_on);
+  Status sort_rows(const GoOn& go_on);
   /// Where the chain of a key begins.
   size_t bucket(uint64_t key) const {
     return direct_ ? static_cast<size_t>(key) : static_cast<size_t>(mix_bits(key) >> shift_);

@@ -3,6 +3,7 @@
 // Joins of joins, whose scans leave rows out that have no partner further up.
 #include "query/join/hash_join.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -78,14 +79,19 @@ class HashJoinTest : public OrderTest {
 
   static std::vector<Pair> expected(const std::vector<SortedRow>& probe, const std::vector<SortedRow>& build,
                                     JoinPlan::Kind kind, std::span<const KeyOfTest> keys, bool condition) {
+    return expected(probe, build, kind, [&](const SortedRow& left, const SortedRow& right) {
+      return std::ranges::all_of(keys, [&](const KeyOfTest& key) { return has_key(left, right, key); }) &&
+             (!condition || left.number < right.number);
+    });
+  }
+  template <typename Joins>
+  static std::vector<Pair> expected(const std::vector<SortedRow>& probe, const std::vector<SortedRow>& build,
+                                    JoinPlan::Kind kind, Joins&& joins) {
     std::vector<Pair> pairs;
     for (const SortedRow& left : probe) {
       bool paired = false;
       for (const SortedRow& right : build) {
-        const bool joins =
-            std::ranges::all_of(keys, [&](const KeyOfTest& key) { return has_key(left, right, key); }) &&
-            (!condition || left.number < right.number);
-        if (!joins) continue;
+        if (!joins(left, right)) continue;
         if (kind == JoinPlan::Kind::Inner || kind == JoinPlan::Kind::Left)
           pairs.emplace_back(left.number, right.number);
         paired = true;
@@ -120,7 +126,11 @@ class HashJoinTest : public OrderTest {
   std::vector<Pair> joined(const std::shared_ptr<const Predicate>& of_probe,
                            const std::shared_ptr<const Predicate>& of_build, const JoinPlan& plan,
                            unsigned threads, bool as_codes) {
-    auto join = HashJoin::make(side(of_probe, 0, as_codes), side(of_build, columns_of_side, as_codes), plan,
+    return joined(side(of_probe, 0, as_codes), side(of_build, columns_of_side, as_codes), plan, threads);
+  }
+  std::vector<Pair> joined(std::unique_ptr<RowBatches> probe, std::unique_ptr<RowBatches> build,
+                           const JoinPlan& plan, unsigned threads) {
+    auto join = HashJoin::make(std::move(probe), std::move(build), plan,
                                std::make_shared<JoinMemory>(memory_, 1), threads);
     EXPECT_TRUE(join) << join.error().message();
     std::vector<Pair> pairs;
@@ -195,6 +205,98 @@ TEST_F(HashJoinTest, KeysOfAllKinds) {
         }
       }
     }
+  }
+}
+
+/// Numbers of the build side's rows, whole ones with NULLs among them and real ones with both zeros, between
+/// others of the probe side's.
+TEST_F(HashJoinTest, Ranges) {
+  add_rows(0, 25'000, true);
+  add_rows(25'000, 25'400, false);
+  erase_rows(3, 25'400, 7);
+  reader_ = host_.transactions().begin(Isolation::RepeatableRead);
+  struct RangeOfTest {
+    uint16_t column;
+    std::optional<int64_t> below = {},
+                           above = {};  // so much less, and more, than the number of the probe side
+  };
+  const auto number_of = [](const SortedRow& row, uint16_t column) -> std::optional<double> {
+    if (column == real) return row.real;
+    if (column == number) return static_cast<double>(row.number);
+    return row.small ? std::optional(static_cast<double>(*row.small)) : std::nullopt;
+  };
+  const auto with_numbers = [](std::unique_ptr<RowBatches> rows, uint16_t column, uint16_t first,
+                               const std::vector<int64_t>& added) {
+    auto program = std::make_shared<Program>();
+    const ScanColumn type{.integer = true,
+                          .type = column == real ? Type::Double : Type::Signed,
+                          .width = column == real ? 8U : (column == number ? 4U : 1U)};
+    const Program::Register stored = program->column(static_cast<uint16_t>(first + column), type);
+    Computation computation;
+    for (const int64_t each : added) {
+      const std::array inputs{
+          stored, column == real ? program->constant(static_cast<double>(each)) : program->constant(each)};
+      computation.columns.push_back(
+          Computation::Column::of(*program, program->call(Program::Opcode::Add, inputs)));
+    }
+    computation.values = std::move(program);
+    return std::make_unique<ComputedRows>(std::move(rows), columns_of_both, std::move(computation));
+  };
+  for (const RangeOfTest& range :
+       {RangeOfTest{number, 3, 5}, RangeOfTest{number, 0, {}}, RangeOfTest{small, 1, 2},
+        RangeOfTest{small, {}, -90}, RangeOfTest{real, 0, 0}, RangeOfTest{real, {}, -1}}) {
+    const auto first = static_cast<int64_t>(below(25'000));
+    for (const int64_t rows : {0, 40, 900}) {
+      const auto of_probe = between(first, first + 150), of_build = between(first + 50, first + 50 + rows);
+      const auto probe = all_rows(of_probe), build = all_rows(of_build);
+      for (const auto kind :
+           {JoinPlan::Kind::Inner, JoinPlan::Kind::Left, JoinPlan::Kind::Semi, JoinPlan::Kind::Anti}) {
+        const bool condition = below(2) == 0;
+        const auto pairs = expected(probe, build, kind, [&](const SortedRow& left, const SortedRow& right) {
+          const auto one = number_of(left, range.column), other = number_of(right, range.column);
+          return one && other && (!range.below || *other >= *one - static_cast<double>(*range.below)) &&
+                 (!range.above || *other <= *one + static_cast<double>(*range.above)) &&
+                 (!condition || left.number < right.number);
+        });
+        JoinPlan plan{
+            .kind = kind, .from_build = positions_of_side(columns_of_side), .width = columns_of_both};
+        plan.range = {.build = columns_of_both};
+        std::vector<int64_t> bounds;
+        const auto add_bound = [&](std::optional<int64_t> added, std::optional<uint16_t>& to) {
+          if (!added) return;
+          to = static_cast<uint16_t>(columns_of_both + bounds.size());
+          bounds.push_back(*added);
+        };
+        add_bound(range.below ? std::optional(-*range.below) : std::nullopt, plan.range->least);
+        add_bound(range.above, plan.range->greatest);
+        if (condition) add_less_numbers(plan, number, columns_of_side + number);
+        for (const unsigned threads : {0U, 1U, 3U}) {
+          SCOPED_TRACE(fmt::format("column {}, {} bounds, kind {}, condition {}, threads {}, rows {} and {}",
+                                   range.column, bounds.size(), static_cast<int>(kind), condition, threads,
+                                   probe.size(), build.size()));
+          const bool as_codes = below(2) == 0;
+          ASSERT_EQ(joined(with_numbers(side(of_probe, 0, as_codes), range.column, 0, bounds),
+                           with_numbers(side(of_build, columns_of_side, as_codes), range.column,
+                                        columns_of_side, {0}),
+                           plan, threads),
+                    pairs);
+        }
+      }
+    }
+  }
+}
+
+TEST_F(HashJoinTest, RefusesARangeOfOtherTypes) {
+  add_rows(0, 10, true);
+  reader_ = host_.transactions().begin(Isolation::RepeatableRead);
+  for (const uint16_t bound : {small, real, word}) {
+    JoinPlan plan{.width = columns_of_both};
+    plan.range = {.build = columns_of_side + number, .least = bound};
+    const auto join =
+        HashJoin::make(side(between(0, 9), 0, false), side(between(0, 9), columns_of_side, false), plan,
+                       std::make_shared<JoinMemory>(memory_, 1), 1);
+    ASSERT_FALSE(join);
+    EXPECT_EQ(join.error().code(), ErrorCode::InvalidArgument);
   }
 }
 

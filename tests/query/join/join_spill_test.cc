@@ -318,6 +318,37 @@ TEST_F(JoinSpillTest, WithoutKeys) {
   }
 }
 
+TEST_F(JoinSpillTest, Ranges) {
+  load(30'000, 20'000);
+  for (const uint16_t column : {number, real}) {
+    for (const bool both : {false, true}) {
+      for (const Kind kind : kinds) {
+        const auto condition = std::array{Condition::None, Condition::Program, Condition::Host}[below(3)];
+        const unsigned threads = std::array{0U, 1U, 3U}[below(3)];
+        SCOPED_TRACE(fmt::format("column {}, both bounds {}, kind {}, condition {}, {} threads", column, both,
+                                 static_cast<int>(kind), static_cast<int>(condition), threads));
+        JoinPlan plan = plan_of(kind, {}, condition);
+        plan.range = {.build = static_cast<uint16_t>(columns_of_side + column), .least = column};
+        if (both) plan.range->greatest = column;
+        check(plan, both ? 2'000 : 15, 30'000, threads);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+/// More than are sorted at once.
+TEST_F(JoinSpillTest, RangeOfManyRows) {
+  load(150'000, 100'000);
+  JoinPlan by_range = plan_of(Kind::Left, {}, Condition::None);
+  by_range.range = {.build = columns_of_side + key, .least = key, .greatest = key};
+  const auto found = all_of(*join_of(by_range, 150'000, 150'000, size_t{1} << 30, 2), 2);
+  const auto expected =
+      all_of(*join_of(plan_of(Kind::Left, {key}, Condition::None), 150'000, 150'000, size_t{1} << 30, 2), 2);
+  ASSERT_TRUE(found && expected);
+  EXPECT_EQ(*found, *expected);
+}
+
 TEST_F(JoinSpillTest, JoinsOfJoins) {
   load(20'000, 20'000);
   const size_t memory_before = memory_used();
