@@ -189,7 +189,7 @@ Item* finds_pairs_by_index(const JoinNode& tree, const FromClause& from) {
   for (const JoinNode* const side : {tree.probe.get(), tree.build.get()}) {
     if (Item* const condition = finds_pairs_by_index(*side, from)) return condition;
   }
-  const bool finds_few = !tree.keys.empty() || (tree.range && tree.range->has_both());
+  const bool finds_few = !tree.keys.empty() || (tree.range && tree.range->is_narrow());
   if (finds_few || tree.probe->rows * tree.build->rows <= few_compared_pairs) return nullptr;
   if (Item* const condition = finds_few_by_index(from, *tree.build, *tree.probe)) return condition;
   return tree.kind == JoinPlan::Kind::Inner ? finds_few_by_index(from, *tree.probe, *tree.build) : nullptr;

@@ -61,31 +61,38 @@ class RangesOfPairs {
     }
   }
 
-  /// One that has both bounds, if there is any; nothing: there are none.
+  /// One that leaves few rows, if there is any; nothing: there are none.
   std::optional<JoinRange> best() const {
-    const auto both = std::ranges::find_if(ranges_, &JoinRange::has_both);
-    if (both != ranges_.end()) return *both;
-    return ranges_.empty() ? std::nullopt : std::optional(ranges_.front());
+    const auto has_least = [](const BoundedNumber& number) { return number.least != nullptr; };
+    const auto has_greatest = [](const BoundedNumber& number) { return number.greatest != nullptr; };
+    const auto both = std::ranges::find_if(
+        numbers_, [&](const BoundedNumber& number) { return has_least(number) && has_greatest(number); });
+    if (both != numbers_.end()) return JoinRange{.number = *both};
+    const auto begin = std::ranges::find_if(numbers_, has_greatest),
+               end = std::ranges::find_if(numbers_, has_least);
+    if (begin != numbers_.end() && end != numbers_.end()) return JoinRange{.number = *begin, .end = *end};
+    return numbers_.empty() ? std::nullopt : std::optional(JoinRange{.number = numbers_.front()});
   }
 
  private:
   /// A condition says that `low` is not greater than `high`.
   void add_order(Item& low, Item& high, ComparedAs compared) {
     if (is_of(low, build_) && is_of(high, probe_)) {
-      Item*& greatest = range_of(low, compared).greatest;
+      Item*& greatest = bounded(low, compared).greatest;
       if (greatest == nullptr) greatest = &high;
     } else if (is_of(high, build_) && is_of(low, probe_)) {
-      Item*& least = range_of(high, compared).least;
+      Item*& least = bounded(high, compared).least;
       if (least == nullptr) least = &low;
     }
   }
 
-  JoinRange& range_of(Item& number, ComparedAs compared) {
-    const auto known = std::ranges::find_if(ranges_, [&](const JoinRange& range) {
-      return range.compared == compared && range.number->eq(&number, true);
+  BoundedNumber& bounded(Item& item, ComparedAs compared) {
+    const auto known = std::ranges::find_if(numbers_, [&](const BoundedNumber& number) {
+      return number.compared == compared && number.item->eq(&item, true);
     });
-    return known != ranges_.end() ? *known
-                                  : ranges_.emplace_back(JoinRange{.number = &number, .compared = compared});
+    return known != numbers_.end()
+               ? *known
+               : numbers_.emplace_back(BoundedNumber{.item = &item, .compared = compared});
   }
 
   bool is_of(Item& item, uint64_t tables) const {
@@ -98,7 +105,7 @@ class RangesOfPairs {
 
   const uint64_t probe_, build_;
   const SourceTables& sources_;
-  std::vector<JoinRange> ranges_;
+  std::vector<BoundedNumber> numbers_;
 };
 
 /// The range of pairs that conditions of a join say, which programs can compute; nothing: there is none.
@@ -111,22 +118,33 @@ std::optional<JoinRange> range_of_pairs(const std::vector<Item*>& conditions, co
   if (!best) return std::nullopt;
   ScanColumns columns(sources);
   Program of_probe, of_build;
-  return best->numbers(columns, of_probe, of_build) ? best : std::nullopt;
+  return best->registers(columns, of_probe, of_build) ? best : std::nullopt;
 }
 
 }  // namespace
 
-std::optional<JoinRange::Registers> JoinRange::numbers(ScanColumns& columns, Program& of_probe,
-                                                       Program& of_build) const {
-  std::vector<NumberTranslator::Compared> items{{number, &of_build}};
+std::optional<std::vector<Program::Register>> BoundedNumber::registers(ScanColumns& columns, Program& of_item,
+                                                                       Program& of_bounds) const {
+  std::vector<NumberTranslator::Compared> items{{item, &of_item}};
   for (Item* const bound : {least, greatest}) {
-    if (bound != nullptr) items.push_back({bound, &of_probe});
+    if (bound != nullptr) items.push_back({bound, &of_bounds});
   }
-  const auto registers = NumberTranslator::compared_numbers(compared, items, columns);
-  if (!registers) return std::nullopt;
-  Registers found{.number = registers->front()};
-  if (least != nullptr) found.least = (*registers)[1];
-  if (greatest != nullptr) found.greatest = registers->back();
+  return NumberTranslator::compared_numbers(compared, items, columns);
+}
+
+std::optional<JoinRange::Registers> JoinRange::registers(ScanColumns& columns, Program& of_probe,
+                                                         Program& of_build) const {
+  const auto of_number = number.registers(columns, of_build, of_probe);
+  if (!of_number) return std::nullopt;
+  Registers found{.number = of_number->front()};
+  if (number.least != nullptr) found.least = (*of_number)[1];
+  if (number.greatest != nullptr) found.greatest = of_number->back();
+  if (end) {
+    const auto of_end = end->registers(columns, of_build, of_probe);
+    if (!of_end) return std::nullopt;
+    found.end = of_end->front();
+    found.least = of_end->back();
+  }
   return found;
 }
 
@@ -138,10 +156,10 @@ void find_ranges(JoinNode& tree, const FromClause& from) {
   const bool is_inner = tree.kind == JoinPlan::Kind::Inner;
   const std::vector<Item*>& conditions = is_inner ? tree.where : tree.on;
   tree.range = range_of_pairs(conditions, *tree.probe, *tree.build, from.sources);
-  if ((tree.range && tree.range->has_both()) || !is_inner || !from.straight.empty()) return;
-  // Rows are found by both bounds, whichever side has more of them.
+  if ((tree.range && tree.range->is_narrow()) || !is_inner || !from.straight.empty()) return;
+  // Few rows are left by it, whichever side has more of them.
   const auto turned = range_of_pairs(conditions, *tree.build, *tree.probe, from.sources);
-  if (!turned || (!turned->has_both() && tree.range)) return;
+  if (!turned || (!turned->is_narrow() && tree.range)) return;
   std::swap(tree.probe, tree.build);
   tree.range = turned;
 }

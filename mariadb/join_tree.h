@@ -31,19 +31,30 @@ struct JoinKey {
   JoinKey turned() const { return {other, one, nulls_are_equal, computed, !is_turned}; }
 };
 
-/// Conditions of a join put a number of the rows of its build side between numbers of those of its probe
-/// side. They say more: what equals a bound may be in no pair.
-struct JoinRange {
-  Item* number;
+/// A number of the rows of one side of a join, and between which of the other side's conditions put it.
+struct BoundedNumber {
+  Item* item;
   Item *least = nullptr, *greatest = nullptr;  // one of them may be null
   ComparedAs compared;
 
-  bool has_both() const { return least != nullptr && greatest != nullptr; }
+  /// What computes the number and its bounds, those that there are. Nothing: they are not computed.
+  std::optional<std::vector<Program::Register>> registers(ScanColumns& columns, Program& of_item,
+                                                          Program& of_bounds) const;
+};
+
+/// Where the pairs of a join are (JoinPlan::Range). The conditions say more: what equals a bound may be in no
+/// pair.
+struct JoinRange {
+  BoundedNumber number;                   // of `build`, its bounds of `probe`
+  std::optional<BoundedNumber> end = {};  // of an interval that begins with that number
+
+  /// Whether few rows are left by it.
+  bool is_narrow() const { return end || (number.least != nullptr && number.greatest != nullptr); }
   struct Registers {
-    Program::Register number = Program::none, least = Program::none, greatest = Program::none;
+    Program::Register number = Program::none, end = Program::none;      // of rows of `build`
+    Program::Register least = Program::none, greatest = Program::none;  // of `probe`
   };
-  /// What computes them of the rows of each side. Nothing: they are not computed.
-  std::optional<Registers> numbers(ScanColumns& columns, Program& of_probe, Program& of_build) const;
+  std::optional<Registers> registers(ScanColumns& columns, Program& of_probe, Program& of_build) const;
 };
 
 /// A table, or two sides that are joined: rows of `probe` are looked up in those of `build`.

@@ -380,7 +380,7 @@ void RowTranslator::take_keys(const JoinNode& node, RowBlock::Join& to) {
 void RowTranslator::take_range(const JoinRange& range, RowBlock::Join& to) {
   ScanColumns columns = block_.columns;
   Program of_probe, of_build;
-  const auto registers = range.numbers(columns, of_probe, of_build);
+  const auto registers = range.registers(columns, of_probe, of_build);
   if (!registers || columns.numbers().size() != block_.columns.numbers().size()) return;
   block_.columns = std::move(columns);
   *to.probe_values = std::move(of_probe);
@@ -593,15 +593,15 @@ class RowBlock::Opening {
     Computation of_probe, of_build;
     of_probe.values = join.probe_values;
     of_build.values = join.build_values;
-    of_build.columns.push_back(Computation::Column::of(*join.build_values, join.range->number));
-    JoinPlan::Range range{.build = static_cast<uint16_t>(block_.width())};
-    const auto add_bound = [&](Program::Register bound, std::optional<uint16_t>& to) {
-      if (bound == Program::none) return;
-      to = static_cast<uint16_t>(block_.width() + of_probe.columns.size());
-      of_probe.columns.push_back(Computation::Column::of(*join.probe_values, bound));
+    const auto add = [&](Computation& to, Program::Register number) -> std::optional<uint16_t> {
+      if (number == Program::none) return std::nullopt;
+      to.columns.push_back(Computation::Column::of(*to.values, number));
+      return static_cast<uint16_t>(block_.width() + to.columns.size() - 1);
     };
-    add_bound(join.range->least, range.least);
-    add_bound(join.range->greatest, range.greatest);
+    const JoinPlan::Range range{.build = *add(of_build, join.range->number),
+                                .end = add(of_build, join.range->end),
+                                .least = add(of_probe, join.range->least),
+                                .greatest = add(of_probe, join.range->greatest)};
     probe = std::make_unique<ComputedRows>(std::move(probe), block_.width(), std::move(of_probe));
     build = std::make_unique<ComputedRows>(std::move(build), block_.width(), std::move(of_build));
     return range;

@@ -29,6 +29,7 @@ BuildColumns BuildColumns::of_read_rows() const {
     columns.keys.push_back({.position = position++, .column = key.column.with_numbers_read()});
   for (const Kept& column : kept) columns.kept.push_back({.position = position++, .type = column.type});
   columns.range = range;
+  columns.range_end = range_end;
   return columns;
 }
 

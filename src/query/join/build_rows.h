@@ -26,7 +26,9 @@ struct BuildColumns {
   };
   std::vector<Key> keys;
   std::vector<Kept> kept;
-  std::optional<size_t> range = {};  // the number of the kept column that a table has its rows in order of
+  /// Of a join by a range: the numbers of those kept columns that a table has its rows in order of, and that
+  /// have the ends of intervals.
+  std::optional<size_t> range = {}, range_end = {};
 
   /// Of rows as BuildRows::each_batch() gives them.
   BuildColumns of_read_rows() const;

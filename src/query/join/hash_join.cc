@@ -220,24 +220,36 @@ Result<std::unique_ptr<HashJoin>> HashJoin::make(std::unique_ptr<RowBatches> pro
     HAILSTONE_ASSIGN(const ScanColumn column, join->build_->column(position));
     columns.kept.push_back({.position = position, .type = column});
   }
-  if (const auto& range = join->plan_.range) {
-    HAILSTONE_CHECK(join->plan_.keys.empty() && (range->least || range->greatest),
-                    "a join by a range has {} keys, or no bound", join->plan_.keys.size());
-    HAILSTONE_ASSIGN(const ScanColumn number, join->build_->column(range->build));
-    for (const auto& bound : {range->least, range->greatest}) {
+  if (join->plan_.range) HAILSTONE_TRY(join->add_range(columns));
+  join->side_ = std::make_unique<BuildSide>(std::move(columns), join->build_->threads(join->threads_),
+                                            join->scans(), std::move(memory), counts);
+  return join;
+}
+
+/// The numbers of the build side are kept, behind what is wanted of it.
+Status HashJoin::add_range(BuildColumns& columns) const {
+  const JoinPlan::Range& range = *plan_.range;
+  HAILSTONE_CHECK(plan_.keys.empty() && (range.least || range.greatest) &&
+                      (!range.end || (range.least && range.greatest)),
+                  "a join by a range has {} keys, or not the bounds that it needs", plan_.keys.size());
+  const auto add = [&](uint16_t build, std::initializer_list<std::optional<uint16_t>> bounds,
+                       std::optional<size_t>& to) -> Status {
+    HAILSTONE_ASSIGN(const ScanColumn number, build_->column(build));
+    for (const auto& bound : bounds) {
       if (!bound) continue;
-      HAILSTONE_ASSIGN(const ScanColumn column, join->probe_->column(*bound));
+      HAILSTONE_ASSIGN(const ScanColumn column, probe_->column(*bound));
       if (!number.integer || !column.integer || column.type != number.type || column.width != number.width) {
         return fail(ErrorCode::InvalidArgument,
                     "a range of a join is of columns of different types, or not of numbers");
       }
     }
-    columns.range = columns.kept.size();
-    columns.kept.push_back({.position = range->build, .type = number});
-  }
-  join->side_ = std::make_unique<BuildSide>(std::move(columns), join->build_->threads(join->threads_),
-                                            join->scans(), std::move(memory), counts);
-  return join;
+    to = columns.kept.size();
+    columns.kept.push_back({.position = build, .type = number});
+    return {};
+  };
+  if (!range.end) return add(range.build, {range.least, range.greatest}, columns.range);
+  HAILSTONE_TRY(add(range.build, {range.greatest}, columns.range));
+  return add(*range.end, {range.least}, columns.range_end);
 }
 
 size_t HashJoin::width_of_probe() const {

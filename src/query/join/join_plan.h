@@ -21,11 +21,14 @@ struct JoinPlan {
     uint16_t probe = 0, build = 0;  // positions
     bool nulls_are_equal = false;   // as <=> has it; else NULL is equal to nothing
   };
-  /// Between which numbers of a row of the probe side the number of a row of the build side is, where they
-  /// are a pair; of a NULL there is none. Columns of numbers of one type, all at their positions.
+  /// Of pairs, the number of the build side's row is between `least` and `greatest` of the probe side's, or
+  /// on one side of one. Or it is where an interval begins, which ends at `end`: this interval and the one
+  /// between the bounds have a number in common. Positions of numbers; those that are compared are of one
+  /// type. NULL is in no pair.
   struct Range {
     uint16_t build = 0;
-    std::optional<uint16_t> least = {}, greatest = {};  // of the probe side; at least one of them
+    std::optional<uint16_t> end = {};
+    std::optional<uint16_t> least = {}, greatest = {};  // at least one of them; both, if there is an `end`
   };
   Kind kind = Kind::Inner;
   std::vector<Key> keys = {};              // none: every row with every row, or those in its range

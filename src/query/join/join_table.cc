@@ -15,6 +15,8 @@ namespace {
 constexpr uint64_t direct_entries_a_row = 8;
 constexpr uint64_t direct_entries_anyway = 4096;
 constexpr uint32_t rows_between_checks = 1U << 16;
+/// So many rows have one greatest end of their intervals.
+constexpr uint32_t rows_of_block = 64;
 /// So many values of texts are made codes in any case; more where each has some rows, up to a limit.
 constexpr uint32_t codes_anyway = 4096, most_codes = uint32_t{1} << 16;
 constexpr uint32_t rows_worth_a_code = 4;
@@ -247,12 +249,14 @@ Status JoinTable::sort_rows(const GoOn& go_on) {
     uint64_t number;
     uint32_t row;
   };
-  const Column& by = kept_[*columns_.range];
-  const Zeros zeros(columns_.kept[*columns_.range].type);
+  std::vector<Column*> numbers{&kept_[*columns_.range]};
+  if (columns_.range_end) numbers.push_back(&kept_[*columns_.range_end]);
   PageVector<Place> order;
   order.reserve(rows_);
   for (uint32_t row = 0; row < rows_; ++row) {
-    if (by.nulls.empty() || by.nulls[row] == 0) order.push_back({zeros.one(by.integers[row]), row});
+    const bool has_all = std::ranges::all_of(
+        numbers, [row](const Column* column) { return column->nulls.empty() || column->nulls[row] == 0; });
+    if (has_all) order.push_back({numbers.front()->integers[row], row});
   }
   // In steps, so that it can be interrupted.
   const auto at = [&](size_t place) {
@@ -282,7 +286,36 @@ Status JoinTable::sort_rows(const GoOn& go_on) {
     put_in_order(column.nulls);
   }
   rows_ = static_cast<uint32_t>(order.size());
+  if (columns_.range_end) note_ends();
   return {};
+}
+
+void JoinTable::note_ends() {
+  const PageVector<uint64_t>& ends = kept_[*columns_.range_end].integers;
+  for (size_t row = 0; row < ends.size(); ++row) {
+    if (row % rows_of_block == 0) {
+      greatest_in_.push_back(0);
+      greatest_until_.push_back(row == 0 ? 0 : greatest_until_.back());
+    }
+    greatest_in_.back() = std::max(greatest_in_.back(), ends[row]);
+    greatest_until_.back() = std::max(greatest_until_.back(), ends[row]);
+  }
+}
+
+uint32_t JoinTable::last_reaching(uint32_t rows, uint64_t least) const {
+  const PageVector<uint64_t>& ends = kept_[*columns_.range_end].integers;
+  while (rows != 0) {
+    const uint32_t block = (rows - 1) / rows_of_block;
+    if (greatest_until_[block] < least) return 0;
+    if (greatest_in_[block] < least) {
+      rows = block * rows_of_block;
+    } else if (ends[rows - 1] >= least) {
+      return rows;
+    } else {
+      --rows;
+    }
+  }
+  return 0;
 }
 
 size_t JoinTable::Column::memory() const {
@@ -291,7 +324,8 @@ size_t JoinTable::Column::memory() const {
 }
 
 size_t JoinTable::memory() const {
-  size_t bytes = bytes_of(row_keys_) + bytes_of(heads_) + bytes_of(next_) + memory_of_filters_;
+  size_t bytes = bytes_of(row_keys_) + bytes_of(heads_) + bytes_of(next_) + memory_of_filters_ +
+                 bytes_of(greatest_in_) + bytes_of(greatest_until_);
   for (const Column& column : kept_) bytes += column.memory();
   for (const auto& values : values_) bytes += bytes_of(values);
   for (const auto& set : text_sets_) bytes += set == nullptr ? 0 : set->memory();
@@ -415,25 +449,33 @@ std::span<const uint32_t> JoinTable::Probe::look_up(const RowBatch& batch, std::
 }
 
 std::span<const uint32_t> JoinTable::Probe::look_up(const RowBatch& batch, const JoinPlan::Range& range) {
-  const size_t column = *table_.columns_.range;
-  const std::span<const uint64_t> numbers = table_.kept_[column].integers;
-  const Zeros zeros(table_.columns_.kept[column].type);
-  const auto number_of = [&](uint64_t number) { return zeros.one(number); };
+  const BuildColumns& columns = table_.columns_;
+  const std::span<const uint64_t> numbers = table_.kept_[*columns.range].integers;
+  const bool of_intervals = columns.range_end.has_value();
+  // Of floating-point numbers, both zeros are in a range that one of them bounds.
+  const Zeros zeros(columns.kept[*columns.range].type);
+  const Zeros zeros_of_ends(columns.kept[columns.range_end.value_or(*columns.range)].type);
   found_.assign(batch.rows, 0);
   ends_.assign(batch.rows, 0);
+  leasts_.assign(batch.rows, 0);
   const ColumnVector* const least = range.least ? batch.columns[*range.least] : nullptr;
   const ColumnVector* const greatest = range.greatest ? batch.columns[*range.greatest] : nullptr;
   for (uint32_t row = 0; row < batch.rows; ++row) {
     const auto is_null = [row](const ColumnVector* bound) { return bound != nullptr && bound->is_null(row); };
     if (is_null(least) || is_null(greatest)) continue;
+    if (least != nullptr) {
+      const uint64_t number = least->integers[row];
+      leasts_[row] = number == zeros_of_ends.plus ? zeros_of_ends.minus : number;
+    }
     auto first = numbers.begin(), end = numbers.end();
-    if (least != nullptr)
-      first = std::ranges::lower_bound(numbers, zeros.one(least->integers[row]), {}, number_of);
-    if (greatest != nullptr)
-      end = std::ranges::upper_bound(first, end, zeros.one(greatest->integers[row]), {}, number_of);
-    if (first == end) continue;
-    found_[row] = static_cast<uint32_t>(first - numbers.begin()) + 1;
+    if (least != nullptr && !of_intervals) first = std::ranges::lower_bound(numbers, leasts_[row]);
+    if (greatest != nullptr) end = std::ranges::upper_bound(first, end, zeros.one(greatest->integers[row]));
     ends_[row] = static_cast<uint32_t>(end - numbers.begin());
+    if (of_intervals) {
+      found_[row] = table_.last_reaching(ends_[row], leasts_[row]);
+    } else if (first != end) {
+      found_[row] = static_cast<uint32_t>(first - numbers.begin()) + 1;
+    }
   }
   return found_;
 }
@@ -452,6 +494,7 @@ uint32_t JoinTable::Probe::first_from(uint32_t row, uint32_t match) const {
 }
 
 uint32_t JoinTable::Probe::next(uint32_t row, uint32_t match) const {
+  if (table_.columns_.range_end) return table_.last_reaching(match - 1, leasts_[row]);
   if (table_.columns_.range) return match < ends_[row] ? match + 1 : 0;
   return table_.next_.empty() ? 0 : first_from(row, table_.next_[match - 1]);
 }

@@ -50,7 +50,7 @@ class JoinTable {
     /// `keys`: the positions of the key's columns in `batch`. Of each row: the first row of the table that
     /// has its key, counted from 1; 0: none has.
     std::span<const uint32_t> look_up(const RowBatch& batch, std::span<const uint16_t> keys);
-    /// The same of a join by a range: the first row whose number is in that of each row.
+    /// The same of a join by a range: the first row that is in that of each row.
     std::span<const uint32_t> look_up(const RowBatch& batch, const JoinPlan::Range& range);
     /// The next row with the key, or in the range, that `row` of the batch has, behind `match`, as look_up()
     /// counts them.
@@ -71,7 +71,9 @@ class JoinTable {
     PageVector<uint64_t> keys_;
     std::vector<uint8_t> valid_;
     std::vector<uint32_t> found_;
-    std::vector<uint32_t> ends_;  // of each row: behind the last row that is in its range
+    // Of a join by a range, of each row: behind the last row that is in it, or where its interval begins.
+    std::vector<uint32_t> ends_;
+    std::vector<uint64_t> leasts_;
   };
 
   /// The values of the kept column number `column` in these rows, counted from 1; of 0 it is NULL.
@@ -91,6 +93,10 @@ class JoinTable {
   void pack_keys();
   Status chain_rows(const GoOn& go_on);
   Status sort_rows(const GoOn& go_on);
+  void note_ends();
+  /// Of the first `rows` rows: the last one whose interval ends at `least` or behind it, counted from 1; 0:
+  /// none does.
+  uint32_t last_reaching(uint32_t rows, uint64_t least) const;
   /// Where the chain of a key begins.
   size_t bucket(uint64_t key) const {
     return direct_ ? static_cast<size_t>(key) : static_cast<size_t>(mix_bits(key) >> shift_);
@@ -114,6 +120,8 @@ class JoinTable {
   PageVector<uint64_t> row_keys_;  // of each row; not where direct_
   PageVector<uint32_t> heads_;     // rows, counted from 1; 0: none
   PageVector<uint32_t> next_;      // of each row; empty where no key comes twice
+  // Of intervals, for each `rows_of_block` rows: the greatest end of these, and of these and all before.
+  PageVector<uint64_t> greatest_in_, greatest_until_;
 };
 
 }  // namespace hailstone

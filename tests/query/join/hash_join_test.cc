@@ -286,6 +286,77 @@ TEST_F(HashJoinTest, Ranges) {
   }
 }
 
+/// From the number of a row to what its small number adds to it, which may be less; and of real numbers.
+TEST_F(HashJoinTest, Intervals) {
+  add_rows(0, 25'000, true);
+  add_rows(25'000, 25'400, false);
+  erase_rows(3, 25'400, 7);
+  reader_ = host_.transactions().begin(Isolation::RepeatableRead);
+  const auto with_columns = [](std::unique_ptr<RowBatches> rows, auto&& compute) {
+    auto program = std::make_shared<Program>();
+    Computation computation;
+    for (const Program::Register each : compute(*program))
+      computation.columns.push_back(Computation::Column::of(*program, each));
+    computation.values = std::move(program);
+    return std::make_unique<ComputedRows>(std::move(rows), columns_of_both, std::move(computation));
+  };
+  const ScanColumn of_four{.integer = true, .type = Type::Signed, .width = 4};
+  const ScanColumn of_one{.integer = true, .type = Type::Signed, .width = 1};
+  const ScanColumn of_real{.integer = true, .type = Type::Double, .width = 8};
+  const auto sum = [](Program& program, Program::Register one, Program::Register other) {
+    const std::array inputs{one, other};
+    return program.call(Program::Opcode::Add, inputs);
+  };
+  for (int round = 0; round < 12; ++round) {
+    const bool of_reals = round % 4 == 3;
+    const auto before = static_cast<int64_t>(below(40)), behind = static_cast<int64_t>(below(40));
+    const auto first = static_cast<int64_t>(below(25'000));
+    const auto of_probe = between(first, first + 150), of_build = between(first - 300, first + 600);
+    const auto probe = all_rows(of_probe), build = all_rows(of_build);
+    const auto probe_side = [&](bool as_codes) {
+      return with_columns(side(of_probe, 0, as_codes), [&](Program& program) {
+        if (of_reals) return std::vector{program.column(real, of_real), program.column(real, of_real)};
+        const Program::Register stored = program.column(number, of_four);
+        return std::vector{sum(program, stored, program.constant(-before)),
+                           sum(program, stored, program.constant(behind))};
+      });
+    };
+    const auto build_side = [&](bool as_codes) {
+      return with_columns(side(of_build, columns_of_side, as_codes), [&](Program& program) {
+        if (of_reals) {
+          const Program::Register stored = program.column(columns_of_side + real, of_real);
+          return std::vector{stored, sum(program, stored, program.constant(1.5))};
+        }
+        const Program::Register stored = program.column(columns_of_side + number, of_four);
+        return std::vector{stored, sum(program, stored, program.column(columns_of_side + small, of_one))};
+      });
+    };
+    for (const auto kind :
+         {JoinPlan::Kind::Inner, JoinPlan::Kind::Left, JoinPlan::Kind::Semi, JoinPlan::Kind::Anti}) {
+      const bool condition = below(2) == 0;
+      const auto pairs = expected(probe, build, kind, [&](const SortedRow& left, const SortedRow& right) {
+        const bool meet =
+            of_reals ? left.real && right.real && *right.real <= *left.real && *right.real + 1.5 >= *left.real
+                     : right.small && right.number <= left.number + behind &&
+                           right.number + *right.small >= left.number - before;
+        return meet && (!condition || left.number < right.number);
+      });
+      JoinPlan plan{.kind = kind, .from_build = positions_of_side(columns_of_side), .width = columns_of_both};
+      plan.range = {.build = columns_of_both,
+                    .end = columns_of_both + 1,
+                    .least = columns_of_both,
+                    .greatest = columns_of_both + 1};
+      if (condition) add_less_numbers(plan, number, columns_of_side + number);
+      for (const unsigned threads : {0U, 1U, 3U}) {
+        SCOPED_TRACE(fmt::format("round {}, kind {}, condition {}, threads {}, rows {} and {}", round,
+                                 static_cast<int>(kind), condition, threads, probe.size(), build.size()));
+        const bool as_codes = below(2) == 0;
+        ASSERT_EQ(joined(probe_side(as_codes), build_side(as_codes), plan, threads), pairs);
+      }
+    }
+  }
+}
+
 TEST_F(HashJoinTest, RefusesARangeOfOtherTypes) {
   add_rows(0, 10, true);
   reader_ = host_.transactions().begin(Isolation::RepeatableRead);
