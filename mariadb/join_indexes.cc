@@ -2,8 +2,6 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
-#include <ranges>
-#include <span>
 
 #include "ha_hailstone.h"
 #include "index_use.h"
@@ -103,81 +101,18 @@ constexpr double few_compared_pairs = 100'000;
 /// Between two bounds an index is taken to have the rows of so many values.
 constexpr double values_between_bounds = 10;
 
-/// Between which values of the rows of one side a condition leaves a column of the other side.
-struct ColumnRange {
-  const Field* column = nullptr;
-  bool has_least = false, has_greatest = false;
-  bool is_one_value = false;
-};
-
-/// What a condition says of its argument number `of_column`, given its other arguments. Nothing: no range.
-std::optional<ColumnRange> range_by(Item_func& condition, uint of_column) {
-  switch (condition.functype()) {
-    case Item_func::EQ_FUNC:
-    case Item_func::EQUAL_FUNC:
-      return ColumnRange{.has_least = true, .has_greatest = true, .is_one_value = true};
-    case Item_func::LT_FUNC:
-    case Item_func::LE_FUNC:
-      return ColumnRange{.has_least = of_column == 1, .has_greatest = of_column == 0};
-    case Item_func::GT_FUNC:
-    case Item_func::GE_FUNC:
-      return ColumnRange{.has_least = of_column == 0, .has_greatest = of_column == 1};
-    case Item_func::BETWEEN:
-      if (of_column != 0 || static_cast<Item_func_between&>(condition).negated) return std::nullopt;
-      return ColumnRange{.has_least = true, .has_greatest = true};
-    default:
-      return std::nullopt;
-  }
-}
-
-/// What a condition says of a column of a table of `side`, given rows of `other`.
-std::optional<ColumnRange> range_of(Item& condition, uint64_t side, uint64_t other,
-                                    const SourceTables& sources) {
-  if (condition.type() != Item::FUNC_ITEM) return std::nullopt;
-  auto& function = static_cast<Item_func&>(condition);
-  const auto is_of = [&](const Field& field, uint64_t tables) {
-    const auto number = sources.number_of(field);
-    return number && (tables >> *number & 1) != 0;
-  };
-  const auto is_value_of_other = [&](Item& item) {
-    const auto read = columns_read_by(item);
-    return !read.empty() &&
-           std::ranges::all_of(read, [&](const Item_field* column) { return is_of(*column->field, other); });
-  };
-  const std::span<Item*> arguments(function.arguments(), function.argument_count());
-  for (uint i = 0; i < arguments.size(); ++i) {
-    Item& column = *arguments[i]->real_item();
-    if (column.type() != Item::FIELD_ITEM) continue;
-    const Field& field = *static_cast<Item_field&>(column).field;
-    auto range = range_by(function, i);
-    if (!range || !is_of(field, side)) continue;
-    const auto gives_value = [&](uint argument) {
-      return argument == i || is_value_of_other(*arguments[argument]);
-    };
-    if (!std::ranges::all_of(std::views::iota(uint{0}, function.argument_count()), gives_value)) continue;
-    range->column = &field;
-    return range;
-  }
-  return std::nullopt;
-}
-
 /// Whether the server, which would look rows of `looked_up` up by an index for each row of `other`, reads
 /// much less than all pairs: a condition by which it does; null: it does not.
 Item* finds_few_by_index(const FromClause& from, const JoinNode& looked_up, const JoinNode& other) {
-  std::vector<ColumnRange> ranges;  // one for each column
-  for (Item* const condition : from.all_conditions()) {
-    const auto found = range_of(*condition, looked_up.tables(), other.tables(), *from.sources);
-    if (!found) continue;
-    auto known = std::ranges::find(ranges, found->column, &ColumnRange::column);
-    if (known == ranges.end()) known = ranges.insert(known, {.column = found->column});
-    known->has_least |= found->has_least;
-    known->has_greatest |= found->has_greatest;
-    known->is_one_value |= found->is_one_value;
-    if (!known->has_least || !known->has_greatest) continue;
-    const auto rows = rows_for_value(*found->column);
+  for (const BoundedItem& bounded :
+       bounded_items(from.all_conditions(), looked_up.tables(), other.tables(), *from.sources)) {
+    Item& item = *bounded.item->real_item();
+    if (!bounded.has_both() || item.type() != Item::FIELD_ITEM) continue;
+    const auto rows = rows_for_value(*static_cast<Item_field&>(item).field);
     if (!rows) continue;
-    const double read = other.rows * *rows * (known->is_one_value ? 1 : values_between_bounds);
-    if (read * rows_scanned_in_time_of_one < looked_up.rows * other.rows) return condition;
+    const double values = bounded.least == bounded.greatest ? 1 : values_between_bounds;
+    if (other.rows * *rows * values * rows_scanned_in_time_of_one < looked_up.rows * other.rows)
+      return bounded.condition;
   }
   return nullptr;
 }

@@ -1,5 +1,5 @@
-// Joins whose pairs no equality finds, but a range: conditions put a number of the one side's rows between
-// numbers of the other side's.
+// What bounds conditions set to items of one side of a join by items of the other side, and the ranges by
+// which a join without keys finds its pairs.
 #include <algorithm>
 
 #include "item_parts.h"
@@ -31,68 +31,62 @@ std::optional<ComparedAs> comparison_of(Item_func& condition) {
   return std::nullopt;
 }
 
-/// The ranges of pairs of two sides, told by tables.
-class RangesOfPairs {
+/// Reads what conditions say of items of some tables, given rows of others.
+class BoundedItems {
  public:
-  RangesOfPairs(uint64_t probe, uint64_t build, const SourceTables& sources)
-      : probe_(probe), build_(build), sources_(sources) {}
+  BoundedItems(uint64_t of, uint64_t by, const SourceTables& sources) : of_(of), by_(by), sources_(sources) {}
 
   void read(Item& condition) {
-    if (condition.type() != Item::FUNC_ITEM || !is_function_of_row(condition, sources_) ||
-        may_name_rows(condition))
-      return;
+    if (condition.type() != Item::FUNC_ITEM) return;
     auto& function = static_cast<Item_func&>(condition);
-    const auto compared = comparison_of(function);
-    if (!compared) return;
     Item** const arguments = function.arguments();
     switch (function.functype()) {
+      case Item_func::EQ_FUNC:
+      case Item_func::EQUAL_FUNC:
+        add_order(function, *arguments[0], *arguments[1]);
+        return add_order(function, *arguments[1], *arguments[0]);
       case Item_func::LT_FUNC:
       case Item_func::LE_FUNC:
-        return add_order(*arguments[0], *arguments[1], *compared);
+        return add_order(function, *arguments[0], *arguments[1]);
       case Item_func::GT_FUNC:
       case Item_func::GE_FUNC:
-        return add_order(*arguments[1], *arguments[0], *compared);
+        return add_order(function, *arguments[1], *arguments[0]);
       case Item_func::BETWEEN:
         if (static_cast<Item_func_between&>(function).negated) return;
-        add_order(*arguments[1], *arguments[0], *compared);
-        return add_order(*arguments[0], *arguments[2], *compared);
+        add_order(function, *arguments[1], *arguments[0]);
+        return add_order(function, *arguments[0], *arguments[2]);
       default:
         return;
     }
   }
 
-  /// One that leaves few rows, if there is any; nothing: there are none.
-  std::optional<JoinRange> best() const {
-    const auto has_least = [](const BoundedNumber& number) { return number.least != nullptr; };
-    const auto has_greatest = [](const BoundedNumber& number) { return number.greatest != nullptr; };
-    const auto both = std::ranges::find_if(
-        numbers_, [&](const BoundedNumber& number) { return has_least(number) && has_greatest(number); });
-    if (both != numbers_.end()) return JoinRange{.number = *both};
-    const auto begin = std::ranges::find_if(numbers_, has_greatest),
-               end = std::ranges::find_if(numbers_, has_least);
-    if (begin != numbers_.end() && end != numbers_.end()) return JoinRange{.number = *begin, .end = *end};
-    return numbers_.empty() ? std::nullopt : std::optional(JoinRange{.number = numbers_.front()});
-  }
+  std::vector<BoundedItem> take() { return std::move(items_); }
 
  private:
   /// A condition says that `low` is not greater than `high`.
-  void add_order(Item& low, Item& high, ComparedAs compared) {
-    if (is_of(low, build_) && is_of(high, probe_)) {
-      Item*& greatest = bounded(low, compared).greatest;
-      if (greatest == nullptr) greatest = &high;
-    } else if (is_of(high, build_) && is_of(low, probe_)) {
-      Item*& least = bounded(high, compared).least;
-      if (least == nullptr) least = &low;
+  void add_order(Item_func& condition, Item& low, Item& high) {
+    if (is_of(low, of_) && is_of(high, by_)) {
+      add_bound(condition, low, high, &BoundedItem::greatest);
+    } else if (is_of(high, of_) && is_of(low, by_)) {
+      add_bound(condition, high, low, &BoundedItem::least);
     }
   }
 
-  BoundedNumber& bounded(Item& item, ComparedAs compared) {
-    const auto known = std::ranges::find_if(numbers_, [&](const BoundedNumber& number) {
-      return number.compared == compared && number.item->eq(&item, true);
+  void add_bound(Item_func& condition, Item& item, Item& bound, Item* BoundedItem::*which) {
+    const std::optional<ComparedAs> compared = compared_by(condition);
+    auto known = std::ranges::find_if(items_, [&](const BoundedItem& each) {
+      return each.compared == compared && each.item->eq(&item, true);
     });
-    return known != numbers_.end()
-               ? *known
-               : numbers_.emplace_back(BoundedNumber{.item = &item, .compared = compared});
+    if (known == items_.end()) known = items_.insert(known, {.item = &item, .compared = compared});
+    if ((*known).*which == nullptr) (*known).*which = &bound;
+    known->condition = &condition;
+  }
+
+  std::optional<ComparedAs> compared_by(Item_func& condition) const {
+    if (condition.functype() == Item_func::EQUAL_FUNC || !is_function_of_row(condition, sources_) ||
+        may_name_rows(condition))
+      return std::nullopt;
+    return comparison_of(condition);
   }
 
   bool is_of(Item& item, uint64_t tables) const {
@@ -103,33 +97,48 @@ class RangesOfPairs {
     });
   }
 
-  const uint64_t probe_, build_;
+  const uint64_t of_, by_;
   const SourceTables& sources_;
-  std::vector<BoundedNumber> numbers_;
+  std::vector<BoundedItem> items_;
 };
 
-/// The range of pairs that conditions of a join say, which programs can compute; nothing: there is none.
+/// The range of pairs that conditions of a join say, one that leaves few rows if there is any; nothing: there
+/// is none that programs compute.
 std::optional<JoinRange> range_of_pairs(const std::vector<Item*>& conditions, const JoinNode& probe,
                                         const JoinNode& build,
                                         const std::shared_ptr<const SourceTables>& sources) {
-  RangesOfPairs ranges(probe.tables(), build.tables(), *sources);
-  for (Item* const condition : conditions) ranges.read(*condition->real_item());
-  const auto best = ranges.best();
-  if (!best) return std::nullopt;
-  ScanColumns columns(sources);
-  Program of_probe, of_build;
-  return best->registers(columns, of_probe, of_build) ? best : std::nullopt;
+  std::vector<BoundedItem> numbers = bounded_items(conditions, build.tables(), probe.tables(), *sources);
+  std::erase_if(numbers, [&](const BoundedItem& each) {
+    ScanColumns columns(sources);
+    Program of_probe, of_build;
+    return !each.compared || !each.registers(columns, of_build, of_probe);
+  });
+  if (numbers.empty()) return std::nullopt;
+  const auto both = std::ranges::find_if(numbers, &BoundedItem::has_both);
+  if (both != numbers.end()) return JoinRange{.number = *both};
+  const auto has_least = [](const BoundedItem& each) { return each.least != nullptr; };
+  const auto begin = std::ranges::find_if_not(numbers, has_least),
+             end = std::ranges::find_if(numbers, has_least);
+  if (begin != numbers.end() && end != numbers.end()) return JoinRange{.number = *begin, .end = *end};
+  return JoinRange{.number = numbers.front()};
 }
 
 }  // namespace
 
-std::optional<std::vector<Program::Register>> BoundedNumber::registers(ScanColumns& columns, Program& of_item,
-                                                                       Program& of_bounds) const {
+std::vector<BoundedItem> bounded_items(const std::vector<Item*>& conditions, uint64_t of, uint64_t by,
+                                       const SourceTables& sources) {
+  BoundedItems items(of, by, sources);
+  for (Item* const condition : conditions) items.read(*condition->real_item());
+  return items.take();
+}
+
+std::optional<std::vector<Program::Register>> BoundedItem::registers(ScanColumns& columns, Program& of_item,
+                                                                     Program& of_bounds) const {
   std::vector<NumberTranslator::Compared> items{{item, &of_item}};
   for (Item* const bound : {least, greatest}) {
     if (bound != nullptr) items.push_back({bound, &of_bounds});
   }
-  return NumberTranslator::compared_numbers(compared, items, columns);
+  return compared ? NumberTranslator::compared_numbers(*compared, items, columns) : std::nullopt;
 }
 
 std::optional<JoinRange::Registers> JoinRange::registers(ScanColumns& columns, Program& of_probe,

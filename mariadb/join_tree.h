@@ -31,25 +31,32 @@ struct JoinKey {
   JoinKey turned() const { return {other, one, nulls_are_equal, computed, !is_turned}; }
 };
 
-/// A number of the rows of one side of a join, and between which of the other side's conditions put it.
-struct BoundedNumber {
+/// An item of some tables, and between which items of others conditions put it.
+struct BoundedItem {
   Item* item;
-  Item *least = nullptr, *greatest = nullptr;  // one of them may be null
-  ComparedAs compared;
+  Item *least = nullptr, *greatest = nullptr;  // one of them may be null; of an equality they are the same
+  std::optional<ComparedAs> compared = {};     // nothing: not as numbers, or NULL may be within the bounds
+  Item* condition = nullptr;                   // the last one of those that say so
 
-  /// What computes the number and its bounds, those that there are. Nothing: they are not computed.
+  bool has_both() const { return least != nullptr && greatest != nullptr; }
+  /// What computes the item and its bounds, those that there are, as numbers. Nothing: they are not computed.
   std::optional<std::vector<Program::Register>> registers(ScanColumns& columns, Program& of_item,
                                                           Program& of_bounds) const;
 };
 
+/// What conditions say of items of the tables `of`, given rows of the tables `by` (join_range.cc). A bit for
+/// each table's number.
+std::vector<BoundedItem> bounded_items(const std::vector<Item*>& conditions, uint64_t of, uint64_t by,
+                                       const SourceTables& sources);
+
 /// Where the pairs of a join are (JoinPlan::Range). The conditions say more: what equals a bound may be in no
 /// pair.
 struct JoinRange {
-  BoundedNumber number;                   // of `build`, its bounds of `probe`
-  std::optional<BoundedNumber> end = {};  // of an interval that begins with that number
+  BoundedItem number;                   // of `build`, its bounds of `probe`
+  std::optional<BoundedItem> end = {};  // of an interval that begins with that number
 
   /// Whether few rows are left by it.
-  bool is_narrow() const { return end || (number.least != nullptr && number.greatest != nullptr); }
+  bool is_narrow() const { return end || number.has_both(); }
   struct Registers {
     Program::Register number = Program::none, end = Program::none;      // of rows of `build`
     Program::Register least = Program::none, greatest = Program::none;  // of `probe`
