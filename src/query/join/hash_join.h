@@ -1,6 +1,7 @@
-// Rows of two sides joined by equal keys: the rows of one, the build side, are put into a JoinTable, in which
-// those of the other, the probe side, are looked up, batch by batch, by several threads. Where memory has no
-// room for the build side, rows of both go to files, and are joined part by part (BuildSide, JoinPasses).
+// Rows of two sides joined by equal keys, or by ranges of numbers: the rows of one, the build side, are put
+// into a JoinTable, in which those of the other, the probe side, are looked up, batch by batch, by several
+// threads. Where memory has no room for the build side, rows of both go to files, and are joined part by part
+// (BuildSide, JoinPasses).
 //
 // The rows of both sides, and those that come of the join, have their columns at the same positions: a column
 // that a side has not got is null in its batches.
