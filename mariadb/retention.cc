@@ -90,10 +90,10 @@ int64_t second_in_server_zone(int64_t now) {
          int64_t{time.minute} * 60 + time.second;
 }
 
-struct Moment {
+struct DayAndSecond {
   uint64_t year, month, day, second_of_day;
 };
-Moment moment_of(int64_t second) {
+DayAndSecond day_and_second_of(int64_t second) {
   using namespace std::chrono;
   const auto days_since = floor<days>(seconds(second));
   const year_month_day date{sys_days(days_since)};
@@ -113,13 +113,13 @@ class ServerRetentionClock final : public RetentionClock {
     switch (static_cast<ServerScale>(retention.scale)) {
       case ServerScale::Date: {
         // As Field_newdate has it. A day is over before it counts as past.
-        const Moment limit = moment_of(second_before(second_in_server_zone(now), retention));
+        const DayAndSecond limit = day_and_second_of(second_before(second_in_server_zone(now), retention));
         first_kept = limit.year << 9 | limit.month << 5 | limit.day;
         break;
       }
       case ServerScale::DateTime: {
         // As my_datetime_packed_to_binary() has it.
-        const Moment limit = moment_of(second_before(second_in_server_zone(now), retention));
+        const DayAndSecond limit = day_and_second_of(second_before(second_in_server_zone(now), retention));
         constexpr uint64_t offset = 0x8000000000;
         constexpr size_t whole_seconds = 5;
         const uint64_t clock = limit.second_of_day;
