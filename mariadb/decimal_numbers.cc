@@ -29,7 +29,7 @@ void take_digits(const my_decimal& decimal, uint decimals, Append&& append) {
 }
 
 /// `digits`: of a number without sign, the last one first.
-void decimal_of(std::string digits, bool negative, unsigned scale, my_decimal& to) {
+void decimal_of_digits(std::string digits, bool negative, unsigned scale, my_decimal& to) {
   while (digits.size() <= scale) digits.push_back('0');
   std::string text(negative ? "-" : "");
   for (size_t i = digits.size(); i-- > 0;) {
@@ -72,7 +72,7 @@ void decimal_of(WideInteger number, unsigned scale, my_decimal& to) {
     const int digit = static_cast<int>(number % 10);
     digits.push_back(static_cast<char>('0' + (negative ? -digit : digit)));
   }
-  decimal_of(std::move(digits), negative, scale, to);
+  decimal_of_digits(std::move(digits), negative, scale, to);
 }
 
 void decimal_of(const HugeInteger& number, unsigned scale, my_decimal& to) {
@@ -95,7 +95,7 @@ void decimal_of(const HugeInteger& number, unsigned scale, my_decimal& to) {
       digits.push_back(static_cast<char>('0' + remainder % 10));
   }
   while (!digits.empty() && digits.back() == '0') digits.pop_back();
-  decimal_of(std::move(digits), negative, scale, to);
+  decimal_of_digits(std::move(digits), negative, scale, to);
 }
 
 }  // namespace hailstone

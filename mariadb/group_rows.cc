@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t no_aggregate = ~size_t{0};
 
-void store_number(WideInteger number, unsigned scale, Field& field) {
+void store_scaled_number(WideInteger number, unsigned scale, Field& field) {
   if (scale == 0 && number >= INT64_MIN && number <= INT64_MAX) {
     field.store(static_cast<longlong>(number), false);
     return;
@@ -393,7 +393,7 @@ void GroupRows::store_value(const RowColumn& from, const Value& value, size_t pl
   } else if (block_.values->kind(expression.number->result) == Program::Kind::Real) {
     field.store(native_double(value.integer));
   } else {
-    store_number(native_signed(value.integer, sizeof(int64_t)), expression.number->scale, field);
+    store_scaled_number(native_signed(value.integer, sizeof(int64_t)), expression.number->scale, field);
   }
 }
 
@@ -483,7 +483,7 @@ void GroupRows::store_sum(const GroupOutput& output, const AggregateResult& resu
   const bool by_program = summed.computed && is_by_program(block_.computed[summed.number]);
   const bool huge = !by_program && has_huge_sum(argument);
   if (output.mean == nullptr && !huge) {
-    store_number(integer_sum, scale, field);
+    store_scaled_number(integer_sum, scale, field);
     return;
   }
   my_decimal sum, count, mean;
