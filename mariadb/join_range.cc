@@ -18,17 +18,10 @@ std::optional<ComparedAs> comparison_of(Item_func& condition) {
     return compares == nullptr ? std::nullopt : compared_as(*compares->compare_type_handler());
   }
   const std::span<Item*> items(condition.arguments(), condition.argument_count());
-  const auto are_all = [&](const auto& test) {
-    return std::ranges::all_of(items, [&](Item* item) { return test(*item); });
-  };
-  if (are_all([](Item& item) { return item.cmp_type() == INT_RESULT || item.cmp_type() == DECIMAL_RESULT; }))
-    return ComparedAs::Exact;
-  if (are_all([](Item& item) {
-        const auto type = item.type_handler()->mysql_timestamp_type();
-        return type == MYSQL_TIMESTAMP_DATE || type == MYSQL_TIMESTAMP_DATETIME;
-      }))
-    return ComparedAs::Moment;
-  return std::nullopt;
+  const auto compared = compared_as(*items.front()->type_handler());
+  const bool are_alike =
+      std::ranges::all_of(items, [&](Item* item) { return compared_as(*item->type_handler()) == compared; });
+  return are_alike && compared != ComparedAs::Real ? compared : std::nullopt;
 }
 
 /// Reads what conditions say of items of some tables, given rows of others.

@@ -54,6 +54,22 @@ class HashJoinTest : public OrderTest {
     return positions;
   }
 
+  /// With what `compute(program)` returns registers of behind the rows' own columns.
+  template <typename Compute>
+  static std::unique_ptr<RowBatches> with_columns(std::unique_ptr<RowBatches> rows, Compute&& compute) {
+    auto program = std::make_shared<Program>();
+    Computation computation;
+    for (const Program::Register each : compute(*program))
+      computation.columns.push_back(Computation::Column::of(*program, each));
+    computation.values = std::move(program);
+    return std::make_unique<ComputedRows>(std::move(rows), columns_of_both, std::move(computation));
+  }
+
+  static Program::Register sum(Program& program, Program::Register one, Program::Register other) {
+    const std::array inputs{one, other};
+    return program.call(Program::Opcode::Add, inputs);
+  }
+
   static bool has_key(const SortedRow& probe, const SortedRow& build, const KeyOfTest& key) {
     const auto whole = [](const SortedRow& row, uint16_t column) {
       return column == number ? std::optional(row.number) : row.small;
@@ -227,20 +243,19 @@ TEST_F(HashJoinTest, Ranges) {
   };
   const auto with_numbers = [](std::unique_ptr<RowBatches> rows, uint16_t column, uint16_t first,
                                const std::vector<int64_t>& added) {
-    auto program = std::make_shared<Program>();
-    const ScanColumn type{.integer = true,
-                          .type = column == real ? Type::Double : Type::Signed,
-                          .width = column == real ? 8U : (column == number ? 4U : 1U)};
-    const Program::Register stored = program->column(static_cast<uint16_t>(first + column), type);
-    Computation computation;
-    for (const int64_t each : added) {
-      const std::array inputs{
-          stored, column == real ? program->constant(static_cast<double>(each)) : program->constant(each)};
-      computation.columns.push_back(
-          Computation::Column::of(*program, program->call(Program::Opcode::Add, inputs)));
-    }
-    computation.values = std::move(program);
-    return std::make_unique<ComputedRows>(std::move(rows), columns_of_both, std::move(computation));
+    return with_columns(std::move(rows), [&](Program& program) {
+      const ScanColumn type{.integer = true,
+                            .type = column == real ? Type::Double : Type::Signed,
+                            .width = column == real ? 8U : (column == number ? 4U : 1U)};
+      const Program::Register stored = program.column(static_cast<uint16_t>(first + column), type);
+      std::vector<Program::Register> numbers;
+      for (const int64_t each : added) {
+        numbers.push_back(
+            sum(program, stored,
+                column == real ? program.constant(static_cast<double>(each)) : program.constant(each)));
+      }
+      return numbers;
+    });
   };
   for (const RangeOfTest& range :
        {RangeOfTest{number, 3, 5}, RangeOfTest{number, 0, {}}, RangeOfTest{small, 1, 2},
@@ -292,21 +307,9 @@ TEST_F(HashJoinTest, Intervals) {
   add_rows(25'000, 25'400, false);
   erase_rows(3, 25'400, 7);
   reader_ = host_.transactions().begin(Isolation::RepeatableRead);
-  const auto with_columns = [](std::unique_ptr<RowBatches> rows, auto&& compute) {
-    auto program = std::make_shared<Program>();
-    Computation computation;
-    for (const Program::Register each : compute(*program))
-      computation.columns.push_back(Computation::Column::of(*program, each));
-    computation.values = std::move(program);
-    return std::make_unique<ComputedRows>(std::move(rows), columns_of_both, std::move(computation));
-  };
   const ScanColumn of_four{.integer = true, .type = Type::Signed, .width = 4};
   const ScanColumn of_one{.integer = true, .type = Type::Signed, .width = 1};
   const ScanColumn of_real{.integer = true, .type = Type::Double, .width = 8};
-  const auto sum = [](Program& program, Program::Register one, Program::Register other) {
-    const std::array inputs{one, other};
-    return program.call(Program::Opcode::Add, inputs);
-  };
   for (int round = 0; round < 12; ++round) {
     const bool of_reals = round % 4 == 3;
     const auto before = static_cast<int64_t>(below(40)), behind = static_cast<int64_t>(below(40));
