@@ -83,6 +83,8 @@ Status Delivery::prepare() {
   HAILSTONE_ASSIGN(const Progress at, progress());
   const uint64_t records = at.records;
   const Spool::State state = spool_.state();
+  // The intake makes durable what was delivered before a crash.
+  if (records > state.end && !state.is_recovered) return {};
   if (records < state.begin || records > state.end) {
     return fail(
         ErrorCode::Corruption,

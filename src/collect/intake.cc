@@ -15,9 +15,15 @@ constexpr std::chrono::milliseconds between_scans(500), between_steps(100);
 }  // namespace
 
 Status Intake::run() {
-  const Status read = read_source();
+  // What a crash left in the spool comes first.
+  Status read = wait_out([this] { return spool_.sync(); });
+  if (read) read = read_source();
   if (!read && read.error().code() != ErrorCode::Interrupted) return read;
-  return spool_.close();
+  const Status closed = spool_.close();
+  if (closed || closed.error().code() != ErrorCode::DiskFull) return closed;
+  // What the spool has it keeps; only its end mark is missing.
+  log_event(config_.name, closed.error().message());
+  return {};
 }
 
 Status Intake::read_source() {

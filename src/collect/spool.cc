@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <random>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -53,6 +54,7 @@ Status Spool::recover() {
   std::ranges::sort(numbers);
   if (numbers.empty()) {
     id_ = random_id();
+    is_recovered_ = true;
     return {};
   }
   for (const uint64_t number : numbers) {
@@ -71,20 +73,29 @@ Status Spool::recover() {
   HAILSTONE_ASSIGN(SpoolFileScan scan, SpoolFileScan::open(filesystem_, path_of(last.number), last.number));
   positions_ = scan.header().positions;
   bool is_closed = scan.size() == scan.offset();  // there is but the header, which is durable
+  last.durable_bytes = scan.offset();
+  durable_sequence_ = scan.sequence();
+  std::deque<std::pair<uint64_t, uint64_t>> unproven;  // where frames end, and records before that
   for (;;) {
     const uint64_t begin = scan.offset();
     HAILSTONE_ASSIGN(const bool found, scan.next(scan.size()));
     if (!found) break;
+    unproven.emplace_back(scan.offset(), scan.sequence());
+    for (; !unproven.empty() && unproven.front().first <= scan.proven(); unproven.pop_front()) {
+      std::tie(last.durable_bytes, durable_sequence_) = unproven.front();
+    }
     if (!take_positions(scan.positions(), positions_)) return scan.damaged("a frame's positions are damaged");
     const bool is_end = scan.frame().body_bytes == 0 && scan.frame().durable == begin;
     is_closed = is_end && scan.offset() == scan.size();
   }
   if (scan.offset() < scan.size()) HAILSTONE_TRY(scan.check_tail());
-  if (!is_closed) {
-    HAILSTONE_ASSIGN(const uint64_t bytes, write_again(scan));
-    last.bytes = last.durable_bytes = bytes;
+  last.bytes = scan.offset();
+  appended_sequence_ = scan.sequence();
+  is_recovered_ = is_closed;
+  if (is_closed) {
+    last.durable_bytes = last.bytes;
+    durable_sequence_ = appended_sequence_;
   }
-  appended_sequence_ = durable_sequence_ = scan.sequence();
   return {};
 }
 
@@ -95,23 +106,33 @@ Status Spool::finish_file(WritableFile& file, uint64_t number) {
   return filesystem_.sync_directory(options_.directory);
 }
 
-Result<uint64_t> Spool::write_again(const SpoolFileScan& scan) {
-  const std::string path = path_of(scan.header().number);
+Status Spool::write_again() {
+  File last;
+  {
+    MutexLock lock(mutex_);
+    if (is_recovered_) return {};
+    last = files_.back();
+  }
+  const std::string path = path_of(last.number);
   HAILSTONE_ASSIGN(const auto from, filesystem_.open(path));
   HAILSTONE_ASSIGN(const auto to, filesystem_.create(path + std::string(unfinished_end)));
   std::string piece;
-  while (to->size() < scan.offset()) {
-    piece.resize(std::min<uint64_t>(scan.offset() - to->size(), uint64_t{1} << 20));
+  while (to->size() < last.bytes) {
+    piece.resize(std::min<uint64_t>(last.bytes - to->size(), uint64_t{1} << 20));
     HAILSTONE_TRY(from->read_at(to->size(), piece.size(), piece.data()));
     HAILSTONE_TRY(to->append(piece));
   }
   // It says that all before it is durable, which holds by the time that the file has its name.
   SpoolFrame end;
-  HAILSTONE_TRY(to->append(end.encoded({.id = id_, .number = scan.header().number, .offset = to->size()},
-                                       scan.sequence(), to->size())));
+  HAILSTONE_TRY(to->append(
+      end.encoded({.id = id_, .number = last.number, .offset = to->size()}, appended_sequence_, to->size())));
   const uint64_t bytes = to->size();
-  HAILSTONE_TRY(finish_file(*to, scan.header().number));
-  return bytes;
+  HAILSTONE_TRY(finish_file(*to, last.number));
+  MutexLock lock(mutex_);
+  files_.back().bytes = files_.back().durable_bytes = bytes;
+  durable_sequence_ = appended_sequence_;
+  is_recovered_ = true;
+  return {};
 }
 
 std::string Spool::header_of(uint64_t number) const {
@@ -179,7 +200,7 @@ Status Spool::append(SpoolFrame& frame) {
 
 Status Spool::sync() {
   HAILSTONE_TRY(check_usable());
-  if (file_ == nullptr) return {};
+  if (file_ == nullptr) return write_again();
   {
     MutexLock lock(mutex_);
     if (files_.back().durable_bytes == file_->size()) return {};
@@ -221,7 +242,10 @@ Status Spool::release(uint64_t sequence) {
 
 Spool::State Spool::state() const {
   MutexLock lock(mutex_);
-  State state{.begin = files_.empty() ? 0 : files_.front().sequence, .end = durable_sequence_, .bytes = 0};
+  State state{.begin = files_.empty() ? 0 : files_.front().sequence,
+              .end = durable_sequence_,
+              .bytes = 0,
+              .is_recovered = is_recovered_};
   for (const File& file : files_) state.bytes += file.bytes;
   return state;
 }

@@ -30,8 +30,6 @@
 
 namespace hailstone {
 
-class SpoolFileScan;
-
 struct SpoolOptions {
   std::string directory;
   uint64_t limit_bytes = uint64_t{4} << 30;  // of all files
@@ -40,8 +38,10 @@ struct SpoolOptions {
 
 class Spool {
  public:
-  /// Makes the directory when it is not there; its parent must be. ErrorCode::Busy when another process has
-  /// the spool, ErrorCode::Corruption when records that had been acknowledged are damaged.
+  /// Makes the directory when it is not there; its parent must be. After a crash nothing proves that the end
+  /// of the last file is durable: the first sync() writes it again, and readers have it from then on.
+  /// ErrorCode::Busy when another process has the spool, ErrorCode::Corruption when records that had been
+  /// acknowledged are damaged.
   static Result<std::unique_ptr<Spool>> open(Filesystem& filesystem, SpoolOptions options);
   ~Spool();
   Spool(const Spool&) = delete;
@@ -54,7 +54,8 @@ class Spool {
   /// after other errors, but for ErrorCode::ReadOnly, after which only opening the spool again helps.
   /// Appending thread.
   Status append(SpoolFrame& frame);
-  /// Acknowledges all that was appended. Appending thread.
+  /// Acknowledges all that was appended, and what open() found. ErrorCode::DiskFull, by the first call after
+  /// open() only: as for append(). Appending thread.
   Status sync();
   /// Where the sources stand behind all that was appended. Appending thread.
   const SourcePositions& positions() const { return positions_; }
@@ -66,9 +67,10 @@ class Spool {
   Status release(uint64_t sequence);
 
   struct State {
-    uint64_t begin = 0;  // the first record that is still there
-    uint64_t end = 0;    // behind the last acknowledged record
-    uint64_t bytes = 0;  // of all files
+    uint64_t begin = 0;         // the first record that is still there
+    uint64_t end = 0;           // behind the last acknowledged record
+    uint64_t bytes = 0;         // of all files
+    bool is_recovered = false;  // `end` covers all that open() found
   };
   /// Any thread.
   State state() const;
@@ -95,8 +97,9 @@ class Spool {
   Spool(Filesystem& filesystem, SpoolOptions options)
       : filesystem_(filesystem), options_(std::move(options)) {}
   Status recover();
-  /// Writes the intact part of the last file again, with an end mark, as a whole that is durable; its bytes.
-  Result<uint64_t> write_again(const SpoolFileScan& scan);
+  /// Writes the intact part of the last file that open() found again, with an end mark, as a whole that is
+  /// durable, unless it is.
+  Status write_again();
   /// Makes a file that has been written durable, gives it its name, and that durable, too.
   Status finish_file(WritableFile& file, uint64_t number);
   /// Of a file that begins behind what was appended.
@@ -119,6 +122,7 @@ class Spool {
   mutable Mutex mutex_;
   std::deque<File> files_ HAILSTONE_GUARDED_BY(mutex_);  // in order, without gaps
   uint64_t durable_sequence_ HAILSTONE_GUARDED_BY(mutex_) = 0;
+  bool is_recovered_ HAILSTONE_GUARDED_BY(mutex_) = false;  // the files that open() found are durable
 };
 
 }  // namespace hailstone

@@ -30,7 +30,9 @@ SpoolOptions options_for(const TemporaryDirectory& directory, uint64_t file_byte
 }
 
 std::unique_ptr<Spool> open_spool(const TemporaryDirectory& directory, uint64_t file_bytes = 1000) {
-  return must(Spool::open(posix_filesystem(), options_for(directory, file_bytes)));
+  auto spool = must(Spool::open(posix_filesystem(), options_for(directory, file_bytes)));
+  must(spool->sync());
+  return spool;
 }
 
 /// Appends one frame of records.
@@ -208,6 +210,42 @@ TEST(SpoolTest, AFullDiskLosesNothingAndCanBeWaitedOut) {
   for (uint64_t i = 0; i < taken; ++i) EXPECT_EQ(records[2 * i], std::to_string(i));
 }
 
+TEST(SpoolTest, ADiskThatIsFullFromTheStartGivesWhatIsDurable) {
+  const TemporaryDirectory directory(in_memory);
+  {
+    const auto spool = open_spool(directory, 400);
+    for (int i = 0; i < 20; ++i) {
+      must(append(*spool, {std::to_string(i)}, std::to_string(i)));
+      must(spool->sync());
+    }
+    // It ends without close(), as by a kill.
+  }
+  const size_t files = files_in(directory);
+  ASSERT_GT(files, 3);
+  FaultFilesystem filesystem(posix_filesystem(), 1);
+  filesystem.set_free_bytes(0);
+  auto spool = must(Spool::open(filesystem, options_for(directory, 400)));
+  EXPECT_EQ(position_of(*spool), "19");
+  EXPECT_FALSE(spool->state().is_recovered);
+  EXPECT_EQ(spool->state().end, 19) << "but the last one";
+  EXPECT_EQ(must(read(*spool, 0)).size(), 19);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(spool->sync().error().code(), ErrorCode::DiskFull);
+    EXPECT_EQ(append(*spool, {"more"}).error().code(), ErrorCode::DiskFull);
+    EXPECT_EQ(spool->close().error().code(), ErrorCode::DiskFull);
+  }
+  must(spool->release(19));
+  EXPECT_EQ(files_in(directory), 1) << "which makes room";
+  filesystem.set_free_bytes(1'000'000);
+  must(spool->sync());
+  EXPECT_TRUE(spool->state().is_recovered);
+  EXPECT_EQ(must(read(*spool, 19)), Records({"19"}));
+  must(append(*spool, {"more"}));
+  must(spool->close());
+  spool.reset();
+  EXPECT_EQ(must(read(*open_spool(directory, 400), 19)), Records({"19", "more"}));
+}
+
 TEST(SpoolTest, NothingIsAcknowledgedAfterASyncThatFailed) {
   const TemporaryDirectory directory(in_memory);
   {
@@ -228,6 +266,8 @@ TEST(SpoolTest, NothingIsAcknowledgedAfterASyncThatFailed) {
   FaultFilesystem filesystem(posix_filesystem(), 2);
   {
     const auto spool = must(Spool::open(filesystem, options_for(directory)));
+    EXPECT_EQ(must(read(*spool, 0)), Records({"one"})) << "nothing proves yet that two is durable";
+    must(spool->sync());
     EXPECT_EQ(must(read(*spool, 0)), Records({"one", "two"}));
   }
   must(filesystem.leave_crash_state(3));
@@ -247,6 +287,15 @@ class SpoolModel {
       return;
     }
     Spool& spool = **opened;
+    const auto proven = read(spool, spool.state().begin);
+    ASSERT_TRUE(proven) << proven.error().message();
+    if (!spool.sync()) {
+      ASSERT_TRUE(filesystem.powered_off());
+      return;
+    }
+    const auto all = read(spool, spool.state().begin);
+    ASSERT_TRUE(all) << all.error().message();
+    ASSERT_TRUE(all->size() >= proven->size() && std::equal(proven->begin(), proven->end(), all->begin()));
     verify(spool);
     for (int step = 0; step < 30 && !filesystem.powered_off(); ++step) {
       const auto choice = random_() % 8;
@@ -352,6 +401,7 @@ TEST(SpoolTest, AChangedByteIsFound) {
       write(changed);
       ++bytes_in_all;
       auto spool = Spool::open(posix_filesystem(), options_for(directory, 300));
+      if (spool) must((*spool)->sync());
       const auto records = spool ? read(**spool, 0) : std::unexpected(spool.error());
       if (records) {
         // But the end mark, which is written again.

@@ -64,6 +64,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       require(!spool.error().message().empty(), "an error says nothing");
       return 0;
     }
+    require((*spool)->sync().has_value(), "a spool that opened does not become durable");
     end = (*spool)->state().end;
     for (const auto& [source, position] : (*spool)->positions()) {
       RecordLayout layout;
@@ -88,7 +89,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     require((*spool)->append(frame) && (*spool)->sync(), "a spool that opened does not take a record");
   }
   const auto spool = Spool::open(filesystem, options);
-  require(spool && (*spool)->state().end == end + 1,
+  require(spool && (*spool)->sync() && (*spool)->state().end == end + 1,
           "a spool that was repaired does not open as it was left");
   return 0;
 }
