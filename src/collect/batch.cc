@@ -8,6 +8,7 @@ namespace hailstone {
 
 void Batch::clear(uint64_t sequence) {
   text_.clear();
+  all_bytes_ = 0;
   records_.clear();
   sources_.clear();
   tables_.clear();
@@ -49,6 +50,7 @@ Result<bool> Batch::add(const SpoolReader& reader, ByteView record) {
   }
   taken.source = static_cast<uint32_t>(sources_.size() - 1);
   taken.begin = text_.size();
+  for (const char c : text) all_bytes_ |= static_cast<unsigned char>(c);
   text_ += text;
   text_ += '\n';
   taken.end = text_.size();

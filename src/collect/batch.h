@@ -28,6 +28,8 @@ class Batch {
   size_t size() const { return records_.size(); }
   bool empty() const { return records_.empty(); }
   size_t bytes() const { return text_.size(); }
+  /// Whether all text is ASCII.
+  bool is_ascii() const { return (all_bytes_ & 0x80U) == 0; }
   uint64_t begin() const { return begin_; }
   uint64_t end() const { return end_; }
   const RecordLayout& layout() const { return layout_; }
@@ -58,6 +60,7 @@ class Batch {
   RecordLayout layout_;
   std::string layout_bytes_;
   std::string text_;
+  unsigned all_bytes_ = 0;  // the bits that any byte of the text has
   std::vector<Record> records_;
   std::vector<std::string> sources_, tables_;
   uint64_t begin_ = 0, end_ = 0;  // sequence numbers

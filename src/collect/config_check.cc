@@ -113,7 +113,7 @@ class StreamCheck {
                       stream_.table.time_column));
     }
     // No record at all, by the statement that will load all of them.
-    HAILSTONE_TRY(connection.load(load_statement(stream_, trial.table, layout_), {}));
+    HAILSTONE_TRY(connection.load(load_statement(stream_, trial.table, layout_, false), {}));
     return trial.engine;
   }
 

@@ -15,12 +15,12 @@ void append_load_field(std::string& to, const Field& field) {
     to += field.text == "true" ? '1' : '0';
     return;
   }
-  constexpr std::string_view special("\t\n\\\0", 4);
+  const auto is_special = [](char c) { return c == '\t' || c == '\n' || c == '\\' || c == '\0'; };
   std::string_view rest = field.text;
   for (;;) {
-    const size_t at = rest.find_first_of(special);
+    const auto at = static_cast<size_t>(std::ranges::find_if(rest, is_special) - rest.begin());
     to += rest.substr(0, at);
-    if (at == std::string_view::npos) return;
+    if (at == rest.size()) return;
     to += '\\';
     switch (rest[at]) {
       case '\t':

@@ -75,8 +75,9 @@ Status TableLoad::load_of_table(const Batch& batch, const std::string& table, co
                                 std::vector<Complaint>& complaints) {
   if (!has_transactions_) return load_staged(batch, table, places, complaints);
   std::string scratch;
-  HAILSTONE_ASSIGN(const uint64_t loaded, connection_.load(load_statement(config_, table, batch.layout()),
-                                                           batch.text(places, scratch)));
+  HAILSTONE_ASSIGN(const uint64_t loaded,
+                   connection_.load(load_statement(config_, table, batch.layout(), batch.is_ascii()),
+                                    batch.text(places, scratch)));
   HAILSTONE_TRY(take_complaints(places, table, complaints));
   if (complaints.empty() && loaded != places.size()) {
     complaints.push_back({.place = {},
@@ -90,8 +91,8 @@ Status TableLoad::load_staged(const Batch& batch, const std::string& table, cons
                               std::vector<Complaint>& complaints) {
   HAILSTONE_TRY(make_stage(table));
   std::string scratch;
-  HAILSTONE_TRY(
-      connection_.load(load_statement(config_, stage, batch.layout()), batch.text(places, scratch)));
+  HAILSTONE_TRY(connection_.load(load_statement(config_, stage, batch.layout(), batch.is_ascii()),
+                                 batch.text(places, scratch)));
   const size_t before = complaints.size();
   HAILSTONE_TRY(take_complaints(places, table, complaints));
   if (complaints.size() > before) return {};

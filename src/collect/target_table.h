@@ -44,8 +44,9 @@ std::string table_for_engine(std::string_view prefix, std::string_view engine);
 /// The name of the bookkeeping table for tables of this engine.
 std::string bookkeeping_table(std::string_view engine);
 
-/// LOAD DATA LOCAL of records of this layout into this table.
-std::string load_statement(const StreamConfig& config, const std::string& table, const RecordLayout& layout);
+/// LOAD DATA LOCAL of records of this layout into this table; `is_ascii`: their text is nothing else.
+std::string load_statement(const StreamConfig& config, const std::string& table, const RecordLayout& layout,
+                           bool is_ascii);
 
 /// Columns that need a value, for which neither the layout nor the stream's computed columns have one.
 Result<std::vector<std::string>> columns_without_value(ServerConnection& connection,
