@@ -192,6 +192,8 @@ Projection::Projection(std::shared_ptr<const TableLayout> layout, std::vector<ui
                        std::vector<bool> as_codes)
     : layout_(std::move(layout)), columns_(std::move(columns)) {
   as_codes.resize(columns_.size(), false);
+  in_table_.reserve(columns_.size());
+  reads_.reserve(columns_.size());
   for (size_t i = 0; i < columns_.size(); ++i) {
     uint16_t& column = in_table_.emplace_back(columns_[i]);
     Read& read = reads_.emplace_back();
@@ -248,8 +250,7 @@ Status Projection::read(BlockReader& reader, uint32_t block, std::span<const uin
   HAILSTONE_CHECK(rows.size() <= batch_rows, "{} rows of a block at once", rows.size());
   batch.clear();
   batch.columns.resize(columns_.size());
-  std::array<ByteView, batch_rows> groups;
-  bool groups_read = false;
+  std::vector<ByteView> groups;
   for (size_t i = 0; i < columns_.size(); ++i) {
     const Read& read = reads_[i];
     const Location location = reader.columns().location(in_table_[i]);
@@ -267,11 +268,11 @@ Status Projection::read(BlockReader& reader, uint32_t block, std::span<const uin
         HAILSTONE_TRY(read_stored(read, reader, location.position, block, rows, batch, vector));
         break;
       case Location::Kind::Grouped:
-        if (!std::exchange(groups_read, true)) {
+        if (groups.empty()) {
+          groups.resize(rows.size());
           HAILSTONE_TRY(read_groups(reader, block, rows, batch.scratch, &batch, groups.data()));
         }
-        read_encoded_column(read, layout_->group_codec(), location.position, {groups.data(), rows.size()},
-                            batch, vector);
+        read_encoded_column(read, layout_->group_codec(), location.position, groups, batch, vector);
         break;
       case Location::Kind::Absent:
         fill_absent(read.integer, rows.size(), vector);

@@ -43,6 +43,7 @@ Status RowWindow::read(BlockReader& reader, std::span<const uint32_t> ordinals) 
     copied_.resize(ordinals.size() * columns);
     copied_bytes_.clear();
   }
+  in_block_.reserve(ordinals.size());
   for (size_t first = 0; first < ordinals.size();) {
     const uint32_t block = ordinals[by_ordinal_[first]] / block_rows;
     in_block_.clear();

@@ -59,15 +59,15 @@ uint64_t PackedNumbers::packed(const Unit& unit, uint32_t inside) {
 }
 
 template <typename Number>
-void PackedNumbers::decode_unit(size_t number, uint32_t count, Number* to) const {
+void PackedNumbers::decode_unit(size_t number, uint32_t first, uint32_t last, Number* to) const {
   const Unit& unit = units_[number];
   if (unit.width == 0) {
-    std::fill_n(to, count, static_cast<Number>(unit.base));
+    std::fill(to + first, to + last, static_cast<Number>(unit.base));
   } else {
-    unpack_unit(unit.data, unit.width, count, unit.base, to);
+    unpack_unit(unit.data, unit.width, last, unit.base, to);
   }
   if (unit.slope != 0) {
-    for (uint32_t i = 0; i < count; ++i) to[i] += static_cast<Number>(line(unit.slope, i));
+    for (uint32_t i = first; i < last; ++i) to[i] += static_cast<Number>(line(unit.slope, i));
   }
 }
 
@@ -78,10 +78,10 @@ void PackedNumbers::decode(uint32_t first, uint32_t count, Number* to) const {
     const uint32_t inside = first % packing_unit;
     const uint32_t here = std::min(count, packing_unit - inside);
     if (inside == 0) {
-      decode_unit(unit, here, to);
+      decode_unit(unit, 0, here, to);
     } else if (here > 16) {
       Number numbers[packing_unit];
-      decode_unit(unit, inside + here, numbers);
+      decode_unit(unit, inside, inside + here, numbers);
       std::copy_n(numbers + inside, here, to);
     } else {
       for (uint32_t i = 0; i < here; ++i) to[i] = static_cast<Number>(at(first + i));
@@ -100,7 +100,7 @@ void PackedNumbers::gather(std::span<const uint16_t> rows, Number* to) const {
     while (end < rows.size() && rows[end] / packing_unit == unit) ++end;
     if (end - i > 48) {
       Number numbers[packing_unit];
-      decode_unit(unit, rows[end - 1] % packing_unit + 1, numbers);
+      decode_unit(unit, rows[i] % packing_unit, rows[end - 1] % packing_unit + 1, numbers);
       for (; i < end; ++i) to[i] = numbers[rows[i] % packing_unit];
     } else {
       for (; i < end; ++i) to[i] = static_cast<Number>(at(rows[i]));
@@ -127,7 +127,7 @@ void PackedNumbers::select(std::span<const IntegerRange> ranges, uint64_t* bits)
         }
       }
       uint64_t numbers[packing_unit];
-      decode_unit(i, count, numbers);
+      decode_unit(i, 0, count, numbers);
       if (ranges.size() <= few) {
         for (const auto& range : ranges) select_numbers(numbers, count, range.low, range.high, to);
       } else {
@@ -146,7 +146,7 @@ void PackedNumbers::select(std::span<const IntegerRange> ranges, uint64_t* bits)
     while (end != ranges.end() && end->low <= top && static_cast<size_t>(end - begin) <= few) ++end;
     if (static_cast<size_t>(end - begin) > few) {
       uint64_t numbers[packing_unit];
-      decode_unit(i, count, numbers);
+      decode_unit(i, 0, count, numbers);
       for (uint32_t k = 0; k < count; ++k)
         to[k / 64] |= static_cast<uint64_t>(in_ranges(ranges, numbers[k])) << (k % 64);
       continue;
@@ -181,7 +181,7 @@ void PackedNumbers::select_members(std::span<const uint64_t> members, uint64_t* 
   uint64_t numbers[packing_unit];
   for (size_t i = 0; i < units_.size(); ++i) {
     const uint32_t count = unit_count(i);
-    decode_unit(i, count, numbers);
+    decode_unit(i, 0, count, numbers);
     uint64_t* to = bits + i * (packing_unit / 64);
     uint64_t least = 0, greatest = 0;
     find_minimum_maximum(numbers, count, least, greatest);

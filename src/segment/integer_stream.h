@@ -82,8 +82,9 @@ class PackedNumbers {
   }
   /// Bounds of a unit with a slope, when its numbers cannot wrap around.
   bool sloped_bounds(size_t unit, uint64_t& low, uint64_t& high) const;
+  /// The numbers [first, last) of a unit; those before may be written, too.
   template <typename Number>
-  void decode_unit(size_t unit, uint32_t count, Number* to) const;
+  void decode_unit(size_t unit, uint32_t first, uint32_t last, Number* to) const;
 
   uint32_t count_ = 0;
   std::vector<Unit> units_;

@@ -183,6 +183,8 @@ Status SegmentKeys::integer_keys(uint32_t first, uint32_t count, EntryKeys& to) 
 Status SegmentKeys::keys(uint32_t first, uint32_t count, EntryKeys& to) {
   if (integer_column_) return integer_keys(first, count, to);
   to.clear();
+  to.ends_.reserve(count);
+  to.clustered_sizes_.reserve(count);
   window_ordinals_.resize(count);
   HAILSTONE_TRY(ordinals(first, count, window_ordinals_.data()));
   if (window_ == nullptr)
@@ -193,6 +195,7 @@ Status SegmentKeys::keys(uint32_t first, uint32_t count, EntryKeys& to) {
     window_->values(i, {values_.data(), values_.size()});
     probe_.clear();
     HAILSTONE_TRY(append_key({values_.data(), values_.size()}, probe_));
+    if (i == 0) to.bytes_.reserve(count * probe_.size());
     to.bytes_.append(probe_);
     to.ends_.push_back(static_cast<uint32_t>(to.bytes_.size()));
     to.clustered_sizes_.push_back(static_cast<uint32_t>(clustered_size_));
