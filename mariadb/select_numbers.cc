@@ -581,9 +581,9 @@ std::optional<Program::Register> NumberTranslator::comparison(Item_func& functio
   if (compares == nullptr) return std::nullopt;
   Item& first = *function.arguments()[turned ? 1 : 0];
   Item& second = *function.arguments()[turned ? 0 : 1];
-  const Type_handler& compared = *compares->compare_type_handler();
-  if (compared.cmp_type() == TIME_RESULT) {
-    if (!compares_moments(compared)) return std::nullopt;
+  const auto as = compared_as(*compares->compare_type_handler());
+  if (!as) return std::nullopt;
+  if (*as == ComparedAs::Moment) {
     const auto a = moment(first), b = moment(second);
     return a && b ? std::optional(call(opcode, {*a, *b})) : std::nullopt;
   }
@@ -591,22 +591,11 @@ std::optional<Program::Register> NumberTranslator::comparison(Item_func& functio
   if (!left) return std::nullopt;
   const auto right = translate(second, mask);
   if (!right) return std::nullopt;
-  std::optional<Register> a, b;
-  switch (compared.cmp_type()) {
-    case INT_RESULT:
-    case DECIMAL_RESULT:
-      return exact_comparison(opcode, *left, *right, mask);
-    case REAL_RESULT:
-      // Of a fixed number of decimals both, they are compared with a tolerance.
-      if (first.decimals < NOT_FIXED_DEC && second.decimals < NOT_FIXED_DEC) return std::nullopt;
-      a = as_real(*left, mask);
-      b = as_real(*right, mask);
-      break;
-    default:
-      return std::nullopt;
-  }
-  if (!a || !b) return std::nullopt;
-  return call(opcode, {*a, *b});
+  if (*as == ComparedAs::Exact) return exact_comparison(opcode, *left, *right, mask);
+  // Of a fixed number of decimals both, they are compared with a tolerance.
+  if (first.decimals < NOT_FIXED_DEC && second.decimals < NOT_FIXED_DEC) return std::nullopt;
+  const auto a = as_real(*left, mask), b = as_real(*right, mask);
+  return a && b ? std::optional(call(opcode, {*a, *b})) : std::nullopt;
 }
 
 std::optional<Program::Register> NumberTranslator::of_predicate(const Predicate& predicate, size_t source) {
