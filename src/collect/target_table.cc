@@ -104,7 +104,7 @@ std::string load_statement(const StreamConfig& config, const std::string& table,
   for (const auto& [column, expression] : config.computed) {
     computed += fmt::format("{} {} = ({})", computed.empty() ? " SET" : ",", quoted_name(column), expression);
   }
-  // The same text, which the server reads a sixth faster, as it need not look for longer characters.
+  // The same text, which the server reads a sixth faster into columns that are latin1, as fast into others.
   const bool is_latin1 = is_ascii && config.character_set == "utf8mb4";
   return fmt::format(
       "LOAD DATA LOCAL INFILE 'batch' INTO TABLE {} CHARACTER SET {} FIELDS TERMINATED BY '\\t' ESCAPED "
