@@ -1,6 +1,7 @@
 #include "definition.h"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 #include <utility>
 
@@ -11,7 +12,7 @@
 
 // The server gives each column an object of this type, with what its COLUMNAR attribute said.
 struct ha_field_option_struct {
-  uint columnar;  // position in the list of values below
+  char* columnar;  // null: it said nothing
 };
 
 // What the table's own options said.
@@ -29,9 +30,35 @@ namespace {
 /// How a column's own words want it stored.
 enum class Wish { None, Columnar, Rows };
 
+constexpr const char* allowed_layouts = "1, YES, ON (by column), 0, NO, OFF (with the row) or DEFAULT";
+
+/// Of a value of COLUMNAR; nothing: there is no such value. Read by hand, as the server's own list of values
+/// would not say what is allowed.
+std::optional<Wish> wish_of_value(const char* value) {
+  struct Named {
+    const char* name;
+    Wish wish;
+  };
+  static constexpr std::array<Named, 7> all{{{"DEFAULT", Wish::None},
+                                             {"0", Wish::Rows},
+                                             {"1", Wish::Columnar},
+                                             {"NO", Wish::Rows},
+                                             {"YES", Wish::Columnar},
+                                             {"OFF", Wish::Rows},
+                                             {"ON", Wish::Columnar}}};
+  const auto is_it = [&](const Named& each) {
+    return my_strcasecmp(system_charset_info, each.name, value) == 0;
+  };
+  const auto found = std::ranges::find_if(all, is_it);
+  if (found == all.end()) return std::nullopt;
+  return found->wish;
+}
+
 Wish wish_of(const Field& field) {
-  if (field.option_struct != nullptr && field.option_struct->columnar != 0) {
-    return field.option_struct->columnar % 2 == 0 ? Wish::Columnar : Wish::Rows;
+  if (field.option_struct != nullptr && field.option_struct->columnar != nullptr) {
+    // A value that is none was warned of when it was written, and then says nothing.
+    const Wish wish = wish_of_value(field.option_struct->columnar).value_or(Wish::None);
+    if (wish != Wish::None) return wish;
   }
   const std::string_view comment(field.comment.str != nullptr ? field.comment.str : "", field.comment.length);
   return comment.find("columnar_storage") != std::string_view::npos ? Wish::Columnar : Wish::None;
@@ -70,6 +97,15 @@ std::optional<WrongOption> wrong_retention(const TABLE& form) {
   return retention.error();
 }
 
+std::optional<WrongOption> wrong_layout(const TABLE& form) {
+  for (uint i = 0; i < form.s->fields; ++i) {
+    const auto* const options = form.field[i]->option_struct;
+    if (options != nullptr && options->columnar != nullptr && !wish_of_value(options->columnar))
+      return WrongOption{"COLUMNAR", options->columnar, allowed_layouts};
+  }
+  return std::nullopt;
+}
+
 bool same_retention(const ha_table_option_struct* one, const ha_table_option_struct* other) {
   const auto text = [](const char* option) { return std::string_view(option == nullptr ? "" : option); };
   const auto words = [&](const ha_table_option_struct* options) {
@@ -86,9 +122,7 @@ bool same_in_memory(const ha_table_option_struct* one, const ha_table_option_str
   return in_memory(one) == in_memory(other);
 }
 
-ha_create_table_option column_options[] = {
-    // Odd positions mean no, even ones yes; the first is for columns that say nothing.
-    HA_FOPTION_ENUM("COLUMNAR", columnar, "DEFAULT,0,1,NO,YES,OFF,ON", 0), HA_FOPTION_END};
+ha_create_table_option column_options[] = {HA_FOPTION_STRING("COLUMNAR", columnar), HA_FOPTION_END};
 
 ha_create_table_option table_options[] = {HA_TOPTION_BOOL("IN_MEMORY", in_memory, false),
                                           HA_TOPTION_NUMBER("IN_MEMORY_SIZE", size, 0, 0, ULLONG_MAX, 1),
@@ -133,8 +167,8 @@ Result<TableDefinition> define_table(const TABLE& form, std::string name, bool c
   const auto retention = retention_of(form, columns);
   if (!retention) {
     return fail(ErrorCode::InvalidArgument,
-                fmt::format("table '{}': '{}' is no value for option {}", definition.name,
-                            retention.error().value, retention.error().option));
+                fmt::format("table '{}': incorrect value '{}' for option {}; allowed: {}", definition.name,
+                            retention.error().value, retention.error().option, retention.error().allowed));
   }
   definition.retention = *retention;
   // The least and the greatest time of each block then say which need not be looked at.

@@ -23,6 +23,8 @@ Result<TableDefinition> define_table(const TABLE& form, std::string name, bool c
 
 /// The option of a retention that is wrong in a table that is being created; nothing: none is.
 std::optional<WrongOption> wrong_retention(const TABLE& form);
+/// The same of how a column is to be stored.
+std::optional<WrongOption> wrong_layout(const TABLE& form);
 
 /// Whether the options of two tables say the same of how long rows stay.
 bool same_retention(const ha_table_option_struct* one, const ha_table_option_struct* other);

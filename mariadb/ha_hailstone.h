@@ -166,6 +166,10 @@ class HailstoneHandler final : public handler, private TransactionUser {
                                                              Alter_inplace_info* changes) override;
   bool inplace_alter_table(TABLE* altered, Alter_inplace_info* changes) override;
   /// For EXCHANGE PARTITION, once the server has found columns and keys to be the same.
+  /// A wrong option has had an error that names it; the number that stands for it tells no more.
+  void print_error(int error, myf flags) override {
+    if (error != HA_WRONG_CREATE_OPTION || !ha_thd()->is_error()) handler::print_error(error, flags);
+  }
   bool check_if_incompatible_data(HA_CREATE_INFO* info, uint changes) override;
   bool commit_inplace_alter_table(TABLE* altered, Alter_inplace_info* changes, bool commit) override;
 

@@ -55,14 +55,33 @@ void warn_of_what_is_ignored(THD* thd, const HA_CREATE_INFO& info) {
   }
 }
 
+/// The server's own error of a wrong option, with what is allowed.
+void raise_wrong_option(const WrongOption& wrong) {
+  my_printf_error(ER_BAD_OPTION_VALUE, "Incorrect value '%-.64s' for option '%-.64s'; allowed: %s", MYF(0),
+                  wrong.value, wrong.option, wrong.allowed);
+}
+
+/// Whether a wrong value of a column's option is only warned of, as by the server.
+bool passes_wrong_options(const THD& thd) {
+  return (thd.variables.sql_mode & MODE_IGNORE_BAD_TABLE_OPTIONS) != 0 || thd.slave_thread;
+}
+
 }  // namespace
 
 int HailstoneHandler::create(const char* name, TABLE* form, HA_CREATE_INFO* info) {
   return on_path({.function = "create", .path = name}, [&]() -> int {
     if (const int error = check_place(name); error != 0) return error;
     if (const auto wrong = wrong_retention(*form)) {
-      my_error(ER_BAD_OPTION_VALUE, MYF(0), wrong->value, wrong->option);
+      raise_wrong_option(*wrong);
       return HA_WRONG_CREATE_OPTION;
+    }
+    if (const auto wrong = wrong_layout(*form)) {
+      if (!passes_wrong_options(*ha_thd())) {
+        raise_wrong_option(*wrong);
+        return HA_WRONG_CREATE_OPTION;
+      }
+      push_warning_printf(ha_thd(), Sql_condition::WARN_LEVEL_WARN, ER_BAD_OPTION_VALUE,
+                          ER_THD(ha_thd(), ER_BAD_OPTION_VALUE), wrong->value, wrong->option);
     }
     // The server opens every partition by the options of the table.
     if (!same_in_memory(form->s->option_struct, info->option_struct)) {
@@ -176,6 +195,8 @@ enum_alter_inplace_result HailstoneHandler::check_if_supported_inplace_alter(TAB
         ALTER_INDEX_IGNORABILITY | ALTER_DROP_CHECK_CONSTRAINT;
     if ((changes->handler_flags & ~names_and_defaults) != 0) return HA_ALTER_INPLACE_NOT_SUPPORTED;
     if ((changes->create_info->used_fields & HA_CREATE_USED_AUTO) != 0) return HA_ALTER_INPLACE_NOT_SUPPORTED;
+    // The copy says what is wrong.
+    if (wrong_layout(*altered)) return HA_ALTER_INPLACE_NOT_SUPPORTED;
     const auto before = define_table(*table, name_, columnar_by_default(ha_thd()));
     const auto after = define_table(*altered, name_, columnar_by_default(ha_thd()));
     if (!before || !after || !difference(table_->definition(), *after).empty())

@@ -18,6 +18,12 @@ enum class ServerScale : uint8_t { Date = 128, DateTime = 129, Timestamp = 130 }
 
 constexpr int64_t seconds_of_day = 86'400;
 
+constexpr const char* allowed_intervals =
+    "a number from 1 to 1000000 and HOUR, DAY, WEEK, MONTH or YEAR, as in RETAIN='90 DAY'";
+static_assert(most_retention_units == 1'000'000);
+constexpr const char* allowed_columns =
+    "the name of a stored DATE, DATETIME, TIMESTAMP or integer column, as in RETAIN_BY=ts";
+
 struct NamedUnit {
   std::string_view name;
   Retention::Unit unit;
@@ -154,7 +160,7 @@ std::expected<Retention, WrongOption> read_retention(const TABLE& form, const Re
   Retention retention;
   if (options.retain == nullptr || *options.retain == '\0') return retention;
   if (!read_interval(options.retain, retention))
-    return std::unexpected(WrongOption{"RETAIN", options.retain});
+    return std::unexpected(WrongOption{"RETAIN", options.retain, allowed_intervals});
   const char* const by = options.retain_by == nullptr ? "" : options.retain_by;
   for (uint i = 0; i < form.s->fields; ++i) {
     const Field& field = *form.field[i];
@@ -164,7 +170,7 @@ std::expected<Retention, WrongOption> read_retention(const TABLE& form, const Re
     retention.column = columns[i];
     return retention;
   }
-  return std::unexpected(WrongOption{"RETAIN_BY", by});
+  return std::unexpected(WrongOption{"RETAIN_BY", by, allowed_columns});
 }
 
 const RetentionClock& mariadb_retention_clock() {

@@ -18,10 +18,11 @@ struct RetentionOptions {
   const char* retain_by = nullptr;
 };
 
-/// An option that is wrong, and its value, for the server's own message.
+/// An option that is wrong, its value, and which values are allowed: for the message.
 struct WrongOption {
   const char* option;
   const char* value;
+  const char* allowed;
 };
 
 /// The retention of a table of these fields; `columns`: of each field, the place of its column in the
