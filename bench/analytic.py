@@ -263,7 +263,7 @@ class Analytic:
     def _restart(self):
         self.connection.close()
         self.server.stop()
-        common.evict(os.path.join(self.server.facts["data"], "hailstone"))
+        common.evict(os.path.join(self.server.facts["data"], "#hailstone"))
         self.server.start(*self._options)
         self.connection = self.server.connect()
         self.connection.execute("SELECT 1")

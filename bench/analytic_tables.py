@@ -31,7 +31,7 @@ def load(bench, schema, sources, engines, libraries):
 def _sizes(bench, schema, engines, libraries):
     sizes = {library.title: library.size() for library in libraries}
     for engine in engines:
-        sizes[engine] = bench.server.bytes_on_disk("hailstone" if engine == "HAILSTONE" else Setup(engine).database(schema))
+        sizes[engine] = bench.server.bytes_on_disk("#hailstone" if engine == "HAILSTONE" else Setup(engine).database(schema))
     return sizes
 
 

@@ -111,7 +111,7 @@ def load(connection, folder, table):
 def data_folders(setup):
     """Folders of the data directory that hold a setup's rows."""
     if setup.engine == "HAILSTONE":
-        return ("hailstone",)
+        return ("#hailstone",)
     if setup.engine == "InnoDB":
         return (setup.database, "ibdata1")
     return (setup.database,)

@@ -145,7 +145,7 @@ def load_batches(server, folder, figures, engine, order, batches, limit):
             raise Failure(f"{engine} took a record twice")
     for copy in repeated:
         os.remove(copy)
-    size = server.bytes_on_disk(*({"HAILSTONE": ["hailstone"], "InnoDB": ["ingest"]}[engine]))
+    size = server.bytes_on_disk(*({"HAILSTONE": ["#hailstone"], "InnoDB": ["ingest"]}[engine]))
     connection.execute("DROP DATABASE ingest")
     connection.close()
     return seconds, again, size

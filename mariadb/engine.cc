@@ -1,16 +1,13 @@
 #include "engine.h"
 
 #include <cstring>
-#include <filesystem>
 
 #include "base/check.h"
 #include "collation.h"
+#include "data_folder.h"
 #include "file/method_filesystem.h"
 #include "retention.h"
 #include "variables.h"
-
-// The server exports it, but no header of its declares it.
-extern void ignore_db_dirs_append(const char* name);
 
 namespace hailstone {
 
@@ -60,14 +57,6 @@ Status drop_left_over_temporary_tables() {
   return {};
 }
 
-/// The server takes every directory in its data directory for a database, but for those on this list. The
-/// data directory is the server's working directory.
-void hide_directory(const std::filesystem::path& directory) {
-  const std::filesystem::path parent = directory.has_parent_path() ? directory.parent_path() : ".";
-  std::error_code failed;  // what cannot be looked at is no directory of the server's
-  if (std::filesystem::equivalent(parent, ".", failed)) ignore_db_dirs_append(directory.filename().c_str());
-}
-
 std::string sql_name(const std::string& encoded) {
   char buffer[NAME_LEN * 2 + 64];
   const uint length = filename_to_tablename(encoded.c_str(), buffer, sizeof buffer, true);
@@ -82,8 +71,12 @@ bool start_engine(handlerton* engine) {
   add_check_handler([](void*, const char* message) { sql_print_error("Hailstone: %s", message); },
                     &the_engine);
   note_trace_option();
-  std::string directory = data_directory();
-  while (directory.size() > 1 && directory.back() == '/') directory.pop_back();
+  const Result<std::string> directory = find_data_folder(data_directory());
+  if (!directory) {
+    sql_print_error("Hailstone: %s", directory.error().message().c_str());
+    return false;
+  }
+  show_data_directory(*directory);
   DatabaseOptions options = database_options();
   options.collations = &mariadb_collations();
   options.retention_clock = &mariadb_retention_clock();
@@ -91,7 +84,7 @@ bool start_engine(handlerton* engine) {
   the_filesystem = std::make_unique<MethodFilesystem>(
       IoSettings{.method = io_method()},
       [](const std::string& warning) { log_message(DatabaseOptions::Severity::Warning, warning); });
-  auto opened = Database::open(*the_filesystem, directory, std::move(options));
+  auto opened = Database::open(*the_filesystem, *directory, std::move(options));
   if (!opened) {
     sql_print_error("Hailstone: %s", opened.error().message().c_str());
     return false;
@@ -101,7 +94,7 @@ bool start_engine(handlerton* engine) {
     sql_print_warning("Hailstone: temporary tables of the last run stay until the next start: %s",
                       dropped.error().message().c_str());
   }
-  hide_directory(directory);
+  hide_data_folder(*directory);
   return true;
 }
 

@@ -7,6 +7,7 @@
 
 #include <unistd.h>
 
+#include "data_folder.h"
 #include "engine.h"
 #include "query_history.h"
 #include "select_outcome.h"
@@ -27,7 +28,7 @@ unsigned long long open_files_limit_value;
 unsigned int log_write_timeout_value;
 unsigned long long spill_limit_value;
 char* data_dir_value;
-constexpr const char* default_data_dir = "hailstone";
+std::string data_dir_in_use;  // what data_dir_value points to once the engine has started
 my_bool trace_log_value;
 unsigned int snapshot_too_old_value;
 unsigned int retention_interval_value;
@@ -158,9 +159,11 @@ MYSQL_SYSVAR_ENUM(
     "How files that are opened from now on are read, and new ones of columns written: sync (a "
     "system call for each block), buffered, async (io_uring), mmap, direct (past the page cache)",
     nullptr, update_io_method, static_cast<unsigned long>(default_io_method), &io_method_typelib);
-MYSQL_SYSVAR_STR(data_dir, data_dir_value, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY,
-                 "Directory of the engine's files, absolute or in the server's data directory", nullptr,
-                 nullptr, default_data_dir);
+MYSQL_SYSVAR_STR(
+    data_dir, data_dir_value, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY,
+    "Directory of the engine's files, absolute or in the server's data directory; 'hailstone' is "
+    "found where an earlier version has made it",
+    nullptr, nullptr, default_data_folder);
 MYSQL_THDVAR_BOOL(columnar_default, PLUGIN_VAR_OPCMDARG,
                   "Whether a new table whose columns do not say COLUMNAR is stored column by column (all but "
                   "its BLOB, TEXT, JSON "
@@ -292,9 +295,11 @@ bool trace_log_wanted() { return trace_log_value != 0; }
 unsigned long lock_wait_timeout(THD* thd) { return THDVAR(thd, lock_wait_timeout); }
 
 std::string data_directory() {
-  const std::string given(data_dir_value == nullptr || *data_dir_value == '\0' ? default_data_dir
-                                                                               : data_dir_value);
-  return given.starts_with('/') || given.starts_with("./") ? given : "./" + given;
+  return data_dir_value == nullptr || *data_dir_value == '\0' ? default_data_folder : data_dir_value;
+}
+void show_data_directory(const std::string& directory) {
+  data_dir_in_use = directory.starts_with("./") ? directory.substr(2) : directory;
+  data_dir_value = data_dir_in_use.data();
 }
 
 IoMethod io_method() { return static_cast<IoMethod>(io_method_value); }

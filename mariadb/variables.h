@@ -25,6 +25,8 @@ bool trace_log_wanted();
 
 /// What the server was started with.
 std::string data_directory();
+/// From now on the variable shows this one.
+void show_data_directory(const std::string& directory);
 DatabaseOptions database_options();
 IoMethod io_method();
 

@@ -1,0 +1,50 @@
+#include "data_folder.h"
+
+#include <filesystem>
+
+#include "database/manifest.h"
+#include "fmt/format.h"
+
+// The server exports it, but no header of its declares it.
+extern void ignore_db_dirs_append(const char* name);
+
+namespace hailstone {
+
+namespace {
+
+// Of earlier versions: also the name of a possible database, which then has no manifest.
+constexpr const char* earlier_folder = "hailstone";
+
+bool has_files_of_engine(const std::string& folder) {
+  std::error_code failed;  // what cannot be looked at now is told of when it is opened
+  return std::filesystem::exists(Manifest::path_in(folder), failed);
+}
+
+/// A relative path keeps its first part from being taken for an option or a drive.
+std::string from_here(const std::string& path) {
+  return path.starts_with('/') || path.starts_with("./") ? path : "./" + path;
+}
+
+}  // namespace
+
+Result<std::string> find_data_folder(std::string wanted) {
+  while (wanted.size() > 1 && wanted.back() == '/') wanted.pop_back();
+  if (wanted != default_data_folder) return from_here(wanted);
+  const std::string usual = from_here(default_data_folder), earlier = from_here(earlier_folder);
+  if (!has_files_of_engine(earlier)) return usual;
+  if (!has_files_of_engine(usual)) return earlier;
+  return fail(
+      ErrorCode::InvalidArgument,
+      fmt::format("the data directory has two folders of the engine, '{}' and '{}'; say which one has "
+                  "the tables, as hailstone_data_dir=./{}, or move the other one away",
+                  default_data_folder, earlier_folder, earlier_folder));
+}
+
+void hide_data_folder(const std::string& folder) {
+  const std::filesystem::path path = folder;
+  const std::filesystem::path parent = path.has_parent_path() ? path.parent_path() : ".";
+  std::error_code failed;  // what cannot be looked at is no directory of the server's
+  if (std::filesystem::equivalent(parent, ".", failed)) ignore_db_dirs_append(path.filename().c_str());
+}
+
+}  // namespace hailstone
