@@ -28,7 +28,7 @@ st_mysql_storage_engine storage_engine = {MYSQL_HANDLERTON_INTERFACE_VERSION};
 st_mysql_information_schema information_schema = {MYSQL_INFORMATION_SCHEMA_INTERFACE_VERSION};
 
 constexpr unsigned int version = 0x0001;
-constexpr const char* version_text = "0.1.0";
+constexpr const char* version_text = HAILSTONE_VERSION;
 constexpr const char* author = "The Hailstone authors";
 
 }  // namespace
@@ -39,23 +39,23 @@ constexpr const char* author = "The Hailstone authors";
 maria_declare_plugin(hailstone)
 {
   MYSQL_STORAGE_ENGINE_PLUGIN, &storage_engine, "HAILSTONE", author, "Columns beside rows, transactional", PLUGIN_LICENSE_GPL, start, stop, version,
-  hailstone::status_variables, hailstone::system_variables, version_text, MariaDB_PLUGIN_MATURITY_ALPHA
+  hailstone::status_variables, hailstone::system_variables, version_text, MariaDB_PLUGIN_MATURITY_GAMMA
 },
 {
   MYSQL_INFORMATION_SCHEMA_PLUGIN, &information_schema, "HAILSTONE_STATUS", author, "Counters of the Hailstone engine", PLUGIN_LICENSE_GPL, hailstone::initialise_status_table, nullptr,
-  version, nullptr, nullptr, version_text, MariaDB_PLUGIN_MATURITY_ALPHA
+  version, nullptr, nullptr, version_text, MariaDB_PLUGIN_MATURITY_GAMMA
 },
 {
   MYSQL_INFORMATION_SCHEMA_PLUGIN, &information_schema, "HAILSTONE_COLUMNS", author, "How Hailstone stores each column", PLUGIN_LICENSE_GPL, hailstone::initialise_columns_table, nullptr,
-  version, nullptr, nullptr, version_text, MariaDB_PLUGIN_MATURITY_ALPHA
+  version, nullptr, nullptr, version_text, MariaDB_PLUGIN_MATURITY_GAMMA
 },
 {
   MYSQL_INFORMATION_SCHEMA_PLUGIN, &information_schema, "HAILSTONE_TRACE", author, "What the server calls in Hailstone", PLUGIN_LICENSE_GPL, hailstone::initialise_trace_table, nullptr,
-  version, nullptr, nullptr, version_text, MariaDB_PLUGIN_MATURITY_ALPHA
+  version, nullptr, nullptr, version_text, MariaDB_PLUGIN_MATURITY_GAMMA
 },
 {
   MYSQL_INFORMATION_SCHEMA_PLUGIN, &information_schema, "HAILSTONE_QUERIES", author, "What Hailstone does for SELECTs, and what it left to the server", PLUGIN_LICENSE_GPL,
-  hailstone::initialise_queries_table, nullptr, version, nullptr, nullptr, version_text, MariaDB_PLUGIN_MATURITY_ALPHA
+  hailstone::initialise_queries_table, nullptr, version, nullptr, nullptr, version_text, MariaDB_PLUGIN_MATURITY_GAMMA
 }
 maria_declare_plugin_end;
 // clang-format on

@@ -3,7 +3,6 @@ around this folder."""
 
 import os
 import pathlib
-import re
 import shutil
 import subprocess
 
@@ -12,7 +11,7 @@ from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
 
 PROJECT = pathlib.Path(__file__).resolve().parent.parent
-VERSION = re.search(r"project\(hailstone VERSION ([\d.]+)", (PROJECT / "CMakeLists.txt").read_text(encoding="utf-8"))[1]
+VERSION = (PROJECT / "VERSION").read_text(encoding="utf-8").strip()
 
 
 def library():

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "base/version.h"
 
 namespace hailstone {
 namespace {
@@ -252,11 +253,8 @@ Result<ManifestContent> parse_manifest(ByteView bytes, const std::string& path) 
                     path));
   }
   if (const auto version = load<uint32_t>(bytes.data() + file_magic.size()); version != format_version) {
-    return fail(
-        ErrorCode::Unsupported,
-        fmt::format("manifest '{}' has format version {}, this program knows version {}; open the database "
-                    "with the program that wrote it",
-                    path, version, format_version));
+    return fail(ErrorCode::Unsupported,
+                fmt::format("manifest '{}' {}; nothing was changed", path, unknown_format(version)));
   }
   ManifestContent content;
   content.file = bytes;
@@ -277,10 +275,10 @@ Result<ManifestContent> parse_manifest(ByteView bytes, const std::string& path) 
       return fail(
           ErrorCode::Corruption,
           fmt::format(
-              "manifest '{}' holds a record at offset {} that this program does not understand, though "
-              "its checksum is right; open the database with the program that wrote it, or restore a "
+              "manifest '{}' holds a record at offset {} that Hailstone {} does not understand, though its "
+              "checksum is right; open the database with the later release that wrote it, or restore a "
               "backup",
-              path, offset));
+              path, offset, release()));
     }
     offset += frame->size();
   }

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/hash.h"
+#include "base/version.h"
 #include "log/log_format.h"
 
 namespace hailstone {
@@ -120,12 +121,8 @@ class Scan {
     const auto header = decode_file_header(bytes);
     if (!header) return false;
     if (header->version != log_format_version) {
-      return fail(
-          ErrorCode::Unsupported,
-          fmt::format(
-              "log file '{}' has format version {}, this program knows version {}; open the database with "
-              "the program that wrote it",
-              file.path, header->version, log_format_version));
+      return fail(ErrorCode::Unsupported, fmt::format("log file '{}' {}; nothing was changed", file.path,
+                                                      unknown_format(header->version)));
     }
     if (header->begin != file.begin) {
       return fail(ErrorCode::Corruption,

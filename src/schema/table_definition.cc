@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "base/version.h"
+
 namespace hailstone {
 namespace {
 
@@ -246,8 +248,10 @@ Result<TableDefinition> TableDefinition::parse(ByteReader& bytes) {
   TableDefinition table;
   uint8_t version = 0;
   if (!bytes.take(version)) return damaged("", "it is empty");
-  if (version < format_version_1 || version > format_version)
-    return damaged("", fmt::format("its format {} is not known to this version", version));
+  if (version < format_version_1) return damaged("", "its format is 0, which none has");
+  if (version > format_version) {
+    return fail(ErrorCode::Unsupported, fmt::format("the definition of a table {}", unknown_format(version)));
+  }
   uint8_t flags = 0;
   if (!take_text(bytes, table.name)) return damaged("", "its name is cut off");
   const uint8_t known = version >= format_version_3

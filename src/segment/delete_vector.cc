@@ -7,10 +7,12 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "base/version.h"
 
 namespace hailstone {
 namespace {
 
+constexpr ByteView magic_of_all("HAILDELV", 8);
 constexpr ByteView magic("HAILDELV\2\0\0\0", 12);    // and version
 constexpr ByteView magic_1("HAILDELV\1\0\0\0", 12);  // of files without an identity
 constexpr size_t sparse_limit = 512;
@@ -391,12 +393,18 @@ Result<DeleteVector::Stored> DeleteVector::parse(ByteView bytes, uint32_t rows, 
                     path, what, offset));
   };
   const bool with_identity = bytes.substr(0, magic.size()) == magic;
-  if (bytes.size() < magic.size() + 16 || (!with_identity && bytes.substr(0, magic_1.size()) != magic_1)) {
+  constexpr size_t least_bytes = magic.size() + 16;
+  const bool is_known = with_identity || bytes.substr(0, magic_1.size()) == magic_1;
+  if (bytes.size() < least_bytes || (!is_known && !bytes.starts_with(magic_of_all)))
     return damaged(0, "this is not the header of a delete vector of a known version");
-  }
   const ByteView content = bytes.substr(0, bytes.size() - 8);
   if (checksum(content) != load<uint64_t>(bytes.data() + content.size()))
     return damaged(content.size(), "the checksum does not match");
+  if (!is_known) {
+    const auto format = load<uint32_t>(bytes.data() + magic_of_all.size());
+    return fail(ErrorCode::Unsupported,
+                fmt::format("delete vector file {} {}; nothing was changed", path, unknown_format(format)));
+  }
   ByteReader reader(content.substr(magic.size()));
   Stored stored;
   uint32_t stored_rows = 0, entry_count = 0;

@@ -94,9 +94,7 @@ struct Segment::State {
     std::array<char, segment_header_bytes> header;
     HAILSTONE_TRY(file->read(0, header.size(), header.data()));
     version = segment_version({header.data(), header.size()});
-    if (version == 0) {
-      return file->corrupt(0, "this is not the header of a segment of a known version");
-    }
+    if (version == 0) return file->unknown({header.data(), header.size()});
     std::array<char, segment_trailer_bytes> trailer;
     const uint64_t trailer_offset = file_bytes - segment_trailer_bytes;
     HAILSTONE_TRY(file->read(trailer_offset, trailer.size(), trailer.data()));

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/guard.h"
+#include "base/version.h"
 #include "segment/distinct_sketch.h"
 #include "segment/geometry.h"
 
@@ -264,6 +265,15 @@ std::unexpected<Error> SegmentFile::corrupt(uint64_t offset, std::string_view wh
   return fail(ErrorCode::Corruption,
               fmt::format("segment file {} is damaged: {} at offset {}; restore the table from a backup",
                           path(), what, offset));
+}
+
+std::unexpected<Error> SegmentFile::unknown(ByteView header) const {
+  const auto format = load<uint32_t>(header.data() + segment_magic.size());
+  if (!header.starts_with(segment_magic) || !release_of_format(format))
+    return corrupt(0, "this is not the header of a segment of a known version");
+  return fail(ErrorCode::Unsupported,
+              fmt::format("segment file {} {}, unless its header is damaged; nothing was changed", path(),
+                          unknown_format(format)));
 }
 
 }  // namespace hailstone

@@ -21,6 +21,7 @@
 namespace hailstone {
 
 constexpr size_t segment_header_bytes = 16;  // magic, version, zeros
+constexpr ByteView segment_magic("HAILSEGM", 8);
 constexpr ByteView segment_header("HAILSEGM\3\0\0\0\0\0\0\0", segment_header_bytes);
 /// Of files without scaled numbers.
 constexpr ByteView segment_header_2("HAILSEGM\2\0\0\0\0\0\0\0", segment_header_bytes);
@@ -149,6 +150,9 @@ class SegmentFile {
   void remove_when_closed() { remove_.store(true, std::memory_order_relaxed); }
   /// An error of ErrorCode::Corruption that names the file, the place and the cure.
   std::unexpected<Error> corrupt(uint64_t offset, std::string_view what) const;
+  /// Why a file is not read whose header segment_version() does not know: ErrorCode::Unsupported where the
+  /// header names the format of a later release, else Corruption.
+  std::unexpected<Error> unknown(ByteView header) const;
 
  private:
   Filesystem& filesystem_;

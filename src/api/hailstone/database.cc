@@ -6,6 +6,7 @@
 
 #include "api/hailstone/handles.h"
 #include "base/check.h"
+#include "base/version.h"
 
 namespace hailstone::capi {
 
@@ -240,7 +241,7 @@ int misuse(hs_database* database, const char* sentence) noexcept {
 using namespace hailstone;
 using namespace hailstone::capi;
 
-const char* hs_version(void) { return HAILSTONE_VERSION; }
+const char* hs_version(void) { return hailstone::release().data(); }
 
 const char* hs_status_name(int status) {
   if (status < 0 || static_cast<size_t>(status) >= std::size(status_names)) return "unknown";
