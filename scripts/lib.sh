@@ -12,6 +12,36 @@ die() {
   exit 1
 }
 
+# MariaDB's test driver and build rules take a space for the end of a path.
+[[ $project != *[[:space:]]* ]] || die "the path of the checkout has a space in it, '$project'; move it to one without"
+
+# watched WHAT LOG COMMAND...: runs a command with its output in LOG, and tells now and then that it goes on.
+watched() {
+  local what=$1 log=$2 reporter status=0
+  shift 2
+  report_time "$what" &
+  reporter=$!
+  "$@" >>"$log" 2>&1 || status=$?
+  kill "$reporter" 2>/dev/null || true
+  wait "$reporter" 2>/dev/null || true
+  [ ! -t 1 ] || printf '\r\033[K'
+  return "$status"
+}
+
+# Until it is ended, or the script is gone: how long WHAT takes so far. On a terminal one line that changes.
+report_time() {
+  local began=$SECONDS
+  while kill -0 $$ 2>/dev/null; do
+    if [ -t 1 ]; then
+      printf '\r\033[K   %s: %s s' "$1" $((SECONDS - began))
+      sleep 1
+    else
+      sleep 20
+      printf '   %s: %s s\n' "$1" $((SECONDS - began))
+    fi
+  done
+}
+
 # The packages behind each purpose; docs/dependencies.md says why each is there.
 build_packages=(g++ cmake ninja-build pkg-config libfmt-dev libabsl-dev libxxhash-dev liblz4-dev libzstd-dev
   libhwy-dev liburing-dev libcli11-dev libsimdjson-dev libtomlplusplus-dev libmariadb-dev libmicrohttpd-dev)
@@ -34,21 +64,40 @@ need_packages() {
   [ ${#missing[@]} -gt 0 ] || return 0
   if [ "$(id -u)" != 0 ]; then
     command -v sudo >/dev/null ||
-      die "packages are missing and this user can neither act as root nor use sudo; run this as root, then repeat: \
+      die "${#missing[@]} packages are missing, and this user can neither act as root nor use sudo; as root, then repeat: \
 apt-get update && apt-get install --no-install-recommends ${missing[*]}"
     as_root=(sudo)
   fi
-  say "installing Debian packages: ${missing[*]}"
+  say "installing ${#missing[@]} Debian packages, ${missing[0]} first"
   mkdir -p "$build/logs"
   local log=$build/logs/apt.log
   local install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=600
     -o Acquire::Retries=3 install --no-install-recommends --no-remove)
-  "${install[@]}" "${missing[@]}" >"$log" 2>&1 && return 0
+  : >"$log"
+  watched "apt-get" "$log" "${install[@]}" "${missing[@]}" && return 0
   # The package lists may be old or, on a fresh machine, not there at all.
-  "${as_root[@]}" apt-get -q -o DPkg::Lock::Timeout=600 -o Acquire::Retries=3 update >>"$log" 2>&1 || true
-  "${install[@]}" "${missing[@]}" >>"$log" 2>&1 ||
-    die "apt-get could not install ${missing[*]}; its output is in $log"
+  watched "apt-get update" "$log" "${as_root[@]}" apt-get -q -o DPkg::Lock::Timeout=600 -o Acquire::Retries=3 update || true
+  : >"$log"
+  watched "apt-get" "$log" "${install[@]}" "${missing[@]}" || die "$(why_not_installed "$log")"
 }
+
+# why_not_installed LOG: in one sentence, by apt's output.
+why_not_installed() {
+  local absent system
+  system=$(. /etc/os-release && printf %s "$PRETTY_NAME")
+  absent=$(sed -nE "s/^E: (Unable to locate package|Package '?)([^ ']*).*/\2/p" "$1" | sort -u | head -n 3 | paste -sd ' ')
+  if [ -n "$absent" ] && ! is_bookworm; then
+    printf '%s' "this needs Debian 12 (bookworm), and this system is $system, which has no package $absent"
+  elif grep -qE 'Temporary failure resolving|Could not (resolve|connect)|Failed to fetch|Network is unreachable' "$1"; then
+    printf '%s' "apt-get cannot reach a package archive: check the network and /etc/apt; its output is in $1"
+  elif [ -n "$absent" ]; then
+    printf '%s' "apt knows no package $absent: check the archives in /etc/apt; its output is in $1"
+  else
+    printf '%s' "apt-get could not install packages: $(grep -m 1 '^E: ' "$1" || echo 'no reason given'); its output is in $1"
+  fi
+}
+
+is_bookworm() { (. /etc/os-release && [ "${VERSION_CODENAME:-}" = bookworm ]); }
 
 # run_ninja LOG COMMAND...: builds by a command that runs ninja. All its output goes to LOG. How far it is: on a
 # terminal one line that changes, else a line now and then.

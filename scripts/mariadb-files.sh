@@ -27,7 +27,7 @@ write_private_sources() {
   local entries entry file line
   mkdir -p "$mariadb_folder/apt/"{sources.list.d,lists/partial,cache/archives/partial}
   : >"$mariadb_folder/apt/sources.list"
-  entries=$(apt-get indextargets --format '$(SOURCESENTRY) $(FILENAME)' 'Created-By: Packages' |
+  entries=$({ apt-get indextargets --format '$(SOURCESENTRY) $(FILENAME)' 'Created-By: Packages' || true; } |
     while read -r entry file; do
       ! /usr/lib/apt/apt-helper cat-file "$file" 2>/dev/null | grep -xF 'Package: libmariadbd-dev' >/dev/null || echo "$entry"
     done | sort -u)
@@ -53,8 +53,8 @@ fetch_mariadb() {
   mkdir -p "$downloads" "$mariadb_folder/source" "$server_home/mariadb/root"
   (
     cd "$downloads"
-    private_apt apt-get source --download-only "mariadb=$version" >>"$log" 2>&1 || exit 1
-    private_apt apt-get download "${mariadb_deb_names[@]/%/=$version}" >>"$log" 2>&1
+    watched "source of MariaDB ${version#*:}" "$log" private_apt apt-get source --download-only "mariadb=$version" || exit 1
+    watched "packages of MariaDB ${version#*:}" "$log" private_apt apt-get download "${mariadb_deb_names[@]/%/=$version}"
   ) || return 1
   upstream=${version#*:}
   upstream=${upstream%-*}
@@ -81,14 +81,15 @@ choose_mariadb() {
   say "looking for a MariaDB 10.11 server with its source"
   write_private_sources || {
     # A machine whose package lists were never fetched.
-    if [ "$(id -u)" = 0 ]; then apt-get -q update >/dev/null 2>&1; else sudo apt-get -q update >/dev/null 2>&1; fi
+    if [ "$(id -u)" = 0 ]; then apt-get -q update >/dev/null 2>&1; else sudo apt-get -q update >/dev/null 2>&1; fi || true
     write_private_sources
   } || die "apt knows no MariaDB package: put a Debian 12 archive into /etc/apt/sources.list and run 'apt-get update'"
-  private_apt apt-get update >>"$build/logs/mariadb.log" 2>&1 ||
+  watched "package lists" "$build/logs/mariadb.log" private_apt apt-get update ||
     say "apt could not fetch every package list (see build/logs/mariadb.log); going on with those it has"
-  versions=$(private_apt apt-cache madison libmariadbd-dev | grep -v ' Sources *$' | awk '{print $3}' |
-    grep '^1:10\.11\.' | sort -Vru)
-  [ -n "$versions" ] || die "apt offers no MariaDB 10.11, which the plugin is written for; a Debian 12 archive does"
+  versions=$({ private_apt apt-cache madison libmariadbd-dev || true; } | awk '!/ Sources *$/ && $3 ~ /^1:10\.11\./ {print $3}' | sort -Vru)
+  [ -n "$versions" ] ||
+    die "the plugin is written for MariaDB 10.11, which Debian 12 has; apt of $(. /etc/os-release && printf %s "$PRETTY_NAME") offers $(
+      { private_apt apt-cache madison libmariadbd-dev || true; } | awk 'NR == 1 {print "MariaDB " $3}' | grep . || echo none)"
   # The installed server's own version first, whatever else there is.
   for version in $({ grep -xF "$installed" <<<"$versions" || true; }) $versions; do
     if fetch_mariadb "$version"; then

@@ -77,7 +77,7 @@ start_server() {
     exec setsid "${server_prefix[@]}" "$mariadbd" --no-defaults --basedir="$mariadb_root/usr" \
       --datadir="$server_data" --socket="$server_socket" --pid-file="$server_folder/mariadbd.pid" \
       --log-error="$server_log" --tmpdir="$server_folder/tmp" --skip-networking --plugin-dir="$server_folder/plugin" \
-      --plugin-maturity=experimental --plugin-load-add=ha_hailstone "$@" </dev/null >>"$server_folder/output.log" 2>&1
+      --plugin-load-add=ha_hailstone "$@" </dev/null >>"$server_folder/output.log" 2>&1
   ) &
   local child=$! waited=0
   until server_answers; do
