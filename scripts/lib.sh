@@ -85,7 +85,7 @@ apt-get update && apt-get install --no-install-recommends ${missing[*]}"
 why_not_installed() {
   local absent system
   system=$(. /etc/os-release && printf %s "$PRETTY_NAME")
-  absent=$(sed -nE "s/^E: (Unable to locate package|Package '?)([^ ']*).*/\2/p" "$1" | sort -u | head -n 3 | paste -sd ' ')
+  absent=$(sed -nE "s/^E: (Unable to locate package |Package ')([^ ']+).*/\\2/p" "$1" | sort -u | head -n 3 | paste -sd ' ')
   if [ -n "$absent" ] && ! is_bookworm; then
     printf '%s' "this needs Debian 12 (bookworm), and this system is $system, which has no package $absent"
   elif grep -qE 'Temporary failure resolving|Could not (resolve|connect)|Failed to fetch|Network is unreachable' "$1"; then
