@@ -1,4 +1,4 @@
-// Whether the server would be quicker with a join by indexes than the engine by scans.
+// Whether the server would be quicker with a join, by indexes or hash tables of its own, than the engine.
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -101,33 +101,83 @@ constexpr double few_compared_pairs = 100'000;
 /// Between two bounds an index is taken to have the rows of so many values.
 constexpr double values_between_bounds = 10;
 
-/// Whether the server, which would look rows of `looked_up` up by an index for each row of `other`, reads
-/// much less than all pairs: a condition by which it does; null: it does not.
-Item* finds_few_by_index(const FromClause& from, const JoinNode& looked_up, const JoinNode& other) {
+/// So many rows are scanned in the time in which the server computes the key of one.
+constexpr double rows_scanned_in_time_of_key = 10;
+
+/// The column whose values conditions bound; null: another item is bounded.
+const Field* bounded_column(const BoundedItem& bounded) {
+  Item& item = *bounded.item->real_item();
+  return item.type() == Item::FIELD_ITEM ? static_cast<Item_field&>(item).field : nullptr;
+}
+
+/// The equality that says so; null: another condition does.
+const Item_bool_func* equality_of(const BoundedItem& bounded) {
+  if (bounded.least == nullptr || bounded.least != bounded.greatest) return nullptr;
+  return dynamic_cast<Item_bool_func*>(bounded.condition->real_item());
+}
+
+/// Whether the server, which would look rows of `looked_up` up by an index for each row of `other`, does so
+/// in the time in which so many rows are scanned: a condition by which it does; null: it does not.
+Item* finds_few_by_index(const FromClause& from, const JoinNode& looked_up, const JoinNode& other,
+                         double scanned) {
   for (const BoundedItem& bounded :
        bounded_items(from.all_conditions(), looked_up.tables(), other.tables(), *from.sources)) {
-    Item& item = *bounded.item->real_item();
-    if (!bounded.has_both() || item.type() != Item::FIELD_ITEM) continue;
-    const auto rows = rows_for_value(*static_cast<Item_field&>(item).field);
+    const Field* const column = bounded_column(bounded);
+    const auto rows = bounded.has_both() && column != nullptr ? rows_for_value(*column) : std::nullopt;
     if (!rows) continue;
-    const double values = bounded.least == bounded.greatest ? 1 : values_between_bounds;
-    if (other.rows * *rows * values * rows_scanned_in_time_of_one < looked_up.rows * other.rows)
+    const Item_bool_func* const equality = equality_of(bounded);
+    if (equality != nullptr &&
+        column->can_optimize_keypart_ref(equality, bounded.least) != Data_type_compatibility::OK)
+      continue;
+    const double values = equality != nullptr ? 1 : values_between_bounds;
+    if (other.rows * *rows * values * rows_scanned_in_time_of_one < scanned) return bounded.condition;
+  }
+  return nullptr;
+}
+
+/// Whether the server would put rows of `looked_up` into a hash table by one of their columns: the condition
+/// by which it does; null: it would not.
+Item* finds_by_hash(const FromClause& from, const JoinNode& looked_up, const JoinNode& other) {
+  constexpr ulong least_level_with_hashes = 3;
+  THD& thd = from.sources->thd();
+  if (thd.variables.join_cache_level < least_level_with_hashes ||
+      !optimizer_flag(&thd, OPTIMIZER_SWITCH_JOIN_CACHE_HASHED))
+    return nullptr;
+  for (const BoundedItem& bounded :
+       bounded_items(from.all_conditions(), looked_up.tables(), other.tables(), *from.sources)) {
+    const Field* const column = bounded_column(bounded);
+    const Item_bool_func* const equality = equality_of(bounded);
+    if (column != nullptr && equality != nullptr &&
+        column->can_optimize_hash_join(equality, bounded.least) == Data_type_compatibility::OK)
       return bounded.condition;
   }
   return nullptr;
 }
 
-/// Whether the engine would ask a condition of each row with each, where the server finds the pairs by an
-/// index: that condition; null: it would not.
-Item* finds_pairs_by_index(const JoinNode& tree, const FromClause& from) {
-  if (tree.source) return nullptr;
+/// Whether the engine would have the server compute a key of each row of both sides, or ask a condition of
+/// each row with each, where the server finds the pairs by an index or a hash table: why it is the server's;
+/// nothing: it is not.
+std::optional<Declined> finds_pairs_by_server(const JoinNode& tree, const FromClause& from) {
+  if (tree.source) return std::nullopt;
   for (const JoinNode* const side : {tree.probe.get(), tree.build.get()}) {
-    if (Item* const condition = finds_pairs_by_index(*side, from)) return condition;
+    if (auto declined = finds_pairs_by_server(*side, from)) return declined;
   }
-  const bool finds_few = !tree.keys.empty() || (tree.range && tree.range->is_narrow());
-  if (finds_few || tree.probe->rows * tree.build->rows <= few_compared_pairs) return nullptr;
-  if (Item* const condition = finds_few_by_index(from, *tree.build, *tree.probe)) return condition;
-  return tree.kind == JoinPlan::Kind::Inner ? finds_few_by_index(from, *tree.probe, *tree.build) : nullptr;
+  const bool finds_few = (tree.range && tree.range->is_narrow()) ||
+                         !std::ranges::all_of(tree.keys, [](const JoinKey& key) { return key.by_server; });
+  const double pairs = tree.probe->rows * tree.build->rows;
+  if (finds_few || pairs <= few_compared_pairs) return std::nullopt;
+  const bool has_keys = !tree.keys.empty();
+  const double scanned =
+      has_keys ? (tree.probe->rows + tree.build->rows) * rows_scanned_in_time_of_key : pairs;
+  const auto is_found = [&](const JoinNode& looked_up, const JoinNode& other) -> std::optional<Declined> {
+    if (Item* const condition = finds_few_by_index(from, looked_up, other, scanned))
+      return Declined{SelectOutcome::Index, condition};
+    if (Item* const condition = has_keys ? nullptr : finds_by_hash(from, looked_up, other))
+      return Declined{SelectOutcome::Hash, condition};
+    return std::nullopt;
+  };
+  if (auto declined = is_found(*tree.build, *tree.probe)) return declined;
+  return tree.kind == JoinPlan::Kind::Inner ? is_found(*tree.probe, *tree.build) : std::nullopt;
 }
 
 /// Whether indexes lead to few rows of one table, and from there to so few of the others that the server is
@@ -142,16 +192,14 @@ Item* leads_by_indexes(const FromClause& from) {
 
 std::expected<std::unique_ptr<JoinNode>, Declined> plan_joins_if_quicker(const FromClause& from,
                                                                          bool server_may_be_quicker) {
-  const auto by_index = [](Item* condition) {
-    return std::unexpected(Declined{SelectOutcome::Index, condition});
-  };
   if (server_may_be_quicker) {
     if (joins_few_rows(from)) return std::unexpected(Declined{SelectOutcome::Rows});
-    if (Item* const condition = leads_by_indexes(from)) return by_index(condition);
+    if (Item* const condition = leads_by_indexes(from))
+      return std::unexpected(Declined{SelectOutcome::Index, condition});
   }
   auto tree = plan_joins(from);
   if (server_may_be_quicker) {
-    if (Item* const condition = finds_pairs_by_index(*tree, from)) return by_index(condition);
+    if (const auto declined = finds_pairs_by_server(*tree, from)) return std::unexpected(*declined);
   }
   return tree;
 }

@@ -377,7 +377,22 @@ class Planner {
       if ((members & ~both) == 0 && (members & of_probe) != 0 && (members & of_build) != 0)
         node->where.push_back(condition);
     }
+    leave_to_pairs(*node, node->where);
     return node;
+  }
+
+  /// Where other keys leave few pairs, the server is asked of these, and need not compute keys of all rows.
+  void leave_to_pairs(JoinNode& node, std::vector<Item*>& conditions) const {
+    JoinGraph graph{.rows = {node.probe->rows, node.build->rows}};
+    for (const JoinKey& key : node.keys) {
+      if (!key.by_server)
+        graph.equalities.push_back({.columns = {values_of(0, *key.one), values_of(1, *key.other)}});
+    }
+    if (graph.equalities.empty() || graph.rows_of(0b11) > node.probe->rows + node.build->rows) return;
+    std::erase_if(node.keys, [&](const JoinKey& key) {
+      if (key.by_server) conditions.push_back(key.computed);
+      return key.by_server;
+    });
   }
 
   /// The one of whose rows a semi or anti join takes some away, whatever they are joined to; nothing: it is
@@ -454,20 +469,22 @@ class Planner {
       }
     }
     node->build = Planner(from_, side, again_).plan();
-    JoinGraph graph{.rows = {probe->rows, node->build->rows}};
+    node->probe = std::move(probe);
+    leave_to_pairs(*node, node->on);
+    const double rows = node->probe->rows;
+    JoinGraph graph{.rows = {rows, node->build->rows}};
     for (const JoinKey& key : node->keys)
       graph.equalities.push_back({.columns = {values_of(0, *key.one), values_of(1, *key.other)}});
     const double pairs = graph.rows_of(0b11);
     // Of those without a partner some are expected where all seem to have one.
     constexpr double least_share_without_partner = 0.1;
     if (node->kind == JoinPlan::Kind::Semi) {
-      node->rows = std::min(probe->rows, pairs);
+      node->rows = std::min(rows, pairs);
     } else if (node->kind == JoinPlan::Kind::Anti) {
-      node->rows = std::max(probe->rows - pairs, probe->rows * least_share_without_partner);
+      node->rows = std::max(rows - pairs, rows * least_share_without_partner);
     } else {
-      node->rows = std::max(probe->rows, pairs);
+      node->rows = std::max(rows, pairs);
     }
-    node->probe = std::move(probe);
     return node;
   }
 

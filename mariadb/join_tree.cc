@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "decimal_numbers.h"
+#include "equal_values.h"
 #include "ha_hailstone.h"
 #include "item_parts.h"
 #include "pushdown.h"
@@ -255,6 +257,22 @@ std::optional<FromClause> tables_joined_by(SELECT_LEX& select) {
 
 namespace {
 
+/// Whether equal texts of both columns are those that the server takes for equal here.
+bool are_equal_texts(const Field& one, const Field& other, Item_bool_func2& equal, const THD& thd) {
+  CHARSET_INFO* const charset = one.charset();
+  if (other.charset() != charset || equal.compare_collation() != charset) return false;
+  // Else a CHAR may have spaces at its end that count.
+  const bool is_any_filled = one.real_type() == MYSQL_TYPE_STRING || other.real_type() == MYSQL_TYPE_STRING;
+  return !is_any_filled || charset == &my_charset_bin ||
+         (thd.variables.sql_mode & MODE_PAD_CHAR_TO_FULL_LENGTH) == 0;
+}
+
+/// Whether the column's values may be compared as they are stored. What is compressed is not.
+bool can_be_join_key(const Field& field) {
+  if (field.compression_method() != nullptr) return false;
+  return can_be_key(field) || field.real_type() == MYSQL_TYPE_BIT || has_fixed_bytes(*field.type_handler());
+}
+
 /// Of columns that are compared as they are stored.
 std::optional<JoinKey> key_of_columns(Item_bool_func2& equal, const SourceTables& sources) {
   std::array<const Field*, 2> fields{};
@@ -266,13 +284,21 @@ std::optional<JoinKey> key_of_columns(Item_bool_func2& equal, const SourceTables
     if (!number || !fields[i]->stored_in_db()) return std::nullopt;
   }
   const auto& [one, other] = fields;
-  if (one->table == other->table || !can_be_key(*one) || !can_be_key(*other)) return std::nullopt;
+  if (one->table == other->table || !can_be_join_key(*one) || !can_be_join_key(*other)) return std::nullopt;
   const JoinKey key{one, other};
   if (is_whole_number(*one) && is_whole_number(*other)) return key;
+  const auto of_one = column_for(*one), of_other = column_for(*other);
+  if (!of_one || !of_other) return std::nullopt;
+  if (of_one->type >= Type::Char && of_other->type >= Type::Char)
+    return are_equal_texts(*one, *other, equal, sources.thd()) ? std::optional(key) : std::nullopt;
+  // Lists of names may differ, and have names that are equal.
   const auto type = one->real_type();
-  if (type != other->real_type() || type == MYSQL_TYPE_ENUM || type == MYSQL_TYPE_SET ||
-      type == MYSQL_TYPE_YEAR)
+  if (type != other->real_type() || type == MYSQL_TYPE_ENUM || type == MYSQL_TYPE_SET) return std::nullopt;
+  if (one->type_handler() != other->type_handler() &&
+      (has_fixed_bytes(*one->type_handler()) || has_fixed_bytes(*other->type_handler())))
     return std::nullopt;
+  // Of two digits, 0 is another year.
+  if (type == MYSQL_TYPE_YEAR && one->field_length != other->field_length) return std::nullopt;
   if (type == MYSQL_TYPE_NEWDECIMAL) {
     const auto is_short = [&](const Field& field) {
       if (!decimal_digits(static_cast<const Field_new_decimal&>(field)).is_short()) return false;
@@ -284,24 +310,28 @@ std::optional<JoinKey> key_of_columns(Item_bool_func2& equal, const SourceTables
             .has_value();
       });
     };
-    return one->decimals() == other->decimals() && is_short(*one) && is_short(*other) ? std::optional(key)
-                                                                                      : std::nullopt;
+    if (one->decimals() != other->decimals()) return std::nullopt;
+    if (is_short(*one) && is_short(*other)) return key;
+    // Packed, numbers of the same digits are the same bytes; but where one may be read as a number.
+    const auto is_packed = [](const Field& field) {
+      return static_cast<const Field_new_decimal&>(field).precision > most_int64_digits;
+    };
+    return is_packed(*one) && is_packed(*other) && of_one->width == of_other->width &&
+                   static_cast<const Field_new_decimal*>(one)->precision ==
+                       static_cast<const Field_new_decimal*>(other)->precision
+               ? std::optional(key)
+               : std::nullopt;
   }
   // Rounded ones are equal where they are near.
   if ((type == MYSQL_TYPE_FLOAT || type == MYSQL_TYPE_DOUBLE) && one->decimals() < NOT_FIXED_DEC)
     return std::nullopt;
-  const auto of_one = column_for(*one), of_other = column_for(*other);
-  if (!of_one || !of_other || of_one->type != of_other->type) return std::nullopt;
-  if (of_one->type >= Type::Char) {
-    const bool same = one->charset() == other->charset() && of_one->collation == of_other->collation &&
-                      equal.compare_collation() == one->charset();
-    return same ? std::optional(key) : std::nullopt;
-  }
-  return of_one->width == of_other->width && one->decimals() == other->decimals() ? std::optional(key)
-                                                                                  : std::nullopt;
+  return of_one->type == of_other->type && of_one->width == of_other->width &&
+                 one->decimals() == other->decimals()
+             ? std::optional(key)
+             : std::nullopt;
 }
 
-/// Of values of one table each, which programs compute.
+/// Of values of one table each, which programs compute, or the server.
 std::optional<JoinKey> key_of_values(Item_bool_func2& equal,
                                      const std::shared_ptr<const SourceTables>& sources) {
   std::array<const Field*, 2> fields{};
@@ -317,8 +347,12 @@ std::optional<JoinKey> key_of_values(Item_bool_func2& equal,
     return std::nullopt;
   ScanColumns columns(sources);
   Program one, other;
-  if (!NumberTranslator::equal_sides(equal, columns, one, other)) return std::nullopt;
-  return JoinKey{.one = fields[0], .other = fields[1], .computed = &equal};
+  JoinKey key{.one = fields[0], .other = fields[1], .computed = &equal};
+  if (NumberTranslator::equal_sides(equal, columns, one, other)) return key;
+  key.by_server = true;
+  const bool has_columns = std::ranges::all_of(
+      columns_read_by(equal), [&](Item_field* column) { return columns.field_of(*column) != nullptr; });
+  return has_columns && EqualValues::of(equal) ? std::optional(key) : std::nullopt;
 }
 
 }  // namespace

@@ -20,15 +20,16 @@
 namespace hailstone {
 
 /// An equality of two tables: of columns that are compared as they are stored, or of values that are computed
-/// of each side.
+/// of each side, by programs or, row by row, by the server.
 struct JoinKey {
   const Field* one;  // or the first column that the value is computed of
   const Field* other;
   bool nulls_are_equal = false;  // <=>
   Item* computed = nullptr;      // the equality of such values
+  bool by_server = false;        // only the server computes them
   bool is_turned = false;        // of which `one` is of the second one
 
-  JoinKey turned() const { return {other, one, nulls_are_equal, computed, !is_turned}; }
+  JoinKey turned() const { return {other, one, nulls_are_equal, computed, by_server, !is_turned}; }
 };
 
 /// An item of some tables, and between which items of others conditions put it.
@@ -153,8 +154,8 @@ void find_ranges(JoinNode& tree, const FromClause& from);
 bool joins_few_rows(const FromClause& from);
 
 /// In the order that costs least, unless, where that is asked for, the server would be quicker
-/// (join_indexes.cc): it has few rows to join, or indexes that lead to few, or an index that finds the pairs
-/// where the engine would compare each row with each.
+/// (join_indexes.cc): it has few rows to join, or indexes that lead to few, or an index or a hash table that
+/// finds the pairs where the engine would compare each row with each.
 std::expected<std::unique_ptr<JoinNode>, Declined> plan_joins_if_quicker(const FromClause& from,
                                                                          bool server_may_be_quicker);
 

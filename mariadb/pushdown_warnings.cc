@@ -5,6 +5,7 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "equal_values.h"
 #include "pushdown_leaf.h"
 #include "target_fields.h"
 
@@ -79,8 +80,21 @@ bool has_any(const Item_func& function, Kind kind) {
                      [kind](const Item* argument) { return kind_of(*argument) == kind; });
 }
 
+/// Whether a value of a type such as UUID is compared with a text that depends on the row, which is
+/// converted.
+bool converts_to_fixed_bytes(const Item_func& function) {
+  bool any_fixed = false, any_other = false;
+  for (uint i = 0; i < function.argument_count(); ++i) {
+    const Item& argument = *function.arguments()[i];
+    if (argument.const_item()) continue;
+    (has_fixed_bytes(*argument.type_handler()) ? any_fixed : any_other) = true;
+  }
+  return any_fixed && any_other;
+}
+
 /// Whether the server compares values as they are. A text beside numbers is converted to a number.
 bool compares_one_kind(const Item_func& function) {
+  if (converts_to_fixed_bytes(function)) return false;
   if (are_all(function, Kind::Number) || are_all(function, Kind::Time)) return true;
   for (uint i = 0; i < function.argument_count(); ++i) {
     if (kind_of(*function.arguments()[i]) != Kind::Text) return false;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "base/check.h"
@@ -24,6 +25,27 @@ namespace {
 bool is_function(Item& item, std::string_view name) {
   Item& real = *item.real_item();
   return real.type() == Item::FUNC_ITEM && static_cast<const Item_func&>(real).func_name() == name;
+}
+
+/// How texts of a key are compared: as the server compares those of items, in which a CHAR has no spaces at
+/// its end, whatever the column says. Null: no texts.
+const Collation* collation_of_key(const Field& field) {
+  const auto column = column_for(field);
+  if (!column || column->type < Type::Char) return nullptr;
+  const auto collation = mariadb_collations().resolve(collation_id(*field.charset(), 0));
+  return collation ? *collation : nullptr;
+}
+
+/// Whether the server evaluates the sides of an equality without a warning or an error: columns, and texts
+/// that are brought into another character set.
+bool raises_nothing(const THD& thd, Item_bool_func2& equality) {
+  const auto is_column = [](Item* side) {
+    Item* item = side->real_item();
+    if (auto* const converted = dynamic_cast<Item_func_conv_charset*>(item); converted != nullptr)
+      item = converted->arguments()[0]->real_item();
+    return item->type() == Item::FIELD_ITEM;
+  };
+  return is_column(equality.arguments()[0]) && is_column(equality.arguments()[1]) && !may_warn(thd, equality);
 }
 
 /// DATEDIFF(), which has as many digits as it says, is made of two TO_DAYS(), which have one more.
@@ -247,6 +269,8 @@ Item* RowTranslator::take_parts(RowBlock::Conditions& conditions) {
   bool warned = false;
   for (Item* part : conditions.all) {
     if (!can_be_evaluated(*part)) return part;
+    // In another tree of joins, only a key may have read them.
+    for (const uint16_t position : positions_read_by(*part)) std::erase(block_.only_for_keys, position);
     // What stands behind a part that may warn of a row must not take the row away before.
     const auto condition = warned ? std::nullopt : numbers.condition(*part);
     if (!condition) {
@@ -337,13 +361,19 @@ RowBlock::Join::ComputedKey RowTranslator::computed_key(const JoinKey& key, RowB
           &of_second = key.is_turned ? *to.probe_values : *to.build_values;
   const bool evaluated = can_be_evaluated(equality);
   const auto sides = NumberTranslator::equal_sides(equality, block_.columns, of_first, of_second);
-  HAILSTONE_CHECK(evaluated && sides, "a join's key is not computed as it was before");
+  const auto by_server = EqualValues::of(equality);
+  HAILSTONE_CHECK(evaluated && (sides || by_server), "a join's key is not computed as it was before");
   for (size_t position = before; position < block_.columns.numbers().size(); ++position)
     block_.only_for_keys.push_back(static_cast<uint16_t>(position));
   Item &first = *equality.arguments()[0], &second = *equality.arguments()[1];
+  Program::Register probe = Program::none, build = Program::none;
+  if (sides) std::tie(probe, build) = key.is_turned ? std::pair(sides->second, sides->first) : *sides;
   return {.condition = &equality,
-          .probe = key.is_turned ? sides->second : sides->first,
-          .build = key.is_turned ? sides->first : sides->second,
+          .probe = probe,
+          .build = build,
+          .by_server = by_server,
+          .is_turned = key.is_turned,
+          .raises_nothing = raises_nothing(thd_, equality),
           .nulls_are_equal = key.nulls_are_equal,
           .probe_reads = positions_read_by(key.is_turned ? second : first),
           .build_reads = positions_read_by(key.is_turned ? first : second)};
@@ -368,7 +398,8 @@ void RowTranslator::take_keys(const JoinNode& node, RowBlock::Join& to) {
     } else {
       to.keys.push_back({.probe = position_of_key(*key.one),
                          .build = position_of_key(*key.other),
-                         .nulls_are_equal = key.nulls_are_equal});
+                         .nulls_are_equal = key.nulls_are_equal,
+                         .collation = collation_of_key(*key.one)});
     }
   }
   if (node.range) take_range(*node.range, to);
@@ -412,6 +443,9 @@ std::vector<uint16_t> RowBlock::scanned_columns(bool by_program) const {
     add_evaluated(side.where);
     for (Item* const item : side.on_by_server() ? side.on.all : std::vector<Item*>()) add(*item);
     if (side.source) return;
+    for (const Join::ComputedKey& key : side.computed_keys) {
+      if (!key.has_program()) add(*key.condition);
+    }
     add_sides(add_sides, *side.probe);
     add_sides(add_sides, *side.build);
   };
@@ -540,12 +574,9 @@ class RowBlock::Opening {
     HAILSTONE_ASSIGN(auto build, open_side(*side.build, build_above));
     std::vector<Item*> by_server = side.on_by_server() || !by_program_ ? side.on.all : std::vector<Item*>();
     // Also where the server computes the rows: to compare each with each takes it as many times as long.
-    if (by_program_ || !side.keys_may_end()) {
-      add_computed_keys(side, probe, build, plan.keys);
-      if (side.range) plan.range = add_range(side, probe, build);
-    } else {
-      for (const Join::ComputedKey& key : side.computed_keys) by_server.push_back(key.condition);
-    }
+    const bool uses_programs = by_program_ || !side.programs_may_end();
+    HAILSTONE_TRY(add_computed_keys(side, uses_programs, probe, build, plan.keys, by_server));
+    if (side.range && uses_programs) plan.range = add_range(side, probe, build);
     if (side.kind != JoinPlan::Kind::Semi || !side.on.all.empty() || !by_server.empty())
       add_columns_of(*side.build, above, plan.from_build);
     if (by_program_) add_only_keys_of(side, above, plan.left_behind);
@@ -571,20 +602,44 @@ class RowBlock::Opening {
   }
 
   /// Puts what keys are computed to behind the columns of each side's rows; the join drops it again.
-  void add_computed_keys(const Join& join, std::unique_ptr<RowBatches>& probe,
-                         std::unique_ptr<RowBatches>& build, std::vector<JoinPlan::Key>& keys) const {
-    if (join.computed_keys.empty()) return;
+  /// `conditions` gets those that stay for pairs.
+  Status add_computed_keys(const Join& join, bool uses_programs, std::unique_ptr<RowBatches>& probe,
+                           std::unique_ptr<RowBatches>& build, std::vector<JoinPlan::Key>& keys,
+                           std::vector<Item*>& conditions) const {
     Computation of_probe, of_build;
-    of_probe.values = join.probe_values;
-    of_build.values = join.build_values;
+    std::vector<ServerExpressions::Value> server_probe, server_build;
+    const auto add_by_server = [](const Join::ComputedKey& key, bool is_of_build, Computation& to,
+                                  std::vector<ServerExpressions::Value>& values) -> Status {
+      values.push_back(
+          {.item = &key.side(is_of_build), .kind = ServerValue::Equal, .equal = &*key.by_server});
+      HAILSTONE_ASSIGN(const ScanColumn type, ServerExpressions::type_of(values.back()));
+      to.columns.push_back(Computation::Column::of_host(type));
+      return {};
+    };
     for (const Join::ComputedKey& key : join.computed_keys) {
       const auto position = static_cast<uint16_t>(block_.width() + of_probe.columns.size());
-      of_probe.columns.push_back(Computation::Column::of(*join.probe_values, key.probe));
-      of_build.columns.push_back(Computation::Column::of(*join.build_values, key.build));
+      if (key.has_program() && uses_programs) {
+        of_probe.values = join.probe_values;
+        of_build.values = join.build_values;
+        of_probe.columns.push_back(Computation::Column::of(*join.probe_values, key.probe));
+        of_build.columns.push_back(Computation::Column::of(*join.build_values, key.build));
+      } else if (key.by_server && (by_program_ || key.raises_nothing)) {
+        HAILSTONE_TRY(add_by_server(key, false, of_probe, server_probe));
+        HAILSTONE_TRY(add_by_server(key, true, of_build, server_build));
+      } else {
+        conditions.push_back(key.condition);
+        continue;
+      }
       keys.push_back({.probe = position, .build = position, .nulls_are_equal = key.nulls_are_equal});
+    }
+    if (of_probe.columns.empty()) return {};
+    if (!server_probe.empty()) {
+      of_probe.host = by_host({}, std::move(server_probe));
+      of_build.host = by_host({}, std::move(server_build));
     }
     probe = std::make_unique<ComputedRows>(std::move(probe), block_.width(), std::move(of_probe));
     build = std::make_unique<ComputedRows>(std::move(build), block_.width(), std::move(of_build));
+    return {};
   }
 
   /// The same of the numbers of a range.
@@ -683,11 +738,15 @@ OperatorPlan RowBlock::source_plan() const {
       if (const size_t by_server = side.on.evaluated.size() + side.where.evaluated.size(); by_server != 0)
         conditions += fmt::format("; of these by the server, on one thread: {}", by_server);
       const size_t keys = side.keys.size() + side.computed_keys.size();
+      const auto keys_by_server = std::ranges::count_if(
+          side.computed_keys, [](const Join::ComputedKey& key) { return !key.has_program(); });
+      const std::string by_server =
+          keys_by_server == 0 ? "" : fmt::format(" ({} by the server, on one thread)", keys_by_server);
       const bool probe_first = keys != 0 && side.reads_probe_first();
       plan.push_back({.kind = Operator::Join,
-                      .what = fmt::format("{}; keys: {}{}{}{}", kinds[static_cast<size_t>(side.kind)], keys,
-                                          side.range ? "; range" : "", probe_first ? "; few rows first" : "",
-                                          conditions),
+                      .what = fmt::format("{}; keys: {}{}{}{}{}", kinds[static_cast<size_t>(side.kind)], keys,
+                                          by_server, side.range ? "; range" : "",
+                                          probe_first ? "; few rows first" : "", conditions),
                       .rows = side.rows,
                       .inside = inside});
       add_side(add_side, *side.probe, inside + 1);

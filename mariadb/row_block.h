@@ -3,12 +3,14 @@
 // plain rows build on it. Belongs to the connection's thread.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "equal_values.h"
 #include "join_tree.h"
 #include "join_watch.h"
 #include "operator_plan.h"
@@ -70,13 +72,19 @@ struct RowBlock {
     std::unique_ptr<Join> probe = {}, build = {};
     JoinPlan::Kind kind = JoinPlan::Kind::Inner;
     std::vector<JoinPlan::Key> keys = {};
-    /// Keys that are computed of the rows of each side. Where the server computes, it evaluates the
-    /// condition.
+    /// Keys that are computed of the rows of each side: by programs, or by the server. Where neither does,
+    /// the server evaluates the condition.
     struct ComputedKey {
-      Item* condition = nullptr;
-      Program::Register probe = Program::none, build = Program::none;
+      Item_bool_func2* condition = nullptr;
+      Program::Register probe = Program::none, build = Program::none;  // none: by the server only
+      std::optional<EqualValues> by_server = {};                       // nothing: not by the server
+      bool is_turned = false;       // the first argument is of the build side
+      bool raises_nothing = false;  // the server raises neither warnings nor errors
       bool nulls_are_equal = false;
       std::vector<uint16_t> probe_reads = {}, build_reads = {};  // positions
+
+      bool has_program() const { return probe != Program::none; }
+      Item& side(bool of_build) const { return *condition->arguments()[of_build != is_turned ? 1 : 0]; }
     };
     std::vector<ComputedKey> computed_keys = {};
     std::optional<JoinRange::Registers> range = {};  // of the same programs
@@ -105,7 +113,13 @@ struct RowBlock {
       return !source && (probe->checks_conditions() || build->checks_conditions());
     }
     /// Whether a row may end a program that computes its keys or its range.
-    bool keys_may_end() const { return probe_values->may_end() || build_values->may_end(); }
+    bool programs_may_end() const { return probe_values->may_end() || build_values->may_end(); }
+    /// Whether a row may end what computes them.
+    bool keys_may_end() const {
+      return programs_may_end() || std::ranges::any_of(computed_keys, [](const ComputedKey& key) {
+               return !key.has_program() && !key.raises_nothing;
+             });
+    }
     /// Whether the server evaluates a condition for it, or for a side of it.
     bool has_conditions_of_server() const {
       if (on_by_server() || !where.evaluated.empty()) return true;

@@ -24,6 +24,7 @@ enum class SelectOutcome : uint8_t {
   Statement,
   Locks,
   Index,
+  Hash,
   Hint,
   Rows,
   Groups,
@@ -40,12 +41,13 @@ struct SelectOutcomeText {
   const char* name;  // of the status variable, behind Hailstone_selects_
   const char* text;  // why the block was left to the server
 };
-constexpr std::array<SelectOutcomeText, 15> select_outcomes{{
+constexpr std::array<SelectOutcomeText, 16> select_outcomes{{
     {"pushed", ""},
     {"declined_off", "hailstone_select_pushdown is OFF"},
     {"declined_statement", "the engine does not answer statements of this form"},
     {"declined_locks", "it locks the rows that it reads, or reads what is uncommitted"},
     {"declined_index", "an index leads to few rows"},
+    {"declined_hash", "the server joins it by a hash table, as join_cache_level allows"},
     {"declined_hint", "it says by which index a table is to be read"},
     {"declined_rows", "the tables that it joins have few rows"},
     {"declined_groups", "the engine does not group by this"},

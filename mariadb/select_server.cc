@@ -9,6 +9,7 @@
 #include "item_parts.h"
 #include "pushdown_warnings.h"
 #include "query/ordered_wide.h"
+#include "raised_conditions.h"
 
 namespace hailstone {
 
@@ -118,10 +119,11 @@ Value value_of(Item& item, ServerValue kind, THD* thd, Arena& bytes) {
       const longlong packed = is_time ? item.val_time_packed(thd) : item.val_datetime_packed(thd);
       return item.null_value ? Value{} : Value::of(order_signed(packed, sizeof packed));
     }
+    case ServerValue::Equal:
     case ServerValue::Image:
       break;
   }
-  HAILSTONE_CHECK(false, "an image of an item is asked for without a field");
+  HAILSTONE_CHECK(false, "an item's value is asked for without what it is compared as, or its field");
   return {};
 }
 
@@ -172,6 +174,8 @@ Result<ScanColumn> ServerExpressions::type_of(const Value& value) {
     }
     case ServerValue::Time:
       return ScanColumn{.integer = true, .type = Type::Signed, .width = sizeof(int64_t)};
+    case ServerValue::Equal:
+      return value.equal->type_of(*value.item);
     case ServerValue::Image:
       break;
   }
@@ -199,6 +203,7 @@ Result<bool> ServerExpressions::compute(const RowBatch& rows, uint32_t row, bool
   for (size_t i = 0; i < values_.size(); ++i) {
     values[i] = value_of(values_[i], rows, row);
     if (thd->is_error()) return failed();
+    if (any_raised_) return fail(ErrorCode::Unsupported, "a key of a join warns of a row, or fails");
   }
   return true;
 }
@@ -225,6 +230,12 @@ Value ServerExpressions::evaluate(const Expression& expression, const RowBatch& 
     columns_[column].write(rows.columns[column]->value(row));
   }
   Item& item = *expression.value.item;
+  if (expression.value.kind == ServerValue::Equal) {
+    const RaisedConditions raised(thd_);
+    const Stored value = expression.value.equal->value_of(item, thd_, bytes);
+    any_raised_ = any_raised_ || raised.any();
+    return value;
+  }
   if (expression.value.kind != ServerValue::Image)
     return hailstone::value_of(item, expression.value.kind, &thd_, bytes);
   Field& field = *expression.value.field;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/arena.h"
+#include "equal_values.h"
 #include "query/computed_rows.h"
 #include "record.h"
 #include "source_record.h"
@@ -35,12 +36,14 @@ enum class ServerValue : uint8_t {
   Bits,   // BIGINT UNSIGNED
   Text,   // a string, in the order of its collation
   Time,   // a date or time, as a whole number in its order
+  Equal,  // what stands for it as a side of an equality
   Image,  // what a field of the server's has when the item has been stored in it
 };
 
 /// What an item's value is sorted by; nothing: not here.
 std::optional<ServerValue> kind_of_order(const Item& item);
-/// The item's value over the table's record as it is. Not an Image. `bytes` gets those that it has.
+/// The item's value over the table's record as it is. Neither Equal nor an Image. `bytes` gets those that it
+/// has.
 Value value_of(Item& item, ServerValue kind, THD* thd, Arena& bytes);
 
 class ServerExpressions final : public HostExpressions {
@@ -48,7 +51,8 @@ class ServerExpressions final : public HostExpressions {
   struct Value {
     Item* item = nullptr;
     ServerValue kind = ServerValue::Presence;
-    Field* field = nullptr;  // Image
+    Field* field = nullptr;              // Image
+    const EqualValues* equal = nullptr;  // Equal; it outlives the expressions
   };
   /// `columns`: those of the rows. The items and the tables outlive it.
   ServerExpressions(std::shared_ptr<const SourceTables> sources, const std::vector<const Field*>& columns,
@@ -57,6 +61,8 @@ class ServerExpressions final : public HostExpressions {
   /// What the columns of `values` are, in order.
   static Result<ScanColumn> type_of(const Value& value);
 
+  /// ErrorCode::Unsupported: what is computed as a side of an equality raises a warning or an error, which
+  /// the statement is not told of: maybe no pair of rows does that.
   Result<bool> compute(const RowBatch& rows, uint32_t row, bool begins,
                        std::span<hailstone::Value> values) override;
 
@@ -83,6 +89,7 @@ class ServerExpressions final : public HostExpressions {
   std::vector<Expression> conditions_, values_;
   std::vector<uint64_t> written_;  // of each column: the number of the row whose value the record has
   uint64_t row_ = 0;               // among all that were computed
+  bool any_raised_ = false;        // by sides of equalities
   Arena bytes_;                    // of the batch's values
 };
 

@@ -2,27 +2,11 @@
 
 #include "item_parts.h"
 #include "pushdown_warnings.h"
+#include "raised_conditions.h"
 
 namespace hailstone {
 
 namespace {
-
-/// Notices warnings and errors, and keeps them from the statement.
-class Conditions final : public Internal_error_handler {
- public:
-  explicit Conditions(THD& thd) : thd_(thd) { thd.push_internal_handler(this); }
-  ~Conditions() override { thd_.pop_internal_handler(); }
-  bool handle_condition(THD*, uint, const char*, Sql_condition::enum_warning_level*, const char*,
-                        Sql_condition**) override {
-    raised_ = true;
-    return true;
-  }
-  bool raised() const { return raised_; }
-
- private:
-  THD& thd_;
-  bool raised_ = false;
-};
 
 /// As the function converts a constant text that it compares with times.
 void convert_to_time(THD& thd, const Item_func& function, Item& text) {
@@ -41,14 +25,14 @@ void convert_to_time(THD& thd, const Item_func& function, Item& text) {
 bool converts_silently(THD& thd, Item_func& function) {
   const bool to_numbers = takes_texts_for_numbers(function), to_times = compares_texts_with_times(function);
   if (!to_numbers && !to_times) return true;
-  const Conditions conditions(thd);
+  const RaisedConditions conditions(thd);
   any_part(function, [&](Item& part) {
     if (!part.basic_const_item() || part.cmp_type() != STRING_RESULT) return false;
     if (to_numbers) part.val_real();
     if (to_times) convert_to_time(thd, function, part);
     return false;
   });
-  return !conditions.raised();
+  return !conditions.any();
 }
 
 void evaluate(THD& thd, Item& item) {
@@ -128,11 +112,11 @@ bool has_silent_constants(THD& thd, Item& item) {
     return !any_part(real, [&](Item& part) { return !has_silent_constants(thd, part); });
   }
   if (!real.can_eval_in_optimize()) return false;
-  const Conditions conditions(thd);
+  const RaisedConditions conditions(thd);
   evaluate(thd, real);
   // The statement warns only when the server itself evaluates it.
-  if (conditions.raised()) forget_values(real);
-  return !conditions.raised();
+  if (conditions.any()) forget_values(real);
+  return !conditions.any();
 }
 
 bool is_replaced(Item& item) {

@@ -210,8 +210,9 @@ Result<std::unique_ptr<HashJoin>> HashJoin::make(std::unique_ptr<RowBatches> pro
     HAILSTONE_ASSIGN(const ScanColumn of_probe, join->probe_->column(key.probe));
     HAILSTONE_ASSIGN(const ScanColumn of_build, join->build_->column(key.build));
     using Nulls = KeyColumn::Nulls;
-    HAILSTONE_ASSIGN(KeyColumn column, KeyColumn::make(of_probe, of_build,
-                                                       key.nulls_are_equal ? Nulls::AsZero : Nulls::LeftOut));
+    HAILSTONE_ASSIGN(KeyColumn column,
+                     KeyColumn::make(of_probe, of_build, key.nulls_are_equal ? Nulls::AsZero : Nulls::LeftOut,
+                                     key.collation));
     columns.keys.push_back({.position = key.build, .column = std::move(column)});
     if (key.nulls_are_equal)
       columns.keys.push_back({.position = key.build, .column = KeyColumn::of_presence()});

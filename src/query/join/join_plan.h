@@ -20,6 +20,8 @@ struct JoinPlan {
   struct Key {
     uint16_t probe = 0, build = 0;  // positions
     bool nulls_are_equal = false;   // as <=> has it; else NULL is equal to nothing
+    /// Of texts: what makes them equal; null: the collation that both columns have.
+    const Collation* collation = nullptr;
   };
   /// Of pairs, the number of the build side's row is between `least` and `greatest` of the probe side's, or
   /// on one side of one. Or it is where an interval begins, which ends at `end`: this interval and the one

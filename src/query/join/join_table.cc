@@ -122,6 +122,7 @@ Status JoinTable::make_filters(std::vector<RuntimeFilter>& filters, FilteredSide
     // A scan leaves NULL out, too.
     if (!column.leaves_nulls_out()) continue;
     if (text_sets_[i] != nullptr) {
+      if (!column.is_of_probe()) continue;
       filter.texts = std::make_shared<TextFilter>(text_sets_[i], filtered);
     } else {
       filter.numbers = column.filter_of_probe(values_[i]);

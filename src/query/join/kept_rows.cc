@@ -41,8 +41,9 @@ Result<std::vector<RuntimeFilter>> KeptRows::filters_of_build(const std::vector<
     HAILSTONE_ASSIGN(const ScanColumn of_probe, source_->column(key.probe));
     HAILSTONE_ASSIGN(const ScanColumn of_build, build.column(key.build));
     using Nulls = KeyColumn::Nulls;
-    HAILSTONE_ASSIGN(KeyColumn column, KeyColumn::make(of_build, of_probe,
-                                                       key.nulls_are_equal ? Nulls::AsZero : Nulls::LeftOut));
+    HAILSTONE_ASSIGN(KeyColumn column,
+                     KeyColumn::make(of_build, of_probe, key.nulls_are_equal ? Nulls::AsZero : Nulls::LeftOut,
+                                     key.collation));
     columns.keys.push_back({.position = key.probe, .column = std::move(column)});
   }
   std::deque<BuildRows> parts;

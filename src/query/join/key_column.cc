@@ -23,7 +23,8 @@ KeyColumn KeyColumn::of_presence() {
   return column;
 }
 
-Result<KeyColumn> KeyColumn::make(const ScanColumn& probe, const ScanColumn& build, Nulls nulls) {
+Result<KeyColumn> KeyColumn::make(const ScanColumn& probe, const ScanColumn& build, Nulls nulls,
+                                  const Collation* collation) {
   KeyColumn column;
   column.nulls_ = nulls;
   const auto refused = [] {
@@ -31,8 +32,9 @@ Result<KeyColumn> KeyColumn::make(const ScanColumn& probe, const ScanColumn& bui
   };
   if (probe.integer != build.integer) return refused();
   if (!probe.integer) {
-    if (probe.collation != build.collation) return refused();
-    column.collation_ = probe.collation;
+    if (collation == nullptr && probe.collation != build.collation) return refused();
+    column.collation_ = collation == nullptr ? probe.collation : collation;
+    column.is_of_probe_ = column.collation_ == probe.collation;
     return column;
   }
   const auto side = [](const ScanColumn& own, const ScanColumn& other) -> Side {

@@ -17,9 +17,10 @@ class KeyColumn {
     LeftOut,  // NULL is equal to nothing
     AsZero,   // it has the number, or the text, of nothing; of_presence() tells it from that
   };
-  /// ErrorCode::InvalidArgument: values of these columns are not compared here.
+  /// `collation`: of texts; null: that of both columns. ErrorCode::InvalidArgument: values of these columns
+  /// are not compared here.
   static Result<KeyColumn> make(const ScanColumn& probe, const ScanColumn& build,
-                                Nulls nulls = Nulls::LeftOut);
+                                Nulls nulls = Nulls::LeftOut, const Collation* collation = nullptr);
   /// Whether a value is NULL, as a number: beside the column itself it makes NULL equal to NULL alone.
   static KeyColumn of_presence();
 
@@ -27,6 +28,9 @@ class KeyColumn {
 
   /// Of texts; else null.
   const Collation* collation() const { return collation_; }
+  /// Of texts: whether the probe side's column compares them in the same way, so that its scan may look for
+  /// those of the build side.
+  bool is_of_probe() const { return is_of_probe_; }
   /// Equal numbers for equal values of both sides, of integers only; clears `valid` where there is none, as
   /// for NULL.
   void read(bool of_build, const ColumnVector& vector, uint32_t rows, uint64_t* to, uint8_t* valid) const;
@@ -47,6 +51,7 @@ class KeyColumn {
   };
   KeyColumn() = default;
   const Collation* collation_ = nullptr;
+  bool is_of_probe_ = true;
   Side probe_, build_;
   Nulls nulls_ = Nulls::LeftOut;
 };

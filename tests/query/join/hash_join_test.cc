@@ -609,5 +609,24 @@ TEST_F(HashJoinTest, SignedAndUnsignedNumbers) {
   EXPECT_FALSE(KeyColumn::make(of_signed, {.integer = false, .type = Type::Varchar}));
 }
 
+TEST(KeyColumnTest, TextsAreComparedByTheCollationOfTheKey) {
+  const ScanColumn by_bytes{
+      .integer = false, .type = Type::Varchar, .width = 10, .collation = &binary_collation()};
+  ScanColumn padded = by_bytes;
+  padded.collation = &binary_padded_collation();
+  EXPECT_FALSE(KeyColumn::make(by_bytes, padded));
+  using Nulls = KeyColumn::Nulls;
+  const auto by_column = KeyColumn::make(padded, padded);
+  const auto by_one = KeyColumn::make(padded, by_bytes, Nulls::LeftOut, &binary_padded_collation());
+  const auto by_other = KeyColumn::make(by_bytes, padded, Nulls::LeftOut, &binary_padded_collation());
+  ASSERT_TRUE(by_column && by_one && by_other);
+  for (const KeyColumn& key : {*by_column, *by_one, *by_other})
+    EXPECT_EQ(key.collation(), &binary_padded_collation());
+  // A scan that compares by bytes would not find `a ` where the key has `a`.
+  EXPECT_TRUE(by_column->is_of_probe());
+  EXPECT_TRUE(by_one->is_of_probe());
+  EXPECT_FALSE(by_other->is_of_probe());
+}
+
 }  // namespace
 }  // namespace hailstone
