@@ -80,6 +80,30 @@ TABLE_LIST* only_one(List<TABLE_LIST>& tables) {
   return only->on_expr == nullptr && only->sj_on_expr == nullptr && only->outer_join == 0 ? only : nullptr;
 }
 
+/// Whether a value of ON DUPLICATE KEY UPDATE is made of constants, of the row that is there and of the new
+/// one.
+bool reads_target_only(Item& item, const TABLE& target) {
+  Item& real = *item.real_item();
+  if (real.type() == Item::INSERT_VALUE_ITEM || real.basic_const_item()) return true;
+  if (real.type() == Item::FIELD_ITEM) return static_cast<const Item_field&>(real).field->table == &target;
+  return (real.type() == Item::FUNC_ITEM || real.type() == Item::COND_ITEM) &&
+         !any_part(real, [&target](Item& part) { return !reads_target_only(part, target); });
+}
+
+/// Whether ON DUPLICATE KEY UPDATE reads columns of the tables that the SELECT reads: the server takes them
+/// from the record of each table, which has no row when the engine answers.
+bool updates_by_source_rows(const THD& thd, const SELECT_LEX& select) {
+  LEX& statement = *thd.lex;
+  if (statement.duplicates != DUP_UPDATE || &select != statement.first_select_lex()) return false;
+  const TABLE* const target = statement.query_tables->table;
+  if (target == nullptr) return true;
+  List_iterator_fast<Item> values(statement.value_list);
+  while (Item* value = values++) {
+    if (!reads_target_only(*value, *target)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool is_plain_statement(const THD& thd, const SELECT_LEX& select) {
@@ -88,7 +112,7 @@ bool is_plain_statement(const THD& thd, const SELECT_LEX& select) {
       command != SQLCOM_CREATE_TABLE)
     return false;
   return !const_cast<SELECT_LEX&>(select).have_window_funcs() && !select.with_rownum &&
-         thd.lex->limit_rows_examined == nullptr;
+         thd.lex->limit_rows_examined == nullptr && !updates_by_source_rows(thd, select);
 }
 
 bool sends_rows(const THD& thd) {

@@ -21,7 +21,7 @@ struct SelectSource {
 std::optional<SelectSource> source_of(SELECT_LEX& select);
 
 /// Whether a SELECT is part of no change but INSERT, REPLACE and CREATE TABLE … SELECT, and without window
-/// functions, ROWNUM and LIMIT ROWS EXAMINED.
+/// functions, ROWNUM and LIMIT ROWS EXAMINED. ON DUPLICATE KEY UPDATE reads no columns of its tables.
 bool is_plain_statement(const THD& thd, const SELECT_LEX& select);
 
 /// Whether the rows of the whole statement go to the client, and nowhere else.
