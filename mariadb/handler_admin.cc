@@ -194,7 +194,9 @@ enum_alter_inplace_result HailstoneHandler::check_if_supported_inplace_alter(TAB
         ALTER_COLUMN_OPTION | ALTER_CHANGE_INDEX_COMMENT | ALTER_CHANGE_CREATE_OPTION |
         ALTER_INDEX_IGNORABILITY | ALTER_DROP_CHECK_CONSTRAINT;
     if ((changes->handler_flags & ~names_and_defaults) != 0) return HA_ALTER_INPLACE_NOT_SUPPORTED;
-    if ((changes->create_info->used_fields & HA_CREATE_USED_AUTO) != 0) return HA_ALTER_INPLACE_NOT_SUPPORTED;
+    // A table that becomes a sequence, or is one no more, is checked by the server while it copies the row.
+    if ((changes->create_info->used_fields & (HA_CREATE_USED_AUTO | HA_CREATE_USED_SEQUENCE)) != 0)
+      return HA_ALTER_INPLACE_NOT_SUPPORTED;
     // The copy says what is wrong.
     if (wrong_layout(*altered)) return HA_ALTER_INPLACE_NOT_SUPPORTED;
     const auto before = define_table(*table, name_, columnar_by_default(ha_thd()));
