@@ -21,8 +21,8 @@ bool is_json_extract(Item& item) {
 /// The digits of a decimal without the zeros in front of them and behind them, in the server's groups of
 /// nine; the point is told by how many groups stand before it.
 ByteView digits_of(const my_decimal& decimal, Arena& bytes) {
-  constexpr int group_digits = 9;
-  const auto groups = [](int digits) { return (digits + group_digits - 1) / group_digits; };
+  constexpr int digits_of_group = 9;
+  const auto groups = [](int digits) { return (digits + digits_of_group - 1) / digits_of_group; };
   const decimal_digit_t* first = decimal.buf;
   const decimal_digit_t* const point = first + groups(decimal.intg);
   const decimal_digit_t* last = point + groups(decimal.frac);
