@@ -189,6 +189,29 @@ handler* HailstoneHandler::clone(const char* name, MEM_ROOT* root) {
 
 // --- transactions
 
+void HailstoneHandler::take_newest_table() {
+  if (generation_ == shared_->generation()) return;
+  release_readers();
+  generation_ = shared_->generation();
+  table_ = shared_->table();
+  read_set_.clear();
+  last_estimate_.index = MAX_KEY;
+}
+
+int HailstoneHandler::begin_if_not_begun(bool writes) {
+  // Under LOCK TABLES, the server does not say that a statement with a sequence begins.
+  const bool is_sequence = table->s->sequence != nullptr;
+  if (transaction_ != nullptr || (has_begun_ && !is_sequence)) return 0;
+  return begin_statement(ha_thd(), writes || is_sequence);
+}
+
+int HailstoneHandler::need_transaction(bool writes) {
+  if (transaction_ != nullptr) [[likely]]
+    return 0;
+  if (const int error = begin_if_not_begun(writes); error != 0) return error;
+  return transaction_ != nullptr ? 0 : HA_ERR_LOCK_DEADLOCK;
+}
+
 int HailstoneHandler::begin_statement(THD* thd, bool writes) {
   if (Session& session = Session::of(thd); session_ != &session) {
     leave_session();
@@ -198,12 +221,7 @@ int HailstoneHandler::begin_statement(THD* thd, bool writes) {
   if (table->s->sequence != nullptr) begin_sequence_transaction();
   // From now on the session tells when the transaction ends: nothing here may outlive it.
   session_->add_user(this);
-  if (generation_ != shared_->generation()) {
-    release_readers();
-    generation_ = shared_->generation();
-    table_ = shared_->table();
-    read_set_.clear();
-  }
+  take_newest_table();
   lock_ = writes && !skips_locked(wanted_lock_) ? ReadLock::Exclusive : wanted_lock_;
   if (lock_ == ReadLock::None && transaction_->isolation() == Isolation::Serializable &&
       session_->in_multi_statement_transaction()) {
@@ -263,6 +281,7 @@ int HailstoneHandler::external_lock(THD* thd, int lock_type) {
       return 0;
     }
     start_tracing_work();
+    has_begun_ = true;
     // What a copying ALTER TABLE does not read would not be in the copy.
     if (const int command = thd_sql_command(thd);
         command == SQLCOM_ALTER_TABLE || command == SQLCOM_CREATE_INDEX || command == SQLCOM_DROP_INDEX) {
@@ -281,6 +300,7 @@ int HailstoneHandler::external_lock(THD* thd, int lock_type) {
 int HailstoneHandler::start_stmt(THD* thd, thr_lock_type lock_type) {
   return entry({"start_stmt", Returns::Error, Argument::TableLock, lock_type}, [&]() -> int {
     start_tracing_work();
+    has_begun_ = true;
     want_lock(thd, lock_type);
     return begin_statement(thd, lock_type >= TL_FIRST_WRITE);
   });
@@ -379,7 +399,10 @@ int HailstoneHandler::reset() {
       release_readers();
     } else {
       leave_session();
+      wanted_lock_ = lock_ = ReadLock::None;
+      feeds_change_ = false;
     }
+    has_begun_ = false;
     stop_tracing_work();
     last_estimate_.index = MAX_KEY;
     predicate_.reset();
@@ -418,8 +441,11 @@ void HailstoneHandler::cond_pop() {
 
 int HailstoneHandler::info(uint flag) {
   return entry({"info", Returns::Error, Argument::Information, flag}, [&]() -> int {
-    // So the optimizer asks each table of a block for its rows.
-    if ((flag & HA_STATUS_VARIABLE) != 0 && (flag & HA_STATUS_NO_LOCK) != 0) let_block_be_offered(*table);
+    if (transaction_ == nullptr) take_newest_table();
+    // So the optimizer asks each table of a block for its rows. When a table is opened, the server asks which
+    // partition has room for history.
+    if (has_begun_ && (flag & HA_STATUS_VARIABLE) != 0 && (flag & HA_STATUS_NO_LOCK) != 0)
+      let_block_be_offered(*table);
     update_statistics(flag);
     return 0;
   });

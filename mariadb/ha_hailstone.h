@@ -1,6 +1,21 @@
 // The server's view of one open table. One handler serves one statement at a time, in that connection's
 // thread; what all handlers of a table have in common is in SharedTable.
 //
+// What each function may assume. The server calls open() first and close() last; create(), delete_table() and
+// rename_table() come to handlers that are not open, and work in transactions of their own. In between, a
+// statement *begins* here with external_lock() or start_stmt(), which join the connection's transaction, and
+// ends with reset(). Only then is the table's place in the statement (TABLE::pos_in_table_list, reginfo) one
+// that may be looked at: before, it is that of a statement that has gone.
+// - Questions come at any time, also between two statements: info(), extra(), the costs, records_in_range(),
+//   cond_push(), table_cache_type(), update_create_info(), check_if_supported_inplace_alter(). They need no
+//   transaction, and see the newest table.
+// - CHECK, ANALYZE, OPTIMIZE, TRUNCATE, in-place ALTER and reset_auto_increment() use transactions of their
+//   own.
+// - What reads or writes rows needs the transaction. Where nothing has begun, it begins then, as a plain read
+//   or write (need_transaction()): so a sequence's first row comes, and the server's reads on its own behalf.
+//   Where it has begun and the transaction has ended since, by a deadlock, it fails as a deadlock does.
+// - unlock_row(), end_bulk_insert(), rnd_end(), index_end() and position() do nothing without what they end.
+//
 // Reading: rnd_* uses a Scan, index_* a Cursor, or Table::find where a whole primary key is given; a whole
 // index whose order does not matter is read by a Scan, too. Each is made when the first row is asked for,
 // because the server says only after rnd_init or index_init which columns and rows it wants. They stay until
@@ -204,6 +219,12 @@ class HailstoneHandler final : public handler, private TransactionUser {
   /// Until the next begin_statement() there is no transaction to work in.
   void leave_session();
   int begin_statement(THD* thd, bool writes);
+  /// Begins where nothing has begun. A handler error or 0.
+  int begin_if_not_begun(bool writes);
+  /// The same; and HA_ERR_LOCK_DEADLOCK where the transaction of what has begun is no more.
+  int need_transaction(bool writes);
+  /// TRUNCATE may have replaced it, by another handler.
+  void take_newest_table();
   static ReadLock read_lock_of(thr_lock_type lock_type);
   void want_lock(THD* thd, thr_lock_type lock_type);
   /// Makes a change of a sequence permanent at once: no rollback may give out its numbers again, and no other
@@ -268,6 +289,7 @@ class HailstoneHandler final : public handler, private TransactionUser {
 
   Trace* trace_ = nullptr;  // of the connection that uses this handler, when it is traced
   Trace* working_for_ = nullptr;
+  bool has_begun_ = false;  // a statement, by external_lock() or start_stmt(), since the last reset()
   Session* session_ = nullptr;
   Transaction* transaction_ = nullptr;
   std::unique_ptr<Transaction> sequence_transaction_;  // that transaction_ is, where the table is a sequence

@@ -193,6 +193,7 @@ enum_alter_inplace_result HailstoneHandler::check_if_supported_inplace_alter(TAB
         ALTER_CHANGE_COLUMN_DEFAULT | ALTER_COLUMN_DEFAULT | ALTER_OPTIONS | ALTER_CHANGE_COLUMN |
         ALTER_COLUMN_OPTION | ALTER_CHANGE_INDEX_COMMENT | ALTER_CHANGE_CREATE_OPTION |
         ALTER_INDEX_IGNORABILITY | ALTER_DROP_CHECK_CONSTRAINT;
+    if (transaction_ == nullptr) take_newest_table();
     if ((changes->handler_flags & ~names_and_defaults) != 0) return HA_ALTER_INPLACE_NOT_SUPPORTED;
     // A table that becomes a sequence, or is one no more, is checked by the server while it copies the row.
     if ((changes->create_info->used_fields & (HA_CREATE_USED_AUTO | HA_CREATE_USED_SEQUENCE)) != 0)
@@ -266,6 +267,7 @@ bool HailstoneHandler::commit_inplace_alter_table(TABLE* altered, Alter_inplace_
 
 int HailstoneHandler::check(THD* thd, HA_CHECK_OPT*) {
   return entry({"check", Returns::Admin}, [&]() -> int {
+    if (transaction_ == nullptr) take_newest_table();
     Status checked = table_->usable();
     if (checked) {
       checked = in_own_transaction([&](Transaction& transaction) {
@@ -282,6 +284,7 @@ int HailstoneHandler::check(THD* thd, HA_CHECK_OPT*) {
 
 int HailstoneHandler::analyze(THD* thd, HA_CHECK_OPT*) {
   return entry({"analyze", Returns::Admin}, [&]() -> int {
+    if (transaction_ == nullptr) take_newest_table();
     if (const Status analyzed = table_->analyze(); !analyzed) {
       raise_error(analyzed.error());
       return HA_ADMIN_FAILED;
@@ -298,6 +301,7 @@ int HailstoneHandler::analyze(THD* thd, HA_CHECK_OPT*) {
 
 int HailstoneHandler::optimize(THD* thd, HA_CHECK_OPT*) {
   return entry({"optimize", Returns::Admin}, [&]() -> int {
+    if (transaction_ == nullptr) take_newest_table();
     const Status optimized = table_->optimize([thd] { return thd_kill_level(thd) != THD_IS_NOT_KILLED; });
     if (optimized) return HA_ADMIN_OK;
     if (optimized.error().code() != ErrorCode::Interrupted) raise_error(optimized.error());

@@ -72,6 +72,7 @@ ha_rows HailstoneHandler::records_in_range(uint index, const key_range* low, con
   return entry({"records_in_range", Returns::Number, Argument::Bounds, index,
                 (low != nullptr ? 1 : 0) + (high != nullptr ? 2 : 0)},
                [&]() -> ha_rows {
+                 if (transaction_ == nullptr) take_newest_table();
                  std::string from;
                  std::string to;
                  if (low != nullptr) {

@@ -53,10 +53,7 @@ void HailstoneHandler::write_batch_row(uchar* record) const {
 
 int HailstoneHandler::rnd_init(bool whole_table) {
   return entry({"rnd_init", Returns::Error, Argument::Scan, whole_table}, [&]() -> int {
-    // Under LOCK TABLES, the server does not say that a statement with a sequence begins.
-    if (transaction_ == nullptr && table->s->sequence != nullptr) {
-      if (const int error = begin_statement(ha_thd(), true); error != 0) return error;
-    }
+    if (const int error = begin_if_not_begun(/*writes=*/false); error != 0) return error;
     settle_lock();
     scan_.reset();
     batch_ = nullptr;
@@ -87,7 +84,7 @@ void HailstoneHandler::count_rows_passed_by(uint64_t next) {
 }
 
 int HailstoneHandler::next_batch() {
-  if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
+  if (const int error = need_transaction(/*writes=*/false); error != 0) return error;
   if (!scan_) {
     use_read_columns();
     scan_ = std::make_unique<Scan>(table_, *transaction_, lock_, predicate_ ? predicate_ : every_row(),
@@ -139,7 +136,7 @@ PushedCondition HailstoneHandler::condition(const Item* condition, bool row_is_t
 
 int HailstoneHandler::open_scan(const std::shared_ptr<const Predicate>& predicate,
                                 const std::vector<uint16_t>& columns, std::unique_ptr<Scan>& to) {
-  if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
+  if (const int error = need_transaction(/*writes=*/false); error != 0) return error;
   to = std::make_unique<Scan>(table_, *transaction_, lock_, predicate, columns,
                               std::vector<bool>(columns.size(), true));
   return 0;
@@ -194,7 +191,7 @@ int HailstoneHandler::rnd_pos(uchar* record, uchar* position) {
 }
 
 int HailstoneHandler::find_row(ByteView key, uchar* record) {
-  if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
+  if (const int error = need_transaction(/*writes=*/false); error != 0) return error;
   if (!row_reads_) row_reads_ = std::make_unique<RowReads>(*table_, read_columns_);
   found_values_.resize(read_columns_.size());
   place_ = Place::None;
@@ -211,6 +208,7 @@ int HailstoneHandler::find_row(ByteView key, uchar* record) {
 
 int HailstoneHandler::index_init(uint index, bool sorted) {
   return entry({"index_init", Returns::Error, Argument::SortedIndex, index, sorted}, [&]() -> int {
+    if (const int error = begin_if_not_begun(/*writes=*/false); error != 0) return error;
     settle_lock();
     active_index = index;
     // A subquery may begin a thousand times.
@@ -322,7 +320,7 @@ Result<bool> HailstoneHandler::seek_exactly(key_part_map parts) {
 }
 
 int HailstoneHandler::search(uchar* record, const uchar* key, key_part_map parts, ha_rkey_function mode) {
-  if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
+  if (const int error = need_transaction(/*writes=*/false); error != 0) return error;
   if (bulk_ && bulk_->has_duplicate() && looks_at_duplicates()) {
     // The server looks for the row to replace, by the key that was refused.
     format_->decode(duplicate_row_, table_->layout()->row_codec(), record);
@@ -378,7 +376,7 @@ int HailstoneHandler::index_read_last_map(uchar* record, const uchar* key, key_p
 
 int HailstoneHandler::index_next(uchar* record) {
   return traced({"index_next", Returns::Row, Argument::Index, active_index}, [&]() -> int {
-    if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
+    if (const int error = need_transaction(/*writes=*/false); error != 0) return error;
     if (place_ == Place::Key) {
       // The row was found without a cursor; the next entry has the least key that is greater.
       open_cursor();
@@ -392,7 +390,7 @@ int HailstoneHandler::index_next(uchar* record) {
 
 int HailstoneHandler::index_prev(uchar* record) {
   return traced({"index_prev", Returns::Row, Argument::Index, active_index}, [&]() -> int {
-    if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
+    if (const int error = need_transaction(/*writes=*/false); error != 0) return error;
     if (place_ == Place::Key) {
       open_cursor();
       return finish_move(cursor_->seek_before(key_), HA_ERR_END_OF_FILE, record);
@@ -404,7 +402,7 @@ int HailstoneHandler::index_prev(uchar* record) {
 
 int HailstoneHandler::index_first(uchar* record) {
   return traced({"index_first", Returns::Row, Argument::Index, active_index}, [&]() -> int {
-    if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
+    if (const int error = need_transaction(/*writes=*/false); error != 0) return error;
     use_read_columns();
     if (scans_index_) {
       scan_.reset();
@@ -418,7 +416,7 @@ int HailstoneHandler::index_first(uchar* record) {
 
 int HailstoneHandler::index_last(uchar* record) {
   return traced({"index_last", Returns::Row, Argument::Index, active_index}, [&]() -> int {
-    if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
+    if (const int error = need_transaction(/*writes=*/false); error != 0) return error;
     use_read_columns();
     open_cursor();
     return finish_move(cursor_->seek_before({}), HA_ERR_END_OF_FILE, record);
@@ -427,7 +425,7 @@ int HailstoneHandler::index_last(uchar* record) {
 
 int HailstoneHandler::index_next_same(uchar* record, const uchar*, uint) {
   return traced({"index_next_same", Returns::Row, Argument::Index, active_index}, [&]() -> int {
-    if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
+    if (const int error = need_transaction(/*writes=*/false); error != 0) return error;
     // Found by its whole primary key: there is no other.
     if (place_ != Place::Cursor) return HA_ERR_END_OF_FILE;
     const auto next = [&] {

@@ -28,11 +28,8 @@ int HailstoneHandler::report_duplicate(const Error& error, const Duplicate& dupl
 
 int HailstoneHandler::write_row(const uchar* record) {
   return traced({"write_row", Returns::Row}, [&]() -> int {
-    if (transaction_ == nullptr) {
-      // The first row of a temporary sequence comes without a lock on its table.
-      if (table->s->sequence == nullptr) return HA_ERR_LOCK_DEADLOCK;
-      if (const int error = begin_statement(ha_thd(), true); error != 0) return error;
-    }
+    // The first row of a temporary sequence comes without a lock on its table.
+    if (const int error = need_transaction(/*writes=*/true); error != 0) return error;
     if (table->next_number_field != nullptr && record == table->record[0]) {
       if (const int error = update_auto_increment(); error != 0) return error;
     }
@@ -111,7 +108,7 @@ void HailstoneHandler::unlock_written(ByteView key) {
 
 int HailstoneHandler::update_row(const uchar* old_record, const uchar* new_record) {
   return traced({"update_row", Returns::Row}, [&]() -> int {
-    if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
+    if (const int error = need_transaction(/*writes=*/true); error != 0) return error;
     if (place_ == Place::Duplicate) {
       place_ = Place::None;
       const int error = replace_loaded(new_record);
@@ -160,7 +157,7 @@ int HailstoneHandler::update_row(const uchar* old_record, const uchar* new_recor
 
 int HailstoneHandler::delete_row(const uchar*) {
   return traced({"delete_row", Returns::Row}, [&]() -> int {
-    if (transaction_ == nullptr) return HA_ERR_LOCK_DEADLOCK;
+    if (const int error = need_transaction(/*writes=*/true); error != 0) return error;
     if (place_ == Place::Duplicate) {
       place_ = Place::None;
       const Status removed = bulk_->remove_duplicate();
@@ -223,6 +220,7 @@ int HailstoneHandler::end_bulk_insert() {
 void HailstoneHandler::get_auto_increment(ulonglong offset, ulonglong increment, ulonglong wanted,
                                           ulonglong* first, ulonglong* reserved) {
   traced({"get_auto_increment", Returns::Nothing, Argument::Values, static_cast<int64_t>(wanted)}, [&]() {
+    const bool has_transaction = need_transaction(/*writes=*/true) == 0;
     const MutexLock guard(shared_->counter_mutex());
     const uint64_t counter = table_->next_auto_increment();
     // The least value of the series offset, offset + increment, … that is not below the counter.
@@ -240,7 +238,7 @@ void HailstoneHandler::get_auto_increment(ulonglong offset, ulonglong increment,
     // row comes again.
     const bool in_range = value >= counter && value <= ULONGLONG_MAX - increment * count;
     const bool raised =
-        in_range && transaction_ != nullptr &&
+        in_range && has_transaction &&
         table_->raise_auto_increment(*transaction_, value + increment * (count - 1) + 1).has_value();
     if (!raised) {
       *first = ULONGLONG_MAX;
@@ -265,6 +263,7 @@ Status HailstoneHandler::note_auto_increment() {
 int HailstoneHandler::reset_auto_increment(ulonglong value) {
   return entry({"reset_auto_increment"}, [&]() -> int {
     if (value == 0) return 0;
+    if (transaction_ == nullptr) take_newest_table();
     const MutexLock guard(shared_->counter_mutex());
     const Status raised = in_own_transaction(
         [&](Transaction& transaction) { return table_->raise_auto_increment(transaction, value); });
@@ -275,6 +274,7 @@ int HailstoneHandler::reset_auto_increment(ulonglong value) {
 void HailstoneHandler::update_create_info(HA_CREATE_INFO* info) {
   entry({"update_create_info", Returns::Nothing}, [&]() {
     if ((info->used_fields & HA_CREATE_USED_AUTO) != 0 || table->found_next_number_field == nullptr) return;
+    if (transaction_ == nullptr) take_newest_table();
     info->auto_increment_value = table_->next_auto_increment();
   });
 }
