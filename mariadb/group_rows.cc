@@ -36,7 +36,7 @@ GroupRows::GroupRows(GroupBlock block, std::shared_ptr<BlockRecord> record)
       sources_(block_.columns.sources()),
       reader_(sources_.first().reader()),
       thd_(sources_.thd()),
-      run_(thd_, std::move(record)) {
+      run_(thd_, sources_, std::move(record)) {
   for (size_t i = 0; i < block_.columns.numbers().size(); ++i) {
     const Field& field = block_.columns.field_at(i);
     ColumnFormat& column = columns_.emplace_back();
@@ -71,7 +71,6 @@ void GroupRows::begin(std::vector<Field*> fields, std::vector<Item*> order) {
 }
 
 void GroupRows::end() {
-  thd_.inc_examined_row_count(groups_ != nullptr ? groups_->rows_read() : std::exchange(counted_, 0));
   groups_ = nullptr;
   run_.end();
 }
@@ -117,9 +116,10 @@ int GroupRows::only_row() {
   scans->count_in(read);
   const auto results = scans->aggregate(wanted(), query_threads(&thd_));
   if (!results) return reader_.report(results.error());
-  for (const AggregateResult& each : *results) counted_ = std::max(counted_, each.count);
-  read.add_rows(0, counted_);
-  made.add_rows(counted_, 1);
+  uint64_t counted = 0;  // without being given
+  for (const AggregateResult& each : *results) counted = std::max(counted, each.count);
+  read.add_rows(0, counted);
+  made.add_rows(counted, 1);
   for (size_t i = 0; i < fields_.size(); ++i) {
     const GroupOutput& output = block_.outputs[i];
     if (output.source == GroupOutput::Source::Aggregate) {

@@ -108,7 +108,6 @@ class GroupRows {
   std::vector<AggregateResult> own_values_;  // of the group at hand
   bool by_program_ = true;                   // false: the server evaluates all expressions
   bool returned_ = false;
-  uint64_t counted_ = 0;  // rows that the scan has counted without giving them
 };
 
 }  // namespace hailstone

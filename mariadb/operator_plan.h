@@ -19,6 +19,7 @@ struct PlannedOperator {
   uint64_t rows = 0;          // estimated: that come out of a join, or of a scan below one; of others at most
   uint64_t rows_to_read = 0;  // of a scan, estimated
   unsigned inside = 0;        // how many joins stand above it
+  size_t source = 0;          // of a scan: the number of its table among those of the block
 };
 
 /// Each takes the rows of the one behind it; the first hands them to the server. A join takes those of two:

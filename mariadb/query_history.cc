@@ -6,6 +6,7 @@
 
 #include "rights.h"
 #include "session.h"
+#include "source_tables.h"
 #include "variables.h"
 
 namespace hailstone {
@@ -139,6 +140,26 @@ QueryHistory& query_history() {
   return history;
 }
 
+void BlockRun::tell_of_scans() {
+  size_t scan = 0;
+  for (const BlockRecord::Step& step : record_->steps()) {
+    if (step.planned.kind != Operator::Scan) continue;
+    if (told_.size() == scan) told_.push_back(0);
+    const uint64_t rows = step.counts.rows_in.load(std::memory_order_relaxed);
+    const uint64_t more = rows - std::exchange(told_[scan++], rows);
+    thd_.inc_examined_row_count(more);
+    sources_.all()[step.planned.source].table->file->rows_read += more;
+    // The server asks once more at the end.
+    status_var_add(thd_.status_var.ha_read_rnd_next_count, more + 1);
+  }
+}
+
+void BlockRun::restart() {
+  tell_of_scans();
+  told_.clear();
+  record_->restart();
+}
+
 void BlockRun::begin() {
   runs_ = true;
   failed_ = false;
@@ -155,6 +176,8 @@ void BlockRun::begin() {
 
 void BlockRun::plan_again(OperatorPlan sources) {
   auto other = std::make_shared<BlockRecord>(*record_, record_->plan_over(std::move(sources)));
+  tell_of_scans();
+  told_.clear();
   record_->end(BlockState::PlannedAgain);
   record_ = std::move(other);
   record_->begin();
@@ -173,6 +196,7 @@ void BlockRun::report_progress() {
 
 void BlockRun::end() {
   if (!std::exchange(runs_, false)) return;
+  tell_of_scans();
   if (std::exchange(reports_progress_, false)) {
     thd_progress_end(&thd_);
     Session::of(&thd_).set_running(nullptr);

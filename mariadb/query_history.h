@@ -26,6 +26,8 @@
 
 namespace hailstone {
 
+class SourceTables;
+
 enum class BlockState : uint8_t { NotRun, Running, Finished, Failed, Killed, Declined, PlannedAgain };
 constexpr std::array<const char*, 7> block_state_names{"not run", "running",  "finished",     "failed",
                                                        "killed",  "declined", "planned again"};
@@ -91,11 +93,14 @@ class QueryHistory {
 };
 QueryHistory& query_history();
 
-/// The run of a block by a handler, from init_scan() to end_scan(), also where that does not come. Belongs to
-/// the connection's thread.
+/// The run of a block by a handler, from init_scan() to end_scan(), also where that does not come. The server
+/// is told of the rows that its scans have gone by, as if it had asked for each: as examined by the
+/// statement, in Handler_read_rnd_next, and in the statistics of tables. Belongs to the connection's thread.
 class BlockRun {
  public:
-  BlockRun(THD& thd, std::shared_ptr<BlockRecord> record) : thd_(thd), record_(std::move(record)) {}
+  /// `sources`: the tables of the block; they outlive it.
+  BlockRun(THD& thd, const SourceTables& sources, std::shared_ptr<BlockRecord> record)
+      : thd_(thd), sources_(sources), record_(std::move(record)) {}
   BlockRun(const BlockRun&) = delete;
   BlockRun& operator=(const BlockRun&) = delete;
   ~BlockRun() { end(); }
@@ -107,7 +112,7 @@ class BlockRun {
     failed_ = failed_ || (error != 0 && error != HA_ERR_END_OF_FILE);
     return error;
   }
-  void restart() { record_->restart(); }
+  void restart();
   /// All work begins again, by another plan of what reads tables and joins them: as one more record.
   void plan_again(OperatorPlan sources);
   /// SHOW PROCESSLIST shows it.
@@ -115,8 +120,13 @@ class BlockRun {
   void end();
 
  private:
+  /// What the scans have gone by since the last call.
+  void tell_of_scans();
+
   THD& thd_;
+  const SourceTables& sources_;
   std::shared_ptr<BlockRecord> record_;
+  std::vector<uint64_t> told_;  // rows of each scan of the record, those of earlier runs included
   bool runs_ = false, failed_ = false;
   bool reports_progress_ = false;
 };

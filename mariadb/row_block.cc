@@ -715,11 +715,14 @@ OperatorPlan RowBlock::source_plan() const {
         read.push_back(field);
     }
     const bool filtered = predicates[source]->kind() != Predicate::Kind::Always;
+    std::string partitions = partitions_read(table);
+    if (!partitions.empty()) partitions.insert(0, "; partitions: ");
     return {.kind = Operator::Scan,
-            .what = fmt::format("{}; columns read: {}{}", table.pos_in_table_list->top_table()->alias.str,
-                                read.size(), filtered ? "; filtered" : ""),
+            .what = fmt::format("{}{}; columns read: {}{}", table.pos_in_table_list->top_table()->alias.str,
+                                partitions, read.size(), filtered ? "; filtered" : ""),
             .rows = rows.value_or(table.file->stats.records),
-            .rows_to_read = table.file->stats.records};
+            .rows_to_read = table.file->stats.records,
+            .source = source};
   };
   OperatorPlan plan;
   if (join == nullptr) {

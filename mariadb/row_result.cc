@@ -20,7 +20,7 @@ class RowResult final : public BlockResult {
         sources_(block_.columns.sources()),
         reader_(sources_.first().reader()),
         thd_(sources_.thd()),
-        run_(thd_, std::move(record)),
+        run_(thd_, sources_, std::move(record)),
         rows_([this](bool by_program) { return open_rows(by_program); },
               [this] { return block_.join_in_other_order(run_); }) {
     for (const Field* field : block_.shown) {
@@ -63,7 +63,6 @@ class RowResult final : public BlockResult {
 
   void end() override {
     if (rows_.is_open()) {
-      thd_.inc_examined_row_count(rows_.rows().rows_read());
       if (const OperatorCounts* const counts = kept_counts(); counts != nullptr && sort() != Sort::None) {
         thd_.inc_status_sort_rows(rows_given_);
         if (counts->spilled != 0) thd_.query_plan_flags |= QPLAN_FILESORT_DISK;

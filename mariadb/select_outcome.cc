@@ -16,7 +16,7 @@ constexpr size_t reason_characters_kept = 512;
 
 /// Whether it is explained only, and whether notes tell of it.
 bool is_explained(const THD& thd) { return thd.lex->describe != 0; }
-bool is_told(const THD& thd) { return (thd.lex->describe & DESCRIBE_EXTENDED) != 0; }
+bool is_told(const THD& thd) { return (thd.lex->describe & (DESCRIBE_EXTENDED | DESCRIBE_PARTITIONS)) != 0; }
 
 void count_outcome(const THD& thd, SelectOutcome outcome) {
   if (!is_explained(thd)) select_counts[static_cast<size_t>(outcome)].fetch_add(1, std::memory_order_relaxed);

@@ -21,7 +21,7 @@ class ServerGroupResult final : public BlockResult {
         sources_(block_.columns.sources()),
         reader_(sources_.first().reader()),
         thd_(sources_.thd()),
-        run_(thd_, std::move(record)),
+        run_(thd_, sources_, std::move(record)),
         rows_([this](bool by_program) { return open_rows(by_program); },
               [this] { return block_.join_in_other_order(run_); }) {
     for (const Field* field : block_.read) read_.emplace_back(*field, sources_);
@@ -56,7 +56,6 @@ class ServerGroupResult final : public BlockResult {
   int next() override { return run_.noted(find_group()); }
 
   void end() override {
-    if (rows_.is_open()) thd_.inc_examined_row_count(rows_.rows().rows_read());
     rows_.close();
     begin_row(sources_);
     run_.end();

@@ -8,6 +8,7 @@
 // clang-format off
 #include <ha_partition.h>
 #include <opt_range.h>
+#include <sql_partition.h>
 // clang-format on
 
 namespace hailstone {
@@ -77,6 +78,14 @@ void prune(THD& thd, TABLE& table, const std::vector<Item*>& conditions) {
   }
   if (bitmap_is_clear_all(&read)) bitmap_set_bit(&read, first);
   table.all_partitions_pruned_away = false;
+}
+
+std::string partitions_read(const TABLE& table) {
+  if (table.part_info == nullptr) return {};
+  StringBuffer<STRING_BUFFER_USUAL_SIZE> names(system_charset_info);
+  String_list each;
+  make_used_partitions_str(table.in_use->mem_root, table.part_info, &names, each);
+  return {names.ptr(), names.length()};
 }
 
 bool have_same_columns(const std::vector<HailstoneHandler*>& readers) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -58,6 +59,9 @@ std::vector<HailstoneHandler*> readers_of(const TABLE& table);
 /// Leaves out the partitions that have no row for which all these conditions hold, as the optimizer would
 /// find them; of a statement that it will not see.
 void prune(THD& thd, TABLE& table, const std::vector<Item*>& conditions);
+/// The names of the partitions that the statement reads, as EXPLAIN PARTITIONS has them; empty: the table has
+/// none.
+std::string partitions_read(const TABLE& table);
 /// Whether the columns are the same to the last detail. Not those of partitions, some of which come from an
 /// earlier version of the engine, with keys in another order.
 bool have_same_columns(const std::vector<HailstoneHandler*>& readers);
