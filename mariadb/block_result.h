@@ -29,6 +29,9 @@ class BlockResult {
   /// Whether rows are made in a temporary table, which has a field for each item of the statement but
   /// constants. Else they are in the record of the table that is read, where the items themselves find them.
   virtual bool fills_table() const = 0;
+  /// Whether the server, without the engine, would send the columns of its own table of groups. Else it sends
+  /// the statement's items, or copies of them.
+  virtual bool sends_table() const { return false; }
   /// Before the first run, if it fills a table. `items`: what stands for the items of the statement, which
   /// are columns of `table` as far as it has them; it may replace others. False: no memory.
   virtual bool use(TABLE& table, GroupItems& items) = 0;

@@ -106,6 +106,8 @@ class GroupTranslator {
     // Rows of joins have no places at which the rest of them could be read.
     if (block_.reads_rows && statement_.sources->is_join()) return declined(SelectOutcome::Columns, nullptr);
     if (Item* const part = rows_.take_conditions(statement_)) return declined(SelectOutcome::Condition, part);
+    const bool is_distinct = query_.group_by == nullptr && query_.distinct;
+    block_.sends_table = (block_.by_table || is_distinct) && !has_index_of_groups();
     return std::move(block_);
   }
 
@@ -215,6 +217,24 @@ class GroupTranslator {
     if (!is_rounded_when_stored(argument) || block_.columns.field_of(argument) != nullptr) return false;
     const Field* const first = block_.columns.field_of(**query_.group_by->item);
     return first != nullptr && has_index(*first->table, **query_.group_by->item);
+  }
+
+  /// Whether an index that has all columns has the rows of each group together: the server needs no table.
+  bool has_index_of_groups() const {
+    if (statement_.sources->is_join()) return false;
+    const TABLE& table = *statement_.sources->first().table;
+    return std::ranges::any_of(std::span(table.key_info, table.s->keys), [&](const KEY& key) {
+      const std::span parts(key.key_part, key.ext_key_parts);
+      if (block_.keys.size() > parts.size()) return false;
+      const auto groups = parts.first(block_.keys.size());
+      return std::ranges::all_of(
+                 groups, [&](const KEY_PART_INFO& part) { return block_.key_of(*part.field).has_value(); }) &&
+             std::ranges::all_of(block_.columns.fields(), [&](const Field* column) {
+               return column == nullptr || std::ranges::any_of(parts, [&](const KEY_PART_INFO& part) {
+                        return part.fieldnr == column->field_index + 1U;
+                      });
+             });
+    });
   }
 
   /// Whether the item is computed of keys before it, and so parts no groups of theirs, nor changes their

@@ -66,6 +66,8 @@ struct GroupBlock : RowBlock {
   bool rolls_up = false;            // WITH ROLLUP
   /// Whether the server groups by way of a table, whose columns cut the extremes that it stores in them.
   bool by_table = false;
+  /// Whether the server would send the columns of its table of groups, or of distinct rows.
+  bool sends_table = false;
 
   uint64_t groups = 0;  // estimated: there are no more
 

@@ -17,7 +17,14 @@ inline Item* column_for(THD& thd, Item& item) {
   Field* const field = item.get_tmp_table_field();
   if (field == nullptr) return &item;
   auto* const column = new (thd.mem_root) Item_field(&thd, field);
-  if (column != nullptr) column->name = item.name;
+  if (column == nullptr) return nullptr;
+  column->name = item.name;
+  // Clients are told of the table that a column comes from, by the name that a view has there.
+  if (item.real_item()->type() != Item::FIELD_ITEM) field->orig_table = nullptr;
+  if (item.type() == Item::REF_ITEM) {
+    column->table_name = static_cast<Item_ref&>(item).table_name;
+    column->db_name = static_cast<Item_ref&>(item).db_name;
+  }
   return column;
 }
 

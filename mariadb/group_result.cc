@@ -38,6 +38,7 @@ class GroupResult final : public BlockResult {
 
   Sort sort() const override { return groups_.block().order.empty() ? Sort::None : Sort::All; }
   bool fills_table() const override { return true; }
+  bool sends_table() const override { return groups_.block().sends_table; }
 
   bool use(TABLE& table, GroupItems& items) override {
     const GroupBlock& block = groups_.block();
@@ -57,6 +58,10 @@ class GroupResult final : public BlockResult {
             !keep_number(output, field, items))
           return false;
       }
+      // So the server marks what it groups by, and clients are told.
+      if (sends_table() && field != nullptr && output.source == GroupOutput::Source::Key &&
+          output.item->maybe_null())
+        field->flags |= GROUP_FLAG;
       fields_.push_back(field);
     }
     for (const GroupBlock::HostOrder& by : block.host_order) order_.push_back(items[by.place]);

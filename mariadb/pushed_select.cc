@@ -20,13 +20,13 @@ class PushedSelect final : public select_handler {
     select = &statement;
   }
 
-  /// The client is told of the statement's own items.
+  /// The client is told of what the server would send by itself.
   bool prepare() override {
     if (result_->fills_table()) {
       make_table();
       if (table == nullptr || !find_columns() || !result_->use(*table, items_)) return true;
     }
-    return show_own_items();
+    return show_items();
   }
 
   int init_scan() override {
@@ -119,13 +119,36 @@ class PushedSelect final : public select_handler {
   }
 
   /// True: no memory.
-  bool show_own_items() {
+  bool show_items() {
     result_columns.empty();
+    size_t place = join_.all_fields.elements - select->item_list.elements;
     List_iterator_fast<Item> each(select->item_list);
-    while (Item* const item = each++) {
-      if (result_columns.push_back(item, thd->mem_root)) return true;
+    for (Item* item = each++; item != nullptr; item = each++, ++place) {
+      Item* shown = item;
+      if (result_->sends_table()) {
+        shown = items_[place];
+      } else if (result_->fills_table()) {
+        shown = copy_of_column(*item);
+      }
+      if (shown == nullptr || result_columns.push_back(shown, thd->mem_root)) return true;
     }
     return false;
+  }
+
+  /// What the server sends for an item where it copies the columns of each group: of a view's column the one
+  /// behind it, with the view's names. Null: no memory.
+  Item* copy_of_column(Item& item) const {
+    Item& real = *item.real_item();
+    if (item.type() != Item::REF_ITEM || real.type() != Item::FIELD_ITEM ||
+        static_cast<Item_ref&>(item).ref_type() == Item_ref::AGGREGATE_REF)
+      return &item;
+    auto* const column = new (thd->mem_root) Item_field(thd, static_cast<Item_field*>(&real));
+    if (column == nullptr) return nullptr;
+    const auto& names = static_cast<Item_ref&>(item);
+    column->db_name = names.db_name;
+    column->table_name = names.table_name;
+    column->name = names.name;
+    return column;
   }
 
   /// What the optimizer notes of a plan that reads the whole table: the slow log tells of it.
