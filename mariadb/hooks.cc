@@ -107,21 +107,14 @@ void kill_query(handlerton*, THD* thd, thd_kill_levels) {
   if (const Session* session = Session::find(thd); session != nullptr) session->wake();
 }
 
-/// DROP SEQUENCE of an ordinary table.
-int refuse_to_drop(const TableDefinition& definition) {
-  if (current_thd->lex->if_exists()) return HA_ERR_NO_SUCH_TABLE;
-  const auto [schema, table] = sql_names(definition.name);
-  my_error(ER_NOT_SEQUENCE2, MYF(0), (schema + "." + table).c_str());
-  return HA_ERR_WRONG_COMMAND;
-}
-
 int drop_table(handlerton*, const char* path) {
   return run_traced(current_thd, {.function = "drop_table", .path = path}, [&]() -> int {
-    // Without a .frm file the server knows no kind of table.
+    // Without a .frm file the server knows no kind of table. Of an ordinary one it says then that there is no
+    // such sequence, as it does under LOCK TABLES; a message from here would come before that one.
     if (thd_sql_command(current_thd) == SQLCOM_DROP_SEQUENCE) {
       const auto definition = database().definition(table_name_of_path(path));
       if (definition && !is_temporary_name(definition->name) && !is_sequence(*definition))
-        return refuse_to_drop(*definition);
+        return HA_ERR_NO_SUCH_TABLE;
     }
     return drop_table_of_path(current_thd, path);
   });

@@ -55,8 +55,11 @@ bool repeats_this_statement(const THD* thd) {
 }
 
 std::chrono::seconds lock_wait_limit(THD* thd) {
-  return std::chrono::seconds(
-      std::min<unsigned long>(lock_wait_timeout(thd), thd->variables.lock_wait_timeout));
+  const unsigned long own = lock_wait_timeout(thd);
+  // The server's limit is for metadata locks, a day if it is not set; WAIT n sets it for the statement.
+  constexpr auto longest = std::chrono::years(100);
+  if (own >= endless_lock_wait && thd->lex->stmt_var_list.is_empty()) return longest;
+  return std::chrono::seconds(std::min<unsigned long>(own, thd->variables.lock_wait_timeout));
 }
 
 Session* Session::find(THD* thd) { return static_cast<Session*>(thd_get_ha_data(thd, engine_handlerton())); }
@@ -172,7 +175,7 @@ Status Session::commit(bool all) {
   }
   // The server's log has the decision, and this one the prepared transaction: a start after a crash commits
   // it.
-  if (ordered) return {};
+  if (ordered && !syncs_commits_again()) return {};
   thd_wakeup_subsequent_commits(thd_, 0);
   return transactions.make_durable(*transaction);
 }

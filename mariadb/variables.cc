@@ -18,6 +18,8 @@ namespace hailstone {
 namespace {
 
 unsigned long long memory_budget_value;
+unsigned long long delta_size_value;
+unsigned long segment_rows_value;
 unsigned long long in_memory_size_value;
 unsigned long long temporary_memory_size_value;
 unsigned long long checkpoint_log_size_value;
@@ -91,11 +93,17 @@ void update_io_method(THD*, st_mysql_sys_var*, void* variable, const void* value
   set_io_method(static_cast<IoMethod>(method));
 }
 
+/// For the library 3 is 1: what it adds is the session's to do.
+constexpr unsigned int sync_again = 3;
+FlushLogAtCommit flush_log_of(unsigned int mode) {
+  return mode == sync_again ? FlushLogAtCommit::Sync : static_cast<FlushLogAtCommit>(mode);
+}
+
 void update_flush_log(THD*, st_mysql_sys_var*, void* variable, const void* value) {
   const auto mode = *static_cast<const unsigned int*>(value);
   *static_cast<unsigned int*>(variable) = mode;
   if (Database* open = database_if_open(); open != nullptr) {
-    open->transactions().set_flush_log_at_commit(static_cast<FlushLogAtCommit>(mode));
+    open->transactions().set_flush_log_at_commit(flush_log_of(mode));
   }
 }
 
@@ -103,6 +111,13 @@ MYSQL_SYSVAR_ULONGLONG(
     memory_budget, memory_budget_value, PLUGIN_VAR_RQCMDARG,
     "Memory for rows that are not in segment files yet, for loads and for cached blocks, in bytes", nullptr,
     update_memory_budget, 512ULL << 20, 16ULL << 20, 1ULL << 44, 1ULL << 20);
+MYSQL_SYSVAR_ULONGLONG(delta_size, delta_size_value, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY,
+                       "Bytes of a table's new rows in memory at which they go to a segment file. 0: an "
+                       "eighth of hailstone_memory_budget, at most 64 MiB",
+                       nullptr, nullptr, 0, 0, 1ULL << 40, 1);
+MYSQL_SYSVAR_ULONG(segment_rows, segment_rows_value, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY,
+                   "Rows of a segment file at most", nullptr, nullptr, max_segment_rows, 1, max_segment_rows,
+                   0);
 MYSQL_SYSVAR_ULONGLONG(in_memory_size, in_memory_size_value, PLUGIN_VAR_RQCMDARG,
                        "Memory for the rows of all tables with IN_MEMORY=1, in bytes, beside "
                        "hailstone_memory_budget; a statement "
@@ -123,8 +138,9 @@ MYSQL_SYSVAR_UINT(background_threads, background_threads_value, PLUGIN_VAR_RQCMD
 MYSQL_SYSVAR_UINT(flush_log_at_trx_commit, flush_log_value, PLUGIN_VAR_RQCMDARG,
                   "When a commit is durable: 0 the log is written and synced once a second, 1 it is synced "
                   "at each commit, 2 it is "
-                  "written at each commit and synced once a second",
-                  nullptr, update_flush_log, 1, 0, 2, 0);
+                  "written at each commit and synced once a second, 3 as 1, and also where a commit's "
+                  "decision is in the binary log already",
+                  nullptr, update_flush_log, 1, 0, sync_again, 0);
 MYSQL_SYSVAR_ULONGLONG(table_cache_size, table_cache_size_value, PLUGIN_VAR_RQCMDARG,
                        "Tables that stay ready in the engine's memory although the server has closed them",
                        nullptr, update_table_cache_size, 4096, 1, 1ULL << 32, 0);
@@ -170,8 +186,9 @@ MYSQL_THDVAR_BOOL(columnar_default, PLUGIN_VAR_OPCMDARG,
                   "and GEOMETRY columns)",
                   nullptr, nullptr, 1);
 MYSQL_THDVAR_ULONG(lock_wait_timeout, PLUGIN_VAR_RQCMDARG,
-                   "How long a statement waits for a row lock, in seconds", nullptr, nullptr, 50, 1,
-                   1'000'000, 0);
+                   "How long a statement waits for a row lock, in seconds. 0: it does not wait; 100000000: "
+                   "without limit",
+                   nullptr, nullptr, 50, 0, endless_lock_wait, 0);
 
 void update_trace(THD*, st_mysql_sys_var*, void* variable, const void* value) {
   const auto on = *static_cast<const my_bool*>(value);
@@ -242,6 +259,8 @@ int show_counters(THD*, st_mysql_show_var* variable, void*, system_status_var*, 
 }  // namespace
 
 st_mysql_sys_var* system_variables[] = {MYSQL_SYSVAR(memory_budget),
+                                        MYSQL_SYSVAR(delta_size),
+                                        MYSQL_SYSVAR(segment_rows),
                                         MYSQL_SYSVAR(in_memory_size),
                                         MYSQL_SYSVAR(temporary_memory_size),
                                         MYSQL_SYSVAR(checkpoint_log_size),
@@ -291,6 +310,7 @@ void note_trace_option() {
   if (THDVAR(nullptr, trace) != 0) tracing_was_on.store(true, std::memory_order_relaxed);
 }
 bool trace_wanted(THD* thd) { return THDVAR(thd, trace) != 0; }
+bool syncs_commits_again() { return flush_log_value == sync_again; }
 bool trace_log_wanted() { return trace_log_value != 0; }
 unsigned long lock_wait_timeout(THD* thd) { return THDVAR(thd, lock_wait_timeout); }
 
@@ -310,7 +330,7 @@ DatabaseOptions database_options() {
   in_memory_size_value = in_memory_size_of(in_memory_size_value);
   options.in_memory_size = static_cast<size_t>(in_memory_size_value);
   options.temporary_memory_size = static_cast<size_t>(temporary_memory_size_value);
-  options.flush_log_at_commit = static_cast<FlushLogAtCommit>(flush_log_value);
+  options.flush_log_at_commit = flush_log_of(flush_log_value);
   options.checkpoint_log_bytes = static_cast<size_t>(checkpoint_log_size_value);
   options.background_threads = background_threads_value;
   options.snapshot_too_old = std::chrono::seconds(snapshot_too_old_value);
@@ -320,6 +340,8 @@ DatabaseOptions database_options() {
   options.open_files = static_cast<size_t>(open_files_limit_value);
   options.log_write_timeout = std::chrono::seconds(log_write_timeout_value);
   options.spill_limit = spill_limit_value;
+  options.delta_limit = static_cast<size_t>(delta_size_value);
+  options.segment_rows_limit = static_cast<uint32_t>(segment_rows_value);
   return options;
 }
 

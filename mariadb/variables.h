@@ -16,12 +16,17 @@ extern st_mysql_show_var status_variables[];
 
 /// Session variables.
 bool columnar_by_default(THD* thd);
+/// In seconds; 0: a statement does not wait.
 unsigned long lock_wait_timeout(THD* thd);
+/// From so many seconds on there is no limit.
+constexpr unsigned long endless_lock_wait = 100'000'000;
 /// At the start: the configuration may have switched tracing on.
 void note_trace_option();
 bool trace_wanted(THD* thd);
-/// A global one.
+/// Global ones.
 bool trace_log_wanted();
+/// Whether a commit is synced, too, where its decision is in the binary log already.
+bool syncs_commits_again();
 
 /// What the server was started with.
 std::string data_directory();
