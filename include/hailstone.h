@@ -23,21 +23,27 @@
  *   Every function that can fail returns an hs_status: HS_OK, which is 0, or a positive code. The sentence
  *   that goes with it, hs_error_message(), belongs to the handle that is named "error handle" below: it says
  *   what failed, where, and what to do. A function that fails has changed nothing unless it says otherwise.
- *   Misuse (a closed or wrong handle that can be recognised, a NULL, a column that is not there) is
- *   HS_INVALID, never a crash. The library prints nothing, installs no signal handler, and never ends the
- *   process.
+ *   Misuse (a closed handle, one of another kind, a NULL, a column that is not there) is HS_INVALID, never a
+ *   crash. The library prints nothing, installs no signal handler, and never ends the process.
  *
  * Handles and threads
  *   hs_database      thread-safe. Any number of threads, each with transactions of its own.
  *   hs_table         thread-safe and immutable; may be used with all transactions of its database.
- *   hs_transaction   one thread at a time, with all scans, cursors, loads and streams made from it. The one
- *                    exception is hs_interrupt().
+ *   hs_transaction   one thread at a time, with all scans, cursors, loads and streams made from it: a call of
+ *                    another thread waits for its turn. The exception is hs_interrupt(). A transaction cannot
+ *                    be ended from within one of its own calls (HS_INVALID).
  *   hs_schema, hs_predicate   one thread at a time; belong to no database.
- *   Handles are closed in any order, but for hs_close(): it refuses with HS_BUSY while others are open. Every
- *   ..._close() and ..._free() takes NULL for "nothing to do". A process holds a database directory alone
- *   (HS_BUSY for others, and for a second hs_open() in the same process). A child of fork() must use no
- * handle that its parent has, nor close it. It keeps nothing from its parent's hs_close(), but when the
- * parent ends without one, the directory stays held until such children have ended, too, or called exec().
+ *   A handle is a number, not an address: nothing may be read or written through it. Handles are closed in
+ * any order. One that is closed, or whose database is, stays recognisable for ever: calls with it are
+ * HS_INVALID, and closing it again does nothing. Every ..._close() and ..._free() takes NULL for "nothing to
+ * do". A process holds a database directory alone (HS_BUSY for others, and for a second hs_open() in the same
+ *   process).
+ *
+ * fork()
+ *   Handles are for the process that made them. In a child each call with one of them is HS_INVALID: it takes
+ *   no lock and touches no file, and the parent goes on undisturbed. A child opens databases of its own. When
+ *   the parent ends without hs_close(), its directory stays held until such children have ended, too, or have
+ *   called exec().
  *
  * Memory
  *   What a function takes (strings, values, arrays) it copies; nothing needs to outlive the call. What it
@@ -156,8 +162,9 @@ HS_API const char* hs_version(void);
 /* A few English words for a code; "unknown" for numbers that are none. */
 HS_API const char* hs_status_name(int status);
 /* The sentence of the last failed call whose error handle this is; "" when there was none, or `handle` is
- * NULL. Takes hs_database, hs_transaction, hs_schema, hs_cursor, hs_load and hs_scan handles. Valid until the
- * next call with the handle. Of a database: the last failure on the calling thread. */
+ * NULL. Takes hs_database, hs_transaction, hs_schema, hs_cursor, hs_load and hs_scan handles; of a closed one
+ * it says so. Never "" after a failure, also when there was no memory. Valid until the next call of the
+ * library on this thread. Of a database: the last failure on the calling thread. */
 HS_API const char* hs_error_message(const void* handle);
 
 /* ------------------------------------------------------------------------------------------------------
@@ -249,11 +256,20 @@ HS_API void hs_options_init_sized(hs_options* options, size_t struct_size);
  * *database is a handle, too: it serves hs_error_message() and hs_close() only (NULL when there was no memory
  * for it). */
 HS_API int hs_open(const char* directory, const hs_options* options, hs_database** database);
-/* Writes out what is in memory, so that the next hs_open() has nothing to recover, and frees the handle.
- * HS_BUSY, with nothing done, while transactions, tables, scans, cursors, loads or Arrow streams of the
- * database are open (Arrow arrays may be). Any other error: the handle is gone all the same, nothing
- * committed is lost; the log callback has the sentence. */
+/* Writes out what is in memory, so that the next hs_open() has nothing to recover, and ends the database:
+ * open transactions are rolled back, and all handles that were made from it are closed, as is this one. It
+ * may be called while other threads use the database: new calls are refused, those under way are asked to
+ * stop (HS_INTERRUPTED or HS_INVALID, "the database is being closed"), and it waits until they have returned.
+ * Arrow arrays stay valid; Arrow streams give an error, and are still to be released. Several threads may
+ * call it at once: all return when the database is closed. HS_BUSY, with nothing done: it was called from
+ * within a call of the same database (a stream that is being loaded, a function that the library calls). Any
+ * other error: the handle is gone all the same, nothing committed is lost; hs_error_message() of it has the
+ * sentence on this thread, and the log callback has it. */
 HS_API int hs_close(hs_database* database);
+/* The same, but it waits for calls of other threads at most so long. HS_LOCK_TIMEOUT: some go on; the
+ * database takes no new ones, and is to be closed by another call. So a program can look for signals in
+ * between. */
+HS_API int hs_close_within(hs_database* database, unsigned milliseconds);
 
 /* Makes everything committed independent of the log. Happens by itself now and then. Error handle: database.
  */
@@ -383,8 +399,9 @@ HS_API int hs_begin(hs_database* database, hs_isolation isolation, hs_transactio
 HS_API int hs_commit(hs_transaction* transaction);
 /* Takes back all changes and ends the transaction. Error handle: transaction. */
 HS_API int hs_rollback(hs_transaction* transaction);
-/* Frees the handle; a transaction that has not ended is rolled back first. Cursors, loads, scans and streams
- * made from it stay valid handles, but give HS_INVALID, as after its end. */
+/* Closes the handle; a transaction that has not ended is rolled back first. Cursors, loads, scans and streams
+ * made from it stay valid handles, but give HS_INVALID, as after its end. Within a call of the transaction
+ * (from a stream that it loads) it is rolled back when that call returns. */
 HS_API void hs_transaction_close(hs_transaction* transaction);
 
 /* Two-phase commit, for a transaction that is one part of several in different systems. First each part is
@@ -419,8 +436,8 @@ HS_API int hs_rollback_to(hs_transaction* transaction, const char* name);
 HS_API int hs_release(hs_transaction* transaction, const char* name);
 
 /* Makes the call that the transaction is in, and all later ones but commit and rollback (also to a
- * savepoint), return HS_INTERRUPTED (on = 1), or stops doing so (on = 0). The one function for other threads:
- * the transaction must not be closed meanwhile. */
+ * savepoint), return HS_INTERRUPTED (on = 1), or stops doing so (on = 0). For other threads; a closed
+ * transaction is left alone. */
 HS_API void hs_interrupt(hs_transaction* transaction, int on);
 
 /* ------------------------------------------------------------------------------------------------------
@@ -490,8 +507,8 @@ HS_API int hs_table_next(hs_transaction* transaction, const char* prefix, const 
  * long as the table is there: HS_NOT_FOUND later, once it has been dropped. Error handle: transaction. */
 HS_API int hs_table_open(hs_transaction* transaction, const char* name, hs_table** table);
 HS_API void hs_table_close(hs_table* table);
-/* Number of columns, and what the column number `column` (from 0 on) is; the name is valid as long as the
- * handle. Each pointer may be NULL. HS_NOT_FOUND for a number that is too great. */
+/* Number of columns, and what the column number `column` (from 0 on) is; the name is valid for ever. Each
+ * pointer may be NULL. HS_NOT_FOUND for a number that is too great. */
 HS_API size_t hs_table_columns(const hs_table* table);
 HS_API int hs_table_column(const hs_table* table, size_t column, const char** name, hs_type* type,
                            int* flags);
@@ -502,7 +519,7 @@ HS_API int hs_table_column_limit(const hs_table* table, size_t column, uint32_t*
 #define HS_UNIQUE 16
 
 /* The index number `index`, from 0 on, the primary key first: its name, HS_PRIMARY and HS_UNIQUE, and how
- * many columns it has. Each pointer may be NULL; the name is valid as long as the handle. HS_NOT_FOUND for a
+ * many columns it has. Each pointer may be NULL; the name is valid for ever. HS_NOT_FOUND for a
  * number that is too great. */
 HS_API int hs_table_index(const hs_table* table, size_t index, const char** name, int* flags,
                           size_t* column_count);
@@ -530,6 +547,11 @@ HS_API int hs_insert(hs_transaction* transaction, hs_table* table, const hs_valu
  * HS_DUPLICATE_KEY. */
 HS_API int hs_update(hs_transaction* transaction, hs_table* table, const hs_value* key, size_t key_count,
                      const uint32_t* columns, const hs_value* values, size_t value_count);
+/* Inserts the row, or replaces the one that has its primary key: one statement, whatever other transactions
+ * do meanwhile. HS_DUPLICATE_KEY: another row has its key of a unique index. HS_INVALID: the table has no
+ * primary key. */
+HS_API int hs_upsert(hs_transaction* transaction, hs_table* table, const hs_value* values,
+                     size_t value_count);
 HS_API int hs_delete(hs_transaction* transaction, hs_table* table, const hs_value* key, size_t key_count);
 
 typedef enum hs_lock {
@@ -558,12 +580,24 @@ HS_API int hs_cursor_seek(hs_cursor* cursor, const hs_value* key, size_t key_cou
 /* Moves to the last row whose first `key_count` index columns are at or before the values; key_count = 0: to
  * the very last. HS_NOT_FOUND. */
 HS_API int hs_cursor_seek_last(hs_cursor* cursor, const hs_value* key, size_t key_count);
+/* Sets where the cursor ends: behind the last row whose first `key_count` index columns are at or before the
+ * values (in the order of the index); key_count = 0: at the end of the index. What is behind gives
+ * HS_NOT_FOUND, and a cursor that locks rows neither locks nor waits for it. The cursor stands on no row
+ * then. */
+HS_API int hs_cursor_until(hs_cursor* cursor, const hs_value* key, size_t key_count);
 /* HS_NOT_FOUND at the end; the cursor must be moved by a seek then. */
 HS_API int hs_cursor_next(hs_cursor* cursor);
 HS_API int hs_cursor_previous(hs_cursor* cursor);
 /* Fills `values` with the columns of the row that the cursor stands on, at most `value_count` of them. Bytes
  * are valid until the next call with the cursor. */
 HS_API int hs_cursor_row(hs_cursor* cursor, hs_value* values, size_t value_count);
+/* Many rows at once: fills `values` with the row that the cursor stands on and those behind it (backwards =
+ * 1: before it), each with its first `value_count` columns, at most `most_rows` of them, and moves the cursor
+ * to the next one. `*rows` gets how many; fewer than `most_rows`: the end has been reached, and the cursor
+ * stands on no row; further calls give 0. Bytes are valid until the next call with the cursor. On an error no
+ * row is given. */
+HS_API int hs_cursor_rows(hs_cursor* cursor, int backwards, hs_value* values, size_t value_count,
+                          size_t most_rows, size_t* rows);
 
 /* ------------------------------------------------------------------------------------------------------
  * Bulk load: rows go straight to compressed columns, past the log. They are part of the transaction, but only

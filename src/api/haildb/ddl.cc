@@ -243,7 +243,7 @@ using namespace hailstone::haildb;
 using hailstone::TableLockMode;
 
 ib_bool_t ib_database_create(const char* dbname) try {
-  if (!engine().running.load() || dbname == nullptr || *dbname == '\0') return IB_FALSE;
+  if (!running_here() || dbname == nullptr || *dbname == '\0') return IB_FALSE;
   const std::string_view name(dbname);
   if (!is_database_name(name)) return IB_FALSE;
   if (!is_on(Variable::FilePerTable)) return IB_TRUE;

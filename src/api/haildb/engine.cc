@@ -1,6 +1,7 @@
 #include "api/haildb/engine.h"
 
 #include <fmt/format.h>
+#include <pthread.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -89,8 +90,18 @@ Filesystem& filesystem() {
   return *direct;
 }
 
+/// In a child of fork(), whose engine is its parent's: each call is refused before it takes a lock.
+void leave_to_parent() {
+  Engine& now = engine();
+  if (!now.running.load()) return;
+  now.of_parent.store(true);
+  now.stopped.store(DB_ERROR);
+}
+
 ib_err_t start(const char* format) {
   Engine& now = engine();
+  static const int watched = pthread_atfork(nullptr, nullptr, leave_to_parent);
+  if (watched != 0) return DB_OUT_OF_MEMORY;
   if (!now.initialised.load()) return refused("ib_startup() was called before ib_init()");
   if (now.running.load()) return refused("ib_startup() was called while the engine runs");
   const char* const file_format = file_format_of(format);
@@ -118,6 +129,7 @@ ib_err_t start(const char* format) {
 /// Ends what a careless program left open, and closes the database.
 ib_err_t stop() {
   Engine& now = engine();
+  if (now.of_parent.load()) return DB_ERROR;
   ib_err_t result = DB_SUCCESS;
   if (now.running.load()) {
     for (auto* const transaction : transactions().in_use()) abandon(*transaction);
@@ -261,7 +273,7 @@ ib_err_t ib_shutdown(ib_shutdown_t flag) try {
   const ib_err_t stopped = check_stopped();
   if (flag < IB_SHUTDOWN_NORMAL || flag > IB_SHUTDOWN_NO_BUFPOOL_FLUSH) return DB_INVALID_INPUT;
   const ib_err_t result = stop();
-  if (stopped != DB_SUCCESS) return stopped;
+  if (stopped != DB_SUCCESS) return stopped;  // also in a child of fork()
   reset_configuration();
   set_client_compare(nullptr);
   engine().interrupted.store(nullptr);

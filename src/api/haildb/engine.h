@@ -20,6 +20,7 @@ struct Engine {
   std::atomic<bool> initialised{false};
   std::atomic<bool> running{false};
   std::atomic<int> stopped{DB_SUCCESS};  // the code that all functions return since a panic
+  std::atomic<bool> of_parent{false};    // this is a child of fork() of the process that started it
   std::unique_ptr<Database> database;    // there while running
   std::unique_ptr<TableCache> tables;    // there while running
   std::string home;                      // data_home_dir as it was at the start
@@ -41,6 +42,11 @@ inline ib_err_t check_running() {
   if (const int code = now.stopped.load(std::memory_order_acquire); code != DB_SUCCESS) [[unlikely]]
     return static_cast<ib_err_t>(code);
   return now.running.load(std::memory_order_acquire) ? DB_SUCCESS : DB_ERROR;
+}
+/// Whether it runs, and in this process: a child of fork() has its parent's.
+inline bool running_here() {
+  const Engine& now = engine();
+  return now.running.load(std::memory_order_acquire) && !now.of_parent.load(std::memory_order_acquire);
 }
 /// The code of a panic, or DB_SUCCESS.
 inline ib_err_t check_stopped() {

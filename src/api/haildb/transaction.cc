@@ -332,7 +332,7 @@ void ib_trx_struct::clear() {
 }
 
 ib_trx_t ib_trx_begin(ib_trx_level_t ib_trx_level) try {
-  if (!engine().running.load() || !is_level(ib_trx_level)) return nullptr;
+  if (!running_here() || !is_level(ib_trx_level)) return nullptr;
   ib_trx_t const handle = transactions().take();
   start(*handle, ib_trx_level);
   return handle;

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "api/hailstone/values.h"
+#include "base/utf8.h"
 
 namespace hailstone::capi {
 
@@ -28,6 +29,29 @@ std::unexpected<Failure> out_of_range(const ColumnShape& column) {
 bool has_possible_size(const ArrowArray& array) {
   constexpr int64_t most = int64_t{1} << 48;  // of values; more have no room in an address space
   return array.length >= 0 && array.length <= most && array.offset >= 0 && array.offset <= most;
+}
+
+/// Whether the array says of some value that it is NULL, without saying which.
+bool lacks_validity(const ArrowArray& array) {
+  return array.null_count > 0 &&
+         (array.n_buffers < 1 || array.buffers == nullptr || array.buffers[0] == nullptr);
+}
+
+/// Whether the offsets never decrease, so that each value lies before the last offset, which is where the
+/// text ends: its size is told nowhere else.
+template <typename Offset>
+bool has_ascending_offsets(const ArrowArray& array) {
+  if (array.length == 0) return true;
+  const char* const offsets =
+      static_cast<const char*>(array.buffers[1]) + array.offset * static_cast<int64_t>(sizeof(Offset));
+  auto before = load<Offset>(offsets);
+  if (before < 0) return false;
+  for (int64_t i = 1; i <= array.length; ++i) {
+    const auto offset = load<Offset>(offsets + i * static_cast<int64_t>(sizeof(Offset)));
+    if (offset < before) return false;
+    before = offset;
+  }
+  return true;
 }
 
 /// What all kinds share: offset and validity.
@@ -158,14 +182,16 @@ class FixedColumn final : public Base {
   const int64_t width_;
 };
 
-/// The layout of views: short strings within 16 bytes, longer ones in one of several buffers.
+/// The layout of views: short strings within 16 bytes, longer ones in one of several buffers, whose sizes are
+/// in the last one.
 class ViewColumn final : public Base {
  public:
   ViewColumn(const ColumnShape& column, const ArrowArray& array)
       : Base(column, array, 2),
         views_(static_cast<const char*>(array.buffers[1])),
         buffers_(array.buffers + 2),
-        buffer_count_(array.n_buffers - 3) {}
+        buffer_count_(array.n_buffers - 3),
+        sizes_(static_cast<const char*>(array.buffers[array.n_buffers - 1])) {}
 
  private:
   static constexpr int32_t most_within = 12;
@@ -175,7 +201,9 @@ class ViewColumn final : public Base {
     if (size < 0) return malformed(column_);
     if (size <= most_within) return Value::of(ByteView(view + 4, static_cast<size_t>(size)));
     const auto buffer = load<int32_t>(view + 8), offset = load<int32_t>(view + 12);
-    if (buffer < 0 || buffer >= buffer_count_ || offset < 0 || buffers_[buffer] == nullptr) {
+    if (buffer < 0 || buffer >= buffer_count_ || offset < 0 || buffers_[buffer] == nullptr ||
+        sizes_ == nullptr ||
+        load<int64_t>(sizes_ + buffer * int64_t{sizeof(int64_t)}) < int64_t{offset} + size) {
       return malformed(column_);
     }
     return Value::of(
@@ -184,6 +212,27 @@ class ViewColumn final : public Base {
   const char* const views_;
   const void* const* const buffers_;
   const int64_t buffer_count_;
+  const char* const sizes_;
+};
+
+/// Bytes of any kind for a column of text: each must be UTF-8, as whoever reads the column relies on it.
+class CheckedText final : public ArrowColumn {
+ public:
+  CheckedText(const ColumnShape& column, std::unique_ptr<ArrowColumn> bytes)
+      : column_(column), bytes_(std::move(bytes)) {}
+  Returned<Value> value(int64_t row) const override {
+    HAILSTONE_ASSIGN(const Value value, bytes_->value(row));
+    if (value.null || is_well_formed_utf8(value.bytes)) return value;
+    return refuse(
+        HS_INVALID,
+        fmt::format("column '{}' holds text, but row {} of the Arrow array is not UTF-8; load it into "
+                    "a column of bytes",
+                    column_.name, row));
+  }
+
+ private:
+  const ColumnShape& column_;
+  const std::unique_ptr<ArrowColumn> bytes_;
 };
 
 template <typename Index>
@@ -275,11 +324,11 @@ Made make_time(const ColumnShape& column, std::string_view format, const ArrowAr
 
 Made make_text(const ColumnShape& column, std::string_view format, const ArrowArray& array) {
   if (format == "u" || format == "z") {
-    if (!has_buffers(array, 3, 1)) return malformed(column);
+    if (!has_buffers(array, 3, 1) || !has_ascending_offsets<int32_t>(array)) return malformed(column);
     return std::make_unique<TextColumn<int32_t>>(column, array);
   }
   if (format == "U" || format == "Z") {
-    if (!has_buffers(array, 3, 1)) return malformed(column);
+    if (!has_buffers(array, 3, 1) || !has_ascending_offsets<int64_t>(array)) return malformed(column);
     return std::make_unique<TextColumn<int64_t>>(column, array);
   }
   if (format == "vu" || format == "vz") {
@@ -303,8 +352,10 @@ Made make_text(const ColumnShape& column, std::string_view format, const ArrowAr
 }
 
 Made make_dictionary(const ColumnShape& column, const ArrowSchema& schema, const ArrowArray& array) {
+  // A dictionary has none of its own: one that leads back to itself would have no end.
   if (array.dictionary == nullptr || array.dictionary->release == nullptr ||
-      schema.dictionary->release == nullptr || !has_buffers(array, 2) || !is_integer_format(schema.format)) {
+      schema.dictionary->dictionary != nullptr || schema.dictionary->release == nullptr ||
+      !has_buffers(array, 2) || !is_integer_format(schema.format)) {
     return malformed(column);
   }
   HAILSTONE_ASSIGN(auto values, ArrowColumn::make(column, *schema.dictionary, *array.dictionary));
@@ -315,10 +366,16 @@ Made make_dictionary(const ColumnShape& column, const ArrowSchema& schema, const
 
 Made ArrowColumn::make(const ColumnShape& column, const ArrowSchema& schema, const ArrowArray& array) {
   if (schema.format == nullptr || !has_possible_size(array)) return malformed(column);
+  if (std::string_view(schema.format) != "n" && lacks_validity(array)) return malformed(column);
   if (schema.dictionary != nullptr) return make_dictionary(column, schema, array);
   const std::string_view format = schema.format;
   if (format == "n") return std::make_unique<NullColumn>(column, array);
-  if (!column.integer) return make_text(column, format, array);
+  if (!column.integer) {
+    HAILSTONE_ASSIGN(auto text, make_text(column, format, array));
+    const bool says_so = format == "u" || format == "U" || format == "vu";
+    if (column.type != HS_STRING || says_so) return text;
+    return std::make_unique<CheckedText>(column, std::move(text));
+  }
   if (format.starts_with("t")) return make_time(column, format, array);
   const bool known = is_integer_format(format) || format == "f" || format == "g" || format == "b";
   if (!known) return unfit(column, format);
@@ -349,7 +406,9 @@ bool has_null_rows(const ArrowArray& array) {
 }  // namespace
 
 Outcome read_arrow(const TableShape& table, const ArrowSchema* schema, const ArrowArray* array,
-                   const std::function<Outcome(std::span<const Value>)>& take) {
+                   const std::function<Outcome(std::span<const Value>)>& take,
+                   const std::function<Outcome()>& look) {
+  constexpr int64_t rows_between_looks = 4096;
   if (schema == nullptr || array == nullptr || schema->release == nullptr || array->release == nullptr) {
     return refuse(HS_INVALID, "the Arrow schema or array is NULL or was released");
   }
@@ -383,6 +442,7 @@ Outcome read_arrow(const TableShape& table, const ArrowSchema* schema, const Arr
     }
   }
   for (int64_t i = 0; i < array->length; ++i) {
+    if (i % rows_between_looks == 0) HAILSTONE_TRY(look());
     for (size_t column = 0; column < columns.size(); ++column) {
       if (columns[column] == nullptr) continue;
       HAILSTONE_ASSIGN(row[column], columns[column]->value(array->offset + i));

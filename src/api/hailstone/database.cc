@@ -78,7 +78,10 @@ constexpr const char* status_names[] = {"ok",
 /// The last failure of a database call on this thread.
 struct LastError {
   uint64_t database = 0;
-  std::string message;
+  uintptr_t closed = 0;            // the handle, when it was closed by the call
+  const char* constant = nullptr;  // the sentence, when it needs no memory
+  std::string message;             // else
+  const char* sentence() const { return constant != nullptr ? constant : message.c_str(); }
 };
 LastError& last_error() {
   thread_local LastError last;
@@ -191,48 +194,24 @@ ErrorCode code_of(int status) {
 
 Failure::Failure(const Error& error) : status(status_of(error.code())), message(error.message()) {}
 
-void set_database_message(const SharedDatabase& database, std::string message) {
-  last_error() = {database.number, std::move(message)};
+void set_database_message(const SharedDatabase& database, std::string&& message) noexcept {
+  LastError& last = last_error();
+  last.database = database.number;
+  last.closed = 0;
+  last.constant = nullptr;
+  last.message = std::move(message);
 }
 
-void SharedDatabase::note(const Failure& failure, bool while_committing) {
-  const hs_status status = failure.status;
-  const bool disk = status == HS_IO || status == HS_DISK_FULL;
-  if (options.panic == nullptr) return;
-  if (status != HS_CORRUPT && status != HS_READ_ONLY && !(disk && while_committing)) return;
-  {
-    const MutexLock guard(panic_mutex);
-    if (last_panic == failure.message) return;
-    last_panic = failure.message;
-  }
-  options.panic(options.panic_context, status, failure.message.c_str());
+void set_database_message(const SharedDatabase& database, const char* constant) noexcept {
+  LastError& last = last_error();
+  last.database = database.number;
+  last.closed = 0;
+  last.constant = constant;
 }
 
-void SharedDatabase::watch_checks() {
-  if (options.panic == nullptr) return;
-  add_check_handler(
-      [](void* context, const char* message) {
-        const hs_options& told = static_cast<SharedDatabase*>(context)->options;
-        told.panic(told.panic_context, HS_CORRUPT, message);
-      },
-      this);
-}
-
-SharedDatabase::~SharedDatabase() { remove_check_handler(this); }
-
-bool fit(const hs_transaction* transaction, const hs_table* table) {
-  return is_live(transaction, HandleKind::Transaction) && is_live(table, HandleKind::Table) &&
-         &*transaction->shared->database == &*table->database;
-}
-
-int misuse(Handle* handle, HandleKind kind, const char* sentence) noexcept {
-  if (!is_live(handle, kind)) return HS_INVALID;
-  return run(*handle, [&]() -> Outcome { return refuse(HS_INVALID, sentence); });
-}
-
-int misuse(hs_database* database, const char* sentence) noexcept {
-  // The sentence of one that could not be opened says why.
-  if (!is_live(database, HandleKind::Database) || database->shared->database == nullptr) return HS_INVALID;
+int misuse(const hs_database* given, const char* sentence) noexcept {
+  const DatabaseCall database(given);
+  if (!database) return HS_INVALID;
   return run(*database, [&]() -> Outcome { return refuse(HS_INVALID, sentence); });
 }
 
@@ -250,22 +229,19 @@ const char* hs_status_name(int status) {
 
 const char* hs_error_message(const void* handle) {
   if (handle == nullptr) return "";
-  const auto* const known = static_cast<const Handle*>(handle);
-  switch (known->kind) {
-    case HandleKind::Database: {
-      const auto* const database = static_cast<const hs_database*>(known);
-      const bool ours = last_error().database == database->shared->number;
-      return ours ? last_error().message.c_str() : known->message.c_str();
-    }
-    case HandleKind::Transaction:
-    case HandleKind::Schema:
-    case HandleKind::Cursor:
-    case HandleKind::Load:
-    case HandleKind::Scan:
-      return known->message.c_str();
-    default:
-      return "";
+  thread_local std::string shown;
+  const LastError& last = last_error();
+  for (const HandleKind kind : {HandleKind::Transaction, HandleKind::Database, HandleKind::Cursor,
+                                HandleKind::Load, HandleKind::Scan, HandleKind::Schema}) {
+    const Handle* const object = pin(bits_of(handle), kind);
+    if (object == nullptr) continue;
+    const bool here = kind == HandleKind::Database &&
+                      static_cast<const DatabaseHandle*>(object)->shared->number == last.database;
+    const char* const message = here ? last.sentence() : object->message(shown);
+    unpin(bits_of(handle));
+    return message;
   }
+  return last.closed == bits_of(handle) ? last.sentence() : why_not_live(bits_of(handle));
 }
 
 void hs_options_init_sized(hs_options* options, size_t struct_size) {
@@ -280,103 +256,110 @@ int hs_open(const char* directory, const hs_options* options, hs_database** data
   if (database == nullptr) return HS_INVALID;
   *database = nullptr;
   try {
-    auto handle = std::make_unique<hs_database>();
+    auto handle = std::make_unique<DatabaseHandle>();
     handle->shared = std::make_shared<SharedDatabase>();
     handle->shared->number = databases.fetch_add(1) + 1;
-    const int status = run(*handle, [&] { return open(directory, options, *handle->shared); });
+    DatabaseHandle& opened = *handle;
+    *database = give_out_free(std::move(handle));
+    const int status = run(opened, [&] { return open(directory, options, *opened.shared); });
+    if (status == HS_OK) return HS_OK;
+    opened.shared->database.reset();
     // A failure to open may be looked at by another thread.
-    if (status != HS_OK) handle->message = last_error().message;
-    *database = handle.release();
+    if (last_error().constant != nullptr) {
+      opened.set_no_memory();
+    } else {
+      opened.set_message(std::string(last_error().message));
+    }
     return status;
   } catch (const std::bad_alloc&) {
     return HS_NO_MEMORY;
   }
 }
 
-int hs_close(hs_database* database) {
-  if (database == nullptr) return HS_OK;
-  if (!is_live(database, HandleKind::Database)) return HS_INVALID;
-  SharedDatabase& shared = *database->shared;
-  int status = HS_OK;
-  if (shared.database != nullptr) {
-    status = run(*database, [&]() -> Outcome {
-      if (shared.users.load() == 0) return {};
-      return refuse(HS_BUSY,
-                    "the database is in use: transactions, tables, or cursors, loads, scans or streams that "
-                    "were made from them, are still open");
-    });
-    if (status != HS_OK) return status;
-    status = run(*database, [&]() -> Outcome {
-      const Status closed = shared.database->close();
-      if (closed) return {};
-      if (shared.options.log != nullptr) {
-        shared.options.log(shared.options.log_context, HS_LOG_ERROR, closed.error().message().c_str());
-      }
-      return std::unexpected(Failure(closed.error()));
-    });
-  }
-  delete database;
-  return status;
-}
-
 namespace {
 
-bool usable(const hs_database* database) {
-  return is_live(database, HandleKind::Database) && database->shared->database != nullptr;
+int close_database(hs_database* given, std::chrono::milliseconds most) {
+  if (given == nullptr) return HS_OK;
+  const Pin<DatabaseHandle> database(given);
+  if (!database) return HS_INVALID;
+  SharedDatabase& shared = *database->shared;
+  if (Frame::any_in(shared)) {
+    return run(*database, [&]() -> Outcome {
+      return refuse(HS_BUSY, "the database cannot be closed from within one of its own calls");
+    });
+  }
+  const int status = shared.database == nullptr ? HS_OK : run(*database, [&] { return shared.close(most); });
+  if (status == HS_LOCK_TIMEOUT) return status;
+  if (status != HS_OK) last_error().closed = bits_of(given);
+  retire(bits_of(given));
+  return status;
 }
 
 }  // namespace
 
-int hs_checkpoint(hs_database* database) {
-  if (!usable(database)) return HS_INVALID;
+int hs_close(hs_database* database) { return close_database(database, std::chrono::hours(24) * 365 * 100); }
+
+int hs_close_within(hs_database* database, unsigned milliseconds) {
+  return close_database(database, std::chrono::milliseconds(milliseconds));
+}
+
+int hs_checkpoint(hs_database* given) {
+  const DatabaseCall database(given);
+  if (!database) return HS_INVALID;
   return run(*database, [&]() -> Outcome {
-    HAILSTONE_TRY(database->shared->database->checkpoint());
+    HAILSTONE_TRY(database.database().checkpoint());
     return {};
   });
 }
 
-int hs_expire(hs_database* database, uint64_t* rows) {
+int hs_expire(hs_database* given, uint64_t* rows) {
   if (rows != nullptr) *rows = 0;
-  if (!usable(database)) return HS_INVALID;
+  const DatabaseCall database(given);
+  if (!database) return HS_INVALID;
   return run(*database, [&]() -> Outcome {
-    HAILSTONE_ASSIGN(const Table::Expired expired, database->shared->database->expire_rows());
+    const StopToken stop([&] { return database.use()->closing.load(); });
+    HAILSTONE_ASSIGN(const Table::Expired expired, database.database().expire_rows(stop));
     if (rows != nullptr) *rows = expired.rows;
     return {};
   });
 }
 
-int hs_backup(hs_database* database, const char* directory) {
-  if (!usable(database)) return HS_INVALID;
+int hs_backup(hs_database* given, const char* directory) {
+  const DatabaseCall database(given);
+  if (!database) return HS_INVALID;
   return run(*database, [&]() -> Outcome {
     if (directory == nullptr) return refuse(HS_INVALID, "the backup's directory is NULL");
-    HAILSTONE_TRY(database->shared->database->backup(directory));
+    HAILSTONE_TRY(database.database().backup(
+        directory, [&](uint64_t, uint64_t) { return !database.use()->closing.load(); }));
     return {};
   });
 }
 
-int hs_counter_at(hs_database* database, size_t index, const char** name, const char** description,
+int hs_counter_at(hs_database* given, size_t index, const char** name, const char** description,
                   uint64_t* value) {
-  if (!usable(database)) return HS_INVALID;
+  const DatabaseCall database(given);
+  if (!database) return HS_INVALID;
   if (index >= counter_descriptions.size()) return HS_NOT_FOUND;
   return run(*database, [&]() -> Outcome {
     const CounterDescription& counter = counter_descriptions[index];
     // Both are made from literals, which end with a zero.
     if (name != nullptr) *name = counter.name.data();
     if (description != nullptr) *description = counter.description.data();
-    if (value != nullptr) *value = (database->shared->database->counters().*counter.value).load();
+    if (value != nullptr) *value = (database.database().counters().*counter.value).load();
     return {};
   });
 }
 
-int hs_counter(hs_database* database, const char* name, uint64_t* value) {
+int hs_counter(hs_database* given, const char* name, uint64_t* value) {
   if (name == nullptr || value == nullptr) {
-    return misuse(database, "the counter's name or the place for its value is NULL");
+    return misuse(given, "the counter's name or the place for its value is NULL");
   }
-  if (!usable(database)) return HS_INVALID;
+  const DatabaseCall database(given);
+  if (!database) return HS_INVALID;
   const auto counter = std::ranges::find(counter_descriptions, name, &CounterDescription::name);
   if (counter != counter_descriptions.end()) {
-    return hs_counter_at(database, static_cast<size_t>(counter - counter_descriptions.begin()), nullptr,
-                         nullptr, value);
+    return hs_counter_at(given, static_cast<size_t>(counter - counter_descriptions.begin()), nullptr, nullptr,
+                         value);
   }
   return run(*database, [&]() -> Outcome {
     return refuse(HS_NOT_FOUND, fmt::format("there is no counter '{}'", name));

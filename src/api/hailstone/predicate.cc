@@ -298,23 +298,23 @@ class Compiler {
   explicit Compiler(const TableShape& table) : table_(table) {}
 
   /// `truth`: whether the predicate or its negation is wanted.
-  Returned<Predicate> compile(const hs_predicate& predicate, bool truth) {
+  Returned<Predicate> compile(const PredicateNode& predicate, bool truth) {
     switch (predicate.node) {
-      case hs_predicate::Kind::And:
-      case hs_predicate::Kind::Or:
+      case PredicateNode::Kind::And:
+      case PredicateNode::Kind::Or:
         return combined(predicate, truth);
-      case hs_predicate::Kind::Not:
+      case PredicateNode::Kind::Not:
         return compile(*predicate.parts[0], !truth);
       default:
         break;
     }
     HAILSTONE_ASSIGN(const uint16_t column, table_.column(predicate.column));
     switch (predicate.node) {
-      case hs_predicate::Kind::IsNull:
+      case PredicateNode::Kind::IsNull:
         return truth ? Predicate::is_null(column) : Predicate::is_not_null(column);
-      case hs_predicate::Kind::Like:
+      case PredicateNode::Kind::Like:
         return like(predicate, column, truth);
-      case hs_predicate::Kind::In:
+      case PredicateNode::Kind::In:
         return in(predicate, column, truth);
       default:
         return compare(column, truth ? predicate.comparison : opposite(predicate.comparison),
@@ -323,17 +323,17 @@ class Compiler {
   }
 
  private:
-  Returned<Predicate> combined(const hs_predicate& predicate, bool truth) {
+  Returned<Predicate> combined(const PredicateNode& predicate, bool truth) {
     std::vector<Predicate> parts;
     for (const auto& part : predicate.parts) {
       HAILSTONE_ASSIGN(auto compiled, compile(*part, truth));
       parts.push_back(std::move(compiled));
     }
-    const bool all = (predicate.node == hs_predicate::Kind::And) == truth;
+    const bool all = (predicate.node == PredicateNode::Kind::And) == truth;
     return all ? Predicate::all_of(std::move(parts)) : Predicate::any_of(std::move(parts));
   }
 
-  Returned<Predicate> like(const hs_predicate& predicate, uint16_t column, bool truth) {
+  Returned<Predicate> like(const PredicateNode& predicate, uint16_t column, bool truth) {
     const ColumnShape& shape = table_.columns[column];
     if (!is_text(shape)) {
       return refuse(HS_INVALID,
@@ -355,7 +355,7 @@ class Compiler {
     return Predicate::bytes(column, std::make_shared<ComparisonTest>(comparison, text_of(value), *collation));
   }
 
-  Returned<Predicate> in(const hs_predicate& predicate, uint16_t column, bool truth) {
+  Returned<Predicate> in(const PredicateNode& predicate, uint16_t column, bool truth) {
     const ColumnShape& shape = table_.columns[column];
     // None of no values: true even of NULL.
     if (predicate.constants.empty()) return truth ? Predicate::never() : Predicate::always();
@@ -415,13 +415,13 @@ class Compiler {
 
 /// A leaf on a column; null when it cannot be made.
 template <typename Fill>
-hs_predicate* make(hs_predicate::Kind kind, const char* column, const Fill& fill) noexcept {
+hs_predicate* make(PredicateNode::Kind kind, const char* column, const Fill& fill) noexcept {
   if (column == nullptr) return nullptr;
   try {
-    auto made = std::make_unique<hs_predicate>(kind);
+    auto made = std::make_unique<PredicateNode>(kind);
     made->column = column;
     fill(*made);
-    return made.release();
+    return give_out_free(std::move(made));
   } catch (const std::bad_alloc&) {
     return nullptr;
   }
@@ -432,20 +432,20 @@ bool is_value(const hs_value& value) {
   return value.kind != HS_VALUE_BYTES || value.as.bytes.data != nullptr || value.as.bytes.size == 0;
 }
 
-/// The parts given to a call: those that nobody owned are the call's, to be taken in order, or freed.
+/// The parts given to a call: those that are live are the call's from now on, to be taken in order, or freed.
 class Parts {
  public:
   Parts(hs_predicate* const* parts, size_t count) noexcept : whole_(parts != nullptr || count == 0) {
+    std::unique_ptr<PredicateNode>* end = &first_;
     for (size_t i = 0; parts != nullptr && i < count; ++i) {
-      hs_predicate* const part = parts[i];
-      if (!is_live(part, HandleKind::Predicate) || part->owned) {
+      // One that comes twice is no handle any more the second time.
+      std::unique_ptr<Handle> part = take_back(bits_of(parts[i]), HandleKind::Predicate);
+      if (part == nullptr) {
         whole_ = false;
         continue;
       }
-      part->owned = true;
-      part->next = nullptr;
-      (last_ == nullptr ? first_ : last_->next) = part;
-      last_ = part;
+      end->reset(static_cast<PredicateNode*>(part.release()));
+      end = &(*end)->next;
     }
   }
   ~Parts() {
@@ -454,18 +454,18 @@ class Parts {
   Parts(const Parts&) = delete;
   Parts& operator=(const Parts&) = delete;
 
-  /// Each is a predicate that was nobody's, and came once.
+  /// Each is a predicate that was in no other.
   bool whole() const { return whole_; }
-  hs_predicate* first() const { return first_; }
-  std::unique_ptr<hs_predicate> take() {
-    std::unique_ptr<hs_predicate> part(first_);
-    first_ = part->next;
+  const PredicateNode* first() const { return first_.get(); }
+  std::unique_ptr<PredicateNode> take() {
+    std::unique_ptr<PredicateNode> part = std::move(first_);
+    first_ = std::move(part->next);
     return part;
   }
 
  private:
   bool whole_;
-  hs_predicate *first_ = nullptr, *last_ = nullptr;
+  std::unique_ptr<PredicateNode> first_;
 };
 
 template <typename T>
@@ -476,32 +476,29 @@ void append_all(std::vector<T>& to, std::vector<T>&& from) {
   from.clear();
 }
 
-hs_predicate* combine(hs_predicate::Kind kind, hs_predicate* const* given, size_t count) noexcept {
-  // Nothing is allocated before they have been looked at: it might get the place of one that was freed.
+hs_predicate* combine(PredicateNode::Kind kind, hs_predicate* const* given, size_t count) noexcept {
   Parts parts(given, count);
   if (!parts.whole()) return nullptr;
-  const auto is_merged = [&](const hs_predicate& part) {
-    return part.node == kind && kind != hs_predicate::Kind::Not;
+  const auto is_merged = [&](const PredicateNode& part) {
+    return part.node == kind && kind != PredicateNode::Kind::Not;
   };
   unsigned depth = 1;
-  for (const hs_predicate* part = parts.first(); part != nullptr; part = part->next) {
+  for (const PredicateNode* part = parts.first(); part != nullptr; part = part->next.get()) {
     depth = std::max(depth, part->depth + (is_merged(*part) ? 0 : 1));
   }
-  if (depth > hs_predicate::most_depth) return nullptr;
+  if (depth > PredicateNode::most_depth) return nullptr;
   try {
-    auto made = std::make_unique<hs_predicate>(kind);
+    auto made = std::make_unique<PredicateNode>(kind);
     made->depth = depth;
     while (parts.first() != nullptr) {
-      std::unique_ptr<hs_predicate> part = parts.take();
+      std::unique_ptr<PredicateNode> part = parts.take();
       if (is_merged(*part)) {
         append_all(made->parts, std::move(part->parts));
-        append_all(made->emptied, std::move(part->emptied));
-        made->emptied.push_back(std::move(part));
       } else {
         made->parts.push_back(std::move(part));
       }
     }
-    return made.release();
+    return give_out_free(std::move(made));
   } catch (const std::bad_alloc&) {
     return nullptr;
   }
@@ -509,7 +506,7 @@ hs_predicate* combine(hs_predicate::Kind kind, hs_predicate* const* given, size_
 
 }  // namespace
 
-Returned<Predicate> compile(const TableShape& table, const hs_predicate& predicate) {
+Returned<Predicate> compile(const TableShape& table, const PredicateNode& predicate) {
   return Compiler(table).compile(predicate, true);
 }
 
@@ -518,19 +515,19 @@ Returned<Predicate> compile(const TableShape& table, const hs_predicate& predica
 using namespace hailstone;
 using namespace hailstone::capi;
 
-hs_predicate::Constant::Constant(const hs_value& given) : value(given) {
+PredicateNode::Constant::Constant(const hs_value& given) : value(given) {
   if (given.kind == HS_VALUE_BYTES && given.as.bytes.size > 0) {
     bytes.assign(static_cast<const char*>(given.as.bytes.data), given.as.bytes.size);
   }
 }
 
-hs_value hs_predicate::Constant::get() const {
+hs_value PredicateNode::Constant::get() const {
   return value.kind == HS_VALUE_BYTES ? hs_bytes(bytes.data(), bytes.size()) : value;
 }
 
 hs_predicate* hs_compare(const char* column, hs_comparison comparison, hs_value value) {
   if (comparison < HS_EQUAL || comparison > HS_GREATER_OR_EQUAL || !is_value(value)) return nullptr;
-  return make(hs_predicate::Kind::Compare, column, [&](hs_predicate& made) {
+  return make(PredicateNode::Kind::Compare, column, [&](PredicateNode& made) {
     made.comparison = comparison;
     made.constants.emplace_back(value);
   });
@@ -547,33 +544,31 @@ hs_predicate* hs_in(const char* column, const hs_value* values, size_t value_cou
   for (size_t i = 0; i < value_count; ++i) {
     if (!is_value(values[i])) return nullptr;
   }
-  return make(hs_predicate::Kind::In, column, [&](hs_predicate& made) {
+  return make(PredicateNode::Kind::In, column, [&](PredicateNode& made) {
     for (size_t i = 0; i < value_count; ++i) made.constants.emplace_back(values[i]);
   });
 }
 
 hs_predicate* hs_is_null(const char* column) {
-  return make(hs_predicate::Kind::IsNull, column, [](hs_predicate&) {});
+  return make(PredicateNode::Kind::IsNull, column, [](PredicateNode&) {});
 }
 
 hs_predicate* hs_like(const char* column, const char* pattern, char escape) {
   if (pattern == nullptr) return nullptr;
-  return make(hs_predicate::Kind::Like, column, [&](hs_predicate& made) {
+  return make(PredicateNode::Kind::Like, column, [&](PredicateNode& made) {
     made.pattern = pattern;
     made.escape = escape;
   });
 }
 
 hs_predicate* hs_and(hs_predicate* const* parts, size_t part_count) {
-  return combine(hs_predicate::Kind::And, parts, part_count);
+  return combine(PredicateNode::Kind::And, parts, part_count);
 }
 
 hs_predicate* hs_or(hs_predicate* const* parts, size_t part_count) {
-  return combine(hs_predicate::Kind::Or, parts, part_count);
+  return combine(PredicateNode::Kind::Or, parts, part_count);
 }
 
-hs_predicate* hs_not(hs_predicate* part) { return combine(hs_predicate::Kind::Not, &part, 1); }
+hs_predicate* hs_not(hs_predicate* part) { return combine(PredicateNode::Kind::Not, &part, 1); }
 
-void hs_predicate_free(hs_predicate* predicate) {
-  if (is_live(predicate, HandleKind::Predicate) && !predicate->owned) delete predicate;
-}
+void hs_predicate_free(hs_predicate* predicate) { close_handle<PredicateNode>(predicate); }

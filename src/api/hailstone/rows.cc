@@ -1,7 +1,9 @@
 // Rows one by one: insert, update, delete, get; and cursors.
 #include <fmt/format.h>
 
+#include <cstring>
 #include <numeric>
+#include <span>
 
 #include "api/hailstone/values.h"
 #include "table/cursor.h"
@@ -36,6 +38,19 @@ Outcome primary_key(const TableShape& table, const hs_value* key, size_t count, 
                               table.name(), definition.indexes[0].parts.size(), count));
   }
   return encode_key(table, 0, key, count, to);
+}
+
+/// The primary key of a row.
+Outcome key_of_row(const TableShape& table, std::span<const Value> row, std::string& to) {
+  const TableDefinition& definition = table.table->layout()->definition();
+  if (!definition.has_primary_key) {
+    return refuse(HS_INVALID, fmt::format("table '{}' has no primary key to find rows by", table.name()));
+  }
+  std::vector<Value> parts;
+  for (const IndexPart& part : definition.indexes[0].parts) parts.push_back(row[part.column]);
+  to.clear();
+  HAILSTONE_TRY(table.table->key_codec(0).append(parts, to));
+  return {};
 }
 
 /// The error of a write, with the index that refused it.
@@ -77,7 +92,7 @@ Outcome set_columns(const TableShape& table, const uint32_t* columns, const hs_v
 }
 
 /// Replaces the row of transaction.key by `values`, or, with `columns`, gives these columns new values.
-Outcome update(hs_transaction& transaction, const TableShape& table, const uint32_t* columns,
+Outcome update(TransactionHandle& transaction, const TableShape& table, const uint32_t* columns,
                const hs_value* values, size_t count) {
   Transaction& writer = *transaction.shared->transaction;
   Duplicate duplicate;
@@ -108,17 +123,55 @@ void show_row(const TableShape& table, std::span<const Value> from, hs_value* to
 using namespace hailstone;
 using namespace hailstone::capi;
 
-struct hs_cursor : Handle {
-  hs_cursor(std::shared_ptr<SharedTransaction> reader, std::shared_ptr<const TableShape> read)
-      : Handle(HandleKind::Cursor), shared(std::move(reader)), shape(std::move(read)) {}
-  std::shared_ptr<SharedTransaction> shared;
-  std::shared_ptr<const TableShape> shape;
-  std::unique_ptr<Cursor> cursor;
-  size_t index = Cursor::by_row_id;
-  bool on_row = false, loaded = false;
+namespace hailstone::capi {
+
+namespace {
+
+struct GuardedCursor : Guarded {
+  template <typename... Arguments>
+  explicit GuardedCursor(Arguments&&... arguments) : cursor(std::forward<Arguments>(arguments)...) {}
+  Cursor cursor;
 };
 
-int hs_insert(hs_transaction* transaction, hs_table* table, const hs_value* values, size_t value_count) {
+struct CursorHandle : OfTransaction {
+  using Public = hs_cursor;
+  static constexpr HandleKind its_kind = HandleKind::Cursor;
+  CursorHandle(std::shared_ptr<SharedTransaction> reader, std::shared_ptr<const TableShape> read)
+      : OfTransaction(its_kind, std::move(reader), std::move(read)) {}
+  ~CursorHandle() override { shared->calls.discard(std::move(guarded)); }
+  Cursor& cursor() const { return guarded->cursor; }
+  std::unique_ptr<GuardedCursor> guarded;
+  size_t index = Cursor::by_row_id;
+  bool on_row = false, loaded = false;
+  bool at_end = false;  // hs_cursor_rows() has given the last row
+  std::string end;      // where entries are not sought any more; empty: nowhere
+  const std::shared_ptr<std::string> bytes = std::make_shared<std::string>();  // of the row given out last
+};
+
+/// Copies the bytes of the values, which are then the copy's.
+void copy_bytes(hs_value* values, size_t count, std::string& to) {
+  size_t size = 0;
+  for (const hs_value& value : std::span(values, count)) {
+    if (value.kind == HS_VALUE_BYTES) size += value.as.bytes.size;
+  }
+  to.resize(size);
+  size_t end = 0;
+  for (hs_value& value : std::span(values, count)) {
+    if (value.kind != HS_VALUE_BYTES || value.as.bytes.size == 0) continue;
+    std::memcpy(to.data() + end, value.as.bytes.data, value.as.bytes.size);
+    value.as.bytes.data = to.data() + end;
+    end += value.as.bytes.size;
+  }
+}
+
+}  // namespace
+
+}  // namespace hailstone::capi
+
+int hs_insert(hs_transaction* given_transaction, hs_table* given_table, const hs_value* values,
+              size_t value_count) {
+  const Call<TransactionHandle> transaction(given_transaction);
+  const Pin<TableHandle> table(given_table);
   if (!fit(transaction, table)) return misfit(transaction);
   SharedTransaction& shared = *transaction->shared;
   const TableShape& shape = *table->shape;
@@ -133,8 +186,10 @@ int hs_insert(hs_transaction* transaction, hs_table* table, const hs_value* valu
   });
 }
 
-int hs_update(hs_transaction* transaction, hs_table* table, const hs_value* key, size_t key_count,
+int hs_update(hs_transaction* given_transaction, hs_table* given_table, const hs_value* key, size_t key_count,
               const uint32_t* columns, const hs_value* values, size_t value_count) {
+  const Call<TransactionHandle> transaction(given_transaction);
+  const Pin<TableHandle> table(given_table);
   if (!fit(transaction, table)) return misfit(transaction);
   return run_statement(*transaction, *transaction->shared, [&]() -> Outcome {
     HAILSTONE_TRY(primary_key(*table->shape, key, key_count, transaction->key));
@@ -143,7 +198,39 @@ int hs_update(hs_transaction* transaction, hs_table* table, const hs_value* key,
   });
 }
 
-int hs_delete(hs_transaction* transaction, hs_table* table, const hs_value* key, size_t key_count) {
+int hs_upsert(hs_transaction* given_transaction, hs_table* given_table, const hs_value* values,
+              size_t value_count) {
+  const Call<TransactionHandle> transaction(given_transaction);
+  const Pin<TableHandle> table(given_table);
+  if (!fit(transaction, table)) return misfit(transaction);
+  SharedTransaction& shared = *transaction->shared;
+  const TableShape& shape = *table->shape;
+  return run_statement(*transaction, shared, [&]() -> Outcome {
+    HAILSTONE_TRY(to_engine(shape, values, value_count, transaction->values));
+    HAILSTONE_TRY(shared.check_table(*shape.table, true));
+    HAILSTONE_TRY(key_of_row(shape, transaction->values, transaction->key));
+    HAILSTONE_TRY(shape.table->layout()->row_codec().encode(transaction->values, transaction->row));
+    // Another transaction may end between the two: its row then is there, or gone, when the other is tried.
+    for (;;) {
+      Duplicate duplicate;
+      const auto updated =
+          shape.table->update(*shared.transaction, transaction->key, transaction->row, duplicate);
+      if (updated) return {};
+      if (updated.error().code() != ErrorCode::NotFound)
+        return std::unexpected(write_failure(shape, updated.error(), duplicate));
+      const auto inserted = shape.table->insert(*shared.transaction, transaction->row, duplicate);
+      if (inserted) return {};
+      if (inserted.error().code() != ErrorCode::DuplicateKey || duplicate.index != 0)
+        return std::unexpected(write_failure(shape, inserted.error(), duplicate));
+      if (shared.is_stopped()) return shared.refuse_statement();
+    }
+  });
+}
+
+int hs_delete(hs_transaction* given_transaction, hs_table* given_table, const hs_value* key,
+              size_t key_count) {
+  const Call<TransactionHandle> transaction(given_transaction);
+  const Pin<TableHandle> table(given_table);
   if (!fit(transaction, table)) return misfit(transaction);
   SharedTransaction& shared = *transaction->shared;
   return run_statement(*transaction, shared, [&]() -> Outcome {
@@ -156,10 +243,12 @@ int hs_delete(hs_transaction* transaction, hs_table* table, const hs_value* key,
   });
 }
 
-int hs_get(hs_transaction* transaction, hs_table* table, const hs_value* key, size_t key_count, hs_lock lock,
-           hs_value* values, size_t value_count) {
+int hs_get(hs_transaction* given_transaction, hs_table* given_table, const hs_value* key, size_t key_count,
+           hs_lock lock, hs_value* values, size_t value_count) {
+  const Call<TransactionHandle> transaction(given_transaction);
+  const Pin<TableHandle> table(given_table);
   if (!fit(transaction, table)) return misfit(transaction);
-  if (values == nullptr && value_count > 0) return misuse(transaction, no_place);
+  if (values == nullptr && value_count > 0) return misuse<TransactionHandle>(given_transaction, no_place);
   SharedTransaction& shared = *transaction->shared;
   const TableShape& shape = *table->shape;
   return run_statement(*transaction, shared, [&]() -> Outcome {
@@ -173,14 +262,19 @@ int hs_get(hs_transaction* transaction, hs_table* table, const hs_value* key, si
     transaction->values.resize(shape.columns.size());
     shape.table->layout()->row_codec().decode(transaction->row, transaction->values);
     show_row(shape, transaction->values, values, value_count);
+    keep_for_this_thread(transaction->scratch);
     return {};
   });
 }
 
-int hs_cursor_open(hs_transaction* transaction, hs_table* table, const char* index, hs_lock lock,
+int hs_cursor_open(hs_transaction* given_transaction, hs_table* given_table, const char* index, hs_lock lock,
                    hs_cursor** cursor) {
-  if (cursor == nullptr) return misuse(transaction, "the place for the cursor's handle is NULL");
+  if (cursor == nullptr) {
+    return misuse<TransactionHandle>(given_transaction, "the place for the cursor's handle is NULL");
+  }
   *cursor = nullptr;
+  const Call<TransactionHandle> transaction(given_transaction);
+  const Pin<TableHandle> table(given_table);
   if (!fit(transaction, table)) return misfit(transaction);
   SharedTransaction& shared = *transaction->shared;
   return run_statement(*transaction, shared, [&]() -> Outcome {
@@ -188,7 +282,7 @@ int hs_cursor_open(hs_transaction* transaction, hs_table* table, const char* ind
     const ReadLock wanted = lock_of(shared, lock);
     HAILSTONE_TRY(shared.check_read(*table->shape->table, wanted));
     const TableDefinition& definition = table->shape->table->layout()->definition();
-    auto opened = std::make_unique<hs_cursor>(transaction->shared, table->shape);
+    auto opened = std::make_unique<CursorHandle>(transaction->shared, table->shape);
     if (index != nullptr) {
       const auto found = std::ranges::find(definition.indexes, std::string_view(index), &Index::name);
       if (found == definition.indexes.end()) {
@@ -200,16 +294,13 @@ int hs_cursor_open(hs_transaction* transaction, hs_table* table, const char* ind
     }
     std::vector<uint16_t> columns(definition.columns.size());
     std::iota(columns.begin(), columns.end(), uint16_t{0});
-    opened->cursor = std::make_unique<Cursor>(table->shape->table, *shared.transaction, opened->index, wanted,
-                                              std::move(columns));
-    *cursor = opened.release();
-    return {};
+    opened->guarded = std::make_unique<GuardedCursor>(table->shape->table, *shared.transaction, opened->index,
+                                                      wanted, std::move(columns));
+    return give_out(std::move(opened), cursor);
   });
 }
 
-void hs_cursor_close(hs_cursor* cursor) {
-  if (is_live(cursor, HandleKind::Cursor)) delete cursor;
-}
+void hs_cursor_close(hs_cursor* given_cursor) { close_handle<CursorHandle>(given_cursor); }
 
 namespace {
 
@@ -217,20 +308,33 @@ enum class From : uint8_t { Anywhere, Row };
 
 /// Runs a move of the cursor; `move` says whether it stands on a row then.
 template <typename Move>
-int move_cursor(hs_cursor* cursor, From from, Move&& move) {
-  if (!is_live(cursor, HandleKind::Cursor)) return HS_INVALID;
+int move_cursor(hs_cursor* given_cursor, From from, Move&& move) {
+  const Call<CursorHandle> cursor(given_cursor);
+  if (!cursor) return HS_INVALID;
   return run_statement(*cursor, *cursor->shared, [&]() -> Outcome {
     if (from == From::Row && !cursor->on_row)
       return refuse(HS_INVALID, "the cursor stands on no row; seek one first");
-    cursor->on_row = cursor->loaded = false;
-    HAILSTONE_ASSIGN(cursor->on_row, std::forward<Move>(move)());
+    cursor->on_row = cursor->loaded = cursor->at_end = false;
+    HAILSTONE_ASSIGN(cursor->on_row, std::forward<Move>(move)(*cursor));
     if (cursor->on_row) [[likely]]
       return {};
     return refuse(HS_NOT_FOUND, fmt::format("table '{}' has no further row there", cursor->shape->name()));
   });
 }
 
-Outcome cursor_bound(const hs_cursor& cursor, const hs_value* key, size_t count, std::string& to) {
+/// A cursor that locks rows neither locks nor waits for one behind the end.
+Cursor::Wanted before_end(const CursorHandle& cursor) {
+  if (cursor.end.empty()) return {};
+  return [&cursor](ByteView key, const auto&) -> Result<bool> { return key < cursor.end; };
+}
+/// Whether the row that the cursor has `found` lies before its end.
+Returned<bool> is_before_end(const CursorHandle& cursor, bool found) {
+  if (!found || cursor.end.empty()) return found;
+  HAILSTONE_ASSIGN(const ByteView key, cursor.cursor().entry_key());
+  return key < cursor.end;
+}
+
+Outcome cursor_bound(const CursorHandle& cursor, const hs_value* key, size_t count, std::string& to) {
   to.clear();
   if (count == 0) return {};
   if (cursor.index == Cursor::by_row_id) {
@@ -241,44 +345,113 @@ Outcome cursor_bound(const hs_cursor& cursor, const hs_value* key, size_t count,
 
 }  // namespace
 
-int hs_cursor_seek(hs_cursor* cursor, const hs_value* key, size_t key_count) {
-  return move_cursor(cursor, From::Anywhere, [&]() -> Returned<bool> {
+int hs_cursor_until(hs_cursor* given_cursor, const hs_value* key, size_t key_count) {
+  const Call<CursorHandle> cursor(given_cursor);
+  if (!cursor) return HS_INVALID;
+  return run_statement(*cursor, *cursor->shared, [&]() -> Outcome {
     std::string bound;
     HAILSTONE_TRY(cursor_bound(*cursor, key, key_count, bound));
-    HAILSTONE_ASSIGN(const bool found, cursor->cursor->seek_at_or_after(bound));
-    return found;
+    cursor->on_row = cursor->loaded = cursor->at_end = false;
+    cursor->end = key_after_prefix(bound);
+    return {};
   });
 }
 
-int hs_cursor_seek_last(hs_cursor* cursor, const hs_value* key, size_t key_count) {
-  return move_cursor(cursor, From::Anywhere, [&]() -> Returned<bool> {
+int hs_cursor_seek(hs_cursor* given_cursor, const hs_value* key, size_t key_count) {
+  return move_cursor(given_cursor, From::Anywhere, [&](CursorHandle& cursor) -> Returned<bool> {
     std::string bound;
-    HAILSTONE_TRY(cursor_bound(*cursor, key, key_count, bound));
+    HAILSTONE_TRY(cursor_bound(cursor, key, key_count, bound));
+    HAILSTONE_ASSIGN(const bool found, cursor.cursor().seek_at_or_after(bound, before_end(cursor)));
+    return is_before_end(cursor, found);
+  });
+}
+
+int hs_cursor_seek_last(hs_cursor* given_cursor, const hs_value* key, size_t key_count) {
+  return move_cursor(given_cursor, From::Anywhere, [&](CursorHandle& cursor) -> Returned<bool> {
+    std::string bound;
+    HAILSTONE_TRY(cursor_bound(cursor, key, key_count, bound));
     // Empty means the end here, which is also where a key of the greatest bytes leads.
-    HAILSTONE_ASSIGN(const bool found, cursor->cursor->seek_before(key_after_prefix(bound)));
+    std::string end = key_after_prefix(bound);
+    if (!cursor.end.empty() && (end.empty() || cursor.end < end)) end = cursor.end;
+    HAILSTONE_ASSIGN(const bool found, cursor.cursor().seek_before(end));
     return found;
   });
 }
 
-int hs_cursor_next(hs_cursor* cursor) {
-  return move_cursor(cursor, From::Row, [&] { return cursor->cursor->next(); });
+int hs_cursor_next(hs_cursor* given_cursor) {
+  return move_cursor(given_cursor, From::Row, [](CursorHandle& cursor) -> Returned<bool> {
+    HAILSTONE_ASSIGN(const bool found, cursor.cursor().next(before_end(cursor)));
+    return is_before_end(cursor, found);
+  });
 }
 
-int hs_cursor_previous(hs_cursor* cursor) {
-  return move_cursor(cursor, From::Row, [&] { return cursor->cursor->previous(); });
+int hs_cursor_previous(hs_cursor* given_cursor) {
+  return move_cursor(given_cursor, From::Row,
+                     [](CursorHandle& cursor) { return cursor.cursor().previous(); });
 }
 
-int hs_cursor_row(hs_cursor* cursor, hs_value* values, size_t value_count) {
-  if (!is_live(cursor, HandleKind::Cursor)) return HS_INVALID;
-  if (values == nullptr && value_count > 0) return misuse(cursor, HandleKind::Cursor, no_place);
+int hs_cursor_row(hs_cursor* given_cursor, hs_value* values, size_t value_count) {
+  if (values == nullptr && value_count > 0) return misuse<CursorHandle>(given_cursor, no_place);
+  const Call<CursorHandle> cursor(given_cursor);
+  if (!cursor) return HS_INVALID;
   return run(*cursor, [&]() -> Outcome {
     if (!cursor->shared->takes_statements()) return cursor->shared->refuse_statement();
     if (!cursor->on_row) return refuse(HS_INVALID, "the cursor stands on no row; seek one first");
     if (!cursor->loaded) {
-      HAILSTONE_TRY(cursor->cursor->load_values());
+      HAILSTONE_TRY(cursor->cursor().load_values());
       cursor->loaded = true;
     }
-    show_row(*cursor->shape, cursor->cursor->values(), values, value_count);
+    show_row(*cursor->shape, cursor->cursor().values(), values, value_count);
+    copy_bytes(values, std::min(value_count, cursor->shape->columns.size()), *cursor->bytes);
+    keep_for_this_thread(cursor->bytes);
+    return {};
+  });
+}
+
+int hs_cursor_rows(hs_cursor* given_cursor, int backwards, hs_value* values, size_t value_count,
+                   size_t most_rows, size_t* rows) {
+  if (rows == nullptr || (values == nullptr && value_count > 0)) {
+    return misuse<CursorHandle>(given_cursor, no_place);
+  }
+  *rows = 0;
+  const Call<CursorHandle> cursor(given_cursor);
+  if (!cursor) return HS_INVALID;
+  return run_statement(*cursor, *cursor->shared, [&]() -> Outcome {
+    if (cursor->at_end) return {};
+    if (!cursor->on_row) return refuse(HS_INVALID, "the cursor stands on no row; seek one first");
+    const size_t shown = std::min(value_count, cursor->shape->columns.size());
+    std::string& bytes = *cursor->bytes;
+    bytes.clear();
+    size_t filled = 0;
+    while (cursor->on_row && filled < most_rows) {
+      if (!cursor->loaded) HAILSTONE_TRY(cursor->cursor().load_values());
+      hs_value* const row = values + filled * value_count;
+      show_row(*cursor->shape, cursor->cursor().values(), row, shown);
+      for (const hs_value& value : std::span(row, shown)) {
+        if (value.kind == HS_VALUE_BYTES)
+          bytes.append(static_cast<const char*>(value.as.bytes.data), value.as.bytes.size);
+      }
+      ++filled;
+      cursor->on_row = cursor->loaded = false;
+      if (backwards != 0) {
+        HAILSTONE_ASSIGN(cursor->on_row, cursor->cursor().previous());
+      } else {
+        HAILSTONE_ASSIGN(const bool found, cursor->cursor().next(before_end(*cursor)));
+        HAILSTONE_ASSIGN(cursor->on_row, is_before_end(*cursor, found));
+      }
+    }
+    // They lie where they stay only now.
+    size_t end = 0;
+    for (size_t row = 0; row < filled; ++row) {
+      for (hs_value& value : std::span(values + row * value_count, shown)) {
+        if (value.kind != HS_VALUE_BYTES) continue;
+        value.as.bytes.data = bytes.data() + end;
+        end += value.as.bytes.size;
+      }
+    }
+    keep_for_this_thread(cursor->bytes);
+    cursor->at_end = !cursor->on_row;
+    *rows = filled;
     return {};
   });
 }

@@ -12,117 +12,138 @@
 using namespace hailstone;
 using namespace hailstone::capi;
 
-struct hs_scan : Handle {
-  hs_scan(std::shared_ptr<SharedTransaction> reader, std::shared_ptr<const TableShape> read)
-      : Handle(HandleKind::Scan), shared(std::move(reader)), shape(std::move(read)) {}
-  std::shared_ptr<SharedTransaction> shared;
-  std::shared_ptr<const TableShape> shape;
-  std::vector<uint16_t> columns;  // empty: all
-  std::vector<bool> as_dictionary;
-  std::shared_ptr<const Predicate> predicate;
-  unsigned threads = 2;
-  std::vector<AggregateResult> results;  // own the bytes given out last
-};
-
 namespace hailstone::capi {
 
 namespace {
 
+struct ScanHandle : OfTransaction {
+  using Public = hs_scan;
+  static constexpr HandleKind its_kind = HandleKind::Scan;
+  ScanHandle(std::shared_ptr<SharedTransaction> reader, std::shared_ptr<const TableShape> read)
+      : OfTransaction(its_kind, std::move(reader), std::move(read)) {}
+  std::vector<uint16_t> columns;  // empty: all
+  std::vector<bool> as_dictionary;
+  std::shared_ptr<const Predicate> predicate;
+  unsigned threads = 2;
+  std::shared_ptr<std::vector<AggregateResult>> results;  // own the bytes given out last
+};
+
 constexpr unsigned most_threads = 64;
 
-/// What is behind an ArrowArrayStream.
-class Stream {
- public:
-  explicit Stream(const hs_scan& scan) : shared_(scan.shared), shape_(scan.shape) {
+/// Reads the batches of a stream.
+struct GuardedBatches : Guarded {
+  GuardedBatches(std::vector<ExportedColumn> exported, std::shared_ptr<Table> table, Transaction& transaction,
+                 std::shared_ptr<const Predicate> predicate, std::vector<uint16_t> columns,
+                 std::vector<bool> as_codes)
+      : builder(std::move(exported)),
+        scan(std::move(table), transaction, ReadLock::None, std::move(predicate), std::move(columns),
+             std::move(as_codes)) {}
+
+  Outcome next(ArrowArray* out) {
+    for (;;) {
+      if (batch == nullptr || taken == batch->rows) {
+        if (!ended) {
+          HAILSTONE_ASSIGN(batch, scan.next());
+        }
+        ended = batch == nullptr;
+        taken = 0;
+        if (ended) break;
+      }
+      const uint32_t took = builder.append(*batch, taken);
+      if (took == 0) break;
+      taken += took;
+    }
+    // Released, as it is zeroed: the end.
+    if (builder.rows() > 0) builder.finish(out);
+    return {};
+  }
+
+  ArrayBuilder builder;
+  Scan scan;
+  const Batch* batch = nullptr;
+  uint32_t taken = 0;  // rows of the batch that are in the builder or given out
+  bool ended = false;
+};
+
+/// What is behind an ArrowArrayStream, whose private_data is its handle: an application may read or release
+/// the stream at any time, also when the database is closed, in any thread, and in a child of fork().
+struct StreamHandle : OfTransaction {
+  using Public = void;
+  static constexpr HandleKind its_kind = HandleKind::Stream;
+  explicit StreamHandle(const ScanHandle& scan) : OfTransaction(its_kind, scan.shared, scan.shape) {
     std::vector<uint16_t> columns = scan.columns;
     std::vector<bool> as_codes = scan.as_dictionary;
     if (columns.empty()) {
-      for (size_t i = 0; i < shape_->columns.size(); ++i) columns.push_back(static_cast<uint16_t>(i));
+      for (size_t i = 0; i < shape->columns.size(); ++i) columns.push_back(static_cast<uint16_t>(i));
       as_codes.assign(columns.size(), false);
     }
     for (size_t i = 0; i < columns.size(); ++i) {
-      exported_.push_back({shape_->columns[columns[i]], as_codes[i]});
+      exported.push_back({shape->columns[columns[i]], as_codes[i]});
     }
-    builder_ = std::make_unique<ArrayBuilder>(exported_);
-    scan_ = std::make_unique<Scan>(shape_->table, *shared_->transaction, ReadLock::None, scan.predicate,
-                                   std::move(columns), std::move(as_codes));
+    guarded = std::make_unique<GuardedBatches>(exported, shape->table, *shared->transaction, scan.predicate,
+                                               std::move(columns), std::move(as_codes));
   }
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
+  ~StreamHandle() override { shared->calls.discard(std::move(guarded)); }
 
-  void fill(ArrowArrayStream* stream) {
-    *stream = {};
-    stream->get_schema = [](ArrowArrayStream* of, ArrowSchema* out) { return self(of).get_schema(out); };
-    stream->get_next = [](ArrowArrayStream* of, ArrowArray* out) { return self(of).get_next(out); };
-    stream->get_last_error = [](ArrowArrayStream* of) { return self(of).last_error(); };
-    stream->release = [](ArrowArrayStream* of) {
-      delete &self(of);
-      of->release = nullptr;
-    };
-    stream->private_data = this;
-  }
-
- private:
-  static Stream& self(ArrowArrayStream* stream) { return *static_cast<Stream*>(stream->private_data); }
-
-  /// The interface wants numbers of errno.
-  static int error_number(int status) {
-    switch (status) {
-      case HS_OK:
-        return 0;
-      case HS_NO_MEMORY:
-        return ENOMEM;
-      case HS_INTERRUPTED:
-        return ECANCELED;
-      case HS_CORRUPT:
-      case HS_IO:
-        return EIO;
-      default:
-        return EINVAL;
-    }
-  }
-
-  int get_schema(ArrowSchema* out) {
-    return error_number(run(error_, [&]() -> Outcome {
-      export_schema(exported_, out);
-      return {};
-    }));
-  }
-
-  int get_next(ArrowArray* out) {
-    *out = {};
-    return error_number(run_statement(error_, *shared_, [&]() -> Outcome {
-      for (;;) {
-        if (batch_ == nullptr || taken_ == batch_->rows) {
-          if (!ended_) {
-            HAILSTONE_ASSIGN(batch_, scan_->next());
-          }
-          ended_ = batch_ == nullptr;
-          taken_ = 0;
-          if (ended_) break;
-        }
-        const uint32_t took = builder_->append(*batch_, taken_);
-        if (took == 0) break;
-        taken_ += took;
-      }
-      // Released, as it is zeroed: the end.
-      if (builder_->rows() > 0) builder_->finish(out);
-      return {};
-    }));
-  }
-
-  const char* last_error() const { return error_.message.c_str(); }
-
-  const std::shared_ptr<SharedTransaction> shared_;
-  const std::shared_ptr<const TableShape> shape_;
-  std::vector<ExportedColumn> exported_;
-  std::unique_ptr<ArrayBuilder> builder_;
-  std::unique_ptr<Scan> scan_;
-  const Batch* batch_ = nullptr;
-  uint32_t taken_ = 0;  // rows of the batch that are in the builder or given out
-  bool ended_ = false;
-  Handle error_{HandleKind::Scan};
+  std::vector<ExportedColumn> exported;
+  std::unique_ptr<GuardedBatches> guarded;
 };
+
+/// The interface wants numbers of errno.
+int error_number(int status) {
+  switch (status) {
+    case HS_OK:
+      return 0;
+    case HS_NO_MEMORY:
+      return ENOMEM;
+    case HS_INTERRUPTED:
+      return ECANCELED;
+    case HS_CORRUPT:
+    case HS_IO:
+      return EIO;
+    default:
+      return EINVAL;
+  }
+}
+
+int stream_schema(ArrowArrayStream* of, ArrowSchema* out) {
+  const Call<StreamHandle> stream(of->private_data);
+  if (!stream) return EINVAL;
+  return error_number(run(*stream, [&]() -> Outcome {
+    export_schema(stream->exported, out);
+    return {};
+  }));
+}
+
+int stream_next(ArrowArrayStream* of, ArrowArray* out) {
+  *out = {};
+  const Call<StreamHandle> stream(of->private_data);
+  if (!stream) return EINVAL;
+  return error_number(run_statement(*stream, *stream->shared, [&] { return stream->guarded->next(out); }));
+}
+
+const char* stream_error(ArrowArrayStream* of) {
+  const Pin<StreamHandle> stream(of->private_data);
+  if (!stream) return "the database or the transaction of this stream is closed";
+  thread_local std::string shown;
+  return stream->message(shown);
+}
+
+void release_stream(ArrowArrayStream* of) {
+  retire(bits_of(of->private_data));
+  of->release = nullptr;
+}
+
+Outcome open_stream(const ScanHandle& scan, ArrowArrayStream* stream) {
+  void* handle;
+  HAILSTONE_TRY(give_out(std::make_unique<StreamHandle>(scan), &handle));
+  *stream = {.get_schema = stream_schema,
+             .get_next = stream_next,
+             .get_last_error = stream_error,
+             .release = release_stream,
+             .private_data = handle};
+  return {};
+}
 
 Returned<Aggregate::Kind> kind_of(hs_aggregate_kind kind) {
   switch (kind) {
@@ -161,7 +182,7 @@ Returned<hs_value> shown(const ColumnShape& column, hs_aggregate_kind kind, cons
   return from_engine(column, column.integer ? Value::of(result.integer) : Value::of(ByteView(result.bytes)));
 }
 
-Outcome aggregate(hs_scan& scan, const hs_aggregate* aggregates, hs_value* results, size_t count) {
+Outcome aggregate(ScanHandle& scan, const hs_aggregate* aggregates, hs_value* results, size_t count) {
   std::vector<Aggregate> wanted;
   std::vector<uint16_t> columns;
   for (size_t i = 0; i < count; ++i) {
@@ -178,15 +199,18 @@ Outcome aggregate(hs_scan& scan, const hs_aggregate* aggregates, hs_value* resul
   }
   Scans scanned(std::make_unique<Scan>(scan.shape->table, *scan.shared->transaction, ReadLock::None,
                                        scan.predicate, columns));
-  HAILSTONE_ASSIGN(scan.results, scanned.aggregate(wanted, scan.threads));
+  HAILSTONE_ASSIGN(auto aggregated, scanned.aggregate(wanted, scan.threads));
+  scan.results = std::make_shared<std::vector<AggregateResult>>(std::move(aggregated));
+  keep_for_this_thread(scan.results);
+  const std::vector<AggregateResult>& computed = *scan.results;
   std::vector<hs_value> shown_results(count);
   for (size_t i = 0; i < count; ++i) {
     if (wanted[i].kind == Aggregate::Kind::Rows) {
-      shown_results[i] = hs_uint(scan.results[i].count);
+      shown_results[i] = hs_uint(computed[i].count);
       continue;
     }
     const ColumnShape& column = scan.shape->columns[columns[wanted[i].position]];
-    HAILSTONE_ASSIGN(shown_results[i], shown(column, aggregates[i].kind, scan.results[i]));
+    HAILSTONE_ASSIGN(shown_results[i], shown(column, aggregates[i].kind, computed[i]));
   }
   std::ranges::copy(shown_results, results);
   return {};
@@ -196,24 +220,26 @@ Outcome aggregate(hs_scan& scan, const hs_aggregate* aggregates, hs_value* resul
 
 }  // namespace hailstone::capi
 
-int hs_scan_open(hs_transaction* transaction, hs_table* table, hs_scan** scan) {
-  if (scan == nullptr) return misuse(transaction, "the place for the scan's handle is NULL");
+int hs_scan_open(hs_transaction* given_transaction, hs_table* given_table, hs_scan** scan) {
+  if (scan == nullptr) {
+    return misuse<TransactionHandle>(given_transaction, "the place for the scan's handle is NULL");
+  }
   *scan = nullptr;
+  const Call<TransactionHandle> transaction(given_transaction);
+  const Pin<TableHandle> table(given_table);
   if (!fit(transaction, table)) return misfit(transaction);
   SharedTransaction& shared = *transaction->shared;
   return run_statement(*transaction, shared, [&]() -> Outcome {
     HAILSTONE_TRY(shared.check_read(*table->shape->table, ReadLock::None));
-    *scan = new hs_scan(transaction->shared, table->shape);
-    return {};
+    return give_out(std::make_unique<ScanHandle>(transaction->shared, table->shape), scan);
   });
 }
 
-void hs_scan_close(hs_scan* scan) {
-  if (is_live(scan, HandleKind::Scan)) delete scan;
-}
+void hs_scan_close(hs_scan* given_scan) { close_handle<ScanHandle>(given_scan); }
 
-int hs_scan_column(hs_scan* scan, const char* column, int flags) {
-  if (!is_live(scan, HandleKind::Scan)) return HS_INVALID;
+int hs_scan_column(hs_scan* given_scan, const char* column, int flags) {
+  const Call<ScanHandle> scan(given_scan);
+  if (!scan) return HS_INVALID;
   return run_statement(*scan, *scan->shared, [&]() -> Outcome {
     if (column == nullptr) return refuse(HS_INVALID, "the column's name is NULL");
     HAILSTONE_ASSIGN(const uint16_t found, scan->shape->column(column));
@@ -227,24 +253,25 @@ int hs_scan_column(hs_scan* scan, const char* column, int flags) {
   });
 }
 
-int hs_scan_filter(hs_scan* scan, const hs_predicate* predicate) {
-  if (!is_live(scan, HandleKind::Scan)) return HS_INVALID;
+int hs_scan_filter(hs_scan* given_scan, const hs_predicate* given_predicate) {
+  const Call<ScanHandle> scan(given_scan);
+  if (!scan) return HS_INVALID;
   return run_statement(*scan, *scan->shared, [&]() -> Outcome {
-    if (predicate == nullptr) {
+    if (given_predicate == nullptr) {
       scan->predicate = nullptr;
       return {};
     }
-    if (!is_live(predicate, HandleKind::Predicate)) {
-      return refuse(HS_INVALID, "the predicate is not one, or was freed");
-    }
+    const Pin<PredicateNode> predicate(given_predicate);
+    if (!predicate) return refuse(HS_INVALID, "the predicate is not one, or was freed");
     HAILSTONE_ASSIGN(auto compiled, compile(*scan->shape, *predicate));
     scan->predicate = std::make_shared<const Predicate>(std::move(compiled));
     return {};
   });
 }
 
-int hs_scan_threads(hs_scan* scan, unsigned threads) {
-  if (!is_live(scan, HandleKind::Scan)) return HS_INVALID;
+int hs_scan_threads(hs_scan* given_scan, unsigned threads) {
+  const Call<ScanHandle> scan(given_scan);
+  if (!scan) return HS_INVALID;
   return run_statement(*scan, *scan->shared, [&]() -> Outcome {
     if (threads < 1 || threads > most_threads) {
       return refuse(HS_INVALID,
@@ -255,19 +282,20 @@ int hs_scan_threads(hs_scan* scan, unsigned threads) {
   });
 }
 
-int hs_scan_stream(hs_scan* scan, ArrowArrayStream* stream) {
-  if (stream == nullptr) return misuse(scan, HandleKind::Scan, "the place for the Arrow stream is NULL");
+int hs_scan_stream(hs_scan* given_scan, ArrowArrayStream* stream) {
+  if (stream == nullptr) return misuse<ScanHandle>(given_scan, "the place for the Arrow stream is NULL");
   *stream = {};
-  if (!is_live(scan, HandleKind::Scan)) return HS_INVALID;
+  const Call<ScanHandle> scan(given_scan);
+  if (!scan) return HS_INVALID;
   return run_statement(*scan, *scan->shared, [&]() -> Outcome {
     HAILSTONE_TRY(scan->shared->check_table(*scan->shape->table, false));
-    (new Stream(*scan))->fill(stream);
-    return {};
+    return open_stream(*scan, stream);
   });
 }
 
-int hs_scan_aggregate(hs_scan* scan, const hs_aggregate* aggregates, hs_value* results, size_t count) {
-  if (!is_live(scan, HandleKind::Scan)) return HS_INVALID;
+int hs_scan_aggregate(hs_scan* given_scan, const hs_aggregate* aggregates, hs_value* results, size_t count) {
+  const Call<ScanHandle> scan(given_scan);
+  if (!scan) return HS_INVALID;
   return run_statement(*scan, *scan->shared, [&]() -> Outcome {
     if ((aggregates == nullptr || results == nullptr) && count > 0) {
       return refuse(HS_INVALID, "the aggregates or the place for their results are NULL");
@@ -277,11 +305,11 @@ int hs_scan_aggregate(hs_scan* scan, const hs_aggregate* aggregates, hs_value* r
   });
 }
 
-int hs_scan_count(hs_scan* scan, uint64_t* rows) {
-  if (rows == nullptr) return misuse(scan, HandleKind::Scan, "the place for the number of rows is NULL");
+int hs_scan_count(hs_scan* given_scan, uint64_t* rows) {
+  if (rows == nullptr) return misuse<ScanHandle>(given_scan, "the place for the number of rows is NULL");
   const hs_aggregate all = {HS_COUNT_ROWS, nullptr};
   hs_value result = hs_null();
-  const int status = hs_scan_aggregate(scan, &all, &result, 1);
+  const int status = hs_scan_aggregate(given_scan, &all, &result, 1);
   if (status == HS_OK) *rows = result.as.u;
   return status;
 }

@@ -113,8 +113,6 @@ Returned<uint16_t> TableShape::column(std::string_view wanted) const {
 
 namespace {
 
-bool usable(const hs_transaction* transaction) { return is_live(transaction, HandleKind::Transaction); }
-
 Outcome add_index(TableDefinition& definition, const char* name, bool unique, const char* const* columns,
                   const int* flags, size_t count, bool primary) {
   if (name == nullptr || columns == nullptr)
@@ -141,11 +139,9 @@ Outcome add_index(TableDefinition& definition, const char* name, bool unique, co
   return {};
 }
 
-Returned<hs_table*> table_handle(const SharedTransaction& shared, std::shared_ptr<Table> table) {
+Outcome give_out_table(const SharedTransaction& shared, std::shared_ptr<Table> table, hs_table** handle) {
   HAILSTONE_ASSIGN(auto shape, TableShape::make(std::move(table)));
-  auto handle = std::make_unique<hs_table>(shared.database);
-  handle->shape = std::move(shape);
-  return handle.release();
+  return give_out(std::make_unique<TableHandle>(shared.database, std::move(shape)), handle);
 }
 
 Outcome check_name(std::string_view name) {
@@ -178,6 +174,16 @@ Outcome set_retention(TableDefinition& definition, const char* column, uint32_t 
   return {};
 }
 
+/// False: there was no memory.
+bool give_name(const std::string& name, const char** to) noexcept {
+  try {
+    *to = for_ever(name);
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
 /// Waits until no other transaction has changed rows of the table.
 Outcome lock_for_ddl(SharedTransaction& shared, const std::string& name) {
   Database& database = *shared.database->database;
@@ -199,16 +205,20 @@ using namespace hailstone::capi;
 
 int hs_schema_new(hs_schema** schema) {
   if (schema == nullptr) return HS_INVALID;
-  *schema = new (std::nothrow) hs_schema;
-  return *schema == nullptr ? HS_NO_MEMORY : HS_OK;
+  *schema = nullptr;
+  try {
+    *schema = give_out_free(std::make_unique<SchemaHandle>());
+    return HS_OK;
+  } catch (const std::bad_alloc&) {
+    return HS_NO_MEMORY;
+  }
 }
 
-void hs_schema_free(hs_schema* schema) {
-  if (is_live(schema, HandleKind::Schema)) delete schema;
-}
+void hs_schema_free(hs_schema* given_schema) { close_handle<SchemaHandle>(given_schema); }
 
-int hs_schema_column(hs_schema* schema, const char* name, hs_type type, uint32_t max_bytes, int flags) {
-  if (!is_live(schema, HandleKind::Schema)) return HS_INVALID;
+int hs_schema_column(hs_schema* given_schema, const char* name, hs_type type, uint32_t max_bytes, int flags) {
+  const Pin<SchemaHandle> schema(given_schema);
+  if (!schema) return HS_INVALID;
   return run(*schema, [&]() -> Outcome {
     if (name == nullptr) return refuse(HS_INVALID, "the column's name is NULL");
     if ((flags & ~(HS_NOT_NULL | HS_ROW_WISE)) != 0) {
@@ -236,8 +246,9 @@ int hs_schema_column(hs_schema* schema, const char* name, hs_type type, uint32_t
   });
 }
 
-int hs_schema_primary_key(hs_schema* schema, const char* const* columns, size_t column_count) {
-  if (!is_live(schema, HandleKind::Schema)) return HS_INVALID;
+int hs_schema_primary_key(hs_schema* given_schema, const char* const* columns, size_t column_count) {
+  const Pin<SchemaHandle> schema(given_schema);
+  if (!schema) return HS_INVALID;
   return run(*schema, [&]() -> Outcome {
     TableDefinition& definition = schema->definition;
     if (definition.has_primary_key) return refuse(HS_ALREADY_EXISTS, "the table has a primary key already");
@@ -247,16 +258,18 @@ int hs_schema_primary_key(hs_schema* schema, const char* const* columns, size_t 
   });
 }
 
-int hs_schema_index(hs_schema* schema, const char* name, int unique, const char* const* columns,
+int hs_schema_index(hs_schema* given_schema, const char* name, int unique, const char* const* columns,
                     const int* flags, size_t column_count) {
-  if (!is_live(schema, HandleKind::Schema)) return HS_INVALID;
+  const Pin<SchemaHandle> schema(given_schema);
+  if (!schema) return HS_INVALID;
   return run(*schema, [&]() -> Outcome {
     return add_index(schema->definition, name, unique != 0, columns, flags, column_count, false);
   });
 }
 
-int hs_schema_in_memory(hs_schema* schema, uint64_t most_bytes) {
-  if (!is_live(schema, HandleKind::Schema)) return HS_INVALID;
+int hs_schema_in_memory(hs_schema* given_schema, uint64_t most_bytes) {
+  const Pin<SchemaHandle> schema(given_schema);
+  if (!schema) return HS_INVALID;
   return run(*schema, [&]() -> Outcome {
     schema->definition.in_memory = true;
     schema->definition.most_bytes = most_bytes;
@@ -264,32 +277,35 @@ int hs_schema_in_memory(hs_schema* schema, uint64_t most_bytes) {
   });
 }
 
-int hs_schema_retention(hs_schema* schema, const char* column, uint32_t amount, hs_time_unit unit) {
-  if (!is_live(schema, HandleKind::Schema)) return HS_INVALID;
+int hs_schema_retention(hs_schema* given_schema, const char* column, uint32_t amount, hs_time_unit unit) {
+  const Pin<SchemaHandle> schema(given_schema);
+  if (!schema) return HS_INVALID;
   return run(*schema, [&]() -> Outcome { return set_retention(schema->definition, column, amount, unit); });
 }
 
-int hs_table_create(hs_transaction* transaction, const char* name, const hs_schema* schema,
+int hs_table_create(hs_transaction* given_transaction, const char* name, const hs_schema* given_schema,
                     hs_table** table) {
   if (table != nullptr) *table = nullptr;
-  if (!usable(transaction)) return HS_INVALID;
+  const Call<TransactionHandle> transaction(given_transaction);
+  if (!transaction) return HS_INVALID;
   SharedTransaction& shared = *transaction->shared;
   return run_statement(*transaction, shared, [&]() -> Outcome {
-    if (name == nullptr || !is_live(schema, HandleKind::Schema)) {
-      return refuse(HS_INVALID, "the table's name or schema is NULL");
+    const Pin<SchemaHandle> schema(given_schema);
+    if (name == nullptr || !schema) {
+      return refuse(HS_INVALID, "the table's name or schema is NULL, or the schema is freed");
     }
     HAILSTONE_TRY(check_name(name));
     TableDefinition definition = schema->definition;
     definition.name = name;
     HAILSTONE_ASSIGN(auto made, shared.database->database->create_table(*shared.transaction, definition));
     if (table == nullptr) return {};
-    HAILSTONE_ASSIGN(*table, table_handle(shared, std::move(made)));
-    return {};
+    return give_out_table(shared, std::move(made), table);
   });
 }
 
-int hs_table_drop(hs_transaction* transaction, const char* name) {
-  if (!usable(transaction)) return HS_INVALID;
+int hs_table_drop(hs_transaction* given_transaction, const char* name) {
+  const Call<TransactionHandle> transaction(given_transaction);
+  if (!transaction) return HS_INVALID;
   SharedTransaction& shared = *transaction->shared;
   return run_statement(*transaction, shared, [&]() -> Outcome {
     if (name == nullptr) return refuse(HS_INVALID, "the table's name is NULL");
@@ -300,8 +316,9 @@ int hs_table_drop(hs_transaction* transaction, const char* name) {
   });
 }
 
-int hs_table_rename(hs_transaction* transaction, const char* from, const char* to) {
-  if (!usable(transaction)) return HS_INVALID;
+int hs_table_rename(hs_transaction* given_transaction, const char* from, const char* to) {
+  const Call<TransactionHandle> transaction(given_transaction);
+  if (!transaction) return HS_INVALID;
   SharedTransaction& shared = *transaction->shared;
   return run_statement(*transaction, shared, [&]() -> Outcome {
     if (from == nullptr || to == nullptr) return refuse(HS_INVALID, "a name of the table is NULL");
@@ -311,9 +328,10 @@ int hs_table_rename(hs_transaction* transaction, const char* from, const char* t
   });
 }
 
-int hs_table_retention(hs_transaction* transaction, const char* name, const char* column, uint32_t amount,
-                       hs_time_unit unit) {
-  if (!usable(transaction)) return HS_INVALID;
+int hs_table_retention(hs_transaction* given_transaction, const char* name, const char* column,
+                       uint32_t amount, hs_time_unit unit) {
+  const Call<TransactionHandle> transaction(given_transaction);
+  if (!transaction) return HS_INVALID;
   SharedTransaction& shared = *transaction->shared;
   return run_statement(*transaction, shared, [&]() -> Outcome {
     if (name == nullptr) return refuse(HS_INVALID, "the table's name is NULL");
@@ -329,9 +347,12 @@ int hs_table_retention(hs_transaction* transaction, const char* name, const char
   });
 }
 
-int hs_table_next(hs_transaction* transaction, const char* prefix, const char* after, const char** name) {
-  if (!usable(transaction)) return HS_INVALID;
-  if (name == nullptr) return misuse(transaction, "the place for the table's name is NULL");
+int hs_table_next(hs_transaction* given_transaction, const char* prefix, const char* after,
+                  const char** name) {
+  const Call<TransactionHandle> transaction(given_transaction);
+  if (!transaction) return HS_INVALID;
+  if (name == nullptr)
+    return misuse<TransactionHandle>(given_transaction, "the place for the table's name is NULL");
   SharedTransaction& shared = *transaction->shared;
   return run_statement(*transaction, shared, [&]() -> Outcome {
     const auto names =
@@ -340,43 +361,48 @@ int hs_table_next(hs_transaction* transaction, const char* prefix, const char* a
     if (next == names.end()) return refuse(HS_NOT_FOUND, "there are no more tables");
     transaction->text = *next;
     *name = transaction->text.c_str();
+    keep_for_this_thread(transaction->scratch);
     return {};
   });
 }
 
-int hs_table_open(hs_transaction* transaction, const char* name, hs_table** table) {
-  if (table == nullptr) return misuse(transaction, "the place for the table's handle is NULL");
+int hs_table_open(hs_transaction* given_transaction, const char* name, hs_table** table) {
+  if (table == nullptr) {
+    return misuse<TransactionHandle>(given_transaction, "the place for the table's handle is NULL");
+  }
   *table = nullptr;
-  if (!usable(transaction)) return HS_INVALID;
+  const Call<TransactionHandle> transaction(given_transaction);
+  if (!transaction) return HS_INVALID;
   SharedTransaction& shared = *transaction->shared;
   return run_statement(*transaction, shared, [&]() -> Outcome {
     if (name == nullptr) return refuse(HS_INVALID, "the table's name is NULL");
     HAILSTONE_ASSIGN(auto found, shared.database->database->table(name, shared.transaction.get()));
-    HAILSTONE_ASSIGN(*table, table_handle(shared, std::move(found)));
-    return {};
+    return give_out_table(shared, std::move(found), table);
   });
 }
 
-void hs_table_close(hs_table* table) {
-  if (is_live(table, HandleKind::Table)) delete table;
+void hs_table_close(hs_table* given_table) { close_handle<TableHandle>(given_table); }
+
+size_t hs_table_columns(const hs_table* given_table) {
+  const Pin<TableHandle> table(given_table);
+  return table ? table->shape->columns.size() : 0;
 }
 
-size_t hs_table_columns(const hs_table* table) {
-  return is_live(table, HandleKind::Table) ? table->shape->columns.size() : 0;
-}
-
-int hs_table_column(const hs_table* table, size_t column, const char** name, hs_type* type, int* flags) {
-  if (!is_live(table, HandleKind::Table)) return HS_INVALID;
+int hs_table_column(const hs_table* given_table, size_t column, const char** name, hs_type* type,
+                    int* flags) {
+  const Pin<TableHandle> table(given_table);
+  if (!table) return HS_INVALID;
   if (column >= table->shape->columns.size()) return HS_NOT_FOUND;
   const ColumnShape& shape = table->shape->columns[column];
-  if (name != nullptr) *name = shape.name.c_str();
+  if (name != nullptr && !give_name(shape.name, name)) return HS_NO_MEMORY;
   if (type != nullptr) *type = shape.type;
   if (flags != nullptr) *flags = (shape.nullable ? 0 : HS_NOT_NULL) | (shape.columnar ? 0 : HS_ROW_WISE);
   return HS_OK;
 }
 
-int hs_table_column_limit(const hs_table* table, size_t column, uint32_t* max_bytes) {
-  if (!is_live(table, HandleKind::Table) || max_bytes == nullptr) return HS_INVALID;
+int hs_table_column_limit(const hs_table* given_table, size_t column, uint32_t* max_bytes) {
+  const Pin<TableHandle> table(given_table);
+  if (!table || max_bytes == nullptr) return HS_INVALID;
   const auto& columns = table->shape->table->layout()->definition().columns;
   if (column >= columns.size()) return HS_NOT_FOUND;
   const hs_type type = table->shape->columns[column].type;
@@ -384,20 +410,24 @@ int hs_table_column_limit(const hs_table* table, size_t column, uint32_t* max_by
   return HS_OK;
 }
 
-int hs_table_index(const hs_table* table, size_t index, const char** name, int* flags, size_t* column_count) {
-  if (!is_live(table, HandleKind::Table)) return HS_INVALID;
+int hs_table_index(const hs_table* given_table, size_t index, const char** name, int* flags,
+                   size_t* column_count) {
+  const Pin<TableHandle> table(given_table);
+  if (!table) return HS_INVALID;
   const TableDefinition& definition = table->shape->table->layout()->definition();
   if (index >= definition.indexes.size()) return HS_NOT_FOUND;
   const Index& found = definition.indexes[index];
   const bool primary = index == 0 && definition.has_primary_key;
-  if (name != nullptr) *name = found.name.c_str();
+  if (name != nullptr && !give_name(found.name, name)) return HS_NO_MEMORY;
   if (flags != nullptr) *flags = (primary ? HS_PRIMARY : 0) | (primary || found.unique ? HS_UNIQUE : 0);
   if (column_count != nullptr) *column_count = found.parts.size();
   return HS_OK;
 }
 
-int hs_table_index_column(const hs_table* table, size_t index, size_t part, size_t* column, int* flags) {
-  if (!is_live(table, HandleKind::Table)) return HS_INVALID;
+int hs_table_index_column(const hs_table* given_table, size_t index, size_t part, size_t* column,
+                          int* flags) {
+  const Pin<TableHandle> table(given_table);
+  if (!table) return HS_INVALID;
   const TableDefinition& definition = table->shape->table->layout()->definition();
   if (index >= definition.indexes.size() || part >= definition.indexes[index].parts.size())
     return HS_NOT_FOUND;
@@ -407,7 +437,9 @@ int hs_table_index_column(const hs_table* table, size_t index, size_t part, size
   return HS_OK;
 }
 
-int hs_table_check(hs_transaction* transaction, hs_table* table) {
+int hs_table_check(hs_transaction* given_transaction, hs_table* given_table) {
+  const Call<TransactionHandle> transaction(given_transaction);
+  const Pin<TableHandle> table(given_table);
   if (!fit(transaction, table)) return misfit(transaction);
   SharedTransaction& shared = *transaction->shared;
   return run_statement(*transaction, shared, [&]() -> Outcome {
@@ -418,8 +450,9 @@ int hs_table_check(hs_transaction* transaction, hs_table* table) {
   });
 }
 
-int hs_table_size(hs_table* table, uint64_t* rows, uint64_t* bytes) {
-  if (!is_live(table, HandleKind::Table)) return HS_INVALID;
+int hs_table_size(hs_table* given_table, uint64_t* rows, uint64_t* bytes) {
+  const Pin<TableHandle> table(given_table);
+  if (!table) return HS_INVALID;
   try {
     const TableStatistics statistics = table->shape->table->statistics();
     if (rows != nullptr) *rows = statistics.rows;

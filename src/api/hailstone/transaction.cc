@@ -10,7 +10,7 @@ namespace hailstone::capi {
 SharedTransaction::SharedTransaction(const Use& use, std::unique_ptr<Transaction> begun)
     : database(use), transaction(std::move(begun)) {
   transaction->set_lock_wait_timeout(std::chrono::milliseconds(database->options.lock_wait_ms));
-  transaction->set_interruption_check([this] { return interrupted.load(std::memory_order_relaxed); });
+  transaction->set_interruption_check([this] { return is_stopped(); });
 }
 
 SharedTransaction::~SharedTransaction() {
@@ -25,6 +25,7 @@ void SharedTransaction::roll_back() {
 
 Outcome SharedTransaction::refuse_statement() const {
   if (!active) return refuse(HS_INVALID, std::string("the transaction has ended: ") + ended_by);
+  if (database->closing.load()) return refuse(HS_INVALID, database->refusal());
   return refuse(HS_INTERRUPTED, "the transaction was interrupted");
 }
 
@@ -55,7 +56,13 @@ Outcome SharedTransaction::look_up_table(const Table& table, bool writes) {
   return {};
 }
 
+Outcome SharedTransaction::check_outermost() const {
+  if (calls.depth() <= 1) return {};
+  return refuse(HS_INVALID, "the transaction is in the midst of a call; do this when that has returned");
+}
+
 Failure SharedTransaction::failed(Failure failure) {
+  if (failure.status == HS_INTERRUPTED && database->closing.load()) failure.message = database->refusal();
   if (failure.status == HS_DEADLOCK) {
     roll_back();
     ended_by = "a deadlock was found, and it was rolled back";
@@ -65,8 +72,6 @@ Failure SharedTransaction::failed(Failure failure) {
 }
 
 namespace {
-
-bool usable(const hs_transaction* transaction) { return is_live(transaction, HandleKind::Transaction); }
 
 /// Position of the savepoint.
 Returned<size_t> find_savepoint(const SharedTransaction& shared, const char* name) {
@@ -79,12 +84,14 @@ Returned<size_t> find_savepoint(const SharedTransaction& shared, const char* nam
 }
 
 Outcome check_active(const SharedTransaction& shared) {
+  HAILSTONE_TRY(shared.check_outermost());
   if (shared.active) return {};
   return refuse(HS_INVALID, std::string("the transaction has ended: ") + shared.ended_by);
 }
 
 /// It may be committed or rolled back.
 Outcome check_open(const SharedTransaction& shared) {
+  HAILSTONE_TRY(shared.check_outermost());
   if (shared.is_prepared()) return {};
   return check_active(shared);
 }
@@ -100,11 +107,12 @@ Outcome check_id(const void* id, size_t size) {
 
 /// Lets `end` end the prepared transaction, which is still there if that fails.
 template <typename End>
-int end_prepared(hs_database* database, const void* id, size_t size, End&& end) {
-  if (!is_live(database, HandleKind::Database) || database->shared->database == nullptr) return HS_INVALID;
+int end_prepared(hs_database* given, const void* id, size_t size, End&& end) {
+  const DatabaseCall database(given);
+  if (!database) return HS_INVALID;
   return run(*database, [&]() -> Outcome {
     HAILSTONE_TRY(check_id(id, size));
-    TransactionManager& transactions = database->shared->database->transactions();
+    TransactionManager& transactions = database.database().transactions();
     std::unique_ptr<Transaction> transaction = transactions.take_prepared(view_of(id, size));
     if (transaction == nullptr) {
       if (const auto names = transactions.prepared();
@@ -127,10 +135,11 @@ int end_prepared(hs_database* database, const void* id, size_t size, End&& end) 
 using namespace hailstone;
 using namespace hailstone::capi;
 
-int hs_begin(hs_database* database, hs_isolation isolation, hs_transaction** transaction) {
-  if (transaction == nullptr) return misuse(database, "the place for the transaction's handle is NULL");
+int hs_begin(hs_database* given, hs_isolation isolation, hs_transaction** transaction) {
+  if (transaction == nullptr) return misuse(given, "the place for the transaction's handle is NULL");
   *transaction = nullptr;
-  if (!is_live(database, HandleKind::Database) || database->shared->database == nullptr) return HS_INVALID;
+  const DatabaseCall database(given);
+  if (!database) return HS_INVALID;
   return run(*database, [&]() -> Outcome {
     if (isolation < HS_READ_UNCOMMITTED || isolation > HS_SERIALIZABLE) {
       return refuse(HS_INVALID, fmt::format("there is no isolation {}", static_cast<int>(isolation)));
@@ -138,16 +147,15 @@ int hs_begin(hs_database* database, hs_isolation isolation, hs_transaction** tra
     // READ UNCOMMITTED shows nothing more than READ COMMITTED here.
     constexpr Isolation levels[] = {Isolation::ReadCommitted, Isolation::ReadCommitted,
                                     Isolation::RepeatableRead, Isolation::Serializable};
-    auto handle = std::make_unique<hs_transaction>();
-    handle->shared = std::make_shared<SharedTransaction>(
-        Use(database->shared), database->shared->database->transactions().begin(levels[isolation]));
-    *transaction = handle.release();
-    return {};
+    return give_out(std::make_unique<TransactionHandle>(std::make_shared<SharedTransaction>(
+                        database.use(), database.database().transactions().begin(levels[isolation]))),
+                    transaction);
   });
 }
 
-int hs_commit(hs_transaction* transaction) {
-  if (!usable(transaction)) return HS_INVALID;
+int hs_commit(hs_transaction* given_transaction) {
+  const Call<TransactionHandle> transaction(given_transaction);
+  if (!transaction) return HS_INVALID;
   SharedTransaction& shared = *transaction->shared;
   return run(*transaction, [&]() -> Outcome {
     HAILSTONE_TRY(check_open(shared));
@@ -162,8 +170,9 @@ int hs_commit(hs_transaction* transaction) {
   });
 }
 
-int hs_rollback(hs_transaction* transaction) {
-  if (!usable(transaction)) return HS_INVALID;
+int hs_rollback(hs_transaction* given_transaction) {
+  const Call<TransactionHandle> transaction(given_transaction);
+  if (!transaction) return HS_INVALID;
   SharedTransaction& shared = *transaction->shared;
   return run(*transaction, [&]() -> Outcome {
     HAILSTONE_TRY(check_open(shared));
@@ -177,10 +186,12 @@ int hs_rollback(hs_transaction* transaction) {
   });
 }
 
-int hs_prepare(hs_transaction* transaction, const void* id, size_t id_size) {
-  if (!usable(transaction)) return HS_INVALID;
+int hs_prepare(hs_transaction* given_transaction, const void* id, size_t id_size) {
+  const Call<TransactionHandle> transaction(given_transaction);
+  if (!transaction) return HS_INVALID;
   SharedTransaction& shared = *transaction->shared;
   return run(*transaction, [&]() -> Outcome {
+    HAILSTONE_TRY(shared.check_outermost());
     if (!shared.takes_statements()) return shared.refuse_statement();
     HAILSTONE_TRY(check_id(id, id_size));
     const Status prepared =
@@ -196,11 +207,12 @@ int hs_prepare(hs_transaction* transaction, const void* id, size_t id_size) {
   });
 }
 
-int hs_prepared(hs_database* database, hs_prepared_callback each, void* context) {
-  if (!is_live(database, HandleKind::Database) || database->shared->database == nullptr) return HS_INVALID;
+int hs_prepared(hs_database* given, hs_prepared_callback each, void* context) {
+  const DatabaseCall database(given);
+  if (!database) return HS_INVALID;
   return run(*database, [&]() -> Outcome {
     if (each == nullptr) return refuse(HS_INVALID, "the function to be called is NULL");
-    for (const std::string& name : database->shared->database->transactions().prepared())
+    for (const std::string& name : database.database().transactions().prepared())
       each(context, name.data(), name.size());
     return {};
   });
@@ -218,20 +230,29 @@ int hs_rollback_prepared(hs_database* database, const void* id, size_t id_size) 
   });
 }
 
-void hs_transaction_close(hs_transaction* transaction) {
-  if (!usable(transaction)) return;
-  SharedTransaction& shared = *transaction->shared;
-  if (shared.active) {
-    shared.roll_back();
-    shared.ended_by = "it was closed";
+void hs_transaction_close(hs_transaction* given_transaction) {
+  {
+    const Call<TransactionHandle> transaction(given_transaction);
+    if (!transaction) return;
+    SharedTransaction& shared = *transaction->shared;
+    if (shared.active) {
+      if (shared.calls.depth() > 1) {
+        shared.abandoned = true;
+      } else {
+        shared.roll_back();
+      }
+      shared.ended_by = "it was closed";
+    }
   }
-  delete transaction;
+  retire(bits_of(given_transaction));
 }
 
-int hs_savepoint(hs_transaction* transaction, const char* name) {
-  if (!usable(transaction)) return HS_INVALID;
+int hs_savepoint(hs_transaction* given_transaction, const char* name) {
+  const Call<TransactionHandle> transaction(given_transaction);
+  if (!transaction) return HS_INVALID;
   SharedTransaction& shared = *transaction->shared;
   return run(*transaction, [&]() -> Outcome {
+    HAILSTONE_TRY(shared.check_outermost());
     if (!shared.takes_statements()) return shared.refuse_statement();
     if (name == nullptr) return refuse(HS_INVALID, "the savepoint's name is NULL");
     std::erase_if(shared.savepoints, [&](const auto& mark) { return mark.name == name; });
@@ -240,8 +261,9 @@ int hs_savepoint(hs_transaction* transaction, const char* name) {
   });
 }
 
-int hs_rollback_to(hs_transaction* transaction, const char* name) {
-  if (!usable(transaction)) return HS_INVALID;
+int hs_rollback_to(hs_transaction* given_transaction, const char* name) {
+  const Call<TransactionHandle> transaction(given_transaction);
+  if (!transaction) return HS_INVALID;
   SharedTransaction& shared = *transaction->shared;
   return run(*transaction, [&]() -> Outcome {
     HAILSTONE_TRY(check_active(shared));
@@ -254,10 +276,12 @@ int hs_rollback_to(hs_transaction* transaction, const char* name) {
   });
 }
 
-int hs_release(hs_transaction* transaction, const char* name) {
-  if (!usable(transaction)) return HS_INVALID;
+int hs_release(hs_transaction* given_transaction, const char* name) {
+  const Call<TransactionHandle> transaction(given_transaction);
+  if (!transaction) return HS_INVALID;
   SharedTransaction& shared = *transaction->shared;
   return run(*transaction, [&]() -> Outcome {
+    HAILSTONE_TRY(shared.check_outermost());
     if (!shared.takes_statements()) return shared.refuse_statement();
     HAILSTONE_ASSIGN(const size_t found, find_savepoint(shared, name));
     shared.savepoints.resize(found);
@@ -265,8 +289,9 @@ int hs_release(hs_transaction* transaction, const char* name) {
   });
 }
 
-void hs_interrupt(hs_transaction* transaction, int on) {
-  if (!usable(transaction)) return;
+void hs_interrupt(hs_transaction* given_transaction, int on) {
+  const Pin<TransactionHandle> transaction(given_transaction);
+  if (!transaction) return;
   SharedTransaction& shared = *transaction->shared;
   shared.interrupted.store(on != 0, std::memory_order_relaxed);
   if (on != 0) shared.database->database->locks().wake(shared.transaction->id());

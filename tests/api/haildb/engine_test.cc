@@ -1,5 +1,7 @@
 // The life of the engine, configuration, status, logger and panic.
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdarg>
@@ -37,6 +39,24 @@ TEST_F(HaildbRunningTest, AStartedEngineIsNotStartedAgain) {
   const char* format = nullptr;
   EXPECT_OK(ib_cfg_get("file_format", &format));
   EXPECT_STREQ(format, "Barracuda");
+}
+
+TEST_F(HaildbRunningTest, AChildOfForkLeavesTheEngineAlone) {
+  const ib_trx_t trx = ib_trx_begin(IB_TRX_REPEATABLE_READ);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(30);
+    int wrong = 0;
+    if (ib_trx_begin(IB_TRX_REPEATABLE_READ) != nullptr) wrong |= 1;
+    if (ib_trx_commit(trx) != DB_ERROR || ib_trx_rollback(trx) != DB_ERROR) wrong |= 2;
+    if (ib_database_create("other") == IB_TRUE) wrong |= 4;
+    if (ib_shutdown(IB_SHUTDOWN_NORMAL) != DB_ERROR) wrong |= 8;
+    _exit(wrong);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_OK(ib_trx_commit(trx));
 }
 
 TEST_F(HaildbRunningTest, StatusHasAllNames) {

@@ -253,14 +253,6 @@ TEST_F(HailstoneInMemoryTest, WhatNeedsADirectoryIsRefused) {
   EXPECT_HS(HS_OK, hs_close(other));
 }
 
-TEST_F(HailstoneInMemoryTest, AReaderThatHoldsATableKeepsTheDatabaseOpen) {
-  hs_table* const table = create_pairs("t/pairs");
-  EXPECT_HS(HS_BUSY, hs_close(database_));
-  insert_rows(table, 1, 2, "still");
-  EXPECT_EQ(text_of(table, 1), "still");
-  hs_table_close(table);
-}
-
 /// Tables in memory of a database in a directory.
 class HailstoneInMemoryTableTest : public HailstoneTest {
  protected:
