@@ -28,8 +28,8 @@ class Backup {
 
   Status run() {
     HAILSTONE_TRY(check_outside());
-    HAILSTONE_ASSIGN(const bool is_new, make_empty_directory(filesystem_, target_, "backup"));
-    FileCopy files(filesystem_, core_.directory(), target_, is_new, progress_);
+    FileCopy files(filesystem_, core_.directory(), target_, progress_);
+    HAILSTONE_TRY(files.make_directory("backup"));
     // Most of the log then need not be copied.
     Status made = core_.checkpointer->run();
     if (made) {
@@ -38,7 +38,7 @@ class Backup {
             [&](uint64_t manifest_bytes) { return copy_all(files, manifest_bytes); });
       });
     }
-    if (!made) files.remove_all();
+    if (made) files.keep();
     return made;
   }
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/guard.h"
 #include "database/core.h"
 #include "database/manifest.h"
 #include "log/log_format.h"
@@ -42,8 +43,13 @@ Status FileCopy::copy(const std::string& name, uint64_t size) {
   const std::string to = to_ + "/" + name;
   HAILSTONE_ASSIGN(const auto source, filesystem_.open_plain(from_ + "/" + name));
   HAILSTONE_ASSIGN(const uint64_t present, source->size());
-  HAILSTONE_ASSIGN(const auto copied, filesystem_.create(to));
   made_.push_back(to);
+  auto created = filesystem_.create(to);
+  if (!created) {
+    made_.pop_back();  // what is there already is not ours
+    return std::unexpected(std::move(created).error());
+  }
+  const auto copied = std::move(*created);
   std::string buffer;
   const uint64_t end = std::min(size, present);
   for (uint64_t offset = 0; offset < end; offset += buffer.size()) {
@@ -59,22 +65,36 @@ Status FileCopy::copy(const std::string& name, uint64_t size) {
 Status FileCopy::link(const std::string& name) {
   const std::string from = from_ + "/" + name, to = to_ + "/" + name;
   HAILSTONE_ASSIGN(const uint64_t size, filesystem_.file_size(from));
+  made_.push_back(to);
   const Status linked = filesystem_.link(from, to);
-  if (linked) {
-    made_.push_back(to);
-    return advance(size);
-  }
+  if (linked) return advance(size);
+  made_.pop_back();
   if (linked.error().code() == ErrorCode::Unsupported) return copy(name, size);
   return linked;
 }
 
 Status FileCopy::sync() { return filesystem_.sync_directory(to_); }
 
-void FileCopy::remove_all() {
-  // What stays can be told from a database by the missing manifest, which is copied last.
-  for (const std::string& path : made_) static_cast<void>(filesystem_.remove(path));
-  made_.clear();
-  if (is_new_) static_cast<void>(filesystem_.remove_directory(to_));
+FileCopy::~FileCopy() {
+  if (kept_) return;
+  // What stays can be told from a database by the missing manifest, which is copied last. A removal that
+  // fails needs memory for its sentence, which nobody reads.
+  for (const std::string& path : made_) try_to([&] { static_cast<void>(filesystem_.remove(path)); });
+  if (is_new_) try_to([&] { static_cast<void>(filesystem_.remove_directory(to_)); });
+}
+
+Status FileCopy::make_directory(const std::string& what) {
+  if (to_.empty())
+    return fail(ErrorCode::InvalidArgument, fmt::format("the {}'s directory has no name", what));
+  is_new_ = !filesystem_.exists(to_);
+  if (const Status made = filesystem_.make_directory(to_); !made) {
+    is_new_ = false;
+    return made;
+  }
+  HAILSTONE_ASSIGN(const auto names, filesystem_.list(to_));
+  if (names.empty()) return {};
+  return fail(ErrorCode::AlreadyExists,
+              fmt::format("directory '{}' is not empty; give a {} a directory of its own", to_, what));
 }
 
 bool is_within(const std::string& path, const std::string& directory) {
@@ -85,21 +105,6 @@ bool is_within(const std::string& path, const std::string& directory) {
   if (error) return false;
   const auto [rest_of_outer, rest_of_inner] = std::ranges::mismatch(outer, inner);
   return rest_of_outer == outer.end() && rest_of_inner != inner.end();
-}
-
-Result<bool> make_empty_directory(Filesystem& filesystem, const std::string& path, const std::string& what) {
-  if (path.empty())
-    return fail(ErrorCode::InvalidArgument, fmt::format("the {}'s directory has no name", what));
-  const bool is_new = !filesystem.exists(path);
-  HAILSTONE_TRY(filesystem.make_directory(path));
-  const auto names = filesystem.list(path);
-  if (!names) {
-    if (is_new) static_cast<void>(filesystem.remove_directory(path));
-    return std::unexpected(names.error());
-  }
-  if (names->empty()) return is_new;
-  return fail(ErrorCode::AlreadyExists,
-              fmt::format("directory '{}' is not empty; give a {} a directory of its own", path, what));
 }
 
 Status restore_database(Filesystem& filesystem, const std::string& from, const std::string& to,
@@ -126,31 +131,28 @@ Status restore_database(Filesystem& filesystem, const std::string& from, const s
   // Without an intact manifest nothing of the copy could be read.
   HAILSTONE_ASSIGN(const auto content, Manifest::load(filesystem, from));
   if (!content) return fail(ErrorCode::NotFound, fmt::format("the manifest '{}' is gone", manifest));
-  HAILSTONE_ASSIGN(const bool is_new, make_empty_directory(filesystem, to, "restored database"));
-  FileCopy files(filesystem, from, to, is_new, progress);
-  const auto copy_all = [&]() -> Status {
-    const std::string manifest_name = manifest.substr(from.size() + 1);
-    std::vector<std::pair<std::string, uint64_t>> wanted;
-    uint64_t next_file = content->mark.next_file;
-    for (const std::string& name : names) {
-      const auto number = file_number_of(name);
-      if (!number && !parse_log_file_name(name)) continue;
-      if (number) next_file = std::max(next_file, *number + 1);
-      HAILSTONE_ASSIGN(const auto file, filesystem.open_plain(from + "/" + name));
-      HAILSTONE_ASSIGN(const uint64_t size, file->size());
-      wanted.emplace_back(name, size);
-      files.expect(size);
-    }
-    for (const auto& [name, size] : wanted) HAILSTONE_TRY(files.copy(name, size));
-    HAILSTONE_TRY(files.sync());
-    HAILSTONE_TRY(files.copy(manifest_name, content->intact_bytes));
-    HAILSTONE_TRY(begin_new_identity(filesystem, to, content->intact_bytes, content->databases, next_file));
-    HAILSTONE_TRY(files.sync());
-    return filesystem.sync_directory(parent_of(to));
-  };
-  const Status copied = copy_all();
-  if (!copied) files.remove_all();
-  return copied;
+  FileCopy files(filesystem, from, to, progress);
+  HAILSTONE_TRY(files.make_directory("restored database"));
+  const std::string manifest_name = manifest.substr(from.size() + 1);
+  std::vector<std::pair<std::string, uint64_t>> wanted;
+  uint64_t next_file = content->mark.next_file;
+  for (const std::string& name : names) {
+    const auto number = file_number_of(name);
+    if (!number && !parse_log_file_name(name)) continue;
+    if (number) next_file = std::max(next_file, *number + 1);
+    HAILSTONE_ASSIGN(const auto file, filesystem.open_plain(from + "/" + name));
+    HAILSTONE_ASSIGN(const uint64_t size, file->size());
+    wanted.emplace_back(name, size);
+    files.expect(size);
+  }
+  for (const auto& [name, size] : wanted) HAILSTONE_TRY(files.copy(name, size));
+  HAILSTONE_TRY(files.sync());
+  HAILSTONE_TRY(files.copy(manifest_name, content->intact_bytes));
+  HAILSTONE_TRY(begin_new_identity(filesystem, to, content->intact_bytes, content->databases, next_file));
+  HAILSTONE_TRY(files.sync());
+  HAILSTONE_TRY(filesystem.sync_directory(parent_of(to)));
+  files.keep();
+  return {};
 }
 
 }  // namespace hailstone

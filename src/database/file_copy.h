@@ -17,15 +17,18 @@ using CopyProgress = std::function<bool(uint64_t done, uint64_t all)>;
 
 class FileCopy {
  public:
-  /// Both directories must be there; `to` is removed with what was made in it when it `is_new`. `all`: bytes
-  /// to come, for `progress`, which may be empty.
-  FileCopy(Filesystem& filesystem, std::string from, std::string to, bool is_new, CopyProgress progress)
-      : filesystem_(filesystem),
-        from_(std::move(from)),
-        to_(std::move(to)),
-        is_new_(is_new),
-        progress_(std::move(progress)) {}
+  /// `from` must be there. `progress` may be empty.
+  FileCopy(Filesystem& filesystem, std::string from, std::string to, CopyProgress progress)
+      : filesystem_(filesystem), from_(std::move(from)), to_(std::move(to)), progress_(std::move(progress)) {}
+  FileCopy(const FileCopy&) = delete;
+  FileCopy& operator=(const FileCopy&) = delete;
+  /// Removes what was made, as far as that works, unless it is kept: also when memory has run out on the way.
+  ~FileCopy();
 
+  /// Makes `to`, unless it is there and empty. `what` it is to hold, for the sentence of an error:
+  /// ErrorCode::AlreadyExists.
+  Status make_directory(const std::string& what);
+  /// Bytes that are to come, for the progress.
   void expect(uint64_t bytes) { all_ += bytes; }
   /// The first `size` bytes of the file, which must be a plain one, or all when it is shorter; synced.
   Status copy(const std::string& name, uint64_t size);
@@ -33,26 +36,23 @@ class FileCopy {
   Status link(const std::string& name);
   /// Makes the names of the copies durable.
   Status sync();
-  /// Removes what was made, as far as that works.
-  void remove_all();
+  /// All is there, and stays.
+  void keep() { kept_ = true; }
 
  private:
   Status advance(uint64_t bytes);
 
   Filesystem& filesystem_;
   const std::string from_, to_;
-  const bool is_new_;
   const CopyProgress progress_;
   uint64_t all_ = 0, done_ = 0;
-  std::vector<std::string> made_;
+  bool is_new_ = false;  // the directory was made
+  bool kept_ = false;
+  std::vector<std::string> made_;  // a path is noted before its file is made, which must not need memory
 };
 
 /// Whether `path`, which need not be there, lies in `directory` or a folder of it.
 bool is_within(const std::string& path, const std::string& directory);
-
-/// Makes the directory, unless it is there and empty; whether it made it. ErrorCode::AlreadyExists names what
-/// to do.
-Result<bool> make_empty_directory(Filesystem& filesystem, const std::string& path, const std::string& what);
 
 /// The directory that holds the file or directory at `path`.
 std::string parent_of(const std::string& path);

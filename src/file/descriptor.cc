@@ -8,11 +8,32 @@
 
 namespace hailstone {
 
+namespace {
+
+/// Neither a file nor a directory.
+bool is_special(const struct stat& attributes) {
+  return !S_ISREG(attributes.st_mode) && !S_ISDIR(attributes.st_mode);
+}
+
+}  // namespace
+
 Result<Descriptor> open_file(std::string_view what, const std::string& path, int flags) {
+  const auto refused = [&] {
+    return fail(
+        ErrorCode::Io,
+        fmt::format("cannot {} '{}': it is a pipe, a socket or a device; put a file there", what, path));
+  };
+  struct stat attributes;
+  // A pipe opened to be read and a device may do something already when they are opened.
+  if (::stat(path.c_str(), &attributes) == 0 && is_special(attributes)) return refused();
   for (;;) {
-    const int number = ::open(path.c_str(), flags | O_CLOEXEC, 0660);
-    if (number >= 0) return Descriptor(number);
-    if (errno != EINTR) return std::unexpected(io_error(what, path, errno));
+    // Nor does one that takes the file's place just now keep the caller waiting.
+    const int number = ::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, 0660);
+    if (number < 0 && errno == EINTR) continue;
+    if (number < 0) return std::unexpected(io_error(what, path, errno));
+    Descriptor file(number);
+    if (::fstat(number, &attributes) == 0 && is_special(attributes)) return refused();
+    return file;
   }
 }
 

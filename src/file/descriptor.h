@@ -40,6 +40,7 @@ class Descriptor {
 };
 
 /// open() with O_CLOEXEC; files that it makes get the mode 0660. `what` begins the error: "open".
+/// ErrorCode::Io for a pipe, a socket or a device, also behind a symbolic link: none of them is waited for.
 Result<Descriptor> open_file(std::string_view what, const std::string& path, int flags);
 /// The same for what must be a plain file: neither follows a symbolic link nor waits for the other end of a
 /// pipe. ErrorCode::InvalidArgument when it is something else.

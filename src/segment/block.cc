@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <lz4.h>
-#include <zstd.h>
 
 #include <algorithm>
 #include <array>
@@ -15,6 +14,7 @@
 #include "segment/bit_packing.h"
 #include "segment/block_state.h"
 #include "segment/bytes_encoder.h"
+#include "segment/zstd_frame.h"
 
 namespace hailstone {
 namespace {
@@ -172,23 +172,12 @@ Result<ByteView> Block::State::frame_text(const Frame& frame, Arena& scratch) co
   }
   if (frame.codec == FrameCodec::Raw) return stored;
   char* to = scratch.allocate(size);
-  size_t got = SIZE_MAX;
-  if (frame.codec == FrameCodec::Lz4) {
-    const int result =
-        LZ4_decompress_safe(stored.data(), to, static_cast<int>(stored_size), static_cast<int>(size));
-    if (result >= 0) got = static_cast<size_t>(result);
-  } else {
-    struct Context {
-      ZSTD_DCtx* zstd = ZSTD_createDCtx();
-      ~Context() { ZSTD_freeDCtx(zstd); }
-    };
-    thread_local const Context context;
-    if (context.zstd == nullptr)
-      return fail(ErrorCode::OutOfMemory, fmt::format("no memory to decompress a block of {}", file->path()));
-    got = ZSTD_decompressDCtx(context.zstd, to, size, stored.data(), stored_size);
-  }
-  if (got != size)
+  if (frame.codec == FrameCodec::Zstd) {
+    HAILSTONE_TRY(decompress_zstd(*file, piece_offset, stored, to, size));
+  } else if (LZ4_decompress_safe(stored.data(), to, static_cast<int>(stored_size), static_cast<int>(size)) !=
+             static_cast<int>(size)) {
     return file->corrupt(piece_offset, "a compressed value cannot be decompressed in the block");
+  }
   return ByteView(to, size);
 }
 

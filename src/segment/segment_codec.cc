@@ -10,6 +10,7 @@
 #include "segment/bit_packing.h"
 #include "segment/block_state.h"
 #include "segment/bytes_encoder.h"
+#include "segment/zstd_frame.h"
 
 namespace hailstone {
 namespace {
@@ -275,8 +276,7 @@ Result<std::shared_ptr<const Dictionary>> SegmentCodec::load_dictionary(const Se
     // The frame tells its size itself, so a few bytes cannot claim much memory by a wrong head alone.
     if (ZSTD_getFrameContentSize(body.data(), body.size()) != body_size) return wrong();
     unpacked.resize(body_size);
-    if (ZSTD_decompress(unpacked.data(), unpacked.size(), body.data(), body.size()) != body_size)
-      return wrong();
+    HAILSTONE_TRY(decompress_zstd(file, piece.offset, body, unpacked.data(), unpacked.size()));
     body = {unpacked.data(), unpacked.size()};
   }
   if (body.size() != body_size) return wrong();

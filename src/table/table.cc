@@ -52,6 +52,16 @@ Table::State::State(TableHost& table_host, const TableRecord& record)
       recorded_publish(record.last_publish),
       recorded_until(record.applied_until) {}
 
+namespace {
+
+/// Whether an error is one of the table's files. Others, of memory above all, pass: the table is opened again
+/// at its next use. A file that the system could not read at the last try of a recovery counts as well.
+bool is_lasting(const Error& error, bool last_try) {
+  return error.code() == ErrorCode::Corruption || (last_try && error.code() == ErrorCode::Io);
+}
+
+}  // namespace
+
 Result<std::shared_ptr<Table>> Table::open(TableHost& host, const TableRecord& given, bool set_aside) {
   std::shared_ptr<Table> table(new Table);
   table->state_ = std::make_unique<State>(host, given);
@@ -66,7 +76,7 @@ Result<std::shared_ptr<Table>> Table::open(TableHost& host, const TableRecord& g
       const Error unreadable(
           error.code(), fmt::format("table {} cannot be read: {}", table->definition().name, error.message()),
           error.system_error());
-      if (error.code() != ErrorCode::Corruption && !set_aside) return std::unexpected(unreadable);
+      if (!is_lasting(error, set_aside)) return std::unexpected(unreadable);
       // Nothing of the table can be trusted without one of its segments, but its state must stay as it is, so
       // that a repaired or restored file is found again.
       state.unopened.push_back(entry);
@@ -85,8 +95,7 @@ Result<std::shared_ptr<Table>> Table::open(TableHost& host, const TableRecord& g
   if (!given.rows.empty() && state.usable()) {
     // As above.
     if (const Status restored = table->restore_rows(given.rows); !restored) {
-      if (restored.error().code() != ErrorCode::Corruption && !set_aside)
-        return std::unexpected(restored.error());
+      if (!is_lasting(restored.error(), set_aside)) return std::unexpected(restored.error());
       state.mark_corrupt(restored.error());
     }
   }

@@ -1,6 +1,7 @@
 #include "base/failing_allocations.h"
 
 #include <atomic>
+#include <cerrno>
 #include <cstdlib>
 #include <new>
 
@@ -13,7 +14,7 @@
 namespace hailstone {
 namespace {
 
-enum class Where : uint8_t { Nowhere, Inside, Others };
+enum class Where : uint8_t { Nowhere, Inside, InsideMalloc, Others };
 std::atomic<Where> armed{Where::Nowhere};
 std::atomic<int64_t> until{0};  // allocations that succeed before
 std::atomic<int64_t> failing{0};
@@ -26,6 +27,7 @@ thread_local bool is_arming = false;
 [[maybe_unused]] bool fails() {
   switch (armed.load(std::memory_order_relaxed)) {
     case Where::Nowhere:
+    case Where::InsideMalloc:
       return false;
     case Where::Inside:
       if (inside == 0 || until.fetch_sub(1) > 0 || failing.fetch_sub(1) <= 0) return false;
@@ -43,6 +45,14 @@ thread_local bool is_arming = false;
   return true;
 }
 
+[[maybe_unused]] bool malloc_fails() {
+  if (armed.load(std::memory_order_relaxed) != Where::InsideMalloc) [[likely]]
+    return false;
+  if (inside == 0 || until.fetch_sub(1) > 0 || failing.fetch_sub(1) <= 0) return false;
+  failed.fetch_add(1);
+  return true;
+}
+
 }  // namespace
 
 bool FailingAllocations::possible() { return HAILSTONE_OWN_NEW == 1; }
@@ -52,6 +62,11 @@ void FailingAllocations::arm(uint64_t nth, uint64_t in_a_row) {
   failing.store(static_cast<int64_t>(in_a_row));
   failed.store(0);
   armed.store(Where::Inside);
+}
+
+void FailingAllocations::arm_malloc(uint64_t nth, uint64_t in_a_row) {
+  arm(nth, in_a_row);
+  armed.store(Where::InsideMalloc);
 }
 
 void FailingAllocations::arm_others(uint32_t one_of, uint64_t seed) {
@@ -75,11 +90,22 @@ FailingAllocations::Inside::~Inside() { --inside; }
 
 #if HAILSTONE_OWN_NEW
 
+// glibc's own, behind the malloc() below, which takes its place for all others, also for the C libraries.
+extern "C" void* __libc_malloc(std::size_t bytes);  // NOLINT(bugprone-reserved-identifier): it is named so
+
+extern "C" void* malloc(std::size_t bytes) noexcept {
+  if (hailstone::malloc_fails()) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  return __libc_malloc(bytes);
+}
+
 namespace {
 void* allocate(std::size_t bytes, std::size_t alignment) {
   if (hailstone::fails()) return nullptr;
   if (bytes == 0) bytes = 1;
-  return alignment == 0 ? std::malloc(bytes)
+  return alignment == 0 ? __libc_malloc(bytes)
                         : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
 }
 void* allocate_or_throw(std::size_t bytes, std::size_t alignment) {

@@ -17,7 +17,9 @@ class FailingAllocations {
   /// From the `nth` allocation on (0: the next one) `in_a_row` of them fail: those of threads that are inside
   /// call().
   static void arm(uint64_t nth, uint64_t in_a_row);
-  /// The same for one in `one_in` allocations of all other threads but the calling one, at random.
+  /// The same for malloc() as the C libraries call it that the library uses, and not for operator new.
+  static void arm_malloc(uint64_t nth, uint64_t in_a_row);
+  /// The same as arm() for one in `one_in` allocations of all other threads but the calling one, at random.
   static void arm_others(uint32_t one_in, uint64_t seed);
   /// How many have failed since arm().
   static uint64_t disarm();

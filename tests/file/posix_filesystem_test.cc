@@ -1,13 +1,16 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
 
 #include "file/filesystem.h"
 #include "file/io_error.h"
+#include "file/method_filesystem.h"
 #include "file/temporary_directory.h"
 
 namespace hailstone {
@@ -185,6 +188,27 @@ TEST(PosixFilesystemTest, WhatCannotBeFoundOutMayBeThere) {
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code(), ErrorCode::AlreadyExists);
   EXPECT_NE(made.error().message().find("is not a directory"), std::string::npos);
+}
+
+TEST(PosixFilesystemTest, APipeIsNotWaitedFor) {
+  const TemporaryDirectory directory;
+  const std::string pipe = directory.file("pipe"), link = directory.file("link");
+  ASSERT_EQ(0, ::mkfifo(pipe.c_str(), 0600));
+  std::filesystem::create_symlink(pipe, link);
+  Filesystem& filesystem = posix_filesystem();
+  MethodFilesystem by_method({.method = IoMethod::Buffered}, {});
+  for (const std::string& path : {pipe, link}) {
+    const auto opened = filesystem.open(path);
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.error().code(), ErrorCode::Io);
+    EXPECT_NE(opened.error().message().find(path), std::string::npos) << opened.error().message();
+    EXPECT_FALSE(filesystem.append_to(path));
+    EXPECT_FALSE(filesystem.create(path));
+    EXPECT_FALSE(filesystem.truncate(path, 0));
+    EXPECT_FALSE(by_method.open(path));
+    EXPECT_FALSE(by_method.open_sequential(path));
+  }
+  EXPECT_FALSE(filesystem.open("/dev/zero"));
 }
 
 TEST(PosixFilesystemTest, AFailedWriteIsAnErrorAndKeepsTheSize) {
