@@ -57,7 +57,8 @@ _STRINGS = ctypes.POINTER(ctypes.c_char_p)
 _FUNCTIONS = {
     "hs_version": (_S, []), "hs_error_message": (_S, [_P]),
     "hs_options_init_sized": (None, [ctypes.POINTER(Options), _Z]),
-    "hs_open": (_I, [_S, ctypes.POINTER(Options), _OUT]), "hs_close": (_I, [_P]), "hs_checkpoint": (_I, [_P]),
+    "hs_open": (_I, [_S, ctypes.POINTER(Options), _OUT]), "hs_close_within": (_I, [_P, ctypes.c_uint]), "hs_close": (_I, [_P]),
+    "hs_checkpoint": (_I, [_P]),
     "hs_expire": (_I, [_P, ctypes.POINTER(ctypes.c_uint64)]), "hs_backup": (_I, [_P, _S]),
     "hs_counter_at": (_I, [_P, _Z, ctypes.POINTER(_S), ctypes.POINTER(_S), ctypes.POINTER(ctypes.c_uint64)]),
     "hs_begin": (_I, [_P, _I, _OUT]), "hs_commit": (_I, [_P]), "hs_rollback": (_I, [_P]), "hs_transaction_close": (None, [_P]),
@@ -77,12 +78,12 @@ _FUNCTIONS = {
     "hs_table_index_column": (_I, [_P, _Z, _Z, ctypes.POINTER(_Z), ctypes.POINTER(_I)]),
     "hs_table_check": (_I, [_P, _P]),
     "hs_table_size": (_I, [_P, ctypes.POINTER(ctypes.c_uint64), ctypes.POINTER(ctypes.c_uint64)]),
-    "hs_insert": (_I, [_P, _P, _VALUES, _Z]),
-    "hs_update": (_I, [_P, _P, _VALUES, _Z, ctypes.POINTER(ctypes.c_uint32), _VALUES, _Z]),
-    "hs_delete": (_I, [_P, _P, _VALUES, _Z]), "hs_get": (_I, [_P, _P, _VALUES, _Z, _I, _VALUES, _Z]),
-    "hs_cursor_open": (_I, [_P, _P, _S, _I, _OUT]), "hs_cursor_close": (None, [_P]), "hs_cursor_seek": (_I, [_P, _VALUES, _Z]),
-    "hs_cursor_seek_last": (_I, [_P, _VALUES, _Z]), "hs_cursor_next": (_I, [_P]), "hs_cursor_previous": (_I, [_P]),
-    "hs_cursor_row": (_I, [_P, _VALUES, _Z]),
+    "hs_insert": (_I, [_P, _P, _P, _Z]), "hs_upsert": (_I, [_P, _P, _P, _Z]),
+    "hs_update": (_I, [_P, _P, _P, _Z, ctypes.POINTER(ctypes.c_uint32), _P, _Z]),
+    "hs_delete": (_I, [_P, _P, _P, _Z]), "hs_get": (_I, [_P, _P, _P, _Z, _I, _P, _Z]),
+    "hs_cursor_open": (_I, [_P, _P, _S, _I, _OUT]), "hs_cursor_close": (None, [_P]), "hs_cursor_seek": (_I, [_P, _P, _Z]),
+    "hs_cursor_seek_last": (_I, [_P, _P, _Z]), "hs_cursor_until": (_I, [_P, _P, _Z]), "hs_cursor_next": (_I, [_P]), "hs_cursor_previous": (_I, [_P]),
+    "hs_cursor_row": (_I, [_P, _P, _Z]), "hs_cursor_rows": (_I, [_P, _I, _P, _Z, _Z, ctypes.POINTER(_Z)]),
     "hs_load_begin": (_I, [_P, _P, _OUT]), "hs_load_stream": (_I, [_P, ctypes.POINTER(ArrowArrayStream)]),
     "hs_load_finish": (_I, [_P]), "hs_load_close": (None, [_P]),
     "hs_compare": (_P, [_S, _I, Value]), "hs_in": (_P, [_S, _VALUES, _Z]), "hs_is_null": (_P, [_S]),
@@ -127,52 +128,23 @@ def name_bytes(name):
     return name.encode()
 
 
+def set_value(target, kind, given):
+    """Fills a Value with what values.convert() has made; returns what must live as long as it."""
+    target.kind = kind
+    if kind == BYTES:
+        target.as_.bytes.data = ctypes.cast(ctypes.c_char_p(given), ctypes.c_void_p).value
+        target.as_.bytes.size = len(given)
+    elif kind == DOUBLE:
+        target.as_.d = given
+    elif kind == INT:
+        target.as_.i = given
+    elif kind == UINT:
+        target.as_.u = given
+    return given
+
+
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 _FIRST_DAY = _EPOCH.date()
-_MICROSECOND = datetime.timedelta(microseconds=1)
-
-
-def set_value(target, value):
-    """Writes a Python value into a Value; returns what must live as long as it."""
-    if value is None:
-        target.kind = NULL
-    elif isinstance(value, (str, bytes, bytearray, memoryview)):
-        kept = value.encode() if isinstance(value, str) else bytes(value)
-        target.kind = BYTES
-        target.as_.bytes.data = ctypes.cast(ctypes.c_char_p(kept), ctypes.c_void_p).value
-        target.as_.bytes.size = len(kept)
-        return kept
-    elif isinstance(value, datetime.datetime):
-        if value.tzinfo is None:
-            value = value.replace(tzinfo=datetime.timezone.utc)
-        target.kind, target.as_.i = INT, (value - _EPOCH) // _MICROSECOND
-    elif isinstance(value, datetime.date):
-        target.kind, target.as_.i = INT, (value - _FIRST_DAY).days
-    elif isinstance(value, float):
-        target.kind, target.as_.d = DOUBLE, value
-    else:
-        try:
-            number = value.__index__()
-        except AttributeError:
-            try:
-                target.kind, target.as_.d = DOUBLE, float(value)  # numpy's numbers and the like
-                return None
-            except (TypeError, ValueError):
-                raise Invalid(Status.INVALID, f"a {type(value).__name__} is no value of a column") from None
-        if -2**63 <= number < 2**63:
-            target.kind, target.as_.i = INT, number
-        elif number < 2**64 and number > 0:
-            target.kind, target.as_.u = UINT, number
-        else:
-            raise OutOfRange(Status.OUT_OF_RANGE, f"{number} does not fit into 64 bits")
-    return None
-
-
-def make_values(given):
-    """An array of Values, which keeps what it points to."""
-    array = (Value * max(1, len(given)))()
-    array.kept = [set_value(array[i], value) for i, value in enumerate(given)]
-    return array
 
 
 def get_value(value, type_name):
