@@ -1,5 +1,7 @@
 """Random expressions over the columns of a random table: numbers, conditions, texts and times."""
 
+from columns import FILLED
+
 NUMBERS = ["tiny", "utiny", "small", "medium", "plain", "big", "ubig", "grouped", "id", "money", "price", "share", "quarter"]
 WHOLE = [name for name in NUMBERS if name not in ("money", "price", "share", "quarter")]
 REAL = ["quarter"]
@@ -133,6 +135,7 @@ class Expressions:
                 kind = "SUM"
         elif kind in ("MIN", "MAX", "COUNT"):
             argument = self.key()
+            argument = f"{argument} + 0" if argument in FILLED else argument
         elif kind == "COUNT(DISTINCT":
             argument = self.random.choice([self.number(), self.number(), self.random.choice(self.names)])
         else:

@@ -8,6 +8,7 @@ from columns import COLUMNS
 from engines import ENGINES, Difference
 from expressions import Expressions
 from program import Failure
+from stored import make_target
 
 # Literals of conditions and limits, which may be parameters.
 LITERAL = re.compile(r"(?:(?<=[=<>] )|(?<=IN \())(-?\d+(?:\.\d+)?|'[^'\\]*')(?=[ ,)]|$)|(?<=LIMIT )\d+")
@@ -59,13 +60,8 @@ class Places:
         """Whether it has not failed."""
         return self.pair.both(sql, may_fail=True, plan_of=select.sql, **how).error is None
 
-    def _table_as(self, select):
-        """Whether there is a table `target` of its rows."""
-        self.pair.both("DROP TABLE IF EXISTS target")
-        return self._ask(f"CREATE TABLE target AS {select.sql}", select) and self._ask("SELECT * FROM target", select, near=select.near)
-
     def create_and_insert(self, select, _):
-        if not self._table_as(select):
+        if not make_target(self.pair, select.sql, near=select.near):
             return False
         verb = self.random.choice(["INSERT", "INSERT IGNORE", "REPLACE"])
         self._ask(f"{verb} INTO target {select.sql}", select)
@@ -195,7 +191,7 @@ class Places:
     def store(self, table):
         """Rows in no order that are stored: warnings name them by their number among all that the server reads."""
         some = Expressions(self.random, table.names)
-        names = self.random.sample([name for name in table.names if name != "id"], 3)
+        names = self.random.sample(table.stored, 3)
         if not {"wide", "precise", "single"}.isdisjoint(names):
             self.pair.set("SET sql_mode = ''")
         types = ["INT" if self.random.random() < 0.1 else "VARCHAR(2)" if self.random.random() < 0.1 else COLUMNS[name][0].replace(" COLUMNAR=0", "")

@@ -1,12 +1,14 @@
 """A random table t, partitioned or not, with a view v of it: the same in both engines."""
 
-from columns import BOUNDS, COLUMNS, LONG, NUMBERS, STAMPS, literal
+from columns import BOUNDS, COLUMNS, LONG, NUMBERS, PACKED, STAMPS, VIRTUAL, literal
 from expressions import Expressions
 from program import Failure
+from waiting import COLUMNS as WAITING
 
 
 class RandomTable:
-    """`names` are its columns; `id` is among them, and no two rows have the same one."""
+    """`names` are its columns; `id` is among them, and no two rows have the same one. Of those `stored` get values, and `virtual` are computed; `defaulted`
+    have a default, and `indexed` are the first ones of an index."""
 
     def __init__(self, random_source, pair):
         self.random = random_source
@@ -14,10 +16,16 @@ class RandomTable:
 
     def make(self, row_counts=(0, 3, 200, 3000), multiply=1):
         """With one of the numbers of rows, or so many times more, of which the others repeat the first ones with another id."""
-        names = self.random.sample([*COLUMNS], 12)
+        there = [name for name in COLUMNS if name not in WAITING]
+        names = self.random.sample(there, 10)
+        # A text, a document and a compressed column are in most tables.
+        for kinds in (["story", "short"], ["document", "packed", "packed_text", "packed_lump", "packed_raw"]):
+            names.append(self.random.choice([name for name in kinds if name in there and name not in names] or [name for name in there if name not in names]))
         if self.random.random() < 0.4:
             names = [*names[1:], self.random.choice([name for name in STAMPS if name not in names[1:]] or [names[0]])]
-        self.names = [*names, "id"]
+        self.stored = names
+        self.virtual = [] if self.random.random() < 0.75 else [name for name in self.random.choice([["twice", "thrice"], [*VIRTUAL]]) if name not in WAITING]
+        self.names = [*names, *self.virtual, "id"]
         both = self.pair.both
         both("DROP VIEW IF EXISTS w, v")
         both("DROP TABLE IF EXISTS t, target")
@@ -27,11 +35,12 @@ class RandomTable:
         for first in range(0, rows, 1000):
             values = ", ".join(f"({number}, {', '.join(self.value(name, wide) for name in names)})"
                                for number in range(first, min(rows, first + 1000)))
-            both(f"INSERT INTO t VALUES {values}")
+            both(f"INSERT INTO t (id, {', '.join(names)}) VALUES {values}")
         if multiply > 1:
-            both(f"INSERT INTO t SELECT id + seq * {rows}, {', '.join(names)} FROM t JOIN seq_1_to_{multiply - 1}")
+            both(f"INSERT INTO t (id, {', '.join(names)}) SELECT id + seq * {rows}, {', '.join(names)} FROM t JOIN seq_1_to_{multiply - 1}")
         # Rows in segments, some of them deleted, and rows that are written later.
         self.pair.run("HAILSTONE", "OPTIMIZE TABLE t")
+        self.pair.note({"HAILSTONE": "OPTIMIZE TABLE t"})
         both("DELETE FROM t WHERE id % 17 = 3")
         both(f"INSERT INTO t (id, {names[0]}) VALUES (-1, {self.value(names[0], False)}), (-2, {self.value(names[0], False)})")
         self._make_view()
@@ -39,8 +48,15 @@ class RandomTable:
     def _create(self, names):
         # By an index the server finds one of two moments that a time zone shows alike.
         indexable = [name for name in names if name not in LONG and name not in STAMPS]
-        keys = ", ".join(f"KEY ({name})" for name in self.random.sample(indexable, 2))
+        self.indexed = [*self.random.sample(indexable, 2), *(name for name in ("twice", "thrice", "told") if name in self.virtual and self.random.random() < 0.6)]
+        keys = ", ".join(f"KEY ({name})" for name in self.indexed)
+        prefixable = [name for name in names if name in LONG - PACKED]
+        if prefixable and self.random.random() < 0.3:
+            keys += f", KEY ({self.random.choice(prefixable)}(3))"
         self.not_null = {name for name in names if self.random.random() < 0.15}
+        self.defaulted = self.not_null | {name for name in names if self.random.random() < 0.2 and name not in STAMPS}
+        default = self.random.choice(sorted(self.defaulted) or ["id"])
+        virtual = "".join(f", {name} {VIRTUAL[name].replace('DEFAULT(id)', '5').replace('<a>', default).replace('DEFAULT(id)', '5')}" for name in self.virtual)
         while True:
             partitions, self.has_key = self._partitions(names)
             self.clustered = None  # a column before `id` in the primary key
@@ -49,15 +65,18 @@ class RandomTable:
                 self.has_key = False
                 self.clustered = self.random.choice(indexable)
                 self.not_null.add(self.clustered)
+                self.defaulted.add(self.clustered)
                 # Of one direction: the server's ranges lose rows of any engine where a key's later parts differ in it.
                 direction = self.random.choice(["", "", " DESC"])
                 key = f"NOT NULL, KEY (id), PRIMARY KEY ({self.clustered}{direction}, id{direction})"
-            # Asked for the moment of a text that tells none, the server reads one partition only, of any engine.
-            of_other = partitions if "UNIX_TIMESTAMP" in partitions or self.random.random() < 0.7 else ""
+            # Asked for the moment of a text that tells none, the server reads one partition only, of any engine. In the order of an index it merges partitions
+            # of InnoDB with a virtual column of another one that is NULL where it is not.
+            of_other = partitions if "UNIX_TIMESTAMP" in partitions or not self.virtual and self.random.random() < 0.7 else ""
             text = ", ".join(self._column(name) for name in names)
             shapes = {"HAILSTONE": (text, partitions), "InnoDB": (text.replace(" COLUMNAR=0", ""), of_other)}
-            answers = [self.pair.run(engine, f"CREATE OR REPLACE TABLE t (id INT {key}, {shapes[engine][0]}, {keys}) {shapes[engine][1]}")
-                       for engine in self.pair.engines]
+            made = {engine: f"CREATE OR REPLACE TABLE t (id INT {key}, {shapes[engine][0]}{virtual}, {keys}) {shapes[engine][1]}" for engine in self.pair.engines}
+            answers = [self.pair.run(engine, sql) for engine, sql in made.items()]
+            self.pair.note(made)
             if all(answer.error is None for answer in answers):
                 break
             if not partitions:
@@ -67,7 +86,9 @@ class RandomTable:
 
     def _column(self, name):
         kind, values = COLUMNS[name]
-        return f"{name} {kind}" if name not in self.not_null else f"{name} {kind.replace(' NULL', '')} NOT NULL DEFAULT {values[0]}"
+        if name in self.not_null:
+            kind = f"{kind.replace(' NULL', '')} NOT NULL"
+        return f"{name} {kind} DEFAULT {values[0]}" if name in self.defaulted else f"{name} {kind}"
 
     def _make_view(self):
         some = Expressions(self.random, self.names)
@@ -125,7 +146,7 @@ class RandomTable:
 
     def condition(self):
         name = self.random.choice(self.names)
-        value = self.random.choice(["5", "100"]) if name == "id" else literal(self.random, name)
+        value = self.random.choice(["5", "100"]) if name not in COLUMNS else literal(self.random, name)
         return self.random.choice(["1", "1", f"{name} = {value}", f"{name} <> {value}", f"{name} IS NOT NULL", "id < 100", "id BETWEEN 40 AND 70",
                                    f"{name} IN ({value}, NULL) OR id > 50", f"{name} IS NULL AND id <> 1"])
 
@@ -140,7 +161,7 @@ class RandomTable:
 
     def change(self):
         """Rows that the connection's transaction changes, takes away and brings."""
-        name = self.random.choice(self.names[:-1])
+        name = self.random.choice(self.stored)
         self.pair.both(f"UPDATE t SET {name} = {self.value(name, False)} WHERE id % 5 = 1", may_fail=True)
         if self.has_key:
             self.pair.both("REPLACE INTO t (id) VALUES (-5), (-6)")

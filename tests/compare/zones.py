@@ -1,10 +1,12 @@
-"""Time zones of sessions: offsets, named ones, and that of the server's process."""
+"""What the server's process has around it: its time zone, those of sessions, which are offsets and named ones, and memory that is overwritten once it is freed."""
 
 import os
 
 from program import run
 
-ENVIRONMENT = {"TZ": "Europe/Berlin"}  # of the server: its SYSTEM zone
+# Of the server: its SYSTEM zone; and what glibc writes into memory that is freed, and, inverted, into what is asked for.
+OVERWRITTEN = {"MALLOC_PERTURB_": "165"}
+ENVIRONMENT = {"TZ": "Europe/Berlin", **OVERWRITTEN}
 ZONES = ["SYSTEM", "+00:00", "+05:30", "-11:00", "+13:00", "MET", "MET", "Europe/Moscow", "Japan"]
 
 
