@@ -26,6 +26,7 @@ bool take_source(ConfigSection& section, StreamConfig& stream) {
   section.take("file", file);
   section.take("directory", directory);
   section.take("pattern", stream.pattern);
+  section.take("follow_symlinks", stream.follow_symlinks);
   const int sources = (standard_input ? 1 : 0) + (file.empty() ? 0 : 1) + (directory.empty() ? 0 : 1);
   if (section.is_told("stdin") || section.is_told("file") || section.is_told("directory")) return false;
   if (sources != 1) {
@@ -35,6 +36,9 @@ bool take_source(ConfigSection& section, StreamConfig& stream) {
   }
   if (const toml::node* node = section.node("pattern"); node != nullptr && directory.empty()) {
     section.wrong(*node, "'pattern' is for a stream with a directory");
+  }
+  if (const toml::node* node = section.node("follow_symlinks"); node != nullptr && directory.empty()) {
+    section.wrong(*node, "'follow_symlinks' is for a stream with a directory");
   }
   stream.source = standard_input  ? StreamConfig::Source::StandardInput
                   : !file.empty() ? StreamConfig::Source::File

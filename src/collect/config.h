@@ -49,8 +49,9 @@ struct StreamConfig {
   std::string name;
   TableConfig table;
   Source source = Source::File;
-  std::string path;           // of the file or directory
-  std::string pattern = "*";  // of names in the directory
+  std::string path;              // of the file or directory
+  std::string pattern = "*";     // of names in the directory
+  bool follow_symlinks = false;  // that lead out of the directory
   TextOptions text;
   std::vector<std::string> columns;  // where the fields go; "-": nowhere. Empty: as the header says
   std::vector<std::pair<std::string, std::string>> computed;  // column, SQL expression

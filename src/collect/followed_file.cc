@@ -15,9 +15,12 @@ namespace hailstone {
 namespace {
 
 constexpr std::chrono::milliseconds between_looks(100);
+/// A file that was written so long ago has another time when it is written again; clocks of file systems may
+/// differ by some of it.
+constexpr time_t settled_seconds = 60;
 /// How long a writer may go on with a file that was renamed.
 constexpr std::chrono::seconds renamed_for(3);
-constexpr uint64_t head_bytes = 1024;
+constexpr uint64_t piece_bytes = 1024;  // of a fingerprint
 
 FileFacts facts_from(const struct stat& attributes) {
   return {.identity = {.device = attributes.st_dev, .inode = attributes.st_ino},
@@ -25,18 +28,31 @@ FileFacts facts_from(const struct stat& attributes) {
           .is_regular = S_ISREG(attributes.st_mode)};
 }
 
-Result<FileHead> head_of_descriptor(int descriptor, const std::string& name, uint64_t bytes) {
-  char head[head_bytes];
-  size_t size = 0;
-  while (size < std::min(bytes, head_bytes)) {
+/// As many bytes as there are from `begin` on, `size` at most.
+Result<std::string> bytes_at(int descriptor, const std::string& name, uint64_t begin, uint64_t size) {
+  std::string bytes(size, '\0');
+  size_t found = 0;
+  while (found < size) {
     const ssize_t now =
-        ::pread(descriptor, head + size, std::min(bytes, head_bytes) - size, static_cast<off_t>(size));
+        ::pread(descriptor, bytes.data() + found, size - found, static_cast<off_t>(begin + found));
     if (now < 0 && errno == EINTR) continue;
     if (now < 0) return std::unexpected(io_error("read", name, errno));
     if (now == 0) break;
-    size += static_cast<size_t>(now);
+    found += static_cast<size_t>(now);
   }
-  return FileHead{.bytes = static_cast<uint32_t>(size), .hash = checksum({head, size})};
+  bytes.resize(found);
+  return bytes;
+}
+
+FilePiece piece_of(ByteView bytes) {
+  return {.bytes = static_cast<uint32_t>(bytes.size()), .hash = checksum(bytes)};
+}
+
+Result<Fingerprint> fingerprint_of(int descriptor, const std::string& name, uint64_t offset) {
+  const uint64_t size = std::min(offset, piece_bytes);
+  HAILSTONE_ASSIGN(const std::string head, bytes_at(descriptor, name, 0, size));
+  HAILSTONE_ASSIGN(const std::string tail, bytes_at(descriptor, name, offset - size, size));
+  return Fingerprint{.head = piece_of(head), .tail = piece_of(tail)};
 }
 
 }  // namespace
@@ -48,16 +64,29 @@ Result<std::optional<FileFacts>> facts_of(const std::string& path) {
   return std::unexpected(io_error("look at", path, errno));
 }
 
-Result<FileHead> head_of(const std::string& path, uint64_t bytes) {
+Result<bool> has_fingerprint(const std::string& path, uint64_t offset, const Fingerprint& fingerprint) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return std::unexpected(io_error("open", path, errno));
-  auto head = head_of_descriptor(descriptor, path, bytes);
+  const auto found = fingerprint_of(descriptor, path, offset);
   ::close(descriptor);
-  return head;
+  if (!found) return std::unexpected(found.error());
+  return found->head == fingerprint.head && (fingerprint.tail.bytes == 0 || found->tail == fingerprint.tail);
+}
+
+Status check_readable(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) return std::unexpected(io_error("open", path, errno));
+  struct stat attributes;
+  const int failed = fstat(descriptor, &attributes) == 0 ? 0 : errno;
+  ::close(descriptor);
+  if (failed != 0) return std::unexpected(io_error("look at", path, failed));
+  if (S_ISREG(attributes.st_mode)) return {};
+  return fail(ErrorCode::InvalidArgument, "'" + path + "' is not a plain file; read pipes as standard input");
 }
 
 Result<std::unique_ptr<FollowedFile>> FollowedFile::open(const std::string& path, Options options) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // A pipe would wait for its writer here.
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return std::unexpected(io_error("open", path, errno));
   std::unique_ptr<FollowedFile> file(new FollowedFile(path, descriptor, std::move(options)));
   HAILSTONE_TRY(file->start());
@@ -77,7 +106,8 @@ Status FollowedFile::start() {
   if (fstat(descriptor_, &attributes) != 0) return std::unexpected(io_error("look at", name_, errno));
   const FileFacts facts = facts_from(attributes);
   if (!facts.is_regular) {
-    return fail(ErrorCode::InvalidArgument, "'" + name_ + "' is no plain file; read pipes as standard input");
+    return fail(ErrorCode::InvalidArgument,
+                "'" + name_ + "' is not a plain file; read pipes as standard input");
   }
   is_regular_ = true;
   identity_ = facts.identity;
@@ -85,6 +115,9 @@ Status FollowedFile::start() {
   if (::lseek(descriptor_, static_cast<off_t>(offset_), SEEK_SET) < 0) {
     return std::unexpected(io_error("read", name_, errno));
   }
+  const uint64_t known = std::min(offset_, piece_bytes);
+  HAILSTONE_ASSIGN(head_, bytes_at(descriptor_, name_, 0, known));
+  HAILSTONE_ASSIGN(tail_, bytes_at(descriptor_, name_, offset_ - known, known));
   if (options_.end == End::Follow) return {};
   if (options_.end == End::Renamed) {
     // What was written behind what had been seen has come at an unknown moment since.
@@ -113,12 +146,57 @@ Result<size_t> FollowedFile::read(char* to, size_t size) {
     if (limit_) size = std::min<uint64_t>(size, *limit_ - offset_);
     const ssize_t now = ::read(descriptor_, to, size);
     if (now > 0) {
-      offset_ += static_cast<uint64_t>(now);
+      // What is as it was read after a read was so before: the new bytes go on with it.
+      HAILSTONE_ASSIGN(const bool same, is_as_read());
+      if (!same) return cut();
+      note_read({to, static_cast<size_t>(now)});
       if (quiet_ && offset_ > quiet_->bytes) quiet_ = Quiet{.bytes = offset_, .since = Clock::now()};
       return static_cast<size_t>(now);
     }
     if (now < 0 && errno != EINTR) return std::unexpected(io_error("read", name_, errno));
-    if (now == 0 && limit_) return 0;  // truncated
+    if (now == 0 && limit_) return cut();
+  }
+}
+
+void FollowedFile::note_read(ByteView bytes) {
+  offset_ += bytes.size();
+  if (head_.size() < piece_bytes) head_.append(bytes.substr(0, piece_bytes - head_.size()));
+  if (bytes.size() >= piece_bytes) {
+    tail_.assign(bytes.substr(bytes.size() - piece_bytes));
+  } else {
+    tail_.append(bytes);
+    if (tail_.size() > piece_bytes) tail_.erase(0, tail_.size() - piece_bytes);
+  }
+}
+
+Result<bool> FollowedFile::is_as_read() const {
+  HAILSTONE_ASSIGN(const std::string tail,
+                   bytes_at(descriptor_, name_, offset_ - tail_.size(), tail_.size()));
+  if (tail != tail_) return false;
+  HAILSTONE_ASSIGN(const std::string head, bytes_at(descriptor_, name_, 0, head_.size()));
+  return head == head_;
+}
+
+std::unexpected<Error> FollowedFile::cut() {
+  is_cut_ = true;
+  if (options_.cut) options_.cut();
+  return fail(ErrorCode::Interrupted, "'" + name_ + "' was cut or written anew while it was read");
+}
+
+Result<std::optional<uint64_t>> FollowedFile::pass_nuls() {
+  constexpr uint64_t step = uint64_t{1} << 16;
+  for (uint64_t passed = 0;;) {
+    HAILSTONE_ASSIGN(const bool found, wait_for_bytes());
+    if (!found) return std::nullopt;
+    if (offset_ != passed) return passed;  // it was begun before
+    HAILSTONE_ASSIGN(const std::string bytes, bytes_at(descriptor_, name_, offset_, step));
+    const size_t nuls = std::min(bytes.find_first_not_of('\0'), bytes.size());
+    note_read(ByteView(bytes).substr(0, nuls));
+    passed += nuls;
+    if (nuls == bytes.size() && nuls != 0) continue;
+    if (::lseek(descriptor_, static_cast<off_t>(offset_), SEEK_SET) < 0)
+      return std::unexpected(io_error("read", name_, errno));
+    return passed;
   }
 }
 
@@ -130,8 +208,16 @@ Result<bool> FollowedFile::wait_for_bytes() {
     struct stat attributes;
     if (fstat(descriptor_, &attributes) != 0) return std::unexpected(io_error("look at", name_, errno));
     const uint64_t bytes = facts_from(attributes).size;
-    is_cut_ = bytes < offset_;
-    if (bytes != offset_) return !is_cut_;
+    if (bytes < offset_) return cut();
+    if (bytes > offset_) return true;
+    // As big as before, but is it what was read?
+    const std::pair written(attributes.st_mtim.tv_sec, attributes.st_mtim.tv_nsec);
+    const bool is_recent = written.first + settled_seconds >= ::time(nullptr);
+    if (is_recent || settled_ != written) {
+      HAILSTONE_ASSIGN(const bool same, is_as_read());
+      if (!same) return cut();
+      if (!is_recent) settled_ = written;
+    }
     HAILSTONE_ASSIGN(const bool ended, has_ended(now));
     if (ended) return false;
     HAILSTONE_TRY(options_.before_wait());
@@ -170,8 +256,11 @@ Result<size_t> FollowedFile::read_stream(char* to, size_t size) {
   }
 }
 
-Result<FileHead> FollowedFile::head(uint64_t offset) const {
-  return head_of_descriptor(descriptor_, name_, offset);
+Result<Fingerprint> FollowedFile::fingerprint(uint64_t offset) {
+  if (is_cut_) return Fingerprint::of_none();
+  HAILSTONE_ASSIGN(const Fingerprint found, fingerprint_of(descriptor_, name_, offset));
+  HAILSTONE_ASSIGN(const bool same, is_as_read());
+  return same ? found : Fingerprint::of_none();
 }
 
 }  // namespace hailstone

@@ -1,7 +1,9 @@
 // A file as an input that does not end while it grows, or standard input. Says before it waits, so that what
 // was read can be made durable meanwhile; ends when stop is asked for (ErrorCode::Interrupted). A file that
-// is followed ends when another file has its name and it did not grow for three seconds since, or when it was
-// truncated. One thread.
+// is followed ends when another file has its name and it did not grow for three seconds since. A file that
+// was cut, or written anew in its place, ends with ErrorCode::Interrupted, so that no piece of a line of it
+// is taken for a record: after each read, and while it waits, the file is asked whether it still begins and
+// goes on as it was read. One thread.
 #pragma once
 
 #include <chrono>
@@ -11,7 +13,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
+#include "base/bytes.h"
 #include "base/status.h"
 #include "collect/stop.h"
 #include "text/input.h"
@@ -25,12 +29,21 @@ struct SourceIdentity {
   auto operator<=>(const SourceIdentity&) const = default;
 };
 
-/// The first bytes of a file, as far as it was read when they were looked at: tells it from a later one with
-/// the same identity.
-struct FileHead {
+/// Some bytes of a file.
+struct FilePiece {
   uint32_t bytes = 0;
   uint64_t hash = 0;
-  bool operator==(const FileHead&) const = default;
+  bool operator==(const FilePiece&) const = default;
+};
+/// Of what was read of a file: its first bytes and its last ones, 1,024 each at most. Tells it from another
+/// content that the same file got later.
+struct Fingerprint {
+  FilePiece head;
+  FilePiece tail;  // no bytes: not known
+  bool operator==(const Fingerprint&) const = default;
+
+  /// That of no content.
+  static Fingerprint of_none() { return {.head = {.bytes = 1, .hash = 0}, .tail = {.bytes = 1, .hash = 0}}; }
 };
 
 struct FileFacts {
@@ -40,8 +53,10 @@ struct FileFacts {
 };
 /// Nothing when there is no file of this name.
 Result<std::optional<FileFacts>> facts_of(const std::string& path);
-/// Of the file's first bytes, `bytes` at most.
-Result<FileHead> head_of(const std::string& path, uint64_t bytes);
+/// Whether a file goes on, behind `offset`, what the fingerprint is of.
+Result<bool> has_fingerprint(const std::string& path, uint64_t offset, const Fingerprint& fingerprint);
+/// Whether the file can be opened and read as a plain file now.
+Status check_readable(const std::string& path);
 
 class FollowedFile final : public Input {
  public:
@@ -64,6 +79,7 @@ class FollowedFile final : public Input {
     std::function<Status()> before_wait;
     // Of End::Renamed: what was seen of the file before, so that it waits for less.
     std::optional<Quiet> quiet{};
+    std::function<void()> cut{};  // called when the file turns out to be cut or written anew
   };
   static Result<std::unique_ptr<FollowedFile>> open(const std::string& path, Options options);
   static Result<std::unique_ptr<FollowedFile>> standard_input(Options options);
@@ -74,13 +90,14 @@ class FollowedFile final : public Input {
   Result<size_t> read(char* to, size_t size) override;
   /// Of a file: waits as read() does, and takes nothing. False: it has ended.
   Result<bool> wait_for_bytes();
-  /// It has ended because it was truncated.
-  bool is_cut() const { return is_cut_; }
+  /// Where a file begins with NULs, as it does that was cut under a writer who goes on where he was: passes
+  /// them, waiting as wait_for_bytes() does. How many; nothing: the file has ended.
+  Result<std::optional<uint64_t>> pass_nuls();
   const std::string& name() const override { return name_; }
   std::optional<uint64_t> size() const override { return std::nullopt; }
   SourceIdentity identity() const { return identity_; }
-  /// Of the file up to `offset`.
-  Result<FileHead> head(uint64_t offset) const;
+  /// Of the file up to `offset`, which was read. That of no content once the file has been cut.
+  Result<Fingerprint> fingerprint(uint64_t offset);
 
  private:
   FollowedFile(std::string name, int descriptor, Options options)
@@ -89,6 +106,10 @@ class FollowedFile final : public Input {
   Result<size_t> read_stream(char* to, size_t size);
   /// The file had been read to its end at this moment or later; true: it will not grow.
   Result<bool> has_ended(Clock::time_point now);
+  /// Whether the file still begins with head_, and has tail_ before offset_.
+  Result<bool> is_as_read() const;
+  void note_read(ByteView bytes);
+  std::unexpected<Error> cut();
 
   const std::string name_;
   const int descriptor_;
@@ -96,9 +117,11 @@ class FollowedFile final : public Input {
   SourceIdentity identity_;
   bool is_regular_ = false;
   uint64_t offset_ = 0;
+  std::string head_, tail_;  // of what was read: the first bytes, the last ones
   bool is_cut_ = false;
-  std::optional<uint64_t> limit_;  // where it ends, unless it is followed
-  std::optional<Quiet> quiet_;     // since another file, or none, has its name
+  std::optional<std::pair<time_t, long>> settled_;  // when it was written that was looked at later
+  std::optional<uint64_t> limit_;                   // where it ends, unless it is followed
+  std::optional<Quiet> quiet_;                      // since another file, or none, has its name
 };
 
 }  // namespace hailstone

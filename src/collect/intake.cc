@@ -4,6 +4,7 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 namespace hailstone {
@@ -55,7 +56,19 @@ Status Intake::read_followed_file() {
   const std::string& path = config_.path;
   for (;;) {
     if (stop_.is_requested()) return fail(ErrorCode::Interrupted, "interrupted");
-    HAILSTONE_ASSIGN(const auto facts, facts_of(path));
+    const auto looked = facts_of(path);
+    if (!looked) {
+      HAILSTONE_TRY(wait_for_source(looked.error()));
+      continue;
+    }
+    const auto& facts = *looked;
+    if (facts) {
+      if (const Status readable = check_readable(path);
+          !readable && readable.error().code() != ErrorCode::NotFound) {
+        HAILSTONE_TRY(wait_for_source(readable.error()));
+        continue;
+      }
+    }
     const auto position = position_of(path);
     if (!facts && once_) return fail(ErrorCode::NotFound, fmt::format("'{}' is not there", path));
     bool is_current = facts && !position;
@@ -73,34 +86,66 @@ Status Intake::read_followed_file() {
       if (!is_over) continue;
     } else if (position) {
       HAILSTONE_ASSIGN(const auto renamed, find_renamed(path, *position));
+      bool is_same_content = false;
+      if (facts && !renamed) {
+        HAILSTONE_ASSIGN(is_same_content, is_copy(path, *facts, *position));
+      }
       if (renamed) {
         HAILSTONE_TRY(note_quiet(position->newer));
         const auto end = once_ ? FollowedFile::End::LastByte : FollowedFile::End::Renamed;
         HAILSTONE_ASSIGN(const Reading reading, read_file(*renamed, position, end));
         is_over = reading != Reading::OtherFile;
+      } else if (facts && is_same_content) {
+        // An editor or rsync has put its own copy in the file's place.
+        SourcePosition copied = *position;
+        copied.identity = facts->identity;
+        copied.newer.clear();
+        HAILSTONE_TRY(set_position(path, copied));
+        continue;
       } else if (facts) {
-        log_event(
-            config_.name,
-            fmt::format("'{}' is another file or was truncated; what was behind byte {} of the one before "
-                        "is not there any more",
-                        path, position->offset));
+        log_event(config_.name,
+                  fmt::format(
+                      "'{}' is another file, or was cut or written anew; what was behind byte {} of the one "
+                      "before is not there any more",
+                      path, position->offset));
         is_over = true;
       }
     }
     if (is_over) {
-      const auto ended = position_of(path);
-      std::optional<SourcePosition> next;
-      if (ended && !ended->newer.empty()) {
-        next = beginning_of(ended->newer.front());
-        next->newer.assign(ended->newer.begin() + 1, ended->newer.end());
-      }
-      if (ended) quiet_.erase(ended->identity);
+      HAILSTONE_ASSIGN(const auto next, position_after(path));
       HAILSTONE_TRY(set_position(path, next));
       continue;
     }
     if (!facts) trouble_.met(fmt::format("'{}' is not there; waiting for it", path));
     static_cast<void>(stop_.wait(between_steps));
   }
+}
+
+Result<std::optional<SourcePosition>> Intake::position_after(const std::string& path) {
+  const auto ended = position_of(path);
+  if (!ended) return std::nullopt;
+  quiet_.erase(ended->identity);
+  if (ended->newer.empty()) return std::nullopt;
+  SourcePosition next = beginning_of(ended->newer.front());
+  HAILSTONE_ASSIGN(const auto facts, facts_of(path));
+  if (facts && facts->identity == ended->newer.front()) {
+    // A copy, unless the file is still there under another name: then it was rotated.
+    HAILSTONE_ASSIGN(const bool is_same_content, is_copy(path, *facts, *ended));
+    HAILSTONE_ASSIGN(const auto renamed, find_renamed(path, *ended));
+    if (is_same_content && !renamed) {
+      next = *ended;
+      next.identity = facts->identity;
+    }
+  }
+  next.newer.assign(ended->newer.begin() + 1, ended->newer.end());
+  return next;
+}
+
+Status Intake::wait_for_source(const Error& error) {
+  if (once_) return std::unexpected(error);
+  trouble_.met(fmt::format("{}; the source waits", error.message()));
+  static_cast<void>(stop_.wait(between_scans));
+  return {};
 }
 
 Status Intake::note_newer() {
@@ -129,27 +174,40 @@ Status Intake::note_quiet(const std::vector<SourceIdentity>& files) {
 Status Intake::read_directory() {
   for (;;) {
     if (stop_.is_requested()) return fail(ErrorCode::Interrupted, "interrupted");
-    HAILSTONE_ASSIGN(auto names, posix_filesystem().list(config_.path));
+    auto listed = posix_filesystem().list(config_.path);
+    if (!listed) {
+      HAILSTONE_TRY(wait_for_source(listed.error()));
+      continue;
+    }
+    trouble_.over();
+    std::vector<std::string> names = std::move(*listed);
     std::ranges::sort(names);
     std::set<std::string> there;
+    std::set<SourceIdentity> read_now;  // a file with several names is read once
     Status failed;
     for (const std::string& name : names) {
       if (::fnmatch(config_.pattern.c_str(), name.c_str(), FNM_PERIOD) != 0) continue;
       const std::string path = config_.path + "/" + name;
-      HAILSTONE_ASSIGN(const auto facts, facts_of(path));
-      if (!facts || !facts->is_regular) continue;
-      there.insert(path);
-      auto position = position_of(path);
-      if (position) {
-        HAILSTONE_ASSIGN(const bool same, is_still(path, *facts, *position));
-        if (same && position->offset == facts->size) continue;
-        if (!same) position.reset();
+      const auto facts = facts_of(path);
+      if (!facts) {
+        refuse(path, facts.error().message());
+        continue;
       }
+      if (!*facts || !(*facts)->is_regular || !is_inside(path)) continue;
+      if (const Status readable = check_readable(path); !readable) {
+        refuse(path, readable.error().message());
+        failed = std::unexpected(readable.error());
+        continue;
+      }
+      if (!read_now.insert((*facts)->identity).second) continue;
+      there.insert(path);
+      HAILSTONE_ASSIGN(const auto position, position_in_directory(path, **facts));
+      if (position && position->offset == (*facts)->size) continue;
       const auto read = read_file(path, position, FollowedFile::End::LastByte);
       if (read) {
         refused_.erase(path);
       } else if (read.error().code() == ErrorCode::InvalidArgument) {
-        if (refused_.insert(path).second) log_event(config_.name, read.error().message());
+        refuse(path, read.error().message());
         failed = std::unexpected(read.error());
       } else if (read.error().code() != ErrorCode::NotFound) {  // it may have gone meanwhile
         return std::unexpected(read.error());
@@ -164,6 +222,43 @@ Status Intake::read_directory() {
     if (once_) return failed;
     static_cast<void>(stop_.wait(between_scans));
   }
+}
+
+void Intake::refuse(const std::string& path, const std::string& why) {
+  if (refused_.insert(path).second) log_event(config_.name, why);
+}
+
+bool Intake::is_inside(const std::string& path) {
+  if (config_.follow_symlinks) return true;
+  std::error_code failed;
+  if (!std::filesystem::is_symlink(path, failed)) return !failed;
+  const auto folder = std::filesystem::canonical(config_.path, failed);
+  const auto file = failed ? std::filesystem::path() : std::filesystem::canonical(path, failed);
+  if (!failed && file.parent_path() == folder) return true;
+  refuse(path, fmt::format("'{}' is a symbolic link out of the directory and is not read; 'follow_symlinks = "
+                           "true' in the configuration would read it",
+                           path));
+  return false;
+}
+
+Result<std::optional<SourcePosition>> Intake::position_in_directory(const std::string& path,
+                                                                    const FileFacts& facts) {
+  if (const auto position = position_of(path)) {
+    HAILSTONE_ASSIGN(const bool same, is_still(path, facts, *position));
+    return same ? position : std::nullopt;
+  }
+  const SourcePositions known = spool_.positions();
+  for (const auto& [name, bytes] : known) {
+    if (!name.starts_with(config_.path + "/")) continue;
+    const auto position = decode_source_position(bytes);
+    if (!position || position->identity != facts.identity) continue;
+    HAILSTONE_ASSIGN(const bool same, is_still(path, facts, *position));
+    if (!same) continue;
+    HAILSTONE_TRY(set_position(path, position));
+    HAILSTONE_TRY(set_position(name, std::nullopt));
+    return position;
+  }
+  return std::nullopt;
 }
 
 Result<Intake::Reading> Intake::read_file(const std::string& path, std::optional<SourcePosition> position,
@@ -185,37 +280,45 @@ Result<Intake::Reading> Intake::read_file(const std::string& path, std::optional
   };
   std::optional<FollowedFile::Quiet> quiet;
   if (const auto found = quiet_.find(begin_.identity); found != quiet_.end()) quiet = found->second;
-  HAILSTONE_ASSIGN(
-      auto input,
-      FollowedFile::open(
-          path,
-          {.offset = begin_.offset, .end = end, .stop = &stop_, .before_wait = before_wait, .quiet = quiet}));
+  bool is_cut = false;
+  HAILSTONE_ASSIGN(auto input, FollowedFile::open(path, {.offset = begin_.offset,
+                                                         .end = end,
+                                                         .stop = &stop_,
+                                                         .before_wait = before_wait,
+                                                         .quiet = quiet,
+                                                         .cut = [&] { is_cut = true; }}));
   if (!position) {
     begin_ = beginning_of(input->identity());
     // Known before it has anything, so that it is found when it has another name by the next start.
     if (is_growing) HAILSTONE_TRY(set_position(source_, begin_));
   } else if (input->identity() != position->identity) {
     return Reading::OtherFile;
+  } else {
+    // It may have been written anew since it was looked at.
+    HAILSTONE_ASSIGN(const Fingerprint opened, input->fingerprint(begin_.offset));
+    const bool knows_tail = begin_.fingerprint.tail.bytes != 0;
+    if (opened.head != begin_.fingerprint.head || (knows_tail && opened.tail != begin_.fingerprint.tail))
+      return Reading::Cut;
   }
-  FollowedFile& file = *input;
-  file_ = &file;
-  auto reading = [&]() -> Result<Reading> {
+  file_ = input.get();
+  const auto reading = [&]() -> Status {
     if (is_growing) {
       // A file that was replaced while it was empty lacks its header, too, and is as whole as others.
-      HAILSTONE_ASSIGN(const bool has_more, file.wait_for_bytes());
-      if (!has_more) {
+      HAILSTONE_ASSIGN(const auto nuls, input->pass_nuls());
+      if (!nuls) {
         is_dirty_ = true;  // files that were noted
-        HAILSTONE_TRY(flush());
-        return file.is_cut() ? Reading::Cut : Reading::Whole;
+        return flush();
       }
+      begin_.offset += *nuls;
     }
     HAILSTONE_ASSIGN(const auto rows, open_rows(std::move(input), text, std::move(names)));
     if (text.has_header) begin_.header = rows->names();
-    HAILSTONE_TRY(take_rows(*rows));
-    return file.is_cut() ? Reading::Cut : Reading::Whole;
+    return take_rows(*rows);
   }();
   file_ = nullptr;
-  return reading;
+  if (is_cut && (reading || reading.error().code() == ErrorCode::Interrupted)) return Reading::Cut;
+  if (!reading) return std::unexpected(reading.error());
+  return Reading::Whole;
 }
 
 Status Intake::take_rows(TextRows& rows) {
@@ -307,7 +410,7 @@ Status Intake::flush() {
   position.offset += rows_ != nullptr ? rows_->bytes_passed() : 0;
   position.line += rows_ != nullptr ? rows_->lines_passed() : 0;
   if (file_ != nullptr) {
-    HAILSTONE_ASSIGN(position.head, file_->head(position.offset));
+    HAILSTONE_ASSIGN(position.fingerprint, file_->fingerprint(position.offset));
   }
   frame_.set_position(source_, encode(position));
   const std::string layout = encode_layout(layout_);

@@ -39,9 +39,20 @@ class Intake {
   Status read_directory();
   enum class Reading : uint8_t {
     Whole,
-    Cut,        // the file was truncated
+    Cut,        // the file was cut or written anew
     OtherFile,  // another file has this path now
   };
+  /// Tells of what is wrong with the source as a whole, and waits; with `once`, that is the end.
+  Status wait_for_source(const Error& error);
+  /// Whether a file of the directory is to be read: not where a symbolic link leads out of it.
+  bool is_inside(const std::string& path);
+  /// What is known of a file of the directory, also under another name that it had or has.
+  Result<std::optional<SourcePosition>> position_in_directory(const std::string& path,
+                                                              const FileFacts& facts);
+  /// Tells once of a file that cannot be read.
+  void refuse(const std::string& path, const std::string& why);
+  /// What comes after a file that has ended, of those that had its name.
+  Result<std::optional<SourcePosition>> position_after(const std::string& path);
   /// From `position` on, or from its beginning.
   Result<Reading> read_file(const std::string& path, std::optional<SourcePosition> position,
                             FollowedFile::End end);
@@ -70,9 +81,9 @@ class Intake {
 
   // Of the input that is being read.
   std::string source_;
-  const FollowedFile* file_ = nullptr;  // unless it is standard input
-  const TextRows* rows_ = nullptr;      // once they have begun
-  SourcePosition begin_;                // where the input begins
+  FollowedFile* file_ = nullptr;    // unless it is standard input
+  const TextRows* rows_ = nullptr;  // once they have begun
+  SourcePosition begin_;            // where the input begins
   // Replaced files that wait for those before them: so all of them wait for late lines at the same time.
   std::map<SourceIdentity, FollowedFile::Quiet> quiet_;
 

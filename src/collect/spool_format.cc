@@ -47,12 +47,28 @@ std::string encode(const SpoolFileHeader& header) {
   return bytes + positions;
 }
 
-std::optional<size_t> spool_file_header_extent(ByteView bytes) {
+namespace {
+
+/// Of an intact header.
+std::optional<uint32_t> format_of(ByteView bytes) {
   if (bytes.size() < spool_file_header_size || !bytes.starts_with(file_magic)) return std::nullopt;
-  if (load<uint64_t>(bytes.data() + checked_file_header) != checksum(bytes.substr(0, checked_file_header)) ||
-      load<uint32_t>(bytes.data() + 8) != spool_format_version) {
+  if (load<uint64_t>(bytes.data() + checked_file_header) != checksum(bytes.substr(0, checked_file_header)))
     return std::nullopt;
-  }
+  return load<uint32_t>(bytes.data() + 8);
+}
+
+bool is_known(uint32_t format) { return format == spool_format_version || format == spool_format_version_1; }
+
+}  // namespace
+
+std::optional<uint32_t> unknown_spool_format(ByteView bytes) {
+  const auto format = format_of(bytes);
+  return format && !is_known(*format) ? format : std::nullopt;
+}
+
+std::optional<size_t> spool_file_header_extent(ByteView bytes) {
+  const auto format = format_of(bytes);
+  if (!format || !is_known(*format)) return std::nullopt;
   return spool_file_header_size + load<uint32_t>(bytes.data() + 12);
 }
 

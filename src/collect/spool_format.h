@@ -19,7 +19,9 @@ namespace hailstone {
 
 constexpr size_t spool_file_header_size = 64;  // without the positions behind it
 constexpr size_t spool_frame_header_size = 48;
-constexpr uint32_t spool_format_version = 1;
+/// Files of version 1 have positions without the end of what was read.
+constexpr uint32_t spool_format_version = 2;
+constexpr uint32_t spool_format_version_1 = 1;
 constexpr ByteView spool_frame_magic = "HSPF";
 
 /// Tells one spool from all others; random.
@@ -58,6 +60,9 @@ struct SpoolPlace {
 std::string encode(const SpoolFileHeader& header);
 /// `bytes` begin with the header; `size` becomes what it takes. Nothing when they are no header, or damaged.
 std::optional<SpoolFileHeader> decode_spool_file_header(ByteView bytes, size_t& size);
+/// The format of a file with an intact header that this release does not know; nothing: it is known, or no
+/// header.
+std::optional<uint32_t> unknown_spool_format(ByteView bytes);
 /// What the header takes with its positions, by its first spool_file_header_size bytes; nothing as above.
 std::optional<size_t> spool_file_header_extent(ByteView bytes);
 

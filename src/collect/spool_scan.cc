@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "base/version.h"
 
 namespace hailstone {
 
@@ -14,6 +15,10 @@ Result<SpoolFileScan> SpoolFileScan::open(Filesystem& filesystem, const std::str
   HAILSTONE_ASSIGN(scan.size_, scan.file_->size());
   std::string bytes(std::min<uint64_t>(scan.size_, spool_file_header_size), '\0');
   HAILSTONE_TRY(scan.file_->read_at(0, bytes.size(), bytes.data()));
+  if (const auto format = unknown_spool_format(bytes)) {
+    return fail(ErrorCode::Unsupported,
+                fmt::format("spool file '{}' {}; nothing was changed", path, unknown_format(*format)));
+  }
   const auto extent = spool_file_header_extent(bytes);
   if (!extent || *extent > scan.size_) return scan.damaged("the file has no intact header");
   bytes.resize(*extent);

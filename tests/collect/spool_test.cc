@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <random>
 #include <vector>
 
+#include "base/hash.h"
 #include "base/test_seed.h"
+#include "collect/source_position.h"
 #include "collect/spool_reader.h"
 #include "file/fault_filesystem.h"
 #include "file/temporary_directory.h"
@@ -431,6 +435,56 @@ TEST(SpoolTest, AMissingFileIsFound) {
   ASSERT_FALSE(spool);
   EXPECT_EQ(spool.error().code(), ErrorCode::Corruption);
   EXPECT_NE(spool.error().message().find(spool_file_name(2)), std::string::npos) << spool.error().message();
+}
+
+/// tests/fixtures/RELEASE/spool-FORMAT is a spool that a collector of three lines left behind.
+TEST(SpoolTest, OfEachReleasedFormatGoesOn) {
+  size_t found = 0;
+  for (const auto& release : std::filesystem::directory_iterator(HAILSTONE_FIXTURES)) {
+    for (const auto& fixture : std::filesystem::directory_iterator(release.path())) {
+      if (!fixture.path().filename().string().starts_with("spool-")) continue;
+      SCOPED_TRACE(fixture.path());
+      ++found;
+      const TemporaryDirectory directory(in_memory);
+      std::filesystem::copy(fixture.path(), directory.file("spool"));
+      auto spool = open_spool(directory);
+      const auto records = must(read(*spool, 0));
+      ASSERT_EQ(records.size(), 3U);
+      EXPECT_EQ(records[1], ByteView("\2"
+                                     "2\ttwo"));
+      const auto kept = spool->positions().find("in.tsv");
+      ASSERT_NE(kept, spool->positions().end());
+      const auto position = decode_source_position(kept->second);
+      ASSERT_TRUE(position);
+      EXPECT_EQ(position->offset, 20U);
+      EXPECT_EQ(position->line, 3U);
+      EXPECT_EQ(position->fingerprint.head.bytes, 20U);
+      must(append(*spool, {"more"}, "there"));
+      must(spool->sync());
+      spool.reset();
+      EXPECT_EQ(must(read(*open_spool(directory), 3)), std::vector<std::string>{"more"});
+    }
+  }
+  EXPECT_EQ(found, 2U);
+}
+
+TEST(SpoolTest, OfALaterFormatNamesItsReleaseAndIsLeftAlone) {
+  const TemporaryDirectory directory(in_memory);
+  std::filesystem::create_directory(directory.file("spool"));
+  std::string header = encode(SpoolFileHeader{.number = 1});
+  constexpr uint32_t later = 312;
+  store(header.data() + 8, later);
+  store(header.data() + spool_file_header_size - 8,
+        checksum(ByteView(header).substr(0, spool_file_header_size - 8)));
+  const std::string path = directory.file("spool/") + spool_file_name(1);
+  std::ofstream(path, std::ios::binary) << header;
+  const auto opened = Spool::open(posix_filesystem(), options_for(directory));
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code(), ErrorCode::Unsupported);
+  EXPECT_NE(opened.error().message().find("Hailstone 0.3.12 or later"), std::string::npos)
+      << opened.error().message();
+  std::ifstream file(path, std::ios::binary);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), header);
 }
 
 }  // namespace
