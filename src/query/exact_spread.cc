@@ -90,9 +90,10 @@ bool ExactSpreads::add_from(ByteReader& reader, uint32_t spread) {
            lower_squares_.add_from(reader, spread);
   Whole other;
   if (!reader.take(other.sum) || !reader.take(other.squares.words)) return false;
-  wholes_[spread].sum += other.sum;
-  wholes_[spread].squares += other.squares;
-  return true;
+  Whole& whole = wholes_[spread];
+  if (other.squares.is_negative() || __builtin_add_overflow(whole.sum, other.sum, &whole.sum)) return false;
+  whole.squares += other.squares;
+  return !whole.squares.is_negative();
 }
 
 double ExactSpreads::result(uint32_t spread, uint64_t count) const {

@@ -12,13 +12,19 @@ constexpr int mantissa_bits = 52;
 constexpr int exponent_mask = 0x7ff;
 constexpr int32_t least_unit = -1074;  // of the least number above 0
 constexpr int32_t least_wide_unit = 2 * least_unit;
-constexpr int spare_bits = 32;  // below a sum's first number
-constexpr int most_shift = 69;  // of 53 bits, to stay below 2^122
+constexpr int32_t greatest_unit = 1995;  // of the upper half of the square of the greatest number
+constexpr int spare_bits = 32;           // below a sum's first number
+constexpr int most_shift = 69;           // of 53 bits, to stay below 2^122
 constexpr int digit_bits = 32;
 // What a sum is, in front of its bytes.
 constexpr char no_sum = 0;      // nothing but zeros was added
 constexpr char narrow_sum = 1;  // number, 16 bytes; unit, 4
-constexpr char wide_sum = 2;    // the digits, settled; what is no finite number, 8 bytes
+constexpr char wide_sum = 2;    // the digits, settled; what is no finite number or 0, 8 bytes
+constexpr int64_t digit_limit = int64_t{1} << digit_bits;
+
+/// Of the last digit: whether 2^64 numbers, or squares of numbers, may have a sum with it.
+bool is_in_range(int64_t last_digit) { return last_digit > -digit_limit && last_digit < digit_limit; }
+
 constexpr uint32_t additions_between_settlings = uint32_t{1} << 28;
 
 __extension__ typedef unsigned __int128 WideUnsigned;
@@ -52,7 +58,8 @@ ExactSums::Parts ExactSums::parts_of(double number) {
 void ExactSums::WideSum::add(WideInteger number, int32_t unit) {
   if (++added == additions_between_settlings) settle();
   const bool negative = number < 0;
-  auto rest = static_cast<WideUnsigned>(negative ? -number : number);
+  auto rest = static_cast<WideUnsigned>(number);
+  if (negative) rest = 0 - rest;
   const int32_t place = unit - least_wide_unit;
   auto at = static_cast<size_t>(place / digit_bits);
   const int shift = place % digit_bits;
@@ -156,12 +163,19 @@ bool ExactSums::add_from(ByteReader& reader, uint32_t at) {
   if (kind == wide_sum) {
     WideSum other;
     if (!reader.take(other.digit) || !reader.take(other.special)) return false;
-    widen(sum).add(other);
-    return true;
+    const bool are_digits = std::all_of(other.digit.begin(), other.digit.end() - 1,
+                                        [](int64_t digit) { return digit >= 0 && digit < digit_limit; });
+    if (!are_digits || !is_in_range(other.digit.back()) ||
+        (other.special != 0 && std::isfinite(other.special)))
+      return false;
+    WideSum& both = widen(sum);
+    both.add(other);
+    return is_in_range(both.digit.back());
   }
   WideInteger number = 0;
   int32_t unit = 0;
-  if (kind != narrow_sum || !reader.take(number) || !reader.take(unit) || unit < least_wide_unit)
+  if (kind != narrow_sum || !reader.take(number) || !reader.take(unit) || unit < least_wide_unit ||
+      unit > greatest_unit)
     return false;
   if (sum.wide == nobody) {
     if (sum.unit == unset) {
@@ -178,7 +192,11 @@ bool ExactSums::add_from(ByteReader& reader, uint32_t at) {
 double ExactSums::result(uint32_t at) const {
   const Sum& sum = sums_[at];
   if (sum.unit == unset && sum.wide == nobody) return 0;
-  if (sum.wide == nobody) return std::ldexp(static_cast<double>(sum.number), sum.unit);
+  if (sum.wide == nobody) {
+    if (sum.unit >= least_unit) return std::ldexp(static_cast<double>(sum.number), sum.unit);
+    // It would be rounded again where the result has fewer digits than other numbers.
+    return WholeNumber(sum.number).rounded(sum.unit);
+  }
   const WideSum& wide = wide_[sum.wide];
   return wide.special != 0 ? wide.special : wide.number().rounded(least_wide_unit);
 }

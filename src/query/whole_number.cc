@@ -1,6 +1,7 @@
 #include "query/whole_number.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace hailstone {
@@ -8,8 +9,18 @@ namespace hailstone {
 namespace {
 
 constexpr int digit_bits = 32;
+constexpr int most_bits = 128;         // of a WideUnsigned
+constexpr int significant_bits = 53;   // of a double
+constexpr int least_exponent = -1074;  // of the least double above 0
 
 __extension__ typedef unsigned __int128 WideUnsigned;
+
+int bits_of(WideUnsigned number) {
+  constexpr int half = most_bits / 2;
+  const auto upper = static_cast<uint64_t>(number >> half);
+  return static_cast<int>(upper != 0 ? half + std::bit_width(upper)
+                                     : std::bit_width(static_cast<uint64_t>(number)));
+}
 
 }  // namespace
 
@@ -110,8 +121,18 @@ double WholeNumber::rounded(int exponent) const {
   const bool more = std::any_of(digits_.begin(), digits_.begin() + static_cast<ptrdiff_t>(rest),
                                 [](uint32_t digit) { return digit != 0; });
   if (more) first |= 1;
-  const double rounded =
-      std::ldexp(static_cast<double>(first), static_cast<int>(rest) * digit_bits + exponent);
+  exponent += static_cast<int>(rest) * digit_bits;
+  // The least numbers have fewer bits than others, and would be rounded twice.
+  const int behind = least_exponent - exponent;
+  if (behind > 0 && bits_of(first) - behind < significant_bits) {
+    if (behind > most_bits) return negative_ ? -0.0 : 0.0;
+    const WideUnsigned half = WideUnsigned{1} << (behind - 1);
+    const WideUnsigned cut = first & (2 * half - 1);
+    first = behind < most_bits ? first >> behind : 0;
+    if (cut > half || (cut == half && (first & 1) != 0)) ++first;
+    exponent = least_exponent;
+  }
+  const double rounded = std::ldexp(static_cast<double>(first), exponent);
   return negative_ ? -rounded : rounded;
 }
 

@@ -12,6 +12,7 @@
 #include "log/log.h"
 #include "log/log_format.h"
 #include "log/operation.h"
+#include "query/exact_sum.h"
 #include "schema/random_schema.h"
 #include "segment/delete_vector.h"
 #include "segment/segment_format.h"
@@ -255,6 +256,28 @@ void spool_seeds(Folder folder) {
   }
 }
 
+void exact_sum_seeds(Folder folder) {
+  ExactSums sums;
+  for (uint32_t i = 0; i < 3; ++i) sums.push_back();
+  sums.add(0, 0.1);
+  sums.add(1, 1e300);
+  sums.add(1, 1e-300);
+  for (uint32_t i = 0; i < 3; ++i) {
+    std::string bytes;
+    sums.append_to(bytes, i);
+    // Added to itself, and to another sum.
+    folder.add({"\377\1", 2}, bytes);
+    folder.add({}, bytes + bytes);
+  }
+  std::string numbers;
+  for (const double number : {1e16, 1.0, -1e16, 1e-320}) {
+    numbers.append("\0\0", 2);
+    append_number(numbers, number);
+    numbers.append("\2\1", 2);
+  }
+  folder.add({}, numbers);
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -269,5 +292,6 @@ int main(int count, char** arguments) {
   segment_seeds({directory, "segment_fuzz"});
   manifest_seeds({directory, "manifest_fuzz"});
   spool_seeds({directory, "spool_fuzz"});
+  exact_sum_seeds({directory, "exact_sum_fuzz"});
   return 0;
 }

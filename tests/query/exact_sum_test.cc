@@ -8,6 +8,7 @@
 #include <random>
 
 #include "base/test_seed.h"
+#include "query/exact_sum_check.h"
 
 namespace hailstone {
 namespace {
@@ -85,6 +86,70 @@ TEST(ExactSumsTest, IsTheSameInAnyOrder) {
       }
     }
   }
+}
+
+/// Operations with numbers that are often near each other, or near the ends of what there is.
+std::string random_operations(std::mt19937_64& random) {
+  std::string operations;
+  const auto below = [&](uint64_t limit) { return random() % limit; };
+  for (uint64_t i = 1 + below(60); i > 0; --i) {
+    const auto operation = static_cast<char>(below(4) + 4 * below(64));
+    operations.push_back(operation);
+    operations.push_back(static_cast<char>(below(16)));
+    std::string bytes;
+    switch (below(6)) {
+      case 0:
+        append_number(bytes, random());
+        append_number(bytes, random());
+        break;
+      case 1:
+        append_number(bytes, std::ldexp(static_cast<double>(random()), static_cast<int>(below(2200)) - 1200));
+        append_number(bytes, static_cast<int16_t>(random()));
+        break;
+      case 2: {
+        const std::array<double, 5> ends{
+            std::numeric_limits<double>::max(), -std::numeric_limits<double>::max(),
+            std::numeric_limits<double>::denorm_min(), std::numeric_limits<double>::infinity(), -0.0};
+        append_number(bytes, ends[below(below(4) == 0 ? 5 : 3)]);
+        break;
+      }
+      case 3:  // a narrow sum
+        bytes = "\1";
+        append_number(bytes, below(2) == 0 ? std::numeric_limits<WideInteger>::min() : WideInteger(random()));
+        append_number(bytes, static_cast<int32_t>(below(4400)) - 2200);
+        break;
+      case 4:  // a wide one
+        bytes = "\2";
+        for (int digit = 0; digit < 134; ++digit)
+          append_number(bytes, static_cast<int64_t>(below(uint64_t{1} << 32)));
+        append_number(bytes, 0.0);
+        operations[operations.size() - 2] = static_cast<char>(3 + 4 * 63);
+        break;
+      default:
+        for (uint64_t more = below(20); more > 0; --more) bytes.push_back(static_cast<char>(random()));
+    }
+    operations += bytes;
+  }
+  return operations;
+}
+
+TEST(ExactSumsTest, TakesAnyBytesAndStaysExact) {
+  std::mt19937_64 random(test_seed(12));
+  for (int round = 0; round < 500; ++round) {
+    const std::string operations = random_operations(random);
+    const char* const wrong = ExactSumCheck().run(operations);
+    ASSERT_EQ(wrong, nullptr) << "round " << round;
+  }
+}
+
+TEST(ExactSumsTest, RoundsLeastNumbersOnce) {
+  // 2^-1074 and a half of it less a little: 53 bits of the sum are a whole half.
+  const WholeNumber number = WholeNumber(WideInteger{3}).shifted(60) - WholeNumber(WideInteger{1});
+  EXPECT_EQ(number.rounded(-1074 - 61), std::ldexp(1, -1074));
+  EXPECT_EQ((number + WholeNumber(WideInteger{1})).rounded(-1074 - 61), std::ldexp(2, -1074));
+  EXPECT_EQ(WholeNumber(WideInteger{1}).rounded(-1075), 0);
+  EXPECT_EQ(WholeNumber(WideInteger{-3}).rounded(-1076), -std::ldexp(1, -1074));
+  EXPECT_EQ(WholeNumber(WideInteger{1}).rounded(-1300), 0);
 }
 
 }  // namespace
