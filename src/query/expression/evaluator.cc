@@ -13,8 +13,8 @@ using Opcode = Program::Opcode;
 
 /// Numbers of fewer bits than this have sums and differences of 64 bits.
 constexpr int bits_of_addend = 62;
-/// Products have at most as many bits as both factors together.
-constexpr int bits_of_product = 63;
+/// Products have at most as many bits as both factors together; but -2^a * -2^b, one more.
+constexpr int bits_of_product = 62;
 
 constexpr uint8_t unasked = 0, known = 1, not_told = 2;
 
