@@ -416,7 +416,9 @@ class GroupTranslator {
                                 ? 0
                                 : output.mean->decimals - decimals_of(*output.mean->get_arg(0));
         if (digits > most_digits_of_mean || has_huge_sum(*output.mean->get_arg(0))) return std::nullopt;
-        order.mean_digits = digits;
+        // The server divides as far as to the next multiple of nine digits, and then rounds what there is.
+        constexpr uint digits_of_word = 9;
+        order.mean = {.digits = digits, .is_cut = output.mean->decimals % digits_of_word == 0};
       }
       return order;
     }

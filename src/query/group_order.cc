@@ -10,23 +10,25 @@ namespace {
 
 using Kind = Aggregate::Kind;
 
-/// sum * 10^digits / count, half away from zero.
-WideInteger rounded_mean(const AggregateResult& of, unsigned digits) {
-  WideInteger scaled = of.integer_sum;
-  for (unsigned i = 0; i < digits; ++i) scaled *= 10;
+/// sum * 10^digits / count, half away from zero, or cut. A mean has at most 30 digits before those, so that
+/// it fits; the sum times 10^digits would not.
+WideInteger mean_of(const AggregateResult& of, const GroupOrder::Mean& mean) {
+  WideInteger power = 1;
+  for (unsigned i = 0; i < mean.digits; ++i) power *= 10;
   const auto count = static_cast<WideInteger>(of.count);
-  const WideInteger whole = scaled / count, rest = scaled % count;
-  if ((rest < 0 ? -rest : rest) * 2 < count) return whole;
-  return whole + (scaled < 0 ? -1 : 1);
+  const WideInteger rest = of.integer_sum % count * power;
+  const WideInteger whole = of.integer_sum / count * power + rest / count, left = rest % count;
+  if (mean.is_cut || (left < 0 ? -left : left) * 2 < count) return whole;
+  return whole + (left < 0 ? -1 : 1);
 }
 
 /// Of floating-point numbers.
 double real_of(const GroupOrder& by, const AggregateResult& of) {
-  return by.mean_digits ? of.real_sum / static_cast<double>(of.count) : of.real_sum;
+  return by.mean ? of.real_sum / static_cast<double>(of.count) : of.real_sum;
 }
 /// Of others, but for those of 32 bytes.
 WideInteger whole_of(const GroupOrder& by, const AggregateResult& of) {
-  return by.mean_digits ? rounded_mean(of, *by.mean_digits) : of.integer_sum;
+  return by.mean ? mean_of(of, *by.mean) : of.integer_sum;
 }
 
 void append_double(double number, std::string& to) {

@@ -16,9 +16,12 @@ struct GroupOrder {
   By by = By::Key;
   size_t number = 0;  // of the key, the aggregate or the value
   bool descending = false;
-  /// Of a sum: what counts is the mean, rounded to so many digits (at most 8) behind those of the sum; of
-  /// floating-point numbers, not rounded.
-  std::optional<unsigned> mean_digits = std::nullopt;
+  /// Of a sum: what counts is the mean. That of floating-point numbers is not rounded.
+  struct Mean {
+    unsigned digits = 0;  // behind those of the sum, at most 8
+    bool is_cut = false;  // behind these, and not rounded
+  };
+  std::optional<Mean> mean = std::nullopt;
 };
 
 /// Whether results have sums of the column as integer_sum.

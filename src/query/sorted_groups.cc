@@ -52,7 +52,7 @@ uint64_t SortedGroups::head_of_group(const GroupTable& table, uint32_t group) {
       head = count;
       break;
     case Kind::Sum:
-      if (by.mean_digits || !has_integer_sum(item.column)) return 0;
+      if (by.mean || !has_integer_sum(item.column)) return 0;
       if (count != 0) {
         const WideInteger sum = table.result(group, by.number).integer_sum;
         take(order_signed(static_cast<int64_t>(std::clamp<WideInteger>(sum, INT64_MIN, INT64_MAX)),

@@ -392,7 +392,8 @@ TEST_F(GroupSpillTest, AllInAnOrderWithAnyMemory) {
       by.number = below(by.by == GroupOrder::By::Key ? keys.size() : wanted.size());
       by.descending = below(2) == 0;
       const bool is_mean = by.by == GroupOrder::By::Aggregate && (by.number == 4 || by.number == 5);
-      if (is_mean && below(2) == 0) by.mean_digits = static_cast<unsigned>(below(5));
+      if (is_mean && below(2) == 0)
+        by.mean = {.digits = static_cast<unsigned>(below(5)), .is_cut = below(2) == 0};
       order.push_back(by);
     }
     const Expected groups = expected(keys, wanted);
