@@ -48,7 +48,7 @@ GroupRows::GroupRows(GroupBlock block, std::shared_ptr<BlockRecord> record)
   shown_values_.resize(shown_.size());
 }
 
-void GroupRows::ColumnFormat::write(const Value& value) const {
+void GroupRows::ColumnFormat::write(const Value& value) {
   Value packed = value;
   std::array<char, DecimalDigits::most> bytes{};
   if (scaled && !value.null) {
@@ -56,7 +56,7 @@ void GroupRows::ColumnFormat::write(const Value& value) const {
     packed = scaled->is_integer() ? Value::of(load_big_endian(bytes.data(), scaled->width()))
                                   : Value::of(ByteView(bytes.data(), scaled->width()));
   }
-  field.write(packed);
+  field.write(packed, kept);
 }
 
 void GroupRows::begin(std::vector<Field*> fields, std::vector<Item*> order) {
@@ -65,9 +65,9 @@ void GroupRows::begin(std::vector<Field*> fields, std::vector<Item*> order) {
   returned_ = false;
   fields_ = std::move(fields);
   order_ = std::move(order);
-  formats_.clear();
+  kept_fields_.clear();
   for (const Field* field : fields_)
-    formats_.push_back(field == nullptr ? FieldFormat() : FieldFormat(*field, field->ptr));
+    kept_fields_.push_back(field == nullptr ? KeptField() : KeptField(*field));
 }
 
 void GroupRows::end() {
@@ -374,7 +374,7 @@ Status GroupRows::group_error() const {
   return {};
 }
 
-void GroupRows::store_value(const RowColumn& from, const Value& value, size_t place) const {
+void GroupRows::store_value(const RowColumn& from, const Value& value, size_t place) {
   Field& field = *fields_[place];
   if (value.null) {
     field.set_null();
@@ -389,7 +389,7 @@ void GroupRows::store_value(const RowColumn& from, const Value& value, size_t pl
   }
   const RowExpression& expression = block_.computed[from.number];
   if (!is_by_program(expression)) {
-    formats_[place].write(value, field.ptr);
+    kept_fields_[place].write(value);
   } else if (block_.values->kind(expression.number->result) == Program::Kind::Real) {
     field.store(native_double(value.integer));
   } else {
@@ -397,7 +397,7 @@ void GroupRows::store_value(const RowColumn& from, const Value& value, size_t pl
   }
 }
 
-void GroupRows::store_aggregate(size_t place, const AggregateResult& result) const {
+void GroupRows::store_aggregate(size_t place, const AggregateResult& result) {
   const GroupOutput& output = block_.outputs[place];
   Field& field = *fields_[place];
   const GroupBlock::Counted& counted = block_.aggregates[output.number];
@@ -442,7 +442,7 @@ bool GroupRows::is_number(const RowColumn& column) const {
   }
   const RowExpression& expression = block_.computed[column.number];
   if (is_by_program(expression)) return true;
-  return formats_[expression.output].kind <= FieldFormat::Kind::BigEndian;
+  return kept_fields_[expression.output].format().kind <= FieldFormat::Kind::BigEndian;
 }
 
 void GroupRows::store_parts(const GroupOutput& output, const my_decimal& sum, uint64_t count,

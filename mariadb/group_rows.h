@@ -8,6 +8,7 @@
 
 #include "group_block.h"
 #include "ha_hailstone.h"
+#include "kept_bytes.h"
 #include "query_history.h"
 #include "schema/decimal_format.h"
 #include "source_record.h"
@@ -39,9 +40,10 @@ class GroupRows {
   /// How a column of the block becomes its field's value in the table's record.
   struct ColumnFormat {
     SourceField field;
-    std::optional<DecimalFormat> scaled;  // the values are numbers of these
+    std::optional<DecimalFormat> scaled = {};  // the values are numbers of these
+    KeptBytes kept = {};                       // a group's values go before they are read
 
-    void write(const Value& value) const;
+    void write(const Value& value);
   };
 
   bool is_aggregated_by_scan() const;
@@ -79,8 +81,8 @@ class GroupRows {
   Value key(const Groups& group, size_t number);
   Status find_shown(const Groups& group);
   static void store_item(const GroupOutput& output, Field& field);
-  void store_value(const RowColumn& from, const Value& value, size_t place) const;
-  void store_aggregate(size_t place, const AggregateResult& result) const;
+  void store_value(const RowColumn& from, const Value& value, size_t place);
+  void store_aggregate(size_t place, const AggregateResult& result);
   void store_sum(const GroupOutput& output, const AggregateResult& result, Field& field) const;
   void store_variance(const GroupOutput& output, const AggregateResult& result, Field& field) const;
   bool is_number(const RowColumn& column) const;
@@ -90,13 +92,13 @@ class GroupRows {
   HailstoneHandler& reader_;
   THD& thd_;
   BlockRun run_;
-  std::vector<ColumnFormat> columns_;  // of the block's
-  std::vector<SourceField> shown_;     // of the block's
-  std::vector<Value> shown_values_;    // of the group at hand
-  std::vector<Field*> fields_;         // for the outputs
-  std::vector<FieldFormat> formats_;   // theirs, from their first bytes on
-  std::vector<Item*> order_;           // for the block's host_order
-  Arena order_bytes_;                  // of their values
+  std::vector<ColumnFormat> columns_;   // of the block's
+  std::vector<SourceField> shown_;      // of the block's
+  std::vector<Value> shown_values_;     // of the group at hand
+  std::vector<Field*> fields_;          // for the outputs
+  std::vector<KeptField> kept_fields_;  // the same, for what the engine stores by itself
+  std::vector<Item*> order_;            // for the block's host_order
+  Arena order_bytes_;                   // of their values
   std::unique_ptr<Groups> groups_;
   std::vector<const Grouping*> groupings_;  // of these
   /// Whether a group's keys are asked of its own rows: those that groups give are equal to them, but may be

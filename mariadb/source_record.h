@@ -2,6 +2,7 @@
 // thread.
 #pragma once
 
+#include "kept_bytes.h"
 #include "record.h"
 #include "source_tables.h"
 // clang-format off
@@ -20,8 +21,8 @@ class SourceField {
     tells_missing_ = number && sources.all()[*number].may_be_missing && field.null_ptr == nullptr;
   }
 
-  /// After begin_row(). Of a column that is NOT NULL, NULL says that an outer join has no row of the table:
-  /// all its columns are NULL then.
+  /// After begin_row(). The value's bytes stay while items read the row. Of a column that is NOT NULL, NULL
+  /// says that an outer join has no row of the table: all its columns are NULL then.
   void write(const Value& value) const {
     if (tells_missing_ && value.null) {
       mark_as_null_row(table_);
@@ -29,6 +30,8 @@ class SourceField {
       format_.write_to(value, record_);
     }
   }
+  /// The same of a value whose bytes may go before the record is read.
+  void write(const Value& value, KeptBytes& kept) const { write(kept.keep(format_, value)); }
 
  private:
   TABLE* table_ = nullptr;
