@@ -10,6 +10,9 @@
 #include "pushdown_warnings.h"
 #include "query/ordered_wide.h"
 #include "raised_conditions.h"
+// clang-format off
+#include <sql_time.h>
+// clang-format on
 
 namespace hailstone {
 
@@ -115,9 +118,11 @@ Value value_of(Item& item, ServerValue kind, THD* thd, Arena& bytes) {
       return Value::of(bytes.copy({text->ptr(), text->length()}));
     }
     case ServerValue::Time: {
-      const bool is_time = item.type_handler()->mysql_timestamp_type() == MYSQL_TIMESTAMP_TIME;
-      const longlong packed = is_time ? item.val_time_packed(thd) : item.val_datetime_packed(thd);
-      return item.null_value ? Value{} : Value::of(order_signed(packed, sizeof packed));
+      // As the server's sorts ask. Of what a conversion makes NULL nothing but the answer says so.
+      static const Temporal::Options options(TIME_INVALID_DATES, TIME_FRAC_NONE);
+      MYSQL_TIME time;
+      if (item.get_date(thd, &time, options)) return {};
+      return Value::of(order_signed(pack_time(&time), sizeof(longlong)));
     }
     case ServerValue::Equal:
     case ServerValue::Image:
