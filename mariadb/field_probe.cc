@@ -46,8 +46,8 @@ Rank decimal_limit(uint precision) {
 
 }  // namespace
 
-std::optional<FieldProbe::Kind> FieldProbe::kind_of(const Field& field) {
-  switch (field.real_type()) {
+std::optional<FieldProbe::Kind> FieldProbe::kind_of(PlainField field) {
+  switch (field->real_type()) {
     case MYSQL_TYPE_TINY:
     case MYSQL_TYPE_SHORT:
     case MYSQL_TYPE_INT24:
@@ -59,7 +59,7 @@ std::optional<FieldProbe::Kind> FieldProbe::kind_of(const Field& field) {
     case MYSQL_TYPE_DOUBLE:
       return Kind::Real;
     case MYSQL_TYPE_NEWDECIMAL:
-      if (static_cast<const Field_new_decimal&>(field).precision > most_decimal_digits) return std::nullopt;
+      if (static_cast<const Field_new_decimal&>(*field).precision > most_decimal_digits) return std::nullopt;
       return Kind::Decimal;
     case MYSQL_TYPE_NEWDATE:
       return Kind::Date;
@@ -72,10 +72,10 @@ std::optional<FieldProbe::Kind> FieldProbe::kind_of(const Field& field) {
     case MYSQL_TYPE_YEAR:
       return Kind::Enumerated;
     case MYSQL_TYPE_ENUM:
-      if (static_cast<const Field_enum&>(field).typelib->count >= few_values) return std::nullopt;
+      if (static_cast<const Field_enum&>(*field).typelib->count >= few_values) return std::nullopt;
       return Kind::Enumerated;
     case MYSQL_TYPE_SET:
-      if (field.pack_length() > 1) return std::nullopt;
+      if (field->pack_length() > 1) return std::nullopt;
       return Kind::Enumerated;
     default:
       return std::nullopt;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "column/predicate.h"
+#include "plain_field.h"
 #include "record.h"
 #include "saved_field.h"
 // clang-format off
@@ -32,7 +33,7 @@ class FieldProbe {
 
   /// Nothing for columns whose values are not numbered here: strings, large sets, old formats, types of
   /// plugins.
-  static std::optional<Kind> kind_of(const Field& field);
+  static std::optional<Kind> kind_of(PlainField field);
   /// `kind` is kind_of(field).
   FieldProbe(TABLE& table, Field& field, Kind kind);
   FieldProbe(const FieldProbe&) = delete;

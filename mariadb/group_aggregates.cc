@@ -10,8 +10,8 @@ namespace {
 
 /// Whether the order of the stored values is that of MIN and MAX. Theirs of ENUM and SET is that of the
 /// names.
-bool has_extremes(const Field& field) {
-  const auto type = field.real_type();
+bool has_extremes(PlainField field) {
+  const auto type = field->real_type();
   return can_be_key(field) && type != MYSQL_TYPE_ENUM && type != MYSQL_TYPE_SET;
 }
 
@@ -103,6 +103,9 @@ bool AggregateTranslator::add(Item& item, size_t place) {
   if (same == block_.aggregates.end()) block_.aggregates.push_back(*counted);
   block_.outputs.push_back(output);
   return true;
+  // Packed bytes tell of NULL, too.
+  if (const Field* const field = block_.columns.stored_field_of(argument); field != nullptr && !distinct)
+    return counted(kind, RowColumn{.computed = false, .number = block_.columns.position_in_record(*field)});
 }
 
 std::optional<GroupBlock::Counted> AggregateTranslator::count_of(Item& argument, bool distinct) {
@@ -110,7 +113,7 @@ std::optional<GroupBlock::Counted> AggregateTranslator::count_of(Item& argument,
   // What is never NULL the server counts without evaluating it.
   if (!distinct && !argument.maybe_null() && !argument.is_expensive() && !argument.with_subquery())
     return counted(Aggregate::Kind::Rows, RowColumn{});
-  if (const Field* const field = block_.columns.field_of(argument)) {
+  if (const auto field = block_.columns.field_of(argument)) {
     if (distinct && !can_be_key(*field)) return std::nullopt;
     return counted(kind, rows_.comparable(*field), distinct);
   }
@@ -135,17 +138,17 @@ std::optional<GroupBlock::Counted> AggregateTranslator::spread_of(Item& argument
   return counted;
 }
 
-std::optional<uint16_t> AggregateTranslator::wide_number_of(const Field& field) {
-  if (field.real_type() != MYSQL_TYPE_NEWDECIMAL) return std::nullopt;
-  const DecimalDigits digits = decimal_digits(static_cast<const Field_new_decimal&>(field));
+std::optional<uint16_t> AggregateTranslator::wide_number_of(PlainField field) {
+  if (field->real_type() != MYSQL_TYPE_NEWDECIMAL) return std::nullopt;
+  const DecimalDigits digits = decimal_digits(static_cast<const Field_new_decimal&>(*field));
   if (!digits.any() || digits.is_short()) return std::nullopt;
   return block_.columns.scaled_position_of(field);
 }
 
 std::optional<GroupBlock::Counted> AggregateTranslator::sum_of(Item& argument, bool distinct) {
-  if (const Field* const field = block_.columns.field_of(argument)) {
-    const auto type = field->real_type();
-    if (is_whole_number(*field) || type == MYSQL_TYPE_FLOAT || type == MYSQL_TYPE_DOUBLE)
+  if (const auto field = block_.columns.field_of(argument)) {
+    const auto type = (*field)->real_type();
+    if (is_whole_number(**field) || type == MYSQL_TYPE_FLOAT || type == MYSQL_TYPE_DOUBLE)
       return counted(Aggregate::Kind::Sum, rows_.column_of(argument), distinct);
     if (const auto number = wide_number_of(*field))
       return counted(Aggregate::Kind::Sum, RowColumn{.computed = false, .number = *number}, distinct);
@@ -165,9 +168,9 @@ std::optional<GroupBlock::Counted> AggregateTranslator::sum_of_shifted(Item& arg
   const bool turned = !subtracts && parts[0]->basic_const_item();
   Item& of = *parts[turned ? 1 : 0];
   Item& constant = *parts[turned ? 0 : 1];
-  const Field* const field = block_.columns.field_of(of);
+  const auto field = block_.columns.field_of(of);
   // A difference without a sign is an error where it would be below 0.
-  if (field == nullptr || !is_whole_number(*field) || field->pack_length() > longest_without_overflow ||
+  if (!field || !is_whole_number(**field) || (*field)->pack_length() > longest_without_overflow ||
       real.cmp_type() != INT_RESULT || (subtracts && real.unsigned_flag) || is_ordered_by(sum))
     return std::nullopt;
   if (!constant.basic_const_item() || constant.cmp_type() != INT_RESULT || constant.is_null())
@@ -186,7 +189,7 @@ bool AggregateTranslator::is_ordered_by(const Item& item) const {
 }
 
 std::optional<GroupBlock::Counted> AggregateTranslator::extreme_of(Item& argument, Aggregate::Kind kind) {
-  if (const Field* const field = block_.columns.field_of(argument)) {
+  if (const auto field = block_.columns.field_of(argument)) {
     if (!has_extremes(*field)) return std::nullopt;
     return counted(kind, rows_.comparable(*field));
   }

@@ -26,7 +26,7 @@ class AggregateTranslator {
   std::optional<Counted> counted_number(Aggregate::Kind kind, Item& argument, bool distinct);
   std::optional<Counted> spread_of(Item& argument);
   /// The position of a DECIMAL that is no short number, as the number that it is.
-  std::optional<uint16_t> wide_number_of(const Field& field);
+  std::optional<uint16_t> wide_number_of(PlainField field);
   std::optional<Counted> sum_of(Item& argument, bool distinct);
   std::optional<Counted> sum_of_shifted(Item& argument, const Item& sum, GroupOutput& output);
   bool is_ordered_by(const Item& item) const;

@@ -148,9 +148,9 @@ class GroupTranslator {
   }
 
   bool add_key(Item& item) {
-    if (const Field* const field = block_.columns.field_of(item)) {
+    if (const auto field = block_.columns.field_of(item)) {
       if (!can_be_key(*field)) return false;
-      if (!block_.key_of(*field)) block_.keys.push_back(rows_.comparable(*field));
+      if (!block_.key_of(**field)) block_.keys.push_back(rows_.comparable(*field));
       return true;
     }
     if (item.const_item() || !can_be_stored(item)) return false;
@@ -214,9 +214,9 @@ class GroupTranslator {
   bool is_cut_by_plan(Item& sum) const {
     if (!block_.by_table || !is_extreme(sum)) return false;
     Item& argument = *static_cast<Item_sum&>(sum).get_arg(0);
-    if (!is_rounded_when_stored(argument) || block_.columns.field_of(argument) != nullptr) return false;
-    const Field* const first = block_.columns.field_of(**query_.group_by->item);
-    return first != nullptr && has_index(*first->table, **query_.group_by->item);
+    if (!is_rounded_when_stored(argument) || block_.columns.field_of(argument)) return false;
+    const auto first = block_.columns.field_of(**query_.group_by->item);
+    return first && has_index(*(*first)->table, **query_.group_by->item);
   }
 
   /// Whether an index that has all columns has the rows of each group together: the server needs no table.
@@ -253,7 +253,7 @@ class GroupTranslator {
     if (item.cmp_type() != INT_RESULT || item.unsigned_flag || item.decimal_precision() > most_digits)
       return false;
     if (item.const_item()) return true;
-    if (const Field* const field = block_.columns.field_of(item)) return block_.key_of(*field).has_value();
+    if (const auto field = block_.columns.field_of(item)) return block_.key_of(**field).has_value();
     return item.real_item()->type() == Item::FUNC_ITEM &&
            !any_part(*item.real_item(), [this](Item& part) { return !is_small_number(part); });
   }
@@ -271,7 +271,7 @@ class GroupTranslator {
 
   /// The number of the key that an item is.
   std::optional<size_t> key_of(Item& item) {
-    if (const Field* const field = block_.columns.field_of(item)) return block_.key_of(*field);
+    if (const auto field = block_.columns.field_of(item)) return block_.key_of(**field);
     for (size_t i = 0; i < block_.keys.size(); ++i) {
       const RowColumn& key = block_.keys[i];
       if (!key.computed) continue;
@@ -311,7 +311,7 @@ class GroupTranslator {
   /// ROLLUP needs NULLs of its keys. Of a column that is NOT NULL the statement's table therefore has another
   /// one, by the type of its values: without the zeros that fill numbers up, and of ENUM and SET the text.
   const Field* replaced_field(Item& item) const {
-    const Field* const field = block_.columns.field_of(item);
+    const Field* const field = block_.columns.stored_field_of(item);
     return block_.rolls_up && field != nullptr && !field->maybe_null() ? field : nullptr;
   }
   bool loses_zeros(Item& item) const {
@@ -351,10 +351,11 @@ class GroupTranslator {
   bool add_of_row(Item& item) {
     if (!is_function_of_row(item, block_.columns.sources()) || may_name_rows(item)) return false;
     for (Item_field* const column : columns_read_by(item)) {
-      const Field* const field = block_.columns.field_of(*column);
+      const Field* const field = block_.columns.stored_field_of(*column);
       if (field == nullptr) return false;
-      if (!block_.key_of(*field) && statement_.sources->is_join() && is_told_by_keys(*field))
-        block_.keys.push_back(rows_.comparable(*field));
+      const auto plain = PlainField::of(*field);
+      if (plain && !block_.key_of(*field) && statement_.sources->is_join() && is_told_by_keys(*plain))
+        block_.keys.push_back(rows_.comparable(*plain));
       block_.reads_rows = block_.reads_rows || !block_.key_of(*field);
       if (std::ranges::find(block_.shown, field) == block_.shown.end()) block_.shown.push_back(field);
     }
@@ -364,9 +365,9 @@ class GroupTranslator {
 
   /// Whether all rows of a group have the same value of a column, as they have the same row of its table: one
   /// of its unique keys is among what they are grouped by. Then it may be a key itself.
-  bool is_told_by_keys(const Field& field) const {
+  bool is_told_by_keys(PlainField field) const {
     if (!can_be_key(field) || block_.rolls_up || block_.keys.size() == GroupingPlan::most_keys) return false;
-    const TABLE& table = *field.table;
+    const TABLE& table = *field->table;
     for (uint i = 0; i < table.s->keys; ++i) {
       const KEY& key = table.key_info[i];
       if ((key.flags & HA_NOSAME) == 0 || (key.flags & HA_NULL_PART_KEY) != 0) continue;

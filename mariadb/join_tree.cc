@@ -267,25 +267,23 @@ bool are_equal_texts(const Field& one, const Field& other, Item_bool_func2& equa
          (thd.variables.sql_mode & MODE_PAD_CHAR_TO_FULL_LENGTH) == 0;
 }
 
-/// Whether the column's values may be compared as they are stored. What is compressed is not.
-bool can_be_join_key(const Field& field) {
-  if (field.compression_method() != nullptr) return false;
-  return can_be_key(field) || field.real_type() == MYSQL_TYPE_BIT || has_fixed_bytes(*field.type_handler());
+/// Whether the column's values may be compared as they are stored.
+bool can_be_join_key(PlainField field) {
+  return can_be_key(field) || field->real_type() == MYSQL_TYPE_BIT || has_fixed_bytes(*field->type_handler());
 }
 
 /// Of columns that are compared as they are stored.
 std::optional<JoinKey> key_of_columns(Item_bool_func2& equal, const SourceTables& sources) {
-  std::array<const Field*, 2> fields{};
+  std::array<std::optional<PlainField>, 2> fields{};
   for (size_t i = 0; i < fields.size(); ++i) {
     Item& argument = *equal.arguments()[i]->real_item();
     if (argument.type() != Item::FIELD_ITEM) return std::nullopt;
-    fields[i] = static_cast<Item_field&>(argument).field;
-    const auto number = sources.number_of(*fields[i]);
-    if (!number || !fields[i]->stored_in_db()) return std::nullopt;
+    fields[i] = PlainField::of(*static_cast<Item_field&>(argument).field);
+    if (!fields[i] || !sources.number_of(**fields[i]) || !(*fields[i])->stored_in_db()) return std::nullopt;
   }
-  const auto& [one, other] = fields;
-  if (one->table == other->table || !can_be_join_key(*one) || !can_be_join_key(*other)) return std::nullopt;
-  const JoinKey key{one, other};
+  const PlainField one = *fields[0], other = *fields[1];
+  if (one->table == other->table || !can_be_join_key(one) || !can_be_join_key(other)) return std::nullopt;
+  const JoinKey key{&*one, &*other};
   if (is_whole_number(*one) && is_whole_number(*other)) return key;
   const auto of_one = column_for(*one), of_other = column_for(*other);
   if (!of_one || !of_other) return std::nullopt;
@@ -317,8 +315,8 @@ std::optional<JoinKey> key_of_columns(Item_bool_func2& equal, const SourceTables
       return static_cast<const Field_new_decimal&>(field).precision > most_int64_digits;
     };
     return is_packed(*one) && is_packed(*other) && of_one->width == of_other->width &&
-                   static_cast<const Field_new_decimal*>(one)->precision ==
-                       static_cast<const Field_new_decimal*>(other)->precision
+                   static_cast<const Field_new_decimal&>(*one).precision ==
+                       static_cast<const Field_new_decimal&>(*other).precision
                ? std::optional(key)
                : std::nullopt;
   }
@@ -350,8 +348,9 @@ std::optional<JoinKey> key_of_values(Item_bool_func2& equal,
   JoinKey key{.one = fields[0], .other = fields[1], .computed = &equal};
   if (NumberTranslator::equal_sides(equal, columns, one, other)) return key;
   key.by_server = true;
-  const bool has_columns = std::ranges::all_of(
-      columns_read_by(equal), [&](Item_field* column) { return columns.field_of(*column) != nullptr; });
+  const bool has_columns = std::ranges::all_of(columns_read_by(equal), [&](Item_field* column) {
+    return columns.stored_field_of(*column) != nullptr;
+  });
   return has_columns && EqualValues::of(equal) ? std::optional(key) : std::nullopt;
 }
 

@@ -170,8 +170,9 @@ class Translator {
   }
 
   std::optional<Translation> by_column(const Leaf& leaf, bool truth) {
+    const auto field = PlainField::of(*leaf.field);
     std::optional<Translation> result;
-    if (const auto kind = FieldProbe::kind_of(*leaf.field)) {
+    if (const auto kind = field ? FieldProbe::kind_of(*field) : std::nullopt) {
       result = translate_ordered(table_, leaf, *kind, truth);
     } else {
       result = translate_strings(table_, leaf, truth, warns_);

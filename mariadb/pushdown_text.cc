@@ -132,12 +132,10 @@ bool LikeTest::matches(ByteView value) const {
 namespace {
 
 /// Whether the stored bytes are what the server compares.
-bool compares_stored_bytes(const THD* thd, const Field& field, CHARSET_INFO* collation) {
-  // Its type does not tell that a column is COMPRESSED.
-  if (field.compression_method() != nullptr) return false;
-  switch (field.real_type()) {
+bool compares_stored_bytes(const THD* thd, PlainField field, CHARSET_INFO* collation) {
+  switch (field->real_type()) {
     case MYSQL_TYPE_STRING:
-      if (field.type_handler() != &type_handler_string) return false;
+      if (field->type_handler() != &type_handler_string) return false;
       // CHAR values are stored without the spaces that this mode makes visible.
       if ((thd->variables.sql_mode & MODE_PAD_CHAR_TO_FULL_LENGTH) != 0) return false;
       break;
@@ -151,7 +149,7 @@ bool compares_stored_bytes(const THD* thd, const Field& field, CHARSET_INFO* col
     default:
       return false;
   }
-  return my_charset_same(field.charset(), collation) || collation == &my_charset_bin;
+  return my_charset_same(field->charset(), collation) || collation == &my_charset_bin;
 }
 
 /// Constants may have become strings for the sake of one of them, while others are still compared as
@@ -235,7 +233,8 @@ std::optional<Translation> translate_strings(TABLE& table, const Leaf& leaf, boo
     warns = true;
     return std::nullopt;
   }
-  if (collation == nullptr || !compares_stored_bytes(table.in_use, *leaf.field, collation))
+  const auto field = PlainField::of(*leaf.field);
+  if (collation == nullptr || !field || !compares_stored_bytes(table.in_use, *field, collation))
     return std::nullopt;
   std::vector<std::string> texts;
   for (Item* constant : leaf.constants) {

@@ -123,9 +123,9 @@ bool is_whole_number(const Field& field) {
          type == MYSQL_TYPE_LONG || type == MYSQL_TYPE_LONGLONG;
 }
 
-bool can_be_key(const Field& field) {
-  if (is_whole_number(field)) return true;
-  switch (field.real_type()) {
+bool can_be_key(PlainField field) {
+  if (is_whole_number(*field)) return true;
+  switch (field->real_type()) {
     case MYSQL_TYPE_YEAR:
     case MYSQL_TYPE_FLOAT:
     case MYSQL_TYPE_DOUBLE:
@@ -169,12 +169,17 @@ bool can_be_stored(Item& item) {
   const Type_handler& handler = *item.type_handler();
   if (handler.type_collection() != type_handler_slong.type_collection() || may_outgrow_type(item))
     return false;
+  // A field made for it may be of its own type, and so pack its bytes.
+  Item& real = *item.real_item();
+  if (real.type() == Item::FIELD_ITEM && !PlainField::of(*static_cast<Item_field&>(real).field)) return false;
   switch (handler.real_field_type()) {
     case MYSQL_TYPE_BIT:
     case MYSQL_TYPE_ENUM:
     case MYSQL_TYPE_SET:
     case MYSQL_TYPE_GEOMETRY:
     case MYSQL_TYPE_NULL:
+    case MYSQL_TYPE_VARCHAR_COMPRESSED:
+    case MYSQL_TYPE_BLOB_COMPRESSED:
       return false;
     default:
       return true;
@@ -198,14 +203,14 @@ bool is_rounded_when_stored(const Item& item) {
 uint decimals_of(const Item& item) { return item.cmp_type() == DECIMAL_RESULT ? item.decimals : 0; }
 
 std::optional<RowColumn> RowTranslator::column_of(Item& item) {
-  const Field* const field = block_.columns.field_of(item);
-  if (field == nullptr) return std::nullopt;
+  const auto field = block_.columns.field_of(item);
+  if (!field) return std::nullopt;
   return RowColumn{.computed = false, .number = block_.columns.position_of(*field)};
 }
 
-RowColumn RowTranslator::comparable(const Field& field) {
-  if (field.real_type() == MYSQL_TYPE_NEWDECIMAL &&
-      decimal_digits(static_cast<const Field_new_decimal&>(field)).is_short()) {
+RowColumn RowTranslator::comparable(PlainField field) {
+  if (field->real_type() == MYSQL_TYPE_NEWDECIMAL &&
+      decimal_digits(static_cast<const Field_new_decimal&>(*field)).is_short()) {
     if (const auto number = block_.columns.scaled_position_of(field))
       return {.computed = false, .number = *number};
   }
@@ -215,7 +220,7 @@ RowColumn RowTranslator::comparable(const Field& field) {
 bool RowTranslator::can_be_evaluated(Item& item) {
   if (!is_function_of_row(item, block_.columns.sources()) || may_name_rows(item)) return false;
   for (Item_field* const column : columns_read_by(item)) {
-    const Field* const field = block_.columns.field_of(*column);
+    const Field* const field = block_.columns.stored_field_of(*column);
     if (field == nullptr) return false;
     block_.columns.position_for_items(*field);
   }
@@ -252,7 +257,7 @@ std::optional<RowColumn> RowTranslator::compute(Item& item, ServerValue kind) {
 
 std::optional<RowColumn> RowTranslator::sortable(Item& item) {
   if (!sorts_as_it_compares(item) || may_outgrow_type(item)) return std::nullopt;
-  if (const Field* const field = block_.columns.field_of(item)) {
+  if (const auto field = block_.columns.field_of(item)) {
     if (!can_be_key(*field)) return std::nullopt;
     // What is stored as numbers is compared as numbers, and packed only where it is shown.
     if (const auto number = block_.columns.scaled_position_of(*field))
@@ -346,7 +351,7 @@ Item* RowTranslator::take_node(const JoinNode& node, RowBlock::Join& to) {
   return take_parts(to.where);
 }
 
-uint16_t RowTranslator::position_of_key(const Field& field) {
+uint16_t RowTranslator::position_of_key(PlainField field) {
   const size_t before = block_.columns.numbers().size();
   const auto position = static_cast<uint16_t>(comparable(field).number);
   if (position >= before) block_.only_for_keys.push_back(position);
@@ -396,10 +401,12 @@ void RowTranslator::take_keys(const JoinNode& node, RowBlock::Join& to) {
     if (key.computed != nullptr) {
       to.computed_keys.push_back(computed_key(key, to));
     } else {
-      to.keys.push_back({.probe = position_of_key(*key.one),
-                         .build = position_of_key(*key.other),
+      const auto one = PlainField::of(*key.one), other = PlainField::of(*key.other);
+      HAILSTONE_CHECK(one && other, "a key of a join is a column whose bytes are not its value");
+      to.keys.push_back({.probe = position_of_key(*one),
+                         .build = position_of_key(*other),
                          .nulls_are_equal = key.nulls_are_equal,
-                         .collation = collation_of_key(*key.one)});
+                         .collation = collation_of_key(**one)});
     }
   }
   if (node.range) take_range(*node.range, to);

@@ -14,6 +14,7 @@
 #include "join_tree.h"
 #include "join_watch.h"
 #include "operator_plan.h"
+#include "plain_field.h"
 #include "pushdown.h"
 #include "query/computed_rows.h"
 #include "query/join/hash_join.h"
@@ -192,7 +193,7 @@ class RowTranslator {
   std::optional<RowColumn> column_of(Item& item);
   /// That of a field whose values are compared or counted: decimals are read as numbers where these have 64
   /// bits.
-  RowColumn comparable(const Field& field);
+  RowColumn comparable(PlainField field);
   /// Whether the server may evaluate the item in the engine's place; then its columns are among the scan's.
   bool can_be_evaluated(Item& item);
   std::optional<RowColumn> compute(Item& item, ServerValue kind);
@@ -207,7 +208,7 @@ class RowTranslator {
   Item* take_parts(RowBlock::Conditions& conditions);
   Item* take_node(const JoinNode& node, RowBlock::Join& to);
   void take_keys(const JoinNode& node, RowBlock::Join& to);
-  uint16_t position_of_key(const Field& field);
+  uint16_t position_of_key(PlainField field);
   RowBlock::Join::ComputedKey computed_key(const JoinKey& key, RowBlock::Join& to);
   void take_range(const JoinRange& range, RowBlock::Join& to);
   std::vector<uint16_t> positions_read_by(Item& item) const;
@@ -227,7 +228,7 @@ bool may_name_rows(Item& item);
 bool is_whole_number(const Field& field);
 /// Whether equal stored values are what the server takes for equal, and the other way round, and their order
 /// is its order.
-bool can_be_key(const Field& field);
+bool can_be_key(PlainField field);
 /// The same of an item whose values are stored in a field of its type.
 bool can_be_stored(Item& item);
 /// Whether a value may have more digits or characters than its type has: whether the server then cuts it is

@@ -131,7 +131,7 @@ class SelectTranslator {
       const Field* const shown = &field;
       if (std::ranges::find(block_.shown, shown) == block_.shown.end()) block_.shown.push_back(shown);
       if (block_.way != SelectBlock::Way::FirstRows || statement_.sources->is_join())
-        block_.columns.position_of(field);
+        block_.columns.position_in_record(field);
       return true;
     }
     if (field.vcol_info == nullptr || may_warn(thd_, *field.vcol_info->expr)) return false;

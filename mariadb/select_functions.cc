@@ -233,8 +233,8 @@ std::shared_ptr<const ColumnFunction> decimal_number(const Field_new_decimal& fi
   return std::make_shared<DecimalNumber>(decimal_digits(field));
 }
 
-std::shared_ptr<const ColumnFunction> part_of_time(const Field& field, interval_type unit) {
-  const auto type = field.real_type();
+std::shared_ptr<const ColumnFunction> part_of_time(PlainField field, interval_type unit) {
+  const auto type = field->real_type();
   const bool is_timestamp = type == MYSQL_TYPE_TIMESTAMP2, has_time = type == MYSQL_TYPE_DATETIME2;
   if (type != MYSQL_TYPE_NEWDATE && !has_time && !is_timestamp) return nullptr;
   if (!PartOfTime::knows(unit, has_time || is_timestamp)) return nullptr;
@@ -242,23 +242,23 @@ std::shared_ptr<const ColumnFunction> part_of_time(const Field& field, interval_
   if (is_timestamp) {
     // As the server notes for a statement that it evaluates.
     current_thd->used |= THD::TIME_ZONE_USED;
-    return std::make_shared<PartOfTimestamp>(field.pack_length() - bytes_of_seconds, unit,
+    return std::make_shared<PartOfTimestamp>(field->pack_length() - bytes_of_seconds, unit,
                                              *current_thd->variables.time_zone);
   }
   std::optional<uint> fraction;
-  if (has_time) fraction = field.pack_length() - bytes_of_moment;
+  if (has_time) fraction = field->pack_length() - bytes_of_moment;
   return std::make_shared<PartOfTime>(fraction, unit);
 }
 
-std::shared_ptr<const ColumnFunction> moment_of_time(const Field& field) {
-  const auto type = field.real_type();
+std::shared_ptr<const ColumnFunction> moment_of_time(PlainField field) {
+  const auto type = field->real_type();
   if (type == MYSQL_TYPE_NEWDATE) return std::make_shared<Moment>(std::nullopt);
   if (type != MYSQL_TYPE_DATETIME2) return nullptr;
-  return std::make_shared<Moment>(field.pack_length() - bytes_of_moment);
+  return std::make_shared<Moment>(field->pack_length() - bytes_of_moment);
 }
 
-std::shared_ptr<const ColumnFunction> length_of(const Field& field, LengthUnit unit) {
-  return std::make_shared<Length>(unit == LengthUnit::Bytes ? nullptr : field.charset());
+std::shared_ptr<const ColumnFunction> length_of(PlainField field, LengthUnit unit) {
+  return std::make_shared<Length>(unit == LengthUnit::Bytes ? nullptr : field->charset());
 }
 
 }  // namespace hailstone

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "plain_field.h"
 #include "query/expression/program.h"
 // clang-format off
 #include "server.h"
@@ -17,14 +18,14 @@ std::shared_ptr<const ColumnFunction> decimal_number(const Field_new_decimal& fi
 /// What `unit` (YEAR, QUARTER, MONTH, DAY, YEAR_MONTH, HOUR, MINUTE or SECOND) says of a DATE or DATETIME
 /// column, or of a TIMESTAMP in the connection's time zone; not told of a day that is none, as the year's or
 /// month's or its own number is 0. Null: there is no such function of this column.
-std::shared_ptr<const ColumnFunction> part_of_time(const Field& field, interval_type unit);
+std::shared_ptr<const ColumnFunction> part_of_time(PlainField field, interval_type unit);
 
 /// A number for the moment that a DATE or DATETIME column has, the same for all of these types. Null: of
 /// another column.
-std::shared_ptr<const ColumnFunction> moment_of_time(const Field& field);
+std::shared_ptr<const ColumnFunction> moment_of_time(PlainField field);
 
 enum class LengthUnit : uint8_t { Bytes, Characters };
 /// Of a string column.
-std::shared_ptr<const ColumnFunction> length_of(const Field& field, LengthUnit unit);
+std::shared_ptr<const ColumnFunction> length_of(PlainField field, LengthUnit unit);
 
 }  // namespace hailstone

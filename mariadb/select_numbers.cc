@@ -54,7 +54,12 @@ std::optional<ScanColumn> scan_column(const Field& field) {
 
 }  // namespace
 
-Field* ScanColumns::field_of(Item& item) const {
+std::optional<PlainField> ScanColumns::field_of(Item& item) const {
+  Field* const field = stored_field_of(item);
+  return field != nullptr ? PlainField::of(*field) : std::nullopt;
+}
+
+Field* ScanColumns::stored_field_of(Item& item) const {
   Item* const real = item.real_item();
   if (real->type() != Item::FIELD_ITEM) return nullptr;
   Field* const field = static_cast<Item_field*>(real)->field;
@@ -87,7 +92,7 @@ uint16_t ScanColumns::position_for_items(const Field& field) {
   return position;
 }
 
-uint16_t ScanColumns::position_of(const Field& field) {
+uint16_t ScanColumns::position_in_record(const Field& field) {
   const uint16_t position = position_for_items(field);
   for_items_[position] = false;
   return position;
@@ -104,9 +109,9 @@ std::vector<uint16_t> ScanColumns::numbers_without_unread(
   return numbers;
 }
 
-std::optional<uint16_t> ScanColumns::scaled_position_of(const Field& field) {
-  const uint16_t column = column_of(field);
-  const size_t source = source_of(field);
+std::optional<uint16_t> ScanColumns::scaled_position_of(PlainField field) {
+  const uint16_t column = column_of(*field);
+  const size_t source = source_of(*field);
   for (const HailstoneHandler* const reader : sources_->all()[source].readers) {
     if (!reader->stored_table()->layout()->decimal(column)) return std::nullopt;
   }
@@ -238,17 +243,18 @@ std::optional<std::vector<Program::Register>> NumberTranslator::compared_numbers
 }
 
 std::optional<Program::Register> NumberTranslator::moment(Item& item) {
-  const Field* const field = columns_.field_of(item);
-  if (field == nullptr) return std::nullopt;
+  const auto field = columns_.field_of(item);
+  if (!field) return std::nullopt;
   auto moment = moment_of_time(*field);
-  const auto scanned = scan_column(*field);
+  const auto scanned = scan_column(**field);
   if (moment == nullptr || !scanned) return std::nullopt;
   return program_.function(columns_.position_of(*field), *scanned, std::move(moment), Program::none);
 }
 
 std::optional<Number> NumberTranslator::column(Item& item, Register mask) {
-  const Field* const field = columns_.field_of(item);
-  if (field == nullptr) return std::nullopt;
+  const auto plain = columns_.field_of(item);
+  if (!plain) return std::nullopt;
+  const PlainField field = *plain;
   const auto scanned = scan_column(*field);
   if (!scanned) return std::nullopt;
   switch (field->real_type()) {
@@ -259,16 +265,16 @@ std::optional<Number> NumberTranslator::column(Item& item, Register mask) {
     case MYSQL_TYPE_LONGLONG:
     case MYSQL_TYPE_FLOAT:
     case MYSQL_TYPE_DOUBLE:
-      return Number{program_.column(columns_.position_of(*field), *scanned, mask), 0};
+      return Number{program_.column(columns_.position_of(field), *scanned, mask), 0};
     case MYSQL_TYPE_NEWDECIMAL: {
       const auto& decimal = static_cast<const Field_new_decimal&>(*field);
       if (decimal.precision > most_int64_digits) return std::nullopt;
-      if (const auto position = columns_.scaled_position_of(decimal)) {
+      if (const auto position = columns_.scaled_position_of(field)) {
         const ScanColumn number{.integer = true, .type = Type::Signed, .width = sizeof(int64_t)};
         return Number{program_.column(*position, number), decimal.decimals()};
       }
       return Number{
-          program_.function(columns_.position_of(*field), *scanned, decimal_number(decimal), Program::none),
+          program_.function(columns_.position_of(field), *scanned, decimal_number(decimal), Program::none),
           decimal.decimals()};
     }
     default:
@@ -380,42 +386,43 @@ std::optional<Number> NumberTranslator::negative(Item_func& function, Register m
 
 std::optional<Number> NumberTranslator::column_function(Item_func& function, Register mask) {
   if (function.argument_count() != 1) return std::nullopt;
-  const Field* const field = columns_.field_of(*function.arguments()[0]);
-  if (field == nullptr) return std::nullopt;
+  const auto plain = columns_.field_of(*function.arguments()[0]);
+  if (!plain) return std::nullopt;
+  const PlainField field = *plain;
   std::shared_ptr<const ColumnFunction> applied;
   if (const auto* const extract = dynamic_cast<Item_extract*>(&function)) {
-    applied = part_of_time(*field, extract->int_type);
+    applied = part_of_time(field, extract->int_type);
   } else if (dynamic_cast<Item_func_year*>(&function) != nullptr) {
-    applied = part_of_time(*field, INTERVAL_YEAR);
+    applied = part_of_time(field, INTERVAL_YEAR);
   } else if (dynamic_cast<Item_func_quarter*>(&function) != nullptr) {
-    applied = part_of_time(*field, INTERVAL_QUARTER);
+    applied = part_of_time(field, INTERVAL_QUARTER);
   } else if (dynamic_cast<Item_func_month*>(&function) != nullptr) {
-    applied = part_of_time(*field, INTERVAL_MONTH);
+    applied = part_of_time(field, INTERVAL_MONTH);
   } else if (dynamic_cast<Item_func_dayofmonth*>(&function) != nullptr) {
-    applied = part_of_time(*field, INTERVAL_DAY);
+    applied = part_of_time(field, INTERVAL_DAY);
   } else if (dynamic_cast<Item_func_hour*>(&function) != nullptr) {
-    applied = part_of_time(*field, INTERVAL_HOUR);
+    applied = part_of_time(field, INTERVAL_HOUR);
   } else if (dynamic_cast<Item_func_minute*>(&function) != nullptr) {
-    applied = part_of_time(*field, INTERVAL_MINUTE);
+    applied = part_of_time(field, INTERVAL_MINUTE);
   } else if (dynamic_cast<Item_func_second*>(&function) != nullptr) {
-    applied = part_of_time(*field, INTERVAL_SECOND);
+    applied = part_of_time(field, INTERVAL_SECOND);
   } else {
     const auto type = field->real_type();
     const bool is_text = type == MYSQL_TYPE_VARCHAR || type == MYSQL_TYPE_BLOB ||
-                         dynamic_cast<const Field_string*>(field) != nullptr;
+                         dynamic_cast<const Field_string*>(&*field) != nullptr;
     const bool keeps_spaces =
         (columns_.sources().thd().variables.sql_mode & MODE_PAD_CHAR_TO_FULL_LENGTH) != 0;
     if (!is_text || keeps_spaces) return std::nullopt;
     if (dynamic_cast<Item_func_octet_length*>(&function) != nullptr) {
-      applied = length_of(*field, LengthUnit::Bytes);
+      applied = length_of(field, LengthUnit::Bytes);
     } else if (dynamic_cast<Item_func_char_length*>(&function) != nullptr) {
-      applied = length_of(*field, LengthUnit::Characters);
+      applied = length_of(field, LengthUnit::Characters);
     }
   }
   if (applied == nullptr) return std::nullopt;
   const auto scanned = scan_column(*field);
   if (!scanned) return std::nullopt;
-  return Number{program_.function(columns_.position_of(*field), *scanned, std::move(applied), mask), 0};
+  return Number{program_.function(columns_.position_of(field), *scanned, std::move(applied), mask), 0};
 }
 
 std::optional<Number> NumberTranslator::switched(Item_func& function, Register mask) {
@@ -617,8 +624,10 @@ std::optional<Program::Register> NumberTranslator::of_predicate(const Predicate&
     default:
       break;
   }
-  const Field* const field = &columns_.field_of_column(source, predicate.column());
-  const auto scanned = scan_column(*field);
+  // Of others the server evaluates what the predicate was made of.
+  const auto field = PlainField::of(columns_.field_of_column(source, predicate.column()));
+  if (!field) return std::nullopt;
+  const auto scanned = scan_column(**field);
   if (!scanned) return std::nullopt;
   return program_.matches(predicate, columns_.position_of(*field), *scanned);
 }

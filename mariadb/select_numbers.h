@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ha_hailstone.h"
+#include "plain_field.h"
 #include "query/expression/program.h"
 #include "source_tables.h"
 // clang-format off
@@ -24,15 +25,19 @@ class ScanColumns {
  public:
   explicit ScanColumns(std::shared_ptr<const SourceTables> sources) : sources_(std::move(sources)) {}
 
-  /// The field of a table that an item is; null when it is none, or is not stored.
-  Field* field_of(Item& item) const;
+  /// The field of a table that an item is, with the item's value; nothing when it is none, or is not stored.
+  std::optional<PlainField> field_of(Item& item) const;
+  /// The same of all fields that are stored, for the server's items; null: none.
+  Field* stored_field_of(Item& item) const;
   /// The position of a field among the scan's columns, to which it is added when it is new.
-  uint16_t position_of(const Field& field);
-  /// The same where only the server's items may read the column.
+  uint16_t position_of(PlainField field) { return position_in_record(*field); }
+  /// The same where the record gets the column as it is stored.
+  uint16_t position_in_record(const Field& field);
+  /// The same where only the server's items may read that.
   uint16_t position_for_items(const Field& field);
   /// The same of a DECIMAL as a scaled number. Nothing where a table of an earlier version does not tell that
   /// the column holds decimals.
-  std::optional<uint16_t> scaled_position_of(const Field& field);
+  std::optional<uint16_t> scaled_position_of(PlainField field);
   /// Of the column at a position, which may be read as a scaled number.
   const Field& field_at(size_t position) const {
     return field_of_column(source_at(position), static_cast<uint16_t>(numbers_[position] & ~scaled_bit));

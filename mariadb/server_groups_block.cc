@@ -118,7 +118,7 @@ class ServerGroupsTranslator {
     if (!rows_.can_be_evaluated(item)) return false;
     for (const Item_field* const column : columns_read_by(item)) {
       const Field* const field = column->field;
-      block_.columns.position_of(*field);
+      block_.columns.position_in_record(*field);
       if (std::ranges::find(block_.read, field) == block_.read.end()) block_.read.push_back(field);
     }
     return true;
