@@ -15,18 +15,6 @@ bool has_extremes(PlainField field) {
   return can_be_key(field) && type != MYSQL_TYPE_ENUM && type != MYSQL_TYPE_SET;
 }
 
-/// Whether a DECIMAL may have digits behind those that it shows.
-bool has_hidden_digits(Item& item) {
-  Item& real = *item.real_item();
-  if (real.type() == Item::CACHE_ITEM) {
-    Item* const example = static_cast<Item_cache&>(real).get_example();
-    return example == nullptr || has_hidden_digits(*example);
-  }
-  if (real.type() != Item::FUNC_ITEM) return false;
-  if (dynamic_cast<Item_func_div*>(&real) != nullptr) return real.cmp_type() == DECIMAL_RESULT;
-  return any_part(real, has_hidden_digits);
-}
-
 /// Extremes are stored in the fields of their own items.
 bool is_same_aggregate(const GroupBlock::Counted& one, const GroupBlock::Counted& other) {
   return one.wanted.kind == other.wanted.kind && one.wanted.distinct == other.wanted.distinct &&
@@ -75,6 +63,7 @@ bool AggregateTranslator::add(Item& item, size_t place) {
       [[fallthrough]];
     case Item_sum::SUM_FUNC:
     case Item_sum::SUM_DISTINCT_FUNC:
+      if (sum_may_outgrow_type(argument)) return false;
       if (!sum.has_with_distinct()) counted = sum_of_shifted(argument, item, output);
       if (!counted) counted = sum_of(argument, sum.has_with_distinct());
       break;
@@ -103,9 +92,6 @@ bool AggregateTranslator::add(Item& item, size_t place) {
   if (same == block_.aggregates.end()) block_.aggregates.push_back(*counted);
   block_.outputs.push_back(output);
   return true;
-  // Packed bytes tell of NULL, too.
-  if (const Field* const field = block_.columns.stored_field_of(argument); field != nullptr && !distinct)
-    return counted(kind, RowColumn{.computed = false, .number = block_.columns.position_in_record(*field)});
 }
 
 std::optional<GroupBlock::Counted> AggregateTranslator::count_of(Item& argument, bool distinct) {
@@ -117,6 +103,9 @@ std::optional<GroupBlock::Counted> AggregateTranslator::count_of(Item& argument,
     if (distinct && !can_be_key(*field)) return std::nullopt;
     return counted(kind, rows_.comparable(*field), distinct);
   }
+  // Packed bytes tell of NULL, too.
+  if (const Field* const field = block_.columns.stored_field_of(argument); field != nullptr && !distinct)
+    return counted(kind, RowColumn{.computed = false, .number = block_.columns.position_in_record(*field)});
   if (!distinct) return counted(kind, rows_.compute(argument, ServerValue::Presence));
   return counted_number(kind, argument, distinct);
 }

@@ -209,6 +209,14 @@ class GroupTranslator {
     return fixes;
   }
 
+  /// Whether the server shows an extreme as a number where it takes it of its aggregate, and else with the
+  /// form of a table's column. Of one group it does the former.
+  bool is_shown_by_plan(Item& sum) const {
+    if (!is_extreme(sum) || !has_form_of_column(sum)) return false;
+    // Of one group, fields without ZEROFILL take the numbers; a YEAR has no such field.
+    return query_.group_by != nullptr || sum.type_handler()->real_field_type() == MYSQL_TYPE_YEAR;
+  }
+
   /// Whether the server shows an extreme as it is where it reads groups by an index, and else as a table's
   /// column has it.
   bool is_cut_by_plan(Item& sum) const {
@@ -283,8 +291,9 @@ class GroupTranslator {
 
   bool add(Item& item) {
     Item& real = *item.real_item();
+    if (is_buffered(select_) && is_cut_by_table(item)) return false;
     if (real.type() == Item::SUM_FUNC_ITEM)
-      return !real.const_item() && !is_asked_for_rows(item) && !is_year_of_all_rows(real) &&
+      return !real.const_item() && !is_asked_for_rows(item) && !is_shown_by_plan(real) &&
              !is_cut_by_plan(real) && aggregates_.add(item, place_);
     if (item.with_sum_func()) {
       // The server makes it of the aggregates in it, which are items of their own.
@@ -331,13 +340,6 @@ class GroupTranslator {
   /// server's own aggregate whether there were rows. Such an item has no name.
   bool is_asked_for_rows(const Item& item) const {
     return !whole_ && query_.group_by == nullptr && query_.select->elements == 1 && item.name.str == nullptr;
-  }
-
-  /// The server shows the extreme year of all rows as a number, without the zeros of its column.
-  bool is_year_of_all_rows(const Item& item) const {
-    const auto kind = static_cast<const Item_sum&>(item).sum_func();
-    return query_.group_by == nullptr && (kind == Item_sum::MIN_FUNC || kind == Item_sum::MAX_FUNC) &&
-           item.type_handler()->real_field_type() == MYSQL_TYPE_YEAR;
   }
 
   bool is_group(const Item& item) const {

@@ -19,6 +19,15 @@ namespace {
 
 constexpr size_t no_aggregate = ~size_t{0};
 
+/// As the server keeps a result that is no finite number; the field would make the greatest number of it.
+void store_real_number(double number, Field& field) {
+  if (std::isfinite(number) || field.real_type() != MYSQL_TYPE_DOUBLE) {
+    field.store(number);
+  } else {
+    float8store(field.ptr, number);
+  }
+}
+
 void store_scaled_number(WideInteger number, unsigned scale, Field& field) {
   if (scale == 0 && number >= INT64_MIN && number <= INT64_MAX) {
     field.store(static_cast<longlong>(number), false);
@@ -465,15 +474,15 @@ void GroupRows::store_variance(const GroupOutput& output, const AggregateResult&
                     block_.computed[column.number].kind == ServerValue::Real;
   if (argument.cmp_type() == DECIMAL_RESULT && !real) variance /= std::pow(10.0, 2.0 * argument.decimals);
   if (aggregate.sum_func() == Item_sum::STD_FUNC)
-    variance = std::isinf(variance) ? DBL_MAX : std::sqrt(variance);
-  field.store(variance);
+    variance = std::isinf(variance) && !block_.by_table ? DBL_MAX : std::sqrt(variance);
+  store_real_number(variance, field);
 }
 
 void GroupRows::store_sum(const GroupOutput& output, const AggregateResult& result, Field& field) const {
   const auto& aggregate = static_cast<Item_sum&>(*output.item->real_item());
   if (aggregate.result_type() == REAL_RESULT) {
-    field.store(output.mean == nullptr ? result.real_sum
-                                       : result.real_sum / static_cast<double>(result.count));
+    const double divisor = output.mean == nullptr ? 1 : static_cast<double>(result.count);
+    store_real_number(result.real_sum / divisor, field);
     return;
   }
   const Item& argument = *const_cast<Item_sum&>(aggregate).get_arg(0);

@@ -141,7 +141,7 @@ bool can_be_key(PlainField field) {
       return true;
     case MYSQL_TYPE_STRING:
       // UUID and INET6 are of this type, too.
-      return dynamic_cast<const Field_string*>(&field) != nullptr;
+      return dynamic_cast<const Field_string*>(&*field) != nullptr;
     default:
       return false;
   }
@@ -189,6 +189,53 @@ bool can_be_stored(Item& item) {
 bool may_name_rows(Item& item) {
   Item& real = *item.real_item();
   return dynamic_cast<Item_decimal_typecast*>(&real) != nullptr || any_part(real, may_name_rows);
+}
+
+bool has_hidden_digits(Item& item) {
+  Item& real = *item.real_item();
+  if (real.type() == Item::CACHE_ITEM) {
+    Item* const example = static_cast<Item_cache&>(real).get_example();
+    return example == nullptr || has_hidden_digits(*example);
+  }
+  if (real.type() != Item::FUNC_ITEM) return false;
+  if (dynamic_cast<Item_func_div*>(&real) != nullptr) return real.cmp_type() == DECIMAL_RESULT;
+  return any_part(real, has_hidden_digits);
+}
+
+bool is_buffered(const SELECT_LEX& select) {
+  return (select.join->select_options & OPTION_BUFFER_RESULT) != 0;
+}
+
+bool is_cut_by_table(Item& item) {
+  Item& real = *item.real_item();
+  if (real.basic_const_item() || real.type() == Item::FIELD_ITEM) return false;
+  if (real.type() == Item::SUM_FUNC_ITEM) {
+    auto& sum = static_cast<Item_sum&>(real);
+    if (sum.sum_func() == Item_sum::COUNT_FUNC || sum.sum_func() == Item_sum::COUNT_DISTINCT_FUNC)
+      return false;
+    // A mean has more digits than it shows.
+    return dynamic_cast<Item_sum_avg*>(&real) != nullptr ||
+           std::ranges::any_of(std::span(sum.arguments(), sum.argument_count()),
+                               [](Item* argument) { return is_cut_by_table(*argument); });
+  }
+  if (real.type() != Item::FUNC_ITEM && real.type() != Item::COND_ITEM) return true;
+  return has_hidden_digits(real) || is_rounded_when_stored(real) || may_outgrow_type(real) ||
+         any_part(real, is_cut_by_table);
+}
+
+bool sum_may_outgrow_type(const Item& argument) {
+  // The server gives a sum so many digits more than its argument has.
+  constexpr uint digits_of_sum = DECIMAL_LONGLONG_DIGITS;
+  return argument.cmp_type() == DECIMAL_RESULT &&
+         argument.decimal_precision() + digits_of_sum > DECIMAL_MAX_PRECISION;
+}
+
+bool has_form_of_column(Item& sum) {
+  const auto type = sum.type_handler()->real_field_type();
+  if (type == MYSQL_TYPE_BIT || type == MYSQL_TYPE_YEAR) return true;
+  Item& argument = *static_cast<Item_sum&>(sum).get_arg(0)->real_item();
+  return argument.type() == Item::FIELD_ITEM &&
+         (static_cast<Item_field&>(argument).field->flags & ZEROFILL_FLAG) != 0;
 }
 
 bool is_number(const Item& item) {

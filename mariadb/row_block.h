@@ -237,6 +237,19 @@ bool can_be_stored(Item& item);
 bool may_outgrow_type(Item& item);
 /// The same of a mean, which is a DECIMAL of the digits that its argument says it has.
 bool mean_may_outgrow_type(Item& argument);
+/// Whether a DECIMAL may have digits behind those that it shows.
+bool has_hidden_digits(Item& item);
+/// Whether the rows of the statement go to a table first: as it asks for that, or changes a table that it
+/// reads.
+bool is_buffered(const SELECT_LEX& select);
+/// Whether a column of such a table may not have the whole value.
+bool is_cut_by_table(Item& item);
+/// Whether the sum of an argument's values may have more digits than a DECIMAL: what the server makes of it
+/// is then up to its plan.
+bool sum_may_outgrow_type(const Item& argument);
+/// Whether the value of MIN or MAX, taken from a column, has another form than by itself: bits are bytes,
+/// ZEROFILL and YEAR have zeros in front.
+bool has_form_of_column(Item& sum);
 bool is_number(const Item& item);
 /// Whether a floating-point number is rounded where it is stored, so that different ones may become equal.
 /// The server compares keys as they are stored, but for plans that sort rows before they are grouped.

@@ -52,8 +52,7 @@ class SelectTranslator {
     if (Item* const part = rows_.take_conditions(statement_)) return declined(SelectOutcome::Condition, part);
     if (block_.way == SelectBlock::Way::Scanned) {
       // The rows go into the table that they come from.
-      if ((statement_.select.join->select_options & OPTION_BUFFER_RESULT) != 0)
-        return declined(SelectOutcome::Statement, nullptr);
+      if (is_buffered(statement_.select)) return declined(SelectOutcome::Statement, nullptr);
       // Where joins check conditions themselves, they do so batch by batch: the server has no error of rows
       // behind the last that it wants.
       if (query_.limit->get_select_limit() != HA_POS_ERROR && block_.join != nullptr &&
@@ -119,6 +118,7 @@ class SelectTranslator {
     if (!is_function_of_row(item, block_.columns.sources()) || may_name_rows(item) ||
         !has_silent_constants(thd_, item))
       return false;
+    if (is_buffered(statement_.select) && is_cut_by_table(item)) return false;
     for (const Item_field* const column : columns_read_by(item)) {
       if (!show(*column->field)) return false;
     }

@@ -84,6 +84,7 @@ class ServerGroupsTranslator {
   }
 
   bool add(Item& item) {
+    if (is_buffered(statement_.select) && is_cut_by_table(item)) return false;
     if (item.type() == Item::SUM_FUNC_ITEM) return add_aggregate(static_cast<Item_sum&>(item));
     if (item.real_item()->type() == Item::SUM_FUNC_ITEM) return false;
     // The server makes it of the aggregates and columns in it, which are items of their own.
@@ -98,11 +99,8 @@ class ServerGroupsTranslator {
 
   bool add_aggregate(Item_sum& aggregate) {
     if (!is_pure(aggregate) || aggregate.const_item()) return false;
-    // Some of the server's plans store groups, and so cut what is no mean.
-    const auto kind = aggregate.sum_func();
-    if (!block_.is_one_group && (kind == Item_sum::MIN_FUNC || kind == Item_sum::MAX_FUNC) &&
-        may_outgrow_type(*aggregate.get_arg(0)))
-      return false;
+    // Some of the server's plans store groups, and so cut what is no mean, or give it the form of a column.
+    if (!block_.is_one_group && is_changed_by_table(aggregate)) return false;
     for (uint i = 0; i < aggregate.get_arg_count(); ++i) {
       Item& argument = *aggregate.get_arg(i);
       if (!argument.const_item() && !reads(argument)) return false;
@@ -111,6 +109,21 @@ class ServerGroupsTranslator {
         dynamic_cast<Item_sum_avg*>(&aggregate) != nullptr && aggregate.result_type() == DECIMAL_RESULT;
     block_.aggregates.push_back({.place = place_, .aggregate = &aggregate});
     return true;
+  }
+
+  static bool is_changed_by_table(Item_sum& aggregate) {
+    switch (aggregate.sum_func()) {
+      case Item_sum::MIN_FUNC:
+      case Item_sum::MAX_FUNC:
+        return may_outgrow_type(*aggregate.get_arg(0)) || has_form_of_column(aggregate);
+      case Item_sum::SUM_FUNC:
+      case Item_sum::SUM_DISTINCT_FUNC:
+      case Item_sum::AVG_FUNC:
+      case Item_sum::AVG_DISTINCT_FUNC:
+        return sum_may_outgrow_type(*aggregate.get_arg(0));
+      default:
+        return false;
+    }
   }
 
   /// The server evaluates the item: its columns have to be there.
