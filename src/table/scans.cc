@@ -1,8 +1,11 @@
 #include "table/scans.h"
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <numeric>
+#include <optional>
+#include <span>
 
 #include "base/check.h"
 #include "base/mutex.h"
@@ -39,6 +42,8 @@ struct Scans::State {
   Status aggregate_rows(const std::vector<AggregatePlan>& plans, unsigned threads, AggregateSums& sums);
   struct Sample;
   Status sample_blocks(Sample& sample);
+  Status sample_blocks_at(std::span<const uint64_t> places, Sample& sample);
+  static bool agree(const Sample& one, const Sample& other);
   void sample_deltas(One& one, Sample& sample);
 
   std::vector<One> scans;
@@ -241,25 +246,58 @@ Result<double> Scans::sample() {
 }
 
 Status Scans::State::sample_blocks(Sample& sample) {
-  constexpr uint64_t blocks_looked_at = 8;
+  for (const One& one : scans) {
+    for (const auto& segment : one.state().view->segments) sample.rows += segment->rows();
+  }
+  // Two blocks that lie far apart, and the others only where these leave it open.
+  constexpr std::array<uint64_t, 1> first{2}, second{5};
+  constexpr std::array<uint64_t, 6> others{0, 1, 3, 4, 6, 7};
+  Sample one, other;
+  HAILSTONE_TRY(sample_blocks_at(first, one));
+  HAILSTONE_TRY(sample_blocks_at(second, other));
+  if (!agree(one, other)) HAILSTONE_TRY(sample_blocks_at(others, sample));
+  for (const Sample& part : {one, other}) {
+    sample.looked_at += part.looked_at;
+    sample.matching += part.matching;
+  }
+  return {};
+}
+
+/// Whether both have rows that match and others, and as many of them as rows in no order would have.
+bool Scans::State::agree(const Sample& one, const Sample& other) {
+  const auto is_mixed = [](const Sample& sample) {
+    return sample.matching != 0 && sample.matching != sample.looked_at;
+  };
+  if (!is_mixed(one) || !is_mixed(other)) return false;
+  // Three times the deviation of numbers that have Poisson's distribution.
+  constexpr double deviations = 3;
+  const auto first = static_cast<double>(one.matching), second = static_cast<double>(other.matching);
+  const double shares = static_cast<double>(one.looked_at) / static_cast<double>(other.looked_at);
+  const double difference = first - second * shares;
+  return difference * difference <= deviations * deviations * (first + second * shares * shares);
+}
+
+/// Of 8 places in all scans, those.
+Status Scans::State::sample_blocks_at(std::span<const uint64_t> places, Sample& sample) {
+  constexpr uint64_t most_places = 8;
   const std::vector<BlockScan*> all = all_blocks();
   uint64_t blocks = 0;
   for (const BlockScan* scan : all) blocks += scan->blocks();
-  const uint64_t looked_at = std::min(blocks, blocks_looked_at);
-  uint64_t before = 0, next = 0;
-  for (size_t i = 0; i < all.size(); ++i) {
-    for (const auto& segment : scans[i].state().view->segments) sample.rows += segment->rows();
-    BlockScan::Worker worker(*all[i]);
-    worker.count_met();
-    for (; next < looked_at; ++next) {
-      const uint64_t number = blocks * (2 * next + 1) / (2 * looked_at);
-      if (number >= before + all[i]->blocks()) break;
+  const uint64_t looked_at = std::min(blocks, most_places);
+  uint64_t before = 0;
+  auto place = places.begin();
+  for (BlockScan* const scan : all) {
+    std::optional<BlockScan::Worker> worker;
+    for (; place != places.end() && *place < looked_at; ++place) {
+      const uint64_t number = blocks * (2 * *place + 1) / (2 * looked_at);
+      if (number >= before + scan->blocks()) break;
+      if (!worker) worker.emplace(*scan).count_met();
       uint64_t at = number - before;
-      HAILSTONE_ASSIGN(const bool found, worker.next(at, at + 1));
-      if (found) sample.matching += worker.rows().count();
+      HAILSTONE_ASSIGN(const bool found, worker->next(at, at + 1));
+      if (found) sample.matching += worker->rows().count();
     }
-    sample.looked_at += worker.met_in_all();
-    before += all[i]->blocks();
+    if (worker) sample.looked_at += worker->met_in_all();
+    before += scan->blocks();
   }
   return {};
 }

@@ -10,6 +10,7 @@
 #include <random>
 
 #include "base/test_seed.h"
+#include "segment/geometry.h"
 #include "table/bulk_load.h"
 #include "table/test_host.h"
 
@@ -185,6 +186,20 @@ TEST_F(ScansTest, SamplesCountTheRowsOfPartialBlocksAndOfDeltas) {
   add_rows(1, 400, 800, /*in_bulk=*/false);
   EXPECT_DOUBLE_EQ(share_below(600), 0.75);
   EXPECT_EQ(share_below(1000), 1);
+}
+
+TEST_F(ScansTest, SamplesLookAtMoreBlocksWhereTwoDoNotAgree) {
+  constexpr auto rows = static_cast<int32_t>(10 * block_rows);
+  add_table();
+  add_rows(0, 0, rows, /*in_bulk=*/true);
+  reader_ = host_.transactions().begin(Isolation::RepeatableRead);
+  // Numbers are in order, so that no two blocks that lie apart have rows on both sides of a limit.
+  for (const int32_t limit : {rows / 5, rows / 2, rows * 4 / 5}) {
+    const Predicate below =
+        Predicate::integer(number, {{.low = order_signed(0, 4), .high = order_signed(limit - 1, 4)}});
+    const double share = scans(std::make_shared<const Predicate>(below)).sample().value();
+    EXPECT_NEAR(share, static_cast<double>(limit) / rows, 0.13) << limit;
+  }
 }
 
 TEST_F(ScansTest, AggregateAllTables) {
