@@ -80,8 +80,35 @@ class IndexBegin {
   const double all_;  // entries that there are
 };
 
-/// The column that the condition says is equal to a constant, which an index on it finds as it is; null: none
-/// is known.
+}  // namespace
+
+double entries_within(const TABLE& table, const std::vector<HailstoneHandler*>& readers, uint index,
+                      const std::vector<PushedCondition>& pushed) {
+  const Field& first = *table.key_info[index].key_part[0].field;
+  double entries = 0;
+  for (const HailstoneHandler* const reader : readers) {
+    const auto all = static_cast<double>(reader->stats.records);
+    const IndexBegin begin(*reader, index, reader->column_of_field(first.field_index), all);
+    double least = all;
+    for (const PushedCondition& condition : pushed)
+      least = std::min(least, begin.entries(*condition.predicate));
+    entries += least;
+  }
+  return entries;
+}
+
+std::optional<double> rows_for_value(const Field& field) {
+  std::optional<double> least;
+  for (uint i = 0; i < field.table->s->keys; ++i) {
+    const KEY& key = field.table->key_info[i];
+    if (key.key_part[0].field->field_index != field.field_index) continue;
+    const bool one = (key.flags & HA_NOSAME) != 0 && key.user_defined_key_parts == 1;
+    const double rows = one ? 1 : std::max(1.0, key.actual_rec_per_key(0));
+    least = std::min(least.value_or(rows), rows);
+  }
+  return least;
+}
+
 const Field* found_by_constant(Item& condition) {
   Item& real = *condition.real_item();
   if (real.type() != Item::FUNC_ITEM || static_cast<Item_func&>(real).functype() != Item_func::EQ_FUNC)
@@ -99,8 +126,6 @@ const Field* found_by_constant(Item& condition) {
   }
   return nullptr;
 }
-
-}  // namespace
 
 FewRows leads_to_few_rows(const TABLE& table, const std::vector<HailstoneHandler*>& readers,
                           const std::vector<Item*>& conditions, const std::vector<PushedCondition>& pushed) {

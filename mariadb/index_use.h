@@ -2,6 +2,7 @@
 // thread.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 // clang-format off
@@ -30,6 +31,19 @@ struct FewRows {
 /// not, it may be few.
 FewRows leads_to_few_rows(const TABLE& table, const std::vector<HailstoneHandler*>& readers,
                           const std::vector<Item*>& conditions, const std::vector<PushedCondition>& pushed);
+
+/// How many of the index's entries may be of rows for which these conditions, all of which must hold, are
+/// true, by what they say of its first column.
+double entries_within(const TABLE& table, const std::vector<HailstoneHandler*>& readers, uint index,
+                      const std::vector<PushedCondition>& pushed);
+
+/// How many rows an index that begins with the field has for one of its values; nothing: there is no such
+/// index.
+std::optional<double> rows_for_value(const Field& field);
+
+/// The column that the condition says is equal to a constant, which an index on it finds as it is; null: none
+/// is known.
+const Field* found_by_constant(Item& condition);
 
 /// Of conditions that must all hold, one of those by which the server reads one row by a unique key; null:
 /// they are not known to name one. Known at once, before anything is made of the conditions.

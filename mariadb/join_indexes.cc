@@ -12,20 +12,6 @@ namespace hailstone {
 
 namespace {
 
-/// How many rows an index that begins with the field has for one of its values; nothing: there is no such
-/// index.
-std::optional<double> rows_for_value(const Field& field) {
-  std::optional<double> least;
-  for (uint i = 0; i < field.table->s->keys; ++i) {
-    const KEY& key = field.table->key_info[i];
-    if (key.key_part[0].field->field_index != field.field_index) continue;
-    const bool one = (key.flags & HA_NOSAME) != 0 && key.user_defined_key_parts == 1;
-    const double rows = one ? 1 : std::max(1.0, key.actual_rec_per_key(0));
-    least = std::min(least.value_or(rows), rows);
-  }
-  return least;
-}
-
 /// How many rows of each table the server reads that begins where indexes lead to few rows.
 class IndexWay {
  public:

@@ -12,6 +12,7 @@
 #include "index_use.h"
 #include "item_parts.h"
 #include "join_tree.h"
+#include "limit_cost.h"
 #include "pushdown_warnings.h"
 #include "pushed_part.h"
 #include "row_result.h"
@@ -81,11 +82,16 @@ class Part {
   std::optional<Declined> take_table() {
     if (select_pushdown(&thd_) == SelectPushdown::Auto) {
       if (!has_groups() && names_index(*table().pos_in_table_list)) return Declined{SelectOutcome::Hint};
-      if (finds_rows_by_index()) return Declined{SelectOutcome::Index, *query_.order_by->item};
       if (is_quick_by_index()) return Declined{SelectOutcome::Index, query_.where};
     }
-    if (query_.where != nullptr) conditions_.push_back(reader().condition(query_.where));
-    return std::nullopt;
+    std::vector<Item*> conditions;
+    if (query_.where != nullptr) {
+      conditions.push_back(query_.where);
+      conditions_.push_back(reader().condition(query_.where));
+    }
+    if (select_pushdown(&thd_) != SelectPushdown::Auto || !rows_wanted(query_, select_, *sources_))
+      return std::nullopt;
+    return server_ends_sooner(conditions, leaf_with(sources_->first(), conditions_));
   }
 
   /// The same of tables that are joined.
@@ -121,21 +127,19 @@ class Part {
     auto plan = plan_joins_if_quicker(*from_, chooses);
     if (!plan) return plan.error();
     join_plan_ = std::move(*plan);
-    return std::nullopt;
+    return chooses ? server_ends_sooner(from_->all_conditions(), *join_plan_) : std::nullopt;
+  }
+  /// Whether the server, as it has planned the block, is at its LIMIT before the engine is: why so.
+  std::optional<Declined> server_ends_sooner(const std::vector<Item*>& conditions,
+                                             const JoinNode& tree) const {
+    const auto wanted = rows_wanted(query_, select_, *sources_);
+    if (!wanted) return std::nullopt;
+    return leave_as_planned({query_, select_, *sources_, conditions, tree}, *wanted);
   }
   static std::unexpected<Declined> declined(SelectOutcome reason, Item* item = nullptr) {
     return std::unexpected(Declined{reason, item});
   }
   bool has_groups() const { return query_.group_by != nullptr || join_.implicit_grouping; }
-
-  /// Whether the first rows of an order stand at the end of an index.
-  bool finds_rows_by_index() const {
-    // EXPLAIN, of a union's part, tells of no limit.
-    const bool has_limit =
-        query_.limit->get_select_limit() != HA_POS_ERROR || select_.limit_params.select_limit != nullptr;
-    return !has_groups() && query_.order_by != nullptr && has_limit &&
-           has_index(table(), **query_.order_by->item);
-  }
 
   /// Whether the server has found an index that leads it to so few rows that it is quicker by itself.
   bool is_quick_by_index() const {
@@ -199,6 +203,10 @@ group_by_handler* create_part_handler(THD* thd, Query* query) {
         select.olap != UNSPECIFIED_OLAP_TYPE)
       return nullptr;
     const OfferedBlock offered = offered_block(*thd, *query);
+    if (const auto left = leave_again(*thd, *query, select)) {
+      note_declined(offered, *left);
+      return nullptr;
+    }
     std::optional<Part> part;
     if (reads_one_table(*query)) {
       part.emplace(*thd, *query);

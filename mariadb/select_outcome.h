@@ -35,13 +35,14 @@ enum class SelectOutcome : uint8_t {
   Order,
   Unordered,
   Condition,
+  Limit,
 };
 
 struct SelectOutcomeText {
   const char* name;  // of the status variable, behind Hailstone_selects_
   const char* text;  // why the block was left to the server
 };
-constexpr std::array<SelectOutcomeText, 16> select_outcomes{{
+constexpr std::array<SelectOutcomeText, 17> select_outcomes{{
     {"pushed", ""},
     {"declined_off", "hailstone_select_pushdown is OFF"},
     {"declined_statement", "the engine does not answer statements of this form"},
@@ -60,6 +61,7 @@ constexpr std::array<SelectOutcomeText, 16> select_outcomes{{
      "its rows may warn or fail, and which of them do is by the order that they come in: ORDER BY makes it "
      "the engine's"},
     {"declined_condition", "the condition is no function of the row, or warns of rows by their number"},
+    {"declined_limit", "the server is at its LIMIT sooner"},
 }};
 
 /// Why the server is to do it.

@@ -13,6 +13,7 @@
 #include "index_use.h"
 #include "item_parts.h"
 #include "join_tree.h"
+#include "limit_cost.h"
 #include "merged_views.h"
 #include "pushdown_warnings.h"
 #include "pushed_select.h"
@@ -91,6 +92,10 @@ class WholeSelect {
       auto plan = plan_joins_if_quicker(*from_, chooses);
       if (!plan) return std::unexpected(plan.error());
       join_plan_ = std::move(*plan);
+      if (chooses) {
+        if (const auto sooner = server_ends_sooner(from_->all_conditions(), *join_plan_))
+          return std::unexpected(*sooner);
+      }
     } else {
       for (const Item* const condition : items_) conditions_.push_back(reader().condition(condition));
       if (Item* const part = take_conditions_on_groups();
@@ -98,6 +103,9 @@ class WholeSelect {
         return declined(SelectOutcome::Condition, part);
       if (Item* const item = chooses ? item_quick_by_index() : nullptr)
         return declined(SelectOutcome::Index, item);
+      if (chooses) {
+        if (const auto sooner = server_ends_sooner()) return std::unexpected(*sooner);
+      }
     }
     return has_groups() || join_.select_distinct ? push_groups() : push_rows();
   }
@@ -262,15 +270,25 @@ class WholeSelect {
     });
   }
 
-  /// Something that the server finds at the end of an index: the first rows, a least or greatest value.
+  /// Whether the server, as it will probably plan the statement, is at its LIMIT before the engine is: why
+  /// so.
+  std::optional<Declined> server_ends_sooner(const std::vector<Item*>& conditions,
+                                             const JoinNode& tree) const {
+    const auto wanted = rows_wanted(query_, select_, *sources_);
+    if (!wanted) return std::nullopt;
+    const LimitedBlock block{query_, select_, *sources_, conditions, tree};
+    return leave_as_expected(block, *wanted);
+  }
+  /// The same of one table.
+  std::optional<Declined> server_ends_sooner() const {
+    if (!rows_wanted(query_, select_, *sources_)) return std::nullopt;
+    return server_ends_sooner(items_, leaf_with(sources_->first(), conditions_));
+  }
+
+  /// A least or greatest value, which the server finds at the end of an index.
   Item* item_found_by_index() const {
     const TABLE& table = *sources_->first().table;
-    if (!has_groups()) {
-      const bool finds_first =
-          join_.order != nullptr && select_.master_unit()->lim.get_select_limit() != HA_POS_ERROR;
-      return finds_first && has_index(table, **join_.order->item) ? *join_.order->item : nullptr;
-    }
-    if (join_.group_list != nullptr) return nullptr;
+    if (!join_.implicit_grouping || join_.group_list != nullptr) return nullptr;
     List_iterator_fast<Item> shown(join_.all_fields);
     while (Item* const item = shown++) {
       if (is_extreme(*item->real_item()) && has_index(table, *item)) return item;

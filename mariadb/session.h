@@ -42,6 +42,7 @@ class TransactionUser {
 class Table;
 class BlockRun;
 class Trace;
+struct LimitEstimate;
 
 /// How long a statement waits for a lock.
 std::chrono::seconds lock_wait_limit(THD* thd);
@@ -115,6 +116,10 @@ class Session final : private CommitOrder {
   void set_running(BlockRun* run) { running_ = run; }
   BlockRun* running() const { return running_; }
 
+  /// What was estimated of the last statement that was left to the server for its LIMIT; null: none was.
+  void keep_limit(std::shared_ptr<const LimitEstimate> estimate) { limit_ = std::move(estimate); }
+  const LimitEstimate* kept_limit() const { return limit_.get(); }
+
   /// From any thread: makes a waiting statement look at whether it was killed.
   void wake() const;
 
@@ -142,6 +147,7 @@ class Session final : private CommitOrder {
   bool partition_analyzed_ = false;
   std::unique_ptr<Trace> trace_;
   BlockRun* running_ = nullptr;
+  std::shared_ptr<const LimitEstimate> limit_;
 };
 
 }  // namespace hailstone
