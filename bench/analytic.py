@@ -1,9 +1,10 @@
 """./run bench analytic: statements that read much and answer little, of Hailstone, DuckDB and the server's other engines.
 
 ClickBench's queries, the star schema benchmark's, those of TPC-H's that are one block, and the article's, on data that are
-made here; two of them beside clients that write; how their cost grows with the tables; and what stays with the server. For
-each statement Hailstone and DuckDB take turns, and their answers are compared: seconds of another run or machine do not
-compare, ratios do. Writes analytic.md, analytic.csv and analytic.svg to bench/results/.
+made here; two of them beside clients that write; how their cost grows with the tables; what stays with the server, and whether
+AUTO takes the better way of statements that a LIMIT may end early. For each statement Hailstone and DuckDB take turns, and their
+answers are compared: seconds of another run or machine do not compare, ratios do. Writes analytic.md, analytic.csv and
+analytic.svg to bench/results/.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import statistics
 
 import analytic_aims
 import analytic_growth
+import analytic_limits
 import analytic_mixed
 import analytic_rates
 import analytic_report
@@ -37,7 +39,7 @@ from peer_process import PeerFailure
 from private_server import PrivateServer
 
 NAME = "bench-analytic"  # of the server
-PARTS = ("clickbench", "ssb", "tpch", "article", "rates", "mixed", "growth", "server")
+PARTS = ("clickbench", "ssb", "tpch", "article", "rates", "mixed", "growth", "server", "limits")
 ROWS = 10_000_000
 LIMIT = 20        # seconds of a statement that the server evaluates, and of one of the peers
 AUTO_LIMIT = 120  # seconds, so that no statement keeps a run for ever
@@ -302,6 +304,8 @@ def run_parts(parts, bench, rows, scale, seconds):
         analytic_growth.measure(bench, scale)
     if "server" in parts:
         analytic_server.measure(bench)
+    if "limits" in parts:
+        analytic_limits.measure(bench)
 
 
 def disk_needed(parts, rows, scale, peers):
@@ -347,7 +351,8 @@ def main():
         os.chmod(folder, 0o755)
         try:
             common.need_disk(folder, disk_needed(parts, arguments.rows, arguments.scale, arguments.peers))
-            bench = Analytic(folder, duckdb, clickhouse, arguments.peers, arguments.peers or "server" in parts, arguments.limit)
+            innodb = arguments.peers or bool({"server", "limits"} & {*parts})
+            bench = Analytic(folder, duckdb, clickhouse, arguments.peers, innodb, arguments.limit)
             with bench.server:
                 run_parts(parts, bench, arguments.rows, arguments.scale, arguments.seconds)
                 bench.close()

@@ -4,6 +4,7 @@ import dataclasses
 import statistics
 
 import analytic_growth
+import analytic_limits
 import analytic_rates
 import analytic_server
 import article
@@ -17,6 +18,7 @@ OFF_REPEATS = 40    # so often
 JOIN_SECONDS = 0.02
 MOST_GROWTH = 12    # times as long on ten times the rows
 MOST_INNODB = 1.2   # times InnoDB's time
+MOST_CHOSEN = 1.2   # times the lesser of the times with ON and OFF
 PLAIN_SHARE = 0.5   # of what the machine's memory gives
 PACKED_RATE = 2     # G values a second and thread
 MOST_SORTING = 1.2  # times DuckDB's time
@@ -83,6 +85,10 @@ def aims(bench, ratio):
         ratios = [analytic_server.ratio(figures, statement) for statement in analytic_server.STATEMENTS]
         yield (f"what stays with the server: at most {MOST_INNODB} times InnoDB's time", _both(ratios),
                None not in ratios and max(ratios) <= MOST_INNODB)
+    if figures.has(analytic_limits.STATEMENTS[0].name):
+        yield _all(f"statements that an index may end early: AUTO at most {MOST_CHOSEN} times the lesser of ON and OFF",
+                   [statement for statement in analytic_limits.STATEMENTS
+                    if analytic_limits.to_best(figures, statement) > MOST_CHOSEN])
 
 
 def _both(values):

@@ -9,6 +9,7 @@ import statistics
 
 import analytic_aims
 import analytic_growth
+import analytic_limits
 import analytic_mixed
 import analytic_plot
 import analytic_rates
@@ -63,8 +64,8 @@ class Page:
             sections.append("![Hailstone's time to DuckDB's of each statement](analytic.svg)\n")
             sections.append(self._cold())
         further = [analytic_rates.section(self._bench), analytic_growth.section(self._bench), analytic_server.section(self._bench)]
-        sections += [self._loads(), self._mixed(), *further]
-        if self._measured or any(further):
+        sections += [self._loads(), self._mixed(), *further, analytic_limits.section(self._bench)]
+        if self._measured or any(further) or self._bench.differences:
             sections.append(self._answers())
         if aims := list(analytic_aims.aims(self._bench, self.ratio)):
             sections.append("## Aims\n" + report.aims_table(aims))
