@@ -137,8 +137,15 @@ std::function<bool()> Session::stop() const {
   return [this] { return is_interrupted(); };
 }
 
-Database& Session::engine() const { return *database_->shared->database; }
-Transaction& Session::engine_transaction() const { return *transaction_->shared->transaction; }
+// Both stay as long as the session has the handles.
+Database& Session::engine() const {
+  const capi::Pin<capi::DatabaseHandle> database(database_);
+  return *database->shared->database;
+}
+Transaction& Session::engine_transaction() const {
+  const capi::Pin<capi::TransactionHandle> transaction(transaction_);
+  return *transaction->shared->transaction;
+}
 
 Status checked(int status, const void* handle) {
   if (status == HS_OK) return {};
