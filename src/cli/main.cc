@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "cli/commands.h"
+#include "cli/session.h"
 #include "hailstone.h"
 
 namespace hailstone {
@@ -59,6 +60,12 @@ int main(int argc, char** argv) {
     return hailstone::lost_output(std::generic_category().message(errno), code);
   } catch (const std::system_error& error) {  // of fmt::print()
     return hailstone::lost_output(error.code().message(), 0);
+  } catch (const hailstone::NoThread& error) {
+    (void)std::fprintf(stderr,
+                       "hailstone: cannot start a thread: %s; raise the limits on memory and threads of this "
+                       "process (ulimit -v, ulimit -u)\n",
+                       error.what());
+    return hailstone::exit_error;
   } catch (const std::bad_alloc&) {
     (void)std::fputs("hailstone: there is not enough memory\n", stderr);
     return hailstone::exit_error;
