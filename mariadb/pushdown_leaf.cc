@@ -110,6 +110,14 @@ std::optional<uint16_t> column_of(Item& item, const TABLE& table, const RecordFo
   return column;
 }
 
+namespace {
+
+CHARSET_INFO* compare_collation_of(Item& comparison) {
+  return static_cast<Item_bool_func&>(comparison).compare_collation();
+}
+
+}  // namespace
+
 Item* copy_of(THD* thd, const Leaf& leaf) {
   // Converts nothing.
   if (leaf.operation == Item_func::LIKE_FUNC) return leaf.item;
@@ -154,7 +162,10 @@ Item* copy_of(THD* thd, const Leaf& leaf) {
   }
   if (leaf.negated) static_cast<Item_func_opt_neg*>(copy)->negated = true;
   Item* fixed = copy;
-  return copy->fix_fields(thd, &fixed) || fixed != copy ? nullptr : copy;
+  if (copy->fix_fields(thd, &fixed) || fixed != copy) return nullptr;
+  // Which collation decides goes by how constants were written, and the optimizer has made plain texts of
+  // them.
+  return compare_collation_of(*copy) == compare_collation_of(*leaf.item) ? copy : nullptr;
 }
 
 /// In a list of several types the server makes strings of all constants, and still compares each by the
