@@ -66,7 +66,10 @@ Field* ScanColumns::stored_field_of(Item& item) const {
   const auto source = sources_->number_of(*field);
   if (!source) return nullptr;
   const HailstoneHandler& reader = sources_->all()[*source].reader();
-  return reader.column_of_field(field->field_index) == RecordFormat::not_stored ? nullptr : field;
+  if (reader.column_of_field(field->field_index) == RecordFormat::not_stored) return nullptr;
+  // A virtual column that is no key's is stored where the table has no other column. The server need not have
+  // computed what is stored.
+  return field->stored_in_db() || field->table->s->keys != 0 ? field : nullptr;
 }
 
 uint16_t ScanColumns::column_of(const Field& field) const {
