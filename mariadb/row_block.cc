@@ -188,7 +188,9 @@ bool can_be_stored(Item& item) {
 
 bool may_name_rows(Item& item) {
   Item& real = *item.real_item();
-  return dynamic_cast<Item_decimal_typecast*>(&real) != nullptr || any_part(real, may_name_rows);
+  if (dynamic_cast<Item_decimal_typecast*>(&real) == nullptr) return any_part(real, may_name_rows);
+  // A constant that fits says nothing, whichever row is there.
+  return !real.const_item() || !has_silent_constants(*current_thd, real);
 }
 
 bool has_hidden_digits(Item& item) {
