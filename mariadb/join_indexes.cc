@@ -140,6 +140,28 @@ Item* finds_by_hash(const FromClause& from, const JoinNode& looked_up, const Joi
   return nullptr;
 }
 
+/// Whether rows are found by keys, or between bounds: else each row is joined with each.
+bool finds_by_values(const JoinNode& join) {
+  return !join.keys.empty() || (join.range && join.range->is_narrow());
+}
+
+/// More pairs than this are not made only for a semi join to leave few of them.
+constexpr double most_pairs_before_semi_join = 1e7;
+
+/// Whether it, or a side of it, joins so many rows with each other.
+bool makes_many_pairs(const JoinNode& tree) {
+  if (tree.source) return false;
+  return (!finds_by_values(tree) && tree.probe->rows * tree.build->rows > most_pairs_before_semi_join) ||
+         makes_many_pairs(*tree.probe) || makes_many_pairs(*tree.build);
+}
+
+/// Whether a semi join stands behind such pairs. The server begins with the rows of the subquery.
+bool multiplies_before_semi_join(const JoinNode& tree) {
+  if (tree.source) return false;
+  return (tree.kind == JoinPlan::Kind::Semi && makes_many_pairs(*tree.probe)) ||
+         multiplies_before_semi_join(*tree.probe) || multiplies_before_semi_join(*tree.build);
+}
+
 /// Whether the engine would have the server compute a key of each row of both sides, or ask a condition of
 /// each row with each, where the server finds the pairs by an index or a hash table: why it is the server's;
 /// nothing: it is not.
@@ -184,6 +206,7 @@ std::expected<std::unique_ptr<JoinNode>, Declined> plan_joins_if_quicker(const F
       return std::unexpected(Declined{SelectOutcome::Index, condition});
   }
   auto tree = plan_joins(from);
+  if (multiplies_before_semi_join(*tree)) return std::unexpected(Declined{SelectOutcome::Statement});
   if (server_may_be_quicker) {
     if (const auto declined = finds_pairs_by_server(*tree, from)) return std::unexpected(*declined);
   }
