@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "collation.h"
+#include "evaluated_items.h"
 #include "group_aggregates.h"
 #include "group_estimate.h"
 #include "item_parts.h"
@@ -25,21 +26,6 @@ bool mentions_mean(Item& item) {
   if (real.type() == Item::SUM_FUNC_ITEM) return dynamic_cast<Item_sum_avg*>(&real) != nullptr;
   if (real.type() != Item::COND_ITEM && real.type() != Item::FUNC_ITEM) return true;
   return any_part(real, mentions_mean);
-}
-
-/// Whether something that the server makes of groups reads columns of a row by itself, and not as groups.
-bool reads_rows(Item& item) {
-  switch (item.type()) {
-    case Item::REF_ITEM:
-      return static_cast<Item_ref&>(item).ref_type() == Item_ref::VIEW_REF;
-    case Item::FUNC_ITEM:
-    case Item::COND_ITEM:
-      return any_part(item, reads_rows);
-    case Item::SUM_FUNC_ITEM:
-      return false;
-    default:
-      return !item.const_item();
-  }
 }
 
 /// So many first groups are kept while all are gone through; with a greater limit all are.
@@ -91,7 +77,7 @@ class GroupTranslator {
       if (expression.kind == ServerValue::Image && expression.output == RowExpression::none)
         return declined(SelectOutcome::Groups, expression.item);
     }
-    if (query_.having != nullptr && (may_name_rows(*query_.having) || reads_changed_type(*query_.having)))
+    if (query_.having != nullptr && !may_be_asked_of_groups(*query_.having))
       return declined(SelectOutcome::Condition, query_.having);
     block_.groups = block_.keys.empty() ? 1 : most_groups(block_);
     if (!block_.keys.empty()) {
@@ -298,11 +284,11 @@ class GroupTranslator {
     if (item.with_sum_func()) {
       // The server makes it of the aggregates in it, which are items of their own.
       makes_more_of_aggregates_ = true;
-      return !may_name_rows(item) && !(block_.rolls_up && reads_rows(item)) && !reads_changed_type(item);
+      return may_be_asked_of_groups(item);
     }
     if (item.const_item()) {
       block_.outputs.push_back({.place = place_, .item = &item, .source = GroupOutput::Source::Constant});
-      return true;
+      return is_lasting_constant(item);
     }
     const auto key = key_of(item);
     // Of what is rolled up, only what is the group itself becomes NULL. The server's table has no room for
@@ -315,6 +301,11 @@ class GroupTranslator {
     block_.outputs.push_back(
         {.place = place_, .item = &item, .source = GroupOutput::Source::Key, .number = *key});
     return true;
+  }
+
+  /// Whether the server may evaluate the item over a group.
+  bool may_be_asked_of_groups(Item& item) const {
+    return is_made_of_groups(item, *select_.join) && !may_name_rows(item) && !reads_changed_type(item);
   }
 
   /// ROLLUP needs NULLs of its keys. Of a column that is NOT NULL the statement's table therefore has another
@@ -387,7 +378,7 @@ class GroupTranslator {
   /// sorts nor can put on disk when it has grown.
   bool add_order(const ORDER& order) {
     Item& item = **order.item;
-    if (item.const_item()) return true;
+    if (item.const_item()) return has_silent_constants(thd_, item);
     if (!sorts_as_it_compares(item)) return false;
     const auto by = order_of(item);
     if (!by) return false;

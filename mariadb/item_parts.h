@@ -63,7 +63,8 @@ inline std::vector<Item_field*> columns_read_by(Item& item) {
   std::vector<Item_field*> columns;
   List_iterator_fast<Item_field> each(found);
   while (Item_field* const column = each++) {
-    if (!column->field->table->const_table) columns.push_back(column);
+    // DEFAULT() that the server has moved to another block may have no field.
+    if (column->field != nullptr && !column->field->table->const_table) columns.push_back(column);
   }
   return columns;
 }

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "evaluated_items.h"
 #include "group_block.h"
 #include "group_result.h"
 #include "ha_hailstone.h"
@@ -72,6 +73,7 @@ class Part {
         sources_(std::move(sources)) {}
 
   OfferedBlock offered() const { return offered_block(thd_, query_); }
+  bool chooses() const { return select_pushdown(&thd_) == SelectPushdown::Auto; }
   HailstoneHandler& reader() const { return sources_->first().reader(); }
   const TABLE& table() const { return *sources_->first().table; }
   BlockStatement statement() const {
@@ -80,7 +82,7 @@ class Part {
 
   /// The conditions on one table. Why it is left to the server; nothing: it is not.
   std::optional<Declined> take_table() {
-    if (select_pushdown(&thd_) == SelectPushdown::Auto) {
+    if (chooses()) {
       if (!has_groups() && names_index(*table().pos_in_table_list)) return Declined{SelectOutcome::Hint};
       if (is_quick_by_index()) return Declined{SelectOutcome::Index, query_.where};
     }
@@ -100,7 +102,8 @@ class Part {
     if ((select_.uncacheable & UNCACHEABLE_DEPENDENT) != 0) return Declined{SelectOutcome::Statement};
     for (Item* const condition : from_->all_conditions()) {
       // The engine evaluates them in an order of its own, and so for other rows.
-      if (!has_silent_constants(thd_, *condition) || may_warn(thd_, *condition))
+      if (!is_made_of_columns(*condition) || !has_silent_constants(thd_, *condition) ||
+          may_warn(thd_, *condition))
         return Declined{SelectOutcome::Condition, condition};
     }
     if (Item* const item = made_of_missing_rows(*from_, *query_.select, query_.having))
@@ -118,16 +121,15 @@ class Part {
     }
     if (query_.having != nullptr && !is_shown(*query_.having))
       return Declined{SelectOutcome::Condition, query_.having};
-    const bool chooses = select_pushdown(&thd_) == SelectPushdown::Auto;
-    if (chooses) {
+    if (chooses()) {
       for (const SourceTables::Source& source : sources_->all()) {
         if (names_index(*source.table->pos_in_table_list)) return Declined{SelectOutcome::Hint};
       }
     }
-    auto plan = plan_joins_if_quicker(*from_, chooses);
+    auto plan = plan_joins_if_quicker(*from_, chooses());
     if (!plan) return plan.error();
     join_plan_ = std::move(*plan);
-    return chooses ? server_ends_sooner(from_->all_conditions(), *join_plan_) : std::nullopt;
+    return chooses() ? server_ends_sooner(from_->all_conditions(), *join_plan_) : std::nullopt;
   }
   /// Whether the server, as it has planned the block, is at its LIMIT before the engine is: why so.
   std::optional<Declined> server_ends_sooner(const std::vector<Item*>& conditions,

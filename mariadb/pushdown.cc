@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "evaluated_items.h"
 #include "field_probe.h"
 #include "item_parts.h"
 #include "pushdown_leaf.h"
@@ -51,7 +52,7 @@ class Translator {
   Translation translate(Item& item, bool truth) {
     Item& real = *item.real_item();
     if (is_constant(real)) return constant(real, truth);
-    if (real.with_subquery() || !reads_only(real, table_)) return {};
+    if (!is_made_of_columns(real) || !reads_only(real, table_)) return {};
     if (real.type() == Item::COND_ITEM) return combination(static_cast<Item_cond&>(real), truth);
     if (real.type() != Item::FUNC_ITEM) return {};
     auto& function = static_cast<Item_func&>(real);

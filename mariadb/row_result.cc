@@ -1,5 +1,6 @@
 #include "row_result.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,36 @@
 namespace hailstone {
 
 namespace {
+
+/// Virtual columns of one table, which the server makes of what the record has.
+class MadeFields {
+ public:
+  MadeFields(const SourceTables::Source& source, const std::vector<const Field*>& of_all)
+      : source_(source), bits_(bitmap_buffer_size(source.table->s->fields) / sizeof(my_bitmap_map)) {
+    my_bitmap_init(&fields_, bits_.data(), source.table->s->fields);
+    for (const Field* const field : of_all) {
+      if (field->table == source.table) bitmap_set_bit(&fields_, field->field_index);
+    }
+  }
+
+  bool any() const { return !bitmap_is_clear_all(&fields_); }
+  /// Where an outer join has no row there is nothing to make. False: an error has been reported.
+  bool make() {
+    TABLE& table = *source_.table;
+    if (table.null_row) return true;
+    // The server makes those that a statement reads by itself, and not what these are made of where it had
+    // meant to read an index alone.
+    MY_BITMAP* const read = std::exchange(table.read_set, &fields_);
+    const int error = table.update_virtual_fields(&source_.reader(), VCOL_UPDATE_FOR_READ);
+    table.read_set = read;
+    return error == 0;
+  }
+
+ private:
+  const SourceTables::Source& source_;
+  std::vector<my_bitmap_map> bits_;
+  MY_BITMAP fields_;
+};
 
 class RowResult final : public BlockResult {
  public:
@@ -26,6 +57,9 @@ class RowResult final : public BlockResult {
     for (const Field* field : block_.shown) {
       shown_.emplace_back(*field, sources_);
       shown_columns_.push_back(block_.columns.column_of(*field));
+    }
+    for (const SourceTables::Source& source : sources_.all()) {
+      if (MadeFields made(source, block_.made); made.any()) made_.push_back(std::move(made));
     }
   }
 
@@ -100,12 +134,8 @@ class RowResult final : public BlockResult {
     const std::span<const Value> values = rows_.rows().values();
     begin_row(sources_);
     for (size_t i = 0; i < shown_.size(); ++i) shown_[i].write(values[i]);
-    for (const SourceTables::Source& source : sources_.all()) {
-      if (block_.shows_virtual && source.table->vfield != nullptr && !source.table->null_row &&
-          source.table->update_virtual_fields(&source.reader(), VCOL_UPDATE_FOR_READ) != 0)
-        return HA_ERR_INTERNAL_ERROR;
-    }
-    return thd_.is_error() ? HA_ERR_INTERNAL_ERROR : 0;
+    const bool made = std::ranges::all_of(made_, [](MadeFields& fields) { return fields.make(); });
+    return !made || thd_.is_error() ? HA_ERR_INTERNAL_ERROR : 0;
   }
 
   /// Null: rows are not kept.
@@ -171,6 +201,7 @@ class RowResult final : public BlockResult {
   BlockRun run_;
   std::vector<SourceField> shown_;
   std::vector<uint16_t> shown_columns_;
+  std::vector<MadeFields> made_;
   QueryRows rows_;
   uint64_t rows_given_ = 0;
 };

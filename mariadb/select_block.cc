@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "evaluated_items.h"
 #include "item_parts.h"
 #include "pushdown_warnings.h"
 #include "statement_items.h"
@@ -134,12 +135,13 @@ class SelectTranslator {
         block_.columns.position_in_record(field);
       return true;
     }
-    if (field.vcol_info == nullptr || may_warn(thd_, *field.vcol_info->expr)) return false;
-    block_.shows_virtual = true;
-    for (const Item_field* const column : columns_read_by(*field.vcol_info->expr)) {
-      if (!show(*column->field)) return false;
-    }
-    return true;
+    if (std::ranges::find(block_.made, &field) != block_.made.end()) return true;
+    if (field.vcol_info == nullptr) return false;
+    Item& expression = *field.vcol_info->expr;
+    if (!is_made_of_columns(expression) || may_warn(thd_, expression)) return false;
+    block_.made.push_back(&field);
+    return std::ranges::all_of(columns_read_by(expression),
+                               [this](const Item_field* column) { return show(*column->field); });
   }
 
   THD& thd_;

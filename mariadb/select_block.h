@@ -35,7 +35,8 @@ struct SelectBlock : RowBlock {
   size_t most = 0;                  // rows, those before an offset included
   bool counts_all = false;          // those beyond these, too
   std::vector<const Field*> shown;  // stored fields that the result reads
-  bool shows_virtual = false;       // fields that the server makes of these
+  /// Fields that the server makes of these, and of each other, where the result reads them.
+  std::vector<const Field*> made;
 
   OperatorPlan plan() const;
 };

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "evaluated_items.h"
 #include "group_block.h"
 #include "group_result.h"
 #include "ha_hailstone.h"
@@ -62,11 +63,11 @@ class WholeSelect {
     for (const SourceTables::Source& source : sources_->all()) {
       if (const auto reason = reason_to_decline(thd_, source.readers)) return declined(*reason);
     }
-    const bool chooses = select_pushdown(&thd_) == SelectPushdown::Auto;
-    if (chooses && !from_) {
+    if (chooses() && !from_) {
       if (Item* const item = finds_one_row(*sources_->first().table, items_))
         return declined(SelectOutcome::Index, item);
     }
+    if (const auto other = made_of_others()) return std::unexpected(*other);
     for (Item* const condition : items_) {
       // So IS NULL of what cannot be NULL evaluates nothing, and raises no error, as when it is optimised.
       condition->update_used_tables();
@@ -83,16 +84,16 @@ class WholeSelect {
     update_shown();
     if (Item* const item = never_true()) return declined(SelectOutcome::Condition, item);
     for (const SourceTables::Source& source : sources_->all()) {
-      if (chooses && names_index(*source.table->pos_in_table_list)) return declined(SelectOutcome::Hint);
+      if (chooses() && names_index(*source.table->pos_in_table_list)) return declined(SelectOutcome::Hint);
     }
     if (from_) {
       if (const auto parts = conditions_on_groups();
           !parts.empty() && (aggregates_computed() || may_warn_of_aggregates()))
         return declined(SelectOutcome::Condition, parts.front());
-      auto plan = plan_joins_if_quicker(*from_, chooses);
+      auto plan = plan_joins_if_quicker(*from_, chooses());
       if (!plan) return std::unexpected(plan.error());
       join_plan_ = std::move(*plan);
-      if (chooses) {
+      if (chooses()) {
         if (const auto sooner = server_ends_sooner(from_->all_conditions(), *join_plan_))
           return std::unexpected(*sooner);
       }
@@ -101,9 +102,9 @@ class WholeSelect {
       if (Item* const part = take_conditions_on_groups();
           part != nullptr && (is_offered_again() || may_warn_of_aggregates()))
         return declined(SelectOutcome::Condition, part);
-      if (Item* const item = chooses ? item_quick_by_index() : nullptr)
+      if (Item* const item = chooses() ? item_quick_by_index() : nullptr)
         return declined(SelectOutcome::Index, item);
-      if (chooses) {
+      if (chooses()) {
         if (const auto sooner = server_ends_sooner()) return std::unexpected(*sooner);
       }
     }
@@ -131,6 +132,8 @@ class WholeSelect {
                join_.having,
                &select_.master_unit()->lim} {}
 
+  bool chooses() const { return select_pushdown(&thd_) == SelectPushdown::Auto; }
+
   /// One of them stands for all.
   HailstoneHandler& reader() const { return sources_->first().reader(); }
   BlockStatement statement() const {
@@ -154,6 +157,24 @@ class WholeSelect {
   }
   static std::unexpected<Declined> declined(SelectOutcome reason, Item* item = nullptr) {
     return std::unexpected(Declined{reason, item});
+  }
+
+  /// What the server may not evaluate over rows and groups of the engine's; nothing: all may be. Asked before
+  /// anything is made of the statement: the optimizer goes another way with what has been.
+  std::optional<Declined> made_of_others() const {
+    for (Item* const condition : items_) {
+      if (!is_made_of_columns(*condition)) return Declined{SelectOutcome::Condition, condition};
+    }
+    if (Item* const having = join_.having; having != nullptr) {
+      if (!(has_groups() ? is_made_of_groups(*having, join_) : is_made_of_columns(*having)))
+        return Declined{SelectOutcome::Condition, having};
+    }
+    List_iterator_fast<Item> shown(join_.all_fields);
+    while (Item* const item = shown++) {
+      if (item->with_subquery() && !is_made_of_groups(*item, join_) && !is_lasting_constant(*item))
+        return Declined{SelectOutcome::Columns, item};
+    }
+    return std::nullopt;
   }
 
   /// What is shown, asked of groups and ordered by: there, too, IS NULL of what cannot be NULL evaluates
@@ -258,7 +279,7 @@ class WholeSelect {
 
   /// Whether the item is a function of columns that rows are grouped by.
   bool is_of_groups(Item& item) const {
-    if (item.with_sum_func() || item.with_subquery()) return false;
+    if (!is_made_of_columns(item)) return false;
     const auto columns = columns_read_by(item);
     return !columns.empty() && std::ranges::all_of(columns, [&](const Item_field* column) {
       for (const ORDER* group = join_.group_list; group != nullptr; group = group->next) {

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "collation.h"
 #include "decimal_numbers.h"
+#include "evaluated_items.h"
 #include "item_parts.h"
 #include "pushdown_warnings.h"
 #include "query/ordered_wide.h"
@@ -17,28 +18,6 @@
 namespace hailstone {
 
 namespace {
-
-/// Whether the item's value depends on nothing but its columns and what the session has set. Each function is
-/// asked by itself: a walk over the columns, too, would make them forget where their names are looked up.
-bool is_deterministic(Item& item) {
-  Item& real = *item.real_item();
-  if (real.basic_const_item() || real.type() == Item::FIELD_ITEM) return true;
-  if (real.type() == Item::CACHE_ITEM) {
-    Item* const example = static_cast<Item_cache&>(real).get_example();
-    return example != nullptr && is_deterministic(*example);
-  }
-  if (real.type() == Item::FUNC_ITEM) {
-    auto& function = static_cast<Item_func&>(real);
-    // A user variable that the statement does not set.
-    if (function.functype() == Item_func::GUSERVAR_FUNC) return function.const_item();
-    Item::vcol_func_processor_result result;
-    constexpr uint allowed = VCOL_SESSION_FUNC | VCOL_TIME_FUNC;
-    if (function.check_vcol_func_processor(&result) || (result.errors & ~allowed) != 0) return false;
-  } else if (real.type() != Item::COND_ITEM) {
-    return false;
-  }
-  return !any_part(real, [](Item& part) { return !is_deterministic(part); });
-}
 
 ByteView ordered_bytes(const HugeInteger& number, Arena& arena) {
   char* const bytes = arena.allocate(sizeof number);
@@ -55,8 +34,7 @@ ByteView ordered_bytes(WideInteger number, Arena& arena) {
 }  // namespace
 
 bool is_function_of_row(Item& item, const SourceTables& sources) {
-  if (item.with_subquery() || item.with_sum_func() || item.with_window_func()) return false;
-  return (item.used_tables() & PSEUDO_TABLE_BITS) == 0 && is_deterministic(item) &&
+  return is_made_of_columns(item) && (item.used_tables() & PSEUDO_TABLE_BITS) == 0 &&
          sources.has_all_columns_of(item);
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "evaluated_items.h"
 #include "item_parts.h"
 #include "statement_items.h"
 
@@ -15,11 +16,23 @@ namespace {
 /// Whether the server's aggregate may be given the rows of a group in any order, and has no side effects.
 bool is_pure(Item_sum& aggregate) {
   switch (aggregate.sum_func()) {
-    case Item_sum::UDF_SUM_FUNC:
-    case Item_sum::SP_AGGREGATE_FUNC:
-      return false;
-    default:
+    case Item_sum::COUNT_FUNC:
+    case Item_sum::COUNT_DISTINCT_FUNC:
+    case Item_sum::SUM_FUNC:
+    case Item_sum::SUM_DISTINCT_FUNC:
+    case Item_sum::AVG_FUNC:
+    case Item_sum::AVG_DISTINCT_FUNC:
+    case Item_sum::MIN_FUNC:
+    case Item_sum::MAX_FUNC:
+    case Item_sum::STD_FUNC:
+    case Item_sum::VARIANCE_FUNC:
+    case Item_sum::SUM_BIT_FUNC:
+    case Item_sum::GROUP_CONCAT_FUNC:
+    case Item_sum::JSON_ARRAYAGG_FUNC:
+    case Item_sum::JSON_OBJECTAGG_FUNC:
       return !aggregate.is_window_func_sum_expr();
+    default:
+      return false;
   }
 }
 
@@ -59,7 +72,7 @@ class ServerGroupsTranslator {
     // The server sorts groups by way of a table, which has fewer digits of a mean than there are.
     if (statement_.select.join->order != nullptr && has_mean_ && makes_more_of_aggregates_)
       return declined(SelectOutcome::Means, nullptr);
-    if (query_.having != nullptr && may_name_rows(*query_.having))
+    if (query_.having != nullptr && !may_be_asked_of_groups(*query_.having))
       return declined(SelectOutcome::Condition, query_.having);
     if (Item* const part = rows_.take_conditions(statement_)) return declined(SelectOutcome::Condition, part);
     return std::move(block_);
@@ -90,11 +103,16 @@ class ServerGroupsTranslator {
     // The server makes it of the aggregates and columns in it, which are items of their own.
     if (item.with_sum_func()) {
       makes_more_of_aggregates_ = true;
-      return !may_name_rows(item);
+      return may_be_asked_of_groups(item);
     }
-    if (item.const_item()) return true;
+    if (item.const_item()) return is_lasting_constant(item);
     block_.shown.push_back({.place = place_, .item = &item});
     return reads(item);
+  }
+
+  /// Whether the server may evaluate the item over a group.
+  bool may_be_asked_of_groups(Item& item) const {
+    return is_made_of_groups(item, *statement_.select.join) && !may_name_rows(item);
   }
 
   bool add_aggregate(Item_sum& aggregate) {
@@ -103,7 +121,7 @@ class ServerGroupsTranslator {
     if (!block_.is_one_group && is_changed_by_table(aggregate)) return false;
     for (uint i = 0; i < aggregate.get_arg_count(); ++i) {
       Item& argument = *aggregate.get_arg(i);
-      if (!argument.const_item() && !reads(argument)) return false;
+      if (!is_lasting_constant(argument) && !reads(argument)) return false;
     }
     has_mean_ |=
         dynamic_cast<Item_sum_avg*>(&aggregate) != nullptr && aggregate.result_type() == DECIMAL_RESULT;
