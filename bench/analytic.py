@@ -1,10 +1,10 @@
 """./run bench analytic: statements that read much and answer little, of Hailstone, DuckDB and the server's other engines.
 
 ClickBench's queries, the star schema benchmark's, those of TPC-H's that are one block, and the article's, on data that are
-made here; two of them beside clients that write; how their cost grows with the tables; what stays with the server, and whether
-AUTO takes the better way of statements that a LIMIT may end early. For each statement Hailstone and DuckDB take turns, and their
-answers are compared: seconds of another run or machine do not compare, ratios do. Writes analytic.md, analytic.csv and
-analytic.svg to bench/results/.
+made here; two of them beside clients that write; how their cost grows with the tables; what stays with the server; whether
+AUTO takes the better way of statements that a LIMIT may end early; and what only the server computes. For each statement
+Hailstone and DuckDB take turns, and their answers are compared: seconds of another run or machine do not compare, ratios do.
+Writes analytic.md, analytic.csv and analytic.svg to bench/results/.
 """
 
 import argparse
@@ -15,6 +15,7 @@ import shutil
 import statistics
 
 import analytic_aims
+import analytic_computed
 import analytic_growth
 import analytic_limits
 import analytic_mixed
@@ -39,7 +40,7 @@ from peer_process import PeerFailure
 from private_server import PrivateServer
 
 NAME = "bench-analytic"  # of the server
-PARTS = ("clickbench", "ssb", "tpch", "article", "rates", "mixed", "growth", "server", "limits")
+PARTS = ("clickbench", "ssb", "tpch", "article", "rates", "mixed", "growth", "server", "limits", "computed")
 ROWS = 10_000_000
 LIMIT = 20        # seconds of a statement that the server evaluates, and of one of the peers
 AUTO_LIMIT = 120  # seconds, so that no statement keeps a run for ever
@@ -306,6 +307,8 @@ def run_parts(parts, bench, rows, scale, seconds):
         analytic_server.measure(bench)
     if "limits" in parts:
         analytic_limits.measure(bench)
+    if "computed" in parts:
+        analytic_computed.measure(bench)
 
 
 def disk_needed(parts, rows, scale, peers):

@@ -3,6 +3,7 @@
 import dataclasses
 import statistics
 
+import analytic_computed
 import analytic_growth
 import analytic_limits
 import analytic_rates
@@ -19,6 +20,7 @@ JOIN_SECONDS = 0.02
 MOST_GROWTH = 12    # times as long on ten times the rows
 MOST_INNODB = 1.2   # times InnoDB's time
 MOST_CHOSEN = 1.2   # times the lesser of the times with ON and OFF
+MOST_COMPUTED = 1.1  # times OFF's time
 PLAIN_SHARE = 0.5   # of what the machine's memory gives
 PACKED_RATE = 2     # G values a second and thread
 MOST_SORTING = 1.2  # times DuckDB's time
@@ -89,6 +91,10 @@ def aims(bench, ratio):
         yield _all(f"statements that an index may end early: AUTO at most {MOST_CHOSEN} times the lesser of ON and OFF",
                    [statement for statement in analytic_limits.STATEMENTS
                     if analytic_limits.to_best(figures, statement) > MOST_CHOSEN])
+    if figures.has(analytic_computed.STATEMENTS[0].name):
+        yield _all(f"what only the server computes: AUTO at most {MOST_COMPUTED} times OFF's processor time",
+                   [statement for statement in analytic_computed.STATEMENTS
+                    if analytic_computed.to_off(figures, statement) > MOST_COMPUTED])
 
 
 def _both(values):

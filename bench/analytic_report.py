@@ -8,6 +8,7 @@ import re
 import statistics
 
 import analytic_aims
+import analytic_computed
 import analytic_growth
 import analytic_limits
 import analytic_mixed
@@ -64,7 +65,8 @@ class Page:
             sections.append("![Hailstone's time to DuckDB's of each statement](analytic.svg)\n")
             sections.append(self._cold())
         further = [analytic_rates.section(self._bench), analytic_growth.section(self._bench), analytic_server.section(self._bench)]
-        sections += [self._loads(), self._mixed(), *further, analytic_limits.section(self._bench)]
+        sections += [self._loads(), self._mixed(), *further, analytic_limits.section(self._bench),
+                     analytic_computed.section(self._bench)]
         if self._measured or any(further) or self._bench.differences:
             sections.append(self._answers())
         if aims := list(analytic_aims.aims(self._bench, self.ratio)):

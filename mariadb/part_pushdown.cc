@@ -16,6 +16,7 @@
 #include "limit_cost.h"
 #include "pushdown_warnings.h"
 #include "pushed_part.h"
+#include "quick_by_server.h"
 #include "row_result.h"
 #include "select_block.h"
 #include "server_group_result.h"
@@ -165,6 +166,8 @@ class Part {
       return declined(SelectOutcome::Statement);
     auto block = make_select_block(thd_, statement());
     if (!block) return std::unexpected(block.error());
+    if (Item* const item = chooses() ? quick_by_server(*block) : nullptr)
+      return declined(SelectOutcome::Computed, item);
     auto record = note_pushed(offered(), block->plan());
     return make_row_result(std::move(*block), std::move(record));
   }
@@ -172,6 +175,8 @@ class Part {
   Pushed push_groups() {
     auto block = make_group_block(thd_, statement());
     if (!block) return push_groups_for_server(block.error());
+    if (Item* const item = chooses() ? quick_by_server(*block) : nullptr)
+      return declined(SelectOutcome::Computed, item);
     auto record = note_pushed(offered(), block->plan());
     return make_group_result(std::move(*block), std::move(record));
   }

@@ -36,13 +36,14 @@ enum class SelectOutcome : uint8_t {
   Unordered,
   Condition,
   Limit,
+  Computed,
 };
 
 struct SelectOutcomeText {
   const char* name;  // of the status variable, behind Hailstone_selects_
   const char* text;  // why the block was left to the server
 };
-constexpr std::array<SelectOutcomeText, 17> select_outcomes{{
+constexpr std::array<SelectOutcomeText, 18> select_outcomes{{
     {"pushed", ""},
     {"declined_off", "hailstone_select_pushdown is OFF"},
     {"declined_statement", "the engine does not answer statements of this form"},
@@ -62,6 +63,7 @@ constexpr std::array<SelectOutcomeText, 17> select_outcomes{{
      "the engine's"},
     {"declined_condition", "the condition is no function of the row, or warns of rows by their number"},
     {"declined_limit", "the server is at its LIMIT sooner"},
+    {"declined_computed", "the server computes it of each row, and is as quick by itself"},
 }};
 
 /// Why the server is to do it.

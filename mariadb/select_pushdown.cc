@@ -18,6 +18,7 @@
 #include "merged_views.h"
 #include "pushdown_warnings.h"
 #include "pushed_select.h"
+#include "quick_by_server.h"
 #include "row_result.h"
 #include "select_block.h"
 #include "server_group_result.h"
@@ -320,6 +321,8 @@ class WholeSelect {
   std::expected<select_handler*, Declined> push_rows() {
     auto block = make_select_block(thd_, statement());
     if (!block) return std::unexpected(block.error());
+    if (Item* const item = chooses() ? quick_by_server(*block) : nullptr)
+      return declined(SelectOutcome::Computed, item);
     prune_tables();
     auto record = note_pushed(offered(), with_having(block->plan()));
     return make_pushed_select(thd_, select_, reader(), make_row_result(std::move(*block), std::move(record)));
@@ -336,6 +339,8 @@ class WholeSelect {
       return declined(SelectOutcome::Condition, join_.having);
     auto block = make_group_block(thd_, statement());
     if (!block) return push_groups_for_server(block.error());
+    if (Item* const item = chooses() ? quick_by_server(*block) : nullptr)
+      return declined(SelectOutcome::Computed, item);
     prune_tables();
     auto record = note_pushed(offered(), with_having(block->plan()));
     return make_pushed_select(thd_, select_, reader(),
