@@ -40,7 +40,8 @@ bool is_of_view(const SELECT_LEX& select) {
 
 std::string text_of(const Declined& declined, bool with_item) {
   std::string text = select_outcomes[static_cast<size_t>(declined.reason)].text;
-  if (declined.item != nullptr && with_item) {
+  // Printing IN, ALL or ANY puts back what the server has put in the place of their left side.
+  if (declined.item != nullptr && with_item && !declined.item->with_subquery()) {
     StringBuffer<STRING_BUFFER_USUAL_SIZE> shown(system_charset_info);
     declined.item->print(&shown, QT_ORDINARY);
     text.append(": ").append(shown.ptr(), shown.length());
