@@ -8,8 +8,8 @@ namespace {
 
 /// Of fewer rows both ways are quick.
 constexpr uint64_t least_rows = 100'000;
-/// An expression of a column with fewer values than one for so many rows is computed once a value where the
-/// column is stored as a dictionary.
+/// An expression of a text column with fewer values than one for so many rows is computed once a value, as
+/// the column is stored as a dictionary then.
 constexpr uint64_t rows_for_value = 8;
 /// Each group has so many rows at least: the server finds few groups quickly.
 constexpr uint64_t rows_for_group = 16;
@@ -29,7 +29,7 @@ Item* text_of_rows(const RowBlock& block, const RowColumn& column) {
   const RowExpression& expression = block.computed[column.number];
   if (expression.number || expression.item->cmp_type() != STRING_RESULT) return nullptr;
   const auto read = columns_read_by(*expression.item);
-  if (read.size() != 1) return expression.item;
+  if (read.size() != 1 || read.front()->field->cmp_type() != STRING_RESULT) return expression.item;
   const SourceTables::Source& source = block.columns.sources().first();
   const uint64_t values =
       distinct_values(source.readers, source.reader().column_of_field(read.front()->field->field_index));
