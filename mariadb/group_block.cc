@@ -93,7 +93,8 @@ class GroupTranslator {
     if (block_.reads_rows && statement_.sources->is_join()) return declined(SelectOutcome::Columns, nullptr);
     if (Item* const part = rows_.take_conditions(statement_)) return declined(SelectOutcome::Condition, part);
     const bool is_distinct = query_.group_by == nullptr && query_.distinct;
-    block_.sends_table = (block_.by_table || is_distinct) && !has_index_of_groups();
+    block_.sends_table =
+        (block_.by_table || is_distinct) && !block_.groups_are_rows() && !has_index_of_groups();
     return std::move(block_);
   }
 
@@ -484,6 +485,16 @@ std::optional<size_t> GroupBlock::key_of(const Field& field) const {
     if (!keys[i].computed && &columns.field_at(keys[i].number) == &field) return i;
   }
   return std::nullopt;
+}
+
+bool GroupBlock::groups_are_rows() const {
+  if (join != nullptr || !aggregates.empty() || rolls_up) return false;
+  const TABLE& table = *columns.sources().first().table;
+  return std::ranges::any_of(std::span(table.key_info, table.s->keys), [&](const KEY& key) {
+    if ((key.flags & HA_NOSAME) == 0 || (key.flags & HA_NULL_PART_KEY) != 0) return false;
+    return std::ranges::all_of(std::span(key.key_part, key.user_defined_key_parts),
+                               [&](const KEY_PART_INFO& part) { return key_of(*part.field).has_value(); });
+  });
 }
 
 OperatorPlan GroupBlock::plan() const {

@@ -51,6 +51,8 @@ struct GroupBlock : RowBlock {
 
   /// The number of the key that a column is; nothing: it is none.
   std::optional<size_t> key_of(const Field& field) const;
+  /// Whether each group is one row, so that the server makes none, but sorts rows.
+  bool groups_are_rows() const;
   /// Of the places of rows, once everything else is known.
   uint16_t position_of_places() const { return static_cast<uint16_t>(width() + computed.size()); }
   std::vector<GroupOrder> order;

@@ -327,7 +327,7 @@ Result<HostGroupValues> GroupRows::host_order() {
     host.columns.push_back(column);
   }
   // Of rows the server computes what it sorts by; of groups, all that a table of them has.
-  host.compute = [this, read = groups_are_rows() ? read_by_order() : std::nullopt](
+  host.compute = [this, read = block_.groups_are_rows() ? read_by_order() : std::nullopt](
                      const Groups& group, std::span<Value> values) -> Status {
     HAILSTONE_TRY(store(group, read ? &*read : nullptr));
     order_bytes_.clear();
@@ -341,17 +341,6 @@ Result<HostGroupValues> GroupRows::host_order() {
     return group_error();
   };
   return host;
-}
-
-bool GroupRows::groups_are_rows() const {
-  if (block_.join != nullptr || !block_.aggregates.empty() || block_.rolls_up) return false;
-  const TABLE& table = *sources_.first().table;
-  return std::ranges::any_of(std::span(table.key_info, table.s->keys), [&](const KEY& key) {
-    if ((key.flags & HA_NOSAME) == 0 || (key.flags & HA_NULL_PART_KEY) != 0) return false;
-    return std::ranges::all_of(
-        std::span(key.key_part, key.user_defined_key_parts),
-        [&](const KEY_PART_INFO& part) { return block_.key_of(*part.field).has_value(); });
-  });
 }
 
 std::optional<std::vector<bool>> GroupRows::read_by_order() const {

@@ -57,8 +57,6 @@ class GroupRows {
   Status group_error() const;
   /// `wanted`: of the outputs that are items of rows, by their numbers; without it all are.
   Status store(const Groups& group, const std::vector<bool>* wanted = nullptr);
-  /// Whether the server makes no groups, as each would be one row, but sorts rows.
-  bool groups_are_rows() const;
   /// The outputs that the order, or HAVING, reads; nothing: that is not known.
   std::optional<std::vector<bool>> read_by_order() const;
   /// Marks the outputs that the item reads; false: that is not known.

@@ -7,7 +7,6 @@
 #include <system_error>
 
 #include "cli/commands.h"
-#include "cli/session.h"
 #include "hailstone.h"
 
 namespace hailstone {
@@ -58,13 +57,13 @@ int main(int argc, char** argv) {
     // The reader of the output may close its end.
     if (std::fflush(stdout) == 0 || errno == EPIPE) return code;
     return hailstone::lost_output(std::generic_category().message(errno), code);
-  } catch (const std::system_error& error) {  // of fmt::print()
-    return hailstone::lost_output(error.code().message(), 0);
-  } catch (const hailstone::NoThread& error) {
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::resource_unavailable_try_again)  // of fmt::print()
+      return hailstone::lost_output(error.code().message(), 0);
     (void)std::fprintf(stderr,
                        "hailstone: cannot start a thread: %s; raise the limits on memory and threads of this "
                        "process (ulimit -v, ulimit -u)\n",
-                       error.what());
+                       error.code().message().c_str());
     return hailstone::exit_error;
   } catch (const std::bad_alloc&) {
     (void)std::fputs("hailstone: there is not enough memory\n", stderr);

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <system_error>
 
 #include "api/hailstone/handles.h"
 #include "text/value_text.h"
@@ -52,7 +51,7 @@ SignalWatch::SignalWatch(std::function<void()> arrived) {
   if (signal_descriptor_ >= 0) pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   // The reader of the output may close its end: the write fails then, and the command looks at that.
   (void)signal(SIGPIPE, SIG_IGN);
-  const auto watch = [this, arrived = std::move(arrived)] {
+  thread_ = std::thread([this, arrived = std::move(arrived)] {
     while (!ending_.load(std::memory_order_relaxed)) {
       pollfd waits = {.fd = signal_descriptor_, .events = POLLIN, .revents = 0};
       if (poll(&waits, 1, 50) <= 0) continue;
@@ -65,12 +64,7 @@ SignalWatch::SignalWatch(std::function<void()> arrived) {
       (void)!write(arrived_descriptor_, &one, sizeof one);
       arrived();
     }
-  };
-  try {
-    thread_ = std::thread(watch);
-  } catch (const std::system_error& error) {
-    throw NoThread(error.code().message());
-  }
+  });
 }
 
 SignalWatch::~SignalWatch() {

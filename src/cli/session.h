@@ -9,7 +9,6 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <stdexcept>
 #include <string>
 #include <thread>
 
@@ -35,12 +34,6 @@ struct DatabaseArguments {
 };
 /// Adds the positional DATABASE and --memory.
 void add_database_arguments(Arguments& command, DatabaseArguments& arguments);
-
-/// The system starts no further thread: too little memory, or too many threads already.
-class NoThread : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 /// Waits for SIGINT and SIGTERM as long as it lives, in a thread of its own.
 class SignalWatch {

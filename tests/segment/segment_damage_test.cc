@@ -112,10 +112,17 @@ void read_all(const Segment& segment) {
   static_cast<void>(segment.key_filter().admits(54321));
 }
 
+/// A damaged version may be that of a later release, as far as one can tell.
+bool is_of_damage(const Error& error) {
+  return error.code() == ErrorCode::Corruption ||
+         (error.code() == ErrorCode::Unsupported &&
+          error.message().find("unless its header is damaged") != std::string::npos);
+}
+
 bool intact(TestTable& table, const std::string& path) {
   const auto segment = Segment::open(posix_filesystem(), path, table.cache, table.counters);
   if (!segment) {
-    EXPECT_EQ(segment.error().code(), ErrorCode::Corruption) << segment.error().message();
+    EXPECT_TRUE(is_of_damage(segment.error())) << segment.error().message();
     EXPECT_NE(segment.error().message().find(path), std::string::npos);
     return false;
   }
