@@ -14,7 +14,7 @@ namespace {
 /// How many whole numbers there are between the least and the greatest of a column.
 double numbers_between(const SourceTables::Source& source, const Field& field, uint16_t column) {
   constexpr double any = std::numeric_limits<double>::infinity();
-  if (!is_whole_number(field)) return any;
+  if (!is_whole_number(field) || column == RecordFormat::not_stored) return any;
   std::optional<Scans> scans;
   if (open_scans(source.readers, std::make_shared<Predicate>(Predicate::always()), {column}, scans) != 0)
     return any;

@@ -114,6 +114,7 @@ int open_scans(const std::vector<HailstoneHandler*>& readers,
 }
 
 uint64_t distinct_values(const std::vector<HailstoneHandler*>& readers, uint16_t column) {
+  if (column == RecordFormat::not_stored) return 0;
   std::vector<std::shared_ptr<const Table>> tables;
   for (const HailstoneHandler* reader : readers) tables.push_back(reader->stored_table());
   return Table::distinct_values(tables, column);

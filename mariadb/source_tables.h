@@ -69,7 +69,8 @@ bool have_same_columns(const std::vector<HailstoneHandler*>& readers);
 int open_scans(const std::vector<HailstoneHandler*>& readers,
                const std::shared_ptr<const Predicate>& predicate, const std::vector<uint16_t>& columns,
                std::optional<Scans>& to);
-/// Estimated distinct values of a column in all of them; 0: unknown.
+/// Estimated distinct values of a column in all of them; 0: unknown, as of a virtual one
+/// (RecordFormat::not_stored).
 uint64_t distinct_values(const std::vector<HailstoneHandler*>& readers, uint16_t column);
 
 }  // namespace hailstone
