@@ -157,20 +157,27 @@ def test_control_c_ends_a_load(tmp_path):
         rows = 1_500_000
         one_batch = pa.record_batch({{"id": numpy.random.default_rng(1).permutation(rows), "text": pa.array([str(i) for i in range(rows)])}})
         db = hailstone.open({str(tmp_path / "data")!r})
-        db.create_table("t/t", one_batch.schema, primary_key="id", indexes={{"i": "text"}})
+        interrupted = 0
         for after in (0.2, 1, 3):
+            table = f"t/after_{{after}}"
+            db.create_table(table, one_batch.schema, primary_key="id", indexes={{"i": "text"}})
             sent = []
             def interrupt():
                 sent.append(time.monotonic())
                 os.kill(os.getpid(), signal.SIGINT)
             timer = threading.Timer(after, interrupt)
             timer.start()
+            ended = False
             try:
-                db.load("t/t", one_batch)
+                db.load(table, one_batch)
+                ended = True
                 timer.cancel()
+                timer.join()
             except KeyboardInterrupt:
                 assert time.monotonic() - sent[0] < {float(os.environ.get("HAILSTONE_TEST_PATIENCE", "20"))}
-                assert db.scan("t/t").count() == 0
+                interrupted += not ended
+            assert db.scan(table).count() == (rows if ended else 0)
+        assert interrupted > 0
         db.close()
         """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=300)
