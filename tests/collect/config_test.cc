@@ -182,11 +182,13 @@ TEST(CollectConfigTest, AllMistakesAreTold) {
       "c:6: stream 'a' needs one source: stdin = true, file = \"…\" or directory = \"…\"\n"
       "c:6: [[stream]] lacks the key 'reject_file'; give it a text in quotes: reject_file = \"…\"\n"
       "c:9: [[stream]] has no key 'fil'; it knows: ahead, batch_records, character_set, columns, computed, "
-      "create, delimiter, directory, file, follow_symlinks, format, header, keep, name, null, partition, pattern, "
+      "create, delimiter, directory, file, follow_symlinks, format, header, keep, name, null, partition, "
+      "pattern, "
       "reject_file, "
       "repeatable, stdin, table, time_column, time_zone\n"
       "c:10: [[stream]] has no key 'rejects'; it knows: ahead, batch_records, character_set, columns, "
-      "computed, create, delimiter, directory, file, follow_symlinks, format, header, keep, name, null, partition, pattern, "
+      "computed, create, delimiter, directory, file, follow_symlinks, format, header, keep, name, null, "
+      "partition, pattern, "
       "reject_file, repeatable, stdin, table, time_column, time_zone\n"
       "c:11: 'header' is 1; it must be true or false");
   // Nothing that only follows from another mistake.
