@@ -10,9 +10,9 @@ namespace {
 constexpr uint64_t least_rows = 100'000;
 /// An expression of a text column with fewer values than one for so many rows is computed once a value, as
 /// the column is stored as a dictionary then.
-constexpr uint64_t rows_for_value = 8;
+constexpr uint64_t rows_a_computed_value = 8;
 /// Each group has so many rows at least: the server finds few groups quickly.
-constexpr uint64_t rows_for_group = 16;
+constexpr uint64_t rows_a_computed_group = 16;
 
 uint64_t rows_of(const RowBlock& block) { return block.columns.sources().first().table->file->stats.records; }
 
@@ -35,7 +35,7 @@ Item* text_of_rows(const RowBlock& block, const RowColumn& column) {
   const SourceTables::Source& source = block.columns.sources().first();
   const uint64_t values =
       distinct_values(source.readers, source.reader().column_of_field(read.front()->field->field_index));
-  return values == 0 || values * rows_for_value > rows_of(block) ? expression.item : nullptr;
+  return values == 0 || values * rows_a_computed_value > rows_of(block) ? expression.item : nullptr;
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ Item* quick_by_server(const SelectBlock& block) {
 }
 
 Item* quick_by_server(const GroupBlock& block) {
-  if (!takes_many_rows(block) || block.rolls_up || block.groups * rows_for_group > rows_of(block))
+  if (!takes_many_rows(block) || block.rolls_up || block.groups * rows_a_computed_group > rows_of(block))
     return nullptr;
   for (const RowColumn& key : block.keys) {
     if (key.computed) return nullptr;
