@@ -70,7 +70,7 @@ Result<bool> has_fingerprint(const std::string& path, uint64_t offset, const Fin
   const auto found = fingerprint_of(descriptor, path, offset);
   ::close(descriptor);
   if (!found) return std::unexpected(found.error());
-  return found->head == fingerprint.head && (fingerprint.tail.bytes == 0 || found->tail == fingerprint.tail);
+  return fingerprint.is_of(*found);
 }
 
 Status check_readable(const std::string& path) {

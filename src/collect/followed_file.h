@@ -40,8 +40,10 @@ struct FilePiece {
 struct Fingerprint {
   FilePiece head;
   FilePiece tail;  // no bytes: not known
-  bool operator==(const Fingerprint&) const = default;
-
+  /// Whether a file of which this was kept is the one with that fingerprint, as far as its end is known.
+  bool is_of(const Fingerprint& found) const {
+    return head == found.head && (tail.bytes == 0 || tail == found.tail);
+  }
   /// That of no content.
   static Fingerprint of_none() { return {.head = {.bytes = 1, .hash = 0}, .tail = {.bytes = 1, .hash = 0}}; }
 };

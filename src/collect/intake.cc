@@ -296,9 +296,7 @@ Result<Intake::Reading> Intake::read_file(const std::string& path, std::optional
   } else {
     // It may have been written anew since it was looked at.
     HAILSTONE_ASSIGN(const Fingerprint opened, input->fingerprint(begin_.offset));
-    const bool knows_tail = begin_.fingerprint.tail.bytes != 0;
-    if (opened.head != begin_.fingerprint.head || (knows_tail && opened.tail != begin_.fingerprint.tail))
-      return Reading::Cut;
+    if (!begin_.fingerprint.is_of(opened)) return Reading::Cut;
   }
   file_ = input.get();
   const auto reading = [&]() -> Status {
