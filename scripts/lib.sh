@@ -149,11 +149,14 @@ if [ -n "$server_user" ] && ! "${server_prefix[@]}" test -x "$build" 2>/dev/null
 fi
 
 # alone COMMAND: ends here when the same command of ./run is under way in this checkout, as both would use the same
-# folders under build/. Held until this process and what it started end.
+# folders under build/. Held until this process and what it started end; it may be asked for again meanwhile.
+declare -A held_alone=()
 alone() {
   local lock
+  [ -z "${held_alone[$1]:-}" ] || return 0
   exec {lock}>"$build/.${1// /-}.lock"
   flock -n "$lock" || die "another './run $1' is under way in this checkout; wait for its end, or use a clone of its own"
+  held_alone[$1]=$lock
 }
 
 # with_lock NAME COMMAND...: two callers of the same step take turns.
