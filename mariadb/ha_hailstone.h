@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "base/operator_counts.h"
 #include "column/predicate.h"
 #include "column/projection.h"
 #include "database/database.h"
@@ -247,6 +248,9 @@ class HailstoneHandler final : public handler, private TransactionUser {
   /// Has the server count the rows that the scan has passed by between the last one that it returned and
   /// number `next`.
   void count_rows_passed_by(uint64_t next);
+  /// Tells the server of the rows that scan_ has gone by and not returned, as if it had asked for each: as
+  /// examined by the statement, in its counters of reads, and in the statistics of tables.
+  void tell_of_rows_left_out();
   int next_batch();
   int next_of_scan(uchar* record);
   void write_batch_row(uchar* record) const;
@@ -313,7 +317,10 @@ class HailstoneHandler final : public handler, private TransactionUser {
   std::shared_ptr<const Predicate> predicate_;
 
   // Readers.
-  bool scans_index_ = false;  // a read of the whole index from here on is a scan
+  bool scans_index_ = false;       // a read of the whole index from here on is a scan
+  OperatorCounts scan_counts_;     // of scan_, where it has a condition
+  uint64_t rows_of_batches_ = 0;   // that scan_ has given before batch_
+  bool scan_is_of_index_ = false;  // to the server
   std::unique_ptr<Scan> scan_;
   const Batch* batch_ = nullptr;
   uint32_t batch_row_ = 0;

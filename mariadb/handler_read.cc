@@ -1,6 +1,7 @@
 // Reading rows: scans, positions, index searches.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "error.h"
 #include "ha_hailstone.h"
@@ -55,6 +56,7 @@ int HailstoneHandler::rnd_init(bool whole_table) {
   return entry({"rnd_init", Returns::Error, Argument::Scan, whole_table}, [&]() -> int {
     if (const int error = begin_if_not_begun(/*writes=*/false); error != 0) return error;
     settle_lock();
+    tell_of_rows_left_out();
     scan_.reset();
     batch_ = nullptr;
     place_ = Place::None;
@@ -64,7 +66,10 @@ int HailstoneHandler::rnd_init(bool whole_table) {
 }
 
 int HailstoneHandler::rnd_end() {
-  return traced({"rnd_end"}, [&]() -> int { return 0; });
+  return traced({"rnd_end"}, [&]() -> int {
+    tell_of_rows_left_out();
+    return 0;
+  });
 }
 
 bool HailstoneHandler::numbers_rows() const {
@@ -83,23 +88,45 @@ void HailstoneHandler::count_rows_passed_by(uint64_t next) {
   row_number_ = next;
 }
 
+void HailstoneHandler::tell_of_rows_left_out() {
+  const uint64_t returned = std::exchange(rows_of_batches_, 0) + (batch_ == nullptr ? 0 : batch_row_ + 1);
+  const uint64_t gone_by = scan_counts_.rows_in.exchange(0, std::memory_order_relaxed);
+  if (gone_by <= returned) return;
+  const uint64_t left_out = gone_by - returned;
+  THD& thd = *ha_thd();
+  thd.inc_examined_row_count(left_out);
+  // Of a partition: that of the whole table.
+  table->file->rows_read += left_out;
+  status_var_add(
+      scan_is_of_index_ ? thd.status_var.ha_read_next_count : thd.status_var.ha_read_rnd_next_count,
+      left_out);
+}
+
 int HailstoneHandler::next_batch() {
   if (const int error = need_transaction(/*writes=*/false); error != 0) return error;
   if (!scan_) {
     use_read_columns();
     scan_ = std::make_unique<Scan>(table_, *transaction_, lock_, predicate_ ? predicate_ : every_row(),
                                    read_columns_);
+    rows_of_batches_ = 0;
+    scan_counts_.restart();
+    scan_is_of_index_ = inited == INDEX;
+    if (predicate_) scan_->count_in(scan_counts_);
     row_number_.reset();
     if (numbers_rows()) {
       scan_->number_rows();
       row_number_ = 0;
     }
   }
+  if (batch_ != nullptr) rows_of_batches_ += batch_->rows;
   batch_ = nullptr;
   place_ = Place::None;
   const auto next = scan_->next();
   if (!next) return report(next.error());
-  if (*next == nullptr) return HA_ERR_END_OF_FILE;
+  if (*next == nullptr) {
+    tell_of_rows_left_out();
+    return HA_ERR_END_OF_FILE;
+  }
   batch_ = *next;
   batch_row_ = 0;
   return 0;
@@ -226,6 +253,7 @@ int HailstoneHandler::index_init(uint index, bool sorted) {
 
 int HailstoneHandler::index_end() {
   return traced({"index_end"}, [&]() -> int {
+    if (scans_index_) tell_of_rows_left_out();
     active_index = MAX_KEY;
     return 0;
   });
@@ -405,6 +433,7 @@ int HailstoneHandler::index_first(uchar* record) {
     if (const int error = need_transaction(/*writes=*/false); error != 0) return error;
     use_read_columns();
     if (scans_index_) {
+      tell_of_rows_left_out();
       scan_.reset();
       batch_ = nullptr;
       return next_of_scan(record);

@@ -236,6 +236,11 @@ void Scan::number_rows() {
   state_->numbers_rows = true;
 }
 
+void Scan::count_in(OperatorCounts& counts) {
+  HAILSTONE_CHECK(state_->view == nullptr, "a scan was told where to count its rows after it had begun");
+  state_->counts = &counts;
+}
+
 uint64_t Scan::number(uint32_t row) const {
   const State& state = *state_;
   switch (state.batch_of) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/operator_counts.h"
 #include "base/wide_integer.h"
 #include "table/table.h"
 
@@ -92,6 +93,8 @@ class Scan {
   /// out. Not for READ UNCOMMITTED without locks. A scan that locks comes by all versions of a row that may
   /// be the newest, and counts each.
   void number_rows();
+  /// Call it before next(): what the scan has gone by is added to `counts`, which outlive it.
+  void count_in(OperatorCounts& counts);
   /// The next batch, valid until the next call; null at the end.
   Result<const Batch*> next();
   /// Clustered key of a row of the current batch; valid until next(). Costs a key encoding.

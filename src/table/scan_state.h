@@ -236,7 +236,7 @@ struct Scan::State {
   size_t changed_next = 0;
   std::shared_ptr<const TableView> view;
 
-  OperatorCounts* counts = nullptr;  // of Scans::count_in()
+  OperatorCounts* counts = nullptr;  // of count_in()
   std::optional<BlockScan> blocks;
   std::optional<BlockScan::Worker> worker;
   uint64_t next_number = 0;            // of the block to look at next
