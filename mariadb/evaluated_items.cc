@@ -152,6 +152,19 @@ bool is_made_of_groups(Item& item, JOIN& join) {
   return is_function_of(item, [&join](Item& part) { return is_made_of_groups(part, join); });
 }
 
+bool shows_truth_of_groups(Item& item) {
+  if (item.type() == Item::REF_ITEM) {
+    Item* const* const of = static_cast<Item_ref&>(item).ref;
+    return of != nullptr && shows_truth_of_groups(**of);
+  }
+  const bool is_json = item.type() == Item::FUNC_ITEM &&
+                       std::string_view(static_cast<Item_func&>(item).func_name()).starts_with("json_");
+  return any_part(item, [is_json](Item& part) {
+    return (is_json && part.type() == Item::REF_ITEM && part.type_handler()->is_bool_type()) ||
+           shows_truth_of_groups(part);
+  });
+}
+
 bool is_lasting_constant(Item& item) {
   if (!item.const_item()) return false;
   if (!item.with_subquery()) return true;

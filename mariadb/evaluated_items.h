@@ -20,6 +20,10 @@ bool is_made_of_columns(Item& item);
 /// themselves. It may have subqueries that have one value for the whole statement.
 bool is_made_of_groups(Item& item, JOIN& join);
 
+/// Whether a function in such an item shows a truth value of the groups as `true` or `false`: it asks for the
+/// type of its argument, which a column of groups has not.
+bool shows_truth_of_groups(Item& item);
+
 /// Whether a constant may be evaluated when the first row is there: it has no subquery but such as above.
 bool is_lasting_constant(Item& item);
 

@@ -11,6 +11,7 @@
 #include "evaluated_items.h"
 #include "group_aggregates.h"
 #include "group_estimate.h"
+#include "group_table.h"
 #include "item_parts.h"
 #include "pushdown_warnings.h"
 #include "statement_items.h"
@@ -65,7 +66,7 @@ class GroupTranslator {
       // Of constants alone there is one row, or none.
       if (block_.keys.empty()) return declined(SelectOutcome::Statement, nullptr);
     }
-    block_.by_table = query_.group_by != nullptr && !may_group_sorted_rows() && !are_keys_fixed();
+    block_.by_table = groups_by_table(thd_, statement_);
     List_iterator_fast<Item> items(*query_.select);
     for (Item* item = items++; item != nullptr; item = items++, ++place_) {
       if (!add(*item)) {
@@ -93,8 +94,8 @@ class GroupTranslator {
     if (block_.reads_rows && statement_.sources->is_join()) return declined(SelectOutcome::Columns, nullptr);
     if (Item* const part = rows_.take_conditions(statement_)) return declined(SelectOutcome::Condition, part);
     const bool is_distinct = query_.group_by == nullptr && query_.distinct;
-    block_.sends_table =
-        (block_.by_table || is_distinct) && !block_.groups_are_rows() && !has_index_of_groups();
+    block_.sends_table = (block_.by_table || is_distinct) && !block_.groups_are_rows() &&
+                         !has_index_of_groups(block_.columns, fields_of_keys());
     return std::move(block_);
   }
 
@@ -141,59 +142,10 @@ class GroupTranslator {
       return true;
     }
     if (item.const_item() || !can_be_stored(item)) return false;
-    if (is_rounded_when_stored(item) && may_group_sorted_rows()) return false;
+    if (is_rounded_when_stored(item) && may_group_sorted_rows(statement_)) return false;
     const auto key = rows_.compute(item, ServerValue::Image);
     if (key) block_.keys.push_back(*key);
     return key.has_value();
-  }
-
-  /// Whether some plan of the server groups rows that it has sorted, by their keys as they are; else it
-  /// stores keys in a table, whose columns may round them or have no room for them.
-  bool may_group_sorted_rows() const {
-    if (block_.rolls_up || (select_.options & SELECT_BIG_RESULT) != 0) return true;
-    List_iterator_fast<Item> items(*query_.select);
-    while (Item* const item = items++) {
-      Item& real = *item->real_item();
-      if (real.type() == Item::SUM_FUNC_ITEM && !static_cast<Item_sum&>(real).quick_group) return true;
-    }
-    return false;
-  }
-
-  /// Whether conditions say what all keys are: to the server all rows are one group then.
-  bool are_keys_fixed() const {
-    for (const ORDER* order = query_.group_by; order != nullptr; order = order->next) {
-      Item& key = **order->item;
-      const auto fixes = [&](Item* condition) { return fixes_column(*condition, key); };
-      if (std::ranges::none_of(statement_.where, fixes) &&
-          !(query_.having != nullptr && moves_having(thd_, select_) && fixes(query_.having)))
-        return false;
-    }
-    return true;
-  }
-
-  static bool fixes_column(Item& condition, Item& column) {
-    if (column.real_item()->type() != Item::FIELD_ITEM) return false;
-    bool fixes = false;
-    each_conjunct(condition, [&](Item& part) {
-      Item& real = *part.real_item();
-      if (real.type() != Item::FUNC_ITEM) return;
-      auto& function = static_cast<Item_func&>(real);
-      const auto is_column = [&](Item* side) { return side->real_item()->eq(column.real_item(), true); };
-      Item** const sides = function.arguments();
-      switch (function.functype()) {
-        case Item_func::EQ_FUNC:
-        case Item_func::EQUAL_FUNC:
-          fixes = fixes || (is_column(sides[0]) && sides[1]->const_item()) ||
-                  (is_column(sides[1]) && sides[0]->const_item());
-          break;
-        case Item_func::ISNULL_FUNC:
-          fixes = fixes || is_column(sides[0]);
-          break;
-        default:
-          break;
-      }
-    });
-    return fixes;
   }
 
   /// Whether the server shows an extreme as a number where it takes it of its aggregate, and else with the
@@ -212,24 +164,6 @@ class GroupTranslator {
     if (!is_rounded_when_stored(argument) || block_.columns.field_of(argument)) return false;
     const auto first = block_.columns.field_of(**query_.group_by->item);
     return first && has_index(*(*first)->table, **query_.group_by->item);
-  }
-
-  /// Whether an index that has all columns has the rows of each group together: the server needs no table.
-  bool has_index_of_groups() const {
-    if (statement_.sources->is_join()) return false;
-    const TABLE& table = *statement_.sources->first().table;
-    return std::ranges::any_of(std::span(table.key_info, table.s->keys), [&](const KEY& key) {
-      const std::span parts(key.key_part, key.ext_key_parts);
-      if (block_.keys.size() > parts.size()) return false;
-      const auto groups = parts.first(block_.keys.size());
-      return std::ranges::all_of(
-                 groups, [&](const KEY_PART_INFO& part) { return block_.key_of(*part.field).has_value(); }) &&
-             std::ranges::all_of(block_.columns.fields(), [&](const Field* column) {
-               return column == nullptr || std::ranges::any_of(parts, [&](const KEY_PART_INFO& part) {
-                        return part.fieldnr == column->field_index + 1U;
-                      });
-             });
-    });
   }
 
   /// Whether the item is computed of keys before it, and so parts no groups of theirs, nor changes their
@@ -262,6 +196,14 @@ class GroupTranslator {
         return item;
     }
     return nullptr;
+  }
+
+  /// Null: a key is computed.
+  std::vector<const Field*> fields_of_keys() const {
+    std::vector<const Field*> fields;
+    for (const RowColumn& key : block_.keys)
+      fields.push_back(key.computed ? nullptr : &block_.columns.field_at(key.number));
+    return fields;
   }
 
   /// The number of the key that an item is.
@@ -306,7 +248,8 @@ class GroupTranslator {
 
   /// Whether the server may evaluate the item over a group.
   bool may_be_asked_of_groups(Item& item) const {
-    return is_made_of_groups(item, *select_.join) && !may_name_rows(item) && !reads_changed_type(item);
+    return is_made_of_groups(item, *select_.join) && !shows_truth_of_groups(item) && !may_name_rows(item) &&
+           !reads_changed_type(item);
   }
 
   /// ROLLUP needs NULLs of its keys. Of a column that is NOT NULL the statement's table therefore has another

@@ -36,9 +36,18 @@ class GroupItems {
   ~GroupItems() { put_back(); }
 
   /// For the statement's next item, in the order of JOIN::all_fields.
-  void add(Item* item) { items_.push_back(item); }
-  void replace(size_t number, Item* item) { items_[number] = item; }
+  void add(Item* item) {
+    items_.push_back(item);
+    told_.push_back(item);
+  }
+  void replace(size_t number, Item* item) { items_[number] = told_[number] = item; }
+  /// The same for what reads it; clients are told of what was there.
+  void replace_value(size_t number, Item* item) { items_[number] = item; }
+  /// The other way round.
+  void tell(size_t number, Item* item) { told_[number] = item; }
   Item* operator[](size_t number) const { return items_[number]; }
+  /// What clients are told of, where they are told of columns of the table.
+  Item* told(size_t number) const { return told_[number]; }
 
   /// Puts all of them in the places of the statement's own; `shown` gets those that are sent. False: no
   /// memory.
@@ -69,6 +78,7 @@ class GroupItems {
 
   JOIN& join_;
   std::vector<Item*> items_;
+  std::vector<Item*> told_;
   std::vector<Item*> originals_;  // of the places where items_ are put
 };
 

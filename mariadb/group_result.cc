@@ -57,6 +57,8 @@ class GroupResult final : public BlockResult {
         if (output.source == GroupOutput::Source::Aggregate && !is_cut(output) &&
             !keep_number(output, field, items))
           return false;
+        // A mean is no column of the server's table, which has the sum and the count.
+        if (output.mean != nullptr) items.tell(output.place, output.item);
       }
       // So the server marks what it groups by, and clients are told.
       if (sends_table() && field != nullptr && output.source == GroupOutput::Source::Key &&

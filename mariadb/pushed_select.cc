@@ -126,7 +126,7 @@ class PushedSelect final : public select_handler {
     for (Item* item = each++; item != nullptr; item = each++, ++place) {
       Item* shown = item;
       if (result_->sends_table()) {
-        shown = items_[place];
+        shown = items_.told(place);
       } else if (result_->fills_table()) {
         shown = copy_of_column(*item);
       }

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "item_parts.h"
 #include "query/ordered_rows.h"
 #include "query/scanned_rows.h"
 #include "query_rows.h"
@@ -29,18 +30,28 @@ class ServerGroupResult final : public BlockResult {
 
   Sort sort() const override { return block_.keys.empty() ? Sort::None : Sort::All; }
   bool fills_table() const override { return true; }
+  bool sends_table() const override { return block_.by_table; }
 
   bool use(TABLE& table, GroupItems& items) override {
     for (const ServerGroupsBlock::Shown& shown : block_.shown) {
-      Item& column = *items[shown.place];
-      if (column.type() != Item::FIELD_ITEM) return false;
-      Field* const field = static_cast<Item_field&>(column).field;
-      if (field->table != &table) return false;
+      Field* const field = column_of(*items[shown.place], table);
+      if (field == nullptr) return false;
+      // As in group_result.cc.
+      if (sends_table() && shown.is_key && shown.item->maybe_null()) field->flags |= GROUP_FLAG;
       shown_.push_back({shown.item, field});
     }
     for (const ServerGroupsBlock::Computed& computed : block_.aggregates) {
-      items.replace(computed.place, computed.aggregate);
-      if (!set_up(*computed.aggregate)) return false;
+      Item_sum& aggregate = *computed.aggregate;
+      Field* const field =
+          block_.by_table && is_extreme(aggregate) ? column_of(*items[computed.place], table) : nullptr;
+      if (field != nullptr) {
+        extremes_.push_back({&aggregate, field});
+      } else if (block_.by_table && is_column(aggregate)) {
+        items.replace_value(computed.place, &aggregate);
+      } else {
+        items.replace(computed.place, &aggregate);
+      }
+      if (!set_up(aggregate)) return false;
     }
     return true;
   }
@@ -63,11 +74,24 @@ class ServerGroupResult final : public BlockResult {
   BlockRun& run() override { return run_; }
 
  private:
-  /// A column or expression of the groups, whose value is that of the group's first row.
+  /// A column or expression of the groups, whose value is that of the group's first row, and where it goes.
   struct Shown {
     Item* item;
     Field* field;
   };
+
+  /// Whether the server's table of groups has a column for it, and not what it is computed of.
+  static bool is_column(Item_sum& aggregate) {
+    return dynamic_cast<Item_sum_avg*>(&aggregate) == nullptr &&
+           dynamic_cast<Item_sum_variance*>(&aggregate) == nullptr;
+  }
+
+  /// Null: the item is no column of the table.
+  static Field* column_of(Item& item, const TABLE& table) {
+    if (item.type() != Item::FIELD_ITEM) return nullptr;
+    Field* const field = static_cast<Item_field&>(item).field;
+    return field->table == &table ? field : nullptr;
+  }
 
   bool set_up(Item_sum& aggregate) {
     const bool distinct =
@@ -141,7 +165,28 @@ class ServerGroupResult final : public BlockResult {
       ++rows;
       if (const int error = next_source_row(); error != 0) return error;
     }
+    finish_aggregates();
     return 0;
+  }
+
+  /// Readies the aggregates for what reads them.
+  void finish_aggregates() {
+    for (const Shown& extreme : extremes_) extreme.item->save_in_field(extreme.field, true);
+    for (const ServerGroupsBlock::Computed& computed : block_.aggregates) {
+      switch (computed.aggregate->sum_func()) {
+        case Item_sum::SUM_FUNC:
+        case Item_sum::SUM_DISTINCT_FUNC:
+        case Item_sum::AVG_FUNC:
+        case Item_sum::AVG_DISTINCT_FUNC:
+        case Item_sum::STD_FUNC:
+        case Item_sum::VARIANCE_FUNC:
+          // IS NULL does not ask for their value, but whether the value that was asked for last was NULL.
+          computed.aggregate->update_null_value();
+          break;
+        default:
+          break;
+      }
+    }
   }
 
   void store_shown() {
@@ -162,6 +207,7 @@ class ServerGroupResult final : public BlockResult {
       computed.aggregate->aggregator_clear();
       computed.aggregate->no_rows_in_result();
     }
+    finish_aggregates();
     store_shown();
     begin_row(sources_);
     return thd_.is_error() ? HA_ERR_INTERNAL_ERROR : 0;
@@ -174,6 +220,7 @@ class ServerGroupResult final : public BlockResult {
   BlockRun run_;
   std::vector<SourceField> read_;
   std::vector<Shown> shown_;
+  std::vector<Shown> extremes_;  // aggregates, which go to columns
   QueryRows rows_;
   bool has_row_ = false;     // the next group's first one
   bool of_nothing_ = false;  // the one group of no rows

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "evaluated_items.h"
+#include "group_table.h"
 #include "item_parts.h"
 #include "statement_items.h"
 
@@ -75,6 +76,10 @@ class ServerGroupsTranslator {
     if (query_.having != nullptr && !may_be_asked_of_groups(*query_.having))
       return declined(SelectOutcome::Condition, query_.having);
     if (Item* const part = rows_.take_conditions(statement_)) return declined(SelectOutcome::Condition, part);
+    block_.by_table =
+        groups_by_table(thd_, statement_) && !has_index_of_groups(block_.columns, fields_of_keys());
+    if (names_by_plan_ != nullptr && makes_more_of_aggregates_ && block_.by_table && may_use_index())
+      return declined(SelectOutcome::Aggregates, names_by_plan_);
     return std::move(block_);
   }
 
@@ -106,13 +111,14 @@ class ServerGroupsTranslator {
       return may_be_asked_of_groups(item);
     }
     if (item.const_item()) return is_lasting_constant(item);
-    block_.shown.push_back({.place = place_, .item = &item});
+    block_.shown.push_back({.place = place_, .item = &item, .is_key = is_listed(query_.group_by, item)});
     return reads(item);
   }
 
   /// Whether the server may evaluate the item over a group.
   bool may_be_asked_of_groups(Item& item) const {
-    return is_made_of_groups(item, *statement_.select.join) && !may_name_rows(item);
+    return is_made_of_groups(item, *statement_.select.join) &&
+           (block_.is_one_group || !shows_truth_of_groups(item)) && !may_name_rows(item);
   }
 
   bool add_aggregate(Item_sum& aggregate) {
@@ -125,8 +131,25 @@ class ServerGroupsTranslator {
     }
     has_mean_ |=
         dynamic_cast<Item_sum_avg*>(&aggregate) != nullptr && aggregate.result_type() == DECIMAL_RESULT;
+    const auto type = aggregate.type_handler()->real_field_type();
+    if (is_extreme(aggregate) && (type == MYSQL_TYPE_ENUM || type == MYSQL_TYPE_SET))
+      names_by_plan_ = &aggregate;
     block_.aggregates.push_back({.place = place_, .aggregate = &aggregate});
     return true;
+  }
+
+  /// Null: a key is computed.
+  std::vector<const Field*> fields_of_keys() const {
+    std::vector<const Field*> fields;
+    for (const ServerGroupsBlock::Key& key : block_.keys)
+      fields.push_back(key.by.computed ? nullptr : &block_.columns.field_at(key.by.number));
+    return fields;
+  }
+
+  /// Whether the server may read the rows of each group together by an index, and so needs no table.
+  bool may_use_index() const {
+    const auto first = block_.columns.field_of(**query_.group_by->item);
+    return first && has_index(*(*first)->table, **query_.group_by->item);
   }
 
   static bool is_changed_by_table(Item_sum& aggregate) {
@@ -162,6 +185,8 @@ class ServerGroupsTranslator {
   RowTranslator rows_;
   size_t place_ = 0;  // of the item at hand
   bool has_mean_ = false;
+  /// An extreme of ENUM or SET: a column of a table has their numbers, too, and the aggregate only the names.
+  Item* names_by_plan_ = nullptr;
   bool makes_more_of_aggregates_;
 };
 

@@ -34,9 +34,13 @@ struct ServerGroupsBlock : RowBlock {
   struct Shown {
     size_t place;
     Item* item;
+    bool is_key = false;
   };
   std::vector<Shown> shown;
   bool is_one_group = false;  // also of no rows
+  /// Whether the server would have the groups in a table: clients are told of its columns, and what reads
+  /// extremes reads these.
+  bool by_table = false;
 
   /// Whether all rows are there before the first becomes part of a group: they are sorted, or come of a join
   /// in which they would come in another order once a program has ended.
