@@ -44,7 +44,8 @@ report_time() {
 
 # The packages behind each purpose; docs/dependencies.md says why each is there.
 build_packages=(g++ cmake ninja-build pkg-config libfmt-dev libabsl-dev libxxhash-dev liblz4-dev libzstd-dev
-  libhwy-dev liburing-dev libcli11-dev libsimdjson-dev libtomlplusplus-dev libmariadb-dev libmicrohttpd-dev)
+  libhwy-dev liburing-dev libcli11-dev libsimdjson-dev libtomlplusplus-dev libmariadb-dev libmicrohttpd-dev
+  libpcre2-dev zlib1g-dev)
 server_packages=(ca-certificates netbase xz-utils dpkg-dev libssl-dev zlib1g-dev libaio1 libnuma1 libpcre2-8-0 libssl3
   libsystemd0 liburing2 libedit2 libncurses6 libcrypt1 zlib1g util-linux)
 unit_test_packages=(libgtest-dev python3 util-linux)

@@ -1,7 +1,17 @@
 // `hailstone collect`: records from files and standard input into a MariaDB server.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "base/mutex.h"
 
 #include "cli/collect_output.h"
 #include "cli/commands.h"
@@ -28,29 +38,110 @@ struct CollectArguments {
   uint64_t periods = 10;
 };
 
-Status run(const CollectArguments& arguments) {
-  HAILSTONE_ASSIGN(const auto config, CollectConfig::read(arguments.config));
-  HAILSTONE_ASSIGN(const auto stop, Stop::make());
-  // Before there are other threads.
-  const SignalWatch watch([&stop] { stop->request(); });
-  CollectOutput output(arguments.log_format == "json");
-  set_event_sink([&](std::string_view stream, std::string_view message) { output.tell(stream, message); });
-  std::unique_ptr<MetricsServer> metrics;
-  if (arguments.metrics) {
-    HAILSTONE_ASSIGN(metrics, MetricsServer::start(*arguments.metrics));
-    log_event({}, fmt::format("metrics are at http://127.0.0.1:{}/metrics", metrics->port()));
+/// Collects until the sources end or a signal comes. SIGHUP begins anew with the configuration as it is then.
+class CollectRun {
+ public:
+  explicit CollectRun(const CollectArguments& arguments)
+      : arguments_(arguments), output_(arguments.log_format == "json") {}
+
+  Status run() {
+    HAILSTONE_ASSIGN(auto config, CollectConfig::read(arguments_.config));
+    HAILSTONE_TRY(prepare(config));
+    // Before there are other threads. A terminal that is closed ends what it began.
+    const bool is_service = isatty(STDERR_FILENO) == 0;
+    const SignalWatch watch([this] { end(); }, is_service ? [this] { reload(); } : std::function<void()>());
+    const Status status = work(config);
+    is_over_ = true;
+    return status;
   }
-  Status status = collect(config,
-                          {.once = arguments.once,
-                           .watch =
-                               [&](const CollectState& state) {
-                                 output.show(state);
-                                 if (metrics) metrics->set(metrics_text(state));
-                               }},
-                          *stop);
-  set_event_sink({});
-  return status;
-}
+
+ private:
+  Status work(CollectConfig& config) {
+    set_event_sink(
+        [this](std::string_view stream, std::string_view message) { output_.tell(stream, message); });
+    std::unique_ptr<MetricsServer> metrics;
+    if (arguments_.metrics) {
+      HAILSTONE_ASSIGN(metrics, MetricsServer::start(*arguments_.metrics));
+      log_event({}, fmt::format("metrics are at http://127.0.0.1:{}/metrics", metrics->port()));
+    }
+    const auto watch = [&](const CollectState& state) {
+      output_.show(state);
+      if (metrics) metrics->set(metrics_text(state));
+    };
+    Status status;
+    do {
+      status = collect(config, {.once = arguments_.once, .watch = watch}, *stop_);
+    } while (status && take_next(config));
+    set_event_sink({});
+    return status;
+  }
+
+  Status prepare(const CollectConfig& config) {
+    HAILSTONE_ASSIGN(stop_, Stop::make());
+    reads_standard_input_ = std::ranges::any_of(config.streams, [](const StreamConfig& stream) {
+      return stream.source == StreamConfig::Source::StandardInput;
+    });
+    return {};
+  }
+
+  /// Whether there is to be another run, of the configuration that has been read for it.
+  bool take_next(CollectConfig& config) {
+    const MutexLock lock(mutex_);
+    if (is_ending_ || !next_) return false;
+    config = std::move(*next_);
+    next_.reset();
+    const Status prepared = prepare(config);
+    if (!prepared) log_event({}, prepared.error().message());
+    return prepared.has_value();
+  }
+
+  /// A signal, in the thread that waits for them.
+  void end() {
+    {
+      const MutexLock lock(mutex_);
+      is_ending_ = true;
+      stop_->request();
+    }
+    for (auto left = longest_end; left.count() > 0 && !is_over_; left -= end_step) {
+      std::this_thread::sleep_for(end_step);
+    }
+    if (is_over_) return;
+    // A server or a disk that does not answer. It is as safe as a crash: what is not committed comes again.
+    output_.tell({}, "the batch under way does not end; it is left, and loaded at the next start");
+    _exit(0);
+  }
+
+  void reload() {
+    auto config = CollectConfig::read(arguments_.config);
+    const MutexLock lock(mutex_);
+    if (!config) {
+      return log_event({}, fmt::format("the configuration stays as it was, as the new one is wrong: {}",
+                                       config.error().message()));
+    }
+    if (reads_standard_input_) {
+      return log_event({},
+                       "the configuration stays as it was, as what has come of standard input would be lost");
+    }
+    log_event({}, "the configuration has been read; the batches under way end first");
+    next_ = std::move(*config);
+    stop_->request();
+  }
+
+  // A service manager kills what has not ended some time later; people wait for two seconds.
+  static constexpr std::chrono::milliseconds longest_end{1000}, end_step{10};
+
+  const CollectArguments& arguments_;
+  CollectOutput output_;
+  std::atomic<bool> is_over_{false};
+  Mutex mutex_;
+  // Changed between two runs only, and with the mutex held.
+  std::unique_ptr<Stop> stop_;
+  bool reads_standard_input_ = false;
+  bool is_ending_ HAILSTONE_GUARDED_BY(mutex_) = false;
+  std::optional<CollectConfig> next_ HAILSTONE_GUARDED_BY(mutex_);
+};
+
+Status run(const CollectArguments& arguments) { return CollectRun(arguments).run(); }
 
 /// The exit code.
 int check(const CollectArguments& arguments) {

@@ -83,7 +83,10 @@ void CollectOutput::tell(std::string_view stream, std::string_view message) {
 
 void CollectOutput::show(const CollectState& state) {
   const auto now = Clock::now();
-  if (before_.streams.empty()) before_ = state;
+  if (before_.summaries.has_value() != state.summaries.has_value() ||
+      !std::ranges::equal(before_.streams, state.streams, {}, &StreamState::name, &StreamState::name)) {
+    before_ = state;  // the first one, or the first of another configuration
+  }
   const double seconds = std::chrono::duration<double>(now - shown_).count();
   if (!terminal_ && now - shown_ < between_lines) return;
   std::string line;

@@ -95,6 +95,8 @@ void RowFormatter::append_text(std::string_view text, std::string& to) const {
     case TextFormat::Tsv:
       return append_tsv(text, to);
     case TextFormat::JsonLines:
+    case TextFormat::Combined:  // these are only read
+    case TextFormat::Regex:
       return append_json(text, to);
   }
 }

@@ -43,7 +43,7 @@ void add_database_arguments(Arguments& command, DatabaseArguments& arguments) {
       .show_default("512MB");
 }
 
-SignalWatch::SignalWatch(std::function<void()> arrived) {
+SignalWatch::SignalWatch(std::function<void()> arrived, std::function<void()> hung_up) {
   const sigset_t signals = watched_signals();
   signal_descriptor_ = signalfd(-1, &signals, SFD_CLOEXEC);
   arrived_descriptor_ = eventfd(0, EFD_CLOEXEC);
@@ -51,14 +51,21 @@ SignalWatch::SignalWatch(std::function<void()> arrived) {
   if (signal_descriptor_ >= 0) pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   // The reader of the output may close its end: the write fails then, and the command looks at that.
   (void)signal(SIGPIPE, SIG_IGN);
-  thread_ = std::thread([this, arrived = std::move(arrived)] {
+  thread_ = std::thread([this, arrived = std::move(arrived), hung_up = std::move(hung_up)] {
     while (!ending_.load(std::memory_order_relaxed)) {
       pollfd waits = {.fd = signal_descriptor_, .events = POLLIN, .revents = 0};
       if (poll(&waits, 1, 50) <= 0) continue;
+      signalfd_siginfo taken{};
+      if (hung_up) {
+        (void)!read(signal_descriptor_, &taken, sizeof taken);
+        if (taken.ssi_signo == SIGHUP) {
+          hung_up();
+          continue;
+        }
+      }
       // Before the signal is taken from the queue, so that has_been_sent() holds all the while.
       const bool is_second = arrived_.exchange(true);
-      signalfd_siginfo taken;
-      (void)!read(signal_descriptor_, &taken, sizeof taken);
+      if (!hung_up) (void)!read(signal_descriptor_, &taken, sizeof taken);
       if (is_second) _exit(exit_interrupted);  // at once, which is safe
       const uint64_t one = 1;
       (void)!write(arrived_descriptor_, &one, sizeof one);

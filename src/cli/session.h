@@ -35,11 +35,11 @@ struct DatabaseArguments {
 /// Adds the positional DATABASE and --memory.
 void add_database_arguments(Arguments& command, DatabaseArguments& arguments);
 
-/// Waits for SIGINT and SIGTERM as long as it lives, in a thread of its own.
+/// Waits for SIGINT, SIGTERM and SIGHUP as long as it lives, in a thread of its own.
 class SignalWatch {
  public:
-  /// `arrived` is called once, in that thread.
-  explicit SignalWatch(std::function<void()> arrived);
+  /// `arrived` is called once, in that thread. With `hung_up` each SIGHUP is a call of that, and no end.
+  explicit SignalWatch(std::function<void()> arrived, std::function<void()> hung_up = {});
   ~SignalWatch();
   SignalWatch(const SignalWatch&) = delete;
   SignalWatch& operator=(const SignalWatch&) = delete;

@@ -7,6 +7,8 @@
 #include <set>
 
 #include "collect/config_section.h"
+#include "text/pattern_lines.h"
+#include "text/time_format.h"
 
 namespace hailstone {
 namespace {
@@ -49,7 +51,7 @@ bool take_source(ConfigSection& section, StreamConfig& stream) {
 
 /// Nothing: it is told what is wrong.
 std::optional<TextFormat> take_format(ConfigSection& section, const StreamConfig& stream) {
-  constexpr std::string_view formats = "\"csv\", \"tsv\" or \"jsonl\"";
+  constexpr std::string_view formats = "\"csv\", \"tsv\", \"jsonl\", \"combined\" or \"regex\"";
   std::string name;
   section.take("format", name);
   if (section.node("format") != nullptr) {
@@ -60,10 +62,29 @@ std::optional<TextFormat> take_format(ConfigSection& section, const StreamConfig
   const std::string& path = stream.source == StreamConfig::Source::Directory ? stream.pattern : stream.path;
   const auto format = format_of_path(path);
   if (!format) {
-    const std::string why = path.empty() ? "" : fmt::format(", as the end of '{}' tells none", path);
+    const std::string why = path.empty() ? "" : fmt::format(", as the name '{}' does not say it", path);
     section.wrong(fmt::format("the format must be given{}: format = {}", why, formats));
   }
   return format;
+}
+
+/// Takes the format, and the regular expression that one of them needs.
+void take_pattern(ConfigSection& section, StreamConfig& stream, TextFormat format) {
+  stream.text.format = format;
+  // Only these have a line of names.
+  if (names_its_fields(format)) stream.text.has_header = false;
+  if (format != TextFormat::Regex) {
+    if (const toml::node* node = section.node("regex")) {
+      section.wrong(*node, "'regex' is for a stream with format = \"regex\"");
+    }
+    return;
+  }
+  section.take("regex", stream.text.pattern, true);
+  if (section.is_told("regex")) return;
+  if (const auto names = names_of_pattern(stream.text.pattern); !names) {
+    section.wrong(*section.node("regex"), names.error().message());
+    section.tell("regex");
+  }
 }
 
 void take_text_options(ConfigSection& section, StreamConfig& stream, bool has_source) {
@@ -72,10 +93,11 @@ void take_text_options(ConfigSection& section, StreamConfig& stream, bool has_so
   section.take("delimiter", delimiter);
   section.take("null", null_text);
   section.know("format");
+  section.know("regex");
   // Without a source nothing tells what a format that is not given would be.
   const auto format =
       has_source || section.node("format") != nullptr ? take_format(section, stream) : std::nullopt;
-  if (format) stream.text.format = *format;
+  if (format) take_pattern(section, stream, *format);
   if (const toml::node* node = section.node("delimiter"); node != nullptr && !section.is_told("delimiter")) {
     if (const std::string what = check_delimiter(delimiter); !what.empty()) {
       section.wrong(*node, fmt::format("'delimiter' is {}; {}", ConfigSection::shown(*node), what));
@@ -91,10 +113,73 @@ void take_text_options(ConfigSection& section, StreamConfig& stream, bool has_so
   }
 }
 
+/// The columns are what the pattern names, or some of it: others would be NULL in all records.
+void take_pattern_columns(ConfigSection& section, StreamConfig& stream) {
+  if (section.is_told("regex") || section.is_told("columns")) return;
+  const bool is_combined = stream.text.format == TextFormat::Combined;
+  const auto names = names_of_pattern(is_combined ? combined_pattern : std::string_view(stream.text.pattern));
+  if (!names) return;
+  for (const std::string& column : stream.columns) {
+    if (std::ranges::find(*names, column) != names->end()) continue;
+    section.wrong(
+        *section.node("columns"),
+        fmt::format("'columns' has '{}', which the {} does not name; it names {}", column,
+                    is_combined ? "format 'combined'" : "regular expression", fmt::join(*names, ", ")));
+  }
+  if (stream.columns.empty()) stream.columns = *names;
+}
+
+/// How times are written: of the column that decides on partitions, or of several.
+void take_times(ConfigSection& section, StreamConfig& stream) {
+  constexpr std::string_view must_be =
+      "a format, as \"%d/%b/%Y:%H:%M:%S %z\" or \"unix_ms\", or a table of them: { column = \"unix\" }";
+  section.know("time_format");
+  if (stream.text.format == TextFormat::Combined) {
+    stream.times.emplace_back(std::string(combined_time), "time_local");
+  }
+  const auto add = [&](const toml::node& node, const std::string& column) {
+    const auto* format = node.as_string();
+    if (format == nullptr) return section.wrong_value("time_format", must_be);
+    std::erase_if(stream.times, [&](const auto& each) { return is_same_name(each.first, column); });
+    stream.times.emplace_back(column, format->get());
+  };
+  const toml::node* const node = section.node("time_format");
+  if (node != nullptr && node->is_table()) {
+    for (const auto& [column, format] : *node->as_table()) add(format, std::string(column.str()));
+  } else if (node != nullptr && stream.table.time_column.empty()) {
+    section.wrong(
+        *node, "'time_format' is of the stream's time_column; give that, or a table: { column = \"unix\" }");
+  } else if (node != nullptr) {
+    add(*node, stream.table.time_column);
+  }
+  for (const auto& [column, format] : stream.times) {
+    const bool is_read =
+        stream.columns.empty() || std::ranges::find_if(stream.columns, [&](const auto& each) {
+                                    return is_same_name(each, column);
+                                  }) != stream.columns.end();
+    if (!is_read && node != nullptr) {
+      section.wrong(*node, fmt::format("'time_format' is for '{}', which 'columns' does not have", column));
+    }
+    if (!is_read) continue;
+    const auto where = [&](const std::string& what) {
+      return node != nullptr ? section.wrong(*node, what) : section.wrong(what);
+    };
+    if (TimeReader::is_moment(format) && stream.time_zone.empty()) {
+      where(
+          fmt::format("the times of '{}' are moments; say the time zone that the table's times are in: "
+                      "time_zone = \"+00:00\"",
+                      column));
+    } else if (const auto reader = TimeReader::make(format, stream.time_zone); !reader) {
+      where(reader.error().message());
+    }
+  }
+}
+
 void take_columns(ConfigSection& section, StreamConfig& stream) {
   section.take("columns", stream.columns);
   if (stream.columns.empty() && !section.is_told("columns") &&
-      (stream.text.format == TextFormat::JsonLines || !stream.text.has_header)) {
+      (stream.text.format == TextFormat::JsonLines ||
+       (!names_its_fields(stream.text.format) && !stream.text.has_header))) {
     section.wrong(fmt::format(
         "stream '{}' has no header that names its columns: give columns = [\"…\", \"…\"]", stream.name));
   }
@@ -107,6 +192,9 @@ void take_columns(ConfigSection& section, StreamConfig& stream) {
   }
   if (!stream.columns.empty() && seen.empty()) {
     section.wrong(*section.node("columns"), "'columns' names no column");
+  }
+  if (stream.text.format == TextFormat::Combined || stream.text.format == TextFormat::Regex) {
+    take_pattern_columns(section, stream);
   }
   const toml::table* computed = section.table("computed");
   if (computed == nullptr) return;
@@ -121,9 +209,12 @@ void take_columns(ConfigSection& section, StreamConfig& stream) {
   }
 }
 
-/// What a time step must be that divides time.
-constexpr std::string_view dividing_steps =
+/// What steps of partitions and of summaries must be.
+constexpr std::string_view partition_steps =
     "\"1 month\", \"1 day\", or hours that divide a day, as \"2 hours\"";
+constexpr std::string_view summary_steps =
+    "\"1 month\", \"1 day\", hours that divide a day, as \"2 hours\", or minutes that divide an hour, as "
+    "\"5 minutes\"";
 
 /// What the collector itself reads of each record must be in the record as it will be in the table.
 void check_read_field(ConfigSection& section, const toml::node& node, const StreamConfig& stream,
@@ -154,7 +245,10 @@ void take_table(ConfigSection& section, TableConfig& table) {
       table.name.find(TableConfig::day_placeholder, placeholder + 1) != std::string::npos) {
     wrong("table", "'table' has {day} twice");
   }
-  if (table.partition && !divides_time(*table.partition)) section.wrong_value("partition", dividing_steps);
+  if (table.partition &&
+      (!divides_time(*table.partition) || table.partition->unit == TimeStep::Unit::Minute)) {
+    section.wrong_value("partition", partition_steps);
+  }
   if (table.is_daily()) {
     if (table.definition.empty() && !section.is_told("create")) {
       wrong("table", "a table a day needs create = \"\"\"(column type, …) ENGINE=…\"\"\"");
@@ -199,6 +293,7 @@ StreamConfig take_stream(const toml::table& table, ConfigErrors& errors) {
     section.wrong_value("character_set", "one of the server's, as \"utf8mb4\"");
   }
   section.take("time_zone", stream.time_zone);
+  take_times(section, stream);
   section.take("reject_file", stream.reject_file, true);
   section.take("repeatable", stream.is_repeatable);
   section.take("batch_records", stream.batch_records, 1, 60'000);
@@ -225,11 +320,11 @@ SummaryConfig take_summary(const toml::table& table, const std::vector<StreamCon
   section.take("every", every, true);
   section.take("delay", delay);
   if (every && !divides_time(*every)) {
-    section.wrong_value("every", dividing_steps);
+    section.wrong_value("every", summary_steps);
   } else if (every) {
     summary.every = *every;
   }
-  if (delay) summary.delay = *delay;
+  summary.delay = delay.value_or(default_delay(summary.every));
   section.take("for_each", summary.for_each);
   section.take("select", summary.select, true);
   const bool has_select = !section.is_told("select");
@@ -277,6 +372,17 @@ std::string TableConfig::name_of(WallTime day) const {
   return of_day;
 }
 
+std::string StreamConfig::time_format(std::string_view column) const {
+  const auto found =
+      std::ranges::find_if(times, [&](const auto& each) { return is_same_name(each.first, column); });
+  return found == times.end() ? "" : found->second;
+}
+
+TimeStep default_delay(const TimeStep& period) {
+  if (period.unit == TimeStep::Unit::Minute) return {.count = 1, .unit = TimeStep::Unit::Minute};
+  return {.count = 1, .unit = TimeStep::Unit::Hour};
+}
+
 const StreamConfig& CollectConfig::stream_of(const SummaryConfig& summary) const {
   return *std::ranges::find(streams, summary.stream, &StreamConfig::name);
 }
@@ -290,7 +396,7 @@ Result<CollectConfig> CollectConfig::parse(std::string_view text, const std::str
   const toml::parse_result parsed = toml::parse(text);
   if (!parsed) {
     const toml::parse_error& error = parsed.error();
-    return fail(ErrorCode::InvalidArgument, fmt::format("{}:{}: this is no TOML: {}", name,
+    return fail(ErrorCode::InvalidArgument, fmt::format("{}:{}: this is not valid TOML: {}", name,
                                                         error.source().begin.line, error.description()));
   }
   const toml::table& root = parsed.table();

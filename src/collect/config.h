@@ -55,9 +55,13 @@ struct StreamConfig {
   TextOptions text;
   std::vector<std::string> columns;  // where the fields go; "-": nowhere. Empty: as the header says
   std::vector<std::pair<std::string, std::string>> computed;  // column, SQL expression
+  std::vector<std::pair<std::string, std::string>> times;     // column, format that TimeReader takes
   std::string character_set = "utf8mb4";
-  std::string time_zone;  // of the session; empty: the server's
+  std::string time_zone;  // of the session, and of the times that are made; empty: the server's
   std::string reject_file;
+
+  /// The format of this column's times; empty: they go to the server as they are.
+  std::string time_format(std::string_view column) const;
   bool is_repeatable =
       false;  // a key makes records that come again harmless: engines without transactions may do
   uint64_t batch_records = 40'000;
@@ -74,6 +78,9 @@ struct SummaryConfig {
       for_each;        // column of the stream's table, each value of which has a job of its own; empty: none
   std::string select;  // with {table}, {begin}, {end}, {value}
 };
+
+/// For a period: how long after its end late records are waited for, where nothing is said.
+TimeStep default_delay(const TimeStep& period);
 
 /// Names of columns are equal whatever the case of their letters.
 bool is_same_name(std::string_view one, std::string_view other);

@@ -84,7 +84,7 @@ class StreamCheck {
     if (!input) return wrong(input.error().message());
     const auto rows = open_rows(std::move(*input), stream_.text, stream_.columns);
     if (!rows) return wrong(rows.error().message());
-    if (!stream_.text.has_header || stream_.text.format == TextFormat::JsonLines) return;
+    if (!stream_.text.has_header || names_its_fields(stream_.text.format)) return;
     const auto& names = (*rows)->names();
     if (stream_.columns.empty()) {
       layout_ = names;

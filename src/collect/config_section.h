@@ -98,7 +98,7 @@ class ConfigSection {
     if (const toml::node* node = find(key, required, "a time in quotes")) {
       const auto* text = node->as_string();
       to = text != nullptr ? parse_time_step(text->get()) : std::nullopt;
-      if (!to) wrong_value(key, "a time as \"2 hours\", \"90 days\" or \"1 month\"");
+      if (!to) wrong_value(key, "a time as \"5 minutes\", \"2 hours\", \"90 days\" or \"1 month\"");
     }
   }
   void take(std::string_view key, std::vector<std::string>& to) {
@@ -134,6 +134,7 @@ class ConfigSection {
   }
   /// It was told that the key lacks, or has a wrong value; what follows from that need not be told.
   bool is_told(std::string_view key) const { return told_.contains(key); }
+  void tell(std::string_view key) { told_.emplace(key); }
   /// A value, about as the file has it.
   static std::string shown(const toml::node& node) {
     if (const auto* text = node.as_string()) return fmt::format("\"{}\"", beginning(text->get()));

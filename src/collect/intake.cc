@@ -7,11 +7,16 @@
 #include <filesystem>
 #include <utility>
 
+#include "text/value_text.h"
+
 namespace hailstone {
 namespace {
 
 constexpr size_t frame_bytes = size_t{1} << 20;
 constexpr std::chrono::milliseconds between_scans(500), between_steps(100);
+/// Rows are not kept from the spool for longer, whatever comes behind them.
+constexpr std::chrono::seconds longest_unflushed(1);
+constexpr uint64_t rows_between_looks = 256;
 
 }  // namespace
 
@@ -324,6 +329,7 @@ Status Intake::take_rows(TextRows& rows) {
   mapped_names_ = 0;
   Status status = [&]() -> Status {
     if (config_.text.format != TextFormat::JsonLines) HAILSTONE_TRY(take_layout(rows));
+    flushed_ = std::chrono::steady_clock::now();
     for (;;) {
       const auto found = rows.next();
       if (found && !*found) return {};
@@ -336,7 +342,7 @@ Status Intake::take_rows(TextRows& rows) {
         return std::unexpected(found.error());
       }
       is_dirty_ = true;
-      if (frame_.bytes() >= frame_bytes) HAILSTONE_TRY(flush());
+      HAILSTONE_TRY(pause());
     }
   }();
   // What was read before an end, of whatever kind, is whole.
@@ -348,9 +354,17 @@ Status Intake::take_rows(TextRows& rows) {
   return status;
 }
 
+Status Intake::pause() {
+  if (frame_.bytes() >= frame_bytes) return flush();
+  if (++since_flush_ % rows_between_looks != 0) return {};
+  // What has been read of a pipe is gone from there, so it is taken.
+  if (file_ != nullptr && stop_.is_requested()) return fail(ErrorCode::Interrupted, "interrupted");
+  return std::chrono::steady_clock::now() - flushed_ >= longest_unflushed ? flush() : Status();
+}
+
 Status Intake::take_layout(const TextRows& rows) {
   const auto& names = rows.names();
-  const bool by_name = config_.text.format == TextFormat::JsonLines || config_.columns.empty();
+  const bool by_name = names_its_fields(config_.text.format) || config_.columns.empty();
   const auto& columns = config_.columns.empty() ? names : config_.columns;
   if (!by_name && columns.size() != names.size()) {
     return fail(ErrorCode::InvalidArgument,
@@ -371,6 +385,13 @@ Status Intake::take_layout(const TextRows& rows) {
     if (found != names.end()) fields_.back() = static_cast<size_t>(found - names.begin());
   }
   mapped_names_ = names.size();
+  times_.clear();
+  for (const std::string& column : layout) {
+    times_.emplace_back();
+    const std::string format = config_.time_format(column);
+    if (format.empty()) continue;
+    HAILSTONE_ASSIGN(times_.back(), TimeReader::make(format, config_.time_zone));
+  }
   if (layout != layout_) {
     HAILSTONE_TRY(flush());
     layout_ = std::move(layout);
@@ -384,22 +405,49 @@ Status Intake::take(const TextRows& rows) {
   const auto fields = rows.fields();
   for (size_t i = 0; i < fields_.size(); ++i) {
     if (i > 0) record_ += '\t';
-    append_load_field(record_, fields_[i] && *fields_[i] < fields.size() ? fields[*fields_[i]] : Field{});
+    Field field = fields_[i] && *fields_[i] < fields.size() ? fields[*fields_[i]] : Field{};
+    if (times_[i] && field.kind != Field::Kind::Null) {
+      time_.clear();
+      if (!times_[i]->append(field.text, time_)) return reject_time(rows, i, field);
+      field = {Field::Kind::Text, time_};
+    }
+    append_load_field(record_, field);
   }
   frame_.add(record_);
   return {};
 }
 
+Status Intake::reject_time(const TextRows& rows, size_t column, const Field& field) {
+  std::string record(rows.row_text());
+  if (record.empty()) {
+    for (const Field& each : rows.fields()) {
+      if (&each != rows.fields().data()) record += '\t';
+      append_load_field(record, each);
+    }
+  }
+  return reject({.source = source_,
+                 .line = begin_.line + rows.line(),
+                 .column = layout_[column],
+                 .reason = fmt::format("'{}' is not a time of the format '{}'", beginning(field.text),
+                                       times_[column]->format()),
+                 .record = std::move(record)});
+}
+
 Status Intake::reject(const TextRows& rows) {
-  const Rejection rejection{.source = source_,
-                            .line = begin_.line + rows.line(),
-                            .column = {},
-                            .reason = rows.reason(),
-                            .record = std::string(rows.wrong_row())};
-  return wait_out([&] { return rejects_.add(rejection); });
+  return reject({.source = source_,
+                 .line = begin_.line + rows.line(),
+                 .column = {},
+                 .reason = rows.reason(),
+                 .record = std::string(rows.wrong_row())});
+}
+
+Status Intake::reject(const Rejection& rejection) {
+  return wait_out([&] { return rejects_.add_later(rejection); });
 }
 
 Status Intake::flush() {
+  since_flush_ = 0;
+  flushed_ = std::chrono::steady_clock::now();
   if (!is_dirty_) return {};
   HAILSTONE_TRY(note_newer());
   // A rejected record is in its file before the spool says that it has been passed.

@@ -18,6 +18,7 @@
 #include "collect/source_position.h"
 #include "collect/spool.h"
 #include "collect/stop.h"
+#include "text/time_format.h"
 
 namespace hailstone {
 
@@ -60,6 +61,11 @@ class Intake {
   Status take_layout(const TextRows& rows);
   Status take(const TextRows& rows);
   Status reject(const TextRows& rows);
+  Status reject_time(const TextRows& rows, size_t column, const Field& field);
+  Status reject(const Rejection& rejection);
+  /// Makes durable what was taken, once it is much, or has waited for a second; ErrorCode::Interrupted when
+  /// stop is asked for, and the source can be read on from here.
+  Status pause();
   /// Makes what was taken so far durable; waits while the spool is full.
   Status flush();
   /// A call that goes on when the disk or the spool has room.
@@ -88,11 +94,14 @@ class Intake {
   std::map<SourceIdentity, FollowedFile::Quiet> quiet_;
 
   SpoolFrame frame_;
-  bool is_dirty_ = false;                      // rows or rejections were taken since the last flush
-  RecordLayout layout_;                        // of the records in the frame
-  std::vector<std::optional<size_t>> fields_;  // by column of the layout: which field of a row goes there
-  size_t mapped_names_ = 0;                    // how many names the rows had when fields_ was made
-  std::string record_;
+  bool is_dirty_ = false;                         // rows or rejections were taken since the last flush
+  RecordLayout layout_;                           // of the records in the frame
+  std::vector<std::optional<size_t>> fields_;     // by column of the layout: which field of a row goes there
+  std::vector<std::optional<TimeReader>> times_;  // by column of the layout: how its times are written
+  size_t mapped_names_ = 0;                       // how many names the rows had when fields_ was made
+  std::string record_, time_;
+  uint64_t since_flush_ = 0;  // rows taken, and rejected
+  std::chrono::steady_clock::time_point flushed_;
   std::set<std::string> refused_;  // files of which it was told that they cannot be read
 };
 

@@ -6,10 +6,11 @@
 #include "collect/load_text.h"
 
 namespace hailstone {
+namespace {
 
-Status RejectFile::add(const Rejection& rejection) {
-  MutexLock lock(mutex_);
-  if (file_ == nullptr) HAILSTONE_TRY(open());
+constexpr size_t later_bytes = size_t{64} << 10;
+
+std::string line_of(const Rejection& rejection) {
   const std::time_t now = std::time(nullptr);
   std::tm utc{};
   gmtime_r(&now, &utc);
@@ -20,13 +21,43 @@ Status RejectFile::add(const Rejection& rejection) {
     line += '\t';
     append_load_field(line, {Field::Kind::Text, field});
   }
-  line += '\n';
-  if (const Status appended = file_->append(line); !appended) {
+  return line + '\n';
+}
+
+}  // namespace
+
+Status RejectFile::add(const Rejection& rejection) {
+  const std::string line = line_of(rejection);
+  MutexLock lock(mutex_);
+  HAILSTONE_TRY(write_later_ones());
+  HAILSTONE_TRY(append(line));
+  ++count_;
+  return {};
+}
+
+Status RejectFile::add_later(const Rejection& rejection) {
+  const std::string line = line_of(rejection);
+  MutexLock lock(mutex_);
+  if (later_.size() >= later_bytes) HAILSTONE_TRY(write_later_ones());
+  later_ += line;
+  ++count_;
+  return {};
+}
+
+Status RejectFile::write_later_ones() {
+  if (later_.empty()) return {};
+  HAILSTONE_TRY(append(later_));
+  later_.clear();
+  return {};
+}
+
+Status RejectFile::append(std::string_view lines) {
+  if (file_ == nullptr) HAILSTONE_TRY(open());
+  if (const Status appended = file_->append(lines); !appended) {
     HAILSTONE_TRY(file_->cut());
     return appended;
   }
   is_synced_ = false;
-  ++count_;
   return {};
 }
 
@@ -52,6 +83,7 @@ Status RejectFile::open() {
 
 Status RejectFile::sync() {
   MutexLock lock(mutex_);
+  HAILSTONE_TRY(write_later_ones());
   if (is_synced_) return {};
   HAILSTONE_TRY(file_->sync());
   is_synced_ = true;

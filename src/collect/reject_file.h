@@ -29,16 +29,21 @@ class RejectFile {
 
   /// In the file, and durable after sync(). May be repeated after an error.
   Status add(const Rejection& rejection);
+  /// The same, but in the file by sync() at the latest: many at once cost one call of the system.
+  Status add_later(const Rejection& rejection);
   Status sync();
   uint64_t count() const;
 
  private:
   Status open() HAILSTONE_REQUIRES(mutex_);
+  Status append(std::string_view lines) HAILSTONE_REQUIRES(mutex_);
+  Status write_later_ones() HAILSTONE_REQUIRES(mutex_);
 
   Filesystem& filesystem_;
   const std::string path_;
   mutable Mutex mutex_;
   std::unique_ptr<WritableFile> file_ HAILSTONE_GUARDED_BY(mutex_);
+  std::string later_ HAILSTONE_GUARDED_BY(mutex_);  // lines that are not in the file yet
   bool is_synced_ HAILSTONE_GUARDED_BY(mutex_) = true;
   uint64_t count_ HAILSTONE_GUARDED_BY(mutex_) = 0;
 };

@@ -12,6 +12,7 @@ namespace {
 
 using std::chrono::days;
 using std::chrono::hours;
+using std::chrono::minutes;
 using std::chrono::months;
 using std::chrono::seconds;
 using std::chrono::sys_days;
@@ -39,6 +40,8 @@ std::optional<WallTime> midnight_of(unsigned year, unsigned month, unsigned day)
 WallTime moved(WallTime time, const TimeStep& step, int sign) {
   const int count = sign * static_cast<int>(step.count);
   switch (step.unit) {
+    case TimeStep::Unit::Minute:
+      return time + minutes(count);
     case TimeStep::Unit::Hour:
       return time + hours(count);
     case TimeStep::Unit::Day:
@@ -63,7 +66,9 @@ std::optional<TimeStep> parse_time_step(std::string_view text) {
   if (!unit.starts_with(' ')) return std::nullopt;
   unit.remove_prefix(1);
   if (unit.ends_with('s')) unit.remove_suffix(1);
-  if (unit == "hour") {
+  if (unit == "minute") {
+    step.unit = TimeStep::Unit::Minute;
+  } else if (unit == "hour") {
     step.unit = TimeStep::Unit::Hour;
   } else if (unit == "day") {
     step.unit = TimeStep::Unit::Day;
@@ -76,20 +81,34 @@ std::optional<TimeStep> parse_time_step(std::string_view text) {
 }
 
 std::string to_text(const TimeStep& step) {
-  const std::string_view unit = step.unit == TimeStep::Unit::Hour  ? "hour"
-                                : step.unit == TimeStep::Unit::Day ? "day"
-                                                                   : "month";
+  const std::string_view unit = step.unit == TimeStep::Unit::Minute ? "minute"
+                                : step.unit == TimeStep::Unit::Hour ? "hour"
+                                : step.unit == TimeStep::Unit::Day  ? "day"
+                                                                    : "month";
   return fmt::format("{} {}{}", step.count, unit, step.count == 1 ? "" : "s");
 }
 
 bool divides_time(const TimeStep& step) {
-  return step.unit == TimeStep::Unit::Hour ? 24 % step.count == 0 : step.count == 1;
+  switch (step.unit) {
+    case TimeStep::Unit::Minute:
+      return 60 % step.count == 0;
+    case TimeStep::Unit::Hour:
+      return 24 % step.count == 0;
+    case TimeStep::Unit::Day:
+    case TimeStep::Unit::Month:
+      break;
+  }
+  return step.count == 1;
 }
 
 WallTime beginning_of(WallTime time, const TimeStep& step) {
   HAILSTONE_CHECK(divides_time(step), "{}", to_text(step));
   const sys_days day = std::chrono::floor<days>(time);
   switch (step.unit) {
+    case TimeStep::Unit::Minute: {
+      const auto minute = std::chrono::floor<minutes>(time - day);
+      return day + minute - minute % static_cast<int>(step.count);
+    }
     case TimeStep::Unit::Hour: {
       const auto hour = std::chrono::floor<hours>(time - day);
       return day + hour - hour % static_cast<int>(step.count);
@@ -121,7 +140,8 @@ std::string compact_text(WallTime time, TimeStep::Unit unit) {
   std::string text =
       fmt::format("{:04}{:02}", static_cast<int>(date.year()), static_cast<unsigned>(date.month()));
   if (unit != TimeStep::Unit::Month) text += fmt::format("{:02}", static_cast<unsigned>(date.day()));
-  if (unit == TimeStep::Unit::Hour) text += fmt::format("{:02}", (time - day) / hours(1));
+  if (unit <= TimeStep::Unit::Hour) text += fmt::format("{:02}", (time - day) / hours(1));
+  if (unit == TimeStep::Unit::Minute) text += fmt::format("{:02}", (time - day) / minutes(1) % 60);
   return text;
 }
 
@@ -144,7 +164,7 @@ std::optional<WallTime> parse_wall_time(std::string_view text) {
   if (!midnight || text.empty()) return midnight;
   const auto hour = take(text[0] == 'T' ? 'T' : ' '), minute = take(':'), second = take(':');
   if (!hour || !minute || !second || *hour > 23 || *minute > 59 || *second > 59) return std::nullopt;
-  return *midnight + hours(*hour) + std::chrono::minutes(*minute) + seconds(*second);
+  return *midnight + hours(*hour) + minutes(*minute) + seconds(*second);
 }
 
 }  // namespace hailstone

@@ -15,18 +15,19 @@ namespace hailstone {
 using WallTime = std::chrono::sys_seconds;
 
 struct TimeStep {
-  enum class Unit : uint8_t { Hour, Day, Month };
+  enum class Unit : uint8_t { Minute, Hour, Day, Month };
   unsigned count = 1;
   Unit unit = Unit::Day;
   bool operator==(const TimeStep&) const = default;
 };
 
-/// Of "2 hours", "1 day", "3 months". Nothing for other texts, for zero, and for more than 99,999.
+/// Of "5 minutes", "2 hours", "1 day", "3 months". Nothing for other texts, for zero, and for more than
+/// 99,999.
 std::optional<TimeStep> parse_time_step(std::string_view text);
 std::string to_text(const TimeStep& step);
 /// Whether steps of this kind, from the first of a month or from midnight on, never cross a midnight that
-/// they do not end at: hours that divide a day, one day, one month. Only such steps may be given to the
-/// functions below, except for plus() and minus().
+/// they do not end at: minutes that divide an hour, hours that divide a day, one day, one month. Only such
+/// steps may be given to the functions below, except for plus() and minus().
 bool divides_time(const TimeStep& step);
 
 /// The beginning of the step that has this time.
@@ -36,7 +37,7 @@ WallTime minus(WallTime time, const TimeStep& step);
 
 /// "2026-11-24 10:00:00".
 std::string to_text(WallTime time);
-/// "20261124", of an hour "2026112410", of a month "202611": for names.
+/// "20261124", of an hour "2026112410", of a minute "202611241030", of a month "202611": for names.
 std::string compact_text(WallTime time, TimeStep::Unit unit);
 /// Of "20261124".
 std::optional<WallTime> parse_compact_day(std::string_view text);

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "file/io_error.h"
+#include "text/pattern_lines.h"
 #include "text/value_text.h"
 
 namespace hailstone {
@@ -20,8 +21,12 @@ std::optional<TextFormat> format_of_name(std::string_view name) {
   if (name == "csv") return TextFormat::Csv;
   if (name == "tsv") return TextFormat::Tsv;
   if (name == "jsonl") return TextFormat::JsonLines;
+  if (name == "combined") return TextFormat::Combined;
+  if (name == "regex") return TextFormat::Regex;
   return std::nullopt;
 }
+
+bool names_its_fields(TextFormat format) { return format != TextFormat::Csv && format != TextFormat::Tsv; }
 
 std::optional<TextFormat> format_of_path(std::string_view path) {
   const size_t dot = path.find_last_of("./");
@@ -31,7 +36,8 @@ std::optional<TextFormat> format_of_path(std::string_view path) {
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (end == "tab") return TextFormat::Tsv;
   if (end == "ndjson") return TextFormat::JsonLines;
-  return format_of_name(end);
+  const auto format = format_of_name(end);
+  return format == TextFormat::Combined || format == TextFormat::Regex ? std::nullopt : format;
 }
 
 std::string check_delimiter(const std::string& text) {
@@ -40,7 +46,7 @@ std::string check_delimiter(const std::string& text) {
 }
 
 Status check_text_options(const TextOptions& options) {
-  if (options.format == TextFormat::JsonLines || !options.null_text) return {};
+  if (names_its_fields(options.format) || !options.null_text) return {};
   const bool csv = options.format == TextFormat::Csv;
   const std::string wrong = csv ? std::string("\"\r\n") + options.delimiter : "\t\r\n";
   if (options.null_text->find_first_of(wrong) == std::string::npos) return {};
@@ -424,7 +430,8 @@ class TsvReader final : public LineReader {
 Result<std::unique_ptr<TextRows>> open_rows(std::unique_ptr<Input> input, const TextOptions& options,
                                             std::vector<std::string> names) {
   HAILSTONE_TRY(check_text_options(options));
-  if (options.format == TextFormat::JsonLines) return open_json_lines(std::move(input), options.longest_row);
+  if (options.format == TextFormat::JsonLines) return open_json_lines(std::move(input), options);
+  if (names_its_fields(options.format)) return open_pattern_lines(std::move(input), options);
   std::unique_ptr<LineReader> reader;
   if (options.format == TextFormat::Csv) {
     reader = std::make_unique<CsvReader>(std::move(input), options, std::move(names));

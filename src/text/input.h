@@ -1,4 +1,4 @@
-// Rows of text: CSV, TSV and JSON lines. docs/tools.md says what each is.
+// Rows of text: CSV, TSV, JSON lines, lines of a pattern. docs/tools.md and docs/collect.md say what each is.
 //
 // A TextRows gives one row after another. Its fields stand in the order of names(), which for JSON lines
 // grows as keys are met. A row that is wrong ends nothing: next() goes on behind it. One thread at a time.
@@ -16,11 +16,19 @@
 
 namespace hailstone {
 
-enum class TextFormat : uint8_t { Csv, Tsv, JsonLines };
+enum class TextFormat : uint8_t {
+  Csv,
+  Tsv,
+  JsonLines,
+  Combined,  // access logs of web servers
+  Regex,     // the named groups of a regular expression
+};
 
-/// By name ("csv", "tsv", "jsonl").
+/// By name ("csv", "tsv", "jsonl", "combined", "regex").
 std::optional<TextFormat> format_of_name(std::string_view name);
-/// By the end of a path.
+/// Whether rows name their fields themselves, so that columns are told by name, not by place.
+bool names_its_fields(TextFormat format);
+/// By the end of a path: CSV, TSV or JSON lines.
 std::optional<TextFormat> format_of_path(std::string_view path);
 
 /// Empty when the text is a delimiter of CSV, else what is wrong with it.
@@ -28,10 +36,12 @@ std::string check_delimiter(const std::string& text);
 
 struct TextOptions {
   TextFormat format = TextFormat::Csv;
-  bool has_header = true;                // of CSV and TSV: the first line names the columns
-  bool is_rest = false;                  // the input begins within a file: no byte order mark is before it
-  char delimiter = ',';                  // of CSV
-  std::optional<std::string> null_text;  // CSV: unless given, an empty field without quotes; TSV: \N
+  bool has_header = true;  // of CSV and TSV: the first line names the columns
+  bool is_rest = false;    // the input begins within a file: no byte order mark is before it
+  char delimiter = ',';    // of CSV
+  std::optional<std::string>
+      null_text;          // CSV: unless given, an empty field without quotes; TSV: \N; Combined: -
+  std::string pattern{};  // of TextFormat::Regex
   size_t longest_row = size_t{1} << 30;  // in bytes; one that is longer is wrong
 };
 
@@ -124,6 +134,8 @@ class TextRows {
   /// Up to which rows, or wrong ones, have been given: bytes and lines from the input's beginning.
   uint64_t bytes_passed() const { return window_.bytes_read() - window_.size() + ahead_bytes(); }
   uint64_t lines_passed() const { return lines_passed_; }
+  /// The row that was given, as it stands in the input; empty where the format changes it in place.
+  virtual std::string_view row_text() const { return {}; }
   /// As it stands in the input; of a row that is too long, its beginning. Valid until the next call.
   std::string_view wrong_row() const { return wrong_row_; }
   /// What is wrong with it, without file and line.
@@ -158,6 +170,6 @@ Result<std::unique_ptr<TextRows>> open_rows(const std::string& path, const TextO
                                             std::vector<std::string> names, int interrupt_descriptor);
 
 /// For open_rows().
-Result<std::unique_ptr<TextRows>> open_json_lines(std::unique_ptr<Input> input, size_t longest_row);
+Result<std::unique_ptr<TextRows>> open_json_lines(std::unique_ptr<Input> input, const TextOptions& options);
 
 }  // namespace hailstone

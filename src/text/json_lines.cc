@@ -5,73 +5,40 @@
 #include <algorithm>
 #include <map>
 
-#include "text/input.h"
+#include "text/whole_lines.h"
 
 namespace hailstone {
 namespace {
 
 static_assert(InputWindow::padding >= simdjson::SIMDJSON_PADDING);
 
-class JsonLinesReader final : public TextRows {
+class JsonLinesReader final : public WholeLines {
  public:
-  JsonLinesReader(std::unique_ptr<Input> input, size_t longest_row)
-      : TextRows(std::move(input), longest_row) {}
-
-  Result<bool> next() override {
-    for (;;) {
-      HAILSTONE_ASSIGN(const bool found, next_line());
-      if (!found) return false;
-      if (line_.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-      HAILSTONE_TRY(parse());
-      return true;
-    }
-  }
+  JsonLinesReader(std::unique_ptr<Input> input, const TextOptions& options)
+      : WholeLines(std::move(input), options.longest_row, options.is_rest) {}
 
  private:
-  /// Puts the next line into line_.
-  Result<bool> next_line() {
-    window_.skip(consumed_);
-    consumed_ = 0;
-    row_line_ = ++lines_;
-    size_t searched = 0;
-    for (;;) {
-      const std::string_view window(window_.begin(), window_.size());
-      const size_t end = window.find('\n', searched);
-      if (end != std::string_view::npos || window_.at_end()) {
-        if (window.empty()) return false;
-        if (std::min(end, window.size()) > longest_row_) return pass_long_line();
-        line_ = window.substr(0, end);
-        consumed_ = std::min(line_.size() + 1, window.size());
-        lines_passed_ = lines_;
-        return true;
-      }
-      if (window.size() > longest_row_) return pass_long_line();
-      searched = window.size();
-      HAILSTONE_TRY(window_.more());
-    }
-  }
-
-  uint64_t ahead_bytes() const override { return consumed_; }
-
-  Result<bool> pass_long_line() {
-    const std::string text(window_.begin(), longest_row_);
-    for (;;) {
-      const size_t end = std::string_view(window_.begin(), window_.size()).find('\n');
-      window_.skip(end == std::string_view::npos ? window_.size() : end + 1);
-      if (end != std::string_view::npos) break;
-      HAILSTONE_ASSIGN(const bool more, window_.more());
-      if (!more) break;
-    }
-    lines_passed_ = lines_;
-    return wrong_row(text, row_line_, fmt::format("the line is longer than {} bytes", longest_row_));
-  }
-
   std::unexpected<Error> no_json(simdjson::error_code error) {
     return wrong_row(line_, row_line_,
-                     fmt::format("the line is no JSON object: {}", simdjson::error_message(error)));
+                     fmt::format("the line is not a JSON object: {}{}", message_of(error), cure()));
+  }
+  static std::string_view message_of(simdjson::error_code error) {
+    std::string_view message = simdjson::error_message(error);
+    while (message.ends_with('.')) message.remove_suffix(1);
+    return message;
+  }
+  /// For a file that is JSON, but not an object a line.
+  std::string_view cure() const {
+    const size_t first = line_.find_first_not_of(" \t\r"), last = line_.find_last_not_of(" \t\r");
+    if (first == std::string_view::npos) return {};
+    if (line_[first] == '[') return "; the elements of an array become lines by: jq -c '.[]' FILE";
+    if (line_[first] == '{' && (line_[last] == '{' || line_[last] == '[' || line_[last] == ',')) {
+      return "; objects that go over several lines become one line each by: jq -c . FILE";
+    }
+    return {};
   }
 
-  Status parse() {
+  Status parse() override {
     ++row_;
     for (Field& field : fields_) field = {};
     simdjson::ondemand::document document;
@@ -161,9 +128,6 @@ class JsonLinesReader final : public TextRows {
   }
 
   simdjson::ondemand::parser parser_;
-  std::string_view line_;
-  size_t consumed_ = 0;
-  uint64_t lines_ = 0;
   uint64_t row_ = 0;
   std::vector<uint64_t> seen_;  // by name: the last row that had it
   std::map<std::string, size_t, std::less<>> places_;
@@ -171,8 +135,8 @@ class JsonLinesReader final : public TextRows {
 
 }  // namespace
 
-Result<std::unique_ptr<TextRows>> open_json_lines(std::unique_ptr<Input> input, size_t longest_row) {
-  return std::make_unique<JsonLinesReader>(std::move(input), longest_row);
+Result<std::unique_ptr<TextRows>> open_json_lines(std::unique_ptr<Input> input, const TextOptions& options) {
+  return std::make_unique<JsonLinesReader>(std::move(input), options);
 }
 
 }  // namespace hailstone

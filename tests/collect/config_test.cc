@@ -100,11 +100,57 @@ TEST(CollectConfigTest, TakesWhatATableIsMadeOf) {
   EXPECT_EQ(days.name_of(*parse_wall_time("2026-11-24 23:59:59")), "d_20261124");
 }
 
+const std::string access =
+    "[[stream]]\nname = \"hits\"\ntable = \"hits\"\nfile = \"/var/log/access.log\"\nreject_file = \"r\"\n"
+    "format = \"combined\"\n";
+const std::string pattern =
+    "[[stream]]\nname = \"hits\"\ntable = \"hits\"\nfile = \"/x.log\"\nreject_file = \"r\"\nformat = "
+    "\"regex\"\n";
+
+TEST(CollectConfigTest, TakesLogsOfWebServers) {
+  const auto config = CollectConfig::parse(
+      server + spool + access + "time_zone = \"+00:00\"\n" + "[[stream]]\nname = \"r\"\ntable = \"r\"\n" +
+          "file = \"/x.log\"\nreject_file = \"s\"\nformat = \"regex\"\nregex = '(?<t>\\d+) (?<u>\\d+) "
+          "(?<v>.*)'\n"
+          "time_column = \"t\"\ntime_format = { t = \"unix_ms\", u = \"unix\" }\ntime_zone = \"+00:00\"\n",
+      "c.toml");
+  ASSERT_TRUE(config) << config.error().message();
+  EXPECT_EQ(config->streams[0].text.format, TextFormat::Combined);
+  EXPECT_EQ(config->streams[0].columns.size(), 11);
+  EXPECT_EQ(config->streams[0].time_format("AT"), "time_local");
+  EXPECT_EQ(config->streams[0].time_format("host"), "");
+  EXPECT_EQ(config->streams[1].columns, (std::vector<std::string>{"t", "u", "v"}));
+  EXPECT_EQ(config->streams[1].time_format("t"), "unix_ms");
+  EXPECT_EQ(config->streams[1].time_format("u"), "unix");
+}
+
+TEST(CollectConfigTest, ShortPeriodsWaitShortly) {
+  std::string minutes = summary;
+  minutes.replace(minutes.find("1 month"), 7, "5 minutes");
+  const auto config = CollectConfig::parse(server + spool + timed + minutes, "c.toml");
+  ASSERT_TRUE(config) << config.error().message();
+  EXPECT_EQ(config->summaries[0].every, *parse_time_step("5 minutes"));
+  EXPECT_EQ(config->summaries[0].delay, *parse_time_step("1 minute"));
+}
+
 TEST(CollectConfigTest, AnErrorNamesItsLineAndTheCure) {
   const std::vector<Wrong> all = {
-      {"[server\n", 1, "no TOML"},
+      {"[server\n", 1, "not valid TOML"},
       {spool + stream, 1, "lacks the section [server]"},
       {"[server]\ndatabase = \"web\"\n" + spool + stream, 1, "lacks the key 'option_file'"},
+      {server + spool + access, 6, "are moments; say the time zone"},
+      {server + spool + access + "time_zone = \"+00:00\"\ncolumns = [\"at\", \"url\"]\n", 13,
+       "does not name; it names host"},
+      {server + spool + access + "time_zone = \"Nowhere\"\n", 6, "not a time zone"},
+      {server + spool + access + "time_zone = \"+00:00\"\nregex = \"x\"\n", 13, "for a stream with format"},
+      {server + spool + pattern, 6, "lacks the key 'regex'"},
+      {server + spool + pattern + "regex = \"(?<a>\"\n", 12, "not valid at its character 6"},
+      {server + spool + pattern + "regex = \"(x)\"\n", 12, "names no field"},
+      {server + spool + stream + "columns = [\"a\"]\nheader = false\ntime_format = \"unix\"\n", 13,
+       "give that, or a table"},
+      {server + spool + timed + "time_format = 3\n", 12, "must be a format"},
+      {server + spool + timed + "time_format = \"%H:%M\"\n", 12, "does not say a day"},
+      {server + spool + timed + "partition = \"10 minutes\"\n", 12, "hours that divide a day"},
       {"[server]\noption_file = 3\ndatabase = \"web\"\n" + spool + stream, 2, "must be a text in quotes"},
       {server + "password = \"x\"\n" + spool + stream, 4, "no key 'password'"},
       {server + spool + "limit = \"1 MiB\"\n" + stream, 6, "at least 256 MiB"},
@@ -121,8 +167,8 @@ TEST(CollectConfigTest, AnErrorNamesItsLineAndTheCure) {
       {server + spool + daily, 8, "needs create = "},
       {server + spool + stream + summary, 13, "needs time_column"},
       {server + spool + timed + summary + "for_each = \"a\"\n", 17, "must have {value}"},
-      {server + spool + timed + summary + "every = \"1 day\"\n", 18, "no TOML"},
-      {server + spool + timed + summary + "delay = \"1 minute\"\n", 18, "must be a time as"},
+      {server + spool + timed + summary + "every = \"1 day\"\n", 18, "not valid TOML"},
+      {server + spool + timed + summary + "delay = \"1 minut\"\n", 18, "must be a time as"},
       {server + spool + timed + summary + "colour = \"red\"\n", 18, "no key 'colour'"},
       {server + spool + timed + summary + summary, 18, "two summaries have the name 'm'"},
       {server + spool + timed + "[[summary]]\nname = \"m\"\n", 12, "lacks the key 'stream'"},
@@ -143,10 +189,11 @@ TEST(CollectConfigTest, AnErrorNamesItsLineAndTheCure) {
        "'delimiter' is \"ab\"; the delimiter is one character"},
       {server + spool + stream + "null = \"\\t\"\n", 11, "cannot stand for NULL"},
       {server + spool + stream + "format = \"xml\"\n", 11,
-       "'format' is \"xml\"; it must be \"csv\", \"tsv\" or \"jsonl\""},
+       "'format' is \"xml\"; it must be \"csv\", \"tsv\", \"jsonl\", \"combined\" or \"regex\""},
       {server + spool + stream + "format = \"\"\n", 11, "'format' is \"\"; it must be \"csv\""},
       {server + spool + "[[stream]]\nname = \"a\"\ntable = \"t\"\nfile = \"a.log\"\nreject_file = \"r\"\n", 6,
-       "the format must be given, as the end of 'a.log' tells none: format = \"csv\", \"tsv\" or \"jsonl\""},
+       "the format must be given, as the name 'a.log' does not say it: format = \"csv\", \"tsv\", \"jsonl\", "
+       "\"combined\" or \"regex\""},
       {server + spool + "[[stream]]\nname = \"a\"\ntable = \"t\"\nstdin = true\nreject_file = \"r\"\n", 6,
        "the format must be given: format = \"csv\""},
       {server + spool + stream + "batch_records = 0\n", 11, "whole number from 1"},
@@ -183,20 +230,19 @@ TEST(CollectConfigTest, AllMistakesAreTold) {
       "c:6: [[stream]] lacks the key 'reject_file'; give it a text in quotes: reject_file = \"…\"\n"
       "c:9: [[stream]] has no key 'fil'; it knows: ahead, batch_records, character_set, columns, computed, "
       "create, delimiter, directory, file, follow_symlinks, format, header, keep, name, null, partition, "
-      "pattern, "
-      "reject_file, "
-      "repeatable, stdin, table, time_column, time_zone\n"
+      "pattern, regex, reject_file, repeatable, stdin, table, time_column, time_format, time_zone\n"
       "c:10: [[stream]] has no key 'rejects'; it knows: ahead, batch_records, character_set, columns, "
       "computed, create, delimiter, directory, file, follow_symlinks, format, header, keep, name, null, "
-      "partition, pattern, "
-      "reject_file, repeatable, stdin, table, time_column, time_zone\n"
+      "partition, pattern, regex, reject_file, repeatable, stdin, table, time_column, time_format, "
+      "time_zone\n"
       "c:11: 'header' is 1; it must be true or false");
   // Nothing that only follows from another mistake.
   EXPECT_EQ(errors_of("[sever]\noption_file = \"c.cnf\"\ndatabase = \"web\"\n" + spool + stream),
             "c:1: the file lacks the section [server]\n"
             "c:1: the file has no key 'sever'; it knows: server, spool, stream, summary");
-  EXPECT_EQ(errors_of(server + spool + stream + "partition = 1\nkeep = \"1 day\"\n"),
-            "c:11: 'partition' is 1; it must be a time as \"2 hours\", \"90 days\" or \"1 month\"");
+  EXPECT_EQ(
+      errors_of(server + spool + stream + "partition = 1\nkeep = \"1 day\"\n"),
+      "c:11: 'partition' is 1; it must be a time as \"5 minutes\", \"2 hours\", \"90 days\" or \"1 month\"");
   EXPECT_EQ(errors_of(server + spool + stream + "header = false\ncolumns = [\"a\", 2.5]\n"),
             "c:12: 'columns' holds 2.5; it must hold texts in quotes only");
   const std::string nameless = "[[stream]]\ntable = \"t\"\nfile = [true]\n";
