@@ -137,7 +137,11 @@ class Part {
                                              const JoinNode& tree) const {
     const auto wanted = rows_wanted(query_, select_, *sources_);
     if (!wanted) return std::nullopt;
-    return leave_as_planned({query_, select_, *sources_, conditions, tree}, *wanted);
+    const LimitedBlock block{query_, select_, *sources_, conditions, tree};
+    // Of a union that it explains the server plans each part without its LIMIT.
+    const bool without_limit = thd_.lex->describe != 0 && select_.master_unit()->is_unit_op() &&
+                               query_.limit->get_select_limit() == HA_POS_ERROR;
+    return without_limit ? leave_as_expected(block, *wanted) : leave_as_planned(block, *wanted);
   }
   static std::unexpected<Declined> declined(SelectOutcome reason, Item* item = nullptr) {
     return std::unexpected(Declined{reason, item});
