@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "item_parts.h"
+#include "kept_text.h"
 #include "query/ordered_rows.h"
 #include "query/scanned_rows.h"
 #include "query_rows.h"
@@ -44,7 +45,12 @@ class ServerGroupResult final : public BlockResult {
       Item_sum& aggregate = *computed.aggregate;
       Field* const field =
           block_.by_table && is_extreme(aggregate) ? column_of(*items[computed.place], table) : nullptr;
-      if (field != nullptr) {
+      if (is_changed_by_reading(aggregate)) {
+        auto* const text = new (thd_.mem_root) KeptText(thd_, aggregate);
+        if (text == nullptr || text->fix_fields(&thd_, nullptr)) return false;
+        texts_.push_back(text);
+        items.replace(computed.place, text);
+      } else if (field != nullptr) {
         extremes_.push_back({&aggregate, field});
       } else if (block_.by_table && is_column(aggregate)) {
         items.replace_value(computed.place, &aggregate);
@@ -84,6 +90,11 @@ class ServerGroupResult final : public BlockResult {
   static bool is_column(Item_sum& aggregate) {
     return dynamic_cast<Item_sum_avg*>(&aggregate) == nullptr &&
            dynamic_cast<Item_sum_variance*>(&aggregate) == nullptr;
+  }
+
+  static bool is_changed_by_reading(Item_sum& aggregate) {
+    return aggregate.sum_func() == Item_sum::JSON_ARRAYAGG_FUNC ||
+           aggregate.sum_func() == Item_sum::JSON_OBJECTAGG_FUNC;
   }
 
   /// Null: the item is no column of the table.
@@ -171,6 +182,7 @@ class ServerGroupResult final : public BlockResult {
 
   /// Readies the aggregates for what reads them.
   void finish_aggregates() {
+    for (KeptText* const text : texts_) text->forget();
     for (const Shown& extreme : extremes_) extreme.item->save_in_field(extreme.field, true);
     for (const ServerGroupsBlock::Computed& computed : block_.aggregates) {
       switch (computed.aggregate->sum_func()) {
@@ -220,7 +232,8 @@ class ServerGroupResult final : public BlockResult {
   BlockRun run_;
   std::vector<SourceField> read_;
   std::vector<Shown> shown_;
-  std::vector<Shown> extremes_;  // aggregates, which go to columns
+  std::vector<Shown> extremes_;   // aggregates, which go to columns
+  std::vector<KeptText*> texts_;  // that stand for others
   QueryRows rows_;
   bool has_row_ = false;     // the next group's first one
   bool of_nothing_ = false;  // the one group of no rows
