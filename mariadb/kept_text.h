@@ -25,16 +25,16 @@ class KeptText final : public Item_str_func {
   }
   const Type_handler* type_handler() const override { return args[0]->type_handler(); }
   /// Null, too, where there is no memory, which is reported.
-  String* val_str(String* to) override {
+  String* val_str(String*) override {
     if (!is_known_) {
       is_known_ = true;
       const String* const text = args[0]->val_str(&of_aggregate_);
       null_value = text == nullptr || args[0]->null_value || text_.copy(*text);
     }
     if (null_value) return nullptr;
-    // Functions change texts in the memory that they are given.
-    to->set(text_.ptr(), text_.length(), text_.charset());
-    return to;
+    // Functions change a text in its own memory, but where it is another one's.
+    given_.set(text_.ptr(), text_.length(), text_.charset());
+    return &given_;
   }
   LEX_CSTRING func_name_cstring() const override { return {STRING_WITH_LEN("kept")}; }
 
@@ -43,6 +43,7 @@ class KeptText final : public Item_str_func {
 
   bool is_known_ = false;
   String of_aggregate_, text_;
+  String given_;  // text_, without its memory
 };
 
 }  // namespace hailstone
