@@ -78,7 +78,8 @@ class ServerGroupsTranslator {
     if (Item* const part = rows_.take_conditions(statement_)) return declined(SelectOutcome::Condition, part);
     block_.by_table =
         groups_by_table(thd_, statement_) && !has_index_of_groups(block_.columns, fields_of_keys());
-    if (names_by_plan_ != nullptr && makes_more_of_aggregates_ && block_.by_table && may_use_index())
+    if (names_by_plan_ != nullptr && block_.by_table &&
+        ((makes_more_of_aggregates_ && may_use_index()) || is_told_by_server()))
       return declined(SelectOutcome::Aggregates, names_by_plan_);
     return std::move(block_);
   }
@@ -131,9 +132,10 @@ class ServerGroupsTranslator {
     }
     has_mean_ |=
         dynamic_cast<Item_sum_avg*>(&aggregate) != nullptr && aggregate.result_type() == DECIMAL_RESULT;
-    const auto type = aggregate.type_handler()->real_field_type();
-    if (is_extreme(aggregate) && (type == MYSQL_TYPE_ENUM || type == MYSQL_TYPE_SET))
-      names_by_plan_ = &aggregate;
+    if (is_extreme(aggregate)) {
+      const auto type = aggregate.get_arg(0)->real_type_handler()->real_field_type();
+      if (type == MYSQL_TYPE_ENUM || type == MYSQL_TYPE_SET) names_by_plan_ = &aggregate;
+    }
     block_.aggregates.push_back({.place = place_, .aggregate = &aggregate});
     return true;
   }
@@ -144,6 +146,12 @@ class ServerGroupsTranslator {
     for (const ServerGroupsBlock::Key& key : block_.keys)
       fields.push_back(key.by.computed ? nullptr : &block_.columns.field_at(key.by.number));
     return fields;
+  }
+
+  /// Whether the server tells the client of the block's columns: of its aggregates, and not of its table.
+  bool is_told_by_server() const {
+    SELECT_LEX& select = statement_.select;
+    return !statement_.whole && select.outer_select() == nullptr && !select.master_unit()->is_unit_op();
   }
 
   /// Whether the server may read the rows of each group together by an index, and so needs no table.
