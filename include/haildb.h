@@ -440,8 +440,8 @@ HAILDB_API ib_err_t ib_trx_release(ib_trx_t ib_trx) UNIV_NO_IGNORE;
 HAILDB_API ib_trx_state_t ib_trx_state(ib_trx_t ib_trx) UNIV_NO_IGNORE;
 /* What the interruption handler gets. */
 HAILDB_API void ib_trx_set_client_data(ib_trx_t ib_trx, void* client_data);
-/* After DB_DUPLICATE_KEY: where. Texts are valid until the transaction's next such error. DB_ERROR: there was
- * none. */
+/* After DB_DUPLICATE_KEY: where; a table that the transaction has renamed by the name that it has now. Texts
+ * are valid until the transaction's next such error. DB_ERROR: there was none. */
 HAILDB_API ib_err_t ib_get_duplicate_key(ib_trx_t ib_trx, const char** table_name, const char** index_name);
 /* A name is any bytes. An earlier savepoint of the same name is forgotten. */
 HAILDB_API void ib_savepoint_take(ib_trx_t ib_trx, const void* name, ib_ulint_t name_len);

@@ -273,9 +273,7 @@ Result<EntryPointer> Catalog::find(const std::string& name, const Transaction* t
   return resolve(name, find_pending(transaction));
 }
 
-Result<EntryPointer> Catalog::find_last(std::span<const TableId> ids, const Transaction* transaction) const {
-  const SharedLock guard(mutex());
-  const Pending* const pending = find_pending(transaction);
+Result<EntryPointer> Catalog::resolve_last(std::span<const TableId> ids, const Pending* pending) const {
   for (const TableId id : ids | std::views::reverse) {
     EntryPointer entry = committed_.find(id);
     if (pending != nullptr) {
@@ -287,6 +285,22 @@ Result<EntryPointer> Catalog::find_last(std::span<const TableId> ids, const Tran
     if (entry != nullptr) return entry;
   }
   return fail(ErrorCode::NotFound, fmt::format("there is no table of id {}", fmt::join(ids, ", ")));
+}
+
+Result<EntryPointer> Catalog::find_last(std::span<const TableId> ids, const Transaction* transaction) const {
+  const SharedLock guard(mutex());
+  return resolve_last(ids, find_pending(transaction));
+}
+
+Result<std::string> Catalog::name(TableId id, const Transaction* transaction) const {
+  const SharedLock guard(mutex());
+  const Pending* const pending = find_pending(transaction);
+  HAILSTONE_ASSIGN(const EntryPointer entry, resolve_last({&id, 1}, pending));
+  if (pending != nullptr) {
+    const auto own = pending->definitions.find(entry);
+    if (own != pending->definitions.end()) return own->second.definition.name;
+  }
+  return std::string(entry->definition.name());
 }
 
 Result<TableDefinition> Catalog::definition(const std::string& name, const Transaction* transaction) const {

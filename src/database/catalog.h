@@ -55,6 +55,8 @@ class Catalog {
   /// The last of these ids that there is, as the transaction sees it; null `transaction`: as committed.
   /// ErrorCode::NotFound.
   Result<EntryPointer> find_last(std::span<const TableId> ids, const Transaction* transaction) const;
+  /// The name of a table as the transaction sees it, null: as committed. ErrorCode::NotFound.
+  Result<std::string> name(TableId id, const Transaction* transaction) const;
   /// Null when there is no committed table of this id.
   EntryPointer find(TableId id) const;
   /// The table of an entry, opened if need be. `set_aside`: as Table::open() has it.
@@ -129,6 +131,8 @@ class Catalog {
   };
 
   const Pending* find_pending(const Transaction* transaction) const HAILSTONE_REQUIRES_SHARED(catalog_mutex);
+  Result<EntryPointer> resolve_last(std::span<const TableId> ids, const Pending* pending) const
+      HAILSTONE_REQUIRES_SHARED(catalog_mutex);
   Result<EntryPointer> resolve(const std::string& name, const Pending* pending) const
       HAILSTONE_REQUIRES_SHARED(catalog_mutex);
   TableDefinition seen_definition(const EntryPointer& entry, const Pending& pending) const

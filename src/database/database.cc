@@ -350,6 +350,10 @@ Result<std::shared_ptr<Table>> Database::last_table(std::span<const TableId> ids
   return open_found(catalog, [&] { return catalog.find_last(ids, transaction); });
 }
 
+Result<std::string> Database::table_name(TableId id, const Transaction* transaction) {
+  return state_->core->catalog().name(id, transaction);
+}
+
 Result<TableDefinition> Database::definition(const std::string& name) {
   return state_->core->catalog().definition(name, nullptr);
 }

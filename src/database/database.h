@@ -111,6 +111,8 @@ class Database {
   /// The last of these that there is, at one moment: of tables that have replaced one another.
   Result<std::shared_ptr<Table>> last_table(std::span<const TableId> ids,
                                             const Transaction* transaction = nullptr);
+  /// Its name, which the transaction may have changed. ErrorCode::NotFound.
+  Result<std::string> table_name(TableId id, const Transaction* transaction = nullptr);
   /// The committed definition of a table, which is not opened for it. ErrorCode::NotFound.
   Result<TableDefinition> definition(const std::string& name);
   bool has_table(const std::string& name);

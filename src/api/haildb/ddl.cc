@@ -95,7 +95,7 @@ Result<std::shared_ptr<TableInfo>> replace_by_empty(ib_trx_struct& transaction, 
   Database& database = *engine().database;
   TableSchema schema = old.schema;
   schema.id = 0;
-  schema.name = old.table->definition().name;
+  schema.name = name_of(old, transaction);
   SchemaStep step(transaction);
   HAILSTONE_TRY(database.drop_table(*transaction.transaction, schema.name));
   HAILSTONE_ASSIGN(const auto table, database.create_table(*transaction.transaction, schema.definition()));
@@ -179,7 +179,7 @@ ib_err_t rebuild(ib_trx_struct& transaction, const std::shared_ptr<TableInfo>& o
   const TableInfo& before = *old;
   schema.id = before.id;
   schema.settle_orders();
-  const std::string name = before.table->definition().name;
+  const std::string name = name_of(before, transaction);
   schema.name = name;
   TableDefinition definition = schema.definition();
   const auto orders = orders_of(schema, before);
@@ -218,9 +218,7 @@ ib_err_t rebuild(ib_trx_struct& transaction, const std::shared_ptr<TableInfo>& o
     const Error& error = made.error();
     if (null_in_key) return DB_PRIMARY_KEY_IS_NULL;
     if (error.code() == ErrorCode::DuplicateKey) {
-      transaction.has_duplicate = true;
-      transaction.duplicate_table = name;
-      transaction.duplicate_index = definition.indexes[duplicate.index].name;
+      note_duplicate(transaction, before, definition.indexes[duplicate.index].name);
       return DB_DUPLICATE_KEY;
     }
     // Only the application's handler interrupts the copying.

@@ -25,15 +25,11 @@ ib_err_t begin_write(ib_crsr_t cursor) {
   return DB_SUCCESS;
 }
 
-void note_duplicate(ib_crsr_struct& cursor, const Duplicate& duplicate) {
-  ib_trx_struct& transaction = *cursor.trx;
-  transaction.has_duplicate = true;
-  transaction.duplicate_table = cursor.info->table->definition().name;
-  transaction.duplicate_index = cursor.info->table->definition().indexes[duplicate.index].name;
-}
-
 ib_err_t write_failed(ib_crsr_struct& cursor, const Error& error, const Duplicate& duplicate) {
-  if (error.code() == ErrorCode::DuplicateKey) note_duplicate(cursor, duplicate);
+  if (error.code() == ErrorCode::DuplicateKey) {
+    const TableInfo& info = *cursor.info;
+    note_duplicate(*cursor.trx, info, info.layout->definition().indexes[duplicate.index].name);
+  }
   return failed(*cursor.trx, error, DB_RECORD_NOT_FOUND);
 }
 

@@ -113,10 +113,11 @@ class RowMaker {
   std::vector<Value> values_;
 };
 
-Status describe(const TableInfo& user, std::string_view system_table, RowMaker& rows) {
+Status describe(const TableInfo& user, const std::string& name, std::string_view system_table,
+                RowMaker& rows) {
   const TableSchema& schema = user.schema;
   if (system_table == "SYS_TABLES") {
-    rows.text(schema.name)
+    rows.text(name)
         .id(user.id)
         .number(schema.columns.size())
         .number(1)
@@ -178,7 +179,7 @@ Result<std::vector<std::string>> read_rows(const TableInfo& info, const Transact
     const auto user = TableInfo::make(database, *table, /*with_rows=*/false);
     // Tables that were not made here have no place in these.
     if (!user) continue;
-    HAILSTONE_TRY(describe(**user, info.schema.name, made));
+    HAILSTONE_TRY(describe(**user, name, info.schema.name, made));
   }
   return std::move(made.rows);
 }

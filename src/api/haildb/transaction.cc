@@ -169,6 +169,21 @@ ib_err_t enter(ib_trx_t handle) {
   return DB_SUCCESS;
 }
 
+std::string name_of(const TableInfo& table, const ib_trx_struct& handle) {
+  if (table.table == nullptr) return table.schema.name;
+  auto name = engine().database->table_name(table.table->id(), handle.transaction.get());
+  return name ? std::move(*name) : table.table->definition().name;
+}
+
+void note_duplicate(ib_trx_struct& handle, const TableInfo& table, const std::string& index) {
+  std::string name = name_of(table, handle);
+  handle.has_duplicate = true;
+  handle.duplicate_table = table.id;
+  handle.duplicate_names.clear();
+  handle.duplicate_names.push_front(std::move(name));
+  handle.duplicate_index = index;
+}
+
 ib_err_t failed(ib_trx_struct& handle, const Error& error, ib_err_t not_found) {
   switch (error.code()) {
     case ErrorCode::Deadlock:
@@ -393,7 +408,12 @@ ib_err_t ib_get_duplicate_key(ib_trx_t ib_trx, const char** table_name, const ch
   if (const ib_err_t code = check_handle(ib_trx); code != DB_SUCCESS) return code;
   if (table_name == nullptr || index_name == nullptr) return DB_INVALID_INPUT;
   if (!ib_trx->has_duplicate) return DB_ERROR;
-  *table_name = ib_trx->duplicate_table.c_str();
+  // The transaction may have renamed the table since.
+  if (const auto table = engine().tables->find(ib_trx->duplicate_table, ib_trx->transaction.get())) {
+    std::string name = name_of(**table, *ib_trx);
+    if (name != ib_trx->duplicate_names.front()) ib_trx->duplicate_names.push_front(std::move(name));
+  }
+  *table_name = ib_trx->duplicate_names.front().c_str();
   *index_name = ib_trx->duplicate_index.c_str();
   return DB_SUCCESS;
 } catch (const std::bad_alloc&) {

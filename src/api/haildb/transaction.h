@@ -1,6 +1,7 @@
 // Transaction handles of the HailDB interface, and the schema lock. See handles.h for handles.
 #pragma once
 
+#include <forward_list>
 #include <memory>
 #include <set>
 #include <string>
@@ -43,7 +44,9 @@ struct ib_trx_struct : hailstone::haildb::Handle {
   };
   std::vector<Named> savepoints;
   bool has_duplicate = false;
-  std::string duplicate_table, duplicate_index;
+  ib_id_t duplicate_table = 0;                     // of the row that was in the way
+  std::forward_list<std::string> duplicate_names;  // that the table has had since, the last in front
+  std::string duplicate_index;
   hailstone::haildb::SchemaLock schema_lock = hailstone::haildb::SchemaLock::None;
   std::set<std::pair<hailstone::TableId, hailstone::TableLockMode>> table_locks;
   std::vector<std::shared_ptr<hailstone::haildb::TableInfo>> rebuilt;  // tables, by this transaction
@@ -56,6 +59,11 @@ HandlePool<ib_trx_struct>& transactions();
 /// For functions that need a started transaction: DB_SUCCESS, DB_INVALID_INPUT for a bad handle, DB_ERROR for
 /// one that is not started, or the code of a stopped engine. Brings the lock wait timeout up to date.
 ib_err_t enter(ib_trx_t transaction);
+/// The name of the table as the transaction sees it, which may have changed it. Of a table that has been
+/// dropped the last one.
+std::string name_of(const TableInfo& table, const ib_trx_struct& transaction);
+/// For ib_get_duplicate_key(): the index of the table refused a row.
+void note_duplicate(ib_trx_struct& transaction, const TableInfo& table, const std::string& index);
 /// The code of a failed operation of the transaction. Rolls the transaction back where the interface says so.
 ib_err_t failed(ib_trx_struct& transaction, const Error& error, ib_err_t not_found = DB_ERROR);
 /// Commits; the handle is not started then, and keeps the schema lock.

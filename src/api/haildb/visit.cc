@@ -47,9 +47,9 @@ bool visit_indexes(const TableInfo& info, const ib_schema_visitor_t& visitor, vo
   return true;
 }
 
-bool visit_table(const TableInfo& info, const ib_schema_visitor_t& visitor, void* arg) {
+bool visit_table(const TableInfo& info, const std::string& name, const ib_schema_visitor_t& visitor,
+                 void* arg) {
   const TableSchema& schema = info.schema;
-  const std::string name = info.table == nullptr ? schema.name : info.table->definition().name;
   if (visitor.table != nullptr && visitor.table(arg, name.c_str(), schema.format, schema.page_size,
                                                 static_cast<int>(schema.columns.size() + IB_N_SYS_COLS),
                                                 static_cast<int>(schema.indexes.size())) != 0) {
@@ -109,7 +109,7 @@ ib_err_t ib_table_schema_visit(ib_trx_t ib_trx, const char* name, const ib_schem
   const auto info = is_system_table(normal) ? system_table(normal)
                                             : engine().tables->find(normal, ib_trx->transaction.get());
   if (!info) return code_of(info.error(), DB_TABLE_NOT_FOUND);
-  return visit_table(**info, *visitor, arg) ? DB_SUCCESS : DB_ERROR;
+  return visit_table(**info, name_of(**info, *ib_trx), *visitor, arg) ? DB_SUCCESS : DB_ERROR;
 } catch (const std::bad_alloc&) {
   return DB_OUT_OF_MEMORY;
 }
