@@ -112,6 +112,41 @@ Outcome update(TransactionHandle& transaction, const TableShape& table, const ui
   return std::unexpected(write_failure(table, updated.error(), duplicate));
 }
 
+/// Replaces the row of the primary key of writer.row by that, or inserts it.
+Outcome replace_or_insert(TransactionHandle& writer, const TableShape& table) {
+  SharedTransaction& shared = *writer.shared;
+  HAILSTONE_TRY(key_of_row(table, writer.values, writer.key));
+  // Another transaction may end between the two: its row then is there, or gone, when the other is tried.
+  for (;;) {
+    Duplicate duplicate;
+    const auto updated = table.table->update(*shared.transaction, writer.key, writer.row, duplicate);
+    if (updated) return {};
+    if (updated.error().code() != ErrorCode::NotFound)
+      return std::unexpected(write_failure(table, updated.error(), duplicate));
+    const auto inserted = table.table->insert(*shared.transaction, writer.row, duplicate);
+    if (inserted) return {};
+    if (inserted.error().code() != ErrorCode::DuplicateKey || duplicate.index != 0)
+      return std::unexpected(write_failure(table, inserted.error(), duplicate));
+    if (shared.is_stopped()) return shared.refuse_statement();
+  }
+}
+
+/// A statement that writes a row of all columns: `write` gets it in the transaction's `values` and `row`.
+template <typename Write>
+int write_row(const hs_transaction* given_transaction, const hs_table* given_table, const hs_value* values,
+              size_t value_count, Write&& write) {
+  const Call<TransactionHandle> transaction(given_transaction);
+  const Pin<TableHandle> table(given_table);
+  if (!fit(transaction, table)) return misfit(transaction);
+  const TableShape& shape = *table->shape;
+  return run_statement(*transaction, *transaction->shared, [&]() -> Outcome {
+    HAILSTONE_TRY(to_engine(shape, values, value_count, transaction->values));
+    HAILSTONE_TRY(transaction->shared->check_table(*shape.table, true));
+    HAILSTONE_TRY(shape.table->layout()->row_codec().encode(transaction->values, transaction->row));
+    return std::forward<Write>(write)(*transaction, shape);
+  });
+}
+
 void show_row(const TableShape& table, std::span<const Value> from, hs_value* to, size_t count) {
   for (size_t i = 0; i < std::min(count, from.size()); ++i) to[i] = from_engine(table.columns[i], from[i]);
 }
@@ -168,22 +203,14 @@ void copy_bytes(hs_value* values, size_t count, std::string& to) {
 
 }  // namespace hailstone::capi
 
-int hs_insert(hs_transaction* given_transaction, hs_table* given_table, const hs_value* values,
-              size_t value_count) {
-  const Call<TransactionHandle> transaction(given_transaction);
-  const Pin<TableHandle> table(given_table);
-  if (!fit(transaction, table)) return misfit(transaction);
-  SharedTransaction& shared = *transaction->shared;
-  const TableShape& shape = *table->shape;
-  return run_statement(*transaction, shared, [&]() -> Outcome {
-    HAILSTONE_TRY(to_engine(shape, values, value_count, transaction->values));
-    HAILSTONE_TRY(shared.check_table(*shape.table, true));
-    HAILSTONE_TRY(shape.table->layout()->row_codec().encode(transaction->values, transaction->row));
-    Duplicate duplicate;
-    const auto key = shape.table->insert(*shared.transaction, transaction->row, duplicate);
-    if (!key) return std::unexpected(write_failure(shape, key.error(), duplicate));
-    return {};
-  });
+int hs_insert(hs_transaction* transaction, hs_table* table, const hs_value* values, size_t value_count) {
+  return write_row(transaction, table, values, value_count,
+                   [](TransactionHandle& writer, const TableShape& shape) -> Outcome {
+                     Duplicate duplicate;
+                     const auto key = shape.table->insert(*writer.shared->transaction, writer.row, duplicate);
+                     if (!key) return std::unexpected(write_failure(shape, key.error(), duplicate));
+                     return {};
+                   });
 }
 
 int hs_update(hs_transaction* given_transaction, hs_table* given_table, const hs_value* key, size_t key_count,
@@ -198,33 +225,8 @@ int hs_update(hs_transaction* given_transaction, hs_table* given_table, const hs
   });
 }
 
-int hs_upsert(hs_transaction* given_transaction, hs_table* given_table, const hs_value* values,
-              size_t value_count) {
-  const Call<TransactionHandle> transaction(given_transaction);
-  const Pin<TableHandle> table(given_table);
-  if (!fit(transaction, table)) return misfit(transaction);
-  SharedTransaction& shared = *transaction->shared;
-  const TableShape& shape = *table->shape;
-  return run_statement(*transaction, shared, [&]() -> Outcome {
-    HAILSTONE_TRY(to_engine(shape, values, value_count, transaction->values));
-    HAILSTONE_TRY(shared.check_table(*shape.table, true));
-    HAILSTONE_TRY(key_of_row(shape, transaction->values, transaction->key));
-    HAILSTONE_TRY(shape.table->layout()->row_codec().encode(transaction->values, transaction->row));
-    // Another transaction may end between the two: its row then is there, or gone, when the other is tried.
-    for (;;) {
-      Duplicate duplicate;
-      const auto updated =
-          shape.table->update(*shared.transaction, transaction->key, transaction->row, duplicate);
-      if (updated) return {};
-      if (updated.error().code() != ErrorCode::NotFound)
-        return std::unexpected(write_failure(shape, updated.error(), duplicate));
-      const auto inserted = shape.table->insert(*shared.transaction, transaction->row, duplicate);
-      if (inserted) return {};
-      if (inserted.error().code() != ErrorCode::DuplicateKey || duplicate.index != 0)
-        return std::unexpected(write_failure(shape, inserted.error(), duplicate));
-      if (shared.is_stopped()) return shared.refuse_statement();
-    }
-  });
+int hs_upsert(hs_transaction* transaction, hs_table* table, const hs_value* values, size_t value_count) {
+  return write_row(transaction, table, values, value_count, replace_or_insert);
 }
 
 int hs_delete(hs_transaction* given_transaction, hs_table* given_table, const hs_value* key,
