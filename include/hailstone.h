@@ -242,6 +242,12 @@ typedef struct hs_options {
   /* 60; seconds between the beginnings of two looks for rows that have expired (hs_schema_retention()); 0:
    * none are looked for, but by hs_expire(). */
   unsigned retention_interval_seconds;
+  /* 0. 1: nothing is written to the directory, not even a lock file, so that the database may lie where
+   * nothing can be written, as a backup on a read-only mount. What its log holds is brought to its last
+   * committed state in memory. Others may read it in this way at the same time; while a process has it open
+   * to write, hs_open() returns HS_BUSY. Changes, hs_checkpoint(), hs_expire() and hs_backup() return
+   * HS_UNSUPPORTED, a directory without a database HS_NOT_FOUND. */
+  int read_only;
 } hs_options;
 
 /* hs_options_init(&options) */

@@ -72,7 +72,7 @@ class TableInfo:
 def open(directory: Union[str, bytes, os.PathLike, None] = None, *, create: bool = True, memory_bytes: Optional[int] = None,
          in_memory_bytes: Optional[int] = None, durability: str = "commit", background_threads: Optional[int] = None,
          lock_wait_ms: Optional[int] = None, open_tables: Optional[int] = None,
-         retention_interval_seconds: Optional[int] = None) -> Database:
+         retention_interval_seconds: Optional[int] = None, read_only: bool = False) -> Database:
     """Opens the database in a directory, which one process holds alone (Busy); without one, a new database in memory,
     which has no file anywhere and is gone when it is closed.
 
@@ -83,10 +83,12 @@ def open(directory: Union[str, bytes, os.PathLike, None] = None, *, create: bool
     (50,000). open_tables: tables that nobody uses stay ready in memory up to so many (one for each 16 KiB of memory_bytes,
     at most 32,768); with very many tables a larger number saves opening them anew, a smaller one saves memory.
     retention_interval_seconds: between two looks for rows that have expired (60; 0: only Database.expire() looks).
+    read_only: nothing is written to the directory, which may lie on a read-only mount; changes raise an error.
     """
     options = Options()
     lib.hs_options_init_sized(ctypes.byref(options), ctypes.sizeof(options))
-    options.must_exist = 0 if create else 1
+    options.must_exist = 0 if create and not read_only else 1
+    options.read_only = 1 if read_only else 0
     options.durability = _choice(_DURABILITY, durability, "durability")
     for name, value in (("memory_bytes", memory_bytes), ("in_memory_bytes", in_memory_bytes), ("background_threads", background_threads),
                         ("lock_wait_ms", lock_wait_ms), ("open_tables", open_tables),

@@ -40,7 +40,7 @@ class Options(ctypes.Structure):
                 ("log_context", ctypes.c_void_p), ("panic", ctypes.c_void_p), ("panic_context", ctypes.c_void_p),
                 ("open_tables", ctypes.c_uint64), ("io_method", ctypes.c_int), ("log_write_timeout_ms", ctypes.c_uint),
                 ("open_files", ctypes.c_uint64), ("snapshot_too_old_seconds", ctypes.c_uint),
-                ("in_memory_bytes", ctypes.c_uint64), ("retention_interval_seconds", ctypes.c_uint)]
+                ("in_memory_bytes", ctypes.c_uint64), ("retention_interval_seconds", ctypes.c_uint), ("read_only", ctypes.c_int)]
 
 
 NULL, INT, UINT, DOUBLE, BYTES = range(5)  # hs_value_kind

@@ -27,7 +27,7 @@ Status check_table(Session& session, const std::string& name) {
 int check_database(const CheckOptions& options) {
   Session session;
   const std::string torn = torn_end(options.database.directory);
-  if (const Status opened = session.open(options.database); !opened) return finished("check", opened);
+  if (const Status opened = session.open_to_read(options.database); !opened) return finished("check", opened);
   fmt::print("{}", torn);
   const auto result = check_tables(session, options.tables, options.verbose);
   const Status closed = session.close();

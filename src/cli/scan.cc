@@ -49,7 +49,7 @@ class Scanner {
   explicit Scanner(ScanOptions options) : options_(std::move(options)) {}
 
   Status run() {
-    HAILSTONE_TRY(session_.open(options_.database));
+    HAILSTONE_TRY(session_.open_to_read(options_.database));
     HAILSTONE_TRY(session_.begin());
     const Status scanned = scan();
     scan_.reset();

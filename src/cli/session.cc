@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 
 #include "api/hailstone/handles.h"
@@ -23,6 +24,11 @@ sigset_t watched_signals() {
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGHUP);
   return signals;
+}
+
+/// The filesystem is mounted read-only, or the directory is another user's.
+bool cannot_be_written(const std::string& directory) {
+  return ::access(directory.c_str(), W_OK) != 0 && (errno == EROFS || errno == EACCES || errno == EPERM);
 }
 
 void show_message(void*, hs_log_level level, const char* message) {
@@ -100,9 +106,21 @@ Session::~Session() {
 Status Session::open(const DatabaseArguments& arguments, bool may_make) {
   hs_options options;
   hs_options_init(&options);
+  options.must_exist = may_make ? 0 : 1;
+  return open(options, arguments);
+}
+
+Status Session::open_to_read(const DatabaseArguments& arguments) {
+  hs_options options;
+  hs_options_init(&options);
+  options.must_exist = 1;
+  options.read_only = cannot_be_written(arguments.directory) ? 1 : 0;
+  return open(options, arguments);
+}
+
+Status Session::open(hs_options& options, const DatabaseArguments& arguments) {
   options.retention_interval_seconds = 0;  // a command does what it was asked for
   options.memory_bytes = arguments.memory_bytes;
-  options.must_exist = may_make ? 0 : 1;
   options.log = show_message;
   const int opened = hs_open(arguments.directory.c_str(), &options, &database_);
   return checked(opened, database_);

@@ -69,6 +69,8 @@ class Session {
   /// Opens the database. ErrorCode::NotFound when there is none and `may_make` is not set. Warnings go to
   /// stderr.
   Status open(const DatabaseArguments& arguments, bool may_make = false);
+  /// The same for a command that changes nothing: the directory may be one that cannot be written to.
+  Status open_to_read(const DatabaseArguments& arguments);
   Status begin();
   /// ErrorCode::Interrupted if a signal was sent before: Ctrl-C ends the other programs of a pipe, too, and
   /// half of their output must not pass for all of it.
@@ -87,6 +89,8 @@ class Session {
   Transaction& engine_transaction() const;
 
  private:
+  Status open(hs_options& options, const DatabaseArguments& arguments);
+
   Mutex mutex_;
   /// transaction_, for the watch's thread.
   hs_transaction* interruptible_ HAILSTONE_GUARDED_BY(mutex_) = nullptr;

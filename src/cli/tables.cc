@@ -20,7 +20,7 @@ struct TablesOptions {
 
 Status list_tables(const TablesOptions& options) {
   Session session;
-  HAILSTONE_TRY(session.open(options.database));
+  HAILSTONE_TRY(session.open_to_read(options.database));
   Database& database = session.engine();
   TextTable shown({"table", ">rows", ">columns", ">segments", ">bytes", ""});
   for (const std::string& name : database.table_names(options.prefix)) {
@@ -62,7 +62,7 @@ std::string index_text(const TableDefinition& definition, const Index& index) {
 
 Status describe(const DescribeOptions& options) {
   Session session;
-  HAILSTONE_TRY(session.open(options.database));
+  HAILSTONE_TRY(session.open_to_read(options.database));
   {
     HAILSTONE_ASSIGN(const auto table, session.engine().table(options.table));
     HAILSTONE_TRY(table->usable());

@@ -43,6 +43,7 @@ uint64_t Checkpointer::log_bytes() const {
 }
 
 Status Checkpointer::run() {
+  if (core_.options().read_only) return {};
   const MutexLock guard(mutex_);
   CheckpointMark mark;
   const auto take_position = [&](Timestamp committed) -> Status {

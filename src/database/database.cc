@@ -12,6 +12,7 @@
 #include "database/maintenance.h"
 #include "database/recovery.h"
 #include "database/state_recorder.h"
+#include "file/overlay_filesystem.h"
 #include "log/log_format.h"
 #include "log/operation.h"
 #include "transaction/statement.h"
@@ -120,8 +121,8 @@ std::string definition_operation(OperationKind kind, TableId id, const TableDefi
 }  // namespace
 
 struct Database::State {
-  std::unique_ptr<MemoryFilesystem> filesystem;  // of a database in memory; null for others
-  std::unique_ptr<DatabaseCore> core;            // null once closed
+  std::unique_ptr<Filesystem> filesystem;  // of a database in memory, or one that is read only; else null
+  std::unique_ptr<DatabaseCore> core;      // null once closed
 };
 
 Database::Database() : state_(std::make_unique<State>()) {}
@@ -159,9 +160,15 @@ Result<std::unique_ptr<Database>> Database::open_in_memory(DatabaseOptions optio
   });
 }
 
-Status Database::open_unguarded(Filesystem& filesystem, const std::string& directory,
-                                DatabaseOptions options) {
+Status Database::open_unguarded(Filesystem& given, const std::string& directory, DatabaseOptions options) {
   HAILSTONE_TRY(validate(directory, options));
+  if (options.read_only) {
+    if (!given.exists(Manifest::path_in(directory)))
+      return fail(ErrorCode::NotFound, fmt::format("there is no database in directory '{}'", directory));
+    options.retention_interval = std::chrono::seconds(0);
+    state_->filesystem = std::make_unique<OverlayFilesystem>(given);
+  }
+  Filesystem& filesystem = options.read_only ? *state_->filesystem : given;
   const bool makes_directory = !filesystem.exists(directory);
   HAILSTONE_TRY(filesystem.make_directory(directory));
   auto owned = std::make_unique<DatabaseCore>(filesystem, directory, std::move(options));
@@ -227,6 +234,15 @@ Status Database::close() {
   return status;
 }
 
+Status Database::check_writable() const {
+  const DatabaseCore& core = *state_->core;
+  if (!core.options().read_only) return {};
+  return fail(ErrorCode::Unsupported,
+              fmt::format("the database in directory '{}' was opened to be read only; open it without that "
+                          "option, where it can be written to",
+                          core.directory()));
+}
+
 TransactionManager& Database::transactions() { return state_->core->transactions(); }
 LockManager& Database::locks() { return state_->core->locks(); }
 MemoryBudget& Database::budget() { return state_->core->budget(); }
@@ -249,6 +265,7 @@ Counters& Database::counters() {
 
 Result<std::shared_ptr<Table>> Database::create_table(Transaction& transaction,
                                                       const TableDefinition& wanted) {
+  HAILSTONE_TRY(check_writable());
   TableDefinition definition = wanted;
   definition.in_memory |= is_in_memory();
   HAILSTONE_TRY(definition.validate());
@@ -266,6 +283,7 @@ Result<std::shared_ptr<Table>> Database::create_table(Transaction& transaction,
 }
 
 Status Database::drop_table(Transaction& transaction, const std::string& name) {
+  HAILSTONE_TRY(check_writable());
   Write write(transaction);
   HAILSTONE_TRY(write.prepare(1));
   HAILSTONE_ASSIGN(const auto entry, state_->core->catalog().drop(transaction, name));
@@ -276,6 +294,7 @@ Status Database::drop_table(Transaction& transaction, const std::string& name) {
 }
 
 Status Database::rename_table(Transaction& transaction, const std::string& from, const std::string& to) {
+  HAILSTONE_TRY(check_writable());
   Write write(transaction);
   HAILSTONE_TRY(write.prepare(1));
   const auto rename = [&](const TableDefinition& present) -> Result<TableDefinition> {
@@ -304,6 +323,7 @@ Result<std::shared_ptr<Table>> Database::truncate_table(Transaction& transaction
 
 Status Database::replace_definition(Transaction& transaction, const std::string& name,
                                     TableDefinition definition) {
+  HAILSTONE_TRY(check_writable());
   HAILSTONE_TRY(definition.validate());
   Write write(transaction);
   HAILSTONE_TRY(write.prepare(1));
@@ -373,11 +393,15 @@ void Database::visit_tables(const std::function<void(TableId, const TableDefinit
   }
 }
 
-Status Database::checkpoint() { return state_->core->checkpointer->run(); }
+Status Database::checkpoint() {
+  HAILSTONE_TRY(check_writable());
+  return state_->core->checkpointer->run();
+}
 
 bool Database::is_in_memory() const { return state_->filesystem != nullptr; }
 
 Status Database::backup(const std::string& directory, const CopyProgress& progress) {
+  HAILSTONE_TRY(check_writable());
   if (is_in_memory()) {
     return fail(
         ErrorCode::Unsupported,
@@ -421,6 +445,7 @@ void Database::set_retention_interval(std::chrono::seconds interval) {
 }
 void Database::set_retention_lag(std::chrono::seconds lag) { state_->core->retention_lag.store(lag); }
 Result<Table::Expired> Database::expire_rows(const StopToken& stop) {
+  HAILSTONE_TRY(check_writable());
   return state_->core->expire_rows(stop);
 }
 Database::LastExpiry Database::last_expiry() const { return state_->core->last_expiry(); }

@@ -56,6 +56,9 @@ struct DatabaseOptions {
   std::chrono::seconds retention_interval{60};
   /// Rows stay so much longer than their tables say.
   std::chrono::seconds retention_lag{0};
+  /// Nothing is written to the directory, not even a lock file: the log's changes and what recovery makes of
+  /// files stay in memory. Changes are ErrorCode::Unsupported, and so are checkpoints and backups.
+  bool read_only = false;
   const RetentionClock* retention_clock = nullptr;  // null: the library's own; must outlive the database
   const CollationResolver* collations = nullptr;    // null: the library's own two; must outlive the database
   /// Warnings and notes (recovery, background errors). May be called from any thread; empty: dropped.
@@ -78,6 +81,8 @@ class Database {
   Status close();
 
   bool is_in_memory() const;
+  /// ErrorCode::Unsupported when it was opened to be read only.
+  Status check_writable() const;
   TransactionManager& transactions();
   LockManager& locks();
   Counters& counters();  // with the gauges brought up to date
@@ -161,7 +166,7 @@ class Database {
 
  private:
   Database();
-  Status open_unguarded(Filesystem& filesystem, const std::string& directory, DatabaseOptions options);
+  Status open_unguarded(Filesystem& given, const std::string& directory, DatabaseOptions options);
   struct State;
   std::unique_ptr<State> state_;
 };

@@ -1,7 +1,7 @@
 #include "database/file_copy.h"
 
 #include <fmt/format.h>
-#include <sys/statvfs.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -10,6 +10,7 @@
 #include "base/guard.h"
 #include "database/core.h"
 #include "database/manifest.h"
+#include "file/read_lock.h"
 #include "log/log_format.h"
 
 namespace hailstone {
@@ -120,13 +121,10 @@ Status restore_database(Filesystem& filesystem, const std::string& from, const s
                     "another place",
                     to, from));
   }
-  // Where nothing can be written nobody can have it open, and the lock could not be taken either.
-  struct statvfs attributes;
-  const bool read_only = ::statvfs(from.c_str(), &attributes) == 0 && (attributes.f_flag & ST_RDONLY) != 0;
-  std::unique_ptr<DirectoryLock> lock;
-  if (!read_only) {
-    HAILSTONE_ASSIGN(lock, filesystem.lock_directory(from));
-  }
+  // Where nothing can be written no lock file can be made.
+  const bool can_write = ::access(from.c_str(), W_OK) == 0;
+  HAILSTONE_ASSIGN(const auto lock,
+                   can_write ? filesystem.lock_directory(from) : lock_directory_to_read(from));
   HAILSTONE_ASSIGN(const auto names, filesystem.list(from));
   // Without an intact manifest nothing of the copy could be read.
   HAILSTONE_ASSIGN(const auto content, Manifest::load(filesystem, from));

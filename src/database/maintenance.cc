@@ -60,7 +60,10 @@ void Maintenance::request_flush(const std::shared_ptr<Table>& table, bool force)
   request(table, force ? Kind::ForcedFlush : Kind::Flush);
 }
 
-void Maintenance::request_merge(const std::shared_ptr<Table>& table) { request(table, Kind::Merge); }
+void Maintenance::request_merge(const std::shared_ptr<Table>& table) {
+  // What it made would be in memory.
+  if (!core_.options().read_only) request(table, Kind::Merge);
+}
 
 void Maintenance::request(const std::shared_ptr<Table>& table, Kind kind) {
   const WorkKey key{table->id(), kind};

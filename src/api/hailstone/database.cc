@@ -160,6 +160,7 @@ Outcome open(const char* directory, const hs_options* given, SharedDatabase& sha
   options.flush_log_at_commit = static_cast<FlushLogAtCommit>(shared.options.durability);
   options.log_write_timeout = std::chrono::milliseconds(shared.options.log_write_timeout_ms);
   options.open_files = static_cast<size_t>(shared.options.open_files);
+  options.read_only = shared.options.read_only != 0;
   if (shared.options.log != nullptr) {
     options.logger = [log = shared.options.log, context = shared.options.log_context](
                          DatabaseOptions::Severity severity, const std::string& message) {

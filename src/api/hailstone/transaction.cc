@@ -45,6 +45,7 @@ Outcome SharedTransaction::look_up_table(const Table& table, bool writes) {
     return {};
   }
   if (writes) {
+    HAILSTONE_TRY(database->database->check_writable());
     HAILSTONE_TRY(lock_table(table, TableLockMode::IntentionExclusive));
   }
   const auto found = database->database->table(table.id(), transaction.get());
@@ -112,6 +113,7 @@ int end_prepared(hs_database* given, const void* id, size_t size, End&& end) {
   if (!database) return HS_INVALID;
   return run(*database, [&]() -> Outcome {
     HAILSTONE_TRY(check_id(id, size));
+    HAILSTONE_TRY(database.database().check_writable());
     TransactionManager& transactions = database.database().transactions();
     std::unique_ptr<Transaction> transaction = transactions.take_prepared(view_of(id, size));
     if (transaction == nullptr) {
