@@ -310,18 +310,20 @@ typedef enum hs_type {
   HS_UINT16 = 6,
   HS_UINT32 = 7,
   HS_UINT64 = 8,
-  HS_FLOAT = 9,     /* IEEE single. All NaN are one value, greater than all others and equal to itself */
-  HS_DOUBLE = 10,   /* IEEE double. Likewise */
-  HS_STRING = 11,   /* UTF-8 (not checked), ordered by bytes, which is the order of code points */
-  HS_BYTES = 12,    /* any bytes, ordered by bytes */
-  HS_DATE = 13,     /* days since 1970-01-01, 32 bits, signed */
-  HS_TIMESTAMP = 14 /* microseconds since 1970-01-01 00:00 UTC, 64 bits, signed */
+  HS_FLOAT = 9,      /* IEEE single. All NaN are one value, greater than all others and equal to itself */
+  HS_DOUBLE = 10,    /* IEEE double. Likewise */
+  HS_STRING = 11,    /* UTF-8 (not checked), ordered by bytes, which is the order of code points */
+  HS_BYTES = 12,     /* any bytes, ordered by bytes */
+  HS_DATE = 13,      /* days since 1970-01-01, 32 bits, signed */
+  HS_TIMESTAMP = 14, /* microseconds since 1970-01-01 00:00 UTC, 64 bits, signed */
+  HS_BOOL = 15,      /* 0 or 1 */
+  HS_DATETIME = 16   /* a time of no time zone, as HS_TIMESTAMP would have it of UTC */
 } hs_type;
 
 typedef enum hs_value_kind {
   HS_VALUE_NULL = 0,
-  HS_VALUE_INT = 1,    /* signed integers, dates, timestamps */
-  HS_VALUE_UINT = 2,   /* unsigned integers */
+  HS_VALUE_INT = 1,    /* signed integers, HS_DATE, HS_TIMESTAMP, HS_DATETIME */
+  HS_VALUE_UINT = 2,   /* unsigned integers, HS_BOOL */
   HS_VALUE_DOUBLE = 3, /* HS_FLOAT and HS_DOUBLE */
   HS_VALUE_BYTES = 4   /* HS_STRING and HS_BYTES */
 } hs_value_kind;
@@ -683,7 +685,8 @@ HS_API int hs_scan_threads(hs_scan* scan, unsigned threads);
 /* Starts the scan; *stream gives its rows as struct arrays of up to 65,536 rows. The schema's types:
  *   HS_INT8 … HS_UINT64, HS_FLOAT, HS_DOUBLE   the same
  *   HS_STRING, HS_BYTES                        utf8, binary; as dictionary: int32 indices to these
- *   HS_DATE, HS_TIMESTAMP                      date32; timestamp in microseconds, UTC
+ *   HS_DATE, HS_BOOL                           date32, boolean
+ *   HS_TIMESTAMP, HS_DATETIME                  timestamp in microseconds, UTC; without a time zone
  * The scan may be closed, changed or started again at once. The stream belongs to the transaction's thread,
  * and gives an error after its end; arrays are independent of everything and may go to other threads. The
  * caller releases both. A dictionary may differ from array to array; its values are distinct. */

@@ -51,7 +51,9 @@ def _condition(tx, arguments):
     parts = []
     for name, operator, text in arguments.where:
         kind = types.get(name)
-        if kind in ("date", "timestamp"):
+        if kind == "bool" and text.lower() in ("true", "false"):
+            value = text.lower() == "true"
+        elif kind in ("date", "timestamp", "datetime"):
             value = pa.scalar(text).cast(pa.date32() if kind == "date" else pa.timestamp("us")).as_py()
         else:
             value = text if kind in ("string", "bytes") else _literal(text)

@@ -40,7 +40,7 @@ _AGGREGATES = {"rows": 0, "count": 1, "min": 2, "max": 3, "sum": 4}
 @dataclasses.dataclass(frozen=True)
 class Column:
     name: str
-    type: str  # "int8" … "uint64", "float", "double", "string", "bytes", "date", "timestamp"
+    type: str  # "int8" … "uint64", "float", "double", "string", "bytes", "date", "timestamp", "bool", "datetime"
     nullable: bool = True
     columnar: bool = True
     max_bytes: int = 0  # of string and bytes; 0: no limit
@@ -655,7 +655,8 @@ _ARROW_TYPES = [(pa.types.is_int8, "int8"), (pa.types.is_int16, "int16"), (pa.ty
                 (pa.types.is_string, "string"), (pa.types.is_large_string, "string"), (pa.types.is_binary, "bytes"),
                 (pa.types.is_large_binary, "bytes"), (pa.types.is_fixed_size_binary, "bytes"), (pa.types.is_date32, "date"),
                 (pa.types.is_date64, "date"), (_is_view("string"), "string"), (_is_view("binary"), "bytes"),
-                (pa.types.is_timestamp, "timestamp"), (pa.types.is_boolean, "uint8"), (pa.types.is_null, "string")]
+                (lambda arrow_type: pa.types.is_timestamp(arrow_type) and arrow_type.tz is None, "datetime"),
+                (pa.types.is_timestamp, "timestamp"), (pa.types.is_boolean, "bool"), (pa.types.is_null, "string")]
 
 
 def _type_name(arrow_type, name):

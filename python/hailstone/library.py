@@ -45,7 +45,7 @@ class Options(ctypes.Structure):
 
 NULL, INT, UINT, DOUBLE, BYTES = range(5)  # hs_value_kind
 TYPE_NAMES = {1: "int8", 2: "int16", 3: "int32", 4: "int64", 5: "uint8", 6: "uint16", 7: "uint32", 8: "uint64", 9: "float",
-              10: "double", 11: "string", 12: "bytes", 13: "date", 14: "timestamp"}
+              10: "double", 11: "string", 12: "bytes", 13: "date", 14: "timestamp", 15: "bool", 16: "datetime"}
 TYPES = {name: number for number, name in TYPE_NAMES.items()}
 NOT_NULL, ROW_WISE, DESCENDING, PRIMARY, UNIQUE = 1, 2, 4, 8, 16
 AS_DICTIONARY = 1
@@ -144,6 +144,7 @@ def set_value(target, kind, given):
 
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
+_NAIVE_EPOCH = _EPOCH.replace(tzinfo=None)
 _FIRST_DAY = _EPOCH.date()
 
 
@@ -162,6 +163,10 @@ def get_value(value, type_name):
             return _FIRST_DAY + datetime.timedelta(days=number)
         if type_name == "timestamp":
             return _EPOCH + datetime.timedelta(microseconds=number)
+        if type_name == "datetime":
+            return _NAIVE_EPOCH + datetime.timedelta(microseconds=number)
+        if type_name == "bool":
+            return bool(number)
     except OverflowError:
         raise OutOfRange(Status.OUT_OF_RANGE, f"Python has no {type_name} for {number}") from None
     return number

@@ -64,6 +64,14 @@ def _timestamp(value, column):
     raise _wrong(column, value, "give a datetime.datetime (without a time zone: UTC), or a datetime.date, which is its midnight")
 
 
+def _datetime(value, column):
+    value = _plain_time(value, column)
+    if isinstance(value, datetime.datetime) and value.tzinfo is not None:
+        raise Invalid(Status.INVALID, f"column '{column.name}' holds times of no time zone; give {value} without its own, by "
+                                      "replace(tzinfo=None)")
+    return _timestamp(value, column)
+
+
 def _date(value, column):
     value = _plain_time(value, column)
     if isinstance(value, datetime.datetime):
@@ -100,6 +108,13 @@ def _number(value, column):
     raise OutOfRange(Status.OUT_OF_RANGE, f"column '{column.name}': {value} does not fit into 64 bits")
 
 
+def _bool(value, column):
+    kind = type(value)
+    if kind.__name__ in ("bool", "bool_") or kind is int and value in (0, 1):
+        return _INT, int(value)
+    raise _wrong(column, value, "give True or False")
+
+
 def _string(value, column):
     if isinstance(value, str):
         try:
@@ -125,10 +140,11 @@ def _bytes(value, column):
     raise _wrong(column, value, "give bytes")
 
 
-_CONVERTERS = {**{name: _number for name in NUMBERS}, "string": _string, "bytes": _bytes, "date": _date, "timestamp": _timestamp}
+_CONVERTERS = {**{name: _number for name in NUMBERS}, "string": _string, "bytes": _bytes, "date": _date, "timestamp": _timestamp,
+               "datetime": _datetime, "bool": _bool}
 # How the number of a column's value lies in the buffer. Of texts it is an address.
 _FORMATS = {**{name: "q" for name in INTEGERS}, "uint64": "Q", "float": "d", "double": "d", "string": "Q", "bytes": "Q", "date": "q",
-            "timestamp": "q"}
+            "timestamp": "q", "datetime": "q", "bool": "q"}
 _INTEGER, _REAL, _TEXT, _OTHER = range(4)  # columns that take Python's own types as they are
 _QUICK = {**{name: _INTEGER for name in INTEGERS - {"uint64"}}, "float": _REAL, "double": _REAL, "string": _TEXT}
 
@@ -229,12 +245,26 @@ def _to_timestamp(number):
         raise OutOfRange(Status.OUT_OF_RANGE, f"Python has no timestamp for {number}") from None
 
 
+def _to_datetime(number):
+    try:
+        return _NAIVE_EPOCH + datetime.timedelta(microseconds=number)
+    except OverflowError:
+        raise OutOfRange(Status.OUT_OF_RANGE, f"Python has no timestamp for {number}") from None
+
+
+def _letters(column):
+    """What of a column's hs_value is read, as struct has it: the kind and the number; of texts the size, too."""
+    return f"i4x{_FORMATS[column.type]}" + ("Q" if column.type in ("string", "bytes") else "8x")
+
+
 def _expression(column, at):
     """Python's own expression for a column's value out of the fields f of a row, which struct has made."""
     value = f"f[{at + 1}]"
     if column.type in ("string", "bytes"):
         value = f"string_at({value}, f[{at + 2}])" + (".decode(errors='surrogateescape')" if column.type == "string" else "")
-    elif column.type in ("date", "timestamp"):
+    elif column.type == "bool":
+        value += " != 0"
+    elif column.type in ("date", "timestamp", "datetime"):
         value = f"to_{column.type}({value})"
     return f"{column.name!r}: {value} if f[{at}] else None"
 
@@ -246,16 +276,20 @@ class RowReader:
         self.count, self.rows = len(columns), rows
         self.buffer = ctypes.create_string_buffer(max(1, len(columns)) * rows * _VALUE_BYTES)
         self.address = ctypes.addressof(self.buffer)
-        self._struct = struct.Struct("=" + "".join([f"i4x{_FORMATS[column.type]}Q" for column in columns]))
+        self._struct = struct.Struct("=" + "".join([_letters(column) for column in columns]))
         # As written out for these columns it takes a third of the time of a loop over them.
-        source = "lambda f: {" + ", ".join([_expression(column, 3 * i) for i, column in enumerate(columns)]) + "}"
-        self._row = eval(source, {"string_at": ctypes.string_at, "to_date": _to_date, "to_timestamp": _to_timestamp})
-
+        parts, at = [], 0
+        for column in columns:
+            parts.append(_expression(column, at))
+            at += 3 if column.type in ("string", "bytes") else 2
+        row_of = "lambda f: {" + ", ".join(parts) + "}"
+        self._row_of = eval(row_of, {"string_at": ctypes.string_at, "to_date": _to_date, "to_timestamp": _to_timestamp,
+                                     "to_datetime": _to_datetime})
         self._unpack = self._struct.unpack_from
 
     def row(self):
-        return self._row(self._unpack(self.buffer))
+        return self._row_of(self._unpack(self.buffer))
 
     def all(self, count):
         """The first rows, one by one."""
-        return map(self._row, self._struct.iter_unpack(memoryview(self.buffer).cast("B")[:count * self._struct.size]))
+        return map(self._row_of, self._struct.iter_unpack(memoryview(self.buffer).cast("B")[:count * self._struct.size]))

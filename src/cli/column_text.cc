@@ -39,7 +39,7 @@ std::string ordered_text(const TableDefinition& table, const Column& column, uin
         append_date(static_cast<int32_t>(number), text);
         return text;
       }
-      if (shown && *shown == HS_TIMESTAMP) {
+      if (shown && (*shown == HS_TIMESTAMP || *shown == HS_DATETIME)) {
         append_timestamp(number, text);
         return text;
       }

@@ -20,6 +20,11 @@ namespace {
 
 constexpr uint64_t rows_between_updates = 1024;
 
+/// JSON may have the number that a time is stored as.
+bool is_number_of_time(hs_type type) {
+  return type == HS_DATE || type == HS_TIMESTAMP || type == HS_DATETIME;
+}
+
 struct TableCloser {
   void operator()(hs_table* table) const { hs_table_close(table); }
 };
@@ -399,7 +404,7 @@ class Loader {
     const bool whole = (column.type >= HS_INT8 && column.type <= HS_UINT64);
     if (field.kind == Field::Kind::Bool && whole) text = text == "true" ? "1" : "0";
     auto value = parse_value(column.type, text, column.scratch);
-    if (!value && field.kind == Field::Kind::Number && column.type >= HS_DATE) {
+    if (!value && field.kind == Field::Kind::Number && is_number_of_time(column.type)) {
       if (const auto number = parse_int(text)) value = hs_int(*number);
     }
     if (value) return *value;

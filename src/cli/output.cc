@@ -220,8 +220,12 @@ Status RowFormatter::append_present(const OutputColumn& column, const ArrowArray
     case HS_DOUBLE:
       real(at<double>(array, row), false);
       return {};
+    case HS_BOOL:
+      to += (static_cast<const uint8_t*>(array.buffers[1])[row / 8] >> (row % 8) & 1) != 0 ? "true" : "false";
+      return {};
     case HS_DATE:
     case HS_TIMESTAMP:
+    case HS_DATETIME:
       if (json) to += '"';
       if (column.type == HS_DATE) {
         append_date(at<int32_t>(array, row), to);

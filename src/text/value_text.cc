@@ -16,7 +16,7 @@ struct TypeName {
   hs_type type;
   std::string_view name;
 };
-constexpr std::array<TypeName, 14> names = {{{HS_INT8, "int8"},
+constexpr std::array<TypeName, 16> names = {{{HS_INT8, "int8"},
                                              {HS_INT16, "int16"},
                                              {HS_INT32, "int32"},
                                              {HS_INT64, "int64"},
@@ -29,7 +29,9 @@ constexpr std::array<TypeName, 14> names = {{{HS_INT8, "int8"},
                                              {HS_STRING, "string"},
                                              {HS_BYTES, "bytes"},
                                              {HS_DATE, "date"},
-                                             {HS_TIMESTAMP, "timestamp"}}};
+                                             {HS_TIMESTAMP, "timestamp"},
+                                             {HS_BOOL, "bool"},
+                                             {HS_DATETIME, "datetime"}}};
 
 template <typename Number>
 std::optional<Number> parse_number(std::string_view text) {
@@ -218,7 +220,11 @@ std::optional<int32_t> parse_date(std::string_view text) {
   return static_cast<int32_t>(*days);
 }
 
-std::optional<int64_t> parse_timestamp(std::string_view text) {
+namespace {
+
+/// `has_zone`: whether the text names one.
+std::optional<int64_t> parse_time(std::string_view text, bool& has_zone) {
+  has_zone = false;
   const auto days = take_date(text);
   if (!days) return std::nullopt;
   int64_t microseconds = 0;
@@ -226,6 +232,7 @@ std::optional<int64_t> parse_timestamp(std::string_view text) {
     if (!take(text, ' ') && !take(text, 'T')) return std::nullopt;
     const auto time = take_time(text);
     if (!time) return std::nullopt;
+    has_zone = !text.empty();
     const auto zone = take_zone(text);
     if (!zone || !text.empty()) return std::nullopt;
     microseconds = *time - *zone;
@@ -234,6 +241,13 @@ std::optional<int64_t> parse_timestamp(std::string_view text) {
   const WideInteger whole = WideInteger{*days} * microseconds_per_day + microseconds;
   if (whole != static_cast<int64_t>(whole)) return std::nullopt;
   return static_cast<int64_t>(whole);
+}
+
+}  // namespace
+
+std::optional<int64_t> parse_timestamp(std::string_view text) {
+  bool has_zone = false;
+  return parse_time(text, has_zone);
 }
 
 std::optional<hs_value> parse_value(hs_type type, std::string_view text, std::string& scratch) {
@@ -259,6 +273,16 @@ std::optional<hs_value> parse_value(hs_type type, std::string_view text, std::st
       return std::nullopt;
     case HS_TIMESTAMP:
       if (const auto microseconds = parse_timestamp(text)) return hs_int(*microseconds);
+      return std::nullopt;
+    case HS_DATETIME: {
+      bool has_zone = false;
+      const auto microseconds = parse_time(text, has_zone);
+      if (microseconds && !has_zone) return hs_int(*microseconds);
+      return std::nullopt;
+    }
+    case HS_BOOL:
+      if (text == "true" || text == "1") return hs_uint(1);
+      if (text == "false" || text == "0") return hs_uint(0);
       return std::nullopt;
     case HS_STRING:
       if (!is_utf8(text)) return std::nullopt;

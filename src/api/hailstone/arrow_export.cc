@@ -119,6 +119,10 @@ const char* format_of(hs_type type) {
       return "tdD";
     case HS_TIMESTAMP:
       return "tsu:UTC";
+    case HS_BOOL:
+      return "b";
+    case HS_DATETIME:
+      return "tsu:";
   }
   return "n";
 }
@@ -220,6 +224,7 @@ class ArrayBuilder::NumberBuilder final : public Builder {
       case HS_UINT64:
       case HS_DOUBLE:
       case HS_TIMESTAMP:
+      case HS_DATETIME:
         return 8;
       default:
         return 4;
@@ -274,6 +279,20 @@ class ArrayBuilder::NumberBuilder final : public Builder {
   const ColumnShape column_;
   const unsigned width_;
   std::vector<char> values_;
+};
+
+class ArrayBuilder::BooleanBuilder final : public Builder {
+  void append_values(const ColumnVector& vector, uint32_t first, uint32_t count) override {
+    bits_.resize((rows() + count + 7) / 8);
+    for (uint32_t i = 0; i < count; ++i) {
+      if (vector.any_nulls && vector.nulls[first + i] != 0) continue;
+      const uint32_t row = rows() + i;
+      if (vector.integers[first + i] != 0) bits_[row / 8] |= static_cast<uint8_t>(1U << (row % 8));
+    }
+  }
+  void add_values(ArrayContent& content) override { add_buffer(content, std::exchange(bits_, {})); }
+
+  std::vector<uint8_t> bits_;
 };
 
 class ArrayBuilder::TextBuilder final : public Builder {
@@ -408,6 +427,8 @@ ArrayBuilder::ArrayBuilder(std::vector<ExportedColumn> columns) : columns_(std::
   for (const ExportedColumn& column : columns_) {
     if (column.as_dictionary) {
       builders_.push_back(std::make_unique<DictionaryBuilder>());
+    } else if (column.shape.type == HS_BOOL) {
+      builders_.push_back(std::make_unique<BooleanBuilder>());
     } else if (column.shape.integer) {
       builders_.push_back(std::make_unique<NumberBuilder>(column.shape));
     } else {

@@ -37,6 +37,7 @@ class ArrayBuilder {
  private:
   class Builder;
   class NumberBuilder;
+  class BooleanBuilder;
   class TextBuilder;
   class DictionaryBuilder;
   const std::vector<ExportedColumn> columns_;

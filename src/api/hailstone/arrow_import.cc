@@ -294,18 +294,25 @@ bool is_integer_format(std::string_view format) {
 
 using Made = Returned<std::unique_ptr<ArrowColumn>>;
 
+bool is_time(const ColumnShape& column) { return column.type == HS_TIMESTAMP || column.type == HS_DATETIME; }
+
 Made make_time(const ColumnShape& column, std::string_view format, const ArrowArray& array) {
   constexpr int64_t microseconds_a_day = int64_t{86'400} * 1'000'000;
   if (!has_buffers(array, 2)) return malformed(column);
   if (format == "tdD") {
     if (!column.integer || is_floating(column)) return unfit(column, format);
-    return std::make_unique<IntegerColumn<int32_t>>(
-        column, array, column.type == HS_TIMESTAMP ? microseconds_a_day : 1, int64_t{1});
+    return std::make_unique<IntegerColumn<int32_t>>(column, array, is_time(column) ? microseconds_a_day : 1,
+                                                    int64_t{1});
   }
   if (format == "tdm" && column.type == HS_DATE) {
     return std::make_unique<IntegerColumn<int64_t>>(column, array, 1, int64_t{86'400'000});
   }
-  if (format.starts_with("ts") && format.size() >= 4 && column.type == HS_TIMESTAMP) {
+  if (format.starts_with("ts") && format.size() >= 4 && is_time(column)) {
+    if (column.type == HS_DATETIME && format.size() > 4) {
+      return refuse(HS_INVALID, fmt::format("column '{}' holds times of no time zone, and the Arrow array's "
+                                            "are of '{}'; take their zone away first",
+                                            column.name, format.substr(4)));
+    }
     switch (format[2]) {
       case 's':
         return std::make_unique<IntegerColumn<int64_t>>(column, array, int64_t{1'000'000}, 1);

@@ -11,7 +11,8 @@ namespace hailstone::capi {
 namespace {
 
 // What the columns of this interface keep for themselves where the engine's type does not tell.
-constexpr std::string_view date_mark = "date", timestamp_mark = "timestamp", string_mark = "string";
+constexpr std::string_view date_mark = "date", timestamp_mark = "timestamp", string_mark = "string",
+                           bool_mark = "bool", datetime_mark = "datetime";
 
 struct ColumnType {
   Type type;
@@ -49,6 +50,10 @@ Returned<ColumnType> column_type(hs_type type, uint32_t max_bytes) {
       return ColumnType{Type::Signed, 4, date_mark};
     case HS_TIMESTAMP:
       return ColumnType{Type::Signed, 8, timestamp_mark};
+    case HS_BOOL:
+      return ColumnType{Type::Unsigned, 1, bool_mark};
+    case HS_DATETIME:
+      return ColumnType{Type::Signed, 8, datetime_mark};
   }
   return refuse(HS_INVALID, fmt::format("there is no column type {}", static_cast<int>(type)));
 }
@@ -57,6 +62,8 @@ hs_type integer_type(const Column& column) {
   const bool has_sign = column.type == Type::Signed;
   if (has_sign && column.application == date_mark && column.width == 4) return HS_DATE;
   if (has_sign && column.application == timestamp_mark && column.width == 8) return HS_TIMESTAMP;
+  if (has_sign && column.application == datetime_mark && column.width == 8) return HS_DATETIME;
+  if (!has_sign && column.application == bool_mark && column.width == 1) return HS_BOOL;
   if (column.width == 1) return has_sign ? HS_INT8 : HS_UINT8;
   if (column.width == 2) return has_sign ? HS_INT16 : HS_UINT16;
   if (column.width <= 4) return has_sign ? HS_INT32 : HS_UINT32;
@@ -160,15 +167,16 @@ Outcome set_retention(TableDefinition& definition, const char* column, uint32_t 
   if (found == definition.columns.end())
     return refuse(HS_NOT_FOUND, fmt::format("there is no column '{}'", column));
   HAILSTONE_ASSIGN(const hs_type type, shown_type(definition, *found));
-  if (type > HS_UINT64 && type != HS_TIMESTAMP && type != HS_DATE) {
+  const bool is_time = type == HS_TIMESTAMP || type == HS_DATETIME;
+  if (type > HS_UINT64 && !is_time && type != HS_DATE) {
     return refuse(HS_INVALID,
                   fmt::format("rows cannot expire by column '{}': it holds neither times, days nor "
                               "integers",
                               column));
   }
-  const TimeScale scale = type == HS_TIMESTAMP ? TimeScale::Microseconds
-                          : type == HS_DATE    ? TimeScale::Days
-                                               : TimeScale::Seconds;
+  const TimeScale scale = is_time           ? TimeScale::Microseconds
+                          : type == HS_DATE ? TimeScale::Days
+                                            : TimeScale::Seconds;
   const auto position = static_cast<uint16_t>(found - definition.columns.begin());
   definition.retention = {amount, static_cast<Retention::Unit>(unit), position, static_cast<uint8_t>(scale)};
   return {};

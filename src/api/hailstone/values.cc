@@ -63,10 +63,12 @@ std::string text_of(const ColumnShape& column, const hs_value& value) {
 
 /// Whether an integer lies within the column's limits.
 bool fits(const ColumnShape& column, int64_t number) {
+  if (column.type == HS_BOOL) return number == 0 || number == 1;
   if (is_signed(column)) return native_signed(order_signed(number, column.width), column.width) == number;
   return number >= 0 && static_cast<uint64_t>(number) <= bits_of_width(column.width);
 }
 bool fits(const ColumnShape& column, uint64_t number) {
+  if (column.type == HS_BOOL) return number <= 1;
   const uint64_t bits = bits_of_width(column.width);
   return number <= (is_signed(column) ? bits >> 1 : bits);
 }
@@ -140,6 +142,7 @@ Failure refusal(const TableShape& table, size_t column, const hs_value& value) {
 
 IntegerLimits limits_of(const ColumnShape& column) {
   const Integer one = 1;
+  if (column.type == HS_BOOL) return {0, 1};
   const unsigned bits = 8 * column.width;
   if (is_signed(column)) return {-(one << (bits - 1)), (one << (bits - 1)) - 1};
   return {0, (one << bits) - 1};

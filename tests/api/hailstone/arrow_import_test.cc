@@ -267,5 +267,45 @@ TEST_F(HailstoneTest, CursorsEndWhereTheyAreTold) {
   hs_transaction_close(transaction);
 }
 
+TEST_F(HailstoneArrowTest, BooleansAndTimesWithoutAZoneComeBackAsTheyWent) {
+  hs_schema* schema = nullptr;
+  ASSERT_HS(HS_OK, hs_schema_new(&schema));
+  ASSERT_HS_OK(hs_schema_column(schema, "flag", HS_BOOL, 0, 0), schema);
+  ASSERT_HS_OK(hs_schema_column(schema, "clock", HS_DATETIME, 0, 0), schema);
+  table_ = create("t/kinds", schema);
+  const std::array<uint8_t, 2> bits{0b10110101, 0b1}, validity{0b11110111, 0b1}, numbers{0, 1}, two{2, 1};
+  EXPECT_HS(HS_OK, loads(OneColumn("b", "flag", {validity.data(), bits.data()}, 9)));
+  EXPECT_HS(HS_OK, loads(OneColumn("C", "flag", {nullptr, numbers.data()}, 2)));
+  EXPECT_HS(HS_OUT_OF_RANGE, loads(OneColumn("C", "flag", {nullptr, two.data()}, 2)));
+  const std::array<int64_t, 2> times{-1, 1};
+  EXPECT_HS(HS_OK, loads(OneColumn("tsu:", "clock", {nullptr, times.data()}, 2)));
+  EXPECT_HS(HS_OK, loads(OneColumn("tss:", "clock", {nullptr, times.data()}, 2)));
+  EXPECT_HS(HS_INVALID, loads(OneColumn("tsu:UTC", "clock", {nullptr, times.data()}, 2)));
+  EXPECT_HS(HS_OUT_OF_RANGE, loads(OneColumn("tsn:", "clock", {nullptr, times.data()}, 2)));
+
+  hs_transaction* const transaction = begin();
+  const hs_value row[] = {hs_int(1), hs_int(-5)}, wrong[] = {hs_int(2), hs_null()};
+  EXPECT_HS_OK(hs_insert(transaction, table_, row, 2), transaction);
+  EXPECT_HS(HS_OUT_OF_RANGE, hs_insert(transaction, table_, wrong, 2));
+  hs_scan* scan = nullptr;
+  ASSERT_HS_OK(hs_scan_open(transaction, table_, &scan), transaction);
+  ArrowArrayStream stream;
+  ASSERT_HS_OK(hs_scan_stream(scan, &stream), scan);
+  hs_scan_close(scan);
+  ArrowSchema shown;
+  ASSERT_EQ(0, stream.get_schema(&stream, &shown));
+  EXPECT_STREQ(shown.children[0]->format, "b");
+  EXPECT_STREQ(shown.children[1]->format, "tsu:");
+  shown.release(&shown);
+  ArrowArray array;
+  ASSERT_EQ(0, stream.get_next(&stream, &array));
+  ASSERT_EQ(array.length, 1);
+  EXPECT_EQ(*static_cast<const uint8_t*>(array.children[0]->buffers[1]) & 1, 1);
+  EXPECT_EQ(*static_cast<const int64_t*>(array.children[1]->buffers[1]), -5);
+  array.release(&array);
+  stream.release(&stream);
+  hs_transaction_close(transaction);
+}
+
 }  // namespace
 }  // namespace hailstone

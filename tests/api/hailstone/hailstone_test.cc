@@ -210,7 +210,7 @@ TEST_F(HailstoneTest, ValuesThatDoNotFitAreRefused) {
   EXPECT_HS_OK(hs_schema_column(schema, "single", HS_FLOAT, 0, 0), schema);
   EXPECT_HS_OK(hs_schema_column(schema, "short", HS_STRING, 4, 0), schema);
   EXPECT_HS(HS_ALREADY_EXISTS, hs_schema_column(schema, "short", HS_STRING, 4, 0));
-  EXPECT_HS(HS_INVALID, hs_schema_column(schema, "odd", static_cast<hs_type>(15), 0, 0));
+  EXPECT_HS(HS_INVALID, hs_schema_column(schema, "odd", static_cast<hs_type>(17), 0, 0));
   const char* const missing[] = {"missing"};
   EXPECT_HS(HS_NOT_FOUND, hs_schema_primary_key(schema, missing, 1));
   hs_transaction* const transaction = begin();

@@ -87,11 +87,12 @@ struct ColumnSpec {
   uint32_t max_bytes;
   int flags;
 };
-constexpr ColumnSpec specs[] = {{"id", HS_INT64, 0, HS_NOT_NULL},   {"tiny", HS_INT8, 0, 0},
-                                {"big", HS_UINT64, 0, 0},           {"ratio", HS_DOUBLE, 0, 0},
-                                {"single", HS_FLOAT, 0, 0},         {"name", HS_STRING, 20, 0},
-                                {"note", HS_BYTES, 0, HS_ROW_WISE}, {"day", HS_DATE, 0, HS_ROW_WISE},
-                                {"moment", HS_TIMESTAMP, 0, 0},     {"text", HS_STRING, 0, 0}};
+constexpr ColumnSpec specs[] = {
+    {"id", HS_INT64, 0, HS_NOT_NULL},   {"tiny", HS_INT8, 0, 0},          {"big", HS_UINT64, 0, 0},
+    {"ratio", HS_DOUBLE, 0, 0},         {"single", HS_FLOAT, 0, 0},       {"name", HS_STRING, 20, 0},
+    {"note", HS_BYTES, 0, HS_ROW_WISE}, {"day", HS_DATE, 0, HS_ROW_WISE}, {"moment", HS_TIMESTAMP, 0, 0},
+    {"text", HS_STRING, 0, 0},          {"flag", HS_BOOL, 0, 0},          {"rare", HS_BOOL, 0, HS_ROW_WISE},
+    {"clock", HS_DATETIME, 0, 0}};
 constexpr size_t column_count = std::size(specs);
 using Row = std::vector<Cell>;
 
@@ -145,6 +146,10 @@ class HailstoneModelTest : public HailstoneTest, public ::testing::WithParamInte
             chance(6) ? special[below(5)] : static_cast<double>(static_cast<int64_t>(below(41)) - 20) / 4;
         break;
       }
+      case HS_BOOL:
+        cell.kind = HS_VALUE_UINT;
+        cell.u = below(2);
+        break;
       case HS_DATE:
         cell.kind = HS_VALUE_INT;
         cell.i = static_cast<int64_t>(below(40000)) - 1000;
@@ -452,7 +457,10 @@ Cell HailstoneModelTest::read_cell(const ArrowArray& array, const ColumnSpec& sp
       return Cell::of(hs_int(at(int32_t{})));
     case HS_INT64:
     case HS_TIMESTAMP:
+    case HS_DATETIME:
       return Cell::of(hs_int(at(int64_t{})));
+    case HS_BOOL:
+      return Cell::of(hs_uint(static_cast<const uint8_t*>(array.buffers[1])[row / 8] >> (row % 8) & 1));
     default:
       break;
   }
