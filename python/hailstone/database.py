@@ -15,6 +15,7 @@ import pyarrow as pa
 from . import library
 from .errors import Busy, Error, Invalid, NotFound, Status
 from .library import AS_DICTIONARY, Aggregate, ArrowArrayStream, Options, Value, check, get_value, lib, name_bytes
+from .lookup import Lookup
 from .predicate import make_predicate
 from .values import RowBuffers, RowReader
 
@@ -133,11 +134,43 @@ class Database:
         self._handle = handle
         self._directory = directory
         self._process = os.getpid()
+        self._schema = 0  # raised as a transaction commits that has changed tables
+        self._kept = {}  # _Table objects that no transaction has, by name: to make one takes longer than to read a row
 
     def _open_handle(self):
         if self._handle is None:
             raise Invalid(Status.INVALID, "the database is closed")
         return self._handle
+
+    def _take_table(self, name):
+        """One that was kept; else None."""
+        try:
+            table = self._kept[name].pop()
+        except (KeyError, IndexError):
+            return None
+        if table.schema == self._schema:
+            return table
+        lib.hs_table_close(table.handle)
+        return None
+
+    def _keep_table(self, table):
+        kept = self._kept
+        same = kept.get(table.name)
+        if same is None and len(kept) < 100:
+            same = kept[table.name] = []
+        if table.schema == self._schema and same is not None and len(same) < 4:
+            same.append(table)
+        else:
+            lib.hs_table_close(table.handle)
+
+    def _schema_changed(self):
+        """Tables may have gone or have other names: those that are kept, or that transactions under way have, are not used
+        again."""
+        self._schema += 1
+        kept, self._kept = self._kept, {}
+        for tables in list(kept.values()):
+            for table in list(tables):
+                lib.hs_table_close(table.handle)
 
     def close(self) -> None:
         """Closes the database and all that was made from it; open transactions are rolled back.
@@ -220,8 +253,11 @@ class Database:
             return tx.load(table, data, **more)
 
     def get(self, table: str, *key: Any) -> Optional[dict[str, Any]]:
-        with self.begin() as tx:
+        tx = Transaction(self)
+        try:
             return tx.get(table, *key)
+        finally:
+            tx.close()
 
     def upsert(self, table: str, row: Row) -> None:
         with self.begin() as tx:
@@ -269,8 +305,8 @@ _PLAIN = {int, float, str, bytes, bool, type(None)}
 class _Table:
     """A table's handle and what it is like, kept by a transaction."""
 
-    def __init__(self, name, handle):
-        self.name, self.handle = name, handle
+    def __init__(self, name, handle, schema):
+        self.name, self.handle, self.schema = name, handle, schema
         text, number, flags = ctypes.c_char_p(), ctypes.c_int(), ctypes.c_int()
         limit, count, part = ctypes.c_uint32(), ctypes.c_size_t(), ctypes.c_size_t()
         self.columns, self.indexes = [], []
@@ -294,6 +330,8 @@ class _Table:
         self._buffers, self.readers = {}, []
         self.all = tuple(range(len(self.columns)))
         self.key = self.index_columns(None)
+        key_columns = [self.columns[place] for place in self.key]
+        self.lookups = [] if Lookup.possible(key_columns) else None
         if not self.columns or lib.hs_table_columns(handle) != len(self.columns):
             raise Invalid(Status.INVALID, "the database is closed")
 
@@ -321,6 +359,13 @@ class _Table:
             raise Invalid(Status.INVALID, f"table '{self.name}' has {len(self.columns)} columns, but {len(row)} values were given")
         return row
 
+    def take_lookup(self):
+        """A Lookup that no other thread has; to be given back by lookups.append()."""
+        try:
+            return self.lookups.pop()
+        except IndexError:
+            return Lookup(self.handle, self.columns, [self.columns[place] for place in self.key])
+
     def buffers(self, columns):
         """The RowBuffers of these columns, which are kept."""
         found = self._buffers.get(columns)
@@ -345,6 +390,7 @@ class Transaction:
         self._database = database
         self._handle = None
         self._tables = {}
+        self._changes_schema = False  # it has made, dropped or changed a table
         self._isolation = isolation
         handle, owner = ctypes.c_void_p(), database._open_handle()
         check(lib.hs_begin(owner, _choice(_ISOLATION, isolation, "isolation"), ctypes.byref(handle)), owner)
@@ -388,21 +434,37 @@ class Transaction:
     def _forget_tables(self):
         tables, self._tables = self._tables, {}
         for table in list(tables.values()):
-            lib.hs_table_close(table.handle)
+            if self._changes_schema:
+                lib.hs_table_close(table.handle)
+            else:
+                self._database._keep_table(table)
 
     def _table(self, name):
         table = self._tables.get(name)
+        if table is None and self._handle is not None and not self._changes_schema:
+            table = self._database._take_table(name)
+            if table is not None:
+                self._tables[name] = table
         if table is None:
-            handle = ctypes.c_void_p()
+            handle, schema = ctypes.c_void_p(), self._database._schema
             self._call(lib.hs_table_open, name_bytes(name), ctypes.byref(handle))
-            table = self._tables[name] = _Table(name, handle)
+            table = self._tables[name] = _Table(name, handle, schema)
         return table
+
+    def _change_schema(self, function, *arguments):
+        """A call that makes, drops or changes a table. What is known of tables may be so no more, here and, once this is
+        committed, elsewhere."""
+        self._changes_schema = True
+        self._forget_tables()
+        self._call(function, *arguments)
 
     def commit(self) -> None:
         """Makes the changes permanent and visible, and ends the transaction."""
         try:
             self._call(lib.hs_commit)
         finally:
+            if self._changes_schema:
+                self._database._schema_changed()
             self.close()
 
     def rollback(self) -> None:
@@ -496,22 +558,19 @@ class Transaction:
             if in_memory:
                 check(lib.hs_schema_in_memory(schema, 0), schema)
             check(lib.hs_schema_retention(schema, *_retention(retention)), schema)
-            self._call(lib.hs_table_create, name_bytes(name), schema, None)
+            self._change_schema(lib.hs_table_create, name_bytes(name), schema, None)
         finally:
             lib.hs_schema_free(schema)
 
     def drop_table(self, name: str) -> None:
-        self._forget_tables()
-        self._call(lib.hs_table_drop, name_bytes(name))
+        self._change_schema(lib.hs_table_drop, name_bytes(name))
 
     def rename_table(self, name: str, new_name: str) -> None:
-        self._forget_tables()
-        self._call(lib.hs_table_rename, name_bytes(name), name_bytes(new_name))
+        self._change_schema(lib.hs_table_rename, name_bytes(name), name_bytes(new_name))
 
     def set_retention(self, table: str, retention: Retention) -> None:
         """As create_table() has it; None: rows stay."""
-        self._forget_tables()
-        self._call(lib.hs_table_retention, name_bytes(table), *_retention(retention))
+        self._change_schema(lib.hs_table_retention, name_bytes(table), *_retention(retention))
 
     def check(self, table: str) -> None:
         """Reads every byte of the table and compares its indexes with its rows; raises Corrupt."""
@@ -560,7 +619,22 @@ class Transaction:
 
     def get(self, table: str, *key: Any, lock: Optional[str] = None) -> Optional[dict[str, Any]]:
         """The row of a primary key as a dictionary; None: there is none. lock: None, "shared", "exclusive"."""
-        known = self._table(table)
+        known = self._tables.get(table) or self._table(table)
+        if lock is None and known.lookups is not None:
+            lookup = known.take_lookup()
+            try:
+                if lookup.pack(key):
+                    handle = self._handle
+                    if lookup.owner is not handle:
+                        lookup.transaction.value, lookup.owner = self._open_handle().value, handle
+                    status = lookup.find()
+                    if status == 0:
+                        return lookup.row()
+                    if status == Status.NOT_FOUND:
+                        return None
+                    check(status, handle)
+            finally:
+                known.lookups.append(lookup)
         wanted = 0 if lock is None else _choice(_LOCKS, lock, "lock")
         keys = known.buffers(known.key)
         packed = keys.pack(key)

@@ -149,6 +149,11 @@ _INTEGER, _REAL, _TEXT, _OTHER = range(4)  # columns that take Python's own type
 _QUICK = {**{name: _INTEGER for name in INTEGERS - {"uint64"}}, "float": _REAL, "double": _REAL, "string": _TEXT}
 
 
+def quick_kind(column):
+    """int or str, when the column takes such values of 64 bits, or of ASCII, as they are; else None."""
+    return {_INTEGER: int, _TEXT: str}.get(_QUICK.get(column.type))
+
+
 def convert(value, column):
     """The kind and the number or bytes of a value for a column; raises Invalid and OutOfRange."""
     if value is None or is_missing(value):
