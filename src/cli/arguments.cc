@@ -37,8 +37,8 @@ std::string wrong_subcommand(const CLI::App& app, int count, char** arguments) {
     }
     const auto found = std::ranges::find(known, name, &CLI::App::get_name);
     if (found == known.end()) {
-      return fmt::format("{}: there is no subcommand '{}', only {}", command, printable(name),
-                         joined_names(known));
+      return fmt::format("{0}: there is no subcommand '{1}', only {2}; '{0} --help' says what they do",
+                         command, printable(name), joined_names(known));
     }
     at = *found;
     command += " " + name;
@@ -177,8 +177,16 @@ ArgumentReader::Outcome ArgumentReader::read(int count, char** arguments) {
     std::ostringstream out, wrong;
     const bool is_wrong = app_->exit(error, out, wrong) != 0;
     fmt::print("{}", out.str());
-    fmt::print(stderr, "{}", wrong.str());
-    return is_wrong ? Outcome::Wrong : Outcome::Shown;
+    if (!is_wrong) return Outcome::Shown;
+    std::string command = app_->get_name();
+    for (const CLI::App* at = app_.get(); !at->get_subcommands().empty();) {
+      at = at->get_subcommands().front();
+      command += " " + at->get_name();
+    }
+    std::string what = printable(error.what());
+    while (what.ends_with('.')) what.pop_back();
+    fmt::print(stderr, "{0}: {1}; '{0} --help' says what it takes\n", command, what);
+    return Outcome::Wrong;
   }
   return Outcome::Run;
 }

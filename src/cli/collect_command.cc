@@ -189,15 +189,12 @@ struct InitArguments {
 
 Status init(InitArguments arguments) {
   ConfigSample& sample = arguments.sample;
-  const auto format =
-      arguments.format.empty() ? format_of_path(sample.file) : format_of_name(arguments.format);
+  auto format = arguments.format.empty() ? format_of_path(sample.file) : format_of_name(arguments.format);
   if (!format) {
-    return fail(
-        ErrorCode::InvalidArgument,
-        fmt::format("'{}' does not end in .csv, .tsv or .jsonl; --format says what it is", sample.file));
+    HAILSTONE_ASSIGN(format, format_of_rows(sample.file));
   }
   sample.text.format = *format;
-  if (*format != TextFormat::JsonLines && sample.text.has_header != sample.columns.empty()) {
+  if (!names_its_fields(*format) && sample.text.has_header != sample.columns.empty()) {
     return fail(ErrorCode::InvalidArgument,
                 sample.text.has_header
                     ? "--columns names the columns of a file without a header: give --no-header, too"
@@ -224,6 +221,13 @@ int report(const CollectArguments& arguments) {
   if (!config) return finished("collect report", std::unexpected(config.error()));
   const auto periods = report_of_summaries(*config, arguments.periods);
   if (!periods) return finished("collect report", std::unexpected(periods.error()));
+  for (const SummaryConfig& summary : config->summaries) {
+    const bool is_there = std::ranges::find(*periods, summary.name, &PeriodReport::summary) != periods->end();
+    if (!is_there && !arguments.as_json) {
+      fmt::print("{}: no records yet\n", summary.name);
+    }
+  }
+  if (config->summaries.empty() && !arguments.as_json) fmt::print("the configuration has no summary\n");
   for (const PeriodReport& period : *periods) {
     if (arguments.as_json) {
       fmt::print(
@@ -262,13 +266,16 @@ void add_collect_command(Arguments& root, Ending& ending) {
   const auto null_text = std::make_shared<std::string>();
   const auto delimiter = std::make_shared<std::string>(",");
   init_command.add("SAMPLE", init_arguments->sample.file, "a file with rows as they will come").required();
-  init_command.add("--format", init_arguments->format, "csv, tsv or jsonl; default: as the file's name ends")
-      .one_of({"csv", "tsv", "jsonl"});
+  init_command
+      .add("--format", init_arguments->format,
+           "csv, tsv, jsonl or combined; default: as the file's name ends, or its first line says")
+      .one_of({"csv", "tsv", "jsonl", "combined"});
   init_command.add_flag("--no-header", *header, "CSV, TSV: the first line is a row");
   init_command.add("--columns", init_arguments->sample.columns, "names of the columns, with --no-header")
       .comma_list();
-  init_command.add("--delimiter", *delimiter, "CSV: the character between fields")
-      .show_default()
+  init_command
+      .add("--delimiter", *delimiter,
+           "CSV: the character between fields; default: that of , ; | and tab which the header has, else ,")
       .check(check_delimiter);
   init_command.add(
       "--null", *null_text,
@@ -281,6 +288,7 @@ void add_collect_command(Arguments& root, Ending& ending) {
     TextOptions& text = init_arguments->sample.text;
     text.has_header = !*header;
     text.delimiter = delimiter->front();
+    text.finds_delimiter = !init_command.given("--delimiter");
     if (init_command.given("--null")) text.null_text = *null_text;
     ending.exit_code = finished("collect init", init(*init_arguments));
   });

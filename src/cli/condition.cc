@@ -279,12 +279,13 @@ class Parser {
       } else if (const auto real = parse_double(text)) {
         result = hs_double(*real);
       }
-      if (!result) return tokens_.wrong(token_.place, fmt::format("'{}' is no number", text));
+      if (!result) return tokens_.wrong(token_.place, fmt::format("'{}' is not a number", text));
     } else {
       if (!is_text) return expected(fmt::format("a {} in single quotes", type_name(type)));
       kept_.emplace_back();
       result = parse_value(type, text, kept_.back());
-      if (!result) return tokens_.wrong(token_.place, fmt::format("'{}' is no {}", text, type_name(type)));
+      if (!result)
+        return tokens_.wrong(token_.place, fmt::format("'{}' is not of the type {}", text, type_name(type)));
     }
     HAILSTONE_TRY(advance());
     return *result;

@@ -99,7 +99,7 @@ Result<DiskResults> parse_results(const std::string& path, const std::string& te
         element["system_seconds"].get(cost.system_seconds) ||
         element["system_calls"].get(cost.counts.calls) || element["reads"].get(cost.counts.reads) ||
         element["writes"].get(cost.counts.writes) || element["syncs"].get(cost.counts.syncs)) {
-      return wrong("a measurement lacks something");
+      return wrong("a measurement is not whole");
     }
     const auto known = parse_io_method(method);
     if (!known || (job != "write" && job != "read")) return wrong("a measurement is of an unknown method");

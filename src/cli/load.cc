@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/new_database.h"
 #include "cli/progress.h"
+#include "text/plain_input.h"
 #include "text/type_guess.h"
 #include "text/value_text.h"
 
@@ -50,6 +51,22 @@ class Rows {
     format_ = text.format;
     HAILSTONE_ASSIGN(reader_, open_rows(options_.files[file_], text, names_, interrupt_descriptor_));
     ++file_;
+    if (const auto found = reader_->delimiter(); found && *found != text.delimiter) {
+      fmt::print(
+          stderr,
+          "hailstone load: {}: fields are taken to be separated by '{}', as in the header; --delimiter says "
+          "otherwise\n",
+          printable(reader_->input().name()), *found == '\t' ? std::string("\\t") : std::string(1, *found));
+    }
+    return {};
+  }
+  /// Names end at a NUL in the library.
+  Status check_names() const {
+    for (const std::string& name : names()) {
+      if (name.find('\0') == std::string::npos) continue;
+      return wrong_file(
+          fmt::format("the name '{}' holds a NUL, which no name of a column can", beginning(name)));
+    }
     return {};
   }
   /// Of the columns of files without a header.
@@ -106,12 +123,12 @@ class Rows {
   size_t file_number() const { return file_; }
   TextFormat format() const { return format_; }
   uint64_t bytes_read() const { return bytes_before_ + reader_->bytes_read(); }
-  /// Bytes of all files; 0 when one of them is a pipe.
+  /// Bytes of all files; 0 when one of them is a pipe, or compressed.
   Result<uint64_t> bytes_in_all() const {
     uint64_t all = 0;
     for (const std::string& path : options_.files) {
       if (path == "-") return 0;
-      HAILSTONE_ASSIGN(const auto file, InputFile::open(path, -1));
+      HAILSTONE_ASSIGN(const auto file, open_plain_input(path, -1));
       if (!file->size()) return 0;
       all += *file->size();
     }
@@ -250,10 +267,9 @@ class Loader {
       made_ = true;
     } else if (opened && (!types_.empty() || !options_.key.empty() || !options_.row_wise.empty())) {
       hs_table_close(table);
-      return fail(
-          ErrorCode::AlreadyExists,
-          fmt::format("table '{}' is there already, so --types, --key and --row-wise cannot be heeded",
-                      options_.table));
+      return fail(ErrorCode::AlreadyExists,
+                  fmt::format("table '{}' is there already, so --types, --key and --row-wise do not apply",
+                              options_.table));
     }
     HAILSTONE_TRY(opened);
     table_.reset(table);
@@ -295,6 +311,7 @@ class Loader {
   }
 
   Status make_table(hs_table*& table) {
+    HAILSTONE_TRY(rows_.check_names());
     std::map<std::string, TypeGuess> guesses;
     std::vector<std::string> names;
     HAILSTONE_ASSIGN(auto all, field_names());
@@ -307,13 +324,14 @@ class Loader {
     });
     for (const auto& [name, type] : types_) {
       if (std::ranges::find(names, name) == names.end()) {
-        return rows_.wrong_file(fmt::format("--types names a column '{}', which the file has not got", name));
+        return rows_.wrong_file(
+            fmt::format("--types names a column '{}', which the file does not have", name));
       }
     }
     for (const std::string& name : options_.row_wise) {
       if (std::ranges::find(names, name) == names.end()) {
         return rows_.wrong_file(
-            fmt::format("--row-wise names a column '{}', which the file has not got", name));
+            fmt::format("--row-wise names a column '{}', which the file does not have", name));
       }
     }
     hs_schema* made = nullptr;
@@ -340,6 +358,7 @@ class Loader {
 
   /// Which column of the table each field goes to; nothing for those that are not loaded.
   Status map_fields() {
+    HAILSTONE_TRY(rows_.check_names());
     HAILSTONE_ASSIGN(const auto names, field_names());
     mapped_file_ = rows_.file_number();
     places_.clear();
@@ -417,7 +436,7 @@ class Loader {
         guessed_.contains(column.name)
             ? fmt::format(" (which was guessed from the first rows; --types {}=TYPE says it)", column.name)
             : "";
-    return rows_.wrong(fmt::format("column '{}': '{}' is no {}{}", column.name, beginning(text),
+    return rows_.wrong(fmt::format("column '{}': '{}' is not of the type {}{}", column.name, beginning(text),
                                    type_name(column.type), guess));
   }
 
@@ -456,8 +475,9 @@ void add_load_command(Arguments& root, Ending& ending) {
            "columns that the file's go to, in order, - for none; with jsonl: the keys to load; "
            "default: by the header or keys, or with --no-header those of the table in order")
       .comma_list();
-  command.add("--delimiter", *delimiter, "CSV: the character between fields")
-      .show_default()
+  command
+      .add("--delimiter", *delimiter,
+           "CSV: the character between fields; default: that of , ; | and tab which the header has, else ,")
       .check(check_delimiter);
   command.add("--null", *null_text,
               "CSV, TSV: fields without quotes that stand for NULL; default: empty ones in CSV, \\N in TSV");
@@ -479,6 +499,7 @@ void add_load_command(Arguments& root, Ending& ending) {
   command.run([command, options, header, null_text, delimiter, &ending] {
     options->text.has_header = !*header;
     options->text.delimiter = delimiter->front();
+    options->text.finds_delimiter = !command.given("--delimiter");
     if (command.given("--null")) options->text.null_text = *null_text;
     ending.exit_code = finished("load", Loader(*options).run());
   });

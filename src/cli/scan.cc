@@ -149,6 +149,19 @@ class Scanner {
   std::vector<OutputColumn> all_;
 };
 
+/// Files that people would not expect to be CSV.
+Status check_output(const ScanOptions& options) {
+  for (const std::string_view end : {".parquet", ".arrow", ".feather"}) {
+    if (!options.output.ends_with(end)) continue;
+    return fail(
+        ErrorCode::InvalidArgument,
+        fmt::format("'{0}': rows are written as CSV, TSV or JSON lines; the Python package writes such "
+                    "files: python3 -m hailstone scan {1} {2} --output {0}",
+                    options.output, options.database.directory, options.table));
+  }
+  return {};
+}
+
 }  // namespace
 
 void add_scan_command(Arguments& root, Ending& ending) {
@@ -187,6 +200,7 @@ void add_scan_command(Arguments& root, Ending& ending) {
     options->text.delimiter = delimiter->front();
     if (command.given("--null")) options->text.null_text = *null_text;
     Status status = check_text_options(options->text);
+    if (status && options->format.empty()) status = check_output(*options);
     if (status && options->count && (!options->columns.empty() || command.given("--limit"))) {
       status = fail(ErrorCode::InvalidArgument, "--count goes with --where, not with --columns or --limit");
     }

@@ -25,7 +25,8 @@ Result<bool> Batch::enter_frame(const SpoolReader& reader) {
     if (!records_.empty()) return false;
     layout_bytes_ = layout->second;
     if (!decode_layout(layout_bytes_, layout_)) {
-      return fail(ErrorCode::Corruption, fmt::format("the layout of record {} of the spool is none", end_));
+      return fail(ErrorCode::Corruption,
+                  fmt::format("the layout of record {} of the spool cannot be read", end_));
     }
   }
   // A frame's records are of one source.

@@ -98,7 +98,7 @@ Status collect(const CollectConfig& config, const CollectOptions& options, Stop&
 
   Mutex mutex;
   Status first;  // the first error
-  const auto end = [&](const std::string& name, const Status& status) {
+  const auto end = [&](const std::string& name, const Status& status, bool ends_all = true) {
     if (status) return;
     MutexLock lock(mutex);
     // The first one is the caller's to tell.
@@ -107,7 +107,7 @@ Status collect(const CollectConfig& config, const CollectOptions& options, Stop&
     } else {
       log_event(name, status.error().message());
     }
-    stop.request();
+    if (ends_all) stop.request();
   };
   // The client library is made ready before there are threads.
   if (mysql_library_init(0, nullptr, nullptr) != 0) {
@@ -129,7 +129,8 @@ Status collect(const CollectConfig& config, const CollectOptions& options, Stop&
   for (const auto& each : streams) {
     Stream& stream = *each;
     threads.emplace_back([&] {
-      end(stream.config.name, stream.intake.run());
+      // With `once` all sources end by themselves, and what has been read of them is delivered.
+      end(stream.config.name, stream.intake.run(), !options.once);
       stream.delivery.finish();
       --running;
     });

@@ -150,11 +150,10 @@ Result<std::string> check_summary(const CollectConfig& config, const SummaryConf
     for (const std::string& name : names) {
       const auto is_it = [&](const auto& row) { return is_same_name(row.at(0), name); };
       if (std::ranges::any_of(rows, is_it)) continue;
-      return fail(
-          ErrorCode::InvalidArgument,
-          fmt::format(
-              "'select' gives a column '{}', which table '{}' has not; name it so: expression AS column",
-              name, summary.table.name));
+      return fail(ErrorCode::InvalidArgument,
+                  fmt::format("'select' gives a column '{}', which table '{}' does not have; name it as one "
+                              "of the table's: expression AS column",
+                              name, summary.table.name));
     }
     return {};
   };

@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <system_error>
+#include <utility>
 
 #include "collect/config.h"
 #include "collect/server_connection.h"
+#include "text/pattern_lines.h"
 #include "text/type_guess.h"
 
 namespace hailstone {
@@ -16,6 +19,7 @@ namespace {
 struct Column {
   std::string name;
   TypeGuess guess;
+  std::string type{};  // of SQL, where nothing is guessed
   size_t longest = 0;  // bytes of a value
   bool has_null = false;
   bool has_fraction = false;  // of a second
@@ -31,18 +35,44 @@ struct Column {
     has_zone =
         has_zone || field.text.ends_with('Z') || field.text.find_first_of("+-", 10) != std::string_view::npos;
   }
-  bool is_time() const { return guess.type() == HS_DATE || (guess.type() == HS_TIMESTAMP && !has_zone); }
+  bool is_time() const {
+    if (!type.empty()) return name == combined_time;
+    return guess.type() == HS_DATE || (guess.type() == HS_TIMESTAMP && !has_zone);
+  }
 };
 
-/// Room for values somewhat longer than those that were seen.
-std::string text_type(size_t longest) {
-  for (const size_t size : {20U, 50U, 100U, 255U, 1000U, 4000U}) {
-    if (2 * longest <= size) return fmt::format("VARCHAR({})", size);
+/// Columns of an access log: with room for what clients may send, within what a row may have.
+constexpr std::pair<std::string_view, std::string_view> combined_columns[] = {
+    {combined_time, "DATETIME"},  {"host", "VARCHAR(255)"},     {"user", "VARCHAR(255)"},
+    {"method", "VARCHAR(20)"},    {"path", "VARCHAR(4000)"},    {"status", "SMALLINT UNSIGNED"},
+    {"bytes", "BIGINT UNSIGNED"}, {"referer", "VARCHAR(4000)"}, {"agent", "VARCHAR(4000)"}};
+
+/// Characters of a VARCHAR with room for values four times as long as those that were seen; nothing: too
+/// long.
+std::optional<size_t> room_for(size_t longest) {
+  for (const size_t size : {255U, 1000U, 4000U}) {
+    if (4 * longest <= size) return size;
   }
-  return "LONGTEXT";
+  return std::nullopt;
 }
 
-std::string sql_type(const Column& column) {
+/// Whether all texts together, of 4 bytes a character, are more than the server's 65,535 bytes of a row.
+bool are_wide(const std::vector<Column>& columns) {
+  constexpr size_t bytes_for_texts = 60'000;
+  size_t bytes = 0;
+  for (const Column& column : columns) bytes += 4 * room_for(column.longest).value_or(0);
+  return bytes > bytes_for_texts;
+}
+
+std::string text_type(size_t longest, bool is_wide) {
+  const auto room = room_for(longest);
+  if (!room) return "LONGTEXT";
+  return is_wide ? "TEXT" : fmt::format("VARCHAR({})", *room);
+}
+
+std::string sql_type(const Column& column, bool is_wide) {
+  if (!column.type.empty()) return column.type;
+  if (column.guess.is_boolean()) return "BOOLEAN";
   switch (column.guess.type()) {
     case HS_INT64:
       return "BIGINT";
@@ -58,7 +88,7 @@ std::string sql_type(const Column& column) {
     default:
       break;
   }
-  return text_type(column.longest);
+  return text_type(column.longest, is_wide);
 }
 
 /// `text` within the quotes of a TOML text, of one line or of several.
@@ -78,7 +108,19 @@ std::string toml_text(std::string_view text) {
 }
 
 std::string_view format_name(TextFormat format) {
-  return format == TextFormat::Csv ? "csv" : format == TextFormat::Tsv ? "tsv" : "jsonl";
+  switch (format) {
+    case TextFormat::Csv:
+      return "csv";
+    case TextFormat::Tsv:
+      return "tsv";
+    case TextFormat::JsonLines:
+      return "jsonl";
+    case TextFormat::Combined:
+      return "combined";
+    case TextFormat::Regex:
+      return "regex";
+  }
+  std::unreachable();
 }
 
 /// Letters, digits and _ of the file's name up to its first dot.
@@ -93,8 +135,10 @@ std::string name_of(const std::string& file) {
   return name.empty() || name.size() > 60 ? "records" : name;
 }
 
-Result<std::vector<Column>> columns_of(const ConfigSample& sample) {
+/// Tells the sample its delimiter, too.
+Result<std::vector<Column>> columns_of(ConfigSample& sample) {
   HAILSTONE_ASSIGN(const auto rows, open_rows(sample.file, sample.text, sample.columns, -1));
+  sample.text.delimiter = rows->delimiter().value_or(sample.text.delimiter);
   std::vector<Column> columns;
   const auto take_names = [&] {
     while (columns.size() < rows->names().size())
@@ -114,6 +158,12 @@ Result<std::vector<Column>> columns_of(const ConfigSample& sample) {
     return fail(ErrorCode::InvalidArgument,
                 fmt::format("'{}' has no rows to guess types from; give a file with some", sample.file));
   }
+  if (sample.text.format == TextFormat::Combined) {
+    columns.clear();
+    for (const auto& [name, type] : combined_columns) {
+      columns.push_back({.name = std::string(name), .guess = {}, .type = std::string(type), .rows = count});
+    }
+  }
   // Of JSON lines a key may be missing.
   for (Column& column : columns) column.has_null = column.has_null || column.rows < count;
   return columns;
@@ -121,7 +171,23 @@ Result<std::vector<Column>> columns_of(const ConfigSample& sample) {
 
 }  // namespace
 
-Result<std::string> configuration_from(const ConfigSample& sample) {
+Result<TextFormat> format_of_rows(const std::string& file) {
+  for (const TextFormat format : {TextFormat::Combined, TextFormat::JsonLines}) {
+    TextOptions options{.format = format, .null_text = {}};
+    options.longest_row = size_t{8} << 20;
+    HAILSTONE_ASSIGN(const auto rows, open_rows(file, options, {}, -1));
+    const auto found = rows->next();
+    if (found && *found) return format;
+    if (!found && found.error().code() != ErrorCode::InvalidArgument) return std::unexpected(found.error());
+  }
+  return fail(
+      ErrorCode::InvalidArgument,
+      fmt::format("neither the name '{}' nor its first line says the format; --format does: csv, tsv, jsonl "
+                  "or combined",
+                  file));
+}
+
+Result<std::string> configuration_from(ConfigSample sample) {
   HAILSTONE_ASSIGN(const auto columns, columns_of(sample));
   std::error_code ignored;
   std::string path = std::filesystem::absolute(sample.file, ignored).lexically_normal().string();
@@ -130,13 +196,14 @@ Result<std::string> configuration_from(const ConfigSample& sample) {
   const auto time = std::ranges::find_if(
       columns, [](const Column& column) { return column.is_time() && !column.has_null; });
 
+  const bool is_wide = are_wide(columns);
   std::string names, definition;
   for (const Column& column : columns) {
     names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", toml_text(column.name));
     const bool is_needed = time != columns.end() && &column == &*time;
     definition +=
         fmt::format("{}  {} {}{}", definition.empty() ? "" : ",\n", toml_text(quoted_name(column.name)),
-                    sql_type(column), is_needed ? " NOT NULL" : "");
+                    sql_type(column, is_wide), is_needed ? " NOT NULL" : "");
   }
 
   std::string text = fmt::format(
@@ -163,8 +230,9 @@ file = "{1}"
 format = "{2}"
 )toml",
       name, toml_text(path), format_name(sample.text.format));
-  if (sample.text.format == TextFormat::JsonLines) {
-    text += "# The keys that are wanted.\n";
+  if (names_its_fields(sample.text.format)) {
+    text += sample.text.format == TextFormat::JsonLines ? "# The keys that are wanted.\n"
+                                                        : "# The fields that are wanted.\n";
     text += fmt::format("columns = [{}]\n", names);
   } else if (!sample.text.has_header) {
     text += "header = false\n# The table's columns for the fields; \"-\": for none.\n";
@@ -174,12 +242,19 @@ format = "{2}"
     text += fmt::format("delimiter = \"{}\"\n", toml_text(std::string_view(&sample.text.delimiter, 1)));
   }
   if (sample.text.null_text) text += fmt::format("null = \"{}\"\n", toml_text(*sample.text.null_text));
+  const bool has_moments = sample.text.format == TextFormat::Combined;
+  if (has_moments) text += "# The table has its times in this zone.\ntime_zone = \"+00:00\"\n";
   text += R"toml(# Columns that are SQL expressions of the others.
 # computed = { day = "DATE(at)" }
-# Of the connection: what times are in, and when midnight is. Default: the server's.
-# time_zone = "Europe/Berlin"
-# Records that the table cannot take as they are.
 )toml";
+  if (!has_moments) {
+    text += R"toml(# Of the connection: what times are in, and when midnight is. Default: the server's.
+# time_zone = "Europe/Berlin"
+# Where times are not written as 2026-11-24 10:00:00: letters of strptime, "unix", "unix_ms".
+# time_format = "%d.%m.%Y %H:%M:%S"
+)toml";
+  }
+  text += "# Records that the table cannot take as they are.\n";
   text += fmt::format("reject_file = \"/var/spool/hailstone/{}.rejects\"\n", name);
   text +=
       "\n# The table is made when it is not there. The types are guessed: look at them, and give it a key.\n";

@@ -18,9 +18,13 @@ struct ConfigSample {
   uint64_t rows = 10'000;            // that types are guessed from
 };
 
+/// What the rows of a file say of their format, whose name says nothing: an access log, or JSON lines.
+/// ErrorCode::InvalidArgument for others.
+Result<TextFormat> format_of_rows(const std::string& file);
+
 /// The text of the file, in TOML, with comments. Columns have the types that `hailstone load` would guess;
 /// the first one that has a time in each row decides on partitions. ErrorCode::InvalidArgument: a row of the
 /// sample is wrong, or there is none.
-Result<std::string> configuration_from(const ConfigSample& sample);
+Result<std::string> configuration_from(ConfigSample sample);
 
 }  // namespace hailstone

@@ -39,7 +39,7 @@ void Trouble::over() {
     message.swap(message_);
   }
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - since_).count();
-  log_event(stream_, fmt::format("goes on after {} s of: {}", seconds, message));
+  log_event(stream_, fmt::format("works again after {} s of: {}", seconds, message));
   wait_ = std::chrono::milliseconds(100);
 }
 

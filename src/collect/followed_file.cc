@@ -1,6 +1,7 @@
 #include "collect/followed_file.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 
 #include "base/hash.h"
 #include "file/io_error.h"
+#include "text/plain_input.h"
 
 namespace hailstone {
 namespace {
@@ -78,9 +80,19 @@ Status check_readable(const std::string& path) {
   if (descriptor < 0) return std::unexpected(io_error("open", path, errno));
   struct stat attributes;
   const int failed = fstat(descriptor, &attributes) == 0 ? 0 : errno;
+  const bool is_plain = failed == 0 && S_ISREG(attributes.st_mode);
+  const auto begin = is_plain ? bytes_at(descriptor, path, 0, 4) : Result<std::string>();
   ::close(descriptor);
   if (failed != 0) return std::unexpected(io_error("look at", path, failed));
-  if (S_ISREG(attributes.st_mode)) return {};
+  if (!begin) return std::unexpected(begin.error());
+  if (const auto compression = compression_of(*begin); !compression.empty()) {
+    return fail(
+        ErrorCode::InvalidArgument,
+        fmt::format("'{}' is compressed by {}; decompress it, or give it to a stream of standard input: "
+                    "hailstone collect run CONFIG < {}",
+                    path, compression, path));
+  }
+  if (is_plain) return {};
   return fail(ErrorCode::InvalidArgument, "'" + path + "' is not a plain file; read pipes as standard input");
 }
 

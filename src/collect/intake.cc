@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "text/plain_input.h"
 #include "text/value_text.h"
 
 namespace hailstone {
@@ -53,7 +54,7 @@ Status Intake::read_standard_input() {
                                                              .before_wait = [this] { return flush(); }}));
   std::vector<std::string> names;
   if (!config_.text.has_header) names = config_.columns;
-  HAILSTONE_ASSIGN(const auto rows, open_rows(std::move(input), config_.text, std::move(names)));
+  HAILSTONE_ASSIGN(const auto rows, open_rows(plain_input(std::move(input)), config_.text, std::move(names)));
   return take_rows(*rows);
 }
 

@@ -255,7 +255,7 @@ Result<Spool::FileExtent> Spool::file_of(uint64_t sequence) const {
   if (files_.empty() || sequence < files_.front().sequence || sequence > durable_sequence_) {
     return fail(
         ErrorCode::NotFound,
-        fmt::format("the spool '{}' has not got record {}: it has those from {} to {}", options_.directory,
+        fmt::format("the spool '{}' does not have record {}, only those from {} to {}", options_.directory,
                     sequence, files_.empty() ? 0 : files_.front().sequence, durable_sequence_));
   }
   // Of files without records the last one.

@@ -27,16 +27,22 @@ std::optional<double> share_done(const Period& period, double share) {
   return period.finished[count - 1] - period.started;
 }
 
-/// Tables whose names begin so, of all engines.
-Result<std::vector<std::string>> tables_like(ServerConnection& connection, const std::string& pattern) {
+/// The rows of the tables of all engines, `columns` of each, as a table of a statement; empty: there is none.
+Result<std::string> rows_of_tables(ServerConnection& connection, std::string_view beginning,
+                                   std::string_view columns, const std::string& summary) {
+  // The names end with the engine's, in small letters.
   HAILSTONE_ASSIGN(
-      const auto rows,
-      connection.query(fmt::format("SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = "
-                                   "DATABASE() AND TABLE_NAME LIKE {}",
-                                   quoted_text(pattern))));
-  std::vector<std::string> names;
-  for (const auto& row : rows) names.push_back(row.at(0));
-  return names;
+      const auto tables,
+      connection.query(fmt::format(
+          "SELECT t.TABLE_NAME FROM information_schema.TABLES t JOIN information_schema.ENGINES e ON "
+          "t.TABLE_NAME = CONCAT({}, LOWER(e.ENGINE)) WHERE t.TABLE_SCHEMA = DATABASE()",
+          quoted_text(beginning))));
+  std::string rows;
+  for (const auto& table : tables) {
+    rows += fmt::format("{}SELECT {} FROM {} WHERE summary = '{}'", rows.empty() ? "(" : " UNION ", columns,
+                        quoted_name(table.at(0)), summary);
+  }
+  return rows.empty() ? rows : rows + ") AS all_rows";
 }
 
 }  // namespace
@@ -44,36 +50,36 @@ Result<std::vector<std::string>> tables_like(ServerConnection& connection, const
 Result<std::vector<PeriodReport>> report_of_summaries(const CollectConfig& config, uint64_t periods) {
   ServerConnection connection(config.server);
   HAILSTONE_TRY(connection.connect());
-  HAILSTONE_ASSIGN(const auto counts_tables, tables_like(connection, counts_table("%")));
-  HAILSTONE_ASSIGN(const auto jobs_tables, tables_like(connection, jobs_table("%")));
   std::vector<PeriodReport> reports;
   for (const SummaryConfig& summary : config.summaries) {
     std::map<WallTime, Period> found;
-    for (const std::string& table : counts_tables) {
-      HAILSTONE_ASSIGN(
-          const auto rows,
-          connection.query(fmt::format("SELECT begin, COUNT(DISTINCT value) FROM {} WHERE summary = '{}' "
-                                       "GROUP BY begin ORDER BY begin DESC LIMIT {}",
-                                       quoted_name(table), summary.name, periods)));
+    // Engines that the tables had at different times may both have a job.
+    HAILSTONE_ASSIGN(const std::string counts,
+                     rows_of_tables(connection, counts_table(""), "begin, value", summary.name));
+    if (!counts.empty()) {
+      HAILSTONE_ASSIGN(const auto rows,
+                       connection.query(fmt::format(
+                           "SELECT begin, COUNT(*) FROM {} GROUP BY begin ORDER BY begin DESC LIMIT {}",
+                           counts, periods)));
       for (const auto& row : rows) {
         const auto begin = parse_wall_time(row.at(0));
-        if (begin) found[*begin].jobs += parse_uint(row.at(1)).value_or(0);
+        if (begin) found[*begin].jobs = parse_uint(row.at(1)).value_or(0);
       }
     }
-    while (found.size() > periods) found.erase(found.begin());
-    for (const std::string& table : jobs_tables) {
-      if (found.empty()) break;
-      HAILSTONE_ASSIGN(
-          const auto rows,
-          connection.query(fmt::format("SELECT begin, started, finished FROM {} WHERE summary = '{}' AND "
-                                       "begin >= '{}' ORDER BY finished",
-                                       quoted_name(table), summary.name, to_text(found.begin()->first))));
+    HAILSTONE_ASSIGN(const std::string jobs, rows_of_tables(connection, jobs_table(""),
+                                                            "begin, value, started, finished", summary.name));
+    if (!jobs.empty() && !found.empty()) {
+      HAILSTONE_ASSIGN(const auto rows,
+                       connection.query(fmt::format(
+                           "SELECT begin, MIN(started), MIN(finished) FROM {} WHERE begin >= '{}' GROUP BY "
+                           "begin, value",
+                           jobs, to_text(found.begin()->first))));
       for (const auto& row : rows) {
         const auto begin = parse_wall_time(row.at(0));
         const auto period = begin ? found.find(*begin) : found.end();
         if (period == found.end()) continue;
         const double started = parse_double(row.at(1)).value_or(0);
-        auto& [jobs, first, finished] = period->second;
+        auto& [all, first, finished] = period->second;
         first = finished.empty() ? started : std::min(first, started);
         finished.push_back(parse_double(row.at(2)).value_or(0));
       }

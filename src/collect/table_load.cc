@@ -129,7 +129,7 @@ Status TableLoad::make_stage(const std::string& table) {
       definition.find('(', std::string_view("CREATE TABLE ").size() + quoted_name(table).size());
   if (columns == std::string::npos) {
     return fail(ErrorCode::InvalidArgument,
-                fmt::format("'{}' is no table that records can be loaded into", table));
+                fmt::format("records cannot be loaded into '{}', which is not a table", table));
   }
   HAILSTONE_TRY(connection_.execute(fmt::format("CREATE OR REPLACE TEMPORARY TABLE {} {}", quoted_name(stage),
                                                 std::string_view(definition).substr(columns))));

@@ -7,12 +7,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include "file/io_error.h"
 #include "text/pattern_lines.h"
+#include "text/plain_input.h"
 #include "text/value_text.h"
 
 namespace hailstone {
@@ -29,6 +31,12 @@ std::optional<TextFormat> format_of_name(std::string_view name) {
 bool names_its_fields(TextFormat format) { return format != TextFormat::Csv && format != TextFormat::Tsv; }
 
 std::optional<TextFormat> format_of_path(std::string_view path) {
+  for (const std::string_view compressed : {".gz", ".zst"}) {
+    if (path.ends_with(compressed)) {
+      path.remove_suffix(compressed.size());
+      break;
+    }
+  }
   const size_t dot = path.find_last_of("./");
   if (dot == std::string_view::npos || path[dot] == '/') return std::nullopt;
   std::string end(path.substr(dot + 1));
@@ -132,6 +140,7 @@ class LineReader : public TextRows {
     if (!options.is_rest) HAILSTONE_TRY(skip_byte_order_mark());
     if (!options.has_header) return {};
     HAILSTONE_TRY(check_kind());
+    if (options.finds_delimiter) HAILSTONE_TRY(find_delimiter());
     in_header_ = true;
     HAILSTONE_ASSIGN(const bool found, next_record());
     in_header_ = false;
@@ -159,6 +168,8 @@ class LineReader : public TextRows {
   virtual Result<Found> find(std::string_view window, bool all, size_t& bytes, uint64_t& lines) = 0;
   /// Takes quotes or escapes away, in place, and tells NULL.
   virtual Field finish(char* text, size_t size, bool marked) = 0;
+  /// Of the header, which is about to be read.
+  virtual Status find_delimiter() { return {}; }
 
   struct Raw {
     size_t begin, size;
@@ -178,9 +189,9 @@ class LineReader : public TextRows {
       if (!more) break;
     }
     const std::string_view begin(window_.begin(), window_.size());
-    if (begin.starts_with("\x1f\x8b")) {
-      return wrong(1,
-                   "the file is compressed by gzip; load it so: zcat FILE | hailstone load … - --format csv");
+    if (const auto compression = compression_of(begin); !compression.empty()) {
+      return wrong(1, fmt::format("the file is compressed by {}; give it by a pipe: {} FILE | hailstone …",
+                                  compression, decompressor_of(compression)));
     }
     const bool has_null = begin.substr(0, 2).find('\0') != std::string_view::npos;
     if (begin.starts_with("\xff\xfe") || begin.starts_with("\xfe\xff") || has_null) {
@@ -197,6 +208,8 @@ class LineReader : public TextRows {
     std::string_view why;
     if (!is_utf8(name)) {
       why = "is not UTF-8; convert the file (iconv), or is it compressed, or no text?";
+    } else if (name.find('\0') != std::string_view::npos) {
+      why = "holds a NUL, which no name of a column can; is the file UTF-16, or no text?";
     } else if (raw_[place].marked || std::ranges::none_of(name, is_control)) {
       return {};
     } else if (name.find('\r') != std::string_view::npos) {
@@ -348,6 +361,31 @@ class CsvReader final : public LineReader {
     }
   }
 
+  std::optional<char> delimiter() const override { return delimiter_; }
+
+  /// The one that is most often in the first line, outside of quotes. Where there is none, the line is one
+  /// name.
+  Status find_delimiter() override {
+    constexpr size_t longest = size_t{64} << 10;
+    std::string_view line;
+    for (;;) {
+      line = {window_.begin(), std::min(window_.size(), longest)};
+      if (line.find('\n') != std::string_view::npos || line.size() == longest || window_.at_end()) break;
+      HAILSTONE_TRY(window_.more());
+    }
+    std::array<std::pair<char, size_t>, 4> counts{{{',', 0}, {';', 0}, {'\t', 0}, {'|', 0}}};
+    bool is_quoted = false;
+    for (const char c : line) {
+      if (c == '"') is_quoted = !is_quoted;
+      if (is_quoted) continue;
+      if (c == '\n') break;
+      for (auto& [delimiter, count] : counts) count += c == delimiter ? 1 : 0;
+    }
+    const auto most = std::ranges::max_element(counts, {}, &std::pair<char, size_t>::second);
+    if (most->second > 0) delimiter_ = most->first;
+    return {};
+  }
+
   Field finish(char* text, size_t size, bool marked) override {
     if (!marked) {
       const std::string_view plain(text, size);
@@ -361,7 +399,7 @@ class CsvReader final : public LineReader {
     return {Field::Kind::Text, {text, static_cast<size_t>(to - text)}};
   }
 
-  const char delimiter_;
+  char delimiter_;
   const std::string null_text_;
 };
 
@@ -375,17 +413,23 @@ class TsvReader final : public LineReader {
  private:
   Result<Found> find(std::string_view window, bool all, size_t& bytes, uint64_t& lines) override {
     raw_.clear();
+    lines = 1;
     size_t end = window.find('\n');
+    while (end != std::string_view::npos && is_escaped(window, end)) {
+      ++lines;
+      end = window.find('\n', end + 1);
+    }
     if (end == std::string_view::npos) {
       if (!all) return Found::Incomplete;
       end = window.size();
     }
     bytes = std::min(end + 1, window.size());
-    lines = 1;
     if (end > 0 && end < window.size() && window[end - 1] == '\r') --end;
     const std::string_view line = window.substr(0, end);
     for (size_t at = 0;;) {
-      const size_t tab = std::min(line.find('\t', at), line.size());
+      size_t tab = line.find('\t', at);
+      while (tab != std::string_view::npos && is_escaped(line, tab)) tab = line.find('\t', tab + 1);
+      tab = std::min(tab, line.size());
       const bool marked = line.substr(at, tab - at).find('\\') != std::string_view::npos;
       raw_.push_back({at, tab - at, marked});
       if (tab == line.size()) return Found::Record;
@@ -401,6 +445,14 @@ class TsvReader final : public LineReader {
       *to++ = *from == '\\' && from + 1 < end ? unescaped(*++from) : *from;
     }
     return {Field::Kind::Text, {text, static_cast<size_t>(to - text)}};
+  }
+
+  /// Whether the character stands behind a backslash that is not one of a pair: MariaDB writes tabs and line
+  /// ends within fields so.
+  static bool is_escaped(std::string_view line, size_t place) {
+    size_t backslashes = 0;
+    while (backslashes < place && line[place - 1 - backslashes] == '\\') ++backslashes;
+    return backslashes % 2 == 1;
   }
 
   static char unescaped(char character) {
@@ -445,8 +497,8 @@ Result<std::unique_ptr<TextRows>> open_rows(std::unique_ptr<Input> input, const 
 Result<std::unique_ptr<TextRows>> open_rows(const std::string& path, const TextOptions& options,
                                             std::vector<std::string> names, int interrupt_descriptor) {
   HAILSTONE_TRY(check_text_options(options));
-  HAILSTONE_ASSIGN(auto file, InputFile::open(path, interrupt_descriptor));
-  return open_rows(std::move(file), options, std::move(names));
+  HAILSTONE_ASSIGN(auto input, open_plain_input(path, interrupt_descriptor));
+  return open_rows(std::move(input), options, std::move(names));
 }
 
 }  // namespace hailstone

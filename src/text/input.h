@@ -28,7 +28,7 @@ enum class TextFormat : uint8_t {
 std::optional<TextFormat> format_of_name(std::string_view name);
 /// Whether rows name their fields themselves, so that columns are told by name, not by place.
 bool names_its_fields(TextFormat format);
-/// By the end of a path: CSV, TSV or JSON lines.
+/// By the end of a path, also of a compressed file's: CSV, TSV or JSON lines.
 std::optional<TextFormat> format_of_path(std::string_view path);
 
 /// Empty when the text is a delimiter of CSV, else what is wrong with it.
@@ -39,6 +39,8 @@ struct TextOptions {
   bool has_header = true;  // of CSV and TSV: the first line names the columns
   bool is_rest = false;    // the input begins within a file: no byte order mark is before it
   char delimiter = ',';    // of CSV
+  bool finds_delimiter =
+      false;  // of CSV with a header: that tells it, and `delimiter` does where it does not
   std::optional<std::string>
       null_text;          // CSV: unless given, an empty field without quotes; TSV: \N; Combined: -
   std::string pattern{};  // of TextFormat::Regex
@@ -129,6 +131,8 @@ class TextRows {
   /// One for each name; shorter when later names are not in this row.
   std::span<const Field> fields() const { return fields_; }
   const std::vector<std::string>& names() const { return names_; }
+  /// Of CSV: what stands between fields.
+  virtual std::optional<char> delimiter() const { return std::nullopt; }
   /// Of the row's beginning.
   uint64_t line() const { return row_line_; }
   /// Up to which rows, or wrong ones, have been given: bytes and lines from the input's beginning.
@@ -165,7 +169,7 @@ class TextRows {
 /// `names`: of the columns, for files without a header.
 Result<std::unique_ptr<TextRows>> open_rows(std::unique_ptr<Input> input, const TextOptions& options,
                                             std::vector<std::string> names);
-/// Of the file at `path`, "-" for standard input.
+/// Of the file at `path`, "-" for standard input; it may be compressed by gzip or Zstandard.
 Result<std::unique_ptr<TextRows>> open_rows(const std::string& path, const TextOptions& options,
                                             std::vector<std::string> names, int interrupt_descriptor);
 

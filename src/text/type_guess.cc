@@ -46,6 +46,7 @@ void TypeGuess::add(const Field& field) {
       break;
   }
   any_ = true;
+  boolean_ = false;
   if (!number) int64_ = uint64_ = double_ = false;
   int64_ = int64_ && parse_int(text).has_value();
   uint64_ = uint64_ && parse_uint(text).has_value();
@@ -57,6 +58,7 @@ void TypeGuess::add(const Field& field) {
 
 hs_type TypeGuess::type() const {
   if (!any_) return HS_STRING;
+  if (boolean_) return HS_BOOL;
   if (int64_) return HS_INT64;
   if (uint64_) return HS_UINT64;
   if (double_) return HS_DOUBLE;

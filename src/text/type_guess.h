@@ -11,11 +11,13 @@ namespace hailstone {
 class TypeGuess {
  public:
   void add(const Field& field);
+  /// Whether all values are true or false; type() is HS_BOOL then.
+  bool is_boolean() const { return any_ && boolean_; }
   /// HS_STRING for a column without values.
   hs_type type() const;
 
  private:
-  bool any_ = false;
+  bool any_ = false, boolean_ = true;
   bool int64_ = true, uint64_ = true, double_ = true, date_ = true, timestamp_ = true;
 };
 

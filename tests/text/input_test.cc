@@ -107,5 +107,48 @@ TEST_P(TextRowsTest, AKindOfFileIsToldWhateverThePieces) {
   }
 }
 
+/// All rows of a text, fields with | between.
+std::vector<std::string> rows_of(const std::vector<std::string>& pieces, const TextOptions& options) {
+  size_t taken = 0;
+  auto rows = open_rows(std::make_unique<Pieces>(pieces, taken), options, {"a", "b"});
+  EXPECT_TRUE(rows) << rows.error().message();
+  std::vector<std::string> all;
+  for (;;) {
+    const auto found = (*rows)->next();
+    if (found && !*found) return all;
+    std::string text = found ? "" : "wrong";
+    for (size_t i = 0; found && i < (*rows)->fields().size(); ++i) {
+      text += (i == 0 ? "" : "|") + std::string((*rows)->fields()[i].text);
+    }
+    all.push_back(std::to_string((*rows)->line()) + ":" + text);
+  }
+}
+
+TEST(TsvTest, BackslashesStandBeforeTabsAndLineEndsWhateverThePieces) {
+  using Rows = std::vector<std::string>;
+  const TextOptions options{.format = TextFormat::Tsv, .has_header = false, .null_text = {}};
+  const std::string text = "1\\\t2\t3\\\n4\n5\\\\\t6\\\\\n\\\n\t\\\\\\\t\r\n7\t8";
+  const Rows wanted = {"1:1\t2|3\n4", "3:5\\|6\\", "4:\n|\\\t", "6:7|8"};
+  EXPECT_EQ(rows_of({text}, options), wanted);
+  for (size_t cut = 1; cut < text.size(); ++cut) {
+    EXPECT_EQ(rows_of({text.substr(0, cut), text.substr(cut)}, options), wanted) << cut;
+  }
+  // A backslash at the very end has nothing to escape.
+  EXPECT_EQ(rows_of({"1\t2\\\n"}, options), (Rows{"1:1|2\n"}));
+  EXPECT_EQ(rows_of({"1\t2\\"}, options), (Rows{"1:1|2\\"}));
+}
+
+TEST(JsonLinesTest, AByteOrderMarkIsPassedOver) {
+  const TextOptions options{.format = TextFormat::JsonLines, .null_text = {}};
+  const std::string text =
+      "\xef\xbb\xbf"
+      "{\"a\": 1}\n{\"a\": 2}\n";
+  for (size_t cut = 1; cut < text.size(); ++cut) {
+    EXPECT_EQ(rows_of({text.substr(0, cut), text.substr(cut)}, options),
+              (std::vector<std::string>{"1:1", "2:2"}))
+        << cut;
+  }
+}
+
 }  // namespace
 }  // namespace hailstone
