@@ -113,17 +113,28 @@ void take_text_options(ConfigSection& section, StreamConfig& stream, bool has_so
   }
 }
 
+/// Of rows that name their fields, "field AS column" gives one to a column of another name.
+void take_fields(StreamConfig& stream) {
+  if (!names_its_fields(stream.text.format)) return;
+  for (std::string& column : stream.columns) {
+    size_t as = column.find(" AS ");
+    if (as == std::string::npos) as = column.find(" as ");
+    stream.fields.push_back(column.substr(0, as));
+    if (as != std::string::npos) column.erase(0, as + std::string_view(" AS ").size());
+  }
+}
+
 /// The columns are what the pattern names, or some of it: others would be NULL in all records.
 void take_pattern_columns(ConfigSection& section, StreamConfig& stream) {
   if (section.is_told("regex") || section.is_told("columns")) return;
   const bool is_combined = stream.text.format == TextFormat::Combined;
   const auto names = names_of_pattern(is_combined ? combined_pattern : std::string_view(stream.text.pattern));
   if (!names) return;
-  for (const std::string& column : stream.columns) {
-    if (std::ranges::find(*names, column) != names->end()) continue;
+  for (const std::string& field : stream.fields) {
+    if (field == "-" || std::ranges::find(*names, field) != names->end()) continue;
     section.wrong(
         *section.node("columns"),
-        fmt::format("'columns' has '{}', which the {} does not name; it names {}", column,
+        fmt::format("'columns' has '{}', which the {} does not name; it names {}", field,
                     is_combined ? "format 'combined'" : "regular expression", fmt::join(*names, ", ")));
   }
   if (stream.columns.empty()) stream.columns = *names;
@@ -134,8 +145,8 @@ void take_times(ConfigSection& section, StreamConfig& stream) {
   constexpr std::string_view must_be =
       "a format, as \"%d/%b/%Y:%H:%M:%S %z\" or \"unix_ms\", or a table of them: { column = \"unix\" }";
   section.know("time_format");
-  if (stream.text.format == TextFormat::Combined) {
-    stream.times.emplace_back(std::string(combined_time), "time_local");
+  for (size_t i = 0; stream.text.format == TextFormat::Combined && i < stream.columns.size(); ++i) {
+    if (stream.field_of(i) == combined_time) stream.times.emplace_back(stream.columns[i], "time_local");
   }
   const auto add = [&](const toml::node& node, const std::string& column) {
     const auto* format = node.as_string();
@@ -157,10 +168,10 @@ void take_times(ConfigSection& section, StreamConfig& stream) {
         stream.columns.empty() || std::ranges::find_if(stream.columns, [&](const auto& each) {
                                     return is_same_name(each, column);
                                   }) != stream.columns.end();
-    if (!is_read && node != nullptr) {
+    if (!is_read) {  // so it was told
       section.wrong(*node, fmt::format("'time_format' is for '{}', which 'columns' does not have", column));
+      continue;
     }
-    if (!is_read) continue;
     const auto where = [&](const std::string& what) {
       return node != nullptr ? section.wrong(*node, what) : section.wrong(what);
     };
@@ -177,6 +188,7 @@ void take_times(ConfigSection& section, StreamConfig& stream) {
 
 void take_columns(ConfigSection& section, StreamConfig& stream) {
   section.take("columns", stream.columns);
+  take_fields(stream);
   if (stream.columns.empty() && !section.is_told("columns") &&
       (stream.text.format == TextFormat::JsonLines ||
        (!names_its_fields(stream.text.format) && !stream.text.has_header))) {

@@ -54,12 +54,16 @@ struct StreamConfig {
   bool follow_symlinks = false;  // that lead out of the directory
   TextOptions text;
   std::vector<std::string> columns;  // where the fields go; "-": nowhere. Empty: as the header says
+  std::vector<std::string>
+      fields;  // of rows that name them: which go to the columns. Empty: of the same names
   std::vector<std::pair<std::string, std::string>> computed;  // column, SQL expression
   std::vector<std::pair<std::string, std::string>> times;     // column, format that TimeReader takes
   std::string character_set = "utf8mb4";
   std::string time_zone;  // of the session, and of the times that are made; empty: the server's
   std::string reject_file;
 
+  /// What the field is called that goes to the column at `place`.
+  const std::string& field_of(size_t place) const { return fields.empty() ? columns[place] : fields[place]; }
   /// The format of this column's times; empty: they go to the server as they are.
   std::string time_format(std::string_view column) const;
   bool is_repeatable =

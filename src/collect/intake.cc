@@ -381,7 +381,7 @@ Status Intake::take_layout(const TextRows& rows) {
       fields_.emplace_back(i);
       continue;
     }
-    const auto found = std::ranges::find(names, columns[i]);
+    const auto found = std::ranges::find(names, config_.columns.empty() ? names[i] : config_.field_of(i));
     fields_.emplace_back();
     if (found != names.end()) fields_.back() = static_cast<size_t>(found - names.begin());
   }

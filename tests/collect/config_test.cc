@@ -115,6 +115,14 @@ TEST(CollectConfigTest, TakesLogsOfWebServers) {
           "time_column = \"t\"\ntime_format = { t = \"unix_ms\", u = \"unix\" }\ntime_zone = \"+00:00\"\n",
       "c.toml");
   ASSERT_TRUE(config) << config.error().message();
+  const auto renamed = CollectConfig::parse(
+      server + spool + access +
+          "time_zone = \"+00:00\"\ncolumns = [\"host AS client\", \"at as time\", \"path\"]\n",
+      "c.toml");
+  ASSERT_TRUE(renamed) << renamed.error().message();
+  EXPECT_EQ(renamed->streams[0].columns, (std::vector<std::string>{"client", "time", "path"}));
+  EXPECT_EQ(renamed->streams[0].field_of(0), "host");
+  EXPECT_EQ(renamed->streams[0].time_format("time"), "time_local");
   EXPECT_EQ(config->streams[0].text.format, TextFormat::Combined);
   EXPECT_EQ(config->streams[0].columns.size(), 11);
   EXPECT_EQ(config->streams[0].time_format("AT"), "time_local");
@@ -142,6 +150,10 @@ TEST(CollectConfigTest, AnErrorNamesItsLineAndTheCure) {
       {server + spool + access + "time_zone = \"+00:00\"\ncolumns = [\"at\", \"url\"]\n", 13,
        "does not name; it names host"},
       {server + spool + access + "time_zone = \"Nowhere\"\n", 6, "not a time zone"},
+      {server + spool + access + "time_zone = \"+00:00\"\ncolumns = [\"at\", \"host AS at\"]\n", 13,
+       "has the name 'at' twice"},
+      {server + spool + access + "time_zone = \"+00:00\"\ncolumns = [\"url AS path\"]\n", 13,
+       "'columns' has 'url'"},
       {server + spool + access + "time_zone = \"+00:00\"\nregex = \"x\"\n", 13, "for a stream with format"},
       {server + spool + pattern, 6, "lacks the key 'regex'"},
       {server + spool + pattern + "regex = \"(?<a>\"\n", 12, "not valid at its character 6"},
