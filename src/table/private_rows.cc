@@ -31,6 +31,10 @@ TablePrivateRows* TablePrivateRows::of(Table& table, Table::State& state, Transa
     return static_cast<TablePrivateRows*>(rows);
   const uint64_t written = state.is_durable() ? transaction.redo_bytes() : transaction.unlogged_bytes();
   if (written < state.host.delta_limit_bytes() / large_share) return nullptr;
+  return make(table, state, transaction);
+}
+
+TablePrivateRows* TablePrivateRows::make(Table& table, Table::State& state, Transaction& transaction) {
   auto made = std::make_unique<TablePrivateRows>(table.shared_from_this(), state, transaction);
   TablePrivateRows* const rows = made.get();
   transaction.add_private_rows(state.id, std::move(made));

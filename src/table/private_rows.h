@@ -16,6 +16,8 @@ class TablePrivateRows final : public PrivateRows {
  public:
   /// Those of the transaction in the table; null while the transaction is small.
   static TablePrivateRows* of(Table& table, Table::State& state, Transaction& transaction);
+  /// Makes them, whether it is large or not.
+  static TablePrivateRows* make(Table& table, Table::State& state, Transaction& transaction);
 
   TablePrivateRows(std::shared_ptr<Table> table, Table::State& state, Transaction& transaction)
       : table_(std::move(table)), state_(state), transaction_(transaction) {}

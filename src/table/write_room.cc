@@ -1,10 +1,13 @@
 // Memory for rows that are written. A writer that finds none sleeps until there is some: back-pressure makes
-// writers slower, it fails none that others can make room for.
+// writers slower, and fails none. What holds the memory may be rows of transactions that wait themselves, for
+// memory or for a lock that the writer has. So it sleeps for a second at most: then its rows go to a delta of
+// its own, which is written to files before it grows.
 #include <fmt/format.h>
 
 #include <chrono>
 #include <optional>
 
+#include "table/private_rows.h"
 #include "table/table_state.h"
 
 namespace hailstone {
@@ -29,6 +32,9 @@ bool fits(TableHost& host, size_t bytes) {
 
 /// How often in a row a writer must find that all writers wait: what was asked for has long begun then.
 constexpr unsigned looks_before_refusal = 10;
+
+/// How often a writer looks before its rows go to files of its own.
+constexpr unsigned most_looks = 20;
 
 /// How often a writer looks whose own rows take all that is for rows: others may still give back more than
 /// they have to.
@@ -77,15 +83,17 @@ Status Table::State::make_room(Table& table, Transaction& transaction, size_t by
     return {};
   std::optional<TransactionManager::MemoryWait> waiting;
   Outlook outlook(host, transaction, bytes);
-  for (;;) {
+  for (unsigned looks = 0;; ++looks) {
     // Makes the block cache give memory back.
     if (budget.try_reserve(bytes)) {
       budget.release(bytes);
       return {};
     }
     if (fits(host, bytes) || table.delta_bytes() + bytes <= always_granted) return {};
-    HAILSTONE_ASSIGN(const bool spilled, transaction.spill_rows(always_granted));
+    HAILSTONE_ASSIGN(const bool spilled, transaction.spill_rows(always_granted / 2));
     if (spilled) continue;
+    const PrivateRows* const own = transaction.private_rows(id);
+    if (own != nullptr && own->bytes_in_memory() + bytes <= always_granted) return {};
     if (transaction.interrupted()) {
       return fail(
           ErrorCode::Interrupted,
@@ -95,25 +103,22 @@ Status Table::State::make_room(Table& table, Transaction& transaction, size_t by
       waiting.emplace(host.transactions(), transaction);
       count(host.counters().memory_waits);
     }
-    if (!outlook.room_may_come()) break;
+    const bool room_may_come = outlook.room_may_come();
+    const bool is_too_large = bytes > budget.limit() / row_share;
+    if (!is_too_large && (!room_may_come || looks >= most_looks)) {
+      if (own == nullptr) TablePrivateRows::make(table, *this, transaction);
+      return {};
+    }
+    if (!room_may_come) break;
     host.request_room();
     budget.wait_for_release([&] { return fits(host, bytes); }, look_interval);
   }
-  if (bytes > budget.limit() / row_share) {
-    return fail(ErrorCode::OutOfMemory,
-                fmt::format("table {}: a row of {} bytes is more than rows may take of the memory budget of "
-                            "{} bytes; load it in "
-                            "bulk, or raise the budget (hailstone_memory_budget of a server, "
-                            "hs_options.memory_bytes of a program)",
-                            definition().name, bytes, budget.limit()));
-  }
   return fail(
       ErrorCode::OutOfMemory,
-      fmt::format(
-          "table {}: no memory for a row of {} bytes: {} of {} bytes of the memory budget are in use; commit "
-          "more often, load in bulk, or raise the budget (hailstone_memory_budget of a server, "
-          "hs_options.memory_bytes of a program)",
-          definition().name, bytes, budget.used(), budget.limit()));
+      fmt::format("table {}: a row of {} bytes is more than rows may take of the memory budget of {} bytes; "
+                  "load it in bulk, or raise the budget (hailstone_memory_budget of a server, "
+                  "hs_options.memory_bytes of a program)",
+                  definition().name, bytes, budget.limit()));
 }
 
 }  // namespace hailstone
