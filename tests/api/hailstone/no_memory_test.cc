@@ -2,6 +2,7 @@
 // dictionary: no file, no damage, and a sentence.
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <functional>
@@ -182,6 +183,95 @@ TEST_F(HailstoneMemoryFailureTest, ADictionaryThatHasNoMemoryIsNotDamaged) {
       break;
     }
   }
+}
+
+TEST_F(HailstoneMemoryFailureTest, ADictionaryIsGivenOutWhollyOrNotAtAll) {
+  SampledAllocations sampled;
+  for (const bool of_libraries : {false, true}) {
+    for (uint64_t n = 0;; n = sampled.after(n)) {
+      SCOPED_TRACE(std::string(of_libraries ? "malloc " : "new ") + std::to_string(n));
+      reopen();  // nothing of it is in memory
+      hs_transaction* const transaction = begin();
+      hs_table* table = nullptr;
+      ASSERT_HS_OK(hs_table_open(transaction, "d/t", &table), transaction);
+      int64_t rows = 0;
+      const auto read = [&] {
+        rows = 0;
+        hs_scan* scan = nullptr;
+        ArrowArrayStream stream{};
+        int status = hs_scan_open(transaction, table, &scan);
+        if (status == HS_OK) status = hs_scan_column(scan, "text", HS_AS_DICTIONARY);
+        if (status == HS_OK) status = hs_scan_stream(scan, &stream);
+        hs_scan_close(scan);
+        for (bool ended = status != HS_OK; !ended;) {
+          ArrowArray array{};
+          const int number = stream.get_next(&stream, &array);
+          if (number != 0) status = number == ENOMEM ? HS_NO_MEMORY : HS_IO;
+          ended = number != 0 || array.release == nullptr;
+          rows += array.length;
+          if (array.release != nullptr) array.release(&array);
+        }
+        if (stream.release != nullptr) stream.release(&stream);
+        return status;
+      };
+      int status = HS_OK;
+      uint64_t failed = 0;
+      // A thread keeps what it decompresses with.
+      std::thread([&] {
+        of_libraries ? FailingAllocations::arm_malloc(n, 1) : FailingAllocations::arm(n, 1);
+        status = FailingAllocations::call(read);
+        failed = FailingAllocations::disarm();
+      }).join();
+      ASSERT_TRUE(status == HS_OK || (status == HS_NO_MEMORY && failed > 0)) << status;
+      if (status == HS_OK) {
+        EXPECT_EQ(rows, 20'000);
+      }
+      ASSERT_HS(HS_OK, read());
+      EXPECT_EQ(rows, 20'000);
+      hs_transaction_close(transaction);
+      if (failed == 0 || HasFailure()) break;
+    }
+  }
+}
+
+TEST_F(HailstoneMemoryFailureTest, ALoadThatCannotCompressLeavesNothing) {
+  hs_transaction* const transaction = begin();
+  hs_table* table = nullptr;
+  ASSERT_HS_OK(hs_table_open(transaction, "d/t", &table), transaction);
+  ASSERT_HS_OK(hs_savepoint(transaction, "before"), transaction);
+  const auto load = [&] {
+    hs_load* loading = nullptr;
+    int status = hs_load_begin(transaction, table, &loading);
+    for (int64_t id = 0; id < 20'000 && status == HS_OK; ++id) {
+      const std::string text = std::string(200, 'x') + std::to_string(id * 7919);
+      const hs_value row[] = {hs_int(100'000 + id), hs_bytes(text.data(), text.size())};
+      status = hs_load_row(loading, row, 2);
+    }
+    if (status == HS_OK) status = hs_load_finish(loading);
+    hs_load_close(loading);
+    return status;
+  };
+  for (uint64_t n = 0;; ++n) {
+    SCOPED_TRACE(n);
+    int status = HS_OK;
+    uint64_t failed = 0;
+    // A thread keeps what it compresses with.
+    std::thread([&] {
+      FailingAllocations::arm_malloc(n, 1);
+      status = FailingAllocations::call(load);
+      failed = FailingAllocations::disarm();
+    }).join();
+    ASSERT_TRUE(status == HS_OK || (status == HS_NO_MEMORY && failed > 0)) << hs_error_message(transaction);
+    hs_scan* scan = nullptr;
+    uint64_t rows = 0;
+    ASSERT_HS_OK(hs_scan_open(transaction, table, &scan), transaction);
+    ASSERT_HS_OK(hs_scan_count(scan, &rows), scan);
+    hs_scan_close(scan);
+    EXPECT_EQ(rows, status == HS_OK ? 40'000U : 20'000U);
+    ASSERT_HS_OK(hs_rollback_to(transaction, "before"), transaction);
+    if (failed == 0 || HasFailure()) break;
+  }
+  hs_transaction_close(transaction);
 }
 
 }  // namespace
