@@ -37,10 +37,10 @@ bool take_source(ConfigSection& section, StreamConfig& stream) {
     return false;
   }
   if (const toml::node* node = section.node("pattern"); node != nullptr && directory.empty()) {
-    section.wrong(*node, "'pattern' is for a stream with a directory");
+    section.wrong(*node, "'pattern' goes with 'directory' only");
   }
   if (const toml::node* node = section.node("follow_symlinks"); node != nullptr && directory.empty()) {
-    section.wrong(*node, "'follow_symlinks' is for a stream with a directory");
+    section.wrong(*node, "'follow_symlinks' goes with 'directory' only");
   }
   stream.source = standard_input  ? StreamConfig::Source::StandardInput
                   : !file.empty() ? StreamConfig::Source::File
@@ -177,7 +177,7 @@ void take_times(ConfigSection& section, StreamConfig& stream) {
     };
     if (TimeReader::is_moment(format) && stream.time_zone.empty()) {
       where(
-          fmt::format("the times of '{}' are moments; say the time zone that the table's times are in: "
+          fmt::format("the times of '{}' say a moment; in which time zone does the table have them? "
                       "time_zone = \"+00:00\"",
                       column));
     } else if (const auto reader = TimeReader::make(format, stream.time_zone); !reader) {
@@ -233,8 +233,10 @@ void check_read_field(ConfigSection& section, const toml::node& node, const Stre
                       const std::string& column) {
   const auto is_it = [&](const auto& each) { return is_same_name(each.first, column); };
   if (std::ranges::any_of(stream.computed, is_it)) {
-    section.wrong(node,
-                  fmt::format("the collector reads '{}' in the records, so it cannot be computed", column));
+    section.wrong(
+        node, fmt::format("'{}' cannot be computed by the server, as the collector reads it in the records; "
+                          "'time_format' and \"field AS column\" may make it",
+                          column));
   }
 }
 
@@ -364,8 +366,8 @@ SummaryConfig take_summary(const toml::table& table, const std::vector<StreamCon
                       summary.stream));
   }
   if (stream->table.is_daily() && summary.every.unit == TimeStep::Unit::Month) {
-    wrong("every",
-          fmt::format("stream '{}' has a table a day, so that a period cannot be longer", summary.stream));
+    wrong("every", fmt::format("stream '{}' has a table a day, so a period cannot be longer than a day",
+                               summary.stream));
   }
   check_read_field(section, *section.node("stream"), *stream, stream->table.time_column);
   if (!summary.for_each.empty()) {

@@ -139,10 +139,9 @@ Result<std::string> check_summary(const CollectConfig& config, const SummaryConf
   HAILSTONE_ASSIGN(const auto keys, target.query(fmt::format("SHOW KEYS FROM {} WHERE Non_unique = 0",
                                                              quoted_name(to.table))));
   if (keys.empty()) {
-    return fail(
-        ErrorCode::InvalidArgument,
-        fmt::format("table '{}' has no primary or unique key, by which rows that are stored again are found",
-                    summary.table.name));
+    return fail(ErrorCode::InvalidArgument, fmt::format("table '{}' has no primary or unique key; without it "
+                                                        "a job that runs again could not replace its rows",
+                                                        summary.table.name));
   }
   HAILSTONE_ASSIGN(const auto rows, target.query(fmt::format("SHOW COLUMNS FROM {}", quoted_name(to.table))));
   const std::string select = select_statement(summary, from.table, WallTime(), "");

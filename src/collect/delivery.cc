@@ -214,7 +214,9 @@ Status Delivery::route() {
     const auto time = text ? parse_wall_time(*text) : std::nullopt;
     if (!time) {
       // Without a time it belongs to no period, which matters to summaries only.
-      if (is_daily || text) condemn(place, column, "no day and time as 2026-11-24 10:00:00");
+      if (is_daily || text)
+        condemn(place, column,
+                "the time is not written as 2026-11-24 10:00:00; 'time_format' may say how it is");
       continue;
     }
     if (!is_daily) continue;
@@ -300,7 +302,7 @@ Status Delivery::part(Places& good, const Complaints& complaints) {
   if (bad_.size() == bad_before) HAILSTONE_TRY(search(good));
   if (bad_.size() == bad_before) {
     return fail(ErrorCode::InvalidArgument,
-                fmt::format("table '{}' warns of {} records together, but of none by itself: {}",
+                fmt::format("table '{}' refuses {} records together, but takes each of them alone: {}",
                             config_.table.name, good.size(), complaints[0].reason));
   }
   leave_out_bad(good);

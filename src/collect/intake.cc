@@ -109,11 +109,12 @@ Status Intake::read_followed_file() {
         HAILSTONE_TRY(set_position(path, copied));
         continue;
       } else if (facts) {
-        log_event(config_.name,
-                  fmt::format(
-                      "'{}' is another file, or was cut or written anew; what was behind byte {} of the one "
-                      "before is not there any more",
-                      path, position->offset));
+        log_event(
+            config_.name,
+            fmt::format(
+                "'{}' is another file now, or was cut or written again; what the former one had behind byte "
+                "{} is lost",
+                path, position->offset));
         is_over = true;
       }
     }

@@ -139,8 +139,8 @@ Status SummaryRun::prepare(Summary& summary) {
     return fail(
         ErrorCode::InvalidArgument,
         fmt::format(
-            "table '{}' of summary '{}' has no primary or unique key of NOT NULL columns, by which rows that "
-            "are stored again are found",
+            "table '{}' of summary '{}' has no primary or unique key of NOT NULL columns; without it a job "
+            "that runs again could not replace its rows",
             table, summary.config.name));
   }
   HAILSTONE_ASSIGN(

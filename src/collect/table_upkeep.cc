@@ -291,7 +291,7 @@ Status TableUpkeep::keep_partitions(ServerConnection& connection) {
       if (!changes) return true;
       HAILSTONE_TRY(connection.execute(fmt::format("ALTER TABLE {} WAIT 5 DROP PARTITION IF EXISTS {}",
                                                    quoted_name(config_.name), quoted_name(partition.name))));
-      log_event(owner_, fmt::format("table '{}': partition {} is dropped, which ended at {}", config_.name,
+      log_event(owner_, fmt::format("table '{}': partition {}, which ended at {}, is dropped", config_.name,
                                     partition.name, to_text(partition.end)));
     }
     return false;

@@ -62,8 +62,8 @@ Result<TargetEngine> engine_of_table(ServerConnection& connection, const std::st
   if (rows.empty()) {
     return fail(
         ErrorCode::NotFound,
-        fmt::format("the database has no table '{}'; create it, or tell the collector by 'create' what it is "
-                    "made of, then start again",
+        fmt::format("the database has no table '{}'; create it, or give the stream 'create', then start "
+                    "again",
                     table));
   }
   TargetEngine engine{.name = rows[0][0], .has_transactions = rows[0][1] == "YES"};
