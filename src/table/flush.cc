@@ -205,6 +205,10 @@ bool Table::is_settled() const {
 Result<bool> Table::write_delete_vectors() {
   State& state = *state_;
   const MutexLock guard(state.files_mutex);
+  {
+    const SharedLock latched(state.latch());
+    if (state.files_are_dropped) return false;
+  }
   const auto view = state.current_view();
   for (const auto& segment : view->segments) {
     if (is_marker(segment->shared_begin())) continue;

@@ -128,7 +128,10 @@ void Table::State::set_view(std::shared_ptr<TableView> next) {
     if (before != nullptr) {
       for (const auto& segment : before->segments) segment->count_ended_in(nullptr);
     }
-    for (const auto& segment : next->segments) segment->count_ended_in(ended_rows);
+    for (const auto& segment : next->segments) {
+      segment->count_ended_in(ended_rows);
+      if (files_are_dropped) segment->segment->remove_when_unused();
+    }
     count_segment_bytes(*next);
   }
   const MutexLock guard(view_mutex);
@@ -339,16 +342,24 @@ Timestamp Table::applied_until(Timestamp committed) const {
 }
 
 void Table::drop_files() {
-  const auto view = state_->current_view();
-  for (const auto& segment : view->segments) {
-    segment->segment->remove_when_unused();
-    uint64_t delete_vector = 0;
-    {
-      const SharedLock guard(segment->latch());
-      delete_vector = segment->ends_file;
+  State& state = *state_;
+  // A flush or a merge may be under way, and a merge's inputs may wait until the manifest no longer names them.
+  const MutexLock files_guard(state.files_mutex);
+  std::vector<uint64_t> delete_vectors;
+  {
+    const ExclusiveLock guard(state.latch());
+    state.files_are_dropped = true;
+    for (const auto& segment : state.current_view()->segments) {
+      segment->segment->remove_when_unused();
+      delete_vectors.push_back(segment->ends_file);
     }
-    state_->remove_delete_vector(delete_vector);
   }
+  for (const uint64_t file : delete_vectors) state.remove_delete_vector(file);
+  for (const State::Obsolete& file : state.obsolete) {
+    if (file.segment != nullptr) file.segment->segment->remove_when_unused();
+    state.remove_delete_vector(file.delete_vector);
+  }
+  state.obsolete.clear();
 }
 
 void Table::State::remove_delete_vector(uint64_t file) noexcept {

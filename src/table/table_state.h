@@ -97,6 +97,8 @@ struct Table::State {
   Mutex flush_mutex;     // one flush at a time, as they publish oldest first; before the write mutex
   SegmentClaims claims;  // of merges
   Mutex files_mutex;     // also held while delete vector files are written
+  /// The table has been dropped: what a flush or a merge still publishes goes, too.
+  bool files_are_dropped HAILSTONE_GUARDED_BY(table_latch) = false;
 
   mutable Mutex view_mutex;
   std::shared_ptr<const TableView> view HAILSTONE_GUARDED_BY(view_mutex);

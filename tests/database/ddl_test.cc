@@ -125,6 +125,27 @@ TEST_F(DatabaseTest, DroppedTableIsGone) {
   EXPECT_TRUE(messages_.empty());
 }
 
+TEST_F(DatabaseTest, AFlushThatEndsBehindTheDropLeavesNoFile) {
+  open();
+  create("d/t");
+  Rows rows;
+  for (int64_t id = 0; id < 2000; ++id) rows[id] = std::string(100, 'x');
+  put_rows("d/t", rows);
+  auto table = database_->table("d/t");
+  ASSERT_OK(table);
+  {
+    const auto transaction = begin();
+    ASSERT_OK(database_->drop_table(*transaction, "d/t"));
+    ASSERT_OK(commit(*transaction));
+  }
+  ASSERT_OK(database_->checkpoint());
+  ASSERT_OK((*table)->flush(true));
+  EXPECT_EQ((*table)->record().segments.size(), 1U);
+  table->reset();
+  for (const auto& each : std::filesystem::directory_iterator(directory_.path()))
+    EXPECT_FALSE(each.path().filename().string().starts_with("segment-")) << each.path();
+}
+
 TEST_F(DatabaseTest, RenamesAndSwaps) {
   open();
   create("d/a");
