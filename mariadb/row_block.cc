@@ -363,14 +363,22 @@ Item* RowTranslator::take_joins(const JoinNode& tree) {
   return nullptr;
 }
 
-/// Any tree has the same columns: each of those that are equal is a key of one of its joins.
+/// Positions in the columns are known elsewhere, so the new tree has the same ones. A tree that compares others of the
+/// columns that are equal may read one in another form, as a number or as it is stored. Then the old order is taken.
 bool RowBlock::join_in_other_order(BlockRun& run) {
   const std::unique_ptr<JoinNode> tree = watch == nullptr ? nullptr : watch->take_plan();
   if (tree == nullptr) return false;
-  const size_t before = width();
+  ScanColumns columns_before = columns;
+  auto predicates_before = predicates;
+  auto only_for_keys_before = only_for_keys;
+  std::unique_ptr<Join> join_before = std::move(join);
   Item* const part = RowTranslator(columns.sources().thd(), *this).take_joins(*tree);
-  HAILSTONE_CHECK(part == nullptr && width() == before,
-                  "a tree of joins has {} columns, another one of the same tables {}", before, width());
+  if (part != nullptr || width() != columns_before.numbers().size()) {
+    columns = std::move(columns_before);
+    predicates = std::move(predicates_before);
+    only_for_keys = std::move(only_for_keys_before);
+    join = std::move(join_before);
+  }
   run.plan_again(source_plan());
   return true;
 }
