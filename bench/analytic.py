@@ -102,7 +102,7 @@ class Analytic:
         self.figures.add("rows-article.Big", "rows of Big", "all", rows)
         for table in ("Small", "Big"):
             for library in self.libraries:
-                library.load(ARTICLE, table, article.COLUMNS, os.path.join(folder, f"{table.lower()}.tsv"))
+                library.load(ARTICLE, table, article.COLUMNS, os.path.join(folder, f"{table.lower()}.tsv"), "Hersteller")
         shutil.rmtree(folder)
 
     @staticmethod

@@ -97,6 +97,8 @@ class Page:
                 f"{tables}, made here. In the server the tables of the star schema and of TPC-H have primary keys and indexes of "
                 "their foreign keys; hits, Small, Big and numbers have none. Every column of Hailstone is COLUMNAR=1, also those of type TEXT; "
                 "strings have the collation utf8mb4_bin (the article's tables latin1_swedish_ci), as DuckDB compares bytes. "
+                + ("ClickHouse's tables are sorted by what their queries ask for (hits by counter and date, lineorder, orders and lineitem by "
+                   "date, Big by Hersteller, others by their key), their rows in no other engine. " if bench.clickhouse else "") +
                 f"Hailstone's memory budget and the memory limit of {libraries} are {bench.memory / 2**20:,.0f} MiB.\n\n"
                 f"Seconds are medians of warm runs: Hailstone through a client, {libraries} in their caller's process; of OFF one warm run, "
                 f"and of both {analytic_aims.OFF_REPEATS} in turn where it may be as quick, for the aims below; a "

@@ -13,6 +13,7 @@ class Table:
     name: str
     columns: tuple    # (name, type)
     keys: tuple = ()  # of the server's engines, as CREATE TABLE has them
+    order: str = ""   # columns by which ClickHouse sorts its rows, as its manual advises: it has no other index
 
 
 def load(bench, schema, sources, engines, libraries):
@@ -44,7 +45,7 @@ def _load_table(bench, schema, table, query, engines, libraries):
     name = f"{schema}.{table.name}"
     bench.figures.add(f"text-{name}", f"{name} as text, bytes", "all", size)
     for library in libraries:
-        seconds = library.load(schema, table.name, table.columns, path)
+        seconds = library.load(schema, table.name, table.columns, path, table.order)
         bench.figures.add(f"load-{name}", f"load of {name}, s", library.title, seconds)
     bench.figures.add(f"rows-{name}", f"rows of {name}", "all",
                       bench.duckdb.rows(schema, f"SELECT COUNT(*) FROM {table.name}")[0][0])

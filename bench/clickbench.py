@@ -22,7 +22,7 @@ TABLE = Table("hits", (
     ("MobilePhone", "SMALLINT"), ("MobilePhoneModel", TEXT), ("TraficSourceID", "SMALLINT"), ("SearchEngineID", "SMALLINT"),
     ("SearchPhrase", TEXT), ("AdvEngineID", "SMALLINT"), ("WindowClientWidth", "SMALLINT"),
     ("WindowClientHeight", "SMALLINT"), ("IsLink", "SMALLINT"), ("IsDownload", "SMALLINT"), ("DontCountHits", "SMALLINT"),
-    ("RefererHash", "BIGINT"), ("URLHash", "BIGINT")))
+    ("RefererHash", "BIGINT"), ("URLHash", "BIGINT")), order="CounterID, EventDate, UserID, EventTime, WatchID")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -26,12 +26,12 @@ class Worker:
         self._session.query(f"SET max_memory_usage = {memory}")
         return self._session.query("SELECT version()", "TSVRaw").bytes().decode().strip()
 
-    def load(self, schema, table, columns, path):
-        """Seconds."""
+    def load(self, schema, table, columns, path, order=""):
+        """Seconds. `order`: columns by which the table is sorted; empty: by none."""
         self._session.query(f"CREATE DATABASE IF NOT EXISTS {schema}")
         self._session.query(f"USE {schema}")
         definition = ", ".join(f"{name} {kind}" for name, kind in columns)
-        self._session.query(f"CREATE TABLE {table} ({definition}) ENGINE = MergeTree ORDER BY tuple()")
+        self._session.query(f"CREATE TABLE {table} ({definition}) ENGINE = MergeTree ORDER BY ({order or 'tuple()'})")
         structure = definition.replace("'", "\\'")
         self._session.query("SET max_execution_time = 0")  # time() has limited what came before
         return common.timed(lambda: self._session.query(

@@ -35,7 +35,11 @@ def records(folder, count, figures, output):
         path = os.path.join(folder, f"{key}.json")
         command("disk", "sweep", folder, "--from", max(1, count >> 8), "--to", count, "--repeat", ROUNDS, "--output", path, *options)
         with open(path, encoding="utf-8") as file:
-            measured = json.load(file)["measurements"]
+            sweep = json.load(file)
+        measured = sweep["measurements"]
+        # The page is read elsewhere.
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(sweep | {"folder": os.path.relpath(sweep["folder"], common.PROJECT)}, file)
         most = max(one["records"] for one in measured)
         for job in ("write", "read"):
             for method in METHODS:

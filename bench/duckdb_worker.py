@@ -29,8 +29,8 @@ class Worker:
         """Rows of a query into a file, as LOAD DATA reads it."""
         self._connection.execute(f"COPY ({query}) TO '{path}' {FORMAT}")
 
-    def load(self, schema, table, columns, path):
-        """Seconds."""
+    def load(self, schema, table, columns, path, _order=""):
+        """Seconds. The rows stay in the file's order."""
         self._connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
         self._use(schema)
         self._connection.execute(f"CREATE TABLE {table} ({', '.join(f'{name} {kind}' for name, kind in columns)})")

@@ -130,7 +130,7 @@ def aims(figures):
 def draw(path, figures):
     pyplot = report.pyplot
     pyplot.rcParams["svg.hashsalt"] = "hailstone"  # the same figures give the same file
-    figure, all_axes = pyplot.subplots(1, len(KINDS), figsize=(12, 5))
+    figure, all_axes = pyplot.subplots(1, len(KINDS), figsize=(12, 5), sharey=True)
     for axes, (kind, title) in zip(all_axes, KINDS):
         for engine, color in zip(ENGINES, ("tab:blue", "tab:orange")):
             for (manner, manner_title), style in zip(MANNERS, ("-o", "--s")):

@@ -15,17 +15,17 @@ TABLES = (
         ("d_yearmonthnum", _NUMBER), ("d_yearmonth", "CHAR(7)"), ("d_daynuminweek", _NUMBER), ("d_daynuminmonth", _NUMBER),
         ("d_daynuminyear", _NUMBER), ("d_monthnuminyear", _NUMBER), ("d_weeknuminyear", _NUMBER), ("d_sellingseason", "CHAR(12)"),
         ("d_lastdayinweekfl", _NUMBER), ("d_lastdayinmonthfl", _NUMBER), ("d_holidayfl", _NUMBER), ("d_weekdayfl", _NUMBER)),
-        ("PRIMARY KEY (d_datekey)",)),
+        ("PRIMARY KEY (d_datekey)",), "d_datekey"),
     Table("customer", (
         ("c_custkey", _NUMBER), ("c_name", "VARCHAR(25)"), *((f"c_{name}", kind) for name, kind in _PLACE),
-        ("c_mktsegment", "CHAR(10)")), ("PRIMARY KEY (c_custkey)",)),
+        ("c_mktsegment", "CHAR(10)")), ("PRIMARY KEY (c_custkey)",), "c_custkey"),
     Table("supplier", (
         ("s_suppkey", _NUMBER), ("s_name", "CHAR(25)"), *((f"s_{name}", kind) for name, kind in _PLACE)),
-        ("PRIMARY KEY (s_suppkey)",)),
+        ("PRIMARY KEY (s_suppkey)",), "s_suppkey"),
     Table("part", (
         ("p_partkey", _NUMBER), ("p_name", "VARCHAR(22)"), ("p_mfgr", "CHAR(6)"), ("p_category", "CHAR(7)"), ("p_brand1", "CHAR(9)"),
         ("p_color", "VARCHAR(11)"), ("p_type", "VARCHAR(25)"), ("p_size", _NUMBER), ("p_container", "CHAR(10)")),
-        ("PRIMARY KEY (p_partkey)",)),
+        ("PRIMARY KEY (p_partkey)",), "p_partkey"),
     Table("lineorder", (
         ("lo_orderkey", _NUMBER), ("lo_linenumber", _NUMBER), ("lo_custkey", _NUMBER), ("lo_partkey", _NUMBER),
         ("lo_suppkey", _NUMBER), ("lo_orderdate", _NUMBER), ("lo_orderpriority", "CHAR(15)"), ("lo_shippriority", "CHAR(1)"),
@@ -33,7 +33,7 @@ TABLES = (
         ("lo_revenue", _NUMBER), ("lo_supplycost", _NUMBER), ("lo_tax", _NUMBER), ("lo_commitdate", _NUMBER),
         ("lo_shipmode", "CHAR(10)")),
         ("PRIMARY KEY (lo_orderkey, lo_linenumber)", "KEY (lo_custkey)", "KEY (lo_partkey)", "KEY (lo_suppkey)",
-         "KEY (lo_orderdate)", "KEY (lo_commitdate)")),
+         "KEY (lo_orderdate)", "KEY (lo_commitdate)"), "lo_orderdate, lo_orderkey"),
 )
 
 

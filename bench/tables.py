@@ -95,7 +95,7 @@ def _plot(path, figures):
     modes = [mode for mode in (SYNCED, UNSYNCED) if figures.has(f"{mode[0]}-all")]
     pyplot = report.pyplot
     pyplot.rcParams["svg.hashsalt"] = "hailstone"  # the same figures give the same file
-    figure, all_axes = pyplot.subplots(1, len(modes), figsize=(5.5 * len(modes), 4), squeeze=False)
+    figure, all_axes = pyplot.subplots(1, len(modes), figsize=(5.5 * len(modes), 4), squeeze=False, sharey=True)
     names = [step for step, _ in STEPS] + ["all"]
     for axes, (key, title, _) in zip(all_axes[0], modes):
         for number, engine in enumerate(ENGINES):

@@ -17,33 +17,33 @@ LEAST_SCALE = 0.025  # with less than 240 suppliers PARTSUPP's rule gives some p
 _KEY, _MONEY = "INTEGER", "DECIMAL(15,2)"
 
 TABLES = (
-    Table("region", (("r_regionkey", _KEY), ("r_name", "CHAR(25)"), ("r_comment", "VARCHAR(152)")), ("PRIMARY KEY (r_regionkey)",)),
+    Table("region", (("r_regionkey", _KEY), ("r_name", "CHAR(25)"), ("r_comment", "VARCHAR(152)")), ("PRIMARY KEY (r_regionkey)",), "r_regionkey"),
     Table("nation", (("n_nationkey", _KEY), ("n_name", "CHAR(25)"), ("n_regionkey", _KEY), ("n_comment", "VARCHAR(152)")),
-          ("PRIMARY KEY (n_nationkey)", "KEY (n_regionkey)")),
+          ("PRIMARY KEY (n_nationkey)", "KEY (n_regionkey)"), "n_nationkey"),
     Table("supplier", (
         ("s_suppkey", _KEY), ("s_name", "CHAR(25)"), ("s_address", "VARCHAR(40)"), ("s_nationkey", _KEY), ("s_phone", "CHAR(15)"),
-        ("s_acctbal", _MONEY), ("s_comment", "VARCHAR(101)")), ("PRIMARY KEY (s_suppkey)", "KEY (s_nationkey)")),
+        ("s_acctbal", _MONEY), ("s_comment", "VARCHAR(101)")), ("PRIMARY KEY (s_suppkey)", "KEY (s_nationkey)"), "s_suppkey"),
     Table("customer", (
         ("c_custkey", _KEY), ("c_name", "VARCHAR(25)"), ("c_address", "VARCHAR(40)"), ("c_nationkey", _KEY), ("c_phone", "CHAR(15)"),
         ("c_acctbal", _MONEY), ("c_mktsegment", "CHAR(10)"), ("c_comment", "VARCHAR(117)")),
-        ("PRIMARY KEY (c_custkey)", "KEY (c_nationkey)")),
+        ("PRIMARY KEY (c_custkey)", "KEY (c_nationkey)"), "c_custkey"),
     Table("part", (
         ("p_partkey", _KEY), ("p_name", "VARCHAR(55)"), ("p_mfgr", "CHAR(25)"), ("p_brand", "CHAR(10)"), ("p_type", "VARCHAR(25)"),
         ("p_size", "INTEGER"), ("p_container", "CHAR(10)"), ("p_retailprice", _MONEY), ("p_comment", "VARCHAR(23)")),
-        ("PRIMARY KEY (p_partkey)",)),
+        ("PRIMARY KEY (p_partkey)",), "p_partkey"),
     Table("partsupp", (
         ("ps_partkey", _KEY), ("ps_suppkey", _KEY), ("ps_availqty", "INTEGER"), ("ps_supplycost", _MONEY),
-        ("ps_comment", "VARCHAR(199)")), ("PRIMARY KEY (ps_partkey, ps_suppkey)", "KEY (ps_suppkey)")),
+        ("ps_comment", "VARCHAR(199)")), ("PRIMARY KEY (ps_partkey, ps_suppkey)", "KEY (ps_suppkey)"), "ps_partkey, ps_suppkey"),
     Table("orders", (
         ("o_orderkey", _KEY), ("o_custkey", _KEY), ("o_orderstatus", "CHAR(1)"), ("o_totalprice", _MONEY), ("o_orderdate", "DATE"),
         ("o_orderpriority", "CHAR(15)"), ("o_clerk", "CHAR(15)"), ("o_shippriority", "INTEGER"), ("o_comment", "VARCHAR(79)")),
-        ("PRIMARY KEY (o_orderkey)", "KEY (o_custkey)")),
+        ("PRIMARY KEY (o_orderkey)", "KEY (o_custkey)"), "o_orderdate, o_orderkey"),
     Table("lineitem", (
         ("l_orderkey", _KEY), ("l_partkey", _KEY), ("l_suppkey", _KEY), ("l_linenumber", "INTEGER"), ("l_quantity", _MONEY),
         ("l_extendedprice", _MONEY), ("l_discount", _MONEY), ("l_tax", _MONEY), ("l_returnflag", "CHAR(1)"),
         ("l_linestatus", "CHAR(1)"), ("l_shipdate", "DATE"), ("l_commitdate", "DATE"), ("l_receiptdate", "DATE"),
         ("l_shipinstruct", "CHAR(25)"), ("l_shipmode", "CHAR(10)"), ("l_comment", "VARCHAR(44)")),
-        ("PRIMARY KEY (l_orderkey, l_linenumber)", "KEY (l_partkey, l_suppkey)", "KEY (l_suppkey)")),
+        ("PRIMARY KEY (l_orderkey, l_linenumber)", "KEY (l_partkey, l_suppkey)", "KEY (l_suppkey)"), "l_shipdate, l_orderkey"),
 )
 
 
