@@ -28,6 +28,7 @@ unsigned int flush_log_value;
 unsigned long long table_cache_size_value;
 unsigned long long open_files_limit_value;
 unsigned int log_write_timeout_value;
+unsigned long long query_memory_value;
 unsigned long long spill_limit_value;
 char* data_dir_value;
 std::string data_dir_in_use;  // what data_dir_value points to once the engine has started
@@ -82,6 +83,7 @@ constexpr auto update_checkpoint_log_size = update_number<&Database::set_checkpo
 constexpr auto update_table_cache_size = update_number<&Database::set_open_tables>;
 constexpr auto update_open_files_limit = update_number<&Database::set_open_files>;
 constexpr auto update_log_write_timeout = update_seconds<&Database::set_log_write_timeout>;
+constexpr auto update_query_memory = update_number<&Database::set_query_memory>;
 constexpr auto update_spill_limit = update_number<&Database::set_spill_limit>;
 constexpr auto update_snapshot_too_old = update_seconds<&Database::set_snapshot_too_old>;
 constexpr auto update_retention_interval = update_seconds<&Database::set_retention_interval>;
@@ -152,6 +154,10 @@ MYSQL_SYSVAR_UINT(log_write_timeout, log_write_timeout_value, PLUGIN_VAR_RQCMDAR
                   "How long commits wait, in seconds, when the engine's log cannot be written, as on a full "
                   "disk; after that nothing can be committed until the server has been started again",
                   nullptr, update_log_write_timeout, 600, 0, 1'000'000, 0);
+MYSQL_SYSVAR_ULONGLONG(query_memory, query_memory_value, PLUGIN_VAR_RQCMDARG,
+                       "Memory, in bytes, that the groups, the sorted rows or the joined tables of one SELECT take "
+                       "before they go to files. 0: a quarter of hailstone_memory_budget, and what is spare",
+                       nullptr, update_query_memory, 0, 0, 1ULL << 44, 1);
 MYSQL_SYSVAR_ULONGLONG(
     spill_limit, spill_limit_value, PLUGIN_VAR_RQCMDARG,
     "Bytes that the engine's files of groups that its memory has no room for may have together; a statement "
@@ -278,6 +284,7 @@ st_mysql_sys_var* system_variables[] = {MYSQL_SYSVAR(memory_budget),
                                         MYSQL_SYSVAR(snapshot_too_old),
                                         MYSQL_SYSVAR(retention_interval),
                                         MYSQL_SYSVAR(retention_lag),
+                                        MYSQL_SYSVAR(query_memory),
                                         MYSQL_SYSVAR(spill_limit),
                                         MYSQL_SYSVAR(select_pushdown),
                                         MYSQL_SYSVAR(query_threads),
@@ -339,6 +346,7 @@ DatabaseOptions database_options() {
   options.open_tables = static_cast<size_t>(table_cache_size_value);
   options.open_files = static_cast<size_t>(open_files_limit_value);
   options.log_write_timeout = std::chrono::seconds(log_write_timeout_value);
+  options.query_memory = static_cast<size_t>(query_memory_value);
   options.spill_limit = spill_limit_value;
   options.delta_limit = static_cast<size_t>(delta_size_value);
   options.segment_rows_limit = static_cast<uint32_t>(segment_rows_value);

@@ -6,7 +6,7 @@
 # Its answers are the same then. In a plain './run test' a part of all pairs of a test and a variant runs, another one
 # each day.
 
-all_variants=(tiny memory thread restart)
+all_variants=(tiny memory thread spill restart)
 
 # variant_options VARIANT: for mariadbd.
 variant_options() {
@@ -15,7 +15,8 @@ variant_options() {
     tiny) echo --hailstone-delta-size=16K --hailstone-segment-rows=1000 ;;
     memory) echo --hailstone-memory-budget=16M ;;
     thread) echo --hailstone-query-threads=1 --hailstone-background-threads=1 ;;
-    spill) echo --hailstone-query-memory=64K ;;
+    # What may go to files does: each batch of groups, sorted rows and joined tables.
+    spill) echo --hailstone-query-memory=1 ;;
     restart) ;;
   esac
 }

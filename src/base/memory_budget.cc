@@ -19,6 +19,7 @@ bool MemoryBudget::try_reserve(size_t bytes) {
 }
 
 bool MemoryBudget::is_spare(size_t bytes) const {
+  if (query_limit() != 0) return false;
   const size_t used = this->used(), reclaimable = reclaimer_.reclaimable ? reclaimer_.reclaimable() : 0;
   return used - std::min(used, reclaimable) + bytes <= limit() / 2;
 }

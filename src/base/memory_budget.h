@@ -36,7 +36,7 @@ class MemoryBudget {
   /// fit.
   [[nodiscard]] bool try_reserve(size_t bytes);
   /// Whether so many bytes more leave half of the limit to others, apart from what can be reclaimed: they may
-  /// go to a caller that has had its share.
+  /// go to a query that has had its share, unless queries have a limit of their own.
   bool is_spare(size_t bytes) const;
   /// Reserves what the caller cannot do without, even beyond the limit.
   void reserve(size_t bytes);
@@ -49,6 +49,11 @@ class MemoryBudget {
   /// Sleeps until `ready` returns true, or for `at_most`. `ready` is asked now and after each release; it
   /// must be quick and neither reserve nor release.
   void wait_for_release(const std::function<bool()>& ready, std::chrono::milliseconds at_most);
+
+  /// What the groups, the sorted rows or the joined tables of one block of a query may take, however much is
+  /// free; 0: a part of the budget, and what is spare.
+  void set_query_limit(size_t bytes) { query_limit_.store(bytes, std::memory_order_relaxed); }
+  size_t query_limit() const { return query_limit_.load(std::memory_order_relaxed); }
 
   size_t used() const { return used_.load(); }
   size_t limit() const { return limit_.load(std::memory_order_relaxed); }
@@ -63,6 +68,7 @@ class MemoryBudget {
   void release_kept(size_t used);
 
   std::atomic<size_t> limit_;
+  std::atomic<size_t> query_limit_{0};
   std::atomic<size_t> used_{0};
   Reclaimer reclaimer_;
   KeptPages* kept_ = nullptr;

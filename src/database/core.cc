@@ -36,6 +36,7 @@ DatabaseCore::DatabaseCore(Filesystem& filesystem, std::string directory, Databa
       temporary_host_(*this, files_read_, options_.temporary_memory_size),
       catalog_({.durable = *this, .in_memory = memory_host_, .temporary = temporary_host_}) {
   budget_.share_with(KeptPages::of_process());
+  budget_.set_query_limit(options_.query_memory);
 }
 
 DatabaseCore::~DatabaseCore() = default;

@@ -438,6 +438,8 @@ void Database::set_log_write_timeout(std::chrono::milliseconds timeout) {
   state_->core->log->set_write_timeout(timeout);
 }
 
+void Database::set_query_memory(size_t bytes) { budget().set_query_limit(bytes); }
+
 void Database::set_spill_limit(uint64_t bytes) { state_->core->spill_space().set_limit(bytes); }
 
 void Database::set_retention_interval(std::chrono::seconds interval) {

@@ -36,6 +36,9 @@ struct DatabaseOptions {
   size_t delta_limit = 0;
   /// Rows of one segment at most (for tests: more of them are made with fewer rows).
   uint32_t segment_rows_limit = max_segment_rows;
+  /// Bytes that the groups, the sorted rows or the joined tables of one block of a query take before they go
+  /// to files; 0: a quarter of `memory_budget`, and what is spare.
+  size_t query_memory = 0;
   unsigned background_threads = 2;
   /// Snapshots that are older are ended: reads by them fail with ErrorCode::SnapshotTooOld. 0: none is.
   std::chrono::seconds snapshot_too_old{0};
@@ -147,6 +150,7 @@ class Database {
   /// As DatabaseOptions has them.
   void set_open_files(size_t files);
   void set_log_write_timeout(std::chrono::milliseconds timeout);
+  void set_query_memory(size_t bytes);
   void set_spill_limit(uint64_t bytes);
   void set_snapshot_too_old(std::chrono::seconds age);
   void set_retention_interval(std::chrono::seconds interval);

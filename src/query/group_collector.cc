@@ -9,7 +9,6 @@ namespace {
 /// Memory is asked for in steps of this.
 constexpr size_t table_memory_step = size_t{1} << 20;
 /// With fewer groups and pairs it is their values that take the memory: parts of them would not take less.
-constexpr size_t fewest_units_to_divide = 64;
 /// Steps of a table with more would take too long where somebody wants to end the statement, such as finding
 /// all groups new places.
 constexpr size_t most_units_of_table = size_t{1} << 22;
@@ -126,9 +125,9 @@ Status GroupCollector::add(RecordRun&& records, unsigned used_bits, const GoOn& 
 /// keeps what it has when it is emptied then: to give pages back and get others takes longer than the groups.
 bool GroupCollector::is_full() {
   const bool of_one_size = plan_->distinct_values() == 0 && table_->groups_are_of_one_size();
-  if (source_ != Source::Rows || !of_one_size || !table_->may_grow_by(batch_rows)) return false;
+  if (source_ != Source::Rows || plan_->keys.empty() || !of_one_size || !table_->may_grow_by(batch_rows)) return false;
   const size_t grown = 2 * table_->memory();
-  if (grown <= std::max(memory_.bytes(), least_share)) return false;
+  if (grown <= std::max(memory_.bytes(), least_)) return false;
   const bool fits = grown <= limits_.most && table_->groups() < most_units_of_table;
   return !fits || !memory_.try_grow(grown - memory_.bytes());
 }
@@ -146,11 +145,11 @@ Status GroupCollector::make_room(const GoOn& go_on) {
   const size_t more = used - memory_.bytes();
   const size_t step = std::max(more, std::min(table_memory_step, limits_.most / 4));
   const size_t units = table_->groups() + table_->pairs();
-  const bool can_divide = units >= fewest_units_to_divide && used_bits_ < RecordPartitions::hash_bits;
-  const bool fits = used <= least_share || (used <= limits_.most && units <= most_units_of_table);
-  if (can_divide && used > least_share && !(fits && memory_.try_grow(step))) {
-    if (table_->groups() >= fewest_units_to_divide) groups_looked_for_.note_full(table_->groups());
-    if (table_->pairs() >= fewest_units_to_divide) pairs_looked_for_.note_full(table_->pairs());
+  const bool can_divide = units >= fewest_to_divide_ && used_bits_ < RecordPartitions::hash_bits;
+  const bool fits = used <= least_ || (used <= limits_.most && units <= most_units_of_table);
+  if (can_divide && used > least_ && !(fits && memory_.try_grow(step))) {
+    if (table_->groups() >= fewest_to_divide_) groups_looked_for_.note_full(table_->groups());
+    if (table_->pairs() >= fewest_to_divide_) pairs_looked_for_.note_full(table_->pairs());
     return empty_table(go_on);
   }
   if (used > memory_.bytes()) memory_.grow(used - memory_.bytes());
@@ -202,8 +201,8 @@ Status GroupCollector::empty_table(const GoOn& go_on) {
 
 Status GroupCollector::move_out(const GoOn& go_on) {
   if (table_) HAILSTONE_TRY(empty_table(go_on));
-  if (groups_) HAILSTONE_TRY(groups_->finish());
-  if (pairs_) HAILSTONE_TRY(pairs_->finish());
+  if (groups_) HAILSTONE_TRY(groups_->finish(go_on));
+  if (pairs_) HAILSTONE_TRY(pairs_->finish(go_on));
   return {};
 }
 

@@ -53,8 +53,9 @@ class LookUps {
 
 class GroupCollector {
  public:
-  /// What a table may always have.
+  /// What a table may always have, unless it may have less in all.
   static constexpr size_t least_share = size_t{1} << 20;
+  static constexpr size_t fewest_units_to_divide = 64;
 
   enum class Source : uint8_t {
     Rows,    // groups and pairs move out, each to partitions of their own
@@ -73,6 +74,8 @@ class GroupCollector {
         records_(&records),
         source_(source),
         limits_(limits),
+        least_(std::min(least_share, limits.most)),
+        fewest_to_divide_(limits.most < least_share && !plan.keys.empty() ? 1 : fewest_units_to_divide),
         groups_looked_for_(groups_to_look_for(plan, limits)),
         pairs_looked_for_(pairs_to_look_for(plan, limits)),
         memory_(budget, counts) {}
@@ -117,6 +120,8 @@ class GroupCollector {
   RecordMemory* records_;
   const Source source_;
   const Limits limits_;
+  const size_t least_;             // what the table may always have
+  const size_t fewest_to_divide_;  // groups, or pairs: fewer stay in memory
   LookUps groups_looked_for_, pairs_looked_for_;
   unsigned used_bits_ = 0;
   std::optional<GroupTable> table_;

@@ -116,11 +116,15 @@ void Grouping::count_groups(const GroupTable& made) {
 size_t Grouping::share() const { return query_memory(rows_->budget()); }
 
 GroupCollector Grouping::collector(GroupCollector::Source source, size_t most) {
+  // What comes back of files is little, and would go to them again and again.
+  const size_t least = source == GroupCollector::Source::Rows
+                           ? query_floor(rows_->budget(), GroupCollector::least_share)
+                           : GroupCollector::least_share;
   return {plan_,
           rows_->budget(),
           *record_memory_,
           source,
-          {.most = std::max(GroupCollector::least_share, most),
+          {.most = std::max(least, most),
            .quick_units = quick_units_,
            .stays = source == GroupCollector::Source::Rows && (threads_ == 1 || merges_in_place())},
           counts_};
@@ -235,7 +239,7 @@ Status Grouping::count_pairs(Runs& groups) {
     GroupCollector pairs = collector(GroupCollector::Source::Pairs, share() / threads_);
     while (std::optional<Run> run = take_run(pairs_, [](const Run&) { return true; }))
       HAILSTONE_TRY(count_pairs_of(std::move(*run), pairs, counted[part], go_on));
-    return counted[part].finish();
+    return counted[part].finish(go_on);
   };
   HAILSTONE_TRY(work_by_threads(rows_->scans(), threads_, counts_, count_some));
   for (RecordPartitions& each : counted) take_runs(&each, groups);

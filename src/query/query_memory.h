@@ -1,6 +1,7 @@
 // How much memory a query takes before it goes on by way of files.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
 #include "base/memory_budget.h"
@@ -11,7 +12,15 @@ namespace hailstone {
 /// take. MemoryBudget::is_spare tells whether there is more.
 inline size_t query_memory(const MemoryBudget& budget) {
   constexpr size_t share = 4;
-  return budget.limit() / share;
+  const size_t limit = budget.query_limit();
+  return limit != 0 ? limit : budget.limit() / share;
+}
+
+/// What something of a query may take although its part of query_memory() is less, as files would cost more. A
+/// limit of queries holds for it, too.
+inline size_t query_floor(const MemoryBudget& budget, size_t floor) {
+  const size_t limit = budget.query_limit();
+  return limit != 0 ? std::min(floor, limit) : floor;
 }
 
 }  // namespace hailstone

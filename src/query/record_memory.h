@@ -56,6 +56,8 @@ class RecordMemory {
   SpillSpace& space() const { return space_; }
   size_t chunk_bytes() const { return chunk_bytes_; }
   unsigned first_bits() const { return first_bits_; }
+  /// Whether any chunk has room in it. Otherwise all goes to files.
+  bool has_chunks() const { return most_ >= least_chunk; }
   /// Whether half of it is free.
   bool is_ample() const { return used_.load(std::memory_order_relaxed) < most_ / 2; }
 

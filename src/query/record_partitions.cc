@@ -137,7 +137,7 @@ Status RecordPartitions::add_piece(Partition& partition, RecordKind kind, size_t
 Result<bool> RecordPartitions::spill_large_one(const GoOn& go_on) {
   size_t most = 0;
   for (const Partition& partition : partitions_) most = std::max(most, partition.in_memory);
-  if (most < least_spilled) return false;
+  if (most == 0 || (most < least_spilled && memory_.has_chunks())) return false;
   // The first that is nearly the largest: where several threads divide rows alike, they put the same
   // partitions aside, and leave others whole.
   Partition& large = *std::ranges::find_if(
@@ -148,7 +148,10 @@ Result<bool> RecordPartitions::spill_large_one(const GoOn& go_on) {
   return true;
 }
 
-Status RecordPartitions::finish() {
+Status RecordPartitions::finish(const GoOn& go_on) {
+  for (bool more = !memory_.has_chunks(); more;) {
+    HAILSTONE_ASSIGN(more, spill_large_one(go_on));
+  }
   for (Partition& partition : partitions_) close_pieces(partition);
   return file_ == nullptr ? Status() : file_->finish();
 }

@@ -99,7 +99,7 @@ class RecordPartitions {
 
   Status append(const HashedRecords& records, const GoOn& go_on);
   /// Ends what append() began.
-  Status finish();
+  Status finish(const GoOn& go_on);
   /// After finish().
   std::vector<RecordRun> take_runs();
   unsigned bits() const { return bits_; }

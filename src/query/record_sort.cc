@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/page_allocator.h"
+#include "query/query_memory.h"
 #include "query/sort_record.h"
 #include "table/scans.h"
 
@@ -30,7 +31,7 @@ constexpr size_t bucket_entries = size_t{1} << 17;
 constexpr size_t samples_of_bucket = 16;
 constexpr size_t least_page = size_t{64} << 10, most_page = huge_page_bytes;
 /// Less than this stays in memory: runs of few records would take longer than anything else.
-constexpr size_t least_run = size_t{256} << 10;
+constexpr size_t usual_least_run = size_t{256} << 10;
 constexpr size_t frame_bytes = size_t{64} << 10;
 constexpr size_t least_fan_in = 8, most_fan_in = 256;
 /// Fewer entries are sorted by comparing whole keys.
@@ -422,6 +423,7 @@ struct RecordSort::State {
       : budget(the_budget),
         space(the_space),
         share(the_share),
+        least_run(query_floor(budget, usual_least_run)),
         share_of_part(std::max(share / part_count, least_run)),
         page_bytes(std::clamp(share_of_part / 16, least_page, most_page)),
         counts(the_counts),
@@ -501,7 +503,7 @@ struct RecordSort::State {
 
   MemoryBudget& budget;
   SpillSpace& space;
-  const size_t share, share_of_part, page_bytes;
+  const size_t share, least_run, share_of_part, page_bytes;
   OperatorCounts* const counts;
   std::deque<Part> parts;
   std::atomic<uint64_t> spilled{0};
@@ -547,8 +549,12 @@ void RecordSort::add(unsigned part, const char* record) {
 
 Status RecordSort::sort(const Scans& scans, unsigned threads) {
   State& state = *state_;
+  const GoOn go_on = [&scans] { return scans.check_interruption(); };
   Entries entries;
   for (State::Part& part : state.parts) {
+    const bool over = state.budget.query_limit() != 0 && part.memory.bytes() > state.share_of_part;
+    if (over && part.entries.size() > 1)
+      HAILSTONE_TRY(state.spill(part, go_on));
     std::ranges::move(part.entries.blocks, std::back_inserter(entries.blocks));
     part.entries.blocks.clear();
     entries.common.add(part.entries.common);
@@ -562,7 +568,7 @@ Status RecordSort::sort(const Scans& scans, unsigned threads) {
   };
   HAILSTONE_ASSIGN(state.in_memory, BucketSort(std::move(entries)).run(by_threads));
   const OperatorWork merging(state.counts);
-  HAILSTONE_TRY(state.merge_runs([&scans] { return scans.check_interruption(); }));
+  HAILSTONE_TRY(state.merge_runs(go_on));
   if (state.in_memory.count != 0) state.all.add(state.in_memory.all());
   for (const Run& run : state.runs) state.all.add(run);
   return {};

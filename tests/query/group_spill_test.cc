@@ -580,7 +580,7 @@ TEST_F(GroupSpillTest, MovesOutOnlyTheRunThatHasNoRoom) {
     HashedRecords scratch;
     EXPECT_TRUE(table.write_groups(
         true, scratch, [&](const HashedRecords& records) { return partitions.append(records, go_on); }));
-    EXPECT_TRUE(partitions.finish());
+    EXPECT_TRUE(partitions.finish(go_on));
     RecordRun all;
     for (RecordRun& run : partitions.take_runs()) all.append(std::move(run));
     return all;

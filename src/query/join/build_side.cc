@@ -136,7 +136,7 @@ Status BuildSide::finish_divided(unsigned threads) {
   const PartWork finish_parts = [&](unsigned, const GoOn& go_on) -> Status {
     for (size_t i = next++; i < parts_.size(); i = next++) {
       HAILSTONE_TRY(move_out(parts_[i], go_on));
-      HAILSTONE_TRY(parts_[i].partitions->finish());
+      HAILSTONE_TRY(parts_[i].partitions->finish(go_on));
     }
     return {};
   };
@@ -169,8 +169,8 @@ void BuildSide::choose_aside() {
   for (BuildPartition& partition : partitions_) {
     partition.divisible =
         !columns_.keys.empty() && partition.table_bytes <= all / 4 * most_quarters_to_divide;
-    partition.aside =
-        !partition.rows.empty() && (!partition.rows.is_in_memory() || partition.table_bytes > room);
+    partition.aside = !partition.rows.empty() &&
+                      (share_->is_none() || !partition.rows.is_in_memory() || partition.table_bytes > room);
     if (!partition.aside) room -= partition.table_bytes;
   }
 }

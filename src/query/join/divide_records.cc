@@ -36,7 +36,7 @@ Result<std::vector<RecordRun>> divide_records(const RecordRun& run, const Record
         HAILSTONE_TRY(partitions[part].append(records, go_on));
       }
     }
-    return partitions[part].finish();
+    return partitions[part].finish(go_on);
   };
   HAILSTONE_TRY(work_by_threads(scans, threads, counts, divide_some));
   std::vector<RecordRun> runs;

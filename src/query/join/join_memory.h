@@ -11,17 +11,19 @@ namespace hailstone {
 
 class JoinMemory {
  public:
-  /// Bytes that each table may have, however many there are.
-  static constexpr size_t least = size_t{64} << 10;
-
   /// `most`: bytes.
   JoinMemory(size_t most, size_t joins)
       : most_(most), promised_(most / 2 / std::max<size_t>(joins, 1)), open_(joins) {}
 
+  /// Bytes that each table may have, however many there are.
+  static constexpr size_t least = size_t{64} << 10;
+  /// So little is allowed that no table stays in memory while rows are looked up: all go to files.
+  bool is_none() const { return most_ < least; }
   /// For one of the tables that are not settled, which has taken `held` bytes. False: it may not have more.
   [[nodiscard]] bool try_take(size_t held, size_t by) {
     const MutexLock guard(mutex_);
     const size_t of_others = open_ < 2 ? 0 : (open_ - 1) * promised_;
+    if (is_none()) return false;
     if (held + by > least && taken_ + by + of_others > most_) return false;
     taken_ += by;
     return true;
