@@ -363,8 +363,9 @@ Item* RowTranslator::take_joins(const JoinNode& tree) {
   return nullptr;
 }
 
-/// Positions in the columns are known elsewhere, so the new tree has the same ones. A tree that compares others of the
-/// columns that are equal may read one in another form, as a number or as it is stored. Then the old order is taken.
+/// Positions in the columns are known elsewhere, so the new tree has the same ones. A tree that compares
+/// others of the columns that are equal may read one in another form, as a number or as it is stored. Then
+/// the old order is taken.
 bool RowBlock::join_in_other_order(BlockRun& run) {
   const std::unique_ptr<JoinNode> tree = watch == nullptr ? nullptr : watch->take_plan();
   if (tree == nullptr) return false;

@@ -154,10 +154,11 @@ MYSQL_SYSVAR_UINT(log_write_timeout, log_write_timeout_value, PLUGIN_VAR_RQCMDAR
                   "How long commits wait, in seconds, when the engine's log cannot be written, as on a full "
                   "disk; after that nothing can be committed until the server has been started again",
                   nullptr, update_log_write_timeout, 600, 0, 1'000'000, 0);
-MYSQL_SYSVAR_ULONGLONG(query_memory, query_memory_value, PLUGIN_VAR_RQCMDARG,
-                       "Memory, in bytes, that the groups, the sorted rows or the joined tables of one SELECT take "
-                       "before they go to files. 0: a quarter of hailstone_memory_budget, and what is spare",
-                       nullptr, update_query_memory, 0, 0, 1ULL << 44, 1);
+MYSQL_SYSVAR_ULONGLONG(
+    query_memory, query_memory_value, PLUGIN_VAR_RQCMDARG,
+    "Memory, in bytes, that the groups, the sorted rows or the joined tables of one SELECT take "
+    "before they go to files. 0: a quarter of hailstone_memory_budget, and what is spare",
+    nullptr, update_query_memory, 0, 0, 1ULL << 44, 1);
 MYSQL_SYSVAR_ULONGLONG(
     spill_limit, spill_limit_value, PLUGIN_VAR_RQCMDARG,
     "Bytes that the engine's files of groups that its memory has no room for may have together; a statement "

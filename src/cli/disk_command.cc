@@ -238,8 +238,8 @@ std::vector<NamedPlot> buffers_plots(const std::vector<BufferMeasurement>& measu
   }
   return {{"buffers-writes",
            line_plot("Writes over the size of the buffer", "bytes of the buffer", "writes", writes)},
-          {"buffers-time",
-           line_plot("Time over the size of the buffer", "bytes of the buffer", "seconds (lower is better)", seconds)}};
+          {"buffers-time", line_plot("Time over the size of the buffer", "bytes of the buffer",
+                                     "seconds (lower is better)", seconds)}};
 }
 
 Status run_buffers(const DiskArguments& arguments) {

@@ -125,8 +125,9 @@ std::vector<NamedPlot> report_plots(const DiskResults& results) {
                       greatest->percent_of_sync ? fmt::format("{:.0f} %", *greatest->percent_of_sync)
                                                 : fmt::format("{:.3f} s", greatest->cost.seconds)});
     }
-    plots.push_back({fmt::format("{}-time", to_string(job)),
-                     line_plot(title + ": time over size", "bytes of the file", "seconds (lower is better)", lines)});
+    plots.push_back(
+        {fmt::format("{}-time", to_string(job)),
+         line_plot(title + ": time over size", "bytes of the file", "seconds (lower is better)", lines)});
     plots.push_back({fmt::format("{}-share", to_string(job)),
                      bar_plot(fmt::format("{}: {} in percent of sync's time (lower is better)", title,
                                           human_bytes(figures_of.most * results.conditions.record_bytes)),

@@ -125,7 +125,8 @@ Status GroupCollector::add(RecordRun&& records, unsigned used_bits, const GoOn& 
 /// keeps what it has when it is emptied then: to give pages back and get others takes longer than the groups.
 bool GroupCollector::is_full() {
   const bool of_one_size = plan_->distinct_values() == 0 && table_->groups_are_of_one_size();
-  if (source_ != Source::Rows || plan_->keys.empty() || !of_one_size || !table_->may_grow_by(batch_rows)) return false;
+  if (source_ != Source::Rows || plan_->keys.empty() || !of_one_size || !table_->may_grow_by(batch_rows))
+    return false;
   const size_t grown = 2 * table_->memory();
   if (grown <= std::max(memory_.bytes(), least_)) return false;
   const bool fits = grown <= limits_.most && table_->groups() < most_units_of_table;

@@ -16,8 +16,8 @@ inline size_t query_memory(const MemoryBudget& budget) {
   return limit != 0 ? limit : budget.limit() / share;
 }
 
-/// What something of a query may take although its part of query_memory() is less, as files would cost more. A
-/// limit of queries holds for it, too.
+/// What something of a query may take although its part of query_memory() is less, as files would cost more.
+/// A limit of queries holds for it, too.
 inline size_t query_floor(const MemoryBudget& budget, size_t floor) {
   const size_t limit = budget.query_limit();
   return limit != 0 ? std::min(floor, limit) : floor;

@@ -553,8 +553,7 @@ Status RecordSort::sort(const Scans& scans, unsigned threads) {
   Entries entries;
   for (State::Part& part : state.parts) {
     const bool over = state.budget.query_limit() != 0 && part.memory.bytes() > state.share_of_part;
-    if (over && part.entries.size() > 1)
-      HAILSTONE_TRY(state.spill(part, go_on));
+    if (over && part.entries.size() > 1) HAILSTONE_TRY(state.spill(part, go_on));
     std::ranges::move(part.entries.blocks, std::back_inserter(entries.blocks));
     part.entries.blocks.clear();
     entries.common.add(part.entries.common);

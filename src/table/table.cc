@@ -343,13 +343,15 @@ Timestamp Table::applied_until(Timestamp committed) const {
 
 void Table::drop_files() {
   State& state = *state_;
-  // A flush or a merge may be under way, and a merge's inputs may wait until the manifest no longer names them.
+  // A flush or a merge may be under way, and a merge's inputs may wait until the manifest no longer names
+  // them.
   const MutexLock files_guard(state.files_mutex);
   std::vector<uint64_t> delete_vectors;
   {
     const ExclusiveLock guard(state.latch());
     state.files_are_dropped = true;
-    for (const auto& segment : state.current_view()->segments) {
+    const auto view = state.current_view();
+    for (const auto& segment : view->segments) {
       segment->segment->remove_when_unused();
       delete_vectors.push_back(segment->ends_file);
     }

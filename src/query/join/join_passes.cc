@@ -56,8 +56,7 @@ Result<RowBatch> JoinPasses::put_aside(unsigned number, const RowBatch& batch, c
 Status JoinPasses::end_rows(unsigned threads) {
   std::atomic<size_t> next{0};
   const PartWork finish_parts = [&](unsigned, const GoOn& go_on) -> Status {
-    for (size_t i = next++; i < parts_.size(); i = next++)
-      HAILSTONE_TRY(parts_[i].partitions.finish(go_on));
+    for (size_t i = next++; i < parts_.size(); i = next++) HAILSTONE_TRY(parts_[i].partitions.finish(go_on));
     return {};
   };
   HAILSTONE_TRY(work_by_threads(scans_, threads, counts_, finish_parts));
