@@ -52,9 +52,11 @@ class ReadOnlyTest : public DatabaseTest {
     put_rows("d/t", {{5, "changed"}, {5000, "in the log"}});
     rows_[5] = "changed";
     rows_[5000] = "in the log";
-    const auto transaction = begin();
-    ASSERT_OK(database_->rename_table(*transaction, "d/renamed", "d/other"));
-    ASSERT_OK(commit(*transaction));
+    {
+      const auto transaction = begin();
+      ASSERT_OK(database_->rename_table(*transaction, "d/renamed", "d/other"));
+      ASSERT_OK(commit(*transaction));
+    }
     // As a crash would leave it: closing leaves nothing in the log.
     fs::copy(directory_.path(), crashed_.path(), fs::copy_options::recursive);
     std::ofstream(crashed_.file("segment-00000000000000ff")) << "left behind by the crash";
