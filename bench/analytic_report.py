@@ -94,7 +94,7 @@ class Page:
                            if self._figures.has(f"rows-{table}"))
         libraries = "DuckDB and ClickHouse (as chDB)" if bench.clickhouse else "DuckDB"
         return (report.heading("Analytic statements", bench.figures) +
-                f"{tables}, made here. In the server the tables of the star schema and of TPC-H have primary keys and indexes of "
+                (f"{tables}, made here. " if tables else "") + "In the server the tables of the star schema and of TPC-H have primary keys and indexes of "
                 "their foreign keys; hits, Small, Big and numbers have none. Every column of Hailstone is COLUMNAR=1, also those of type TEXT; "
                 "strings have the collation utf8mb4_bin (the article's tables latin1_swedish_ci), as DuckDB compares bytes. "
                 + ("ClickHouse's tables are sorted by what their queries ask for (hits by counter and date, lineorder, orders and lineitem by "
