@@ -226,8 +226,8 @@ bool is_cut_by_table(Item& item) {
 }
 
 bool sum_may_outgrow_type(const Item& argument) {
-  // The server gives a sum so many digits more than its argument has.
-  constexpr uint digits_of_sum = DECIMAL_LONGLONG_DIGITS;
+  // So many more than its argument has the sum of 10^13 rows.
+  constexpr uint digits_of_sum = 13;
   return argument.cmp_type() == DECIMAL_RESULT &&
          argument.decimal_precision() + digits_of_sum > DECIMAL_MAX_PRECISION;
 }
