@@ -243,18 +243,17 @@ def _to_date(number):
         raise OutOfRange(Status.OUT_OF_RANGE, f"Python has no date for {number}") from None
 
 
-def _to_timestamp(number):
-    try:
-        return _EPOCH + datetime.timedelta(microseconds=number)
-    except OverflowError:
-        raise OutOfRange(Status.OUT_OF_RANGE, f"Python has no timestamp for {number}") from None
+def _since(epoch):
+    """What makes a datetime of microseconds since an epoch."""
+    def to_datetime(number):
+        try:
+            return epoch + datetime.timedelta(microseconds=number)
+        except OverflowError:
+            raise OutOfRange(Status.OUT_OF_RANGE, f"Python has no timestamp for {number}") from None
+    return to_datetime
 
 
-def _to_datetime(number):
-    try:
-        return _NAIVE_EPOCH + datetime.timedelta(microseconds=number)
-    except OverflowError:
-        raise OutOfRange(Status.OUT_OF_RANGE, f"Python has no timestamp for {number}") from None
+_to_timestamp, _to_datetime = _since(_EPOCH), _since(_NAIVE_EPOCH)
 
 
 def _letters(column):

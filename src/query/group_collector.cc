@@ -8,7 +8,6 @@ namespace {
 
 /// Memory is asked for in steps of this.
 constexpr size_t table_memory_step = size_t{1} << 20;
-/// With fewer groups and pairs it is their values that take the memory: parts of them would not take less.
 /// Steps of a table with more would take too long where somebody wants to end the statement, such as finding
 /// all groups new places.
 constexpr size_t most_units_of_table = size_t{1} << 22;

@@ -55,6 +55,7 @@ class GroupCollector {
  public:
   /// What a table may always have, unless it may have less in all.
   static constexpr size_t least_share = size_t{1} << 20;
+  /// With fewer groups and pairs it is their values that take the memory: parts of them would not take less.
   static constexpr size_t fewest_units_to_divide = 64;
 
   enum class Source : uint8_t {

@@ -232,12 +232,7 @@ void Table::recorded(uint64_t generation) {
   State& state = *state_;
   raise_to(state.recorded_generation, generation);
   const MutexLock guard(state.files_mutex);
-  std::erase_if(state.obsolete, [&](const State::Obsolete& file) {
-    if (file.generation > generation) return false;
-    if (file.segment != nullptr) file.segment->segment->remove_when_unused();
-    state.remove_delete_vector(file.delete_vector);
-    return true;
-  });
+  state.remove_obsolete(generation);
 }
 
 }  // namespace hailstone

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "base/guard.h"
 #include "log/operation.h"
@@ -357,11 +358,16 @@ void Table::drop_files() {
     }
   }
   for (const uint64_t file : delete_vectors) state.remove_delete_vector(file);
-  for (const State::Obsolete& file : state.obsolete) {
+  state.remove_obsolete(std::numeric_limits<uint64_t>::max());
+}
+
+void Table::State::remove_obsolete(uint64_t up_to) {
+  std::erase_if(obsolete, [&](const Obsolete& file) {
+    if (file.generation > up_to) return false;
     if (file.segment != nullptr) file.segment->segment->remove_when_unused();
-    state.remove_delete_vector(file.delete_vector);
-  }
-  state.obsolete.clear();
+    remove_delete_vector(file.delete_vector);
+    return true;
+  });
 }
 
 void Table::State::remove_delete_vector(uint64_t file) noexcept {

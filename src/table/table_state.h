@@ -122,6 +122,8 @@ struct Table::State {
     std::shared_ptr<TableSegment> segment;
   };
   std::list<Obsolete> obsolete HAILSTONE_GUARDED_BY(files_mutex);
+  /// Those up to a generation.
+  void remove_obsolete(uint64_t up_to) HAILSTONE_REQUIRES(files_mutex);
   /// 0: there is none.
   void remove_delete_vector(uint64_t file) noexcept;
   /// Some were made since the directory was synced.
