@@ -228,18 +228,6 @@ constexpr std::string_view summary_steps =
     "\"1 month\", \"1 day\", hours that divide a day, as \"2 hours\", or minutes that divide an hour, as "
     "\"5 minutes\"";
 
-/// What the collector itself reads of each record must be in the record as it will be in the table.
-void check_read_field(ConfigSection& section, const toml::node& node, const StreamConfig& stream,
-                      const std::string& column) {
-  const auto is_it = [&](const auto& each) { return is_same_name(each.first, column); };
-  if (std::ranges::any_of(stream.computed, is_it)) {
-    section.wrong(
-        node, fmt::format("'{}' cannot be computed by the server, as the collector reads it in the records; "
-                          "'time_format' and \"field AS column\" may make it",
-                          column));
-  }
-}
-
 /// Where a table's rows go by time, how long they stay, and what it is made of.
 void take_table(ConfigSection& section, TableConfig& table) {
   section.take("table", table.name, true);
@@ -299,8 +287,14 @@ StreamConfig take_stream(const toml::table& table, ConfigErrors& errors) {
   const bool has_source = take_source(section, stream);
   take_text_options(section, stream, has_source);
   take_columns(section, stream);
-  if (const toml::node* node = section.node("table"); node != nullptr && stream.table.is_daily()) {
-    check_read_field(section, *node, stream, stream.table.time_column);
+  const toml::node* const named = section.node("table");
+  const std::string& time = stream.table.time_column;
+  if (named != nullptr && stream.table.is_daily() && stream.is_computed(time)) {
+    section.wrong(
+        *named, fmt::format("'{}' cannot be computed by the server: the collector reads it in the records to "
+                            "tell the day's table. 'time_format' and \"field AS column\" may make it, or "
+                            "give the table partition = \"1 day\" instead of {{day}}",
+                            time));
   }
   section.take("character_set", stream.character_set);
   if (!is_plain_name(stream.character_set)) {
@@ -369,10 +363,6 @@ SummaryConfig take_summary(const toml::table& table, const std::vector<StreamCon
     wrong("every", fmt::format("stream '{}' has a table a day, so a period cannot be longer than a day",
                                summary.stream));
   }
-  check_read_field(section, *section.node("stream"), *stream, stream->table.time_column);
-  if (!summary.for_each.empty()) {
-    check_read_field(section, *section.node("for_each"), *stream, summary.for_each);
-  }
   return summary;
 }
 
@@ -384,6 +374,10 @@ std::string TableConfig::name_of(WallTime day) const {
   if (at != std::string::npos)
     of_day.replace(at, day_placeholder.size(), compact_text(day, TimeStep::Unit::Day));
   return of_day;
+}
+
+bool StreamConfig::is_computed(std::string_view column) const {
+  return std::ranges::any_of(computed, [&](const auto& each) { return is_same_name(each.first, column); });
 }
 
 std::string StreamConfig::time_format(std::string_view column) const {

@@ -64,6 +64,7 @@ struct StreamConfig {
 
   /// What the field is called that goes to the column at `place`.
   const std::string& field_of(size_t place) const { return fields.empty() ? columns[place] : fields[place]; }
+  bool is_computed(std::string_view column) const;
   /// The format of this column's times; empty: they go to the server as they are.
   std::string time_format(std::string_view column) const;
   bool is_repeatable =

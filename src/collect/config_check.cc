@@ -10,7 +10,9 @@
 
 #include "collect/followed_file.h"
 #include "collect/server_connection.h"
+#include "collect/summary_counts.h"
 #include "collect/summary_tables.h"
+#include "collect/table_load.h"
 #include "collect/table_upkeep.h"
 #include "collect/target_table.h"
 #include "file/filesystem.h"
@@ -111,6 +113,13 @@ class StreamCheck {
       wrong(
           fmt::format("the records have no field for '{}', which tells the day's table; add it to 'columns'",
                       stream_.table.time_column));
+    }
+    for (const SummaryConfig& summary : config_.summaries) {
+      if (summary.stream != stream_.name) continue;
+      HAILSTONE_TRY(check_counted_columns(connection, summary, stream_, trial.table, layout_));
+    }
+    if (SummaryCounts(config_, stream_).is_made_by_server(layout_)) {
+      HAILSTONE_TRY(TableLoad(stream_, connection).make_stage(trial.table));
     }
     // No record at all, by the statement that will load all of them.
     HAILSTONE_TRY(connection.load(load_statement(stream_, trial.table, layout_, false), {}));

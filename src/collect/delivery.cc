@@ -197,12 +197,12 @@ Status Delivery::route() {
   std::vector<std::string>& tables = batch_.tables();
   tables.clear();
   const bool is_daily = config_.table.is_daily();
-  if (!is_daily) {
-    tables.push_back(config_.table.name);
-    if (counts_.empty()) return {};
-  }
   const std::string& column = config_.table.time_column;
   const auto place_of_time = place_of(batch_.layout(), column);
+  if (!is_daily) {
+    tables.push_back(config_.table.name);
+    if (counts_.empty() || !place_of_time || config_.is_computed(column)) return {};
+  }
   if (!place_of_time) {
     return fail(ErrorCode::InvalidArgument,
                 fmt::format("the records have no field for '{}', which tells their day; add it to 'columns'",
@@ -241,7 +241,13 @@ Status Delivery::deliver() {
   HAILSTONE_TRY(route());
   Places good = batch_.all();
   leave_out_bad(good);
+  TableLoad::Look look;
+  if (counts_.is_made_by_server(batch_.layout())) {
+    HAILSTONE_TRY(counts_.check_layout(connection_, config_.table.name_of(upkeep_.now()), batch_.layout()));
+    look = [this](const std::string& table) { return counts_.take_rows(connection_, table); };
+  }
   for (;;) {
+    counts_.clear();
     if (has_transactions_) {
       HAILSTONE_TRY(connection_.execute("START TRANSACTION"));
       // First, so that a transaction of a lost connection is over before anything else is done.
@@ -250,14 +256,15 @@ Status Delivery::deliver() {
     }
     Complaints complaints;
     if (!good.empty()) {
-      HAILSTONE_ASSIGN(complaints, load_.load(batch_, good));
+      HAILSTONE_ASSIGN(complaints, load_.load(batch_, good, look));
     }
     if (complaints.empty()) break;
     if (has_transactions_) HAILSTONE_TRY(connection_.execute("ROLLBACK"));
     HAILSTONE_TRY(part(good, complaints));
   }
   HAILSTONE_TRY(write_rejections());
-  HAILSTONE_TRY(counts_.add(connection_, batch_, good));
+  if (!look) counts_.take(batch_, good);
+  HAILSTONE_TRY(counts_.store(connection_));
   if (has_transactions_) {
     HAILSTONE_TRY(connection_.execute("COMMIT"));
     rejected_ += bad_.size();

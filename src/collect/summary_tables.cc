@@ -83,6 +83,26 @@ Status check_value_column(ServerConnection& connection, const SummaryConfig& sum
           summary.name, summary.for_each, type, longest_value));
 }
 
+Status check_counted_columns(ServerConnection& connection, const SummaryConfig& summary,
+                             const StreamConfig& stream, const std::string& table,
+                             const RecordLayout& layout) {
+  for (const std::string& column : {stream.table.time_column, summary.for_each}) {
+    if (column.empty() || place_of(layout, column) || stream.is_computed(column)) continue;
+    HAILSTONE_ASSIGN(
+        const auto rows,
+        connection.query(fmt::format("SHOW COLUMNS FROM {} WHERE Field = {} AND (`Default` IS NOT NULL OR "
+                                     "Extra LIKE '%GENERATED%')",
+                                     quoted_name(table), quoted_text(column))));
+    if (!rows.empty()) continue;
+    return fail(
+        ErrorCode::InvalidArgument,
+        fmt::format("summary '{}' reads column '{}' of table '{}', which nothing gives a value; add it "
+                    "to the stream's 'columns' or 'computed'",
+                    summary.name, column, stream.table.name));
+  }
+  return {};
+}
+
 std::string select_statement(const SummaryConfig& summary, const std::string& table, WallTime begin,
                              const std::string& value) {
   std::string statement = summary.select;

@@ -10,6 +10,7 @@
 
 #include "base/status.h"
 #include "collect/config.h"
+#include "collect/load_text.h"
 #include "collect/server_connection.h"
 
 namespace hailstone {
@@ -28,6 +29,12 @@ Status make_jobs_table(ServerConnection& connection, const std::string& engine);
 /// ErrorCode::InvalidArgument: values of the column that divides the summary can be longer than a count's.
 Status check_value_column(ServerConnection& connection, const SummaryConfig& summary,
                           const std::string& table);
+
+/// ErrorCode::InvalidArgument: nothing gives the column of the time, or the one that divides the summary, a
+/// value: neither the records, which are of this layout, nor the stream's computed columns, nor the table.
+Status check_counted_columns(ServerConnection& connection, const SummaryConfig& summary,
+                             const StreamConfig& stream, const std::string& table,
+                             const RecordLayout& layout);
 
 /// The summary's SELECT for one job.
 std::string select_statement(const SummaryConfig& summary, const StreamConfig& stream, WallTime begin,

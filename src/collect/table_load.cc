@@ -41,6 +41,22 @@ std::string column_of(std::string_view message) {
   return std::string(rest.substr(first + 1, last - first - 1));
 }
 
+/// A temporary table can have none. `definition` is the server's, whose lines are one column, key or
+/// constraint each.
+void without_foreign_keys(std::string& definition) {
+  for (size_t at = 0; (at = definition.find(",\n  CONSTRAINT ", at)) != std::string::npos;) {
+    size_t end = definition.find('\n', at + 2);
+    if (end == std::string::npos) return;
+    if (definition[end - 1] == ',') --end;
+    const std::string_view line = std::string_view(definition).substr(at, end - at);
+    if (line.find("` FOREIGN KEY (`") == std::string_view::npos) {
+      at = end;
+    } else {
+      definition.erase(at, end - at);
+    }
+  }
+}
+
 }  // namespace
 
 void TableLoad::begin(bool has_transactions) {
@@ -48,17 +64,23 @@ void TableLoad::begin(bool has_transactions) {
   staged_.clear();
 }
 
-Result<std::vector<Complaint>> TableLoad::load(const Batch& batch, const Batch::Places& places) {
+Result<std::vector<Complaint>> TableLoad::load(const Batch& batch, const Batch::Places& places,
+                                               const Look& look) {
   std::vector<Complaint> complaints;
+  clock_.clear();
+  if (look) {
+    HAILSTONE_ASSIGN(const auto rows, connection_.query("SELECT @@timestamp"));
+    clock_ = fmt::format("SET STATEMENT timestamp = {} FOR ", rows.at(0).at(0));
+  }
   if (batch.tables().size() == 1) {
-    HAILSTONE_TRY(load_of_table(batch, batch.tables()[0], places, complaints));
+    HAILSTONE_TRY(load_of_table(batch, batch.tables()[0], places, look, complaints));
     return complaints;
   }
   std::vector<Batch::Places> of_tables(batch.tables().size());
   for (const size_t place : places) of_tables[batch.table(place)].push_back(place);
   for (size_t i = 0; i < of_tables.size(); ++i) {
     if (!of_tables[i].empty())
-      HAILSTONE_TRY(load_of_table(batch, batch.tables()[i], of_tables[i], complaints));
+      HAILSTONE_TRY(load_of_table(batch, batch.tables()[i], of_tables[i], look, complaints));
   }
   return complaints;
 }
@@ -72,26 +94,31 @@ Result<std::vector<Complaint>> TableLoad::try_out(const Batch& batch, const Batc
 }
 
 Status TableLoad::load_of_table(const Batch& batch, const std::string& table, const Batch::Places& places,
-                                std::vector<Complaint>& complaints) {
-  if (!has_transactions_) return load_staged(batch, table, places, complaints);
+                                const Look& look, std::vector<Complaint>& complaints) {
+  if (!has_transactions_) return load_staged(batch, table, places, look, complaints);
   std::string scratch;
-  HAILSTONE_ASSIGN(const uint64_t loaded,
-                   connection_.load(load_statement(config_, table, batch.layout(), batch.is_ascii()),
-                                    batch.text(places, scratch)));
+  const std::string_view text = batch.text(places, scratch);
+  HAILSTONE_ASSIGN(
+      const uint64_t loaded,
+      connection_.load(clock_ + load_statement(config_, table, batch.layout(), batch.is_ascii()), text));
   HAILSTONE_TRY(take_complaints(places, table, complaints));
   if (complaints.empty() && loaded != places.size()) {
     complaints.push_back({.place = {},
                           .column = {},
                           .reason = fmt::format("the server read {} records of {}", loaded, places.size())});
   }
-  return {};
+  if (!look || !complaints.empty()) return {};
+  HAILSTONE_TRY(make_stage(table));
+  HAILSTONE_TRY(
+      connection_.load(clock_ + load_statement(config_, stage, batch.layout(), batch.is_ascii()), text));
+  return look(stage);
 }
 
 Status TableLoad::load_staged(const Batch& batch, const std::string& table, const Batch::Places& places,
-                              std::vector<Complaint>& complaints) {
+                              const Look& look, std::vector<Complaint>& complaints) {
   HAILSTONE_TRY(make_stage(table));
   std::string scratch;
-  HAILSTONE_TRY(connection_.load(load_statement(config_, stage, batch.layout(), batch.is_ascii()),
+  HAILSTONE_TRY(connection_.load(clock_ + load_statement(config_, stage, batch.layout(), batch.is_ascii()),
                                  batch.text(places, scratch)));
   const size_t before = complaints.size();
   HAILSTONE_TRY(take_complaints(places, table, complaints));
@@ -105,13 +132,13 @@ Status TableLoad::load_staged(const Batch& batch, const std::string& table, cons
   for (const auto& [column, expression] : config_.computed) {
     if (!place_of(batch.layout(), column)) add(column);
   }
-  HAILSTONE_TRY(connection_.execute(fmt::format("INSERT IGNORE INTO {} ({}) SELECT {} FROM {}",
+  HAILSTONE_TRY(connection_.execute(fmt::format("{}INSERT IGNORE INTO {} ({}) SELECT {} FROM {}", clock_,
                                                 quoted_name(table), columns, columns, quoted_name(stage))));
   // Its rows are those of the temporary table, which lacks repeats.
   const size_t staged = complaints.size();
   HAILSTONE_TRY(take_complaints(places, table, complaints));
   for (size_t i = staged; i < complaints.size(); ++i) complaints[i].place.reset();
-  return {};
+  return look && complaints.empty() ? look(stage) : Status();
 }
 
 Status TableLoad::make_stage(const std::string& table) {
@@ -122,6 +149,7 @@ Status TableLoad::make_stage(const std::string& table) {
   HAILSTONE_ASSIGN(const auto rows,
                    connection_.query(fmt::format("SHOW CREATE TABLE {}", quoted_name(table))));
   std::string definition = rows.at(0).at(1);
+  without_foreign_keys(definition);
   // A temporary table has no partitions.
   const size_t partitions = definition.rfind("\n PARTITION BY ");
   if (partitions != std::string::npos) definition.resize(partitions);

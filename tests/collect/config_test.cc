@@ -34,6 +34,15 @@ TEST(CollectConfigTest, TakesSummaries) {
   EXPECT_EQ(daily_sums.for_each, "site");
   EXPECT_EQ(daily_sums.table.partition, parse_time_step("1 month"));
   EXPECT_EQ(config->stream_of(daily_sums).name, "hits");
+  const auto computed = CollectConfig::parse(server + spool + timed +
+                                                 "computed = { AT = \"NOW()\", site = \"LOWER(name)\" }\n" +
+                                                 "[[summary]]\nname = \"d\"\nstream = \"hits\"\ntable = "
+                                                 "\"d\"\nevery = \"1 day\"\nfor_each = \"site\"\n"
+                                                 "select = \"{begin}{end}{table}{value}\"\n",
+                                             "c.toml");
+  ASSERT_TRUE(computed) << computed.error().message();
+  EXPECT_TRUE(computed->streams[0].is_computed("at"));
+  EXPECT_FALSE(computed->streams[0].is_computed("name"));
 }
 
 TEST(CollectConfigTest, TakesAllKeys) {
