@@ -57,6 +57,35 @@ Result<Fingerprint> fingerprint_of(int descriptor, const std::string& name, uint
   return Fingerprint{.head = piece_of(head), .tail = piece_of(tail)};
 }
 
+/// A file's first bytes.
+class FileBeginning final : public Input {
+ public:
+  FileBeginning(std::string name, int descriptor, uint64_t end)
+      : name_(std::move(name)), descriptor_(descriptor), end_(end) {}
+
+  Result<size_t> read(char* to, size_t size) override {
+    for (;;) {
+      HAILSTONE_ASSIGN(const std::string bytes,
+                       bytes_at(descriptor_, name_, offset_, std::min<uint64_t>(size, end_ - offset_)));
+      offset_ += bytes.size();
+      const size_t nuls = in_nuls_ ? std::min(bytes.find_first_not_of('\0'), bytes.size()) : 0;
+      if (nuls == bytes.size() && nuls > 0) continue;
+      in_nuls_ = false;
+      std::ranges::copy(bytes.begin() + static_cast<ptrdiff_t>(nuls), bytes.end(), to);
+      return bytes.size() - nuls;
+    }
+  }
+  const std::string& name() const override { return name_; }
+  std::optional<uint64_t> size() const override { return std::nullopt; }
+
+ private:
+  const std::string name_;
+  const int descriptor_;  // another one's
+  const uint64_t end_;
+  uint64_t offset_ = 0;
+  bool in_nuls_ = true;
+};
+
 }  // namespace
 
 Result<std::optional<FileFacts>> facts_of(const std::string& path) {
@@ -266,6 +295,10 @@ Result<size_t> FollowedFile::read_stream(char* to, size_t size) {
     if (now >= 0) return static_cast<size_t>(now);
     if (errno != EINTR && errno != EAGAIN) return std::unexpected(io_error("read", name_, errno));
   }
+}
+
+std::unique_ptr<Input> FollowedFile::beginning() const {
+  return std::make_unique<FileBeginning>(name_, descriptor_, options_.offset);
 }
 
 Result<Fingerprint> FollowedFile::fingerprint(uint64_t offset) {

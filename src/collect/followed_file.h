@@ -98,6 +98,8 @@ class FollowedFile final : public Input {
   const std::string& name() const override { return name_; }
   std::optional<uint64_t> size() const override { return std::nullopt; }
   SourceIdentity identity() const { return identity_; }
+  /// Of a file: what was read before, from the first byte that is no NUL on. While the file is there.
+  std::unique_ptr<Input> beginning() const;
   /// Of the file up to `offset`, which was read. That of no content once the file has been cut.
   Result<Fingerprint> fingerprint(uint64_t offset);
 

@@ -304,6 +304,7 @@ Result<Intake::Reading> Intake::read_file(const std::string& path, std::optional
     // It may have been written anew since it was looked at.
     HAILSTONE_ASSIGN(const Fingerprint opened, input->fingerprint(begin_.offset));
     if (!begin_.fingerprint.is_of(opened)) return Reading::Cut;
+    HAILSTONE_ASSIGN(text.line_end, line_end_of(*input));
   }
   file_ = input.get();
   const auto reading = [&]() -> Status {
@@ -324,6 +325,18 @@ Result<Intake::Reading> Intake::read_file(const std::string& path, std::optional
   if (is_cut && (reading || reading.error().code() == ErrorCode::Interrupted)) return Reading::Cut;
   if (!reading) return std::unexpected(reading.error());
   return Reading::Whole;
+}
+
+Result<std::optional<LineEnd>> Intake::line_end_of(const FollowedFile& file) const {
+  auto rows = open_rows(file.beginning(), config_.text, config_.columns);
+  // No header yet; or a first row that was wrong, whose end is known all the same.
+  if (!rows) {
+    return rows.error().code() == ErrorCode::InvalidArgument ? Result<std::optional<LineEnd>>(std::nullopt)
+                                                             : std::unexpected(rows.error());
+  }
+  const auto first = (*rows)->next();
+  if (!first && first.error().code() != ErrorCode::InvalidArgument) return std::unexpected(first.error());
+  return (*rows)->line_end();
 }
 
 Status Intake::take_rows(TextRows& rows) {

@@ -57,6 +57,8 @@ class Intake {
   /// From `position` on, or from its beginning.
   Result<Reading> read_file(const std::string& path, std::optional<SourcePosition> position,
                             FollowedFile::End end);
+  /// Of a file that is read on: as its first row ended.
+  Result<std::optional<LineEnd>> line_end_of(const FollowedFile& file) const;
   Status take_rows(TextRows& rows);
   Status take_layout(const TextRows& rows);
   Status take(const TextRows& rows);

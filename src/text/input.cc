@@ -132,7 +132,7 @@ namespace {
 class LineReader : public TextRows {
  public:
   LineReader(std::unique_ptr<Input> input, const TextOptions& options, std::vector<std::string> names)
-      : TextRows(std::move(input), options.longest_row) {
+      : TextRows(std::move(input), options) {
     names_ = std::move(names);
   }
 
@@ -168,6 +168,13 @@ class LineReader : public TextRows {
   virtual Result<Found> find(std::string_view window, bool all, size_t& bytes, uint64_t& lines) = 0;
   /// Takes quotes or escapes away, in place, and tells NULL.
   virtual Field finish(char* text, size_t size, bool marked) = 0;
+  /// As ends_with_return(). Names of columns end in no carriage return, and a header may come from elsewhere
+  /// than the rows.
+  bool has_crlf(bool has_return) { return in_header_ ? has_return : ends_with_return(has_return); }
+  /// Of a last line without an end: whether it has the first half of one.
+  bool has_half_an_end(std::string_view line) const {
+    return line_end_ == LineEnd::CrLf && line.ends_with('\r');
+  }
   /// Of the header, which is about to be read.
   virtual Status find_delimiter() { return {}; }
 
@@ -284,9 +291,13 @@ class LineReader : public TextRows {
   Result<bool> pass_line(const std::string& what) {
     const uint64_t line = row_line_;
     std::string text;
+    char before = '\0';
     for (;;) {
       const std::string_view window(window_.begin(), window_.size());
       const size_t end = window.find('\n');
+      const std::string_view piece = window.substr(0, end);
+      if (!piece.empty()) before = piece.back();
+      if (end != std::string_view::npos) static_cast<void>(has_crlf(before == '\r'));
       text += window.substr(0, std::min(end, longest_row_ - std::min(longest_row_, text.size())));
       pass(end == std::string_view::npos ? window.size() : end + 1, end == std::string_view::npos ? 0 : 1);
       if (end != std::string_view::npos) break;
@@ -321,6 +332,7 @@ class CsvReader final : public LineReader {
       }
       if (end == window.size()) {
         if (!all) return Found::Incomplete;
+        if (!quoted && has_half_an_end(window.substr(at))) --raw_.back().size;
         bytes = end;
         return Found::Record;
       }
@@ -330,6 +342,10 @@ class CsvReader final : public LineReader {
       }
       if (quoted && window[end] == '\r') {
         if (end + 1 == window.size() && !all) return Found::Incomplete;
+        if (end + 1 == window.size() && has_half_an_end(window)) {
+          bytes = end + 1;
+          return Found::Record;
+        }
         if (end + 1 < window.size() && window[end + 1] == '\n') ++end;
       }
       if (window[end] != '\n') {
@@ -338,7 +354,8 @@ class CsvReader final : public LineReader {
       }
       ++lines;
       Raw& last = raw_.back();
-      if (!quoted && last.size > 0 && window[end - 1] == '\r') --last.size;
+      const bool has_return = (quoted || last.size > 0) && window[end - 1] == '\r';
+      if (has_crlf(has_return) && !quoted) --last.size;
       bytes = end + 1;
       return Found::Record;
     }
@@ -415,7 +432,7 @@ class TsvReader final : public LineReader {
     raw_.clear();
     lines = 1;
     size_t end = window.find('\n');
-    while (end != std::string_view::npos && is_escaped(window, end)) {
+    while (end != std::string_view::npos && is_in_field(window, end)) {
       ++lines;
       end = window.find('\n', end + 1);
     }
@@ -424,7 +441,7 @@ class TsvReader final : public LineReader {
       end = window.size();
     }
     bytes = std::min(end + 1, window.size());
-    if (end > 0 && end < window.size() && window[end - 1] == '\r') --end;
+    if (end == window.size() ? has_half_an_end(window) : has_crlf(end > 0 && window[end - 1] == '\r')) --end;
     const std::string_view line = window.substr(0, end);
     for (size_t at = 0;;) {
       size_t tab = line.find('\t', at);
@@ -453,6 +470,12 @@ class TsvReader final : public LineReader {
     size_t backslashes = 0;
     while (backslashes < place && line[place - 1 - backslashes] == '\\') ++backslashes;
     return backslashes % 2 == 1;
+  }
+
+  /// Whether a line feed ends no line. Where lines end in both, MariaDB escapes the carriage return only.
+  static bool is_in_field(std::string_view window, size_t line_feed) {
+    if (line_feed > 0 && window[line_feed - 1] == '\r') --line_feed;
+    return is_escaped(window, line_feed);
   }
 
   static char unescaped(char character) {

@@ -34,11 +34,16 @@ std::optional<TextFormat> format_of_path(std::string_view path);
 /// Empty when the text is a delimiter of CSV, else what is wrong with it.
 std::string check_delimiter(const std::string& text);
 
+/// How lines end. The first row says it for all rows of a file: where lines end in a line feed, a carriage
+/// return before it is the last field's.
+enum class LineEnd : uint8_t { Lf, CrLf };
+
 struct TextOptions {
   TextFormat format = TextFormat::Csv;
-  bool has_header = true;  // of CSV and TSV: the first line names the columns
-  bool is_rest = false;    // the input begins within a file: no byte order mark is before it
-  char delimiter = ',';    // of CSV
+  bool has_header = true;             // of CSV and TSV: the first line names the columns
+  bool is_rest = false;               // the input begins within a file: no byte order mark is before it
+  std::optional<LineEnd> line_end{};  // of the rows before that; nothing: there were none
+  char delimiter = ',';               // of CSV
   bool finds_delimiter =
       false;  // of CSV with a header: that tells it, and `delimiter` does where it does not
   std::optional<std::string>
@@ -133,6 +138,8 @@ class TextRows {
   const std::vector<std::string>& names() const { return names_; }
   /// Of CSV: what stands between fields.
   virtual std::optional<char> delimiter() const { return std::nullopt; }
+  /// Nothing before a row has ended.
+  std::optional<LineEnd> line_end() const { return line_end_; }
   /// Of the row's beginning.
   uint64_t line() const { return row_line_; }
   /// Up to which rows, or wrong ones, have been given: bytes and lines from the input's beginning.
@@ -149,8 +156,13 @@ class TextRows {
   std::unexpected<Error> wrong(uint64_t line, std::string_view what) const;
 
  protected:
-  TextRows(std::unique_ptr<Input> input, size_t longest_row)
-      : window_(std::move(input)), longest_row_(longest_row) {}
+  TextRows(std::unique_ptr<Input> input, const TextOptions& options)
+      : window_(std::move(input)), longest_row_(options.longest_row), line_end_(options.line_end) {}
+  /// Of a row that ends here; `has_return`: with a carriage return and a line feed. True: both are its end.
+  bool ends_with_return(bool has_return) {
+    if (!line_end_) line_end_ = has_return ? LineEnd::CrLf : LineEnd::Lf;
+    return has_return && line_end_ == LineEnd::CrLf;
+  }
   /// The row in this text is wrong.
   std::unexpected<Error> wrong_row(std::string_view text, uint64_t line, std::string_view what);
   /// Of the window, those that have been given.
@@ -158,6 +170,7 @@ class TextRows {
 
   InputWindow window_;
   const size_t longest_row_;
+  std::optional<LineEnd> line_end_;
   std::vector<std::string> names_;
   std::vector<Field> fields_;
   uint64_t row_line_ = 1;

@@ -15,7 +15,7 @@ static_assert(InputWindow::padding >= simdjson::SIMDJSON_PADDING);
 class JsonLinesReader final : public WholeLines {
  public:
   JsonLinesReader(std::unique_ptr<Input> input, const TextOptions& options)
-      : WholeLines(std::move(input), options.longest_row, options.is_rest) {}
+      : WholeLines(std::move(input), options) {}
 
  private:
   std::unexpected<Error> no_json(simdjson::error_code error) {

@@ -111,7 +111,7 @@ class Pattern {
 class PatternLines final : public WholeLines {
  public:
   PatternLines(std::unique_ptr<Input> input, const TextOptions& options, Pattern pattern)
-      : WholeLines(std::move(input), options.longest_row, options.is_rest),
+      : WholeLines(std::move(input), options),
         pattern_(std::move(pattern)),
         is_combined_(options.format == TextFormat::Combined),
         null_text_(is_combined_ && !options.null_text ? "-" : options.null_text) {
@@ -122,7 +122,8 @@ class PatternLines final : public WholeLines {
  private:
   Status parse() override {
     std::string_view line = line_;
-    if (line.ends_with('\r')) line.remove_suffix(1);
+    // No field of it can end so.
+    if (is_combined_ && line.ends_with('\r')) line.remove_suffix(1);
     const auto found = pattern_.match(line);
     if (!found) return wrong_row(line, row_line_, found.error().message());
     if (!*found) {

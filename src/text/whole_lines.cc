@@ -30,6 +30,11 @@ Result<bool> WholeLines::next_line() {
       if (std::min(end, window.size()) > longest_row_) return pass_long_line();
       line_ = window.substr(0, end);
       consumed_ = std::min(line_.size() + 1, window.size());
+      const bool has_return = line_.ends_with('\r');
+      if (end == std::string_view::npos ? has_return && line_end_ == LineEnd::CrLf
+                                        : ends_with_return(has_return)) {
+        line_.remove_suffix(1);
+      }
       lines_passed_ = lines_;
       if (may_have_mark_ && line_.starts_with(mark)) line_.remove_prefix(mark.size());
       may_have_mark_ = false;
@@ -44,8 +49,13 @@ Result<bool> WholeLines::next_line() {
 Result<bool> WholeLines::pass_long_line() {
   const std::string text(window_.begin(), longest_row_);
   may_have_mark_ = false;
+  char before = '\0';
   for (;;) {
-    const size_t end = std::string_view(window_.begin(), window_.size()).find('\n');
+    const std::string_view window(window_.begin(), window_.size());
+    const size_t end = window.find('\n');
+    const std::string_view piece = window.substr(0, end);
+    if (!piece.empty()) before = piece.back();
+    if (end != std::string_view::npos) static_cast<void>(ends_with_return(before == '\r'));
     window_.skip(end == std::string_view::npos ? window_.size() : end + 1);
     if (end != std::string_view::npos) break;
     HAILSTONE_ASSIGN(const bool more, window_.more());

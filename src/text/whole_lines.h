@@ -16,9 +16,8 @@ class WholeLines : public TextRows {
   std::string_view row_text() const override { return line_; }
 
  protected:
-  /// `is_rest`: the input begins within a file.
-  WholeLines(std::unique_ptr<Input> input, size_t longest_row, bool is_rest)
-      : TextRows(std::move(input), longest_row), may_have_mark_(!is_rest) {}
+  WholeLines(std::unique_ptr<Input> input, const TextOptions& options)
+      : TextRows(std::move(input), options), may_have_mark_(!options.is_rest) {}
   /// Makes fields_ of line_, which has no line end. An error is that of wrong_row().
   virtual Status parse() = 0;
 

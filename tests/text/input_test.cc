@@ -108,9 +108,10 @@ TEST_P(TextRowsTest, AKindOfFileIsToldWhateverThePieces) {
 }
 
 /// All rows of a text, fields with | between.
-std::vector<std::string> rows_of(const std::vector<std::string>& pieces, const TextOptions& options) {
+std::vector<std::string> rows_of(const std::vector<std::string>& pieces, const TextOptions& options,
+                                 const std::vector<std::string>& names = {"a", "b"}) {
   size_t taken = 0;
-  auto rows = open_rows(std::make_unique<Pieces>(pieces, taken), options, {"a", "b"});
+  auto rows = open_rows(std::make_unique<Pieces>(pieces, taken), options, names);
   EXPECT_TRUE(rows) << rows.error().message();
   std::vector<std::string> all;
   for (;;) {
@@ -128,7 +129,7 @@ TEST(TsvTest, BackslashesStandBeforeTabsAndLineEndsWhateverThePieces) {
   using Rows = std::vector<std::string>;
   const TextOptions options{.format = TextFormat::Tsv, .has_header = false, .null_text = {}};
   const std::string text = "1\\\t2\t3\\\n4\n5\\\\\t6\\\\\n\\\n\t\\\\\\\t\r\n7\t8";
-  const Rows wanted = {"1:1\t2|3\n4", "3:5\\|6\\", "4:\n|\\\t", "6:7|8"};
+  const Rows wanted = {"1:1\t2|3\n4", "3:5\\|6\\", "4:\n|\\\t\r", "6:7|8"};
   EXPECT_EQ(rows_of({text}, options), wanted);
   for (size_t cut = 1; cut < text.size(); ++cut) {
     EXPECT_EQ(rows_of({text.substr(0, cut), text.substr(cut)}, options), wanted) << cut;
@@ -136,6 +137,65 @@ TEST(TsvTest, BackslashesStandBeforeTabsAndLineEndsWhateverThePieces) {
   // A backslash at the very end has nothing to escape.
   EXPECT_EQ(rows_of({"1\t2\\\n"}, options), (Rows{"1:1|2\n"}));
   EXPECT_EQ(rows_of({"1\t2\\"}, options), (Rows{"1:1|2\\"}));
+}
+
+/// The first row says whether a carriage return before a line feed is the last field's.
+TEST(LineEndTest, IsAsThatOfTheFirstRowWhateverThePieces) {
+  using Rows = std::vector<std::string>;
+  struct Case {
+    TextFormat format;
+    bool has_header;
+    std::string text;
+    Rows wanted;
+  };
+  const auto csv = TextFormat::Csv, tsv = TextFormat::Tsv;
+  for (const auto& [format, has_header, text, wanted] : std::vector<Case>{
+           {csv, false, "1\n2\r\n\"3\"\r\n4\n", {"1:1", "2:2\r", "3:3", "4:4"}},
+           {csv, false, "1\r\n2\n\"3\"\r\n4\r", {"1:1", "2:2", "3:3", "4:4"}},
+           {csv, false, "1\r\n\"2\"\r", {"1:1", "2:2"}},
+           {csv, false, "\"1\"\r\n2\r\n", {"1:1", "2:2"}},
+           {csv, false, "\"1\n\"\r\n2\r\n", {"1:1\n", "3:2"}},
+           {csv, false, "1\r", {"1:1\r"}},
+           {csv, true, "a\n1\r\n2\r\n", {"2:1", "3:2"}},
+           {csv, true, "a\r\n1\n2\r\n", {"2:1", "3:2\r"}},
+           {tsv, false, "1\n2\r\n3\n", {"1:1", "2:2\r", "3:3"}},
+           {tsv, false, "1\r\n2\n3\r\n4\r", {"1:1", "2:2", "3:3", "4:4"}},
+           {tsv, true, "a\n1\r\n2\r\n", {"2:1", "3:2"}},
+           {tsv, true, "a\r\n1\n2\r\n", {"2:1", "3:2\r"}},
+           // As INTO OUTFILE writes carriage returns and line feeds where lines end in both.
+           {tsv, false, "1\\\r\r\n2\\\r\n3\r\n4\r\n", {"1:1\r", "2:2\r\n3", "4:4"}},
+       }) {
+    const TextOptions options{.format = format, .has_header = has_header, .null_text = {}};
+    EXPECT_EQ(rows_of({text}, options, {"a"}), wanted) << text;
+    for (size_t cut = 1; cut < text.size(); ++cut) {
+      EXPECT_EQ(rows_of({text.substr(0, cut), text.substr(cut)}, options, {"a"}), wanted) << text << cut;
+    }
+  }
+}
+
+TEST(LineEndTest, IsThatOfTheRowsBeforeARest) {
+  using Rows = std::vector<std::string>;
+  for (const auto format : {TextFormat::Csv, TextFormat::Tsv}) {
+    TextOptions options{
+        .format = format, .has_header = false, .is_rest = true, .line_end = LineEnd::Lf, .null_text = {}};
+    EXPECT_EQ(rows_of({"1\r\n2\n"}, options, {"a"}), (Rows{"1:1\r", "2:2"}));
+    options.line_end = LineEnd::CrLf;
+    EXPECT_EQ(rows_of({"1\n2\r\n"}, options, {"a"}), (Rows{"1:1", "2:2"}));
+  }
+}
+
+TEST(LineEndTest, OfARowThatIsWrongCountsToo) {
+  size_t taken = 0;
+  for (const auto& [text, wanted] :
+       {std::pair<std::string, std::string>{"\"1\"x\r\n2\r\n", "2"}, {"\"1\"x\n2\r\n", "2\r"}}) {
+    taken = 0;
+    const auto rows = open_rows(std::make_unique<Pieces>(std::vector<std::string>{text}, taken),
+                                {.format = TextFormat::Csv, .has_header = false, .null_text = {}}, {"a"});
+    ASSERT_TRUE(rows);
+    EXPECT_FALSE((*rows)->next());
+    ASSERT_TRUE((*rows)->next());
+    EXPECT_EQ((*rows)->fields()[0].text, wanted);
+  }
 }
 
 TEST(JsonLinesTest, AByteOrderMarkIsPassedOver) {

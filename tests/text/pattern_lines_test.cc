@@ -42,6 +42,17 @@ std::map<std::string, std::string> next(TextRows& rows) {
 const std::string nginx =
     R"(203.0.113.9 - - [24/Nov/2026:10:00:01 +0100] "GET /a%20b?c=d HTTP/1.1" 200 1234 "https://x.example/" "Agent (a; b) \x22q\x22")";
 
+TEST(PatternLinesTest, LinesEndAsTheFirstOne) {
+  const TextOptions options{.format = TextFormat::Regex, .null_text = {}, .pattern = "(?<text>[\\w\\W]*)"};
+  for (const auto& [text, second] :
+       {std::pair<std::string, std::string>{"a\nb\r\nc\n", "b\r"}, {"a\r\nb\r\nc\n", "b"}}) {
+    const auto rows = rows_of(text, options);
+    EXPECT_EQ(next(*rows)["text"], "a");
+    EXPECT_EQ(next(*rows)["text"], second);
+    EXPECT_EQ(next(*rows)["text"], "c");
+  }
+}
+
 TEST(PatternLinesTest, AnAccessLog) {
   const auto rows = rows_of(
       "\xef\xbb\xbf" + nginx + "\r\n\n" +
