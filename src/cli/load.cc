@@ -154,13 +154,13 @@ class Rows {
     TextOptions text = options_.text;
     const auto format = options_.format.empty() ? format_of_path(path) : format_of_name(options_.format);
     if (!format) {
-      const bool columnar =
-          path.ends_with(".parquet") || path.ends_with(".arrow") || path.ends_with(".feather");
       return fail(
           ErrorCode::InvalidArgument,
-          columnar
-              ? fmt::format("{}: load such files with the Python package: python3 -m hailstone load", path)
-              : fmt::format("{}: the name does not tell the file's format; give --format", path));
+          is_columnar_path(path)
+              ? fmt::format("{0}: the Python package loads such files: python3 -m hailstone load {1} {2} {0}",
+                            path, options_.database.directory, options_.table)
+              : fmt::format("{}: the name does not tell the file's format; give --format csv, tsv or jsonl",
+                            path));
     }
     text.format = *format;
     return text;
@@ -318,7 +318,10 @@ class Loader {
     for (const std::string& name : all) {
       if (name != "-") names.push_back(name);
     }
-    if (names.empty()) return rows_.wrong_file("there are no columns to make a table of; is the file empty?");
+    if (names.empty()) {
+      return rows_.wrong_file(
+          "a new table needs columns, and the file has no row that names one; is it the right file?");
+    }
     rows_.visit_kept([&](std::span<const Field> fields) {
       for (size_t i = 0; i < fields.size(); ++i) guesses[all[i]].add(fields[i]);
     });

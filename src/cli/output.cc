@@ -2,12 +2,14 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <iterator>
 #include <utility>
 
@@ -25,7 +27,21 @@ Result<std::unique_ptr<OutputFile>> OutputFile::create(const std::string& path) 
     file->is_terminal_ = ::isatty(STDOUT_FILENO) != 0;
     return file;
   }
-  file->temporary_ = path + ".part";
+  struct stat attributes;
+  const bool is_there = ::stat(path.c_str(), &attributes) == 0;
+  if (is_there && S_ISDIR(attributes.st_mode)) return std::unexpected(io_error("write", path, EISDIR));
+  if (is_there && !S_ISREG(attributes.st_mode)) {
+    // As /dev/null, which a file of its name would replace.
+    file->descriptor_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (file->descriptor_ < 0) return std::unexpected(io_error("open", path, errno));
+    file->is_opened_ = true;
+    return file;
+  }
+  // A symbolic link stays, and the file that it names is written.
+  std::error_code failed;
+  const auto target = is_there ? std::filesystem::canonical(path, failed) : std::filesystem::path();
+  if (is_there && !failed) file->path_ = target;
+  file->temporary_ = file->path_ + ".part";
   file->descriptor_ = ::open(file->temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file->descriptor_ < 0) return std::unexpected(io_error("create", file->temporary_, errno));
   file->owned_ = true;
@@ -33,6 +49,7 @@ Result<std::unique_ptr<OutputFile>> OutputFile::create(const std::string& path) 
 }
 
 OutputFile::~OutputFile() {
+  if (is_opened_) ::close(descriptor_);
   if (!owned_) return;
   ::close(descriptor_);
   ::unlink(temporary_.c_str());

@@ -19,7 +19,8 @@ struct OutputColumn {
   hs_type type;
 };
 
-/// Where rows go: standard output, or a file that gets its name when it is complete. On a terminal stored
+/// Where rows go: standard output, a file that gets its name when it is complete, or a pipe or device that is
+/// there. On a terminal stored
 /// bytes that it would obey, as those that move its cursor or set its title, are shown as \x and hexadecimal
 /// digits.
 class OutputFile {
@@ -41,7 +42,8 @@ class OutputFile {
   Status write_all(std::string_view bytes);
   std::string path_, temporary_;
   int descriptor_ = -1;
-  bool owned_ = false;
+  bool owned_ = false;      // the file that is to get its name
+  bool is_opened_ = false;  // a pipe or device
   bool is_terminal_ = false;
   bool closed_ = false;
 };

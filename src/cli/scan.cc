@@ -3,8 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 #include <memory>
+#include <utility>
 
 #include "cli/commands.h"
 #include "cli/condition.h"
@@ -149,17 +151,30 @@ class Scanner {
   std::vector<OutputColumn> all_;
 };
 
-/// Files that people would not expect to be CSV.
+/// Names that promise something else than is written.
 Status check_output(const ScanOptions& options) {
-  for (const std::string_view end : {".parquet", ".arrow", ".feather"}) {
-    if (!options.output.ends_with(end)) continue;
+  const std::string& path = options.output;
+  for (const auto& [end, program] : {std::pair(".gz", "gzip"), {".zst", "zstd"}}) {
+    if (!path.ends_with(end)) continue;
+    return fail(ErrorCode::InvalidArgument,
+                fmt::format("'{0}': rows are written uncompressed; compress them: hailstone scan {1} {2} … | "
+                            "{3} > {0}",
+                            path, options.database.directory, options.table, program));
+  }
+  if (!options.format.empty() || path == "-" || format_of_path(path)) return {};
+  if (is_columnar_path(path)) {
     return fail(
         ErrorCode::InvalidArgument,
         fmt::format("'{0}': rows are written as CSV, TSV or JSON lines; the Python package writes such "
                     "files: python3 -m hailstone scan {1} {2} --output {0}",
-                    options.output, options.database.directory, options.table));
+                    path, options.database.directory, options.table));
   }
-  return {};
+  // A name without an end promises nothing.
+  const std::string end = std::filesystem::path(path).extension();
+  if (end.empty() || end == ".txt") return {};
+  return fail(
+      ErrorCode::InvalidArgument,
+      fmt::format("'{}': the name does not tell the file's format; give --format csv, tsv or jsonl", path));
 }
 
 }  // namespace
@@ -185,7 +200,9 @@ void add_scan_command(Arguments& root, Ending& ending) {
            "file to write, which is there when it is complete; - is the "
            "standard output")
       .show_default();
-  command.add("--format", options->format, "csv, tsv or jsonl; default: as the output's name ends, else csv")
+  command
+      .add("--format", options->format,
+           "csv, tsv or jsonl; default: as the output's name ends; csv for a name without an end")
       .one_of({"csv", "tsv", "jsonl"});
   command.add_flag("--no-header", *header, "CSV, TSV: no first line with the names of the columns");
   command.add("--delimiter", *delimiter, "CSV: the character between fields")
@@ -200,7 +217,7 @@ void add_scan_command(Arguments& root, Ending& ending) {
     options->text.delimiter = delimiter->front();
     if (command.given("--null")) options->text.null_text = *null_text;
     Status status = check_text_options(options->text);
-    if (status && options->format.empty()) status = check_output(*options);
+    if (status) status = check_output(*options);
     if (status && options->count && (!options->columns.empty() || command.given("--limit"))) {
       status = fail(ErrorCode::InvalidArgument, "--count goes with --where, not with --columns or --limit");
     }

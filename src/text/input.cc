@@ -30,6 +30,25 @@ std::optional<TextFormat> format_of_name(std::string_view name) {
 
 bool names_its_fields(TextFormat format) { return format != TextFormat::Csv && format != TextFormat::Tsv; }
 
+namespace {
+
+/// Behind the last dot, in small letters; empty: there is none.
+std::string end_of_path(std::string_view path) {
+  const size_t dot = path.find_last_of("./");
+  if (dot == std::string_view::npos || path[dot] == '/') return {};
+  std::string end(path.substr(dot + 1));
+  std::ranges::transform(end, end.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return end;
+}
+
+}  // namespace
+
+bool is_columnar_path(std::string_view path) {
+  const std::string end = end_of_path(path);
+  return end == "parquet" || end == "parq" || end == "arrow" || end == "feather";
+}
+
 std::optional<TextFormat> format_of_path(std::string_view path) {
   for (const std::string_view compressed : {".gz", ".zst"}) {
     if (path.ends_with(compressed)) {
@@ -37,11 +56,7 @@ std::optional<TextFormat> format_of_path(std::string_view path) {
       break;
     }
   }
-  const size_t dot = path.find_last_of("./");
-  if (dot == std::string_view::npos || path[dot] == '/') return std::nullopt;
-  std::string end(path.substr(dot + 1));
-  std::ranges::transform(end, end.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string end = end_of_path(path);
   if (end == "tab") return TextFormat::Tsv;
   if (end == "ndjson") return TextFormat::JsonLines;
   const auto format = format_of_name(end);
@@ -148,7 +163,11 @@ class LineReader : public TextRows {
     names_.clear();
     for (size_t i = 0; i < fields_.size(); ++i) {
       const std::string name(fields_[i].text);
-      if (name.empty()) return wrong(row_line_, fmt::format("column {} has no name", i + 1));
+      const bool is_blank = name.find_first_not_of(" \t\r") == std::string::npos;
+      if (is_blank && fields_.size() == 1 && !name.empty()) {
+        return wrong(row_line_, "only spaces are where a header with the names of the columns should be");
+      }
+      if (is_blank) return wrong(row_line_, fmt::format("column {} has no name", i + 1));
       HAILSTONE_TRY(check_name(name, i));
       if (std::ranges::find(names_, name) != names_.end()) {
         return wrong(row_line_, fmt::format("two columns have the name '{}'", name));
@@ -203,6 +222,9 @@ class LineReader : public TextRows {
     const bool has_null = begin.substr(0, 2).find('\0') != std::string_view::npos;
     if (begin.starts_with("\xff\xfe") || begin.starts_with("\xfe\xff") || has_null) {
       return wrong(1, "the file is UTF-16, or no text; convert it: iconv -f UTF-16 -t UTF-8 FILE");
+    }
+    if (begin.starts_with("{\"") || begin.starts_with("[{")) {
+      return wrong(1, "the header with the names of the columns is JSON; say so by the format jsonl");
     }
     return {};
   }

@@ -31,6 +31,9 @@ bool names_its_fields(TextFormat format);
 /// By the end of a path, also of a compressed file's: CSV, TSV or JSON lines.
 std::optional<TextFormat> format_of_path(std::string_view path);
 
+/// Whether the path ends as those of Parquet and Arrow files do, which are no text.
+bool is_columnar_path(std::string_view path);
+
 /// Empty when the text is a delimiter of CSV, else what is wrong with it.
 std::string check_delimiter(const std::string& text);
 

@@ -19,23 +19,69 @@ class JsonLinesReader final : public WholeLines {
 
  private:
   std::unexpected<Error> no_json(simdjson::error_code error) {
-    return wrong_row(line_, row_line_,
-                     fmt::format("the line is not a JSON object: {}{}", message_of(error), cure()));
+    const std::string_view rest = behind_object();
+    if (error == simdjson::INCOMPLETE_ARRAY_OR_OBJECT && !rest.empty()) return more_follows(rest);
+    return wrong_row(line_, row_line_, reason_of(error));
   }
-  static std::string_view message_of(simdjson::error_code error) {
+  /// What the line is, and for a file that is JSON, but not an object a line, what makes it so.
+  std::string reason_of(simdjson::error_code error) const {
+    if (line_.find('\0') != std::string_view::npos) {
+      return "the file is UTF-16, or no text; convert it: iconv -f UTF-16 -t UTF-8 FILE";
+    }
+    const size_t first = std::min(line_.find_first_not_of(" \t\r"), line_.size());
+    const std::string_view begin = line_.substr(first);
+    if (begin.starts_with('[')) {
+      return fmt::format(
+          "the line is a JSON array, not an object; its elements become lines by: jq -c '{}' FILE",
+          holds_objects(begin.substr(1)) ? ".[]" : ".[] | {value: .}");
+    }
+    if (!begin.starts_with('{')) return "the line is not a JSON object";
+    if (error == simdjson::INCOMPLETE_ARRAY_OR_OBJECT) {
+      return "the line ends within a JSON object; objects that go over several lines "
+             "become "
+             "one line each by: jq -c . FILE";
+    }
     std::string_view message = simdjson::error_message(error);
     while (message.ends_with('.')) message.remove_suffix(1);
-    return message;
+    return fmt::format("the line is not a JSON object: {}", message);
   }
-  /// For a file that is JSON, but not an object a line.
-  std::string_view cure() const {
-    const size_t first = line_.find_first_not_of(" \t\r"), last = line_.find_last_not_of(" \t\r");
-    if (first == std::string_view::npos) return {};
-    if (line_[first] == '[') return "; the elements of an array become lines by: jq -c '.[]' FILE";
-    if (line_[first] == '{' && (line_[last] == '{' || line_[last] == '[' || line_[last] == ',')) {
-      return "; objects that go over several lines become one line each by: jq -c . FILE";
+  /// Whether the array that goes on so on this line, or on those behind it, has an object first.
+  bool holds_objects(std::string_view rest) const {
+    // line_ lies in the window.
+    const std::string_view window(rest.data(),
+                                  static_cast<size_t>(window_.begin() + window_.size() - rest.data()));
+    const size_t first = window.find_first_not_of(" \t\r\n]");
+    return first == std::string_view::npos || window[first] == '{';
+  }
+  /// What is behind the object that the line begins with, without spaces around it.
+  std::string_view behind_object() const {
+    uint64_t depth = 0;
+    bool is_text = false;
+    for (size_t i = 0; i < line_.size(); ++i) {
+      const char c = line_[i];
+      if (c == '"') is_text = !is_text;
+      if (is_text) {
+        if (c == '\\') ++i;
+      } else if (c == '{' || c == '[') {
+        ++depth;
+      } else if ((c == '}' || c == ']') && (depth == 0 || --depth == 0)) {
+        const size_t begin = line_.find_first_not_of(" \t\r", i + 1);
+        return begin == std::string_view::npos ? std::string_view() : line_.substr(begin);
+      }
     }
     return {};
+  }
+  /// `rest`: what follows the object.
+  std::unexpected<Error> more_follows(std::string_view rest) {
+    std::string_view cure;
+    if (line_.find('\r') != std::string_view::npos) {
+      cure = "; if the file's lines end in carriage returns, convert it: tr '\\r' '\\n' < FILE";
+    } else if (rest.starts_with('{')) {
+      cure = "; objects become one line each by: jq -c . FILE";
+    } else if (rest.starts_with(',')) {
+      cure = "; take commas at the ends of lines away: sed 's/,$//' FILE";
+    }
+    return wrong_row(line_, row_line_, fmt::format("something follows the JSON object on its line{}", cure));
   }
 
   Status parse() override {
@@ -68,7 +114,7 @@ class JsonLinesReader final : public WholeLines {
     }
     const char* rest = nullptr;
     if (document.current_location().get(rest) == simdjson::SUCCESS && rest < line_.data() + line_.size()) {
-      return wrong_row(line_, row_line_, "something follows the JSON object on its line");
+      return more_follows({rest, static_cast<size_t>(line_.data() + line_.size() - rest)});
     }
     return {};
   }

@@ -266,7 +266,7 @@ TEST_F(IntakeTest, ReadsEachFileOfADirectoryOnce) {
   std::filesystem::remove(directory_.file("in/1.jsonl"));
   ASSERT_TRUE(run_once());
   EXPECT_EQ(records(), Records({"1: 1\t2", "1: x\\ty\t1", "2: \\N\t\\N", "1: 4\t\\N"}));
-  EXPECT_NE(rejects().find("\t2\t\tthe line is not a JSON object"), std::string::npos) << rejects();
+  EXPECT_NE(rejects().find("\t2\t\tthe line ends within a JSON object"), std::string::npos) << rejects();
   const auto spool = Spool::open(posix_filesystem(), {.directory = directory_.file("spool")});
   EXPECT_FALSE((*spool)->positions().contains(directory_.file("in/1.jsonl")));
 }
