@@ -108,7 +108,12 @@ int HailstoneHandler::create(const char* name, TABLE* form, HA_CREATE_INFO* info
         return ensure_definition_file(name);
       return 0;
     }
-    // The server's own message names no reason.
+    // The server's own message names no reason, and not the partition.
+    if (created.error().code() == ErrorCode::AlreadyExists) {
+      char shown[FN_REFLEN];
+      explain_filename(ha_thd(), definition->name.c_str(), shown, sizeof shown, EXPLAIN_PARTITIONS_AS_COMMENT);
+      my_error(ER_TABLE_EXISTS_ERROR, MYF(0), shown);
+    }
     if (created.error().code() == ErrorCode::InvalidArgument ||
         created.error().code() == ErrorCode::Unsupported) {
       raise_error(created.error());
