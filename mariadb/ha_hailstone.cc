@@ -172,9 +172,20 @@ int HailstoneHandler::close() {
 }
 
 uint8 HailstoneHandler::table_cache_type() {
-  // The server's query cache would not hear of rows that expire.
+  // The server's query cache would not hear of rows that expire, and it does not ask partitions
+  // (register_query_cache_table()).
   const bool expires = table_ != nullptr && table_->definition().retention.any();
-  return expires ? HA_CACHE_TBL_NOCACHE : HA_CACHE_TBL_TRANSACT;
+  return expires || is_partition_name(name_) ? HA_CACHE_TBL_NOCACHE : HA_CACHE_TBL_TRANSACT;
+}
+
+my_bool HailstoneHandler::register_query_cache_table(THD* thd, const char*, uint,
+                                                     qc_engine_callback* callback, ulonglong*) {
+  // The server makes the cache forget a table when a statement has changed it, which is before the commit.
+  // What others read until then must not come into the cache: nothing would make it forget that.
+  *callback = nullptr;
+  Session* const session = Session::find(thd);
+  const Transaction* const transaction = session == nullptr ? nullptr : session->transaction();
+  return transaction != nullptr && database().transactions().reads_newest(*transaction);
 }
 
 handler* HailstoneHandler::clone(const char* name, MEM_ROOT* root) {

@@ -103,6 +103,8 @@ class HailstoneHandler final : public handler, private TransactionUser {
   const COND* cond_push(const COND* condition) override;
   void cond_pop() override;
   uint8 table_cache_type() override;
+  my_bool register_query_cache_table(THD* thd, const char* name, uint length, qc_engine_callback* callback,
+                                     ulonglong* data) override;
 
   // --- costs (handler_costs.cc)
   double scan_time() override;

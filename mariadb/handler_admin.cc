@@ -111,7 +111,8 @@ int HailstoneHandler::create(const char* name, TABLE* form, HA_CREATE_INFO* info
     // The server's own message names no reason, and not the partition.
     if (created.error().code() == ErrorCode::AlreadyExists) {
       char shown[FN_REFLEN];
-      explain_filename(ha_thd(), definition->name.c_str(), shown, sizeof shown, EXPLAIN_PARTITIONS_AS_COMMENT);
+      explain_filename(ha_thd(), definition->name.c_str(), shown, sizeof shown,
+                       EXPLAIN_PARTITIONS_AS_COMMENT);
       my_error(ER_TABLE_EXISTS_ERROR, MYF(0), shown);
     }
     if (created.error().code() == ErrorCode::InvalidArgument ||

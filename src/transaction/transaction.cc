@@ -104,6 +104,7 @@ void Transaction::add_change(const std::shared_ptr<VersionStore>& store, uint64_
   if (std::find(last, stores_.end(), store) == stores_.end()) stores_.push_back(store);
   if (!is_writer_) manager_.writers_.fetch_add(1);
   is_writer_ = true;
+  note_change();
   const auto number = static_cast<uint32_t>(change_count_++);
   if (kind == Change::Kind::End && !ends_.empty() && continues(ends_.back(), store.get(), slot, number)) {
     ends_.back().stride = static_cast<uint8_t>(number - ends_.back().last_number());
@@ -121,6 +122,11 @@ void Transaction::add_action(std::unique_ptr<TransactionAction> action) noexcept
   HAILSTONE_CHECK(actions_.size() < actions_.capacity(), "transaction {} has made no room for action {}", id_,
                   actions_.size());
   actions_.push_back(std::move(action));
+  note_change();
+}
+
+void Transaction::note_change() noexcept {
+  if (!std::exchange(changes_something_, true)) manager_.changing_.fetch_add(1);
 }
 
 void Transaction::supersede(TableId table, ByteView key) {
@@ -154,6 +160,7 @@ PrivateRows* Transaction::private_rows(TableId table) const {
 
 void Transaction::add_private_rows(TableId table, std::unique_ptr<PrivateRows> rows) {
   private_rows_.emplace_back(table, std::move(rows));
+  note_change();
 }
 
 Result<bool> Transaction::spill_rows(size_t least) {

@@ -243,6 +243,8 @@ class Transaction {
   /// What has been appended to `redo_` counts.
   void take_redo() noexcept;
   void undo_to(uint64_t number, size_t actions) noexcept;
+  /// It does more than read.
+  void note_change() noexcept;
   void make_room(size_t changes);
   size_t changes_capacity() const { return inserts_.capacity() + ends_.capacity(); }
 
@@ -263,6 +265,7 @@ class Transaction {
   uint64_t unlogged_bytes_ = 0;
   uint64_t statements_ = 0;
   bool is_writer_ = false;                             // has changed rows, which may have been taken back
+  bool changes_something_ = false;                     // rows, whole segments or definitions
   std::vector<std::shared_ptr<VersionStore>> stores_;  // kept alive; some may be in it twice
   std::vector<std::unique_ptr<TransactionAction>> actions_;
   std::map<TableId, std::shared_ptr<SupersededKeys>> superseded_;

@@ -274,6 +274,12 @@ Timestamp TransactionManager::horizon() const {
   return snapshots_.empty() ? last_committed() : snapshots_.begin()->first;
 }
 
+bool TransactionManager::reads_newest(const Transaction& transaction) const {
+  // In this order: a transaction is counted until its commit is the last one.
+  if (changing_.load() != 0) return false;
+  return !transaction.has_snapshot() || transaction.snapshot_.read >= last_committed();
+}
+
 SnapshotsInUse TransactionManager::snapshots_in_use() const {
   std::vector<Timestamp> reads;
   const MutexLock guard(mutex_);
@@ -381,6 +387,7 @@ void TransactionManager::finish(Transaction& transaction, Transaction::State sta
 
 void TransactionManager::let_go(Transaction& transaction) noexcept {
   if (std::exchange(transaction.is_writer_, false)) writers_.fetch_sub(1);
+  if (std::exchange(transaction.changes_something_, false)) changing_.fetch_sub(1);
   if (transaction.first_logged_ != 0) {
     const MutexLock guard(mutex_);
     open_records_.erase(transaction.id_);

@@ -89,6 +89,9 @@ class TransactionManager {
   FlushLogAtCommit flush_log_at_commit() const { return flush_mode_.load(std::memory_order_relaxed); }
 
   Timestamp last_committed() const { return last_committed_.load(std::memory_order_acquire); }
+  /// Whether what the transaction reads is what all others read, until one begins to change something: no
+  /// open transaction has changed anything, and its snapshot, if it has one, has all commits.
+  bool reads_newest(const Transaction& transaction) const;
   /// Which versions somebody may still see: all others are dead.
   SnapshotsInUse snapshots_in_use() const;
   /// No snapshot in use, nor any taken later, reads before this.
@@ -164,6 +167,7 @@ class TransactionManager {
   std::atomic<FlushLogAtCommit> flush_mode_{FlushLogAtCommit::Sync};
   std::atomic<size_t> writers_{0};  // open transactions that have changed rows
   std::atomic<size_t> writers_waiting_{0};
+  std::atomic<size_t> changing_{0};  // open transactions that have changed anything
   mutable Mutex mutex_;
   std::set<std::pair<Timestamp, HeldSnapshot*>> snapshots_ HAILSTONE_GUARDED_BY(mutex_);
   std::map<TransactionId, Lsn> open_records_ HAILSTONE_GUARDED_BY(mutex_);

@@ -301,6 +301,28 @@ TEST(SnapshotsInUseTest, TellWhatMayBeSeen) {
   }
 }
 
+TEST_F(TransactionTest, ReadersKnowWhetherTheyReadTheNewest) {
+  const auto reader = begin();
+  EXPECT_TRUE(manager_->reads_newest(*reader));
+  const auto writer = begin();
+  EXPECT_TRUE(manager_->reads_newest(*reader));
+  ListStore::insert(store_, *writer);
+  EXPECT_FALSE(manager_->reads_newest(*reader));
+  EXPECT_FALSE(manager_->reads_newest(*writer));
+  reader->snapshot();
+  ASSERT_TRUE(manager_->commit(*writer));
+  EXPECT_FALSE(manager_->reads_newest(*reader));  // its snapshot is from before the commit
+  const auto later = begin();
+  EXPECT_TRUE(manager_->reads_newest(*later));
+  later->snapshot();
+  EXPECT_TRUE(manager_->reads_newest(*later));
+  const auto other = begin();
+  ListStore::insert(store_, *other);
+  EXPECT_FALSE(manager_->reads_newest(*later));
+  manager_->rollback(*other);
+  EXPECT_TRUE(manager_->reads_newest(*later));
+}
+
 TEST_F(TransactionTest, AnOldSnapshotIsEndedAndSaysSo) {
   const auto commit_one = [&] {
     const auto writer = begin();
