@@ -287,7 +287,7 @@ void add_collect_command(Arguments& root, Ending& ending) {
   init_command.run([init_command, init_arguments, header, null_text, delimiter, &ending] {
     TextOptions& text = init_arguments->sample.text;
     text.has_header = !*header;
-    text.delimiter = delimiter->front();
+    text.delimiter = delimiter_of(*delimiter);
     text.finds_delimiter = !init_command.given("--delimiter");
     if (init_command.given("--null")) text.null_text = *null_text;
     ending.exit_code = finished("collect init", init(*init_arguments));

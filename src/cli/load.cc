@@ -63,6 +63,10 @@ class Rows {
   /// Names end at a NUL in the library.
   Status check_names() const {
     for (const std::string& name : names()) {
+      if (name.size() > longest_name) {
+        return wrong_file(
+            fmt::format("the name '{}' is longer than {} bytes", beginning(name), longest_name));
+      }
       if (name.find('\0') == std::string::npos) continue;
       return wrong_file(
           fmt::format("the name '{}' holds a NUL, which no name of a column can", beginning(name)));
@@ -501,7 +505,7 @@ void add_load_command(Arguments& root, Ending& ending) {
       .not_negative();
   command.run([command, options, header, null_text, delimiter, &ending] {
     options->text.has_header = !*header;
-    options->text.delimiter = delimiter->front();
+    options->text.delimiter = delimiter_of(*delimiter);
     options->text.finds_delimiter = !command.given("--delimiter");
     if (command.given("--null")) options->text.null_text = *null_text;
     ending.exit_code = finished("load", Loader(*options).run());

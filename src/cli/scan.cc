@@ -214,7 +214,7 @@ void add_scan_command(Arguments& root, Ending& ending) {
         options->format.empty() ? format_of_path(options->output) : format_of_name(options->format);
     options->text.format = format.value_or(TextFormat::Csv);
     options->text.has_header = !*header;
-    options->text.delimiter = delimiter->front();
+    options->text.delimiter = delimiter_of(*delimiter);
     if (command.given("--null")) options->text.null_text = *null_text;
     Status status = check_text_options(options->text);
     if (status) status = check_output(*options);

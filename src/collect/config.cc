@@ -1,9 +1,11 @@
 #include "collect/config.h"
 
 #include <fmt/format.h>
+#include <fnmatch.h>
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <set>
 
 #include "collect/config_section.h"
@@ -102,7 +104,7 @@ void take_text_options(ConfigSection& section, StreamConfig& stream, bool has_so
     if (const std::string what = check_delimiter(delimiter); !what.empty()) {
       section.wrong(*node, fmt::format("'delimiter' is {}; {}", ConfigSection::shown(*node), what));
     } else {
-      stream.text.delimiter = delimiter[0];
+      stream.text.delimiter = delimiter_of(delimiter);
     }
   }
   if (const toml::node* node = section.node("null"); node != nullptr && !section.is_told("null")) {
@@ -276,6 +278,29 @@ void take_table(ConfigSection& section, TableConfig& table) {
   }
 }
 
+/// Whether the stream's source is, or has, the file at this path.
+bool reads(const StreamConfig& stream, const std::string& path) {
+  if (path.empty() || stream.path.empty()) return false;
+  const auto true_path = [](const std::filesystem::path& any) {
+    std::error_code failed;
+    auto found = std::filesystem::weakly_canonical(std::filesystem::absolute(any, failed), failed);
+    if (failed) found = any.lexically_normal();
+    return found.has_filename() ? found : found.parent_path();  // without a slash at its end
+  };
+  const auto file = true_path(path);
+  if (stream.source == StreamConfig::Source::File) return file == true_path(stream.path);
+  return stream.source == StreamConfig::Source::Directory && file.parent_path() == true_path(stream.path) &&
+         ::fnmatch(stream.pattern.c_str(), file.filename().c_str(), FNM_PERIOD) == 0;
+}
+
+/// Records of both go to the same table from the same place, by the same rules.
+bool is_same_input(const StreamConfig& one, const StreamConfig& other) {
+  return one.source == other.source && one.source != StreamConfig::Source::StandardInput &&
+         !one.path.empty() && one.path == other.path && one.pattern == other.pattern &&
+         one.text.format == other.text.format && one.text.pattern == other.text.pattern &&
+         one.table.name == other.table.name;
+}
+
 StreamConfig take_stream(const toml::table& table, ConfigErrors& errors) {
   StreamConfig stream;
   ConfigSection section(table, "[[stream]]", errors);
@@ -303,6 +328,13 @@ StreamConfig take_stream(const toml::table& table, ConfigErrors& errors) {
   section.take("time_zone", stream.time_zone);
   take_times(section, stream);
   section.take("reject_file", stream.reject_file, true);
+  if (reads(stream, stream.reject_file)) {
+    section.wrong(
+        *section.node("reject_file"),
+        fmt::format("the reject file '{}' is among what the stream reads, so each rejected record would "
+                    "be read and rejected again; put it elsewhere",
+                    stream.reject_file));
+  }
   section.take("repeatable", stream.is_repeatable);
   section.take("batch_records", stream.batch_records, 1, 60'000);
   section.finish();
@@ -441,6 +473,12 @@ Result<CollectConfig> CollectConfig::parse(std::string_view text, const std::str
         // Of names that are not given it is told already.
         if (one.name == other.name && !one.name.empty()) {
           top.wrong(node, fmt::format("two streams have the name '{}'", one.name));
+        }
+        if (is_same_input(one, other)) {
+          top.wrong(node,
+                    fmt::format("streams '{}' and '{}' both read '{}' into table '{}', which would have each "
+                                "record twice; leave one out",
+                                one.name, other.name, one.path, one.table.name));
         }
         if (one.source == StreamConfig::Source::StandardInput && one.source == other.source) {
           top.wrong(node, "two streams read standard input; only one can");

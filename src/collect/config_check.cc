@@ -102,6 +102,7 @@ class StreamCheck {
     HAILSTONE_TRY(set_session(connection, stream_));
     HAILSTONE_ASSIGN(const TableTrial trial, try_table(connection, stream_.table, stream_.is_repeatable));
     if (layout_.empty()) return trial.engine;
+    HAILSTONE_TRY(check_columns(connection, stream_, trial.table, layout_));
     HAILSTONE_ASSIGN(const auto lacking, columns_without_value(connection, stream_, trial.table, layout_));
     if (!lacking.empty()) {
       wrong(fmt::format(

@@ -236,8 +236,25 @@ Status Delivery::route() {
   return {};
 }
 
+Status Delivery::check_layout() {
+  if (batch_.layout() == checked_layout_) return {};
+  const std::string table = config_.table.name_of(upkeep_.now());
+  const Status checked = check_columns(connection_, config_, table, batch_.layout());
+  if (!checked && checked.error().code() == ErrorCode::InvalidArgument) {
+    return fail(
+        ErrorCode::InvalidArgument,
+        fmt::format("{}. Records that wait in the spool keep their columns: without that one, move the "
+                    "stream's folder in the spool away, so that its source is read again",
+                    checked.error().message()));
+  }
+  HAILSTONE_TRY(checked);
+  checked_layout_ = batch_.layout();
+  return {};
+}
+
 Status Delivery::deliver() {
   bad_.clear();
+  HAILSTONE_TRY(check_layout());
   HAILSTONE_TRY(route());
   Places good = batch_.all();
   leave_out_bad(good);

@@ -94,6 +94,8 @@ class Delivery {
   Result<bool> take_records();
   /// Tells each record its table, and makes those that are missing; condemns records that none is for.
   Status route();
+  /// That the table has the columns of the batch.
+  Status check_layout();
   /// Loads the batch and commits; after ErrorCode::Busy it can be called again, on a new connection.
   Status deliver();
   /// Changes the bookkeeping row. False: it says already that the batch is there.
@@ -122,6 +124,7 @@ class Delivery {
   bool is_prepared_ = false;
   bool has_transactions_ = true;
   std::string engine_;
+  RecordLayout checked_layout_;
   std::set<std::string> checked_tables_;  // of a day: those of the right engine
   std::string spool_name_;                // as the bookkeeping table has it
   std::string bookkeeping_;               // quoted name of that table

@@ -29,7 +29,16 @@ SpoolId random_id() {
 Result<std::unique_ptr<Spool>> Spool::open(Filesystem& filesystem, SpoolOptions options) {
   std::unique_ptr<Spool> spool(new Spool(filesystem, std::move(options)));
   HAILSTONE_TRY(filesystem.make_directory(spool->options_.directory));
-  HAILSTONE_ASSIGN(spool->lock_, filesystem.lock_directory(spool->options_.directory));
+  auto lock = filesystem.lock_directory(spool->options_.directory);
+  if (!lock && lock.error().code() == ErrorCode::Busy) {
+    // Who has it is the error's first part.
+    const std::string_view said = lock.error().message();
+    return fail(ErrorCode::Busy,
+                fmt::format("{}; end the collector that has this spool, or give [spool] another directory",
+                            said.substr(0, said.rfind("; "))));
+  }
+  HAILSTONE_TRY(lock);
+  spool->lock_ = std::move(*lock);
   HAILSTONE_TRY(spool->recover());
   return spool;
 }

@@ -112,6 +112,24 @@ std::string load_statement(const StreamConfig& config, const std::string& table,
       quoted_name(table), is_latin1 ? "latin1" : config.character_set, columns, computed);
 }
 
+Status check_columns(ServerConnection& connection, const StreamConfig& config, const std::string& table,
+                     const RecordLayout& layout) {
+  HAILSTONE_ASSIGN(const auto rows,
+                   connection.query(fmt::format("SHOW COLUMNS FROM {}", quoted_name(table))));
+  RecordLayout wanted = layout;
+  for (const auto& [column, expression] : config.computed) wanted.push_back(column);
+  for (const std::string& column : wanted) {
+    if (std::ranges::any_of(rows, [&](const auto& row) { return is_same_name(row.at(0), column); })) continue;
+    return fail(
+        ErrorCode::InvalidArgument,
+        fmt::format("table '{}' has no column '{}', which the header or the configuration names; add it: "
+                    "ALTER TABLE {} ADD COLUMN {} …; or let 'columns' say where fields go, \"-\" for "
+                    "nowhere",
+                    config.table.name, column, quoted_name(config.table.name), quoted_name(column)));
+  }
+  return {};
+}
+
 Result<std::vector<std::string>> columns_without_value(ServerConnection& connection,
                                                        const StreamConfig& config, const std::string& table,
                                                        const RecordLayout& layout) {

@@ -48,6 +48,10 @@ std::string bookkeeping_table(std::string_view engine);
 std::string load_statement(const StreamConfig& config, const std::string& table, const RecordLayout& layout,
                            bool is_ascii);
 
+/// ErrorCode::InvalidArgument: the table lacks a column that fields go to, or that is computed.
+Status check_columns(ServerConnection& connection, const StreamConfig& config, const std::string& table,
+                     const RecordLayout& layout);
+
 /// Columns that need a value, for which neither the layout nor the stream's computed columns have one.
 Result<std::vector<std::string>> columns_without_value(ServerConnection& connection,
                                                        const StreamConfig& config, const std::string& table,

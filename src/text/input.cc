@@ -64,9 +64,11 @@ std::optional<TextFormat> format_of_path(std::string_view path) {
 }
 
 std::string check_delimiter(const std::string& text) {
-  if (text.size() == 1 && text != "\"" && text != "\n" && text != "\r") return {};
-  return "the delimiter is one character (one byte), and no quote or line end";
+  if (text == "\\t" || (text.size() == 1 && text != "\"" && text != "\n" && text != "\r")) return {};
+  return "the delimiter is one character (one byte), or \\t, and no quote or line end";
 }
+
+char delimiter_of(const std::string& text) { return text == "\\t" ? '\t' : text[0]; }
 
 Status check_text_options(const TextOptions& options) {
   if (names_its_fields(options.format) || !options.null_text) return {};
@@ -83,8 +85,10 @@ Result<std::unique_ptr<InputFile>> InputFile::open(const std::string& path, int 
   std::unique_ptr<InputFile> file(new InputFile);
   file->interrupt_descriptor_ = interrupt_descriptor;
   file->name_ = path == "-" ? "(standard input)" : path;
-  file->descriptor_ =
-      path == "-" ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  file->descriptor_ = path == "-"
+                          ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                          // A pipe without a writer is waited for in read(), which can be interrupted.
+                          : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat attributes;
   if (file->descriptor_ < 0 || fstat(file->descriptor_, &attributes) != 0) {
     return std::unexpected(io_error("open", file->name_, errno));
@@ -235,7 +239,9 @@ class LineReader : public TextRows {
       return static_cast<unsigned char>(character) < 0x20 || character == 0x7f;
     };
     std::string_view why;
-    if (!is_utf8(name)) {
+    if (name.size() > longest_name) {
+      why = "is longer than 1,024 bytes; is the line a header?";
+    } else if (!is_utf8(name)) {
       why = "is not UTF-8; convert the file (iconv), or is it compressed, or no text?";
     } else if (name.find('\0') != std::string_view::npos) {
       why = "holds a NUL, which no name of a column can; is the file UTF-16, or no text?";
@@ -284,7 +290,11 @@ class LineReader : public TextRows {
       if (!in_header_ && !passed_over && raw_.size() != names_.size()) {
         const auto error = wrong_row(
             record, row_line_,
-            fmt::format("the line has {} fields where {} were expected", raw_.size(), names_.size()));
+            fmt::format(
+                "the line has {} fields where {} were expected{}", raw_.size(), names_.size(),
+                holds_return(record)
+                    ? "; if the file's lines end in carriage returns, convert it: tr '\\r' '\\n' < FILE"
+                    : ""));
         pass(bytes, lines);
         return error;
       }
@@ -296,6 +306,13 @@ class LineReader : public TextRows {
       pass(bytes, lines);
       if (!passed_over) return true;
     }
+  }
+
+  /// In a field without quotes or escapes.
+  bool holds_return(std::string_view record) const {
+    return std::ranges::any_of(raw_, [&](const Raw& raw) {
+      return !raw.marked && record.substr(raw.begin, raw.size).find('\r') != std::string_view::npos;
+    });
   }
 
   std::string too_long() const {

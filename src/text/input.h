@@ -34,8 +34,13 @@ std::optional<TextFormat> format_of_path(std::string_view path);
 /// Whether the path ends as those of Parquet and Arrow files do, which are no text.
 bool is_columnar_path(std::string_view path);
 
-/// Empty when the text is a delimiter of CSV, else what is wrong with it.
+/// Empty when the text is a delimiter of CSV, else what is wrong with it. A tab may be written as \t.
 std::string check_delimiter(const std::string& text);
+/// The character, of a text that is one.
+char delimiter_of(const std::string& text);
+
+/// Names of columns have so many bytes at most; what is longer is no header.
+constexpr size_t longest_name = 1024;
 
 /// How lines end. The first row says it for all rows of a file: where lines end in a line feed, a carriage
 /// return before it is the last field's.

@@ -217,6 +217,16 @@ TEST(CollectConfigTest, AnErrorNamesItsLineAndTheCure) {
        "\"combined\" or \"regex\""},
       {server + spool + "[[stream]]\nname = \"a\"\ntable = \"t\"\nstdin = true\nreject_file = \"r\"\n", 6,
        "the format must be given: format = \"csv\""},
+      {server + spool +
+           "[[stream]]\nname = \"a\"\ntable = \"t\"\nfile = \"a.csv\"\nreject_file = \"./x/../a.csv\"\n",
+       10, "is among what the stream reads"},
+      {server + spool +
+           "[[stream]]\nname = \"a\"\ntable = \"t\"\ndirectory = \"in/\"\nformat = \"csv\"\nreject_file = "
+           "\"in/rejects\"\n",
+       11, "is among what the stream reads"},
+      {server + spool + stream +
+           "[[stream]]\nname = \"b\"\ntable = \"hits\"\nfile = \"/var/log/hits.tsv\"\nreject_file = \"s\"\n",
+       11, "streams 'hits' and 'b' both read '/var/log/hits.tsv' into table 'hits'"},
       {server + spool + stream + "batch_records = 0\n", 11, "whole number from 1"},
       {server + spool + stream + "character_set = \"a b\"\n", 11,
        "'character_set' is \"a b\"; it must be one of the server's"},
@@ -234,6 +244,19 @@ TEST(CollectConfigTest, AnErrorNamesItsLineAndTheCure) {
     EXPECT_TRUE(message.starts_with("c.toml:" + std::to_string(wrong.line) + ": ")) << wrong.text << message;
     EXPECT_NE(message.find(wrong.words), std::string::npos) << message;
   }
+}
+
+TEST(CollectConfigTest, TwoStreamsMayReadTheSameFile) {
+  const std::string other = "[[stream]]\nname = \"b\"\nfile = \"/var/log/hits.tsv\"\nreject_file = \"s\"\n";
+  EXPECT_TRUE(CollectConfig::parse(server + spool + stream + other + "table = \"other\"\n", "c"));
+  EXPECT_TRUE(CollectConfig::parse(
+      server + spool + stream + other + "table = \"hits\"\nformat = \"regex\"\nregex = \"(?<a>x)\"\n", "c"));
+  // What the pattern leaves out is not read.
+  EXPECT_TRUE(
+      CollectConfig::parse(server + spool +
+                               "[[stream]]\nname = \"a\"\ntable = \"t\"\ndirectory = \"in\"\npattern = "
+                               "\"*.csv\"\nreject_file = \"in/rejects\"\n",
+                           "c"));
 }
 
 TEST(CollectConfigTest, AllMistakesAreTold) {
