@@ -356,7 +356,10 @@ void Delivery::leave_out_bad(Places& good) const {
 }
 
 Status Delivery::write_rejections() {
-  for (const auto& [place, rejection] : bad_) HAILSTONE_TRY(rejects_.add(rejection));
+  std::vector<const Rejection*> rejections;
+  rejections.reserve(bad_.size());
+  for (const auto& [place, rejection] : bad_) rejections.push_back(&rejection);
+  HAILSTONE_TRY(rejects_.add(rejections));
   return rejects_.sync();
 }
 

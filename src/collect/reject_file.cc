@@ -26,12 +26,14 @@ std::string line_of(const Rejection& rejection) {
 
 }  // namespace
 
-Status RejectFile::add(const Rejection& rejection) {
-  const std::string line = line_of(rejection);
+Status RejectFile::add(std::span<const Rejection* const> rejections) {
+  if (rejections.empty()) return {};
+  std::string lines;
+  for (const Rejection* rejection : rejections) lines += line_of(*rejection);
   MutexLock lock(mutex_);
   HAILSTONE_TRY(write_later_ones());
-  HAILSTONE_TRY(append(line));
-  ++count_;
+  HAILSTONE_TRY(append(lines));
+  count_ += rejections.size();
   return {};
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -27,9 +28,9 @@ class RejectFile {
   /// Made with the first rejection.
   RejectFile(Filesystem& filesystem, std::string path) : filesystem_(filesystem), path_(std::move(path)) {}
 
-  /// In the file, and durable after sync(). May be repeated after an error.
-  Status add(const Rejection& rejection);
-  /// The same, but in the file by sync() at the latest: many at once cost one call of the system.
+  /// All are in the file, and durable after sync(), or none is. May be repeated after an error.
+  Status add(std::span<const Rejection* const> rejections);
+  /// One, which is in the file by sync() at the latest: many at once cost one call of the system.
   Status add_later(const Rejection& rejection);
   Status sync();
   uint64_t count() const;
