@@ -3,12 +3,17 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <optional>
+#include <string>
 #include <thread>
 
+#include <strings.h>
 #include <unistd.h>
 
+#include "base/guard.h"
 #include "data_folder.h"
 #include "engine.h"
+#include "error.h"
 #include "query_history.h"
 #include "select_outcome.h"
 #include "trace.h"
@@ -33,6 +38,7 @@ unsigned long long spill_limit_value;
 char* data_dir_value;
 std::string data_dir_in_use;  // what data_dir_value points to once the engine has started
 my_bool trace_log_value;
+my_bool checkpoint_now_value;
 unsigned int snapshot_too_old_value;
 unsigned int retention_interval_value;
 unsigned int retention_lag_value;
@@ -134,6 +140,40 @@ MYSQL_SYSVAR_ULONGLONG(
     checkpoint_log_size, checkpoint_log_size_value, PLUGIN_VAR_RQCMDARG,
     "Length of the log, in bytes, at which a checkpoint is taken. Longer: fewer writes, slower recovery",
     nullptr, update_checkpoint_log_size, 256ULL << 20, 1ULL << 20, 1ULL << 40, 1ULL << 20);
+/// ON or OFF, or a number; nothing for what is neither.
+std::optional<bool> switch_of(st_mysql_value& value) {
+  if (value.value_type(&value) == MYSQL_VALUE_TYPE_INT) {
+    long long number = 0;
+    if (value.val_int(&value, &number) != 0 || (number != 0 && number != 1)) return std::nullopt;
+    return number == 1;
+  }
+  std::array<char, 8> buffer{};
+  int length = buffer.size();
+  const char* const text = value.val_str(&value, buffer.data(), &length);
+  if (text == nullptr) return std::nullopt;
+  const std::string word(text, static_cast<size_t>(length));
+  const auto is = [&](const char* other) { return strcasecmp(word.c_str(), other) == 0; };
+  if (is("ON") || is("TRUE")) return true;
+  if (is("OFF") || is("FALSE")) return false;
+  return std::nullopt;
+}
+
+/// Here, where the server holds no mutex of its variables; `saved`: what update_checkpoint_now() gets.
+int check_checkpoint_now(THD*, st_mysql_sys_var*, void* saved, st_mysql_value* value) {
+  const auto wanted = switch_of(*value);
+  if (!wanted) return 1;
+  *static_cast<my_bool*>(saved) = 0;
+  Database* const open = database_if_open();
+  if (!*wanted || open == nullptr) return 0;
+  const Status status = guarded([open] { return open->checkpoint(); });
+  if (!status) raise_error(status.error());
+  return status ? 0 : 1;
+}
+void update_checkpoint_now(THD*, st_mysql_sys_var*, void*, const void*) {}
+MYSQL_SYSVAR_BOOL(checkpoint_now, checkpoint_now_value, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_NOCMDOPT,
+                  "Setting it to ON takes a checkpoint: the log gets short, and so does a recovery. It stays "
+                  "OFF",
+                  check_checkpoint_now, update_checkpoint_now, 0);
 MYSQL_SYSVAR_UINT(background_threads, background_threads_value, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY,
                   "Threads that write segments, merge them and take checkpoints", nullptr, nullptr, 2, 1, 64,
                   0);
@@ -271,6 +311,7 @@ st_mysql_sys_var* system_variables[] = {MYSQL_SYSVAR(memory_budget),
                                         MYSQL_SYSVAR(in_memory_size),
                                         MYSQL_SYSVAR(temporary_memory_size),
                                         MYSQL_SYSVAR(checkpoint_log_size),
+                                        MYSQL_SYSVAR(checkpoint_now),
                                         MYSQL_SYSVAR(background_threads),
                                         MYSQL_SYSVAR(flush_log_at_trx_commit),
                                         MYSQL_SYSVAR(io_method),

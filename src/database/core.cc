@@ -91,6 +91,14 @@ void DatabaseCore::request_merge(const std::shared_ptr<Table>& table) {
   if (maintenance != nullptr) maintenance->request_merge(table);
 }
 
+void DatabaseCore::request_merge_of_dead(const std::shared_ptr<Table>& table) {
+  if (maintenance != nullptr) maintenance->request_merge_of_dead(table);
+}
+
+void DatabaseCore::request_checkpoint() noexcept {
+  if (maintenance != nullptr) maintenance->request_checkpoint();
+}
+
 void DatabaseCore::run(std::function<void()> job) {
   if (maintenance != nullptr) {
     maintenance->run(std::move(job));

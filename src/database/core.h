@@ -52,6 +52,8 @@ class DatabaseCore final : public TableHost {
   void request_room() override;
   bool working() override;
   void request_merge(const std::shared_ptr<Table>& table) override;
+  void request_merge_of_dead(const std::shared_ptr<Table>& table) override;
+  void request_checkpoint() noexcept override;
   void run(std::function<void()> job) override;
   size_t segment_buffer_bytes() override;
   std::atomic<size_t>& bulk_loads() override { return bulk_loads_; }

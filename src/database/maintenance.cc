@@ -21,6 +21,8 @@ constexpr auto tick_interval = 50ms;
 constexpr auto sync_interval = 1s;
 constexpr auto memory_interval = 250ms;
 constexpr auto retry_pause = 1s;
+/// When files have gone, this part of the log's length at a checkpoint is worth one.
+constexpr size_t early_share = 8;
 /// So many tables beyond the limit of open ones are worth a checkpoint, without which they cannot be closed.
 constexpr size_t unrecorded_tables = 1000;
 /// So many tables are flushed at once for a writer that waits for memory. Rows of open transactions cannot
@@ -178,6 +180,7 @@ void Maintenance::tick() {
   if (now >= next_memory_look_) {
     flush_for_memory();
     care_for_memory_tables();
+    merge_dead();
     trim_memory();
     KeptPages::of_process().release_idle(now);
     // Looking at a million tables must not be all that is done.
@@ -240,8 +243,17 @@ void Maintenance::submit_once(Occasion Maintenance::*occasion, std::function<voi
   (this->*occasion).queued = false;
 }
 
+bool Maintenance::checkpoint_due() {
+  const uint64_t log_bytes = core_.checkpointer->log_bytes(), most = core_.checkpoint_log_bytes.load();
+  if (log_bytes >= most) return true;
+  // A checkpoint flushes all tables: not while others flush and merge, who may make it needless.
+  if (!checkpoint_wanted_.load() || working()) return false;
+  checkpoint_wanted_.store(false);
+  return log_bytes >= most / early_share;
+}
+
 void Maintenance::start_checkpoint_if_due() {
-  if (core_.checkpointer->log_bytes() < core_.checkpoint_log_bytes.load()) return;
+  if (!checkpoint_due()) return;
   submit_once(&Maintenance::checkpoint_, [this] {
     const Status status = guarded([this] { return core_.checkpointer->run(); });
     if (!status) report("a checkpoint", status.error());
@@ -255,7 +267,10 @@ void Maintenance::finish_drops_if_due() {
   if (!core_.catalog().has_dropped()) return;
   submit_once(&Maintenance::drops_, [this] {
     const Status status = guarded([this] { return core_.recorder->finish_drops(); });
-    if (status) return;
+    if (status) {
+      request_checkpoint();
+      return;
+    }
     report("removing the files of dropped tables", status.error());
     const MutexLock guard(mutex_);
     drops_.not_before = Clock::now() + retry_pause;
@@ -353,6 +368,39 @@ void Maintenance::care_for_memory_tables() {
     if (table->flush_due()) request_flush(table, false);
     if (table->merge_due()) request_merge(table);
   }
+}
+
+void Maintenance::request_merge_of_dead(const std::shared_ptr<Table>& table) {
+  const MutexLock guard(mutex_);
+  if (!stopping_ && !core_.options().read_only) with_dead_[table->id()] = {.table = table};
+}
+
+void Maintenance::merge_dead() {
+  std::vector<std::shared_ptr<Table>> tables;
+  {
+    const MutexLock guard(mutex_);
+    if (with_dead_.empty()) return;
+    // What a snapshot needs it needs as long as it is the oldest.
+    const Timestamp horizon = core_.transactions().horizon();
+    for (auto& [id, each] : with_dead_) {
+      if (std::exchange(each.looked_at, horizon) != horizon) tables.push_back(each.table.lock());
+    }
+    std::erase_if(with_dead_, [](const auto& each) { return each.second.table.expired(); });
+  }
+  for (const auto& table : tables) {
+    if (table != nullptr) merge_dead(table);
+  }
+}
+
+void Maintenance::merge_dead(const std::shared_ptr<Table>& table) {
+  const bool is_dropped = core_.catalog().find(table->id()) == nullptr;
+  if (!is_dropped) {
+    const Table::MergeOfDead answer = table->merge_of_dead();
+    if (answer == Table::MergeOfDead::Later) return;
+    if (answer == Table::MergeOfDead::Now) request_merge(table);
+  }
+  const MutexLock guard(mutex_);
+  with_dead_.erase(table->id());
 }
 
 void Maintenance::flush_for_memory() {

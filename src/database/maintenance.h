@@ -4,6 +4,7 @@
 // pause. Thread-safe.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <map>
@@ -30,6 +31,9 @@ class Maintenance {
   /// May be called with any mutex held. `force`: also a delta below its limit.
   void request_flush(const std::shared_ptr<Table>& table, bool force);
   void request_merge(const std::shared_ptr<Table>& table);
+  /// As TableHost has them.
+  void request_merge_of_dead(const std::shared_ptr<Table>& table);
+  void request_checkpoint() noexcept { checkpoint_wanted_.store(true); }
   /// Flushes of the tables with most rows in memory, whatever is there besides, unless flushes are under way.
   /// May be called with any mutex held.
   void request_room();
@@ -75,12 +79,15 @@ class Maintenance {
   void tick_until_stopped();
   void tick();
   void sync_log();
+  bool checkpoint_due();
   void start_checkpoint_if_due();
   void finish_drops_if_due();
   void close_tables_if_due();
   Status close_tables();
   void flush_for_memory();
   void care_for_memory_tables();
+  void merge_dead();
+  void merge_dead(const std::shared_ptr<Table>& table);
   /// Until so many bytes of rows are left, if all goes well, and no more than so many tables.
   void flush_greatest(size_t bytes_left, size_t most_tables);
   void trim_memory();
@@ -98,6 +105,13 @@ class Maintenance {
   std::map<WorkKey, std::shared_ptr<Table>> queued_ HAILSTONE_GUARDED_BY(mutex_);
   std::multimap<Clock::time_point, std::pair<std::shared_ptr<Table>, Kind>> retries_
       HAILSTONE_GUARDED_BY(mutex_);
+  /// Of a table with ended rows that a snapshot may need.
+  struct WithDead {
+    std::weak_ptr<Table> table;
+    Timestamp looked_at = 0;  // the horizon then; 0: not yet
+  };
+  std::map<TableId, WithDead> with_dead_ HAILSTONE_GUARDED_BY(mutex_);
+  std::atomic<bool> checkpoint_wanted_{false};  // files have gone
   Occasion checkpoint_ HAILSTONE_GUARDED_BY(mutex_);
   Occasion drops_ HAILSTONE_GUARDED_BY(mutex_);
   Occasion closing_ HAILSTONE_GUARDED_BY(mutex_);

@@ -26,6 +26,9 @@ Status UnloggedHost::record(Table& table) {
 void UnloggedHost::request_flush(const std::shared_ptr<Table>& table) { core_.request_flush(table); }
 bool UnloggedHost::working() { return core_.working(); }
 void UnloggedHost::request_merge(const std::shared_ptr<Table>& table) { core_.request_merge(table); }
+void UnloggedHost::request_merge_of_dead(const std::shared_ptr<Table>& table) {
+  core_.request_merge_of_dead(table);
+}
 void UnloggedHost::run(std::function<void()> job) { core_.run(std::move(job)); }
 std::atomic<size_t>& UnloggedHost::bulk_loads() { return core_.bulk_loads(); }
 std::atomic<size_t>& UnloggedHost::merges() { return core_.merges(); }

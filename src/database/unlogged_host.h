@@ -30,6 +30,9 @@ class UnloggedHost : public TableHost {
   void request_flush(const std::shared_ptr<Table>& table) override;
   bool working() override;
   void request_merge(const std::shared_ptr<Table>& table) override;
+  void request_merge_of_dead(const std::shared_ptr<Table>& table) override;
+  /// The log holds nothing of them.
+  void request_checkpoint() noexcept override {}
   void run(std::function<void()> job) override;
   std::atomic<size_t>& bulk_loads() override;
   std::atomic<size_t>& merges() override;

@@ -125,7 +125,7 @@ Result<bool> Table::flush(bool force) {
   const auto view = state.current_view();
   // Oldest first.
   for (size_t i = view->deltas.size(); i-- > 1;) {
-    if (view->deltas[i]->uncommitted.load(std::memory_order_acquire) != 0) {
+    if (view->deltas[i]->uncommitted.load(std::memory_order_seq_cst) != 0) {
       waiting = true;
       continue;
     }

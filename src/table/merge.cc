@@ -25,8 +25,6 @@ constexpr double tier_spread = 3;
 constexpr size_t most_overlapping = 48;
 constexpr size_t most_small = 32;
 constexpr uint64_t small_share = 8;  // a small segment is less than this part of a full one
-/// A merge for dead rows writes the others again: at 30 percent 2.3 bytes for each that it frees.
-constexpr double most_dead_percent = 30;
 /// Of a table in memory: what dead rows take is more dear than the work of a merge, 5.7 bytes for each.
 constexpr double most_dead_percent_in_memory = 15;
 
@@ -122,10 +120,14 @@ TableSegments deadest(const Table::State& state, const SegmentClaims::IsClaimed&
   return best;
 }
 
+double most_dead_of(const Table::State& state) {
+  return state.is_in_memory() ? most_dead_percent_in_memory : most_dead_percent;
+}
+
 /// The segment with the greatest part of ends of which too much is dead, as a merge of it writes least for
 /// what it frees; null: none.
 std::shared_ptr<TableSegment> too_dead(const Table::State& state, const TableSegments& all) {
-  const double most_dead = state.is_in_memory() ? most_dead_percent_in_memory : most_dead_percent;
+  const double most_dead = most_dead_of(state);
   const auto percent = [](uint64_t rows, const TableSegment& segment) {
     return static_cast<double>(rows) * 100 / segment.rows();
   };
@@ -170,15 +172,35 @@ bool Table::State::merge_due() const {
 
 bool Table::merge_due() const { return state_->usable() && state_->merge_due(); }
 
+Table::MergeOfDead Table::merge_of_dead() {
+  State& state = *state_;
+  // First, so that who ends rows behind the look asks again.
+  state.ended_rows->told.store(false);
+  if (!state.usable()) return MergeOfDead::Never;
+  const auto choose_dead = [&](const auto& is_claimed) -> TableSegments {
+    const auto segment = too_dead(state, mergeable_segments(state, is_claimed));
+    return segment == nullptr ? TableSegments() : TableSegments{segment};
+  };
+  if (!state.claims.look(choose_dead).empty()) return MergeOfDead::Now;
+  const auto view = state.current_view();
+  if (std::ranges::none_of(view->segments, [](const auto& each) { return each->is_mostly_ended.load(); }))
+    return MergeOfDead::Never;
+  state.ended_rows->told.store(true);
+  return MergeOfDead::Later;
+}
+
 Result<bool> Table::merge(const StopToken& stop) {
   State& state = *state_;
   HAILSTONE_TRY(state.usable());
+  bool of_dead = false;
   {
     const auto claim = state.claims.claim([&](const auto& is_claimed) { return choose(state, is_claimed); });
     if (!claim) return false;
+    of_dead = claim->segments().size() == 1;
     HAILSTONE_TRY(state.noted(merge_segments(state, claim->segments(), stop)));
   }
   HAILSTONE_TRY(state.host.record(*this));
+  if (of_dead) state.host.request_checkpoint();
   return state.merge_due();
 }
 
@@ -207,6 +229,13 @@ Status Table::compact(const std::function<bool()>& enough, const StopToken& stop
 
 Status Table::optimize(const StopToken& stop) {
   HAILSTONE_TRY(flush(true));
+  HAILSTONE_TRY(merge_all(stop));
+  // The log has rows that are in files now.
+  state_->host.request_checkpoint();
+  return {};
+}
+
+Status Table::merge_all(const StopToken& stop) {
   State& state = *state_;
   HAILSTONE_TRY(state.usable());
   {

@@ -18,11 +18,11 @@ TableSegment::TableSegment(std::shared_ptr<TableLatch> latch, std::shared_ptr<co
       ends_written(ends->change_count()),
       latch_(std::move(latch)) {}
 
-void TableSegment::count_ended_in(std::shared_ptr<std::atomic<uint64_t>> total) {
+void TableSegment::count_ended_in(std::shared_ptr<EndedRows> total) {
   if (total == ended_rows) return;
-  if (ended_rows != nullptr) ended_rows->fetch_sub(ends->count(), std::memory_order_relaxed);
+  if (ended_rows != nullptr) ended_rows->count.fetch_sub(ends->count(), std::memory_order_relaxed);
   ended_rows = std::move(total);
-  if (ended_rows != nullptr) ended_rows->fetch_add(ends->count(), std::memory_order_relaxed);
+  if (ended_rows != nullptr) ended_rows->count.fetch_add(ends->count(), std::memory_order_relaxed);
 }
 
 void TableSegment::set_end(uint32_t ordinal, Timestamp end) {
@@ -35,7 +35,9 @@ void TableSegment::set_end(uint32_t ordinal, Timestamp end) {
     ends->set(ordinal, end);
   }
   // Wraps around where it falls.
-  if (ended_rows != nullptr) ended_rows->fetch_add(ends->count() - before, std::memory_order_relaxed);
+  if (ended_rows != nullptr) ended_rows->count.fetch_add(ends->count() - before, std::memory_order_relaxed);
+  is_mostly_ended.store(static_cast<double>(ends->count()) * 100 > most_dead_percent * rows(),
+                        std::memory_order_relaxed);
   if (const Forward* const forward = forwards.find(ordinal)) forward->segment->set_end(forward->ordinal, end);
 }
 
@@ -51,6 +53,16 @@ void TableSegment::undo(const Change& change) {
   HAILSTONE_CHECK(change.kind == Change::Kind::End);
   const ExclusiveLock guard(latch());
   for (uint32_t i = 0; i < change.count; ++i) set_end(static_cast<uint32_t>(change.slot) + i, infinity);
+}
+
+void TableSegment::transaction_ended() noexcept {
+  if (!is_mostly_ended.load(std::memory_order_relaxed)) return;
+  std::shared_ptr<EndedRows> of_table;
+  {
+    const SharedLock guard(latch());
+    of_table = ended_rows;
+  }
+  if (of_table != nullptr && of_table->many && !of_table->told.exchange(true)) of_table->many();
 }
 
 Result<Timestamp> TableSegment::begin_of(BlockReader& reader, uint32_t ordinal) const {
@@ -142,10 +154,12 @@ void TableDelta::undo(const Change& change) {
 }
 
 void TableDelta::decide(uint64_t versions) {
-  const uint64_t before = uncommitted.fetch_sub(versions, std::memory_order_acq_rel);
+  // A flush freezes first and looks for uncommitted versions then: one of the two sees what the other has
+  // done, as both are in one order.
+  const uint64_t before = uncommitted.fetch_sub(versions, std::memory_order_seq_cst);
   HAILSTONE_CHECK(before >= versions, "{} versions of {} uncommitted ones are decided", versions, before);
   const bool last = before == versions;
-  if (last && frozen.load(std::memory_order_acquire) && settled) settled();
+  if (last && frozen.load(std::memory_order_seq_cst) && settled) settled();
 }
 
 }  // namespace hailstone

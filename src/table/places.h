@@ -23,6 +23,19 @@
 
 namespace hailstone {
 
+/// Rows of a table's segments that have an end.
+struct EndedRows {
+  std::atomic<uint64_t> count{0};
+  /// Called when a transaction has ended and so many rows of a segment have an end that it should be merged,
+  /// unless `told` says that it was called already. Must not block. Null: nobody is told.
+  std::function<void()> many = nullptr;
+  std::atomic<bool> told{false};
+};
+
+/// A segment of which a greater part is dead is merged, which writes the others again: 2.3 bytes for each
+/// that it frees.
+constexpr double most_dead_percent = 30;
+
 /// Owned by shared pointers; changes of transactions keep it alive.
 class TableSegment : public VersionStore {
  public:
@@ -36,6 +49,7 @@ class TableSegment : public VersionStore {
 
   void commit(std::span<const Change> changes, Timestamp timestamp) override;
   void undo(const Change& change) override;
+  void transaction_ended() noexcept override;
 
   uint32_t rows() const { return segment->rows(); }
   /// Begin of a row: of its begin column, or the segment's. `reader`: of this segment.
@@ -49,7 +63,7 @@ class TableSegment : public VersionStore {
 
   void set_end(uint32_t ordinal, Timestamp end) HAILSTONE_REQUIRES(table_latch);
   /// From now on the number of ended rows is part of `total` (null: of none).
-  void count_ended_in(std::shared_ptr<std::atomic<uint64_t>> total) HAILSTONE_REQUIRES(table_latch);
+  void count_ended_in(std::shared_ptr<EndedRows> total) HAILSTONE_REQUIRES(table_latch);
 
   const std::shared_ptr<Segment> segment;
   const SegmentColumns columns;
@@ -69,8 +83,9 @@ class TableSegment : public VersionStore {
     std::shared_ptr<TableSegment> segment;
     uint32_t ordinal;
   };
+  std::atomic<bool> is_mostly_ended{false};  // more than most_dead_percent of the rows
   /// Of all segments of the table; null: not counted.
-  std::shared_ptr<std::atomic<uint64_t>> ended_rows HAILSTONE_GUARDED_BY(table_latch);
+  std::shared_ptr<EndedRows> ended_rows HAILSTONE_GUARDED_BY(table_latch);
   /// Where rows went whose end was uncommitted when the segment was merged away.
   NumberMap<Forward> forwards HAILSTONE_GUARDED_BY(table_latch);
 

@@ -98,7 +98,7 @@ TableStatistics Table::statistics() const {
     // Together, as a flush moves rows from a delta to a segment.
     const SharedLock guard(state.latch());
     view = state.current_view();
-    ended_rows = state.ended_rows->load(std::memory_order_relaxed);
+    ended_rows = state.ended_rows->count.load(std::memory_order_relaxed);
     for (const auto& delta : view->deltas) {
       if (delta->rows.version_count() == 0) continue;
       of_deltas.rows += delta->live_versions();

@@ -68,6 +68,14 @@ Result<std::shared_ptr<Table>> Table::open(TableHost& host, const TableRecord& g
   table->state_ = std::make_unique<State>(host, given);
   State& state = *table->state_;
   HAILSTONE_ASSIGN(state.keys, TableKeys::make(state.layout, host.collations()));
+  // Tables in memory are looked at all the time.
+  if (!table->is_in_memory()) {
+    state.ended_rows->many = [weak = table->weak_from_this(), &host] {
+      try_to([&] {
+        if (const auto alive = weak.lock()) host.request_merge_of_dead(alive);
+      });
+    };
+  }
   auto view = std::make_shared<TableView>();
   view->deltas.push_back(state.new_delta(*table));
   for (const auto& entry : given.segments) {
@@ -191,7 +199,7 @@ void Table::State::freeze_active(Table& table) {
   auto next = std::make_shared<TableView>(*now);
   next->deltas.insert(next->deltas.begin(), new_delta(table));
   std::atomic<bool>& frozen = now->deltas.front()->frozen;
-  frozen.store(true, std::memory_order_release);
+  frozen.store(true, std::memory_order_seq_cst);  // as TableDelta::decide() says
   try {
     set_deltas(std::move(next));
   } catch (const std::bad_alloc&) {

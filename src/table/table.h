@@ -86,6 +86,12 @@ class TableHost {
   /// Whether background work is under way or asked for; it may hold memory until it ends.
   virtual bool working() = 0;
   virtual void request_merge(const std::shared_ptr<Table>& table) = 0;
+  /// The same as soon as no snapshot needs the rows of the table that were ended. May be called with any mutex
+  /// held.
+  virtual void request_merge_of_dead(const std::shared_ptr<Table>& table) = 0;
+  /// Files of rows have gone, or will: the log that holds them, too, may go soon. May be called with any mutex
+  /// held.
+  virtual void request_checkpoint() noexcept = 0;
   /// Runs `job` on a background thread, or on this one when none is free; used by bulk load to encode while
   /// rows come in.
   virtual void run(std::function<void()> job) = 0;
@@ -276,6 +282,10 @@ class Table : public std::enable_shared_from_this<Table> {
   size_t delta_bytes() const;
   bool flush_due() const;
   bool merge_due() const;
+  /// Whether a segment with so many ended rows that it should be merged is there, and nobody sees them any
+  /// more. TableHost::request_merge_of_dead() is called again only after an answer that is not Later.
+  enum class MergeOfDead : uint8_t { Never, Later, Now };
+  MergeOfDead merge_of_dead();
   /// Commits in deltas that are not in segments yet.
   bool has_delta_rows() const;
   /// Calls `carry` with a Carry operation for each committed live version in the deltas, in key order.
@@ -332,6 +342,7 @@ class Table : public std::enable_shared_from_this<Table> {
   friend class Scan;
   friend class BulkLoad;
   Table();
+  Status merge_all(const StopToken& stop);
   Status restore_rows(ByteView rows);
   std::unique_ptr<State> state_;
 };

@@ -141,7 +141,7 @@ struct Table::State {
   /// These segments, which must not stay for it once they have been replaced; null: of none yet.
   mutable std::weak_ptr<const SegmentOrders> of_segments_for HAILSTONE_GUARDED_BY(statistics_mutex);
   /// Ended rows of the segments of the view.
-  const std::shared_ptr<std::atomic<uint64_t>> ended_rows = std::make_shared<std::atomic<uint64_t>>(0);
+  const std::shared_ptr<EndedRows> ended_rows = std::make_shared<EndedRows>();
 
   /// Of the bulk loads whose rows are not all in the view yet.
   std::vector<const PendingKeys*> pending_keys HAILSTONE_GUARDED_BY(table_write_mutex);

@@ -56,6 +56,9 @@ class VersionStore {
   virtual void commit(std::span<const Change> changes, Timestamp timestamp) = 0;
   /// Takes changes back: an inserted version is unlinked, ends become infinity. Needs no memory.
   virtual void undo(const Change& change) = 0;
+  /// A transaction with changes here has ended, and its snapshot with it. Once or several times; the caller
+  /// holds no mutex.
+  virtual void transaction_ended() noexcept {}
   /// Bytes of rows in memory, which stay at least as long as a transaction has changes here, and may go to
   /// files then.
   virtual size_t row_bytes() const { return 0; }

@@ -372,6 +372,7 @@ void TransactionManager::finish(Transaction& transaction, Transaction::State sta
   transaction.state_ = state;
   transaction.held_.reset();
   let_go(transaction);
+  for (const auto& store : transaction.stores_) store->transaction_ended();
   // An ended transaction that is kept keeps none of its memory.
   transaction.inserts_ = std::vector<Change>();
   transaction.ends_ = std::vector<Change>();

@@ -69,6 +69,8 @@ class TestHost : public TableHost {
   void request_room() override { room_requests.fetch_add(1); }
   bool working() override { return false; }
   void request_merge(const std::shared_ptr<Table>&) override { merge_requests.fetch_add(1); }
+  void request_merge_of_dead(const std::shared_ptr<Table>&) override { dead_requests.fetch_add(1); }
+  void request_checkpoint() noexcept override { checkpoint_requests.fetch_add(1); }
   void run(std::function<void()> job) override {
     if (!background) return job();
     const std::lock_guard guard(mutex_);
@@ -101,7 +103,8 @@ class TestHost : public TableHost {
     return *table;
   }
 
-  std::atomic<uint64_t> flush_requests{0}, room_requests{0}, merge_requests{0};
+  std::atomic<uint64_t> flush_requests{0}, room_requests{0}, merge_requests{0}, dead_requests{0};
+  std::atomic<uint64_t> checkpoint_requests{0};
   std::atomic<Timestamp> checkpointed_timestamp{0};
   size_t buffer_bytes = size_t{1} << 20;
   size_t delta_bytes = size_t{1} << 20;
