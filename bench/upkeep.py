@@ -8,6 +8,7 @@ import argparse
 import os
 import random
 import shutil
+import statistics
 import threading
 import time
 
@@ -18,11 +19,26 @@ import report
 from common import say
 from private_server import PrivateServer
 
-PARTS = ("optimize", "batches", "update")
+PARTS = ("optimize", "batches", "update", "deadlocks")
 ENGINES = ("HAILSTONE", "InnoDB")
 BUDGETS = (64, 512)  # MiB
 ROWS = 2_500_000
 BATCH = 40_000  # rows
+STORM_CLIENTS = 32
+STORM_ROWS = 12
+STORM_SECONDS = 5
+STORM_TURNS = 3
+# What a transaction of a storm does; each takes several rows, in an order of its own.
+STORMS = {
+    "four": ("four rows", lambda choice: [f"UPDATE storm SET n = n + 1 WHERE id = {row}" for row in choice.sample(range(STORM_ROWS), 4)]),
+    "all": ("all rows, one by one", lambda choice: [
+        f"UPDATE storm SET n = n + 1 WHERE id = {row}" for row in choice.sample(range(STORM_ROWS), STORM_ROWS)]),
+    "scan": ("a row, then all by one statement", lambda choice: [
+        f"UPDATE storm SET n = n + 1 WHERE id = {choice.randrange(STORM_ROWS)}", "UPDATE storm SET n = n + 1"]),
+    "locks": ("a locking read of four rows, then all", lambda choice: [
+        *(f"SELECT * FROM storm WHERE id = {row} FOR UPDATE" for row in choice.sample(range(STORM_ROWS), 4)),
+        "UPDATE storm SET n = n + 1"]),
+}
 
 COLUMNS = ("id BIGINT NOT NULL PRIMARY KEY, device INT NOT NULL, at DATETIME NOT NULL, value DOUBLE NOT NULL, "
            "kind VARCHAR(20) NOT NULL, place VARCHAR(40) NOT NULL, note VARCHAR(100) NOT NULL, tag VARCHAR(40)")
@@ -189,6 +205,66 @@ def bench_update(budget, rows, folder, figures):
             connection.close()
 
 
+class StormClient(threading.Thread):
+    """Runs transactions of a storm, one after the other, until its time is over."""
+
+    def __init__(self, private, number, statements):
+        super().__init__()
+        self._connection = connect(private)
+        self._connection.autocommit(False)
+        self._choice = random.Random(number)
+        self._statements = statements
+        self.committed = self.deadlocks = 0
+        self.longest = 0.0
+
+    def run(self):
+        end = time.perf_counter() + STORM_SECONDS
+        while time.perf_counter() < end:
+            try:
+                for statement in self._statements(self._choice):
+                    start = time.perf_counter()
+                    try:
+                        execute(self._connection, statement)
+                    finally:
+                        self.longest = max(self.longest, time.perf_counter() - start)
+                self._connection.commit()
+                self.committed += 1
+            except pymysql.err.OperationalError as error:
+                if error.args[0] != 1213:
+                    raise
+                self.deadlocks += 1
+                self._connection.rollback()
+        self._connection.close()
+
+
+def bench_deadlocks(budget, figures):
+    """Many clients change few rows, each in an order of its own; the engines take turns."""
+    with server(budget) as private:
+        connection = connect(private)
+        for key, (_, statements) in STORMS.items():
+            rates = {engine: [] for engine in ENGINES}
+            for _ in range(STORM_TURNS):
+                for engine in ENGINES:
+                    say(f"{engine}: {STORM_CLIENTS} clients on {STORM_ROWS} rows, {STORMS[key][0]} …")
+                    execute(connection, f"CREATE OR REPLACE TABLE storm (id INT PRIMARY KEY, n INT NOT NULL) ENGINE={engine}")
+                    execute(connection, f"INSERT INTO storm SELECT seq, 0 FROM seq_0_to_{STORM_ROWS - 1}")
+                    clients = [StormClient(private, number, statements) for number in range(STORM_CLIENTS)]
+                    for client in clients:
+                        client.start()
+                    for client in clients:
+                        client.join()
+                    rates[engine].append([sum(client.committed for client in clients) / STORM_SECONDS,
+                                          sum(client.deadlocks for client in clients) / STORM_SECONDS,
+                                          max(client.longest for client in clients)])
+            for engine in ENGINES:
+                committed, deadlocks, longest = zip(*rates[engine])
+                figures.add(f"storm-{key}-committed", "transactions committed a second", engine, statistics.median(committed))
+                figures.add(f"storm-{key}-deadlocks", "deadlocks a second", engine, statistics.median(deadlocks))
+                figures.add(f"storm-{key}-longest", "longest statement, s", engine, max(longest))
+        execute(connection, "DROP TABLE storm")
+        connection.close()
+
+
 def _number(value):
     return "failed" if value is None else f"{value:,.0f}" if value >= 100 or value == 0 else f"{value:.3g}"
 
@@ -254,6 +330,15 @@ def write(folder, figures):
         aims.append((f"{budget} MiB: one UPDATE of all rows ends well",
                      f"{_number(figures.get(f'{name}-seconds', 'HAILSTONE'))} s",
                      figures.get(f"{name}-seconds", "HAILSTONE") is not None))
+    for key, (title, _) in STORMS.items():
+        if not figures.has(f"storm-{key}-committed"):
+            continue
+        text.append(f"## Deadlocks: {title}\n{STORM_CLIENTS} clients on {STORM_ROWS} rows, each in an order of its own; "
+                    f"medians of {STORM_TURNS} turns of {STORM_SECONDS} s, and the longest statement of all.\n")
+        text.append(report.table(["", *ENGINES], _rows(figures, [f"storm-{key}-{part}" for part in (
+            "committed", "deadlocks", "longest")])))
+        ratio = figures.get(f"storm-{key}-committed", "HAILSTONE") / figures.get(f"storm-{key}-committed", "InnoDB")
+        aims.append((f"deadlocks, {title}: at least InnoDB's rate", f"{ratio:.2f} of it", ratio >= 1))
     text.append("## Aims\n")
     text.append(report.aims_table(aims))
     with open(os.path.join(folder, "upkeep.md"), "w", encoding="utf-8") as file:
@@ -283,6 +368,8 @@ def main():
         for budget in BUDGETS:
             if "update" in parts:
                 bench_update(budget, arguments.rows, folder, figures)
+        if "deadlocks" in parts:
+            bench_deadlocks(BUDGETS[1], figures)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     write(arguments.output, figures)

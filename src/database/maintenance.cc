@@ -248,13 +248,15 @@ bool Maintenance::checkpoint_due() {
   if (log_bytes >= most) return true;
   // A checkpoint flushes all tables: not while others flush and merge, who may make it needless.
   if (!checkpoint_wanted_.load() || working()) return false;
+  if (log_bytes >= most / early_share) return true;
   checkpoint_wanted_.store(false);
-  return log_bytes >= most / early_share;
+  return false;
 }
 
 void Maintenance::start_checkpoint_if_due() {
   if (!checkpoint_due()) return;
   submit_once(&Maintenance::checkpoint_, [this] {
+    checkpoint_wanted_.store(false);
     const Status status = guarded([this] { return core_.checkpointer->run(); });
     if (!status) report("a checkpoint", status.error());
     const MutexLock guard(mutex_);

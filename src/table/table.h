@@ -86,11 +86,11 @@ class TableHost {
   /// Whether background work is under way or asked for; it may hold memory until it ends.
   virtual bool working() = 0;
   virtual void request_merge(const std::shared_ptr<Table>& table) = 0;
-  /// The same as soon as no snapshot needs the rows of the table that were ended. May be called with any mutex
-  /// held.
+  /// The same as soon as no snapshot needs the rows of the table that were ended. May be called with any
+  /// mutex held.
   virtual void request_merge_of_dead(const std::shared_ptr<Table>& table) = 0;
-  /// Files of rows have gone, or will: the log that holds them, too, may go soon. May be called with any mutex
-  /// held.
+  /// Files of rows have gone, or will: the log that holds them, too, may go soon. May be called with any
+  /// mutex held.
   virtual void request_checkpoint() noexcept = 0;
   /// Runs `job` on a background thread, or on this one when none is free; used by bulk load to encode while
   /// rows come in.

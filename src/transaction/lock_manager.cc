@@ -168,6 +168,8 @@ struct LockManager::State {
   void leave(Lock& lock, Holder& holder) noexcept HAILSTONE_REQUIRES(mutex);
   void release_ranges(Owner& owner) noexcept HAILSTONE_REQUIRES(mutex);
   bool waits_for_itself(Owner& requester) HAILSTONE_REQUIRES(mutex);
+  /// Who of those that wait for each other, as waits_for_itself() found them, should give way.
+  static Owner& victim_of_cycle(Owner& requester);
   /// Ends the deadlocks of a new wait: the requester has to give way, or others are told to.
   bool must_give_way(Owner& requester) HAILSTONE_REQUIRES(mutex);
   /// The waiter waits already; it does not any more when this returns or throws. Releases the mutex
@@ -204,6 +206,9 @@ void report_waits(const Lock& lock) noexcept {
     }
   }
 }
+
+/// What would have to be done again if it were rolled back. It waits, so that it changes nothing meanwhile.
+uint64_t work_of(const Owner& owner) { return owner.transaction->own_writes() + owner.row_locks.size(); }
 
 /// Whether `a` has to be committed before `b`.
 bool precedes(const Owner& a, const Owner& b) {
@@ -291,12 +296,30 @@ bool LockManager::State::waits_for_itself(Owner& requester) {
   return found;
 }
 
+// Where the commits have no order the one that has done least gives way: if it were the requester always, who
+// is about to end would be rolled back for the sake of who has just begun, and of many that want the same
+// rows none would ever end.
+Owner& LockManager::State::victim_of_cycle(Owner& requester) {
+  const auto any_member = [&](const auto& found) {
+    Owner* member = &requester;
+    do {
+      if (found(*member)) return true;
+      member = member->met_by;
+    } while (member != &requester);
+    return false;
+  };
+  Owner* victim = nullptr;
+  any_member([&](Owner& member) {
+    const bool comes_first = any_member([&](const Owner& other) { return precedes(member, other); });
+    if (!comes_first && (victim == nullptr || work_of(member) < work_of(*victim))) victim = &member;
+    return false;
+  });
+  return victim != nullptr ? *victim : requester;
+}
+
 bool LockManager::State::must_give_way(Owner& requester) {
   while (waits_for_itself(requester)) {
-    Owner* victim = &requester;
-    for (Owner* member = requester.met_by; member != &requester; member = member->met_by) {
-      if (precedes(*victim, *member)) victim = member;
-    }
+    Owner* const victim = &victim_of_cycle(requester);
     if (victim == &requester) return true;
     victim->gives_way = true;
     victim->changed.notify_one();

@@ -4,8 +4,9 @@
 // exclusive lock: who meets it calls wait_for_end(). The table room takes try_ functions under its write
 // mutex and waits outside of it, then looks again. Requests are granted in the order of arrival as far as
 // they conflict; a transaction that wants more of a lock it holds goes first. A wait ends granted, or with
-// LockWaitTimeout, Deadlock (the waits-for graph has a cycle; the requester is the victim, or
-// another one that has to be committed later than one of the cycle, commit_order.h) or Interrupted.
+// LockWaitTimeout, Deadlock (the waits-for graph has a cycle; the victim is the one of it that has changed
+// and locked fewest rows, the requester before others, but none that has to be committed before another one
+// of it, commit_order.h) or Interrupted.
 #pragma once
 
 #include <cstdint>

@@ -279,13 +279,32 @@ TEST_F(LockManagerConcurrentTest, WaitingBehindAWaiterIsAnEdgeToo) {
   auto writer_waits = start_waiting([&] { return locks_.lock_row(*writer, table, "x", exclusive); });
   auto late_waits =
       start_waiting([&] { return locks_.lock_row(*late, table, "x", shared); });  // behind the writer
-  const Status victim = locks_.lock_row(*reader, table, "y", shared);
-  ASSERT_FALSE(victim);
-  EXPECT_EQ(victim.error().code(), ErrorCode::Deadlock);
-  manager_->rollback(*reader);
-  EXPECT_TRUE(writer_waits.get());
-  manager_->rollback(*writer);
+  auto reader_waits = start_waiting([&] { return locks_.lock_row(*reader, table, "y", shared); });
+  // It has no lock yet, the others have one each. Without it the readers share the row.
+  EXPECT_EQ(writer_waits.get().error().code(), ErrorCode::Deadlock);
   EXPECT_TRUE(late_waits.get());
+  manager_->rollback(*late);
+  EXPECT_TRUE(reader_waits.get());
+}
+
+TEST_F(LockManagerConcurrentTest, WhoHasDoneLeastOfADeadlockGivesWay) {
+  for (const bool least_closes : {false, true}) {
+    const auto much = begin();
+    const auto little = begin();
+    for (const ByteView row : {"a", "b", "c"}) ASSERT_TRUE(locks_.try_lock_row(*much, table, row, exclusive));
+    ASSERT_TRUE(locks_.try_lock_row(*little, table, "x", exclusive));
+    const auto much_wants = [&] { return locks_.lock_row(*much, table, "x", exclusive); };
+    const auto little_wants = [&] { return locks_.lock_row(*little, table, "c", exclusive); };
+    auto much_waits = least_closes ? start_waiting(much_wants) : std::future<Status>();
+    auto little_waits =
+        least_closes ? std::async(std::launch::async, little_wants) : start_waiting(little_wants);
+    if (!least_closes) much_waits = start_waiting(much_wants);
+    EXPECT_EQ(little_waits.get().error().code(), ErrorCode::Deadlock);
+    EXPECT_TRUE(waits(much_waits));
+    manager_->rollback(*little);
+    EXPECT_TRUE(much_waits.get());
+    manager_->rollback(*much);
+  }
 }
 
 TEST_F(LockManagerConcurrentTest, LongQueueIsNoDeadlock) {
