@@ -26,8 +26,9 @@ class KeyReads {
 /// Of rows that are read.
 class RowReads {
  public:
-  /// `columns`: what is read, by table column number.
-  RowReads(const Table& table, std::vector<uint16_t> columns);
+  /// `columns`: what is read, by table column number. `most_segments`: of which blocks stay in memory.
+  RowReads(const Table& table, std::vector<uint16_t> columns,
+           size_t most_segments = SegmentReaders::most_row_readers);
 
  private:
   friend class Table;

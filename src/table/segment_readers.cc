@@ -9,9 +9,6 @@ namespace hailstone {
 namespace {
 /// What readers pin of filters is limited for all together.
 constexpr size_t most_readers = 1024;
-/// Those that read rows pin the block of each column that they read last. Few do: a key is looked for in some
-/// tens of segments (table/merge.cc), most of which their filters rule out.
-constexpr size_t most_row_readers = 128;
 }  // namespace
 
 SegmentReaders::Reader& SegmentReaders::of(const std::shared_ptr<TableSegment>& segment) {
@@ -47,7 +44,7 @@ void SegmentReaders::clear() {
 }
 
 void SegmentReaders::make_room_for_rows() {
-  if (row_readers_ == most_row_readers) {
+  if (row_readers_ == most_that_read_rows_) {
     for (const auto& reader : readers_) reader->let_go_of_rows();
     row_readers_ = 0;
   }

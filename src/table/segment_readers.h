@@ -15,7 +15,12 @@ namespace hailstone {
 
 class SegmentReaders {
  public:
-  explicit SegmentReaders(std::shared_ptr<const TableKeys> keys) : keys_(std::move(keys)) {}
+  /// Those that read rows pin the block of each column that they read last. Few do: a key is looked for in
+  /// some tens of segments (table/merge.cc), most of which their filters rule out.
+  static constexpr size_t most_row_readers = 128;
+  explicit SegmentReaders(std::shared_ptr<const TableKeys> keys,
+                          size_t most_that_read_rows = most_row_readers)
+      : keys_(std::move(keys)), most_that_read_rows_(most_that_read_rows) {}
   SegmentReaders(const SegmentReaders&) = delete;
   SegmentReaders& operator=(const SegmentReaders&) = delete;
 
@@ -73,6 +78,7 @@ class SegmentReaders {
   void make_room_for_rows();
 
   const std::shared_ptr<const TableKeys> keys_;
+  const size_t most_that_read_rows_;
   std::shared_ptr<const SegmentOrders> orders_;  // of the view that was followed last
   std::vector<std::unique_ptr<Reader>> readers_;
   std::vector<Reader*> by_position_;  // in that view; null: there is none

@@ -461,8 +461,8 @@ Result<RowPlace> Table::State::find_plain(Transaction& transaction, ByteView key
 
 KeyReads::KeyReads(const Table& table) : segments_(table.state_->keys) {}
 
-RowReads::RowReads(const Table& table, std::vector<uint16_t> columns)
-    : projection_(table.state_->layout, std::move(columns)), segments_(table.state_->keys) {}
+RowReads::RowReads(const Table& table, std::vector<uint16_t> columns, size_t most_segments)
+    : projection_(table.state_->layout, std::move(columns)), segments_(table.state_->keys, most_segments) {}
 
 Result<bool> Table::find(Transaction& transaction, ByteView key, ReadLock lock, RowReads& reads,
                          std::span<Value> values) {

@@ -27,6 +27,7 @@
 #include "file/method_filesystem.h"
 #include "hailstone.h"
 #include "table/column_update.h"
+#include "table/row_reads.h"
 #include "transaction/statement.h"
 
 namespace hailstone::capi {
@@ -152,6 +153,8 @@ class Frame {
 };
 
 /// A transaction as its handle and what was made from it share it.
+struct TableShape;
+
 struct SharedTransaction {
   SharedTransaction(const Use& use, std::unique_ptr<Transaction> begun);
   ~SharedTransaction();
@@ -187,8 +190,16 @@ struct SharedTransaction {
   }
   /// Waits for the lock; the sentence of a failure names the table.
   Outcome lock_table(const Table& table, TableLockMode mode);
+  /// What is kept from one row of the table to the next that is read by its key.
+  RowReads& reads_of(const TableShape& shape);
+  /// It is active no more.
+  void end() noexcept {
+    active = false;
+    reads_.reset();
+  }
   /// Tables may have come or gone.
   void forget_tables() {
+    reads_.reset();
     readable_.clear();
     writable_.clear();
     last_read_ = last_written_ = no_table;
@@ -212,6 +223,13 @@ struct SharedTransaction {
   std::vector<Mark> savepoints;
 
  private:
+  struct Reads {
+    explicit Reads(const TableShape& shape);
+    std::shared_ptr<Table> table;
+    RowReads rows;
+  };
+  std::unique_ptr<Reads> reads_;  // of the table that was read last; null: of none
+
   Outcome look_up_table(const Table& table, bool writes);
   std::unordered_set<TableId> readable_, writable_;  // tables that check_table() has passed
   static constexpr TableId no_table = ~TableId{0};
@@ -242,6 +260,8 @@ struct TableShape {
   static Returned<std::shared_ptr<const TableShape>> make(std::shared_ptr<Table> table);
   Returned<uint16_t> column(std::string_view name) const;
   const std::string& name() const { return table->definition().name; }
+  /// The numbers of all columns.
+  std::vector<uint16_t> all_columns() const;
 };
 
 struct DatabaseHandle : Handle {

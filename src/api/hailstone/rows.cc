@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <cstring>
-#include <numeric>
 #include <span>
 
 #include "api/hailstone/values.h"
@@ -258,12 +257,12 @@ int hs_get(hs_transaction* given_transaction, hs_table* given_table, const hs_va
     HAILSTONE_TRY(primary_key(shape, key, key_count, transaction->key));
     const ReadLock wanted = lock_of(shared, lock);
     HAILSTONE_TRY(shared.check_read(*shape.table, wanted));
-    HAILSTONE_ASSIGN(const bool found,
-                     shape.table->find_row(*shared.transaction, transaction->key, wanted, transaction->row));
-    if (!found) return no_row(shape);
     transaction->values.resize(shape.columns.size());
-    shape.table->layout()->row_codec().decode(transaction->row, transaction->values);
+    HAILSTONE_ASSIGN(const bool found, shape.table->find(*shared.transaction, transaction->key, wanted,
+                                                         shared.reads_of(shape), transaction->values));
+    if (!found) return no_row(shape);
     show_row(shape, transaction->values, values, value_count);
+    copy_bytes(values, std::min(value_count, shape.columns.size()), transaction->row);
     keep_for_this_thread(transaction->scratch);
     return {};
   });
@@ -294,10 +293,8 @@ int hs_cursor_open(hs_transaction* given_transaction, hs_table* given_table, con
     } else if (definition.has_primary_key) {
       opened->index = 0;
     }
-    std::vector<uint16_t> columns(definition.columns.size());
-    std::iota(columns.begin(), columns.end(), uint16_t{0});
     opened->guarded = std::make_unique<GuardedCursor>(table->shape->table, *shared.transaction, opened->index,
-                                                      wanted, std::move(columns));
+                                                      wanted, table->shape->all_columns());
     return give_out(std::move(opened), cursor);
   });
 }

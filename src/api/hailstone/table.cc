@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "api/hailstone/handles.h"
 #include "api/hailstone/values.h"
@@ -110,6 +111,12 @@ Returned<std::shared_ptr<const TableShape>> TableShape::make(std::shared_ptr<Tab
   }
   shape->table = std::move(table);
   return shape;
+}
+
+std::vector<uint16_t> TableShape::all_columns() const {
+  std::vector<uint16_t> numbers(columns.size());
+  std::iota(numbers.begin(), numbers.end(), uint16_t{0});
+  return numbers;
 }
 
 Returned<uint16_t> TableShape::column(std::string_view wanted) const {

@@ -20,7 +20,25 @@ SharedTransaction::~SharedTransaction() {
 
 void SharedTransaction::roll_back() {
   database->database->transactions().rollback(*transaction);
-  active = false;
+  end();
+}
+
+namespace {
+
+/// What they pin stays in memory, and their files on the disk, until the transaction ends.
+constexpr size_t most_segments_pinned = 4;
+
+}  // namespace
+
+SharedTransaction::Reads::Reads(const TableShape& shape)
+    : table(shape.table), rows(*shape.table, shape.all_columns(), most_segments_pinned) {}
+
+RowReads& SharedTransaction::reads_of(const TableShape& shape) {
+  if (reads_ == nullptr || reads_->table != shape.table) {
+    reads_.reset();
+    reads_ = std::make_unique<Reads>(shape);
+  }
+  return reads_->rows;
 }
 
 Outcome SharedTransaction::refuse_statement() const {
@@ -161,7 +179,7 @@ int hs_commit(hs_transaction* given_transaction) {
   SharedTransaction& shared = *transaction->shared;
   return run(*transaction, [&]() -> Outcome {
     HAILSTONE_TRY(check_open(shared));
-    shared.active = false;
+    shared.end();
     const Status committed = shared.database->database->transactions().commit(*shared.transaction);
     if (!shared.is_prepared())
       shared.ended_by = committed ? "it was committed" : "hs_commit() gave an error that says what holds";
@@ -203,7 +221,7 @@ int hs_prepare(hs_transaction* given_transaction, const void* id, size_t id_size
       shared.database->note(failure, true);
       return std::unexpected(std::move(failure));
     }
-    shared.active = false;
+    shared.end();
     shared.ended_by = "it is prepared, and can only be committed or rolled back";
     return {};
   });
