@@ -204,7 +204,7 @@ Status Database::open_unguarded(Filesystem& given, const std::string& directory,
   }
   if (is_new) HAILSTONE_TRY(core.recorder->record_checkpoint({}, 0, {}));
   // Drops are made durable first: a table that the manifest still knows must have its files.
-  if (const Status finished = core.recorder->finish_drops()) {
+  if (const auto finished = core.recorder->finish_drops()) {
     recovery.remove_orphans();
   } else if (finished.error().code() == ErrorCode::DiskFull) {
     // What else can be done is to be done: freeing space, too.

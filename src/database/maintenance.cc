@@ -268,12 +268,12 @@ void Maintenance::start_checkpoint_if_due() {
 void Maintenance::finish_drops_if_due() {
   if (!core_.catalog().has_dropped()) return;
   submit_once(&Maintenance::drops_, [this] {
-    const Status status = guarded([this] { return core_.recorder->finish_drops(); });
-    if (status) {
-      request_checkpoint();
+    const auto had_files = guarded([this] { return core_.recorder->finish_drops(); });
+    if (had_files) {
+      if (*had_files) request_checkpoint();
       return;
     }
-    report("removing the files of dropped tables", status.error());
+    report("removing the files of dropped tables", had_files.error());
     const MutexLock guard(mutex_);
     drops_.not_before = Clock::now() + retry_pause;
   });

@@ -189,8 +189,9 @@ StateRecorder::FilesToRemove StateRecorder::let_go(const EntryPointer& entry) {
   return files;
 }
 
-Status StateRecorder::finish_drops() {
+Result<bool> StateRecorder::finish_drops() {
   std::vector<FilesToRemove> files;
+  bool had_files = false;
   {
     const MutexLock guard(mutex_);
     const std::vector<Catalog::Dropped> dropped = core_.catalog().dropped();
@@ -198,7 +199,8 @@ Status StateRecorder::finish_drops() {
     for (const Catalog::Dropped& each : dropped) {
       if (has_files(each)) drops[each.entry->id] = each.timestamp;
     }
-    if (!drops.empty()) {
+    had_files = !drops.empty();
+    if (had_files) {
       std::vector<Update> none;
       HAILSTONE_TRY(write(none, drops, mark_, false));
     }
@@ -212,7 +214,7 @@ Status StateRecorder::finish_drops() {
     core_.catalog().forget_dropped(dropped.size());
   }
   remove_files(files);
-  return {};
+  return had_files;
 }
 
 void StateRecorder::remove_files(const std::vector<FilesToRemove>& files) {

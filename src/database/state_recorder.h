@@ -43,8 +43,8 @@ class StateRecorder {
     size_t unrecorded = 0;  // unused tables that stay until a checkpoint has recorded their changes
   };
   Closed close_idle(size_t most);
-  /// Makes drops of tables that have files durable and then removes the files.
-  Status finish_drops();
+  /// Makes drops of tables that have files durable and then removes the files. False: there were none.
+  Result<bool> finish_drops();
   /// Runs `action` while the manifest does not change, nor any file that it names goes. `bytes`: how much of
   /// the manifest's file counts.
   Status with_manifest_kept(const std::function<Status(uint64_t bytes)>& action);
