@@ -19,11 +19,21 @@ import report
 from common import say
 from private_server import PrivateServer
 
-PARTS = ("optimize", "batches", "update", "deadlocks")
+PARTS = ("optimize", "batches", "update", "locks", "deadlocks")
 ENGINES = ("HAILSTONE", "InnoDB")
 BUDGETS = (64, 512)  # MiB
 ROWS = 2_500_000
 BATCH = 40_000  # rows
+LOCK_ROWS = 1_000_000
+LOCK_TURNS = 3
+# What a transaction locks, and the statement; each locks all rows, and UPDATE changes the third that it says.
+LOCKING = {
+    "scan": ("a locking read of all rows", "SELECT COUNT(*) FROM (SELECT id FROM locked WHERE n >= 0 FOR UPDATE) AS d", "ROLLBACK"),
+    "none": ("UPDATE without an index that finds no row", "UPDATE locked SET n = 1 WHERE SQRT(m) < 0", "COMMIT"),
+    "third": ("UPDATE of every third row", "UPDATE locked SET n = n + 1 WHERE m % 3 = 0", "COMMIT"),
+    "third-back": ("UPDATE of every third row, rolled back", "UPDATE locked SET n = n + 1 WHERE m % 3 = 0", "ROLLBACK"),
+    "delete": ("DELETE of every tenth row, rolled back", "DELETE FROM locked WHERE m % 10 = 0", "ROLLBACK"),
+}
 STORM_CLIENTS = 32
 STORM_ROWS = 12
 STORM_SECONDS = 5
@@ -205,6 +215,72 @@ def bench_update(budget, rows, folder, figures):
             connection.close()
 
 
+class Pinger(threading.Thread):
+    """Inserts single rows into a table of its own, each a transaction, and notes the longest wait."""
+
+    def __init__(self, private):
+        super().__init__()
+        self._connection = connect(private)
+        self._done = threading.Event()
+        self.longest = 0.0
+
+    def run(self):
+        number = 0
+        while not self._done.is_set():
+            number += 1
+            start = time.perf_counter()
+            execute(self._connection, f"INSERT INTO pinged VALUES ({number})")
+            self.longest = max(self.longest, time.perf_counter() - start)
+        self._connection.close()
+
+    def finish(self):
+        self._done.set()
+        self.join()
+
+
+def _lock_memory(connection):
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW GLOBAL STATUS LIKE 'Hailstone\\_memory\\_used'")
+        return int(cursor.fetchone()[1])
+
+
+def bench_locks(budget, figures):
+    """What a statement that locks all rows costs, and what its end costs others; the engines take turns."""
+    with server(budget) as private:
+        connection = connect(private)
+        for engine in ENGINES:
+            execute(connection, f"CREATE TABLE locked_{engine} (id INT PRIMARY KEY, n INT NOT NULL, m INT NOT NULL) ENGINE={engine}")
+            execute(connection, f"INSERT INTO locked_{engine} SELECT seq, seq % 1000, seq FROM seq_1_to_{LOCK_ROWS}")
+        for key, (title, statement, end) in LOCKING.items():
+            taken = {engine: [] for engine in ENGINES}
+            for _ in range(LOCK_TURNS):
+                for engine in ENGINES:
+                    say(f"{engine}: {title} …")
+                    execute(connection, f"CREATE OR REPLACE TABLE pinged (id INT PRIMARY KEY) ENGINE={engine}")
+                    before = _lock_memory(connection)
+                    cpu, start = private.cpu_seconds(), time.perf_counter()
+                    execute(connection, "START TRANSACTION")
+                    execute(connection, statement.replace("locked", f"locked_{engine}"))
+                    cpu, seconds = private.cpu_seconds() - cpu, time.perf_counter() - start
+                    memory = _lock_memory(connection) - before
+                    pinger = Pinger(private)
+                    pinger.start()
+                    time.sleep(0.2)
+                    ended, _ = common.timed(lambda end=end: execute(connection, end))
+                    time.sleep(0.2)
+                    pinger.finish()
+                    taken[engine].append([cpu, seconds, ended, pinger.longest, memory / 2**20])
+            for engine in ENGINES:
+                cpu, seconds, ended, longest, memory = zip(*taken[engine])
+                figures.add(f"locks-{key}-cpu", "the statement, processor s", engine, min(cpu))
+                figures.add(f"locks-{key}-seconds", "the statement, s", engine, min(seconds))
+                figures.add(f"locks-{key}-end", f"{end}, s", engine, statistics.median(ended))
+                figures.add(f"locks-{key}-ping", "longest single-row INSERT beside that, s", engine, max(longest))
+                if engine == "HAILSTONE":
+                    figures.add(f"locks-{key}-memory", "memory more than before, MiB", engine, max(memory))
+        connection.close()
+
+
 class StormClient(threading.Thread):
     """Runs transactions of a storm, one after the other, until its time is over."""
 
@@ -330,6 +406,24 @@ def write(folder, figures):
         aims.append((f"{budget} MiB: one UPDATE of all rows ends well",
                      f"{_number(figures.get(f'{name}-seconds', 'HAILSTONE'))} s",
                      figures.get(f"{name}-seconds", "HAILSTONE") is not None))
+    for key, (title, _, end) in LOCKING.items():
+        name = f"locks-{key}"
+        if not figures.has(f"{name}-cpu"):
+            continue
+        text.append(f"## Row locks: {title}\nOf a table of {LOCK_ROWS:,} rows, with a budget of {BUDGETS[1]} MiB; then {end}, "
+                    "beside a client that inserts single rows into another table. The least of "
+                    f"{LOCK_TURNS} turns of the statement, the median of its end, the longest INSERT of all.\n")
+        text.append(report.table(["", *ENGINES], _rows(figures, [f"{name}-{part}" for part in (
+            "cpu", "seconds", "end", "ping", "memory")])))
+        get = lambda part, engine="HAILSTONE", name=name: figures.get(f"{name}-{part}", engine)  # noqa: E731
+        aims.append((f"{title}: at most twice InnoDB's processor time", f"{get('cpu') / get('cpu', 'InnoDB'):.2f} times",
+                     get("cpu") <= 2 * get("cpu", "InnoDB")))
+        aims.append((f"{title}: {end} at most twice InnoDB's and 10 ms", f"{1000 * get('end'):.1f} ms, InnoDB {1000 * get('end', 'InnoDB'):.1f}",
+                     get("end") <= 2 * get("end", "InnoDB") + 0.01))
+        aims.append((f"{title}: no INSERT beside its end longer than 0.2 s, or InnoDB's", f"{get('ping'):.3f} s",
+                     get("ping") <= max(0.2, get("ping", "InnoDB"))))
+        if key == "scan":
+            aims.append((f"{title}: the locks below 16 MiB", f"{get('memory'):.1f} MiB", get("memory") < 16))
     for key, (title, _) in STORMS.items():
         if not figures.has(f"storm-{key}-committed"):
             continue
@@ -368,6 +462,8 @@ def main():
         for budget in BUDGETS:
             if "update" in parts:
                 bench_update(budget, arguments.rows, folder, figures)
+        if "locks" in parts:
+            bench_locks(BUDGETS[1], figures)
         if "deadlocks" in parts:
             bench_deadlocks(BUDGETS[1], figures)
     finally:

@@ -327,6 +327,8 @@ StateRecorder::Closed StateRecorder::close_idle(size_t most) {
     if (!core_.catalog().unused(entry, table)) return;
     // Its rows are nowhere else.
     if (!table->is_durable()) return;
+    // Opened again it would have other places.
+    if (core_.locks().has_places_of(table->id())) return;
     if (table->delta_bytes() > most_closed_delta_bytes) {
       ++result.unrecorded;
       return;

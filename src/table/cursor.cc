@@ -317,6 +317,10 @@ struct Cursor::State {
   Result<bool> take_lock() {
     const RowPlace candidate = current->place();
     const std::string row_key(ByteView(key).substr(key.size() - clustered_size));
+    if (inside.try_lock_met(transaction, *view, candidate, row_key, lock)) {
+      newest = candidate;
+      return true;
+    }
     HAILSTONE_ASSIGN(newest, inside.lock_newest(transaction, row_key, lock, &rows));
     if (!newest.found()) return false;
     if (newest == candidate) return true;

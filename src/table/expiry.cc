@@ -274,7 +274,10 @@ class Expiry {
       for (uint32_t ordinal = run.first; ordinal < run.first + run.count; ++ordinal, ++number) {
         if (has_ended(*segment, ordinal)) continue;
         const ByteView key = keys[number];
-        if (state_.host.locks().row_locked_by_other(transaction, state_.id, key)) continue;
+        const VersionPlace place{.store = segment, .slot = ordinal};
+        if (state_.host.locks().row_locked_by_other(transaction, state_.id, key, RowLockMode::Exclusive,
+                                                    &place))
+          continue;
         add_row(ordinal, ended);
         ++rows;
         if (state_.is_durable())

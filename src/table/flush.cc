@@ -71,6 +71,28 @@ void take_over_ends(TableDelta& delta, const TableSegments& segments, const std:
   });
 }
 
+/// Who has locked rows of the delta by their places has locked them in the segments.
+void take_over_locks(LockManager& locks, const TableDelta& delta, const TableSegments& segments,
+                     const std::vector<bool>& is_row) HAILSTONE_REQUIRES(table_latch) {
+  if (!locks.has_rows_of(delta)) return;
+  NumberMap<uint64_t> rows;  // by version: the segment's number and the ordinal there
+  size_t version_number = 0, segment = 0;
+  uint32_t next = 0;
+  for_each_version(delta.rows, [&](const Version& version) {
+    if (!is_row[version_number++]) return;
+    if (next == segments[segment]->rows()) {
+      ++segment;
+      next = 0;
+    }
+    rows[TableDelta::slot_of(&version)] = uint64_t{segment} << 32 | next++;
+  });
+  locks.follow_rows(delta, [&](uint64_t slot) -> VersionPlace {
+    const uint64_t* const row = rows.find(slot);
+    if (row == nullptr) return {};
+    return {.store = segments[*row >> 32], .slot = static_cast<uint32_t>(*row)};
+  });
+}
+
 }  // namespace
 
 void Table::State::replace_delta(const std::shared_ptr<TableDelta>& delta, const TableSegments& written,
@@ -81,9 +103,13 @@ void Table::State::replace_delta(const std::shared_ptr<TableDelta>& delta, const
     auto next = std::make_shared<TableView>(*current_view());
     std::erase(next->deltas, delta);
     next->segments.insert(next->segments.end(), written.begin(), written.end());
-    if (!written.empty()) take_over_ends(*delta, written, is_row);
+    if (!written.empty()) {
+      take_over_ends(*delta, written, is_row);
+      take_over_locks(host.locks(), *delta, written, is_row);
+    }
     generation.fetch_add(1, std::memory_order_release);
     set_view(std::move(next));
+    host.locks().forget_rows(*delta);
   } catch (const std::bad_alloc&) {
     for (const auto& segment : written) segment->segment->remove_when_unused();
     delta->forwards = {};

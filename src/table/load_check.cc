@@ -70,15 +70,13 @@ LoadCheck::Look LoadCheck::look(const TableView& places, const UniqueKey& key, C
   if (look.holder != 0) return look;
   const Timestamp own = transaction_.marker();
   if (clustered(key)) {
-    const LockManager& locks = state_.host.locks();
-    const bool locked = locks.row_locked_by_other(transaction_, state_.id, key.key);
     const NewestRow newest = state_.find_newest(places, key.rows, key.key, own);
     look.holder = newest.blocker;
     if (look.holder != 0) return look;
     const bool there = newest.place.found();
     // Where others have only shared locks the row stays; one that has it alone may delete it.
-    look.row_lock = locked && (!there || locks.row_locked_by_other(transaction_, state_.id, key.key,
-                                                                   RowLockMode::Shared));
+    look.row_lock = state_.is_locked_by_other(transaction_, key.key, newest.place,
+                                              there ? RowLockMode::Shared : RowLockMode::Exclusive);
     look.found = there && !look.row_lock;
     ended = newest.ended;
     if (look.found) conflict = {.index = key.index, .row = {}, .clustered_key = key.key};

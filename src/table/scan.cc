@@ -79,7 +79,10 @@ Result<bool> Scan::State::next_candidate(std::string& candidate_key, RowPlace& p
 }
 
 Status Scan::State::add_locked(const std::string& candidate_key, const RowPlace& candidate) {
-  HAILSTONE_ASSIGN(const RowPlace newest, inside.lock_newest(transaction, candidate_key, lock));
+  RowPlace newest = candidate;
+  if (!inside.try_lock_met(transaction, *view, candidate, candidate_key, lock)) {
+    HAILSTONE_ASSIGN(newest, inside.lock_newest(transaction, candidate_key, lock));
+  }
   if (!newest.found()) return {};
   if (visibility.is_own_and_new(newest)) return {};
   values.resize(projection.columns().size());

@@ -394,18 +394,18 @@ class Merge {
   /// In the table's view.
   void replace_inputs() HAILSTONE_REQUIRES(table_write_mutex, table_latch) {
     auto next = std::make_shared<TableView>(*state_.current_view());
+    LockManager& locks = state_.host.locks();
     for (const auto& input : inputs_) {
       TableSegment& old = *input->segment;
       old.ends->for_each([&](uint32_t ordinal, Timestamp end) HAILSTONE_REQUIRES(table_latch) {
-        const std::optional<uint64_t> position = input->map.position(ordinal);
-        if (!position) return;
-        const auto after =
-            std::upper_bound(outputs_.begin(), outputs_.end(), *position,
-                             [](uint64_t at, const Output& output) { return at < output.first; });
-        const Output& output = *std::prev(after);
-        const auto row = static_cast<uint32_t>(*position - output.first);
-        output.segment->ends->set(row, end);
-        if (is_marker(end)) old.forwards[ordinal] = {output.segment, row};
+        const auto [segment, row] = moved(*input, ordinal);
+        if (segment == nullptr) return;
+        segment->ends->set(row, end);
+        if (is_marker(end)) old.forwards[ordinal] = {segment, row};
+      });
+      locks.follow_rows(old, [&](uint64_t slot) -> VersionPlace {
+        const auto [segment, row] = moved(*input, static_cast<uint32_t>(slot));
+        return {.store = segment, .slot = row};
       });
       std::erase(next->segments, input->segment);
     }
@@ -413,6 +413,18 @@ class Merge {
     for (const Output& output : outputs_) next->segments.push_back(output.segment);
     state_.generation.fetch_add(1, std::memory_order_release);
     state_.set_view(std::move(next));
+    for (const auto& input : inputs_) locks.forget_rows(*input->segment);
+    for (const auto& segment : dead_) locks.forget_rows(*segment);
+  }
+
+  /// Where a row of an input is now; null: it was left out.
+  TableSegment::Forward moved(const Input& input, uint32_t ordinal) const {
+    const std::optional<uint64_t> position = input.map.position(ordinal);
+    if (!position) return {};
+    const auto after = std::upper_bound(outputs_.begin(), outputs_.end(), *position,
+                                        [](uint64_t at, const Output& output) { return at < output.first; });
+    const Output& output = *std::prev(after);
+    return {output.segment, static_cast<uint32_t>(*position - output.first)};
   }
 
   static constexpr uint32_t most_rows_chosen = 1 << 20;

@@ -122,28 +122,24 @@ class RowWriter {
       wait.holder = state_.host.locks().range_locked_by_other(transaction_, state_.id,
                                                               LockManager::clustered_order, key);
       if (wait.holder != 0) return {};
-      const LockManager& locks = state_.host.locks();
-      const bool locked = locks.row_locked_by_other(transaction_, state_.id, key);
+      NewestRow newest;
       // A hidden row id is new by its making.
       if (!state_.keys->hidden_row_id()) {
         wait.holder = state_.load_with_key(transaction_, 0, key);
         if (wait.holder != 0) return {};
-        const NewestRow newest = state_.find_newest(view(), look_.added, key, own);
+        newest = state_.find_newest(view(), look_.added, key, own);
         if (newest.blocker != 0) {
           wait.holder = newest.blocker;
           return {};
         }
-        if (newest.place.found()) {
-          // Where others have only shared locks the row stays; one that has it alone may delete it.
-          wait.row_lock =
-              locked && locks.row_locked_by_other(transaction_, state_.id, key, RowLockMode::Shared);
-          if (wait.row_lock) return {};
-          return refuse(0, key, row, duplicate);
-        }
         ended_ = newest.ended;
       }
-      wait.row_lock = locked;
-      if (locked) return {};
+      // Where others have only shared locks the row stays; one that has it alone may delete it.
+      const bool is_there = newest.place.found();
+      wait.row_lock = state_.is_locked_by_other(transaction_, key, newest.place,
+                                                is_there ? RowLockMode::Shared : RowLockMode::Exclusive);
+      if (wait.row_lock) return {};
+      if (is_there) return refuse(0, key, row, duplicate);
     }
     for (size_t i = 0; i < secondary.size(); ++i) {
       wait.holder = state_.host.locks().range_locked_by_other(transaction_, state_.id,
@@ -312,10 +308,10 @@ Result<std::string> Table::update(Transaction& transaction, ByteView key, ByteVi
       const MutexLock guard(state.write_mutex());
       RowWriter writer(state, transaction, looker.result());
       if (!writer.look_holds()) continue;
-      wait.row_lock = state.host.locks().row_locked_by_other(transaction, state.id, key);
+      const NewestRow newest = writer.present(key);
+      wait.holder = newest.blocker;
       if (!wait.needed()) {
-        const NewestRow newest = writer.present(key);
-        wait.holder = newest.blocker;
+        wait.row_lock = state.is_locked_by_other(transaction, key, newest.place);
         if (!wait.needed()) {
           if (!newest.place.found()) {
             return fail(ErrorCode::NotFound,
@@ -397,10 +393,10 @@ Status Table::erase(Transaction& transaction, ByteView key, KeyReads* reads) {
       const MutexLock guard(state.write_mutex());
       RowWriter writer(state, transaction, looker.result());
       if (!writer.look_holds()) continue;
-      wait.row_lock = state.host.locks().row_locked_by_other(transaction, state.id, key);
+      const NewestRow newest = writer.present(key);
+      wait.holder = newest.blocker;
       if (!wait.needed()) {
-        const NewestRow newest = writer.present(key);
-        wait.holder = newest.blocker;
+        wait.row_lock = state.is_locked_by_other(transaction, key, newest.place);
         if (!wait.needed()) {
           if (!newest.place.found()) {
             return fail(ErrorCode::NotFound,
@@ -418,10 +414,38 @@ Status Table::erase(Transaction& transaction, ByteView key, KeyReads* reads) {
   return {};
 }
 
+bool Table::State::is_locked_by_other(const Transaction& transaction, ByteView key, const RowPlace& newest,
+                                      RowLockMode mode) {
+  const auto place = newest.to_lock(transaction);
+  return host.locks().row_locked_by_other(transaction, id, key, mode, place ? &*place : nullptr);
+}
+
+namespace {
+
+RowLockMode mode_of(ReadLock lock) {
+  const bool shared = lock == ReadLock::Shared || lock == ReadLock::SharedSkippingLocked;
+  return shared ? RowLockMode::Shared : RowLockMode::Exclusive;
+}
+
+}  // namespace
+
+bool Table::State::try_lock_met(Transaction& transaction, const TableView& met_in, const RowPlace& place,
+                                ByteView key, ReadLock lock) {
+  if (place.segment == nullptr || is_marker(place.segment->shared_begin())) return false;
+  const MutexLock guard(write_mutex());
+  if (current_view()->orders != met_in.orders) return false;
+  {
+    // A newer version is not made without an end of the one before.
+    const SharedLock latched(latch());
+    if (place.segment->ends->end(place.ordinal) != infinity) return false;
+  }
+  const VersionPlace to_lock{.store = place.segment, .slot = place.ordinal};
+  return host.locks().try_lock_row(transaction, id, key, mode_of(lock), &to_lock);
+}
+
 Result<RowPlace> Table::State::lock_newest(Transaction& transaction, ByteView key, ReadLock lock,
                                            SegmentReaders* readers) {
-  const bool shared = lock == ReadLock::Shared || lock == ReadLock::SharedSkippingLocked;
-  const RowLockMode mode = shared ? RowLockMode::Shared : RowLockMode::Exclusive;
+  const RowLockMode mode = mode_of(lock);
   for (;;) {
     const auto looked_at = current_view();
     HAILSTONE_ASSIGN(const SegmentMatches matches, noted(match_key(*looked_at, key, nullptr, readers)));
@@ -441,7 +465,9 @@ Result<RowPlace> Table::State::lock_newest(Transaction& transaction, ByteView ke
           }
           return RowPlace{};
         }
-        if (host.locks().try_lock_row(transaction, id, key, mode)) return std::move(newest.place);
+        const auto place = newest.place.to_lock(transaction);
+        if (host.locks().try_lock_row(transaction, id, key, mode, place ? &*place : nullptr))
+          return std::move(newest.place);
         wait.row_lock = true;
       }
     }
@@ -502,7 +528,22 @@ Result<bool> Table::find_row(Transaction& transaction, ByteView key, ReadLock lo
 }
 
 void Table::unlock_row(Transaction& transaction, ByteView key) {
-  state_->host.locks().unlock_row(transaction, state_->id, key);
+  State& state = *state_;
+  LockManager& locks = state.host.locks();
+  if (locks.unlock_row(transaction, state.id, key)) return;
+  // It is locked by its place. Where that cannot be found the row stays locked until the transaction ends.
+  for (;;) {
+    const auto looked_at = state.current_view();
+    const auto matches = state.match_key(*looked_at, key, nullptr, nullptr);
+    if (!matches) return;
+    const MutexLock guard(state.write_mutex());
+    const auto now = state.current_view();
+    if (now->orders != looked_at->orders) continue;
+    const auto place =
+        state.find_newest(*now, *matches, key, transaction.marker()).place.to_lock(transaction);
+    if (place) locks.unlock_row(transaction, state.id, key, &*place);
+    return;
+  }
 }
 
 void Table::unlock_written_row(Transaction& transaction, ByteView key) {

@@ -35,6 +35,12 @@ struct RowPlace {
   Timestamp begin = 0;
 
   bool found() const { return version != nullptr || segment != nullptr; }
+  /// By which the row is locked; nothing: it is not there, or its version is that of the transaction itself.
+  std::optional<VersionPlace> to_lock(const Transaction& transaction) const {
+    if (!found() || begin == transaction.marker()) return std::nullopt;
+    if (version != nullptr) return VersionPlace{.store = delta, .slot = TableDelta::slot_of(version)};
+    return VersionPlace{.store = segment, .slot = ordinal};
+  }
   /// Within the table's current view.
   bool operator==(const RowPlace& other) const {
     return version == other.version && segment == other.segment && ordinal == other.ordinal;
@@ -238,6 +244,13 @@ struct Table::State {
   Status read_place(const RowPlace& place, const Projection& projection, SegmentReaders& readers,
                     Batch& batch, std::span<Value> values);
   /// Locks a row and finds its live version then; nothing when there is none.
+  /// Whether another transaction has locked the row, whose newest version is `newest`, by itself.
+  bool is_locked_by_other(const Transaction& transaction, ByteView key, const RowPlace& newest,
+                          RowLockMode mode = RowLockMode::Exclusive) HAILSTONE_REQUIRES(table_write_mutex);
+  /// Locks a row by the place where a reader of this view has met it; false: it is not the newest version, or
+  /// not for good, or somebody else has locked it, so that lock_newest() has to look.
+  bool try_lock_met(Transaction& transaction, const TableView& met_in, const RowPlace& place, ByteView key,
+                    ReadLock lock);
   Result<RowPlace> lock_newest(Transaction& transaction, ByteView key, ReadLock lock,
                                SegmentReaders* readers = nullptr);
   /// Writes a frozen delta without uncommitted versions to segments, which take its place.

@@ -2,25 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <atomic>
 #include <chrono>
-#include <unordered_set>
 
-#include "base/check.h"
-#include "base/hash.h"
-#include "base/mutex.h"
-#include "base/number_map.h"
-#include "transaction/commit_order.h"
-#include "transaction/lock_queue.h"
-#include "transaction/transaction.h"
+#include "transaction/lock_state.h"
 
 namespace hailstone {
-
-using locking::Holder;
-using locking::Lock;
-using locking::Owner;
 
 namespace {
 
@@ -30,49 +16,6 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds interruption_interval{50};
 /// Longer timeouts are cut to this, so that a deadline can be computed without overflow.
 constexpr std::chrono::milliseconds longest_timeout = std::chrono::hours(24 * 365);
-
-struct LockName {
-  TableId table;
-  ByteView key;
-  bool operator==(const LockName&) const = default;
-};
-
-struct LockHash {
-  using is_transparent = void;
-  size_t operator()(const LockName& name) const {
-    return hash_bytes(name.key) ^ name.table * 0x9e37'79b9'7f4a'7c15u;
-  }
-  size_t operator()(const std::unique_ptr<Lock>& lock) const {
-    return (*this)(LockName{lock->table, lock->key});
-  }
-};
-
-struct LockEqual {
-  using is_transparent = void;
-  static LockName name(const LockName& name) { return name; }
-  static LockName name(const std::unique_ptr<Lock>& lock) { return {lock->table, lock->key}; }
-  bool operator()(const auto& a, const auto& b) const { return name(a) == name(b); }
-};
-
-using LockSet = std::unordered_set<std::unique_ptr<Lock>, LockHash, LockEqual>;
-
-/// What a row lock takes that one transaction holds.
-size_t memory_of(const Lock& lock) {
-  constexpr size_t list_entries = 6 * sizeof(void*);  // of the set of locks, and of its owner's
-  constexpr size_t key_in_place = 15;
-  return sizeof(Lock) + list_entries + (lock.key.size() > key_in_place ? lock.key.size() : 0);
-}
-
-/// What a locked range takes beside its keys.
-constexpr size_t memory_of_range = 4 * sizeof(void*) + 2 * sizeof(std::string);
-
-TableLockMode mode_of(RowLockMode mode) {
-  return mode == RowLockMode::Shared ? TableLockMode::Shared : TableLockMode::Exclusive;
-}
-
-}  // namespace
-
-namespace {
 
 /// Counts one lock wait, from its making to its end.
 class WaitTimer {
@@ -99,93 +42,6 @@ class WaitTimer {
   const Clock::time_point begin_ = Clock::now();
 };
 
-}  // namespace
-
-struct LockManager::State {
-  State(Counters& its_counters, MemoryBudget& its_budget) : counters(its_counters), budget(its_budget) {}
-
-  Counters& counters;
-  MemoryBudget& budget;
-  Mutex mutex;  // guards the locks and owners themselves, too
-  NumberMap<std::unique_ptr<Owner>> owners HAILSTONE_GUARDED_BY(mutex);  // by the number of the transaction
-  LockSet rows HAILSTONE_GUARDED_BY(mutex);
-  LockSet tables HAILSTONE_GUARDED_BY(mutex);
-  /// That have locked ranges, by table.
-  NumberMap<std::vector<Owner*>> range_owners HAILSTONE_GUARDED_BY(mutex);
-  uint64_t searches HAILSTONE_GUARDED_BY(mutex) = 0;  // for deadlocks
-
-  // Row locks by table, several tables sharing a number: zero says, without the mutex, that the table has
-  // none. Changed under the mutex.
-  std::array<std::atomic<uint32_t>, 1024> row_locks{};
-
-  // The same of transactions with range locks.
-  std::array<std::atomic<uint32_t>, 1024> range_locks{};
-
-  std::atomic<uint32_t>& range_locks_of(TableId table) { return range_locks[table % range_locks.size()]; }
-  std::atomic<uint32_t>& row_locks_of(TableId table) { return row_locks[table % row_locks.size()]; }
-
-  Owner& owner(const Transaction& transaction) HAILSTONE_REQUIRES(mutex) {
-    const auto* const found = owners.find(transaction.id());
-    HAILSTONE_CHECK(found != nullptr, "transaction {} asks for a lock and is not open", transaction.id());
-    return **found;
-  }
-
-  Lock& row(TableId table, ByteView key) HAILSTONE_REQUIRES(mutex) {
-    const auto found = rows.find(LockName{table, key});
-    if (found != rows.end()) return **found;
-    Lock& made = **rows.insert(std::make_unique<Lock>(Lock::Kind::Row, table, key)).first;
-    row_locks_of(table).fetch_add(1, std::memory_order_release);
-    count(counters.row_locks);
-    budget.reserve(memory_of(made));
-    return made;
-  }
-
-  Lock& table(TableId table) HAILSTONE_REQUIRES(mutex) {
-    const auto found = tables.find(LockName{table, {}});
-    return found != tables.end()
-               ? **found
-               : **tables.insert(std::make_unique<Lock>(Lock::Kind::Table, table, ByteView())).first;
-  }
-
-  /// A holder or waiter has left the lock: others may have it, or nobody needs it any more.
-  void settle(Lock& lock) noexcept HAILSTONE_REQUIRES(mutex) {
-    lock.grant_waiters();
-    if (!lock.unused()) return;
-    const LockName name{lock.table, lock.key};
-    if (lock.kind == Lock::Kind::Table) {
-      tables.erase(tables.find(name));
-    } else {
-      row_locks_of(lock.table).fetch_sub(1, std::memory_order_release);
-      counters.row_locks.fetch_sub(1, std::memory_order_relaxed);
-      budget.release(memory_of(lock));
-      rows.erase(rows.find(name));
-    }
-  }
-
-  /// The row's lock and the transaction's hold of it, or null.
-  std::pair<Lock*, Holder*> held(const Transaction& transaction, const LockName& name)
-      HAILSTONE_REQUIRES(mutex);
-  void leave(Lock& lock, Holder& holder) noexcept HAILSTONE_REQUIRES(mutex);
-  void release_ranges(Owner& owner) noexcept HAILSTONE_REQUIRES(mutex);
-  bool waits_for_itself(Owner& requester) HAILSTONE_REQUIRES(mutex);
-  /// Who of those that wait for each other, as waits_for_itself() found them, should give way.
-  static Owner& victim_of_cycle(Owner& requester);
-  /// Ends the deadlocks of a new wait: the requester has to give way, or others are told to.
-  bool must_give_way(Owner& requester) HAILSTONE_REQUIRES(mutex);
-  /// The waiter waits already; it does not any more when this returns or throws. Releases the mutex
-  /// meanwhile.
-  Status wait(Owner& waiter) HAILSTONE_REQUIRES(mutex);
-  Status wait_until_granted(Owner& waiter) HAILSTONE_REQUIRES(mutex);
-  /// Asks the application, without the mutex: it may take long, or call in here.
-  bool asked_to_stop(const Transaction& transaction) HAILSTONE_REQUIRES(mutex);
-  void stop_waiting(Owner& waiter) noexcept HAILSTONE_REQUIRES(mutex);
-  /// Lets `lock` be had; a lock that nobody holds does not stay when that fails.
-  bool try_grant(Lock& lock, Owner& owner, TableLockMode mode) HAILSTONE_REQUIRES(mutex);
-  Status lock(Lock& lock, Owner& owner, TableLockMode mode) HAILSTONE_REQUIRES(mutex);
-};
-
-namespace {
-
 void report_wait(const Owner& waiter, const Owner& other) noexcept {
   if (CommitOrder* const order = waiter.transaction->commit_order())
     order->waits_for(other.transaction->commit_order());
@@ -208,19 +64,15 @@ void report_waits(const Lock& lock) noexcept {
 }
 
 /// What would have to be done again if it were rolled back. It waits, so that it changes nothing meanwhile.
-uint64_t work_of(const Owner& owner) { return owner.transaction->own_writes() + owner.row_locks.size(); }
+uint64_t work_of(const Owner& owner) {
+  return owner.transaction->own_writes() + owner.row_locks.size() + owner.rows_by_place;
+}
 
 /// Whether `a` has to be committed before `b`.
 bool precedes(const Owner& a, const Owner& b) {
   const CommitOrder *const first = a.transaction->commit_order(), *const second =
                                                                       b.transaction->commit_order();
   return first != nullptr && second != nullptr && first->precedes(*second);
-}
-
-/// Whether the order of their commits keeps the two apart, so that locks of ranges need not.
-bool order_is_settled(const Transaction& a, const Owner& b) {
-  const CommitOrder *const first = a.commit_order(), *const second = b.transaction->commit_order();
-  return first != nullptr && second != nullptr && first->settles(*second);
 }
 
 /// What somebody waits for, in words.
@@ -416,154 +268,9 @@ Status LockManager::State::wait_until_granted(Owner& waiter) {
   return {};
 }
 
-void LockManager::State::release_ranges(Owner& owner) noexcept {
-  TableId last = 0;
-  bool any = false;
-  for (const auto& [order, ranges] : owner.ranges) {
-    if (any && order.first == last) continue;  // several orders of one table
-    any = true;
-    last = order.first;
-    std::vector<Owner*>* const found = range_owners.find(last);
-    if (found == nullptr || std::erase(*found, &owner) == 0) continue;
-    if (found->empty()) range_owners.erase(last);
-    range_locks_of(last).fetch_sub(1, std::memory_order_release);
-  }
-  owner.ranges.clear();
-  budget.release(std::exchange(owner.range_bytes, 0));
-}
-
-namespace {
-
-bool ends_before(ByteView high, ByteView key) { return !high.empty() && high < key; }
-
-/// Adds [low, high) to ranges that do not overlap, making one of all that it touches.
-void add_range(std::map<std::string, std::string, std::less<>>& ranges, ByteView low, ByteView high) {
-  std::string end(high);
-  auto at = ranges.upper_bound(low);
-  if (at != ranges.begin() && !ends_before(std::prev(at)->second, low)) {
-    --at;
-    if (at->second.empty() || (!high.empty() && high <= at->second)) return;
-  } else {
-    at = ranges.emplace_hint(at, low, std::string());
-  }
-  auto next = std::next(at);
-  while (next != ranges.end() && (end.empty() || ByteView(next->first) <= end)) {
-    if (!end.empty() && (next->second.empty() || end < next->second)) end = std::move(next->second);
-    next = ranges.erase(next);
-  }
-  at->second = std::move(end);
-}
-
-}  // namespace
-
-void LockManager::lock_range(Transaction& transaction, TableId table, uint32_t order, ByteView low,
-                             ByteView high) {
-  const MutexLock guard(state_->mutex);
-  Owner& owner = state_->owner(transaction);
-  // First, as the end of the transaction looks for its tables here.
-  auto& ranges = owner.ranges[{table, order}];
-  auto& owners = state_->range_owners[table];
-  if (std::find(owners.begin(), owners.end(), &owner) == owners.end()) {
-    owners.push_back(&owner);
-    state_->range_locks_of(table).fetch_add(1, std::memory_order_release);
-  }
-  const size_t before = ranges.size();
-  add_range(ranges, low, high);
-  if (ranges.size() > before) {
-    const size_t bytes = memory_of_range + low.size() + high.size();
-    owner.range_bytes += bytes;
-    state_->budget.reserve(bytes);
-  }
-}
-
-TransactionId LockManager::range_locked_by_other(const Transaction& transaction, TableId table,
-                                                 uint32_t order, ByteView key) const {
-  if (state_->range_locks_of(table).load(std::memory_order_acquire) == 0) return 0;
-  const MutexLock guard(state_->mutex);
-  const std::vector<Owner*>* const owners = state_->range_owners.find(table);
-  if (owners == nullptr) return 0;
-  for (const Owner* const owner : *owners) {
-    if (owner->id == transaction.id() || order_is_settled(transaction, *owner)) continue;
-    const auto ranges = owner->ranges.find({table, order});
-    if (ranges == owner->ranges.end()) continue;
-    const auto behind = ranges->second.upper_bound(key);
-    if (behind == ranges->second.begin()) continue;
-    const std::string& high = std::prev(behind)->second;
-    if (high.empty() || key < high) return owner->id;
-  }
-  return 0;
-}
-
-TransactionId LockManager::any_range_locked_by_other(const Transaction& transaction, TableId table) const {
-  if (state_->range_locks_of(table).load(std::memory_order_acquire) == 0) return 0;
-  const MutexLock guard(state_->mutex);
-  const std::vector<Owner*>* const owners = state_->range_owners.find(table);
-  if (owners == nullptr) return 0;
-  for (const Owner* const owner : *owners) {
-    if (owner->id != transaction.id() && !order_is_settled(transaction, *owner)) return owner->id;
-  }
-  return 0;
-}
-
-LockManager::LockManager(Counters& counters, MemoryBudget& budget)
-    : state_(std::make_unique<State>(counters, budget)) {}
+LockManager::LockManager(Counters& counters, MemoryBudget& budget, size_t most_by_key)
+    : state_(std::make_unique<State>(counters, budget, most_by_key)) {}
 LockManager::~LockManager() = default;
-
-bool LockManager::try_lock_row(Transaction& transaction, TableId table, ByteView key, RowLockMode mode) {
-  const MutexLock guard(state_->mutex);
-  Owner& owner = state_->owner(transaction);
-  // A lock that is not there yet is always granted, so that a refusal leaves no empty one behind.
-  return state_->try_grant(state_->row(table, key), owner, mode_of(mode));
-}
-
-Status LockManager::lock_row(Transaction& transaction, TableId table, ByteView key, RowLockMode mode) {
-  const MutexLock guard(state_->mutex);
-  Owner& owner = state_->owner(transaction);
-  return state_->lock(state_->row(table, key), owner, mode_of(mode));
-}
-
-void LockManager::unlock_row(Transaction& transaction, TableId table, ByteView key) {
-  const MutexLock guard(state_->mutex);
-  const auto [lock, holder] = state_->held(transaction, {table, key});
-  if (holder != nullptr && --holder->grants == 0) state_->leave(*lock, *holder);
-}
-
-void LockManager::unlock_written_row(Transaction& transaction, TableId table, ByteView key) {
-  const MutexLock guard(state_->mutex);
-  const auto [lock, holder] = state_->held(transaction, {table, key});
-  if (holder != nullptr && holder->since == transaction.statements() && lock->waiters.empty()) {
-    state_->leave(*lock, *holder);
-  }
-}
-
-std::pair<Lock*, Holder*> LockManager::State::held(const Transaction& transaction, const LockName& name) {
-  const auto found = rows.find(name);
-  if (found == rows.end()) return {nullptr, nullptr};
-  return {found->get(), (*found)->holder(owner(transaction))};
-}
-
-void LockManager::State::leave(Lock& lock, Holder& holder) noexcept {
-  Owner& owner = *holder.owner;
-  lock.holders.erase(lock.holders.begin() + (&holder - lock.holders.data()));
-  // Mostly the lock given back is the one taken last.
-  const auto listed = std::find(owner.row_locks.rbegin(), owner.row_locks.rend(), &lock);
-  *listed = owner.row_locks.back();
-  owner.row_locks.pop_back();
-  settle(lock);
-}
-
-bool LockManager::row_locked_by_other(const Transaction& transaction, TableId table, ByteView key,
-                                      RowLockMode mode) const {
-  if (state_->row_locks_of(table).load(std::memory_order_acquire) == 0) return false;
-  const MutexLock guard(state_->mutex);
-  const auto found = state_->rows.find(LockName{table, key});
-  if (found == state_->rows.end()) return false;
-  const auto& holders = (*found)->holders;
-  const locking::Modes blocking = locking::conflicts(mode_of(mode));
-  return std::any_of(holders.begin(), holders.end(), [&](const Holder& holder) {
-    return holder.owner->id != transaction.id() && (holder.modes & blocking) != 0;
-  });
-}
 
 Status LockManager::lock_table(Transaction& transaction, TableId table, TableLockMode mode) {
   const MutexLock guard(state_->mutex);
@@ -590,22 +297,32 @@ void LockManager::add_transaction(Transaction& transaction) {
 
 void LockManager::remove_transaction(Transaction& transaction) noexcept {
   std::unique_ptr<Owner> removed;  // freed after the mutex
-  const MutexLock guard(state_->mutex);
-  auto* const found = state_->owners.find(transaction.id());
+  std::unique_ptr<PlaceLocks> by_place;
+  {
+    const MutexLock guard(state_->mutex);
+    state_->remove(transaction, removed, by_place);
+  }
+  PlaceLocks::free_all(std::move(by_place));
+}
+
+void LockManager::State::remove(const Transaction& transaction, std::unique_ptr<Owner>& removed,
+                                std::unique_ptr<PlaceLocks>& by_place) noexcept {
+  auto* const found = owners.find(transaction.id());
   if (found == nullptr) return;  // there was no memory to add it
   HAILSTONE_CHECK(!(*found)->waits(), "transaction {} ends while it waits", transaction.id());
   removed = std::move(*found);
-  state_->owners.erase(transaction.id());
+  owners.erase(transaction.id());
+  by_place = release_places(*removed);
   const auto leave = [&](Lock& lock) {
     lock.holders.erase(lock.holders.begin() + (lock.holder(*removed) - lock.holders.data()));
   };
   for (auto* const locks : {&removed->row_locks, &removed->table_locks}) {
     for (Lock* const lock : *locks) {
       leave(*lock);
-      state_->settle(*lock);
+      settle(*lock);
     }
   }
-  state_->release_ranges(*removed);
+  release_ranges(*removed);
   for (Owner* const waiter : removed->end_waiters) {
     waiter->waits_for_end = nullptr;
     waiter->changed.notify_one();

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "base/bytes.h"
@@ -23,35 +24,54 @@ namespace hailstone {
 
 class CommitOrder;
 class Transaction;
+class VersionStore;
+struct VersionPlace;
 
 enum class RowLockMode : uint8_t { Shared, Exclusive };
 enum class TableLockMode : uint8_t { IntentionShared, IntentionExclusive, Shared, Exclusive };
 
 class LockManager {
  public:
-  /// Row locks are charged to `budget`, which they are never refused by; both outlive this.
-  LockManager(Counters& counters, MemoryBudget& budget);
+  /// Row locks are charged to `budget`, which they are never refused by; both outlive this. A transaction
+  /// that has locked `most_by_key` rows by their keys locks further ones by their places.
+  LockManager(Counters& counters, MemoryBudget& budget, size_t most_by_key = 256);
   ~LockManager();
 
   // A row lock may be granted to one transaction several times; unlock_row takes one grant back, the end of
   // the transaction all. A Shared lock that the transaction holds becomes Exclusive by asking for that.
+  //
+  // A transaction that has locked many rows locks further ones by the `place` of their newest version, which
+  // takes a bit or two bytes instead of two hundred. Its holder says where a row is, and follow_rows() when
+  // rows move: all who give a place, and all who move rows, hold the table's write mutex. Null: the row is
+  // not there, or its newest version is the transaction's own, which keeps all others away by itself.
 
   /// Grants at once (also when held in a sufficient mode) or returns false and changes nothing. False, too,
   /// when others wait for the lock already.
-  bool try_lock_row(Transaction& transaction, TableId table, ByteView key, RowLockMode mode);
-  /// Waits until granted.
+  bool try_lock_row(Transaction& transaction, TableId table, ByteView key, RowLockMode mode,
+                    const VersionPlace* place = nullptr);
+  /// Waits until granted, or until the row is locked no more: the caller tries again. It has been granted in
+  /// a table of which nobody has locked rows by their places.
   Status lock_row(Transaction& transaction, TableId table, ByteView key, RowLockMode mode);
   /// Gives back one grant before the end of the transaction (a row that was read but did not match). The last
-  /// one frees the row.
-  void unlock_row(Transaction& transaction, TableId table, ByteView key);
+  /// one frees the row; a row that is held by its place, and was granted again, is kept. False: nothing was
+  /// done, as only the row's place would tell.
+  bool unlock_row(Transaction& transaction, TableId table, ByteView key, const VersionPlace* place = nullptr);
   /// Gives a lock back that was taken in this statement, for a row that the transaction has written since:
   /// its version keeps all others away. Not while others wait for the lock: the next of them would have it,
   /// and the transaction, if it wanted the row again, would wait for one that waits for its end.
   void unlock_written_row(Transaction& transaction, TableId table, ByteView key);
-  /// True when another transaction holds an explicit lock on the row beside which `mode` cannot be granted.
-  /// Cheap when nobody holds explicit locks on the table.
+  /// True when another transaction holds an explicit lock on the row beside which `mode` cannot be granted:
+  /// lock_row() waits for it. Cheap when nobody holds explicit locks on the table.
   bool row_locked_by_other(const Transaction& transaction, TableId table, ByteView key,
-                           RowLockMode mode = RowLockMode::Exclusive) const;
+                           RowLockMode mode = RowLockMode::Exclusive, const VersionPlace* place = nullptr);
+  /// Whether somebody has locked rows of the table, of the store, by their places.
+  bool has_places_of(TableId table) const;
+  bool has_rows_of(const VersionStore& store) const;
+  /// The versions of the store are about to be somewhere else, too: who has locked a row has locked it there.
+  /// `moved`: null where it is nowhere. Nothing that counts has been done when it throws.
+  void follow_rows(const VersionStore& store, const std::function<VersionPlace(uint64_t slot)>& moved);
+  /// They are there no more.
+  void forget_rows(const VersionStore& store) noexcept;
 
   // A range lock keeps other transactions from making entries of one order of a table (an index, or the rows
   // themselves) between two keys. Range locks never conflict with each other. They are made and asked for

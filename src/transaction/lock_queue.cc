@@ -27,10 +27,27 @@ Modes Lock::waiting_modes() const {
   return modes;
 }
 
+namespace {
+
+void grow(auto& list, size_t wanted) {
+  if (wanted > list.capacity()) list.reserve(std::max(wanted, 2 * list.capacity()));
+}
+
+}  // namespace
+
+void Lock::reserve_holders(std::span<Owner* const> owners) {
+  holders.reserve(owners.size());
+  for (Owner* const owner : owners) grow(held_by(*owner), held_by(*owner).size() + 1);
+}
+
+void Lock::adopt(Owner& owner, Modes modes, bool again) noexcept {
+  constexpr uint32_t many = 1U << 30;
+  constexpr uint64_t earlier = ~uint64_t{0};  // no statement of the owner
+  holders.push_back({&owner, modes, again ? many : 1, earlier});
+  held_by(owner).push_back(this);
+}
+
 void Lock::make_room(Owner& owner) {
-  const auto grow = [](auto& list, size_t wanted) {
-    if (wanted > list.capacity()) list.reserve(std::max(wanted, 2 * list.capacity()));
-  };
   grow(holders, holders.size() + waiters.size() + 1);
   grow(held_by(owner), held_by(owner).size() + 1);
 }

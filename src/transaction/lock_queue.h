@@ -10,9 +10,11 @@
 
 #include <absl/container/inlined_vector.h>
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -76,7 +78,16 @@ struct Owner {
   // Ranges by table and order: from its low key to its high one, empty for no limit. Those of one order do
   // not overlap.
   std::map<std::pair<TableId, uint32_t>, std::map<std::string, std::string, std::less<>>> ranges;
-  size_t range_bytes = 0;           // what the ranges take
+  size_t range_bytes = 0;                         // what the ranges take
+  std::vector<const VersionStore*> place_stores;  // of which it has locked rows by their places
+  size_t rows_by_place = 0;                       // how many
+  struct Recent {
+    uint64_t name = 0;  // a hash of the row's key
+    const VersionStore* store = nullptr;
+    uint64_t slot = 0;
+  };
+  std::array<Recent, 4> recent{};  // those that it locked last
+  size_t next_recent = 0;
   std::vector<Owner*> end_waiters;  // who waits for this transaction's end
 
   Lock* waits_for_lock = nullptr;
@@ -130,6 +141,10 @@ struct Lock {
   /// Makes room for the grant, too.
   void enqueue(Owner& owner, TableLockMode mode);
   void dequeue(Owner& owner) noexcept;
+  /// Of a lock that is new: another holder, for whom reserve_holders() has made room. `again`: it keeps the
+  /// row until its end.
+  void adopt(Owner& owner, Modes modes, bool again) noexcept;
+  void reserve_holders(std::span<Owner* const> owners);
   /// After a holder or waiter left: grants to all who can have it now, and wakes them. Needs no memory.
   void grant_waiters() noexcept;
 

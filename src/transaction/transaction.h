@@ -64,6 +64,12 @@ class VersionStore {
   virtual size_t row_bytes() const { return 0; }
 };
 
+/// Where a version of a row is: a store, and its own name for the version.
+struct VersionPlace {
+  std::shared_ptr<VersionStore> store;
+  uint64_t slot = 0;
+};
+
 /// A change that is not a row version: private segments to publish, catalog changes.
 class TransactionAction {
  public:

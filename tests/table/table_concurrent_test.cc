@@ -141,7 +141,7 @@ class TableConcurrentTest : public testing::Test {
     failed_.store(true);
   }
 
-  TestHost host_;
+  TestHost host_{posix_filesystem(), 8};  // locks by keys and by places
   std::shared_ptr<Table> table_;
   std::atomic<bool> stop_{false}, failed_{false};
 };

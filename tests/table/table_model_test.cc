@@ -64,7 +64,7 @@ struct OpenTransaction {
 class TableModel {
  public:
   TableModel(uint64_t seed, bool primary_key, size_t delta_bytes = size_t{1} << 20)
-      : random_(seed), primary_key_(primary_key) {
+      : host_(posix_filesystem(), seed % 2 == 0 ? 256 : 0), random_(seed), primary_key_(primary_key) {
     host_.buffer_bytes = size_t{64} << 10;
     host_.delta_bytes = delta_bytes;
     table_ = host_.create(test_definition(primary_key));

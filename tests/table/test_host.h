@@ -19,8 +19,9 @@ namespace hailstone {
 
 class TestHost : public TableHost {
  public:
-  /// `base`: where files really are.
-  explicit TestHost(Filesystem& base = posix_filesystem()) : filesystem_(base) {
+  /// `base`: where files really are. `most_locks_by_key`: as LockManager has it.
+  explicit TestHost(Filesystem& base = posix_filesystem(), size_t most_locks_by_key = 256)
+      : filesystem_(base), locks_(counters_, budget_, most_locks_by_key) {
     auto opened = Log::open(filesystem_, {.directory = directory_.path()}, counters_);
     EXPECT_TRUE(opened);
     log_ = std::move(*opened);
@@ -125,7 +126,7 @@ class TestHost : public TableHost {
   SpillSpace spill_space_{filesystem_, directory_.path(), counters_, 0};
   std::atomic<size_t> bulk_loads_{0};
   std::atomic<size_t> merges_{0};
-  LockManager locks_{counters_, budget_};
+  LockManager locks_;
   CollationResolver collations_;
   std::unique_ptr<Log> log_;
   std::unique_ptr<TransactionManager> manager_;

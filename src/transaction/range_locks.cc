@@ -1,0 +1,107 @@
+// Ranges that locking reads keep others out of.
+#include <map>
+#include <string>
+
+#include "transaction/lock_state.h"
+
+namespace hailstone {
+
+namespace {
+
+/// What a locked range takes beside its keys.
+constexpr size_t memory_of_range = 4 * sizeof(void*) + 2 * sizeof(std::string);
+
+/// Whether the order of their commits keeps the two apart, so that locks of ranges need not.
+bool order_is_settled(const Transaction& a, const Owner& b) {
+  const CommitOrder *const first = a.commit_order(), *const second = b.transaction->commit_order();
+  return first != nullptr && second != nullptr && first->settles(*second);
+}
+
+bool ends_before(ByteView high, ByteView key) { return !high.empty() && high < key; }
+
+/// Adds [low, high) to ranges that do not overlap, making one of all that it touches.
+void add_range(std::map<std::string, std::string, std::less<>>& ranges, ByteView low, ByteView high) {
+  std::string end(high);
+  auto at = ranges.upper_bound(low);
+  if (at != ranges.begin() && !ends_before(std::prev(at)->second, low)) {
+    --at;
+    if (at->second.empty() || (!high.empty() && high <= at->second)) return;
+  } else {
+    at = ranges.emplace_hint(at, low, std::string());
+  }
+  auto next = std::next(at);
+  while (next != ranges.end() && (end.empty() || ByteView(next->first) <= end)) {
+    if (!end.empty() && (next->second.empty() || end < next->second)) end = std::move(next->second);
+    next = ranges.erase(next);
+  }
+  at->second = std::move(end);
+}
+
+}  // namespace
+
+void LockManager::lock_range(Transaction& transaction, TableId table, uint32_t order, ByteView low,
+                             ByteView high) {
+  const MutexLock guard(state_->mutex);
+  Owner& owner = state_->owner(transaction);
+  // First, as the end of the transaction looks for its tables here.
+  auto& ranges = owner.ranges[{table, order}];
+  auto& owners = state_->range_owners[table];
+  if (std::find(owners.begin(), owners.end(), &owner) == owners.end()) {
+    owners.push_back(&owner);
+    state_->range_locks_of(table).fetch_add(1, std::memory_order_release);
+  }
+  const size_t before = ranges.size();
+  add_range(ranges, low, high);
+  if (ranges.size() > before) {
+    const size_t bytes = memory_of_range + low.size() + high.size();
+    owner.range_bytes += bytes;
+    state_->budget.reserve(bytes);
+  }
+}
+
+TransactionId LockManager::range_locked_by_other(const Transaction& transaction, TableId table,
+                                                 uint32_t order, ByteView key) const {
+  if (state_->range_locks_of(table).load(std::memory_order_acquire) == 0) return 0;
+  const MutexLock guard(state_->mutex);
+  const std::vector<Owner*>* const owners = state_->range_owners.find(table);
+  if (owners == nullptr) return 0;
+  for (const Owner* const owner : *owners) {
+    if (owner->id == transaction.id() || order_is_settled(transaction, *owner)) continue;
+    const auto ranges = owner->ranges.find({table, order});
+    if (ranges == owner->ranges.end()) continue;
+    const auto behind = ranges->second.upper_bound(key);
+    if (behind == ranges->second.begin()) continue;
+    const std::string& high = std::prev(behind)->second;
+    if (high.empty() || key < high) return owner->id;
+  }
+  return 0;
+}
+
+TransactionId LockManager::any_range_locked_by_other(const Transaction& transaction, TableId table) const {
+  if (state_->range_locks_of(table).load(std::memory_order_acquire) == 0) return 0;
+  const MutexLock guard(state_->mutex);
+  const std::vector<Owner*>* const owners = state_->range_owners.find(table);
+  if (owners == nullptr) return 0;
+  for (const Owner* const owner : *owners) {
+    if (owner->id != transaction.id() && !order_is_settled(transaction, *owner)) return owner->id;
+  }
+  return 0;
+}
+
+void LockManager::State::release_ranges(Owner& owner) noexcept {
+  TableId last = 0;
+  bool any = false;
+  for (const auto& [order, ranges] : owner.ranges) {
+    if (any && order.first == last) continue;  // several orders of one table
+    any = true;
+    last = order.first;
+    std::vector<Owner*>* const found = range_owners.find(last);
+    if (found == nullptr || std::erase(*found, &owner) == 0) continue;
+    if (found->empty()) range_owners.erase(last);
+    range_locks_of(last).fetch_sub(1, std::memory_order_release);
+  }
+  owner.ranges.clear();
+  budget.release(std::exchange(owner.range_bytes, 0));
+}
+
+}  // namespace hailstone
