@@ -402,7 +402,9 @@ void Maintenance::merge_dead(const std::shared_ptr<Table>& table) {
     if (answer == Table::MergeOfDead::Now) request_merge(table);
   }
   const MutexLock guard(mutex_);
-  with_dead_.erase(table->id());
+  // Not what was asked for since the look: nobody would ask again.
+  const auto found = with_dead_.find(table->id());
+  if (found != with_dead_.end() && found->second.looked_at != 0) with_dead_.erase(found);
 }
 
 void Maintenance::flush_for_memory() {
