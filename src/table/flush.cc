@@ -51,10 +51,11 @@ Status Table::State::flush_delta(const std::shared_ptr<TableDelta>& delta) {
 
 namespace {
 
-/// Brings the ends of a delta's versions to the rows that they have become. What they still become later is
-/// forwarded.
-void take_over_ends(TableDelta& delta, const TableSegments& segments, const std::vector<bool>& is_row)
-    HAILSTONE_REQUIRES(table_latch) {
+/// Calls visit(version, segment, ordinal) for each version of a delta that has become a row of one of these
+/// segments.
+template <typename Visit>
+void for_each_row(const TableDelta& delta, const TableSegments& segments, const std::vector<bool>& is_row,
+                  const Visit& visit) HAILSTONE_REQUIRES(table_latch) {
   size_t version_number = 0, segment = 0;
   uint32_t next = 0;
   for_each_version(delta.rows, [&](const Version& version) HAILSTONE_REQUIRES(table_latch) {
@@ -63,12 +64,22 @@ void take_over_ends(TableDelta& delta, const TableSegments& segments, const std:
       ++segment;
       next = 0;
     }
-    const uint32_t ordinal = next++;
-    const Timestamp end = version.end();
-    if (end == infinity) return;
-    segments[segment]->set_end(ordinal, end);
-    if (is_marker(end)) delta.forwards[TableDelta::slot_of(&version)] = {segments[segment], ordinal};
+    visit(version, segment, next++);
   });
+}
+
+/// Brings the ends of a delta's versions to the rows that they have become. What they still become later is
+/// forwarded.
+void take_over_ends(TableDelta& delta, const TableSegments& segments, const std::vector<bool>& is_row)
+    HAILSTONE_REQUIRES(table_latch) {
+  for_each_row(delta, segments, is_row,
+               [&](const Version& version, size_t segment, uint32_t ordinal) HAILSTONE_REQUIRES(table_latch) {
+                 const Timestamp end = version.end();
+                 if (end == infinity) return;
+                 segments[segment]->set_end(ordinal, end);
+                 if (is_marker(end))
+                   delta.forwards[TableDelta::slot_of(&version)] = {segments[segment], ordinal};
+               });
 }
 
 /// Who has locked rows of the delta by their places has locked them in the segments.
@@ -76,15 +87,8 @@ void take_over_locks(LockManager& locks, const TableDelta& delta, const TableSeg
                      const std::vector<bool>& is_row) HAILSTONE_REQUIRES(table_latch) {
   if (!locks.has_rows_of(delta)) return;
   NumberMap<uint64_t> rows;  // by version: the segment's number and the ordinal there
-  size_t version_number = 0, segment = 0;
-  uint32_t next = 0;
-  for_each_version(delta.rows, [&](const Version& version) {
-    if (!is_row[version_number++]) return;
-    if (next == segments[segment]->rows()) {
-      ++segment;
-      next = 0;
-    }
-    rows[TableDelta::slot_of(&version)] = uint64_t{segment} << 32 | next++;
+  for_each_row(delta, segments, is_row, [&](const Version& version, size_t segment, uint32_t ordinal) {
+    rows[TableDelta::slot_of(&version)] = uint64_t{segment} << 32 | ordinal;
   });
   locks.follow_rows(delta, [&](uint64_t slot) -> VersionPlace {
     const uint64_t* const row = rows.find(slot);

@@ -120,14 +120,10 @@ TableSegments deadest(const Table::State& state, const SegmentClaims::IsClaimed&
   return best;
 }
 
-double most_dead_of(const Table::State& state) {
-  return state.is_in_memory() ? most_dead_percent_in_memory : most_dead_percent;
-}
-
 /// The segment with the greatest part of ends of which too much is dead, as a merge of it writes least for
 /// what it frees; null: none.
 std::shared_ptr<TableSegment> too_dead(const Table::State& state, const TableSegments& all) {
-  const double most_dead = most_dead_of(state);
+  const double most_dead = state.is_in_memory() ? most_dead_percent_in_memory : most_dead_percent;
   const auto percent = [](uint64_t rows, const TableSegment& segment) {
     return static_cast<double>(rows) * 100 / segment.rows();
   };
