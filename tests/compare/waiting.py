@@ -16,6 +16,8 @@ STATEMENTS = {
         r"^(?!.* GROUP BY ).*\b(STD|STDDEV_SAMP|VARIANCE|VAR_SAMP|AVG)\(LEFT\(.* IS (NOT )?NULL",
     "means of groups that are ordered by an extreme of a text are wrong in the server": r"\bAVG\(.* ORDER BY (MIN|MAX)\([A-Z]",
     "which rows of a text that is no number are warned of goes by the server's index": r"\btold\b",
+    "a DOUBLE of two digits that has more than its type is cut where the server's plan stores it":
+        r"^(?=.*\bu?big\b).*(\b(IFNULL\(rounded, 0\.1\)|rounded) [-+*]|[-+*] (IFNULL\(rounded, 0\.1\)|rounded))",
     "a space is the empty SET, or no SET, as an index is read or not": r"\b(many|flags|kind|choice)\b *(=|<=>|IN) *\(?' '",
     "the server adds different values up once a group of an index, in the total, too": r"\bDISTINCT\b.* WITH ROLLUP",
 }
