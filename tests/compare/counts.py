@@ -29,6 +29,12 @@ def _is_right(above, below, is_last):
     return above.rows_in == below.rows_out or (above.operator in IDLE and above.rows_in == above.rows_out == 0)
 
 
+def _with_dead_rows_of(step, before):
+    """A scan meets dead rows, too, of which a merge may have let some go since it met them before."""
+    is_fewer = step.operator == before.operator == "scan" and step.rows_out <= step.rows_in < before.rows_in
+    return step._replace(rows_in=before.rows_in) if is_fewer else step
+
+
 def check_counts(pair, sql):
     """Of a statement that the engine has just answered, in part at least."""
     steps = _steps(pair, sql)
@@ -57,6 +63,6 @@ def check_counts(pair, sql):
     analyzed = f"ANALYZE {sql}"
     if pair.run("HAILSTONE", analyzed).error is not None:
         raise Failure(f"it fails: {analyzed}")
-    again = _steps(pair, analyzed)
+    again = [_with_dead_rows_of(step, before) for step, before in zip(_steps(pair, analyzed), steps, strict=True)]
     if not of_table and again != steps:
         raise Failure(f"other counts with ANALYZE of: {sql}\n{steps}\n{again}")
