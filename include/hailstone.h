@@ -211,7 +211,8 @@ typedef struct hs_options {
   uint64_t memory_bytes;
   uint64_t checkpoint_log_bytes; /* 256 MiB; length of log that starts a checkpoint; at least 64 KiB */
   /* So much of a table's newest rows stays in memory as rows, where single rows are quickest, before it
-   * becomes columns in a file. 0: an eighth of memory_bytes, at most 64 MiB; at most half. */
+   * becomes columns in a file. 0: an eighth of memory_bytes, at most 64 MiB
+   * or, if that is more, a sixty-fourth of it; at most half. */
   uint64_t row_memory_bytes;
   hs_durability durability;    /* HS_DURABLE */
   unsigned background_threads; /* 2; 1 to 64. They flush, merge, encode loads and help scans */

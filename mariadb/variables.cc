@@ -119,10 +119,11 @@ MYSQL_SYSVAR_ULONGLONG(
     memory_budget, memory_budget_value, PLUGIN_VAR_RQCMDARG,
     "Memory for rows that are not in segment files yet, for loads and for cached blocks, in bytes", nullptr,
     update_memory_budget, 512ULL << 20, 16ULL << 20, 1ULL << 44, 1ULL << 20);
-MYSQL_SYSVAR_ULONGLONG(delta_size, delta_size_value, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY,
-                       "Bytes of a table's new rows in memory at which they go to a segment file. 0: an "
-                       "eighth of hailstone_memory_budget, at most 64 MiB",
-                       nullptr, nullptr, 0, 0, 1ULL << 40, 1);
+MYSQL_SYSVAR_ULONGLONG(
+    delta_size, delta_size_value, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY,
+    "Bytes of a table's new rows in memory at which they go to a segment file. 0: an "
+    "eighth of hailstone_memory_budget, at most 64 MiB or, if that is more, a sixty-fourth of it",
+    nullptr, nullptr, 0, 0, 1ULL << 40, 1);
 MYSQL_SYSVAR_ULONG(segment_rows, segment_rows_value, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY,
                    "Rows of a segment file at most", nullptr, nullptr, max_segment_rows, 1, max_segment_rows,
                    0);

@@ -95,6 +95,10 @@ void DatabaseCore::request_merge_of_dead(const std::shared_ptr<Table>& table) {
   if (maintenance != nullptr) maintenance->request_merge_of_dead(table);
 }
 
+void DatabaseCore::request_analysis(const std::shared_ptr<Table>& table) {
+  if (maintenance != nullptr) maintenance->request_analysis(table);
+}
+
 void DatabaseCore::request_checkpoint() noexcept {
   if (maintenance != nullptr) maintenance->request_checkpoint();
 }
@@ -108,13 +112,15 @@ void DatabaseCore::run(std::function<void()> job) {
 }
 
 size_t DatabaseCore::segment_buffer_bytes() {
-  return std::clamp(budget_.limit() / 4, 8 * mebibyte, 256 * mebibyte);
+  // Of much memory a smaller part, as several merges and loads have one each.
+  const size_t most = std::max(256 * mebibyte, budget_.limit() / 32);
+  return std::clamp(budget_.limit() / 4, 8 * mebibyte, most);
 }
 
 size_t DatabaseCore::delta_limit_bytes() {
   // A second delta fills up while the first is written.
   if (options_.delta_limit != 0) return std::min(options_.delta_limit, budget_.limit() / 2);
-  return std::min(64 * mebibyte, budget_.limit() / 8);
+  return std::min(std::max(64 * mebibyte, budget_.limit() / 64), budget_.limit() / 8);
 }
 
 void DatabaseCore::log_message(DatabaseOptions::Severity severity, const std::string& message) const {

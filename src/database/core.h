@@ -53,6 +53,7 @@ class DatabaseCore final : public TableHost {
   bool working() override;
   void request_merge(const std::shared_ptr<Table>& table) override;
   void request_merge_of_dead(const std::shared_ptr<Table>& table) override;
+  void request_analysis(const std::shared_ptr<Table>& table) override;
   void request_checkpoint() noexcept override;
   void run(std::function<void()> job) override;
   size_t segment_buffer_bytes() override;

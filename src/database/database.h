@@ -31,7 +31,8 @@ struct DatabaseOptions {
   size_t temporary_memory_size = size_t{64} << 20;
   FlushLogAtCommit flush_log_at_commit = FlushLogAtCommit::Sync;
   size_t checkpoint_log_bytes = size_t{256} << 20;  // log length that starts a checkpoint
-  /// Bytes of one table's delta at which it goes to a segment; 0: an eighth of the budget, at most 64 MiB.
+  /// Bytes of one table's delta at which it goes to a segment; 0: an eighth of the budget, at most 64 MiB
+  /// or, if that is more, a sixty-fourth of it.
   /// Big deltas make single rows quick, and take memory from the block cache.
   size_t delta_limit = 0;
   /// Rows of one segment at most (for tests: more of them are made with fewer rows).

@@ -67,16 +67,24 @@ void Maintenance::request_merge(const std::shared_ptr<Table>& table) {
   if (!core_.options().read_only) request(table, Kind::Merge);
 }
 
+void Maintenance::request_analysis(const std::shared_ptr<Table>& table) { request(table, Kind::Analysis); }
+
 void Maintenance::request(const std::shared_ptr<Table>& table, Kind kind) {
   const WorkKey key{table->id(), kind};
   {
     const MutexLock guard(mutex_);
     if (stopping_ || !queued_.emplace(key, table).second) return;
   }
-  auto& backlog = kind == Kind::Merge ? core_.counters().merge_backlog : core_.counters().flush_backlog;
-  count(backlog);
-  const WorkClass work_class = kind == Kind::Merge ? WorkClass::Merge : WorkClass::Flush;
-  const auto job = [this, key, &backlog]() -> Status {
+  const bool is_flush = kind == Kind::Flush || kind == Kind::ForcedFlush;
+  std::atomic<uint64_t>* const backlog = is_flush              ? &core_.counters().flush_backlog
+                                         : kind == Kind::Merge ? &core_.counters().merge_backlog
+                                                               : nullptr;
+  if (backlog != nullptr) count(*backlog);
+  const auto left = [backlog] {
+    if (backlog != nullptr) backlog->fetch_sub(1, std::memory_order_relaxed);
+  };
+  const WorkClass work_class = is_flush ? WorkClass::Flush : WorkClass::Merge;
+  const auto job = [this, key, left]() -> Status {
     std::shared_ptr<Table> wanted;
     {
       // From here on a new request means new work.
@@ -85,14 +93,15 @@ void Maintenance::request(const std::shared_ptr<Table>& table, Kind kind) {
       wanted = std::move(found->second);
       queued_.erase(found);
     }
-    backlog.fetch_sub(1, std::memory_order_relaxed);
+    left();
     const Status status = guarded([&] { return work(wanted, key.kind); });
     if (!status && status.error().code() == ErrorCode::Interrupted) return {};  // stop()
     if (!status) {
       try_to([&] {
-        report(fmt::format("{} table '{}'", key.kind == Kind::Merge ? "merging" : "flushing",
-                           wanted->definition().name),
-               status.error());
+        const std::string_view what = key.kind == Kind::Merge      ? "merging"
+                                      : key.kind == Kind::Analysis ? "analyzing"
+                                                                   : "flushing";
+        report(fmt::format("{} table '{}'", what, wanted->definition().name), status.error());
       });
       // Nothing but a repair helps a corrupt table.
       try_to([&] {
@@ -102,7 +111,7 @@ void Maintenance::request(const std::shared_ptr<Table>& table, Kind kind) {
     return {};
   };
   if (try_to_submit(work_class, job)) return;
-  backlog.fetch_sub(1, std::memory_order_relaxed);
+  left();
   const MutexLock guard(mutex_);
   queued_.erase(key);
 }
@@ -114,6 +123,7 @@ Status Maintenance::work(const std::shared_ptr<Table>& table, Kind kind) {
     if (more) request_merge(table);
     return {};
   }
+  if (kind == Kind::Analysis) return table->analyze(scheduler_->stop_token());
   // What waits for an open transaction is asked for again when that ends.
   HAILSTONE_TRY(table->flush(kind == Kind::ForcedFlush));
   return {};

@@ -32,6 +32,7 @@ class Maintenance {
   void request_flush(const std::shared_ptr<Table>& table, bool force);
   void request_merge(const std::shared_ptr<Table>& table);
   /// As TableHost has them.
+  void request_analysis(const std::shared_ptr<Table>& table);
   void request_merge_of_dead(const std::shared_ptr<Table>& table);
   void request_checkpoint() noexcept { checkpoint_wanted_.store(true); }
   /// Flushes of the tables with most rows in memory, whatever is there besides, unless flushes are under way.
@@ -48,7 +49,7 @@ class Maintenance {
 
  private:
   using Clock = std::chrono::steady_clock;
-  enum class Kind : uint8_t { Flush, ForcedFlush, Merge };
+  enum class Kind : uint8_t { Flush, ForcedFlush, Merge, Analysis };
   struct WorkKey {
     TableId table = 0;
     Kind kind = Kind::Flush;

@@ -29,6 +29,8 @@ void UnloggedHost::request_merge(const std::shared_ptr<Table>& table) { core_.re
 void UnloggedHost::request_merge_of_dead(const std::shared_ptr<Table>& table) {
   core_.request_merge_of_dead(table);
 }
+
+void UnloggedHost::request_analysis(const std::shared_ptr<Table>& table) { core_.request_analysis(table); }
 void UnloggedHost::run(std::function<void()> job) { core_.run(std::move(job)); }
 std::atomic<size_t>& UnloggedHost::bulk_loads() { return core_.bulk_loads(); }
 std::atomic<size_t>& UnloggedHost::merges() { return core_.merges(); }

@@ -31,6 +31,7 @@ class UnloggedHost : public TableHost {
   bool working() override;
   void request_merge(const std::shared_ptr<Table>& table) override;
   void request_merge_of_dead(const std::shared_ptr<Table>& table) override;
+  void request_analysis(const std::shared_ptr<Table>& table) override;
   /// The log holds nothing of them.
   void request_checkpoint() noexcept override {}
   void run(std::function<void()> job) override;

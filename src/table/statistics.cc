@@ -1,6 +1,8 @@
 // What a table tells about itself: sizes, and estimates for an optimizer.
 #include <algorithm>
+#include <cmath>
 
+#include "base/scheduler.h"
 #include "table/cursor.h"
 #include "table/table_state.h"
 
@@ -12,6 +14,9 @@ namespace {
 constexpr size_t most_delta_entries_counted = 512;
 /// analyze() reads every key of an index; of bigger tables the estimates from segments are kept.
 constexpr uint64_t most_rows_analyzed = 4'000'000;
+/// Fewer rows more or less are no reason to analyze a table again.
+constexpr uint64_t least_change_analyzed = 1000;
+constexpr uint64_t entries_between_stops = 4096;
 
 /// Distinct values over several segments, of which each knows its own number: between the greatest (all have
 /// the same values) and the sum (none has values of another); nearer to the sum the more distinct the values
@@ -87,6 +92,27 @@ TableStatistics of_segments(const Table::State& state, const TableSegments& segm
   return result;
 }
 
+/// Whether a table with so many rows is another one than that which was analyzed.
+bool is_outgrown(const Table::AnalyzedCounts& counts, uint64_t rows) {
+  const auto [less, more] = std::minmax(counts.rows, rows);
+  return more - less >= least_change_analyzed && more / 2 > less;
+}
+
+/// What the counts have become, until somebody looks: those that told the rows apart grow with the rows,
+/// those of few values keep what they had, the others lie between.
+std::vector<std::vector<uint64_t>> outgrown(const Table::AnalyzedCounts& counts, uint64_t rows) {
+  std::vector<std::vector<uint64_t>> result = counts.distinct;
+  const double before = static_cast<double>(std::max<uint64_t>(1, counts.rows));
+  for (auto& of_index : result) {
+    for (uint64_t& distinct : of_index) {
+      const double share = std::min(1.0, static_cast<double>(distinct) / before);
+      const double factor = 1 + share * (static_cast<double>(rows) / before - 1);
+      distinct = std::min(rows, static_cast<uint64_t>(std::round(static_cast<double>(distinct) * factor)));
+    }
+  }
+  return result;
+}
+
 }  // namespace
 
 TableStatistics Table::statistics() const {
@@ -110,6 +136,7 @@ TableStatistics Table::statistics() const {
     }
   }
   TableStatistics result;
+  bool outdated = false;
   {
     // Every statement may ask; the segments' part changes only with the segments.
     const MutexLock guard(state.statistics_mutex);
@@ -118,10 +145,17 @@ TableStatistics Table::statistics() const {
       state.of_segments_for = view->orders;
     }
     result = state.of_segments;
-    if (state.analyzed.size() == result.distinct.size()) result.distinct = state.analyzed;
+    ended_rows = std::min(result.rows, ended_rows);
+    result.rows += of_deltas.rows - ended_rows;
+    if (state.analyzed.distinct.size() == result.distinct.size()) {
+      outdated = is_outgrown(state.analyzed, result.rows);
+      result.distinct = outdated ? outgrown(state.analyzed, result.rows) : state.analyzed.distinct;
+    }
   }
-  ended_rows = std::min(result.rows, ended_rows);
-  result.rows += of_deltas.rows - ended_rows;
+  if (outdated && !state.analysis_asked.exchange(true)) {
+    // Nobody who reads statistics changes the table by it: what is found is the table's own memory of itself.
+    state.host.request_analysis(std::const_pointer_cast<Table>(shared_from_this()));
+  }
   result.deleted_rows = of_deltas.deleted_rows + ended_rows;
   result.data_bytes += of_deltas.data_bytes;
   result.index_bytes += of_deltas.index_bytes;
@@ -139,12 +173,18 @@ void Table::set_analyzed_counts(AnalyzedCounts counts) {
   state_->analyzed = std::move(counts);
 }
 
-Status Table::analyze() {
+Status Table::analyze(const StopToken& stop) {
   State& state = *state_;
   HAILSTONE_TRY(state.usable());
-  if (statistics().rows > most_rows_analyzed) {
+  const uint64_t rows = statistics().rows;
+  // Whatever comes of it, who finds the counts outdated asks again.
+  struct Asked {
+    std::atomic<bool>& flag;
+    ~Asked() { flag.store(false); }
+  } const asked{state.analysis_asked};
+  if (rows > most_rows_analyzed) {
     const MutexLock guard(state.statistics_mutex);
-    state.analyzed.clear();
+    state.analyzed = {};
     return {};
   }
   // Rows of open transactions count, as statistics() counts them: whoever asks may have written them himself.
@@ -156,7 +196,15 @@ Status Table::analyze() {
     Cursor cursor(shared_from_this(), *transaction, index, ReadLock::None, {});
     std::string previous;
     HAILSTONE_ASSIGN(bool on_row, cursor.seek_at_or_after({}));
+    uint64_t entries = 0;
     for (bool first = true; on_row; first = false) {
+      if (++entries % entries_between_stops == 0) {
+        Scheduler::yield();
+        if (stop.stop_requested()) {
+          return fail(ErrorCode::Interrupted,
+                      "analyzing table " + state.definition().name + " was interrupted");
+        }
+      }
       HAILSTONE_ASSIGN(const ByteView key, cursor.entry_key());
       for (size_t parts = 1; parts <= counts.size(); ++parts) {
         const ByteView prefix = key.substr(0, codec.prefix_size(key, parts));
@@ -168,7 +216,7 @@ Status Table::analyze() {
     distinct.push_back(std::move(counts));
   }
   const MutexLock guard(state.statistics_mutex);
-  state.analyzed = std::move(distinct);
+  state.analyzed = {.distinct = std::move(distinct), .rows = rows};
   return {};
 }
 

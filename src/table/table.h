@@ -89,6 +89,8 @@ class TableHost {
   /// The same as soon as no snapshot needs the rows of the table that were ended. May be called with any
   /// mutex held.
   virtual void request_merge_of_dead(const std::shared_ptr<Table>& table) = 0;
+  /// Asks for analyze() on a background thread.
+  virtual void request_analysis(const std::shared_ptr<Table>& table) = 0;
   /// Files of rows have gone, or will: the log that holds them, too, may go soon. May be called with any
   /// mutex held.
   virtual void request_checkpoint() noexcept = 0;
@@ -248,8 +250,9 @@ class Table : public std::enable_shared_from_this<Table> {
   uint64_t estimate_range(size_t index, ByteView low, ByteView high) const;
   /// Reads every byte and checks that indexes and rows agree; the first thing wrong.
   Status check(Transaction& transaction, const StopToken& stop);
-  /// Recomputes the distinct counts that statistics() gives.
-  Status analyze();
+  /// Recomputes the distinct counts that statistics() gives. When the table has more than doubled since, or
+  /// lost half of its rows, statistics() asks the host to do it again.
+  Status analyze(const StopToken& stop = {});
   /// Of a table in memory: gives back what rows take that nobody can see any more, until `enough` returns
   /// true.
   Status compact(const std::function<bool()>& enough, const StopToken& stop);
@@ -299,8 +302,12 @@ class Table : public std::enable_shared_from_this<Table> {
   /// uncommitted or waits to be written, no snapshot sees an older version of a row. Only for the one who has
   /// the table to himself.
   bool is_settled() const;
-  /// What analyze() has found, for a table that is opened again. Empty: nothing.
-  using AnalyzedCounts = std::vector<std::vector<uint64_t>>;
+  /// What analyze() has found, for a table that is opened again.
+  struct AnalyzedCounts {
+    std::vector<std::vector<uint64_t>> distinct;  // as TableStatistics has them; empty: nothing was found
+    uint64_t rows = 0;                            // of the table then
+    bool empty() const { return distinct.empty(); }
+  };
   AnalyzedCounts analyzed_counts() const;
   void set_analyzed_counts(AnalyzedCounts counts);
   /// Writes delete vectors that changed since they were written. Returns whether record() differs from what

@@ -140,8 +140,9 @@ struct Table::State {
   std::optional<Error> corruption HAILSTONE_GUARDED_BY(corruption_mutex);
 
   mutable Mutex statistics_mutex;
-  /// Distinct counts of analyze(), by index; empty until then.
-  std::vector<std::vector<uint64_t>> analyzed HAILSTONE_GUARDED_BY(statistics_mutex);
+  AnalyzedCounts analyzed HAILSTONE_GUARDED_BY(statistics_mutex);
+  /// The table has other rows than `analyzed` tells of, and the host knows.
+  mutable std::atomic<bool> analysis_asked{false};
   /// What the files of some segments say, all rows counted.
   mutable TableStatistics of_segments HAILSTONE_GUARDED_BY(statistics_mutex);
   /// These segments, which must not stay for it once they have been replaced; null: of none yet.

@@ -459,7 +459,8 @@ class IndexCheck {
     const Version* version;
   };
 
-  /// Entries behind `after` that may be live, some at a time.
+  /// Entries that may be live, some at a time: those behind `after`, or, before it has `begun`, from `after`
+  /// on.
   bool delta_entries(const TableDelta& delta, ByteView& after, bool begun,
                      std::vector<DeltaEntry>& to) const {
     constexpr size_t most = 1024;
@@ -474,13 +475,14 @@ class IndexCheck {
     };
     if (secondary_ == SegmentKeys::clustered) {
       const auto& tree = delta.rows.clustered();
-      for (auto entry = begun ? tree.upper_bound(after) : tree.begin();
+      for (auto entry = begun ? tree.upper_bound(after) : tree.lower_bound(after);
            entry != tree.end() && to.size() < most; ++entry) {
         take(entry.key(), entry.version());
       }
     } else {
       const auto& tree = delta.rows.secondary(secondary_);
-      for (auto entry = begun ? tree.upper_bound(after) : tree.begin(); entry != tree.end(); ++entry) {
+      for (auto entry = begun ? tree.upper_bound(after) : tree.lower_bound(after); entry != tree.end();
+           ++entry) {
         // Versions of one row lie behind one key; they must not be parted.
         const ByteView key = entry.key();
         if (to.size() >= most && key != after) break;
@@ -495,7 +497,8 @@ class IndexCheck {
     KeyStream ours(segment, *state_.keys, secondary_);
     HAILSTONE_TRY(ours.seek({}));
     std::vector<DeltaEntry> entries;
-    ByteView after;
+    // What lies before the segment's keys has nothing to do with them, however much it is.
+    ByteView after = ours.at_end() ? ByteView() : first_key(*segment);
     for (bool begun = false; !ours.at_end() && delta_entries(delta, after, begun, entries); begun = true) {
       for (const DeltaEntry& entry : entries) {
         HAILSTONE_TRY(interrupted());

@@ -41,6 +41,46 @@ TEST_F(StatisticsTest, DistinctValuesAreThoseOfAllSegmentsTogether) {
   }
 }
 
+TEST_F(StatisticsTest, CountsOfAnAnalysisGrowWithTheTableUntilItIsAnalyzedAgain) {
+  const auto fill = [&](int32_t first, int32_t last) {
+    const auto transaction = begin();
+    for (int32_t id = first; id < last; ++id)
+      insert(*transaction, {.id = id, .number = id, .name = "name " + std::to_string(id % 7)});
+    ASSERT_TRUE(host_.transactions().commit(*transaction));
+  };
+  fill(0, 200);
+  ASSERT_TRUE(table_->analyze());
+  EXPECT_EQ(table_->statistics().distinct[1], std::vector<uint64_t>{200});
+  // So few rows more make no difference.
+  fill(200, 1100);
+  EXPECT_EQ(table_->statistics().distinct[1], std::vector<uint64_t>{200});
+  EXPECT_EQ(host_.analysis_requests.load(), 0U);
+  fill(1100, 5000);
+  for (int round = 0; round < 3; ++round) {
+    const auto distinct = table_->statistics().distinct;
+    EXPECT_EQ(distinct[0], std::vector<uint64_t>{5000});
+    EXPECT_EQ(distinct[1], std::vector<uint64_t>{5000});
+    EXPECT_LT(distinct[2][0], 20U);
+    EXPECT_EQ(distinct[2][1], 5000U);
+  }
+  EXPECT_EQ(host_.analysis_requests.load(), 1U);
+  // An analysis that is interrupted leaves what was known, and the next reader asks again.
+  const Status stopped = table_->analyze([] { return true; });
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().code(), ErrorCode::Interrupted);
+  EXPECT_EQ(table_->statistics().distinct[1], std::vector<uint64_t>{5000});
+  EXPECT_EQ(host_.analysis_requests.load(), 2U);
+  ASSERT_TRUE(table_->analyze());
+  EXPECT_EQ(table_->statistics().distinct[2], (std::vector<uint64_t>{7, 5000}));
+  EXPECT_EQ(host_.analysis_requests.load(), 2U);
+  // Rows go, too.
+  const auto transaction = begin();
+  for (int32_t id = 1000; id < 5000; ++id) ASSERT_TRUE(table_->erase(*transaction, key_of(*table_, id)));
+  ASSERT_TRUE(host_.transactions().commit(*transaction));
+  EXPECT_EQ(table_->statistics().distinct[1], std::vector<uint64_t>{1000});
+  EXPECT_EQ(host_.analysis_requests.load(), 3U);
+}
+
 TEST_F(StatisticsTest, EndedRowsAreCountedThroughCommitRollbackFlushAndMerge) {
   const auto fill = [&](int32_t first, int32_t last) {
     const auto transaction = begin();

@@ -71,6 +71,7 @@ class TestHost : public TableHost {
   bool working() override { return false; }
   void request_merge(const std::shared_ptr<Table>&) override { merge_requests.fetch_add(1); }
   void request_merge_of_dead(const std::shared_ptr<Table>&) override { dead_requests.fetch_add(1); }
+  void request_analysis(const std::shared_ptr<Table>&) override { analysis_requests.fetch_add(1); }
   void request_checkpoint() noexcept override { checkpoint_requests.fetch_add(1); }
   void run(std::function<void()> job) override {
     if (!background) return job();
@@ -105,7 +106,7 @@ class TestHost : public TableHost {
   }
 
   std::atomic<uint64_t> flush_requests{0}, room_requests{0}, merge_requests{0}, dead_requests{0};
-  std::atomic<uint64_t> checkpoint_requests{0};
+  std::atomic<uint64_t> checkpoint_requests{0}, analysis_requests{0};
   std::atomic<Timestamp> checkpointed_timestamp{0};
   size_t buffer_bytes = size_t{1} << 20;
   size_t delta_bytes = size_t{1} << 20;
