@@ -15,9 +15,10 @@ STATEMENTS = {
     "without GROUP BY a mean or a spread of texts is NULL, or not, as the server looks before it computes":
         r"^(?!.* GROUP BY ).*\b(STD|STDDEV_SAMP|VARIANCE|VAR_SAMP|AVG)\(LEFT\(.* IS (NOT )?NULL",
     "a spread of groups is NULL for HAVING, where the server sorts the rows of groups": r"^(?=.*\b(STD|STDDEV_SAMP|VARIANCE|VAR_SAMP)\().* HAVING .* IS (NOT )?NULL",
+    "JSON_DEPTH of a column that is NOT NULL is never NULL to the server, which then takes the depth of what is no document for 0 in DISTINCT": r"\bDISTINCT\b.*\bJSON_DEPTH\(",
     "JSON_INSERT, JSON_SET and JSON_REPLACE are cut where a plan of the server's stores them": r"\bJSON_(INSERT|SET|REPLACE)\(.* JOIN .* ORDER BY ",
     "NULL and zero are one key of computed TIMESTAMPs where the server sorts the rows of groups, whose values come in turns":
-        r"^(?=.*(DISTINCT|GROUP_CONCAT)).*\b(\w+\([^()]*\b(stamp|instant)\b|CASE .*\b(stamp|instant)\b).* AS k\d\b.* GROUP BY ",
+        r"^(?=.*(DISTINCT|GROUP_CONCAT|JSON_\w+AGG)).*\b(stamp|instant)\b.*(\)|END) AS k\d\b.* GROUP BY ",
     "means of groups that are ordered by an extreme of a text are wrong in the server": r"\bAVG\(.* ORDER BY (MIN|MAX)\([A-Z]",
     "which rows of a text that is no number are warned of goes by the server's index": r"\btold\b",
     "a DOUBLE of two digits that has more than its type is cut where the server's plan stores it":
