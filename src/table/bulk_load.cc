@@ -65,8 +65,7 @@ class PublishAction : public TransactionAction {
 void add_segments(Table::State& state, const LoadedSegments& segments) HAILSTONE_REQUIRES(table_write_mutex) {
   const ExclusiveLock guard(state.latch());
   auto next = std::make_shared<TableView>(*state.current_view());
-  next->segments.insert(next->segments.end(), segments.begin(), segments.end());
-  state.set_view(std::move(next));
+  state.set_view(std::move(next), {}, segments);
   count(state.host.counters().segments, segments.size());
 }
 

@@ -17,7 +17,17 @@ void CursorSources::open(std::shared_ptr<const TableView> view, const Visibility
   for (const auto& delta : view_->deltas) {
     deltas_.push_back(make_delta_source(delta, secondary_, visibility_, projection_));
   }
-  next_ = 0;
+  let_wait(0);
+}
+
+void CursorSources::let_wait(size_t next) {
+  const SegmentOrder& order = view_->order(secondary_);
+  next_ = next;
+  if (direction_ == Direction::Forward) {
+    waiting_ = next_ < order.by_first().size() ? &order.by_first()[next_] : nullptr;
+  } else {
+    waiting_ = next_ > 0 ? &order.by_last()[next_ - 1] : nullptr;
+  }
 }
 
 CursorSource& CursorSources::source_of(uint32_t segment) {
@@ -40,23 +50,19 @@ Status CursorSources::seek(Direction direction, const SeekBound& bound) {
   for (const OpenSegment& open : segments_) open.source->valid = open.source->in_run = false;
   HAILSTONE_TRY(seek_deltas(bound));
   const SegmentOrder& order = view_->order(secondary_);
-  const auto by_first = order.by_first();
   const bool forward = direction == Direction::Forward;
   if (forward) {
-    const auto waiting = std::ranges::upper_bound(by_first, bound.key, {}, &SegmentOrder::Range::first);
-    next_ = static_cast<size_t>(waiting - by_first.begin());
+    let_wait(order.by_first().rank_behind(bound.key));
   } else if (bound.unbounded) {
-    next_ = by_first.size();
+    let_wait(order.by_last().size());
     return {};
   } else {
-    const auto above = std::ranges::lower_bound(order.by_last(), bound.key, {},
-                                                [&](uint32_t i) { return by_first[i].last; });
-    next_ = static_cast<size_t>(above - order.by_last().begin());
+    let_wait(order.by_last().rank_of(bound.key));
   }
   if (bound.prefix) return seek_prefix(bound);
   if (forward && bound.key.empty()) return {};
   Status status;
-  order.visit_between(bound.key, bound.key, [&](const SegmentOrder::Range& range) {
+  order.visit_between(bound.key, bound.key, [&](const SegmentRange& range) {
     if (bound.key < range.first) return true;  // waits, or lies behind
     status = source_of(range.segment).seek(direction, bound);
     return status.has_value();
@@ -68,7 +74,7 @@ Status CursorSources::seek(Direction direction, const SeekBound& bound) {
 
 Status CursorSources::seek_prefix(const SeekBound& bound) {
   Status status;
-  view_->order(secondary_).visit_between(bound.key, bound.key, [&](const SegmentOrder::Range& range) {
+  view_->order(secondary_).visit_between(bound.key, bound.key, [&](const SegmentRange& range) {
     status = source_of(range.segment).seek(Direction::Forward, bound);
     return status.has_value();
   });
@@ -98,17 +104,9 @@ CursorSource* CursorSources::nearest_open(const CursorSource* except) const {
   return best;
 }
 
-const SegmentOrder::Range* CursorSources::waiting() const {
-  if (!waits_) return nullptr;
-  const SegmentOrder& order = view_->order(secondary_);
-  if (direction_ == Direction::Forward)
-    return next_ < order.by_first().size() ? &order.by_first()[next_] : nullptr;
-  return next_ > 0 ? &order.by_first()[order.by_last()[next_ - 1]] : nullptr;
-}
-
 std::optional<CursorSource*> CursorSources::nearest_if_open() const {
   CursorSource* const best = nearest_open();
-  const SegmentOrder::Range* const range = waiting();
+  const SegmentRange* const range = waiting();
   if (range == nullptr) return best;
   const ByteView edge = direction_ == Direction::Forward ? range->first : range->last;
   if (best != nullptr && comes_before(best->key, edge)) return best;
@@ -119,7 +117,7 @@ Status CursorSources::open_waiting() {
   let_go();
   const uint32_t segment = waiting()->segment;
   const bool forward = direction_ == Direction::Forward;
-  next_ = forward ? next_ + 1 : next_ - 1;
+  let_wait(forward ? next_ + 1 : next_ - 1);
   return source_of(segment).seek(direction_, {.key = {}, .after = false, .unbounded = !forward});
 }
 
@@ -132,7 +130,7 @@ Result<CursorSource*> CursorSources::nearest() {
 
 const ByteView* CursorSources::rival_of(const CursorSource* current) {
   const CursorSource* const other = nearest_open(current);
-  const SegmentOrder::Range* const range = waiting();
+  const SegmentRange* const range = waiting();
   if (other == nullptr && range == nullptr) return nullptr;
   if (range != nullptr) rival_ = direction_ == Direction::Forward ? range->first : range->last;
   if (range == nullptr || (other != nullptr && comes_before(other->key, rival_))) rival_ = other->key;

@@ -47,7 +47,9 @@ class CursorSources {
   bool comes_before(ByteView a, ByteView b) const { return direction_ == Direction::Forward ? a < b : b < a; }
   CursorSource* nearest_open(const CursorSource* except = nullptr) const;
   /// The segment that waits in front; null: none.
-  const SegmentOrder::Range* waiting() const;
+  const SegmentRange* waiting() const { return waits_ ? waiting_ : nullptr; }
+  /// From here on so many wait, or have passed, as next_ tells.
+  void let_wait(size_t next);
   CursorSource& source_of(uint32_t segment);
   Status open_waiting();
   void let_go();
@@ -62,6 +64,7 @@ class CursorSources {
   Direction direction_ = Direction::Forward;
   bool waits_ = true;  // segments behind the open ones have entries that are wanted
   size_t next_ = 0;    // forward: of by_first(), the first that waits; backward: how many of by_last() wait
+  const SegmentRange* waiting_ = nullptr;  // the first that waits; null: none
   ByteView rival_;
 };
 

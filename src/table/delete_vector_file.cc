@@ -119,9 +119,7 @@ Status check_delete_vector(Table::State& state, const TableSegment& segment) {
     // It was replaced meanwhile, or its segment was merged, and the file went with it.
     if (file_now() != file) continue;
     const auto view = state.current_view();
-    if (std::ranges::none_of(view->segments, [&](const auto& each) { return each.get() == &segment; })) {
-      return {};
-    }
+    if (!view->contains(segment)) return {};
     return std::unexpected(read.error());
   }
 }

@@ -173,8 +173,8 @@ class Expiry {
           const SegmentFilter filter,
           state_.noted(SegmentFilter::prepare(predicate_, segment->columns, state_.host.counters())));
       if (filter.excludes_segment()) continue;
-      const auto claim = state_.claims.claim([&](const auto& is_claimed) -> TableSegments {
-        if (is_claimed(*segment) || !is_in_table(segment)) return {};
+      const auto claim = state_.claims.claim([&](const auto& claimed) -> TableSegments {
+        if (claimed.contains(segment.get()) || !is_in_table(segment)) return {};
         return {segment};
       });
       if (!claim) {
@@ -191,8 +191,7 @@ class Expiry {
   }
 
   bool is_in_table(const std::shared_ptr<TableSegment>& segment) const {
-    const auto view = state_.current_view();
-    return std::ranges::find(view->segments, segment) != view->segments.end();
+    return state_.current_view()->contains(*segment);
   }
 
   Status expire_segment(const std::shared_ptr<TableSegment>& segment, const SegmentFilter& filter) {

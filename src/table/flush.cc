@@ -106,13 +106,12 @@ void Table::State::replace_delta(const std::shared_ptr<TableDelta>& delta, const
   try {
     auto next = std::make_shared<TableView>(*current_view());
     std::erase(next->deltas, delta);
-    next->segments.insert(next->segments.end(), written.begin(), written.end());
     if (!written.empty()) {
       take_over_ends(*delta, written, is_row);
       take_over_locks(host.locks(), *delta, written, is_row);
     }
     generation.fetch_add(1, std::memory_order_release);
-    set_view(std::move(next));
+    set_view(std::move(next), {}, written);
     host.locks().forget_rows(*delta);
   } catch (const std::bad_alloc&) {
     for (const auto& segment : written) segment->segment->remove_when_unused();
@@ -120,6 +119,16 @@ void Table::State::replace_delta(const std::shared_ptr<TableDelta>& delta, const
     throw;
   }
   count(host.counters().segments, written.size());
+}
+
+bool Table::State::record_due() {
+  // The log has the rows until a checkpoint, which records all tables.
+  constexpr uint64_t segments_a_flush = 256;
+  if (flushes_unrecorded.fetch_add(1, std::memory_order_relaxed) <
+      current_view()->segments.size() / segments_a_flush)
+    return false;
+  flushes_unrecorded.store(0, std::memory_order_relaxed);
+  return true;
 }
 
 bool Table::State::flush_due(const TableDelta& active) const {
@@ -163,7 +172,7 @@ Result<bool> Table::flush(bool force) {
     written = true;
   }
   if (written) {
-    HAILSTONE_TRY(state.host.record(*this));
+    if (state.record_due()) HAILSTONE_TRY(state.host.record(*this));
     if (state.merge_due()) state.host.request_merge(shared_from_this());
   }
   return waiting;
@@ -232,6 +241,22 @@ bool Table::is_settled() const {
   return settled;
 }
 
+namespace {
+
+/// Segments with ends that their delete vector files do not have, or that take less memory in another form.
+TableSegments changed_ends(const Table::State& state, const TableView& view) {
+  TableSegments changed;
+  const SharedLock guard(state.latch());
+  for (const auto& segment : view.segments) {
+    if (is_marker(segment->shared_begin())) continue;
+    if (segment->ends->change_count() != segment->ends_written || segment->ends->is_wide())
+      changed.push_back(segment);
+  }
+  return changed;
+}
+
+}  // namespace
+
 Result<bool> Table::write_delete_vectors() {
   State& state = *state_;
   const MutexLock guard(state.files_mutex);
@@ -240,8 +265,7 @@ Result<bool> Table::write_delete_vectors() {
     if (state.files_are_dropped) return false;
   }
   const auto view = state.current_view();
-  for (const auto& segment : view->segments) {
-    if (is_marker(segment->shared_begin())) continue;
+  for (const auto& segment : changed_ends(state, *view)) {
     uint64_t obsolete = 0;
     std::list<State::Obsolete> replaced(1);
     HAILSTONE_ASSIGN(const bool changed, write_delete_vector(state, *segment, obsolete));

@@ -5,7 +5,8 @@
 // meet, those of one tier when they have become many. Segments of a tier have about as many bytes for their
 // width, which is the number of segments of the table that they overlap. A merge of a tier makes segments of
 // the next one, which has several times the bytes, so that a row is written again once for each such step of
-// the table's size, however its keys come. Segments that overlap no other are left alone.
+// the table's size, however its keys come. Segments that overlap no other are merged with their neighbours
+// only where the table has very many, and they are small beside it.
 #include <algorithm>
 #include <utility>
 
@@ -24,6 +25,8 @@ constexpr double tier_spread = 3;
 /// When more segments meet at a key, some are merged even where no tier has so many.
 constexpr size_t most_overlapping = 48;
 constexpr size_t most_small = 32;
+/// A table with more segments merges those that are small beside it.
+constexpr size_t most_of_one_size = 1024;
 constexpr uint64_t small_share = 8;  // a small segment is less than this part of a full one
 /// Of a table in memory: what dead rows take is more dear than the work of a merge, 5.7 bytes for each.
 constexpr double most_dead_percent_in_memory = 15;
@@ -31,45 +34,66 @@ constexpr double most_dead_percent_in_memory = 15;
 ByteView first_key(const TableSegment& segment) { return segment.segment->first_key(); }
 ByteView last_key(const TableSegment& segment) { return segment.segment->last_key(); }
 
-TableSegments mergeable_segments(const Table::State& state, const SegmentClaims::IsClaimed& is_claimed) {
+TableSegments mergeable_segments(const Table::State& state, const SegmentClaims::Claimed& claimed) {
   TableSegments result;
   const auto view = state.current_view();
   for (const auto& segment : view->segments) {
-    if (!is_marker(segment->shared_begin()) && !is_claimed(*segment)) result.push_back(segment);
+    if (!is_marker(segment->shared_begin()) && !claimed.contains(segment.get())) result.push_back(segment);
   }
   return result;
 }
 
-/// Segments that meet at the key where most do. `by_first`: by their first keys.
-TableSegments deepest(const TableSegments& by_first) {
-  TableSegments open, best;
-  for (const auto& segment : by_first) {
-    std::erase_if(open, [&](const auto& other) { return last_key(*other) < first_key(*segment); });
-    open.push_back(segment);
-    if (open.size() > best.size()) best = open;
+/// The segments of a view by their keys, those that are claimed left out.
+class Mergeable {
+ public:
+  Mergeable(std::shared_ptr<const TableView> view, const SegmentClaims::Claimed& claimed)
+      : view_(std::move(view)), order_(view_->order(TableView::clustered)) {
+    for (const TableSegment* const segment : claimed) {
+      const auto number = view_->number_of(*segment);
+      if (number) order_.erase(*SegmentOrder::range_of(*segment, TableView::clustered, *number));
+    }
   }
-  return best;
-}
+
+  size_t size() const { return order_.by_first().size(); }
+  /// Calls `visit` for each segment whose rows take less than so many bytes, by key, with its rank. False
+  /// from it ends the visit. Those of open transactions are left out.
+  template <typename Visit>
+  void for_each_smaller(uint64_t bytes, const Visit& visit) const {
+    order_.by_first().visit_smaller(bytes, [&](const SegmentRange& range, size_t rank) {
+      const auto& segment = view_->segments[range.segment];
+      return is_marker(segment->shared_begin()) || visit(segment, rank);
+    });
+  }
+  /// Those that meet at the key where most segments do.
+  TableSegments deepest() const {
+    TableSegments result;
+    const auto [at, count] = order_.by_first().deepest();
+    if (count < least_of_tier) return result;
+    order_.visit_between(at->first, at->first, [&](const SegmentRange& range) {
+      const auto& segment = view_->segments[range.segment];
+      if (range.first <= at->first && !is_marker(segment->shared_begin())) result.push_back(segment);
+      return true;
+    });
+    return result;
+  }
+  /// Bytes for each segment that it overlaps, itself among them.
+  double density(const TableSegment& segment) const {
+    const size_t begun = order_.by_first().rank_behind(last_key(segment));
+    const size_t ended = order_.by_last().rank_of(first_key(segment));
+    return static_cast<double>(segment.segment->file_bytes()) / static_cast<double>(begun - ended);
+  }
+
+ private:
+  const std::shared_ptr<const TableView> view_;
+  SegmentOrder order_;
+};
 
 /// At the key where most segments meet, the sparsest tier that has become many; empty: none has.
-TableSegments overlapping_tier(TableSegments all) {
-  std::ranges::sort(all, {}, [](const auto& segment) { return first_key(*segment); });
-  const TableSegments meeting = deepest(all);
+TableSegments overlapping_tier(const Mergeable& all) {
+  const TableSegments meeting = all.deepest();
   if (meeting.size() < least_of_tier) return {};
-  std::vector<ByteView> lasts;
-  lasts.reserve(all.size());
-  for (const auto& segment : all) lasts.push_back(last_key(*segment));
-  std::ranges::sort(lasts);
-  // Bytes for each segment of the table that it overlaps, itself among them.
-  const auto density = [&](const TableSegment& segment) {
-    const auto begun = std::ranges::upper_bound(all, last_key(segment), {},
-                                                [](const auto& other) { return first_key(*other); });
-    const auto ended = std::ranges::lower_bound(lasts, first_key(segment));
-    const auto width = (begun - all.begin()) - (ended - lasts.begin());
-    return static_cast<double>(segment.segment->file_bytes()) / static_cast<double>(width);
-  };
   std::vector<std::pair<double, std::shared_ptr<TableSegment>>> by_density;
-  for (const auto& segment : meeting) by_density.emplace_back(density(*segment), segment);
+  for (const auto& segment : meeting) by_density.emplace_back(all.density(*segment), segment);
   std::ranges::stable_sort(by_density, {}, [](const auto& each) { return each.first; });
   const auto some = [&](size_t first, size_t last) {
     TableSegments result;
@@ -83,6 +107,29 @@ TableSegments overlapping_tier(TableSegments all) {
     if (last - first >= least_of_tier) return some(first, std::min(last, first + most_of_tier));
   }
   return meeting.size() > most_overlapping ? some(0, least_of_tier) : TableSegments();
+}
+
+/// Neighbours in the order of keys that are small for a table of so many segments, though they overlap no
+/// other: files of less than a part of the table, whose rows take less than half of a merge's buffer, so that
+/// what becomes of them is as big as it gets. Empty: there are not so many of them side by side.
+TableSegments small_neighbours(const Table::State& state, const Mergeable& all) {
+  if (all.size() <= most_of_one_size) return {};
+  const uint64_t small_file = state.segment_bytes.load(std::memory_order_relaxed) / most_of_one_size;
+  // Merges that run at once share a buffer: what becomes of a merge now must not be small again.
+  const uint64_t buffer = state.host.segment_buffer_bytes() / (1 + state.host.merges().load());
+  TableSegments run;
+  size_t behind = 0;  // the rank behind the run
+  all.for_each_smaller(buffer / 2, [&](const auto& segment, size_t rank) {
+    if (segment->segment->file_bytes() >= small_file) return true;
+    if (rank != behind) {
+      if (run.size() >= least_of_tier) return false;
+      run.clear();
+    }
+    run.push_back(segment);
+    behind = rank + 1;
+    return run.size() < most_small;
+  });
+  return run.size() < least_of_tier ? TableSegments() : run;
 }
 
 /// No row of the ordinal's block began before this.
@@ -103,8 +150,8 @@ uint64_t dead_rows(const TableSegment& segment, const SnapshotsInUse& snapshots)
 }
 
 /// The segment of which a merge gives back most; none: nothing is to be had.
-TableSegments deadest(const Table::State& state, const SegmentClaims::IsClaimed& is_claimed) {
-  const TableSegments all = mergeable_segments(state, is_claimed);
+TableSegments deadest(const Table::State& state, const SegmentClaims::Claimed& claimed) {
+  const TableSegments all = mergeable_segments(state, claimed);
   const SnapshotsInUse snapshots = state.host.transactions().snapshots_in_use();
   TableSegments best;
   uint64_t most = 0;
@@ -122,7 +169,9 @@ TableSegments deadest(const Table::State& state, const SegmentClaims::IsClaimed&
 
 /// The segment with the greatest part of ends of which too much is dead, as a merge of it writes least for
 /// what it frees; null: none.
-std::shared_ptr<TableSegment> too_dead(const Table::State& state, const TableSegments& all) {
+std::shared_ptr<TableSegment> too_dead(const Table::State& state, const SegmentClaims::Claimed& claimed) {
+  if (state.ended_rows->count.load(std::memory_order_relaxed) == 0) return nullptr;
+  const TableSegments all = mergeable_segments(state, claimed);
   const double most_dead = state.is_in_memory() ? most_dead_percent_in_memory : most_dead_percent;
   const auto percent = [](uint64_t rows, const TableSegment& segment) {
     return static_cast<double>(rows) * 100 / segment.rows();
@@ -143,27 +192,26 @@ std::shared_ptr<TableSegment> too_dead(const Table::State& state, const TableSeg
 }
 
 /// What to merge now of what is not claimed; empty: nothing.
-TableSegments choose(const Table::State& state, const SegmentClaims::IsClaimed& is_claimed) {
-  const TableSegments all = mergeable_segments(state, is_claimed);
-  if (const auto segment = too_dead(state, all)) return {segment};
-  const uint64_t small_bytes = state.host.segment_buffer_bytes() / small_share;
+TableSegments choose(const Table::State& state, const SegmentClaims::Claimed& claimed) {
+  if (const auto segment = too_dead(state, claimed)) return {segment};
+  const Mergeable all(state.current_view(), claimed);
   TableSegments small;
-  for (const auto& segment : all) {
-    if (segment->segment->unpacked_bytes() < small_bytes) small.push_back(segment);
-  }
+  all.for_each_smaller(state.host.segment_buffer_bytes() / small_share, [&](const auto& segment, size_t) {
+    small.push_back(segment);
+    return small.size() <= most_small;
+  });
   if (small.size() > most_small) {
-    std::sort(small.begin(), small.end(),
-              [](const auto& a, const auto& b) { return first_key(*a) < first_key(*b); });
     small.resize(most_small);
     return small;
   }
-  return overlapping_tier(all);
+  TableSegments tier = overlapping_tier(all);
+  return tier.empty() ? small_neighbours(state, all) : tier;
 }
 
 }  // namespace
 
 bool Table::State::merge_due() const {
-  return !claims.look([this](const auto& is_claimed) { return choose(*this, is_claimed); }).empty();
+  return !claims.look([this](const auto& claimed) { return choose(*this, claimed); }).empty();
 }
 
 bool Table::merge_due() const { return state_->usable() && state_->merge_due(); }
@@ -173,8 +221,8 @@ Table::MergeOfDead Table::merge_of_dead() {
   // First, so that who ends rows behind the look asks again.
   state.ended_rows->told.store(false);
   if (!state.usable()) return MergeOfDead::Never;
-  const auto choose_dead = [&](const auto& is_claimed) -> TableSegments {
-    const auto segment = too_dead(state, mergeable_segments(state, is_claimed));
+  const auto choose_dead = [&](const auto& claimed) -> TableSegments {
+    const auto segment = too_dead(state, claimed);
     return segment == nullptr ? TableSegments() : TableSegments{segment};
   };
   if (!state.claims.look(choose_dead).empty()) return MergeOfDead::Now;
@@ -190,7 +238,7 @@ Result<bool> Table::merge(const StopToken& stop) {
   HAILSTONE_TRY(state.usable());
   bool of_dead = false;
   {
-    const auto claim = state.claims.claim([&](const auto& is_claimed) { return choose(state, is_claimed); });
+    const auto claim = state.claims.claim([&](const auto& claimed) { return choose(state, claimed); });
     if (!claim) return false;
     of_dead = claim->segments().size() == 1;
     HAILSTONE_TRY(state.noted(merge_segments(state, claim->segments(), stop)));
@@ -211,7 +259,7 @@ Status Table::compact(const std::function<bool()>& enough, const StopToken& stop
     flushes = view->deltas.size() > 1 || view->deltas.front()->dead_versions() > 0;
   }
   if (flushes) HAILSTONE_TRY(flush(true));
-  const auto choose_deadest = [&](const auto& is_claimed) { return deadest(state, is_claimed); };
+  const auto choose_deadest = [&](const auto& claimed) { return deadest(state, claimed); };
   while (!enough()) {
     {
       HAILSTONE_ASSIGN(const auto claim, state.claims.claim_all(choose_deadest, stop));
@@ -235,7 +283,7 @@ Status Table::merge_all(const StopToken& stop) {
   State& state = *state_;
   HAILSTONE_TRY(state.usable());
   {
-    const auto all = [&](const auto& is_claimed) { return mergeable_segments(state, is_claimed); };
+    const auto all = [&](const auto& claimed) { return mergeable_segments(state, claimed); };
     HAILSTONE_ASSIGN(const auto claim, state.claims.claim_all(all, stop));
     const TableSegments& segments = claim.segments();
     if (segments.empty()) return {};

@@ -55,7 +55,7 @@ Result<Replayed> look(Table::State& state, ByteView key, Timestamp timestamp) {
     return {};
   };
   Status status;
-  view->order(TableView::clustered).visit_between(key, key, [&](const SegmentOrder::Range& candidate) {
+  view->order(TableView::clustered).visit_between(key, key, [&](const SegmentRange& candidate) {
     status = look_in(view->segments[candidate.segment]);
     return status.has_value();
   });
@@ -138,10 +138,9 @@ Status Table::replay_publish(Timestamp timestamp, uint64_t file) {
   const MutexLock guard(state.write_mutex());
   const ExclusiveLock latched(state.latch());
   auto next = std::make_shared<TableView>(*state.current_view());
-  next->segments.push_back(std::move(*opened));
   raise_to(state.last_publish, timestamp);
   state.generation.fetch_add(1, std::memory_order_release);
-  state.set_view(std::move(next));
+  state.set_view(std::move(next), {}, {std::move(*opened)});
   count(state.host.counters().segments);
   return {};
 }

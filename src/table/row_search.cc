@@ -39,7 +39,7 @@ Result<SegmentMatches> Table::State::match_key(const TableView& places, ByteView
     return {};
   };
   absl::InlinedVector<uint32_t, 64> candidates;
-  places.order(TableView::clustered).visit_between(key, key, [&](const SegmentOrder::Range& candidate) {
+  places.order(TableView::clustered).visit_between(key, key, [&](const SegmentRange& candidate) {
     candidates.push_back(candidate.segment);
     if (readers != nullptr) readers->prefetch(candidate.segment, hash);
     return true;
@@ -188,7 +188,7 @@ Result<RowPlace> Table::State::find_visible(const TableView& places, ByteView ke
     return {};
   };
   Status status;
-  places.order(TableView::clustered).visit_between(key, key, [&](const SegmentOrder::Range& candidate) {
+  places.order(TableView::clustered).visit_between(key, key, [&](const SegmentRange& candidate) {
     status = look(candidate.segment);
     return status && !found.found();
   });
@@ -224,7 +224,7 @@ Result<UniqueMatches> Table::State::match_unique(const TableView& places, size_t
     return {};
   };
   Status status;
-  places.order(secondary).visit_between(index_key, index_key, [&](const SegmentOrder::Range& candidate) {
+  places.order(secondary).visit_between(index_key, index_key, [&](const SegmentRange& candidate) {
     status = look(candidate.segment);
     return status.has_value();
   });

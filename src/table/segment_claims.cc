@@ -11,11 +11,6 @@ constexpr std::chrono::milliseconds stop_interval{50};
 
 }  // namespace
 
-TableSegments SegmentClaims::choose_unclaimed(const Choose& choose) const {
-  return choose([this](const TableSegment& segment)
-                    HAILSTONE_REQUIRES(mutex_) { return claimed_.contains(&segment); });
-}
-
 void SegmentClaims::add(const TableSegments& segments) {
   try {
     for (const auto& segment : segments) claimed_.insert(segment.get());
@@ -27,13 +22,13 @@ void SegmentClaims::add(const TableSegments& segments) {
 
 TableSegments SegmentClaims::look(const Choose& choose) const {
   const MutexLock guard(mutex_);
-  return waiting_for_all_ > 0 ? TableSegments() : choose_unclaimed(choose);
+  return waiting_for_all_ > 0 ? TableSegments() : choose(claimed_);
 }
 
 std::optional<SegmentClaims::Claim> SegmentClaims::claim(const Choose& choose) {
   const MutexLock guard(mutex_);
   if (waiting_for_all_ > 0) return std::nullopt;
-  TableSegments chosen = choose_unclaimed(choose);
+  TableSegments chosen = choose(claimed_);
   if (chosen.empty()) return std::nullopt;
   add(chosen);
   return Claim(*this, std::move(chosen));
@@ -56,7 +51,7 @@ Result<SegmentClaims::Claim> SegmentClaims::claim_all(const Choose& choose, cons
     if (!claimed_.empty()) released_.wait_for(mutex_, stop_interval);
   }
   --waiting_for_all_;
-  TableSegments chosen = choose_unclaimed(choose);
+  TableSegments chosen = choose(claimed_);
   add(chosen);
   return Claim(*this, std::move(chosen));
 }

@@ -36,10 +36,10 @@ class SegmentClaims {
     TableSegments segments_;
   };
 
-  /// Tells whether a segment is claimed.
-  using IsClaimed = std::function<bool(const TableSegment&)>;
+  /// Those that are claimed.
+  using Claimed = std::unordered_set<const TableSegment*>;
   /// Chooses segments that are not claimed.
-  using Choose = std::function<TableSegments(const IsClaimed&)>;
+  using Choose = std::function<TableSegments(const Claimed&)>;
 
   /// What `choose` would take now; nothing while claim_all() waits.
   TableSegments look(const Choose& choose) const;
@@ -50,7 +50,6 @@ class SegmentClaims {
   Result<Claim> claim_all(const Choose& choose, const StopToken& stop);
 
  private:
-  TableSegments choose_unclaimed(const Choose& choose) const HAILSTONE_REQUIRES(mutex_);
   void add(const TableSegments& segments) HAILSTONE_REQUIRES(mutex_);
   /// Asks without the mutex, as it may take long.
   bool asked_to_stop(const StopToken& stop) HAILSTONE_REQUIRES(mutex_);
@@ -58,7 +57,7 @@ class SegmentClaims {
 
   mutable Mutex mutex_;  // the table's latch is taken under it
   Condition released_;
-  std::unordered_set<const TableSegment*> claimed_ HAILSTONE_GUARDED_BY(mutex_);
+  Claimed claimed_ HAILSTONE_GUARDED_BY(mutex_);
   size_t waiting_for_all_ HAILSTONE_GUARDED_BY(mutex_) = 0;
 };
 

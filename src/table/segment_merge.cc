@@ -369,8 +369,8 @@ class Merge {
     std::list<Table::State::Obsolete> obsolete;
     for (const auto& input : inputs_) obsolete.push_back({0, 0, input->segment});
     for (const auto& segment : dead_) obsolete.push_back({0, 0, segment});
-    for (const auto& file : obsolete) gone_.push_back(file.segment.get());
-    std::ranges::sort(gone_);
+    for (const auto& file : obsolete) gone_.push_back(file.segment);
+    for (const Output& output : outputs_) added_.push_back(output.segment);
     {
       const MutexLock write_guard(state_.write_mutex());
       const ExclusiveLock guard(state_.latch());
@@ -410,11 +410,8 @@ class Merge {
         return {.store = segment, .slot = row};
       });
     }
-    std::erase_if(next->segments,
-                  [&](const auto& each) { return std::ranges::binary_search(gone_, each.get()); });
-    for (const Output& output : outputs_) next->segments.push_back(output.segment);
     state_.generation.fetch_add(1, std::memory_order_release);
-    state_.set_view(std::move(next));
+    state_.set_view(std::move(next), gone_, added_);
     for (const auto& input : inputs_) locks.forget_rows(*input->segment);
     for (const auto& segment : dead_) locks.forget_rows(*segment);
   }
@@ -438,7 +435,7 @@ class Merge {
   const Timestamp forgotten_;                   // begins up to here are not kept
   std::vector<std::unique_ptr<Input>> inputs_;  // by first key
   TableSegments dead_;                          // further inputs, of which nothing stays
-  std::vector<const TableSegment*> gone_;       // all inputs, sorted
+  TableSegments gone_, added_;                  // all inputs; the outputs
   size_t unopened_ = 0;                         // the first input that was not opened
   std::vector<uint32_t> open_;                  // inputs that were opened and have rows left
   bool with_begin_ = false;

@@ -1,9 +1,11 @@
 // What a table tells about itself: sizes, and estimates for an optimizer.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "base/scheduler.h"
 #include "table/cursor.h"
+#include "table/segment_statistics.h"
 #include "table/table_state.h"
 
 namespace hailstone {
@@ -18,78 +20,13 @@ constexpr uint64_t most_rows_analyzed = 4'000'000;
 constexpr uint64_t least_change_analyzed = 1000;
 constexpr uint64_t entries_between_stops = 4096;
 
-/// Distinct values over several segments, of which each knows its own number: between the greatest (all have
-/// the same values) and the sum (none has values of another); nearer to the sum the more distinct the values
-/// are.
-class DistinctEstimate {
- public:
-  void add(uint64_t distinct, uint64_t rows) {
-    greatest_ = std::max(greatest_, distinct);
-    sum_ += distinct;
-    rows_ += rows;
-  }
-  /// With what a sketch of all values says.
-  uint64_t value(const DistinctSketch& sketch) const {
-    return std::clamp(sketch.estimate(), greatest_, sum_);
-  }
-  uint64_t value() const {
-    if (rows_ == 0) return 0;
-    const double share = static_cast<double>(sum_) / static_cast<double>(rows_);
-    return greatest_ + static_cast<uint64_t>(static_cast<double>(sum_ - greatest_) * share);
-  }
+/// What more segments say of themselves is kept up to date; of fewer it is soon summed up again.
+constexpr size_t few_segments = 64;
 
- private:
-  uint64_t greatest_ = 0, sum_ = 0, rows_ = 0;
-};
-
-}  // namespace
-
-namespace {
-
-/// Distinct values of the first 1, 2 … parts of an index, as the segments tell.
-std::vector<uint64_t> distinct_in_segments(const Table::State& state, const TableSegments& segments,
-                                           size_t index) {
-  const KeyCodec& codec = state.keys->codec(index);
-  const Index& described = state.layout->definition().indexes[index];
-  const bool is_clustered = index < state.keys->first_secondary();
-  std::vector<uint64_t> distinct(codec.part_count());
-  for (size_t part = 0; part < distinct.size(); ++part) {
-    DistinctEstimate estimate;
-    // The first part of a key is a column, of whose values segments have sketches. Where no value repeats,
-    // the sum is exact.
-    const IndexPart& first = described.parts.front();
-    const bool unique = described.unique && described.parts.size() == 1;
-    bool sketched = part == 0 && first.prefix == 0 && !unique;
-    DistinctSketch sketch;
-    for (const auto& segment : segments) {
-      const auto counts =
-          is_clustered ? segment->segment->distinct_prefixes()
-                       : segment->segment->index_distinct_prefixes(index - state.keys->first_secondary());
-      if (part < counts.size()) estimate.add(counts[part], segment->rows());
-      const SegmentColumns::Location location = segment->columns.location(first.column);
-      sketched = sketched && location.kind == SegmentColumns::Location::Kind::Stored;
-      if (sketched) segment->segment->add_distinct(location.position, sketch);
-    }
-    distinct[part] = sketched ? estimate.value(sketch) : estimate.value();
-  }
-  return distinct;
-}
-
-TableStatistics of_segments(const Table::State& state, const TableSegments& segments) {
-  TableStatistics result;
-  result.segments = segments.size();
-  for (const auto& segment : segments) {
-    result.rows += segment->rows();
-    result.data_bytes += segment->segment->file_bytes();
-    // Four bytes a row are what an entry of a secondary index takes at most, but for its samples.
-    for (size_t i = 0; i < state.keys->secondary_count(); ++i) {
-      result.index_bytes += uint64_t{segment->segment->index_entries(i)} * sizeof(uint32_t);
-    }
-  }
-  for (size_t index = 0; index < state.layout->definition().indexes.size(); ++index) {
-    result.distinct.push_back(distinct_in_segments(state, segments, index));
-  }
-  return result;
+SegmentStatistics sum_of(const TableView& view, const TableKeys& keys) {
+  SegmentStatistics sum(keys);
+  for (const auto& segment : view.segments) sum.add(*segment, keys);
+  return sum;
 }
 
 /// Whether a table with so many rows is another one than that which was analyzed.
@@ -115,11 +52,30 @@ std::vector<std::vector<uint64_t>> outgrown(const Table::AnalyzedCounts& counts,
 
 }  // namespace
 
+TableStatistics Table::State::keep_statistics(const TableView& of) const {
+  auto sum = std::make_unique<SegmentStatistics>(sum_of(of, *keys));
+  TableStatistics result = sum->value();
+  // It is kept up to date from the view on that it is of.
+  const SharedLock guard(latch());
+  const MutexLock kept(statistics_mutex);
+  if (current_view()->orders == of.orders) kept_statistics = std::move(sum);
+  return result;
+}
+
+void Table::State::note_segments(const TableSegments& gone, const TableSegments& added) noexcept {
+  const MutexLock guard(statistics_mutex);
+  if (kept_statistics == nullptr) return;
+  for (const auto& segment : gone) kept_statistics->take_off(*segment, *keys);
+  for (const auto& segment : added) kept_statistics->add(*segment, *keys);
+  if (kept_statistics->is_worn()) kept_statistics.reset();
+}
+
 TableStatistics Table::statistics() const {
   const State& state = *state_;
   std::shared_ptr<const TableView> view;
   uint64_t ended_rows = 0;
   TableStatistics of_deltas;
+  std::optional<TableStatistics> of_segments;
   {
     // Together, as a flush moves rows from a delta to a segment.
     const SharedLock guard(state.latch());
@@ -134,17 +90,20 @@ TableStatistics Table::statistics() const {
         of_deltas.index_bytes += delta->rows.secondary(i).size() * DeltaTree::entry_bytes;
       }
     }
+    const MutexLock kept(state.statistics_mutex);
+    if (state.kept_statistics != nullptr) of_segments = state.kept_statistics->value();
   }
   TableStatistics result;
   bool outdated = false;
+  if (!of_segments && view->segments.size() > few_segments) of_segments = state.keep_statistics(*view);
   {
     // Every statement may ask; the segments' part changes only with the segments.
     const MutexLock guard(state.statistics_mutex);
-    if (state.of_segments_for.lock() != view->orders) {
-      state.of_segments = of_segments(state, view->segments);
+    if (!of_segments && state.of_segments_for.lock() != view->orders) {
+      state.of_segments = sum_of(*view, *state.keys).value();
       state.of_segments_for = view->orders;
     }
-    result = state.of_segments;
+    result = of_segments ? *std::move(of_segments) : state.of_segments;
     ended_rows = std::min(result.rows, ended_rows);
     result.rows += of_deltas.rows - ended_rows;
     if (state.analyzed.distinct.size() == result.distinct.size()) {
@@ -313,7 +272,7 @@ uint64_t Table::estimate_range(size_t index, ByteView low, ByteView high) const 
   const size_t secondary = is_clustered ? SegmentKeys::clustered : index - state.keys->first_secondary();
   uint64_t entries = 0;
   const SegmentOrder& order = view->order(secondary);
-  const auto count_between = [&](const SegmentOrder::Range& range) {
+  const auto count_between = [&](const SegmentRange& range) {
     SegmentKeys keys(*view->segments[range.segment], *state.keys, secondary);
     const bool whole_from = low <= range.first, whole_to = high.empty() || range.last < high;
     const auto first = whole_from ? Result<uint32_t>(0U) : state.noted(keys.lower_bound(low));
@@ -323,9 +282,9 @@ uint64_t Table::estimate_range(size_t index, ByteView low, ByteView high) const 
     return true;
   };
   if (high.empty()) {
-    for (const SegmentOrder::Range& range : order.by_first()) {
+    order.by_first().for_each([&](const SegmentRange& range) {
       if (low <= range.last) count_between(range);
-    }
+    });
   } else {
     order.visit_between(low, high, count_between);
   }

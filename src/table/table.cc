@@ -77,6 +77,8 @@ Result<std::shared_ptr<Table>> Table::open(TableHost& host, const TableRecord& g
     };
   }
   auto view = std::make_shared<TableView>();
+  view->orders = std::make_shared<const SegmentOrders>(state.keys->secondary_count());
+  TableSegments segments;
   view->deltas.push_back(state.new_delta(*table));
   for (const auto& entry : given.segments) {
     auto segment = open_table_segment(state, entry);
@@ -93,13 +95,13 @@ Result<std::shared_ptr<Table>> Table::open(TableHost& host, const TableRecord& g
       continue;
     }
     (*segment)->is_recorded = true;
-    view->segments.push_back(std::move(*segment));
+    segments.push_back(std::move(*segment));
   }
-  count(host.counters().segments, view->segments.size());
+  count(host.counters().segments, segments.size());
   {
     const MutexLock writing(state.write_mutex());
     const ExclusiveLock latched(state.latch());
-    state.set_view(std::move(view));
+    state.set_view(std::move(view), {}, segments);
   }
   if (!given.rows.empty() && state.usable()) {
     // As above.
@@ -120,37 +122,37 @@ void Table::State::make_room_in_spare_views(const TableView& next) {
 
 void Table::State::set_deltas(std::shared_ptr<TableView> next) {
   make_room_in_spare_views(*next);
-  const auto before = current_view();
-  HAILSTONE_CHECK(before->segments == next->segments, "table {}", id);
-  next->orders = before->orders;
+  HAILSTONE_CHECK(current_view()->orders == next->orders, "table {}", id);
   const MutexLock guard(view_mutex);
   view = std::move(next);
 }
 
-void Table::State::set_view(std::shared_ptr<TableView> next) {
+void Table::State::set_view(std::shared_ptr<TableView> next, const TableSegments& gone,
+                            const TableSegments& added) {
+  const size_t before = next->segments.size();
+  next->change_segments(gone, added);
+  HAILSTONE_CHECK(next->segments.size() == before + added.size() - gone.size(),
+                  "table {}: {} segments have become {} by {} that came and {} that went", id, before,
+                  next->segments.size(), added.size(), gone.size());
   make_room_in_spare_views(*next);
-  const auto before = current_view();
-  if (before != nullptr && before->segments == next->segments) {
-    next->orders = before->orders;
-  } else {
-    next->orders = std::make_shared<const SegmentOrders>(next->segments, keys->secondary_count());
-    if (before != nullptr) {
-      for (const auto& segment : before->segments) segment->count_ended_in(nullptr);
-    }
-    for (const auto& segment : next->segments) {
-      segment->count_ended_in(ended_rows);
-      if (files_are_dropped) segment->segment->remove_when_unused();
-    }
-    count_segment_bytes(*next);
-  }
+  count_segments(gone, added);
   const MutexLock guard(view_mutex);
   view = std::move(next);
 }
 
-void Table::State::count_segment_bytes(const TableView& of) noexcept {
-  uint64_t bytes = 0;
-  for (const auto& segment : of.segments) bytes += segment->segment->file_bytes();
+void Table::State::count_segments(const TableSegments& gone, const TableSegments& added) noexcept {
+  uint64_t bytes = segment_bytes.load(std::memory_order_relaxed);
+  for (const auto& segment : gone) {
+    segment->count_ended_in(nullptr);
+    bytes -= segment->segment->file_bytes();
+  }
+  for (const auto& segment : added) {
+    segment->count_ended_in(ended_rows);
+    bytes += segment->segment->file_bytes();
+    if (files_are_dropped) segment->segment->remove_when_unused();
+  }
   segment_bytes.store(bytes, std::memory_order_relaxed);
+  note_segments(gone, added);
 }
 
 size_t Table::State::delta_limit() const {
@@ -173,11 +175,8 @@ std::shared_ptr<SpareView> Table::State::make_spare_view() {
 
 void Table::State::withdraw(const TableSegments& segments, std::shared_ptr<SpareView> spare) noexcept {
   std::erase_if(spare_views, [&](const auto& each) { return each.lock() == spare; });
-  const auto before = current_view();
-  spare->fill(*before, segments);
-  for (const auto& segment : before->segments) segment->count_ended_in(nullptr);
-  for (const auto& segment : spare->view.segments) segment->count_ended_in(ended_rows);
-  count_segment_bytes(spare->view);
+  spare->fill(*current_view(), segments);
+  count_segments(segments, {});
   const MutexLock guard(view_mutex);
   view = std::shared_ptr<const TableView>(spare, &spare->view);
 }

@@ -20,6 +20,7 @@
 #include "table/places.h"
 #include "table/segment_claims.h"
 #include "table/segment_readers.h"
+#include "table/segment_statistics.h"
 #include "table/table.h"
 #include "table/table_view.h"
 #include "transaction/superseded.h"
@@ -93,7 +94,6 @@ struct Table::State {
   const DeltaMemory delta_memory;
   /// Bytes of the files of the view's segments.
   std::atomic<uint64_t> segment_bytes{0};
-  void count_segment_bytes(const TableView& of) noexcept;
   /// Of a table in memory: take_emptied().
   std::atomic<bool> emptied;
   const std::shared_ptr<TableLatch> shared_latch = std::make_shared<TableLatch>();
@@ -120,6 +120,10 @@ struct Table::State {
   std::atomic<uint64_t> generation{1};           // rises with every change of what record() gives
   std::atomic<uint64_t> recorded_generation{1};  // that the manifest holds
   std::atomic<bool> flush_requested{false};
+  std::atomic<uint64_t> flushes_unrecorded{0};  // since the table's state was last recorded after a flush
+  /// Whether the manifest is to be told of a flush. The record of a table with very many segments takes
+  /// longer than the flush, so that it has one for many flushes.
+  bool record_due();
 
   /// Files that go when the manifest holds a state that does not name them any more.
   struct Obsolete {
@@ -147,6 +151,12 @@ struct Table::State {
   mutable TableStatistics of_segments HAILSTONE_GUARDED_BY(statistics_mutex);
   /// These segments, which must not stay for it once they have been replaced; null: of none yet.
   mutable std::weak_ptr<const SegmentOrders> of_segments_for HAILSTONE_GUARDED_BY(statistics_mutex);
+  /// The same of a table with many segments, kept up to date; null: nobody has asked yet.
+  mutable std::unique_ptr<SegmentStatistics> kept_statistics HAILSTONE_GUARDED_BY(statistics_mutex);
+  TableStatistics keep_statistics(const TableView& of) const;
+  /// The view has other segments from here on.
+  void note_segments(const TableSegments& gone, const TableSegments& added) noexcept
+      HAILSTONE_REQUIRES(table_latch);
   /// Ended rows of the segments of the view.
   const std::shared_ptr<EndedRows> ended_rows = std::make_shared<EndedRows>();
 
@@ -183,7 +193,13 @@ struct Table::State {
     const MutexLock guard(view_mutex);
     return view;
   }
-  void set_view(std::shared_ptr<TableView> next) HAILSTONE_REQUIRES(table_write_mutex, table_latch);
+  /// Puts `next`, a copy of the present view that may have other deltas, in its place, without the segments
+  /// that are `gone` and with those that are `added`.
+  void set_view(std::shared_ptr<TableView> next, const TableSegments& gone, const TableSegments& added)
+      HAILSTONE_REQUIRES(table_write_mutex, table_latch);
+  /// Segments come into the view or leave it.
+  void count_segments(const TableSegments& gone, const TableSegments& added) noexcept
+      HAILSTONE_REQUIRES(table_latch);
   /// The same for a view that differs from the present one in its deltas only.
   void set_deltas(std::shared_ptr<TableView> next) HAILSTONE_REQUIRES(table_write_mutex);
   /// Room for all that is in `next`, in each spare view.

@@ -189,11 +189,10 @@ class IndexCheck {
     const SegmentOrder order(loaded_, secondary_);
     for (size_t i = 0; i < loaded_.size(); ++i) {
       bool alone = true;
-      order.visit_between(first_key(*loaded_[i]), last_key(*loaded_[i]),
-                          [&](const SegmentOrder::Range& other) {
-                            alone = other.segment == i;
-                            return alone;
-                          });
+      order.visit_between(first_key(*loaded_[i]), last_key(*loaded_[i]), [&](const SegmentRange& other) {
+        alone = other.segment == i;
+        return alone;
+      });
       if (alone) continue;
       streams.push_back(std::make_unique<KeyStream>(loaded_[i], *state_.keys, secondary_));
       HAILSTONE_TRY(streams.back()->seek({}));
@@ -302,7 +301,7 @@ class IndexCheck {
     std::vector<Overlap> overlaps;
     Status status;
     before_.order(secondary_)
-        .visit_between(first_key(*segment), last_key(*segment), [&](const SegmentOrder::Range& range) {
+        .visit_between(first_key(*segment), last_key(*segment), [&](const SegmentRange& range) {
           const auto& other = before_.segments[range.segment];
           const auto keys = ours.range(first_key(*other), last_key(*other));
           if (!keys) {
@@ -564,13 +563,9 @@ Result<TransactionId> load_with_key_of(Table::State& state, const Transaction& t
   return TransactionId{0};
 }
 
-std::shared_ptr<const TableView> view_without(const Table::State& state, const TableView& view,
-                                              const LoadedSegments& loaded) {
+std::shared_ptr<const TableView> view_without(const TableView& view, const LoadedSegments& loaded) {
   auto others = std::make_shared<TableView>(view);
-  std::erase_if(others->segments, [&](const auto& segment) {
-    return std::find(loaded.begin(), loaded.end(), segment) != loaded.end();
-  });
-  others->orders = std::make_shared<const SegmentOrders>(others->segments, state.keys->secondary_count());
+  others->change_segments(loaded, {});
   return others;
 }
 
@@ -600,7 +595,7 @@ Result<std::shared_ptr<const TableView>> wait_for_loads(Table::State& state, Tra
     }
     // Keys may have gone from a load to the table while they were looked for.
     if (state.current_view() != view) continue;
-    return view_without(state, *view, loaded);
+    return view_without(*view, loaded);
   }
 }
 
@@ -625,7 +620,7 @@ Status check_loaded(Table::State& state, Transaction& transaction, const LoadedS
     HAILSTONE_TRY(state.host.locks().wait_for_end(transaction, blocker));
     // The places of before may say for ever that its rows are undecided: what has become of them is
     // elsewhere.
-    places = view_without(state, *state.current_view(), loaded);
+    places = view_without(*state.current_view(), loaded);
   }
   return {};
 }

@@ -147,5 +147,51 @@ TEST_F(LocksByPlaceTest, AWriterWaitsForTheEndOfTheHolder) {
   ASSERT_TRUE(host_.transactions().commit(*other));
 }
 
+TEST_F(LocksByPlaceTest, RowsOfNeighboursThatALargeTableMergesStayLockedAndSeen) {
+  constexpr int32_t rows_of_one = 6, most_of_one_size = 1024, segments = most_of_one_size + 20;
+  int32_t made = 0;
+  const auto grow_to = [&](int32_t wanted) {
+    for (; made < wanted; ++made) {
+      insert_committed(made * rows_of_one, (made + 1) * rows_of_one);
+      ASSERT_TRUE(table_->flush(true));
+    }
+  };
+  // A buffer of which a segment is less than half, but more than a small part.
+  grow_to(40);
+  for (host_.buffer_bytes = 64; !table_->merge_due(); host_.buffer_bytes *= 2) {
+  }
+  const size_t buffer = host_.buffer_bytes / 2;
+  host_.buffer_bytes = size_t{1} << 20;
+  const auto reader = begin();
+  grow_to(most_of_one_size);
+  static_cast<void>(reader->snapshot());
+  erase_committed(7);
+  erase_committed(50);
+  const auto locker = begin();
+  const uint64_t locked = lock_all(*locker, ReadLock::Exclusive);
+  EXPECT_EQ(locked, static_cast<uint64_t>(made * rows_of_one - 2));
+  grow_to(segments);
+  host_.buffer_bytes = buffer;
+  ASSERT_TRUE(table_->merge_due());
+  while (table_->merge_due()) ASSERT_TRUE(table_->merge());
+  const uint64_t left = table_->statistics().segments;
+  EXPECT_LE(left, static_cast<uint64_t>(most_of_one_size));
+  // No more were merged than had to be.
+  EXPECT_GT(left, static_cast<uint64_t>(most_of_one_size - 64));
+  for (const int32_t id : {0, 6, 49, 51, 100, 190, 300}) expect_locked(id, id + 1, 20 * rows_of_one);
+  RowReads reads(*table_, all_columns());
+  for (int32_t id = 0; id < 60; ++id) {
+    std::vector<Value> values(all_columns().size());
+    const auto found = table_->find(*reader, key_of(*table_, id), ReadLock::None, reads, values);
+    ASSERT_TRUE(found) << message(found);
+    EXPECT_TRUE(*found) << id;
+  }
+  host_.transactions().rollback(*locker);
+  const auto checker = begin();
+  const Status checked = table_->check(*checker, {});
+  EXPECT_TRUE(checked) << message(checked);
+  EXPECT_EQ(lock_all(*checker, ReadLock::Shared), static_cast<uint64_t>(segments * rows_of_one - 2));
+}
+
 }  // namespace
 }  // namespace hailstone

@@ -101,6 +101,26 @@ TEST_F(MergeTest, ReadsEachBlockAFewTimesHoweverShortMemoryIs) {
   expect_rows(rows);
 }
 
+TEST_F(MergeTest, ALargeTableTellsTheManifestOfManyFlushesAtOnce) {
+  size_t most_unrecorded = 0;
+  for (int32_t id = 0; id < 600; ++id) {
+    const auto transaction = begin();
+    Duplicate duplicate;
+    ASSERT_TRUE(table_->insert(*transaction, encode(*table_, row(id)), duplicate));
+    ASSERT_TRUE(host_.transactions().commit(*transaction));
+    ASSERT_TRUE(table_->flush(true));
+    const size_t segments = table_->statistics().segments;
+    ASSERT_EQ(segments, static_cast<size_t>(id) + 1);
+    const size_t unrecorded = segments - host_.recorded(1).segments.size();
+    ASSERT_LE(unrecorded, segments / 256);
+    most_unrecorded = std::max(most_unrecorded, unrecorded);
+  }
+  EXPECT_EQ(most_unrecorded, 2U);
+  ASSERT_TRUE(table_->optimize({}));
+  EXPECT_EQ(host_.recorded(1).segments.size(), table_->statistics().segments);
+  expect_rows(600);
+}
+
 TEST_F(MergeTest, MergesAndFlushesWithoutMemoryLeaveNothing) {
   if (!FailingAllocations::possible()) GTEST_SKIP() << "this build has an operator new of its own";
   // As many files as the table has segments, whatever failed.
