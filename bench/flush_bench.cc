@@ -98,7 +98,7 @@ class BenchHost : public TableHost {
   void request_checkpoint() noexcept override {}
   void run(std::function<void()> job) override { job(); }
   /// Little, so that the segments are not merged for being small.
-  size_t segment_buffer_bytes() override { return size_t{8} << 10; }
+  size_t segment_buffer_bytes() override { return size_t{16} << 10; }
   std::atomic<size_t>& bulk_loads() override { return bulk_loads_; }
   std::atomic<size_t>& merges() override { return merges_; }
   size_t delta_limit_bytes() override { return size_t{1} << 20; }
@@ -149,12 +149,13 @@ class FlushBench {
   }
 
   void grow_to(size_t segments) {
-    while (segments_ < segments) static_cast<void>(flush());
+    while (table_->statistics().segments < segments) static_cast<void>(flush());
   }
 
-  void measure() {
+  /// From so many segments on.
+  void measure(size_t segments) {
     std::vector<double> inserts, flushes, records, looks, first_statistics;
-    const size_t segments = segments_;
+    host_.record_microseconds = 0;
     for (size_t i = 0; i < flushes_measured; ++i) {
       flushes.push_back(flush());
       inserts.push_back(insert_microseconds_);
@@ -196,13 +197,11 @@ class FlushBench {
     begun = processor_microseconds();
     must(table_->flush(true));
     const double spent = processor_microseconds() - begun;
-    ++segments_;
     return spent;
   }
 
   BenchHost host_;
   std::shared_ptr<Table> table_;
-  size_t segments_ = 0;
   double insert_microseconds_ = 0;  // of the transaction before the last flush
   uint64_t next_ = 0;
 };
@@ -216,7 +215,7 @@ int main(int count, char** arguments) {
   for (const size_t segments : {size_t{20}, size_t{2'000}, size_t{20'000}}) {
     if (segments > most) break;
     bench.grow_to(segments);
-    bench.measure();
+    bench.measure(segments);
   }
   return 0;
 }
