@@ -34,11 +34,15 @@ constexpr double most_dead_percent_in_memory = 15;
 ByteView first_key(const TableSegment& segment) { return segment.segment->first_key(); }
 ByteView last_key(const TableSegment& segment) { return segment.segment->last_key(); }
 
+bool is_mergeable(const TableSegment& segment, const SegmentClaims::Claimed& claimed) {
+  return !is_marker(segment.shared_begin()) && !claimed.contains(&segment);
+}
+
 TableSegments mergeable_segments(const Table::State& state, const SegmentClaims::Claimed& claimed) {
   TableSegments result;
   const auto view = state.current_view();
   for (const auto& segment : view->segments) {
-    if (!is_marker(segment->shared_begin()) && !claimed.contains(segment.get())) result.push_back(segment);
+    if (is_mergeable(*segment, claimed)) result.push_back(segment);
   }
   return result;
 }
@@ -171,16 +175,16 @@ TableSegments deadest(const Table::State& state, const SegmentClaims::Claimed& c
 /// what it frees; null: none.
 std::shared_ptr<TableSegment> too_dead(const Table::State& state, const SegmentClaims::Claimed& claimed) {
   if (state.ended_rows->count.load(std::memory_order_relaxed) == 0) return nullptr;
-  const TableSegments all = mergeable_segments(state, claimed);
   const double most_dead = state.is_in_memory() ? most_dead_percent_in_memory : most_dead_percent;
   const auto percent = [](uint64_t rows, const TableSegment& segment) {
     return static_cast<double>(rows) * 100 / segment.rows();
   };
   std::vector<std::pair<double, std::shared_ptr<TableSegment>>> ended;
+  const auto view = state.current_view();
   const SharedLock guard(state.latch());
-  for (const auto& segment : all) {
+  for (const auto& segment : view->segments) {
     const double part = percent(segment->ends->count(), *segment);
-    if (part > most_dead) ended.emplace_back(part, segment);
+    if (part > most_dead && is_mergeable(*segment, claimed)) ended.emplace_back(part, segment);
   }
   if (ended.empty()) return nullptr;
   std::ranges::sort(ended, std::ranges::greater(), [](const auto& each) { return each.first; });
@@ -191,9 +195,11 @@ std::shared_ptr<TableSegment> too_dead(const Table::State& state, const SegmentC
   return nullptr;
 }
 
-/// What to merge now of what is not claimed; empty: nothing.
-TableSegments choose(const Table::State& state, const SegmentClaims::Claimed& claimed) {
-  if (const auto segment = too_dead(state, claimed)) return {segment};
+/// What to merge now of what is not claimed; empty: nothing. `dead`: of what is to be had by dead rows, too.
+TableSegments choose(const Table::State& state, const SegmentClaims::Claimed& claimed, bool dead = true) {
+  if (dead) {
+    if (const auto segment = too_dead(state, claimed)) return {segment};
+  }
   const Mergeable all(state.current_view(), claimed);
   TableSegments small;
   all.for_each_smaller(state.host.segment_buffer_bytes() / small_share, [&](const auto& segment, size_t) {
@@ -210,8 +216,8 @@ TableSegments choose(const Table::State& state, const SegmentClaims::Claimed& cl
 
 }  // namespace
 
-bool Table::State::merge_due() const {
-  return !claims.look([this](const auto& claimed) { return choose(*this, claimed); }).empty();
+bool Table::State::merge_due(bool dead) const {
+  return !claims.look([&](const auto& claimed) { return choose(*this, claimed, dead); }).empty();
 }
 
 bool Table::merge_due() const { return state_->usable() && state_->merge_due(); }

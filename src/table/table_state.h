@@ -275,7 +275,8 @@ struct Table::State {
   /// Puts the segments that a delta was written to in its place. `is_row`: as DeltaWriter::Written has it.
   void replace_delta(const std::shared_ptr<TableDelta>& delta, const TableSegments& segments,
                      const std::vector<bool>& is_row) HAILSTONE_EXCLUDES(table_write_mutex, table_latch);
-  bool merge_due() const;
+  /// `dead`: also of a segment of which too much is dead, which takes a look at all segments.
+  bool merge_due(bool dead = true) const;
   /// Waits for memory when the budget is exhausted, as long as somebody else may give some back.
   Status make_room(Table& table, Transaction& transaction, size_t bytes);
   /// Of a table in memory: sees to it that `bytes` more may be written. `loaded`: bytes of files that are not
