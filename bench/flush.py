@@ -13,6 +13,7 @@ NAMES = {
     "record": "of it: record of the state in the manifest",
     "merge due": "look at what is to be merged",
     "statistics": "statistics for the first statement behind it",
+    "find": "1,000 rows found by their keys, in no order",
 }
 
 

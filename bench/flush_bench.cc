@@ -2,10 +2,11 @@
 // order, some hundred a flush, beside a delete, on a filesystem that is memory, with the manifest's record of
 // each flush.
 //   flush_bench [MOST-SEGMENTS]
-// Prints for 20, 2,000 and 20,000 segments the least and the median processor time of a flush, of the step
-// that writes the state to the manifest, and of a look at what should be merged. Nothing here is a test.
-#include <sys/resource.h>
-
+// Prints a line for 20, 2,000 and 20,000 segments and each measurement: segments, name, least and mean
+// microseconds of the processor. Measured are the rows' transaction before a flush, the flush, the record of
+// the table's state in the manifest (0 in flushes that have none), a look at what is to be merged, dead rows
+// included, the statistics that the first statement behind it asks for, and 1,000 rows found by their keys.
+// Nothing here is a test; bench/flush.py makes the page.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -22,13 +23,16 @@
 #include "schema/collation.h"
 #include "schema/row_codec.h"
 #include "segment/block_cache.h"
+#include "table/row_reads.h"
 #include "table/table.h"
+#include "table/table_keys.h"
 
 namespace hailstone {
 namespace {
 
 constexpr size_t rows_a_flush = 200;
 constexpr size_t flushes_measured = 400;
+constexpr size_t finds_measured = 20, rows_a_find = 1000;
 
 void must(const Status& status) {
   if (status) return;
@@ -168,9 +172,12 @@ class FlushBench {
       static_cast<void>(table_->statistics());
       first_statistics.push_back(processor_microseconds() - begun);
     }
+    std::vector<double> finds;
+    for (size_t i = 0; i < finds_measured; ++i) finds.push_back(find_rows());
     for (const auto& [name, times] :
          {std::pair("insert", &inserts), std::pair("flush", &flushes), std::pair("record", &records),
-          std::pair("merge due", &looks), std::pair("statistics", &first_statistics)}) {
+          std::pair("merge due", &looks), std::pair("statistics", &first_statistics),
+          std::pair("find", &finds)}) {
       std::printf("%zu,%s,%.1f,%.1f\n", segments, name, std::ranges::min(*times),
                   std::accumulate(times->begin(), times->end(), 0.0) / static_cast<double>(times->size()));
     }
@@ -178,7 +185,21 @@ class FlushBench {
   }
 
  private:
-  /// Microseconds of the processor, of the flush alone.
+  /// Microseconds of the processor for rows that are found by their keys, in no order.
+  double find_rows() {
+    const auto transaction = host_.transactions().begin(Isolation::ReadCommitted);
+    RowReads reads(*table_, {0});
+    std::array<Value, 1> values;
+    const double begun = processor_microseconds();
+    for (size_t i = 0; i < rows_a_find; ++i) {
+      found_ = found_ * 6'364'136'223'846'793'005u + 1'442'695'040'888'963'407u;
+      std::string key;
+      append_row_id(order_signed(static_cast<int64_t>((found_ >> 33) % next_), 8), key);
+      static_cast<void>(must(table_->find(*transaction, key, ReadLock::None, reads, values)));
+    }
+    return processor_microseconds() - begun;
+  }
+  /// The same of the flush alone.
   double flush() {
     double begun = processor_microseconds();
     const auto transaction = host_.transactions().begin(Isolation::ReadCommitted);
@@ -207,7 +228,7 @@ class FlushBench {
   BenchHost host_;
   std::shared_ptr<Table> table_;
   double insert_microseconds_ = 0;  // of the transaction before the last flush
-  uint64_t next_ = 0;
+  uint64_t next_ = 0, found_ = 1;
   std::string key_;  // of the first row of the last transaction
 };
 
