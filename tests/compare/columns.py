@@ -77,7 +77,7 @@ VIRTUAL = {
     "thrice": "BIGINT AS (twice + 1) VIRTUAL",
     "told": "VARCHAR(30) COLLATE utf8mb4_nopad_bin AS (CONCAT('v', thrice)) VIRTUAL",
     "quoted": "TEXT COLLATE utf8mb4_nopad_bin AS (CONCAT(QUOTE(told), ' ', UPPER(told))) VIRTUAL",
-    "with_default": "VARCHAR(100) COLLATE utf8mb4_nopad_bin AS (CONCAT_WS(' ', HEX(<a>), HEX(DEFAULT(<a>)), thrice)) VIRTUAL",
+    "with_default": "VARCHAR(200) COLLATE utf8mb4_nopad_bin AS (CONCAT_WS(' ', HEX(<a>), HEX(DEFAULT(<a>)), thrice)) VIRTUAL",
 }
 # Bounds of partitions of a column; of others they are told by a hash, or by the server's own functions.
 BOUNDS = {
