@@ -152,7 +152,7 @@ Status Session::wait_for_turn() {
 
 void Session::commit_ordered() noexcept {
   if (!transaction_) return;
-  ordered_ = guarded([&] { return database().transactions().commit_visible(*transaction_); });
+  ordered_ = guarded([&] { return database().transactions().commit_in_order(*transaction_); });
 }
 
 Status Session::commit(bool all) {
@@ -174,6 +174,7 @@ Status Session::commit(bool all) {
     return visible;
   }
   // The server's log has the decision, and this one the prepared transaction: a start after a crash commits
+  transactions.settle(*transaction);
   // it.
   if (ordered && !syncs_commits_again()) return {};
   thd_wakeup_subsequent_commits(thd_, 0);

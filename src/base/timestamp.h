@@ -2,7 +2,9 @@
 // version are Timestamps, or the marker of the transaction that is still open.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <vector>
 
 namespace hailstone {
 
@@ -21,8 +23,14 @@ constexpr TransactionId transaction_of(Timestamp marker) { return marker & ~mark
 struct Snapshot {
   Timestamp read = 0;
   Timestamp own = 0;  // marker of the reading transaction; 0 for none
+  /// Markers of transactions that were committed up to `read` and whose versions did not all have the
+  /// timestamp yet. Null: none. Who holds the snapshot has them (HeldSnapshot).
+  const std::vector<Timestamp>* settling = nullptr;
 
-  bool includes(Timestamp stamp) const { return stamp <= read || (stamp == own && own != 0); }
+  bool includes(Timestamp stamp) const {
+    if (stamp <= read || (stamp == own && own != 0)) return true;
+    return settling != nullptr && std::ranges::find(*settling, stamp) != settling->end();
+  }
   bool sees(Timestamp begin, Timestamp end) const { return includes(begin) && !includes(end); }
 };
 

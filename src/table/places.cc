@@ -6,6 +6,23 @@
 
 namespace hailstone {
 
+namespace {
+
+/// A commit gives the latch to others after so many rows: some tens of microseconds.
+constexpr size_t rows_stamped_at_once = 4096;
+
+/// Takes the next changes off the list: of `rows_stamped_at_once` rows, or a single one of more.
+std::span<const Change> take_next(std::span<const Change>& changes) {
+  size_t count = 0, rows = 0;
+  while (count < changes.size() && (rows == 0 || rows + changes[count].count <= rows_stamped_at_once))
+    rows += changes[count++].count;
+  const auto taken = changes.first(count);
+  changes = changes.subspan(count);
+  return taken;
+}
+
+}  // namespace
+
 TableSegment::TableSegment(std::shared_ptr<TableLatch> latch, std::shared_ptr<const TableLayout> layout,
                            std::shared_ptr<Segment> opened, uint64_t file_number, Timestamp begin_of_rows,
                            std::unique_ptr<DeleteVector> delete_vector, uint64_t delete_vector_file)
@@ -42,10 +59,13 @@ void TableSegment::set_end(uint32_t ordinal, Timestamp end) {
 }
 
 void TableSegment::commit(std::span<const Change> changes, Timestamp timestamp) {
-  const ExclusiveLock guard(latch());
-  for (const Change& change : changes) {
-    HAILSTONE_CHECK(change.kind == Change::Kind::End);
-    for (uint32_t i = 0; i < change.count; ++i) set_end(static_cast<uint32_t>(change.slot) + i, timestamp);
+  while (!changes.empty()) {
+    const auto some = take_next(changes);
+    const ExclusiveLock guard(latch());
+    for (const Change& change : some) {
+      HAILSTONE_CHECK(change.kind == Change::Kind::End);
+      for (uint32_t i = 0; i < change.count; ++i) set_end(static_cast<uint32_t>(change.slot) + i, timestamp);
+    }
   }
 }
 
@@ -114,28 +134,31 @@ size_t TableDelta::row_bytes() const {
 
 void TableDelta::commit(std::span<const Change> changes, Timestamp timestamp) {
   uint64_t inserted = 0;
-  const auto stamp = [&]() HAILSTONE_REQUIRES_SHARED(table_latch) {
-    for (const Change& change : changes) {
-      Version& version = *version_of(change.slot);
-      if (change.kind == Change::Kind::Insert) {
-        if (inserted == 0) note_commit(timestamp);
-        version.stamp_begin(timestamp);
-        ++inserted;
-      } else {
-        set_end(version, timestamp);
+  while (!changes.empty()) {
+    const auto some = take_next(changes);
+    const auto stamp = [&]() HAILSTONE_REQUIRES_SHARED(table_latch) {
+      for (const Change& change : some) {
+        Version& version = *version_of(change.slot);
+        if (change.kind == Change::Kind::Insert) {
+          if (inserted == 0) note_commit(timestamp);
+          version.stamp_begin(timestamp);
+          ++inserted;
+        } else {
+          set_end(version, timestamp);
+        }
       }
+    };
+    bool flushed = false;
+    {
+      const SharedLock guard(latch());
+      flushed = !forwards.empty();
+      if (!flushed) stamp();
     }
-  };
-  bool flushed = false;
-  {
-    const SharedLock guard(latch());
-    flushed = !forwards.empty();
-    if (!flushed) stamp();
-  }
-  if (flushed) {
-    // Ends go to the delete vector of the segment that holds the rows now.
-    const ExclusiveLock guard(latch());
-    stamp();
+    if (flushed) {
+      // Ends go to the delete vector of the segment that holds the rows now.
+      const ExclusiveLock guard(latch());
+      stamp();
+    }
   }
   if (inserted > 0) decide(inserted);
 }

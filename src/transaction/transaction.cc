@@ -45,12 +45,14 @@ Transaction::Transaction(TransactionManager& manager, TransactionId id, Isolatio
 
 Transaction::~Transaction() {
   if (state_ == State::Active && !is_restored_) manager_.rollback(*this);
-  if (state_ == State::Active || state_ == State::Prepared) manager_.let_go(*this);
+  manager_.settle(*this);
+  if (!has_ended()) manager_.let_go(*this);
 }
 
 HeldSnapshot::HeldSnapshot(TransactionManager& manager, Timestamp own, bool may_expire)
     : manager_(manager), may_expire_(may_expire), taken_(std::chrono::steady_clock::now()) {
-  snapshot_ = {.read = manager.register_snapshot(*this), .own = own};
+  snapshot_.own = own;
+  manager.register_snapshot(*this);
 }
 
 HeldSnapshot::~HeldSnapshot() { manager_.forget_snapshot(*this); }

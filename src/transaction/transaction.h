@@ -52,7 +52,7 @@ class VersionStore {
  public:
   virtual ~VersionStore() = default;
   /// Replaces the transaction's marker by `timestamp` in each change; all are of this store, in any order.
-  /// Called under the commit mutex.
+  /// Holds the table's latch for some thousand changes at a time.
   virtual void commit(std::span<const Change> changes, Timestamp timestamp) = 0;
   /// Takes changes back: an inserted version is unlinked, ends become infinity. Needs no memory.
   virtual void undo(const Change& change) = 0;
@@ -92,7 +92,7 @@ class PrivateRows {
   /// Writes what is in memory to files. The transaction's changes to those rows are no more in its list
   /// (Transaction::forget_store()): their commit and rollback are the next two.
   virtual Status spill() = 0;
-  /// Called under the commit mutex, behind all changes; must not fail, need memory or block.
+  /// Called behind all changes; must not fail, need memory or block.
   virtual void commit(Timestamp timestamp) noexcept = 0;
   /// Takes the rows in files back that were written by the write of this number or a later one. Needs no
   /// memory.
@@ -125,6 +125,7 @@ class HeldSnapshot {
   const bool may_expire_;
   const std::chrono::steady_clock::time_point taken_;
   std::atomic<bool> expired_{false};
+  std::vector<Timestamp> settling_;
   Snapshot snapshot_;
 };
 
@@ -137,14 +138,16 @@ struct Savepoint {
 
 class Transaction {
  public:
-  /// Prepared: changes nothing any more, and waits for its coordinator to say how it ends.
-  enum class State : uint8_t { Active, Prepared, Committed, RolledBack };
+  /// Prepared: changes nothing any more, and waits for its coordinator to say how it ends. Settling:
+  /// committed, but its changes have still its marker, and it has its locks.
+  enum class State : uint8_t { Active, Prepared, Settling, Committed, RolledBack };
 
   TransactionId id() const { return id_; }
   Timestamp marker() const { return marker_of(id_); }
   Isolation isolation() const { return isolation_; }
   bool reads_uncommitted() const { return isolation_ == Isolation::ReadUncommitted; }
   State state() const { return state_; }
+  bool has_ended() const { return state_ >= State::Committed; }
   /// That it was prepared under; empty before, and when nothing of it is in the log.
   const std::string& name() const { return name_; }
 
@@ -167,8 +170,8 @@ class Transaction {
   /// How many have ended.
   uint64_t statements() const { return statements_; }
   /// The newest committed state and own changes: for locking reads and writes. Every timestamp counts as
-  /// committed, also that of a commit which is being stamped and not published yet: its redo is in the log,
-  /// nothing can take it back, and what it has not stamped so far still has its marker, to wait for. So
+  /// committed, also that of a commit which is being stamped: its redo is in the log, nothing can take it
+  /// back, and what it has not stamped so far still has its marker, to wait for. So
   /// `read` is no timestamp to compare commits with. Not registered: keeps no version alive.
   Snapshot current() const;
 

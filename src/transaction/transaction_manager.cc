@@ -11,7 +11,7 @@ namespace hailstone {
 namespace {
 
 /// Calls `store->commit` for each run of changes of one store.
-void stamp(std::span<const Change> changes, Timestamp timestamp) noexcept {
+void stamp_changes(std::span<const Change> changes, Timestamp timestamp) noexcept {
   while (!changes.empty()) {
     VersionStore* const store = changes.front().store;
     const auto other =
@@ -25,11 +25,13 @@ void stamp(std::span<const Change> changes, Timestamp timestamp) noexcept {
 }  // namespace
 
 TransactionManager::TransactionManager(Log& log, LockManager& locks, MemoryBudget& budget, Counters& counters,
-                                       Timestamp last_committed, TransactionId next_id)
+                                       Timestamp last_committed, TransactionId next_id,
+                                       uint64_t most_stamped_in_order)
     : log_(log),
       locks_(locks),
       budget_(budget),
       counters_(counters),
+      most_stamped_in_order_(most_stamped_in_order),
       last_committed_(last_committed),
       next_id_(next_id) {}
 
@@ -184,6 +186,12 @@ Status TransactionManager::commit(Transaction& transaction) {
 }
 
 Status TransactionManager::commit_visible(Transaction& transaction) {
+  HAILSTONE_TRY(commit_in_order(transaction));
+  settle(transaction);
+  return {};
+}
+
+Status TransactionManager::commit_in_order(Transaction& transaction) {
   if (transaction.state_ != Transaction::State::Active &&
       transaction.state_ != Transaction::State::Prepared) {
     return fail(ErrorCode::InvalidArgument, fmt::format("transaction {} has ended already", transaction.id_));
@@ -192,16 +200,16 @@ Status TransactionManager::commit_visible(Transaction& transaction) {
     finish(transaction, Transaction::State::Committed);
     return {};
   }
-  const Status logged = guarded([&] { return log_and_stamp(transaction); });
+  const Status logged = guarded([&] { return log_commit(transaction); });
   if (!logged) {
     rollback(transaction);  // unless it is prepared
     return logged;
   }
-  finish(transaction, Transaction::State::Committed);
+  if (transaction.state_ != Transaction::State::Settling) finish(transaction, Transaction::State::Committed);
   return {};
 }
 
-Status TransactionManager::log_and_stamp(Transaction& transaction) {
+Status TransactionManager::log_commit(Transaction& transaction) {
   // Sorted before the mutex: each table's latch is then taken once for all changes, not once for each.
   if (transaction.stores_.size() > 1) {
     const auto by_store = [](const Change& a, const Change& b) { return std::less<>()(a.store, b.store); };
@@ -222,6 +230,9 @@ Status TransactionManager::log_and_stamp(Transaction& transaction) {
     const bool is_prepared = transaction.state_ == Transaction::State::Prepared;
     HAILSTONE_TRY(log_.wait_for_room([&] { return !is_prepared && transaction.interrupted(); }));
   }
+  std::list<Timestamp> marker;
+  if (transaction.change_count_ > most_stamped_in_order_ && transaction.actions_.empty())
+    marker.push_back(transaction.marker());
   const MutexLock guard(commit_mutex_);
   const Timestamp timestamp = last_committed_.load(std::memory_order_relaxed) + 1;
   if (logged) {
@@ -229,14 +240,48 @@ Status TransactionManager::log_and_stamp(Transaction& transaction) {
     HAILSTONE_ASSIGN(transaction.commit_end_, log_.append(LogRecordType::Commit, record));
   }
   // The log has the commit: from here on nothing fails or needs memory.
-  // Ends first: what is seen to have begun has its ends, too.
-  stamp(transaction.ends_, timestamp);
-  stamp(transaction.inserts_, timestamp);
-  for (const auto& [table, rows] : transaction.private_rows_) rows->commit(timestamp);
-  for (const auto& action : transaction.actions_) action->commit(timestamp);
   transaction.commit_timestamp_ = timestamp;
+  // Who waits for all to settle waits for no more of them.
+  if (!marker.empty() && stoppers_ == 0) {
+    publish(transaction, std::move(marker));
+    return {};
+  }
+  stamp(transaction);
+  for (const auto& action : transaction.actions_) action->commit(timestamp);
   last_committed_.store(timestamp, std::memory_order_release);
   return {};
+}
+
+void TransactionManager::publish(Transaction& transaction, std::list<Timestamp> marker) noexcept {
+  ++unsettled_;
+  transaction.state_ = Transaction::State::Settling;
+  // One step for register_snapshot().
+  const MutexLock guard(mutex_);
+  settling_.splice(settling_.end(), marker);
+  last_committed_.store(transaction.commit_timestamp_, std::memory_order_release);
+}
+
+void TransactionManager::settle(Transaction& transaction) noexcept {
+  if (transaction.state_ != Transaction::State::Settling) return;
+  stamp(transaction);
+  std::list<Timestamp> marker;
+  {
+    const MutexLock guard(mutex_);
+    marker.splice(marker.end(), settling_, std::ranges::find(settling_, transaction.marker()));
+  }
+  {
+    const MutexLock guard(commit_mutex_);
+    if (--unsettled_ == 0 && stoppers_ > 0) all_settled_.notify_all();
+  }
+  finish(transaction, Transaction::State::Committed);
+}
+
+void TransactionManager::stamp(Transaction& transaction) noexcept {
+  const Timestamp timestamp = transaction.commit_timestamp_;
+  // Ends first: what is seen to have begun has its ends, too.
+  stamp_changes(transaction.ends_, timestamp);
+  stamp_changes(transaction.inserts_, timestamp);
+  for (const auto& [table, rows] : transaction.private_rows_) rows->commit(timestamp);
 }
 
 Status TransactionManager::make_durable(Transaction& transaction) {
@@ -309,6 +354,9 @@ Lsn TransactionManager::oldest_open_record(Lsn otherwise) const {
 
 Status TransactionManager::with_commits_stopped(const std::function<Status(Timestamp)>& action) {
   const MutexLock guard(commit_mutex_);
+  ++stoppers_;
+  while (unsettled_ > 0) all_settled_.wait(commit_mutex_);
+  --stoppers_;
   return action(last_committed());
 }
 
@@ -317,13 +365,14 @@ void TransactionManager::resume_after(Timestamp last_committed, TransactionId la
   next_id_.store(last_id + 1, std::memory_order_relaxed);
 }
 
-Timestamp TransactionManager::register_snapshot(HeldSnapshot& snapshot) {
+void TransactionManager::register_snapshot(HeldSnapshot& snapshot) {
   // Reading the timestamp and registering are one step for horizon(), or it could pass a snapshot that is
-  // about to be registered.
+  // about to be registered. So are reading it and the markers, for publish().
   const MutexLock guard(mutex_);
-  const Timestamp read = last_committed();
-  snapshots_.emplace(read, &snapshot);
-  return read;
+  snapshot.settling_.assign(settling_.begin(), settling_.end());
+  if (!snapshot.settling_.empty()) snapshot.snapshot_.settling = &snapshot.settling_;
+  snapshot.snapshot_.read = last_committed();
+  snapshots_.emplace(snapshot.snapshot_.read, &snapshot);
 }
 
 void TransactionManager::forget_snapshot(HeldSnapshot& snapshot) noexcept {
@@ -365,9 +414,7 @@ void TransactionManager::finish(Transaction& transaction, Transaction::State sta
       static_cast<void>(log_.append(LogRecordType::Rollback, record));
     });
   }
-  HAILSTONE_CHECK(
-      transaction.state_ == Transaction::State::Active || transaction.state_ == Transaction::State::Prepared,
-      "transaction {} ends twice", transaction.id_);
+  HAILSTONE_CHECK(!transaction.has_ended(), "transaction {} ends twice", transaction.id_);
   forget_name(transaction);
   transaction.state_ = state;
   transaction.held_.reset();

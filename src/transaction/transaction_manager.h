@@ -1,13 +1,18 @@
 // Begins and ends transactions, hands out timestamps and snapshots. Thread-safe.
 //
-// A commit is two steps, so that a server can order them: commit_visible() gives the timestamp, appends the
-// commit record, stamps the changes and publishes them, all under the commit mutex, and releases its locks;
-// make_durable() then brings the log to where flush_log_at_commit says. commit() does both. Locks need not be
-// kept until the log is durable: who takes them over has its commit record behind this one, so that it cannot
-// survive this one's loss.
+// A commit is three steps, so that a server can order them:
+//   commit_in_order()  gives the timestamp, appends the commit record and publishes the commit, under the
+//                      commit mutex;
+//   settle()           stamps the changes and releases the locks, under no mutex that others need;
+//   make_durable()     brings the log to where flush_log_at_commit says.
+// commit_visible() does the first two, commit() all. Locks need not be kept until the log is durable: who
+// takes them over has its commit record behind this one, so that it cannot survive this one's loss.
 //
-// A snapshot sees each transaction wholly or not at all: the timestamp is published, for snapshots to start
-// from, after all changes have been stamped, and timestamps are published in order.
+// A snapshot sees each transaction wholly or not at all. Timestamps are published in order, for snapshots to
+// start from. A snapshot that is taken before a published transaction has settled knows its marker: for it
+// the marker is as good as the timestamp (Snapshot::settling). Who wants to change what still has a marker
+// waits for the transaction, as before its commit. A small transaction is stamped at once, before it is
+// published, and so is one with actions (loads, changes of definitions), which others must meet in order.
 //
 // In a two-phase commit prepare() puts all that the transaction has done into the log, under a name that its
 // coordinator gave it. From then on neither the end of its owner nor that of the process rolls it back: it
@@ -24,6 +29,7 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <set>
@@ -47,17 +53,22 @@ enum class FlushLogAtCommit : uint8_t { EverySecond = 0, Sync = 1, Write = 2 };
 
 class TransactionManager {
  public:
-  /// `last_committed` and `next_id`: where recovery left off.
+  /// `last_committed` and `next_id`: where recovery left off. A transaction that has changed more rows than
+  /// `most_stamped_in_order` is stamped after it has been published: stamping fewer takes some microseconds.
   TransactionManager(Log& log, LockManager& locks, MemoryBudget& budget, Counters& counters,
-                     Timestamp last_committed, TransactionId next_id);
+                     Timestamp last_committed, TransactionId next_id, uint64_t most_stamped_in_order = 256);
 
   std::unique_ptr<Transaction> begin(Isolation isolation);
 
   Status commit(Transaction& transaction);
+  Status commit_visible(Transaction& transaction);
   /// On error (the log cannot take the record, and the transaction's interruption ends the wait) the
   /// transaction has been rolled back; never ErrorCode::Interrupted. InvalidArgument when it had ended
   /// before.
-  Status commit_visible(Transaction& transaction);
+  Status commit_in_order(Transaction& transaction);
+  /// Of one that is committed: it keeps its locks until then. May be another thread than that of
+  /// commit_in_order(). Needs no memory.
+  void settle(Transaction& transaction) noexcept;
   /// Waits as long as the log cannot be written, but for the transaction's interruption:
   /// ErrorCode::Interrupted leaves it committed, and durable as soon as the log can be written.
   Status make_durable(Transaction& transaction);
@@ -66,8 +77,8 @@ class TransactionManager {
   /// Needs no memory. Nothing to do for a transaction that is not active.
   void rollback(Transaction& transaction) noexcept;
 
-  // Two-phase commit. commit(), commit_visible() and make_durable() are for prepared transactions, too, but
-  // an error of commit_visible() leaves them prepared, and no interruption ends it.
+  // Two-phase commit. The functions above are for prepared transactions, too, but an error of
+  // commit_in_order() leaves them prepared, and no interruption ends it.
 
   static constexpr size_t most_name_bytes = 255;
   /// Durable as flush_log_at_commit says. `name`: 1 to most_name_bytes bytes. The transaction stays active on
@@ -123,7 +134,7 @@ class TransactionManager {
   /// checkpoint has to call it within with_commits_stopped(), after rotating the log: otherwise a transaction
   /// that commits meanwhile could lose its early records.
   Lsn oldest_open_record(Lsn otherwise) const;
-  /// Runs `action` with the last commit timestamp while no commit can happen.
+  /// Runs `action` with the last commit timestamp while no commit can happen, and none has still to settle.
   Status with_commits_stopped(const std::function<Status(Timestamp)>& action);
 
   // For recovery only, before any begin(): timestamps and ids continue behind these.
@@ -139,11 +150,16 @@ class TransactionManager {
  private:
   friend class HeldSnapshot;
   friend class Transaction;
-  /// What the snapshot reads.
-  Timestamp register_snapshot(HeldSnapshot& snapshot);
+  /// Says what the snapshot reads.
+  void register_snapshot(HeldSnapshot& snapshot);
   void forget_snapshot(HeldSnapshot& snapshot) noexcept;
-  /// Nothing has been done when it fails.
-  Status log_and_stamp(Transaction& transaction);
+  /// Gives the commit its timestamp, and publishes it. Nothing has been done when it fails.
+  Status log_commit(Transaction& transaction);
+  /// Gives the transaction's changes the timestamp of its commit.
+  static void stamp(Transaction& transaction) noexcept;
+  /// Publishes the commit of one that has still to settle. `marker`: a list of that alone.
+  void publish(Transaction& transaction, std::list<Timestamp> marker) noexcept
+      HAILSTONE_REQUIRES(commit_mutex_);
   /// Brings the log there as flush_log_at_commit says.
   Status reach(Lsn position, const Log::Interruption& interrupted);
   Status spill_redo(Transaction& transaction);
@@ -161,7 +177,11 @@ class TransactionManager {
   LockManager& locks_;
   MemoryBudget& budget_;
   Counters& counters_;
+  const uint64_t most_stamped_in_order_;
   Mutex commit_mutex_;
+  size_t unsettled_ HAILSTONE_GUARDED_BY(commit_mutex_) = 0;  // published, and not settled
+  size_t stoppers_ HAILSTONE_GUARDED_BY(commit_mutex_) = 0;   // that wait for these
+  Condition all_settled_;
   std::atomic<Timestamp> last_committed_;  // rises under commit_mutex_
   std::atomic<TransactionId> next_id_;
   std::atomic<FlushLogAtCommit> flush_mode_{FlushLogAtCommit::Sync};
@@ -170,6 +190,7 @@ class TransactionManager {
   std::atomic<size_t> changing_{0};  // open transactions that have changed anything
   mutable Mutex mutex_;
   std::set<std::pair<Timestamp, HeldSnapshot*>> snapshots_ HAILSTONE_GUARDED_BY(mutex_);
+  std::list<Timestamp> settling_ HAILSTONE_GUARDED_BY(mutex_);  // markers of those in unsettled_
   std::map<TransactionId, Lsn> open_records_ HAILSTONE_GUARDED_BY(mutex_);
   /// By name; those that somebody has are null.
   std::map<std::string, std::unique_ptr<Transaction>, std::less<>> prepared_ HAILSTONE_GUARDED_BY(mutex_);

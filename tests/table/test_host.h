@@ -19,14 +19,17 @@ namespace hailstone {
 
 class TestHost : public TableHost {
  public:
-  /// `base`: where files really are. `most_locks_by_key`: as LockManager has it.
-  explicit TestHost(Filesystem& base = posix_filesystem(), size_t most_locks_by_key = 256)
+  /// `base`: where files really are. `most_locks_by_key`, `most_stamped_in_order`: as LockManager and
+  /// TransactionManager have them.
+  explicit TestHost(Filesystem& base = posix_filesystem(), size_t most_locks_by_key = 256,
+                    uint64_t most_stamped_in_order = 256)
       : filesystem_(base), locks_(counters_, budget_, most_locks_by_key) {
     auto opened = Log::open(filesystem_, {.directory = directory_.path()}, counters_);
     EXPECT_TRUE(opened);
     log_ = std::move(*opened);
     EXPECT_TRUE(log_->replay(0, [](const LogRecord&) -> Status { return {}; }));
-    manager_ = std::make_unique<TransactionManager>(*log_, locks_, budget_, counters_, 0, 1);
+    manager_ =
+        std::make_unique<TransactionManager>(*log_, locks_, budget_, counters_, 0, 1, most_stamped_in_order);
     manager_->set_flush_log_at_commit(FlushLogAtCommit::EverySecond);
   }
   ~TestHost() override {
