@@ -9,12 +9,12 @@ memory.csv and memory.svg to bench/results/.
 import argparse
 import os
 import statistics
-import subprocess
 import time
 
 import common
 import memory_report
 import report
+from client_processes import ClientProcesses
 from common import Failure, say
 from memory_report import CLIENTS, ENGINES, MULTI, TURNOVERS
 from private_server import PrivateServer
@@ -44,37 +44,13 @@ def compile_programs(private):
     return programs
 
 
-class Work:
-    """What several clients did at once."""
+class Work(ClientProcesses):
+    """What several clients did at once; their answers are bytes."""
 
     def __init__(self, private, program, table, work, count, rows, clients):
-        arguments = [[program, private.socket, "memory", table, work, str(count // clients), str(rows), str(seed + 1)]
-                     for seed in range(clients)]
-        processes = [subprocess.Popen(each, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for each in arguments]
-        for process in processes:
-            if process.stdout.readline().strip() != "ready":
-                raise Failure(f"a client of '{work}' did not begin")
-        cpu, start = private.cpu_seconds(), time.perf_counter()
-        for process in processes:
-            process.stdin.write("go\n")
-            process.stdin.flush()
-        answers = [process.stdout.read() for process in processes]
-        for process in processes:
-            if process.wait() != 0:
-                raise Failure(f"a client of '{work}' failed")
-        self.seconds = time.perf_counter() - start
-        self.cpu = private.cpu_seconds() - cpu
-        self.bytes = sum(int(answer) for answer in answers)
-        self.count = count // clients * clients
-
-    @property
-    def rate(self):
-        return self.count / self.seconds
-
-    @property
-    def microseconds(self):
-        """Of the server's processor time for each of what was done."""
-        return 1e6 * self.cpu / self.count
+        super().__init__(private, [[program, private.socket, "memory", table, work, str(count // clients), str(rows), str(seed + 1)]
+                                   for seed in range(clients)], count // clients * clients)
+        self.bytes = sum(int(answer) for answer in self.answers)
 
 
 def settled_memory(private):

@@ -16,10 +16,11 @@ import pymysql
 
 import common
 import report
+import upkeep_points
 from common import say
 from private_server import PrivateServer
 
-PARTS = ("optimize", "batches", "update", "locks", "deadlocks")
+PARTS = ("optimize", "batches", "update", "locks", "deadlocks", "points")
 ENGINES = ("HAILSTONE", "InnoDB")
 BUDGETS = (64, 512)  # MiB
 ROWS = 2_500_000
@@ -32,8 +33,14 @@ LOCKING = {
     "none": ("UPDATE without an index that finds no row", "UPDATE locked SET n = 1 WHERE SQRT(m) < 0", "COMMIT"),
     "third": ("UPDATE of every third row", "UPDATE locked SET n = n + 1 WHERE m % 3 = 0", "COMMIT"),
     "third-back": ("UPDATE of every third row, rolled back", "UPDATE locked SET n = n + 1 WHERE m % 3 = 0", "ROLLBACK"),
+    "shuffled": ("UPDATE of every third row, in no order",
+                 f"UPDATE seq_1_to_{LOCK_ROWS // 3} s STRAIGHT_JOIN locked l ON l.id = 1 + s.seq * 7919 % {LOCK_ROWS} SET l.n = l.n + 1", "COMMIT"),
+    "shuffled-scan": ("a locking read of all rows, in no order",
+                      f"SELECT COUNT(*) FROM (SELECT l.n FROM seq_1_to_{LOCK_ROWS} s STRAIGHT_JOIN locked l ON l.id = 1 + s.seq * 7919 % {LOCK_ROWS} "
+                      "FOR UPDATE) AS d", "ROLLBACK"),
     "delete": ("DELETE of every tenth row, rolled back", "DELETE FROM locked WHERE m % 10 = 0", "ROLLBACK"),
 }
+LOCK_MEMORY = {"scan": 16, "shuffled-scan": 32}  # MiB at most
 STORM_CLIENTS = 32
 STORM_ROWS = 12
 STORM_SECONDS = 5
@@ -422,8 +429,8 @@ def write(folder, figures):
                      get("end") <= 2 * get("end", "InnoDB") + 0.01))
         aims.append((f"{title}: no INSERT beside its end longer than 0.2 s, or InnoDB's", f"{get('ping'):.3f} s",
                      get("ping") <= max(0.2, get("ping", "InnoDB"))))
-        if key == "scan":
-            aims.append((f"{title}: the locks below 16 MiB", f"{get('memory'):.1f} MiB", get("memory") < 16))
+        if key in LOCK_MEMORY:
+            aims.append((f"{title}: the locks below {LOCK_MEMORY[key]} MiB", f"{get('memory'):.1f} MiB", get("memory") < LOCK_MEMORY[key]))
     for key, (title, _) in STORMS.items():
         if not figures.has(f"storm-{key}-committed"):
             continue
@@ -433,6 +440,9 @@ def write(folder, figures):
             "committed", "deadlocks", "longest")])))
         ratio = figures.get(f"storm-{key}-committed", "HAILSTONE") / figures.get(f"storm-{key}-committed", "InnoDB")
         aims.append((f"deadlocks, {title}: at least InnoDB's rate", f"{ratio:.2f} of it", ratio >= 1))
+    if figures.has("points-mixed"):
+        text += upkeep_points.text(figures, lambda keys: _rows(figures, keys))
+        aims += upkeep_points.aims(figures)
     text.append("## Aims\n")
     text.append(report.aims_table(aims))
     with open(os.path.join(folder, "upkeep.md"), "w", encoding="utf-8") as file:
@@ -466,6 +476,8 @@ def main():
             bench_locks(BUDGETS[1], figures)
         if "deadlocks" in parts:
             bench_deadlocks(BUDGETS[1], figures)
+        if "points" in parts:
+            upkeep_points.bench(figures)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     write(arguments.output, figures)
