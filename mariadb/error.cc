@@ -33,6 +33,9 @@ int handler_error(THD* thd, const Error& error) {
       return HA_ERR_LOCK_DEADLOCK;
     case ErrorCode::TableChanged:
       return HA_ERR_TABLE_DEF_CHANGED;
+    case ErrorCode::TooManyLocks:
+      add_warning(thd, error);
+      return HA_ERR_LOCK_TABLE_FULL;
     case ErrorCode::Interrupted:
       return HA_ERR_ABORTED_BY_USER;
     case ErrorCode::DiskFull:

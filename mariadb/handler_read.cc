@@ -343,7 +343,7 @@ Result<bool> HailstoneHandler::seek_exactly(key_part_map parts) {
     return found;
   }
   // Nobody may make the row that was not found, from the second look on.
-  cursor_->lock_range(search_key_, key_after_prefix(search_key_));
+  HAILSTONE_TRY(cursor_->lock_range(search_key_, key_after_prefix(search_key_)));
   return seek();
 }
 

@@ -108,6 +108,7 @@ Transaction& Session::enter_statement() {
   if (!statement_) statement_.emplace(*transaction_);
   transaction_->set_locks_ranges(transaction_->isolation() == Isolation::Serializable ||
                                  repeats_statements(thd_) || applies_statement(thd_));
+  transaction_->set_escalates_locks(lock_escalation(thd_));
   // SELECT … NOWAIT and WAIT n set the server's own timeout for the statement.
   transaction_->set_lock_wait_timeout(lock_wait_limit(thd_));
   trans_register_ha(thd_, false, engine_handlerton(), 0);
@@ -173,8 +174,8 @@ Status Session::commit(bool all) {
       transactions.leave_prepared(std::move(transaction));
     return visible;
   }
-  // The server's log has the decision, and this one the prepared transaction: a start after a crash commits
   transactions.settle(*transaction);
+  // The server's log has the decision, and this one the prepared transaction: a start after a crash commits
   // it.
   if (ordered && !syncs_commits_again()) return {};
   thd_wakeup_subsequent_commits(thd_, 0);

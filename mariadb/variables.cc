@@ -237,6 +237,11 @@ MYSQL_THDVAR_ULONG(lock_wait_timeout, PLUGIN_VAR_RQCMDARG,
                    "How long a statement waits for a row lock, in seconds. 0: it does not wait; 100000000: "
                    "without limit",
                    nullptr, nullptr, 50, 0, endless_lock_wait, 0);
+MYSQL_THDVAR_BOOL(lock_escalation, PLUGIN_VAR_OPCMDARG,
+                  "What becomes of a statement that wants to lock a row when row locks take all the memory "
+                  "that they may: OFF, it ends with error 1206; ON, it locks all rows of the table by one "
+                  "lock",
+                  nullptr, nullptr, 0);
 
 void update_trace(THD*, st_mysql_sys_var*, void* variable, const void* value) {
   const auto on = *static_cast<const my_bool*>(value);
@@ -319,6 +324,7 @@ st_mysql_sys_var* system_variables[] = {MYSQL_SYSVAR(memory_budget),
                                         MYSQL_SYSVAR(data_dir),
                                         MYSQL_SYSVAR(columnar_default),
                                         MYSQL_SYSVAR(lock_wait_timeout),
+                                        MYSQL_SYSVAR(lock_escalation),
                                         MYSQL_SYSVAR(table_cache_size),
                                         MYSQL_SYSVAR(trace),
                                         MYSQL_SYSVAR(trace_log),
@@ -362,6 +368,7 @@ void note_trace_option() {
 bool trace_wanted(THD* thd) { return THDVAR(thd, trace) != 0; }
 bool syncs_commits_again() { return flush_log_value == sync_again; }
 bool trace_log_wanted() { return trace_log_value != 0; }
+bool lock_escalation(THD* thd) { return THDVAR(thd, lock_escalation) != 0; }
 unsigned long lock_wait_timeout(THD* thd) { return THDVAR(thd, lock_wait_timeout); }
 
 std::string data_directory() {

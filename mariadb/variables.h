@@ -18,6 +18,7 @@ extern st_mysql_show_var status_variables[];
 bool columnar_by_default(THD* thd);
 /// In seconds; 0: a statement does not wait.
 unsigned long lock_wait_timeout(THD* thd);
+bool lock_escalation(THD* thd);
 /// From so many seconds on there is no limit.
 constexpr unsigned long endless_lock_wait = 100'000'000;
 /// At the start: the configuration may have switched tracing on.

@@ -37,6 +37,7 @@ namespace hailstone {
   COUNTER(snapshots_expired, "snapshots that were ended because they were too old")                        \
   COUNTER(memory_waits, "times a writer waited for memory for a row")                                      \
   COUNTER(row_locks, "row locks that transactions hold")                                                   \
+  COUNTER(lock_escalations, "times that all rows of a table were locked by one lock, for want of memory")  \
   COUNTER(lock_waits, "times a transaction waited for a row or table lock")                                \
   COUNTER(lock_waiting, "transactions that wait for a lock now")                                           \
   COUNTER(lock_wait_microseconds, "time that ended lock waits took")                                       \

@@ -20,6 +20,8 @@ std::string_view to_string(ErrorCode code) {
       return "out of memory";
     case ErrorCode::DiskFull:
       return "disk full";
+    case ErrorCode::TooManyLocks:
+      return "too many locks";
     case ErrorCode::TableFull:
       return "table full";
     case ErrorCode::Io:

@@ -19,6 +19,7 @@ enum class ErrorCode : uint8_t {
   Interrupted,      // the application's interruption check said stop
   OutOfMemory,      // memory budget or system memory exhausted
   DiskFull,         // ENOSPC, EDQUOT
+  TooManyLocks,     // row locks take all the memory that they may
   TableFull,        // the rows of a table in memory take all that they may
   Io,               // any other failure of the filesystem
   Corruption,       // checksum or structure of stored bytes is wrong

@@ -245,7 +245,7 @@ struct Cursor::State {
         const auto nearest = sources->nearest_if_open();
         if (!nearest || *nearest != expected) continue;
         if (expected != nullptr && (expected->key != key || !(expected->place() == expected_place))) continue;
-        lock_range_to_current(to, next, missed ? RangeEnd::BeforeEntry : RangeEnd::AtEntry);
+        HAILSTONE_TRY(lock_range_to_current(to, next, missed ? RangeEnd::BeforeEntry : RangeEnd::AtEntry));
       }
       positioned = current != nullptr;
       if (!positioned) return false;
@@ -261,7 +261,7 @@ struct Cursor::State {
 
   /// Keeps others from inserting between the bound and the current entry, whose own key belongs to the range
   /// or not.
-  void lock_range_to_current(Direction to, const SeekBound& bound, RangeEnd end) {
+  Status lock_range_to_current(Direction to, const SeekBound& bound, RangeEnd end) {
     std::string low, high;
     if (to == Direction::Forward) {
       low = bound.key;
@@ -273,13 +273,13 @@ struct Cursor::State {
       if (current != nullptr && end == RangeEnd::BeforeEntry) low.push_back('\0');
       if (!bound.unbounded) high = bound.key;
     }
-    lock_range(low, high);
+    return lock_range(low, high);
   }
 
-  void lock_range(ByteView low, ByteView high) {
+  Status lock_range(ByteView low, ByteView high) {
     const uint32_t order =
         secondary == SegmentKeys::clustered ? LockManager::clustered_order : static_cast<uint32_t>(secondary);
-    inside.host.locks().lock_range(transaction, inside.id, order, low, high);
+    return inside.host.locks().lock_range(transaction, inside.id, order, low, high);
   }
 
   /// Whether the current entry is none that was sought.
@@ -442,10 +442,10 @@ Result<bool> Cursor::seek_at_or_after(ByteView bound, const Wanted& wanted) {
   return state_->checked(state_->seek(Direction::Forward, {.key = bound}, wanted));
 }
 
-void Cursor::lock_range(ByteView low, ByteView high) {
+Status Cursor::lock_range(ByteView low, ByteView high) {
   // A writer inserts an entry under the write mutex: it has done so before, or will wait.
   const MutexLock writers(state_->inside.write_mutex());
-  state_->lock_range(low, high);
+  return state_->lock_range(low, high);
 }
 
 Result<bool> Cursor::seek_before(ByteView bound, const Wanted& wanted) {

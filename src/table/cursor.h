@@ -55,8 +55,8 @@ class Cursor {
   /// Last entry whose key is < bound.
   Result<bool> seek_before(ByteView bound, const Wanted& wanted = {});
   /// Keeps others from making entries from `low` on and before `high`: for a search of one key that has found
-  /// nothing, and is made again then.
-  void lock_range(ByteView low, ByteView high);
+  /// nothing, and is made again then. ErrorCode::TooManyLocks.
+  Status lock_range(ByteView low, ByteView high);
   Result<bool> next(const Wanted& wanted = {});
   Result<bool> previous();
 

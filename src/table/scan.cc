@@ -25,7 +25,7 @@ Scan::~Scan() = default;
 Result<const Batch*> Scan::next() {
   State& state = *state_;
   HAILSTONE_TRY(state.inside.usable());
-  state.start();
+  HAILSTONE_TRY(state.start());
   auto result = state.inside.noted(state.lock == ReadLock::None ? state.next_plain() : state.next_locking());
   HAILSTONE_TRY(state.visibility.check());
   if (result && *result != nullptr) count(state.inside.host.counters().rows_returned, (*result)->rows);
@@ -262,7 +262,7 @@ uint64_t Scan::rows_met() const { return state_->worker->met_in_all() + state_->
 Result<uint64_t> Scan::count_rest(unsigned threads) {
   State& state = *state_;
   HAILSTONE_TRY(state.inside.usable());
-  state.start();
+  HAILSTONE_TRY(state.start());
   uint64_t rows = 0;
   if (state.lock != ReadLock::None || state.dirty) {
     for (;;) {

@@ -47,8 +47,8 @@ struct Scan::State {
   }
 
   /// The first call, not the constructor: a snapshot is taken when reading begins.
-  void start() {
-    if (view != nullptr) return;
+  Status start() {
+    if (view != nullptr) return {};
     if (lock == ReadLock::None) {
       visibility = {.snapshot = transaction.snapshot(),
                     .own_writes = transaction.own_writes(),
@@ -66,13 +66,15 @@ struct Scan::State {
     if (lock != ReadLock::None && transaction.locks_ranges()) {
       // A thread that inserts a row holds the write mutex: it did so before the view was taken, or it waits.
       const MutexLock writers(inside.write_mutex());
-      inside.host.locks().lock_range(transaction, inside.id, LockManager::clustered_order, {}, {});
+      HAILSTONE_TRY(
+          inside.host.locks().lock_range(transaction, inside.id, LockManager::clustered_order, {}, {}));
     }
     candidates = visibility;
     // Each row that was not ended for good then may be there.
     if (dirty) candidates.candidates = true;
     view = inside.current_view();
     go_to_first_row();
+    return {};
   }
 
   /// Before each pass over all rows.

@@ -76,7 +76,7 @@ Status Scans::State::begin_pass() {
     Scan::State& state = one.state();
     HAILSTONE_TRY(state.inside.usable());
     if (state.view == nullptr) {
-      state.start();
+      HAILSTONE_TRY(state.start());
     } else {
       state.go_to_first_row();
     }

@@ -432,6 +432,7 @@ RowLockMode mode_of(ReadLock lock) {
 bool Table::State::try_lock_met(Transaction& transaction, const TableView& met_in, const RowPlace& place,
                                 ByteView key, ReadLock lock) {
   if (place.segment == nullptr || is_marker(place.segment->shared_begin())) return false;
+  if (!host.locks().has_room(transaction, id, mode_of(lock))) return false;
   const MutexLock guard(write_mutex());
   if (current_view()->orders != met_in.orders) return false;
   {
@@ -446,6 +447,12 @@ bool Table::State::try_lock_met(Transaction& transaction, const TableView& met_i
 Result<RowPlace> Table::State::lock_newest(Transaction& transaction, ByteView key, ReadLock lock,
                                            SegmentReaders* readers) {
   const RowLockMode mode = mode_of(lock);
+  const Status room = host.locks().make_room(transaction, id, mode, !skips_locked(lock));
+  if (!room) {
+    // Another one has locked all rows.
+    if (skips_locked(lock) && room.error().code() == ErrorCode::LockWaitTimeout) return RowPlace{};
+    return std::unexpected(room.error());
+  }
   for (;;) {
     const auto looked_at = current_view();
     HAILSTONE_ASSIGN(const SegmentMatches matches, noted(match_key(*looked_at, key, nullptr, readers)));
@@ -460,8 +467,8 @@ Result<RowPlace> Table::State::lock_newest(Transaction& transaction, ByteView ke
         if (!newest.place.found()) {
           // Nobody may make the row that was not found.
           if (transaction.locks_absent_keys()) {
-            host.locks().lock_range(transaction, id, LockManager::clustered_order, key,
-                                    std::string(key) + '\0');
+            HAILSTONE_TRY(host.locks().lock_range(transaction, id, LockManager::clustered_order, key,
+                                                  std::string(key) + '\0'));
           }
           return RowPlace{};
         }

@@ -42,11 +42,6 @@ class WaitTimer {
   const Clock::time_point begin_ = Clock::now();
 };
 
-void report_wait(const Owner& waiter, const Owner& other) noexcept {
-  if (CommitOrder* const order = waiter.transaction->commit_order())
-    order->waits_for(other.transaction->commit_order());
-}
-
 /// A transaction that waits for the lock waits for its holders, and for those ahead of it, whose modes
 /// conflict.
 void report_waits(const Lock& lock) noexcept {
@@ -65,7 +60,7 @@ void report_waits(const Lock& lock) noexcept {
 
 /// What would have to be done again if it were rolled back. It waits, so that it changes nothing meanwhile.
 uint64_t work_of(const Owner& owner) {
-  return owner.transaction->own_writes() + owner.row_locks.size() + owner.rows_by_place;
+  return owner.transaction->own_writes() + owner.row_locks.size() + owner.rows_by_place + owner.rows_in_whole;
 }
 
 /// Whether `a` has to be committed before `b`.
@@ -313,6 +308,7 @@ void LockManager::State::remove(const Transaction& transaction, std::unique_ptr<
   removed = std::move(*found);
   owners.erase(transaction.id());
   by_place = release_places(*removed);
+  release_whole(*removed);
   const auto leave = [&](Lock& lock) {
     lock.holders.erase(lock.holders.begin() + (lock.holder(*removed) - lock.holders.data()));
   };

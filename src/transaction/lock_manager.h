@@ -32,8 +32,8 @@ enum class TableLockMode : uint8_t { IntentionShared, IntentionExclusive, Shared
 
 class LockManager {
  public:
-  /// Row locks are charged to `budget`, which they are never refused by; both outlive this. A transaction
-  /// that has locked `most_by_key` rows by their keys locks further ones by their places.
+  /// Locks of rows and ranges are charged to `budget`; both outlive this. A transaction that has locked
+  /// `most_by_key` rows by their keys locks further ones by their places.
   LockManager(Counters& counters, MemoryBudget& budget, size_t most_by_key = 256);
   ~LockManager();
 
@@ -44,6 +44,18 @@ class LockManager {
   // takes a bit or two bytes instead of two hundred. Its holder says where a row is, and follow_rows() when
   // rows move: all who give a place, and all who move rows, hold the table's write mutex. Null: the row is
   // not there, or its newest version is the transaction's own, which keeps all others away by itself.
+
+  // Locks of rows and ranges have half of the budget. When that is used up a transaction gets no more, or, if
+  // it escalates its locks, one that all rows of the table are locked by, those that are there and those that
+  // come: it is granted to one transaction at a time, or to several that share the rows. Others' locks of
+  // single rows, from before, are beside it, and are waited for when the rows are met.
+
+  /// Before rows of the table are locked, without any mutex. TooManyLocks: there is no room for them. Where
+  /// the locks are escalated, as lock_row(): it waits for those who have locked all rows of the table;
+  /// without `waits` LockWaitTimeout in place of that.
+  Status make_room(Transaction& transaction, TableId table, RowLockMode mode, bool waits = true);
+  /// Whether make_room() has nothing to do.
+  bool has_room(const Transaction& transaction, TableId table, RowLockMode mode) const;
 
   /// Grants at once (also when held in a sufficient mode) or returns false and changes nothing. False, too,
   /// when others wait for the lock already.
@@ -78,8 +90,9 @@ class LockManager {
   // under the table's write mutex, and end with the transaction.
   static constexpr uint32_t clustered_order = ~uint32_t{0};
 
-  /// Keys low <= key < high; empty `high`: all from `low` on.
-  void lock_range(Transaction& transaction, TableId table, uint32_t order, ByteView low, ByteView high);
+  /// Keys low <= key < high; empty `high`: all from `low` on. TooManyLocks: there is no room for one more;
+  /// where locks are escalated the whole order is locked then.
+  Status lock_range(Transaction& transaction, TableId table, uint32_t order, ByteView low, ByteView high);
   /// Another transaction that has locked a range which holds the key; 0: none. Cheap when nobody has locked
   /// ranges of the table.
   TransactionId range_locked_by_other(const Transaction& transaction, TableId table, uint32_t order,

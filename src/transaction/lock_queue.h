@@ -81,6 +81,8 @@ struct Owner {
   size_t range_bytes = 0;                         // what the ranges take
   std::vector<const VersionStore*> place_stores;  // of which it has locked rows by their places
   size_t rows_by_place = 0;                       // how many
+  std::vector<TableId> whole_tables;              // of which it has locked all rows by one lock
+  size_t rows_in_whole = 0;                       // that these have taken the place of
   struct Recent {
     uint64_t name = 0;  // a hash of the row's key
     const VersionStore* store = nullptr;

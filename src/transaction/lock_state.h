@@ -17,6 +17,7 @@
 #include "base/number_map.h"
 #include "transaction/commit_order.h"
 #include "transaction/lock_manager.h"
+#include "transaction/lock_memory.h"
 #include "transaction/lock_queue.h"
 #include "transaction/place_locks.h"
 #include "transaction/transaction.h"
@@ -60,21 +61,35 @@ inline size_t memory_of(const Lock& lock) {
   return sizeof(Lock) + list_entries + (lock.key.size() > key_in_place ? lock.key.size() : 0);
 }
 
+std::unexpected<Error> too_many_locks(const Transaction& transaction, size_t limit);
+
+/// Tells who coordinates the commits that a transaction is about to wait for another one.
+inline void report_wait(const Owner& waiter, const Owner& other) noexcept {
+  if (CommitOrder* const order = waiter.transaction->commit_order())
+    order->waits_for(other.transaction->commit_order());
+}
+
 inline TableLockMode mode_of(RowLockMode mode) {
   return mode == RowLockMode::Shared ? TableLockMode::Shared : TableLockMode::Exclusive;
 }
 
 struct LockManager::State {
   State(Counters& its_counters, MemoryBudget& its_budget, size_t its_most_by_key)
-      : counters(its_counters), budget(its_budget), most_by_key(its_most_by_key), places(its_budget) {}
+      : counters(its_counters), memory(its_budget), most_by_key(its_most_by_key), places(memory) {}
 
   Counters& counters;
-  MemoryBudget& budget;
+  locking::LockMemory memory;
   const size_t most_by_key;
   Mutex mutex;  // guards the locks and owners themselves, too
   NumberMap<std::unique_ptr<Owner>> owners HAILSTONE_GUARDED_BY(mutex);  // by the number of the transaction
   LockSet rows HAILSTONE_GUARDED_BY(mutex);
   locking::PlaceLockTable places HAILSTONE_GUARDED_BY(mutex);
+  struct Whole {
+    Owner* owner;
+    locking::Modes modes;
+  };
+  /// Who has locked all rows of a table by one lock: one transaction, or several that share them.
+  NumberMap<std::vector<Whole>> whole HAILSTONE_GUARDED_BY(mutex);
   LockSet tables HAILSTONE_GUARDED_BY(mutex);
   /// That have locked ranges, by table.
   NumberMap<std::vector<Owner*>> range_owners HAILSTONE_GUARDED_BY(mutex);
@@ -102,7 +117,7 @@ struct LockManager::State {
     Lock& made = **rows.insert(std::make_unique<Lock>(Lock::Kind::Row, table, key)).first;
     row_locks_of(table).fetch_add(1, std::memory_order_release);
     count(counters.row_locks);
-    budget.reserve(memory_of(made));
+    memory.reserve(memory_of(made));
     return made;
   }
 
@@ -123,7 +138,7 @@ struct LockManager::State {
     } else {
       row_locks_of(lock.table).fetch_sub(1, std::memory_order_release);
       counters.row_locks.fetch_sub(1, std::memory_order_relaxed);
-      budget.release(memory_of(lock));
+      memory.release(memory_of(lock));
       rows.erase(rows.find(name));
     }
   }
@@ -137,7 +152,13 @@ struct LockManager::State {
     row_locks_of(of).fetch_sub(static_cast<uint32_t>(fewer), std::memory_order_release);
     counters.row_locks.fetch_sub(fewer, std::memory_order_relaxed);
   }
-  /// A lock for a row that is held by its place: all holders of it move there.
+  /// In which modes the owner, or anybody else, has locked all rows of the table by one lock.
+  locking::Modes whole_of(const Owner& owner, TableId table) HAILSTONE_REQUIRES(mutex);
+  locking::Modes whole_of_others(const Owner& owner, TableId table) HAILSTONE_REQUIRES(mutex);
+  Status lock_whole(Owner& owner, TableId table, TableLockMode mode, bool waits,
+                    std::unique_ptr<PlaceLocks>& replaced) HAILSTONE_REQUIRES(mutex);
+  void release_whole(Owner& owner) noexcept HAILSTONE_REQUIRES(mutex);
+  /// A lock for a row that is held by its place, or with all rows: all holders of it move there.
   Lock& lock_of_place(const LockName& name, const VersionPlace& place) HAILSTONE_REQUIRES(mutex);
   /// Whether the row was locked by its place; nothing: it has a Lock, or is to get one.
   std::optional<bool> try_lock_by_place(Owner& owner, const LockName& name, const VersionPlace& place,

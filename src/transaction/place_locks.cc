@@ -32,7 +32,7 @@ PlaceLocks& PlaceLockTable::make(Owner& owner, TableId table, const std::shared_
 void PlaceLockTable::charge(PlaceLocks& locks) {
   const size_t bytes = locks.shared_rows.bytes() + locks.exclusive_rows.bytes() + locks.again.bytes();
   if (bytes <= locks.charged) return;
-  budget_.reserve(bytes - locks.charged);
+  memory_.reserve(bytes - locks.charged);
   locks.charged = bytes;
 }
 
@@ -47,6 +47,17 @@ Modes PlaceLockTable::modes_of_others(const Owner& owner, const VersionPlace& pl
   if (all == nullptr) return modes;
   for (const auto& each : *all) {
     if (&each->owner != &owner) modes = static_cast<Modes>(modes | each->modes(place.slot));
+  }
+  return modes;
+}
+
+Modes PlaceLockTable::modes_of(const Owner& owner, TableId table) const {
+  Modes modes = 0;
+  for (const VersionStore* const store : owner.place_stores) {
+    const PlaceLocks& locks = *find(owner, *store);
+    if (locks.table != table) continue;
+    if (locks.shared_rows.size() > 0) modes |= shared;
+    if (locks.exclusive_rows.size() > 0) modes |= exclusive;
   }
   return modes;
 }
@@ -111,7 +122,7 @@ size_t PlaceLockTable::let_go(const VersionPlace& place) noexcept {
 void PlaceLockTable::take_out(std::unique_ptr<PlaceLocks> locks,
                               std::unique_ptr<PlaceLocks>& chain) noexcept {
   locks->owner.rows_by_place -= locks->rows();
-  budget_.release(locks->charged);
+  memory_.release(locks->charged);
   size_t* const of_table = tables_.find(locks->table);
   HAILSTONE_CHECK(of_table != nullptr, "table {}", locks->table);
   if (--*of_table == 0) tables_.erase(locks->table);
@@ -119,17 +130,27 @@ void PlaceLockTable::take_out(std::unique_ptr<PlaceLocks> locks,
   chain = std::move(locks);
 }
 
-std::unique_ptr<PlaceLocks> PlaceLockTable::release(Owner& owner) noexcept {
+template <typename Chosen>
+std::unique_ptr<PlaceLocks> PlaceLockTable::release_if(Owner& owner, const Chosen& chosen) noexcept {
   std::unique_ptr<PlaceLocks> chain;
-  for (const VersionStore* const store : owner.place_stores) {
+  std::erase_if(owner.place_stores, [&](const VersionStore* store) {
     OfStore* const all = stores_.find(key_of(*store));
     const auto found = std::ranges::find(*all, &owner, [](const auto& each) { return &each->owner; });
+    if (!chosen(**found)) return false;
     take_out(std::move(*found), chain);
     all->erase(found);
     if (all->empty()) stores_.erase(key_of(*store));
-  }
-  owner.place_stores.clear();
+    return true;
+  });
   return chain;
+}
+
+std::unique_ptr<PlaceLocks> PlaceLockTable::release(Owner& owner) noexcept {
+  return release_if(owner, [](const PlaceLocks&) { return true; });
+}
+
+std::unique_ptr<PlaceLocks> PlaceLockTable::release(Owner& owner, TableId table) noexcept {
+  return release_if(owner, [&](const PlaceLocks& locks) { return locks.table == table; });
 }
 
 size_t PlaceLockTable::follow(const VersionStore& store,

@@ -11,8 +11,8 @@
 #include <optional>
 #include <vector>
 
-#include "base/memory_budget.h"
 #include "base/number_map.h"
+#include "transaction/lock_memory.h"
 #include "transaction/lock_queue.h"
 #include "transaction/slot_set.h"
 #include "transaction/transaction.h"
@@ -45,13 +45,15 @@ struct PlaceLocks {
 
 class PlaceLockTable {
  public:
-  explicit PlaceLockTable(MemoryBudget& budget) : budget_(budget) {}
+  explicit PlaceLockTable(LockMemory& memory) : memory_(memory) {}
 
   /// Whether any row of the table is held by its place.
   bool has_table(TableId table) const { return tables_.contains(table); }
   /// In which modes it holds the row; none: 0.
   Modes modes_of(const Owner& owner, const VersionPlace& place) const;
   Modes modes_of_others(const Owner& owner, const VersionPlace& place) const;
+  /// In which modes it holds rows of the table.
+  Modes modes_of(const Owner& owner, TableId table) const;
 
   /// Of the rows in this store, of which somebody has locked some; null: nobody has.
   const TableId* table_of(const VersionStore& store) const;
@@ -73,6 +75,8 @@ class PlaceLockTable {
   // What an owner, or a store, had is for the caller to free, without the mutex.
 
   std::unique_ptr<PlaceLocks> release(Owner& owner) noexcept;
+  /// Of one table.
+  std::unique_ptr<PlaceLocks> release(Owner& owner, TableId table) noexcept;
   /// Who has locked a row of the store has locked it where it goes, too; null: nowhere. How many rows more
   /// are held.
   size_t follow(const VersionStore& store, const std::function<VersionPlace(uint64_t slot)>& moved);
@@ -84,10 +88,12 @@ class PlaceLockTable {
   PlaceLocks* find(const Owner& owner, const VersionStore& store) const;
   PlaceLocks& make(Owner& owner, TableId table, const std::shared_ptr<VersionStore>& store);
   void charge(PlaceLocks& locks);
+  template <typename Chosen>
+  std::unique_ptr<PlaceLocks> release_if(Owner& owner, const Chosen& chosen) noexcept;
   /// It is in no list any more.
   void take_out(std::unique_ptr<PlaceLocks> locks, std::unique_ptr<PlaceLocks>& chain) noexcept;
 
-  MemoryBudget& budget_;
+  LockMemory& memory_;
   NumberMap<OfStore> stores_;  // by address
   NumberMap<size_t> tables_;   // how many there are of each
 };

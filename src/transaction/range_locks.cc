@@ -8,8 +8,12 @@ namespace hailstone {
 
 namespace {
 
-/// What a locked range takes beside its keys.
-constexpr size_t memory_of_range = 4 * sizeof(void*) + 2 * sizeof(std::string);
+using Ranges = std::map<std::string, std::string, std::less<>>;
+
+size_t memory_of(const Ranges::value_type& range) {
+  constexpr size_t beside_keys = 4 * sizeof(void*) + sizeof(range);
+  return beside_keys + range.first.size() + range.second.size();
+}
 
 /// Whether the order of their commits keeps the two apart, so that locks of ranges need not.
 bool order_is_settled(const Transaction& a, const Owner& b) {
@@ -19,28 +23,36 @@ bool order_is_settled(const Transaction& a, const Owner& b) {
 
 bool ends_before(ByteView high, ByteView key) { return !high.empty() && high < key; }
 
-/// Adds [low, high) to ranges that do not overlap, making one of all that it touches.
-void add_range(std::map<std::string, std::string, std::less<>>& ranges, ByteView low, ByteView high) {
+/// Adds [low, high) to ranges that do not overlap, making one of all that it touches. `bytes`, what the
+/// ranges take, is brought up to date.
+void add_range(Ranges& ranges, ByteView low, ByteView high, size_t& bytes) {
   std::string end(high);
   auto at = ranges.upper_bound(low);
   if (at != ranges.begin() && !ends_before(std::prev(at)->second, low)) {
     --at;
     if (at->second.empty() || (!high.empty() && high <= at->second)) return;
+    bytes -= memory_of(*at);
   } else {
     at = ranges.emplace_hint(at, low, std::string());
   }
   auto next = std::next(at);
   while (next != ranges.end() && (end.empty() || ByteView(next->first) <= end)) {
+    bytes -= memory_of(*next);
     if (!end.empty() && (next->second.empty() || end < next->second)) end = std::move(next->second);
     next = ranges.erase(next);
   }
   at->second = std::move(end);
+  bytes += memory_of(*at);
 }
 
 }  // namespace
 
-void LockManager::lock_range(Transaction& transaction, TableId table, uint32_t order, ByteView low,
-                             ByteView high) {
+Status LockManager::lock_range(Transaction& transaction, TableId table, uint32_t order, ByteView low,
+                               ByteView high) {
+  if (state_->memory.is_used_up()) {
+    if (!transaction.escalates_locks()) return too_many_locks(transaction, state_->memory.limit());
+    low = high = {};
+  }
   const MutexLock guard(state_->mutex);
   Owner& owner = state_->owner(transaction);
   // First, as the end of the transaction looks for its tables here.
@@ -50,13 +62,14 @@ void LockManager::lock_range(Transaction& transaction, TableId table, uint32_t o
     owners.push_back(&owner);
     state_->range_locks_of(table).fetch_add(1, std::memory_order_release);
   }
-  const size_t before = ranges.size();
-  add_range(ranges, low, high);
-  if (ranges.size() > before) {
-    const size_t bytes = memory_of_range + low.size() + high.size();
-    owner.range_bytes += bytes;
-    state_->budget.reserve(bytes);
+  const size_t before = owner.range_bytes;
+  add_range(ranges, low, high, owner.range_bytes);
+  if (owner.range_bytes > before) {
+    state_->memory.reserve(owner.range_bytes - before);
+  } else {
+    state_->memory.release(before - owner.range_bytes);
   }
+  return {};
 }
 
 TransactionId LockManager::range_locked_by_other(const Transaction& transaction, TableId table,
@@ -101,7 +114,7 @@ void LockManager::State::release_ranges(Owner& owner) noexcept {
     range_locks_of(last).fetch_sub(1, std::memory_order_release);
   }
   owner.ranges.clear();
-  budget.release(std::exchange(owner.range_bytes, 0));
+  memory.release(std::exchange(owner.range_bytes, 0));
 }
 
 }  // namespace hailstone

@@ -233,6 +233,10 @@ class Transaction {
   /// Whether a locking read of one key that finds no row keeps others from making it: two transactions that
   /// both found nothing and make the row then would not be repeatable reads.
   bool locks_absent_keys() const { return locks_ranges_ || isolation_ >= Isolation::RepeatableRead; }
+  /// Whether it may lock all rows of a table by one lock when there is no memory for more
+  /// (LockManager::make_room()).
+  void set_escalates_locks(bool on) { escalates_locks_ = on; }
+  bool escalates_locks() const { return escalates_locks_; }
   bool interrupted() const { return interrupted_ && interrupted_(); }
   /// Set by LockManager::set_commit_order().
   CommitOrder* commit_order() const { return commit_order_; }
@@ -270,6 +274,7 @@ class Transaction {
   std::shared_ptr<const HeldSnapshot> held_;
   std::vector<std::weak_ptr<const HeldSnapshot>> earlier_;  // that readers may still use
   bool locks_ranges_;
+  bool escalates_locks_ = false;
   // By ascending number. Apart, as ends in a row are one entry.
   std::vector<Change> inserts_, ends_;
   std::vector<std::pair<TableId, std::unique_ptr<PrivateRows>>> private_rows_;

@@ -18,7 +18,7 @@ TEST_F(RangeLockTest, RangesHoldFromTheLowKeyToBelowTheHighOne) {
   const auto a = begin();
   const auto b = begin();
   EXPECT_EQ(locks_.range_locked_by_other(*b, table, clustered, "c"), 0U);
-  locks_.lock_range(*a, table, clustered, "b", "d");
+  ASSERT_TRUE(locks_.lock_range(*a, table, clustered, "b", "d"));
   EXPECT_EQ(locks_.range_locked_by_other(*b, table, clustered, "a"), 0U);
   EXPECT_EQ(locks_.range_locked_by_other(*b, table, clustered, "b"), a->id());
   EXPECT_EQ(locks_.range_locked_by_other(*b, table, clustered, "cz"), a->id());
@@ -28,7 +28,7 @@ TEST_F(RangeLockTest, RangesHoldFromTheLowKeyToBelowTheHighOne) {
   EXPECT_EQ(locks_.range_locked_by_other(*b, table + 1024, clustered, "c"), 0U);
   EXPECT_EQ(locks_.any_range_locked_by_other(*b, table), a->id());
   EXPECT_EQ(locks_.any_range_locked_by_other(*a, table), 0U);
-  locks_.lock_range(*a, table, 0, "x", {});
+  ASSERT_TRUE(locks_.lock_range(*a, table, 0, "x", {}));
   EXPECT_EQ(locks_.range_locked_by_other(*b, table, 0, "zzz"), a->id());
   manager_->rollback(*a);
   EXPECT_EQ(locks_.range_locked_by_other(*b, table, clustered, "c"), 0U);
@@ -45,7 +45,7 @@ TEST_F(RangeLockTest, AnyUnionOfRangesIsHeld) {
       const int low = static_cast<int>(random() % 100);
       const int high = random() % 8 == 0 ? 100 : low + static_cast<int>(random() % 20);
       const auto key = [](int number) { return std::string(1, static_cast<char>('0' + number)); };
-      locks_.lock_range(*a, table, clustered, key(low), high >= 100 ? std::string() : key(high));
+      ASSERT_TRUE(locks_.lock_range(*a, table, clustered, key(low), high >= 100 ? std::string() : key(high)));
       for (int i = low; i < std::min(high, 100); ++i) held.insert(i);
       for (int i = 0; i < 100; ++i) {
         const bool locked = locks_.range_locked_by_other(*b, table, clustered, key(i)) != 0;

@@ -212,6 +212,8 @@ ib_err_t code_of(const Error& error, ib_err_t not_found) {
       return logged(DB_OUT_OF_MEMORY);
     case ErrorCode::DiskFull:
       return logged(DB_OUT_OF_FILE_SPACE);
+    case ErrorCode::TooManyLocks:
+      return DB_LOCK_TABLE_FULL;
     case ErrorCode::TableFull:
       return DB_OUT_OF_MEMORY;
     case ErrorCode::Io:

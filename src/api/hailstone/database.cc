@@ -27,6 +27,7 @@ hs_status status_of(ErrorCode code) {
     case ErrorCode::Interrupted:
       return HS_INTERRUPTED;
     case ErrorCode::OutOfMemory:
+    case ErrorCode::TooManyLocks:
       return HS_NO_MEMORY;
     case ErrorCode::DiskFull:
       return HS_DISK_FULL;
