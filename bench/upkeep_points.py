@@ -25,7 +25,6 @@ MUTEXES = {
     "snapshot_mutex": "snapshots",
     "lock_mutex": "row and table locks",
     "log_mutex": "log",
-    "scheduler_mutex": "background work",
 }
 LARGEST_SHARE = 0.05
 

@@ -46,6 +46,10 @@ namespace hailstone {
   COUNTER(deadlocks, "deadlocks found")                                                                    \
   COUNTER(log_writes, "write calls on log files")                                                          \
   COUNTER(log_write_bytes, "bytes written to log files")                                                   \
+  COUNTER(commit_mutex_microseconds, "time that the mutex of commits was held, by samples")                \
+  COUNTER(snapshot_mutex_microseconds, "time that the mutex of snapshots was held, by samples")            \
+  COUNTER(lock_mutex_microseconds, "time that the mutex of row and table locks was held, by samples")      \
+  COUNTER(log_mutex_microseconds, "time that the mutex of the log was held, by samples")                   \
   COUNTER(log_fsyncs, "fdatasync calls on log files")                                                      \
   COUNTER(log_stalls, "times the log could not be written and commits had to wait")                        \
   COUNTER(log_reads, "read calls on log files, at recovery")                                               \

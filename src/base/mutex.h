@@ -1,7 +1,7 @@
 // Mutexes whose contracts the compiler checks: std's own, with the attributes of clang's thread safety
 // analysis. A member says which mutex guards it, a function which mutex its caller holds, and `./run lint`
-// refuses code that breaks either. Other compilers see std's types only; nothing here costs more than they
-// do.
+// refuses code that breaks either. Other compilers see std's types only. A mutex may tell how long it is held
+// (base/held_time.h); else nothing here costs more than std's.
 //
 // The analysis goes by the names of things: it takes `a.mutex` and `b.mutex` for two even where b is a
 // reference to a. So a function locks by the name that it goes on to use. It looks into no function that it
@@ -12,6 +12,8 @@
 #include <condition_variable>
 #include <mutex>
 #include <shared_mutex>
+
+#include "base/held_time.h"
 
 #ifdef __clang__
 #define HAILSTONE_ATTRIBUTE(...) __attribute__((__VA_ARGS__))
@@ -45,17 +47,37 @@ namespace hailstone {
 class HAILSTONE_CAPABILITY("mutex") Mutex {
  public:
   constexpr Mutex() = default;
+  /// `held`: is told of each hold; outlives the mutex.
+  explicit constexpr Mutex(HeldTime& held) : held_(&held) {}
   Mutex(const Mutex&) = delete;
   Mutex& operator=(const Mutex&) = delete;
 
-  void lock() HAILSTONE_ACQUIRE() { mutex_.lock(); }
+  void lock() HAILSTONE_ACQUIRE() {
+    mutex_.lock();
+    note_begin();
+  }
   /// A caller that gets true makes a MutexLock with std::adopt_lock.
-  [[nodiscard]] bool try_lock() HAILSTONE_TRY_ACQUIRE(true) { return mutex_.try_lock(); }
-  void unlock() HAILSTONE_RELEASE() { mutex_.unlock(); }
+  [[nodiscard]] bool try_lock() HAILSTONE_TRY_ACQUIRE(true) {
+    const bool locked = mutex_.try_lock();
+    if (locked) note_begin();
+    return locked;
+  }
+  void unlock() HAILSTONE_RELEASE() {
+    note_end();
+    mutex_.unlock();
+  }
 
  private:
   friend class Condition;
+  void note_begin() noexcept {
+    if (held_ != nullptr) held_->begin();
+  }
+  void note_end() noexcept {
+    if (held_ != nullptr) held_->end();
+  }
+
   std::mutex mutex_;
+  HeldTime* held_ = nullptr;
 };
 
 /// Holds a mutex as long as it lives.
@@ -91,14 +113,18 @@ class Condition {
  public:
   void wait(Mutex& mutex) HAILSTONE_REQUIRES(mutex) {
     std::unique_lock lock(mutex.mutex_, std::adopt_lock);
+    mutex.note_end();
     changed_.wait(lock);
+    mutex.note_begin();
     lock.release();
   }
   /// False: the time has passed.
   template <typename Clock, typename Duration>
   bool wait_until(Mutex& mutex, std::chrono::time_point<Clock, Duration> time) HAILSTONE_REQUIRES(mutex) {
     std::unique_lock lock(mutex.mutex_, std::adopt_lock);
+    mutex.note_end();
     const std::cv_status status = changed_.wait_until(lock, time);
+    mutex.note_begin();
     lock.release();
     return status == std::cv_status::no_timeout;
   }

@@ -46,7 +46,8 @@ struct Log::State {
   const Options options;
   Counters& counters;
 
-  Mutex mutex;
+  HeldTime mutex_held{counters.log_mutex_microseconds};
+  Mutex mutex{mutex_held};
   Condition changed;  // the leader went, or an error came
   /// A thread that waits in reach() for the leader. It is woken when there is something for it to do: of many
   /// that commit, most wait for the next sync, not for this one.

@@ -80,7 +80,8 @@ struct LockManager::State {
   Counters& counters;
   locking::LockMemory memory;
   const size_t most_by_key;
-  Mutex mutex;  // guards the locks and owners themselves, too
+  HeldTime mutex_held{counters.lock_mutex_microseconds};
+  Mutex mutex{mutex_held};  // guards the locks and owners themselves, too
   NumberMap<std::unique_ptr<Owner>> owners HAILSTONE_GUARDED_BY(mutex);  // by the number of the transaction
   LockSet rows HAILSTONE_GUARDED_BY(mutex);
   locking::PlaceLockTable places HAILSTONE_GUARDED_BY(mutex);

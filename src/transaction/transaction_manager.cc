@@ -32,8 +32,10 @@ TransactionManager::TransactionManager(Log& log, LockManager& locks, MemoryBudge
       budget_(budget),
       counters_(counters),
       most_stamped_in_order_(most_stamped_in_order),
+      commit_mutex_held_(counters.commit_mutex_microseconds),
       last_committed_(last_committed),
-      next_id_(next_id) {}
+      next_id_(next_id),
+      mutex_held_(counters.snapshot_mutex_microseconds) {}
 
 std::unique_ptr<Transaction> TransactionManager::begin(Isolation isolation) {
   const TransactionId id = next_id_.fetch_add(1, std::memory_order_relaxed);

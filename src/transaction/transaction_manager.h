@@ -178,7 +178,8 @@ class TransactionManager {
   MemoryBudget& budget_;
   Counters& counters_;
   const uint64_t most_stamped_in_order_;
-  Mutex commit_mutex_;
+  HeldTime commit_mutex_held_;
+  Mutex commit_mutex_{commit_mutex_held_};
   size_t unsettled_ HAILSTONE_GUARDED_BY(commit_mutex_) = 0;  // published, and not settled
   size_t stoppers_ HAILSTONE_GUARDED_BY(commit_mutex_) = 0;   // that wait for these
   Condition all_settled_;
@@ -188,7 +189,8 @@ class TransactionManager {
   std::atomic<size_t> writers_{0};  // open transactions that have changed rows
   std::atomic<size_t> writers_waiting_{0};
   std::atomic<size_t> changing_{0};  // open transactions that have changed anything
-  mutable Mutex mutex_;
+  HeldTime mutex_held_;
+  mutable Mutex mutex_{mutex_held_};
   std::set<std::pair<Timestamp, HeldSnapshot*>> snapshots_ HAILSTONE_GUARDED_BY(mutex_);
   std::list<Timestamp> settling_ HAILSTONE_GUARDED_BY(mutex_);  // markers of those in unsettled_
   std::map<TransactionId, Lsn> open_records_ HAILSTONE_GUARDED_BY(mutex_);
