@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "engine.h"
+#include "query/query_memory.h"
 #include "rights.h"
 #include "session.h"
 #include "source_tables.h"
@@ -174,6 +176,27 @@ void BlockRun::begin() {
   thd_.progress.report = false;
 }
 
+Result<std::shared_ptr<MemoryBudget>> BlockRun::memory() {
+  if (memory_ != nullptr) return memory_;
+  const auto needs_much = [](const BlockRecord::Step& step) {
+    const Operator kind = step.planned.kind;
+    return kind == Operator::Join || kind == Operator::Group || kind == Operator::Sort;
+  };
+  if (std::ranges::none_of(record_->steps(), needs_much)) return memory_;
+  Database& database = hailstone::database();
+  const size_t floor = floor_of_query(database.budget());
+  Session& session = Session::of(&thd_);
+  // It would wait for itself.
+  if (session.blocks_with_memory() > 0) {
+    memory_ = database.query_gate().enter_at_once(floor);
+  } else {
+    HAILSTONE_ASSIGN(memory_, database.query_gate().enter(
+                                  floor, [&] { return thd_kill_level(&thd_) != THD_IS_NOT_KILLED; }));
+  }
+  session.note_block_with_memory(1);
+  return memory_;
+}
+
 void BlockRun::plan_again(OperatorPlan sources) {
   auto other = std::make_shared<BlockRecord>(*record_, record_->plan_over(std::move(sources)));
   tell_of_scans();
@@ -195,6 +218,7 @@ void BlockRun::report_progress() {
 }
 
 void BlockRun::end() {
+  if (std::exchange(memory_, nullptr) != nullptr) Session::of(&thd_).note_block_with_memory(-1);
   if (!std::exchange(runs_, false)) return;
   tell_of_scans();
   if (std::exchange(reports_progress_, false)) {

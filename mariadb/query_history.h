@@ -17,8 +17,10 @@
 #include <string>
 #include <vector>
 
+#include "base/memory_budget.h"
 #include "base/mutex.h"
 #include "base/operator_counts.h"
+#include "base/status.h"
 #include "operator_plan.h"
 // clang-format off
 #include "server.h"
@@ -106,6 +108,9 @@ class BlockRun {
   ~BlockRun() { end(); }
 
   OperatorCounts* counts(Operator kind, size_t before = 0) { return record_->counts(kind, before); }
+  /// What its operators take their memory from; null: they need little. The first call waits until enough is
+  /// free to begin with: ErrorCode::Interrupted.
+  Result<std::shared_ptr<MemoryBudget>> memory();
   void begin();
   /// What next_row() returns.
   int noted(int error) {
@@ -126,7 +131,8 @@ class BlockRun {
   THD& thd_;
   const SourceTables& sources_;
   std::shared_ptr<BlockRecord> record_;
-  std::vector<uint64_t> told_;  // rows of each scan of the record, those of earlier runs included
+  std::shared_ptr<MemoryBudget> memory_;  // null: it has not asked, or needs little
+  std::vector<uint64_t> told_;            // rows of each scan of the record, those of earlier runs included
   bool runs_ = false, failed_ = false;
   bool reports_progress_ = false;
 };

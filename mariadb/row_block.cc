@@ -584,6 +584,8 @@ class RowBlock::Opening {
     // Partitions may have been ruled out since.
     if (hailstone::open_scans(readers_of(*source.table), block_.predicates[number], columns, scans) != 0)
       return fail(ErrorCode::Deadlock, "the transaction has been rolled back");
+    HAILSTONE_ASSIGN(auto memory, run_.memory());
+    scans->take_memory_from(std::move(memory));
     return std::move(*scans);
   }
 
@@ -652,7 +654,9 @@ class RowBlock::Opening {
       plan.passes = *side.on.passes;
     }
     if (memory_ == nullptr) {
-      memory_ = std::make_shared<JoinMemory>(query_memory(probe->scans().budget()), joins_of(*block_.join));
+      const MemoryBudget& budget = probe->scans().budget();
+      memory_ =
+          std::make_shared<JoinMemory>(query_memory(budget), joins_of(*block_.join), budget.floor() / 4);
     }
     HAILSTONE_ASSIGN(auto join, HashJoin::make(std::move(probe), std::move(build), std::move(plan), memory_,
                                                threads_, counts));

@@ -114,6 +114,9 @@ class Session final : private CommitOrder {
   /// The block of a SELECT that the engine is at work with; null: none. The connection's thread tells the
   /// server how far it is, whenever it looks for KILL.
   void set_running(BlockRun* run) { running_ = run; }
+  /// Blocks of its statements that have memory of their own, one within another.
+  int blocks_with_memory() const { return blocks_with_memory_; }
+  void note_block_with_memory(int more) { blocks_with_memory_ += more; }
   BlockRun* running() const { return running_; }
 
   /// What was estimated of the last statement that was left to the server for its LIMIT; null: none was.
@@ -147,6 +150,7 @@ class Session final : private CommitOrder {
   bool partition_analyzed_ = false;
   std::unique_ptr<Trace> trace_;
   BlockRun* running_ = nullptr;
+  int blocks_with_memory_ = 0;
   std::shared_ptr<const LimitEstimate> limit_;
 };
 

@@ -36,6 +36,8 @@ namespace hailstone {
   COUNTER(transactions_active, "transactions that have begun and not ended")                               \
   COUNTER(snapshots_expired, "snapshots that were ended because they were too old")                        \
   COUNTER(memory_waits, "times a writer waited for memory for a row")                                      \
+  COUNTER(query_waits, "times a query waited until others had given memory back")                          \
+  COUNTER(queries_waiting, "queries that wait for memory to begin with now")                               \
   COUNTER(row_locks, "row locks that transactions hold")                                                   \
   COUNTER(lock_escalations, "times that all rows of a table were locked by one lock, for want of memory")  \
   COUNTER(lock_waits, "times a transaction waited for a row or table lock")                                \
@@ -44,12 +46,12 @@ namespace hailstone {
   COUNTER(lock_wait_longest_microseconds, "the longest lock wait")                                         \
   COUNTER(lock_wait_timeouts, "lock waits that ended by their timeout")                                    \
   COUNTER(deadlocks, "deadlocks found")                                                                    \
-  COUNTER(log_writes, "write calls on log files")                                                          \
-  COUNTER(log_write_bytes, "bytes written to log files")                                                   \
   COUNTER(commit_mutex_microseconds, "time that the mutex of commits was held, by samples")                \
   COUNTER(snapshot_mutex_microseconds, "time that the mutex of snapshots was held, by samples")            \
   COUNTER(lock_mutex_microseconds, "time that the mutex of row and table locks was held, by samples")      \
   COUNTER(log_mutex_microseconds, "time that the mutex of the log was held, by samples")                   \
+  COUNTER(log_writes, "write calls on log files")                                                          \
+  COUNTER(log_write_bytes, "bytes written to log files")                                                   \
   COUNTER(log_fsyncs, "fdatasync calls on log files")                                                      \
   COUNTER(log_stalls, "times the log could not be written and commits had to wait")                        \
   COUNTER(log_reads, "read calls on log files, at recovery")                                               \

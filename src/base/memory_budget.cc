@@ -4,7 +4,22 @@
 
 namespace hailstone {
 
+/// Of a part.
+bool MemoryBudget::try_reserve_of_whole(size_t bytes, bool whatever) {
+  size_t used = used_.load(std::memory_order_relaxed);
+  for (;;) {
+    const size_t of_whole = beyond_floor(used + bytes) - beyond_floor(used);
+    if (of_whole != 0 && !whole_->try_reserve(of_whole)) {
+      if (!whatever) return false;
+      whole_->reserve(of_whole);
+    }
+    if (used_.compare_exchange_weak(used, used + bytes)) return true;
+    if (of_whole != 0) whole_->release(of_whole);
+  }
+}
+
 bool MemoryBudget::try_reserve(size_t bytes) {
+  if (whole_ != nullptr) return try_reserve_of_whole(bytes, false);
   for (bool asked = false;; asked = true) {
     size_t used = used_.load(std::memory_order_relaxed);
     const size_t limit = limit_.load(std::memory_order_relaxed);
@@ -19,6 +34,7 @@ bool MemoryBudget::try_reserve(size_t bytes) {
 }
 
 bool MemoryBudget::is_spare(size_t bytes) const {
+  if (whole_ != nullptr) return whole_->is_spare(bytes);
   if (query_limit() != 0) return false;
   const size_t used = this->used(), reclaimable = reclaimer_.reclaimable ? reclaimer_.reclaimable() : 0;
   return used - std::min(used, reclaimable) + bytes <= limit() / 2;
@@ -32,6 +48,10 @@ void MemoryBudget::release_kept(size_t used) {
 }
 
 void MemoryBudget::reserve(size_t bytes) {
+  if (whole_ != nullptr) {
+    try_reserve_of_whole(bytes, true);
+    return;
+  }
   if (try_reserve(bytes)) return;
   release_kept(used_.fetch_add(bytes, std::memory_order_relaxed) + bytes);
 }

@@ -1,7 +1,10 @@
 // One limit for the memory of a database. Each part that holds rows or blocks reserves their bytes here. A
 // writer that finds no room sleeps until others have given some back. What is not reserved may be in pages
 // that are kept for the next that needs some (base/kept_pages.h), which go before memory is short.
-// Thread-safe.
+//
+// A query has a budget of its own, a part of the database's: a floor, which is reserved as long as the query
+// runs, and what the others leave. So what it cannot do without is there, however short memory becomes
+// meanwhile. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -21,6 +24,16 @@ class MemoryBudget {
  public:
   /// `limit` in bytes.
   explicit MemoryBudget(size_t limit) : limit_(limit) {}
+  /// A part of `whole`, which outlives it: `floor` bytes, and more as far as `whole` gives some. Limits are
+  /// those of `whole`.
+  MemoryBudget(MemoryBudget& whole, size_t floor) : limit_(0), whole_(&whole), floor_(floor) {
+    whole.reserve(floor);
+  }
+  MemoryBudget(const MemoryBudget&) = delete;
+  MemoryBudget& operator=(const MemoryBudget&) = delete;
+  ~MemoryBudget() {
+    if (whole_ != nullptr) whole_->release(floor_ + beyond_floor(used()));
+  }
 
   /// Gives memory back when it is short.
   struct Reclaimer {
@@ -43,8 +56,12 @@ class MemoryBudget {
   void release(size_t bytes) {
     const size_t before = used_.fetch_sub(bytes);
     HAILSTONE_CHECK(before >= bytes, "{} bytes are released of {}", bytes, before);
-    if (waiters_.load() != 0) [[unlikely]]
+    if (whole_ != nullptr) {
+      const size_t of_whole = beyond_floor(before) - beyond_floor(before - bytes);
+      if (of_whole != 0) whole_->release(of_whole);
+    } else if (waiters_.load() != 0) [[unlikely]] {
       wake();
+    }
   }
   /// Sleeps until `ready` returns true, or for `at_most`. `ready` is asked now and after each release; it
   /// must be quick and neither reserve nor release.
@@ -53,10 +70,12 @@ class MemoryBudget {
   /// What the groups, the sorted rows or the joined tables of one block of a query may take, however much is
   /// free; 0: a part of the budget, and what is spare.
   void set_query_limit(size_t bytes) { query_limit_.store(bytes, std::memory_order_relaxed); }
-  size_t query_limit() const { return query_limit_.load(std::memory_order_relaxed); }
+  size_t query_limit() const { return whole().query_limit_.load(std::memory_order_relaxed); }
 
   size_t used() const { return used_.load(); }
-  size_t limit() const { return limit_.load(std::memory_order_relaxed); }
+  size_t limit() const { return whole().limit_.load(std::memory_order_relaxed); }
+  /// Of a part; else 0.
+  size_t floor() const { return floor_; }
   void set_limit(size_t limit) {
     limit_.store(limit);
     release_kept(used());
@@ -64,10 +83,16 @@ class MemoryBudget {
   }
 
  private:
+  const MemoryBudget& whole() const { return whole_ == nullptr ? *this : *whole_; }
+  /// What a part that uses so much takes of the whole beside its floor.
+  size_t beyond_floor(size_t used) const { return used > floor_ ? used - floor_ : 0; }
+  bool try_reserve_of_whole(size_t bytes, bool whatever);
   void wake();
   void release_kept(size_t used);
 
   std::atomic<size_t> limit_;
+  MemoryBudget* const whole_ = nullptr;  // null: this is the whole
+  const size_t floor_ = 0;
   std::atomic<size_t> query_limit_{0};
   std::atomic<size_t> used_{0};
   Reclaimer reclaimer_;

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/kept_pages.h"
+#include "base/query_gate.h"
 #include "database/catalog.h"
 #include "database/database.h"
 #include "database/file_copy.h"
@@ -33,6 +34,7 @@ class DatabaseCore final : public TableHost {
   Filesystem& filesystem() override { return files_read_; }
   BlockCache& cache() override { return cache_; }
   MemoryBudget& budget() override { return budget_; }
+  QueryGate& query_gate() { return query_gate_; }
   SpillSpace& spill_space() override { return spill_space_; }
   Counters& counters() override { return counters_; }
   TransactionManager& transactions() override { return *transaction_manager; }
@@ -104,6 +106,7 @@ class DatabaseCore final : public TableHost {
   Counters counters_;
   const KeptPages::User kept_pages_;
   MemoryBudget budget_;
+  QueryGate query_gate_{budget_, counters_};
   SpillSpace spill_space_;
   BlockCache cache_;
   std::atomic<size_t> bulk_loads_{0};

@@ -246,6 +246,7 @@ Status Database::check_writable() const {
 TransactionManager& Database::transactions() { return state_->core->transactions(); }
 LockManager& Database::locks() { return state_->core->locks(); }
 MemoryBudget& Database::budget() { return state_->core->budget(); }
+QueryGate& Database::query_gate() { return state_->core->query_gate(); }
 
 Counters& Database::counters() {
   DatabaseCore& core = *state_->core;

@@ -166,7 +166,9 @@ void GroupCollector::expect_runs(size_t runs) {
   if (!table_) return;
   // Some may have some more.
   const size_t groups = table_->end() * (runs + 1) / 16 * 17;
-  if (table_->memory() / table_->end() * groups > limits_.most / 2) return;
+  const size_t expected = table_->memory() / table_->end() * groups;
+  if (expected > limits_.most / 2) return;
+  if (expected > memory_.bytes() && !memory_.try_grow(expected - memory_.bytes())) return;
   table_->reserve(groups);
   if (const size_t used = table_->memory(); used > memory_.bytes()) memory_.grow(used - memory_.bytes());
 }

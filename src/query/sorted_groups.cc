@@ -108,6 +108,19 @@ void SortedGroups::take(Row& row) {
   for (size_t i = 0; i < groups_->plan().aggregates.size(); ++i) row.results.push_back(groups_->result(i));
 }
 
+/// False: there is no room for the places of all groups, which go to files then.
+bool SortedGroups::reserve_places() {
+  size_t groups = 0;
+  for (uint32_t number = 0; number < groups_->tables(); ++number) groups += groups_->table(number).end();
+  const size_t places = std::min(groups, most_), bytes = places * sizeof(Headed);
+  if (!memory_.try_grow(bytes)) {
+    if (most_ == all) return false;
+    memory_.grow(bytes);
+  }
+  places_.reserve(places);
+  return true;
+}
+
 Status SortedGroups::sort_places() {
   const OperatorWork work(counts_, 0);
   const auto at = [&](Grouping::Place place) {
@@ -133,7 +146,6 @@ Status SortedGroups::sort_places() {
       }
     }
   }
-  memory_.grow(places_.capacity() * sizeof(Headed));
   work.add_rows(looked_at, places_.size());
   return sort_by_runs(places_, before, [this] { return groups_->check_interruption(); });
 }
@@ -209,7 +221,7 @@ Status SortedGroups::sort_all() {
 Status SortedGroups::collect() {
   HAILSTONE_ASSIGN(const bool found, groups_->next());
   if (!found) return {};
-  if (groups_->has_all() && host_.columns.empty()) return sort_places();
+  if (groups_->has_all() && host_.columns.empty() && reserve_places()) return sort_places();
   return most_ == all ? sort_all() : copy_first();
 }
 

@@ -69,6 +69,7 @@ class SortedGroups final : public Groups {
   /// Whether the head is all of the first column.
   bool heads_are_exact() const;
   Status collect();
+  bool reserve_places();
   Status sort_places();
   /// Calls `take` for each group, where `groups_` then stands: from the one where it stands now. How many
   /// there were.

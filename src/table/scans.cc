@@ -40,6 +40,7 @@ struct Scans::State {
   Status take_deltas(One& one, unsigned part, const std::function<Status()>& go_on, const TakeBatch& take);
   void add_places(One& one, const DeltaRows& rows, Batch& batch) HAILSTONE_EXCLUDES(places_mutex);
   Status aggregate_rows(const std::vector<AggregatePlan>& plans, unsigned threads, AggregateSums& sums);
+  std::shared_ptr<MemoryBudget> budget;  // null: the database's
   struct Sample;
   Status sample_blocks(Sample& sample);
   Status sample_blocks_at(std::span<const uint64_t> places, Sample& sample);
@@ -434,7 +435,11 @@ void Scans::run_with_helpers(unsigned threads, const std::function<void(unsigned
                               [&] { static_cast<void>(state_->first().interrupted()); });
 }
 
-MemoryBudget& Scans::budget() const { return state_->first().inside.host.budget(); }
+void Scans::take_memory_from(std::shared_ptr<MemoryBudget> budget) { state_->budget = std::move(budget); }
+
+MemoryBudget& Scans::budget() const {
+  return state_->budget != nullptr ? *state_->budget : state_->first().inside.host.budget();
+}
 
 SpillSpace& Scans::spill_space() const { return state_->first().inside.host.spill_space(); }
 

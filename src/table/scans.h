@@ -68,6 +68,8 @@ class Scans {
   Status check_interruption_seen() const;
   /// run_with_helpers() of the tables' host. While the caller's thread waits, it looks for interruption.
   void run_with_helpers(unsigned threads, const std::function<void(unsigned part)>& work) const;
+  /// The query's own; it keeps it as long as the scans are there. Without it, memory is the database's.
+  void take_memory_from(std::shared_ptr<MemoryBudget> budget);
   /// What the rows' consumer takes its memory from, and where it puts aside what that has no room for.
   MemoryBudget& budget() const;
   SpillSpace& spill_space() const;

@@ -71,7 +71,7 @@ bool BuildSide::has_room(Part& part) {
   const size_t step = std::max(more, std::min(memory_step, taken / 8));
   if (!share_->try_take(taken, step)) return false;
   taken_.fetch_add(step, std::memory_order_relaxed);
-  if (taken + step <= JoinMemory::least) {
+  if (taken + step <= share_->least()) {
     part.memory.grow(step);
   } else if (!part.memory.try_grow(step)) {
     taken_.fetch_sub(step, std::memory_order_relaxed);
@@ -85,10 +85,12 @@ void BuildSide::begin_to_divide() {
   const MutexLock guard(dividing_);
   if (is_divided()) return;
   // Each row of a table takes more than eight bytes.
-  most_ = std::clamp(taken_.load(std::memory_order_relaxed), JoinMemory::least,
+  most_ = std::clamp(taken_.load(std::memory_order_relaxed), share_->least(),
                      size_t{JoinTable::most_rows} * sizeof(uint64_t));
   record_memory_.emplace(scans_.budget(), scans_.spill_space(), most_,
                          RecordDivision::of(most_ / parts_.size()), counts_);
+  if (const size_t taken = taken_; taken < most_)
+    kept_memory_.emplace_back(scans_.budget(), counts_).grow(most_ - taken);
   divided_.store(true, std::memory_order_release);
 }
 
@@ -107,7 +109,9 @@ Status BuildSide::move_out(Part& part, const GoOn& go_on) {
     return part.partitions->append(part.records, go_on);
   };
   HAILSTONE_TRY(part.rows.move_out(write));
-  part.memory.clear();
+  if (part.memory.bytes() == 0) return {};
+  const MutexLock guard(dividing_);
+  kept_memory_.push_back(std::move(part.memory));  // which has nothing then
   return {};
 }
 
@@ -122,7 +126,11 @@ Status BuildSide::finish(unsigned threads, std::vector<RuntimeFilter>* filters) 
         std::move(rows), [this] { return scans_.check_interruption(); }, filters));
   }
   parts_.clear();
-  table_memory_.grow(table_.memory());
+  {
+    const MutexLock guard(dividing_);
+    kept_memory_.clear();
+  }
+  table_memory_.grow(table_.memory() + memory_of_pass_);
   if (const size_t taken = taken_; !is_divided() && table_.memory() < taken) {
     taken_ = table_.memory();
     share_->give_back(taken - taken_);
@@ -214,9 +222,9 @@ Status BuildSide::divide(BuildPartition& partition, unsigned used_bits, unsigned
                        partition.rows, record_columns_,
                        [this] { return KeyHashes(read_columns_, KeyHashes::Side::Build, read_keys()); },
                        used_bits, *record_memory_, scans_, threads, counts_));
-  partition.rows = RecordRun();
+  if (partition.is_part) partition.rows = RecordRun();
   for (RecordRun& run : runs) {
-    BuildPartition part{.rows = std::move(run), .aside = true};
+    BuildPartition part{.rows = std::move(run), .aside = true, .is_part = true};
     part.table_bytes = columns_.table_bytes(part.rows);
     part.divisible = part.table_bytes <= partition.table_bytes / 4 * most_quarters_to_divide;
     partition.parts.push_back(std::move(part));

@@ -29,7 +29,10 @@ struct BuildPartition {
   size_t table_bytes = 0;  // at most, of all of them
   bool aside = false;      // in files: what it has is not in the table
   bool divisible = true;
-  std::vector<BuildPartition> parts = {};  // that it has been divided into; it has no rows any more then
+  /// Of another one, whose rows are in files and stay there: it has its own until a pass has used them, or
+  /// they have been divided.
+  bool is_part = false;
+  std::vector<BuildPartition> parts = {};  // that it has been divided into
 };
 
 /// Belongs to the thread of the join but for add().
@@ -59,7 +62,7 @@ class BuildSide {
   }
   const BuildColumns& columns() const { return columns_; }
   RecordMemory& record_memory() { return *record_memory_; }
-  /// What the table of a pass may take.
+  /// What the table of a pass may take; it is charged already.
   size_t memory_of_pass() const { return memory_of_pass_; }
   /// Fills a table with these, by several threads.
   Status load(std::span<const RecordPiece> pieces, unsigned threads, JoinTable& table);
@@ -95,11 +98,13 @@ class BuildSide {
   OperatorCounts* const counts_;
   std::atomic<size_t> taken_{0};  // of the share
   std::atomic<bool> divided_{false};
-  Mutex dividing_;                             // guards the beginning of it
+  Mutex dividing_;                             // guards the beginning of it, and
   std::optional<RecordMemory> record_memory_;  // outlives the records of parts and partitions
   std::deque<Part> parts_;
   std::vector<BuildPartition> partitions_;
   size_t most_ = 0, memory_of_pass_ = 0;
+  /// What the rows had before they moved out: it is for the table.
+  std::vector<OperatorMemory> kept_memory_ HAILSTONE_GUARDED_BY(dividing_);
   JoinTable table_;
   OperatorMemory table_memory_;
 };

@@ -11,20 +11,23 @@ namespace hailstone {
 
 class JoinMemory {
  public:
-  /// `most`: bytes.
-  JoinMemory(size_t most, size_t joins)
-      : most_(most), promised_(most / 2 / std::max<size_t>(joins, 1)), open_(joins) {}
+  /// `most`: bytes; `floor`: those that the tables can count on, whatever others take.
+  JoinMemory(size_t most, size_t joins, size_t floor = 0)
+      : most_(most),
+        promised_(most / 2 / std::max<size_t>(joins, 1)),
+        least_(std::max(least_of_table, floor / std::max<size_t>(joins, 1))),
+        open_(joins) {}
 
-  /// Bytes that each table may have, however many there are.
-  static constexpr size_t least = size_t{64} << 10;
+  /// Bytes that each table may have, however short memory is.
+  size_t least() const { return least_; }
   /// So little is allowed that no table stays in memory while rows are looked up: all go to files.
-  bool is_none() const { return most_ < least; }
+  bool is_none() const { return most_ < least_of_table; }
   /// For one of the tables that are not settled, which has taken `held` bytes. False: it may not have more.
   [[nodiscard]] bool try_take(size_t held, size_t by) {
     const MutexLock guard(mutex_);
     const size_t of_others = open_ < 2 ? 0 : (open_ - 1) * promised_;
     if (is_none()) return false;
-    if (held + by > least && taken_ + by + of_others > most_) return false;
+    if (held + by > least_ && taken_ + by + of_others > most_) return false;
     taken_ += by;
     return true;
   }
@@ -39,8 +42,11 @@ class JoinMemory {
   }
 
  private:
+  static constexpr size_t least_of_table = size_t{64} << 10;
+
   const size_t most_;
   const size_t promised_;  // to each table that is not settled
+  const size_t least_;
   Mutex mutex_;
   size_t open_ HAILSTONE_GUARDED_BY(mutex_);  // not settled yet
   size_t taken_ HAILSTONE_GUARDED_BY(mutex_) = 0;

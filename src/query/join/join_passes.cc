@@ -68,8 +68,18 @@ Status JoinPasses::end_rows(unsigned threads) {
       waiting_.push_back(
           {.build = &build_.partitions()[i], .probe = std::move(runs[i]), .used_bits = used_bits});
   }
+  // An earlier go through the rows has used up the rows of parts.
+  for (BuildPartition& partition : build_.partitions()) partition.parts.clear();
   rows_ended_ = true;
   return {};
+}
+
+/// What parts of partitions hold in memory would else be all of the build side in the end.
+void JoinPasses::let_go_of_parts() {
+  for (BuildPartition* const build : builds_) {
+    if (build->is_part) build->rows = RecordRun();
+  }
+  builds_.clear();
 }
 
 Result<bool> JoinPasses::go_to_next(unsigned threads) {
@@ -78,6 +88,7 @@ Result<bool> JoinPasses::go_to_next(unsigned threads) {
     HAILSTONE_TRY(begin_block(threads));
     return true;
   }
+  let_go_of_parts();
   probes_.clear();
   paired_.clear();
   block_pieces_.clear();
@@ -85,7 +96,7 @@ Result<bool> JoinPasses::go_to_next(unsigned threads) {
   std::vector<RecordPiece> of_build;
   size_t bytes = 0;
   while (!waiting_.empty()) {
-    const BuildPartition& build = *waiting_.back().build;
+    BuildPartition& build = *waiting_.back().build;
     const bool fits = build.parts.empty() && bytes + build.table_bytes <= build_.memory_of_pass();
     if (!fits && !probes_.empty()) break;
     Pair pair = std::move(waiting_.back());
@@ -94,6 +105,7 @@ Result<bool> JoinPasses::go_to_next(unsigned threads) {
       HAILSTONE_TRY(divide(std::move(pair), threads));
       continue;
     }
+    builds_.push_back(&build);
     // Of rows that have no partner nothing may come.
     if (build.rows.empty() && only_partners_) continue;
     probes_.push_back(std::move(pair.probe));
@@ -106,6 +118,7 @@ Result<bool> JoinPasses::go_to_next(unsigned threads) {
   if (pieces_.empty()) return false;
   if (block_pieces_.empty()) {
     HAILSTONE_TRY(fill_table(of_build, threads));
+    let_go_of_parts();
     return true;
   }
   for (const RecordPiece& piece : pieces_) paired_.emplace_back(piece.extent.records);
@@ -127,7 +140,10 @@ Status JoinPasses::divide(Pair&& pair, unsigned threads) {
                    divide_records(pair.probe, columns_, make_hashes, pair.used_bits, build_.record_memory(),
                                   scans_, threads, counts_));
   for (size_t i = 0; i < runs.size(); ++i) {
-    if (runs[i].empty()) continue;
+    if (runs[i].empty()) {
+      build.parts[i].rows = RecordRun();
+      continue;
+    }
     waiting_.push_back({.build = &build.parts[i],
                         .probe = std::move(runs[i]),
                         .used_bits = pair.used_bits + RecordPartitions::later_bits});
@@ -149,10 +165,12 @@ Status JoinPasses::fill_table(std::span<const RecordPiece> pieces, unsigned thre
   memory_.clear();
   size_t bytes = 0;
   for (const RecordPiece& piece : pieces) bytes += build_.columns().table_bytes(piece.extent);
-  memory_.grow(bytes);
+  if (bytes > build_.memory_of_pass()) memory_.grow(bytes - build_.memory_of_pass());
   table_.emplace(build_.columns());
   HAILSTONE_TRY(build_.load(pieces, threads, *table_));
-  if (const size_t used = table_->memory(); used > bytes) memory_.grow(used - bytes);
+  if (const size_t used = table_->memory(), charged = memory_.bytes() + build_.memory_of_pass();
+      used > charged)
+    memory_.grow(used - charged);
   next_piece_ = 0;
   return {};
 }

@@ -80,6 +80,7 @@ class JoinPasses {
   Status end_rows(unsigned threads);
   static bool can_be_divided(const Pair& pair);
   Status divide(Pair&& pair, unsigned threads);
+  void let_go_of_parts();
   Status begin_block(unsigned threads);
   Status fill_table(std::span<const RecordPiece> pieces, unsigned threads);
 
@@ -93,6 +94,7 @@ class JoinPasses {
   bool rows_ended_ = false;
   std::vector<Pair> waiting_;
   // Of the pass:
+  std::vector<BuildPartition*> builds_;
   std::vector<RecordRun> probes_;
   std::vector<RecordPiece> pieces_;        // of these
   std::vector<std::vector<bool>> paired_;  // by piece; none where nothing comes in blocks
@@ -100,7 +102,7 @@ class JoinPasses {
   std::vector<RecordPiece> block_pieces_;  // of a build side that comes in blocks
   size_t next_block_ = 0;                  // the first of its pieces that are not in a block yet
   std::optional<JoinTable> table_;
-  OperatorMemory memory_;  // of the table
+  OperatorMemory memory_;  // of the table, beyond what the build side has for it
 };
 
 }  // namespace hailstone

@@ -441,8 +441,8 @@ TEST_F(JoinSpillTest, MemoryThatOneTableLeavesIsForOthers) {
   // A half is promised to the others.
   EXPECT_TRUE(memory.try_take(0, size_t{50} << 20));
   EXPECT_FALSE(memory.try_take(size_t{50} << 20, 1));
-  EXPECT_TRUE(memory.try_take(0, JoinMemory::least));
-  memory.give_back(JoinMemory::least);
+  EXPECT_TRUE(memory.try_take(0, memory.least()));
+  memory.give_back(memory.least());
   memory.give_back(size_t{40} << 20);
   memory.settle();
   EXPECT_TRUE(memory.try_take(0, size_t{50} << 20));
