@@ -186,8 +186,8 @@ Result<std::shared_ptr<MemoryBudget>> BlockRun::memory() {
   Database& database = hailstone::database();
   const size_t floor = floor_of_query(database.budget());
   Session& session = Session::of(&thd_);
-  // It would wait for itself.
-  if (session.blocks_with_memory() > 0) {
+  // It would wait for itself, or for those who wait for what it has locked.
+  if (session.blocks_with_memory() > 0 || session.may_hold_locks()) {
     memory_ = database.query_gate().enter_at_once(floor);
   } else {
     HAILSTONE_ASSIGN(memory_, database.query_gate().enter(

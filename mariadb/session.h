@@ -116,6 +116,10 @@ class Session final : private CommitOrder {
   void set_running(BlockRun* run) { running_ = run; }
   /// Blocks of its statements that have memory of their own, one within another.
   int blocks_with_memory() const { return blocks_with_memory_; }
+  /// Whether others may wait for what its transaction has locked, in this engine or another.
+  bool may_hold_locks() const {
+    return in_multi_statement_transaction() || (transaction_ != nullptr && transaction_->has_changes());
+  }
   void note_block_with_memory(int more) { blocks_with_memory_ += more; }
   BlockRun* running() const { return running_; }
 

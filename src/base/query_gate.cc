@@ -1,6 +1,5 @@
 #include "base/query_gate.h"
 
-#include <chrono>
 #include <optional>
 
 namespace hailstone {
@@ -45,7 +44,8 @@ Result<std::shared_ptr<MemoryBudget>> QueryGate::enter(size_t floor,
     if (!may_go()) {
       count(counters_.query_waits);
       count(counters_.queries_waiting);
-      while (!may_go() && !ends) {
+      const auto latest = std::chrono::steady_clock::now() + longest_wait_;
+      while (!may_go() && !ends && std::chrono::steady_clock::now() < latest) {
         changed_.wait_for(mutex_, interruption_interval);
         const MutexUnlock unlocked(mutex_);
         ends = interrupted();

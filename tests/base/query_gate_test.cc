@@ -138,6 +138,13 @@ TEST_F(QueryGateTest, WhoGivesUpLetsOthersThrough) {
   EXPECT_EQ(budget_.used(), 0u);
 }
 
+TEST_F(QueryGateTest, NobodyWaitsForEver) {
+  QueryGate gate(budget_, counters_, std::chrono::milliseconds(20));
+  auto first = gate.enter(8 * mib, never);
+  ASSERT_TRUE(first);
+  EXPECT_TRUE(gate.enter(8 * mib, never));
+}
+
 TEST_F(QueryGateTest, AQueryWithinAQueryDoesNotWaitForIt) {
   auto outer = gate_.enter(8 * mib, never);
   ASSERT_TRUE(outer);
