@@ -40,6 +40,7 @@ class Points:
         self._program = common.compile_client(private, "point_client.c")
         self._connection = pymysql.connect(unix_socket=private.socket, user="root", autocommit=True)
         self._execute("CREATE DATABASE upkeep")
+        self._execute("USE upkeep")
 
     def _execute(self, sql):
         with self._connection.cursor() as cursor:
