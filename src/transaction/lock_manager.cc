@@ -42,6 +42,12 @@ class WaitTimer {
   const Clock::time_point begin_ = Clock::now();
 };
 
+/// Tells who coordinates the commits that a transaction is about to wait for another one.
+void report_wait(const Owner& waiter, const Owner& other) noexcept {
+  if (CommitOrder* const order = waiter.transaction->commit_order())
+    order->waits_for(other.transaction->commit_order());
+}
+
 /// A transaction that waits for the lock waits for its holders, and for those ahead of it, whose modes
 /// conflict.
 void report_waits(const Lock& lock) noexcept {
@@ -213,6 +219,13 @@ Status LockManager::State::wait(Owner& waiter) {
   }
 }
 
+Status LockManager::State::wait_for_end(Owner& waiter, Owner& holder) {
+  holder.end_waiters.push_back(&waiter);
+  waiter.waits_for_end = &holder;
+  report_wait(waiter, holder);
+  return wait(waiter);
+}
+
 bool LockManager::State::asked_to_stop(const Transaction& transaction) {
   const MutexUnlock unlocked(mutex);
   return transaction.interrupted();
@@ -277,11 +290,7 @@ Status LockManager::wait_for_end(Transaction& waiter, TransactionId holder) {
   const MutexLock guard(state_->mutex);
   const auto* const found = state_->owners.find(holder);
   if (found == nullptr) return {};
-  Owner& owner = state_->owner(waiter);
-  (*found)->end_waiters.push_back(&owner);
-  owner.waits_for_end = found->get();
-  report_wait(owner, **found);
-  return state_->wait(owner);
+  return state_->wait_for_end(state_->owner(waiter), **found);
 }
 
 void LockManager::add_transaction(Transaction& transaction) {

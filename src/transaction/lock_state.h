@@ -63,12 +63,6 @@ inline size_t memory_of(const Lock& lock) {
 
 std::unexpected<Error> too_many_locks(const Transaction& transaction, size_t limit);
 
-/// Tells who coordinates the commits that a transaction is about to wait for another one.
-inline void report_wait(const Owner& waiter, const Owner& other) noexcept {
-  if (CommitOrder* const order = waiter.transaction->commit_order())
-    order->waits_for(other.transaction->commit_order());
-}
-
 inline TableLockMode mode_of(RowLockMode mode) {
   return mode == RowLockMode::Shared ? TableLockMode::Shared : TableLockMode::Exclusive;
 }
@@ -183,6 +177,7 @@ struct LockManager::State {
   /// meanwhile.
   Status wait(Owner& waiter) HAILSTONE_REQUIRES(mutex);
   Status wait_until_granted(Owner& waiter) HAILSTONE_REQUIRES(mutex);
+  Status wait_for_end(Owner& waiter, Owner& holder) HAILSTONE_REQUIRES(mutex);
   /// Asks the application, without the mutex: it may take long, or call in here.
   bool asked_to_stop(const Transaction& transaction) HAILSTONE_REQUIRES(mutex);
   void stop_waiting(Owner& waiter) noexcept HAILSTONE_REQUIRES(mutex);

@@ -40,10 +40,7 @@ Status LockManager::State::lock_whole(Owner& owner, TableId table, TableLockMode
     const auto other = std::ranges::find_if(holders, has_conflict);
     if (other == holders.end()) break;
     if (!waits) return fail(ErrorCode::LockWaitTimeout, "another transaction has locked all rows");
-    other->owner->end_waiters.push_back(&owner);
-    owner.waits_for_end = other->owner;
-    report_wait(owner, *other->owner);
-    HAILSTONE_TRY(wait(owner));
+    HAILSTONE_TRY(wait_for_end(owner, *other->owner));
   }
   std::vector<Whole>& holders = whole[table];
   const auto own = std::ranges::find(holders, &owner, &Whole::owner);
