@@ -287,6 +287,8 @@ class GroupTranslator {
   /// Something else of the group's rows: a function of its keys, or of whatever row of it.
   bool add_of_row(Item& item) {
     if (!is_function_of_row(item, block_.columns.sources()) || may_name_rows(item)) return false;
+    // Its column here cuts it, as some of the server's plans do.
+    if (may_outgrow_type(item)) return false;
     for (Item_field* const column : columns_read_by(item)) {
       const Field* const field = block_.columns.stored_field_of(*column);
       if (field == nullptr) return false;

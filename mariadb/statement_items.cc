@@ -35,6 +35,20 @@ bool converts_silently(THD& thd, Item_func& function) {
   return !conditions.any();
 }
 
+/// Whether evaluating the item once converts constants in it for good, with warnings that come only then.
+bool converts_once(Item& item) {
+  Item& real = *item.real_item();
+  if (dynamic_cast<Item_func_nullif*>(&real) != nullptr || dynamic_cast<Item_func_in*>(&real) != nullptr) {
+    const auto& function = static_cast<Item_func&>(real);
+    const std::span arguments(function.arguments(), function.argument_count());
+    const auto has_other_type = [&](const Item* argument) {
+      return argument->cmp_type() != arguments.front()->cmp_type();
+    };
+    if (std::ranges::any_of(arguments, has_other_type)) return true;
+  }
+  return any_part(real, converts_once);
+}
+
 void evaluate(THD& thd, Item& item) {
   switch (item.cmp_type()) {
     case INT_RESULT:
@@ -62,15 +76,19 @@ void evaluate(THD& thd, Item& item) {
 }
 
 /// The server evaluates anew what the item keeps of its constants.
-void forget_values(Item& item) {
+void forget_values(THD& thd, Item& item) {
   if (item.type() == Item::CACHE_ITEM) {
     auto& kept = static_cast<Item_cache&>(item);
     if (kept.get_item() != nullptr) kept.clear();
   }
-  any_part(item, [](Item& part) {
-    forget_values(part);
+  Item& real = *item.real_item();
+  any_part(real, [&thd](Item& part) {
+    forget_values(thd, part);
     return false;
   });
+  // It converts each constant once, to what it compares.
+  if (auto* const comparison = dynamic_cast<Item_bool_rowready_func2*>(&real))
+    comparison->fix_length_and_dec(&thd);
 }
 
 /// Whether a list of tables is of one that is joined with no other; then that one.
@@ -130,16 +148,14 @@ bool moves_having(const THD& thd, const SELECT_LEX& select) {
 bool has_silent_constants(THD& thd, Item& item) {
   Item& real = *item.real_item();
   if (real.basic_const_item() || real.type() == Item::FIELD_ITEM) return true;
-  if (!real.const_item()) {
-    if (real.type() == Item::FUNC_ITEM && !converts_silently(thd, static_cast<Item_func&>(real)))
-      return false;
+  if (real.type() == Item::FUNC_ITEM && !converts_silently(thd, static_cast<Item_func&>(real))) return false;
+  if (!real.const_item())
     return !any_part(real, [&](Item& part) { return !has_silent_constants(thd, part); });
-  }
-  if (!real.can_eval_in_optimize()) return false;
+  if (!real.can_eval_in_optimize() || converts_once(real)) return false;
   const RaisedConditions conditions(thd);
   evaluate(thd, real);
   // The statement warns only when the server itself evaluates it.
-  if (conditions.any()) forget_values(real);
+  if (conditions.any()) forget_values(thd, real);
   return !conditions.any();
 }
 

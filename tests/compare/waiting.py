@@ -20,9 +20,10 @@ STATEMENTS = {
     "NULL and zero are one key of computed TIMESTAMPs where the server sorts the rows of groups, whose values come in turns":
         r"^(?=.*(DISTINCT|GROUP_CONCAT|JSON_\w+AGG)).*\b(stamp|instant)\b.*(\)|END) AS k\d\b.* GROUP BY ",
     "means of groups that are ordered by an extreme of a text are wrong in the server": r"\bAVG\(.* ORDER BY (MIN|MAX)\([A-Z]",
-    "which rows of a text that is no number are warned of goes by the server's index": r"\btold\b",
+    "which rows of a text that is no number are warned of goes by the server's index": r"\btold\b|\bwith_default +(NOT +)?([<=>!]+|IN +\(|BETWEEN) *-?\d",
     "a DOUBLE of two digits that has more than its type is cut where the server's plan stores it":
         r"^(?=.*\bu?big\b).*(\b(IFNULL\(rounded, 0\.1\)|rounded) [-+*]|[-+*] (IFNULL\(rounded, 0\.1\)|rounded))",
+    "a negative zero of TIME is a group of its own, or not, as the server sorts the rows of groups": r"\bSEC_TO_TIME\([^)]*\bdeep\b.* GROUP BY ",
     "a space is the empty SET, or no SET, as an index is read or not": r"\b(many|flags|kind|choice)\b *(=|<=>|IN) *\(?' '",
     "the server adds different values up once a group of an index, in the total, too": r"\bDISTINCT\b.* WITH ROLLUP",
 }
