@@ -11,7 +11,7 @@ from random_table import RandomTable
 # `ordered`: its rows come in one order only. `warnings`, `columns` and `near`: as Pair.both() takes them. `may_fail`: by its data.
 Select = collections.namedtuple("Select", "sql ordered may_fail warnings columns near", defaults=(False, False, True, False, False))
 SQL_MODES = ["", "", "ERROR_FOR_DIVISION_BY_ZERO,STRICT_TRANS_TABLES", "ANSI,PAD_CHAR_TO_FULL_LENGTH"]
-LISTED_EXTREME = re.compile(r"\b(MIN|MAX)\((kind|flags|choice|many)\)")
+LISTED_EXTREME = re.compile(r"\b(MIN|MAX)\( *(?:DISTINCT +)?(kind|flags|choice|many)\)")
 
 
 def averaged(draw):
