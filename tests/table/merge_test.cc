@@ -290,6 +290,42 @@ TEST_F(MergeTest, RowsInNoOrderAreWrittenAFewTimesAndAreInAFewPlaces) {
   expect_rows(parts * rows_of_part);
 }
 
+/// Segments that do not overlap, as those of keys in order of time, of sizes that `bytes` gives.
+TEST_F(MergeTest, KeysInOrderMakeNoMoreSegmentsThanATableMayHave) {
+  constexpr uint64_t most_of_one_size = 1024;
+  constexpr int32_t flushes = 3500;
+  // Segments are neither small for a merge nor too big for one.
+  host_.buffer_bytes = size_t{16} << 10;
+  Counters& counters = host_.counters();
+  uint64_t flushed = 0, merged = 0, most = 0;
+  int32_t next = 0;
+  std::mt19937_64 random(test_seed(6));
+  for (int32_t i = 0; i < flushes; ++i) {
+    const auto transaction = begin();
+    for (const int32_t end = next + 4; next < end; ++next) {
+      Duplicate duplicate;
+      TestRow wanted = row(next);
+      wanted.padding = static_cast<uint32_t>(600 + random() % 200);
+      ASSERT_TRUE(table_->insert(*transaction, encode(*table_, wanted), duplicate));
+    }
+    ASSERT_TRUE(host_.transactions().commit(*transaction));
+    uint64_t before = counters.segment_write_bytes.load();
+    ASSERT_TRUE(table_->flush(true));
+    flushed += counters.segment_write_bytes.load() - before;
+    before = counters.segment_write_bytes.load();
+    while (table_->merge_due()) ASSERT_TRUE(table_->merge());
+    merged += counters.segment_write_bytes.load() - before;
+    most = std::max(most, table_->statistics().segments);
+  }
+  EXPECT_EQ(table_->statistics().rows, static_cast<uint64_t>(next));
+  EXPECT_GE(most, most_of_one_size);
+  // A few that are too few side by side to be merged may be there besides.
+  EXPECT_LE(most, most_of_one_size + most_of_one_size / 16);
+  // A row is written again twice at most.
+  EXPECT_GT(merged, 0U);
+  EXPECT_LT(merged, 2 * flushed);
+}
+
 TEST_F(MergeTest, ALoadAsksForAMerge) {
   const auto transaction = begin();
   BulkLoad load(table_, *transaction);
@@ -299,6 +335,50 @@ TEST_F(MergeTest, ALoadAsksForAMerge) {
   EXPECT_EQ(host_.merge_requests.load(), 0U);
   ASSERT_TRUE(host_.transactions().commit(*transaction));
   EXPECT_EQ(host_.merge_requests.load(), 1U);
+}
+
+/// How often a load of rows above `before` others, which are in the delta, asks whether it is interrupted.
+TEST_F(MergeTest, ALoadIsComparedWithNoneOfTheRowsBeforeIt) {
+  host_.delta_bytes = size_t{64} << 20;
+  constexpr int32_t first = 100'000;
+  const auto load = [&](int32_t from, Duplicate& duplicate, uint64_t& looks) -> Status {
+    const auto transaction = begin();
+    transaction->set_interruption_check([&] {
+      ++looks;
+      return false;
+    });
+    BulkLoad rows(table_, *transaction);
+    for (int32_t id = from; id < from + 500; ++id) {
+      TestRow big = row(id);
+      big.padding = 9000;
+      HAILSTONE_TRY(append(rows, big));
+    }
+    const Status loaded = rows.finish(duplicate);
+    host_.transactions().rollback(*transaction);
+    return loaded;
+  };
+  Duplicate duplicate;
+  uint64_t alone = 0, beside = 0;
+  Status loaded = load(first, duplicate, alone);
+  ASSERT_TRUE(loaded) << message(loaded);
+  for (int32_t part = 0; part < 50; ++part) {
+    const auto transaction = begin();
+    for (int32_t id = part * 1000; id < (part + 1) * 1000; ++id)
+      ASSERT_TRUE(table_->insert(*transaction, encode(*table_, row(id)), duplicate));
+    ASSERT_TRUE(host_.transactions().commit(*transaction));
+  }
+  loaded = load(first, duplicate, beside);
+  ASSERT_TRUE(loaded) << message(loaded);
+  // A look for an interruption comes with some thousand rows.
+  EXPECT_EQ(beside, alone);
+  // The first row of a load is compared, and so is the last one.
+  for (const int32_t from : {49'999, 50'000 - 500, 10}) {
+    loaded = load(from, duplicate, beside);
+    ASSERT_FALSE(loaded);
+    EXPECT_EQ(loaded.error().code(), ErrorCode::DuplicateKey) << message(loaded);
+  }
+  loaded = load(50'000, duplicate, beside);
+  EXPECT_TRUE(loaded) << message(loaded);
 }
 
 /// The table has the even ids, in segments whose keys lie between each other's; a load brings the odd ones,
