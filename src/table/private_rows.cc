@@ -162,8 +162,13 @@ void TablePrivateRows::withdraw() noexcept {
   for (const auto& segment : withdrawn_) segment->segment->remove_when_unused();
   state_.withdraw(withdrawn_, std::move(spare_view_));
   state_.host.counters().segments.fetch_sub(withdrawn_.size(), std::memory_order_relaxed);
-  std::erase_if(spilled_,
-                [&](const auto& each) { return std::ranges::find(withdrawn_, each) != withdrawn_.end(); });
+  // These are in the order of the others.
+  auto next = withdrawn_.begin();
+  std::erase_if(spilled_, [&](const auto& each) {
+    if (next == withdrawn_.end() || *next != each) return false;
+    ++next;
+    return true;
+  });
   withdrawn_.clear();
   // For the next rollback. Without it that one gives the rows an end.
   if (!spilled_.empty())

@@ -175,8 +175,8 @@ std::shared_ptr<SpareView> Table::State::make_spare_view() {
 
 void Table::State::withdraw(const TableSegments& segments, std::shared_ptr<SpareView> spare) noexcept {
   std::erase_if(spare_views, [&](const auto& each) { return each.lock() == spare; });
-  spare->fill(*current_view(), segments);
   count_segments(segments, {});
+  spare->fill(*current_view());
   const MutexLock guard(view_mutex);
   view = std::shared_ptr<const TableView>(spare, &spare->view);
 }

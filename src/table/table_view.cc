@@ -91,11 +91,11 @@ void SpareView::make_room(const TableView& wanted) {
   view.deltas.reserve(wanted.deltas.size());
 }
 
-void SpareView::fill(const TableView& from, const TableSegments& without) noexcept {
+void SpareView::fill(const TableView& from) noexcept {
   HAILSTONE_CHECK(view.deltas.capacity() >= from.deltas.size(), "room for {} deltas of {}",
                   view.deltas.capacity(), from.deltas.size());
   for (const auto& each : from.segments) {
-    if (std::ranges::find(without, each) == without.end()) view.segments.push_back(each);
+    if (each->ended_rows != nullptr) view.segments.push_back(each);
   }
   for (const auto& each : from.deltas) view.deltas.push_back(each);
 }

@@ -65,8 +65,9 @@ struct TableView {
 struct SpareView {
   explicit SpareView(size_t secondary_count);
   void make_room(const TableView& wanted);
-  /// Takes what is in `from` but for some segments. There must be room for it.
-  void fill(const TableView& from, const TableSegments& without) noexcept;
+  /// Takes what is in `from` but for segments that the table counts no more
+  /// (TableSegment::count_ended_in()). There must be room for it.
+  void fill(const TableView& from) noexcept HAILSTONE_REQUIRES_SHARED(table_latch);
 
   TableView view;
 };
