@@ -11,6 +11,7 @@ NAMES = {
     "insert": "transaction of 200 rows before it",
     "flush": "flush",
     "record": "of it: record of the state in the manifest",
+    "record made": "the same of flushes that have one",
     "merge due": "look at what is to be merged",
     "statistics": "statistics for the first statement behind it",
     "find": "1,000 rows found by their keys, in no order",

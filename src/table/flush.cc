@@ -172,11 +172,8 @@ Result<bool> Table::flush(bool force) {
     written = true;
   }
   if (written) {
-    // What takes a look at all segments is done together, and seldom where there are many. Transactions that
-    // leave many dead rows ask for their merge themselves.
-    const bool looks_at_all = state.record_due();
-    if (looks_at_all) HAILSTONE_TRY(state.host.record(*this));
-    if (state.merge_due(looks_at_all)) state.host.request_merge(shared_from_this());
+    if (state.record_due()) HAILSTONE_TRY(state.host.record(*this));
+    if (state.merge_due()) state.host.request_merge(shared_from_this());
   }
   return waiting;
 }

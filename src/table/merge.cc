@@ -28,8 +28,6 @@ constexpr size_t most_small = 32;
 /// A table with more segments merges those that are small beside it.
 constexpr size_t most_of_one_size = 1024;
 constexpr uint64_t small_share = 8;  // a small segment is less than this part of a full one
-/// Of a table in memory: what dead rows take is more dear than the work of a merge, 5.7 bytes for each.
-constexpr double most_dead_percent_in_memory = 15;
 
 ByteView first_key(const TableSegment& segment) { return segment.segment->first_key(); }
 ByteView last_key(const TableSegment& segment) { return segment.segment->last_key(); }
@@ -144,13 +142,14 @@ Timestamp least_begin(const TableSegment& segment, uint32_t ordinal) {
 
 /// Rows that nobody sees any more. Ends that a snapshot in use still needs, or that are not committed, free
 /// nothing.
-uint64_t dead_rows(const TableSegment& segment, const SnapshotsInUse& snapshots)
+EndedRows::Looked look_at(TableSegment& segment, const SnapshotsInUse& snapshots)
     HAILSTONE_REQUIRES_SHARED(table_latch) {
-  uint64_t dead = 0;
+  EndedRows::Looked found{.segment = &segment, .changes = segment.ends->change_count()};
   segment.ends->for_each([&](uint32_t ordinal, Timestamp end) {
-    if (!snapshots.may_see(least_begin(segment, ordinal), end)) ++dead;
+    if (!snapshots.may_see(least_begin(segment, ordinal), end)) ++found.dead;
+    if (!is_marker(end)) found.newest_end = std::max(found.newest_end, end);
   });
-  return dead;
+  return found;
 }
 
 /// The segment of which a merge gives back most; none: nothing is to be had.
@@ -163,7 +162,7 @@ TableSegments deadest(const Table::State& state, const SegmentClaims::Claimed& c
   for (const auto& segment : all) {
     if (segment->ends->empty()) continue;
     const uint64_t bytes =
-        dead_rows(*segment, snapshots) * segment->segment->file_bytes() / std::max(segment->rows(), 1U);
+        look_at(*segment, snapshots).dead * segment->segment->file_bytes() / std::max(segment->rows(), 1U);
     if (bytes <= most) continue;
     most = bytes;
     best = {segment};
@@ -172,34 +171,60 @@ TableSegments deadest(const Table::State& state, const SegmentClaims::Claimed& c
 }
 
 /// The segment with the greatest part of ends of which too much is dead, as a merge of it writes least for
-/// what it frees; null: none.
-std::shared_ptr<TableSegment> too_dead(const Table::State& state, const SegmentClaims::Claimed& claimed) {
-  if (state.ended_rows->count.load(std::memory_order_relaxed) == 0) return nullptr;
-  const double most_dead = state.is_in_memory() ? most_dead_percent_in_memory : most_dead_percent;
-  const auto percent = [](uint64_t rows, const TableSegment& segment) {
-    return static_cast<double>(rows) * 100 / segment.rows();
-  };
-  std::vector<std::pair<double, std::shared_ptr<TableSegment>>> ended;
-  const auto view = state.current_view();
-  const SharedLock guard(state.latch());
-  for (const auto& segment : view->segments) {
-    const double part = percent(segment->ends->count(), *segment);
-    if (part > most_dead && is_mergeable(*segment, claimed)) ended.emplace_back(part, segment);
-  }
-  if (ended.empty()) return nullptr;
-  std::ranges::sort(ended, std::ranges::greater(), [](const auto& each) { return each.first; });
+/// what it frees. Or several of which all is dead, as nothing is written for them. Empty: none.
+TableSegments too_dead(const Table::State& state, const SegmentClaims::Claimed& claimed) {
+  EndedRows& ended = *state.ended_rows;
+  if (!ended.lists_any()) return {};
+  // First, as snapshots that are taken later see no row that is dead then.
   const SnapshotsInUse snapshots = state.host.transactions().snapshots_in_use();
-  for (const auto& [part, segment] : ended) {
-    if (percent(dead_rows(*segment, snapshots), *segment) > most_dead) return segment;
+  bool is_snapshot_gone = false;
+  {
+    const SharedLock guard(state.latch());
+    is_snapshot_gone = ended.is_snapshot_gone(snapshots);
   }
-  return nullptr;
+  if (is_snapshot_gone) {
+    const ExclusiveLock guard(state.latch());
+    ended.look_again();
+  }
+  std::shared_ptr<const TableView> view;  // keeps what is listed
+  std::vector<EndedRows::Listed> listed;
+  {
+    const SharedLock guard(state.latch());
+    view = state.current_view();
+    listed = ended.to_look_at();
+  }
+  std::erase_if(listed, [&](const auto& each) { return !is_mergeable(*each.segment, claimed); });
+  const auto less_ended = [](const auto& a, const auto& b) { return a.percent < b.percent; };
+  std::ranges::make_heap(listed, less_ended);
+  TableSegments result;
+  std::vector<EndedRows::Looked> found_few;
+  while (!listed.empty() && result.size() < most_small) {
+    std::ranges::pop_heap(listed, less_ended);
+    TableSegment& segment = *listed.back().segment;
+    if (!result.empty() && listed.back().percent < 100) break;
+    listed.pop_back();
+    EndedRows::Looked found;
+    {
+      const SharedLock guard(state.latch());
+      found = look_at(segment, snapshots);
+    }
+    const bool is_all_dead = found.dead == segment.rows();
+    if (static_cast<double>(found.dead) * 100 / segment.rows() <= ended.most_percent) {
+      found_few.push_back(found);
+    } else if (is_all_dead || result.empty()) {
+      result.push_back(view->segments[*view->number_of(segment)]);
+      if (!is_all_dead) break;
+    }
+  }
+  if (!found_few.empty()) {
+    const ExclusiveLock guard(state.latch());
+    ended.put_aside(found_few, snapshots);
+  }
+  return result;
 }
 
-/// What to merge now of what is not claimed; empty: nothing. `dead`: of what is to be had by dead rows, too.
-TableSegments choose(const Table::State& state, const SegmentClaims::Claimed& claimed, bool dead = true) {
-  if (dead) {
-    if (const auto segment = too_dead(state, claimed)) return {segment};
-  }
+/// What to merge now of what is not claimed, whatever is dead of it; empty: nothing.
+TableSegments too_many(const Table::State& state, const SegmentClaims::Claimed& claimed) {
   const Mergeable all(state.current_view(), claimed);
   TableSegments small;
   all.for_each_smaller(state.host.segment_buffer_bytes() / small_share, [&](const auto& segment, size_t) {
@@ -216,8 +241,12 @@ TableSegments choose(const Table::State& state, const SegmentClaims::Claimed& cl
 
 }  // namespace
 
-bool Table::State::merge_due(bool dead) const {
-  return !claims.look([&](const auto& claimed) { return choose(*this, claimed, dead); }).empty();
+bool Table::State::merge_due() const {
+  const auto choose = [&](const auto& claimed) {
+    TableSegments chosen = too_dead(*this, claimed);
+    return chosen.empty() ? too_many(*this, claimed) : chosen;
+  };
+  return !claims.look(choose).empty();
 }
 
 bool Table::merge_due() const { return state_->usable() && state_->merge_due(); }
@@ -227,14 +256,9 @@ Table::MergeOfDead Table::merge_of_dead() {
   // First, so that who ends rows behind the look asks again.
   state.ended_rows->told.store(false);
   if (!state.usable()) return MergeOfDead::Never;
-  const auto choose_dead = [&](const auto& claimed) -> TableSegments {
-    const auto segment = too_dead(state, claimed);
-    return segment == nullptr ? TableSegments() : TableSegments{segment};
-  };
-  if (!state.claims.look(choose_dead).empty()) return MergeOfDead::Now;
-  const auto view = state.current_view();
-  if (std::ranges::none_of(view->segments, [](const auto& each) { return each->is_mostly_ended.load(); }))
-    return MergeOfDead::Never;
+  const auto choose = [&](const auto& claimed) { return too_dead(state, claimed); };
+  if (!state.claims.look(choose).empty()) return MergeOfDead::Now;
+  if (!state.ended_rows->lists_any()) return MergeOfDead::Never;
   state.ended_rows->told.store(true);
   return MergeOfDead::Later;
 }
@@ -244,9 +268,12 @@ Result<bool> Table::merge(const StopToken& stop) {
   HAILSTONE_TRY(state.usable());
   bool of_dead = false;
   {
-    const auto claim = state.claims.claim([&](const auto& claimed) { return choose(state, claimed); });
+    const auto claim = state.claims.claim([&](const auto& claimed) {
+      TableSegments chosen = too_dead(state, claimed);
+      of_dead = !chosen.empty();
+      return of_dead ? chosen : too_many(state, claimed);
+    });
     if (!claim) return false;
-    of_dead = claim->segments().size() == 1;
     HAILSTONE_TRY(state.noted(merge_segments(state, claim->segments(), stop)));
   }
   HAILSTONE_TRY(state.host.record(*this));

@@ -37,9 +37,9 @@ TableSegment::TableSegment(std::shared_ptr<TableLatch> latch, std::shared_ptr<co
 
 void TableSegment::count_ended_in(std::shared_ptr<EndedRows> total) {
   if (total == ended_rows) return;
-  if (ended_rows != nullptr) ended_rows->count.fetch_sub(ends->count(), std::memory_order_relaxed);
+  if (ended_rows != nullptr) ended_rows->forget(*this);
   ended_rows = std::move(total);
-  if (ended_rows != nullptr) ended_rows->count.fetch_add(ends->count(), std::memory_order_relaxed);
+  if (ended_rows != nullptr) ended_rows->note(*this, 0);
 }
 
 void TableSegment::set_end(uint32_t ordinal, Timestamp end) {
@@ -51,10 +51,7 @@ void TableSegment::set_end(uint32_t ordinal, Timestamp end) {
   } else {
     ends->set(ordinal, end);
   }
-  // Wraps around where it falls.
-  if (ended_rows != nullptr) ended_rows->count.fetch_add(ends->count() - before, std::memory_order_relaxed);
-  is_mostly_ended.store(static_cast<double>(ends->count()) * 100 > most_dead_percent * rows(),
-                        std::memory_order_relaxed);
+  if (ended_rows != nullptr) ended_rows->note(*this, before);
   if (const Forward* const forward = forwards.find(ordinal)) forward->segment->set_end(forward->ordinal, end);
 }
 

@@ -16,25 +16,13 @@
 #include "column/block_reader.h"
 #include "delta/delta.h"
 #include "segment/delete_vector.h"
+#include "table/ended_rows.h"
 #include "table/table_keys.h"
 #include "table/table_locks.h"
 #include "table/write_numbers.h"
 #include "transaction/transaction.h"
 
 namespace hailstone {
-
-/// Rows of a table's segments that have an end.
-struct EndedRows {
-  std::atomic<uint64_t> count{0};
-  /// Called when a transaction has ended and so many rows of a segment have an end that it should be merged,
-  /// unless `told` says that it was called already. Must not block. Null: nobody is told.
-  std::function<void()> many = nullptr;
-  std::atomic<bool> told{false};
-};
-
-/// A segment of which a greater part is dead is merged, which writes the others again: 2.3 bytes for each
-/// that it frees.
-constexpr double most_dead_percent = 30;
 
 /// Owned by shared pointers; changes of transactions keep it alive.
 class TableSegment : public VersionStore {
@@ -83,9 +71,10 @@ class TableSegment : public VersionStore {
     std::shared_ptr<TableSegment> segment;
     uint32_t ordinal;
   };
-  std::atomic<bool> is_mostly_ended{false};  // more than most_dead_percent of the rows
-  /// Of all segments of the table; null: not counted.
+  /// Of all segments of the table's view; null: the segment is in no view, or not yet.
   std::shared_ptr<EndedRows> ended_rows HAILSTONE_GUARDED_BY(table_latch);
+  std::atomic<bool> is_mostly_ended{false};  // `ended_rows` lists it
+  EndedRows::Link ended_link{this};          // for `ended_rows`
   /// Where rows went whose end was uncommitted when the segment was merged away.
   NumberMap<Forward> forwards HAILSTONE_GUARDED_BY(table_latch);
 

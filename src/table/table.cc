@@ -17,8 +17,11 @@ Table::Table() = default;
 Table::~Table() {
   if (state_ == nullptr) return;
   const auto last = state_->current_view();
-  if (last != nullptr)
-    state_->host.counters().segments.fetch_sub(last->segments.size(), std::memory_order_relaxed);
+  if (last == nullptr) return;
+  state_->host.counters().segments.fetch_sub(last->segments.size(), std::memory_order_relaxed);
+  // A transaction may keep one for longer than its neighbours in lists.
+  const ExclusiveLock guard(state_->latch());
+  for (const auto& segment : last->segments) segment->count_ended_in(nullptr);
 }
 
 namespace {

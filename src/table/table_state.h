@@ -157,8 +157,9 @@ struct Table::State {
   /// The view has other segments from here on.
   void note_segments(const TableSegments& gone, const TableSegments& added) noexcept
       HAILSTONE_REQUIRES(table_latch);
-  /// Ended rows of the segments of the view.
-  const std::shared_ptr<EndedRows> ended_rows = std::make_shared<EndedRows>();
+  /// Of the segments of the view.
+  const std::shared_ptr<EndedRows> ended_rows =
+      std::make_shared<EndedRows>(is_in_memory() ? most_dead_percent_in_memory : most_dead_percent);
 
   /// Of the bulk loads whose rows are not all in the view yet.
   std::vector<const PendingKeys*> pending_keys HAILSTONE_GUARDED_BY(table_write_mutex);
@@ -275,8 +276,7 @@ struct Table::State {
   /// Puts the segments that a delta was written to in its place. `is_row`: as DeltaWriter::Written has it.
   void replace_delta(const std::shared_ptr<TableDelta>& delta, const TableSegments& segments,
                      const std::vector<bool>& is_row) HAILSTONE_EXCLUDES(table_write_mutex, table_latch);
-  /// `dead`: also of a segment of which too much is dead, which takes a look at all segments.
-  bool merge_due(bool dead = true) const;
+  bool merge_due() const;
   /// Waits for memory when the budget is exhausted, as long as somebody else may give some back.
   Status make_room(Table& table, Transaction& transaction, size_t bytes);
   /// Of a table in memory: sees to it that `bytes` more may be written. `loaded`: bytes of files that are not
