@@ -57,6 +57,8 @@ int run(const std::string& directory, uint64_t seed, unsigned threads, FlushLogA
         bool only_verify) {
   DatabaseOptions options;
   options.memory_budget = size_t{32} << 20;
+  // Small, so that there are some flushes between two checkpoints.
+  options.delta_limit = size_t{128} << 10;
   options.checkpoint_log_bytes = size_t{1} << 20;
   options.flush_log_at_commit = mode;
   options.logger = [](DatabaseOptions::Severity severity, const std::string& message) {

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <random>
 
+#include "base/hash.h"
 #include "table/bulk_load.h"
 #include "table/scan.h"
 
@@ -13,6 +15,14 @@ namespace {
 
 constexpr const char* progress_table = "crash/progress";
 constexpr int64_t loaded_keys_begin = 1'000'000'000;
+/// A table of more segments is recorded with some of its flushes only.
+constexpr uint64_t many_segments = 256;
+/// Rows of a segment of the large table: too many bytes to be merged with others for being small, where the
+/// worker's memory makes buffers of 8 MiB.
+constexpr uint32_t rows_of_segment = 270;
+constexpr size_t large_text_bytes = 4000;
+/// A longer text is compared by its hash.
+constexpr size_t short_text_bytes = 1000;
 
 TableDefinition definition_of(const std::string& name) {
   TableDefinition definition;
@@ -23,6 +33,19 @@ TableDefinition definition_of(const std::string& name) {
   definition.indexes.push_back({.name = "by_text", .parts = {{.column = 1, .prefix = 20}}});
   definition.has_primary_key = true;
   return definition;
+}
+
+/// The text that a row of the large table begins with.
+std::string large_text(int64_t key) {
+  std::string text = fmt::format("{}-large-", key);
+  text.resize(large_text_bytes, '=');
+  return text;
+}
+
+/// What of a text is compared.
+std::string compared(ByteView text) {
+  if (text.size() <= short_text_bytes) return std::string(text);
+  return fmt::format("{}... {} bytes with checksum {:x}", text.substr(0, 40), text.size(), checksum(text));
 }
 
 std::array<Value, 2> values_of(int64_t key, const std::string& text) {
@@ -62,7 +85,7 @@ Result<std::map<int64_t, std::string>> read(Database& database, const std::strin
     if (batch == nullptr) break;
     for (uint32_t row = 0; row < batch->rows; ++row) {
       const int64_t key = native_signed(batch->columns[0].value(row).integer, 8);
-      if (rows.emplace(key, batch->columns[1].value(row).bytes).second) continue;
+      if (rows.emplace(key, compared(batch->columns[1].value(row).bytes)).second) continue;
       return fail(ErrorCode::Corruption, fmt::format("table {}: row {} is there twice", name, key));
     }
   }
@@ -73,7 +96,26 @@ Result<std::map<int64_t, std::string>> read(Database& database, const std::strin
 }  // namespace
 
 std::string CrashWorkload::table_name(unsigned table, unsigned thread) const {
+  if (table == large_table) return "crash/large";
   return table < shared_tables ? fmt::format("crash/shared{}", table) : fmt::format("crash/own{}", thread);
+}
+
+int64_t CrashWorkload::large_rows() const {
+  const uint64_t changed = uint64_t{threads_} * keys_of_a_thread;
+  return static_cast<int64_t>((many_segments + 16) * rows_of_segment + changed);
+}
+
+Status CrashWorkload::fill_large(Database& database, Transaction& transaction) const {
+  HAILSTONE_ASSIGN(const auto table, database.table(table_name(large_table, 0), &transaction));
+  for (int64_t key = 0; key < large_rows();) {
+    // Each load makes a segment.
+    BulkLoad load(table, transaction);
+    const int64_t end = std::min(key + rows_of_segment, large_rows());
+    for (; key < end; ++key) HAILSTONE_TRY(load.append(values_of(key, large_text(key))));
+    Duplicate duplicate;
+    HAILSTONE_TRY(load.finish(duplicate));
+  }
+  return {};
 }
 
 Status CrashWorkload::prepare(Database& database) const {
@@ -84,6 +126,7 @@ Status CrashWorkload::prepare(Database& database) const {
     if (database.table(name)) continue;
     const auto transaction = database.transactions().begin(Isolation::RepeatableRead);
     HAILSTONE_TRY(database.create_table(*transaction, definition_of(name)));
+    if (name == table_name(large_table, 0)) HAILSTONE_TRY(fill_large(database, *transaction));
     HAILSTONE_TRY(database.transactions().commit(*transaction));
   }
   return {};
@@ -183,6 +226,7 @@ void CrashWorkload::apply(std::vector<Rows>& tables, const Operation& operation)
 
 Result<uint64_t> CrashWorkload::verify(Database& database) const {
   std::vector<Rows> shared(shared_tables + 1);
+  for (int64_t key = 0; key < large_rows(); ++key) shared[large_table][key] = compared(large_text(key));
   std::map<std::string, Rows> expected;
   for (unsigned thread = 0; thread < threads_; ++thread) {
     HAILSTONE_ASSIGN(const uint64_t last, progress(database, thread));
@@ -214,6 +258,12 @@ Result<uint64_t> CrashWorkload::verify(Database& database) const {
                     fmt::format("table {}: row {} should not be there, it holds '{:.60}'", name, key, text));
       }
     }
+  }
+  HAILSTONE_ASSIGN(const auto large, database.table(table_name(large_table, 0)));
+  if (const uint64_t segments = large->statistics().segments; segments <= many_segments) {
+    return fail(ErrorCode::Corruption,
+                fmt::format("table {} has {} segments: too few for flushes that the manifest is not told of",
+                            large->definition().name, segments));
   }
   return count;
 }

@@ -3,7 +3,9 @@
 // compared.
 //
 // Every thread has keys of its own in tables that all share, a table of its own, which it drops and makes
-// again, and a row in the table `progress` that each of its transactions sets to its number.
+// again, and a row in the table `progress` that each of its transactions sets to its number. One of the
+// shared tables has so many segments from the beginning that the manifest is told of many of its flushes at
+// once.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +35,8 @@ class CrashWorkload {
   Result<uint64_t> verify(Database& database) const;
 
  private:
-  static constexpr unsigned shared_tables = 3;
+  static constexpr unsigned shared_tables = 4;
+  static constexpr unsigned large_table = 3;  // of them
   static constexpr unsigned keys_of_a_thread = 2000;
 
   struct Operation {
@@ -47,6 +50,10 @@ class CrashWorkload {
 
   std::vector<Operation> operations(unsigned thread, uint64_t number) const;
   std::string table_name(unsigned table, unsigned thread) const;
+  /// Rows that the large table begins with: some for each segment that nothing changes, and those of all keys
+  /// of the threads.
+  int64_t large_rows() const;
+  Status fill_large(Database& database, Transaction& transaction) const;
   Status apply(Database& database, Transaction& transaction, unsigned thread,
                const Operation& operation) const;
   static void apply(std::vector<Rows>& tables, const Operation& operation);
