@@ -166,6 +166,7 @@ void BlockRun::begin() {
   runs_ = true;
   failed_ = false;
   record_->begin();
+  work_.emplace(hailstone::database().processor_turns());
   Session& session = Session::of(&thd_);
   // What goes on around it reports by itself.
   reports_progress_ = session.running() == nullptr && thd_.progress.arena == nullptr;
@@ -220,6 +221,7 @@ void BlockRun::report_progress() {
 void BlockRun::end() {
   if (std::exchange(memory_, nullptr) != nullptr) Session::of(&thd_).note_block_with_memory(-1);
   if (!std::exchange(runs_, false)) return;
+  work_.reset();
   tell_of_scans();
   if (std::exchange(reports_progress_, false)) {
     thd_progress_end(&thd_);

@@ -20,6 +20,7 @@
 #include "base/memory_budget.h"
 #include "base/mutex.h"
 #include "base/operator_counts.h"
+#include "base/processor_turns.h"
 #include "base/status.h"
 #include "operator_plan.h"
 // clang-format off
@@ -133,6 +134,7 @@ class BlockRun {
   std::shared_ptr<BlockRecord> record_;
   std::shared_ptr<MemoryBudget> memory_;  // null: it has not asked, or needs little
   std::vector<uint64_t> told_;            // rows of each scan of the record, those of earlier runs included
+  std::optional<ProcessorTurns::Work> work_;
   bool runs_ = false, failed_ = false;
   bool reports_progress_ = false;
 };

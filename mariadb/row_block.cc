@@ -82,6 +82,14 @@ bool has_lost_digit(Item& item) {
          });
 }
 
+/// Whether a function in it puts texts into a document, which the server takes for shorter than they are.
+bool understates_document(Item& item) {
+  static constexpr std::array<std::string_view, 5> names{"json_insert", "json_set", "json_replace",
+                                                         "json_array_append", "json_array_insert"};
+  return std::ranges::any_of(names, [&item](std::string_view name) { return is_function(item, name); }) ||
+         any_part(*item.real_item(), understates_document);
+}
+
 /// Whether what a number, or, `as_text`, a text is made of may be longer than the server says.
 bool understates_length(Item& item, bool as_text) {
   Item& real = *item.real_item();
@@ -147,7 +155,9 @@ bool can_be_key(PlainField field) {
   }
 }
 
-bool may_outgrow_type(Item& item) {
+namespace {
+
+bool may_outgrow(Item& item) {
   const bool is_text = item.cmp_type() == STRING_RESULT;
   if ((is_text || item.cmp_type() == DECIMAL_RESULT) && understates_length(item, is_text)) return true;
   Item& real = *item.real_item();
@@ -157,8 +167,12 @@ bool may_outgrow_type(Item& item) {
         division.arguments()[1]->cmp_type() != INT_RESULT)
       return true;
   }
-  return any_part(real, may_outgrow_type);
+  return any_part(real, may_outgrow);
 }
+
+}  // namespace
+
+bool may_outgrow_type(Item& item) { return may_outgrow(item) || understates_document(item); }
 
 bool mean_may_outgrow_type(Item& argument) {
   return argument.cmp_type() != REAL_RESULT &&
@@ -305,7 +319,8 @@ std::optional<RowColumn> RowTranslator::compute(Item& item, ServerValue kind) {
 }
 
 std::optional<RowColumn> RowTranslator::sortable(Item& item) {
-  if (!sorts_as_it_compares(item) || may_outgrow_type(item)) return std::nullopt;
+  // A document is sorted as a whole.
+  if (!sorts_as_it_compares(item) || may_outgrow(item)) return std::nullopt;
   if (const auto field = block_.columns.field_of(item)) {
     if (!can_be_key(*field)) return std::nullopt;
     // What is stored as numbers is compared as numbers, and packed only where it is shown.

@@ -5,12 +5,12 @@
 #include <iterator>
 #include <optional>
 #include <string>
-#include <thread>
 
 #include <strings.h>
 #include <unistd.h>
 
 #include "base/guard.h"
+#include "base/processor_turns.h"
 #include "data_folder.h"
 #include "engine.h"
 #include "error.h"
@@ -266,8 +266,8 @@ MYSQL_THDVAR_ENUM(
     "server that it answers quicker by an index",
     nullptr, nullptr, static_cast<unsigned long>(SelectPushdown::Auto), &select_pushdown_typelib);
 MYSQL_THDVAR_UINT(query_threads, PLUGIN_VAR_RQCMDARG,
-                  "How many threads may work at a query: the connection's own one, and background threads "
-                  "that are free. 0: as many as there are processors",
+                  "How many threads may work at a query: the connection's own one, and helpers, as long as "
+                  "processors are free. 0: as many as there are processors",
                   nullptr, nullptr, 0, 0, 64, 0);
 
 MYSQL_THDVAR_ULONGLONG(plan_again_rows, PLUGIN_VAR_RQCMDARG,
@@ -413,8 +413,8 @@ SelectPushdown select_pushdown(THD* thd) { return static_cast<SelectPushdown>(TH
 
 unsigned query_threads(THD* thd) {
   const unsigned wanted = THDVAR(thd, query_threads);
-  return std::min(1 + background_threads_value,
-                  wanted != 0 ? wanted : std::max(1U, std::thread::hardware_concurrency()));
+  const auto processors = static_cast<unsigned>(ProcessorTurns::available());
+  return wanted != 0 ? std::min(wanted, 1 + processors) : processors;
 }
 
 }  // namespace hailstone

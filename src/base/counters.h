@@ -38,6 +38,7 @@ namespace hailstone {
   COUNTER(memory_waits, "times a writer waited for memory for a row")                                      \
   COUNTER(query_waits, "times a query waited until others had given memory back")                          \
   COUNTER(queries_waiting, "queries that wait for memory to begin with now")                               \
+  COUNTER(turn_waits, "times a thread of a long query waited while others had the processors")             \
   COUNTER(row_locks, "row locks that transactions hold")                                                   \
   COUNTER(lock_escalations, "times that all rows of a table were locked by one lock, for want of memory")  \
   COUNTER(lock_waits, "times a transaction waited for a row or table lock")                                \

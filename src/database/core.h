@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/kept_pages.h"
+#include "base/processor_turns.h"
 #include "base/query_gate.h"
 #include "database/catalog.h"
 #include "database/database.h"
@@ -58,6 +59,7 @@ class DatabaseCore final : public TableHost {
   void request_analysis(const std::shared_ptr<Table>& table) override;
   void request_checkpoint() noexcept override;
   void run(std::function<void()> job) override;
+  ProcessorTurns* processor_turns() override { return &processor_turns_; }
   size_t segment_buffer_bytes() override;
   std::atomic<size_t>& bulk_loads() override { return bulk_loads_; }
   std::atomic<size_t>& merges() override { return merges_; }
@@ -107,6 +109,7 @@ class DatabaseCore final : public TableHost {
   const KeptPages::User kept_pages_;
   MemoryBudget budget_;
   QueryGate query_gate_{budget_, counters_};
+  ProcessorTurns processor_turns_{ProcessorTurns::available(), counters_};
   SpillSpace spill_space_;
   BlockCache cache_;
   std::atomic<size_t> bulk_loads_{0};

@@ -248,6 +248,8 @@ LockManager& Database::locks() { return state_->core->locks(); }
 MemoryBudget& Database::budget() { return state_->core->budget(); }
 QueryGate& Database::query_gate() { return state_->core->query_gate(); }
 
+ProcessorTurns& Database::processor_turns() { return *state_->core->processor_turns(); }
+
 Counters& Database::counters() {
   DatabaseCore& core = *state_->core;
   Counters& counters = core.counters();

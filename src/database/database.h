@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/counters.h"
+#include "base/processor_turns.h"
 #include "base/query_gate.h"
 #include "base/status.h"
 #include "database/file_copy.h"
@@ -93,6 +94,7 @@ class Database {
   Counters& counters();  // with the gauges brought up to date
   MemoryBudget& budget();
   QueryGate& query_gate();
+  ProcessorTurns& processor_turns();
 
   // --- DDL, part of the transaction: seen by others from its commit on, taken back by its rollback. Names
   // are "database/table". ErrorCode::AlreadyExists, NotFound; Busy when another open transaction is changing

@@ -54,8 +54,13 @@ void Maintenance::stop() {
   woken_.notify_all();
   if (ticker_ != nullptr) ticker_->stop();
   if (scheduler_ != nullptr) scheduler_->stop();
-  const MutexLock guard(mutex_);
-  queued_.clear();
+  std::shared_ptr<Scheduler> helpers;
+  {
+    const MutexLock guard(mutex_);
+    queued_.clear();
+    helpers.swap(helpers_);
+  }
+  if (helpers != nullptr) helpers->stop();
 }
 
 void Maintenance::request_flush(const std::shared_ptr<Table>& table, bool force) {
@@ -150,6 +155,18 @@ void Maintenance::report_unguarded(const std::string& what, const Error& error) 
   core_.log_message(DatabaseOptions::Severity::Error, message);
 }
 
+std::shared_ptr<Scheduler> Maintenance::helpers() {
+  const MutexLock guard(mutex_);
+  if (helpers_ == nullptr && !stopping_) {
+    auto started = Scheduler::start(ProcessorTurns::available(), [this](const Error& error) {
+      report("help of a query or a load", error);
+    });
+    // Without threads each does its work alone.
+    if (started) helpers_ = std::move(*started);
+  }
+  return helpers_;
+}
+
 void Maintenance::run(std::function<void()> job) {
   // Shared, so that the job is still here when no thread took it.
   const auto shared = std::make_shared<std::function<void()>>(std::move(job));
@@ -157,7 +174,8 @@ void Maintenance::run(std::function<void()> job) {
     (*shared)();
     return {};
   };
-  if (!scheduler_->submit_if_free(WorkClass::Query, task)) (*shared)();
+  const auto helpers = this->helpers();
+  if (helpers == nullptr || !helpers->submit_if_free(WorkClass::Query, task)) (*shared)();
 }
 
 void Maintenance::wait() { scheduler_->drain(); }

@@ -40,7 +40,8 @@ class Maintenance {
   void request_room();
   /// Whether work is queued or running.
   bool working() const { return scheduler_->unfinished() > 0; }
-  /// A step of a query or a load: on a background thread, or on this one when none is free.
+  /// A step of a query or a load: on a thread that helps, of which there are as many as processors, or on
+  /// this one when none is free.
   void run(std::function<void()> job);
   /// Returns when nothing that was asked for is queued or running.
   void wait();
@@ -58,6 +59,7 @@ class Maintenance {
 
   explicit Maintenance(DatabaseCore& core) : core_(core) {}
   void request(const std::shared_ptr<Table>& table, Kind kind);
+  std::shared_ptr<Scheduler> helpers();
   Status work(const std::shared_ptr<Table>& table, Kind kind);
   /// Work of which there is at most one at a time.
   struct Occasion {
@@ -97,6 +99,7 @@ class Maintenance {
 
   DatabaseCore& core_;
   std::unique_ptr<Scheduler> scheduler_;
+  std::shared_ptr<Scheduler> helpers_ HAILSTONE_GUARDED_BY(mutex_);  // of queries and loads; null: none yet
   std::unique_ptr<Scheduler> ticker_;  // one thread, which looks around again and again
 
   Mutex mutex_;

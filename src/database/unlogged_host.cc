@@ -32,6 +32,7 @@ void UnloggedHost::request_merge_of_dead(const std::shared_ptr<Table>& table) {
 
 void UnloggedHost::request_analysis(const std::shared_ptr<Table>& table) { core_.request_analysis(table); }
 void UnloggedHost::run(std::function<void()> job) { core_.run(std::move(job)); }
+ProcessorTurns* UnloggedHost::processor_turns() { return core_.processor_turns(); }
 std::atomic<size_t>& UnloggedHost::bulk_loads() { return core_.bulk_loads(); }
 std::atomic<size_t>& UnloggedHost::merges() { return core_.merges(); }
 uint32_t UnloggedHost::segment_rows_limit() { return core_.segment_rows_limit(); }

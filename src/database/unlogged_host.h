@@ -35,6 +35,7 @@ class UnloggedHost : public TableHost {
   /// The log holds nothing of them.
   void request_checkpoint() noexcept override {}
   void run(std::function<void()> job) override;
+  ProcessorTurns* processor_turns() override;
   std::atomic<size_t>& bulk_loads() override;
   std::atomic<size_t>& merges() override;
   uint32_t segment_rows_limit() override;

@@ -7,6 +7,7 @@
 
 #include "base/guard.h"
 #include "base/mutex.h"
+#include "base/processor_turns.h"
 #include "table/helpers.h"
 
 namespace hailstone {
@@ -263,6 +264,7 @@ class SharedWork {
       }
       at = scan;
       for (;;) {
+        ProcessorTurns::check();
         HAILSTONE_ASSIGN(const bool found, worker->next(number, last));
         if (!found) return {};
         found_rows = true;

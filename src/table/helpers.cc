@@ -2,10 +2,12 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "base/guard.h"
 #include "base/mutex.h"
+#include "base/processor_turns.h"
 
 namespace hailstone {
 
@@ -27,10 +29,14 @@ void run_with_helpers(TableHost& host, unsigned threads, const std::function<voi
                       const std::function<void()>& waiting) {
   const auto helpers = std::make_shared<Helpers>();
   const std::thread::id caller = std::this_thread::get_id();
+  ProcessorTurns* const turns = host.processor_turns();
   for (unsigned part = 1; part < threads; ++part) {
-    const auto help = [helpers, &work, part, caller] {
+    if (turns != nullptr && !turns->has_free()) break;
+    const auto help = [helpers, &work, part, caller, turns] {
       // No thread was free, and the host has this one do it at once: it has a part of its own to do.
       if (std::this_thread::get_id() == caller) return;
+      std::optional<ProcessorTurns::Work> turn;
+      if (turns != nullptr && !turn.emplace(*turns, ProcessorTurns::Begin::IfFree).begun()) return;
       {
         const MutexLock guard(helpers->mutex);
         if (helpers->closed) return;
@@ -47,6 +53,7 @@ void run_with_helpers(TableHost& host, unsigned threads, const std::function<voi
   work(0);
   const MutexLock guard(helpers->mutex);
   helpers->closed = true;
+  if (helpers->running != 0) ProcessorTurns::pause();
   while (helpers->running != 0) {
     if (helpers->changed.wait_for(helpers->mutex, between_looks)) continue;
     const MutexUnlock unlocked(helpers->mutex);

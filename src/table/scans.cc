@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/mutex.h"
+#include "base/processor_turns.h"
 #include "table/aggregate.h"
 #include "table/helpers.h"
 #include "table/scan_state.h"
@@ -423,9 +424,13 @@ Result<ScanColumn> Scans::column(size_t position) const {
   return describe_column(state_->first().inside, state_->first().projection, position);
 }
 
-Status Scans::check_interruption() const { return state_->first().check_interruption(); }
+Status Scans::check_interruption() const {
+  ProcessorTurns::check();
+  return state_->first().check_interruption();
+}
 
 Status Scans::check_interruption_seen() const {
+  ProcessorTurns::check();
   return state_->first().interruption_seen.load(std::memory_order_relaxed) ? state_->first().end_interrupted()
                                                                            : Status();
 }

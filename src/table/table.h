@@ -40,6 +40,7 @@
 namespace hailstone {
 
 class KeyReads;
+class ProcessorTurns;
 class RowReads;
 class Table;
 class TableKeys;
@@ -94,9 +95,10 @@ class TableHost {
   /// Files of rows have gone, or will: the log that holds them, too, may go soon. May be called with any
   /// mutex held.
   virtual void request_checkpoint() noexcept = 0;
-  /// Runs `job` on a background thread, or on this one when none is free; used by bulk load to encode while
-  /// rows come in.
+  /// Runs `job` on a thread that helps queries and loads, or on this one when none is free.
   virtual void run(std::function<void()> job) = 0;
+  /// How long work shares the processors; null: it does not.
+  virtual ProcessorTurns* processor_turns() { return nullptr; }
   /// Bytes of rows, as they lie in memory, that make a full segment (a share of the budget).
   virtual size_t segment_buffer_bytes() = 0;
   /// Bulk loads under way in the database: they share the memory that one of them would have.

@@ -6,12 +6,12 @@
 #include <atomic>
 #include <iterator>
 #include <queue>
-#include <thread>
 #include <utility>
 
 #include "base/guard.h"
 #include "base/hash.h"
 #include "base/mutex.h"
+#include "base/processor_turns.h"
 #include "segment/key_filter.h"
 #include "table/helpers.h"
 
@@ -280,7 +280,7 @@ class IndexCheck {
       const MutexLock guard(mutex);
       made = std::move(taken);
     };
-    const auto most = std::min<size_t>({count, threads, std::max(1U, std::thread::hardware_concurrency())});
+    const auto most = std::min<size_t>({count, threads, ProcessorTurns::available()});
     run_with_helpers(state_.host, static_cast<unsigned>(most), take_part, [&] {
       if (transaction_.interrupted()) stopped_.store(true, std::memory_order_relaxed);
     });

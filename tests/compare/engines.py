@@ -165,7 +165,7 @@ class Pair:
     def _reads_fewer_rows(self, sql):
         """Whether the server comes by fewer rows than all, or stops at a limit among groups that it makes one after the other."""
         plans = self.plans(sql, "InnoDB")
-        return not plans.isdisjoint({"range", "index", "ref"}) or ("LIMIT" in sql and "GROUP BY" in sql and "Using temporary" not in plans)
+        return not plans.isdisjoint({"range", "index", "index_merge", "ref", "ref_or_null"}) or ("LIMIT" in sql and "GROUP BY" in sql and "Using temporary" not in plans)
 
     def _has_table(self, sql):
         """Whether the server keeps the rows in a table of its own, of one of the engines."""
