@@ -17,10 +17,11 @@ import pymysql
 import common
 import report
 import upkeep_points
+import upkeep_turns
 from common import say
 from private_server import PrivateServer
 
-PARTS = ("optimize", "batches", "update", "locks", "deadlocks", "points")
+PARTS = ("optimize", "batches", "update", "locks", "deadlocks", "points", "turns")
 ENGINES = ("HAILSTONE", "InnoDB")
 BUDGETS = (64, 512)  # MiB
 ROWS = 2_500_000
@@ -443,6 +444,9 @@ def write(folder, figures):
     if figures.has("points-mixed"):
         text += upkeep_points.text(figures, lambda keys: _rows(figures, keys))
         aims += upkeep_points.aims(figures)
+    if figures.has("turns-point"):
+        text += upkeep_turns.text(figures)
+        aims += upkeep_turns.aims(figures)
     text.append("## Aims\n")
     text.append(report.aims_table(aims))
     with open(os.path.join(folder, "upkeep.md"), "w", encoding="utf-8") as file:
@@ -478,6 +482,8 @@ def main():
             bench_deadlocks(BUDGETS[1], figures)
         if "points" in parts:
             upkeep_points.bench(figures)
+        if "turns" in parts:
+            upkeep_turns.bench(figures)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     write(arguments.output, figures)
