@@ -16,12 +16,13 @@ import pymysql
 
 import common
 import report
+import upkeep_crowd
 import upkeep_points
 import upkeep_turns
 from common import say
 from private_server import PrivateServer
 
-PARTS = ("optimize", "batches", "update", "locks", "deadlocks", "points", "turns")
+PARTS = ("optimize", "batches", "update", "locks", "deadlocks", "points", "turns", "crowd")
 ENGINES = ("HAILSTONE", "InnoDB")
 BUDGETS = (64, 512)  # MiB
 ROWS = 2_500_000
@@ -447,6 +448,9 @@ def write(folder, figures):
     if figures.has("turns-point"):
         text += upkeep_turns.text(figures)
         aims += upkeep_turns.aims(figures)
+    if figures.has("crowd-used"):
+        text += upkeep_crowd.text(figures, lambda keys: _rows(figures, keys))
+        aims += upkeep_crowd.aims(figures)
     text.append("## Aims\n")
     text.append(report.aims_table(aims))
     with open(os.path.join(folder, "upkeep.md"), "w", encoding="utf-8") as file:
@@ -484,6 +488,8 @@ def main():
             upkeep_points.bench(figures)
         if "turns" in parts:
             upkeep_turns.bench(figures)
+        if "crowd" in parts:
+            upkeep_crowd.bench(figures)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     write(arguments.output, figures)

@@ -447,7 +447,10 @@ OperatorPlan GroupBlock::plan() const {
   plan.push_back({.kind = Operator::Group,
                   .what = fmt::format("keys: {}{}; aggregates: {}", keys.size(),
                                       rolls_up ? ", rolled up" : "", aggregates.size()),
-                  .rows = groups});
+                  .rows = groups,
+                  .is_small = keys.empty() && std::ranges::none_of(aggregates, [](const Counted& each) {
+                                return each.wanted.distinct;
+                              })});
   if (!order.empty()) {
     const bool all = most == SortedGroups::all;
     plan.push_back({.kind = all ? Operator::Sort : Operator::FirstRows,

@@ -274,6 +274,7 @@ int GroupRows::open_groups() {
   for (size_t keys = block_.rolls_up ? 0 : block_.keys.size(); keys <= block_.keys.size(); ++keys) {
     auto grouping = open_grouping(keys);
     if (!grouping) return reader_.report(grouping.error());
+    if (block_.rolls_up) (*grouping)->share_floor(block_.keys.size() + 1);
     groupings_.push_back(grouping->get());
     if (block_.order.empty()) {
       groups_ = std::move(*grouping);

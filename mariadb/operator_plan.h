@@ -20,6 +20,7 @@ struct PlannedOperator {
   uint64_t rows_to_read = 0;  // of a scan, estimated
   unsigned inside = 0;        // how many joins stand above it
   size_t source = 0;          // of a scan: the number of its table among those of the block
+  bool is_small = false;      // of groups: there is one, of which only counts, sums and such are kept
 };
 
 /// Each takes the rows of the one behind it; the first hands them to the server. A join takes those of two:

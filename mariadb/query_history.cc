@@ -180,8 +180,19 @@ void BlockRun::begin() {
 Result<std::shared_ptr<MemoryBudget>> BlockRun::memory() {
   if (memory_ != nullptr) return memory_;
   const auto needs_much = [](const BlockRecord::Step& step) {
-    const Operator kind = step.planned.kind;
-    return kind == Operator::Join || kind == Operator::Group || kind == Operator::Sort;
+    constexpr uint64_t few_rows = 1'000;
+    const PlannedOperator& planned = step.planned;
+    switch (planned.kind) {
+      case Operator::Join:
+      case Operator::Sort:
+        return true;
+      case Operator::Group:
+        return !planned.is_small;
+      case Operator::FirstRows:
+        return planned.rows > few_rows;
+      default:
+        return false;
+    }
   };
   if (std::ranges::none_of(record_->steps(), needs_much)) return memory_;
   Database& database = hailstone::database();

@@ -670,8 +670,8 @@ class RowBlock::Opening {
     }
     if (memory_ == nullptr) {
       const MemoryBudget& budget = probe->scans().budget();
-      memory_ =
-          std::make_shared<JoinMemory>(query_memory(budget), joins_of(*block_.join), budget.floor() / 4);
+      memory_ = std::make_shared<JoinMemory>(query_memory(budget), joins_of(*block_.join),
+                                             floor_part(budget, FloorPart::JoinTables));
     }
     HAILSTONE_ASSIGN(auto join, HashJoin::make(std::move(probe), std::move(build), std::move(plan), memory_,
                                                threads_, counts));

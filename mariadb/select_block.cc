@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine.h"
 #include "evaluated_items.h"
 #include "item_parts.h"
 #include "pushdown_warnings.h"
@@ -21,6 +22,14 @@ constexpr ulonglong most_rows_by_long_texts = 1'000;
 constexpr uint32 longest_short_text = 1024;
 /// So long the first rows of a join, which are kept with all that is shown of them, may be.
 constexpr uint64_t most_bytes_of_first_rows = uint64_t{32} << 20;
+/// What a first row takes, about; of a join, beside what is shown of it.
+constexpr uint64_t bytes_of_first_row = 512;
+
+/// First rows go to no files, so that they must not take much of a small budget.
+uint64_t memory_of_first_rows() {
+  constexpr size_t share = 16;
+  return std::min<uint64_t>(most_bytes_of_first_rows, database().budget().limit() / share);
+}
 
 class SelectTranslator {
  public:
@@ -90,8 +99,10 @@ class SelectTranslator {
   SelectBlock::Way way() const {
     if (block_.order.empty()) return SelectBlock::Way::Scanned;
     // What HAVING leaves of the first rows may be too few.
-    const bool few =
-        !block_.has_having && block_.most <= (by_long_text_ ? most_rows_by_long_texts : most_first_rows);
+    const ulonglong most_by_memory = std::max<ulonglong>(memory_of_first_rows() / bytes_of_first_row, 1'000);
+    const ulonglong most =
+        by_long_text_ ? most_rows_by_long_texts : std::min(most_first_rows, most_by_memory);
+    const bool few = !block_.has_having && block_.most <= most;
     return few ? SelectBlock::Way::FirstRows : SelectBlock::Way::Sorted;
   }
 
@@ -99,7 +110,7 @@ class SelectTranslator {
   bool are_long() const {
     uint64_t bytes = 0;
     for (const Field* const field : block_.shown) bytes += field->max_data_length();
-    return bytes > most_bytes_of_first_rows / block_.most;
+    return bytes > memory_of_first_rows() / block_.most;
   }
 
   bool take_limit() {

@@ -4,14 +4,39 @@
 
 namespace hailstone {
 
+namespace {
+
+/// Queries go by way of files where they would leave less than this part of the budget to those that can do
+/// no such thing: loads, merges, row locks and blocks that are read.
+constexpr size_t left_by_queries = 4;
+
+/// Bytes of the limit that queries may use, with what others use that cannot be reclaimed.
+size_t most_of_queries(size_t limit) { return limit - limit / left_by_queries; }
+
+}  // namespace
+
+std::unique_ptr<MemoryBudget> MemoryBudget::try_part(MemoryBudget& of, size_t floor) {
+  MemoryBudget none(of, 0);
+  if (!none.try_reserve(floor)) return nullptr;
+  none.used_ = 0;  // the new part has it
+  return std::unique_ptr<MemoryBudget>(new MemoryBudget(of.whole(), floor, Reserved()));
+}
+
 /// Of a part.
 bool MemoryBudget::try_reserve_of_whole(size_t bytes, bool whatever) {
   size_t used = used_.load(std::memory_order_relaxed);
   for (;;) {
     const size_t of_whole = beyond_floor(used + bytes) - beyond_floor(used);
-    if (of_whole != 0 && !whole_->try_reserve(of_whole)) {
-      if (!whatever) return false;
-      whole_->reserve(of_whole);
+    if (of_whole != 0) {
+      const size_t used_of_whole = whole_->used();
+      const Reclaimer& others = whole_->reclaimer_;
+      const size_t reclaimable = others.reclaimable ? std::min(others.reclaimable(), used_of_whole) : 0;
+      const bool leaves_enough = used_of_whole - reclaimable + of_whole <= most_of_queries(limit());
+      if (whatever) {
+        whole_->reserve(of_whole);
+      } else if (!leaves_enough || !whole_->try_reserve(of_whole)) {
+        return false;
+      }
     }
     if (used_.compare_exchange_weak(used, used + bytes)) return true;
     if (of_whole != 0) whole_->release(of_whole);

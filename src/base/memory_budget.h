@@ -4,7 +4,8 @@
 //
 // A query has a budget of its own, a part of the database's: a floor, which is reserved as long as the query
 // runs, and what the others leave. So what it cannot do without is there, however short memory becomes
-// meanwhile. Thread-safe.
+// meanwhile. Each operator, or thread of one, has a part of that floor in turn: what one of them takes beyond
+// it comes from what the others leave, never from the floor of its neighbour. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -12,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <utility>
 
 #include "base/check.h"
@@ -24,16 +26,23 @@ class MemoryBudget {
  public:
   /// `limit` in bytes.
   explicit MemoryBudget(size_t limit) : limit_(limit) {}
-  /// A part of `whole`, which outlives it: `floor` bytes, and more as far as `whole` gives some. Limits are
-  /// those of `whole`.
-  MemoryBudget(MemoryBudget& whole, size_t floor) : limit_(0), whole_(&whole), floor_(floor) {
-    whole.reserve(floor);
+  /// A part of `of`, which outlives it: `floor` bytes of those that `of` has, and more as far as the whole
+  /// gives some, also where `of` is a part itself. Limits are those of the whole.
+  MemoryBudget(MemoryBudget& of, size_t floor) : limit_(0), from_(&of), whole_(&of.whole()), floor_(floor) {
+    of.reserve(floor);
   }
+  /// A part of the whole of `of`, if the whole gives `floor`; else null.
+  static std::unique_ptr<MemoryBudget> try_part(MemoryBudget& of, size_t floor);
   MemoryBudget(const MemoryBudget&) = delete;
   MemoryBudget& operator=(const MemoryBudget&) = delete;
   ~MemoryBudget() {
-    if (whole_ != nullptr) whole_->release(floor_ + beyond_floor(used()));
+    if (whole_ == nullptr) return;
+    whole_->release(beyond_floor(used()));
+    from_->release(floor_);
   }
+
+  /// What it is a part of at last, or itself: what this gives nobody counts on.
+  MemoryBudget& whole() { return whole_ == nullptr ? *this : *whole_; }
 
   /// Gives memory back when it is short.
   struct Reclaimer {
@@ -83,6 +92,11 @@ class MemoryBudget {
   }
 
  private:
+  struct Reserved {};
+  /// `whole` has reserved the floor.
+  MemoryBudget(MemoryBudget& whole, size_t floor, Reserved)
+      : limit_(0), from_(&whole), whole_(&whole), floor_(floor) {}
+
   const MemoryBudget& whole() const { return whole_ == nullptr ? *this : *whole_; }
   /// What a part that uses so much takes of the whole beside its floor.
   size_t beyond_floor(size_t used) const { return used > floor_ ? used - floor_ : 0; }
@@ -91,6 +105,7 @@ class MemoryBudget {
   void release_kept(size_t used);
 
   std::atomic<size_t> limit_;
+  MemoryBudget* const from_ = nullptr;   // has the floor among what it has reserved
   MemoryBudget* const whole_ = nullptr;  // null: this is the whole
   const size_t floor_ = 0;
   std::atomic<size_t> query_limit_{0};
@@ -106,11 +121,15 @@ class MemoryBudget {
 class Reservation {
  public:
   explicit Reservation(MemoryBudget& budget) : budget_(&budget) {}
+  /// Of a part that nobody else takes of.
+  explicit Reservation(std::unique_ptr<MemoryBudget> own) : own_(std::move(own)), budget_(own_.get()) {}
   Reservation(const Reservation&) = delete;
   Reservation& operator=(const Reservation&) = delete;
   Reservation(Reservation&& other) noexcept
-      : budget_(other.budget_), bytes_(std::exchange(other.bytes_, 0)) {}
-  ~Reservation() { budget_->release(bytes_); }
+      : own_(std::move(other.own_)), budget_(other.budget_), bytes_(std::exchange(other.bytes_, 0)) {}
+  ~Reservation() {
+    if (bytes_ != 0) budget_->release(bytes_);
+  }
 
   [[nodiscard]] bool try_grow(size_t by) {
     if (!budget_->try_reserve(by)) return false;
@@ -125,6 +144,7 @@ class Reservation {
   size_t bytes() const { return bytes_; }
 
  private:
+  std::unique_ptr<MemoryBudget> own_;
   MemoryBudget* budget_;
   size_t bytes_ = 0;
 };

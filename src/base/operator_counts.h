@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 
 #include "base/memory_budget.h"
@@ -81,6 +82,9 @@ class OperatorWork {
 class OperatorMemory {
  public:
   OperatorMemory(MemoryBudget& budget, OperatorCounts* counts) : reservation_(budget), counts_(counts) {}
+  /// Of a part that nobody else takes of.
+  OperatorMemory(std::unique_ptr<MemoryBudget> own, OperatorCounts* counts)
+      : reservation_(std::move(own)), counts_(counts) {}
   OperatorMemory(const OperatorMemory&) = delete;
   OperatorMemory& operator=(const OperatorMemory&) = delete;
   OperatorMemory(OperatorMemory&& other) noexcept = default;

@@ -13,6 +13,8 @@ constexpr size_t table_memory_step = size_t{1} << 20;
 constexpr size_t most_units_of_table = size_t{1} << 22;
 /// A group of a table takes no more than so many times the bytes of its record.
 constexpr size_t most_of_record = 16;
+/// About so many times is usual.
+constexpr size_t usual_of_record = 4;
 /// Where tables need not be divided to be put together, taking rows apart gains only where a table of all
 /// groups, or pairs, would outgrow all that is near: so many quick tables of groups of numbers,
 /// of groups with texts, of pairs of numbers. Pairs with texts are always looked for.
@@ -127,7 +129,7 @@ bool GroupCollector::is_full() {
   if (source_ != Source::Rows || plan_->keys.empty() || !of_one_size || !table_->may_grow_by(batch_rows))
     return false;
   const size_t grown = 2 * table_->memory();
-  if (grown <= std::max(memory_.bytes(), least_)) return false;
+  if (grown <= std::max(memory_.bytes(), limits_.least)) return false;
   const bool fits = grown <= limits_.most && table_->groups() < most_units_of_table;
   return !fits || !memory_.try_grow(grown - memory_.bytes());
 }
@@ -145,9 +147,13 @@ Status GroupCollector::make_room(const GoOn& go_on) {
   const size_t more = used - memory_.bytes();
   const size_t step = std::max(more, std::min(table_memory_step, limits_.most / 4));
   const size_t units = table_->groups() + table_->pairs();
-  const bool can_divide = units >= fewest_to_divide_ && used_bits_ < RecordPartitions::hash_bits;
-  const bool fits = used <= least_ || (used <= limits_.most && units <= most_units_of_table);
-  if (can_divide && used > least_ && !(fits && memory_.try_grow(step))) {
+  // Behind groups of earlier runs few ones have no room, either: they go into another table.
+  const bool can_divide =
+      (units >= fewest_to_divide_ || table_->has_forgotten()) && used_bits_ < RecordPartitions::hash_bits;
+  const bool is_little = used <= limits_.least;
+  const bool fits = used <= limits_.most && units <= most_units_of_table;
+  const auto may_grow = [&] { return memory_.try_grow(step) || (step > more && memory_.try_grow(more)); };
+  if (can_divide && !is_little && !(fits && may_grow())) {
     if (table_->groups() >= fewest_to_divide_) groups_looked_for_.note_full(table_->groups());
     if (table_->pairs() >= fewest_to_divide_) pairs_looked_for_.note_full(table_->pairs());
     return empty_table(go_on);
@@ -156,10 +162,13 @@ Status GroupCollector::make_room(const GoOn& go_on) {
   return {};
 }
 
-bool GroupCollector::has_room_for_run(size_t bytes) const {
+bool GroupCollector::has_room_for_run(size_t bytes) {
   if (!table_ || memory_.bytes() > limits_.most / 2) return false;
-  return table_->groups_are_of_one_size() ||
-         (table_->groups_follow_records() && bytes <= (limits_.most - memory_.bytes()) / most_of_record);
+  const bool follow =
+      table_->groups_are_of_one_size() ||
+      (table_->groups_follow_records() && bytes <= (limits_.most - memory_.bytes()) / most_of_record);
+  const size_t expected = table_->memory() + bytes * usual_of_record;
+  return follow && (expected <= memory_.bytes() || memory_.try_grow(expected - memory_.bytes()));
 }
 
 void GroupCollector::expect_runs(size_t runs) {

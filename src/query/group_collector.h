@@ -53,7 +53,7 @@ class LookUps {
 
 class GroupCollector {
  public:
-  /// What a table may always have, unless it may have less in all.
+  /// A table of rows that may have less in all is divided however few groups it has.
   static constexpr size_t least_share = size_t{1} << 20;
   /// With fewer groups and pairs it is their values that take the memory: parts of them would not take less.
   static constexpr size_t fewest_units_to_divide = 64;
@@ -64,22 +64,24 @@ class GroupCollector {
     Groups,  // of runs of records, with aggregates that are settled
   };
   struct Limits {
-    size_t most = 0;  // bytes that the table may take
+    size_t most = 0;   // bytes that the table may take
+    size_t least = 0;  // that it may always have
     size_t quick_units = LookUps::quick_units;
     bool stays = false;  // the table is what is wanted, unless something moves out
   };
-  /// `counts`: of the operator whose memory it is; may be null.
-  GroupCollector(const GroupingPlan& plan, MemoryBudget& budget, RecordMemory& records, Source source,
-                 const Limits& limits, OperatorCounts* counts)
+  /// `memory`: of the table; a part that has limits.least for its floor.
+  GroupCollector(const GroupingPlan& plan, OperatorMemory memory, RecordMemory& records, Source source,
+                 const Limits& limits)
       : plan_(&plan),
         records_(&records),
         source_(source),
         limits_(limits),
-        least_(std::min(least_share, limits.most)),
-        fewest_to_divide_(limits.most < least_share && !plan.keys.empty() ? 1 : fewest_units_to_divide),
+        fewest_to_divide_(source == Source::Rows && limits.most < least_share && !plan.keys.empty()
+                              ? 1
+                              : fewest_units_to_divide),
         groups_looked_for_(groups_to_look_for(plan, limits)),
         pairs_looked_for_(pairs_to_look_for(plan, limits)),
-        memory_(budget, counts) {}
+        memory_(std::move(memory)) {}
 
   Status add(const RowBatch& batch, const GoOn& go_on);
   /// A run by itself, which has no group, or pair, in common with others. The table keeps the groups of runs
@@ -94,10 +96,12 @@ class GroupCollector {
   /// Whether something has moved out, of the last run: the table is not all that there is.
   bool has_moved() const { return groups_.has_value() || pairs_.has_value(); }
   bool has_table() const { return table_.has_value(); }
-  /// Whether another run, with records of so many bytes, has room in the table. Bytes of its groups would
-  /// stay if it had not.
-  bool has_room_for_run(size_t bytes) const;
+  /// Whether another run, with records of so many bytes, has room in the table, as far as can be told: takes
+  /// memory for it. Bytes of its groups would stay if it had not.
+  bool has_room_for_run(size_t bytes);
   const GroupTable& table() const { return *table_; }
+  /// Takes memory for so many bytes more than its table has. False: there is none.
+  [[nodiscard]] bool try_expect(size_t bytes) { return memory_.try_grow(bytes); }
   /// Adds what another one has met; neither has moved anything out.
   Status merge(GroupCollector&& other, const GoOn& go_on);
   /// What has been met: where no keys are, there is a group even without rows.
@@ -121,7 +125,6 @@ class GroupCollector {
   RecordMemory* records_;
   const Source source_;
   const Limits limits_;
-  const size_t least_;             // what the table may always have
   const size_t fewest_to_divide_;  // groups, or pairs: fewer stay in memory
   LookUps groups_looked_for_, pairs_looked_for_;
   unsigned used_bits_ = 0;

@@ -67,7 +67,8 @@ GroupSort::GroupSort(const Grouping& groups, std::vector<GroupOrder> order,
     : groups_(groups),
       order_(std::move(order)),
       host_columns_(std::move(host_columns)),
-      sort_(groups.budget(), groups.rows().spill_space(), query_memory(groups.budget()), 1, counts),
+      sort_(groups.budget(), groups.rows().spill_space(),
+            {.share = query_memory(groups.budget()), .floor = groups.floor(FloorPart::GroupSort)}, 1, counts),
       keys_(groups.plan().keys.size() + host_columns_.size()),
       results_(groups.plan().aggregates.size()) {}
 

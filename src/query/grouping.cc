@@ -13,6 +13,8 @@ namespace {
 
 /// So many groups and pairs are put together by one thread before others would have begun to help.
 constexpr size_t most_units_to_merge = size_t{1} << 14;
+/// So many are worth no files.
+constexpr size_t few_units = 1024;
 constexpr uint32_t groups_between_interruption_checks = 4096;
 
 void take_runs(RecordPartitions* from, std::vector<RecordRun>& to) {
@@ -115,25 +117,40 @@ void Grouping::count_groups(const GroupTable& made) {
 
 size_t Grouping::share() const { return query_memory(rows_->budget()); }
 
+size_t Grouping::floor(FloorPart part) const {
+  // Without keys there is one group; only distinct values take memory.
+  if (plan_.keys.empty() && plan_.distinct_values() == 0) return 0;
+  return floor_part(rows_->budget(), part) / floor_shared_by_;
+}
+
+size_t Grouping::floor_of_table(GroupCollector::Source source) const {
+  const size_t floor = this->floor(FloorPart::GroupTables) / threads_;
+  return source == GroupCollector::Source::Rows ? query_floor(rows_->budget(), floor) : floor;
+}
+
 GroupCollector Grouping::collector(GroupCollector::Source source, size_t most) {
-  // What comes back of files is little, and would go to them again and again.
-  const size_t least = source == GroupCollector::Source::Rows
-                           ? query_floor(rows_->budget(), GroupCollector::least_share)
-                           : GroupCollector::least_share;
-  return {plan_,
-          rows_->budget(),
-          *record_memory_,
-          source,
-          {.most = std::max(least, most),
-           .quick_units = quick_units_,
-           .stays = source == GroupCollector::Source::Rows && (threads_ == 1 || merges_in_place())},
-          counts_};
+  return collector(source, most,
+                   {std::make_unique<MemoryBudget>(rows_->budget(), floor_of_table(source)), counts_});
+}
+
+GroupCollector Grouping::collector(GroupCollector::Source source, size_t most, OperatorMemory memory) {
+  const size_t least = floor_of_table(source);
+  return {plan_, std::move(memory), *record_memory_, source,
+          GroupCollector::Limits{
+              .most = std::max(least, most),
+              .least = least,
+              .quick_units = quick_units_,
+              .stays = source == GroupCollector::Source::Rows && (threads_ == 1 || merges_in_place())}};
 }
 
 /// Leaves the groups in one table, or divided.
 Status Grouping::take_rows() {
   const size_t most = share() / threads_;
-  record_memory_.emplace(rows_->budget(), rows_->spill_space(), share(), RecordDivision::of(most), counts_);
+  // Where there are pairs, these and groups, or what they add up to, are divided at a time.
+  const RecordFloor floor{.bytes = this->floor(FloorPart::GroupRecords),
+                          .partitions = threads_ * size_t{plan_.distinct_values() == 0 ? 1U : 2U}};
+  record_memory_.emplace(rows_->budget(), rows_->spill_space(), share(), RecordDivision::of(most), floor,
+                         counts_);
   std::deque<GroupCollector> collectors;
   for (unsigned i = 0; i < threads_; ++i) collectors.push_back(collector(GroupCollector::Source::Rows, most));
   const GoOn of_caller = [&] { return rows_->check_interruption(); };
@@ -144,20 +161,34 @@ Status Grouping::take_rows() {
     return collectors[part].add(batch, part == 0 ? of_caller : of_helper);
   }));
 
-  size_t units = 0;
-  unsigned parts = 0;
-  for (const GroupCollector& each : collectors) {
+  size_t units = 0, bytes = 0;
+  std::vector<GroupCollector*> with_tables;
+  for (GroupCollector& each : collectors) {
     divided_ |= each.has_moved();
     if (!each.has_table()) continue;
-    ++parts;
+    with_tables.push_back(&each);
     units += each.table().end() + each.table().pairs();
+    bytes += each.table().memory();
   }
-  if (!divided_ && parts > 1 && merges_in_place()) return merge_tables(collectors);
-  divided_ |= parts > 1 && units > most_units_to_merge;
-  return divided_ ? divide(collectors) : merge_records(collectors);
+  const size_t parts = with_tables.size();
+  if (!divided_ && parts > 1 && merges_in_place()) {
+    OperatorMemory memory(std::make_unique<MemoryBudget>(rows_->budget(), 0), counts_);
+    const size_t wanted = units * parts * sizeof(uint32_t);
+    // What records have of the floor is there, and there are none.
+    if (units <= few_units || wanted <= floor.bytes || memory.try_grow(wanted))
+      return merge_tables(collectors, std::move(memory));
+    divided_ = true;
+  }
+  GroupCollector& whole = parts == 0 ? collectors.front() : *with_tables.front();
+  // A table of few groups takes little, whatever memory there is.
+  const auto has_room = [&] {
+    return units <= few_units || whole.try_expect(bytes - whole.table().memory());
+  };
+  divided_ |= parts > 1 && (units > most_units_to_merge || !has_room());
+  return divided_ ? divide(collectors) : merge_records(collectors, whole);
 }
 
-Status Grouping::merge_tables(std::deque<GroupCollector>& collectors) {
+Status Grouping::merge_tables(std::deque<GroupCollector>& collectors, OperatorMemory memory) {
   std::vector<GroupTable*> tables;
   size_t units = 0;
   for (GroupCollector& each : collectors) {
@@ -167,8 +198,7 @@ Status Grouping::merge_tables(std::deque<GroupCollector>& collectors) {
     units += tables.back()->end() + tables.back()->pairs();
   }
   const unsigned threads = units > most_units_to_merge ? threads_ : 1;
-  OperatorMemory memory(rows_->budget(), counts_);
-  memory.grow(units * tables.size() * sizeof(uint32_t));
+  const OperatorMemory of_merge(std::move(memory));
   GroupMerge merge(plan_, std::move(tables));
   HAILSTONE_TRY(merge.run(
       [&](const PartWork& work) { return work_by_threads(rows_->scans(), threads, counts_, work); }));
@@ -179,19 +209,13 @@ Status Grouping::merge_tables(std::deque<GroupCollector>& collectors) {
   return {};
 }
 
-Status Grouping::merge_records(std::deque<GroupCollector>& collectors) {
+Status Grouping::merge_records(std::deque<GroupCollector>& collectors, GroupCollector& whole) {
   const GoOn of_caller = [&] { return rows_->check_interruption(); };
   const OperatorWork work(counts_);
-  GroupCollector* whole = &collectors.front();
   for (GroupCollector& each : collectors) {
-    if (!each.has_table() || &each == whole) continue;
-    if (!whole->has_table()) {
-      whole = &each;
-    } else {
-      HAILSTONE_TRY(whole->merge(std::move(each), of_caller));
-    }
+    if (each.has_table() && &each != &whole) HAILSTONE_TRY(whole.merge(std::move(each), of_caller));
   }
-  tables_.push_back({whole->take_table(), whole->take_memory()});
+  tables_.push_back({whole.take_table(), whole.take_memory()});
   count_groups(tables_.back().groups);
   return {};
 }
@@ -208,6 +232,7 @@ Status Grouping::divide(std::deque<GroupCollector>& collectors) {
     take_runs(each.groups(), groups);
     take_runs(each.pairs(), pairs);
   }
+  collectors.clear();  // others take their place
   const unsigned bits = record_memory_->first_bits();
   put_runs(pairs, bits, pairs_);
   HAILSTONE_TRY(count_pairs(groups));
@@ -261,16 +286,23 @@ Status Grouping::count_pairs_of(Run&& run, GroupCollector& pairs, RecordPartitio
   return {};
 }
 
-/// Makes tables of the next partitions, one a thread at least, until half of the share is used.
+/// Makes tables of the next partitions, one a thread at least, until half of the share is used or no memory
+/// is left for another.
 Status Grouping::put_groups_together() {
   const size_t expected_runs = groups_.size() / threads_;
   return work_by_threads(rows_->scans(), threads_, counts_, [&](unsigned, const GoOn& go_on) -> Status {
+    constexpr auto source = GroupCollector::Source::Groups;
+    bool is_first = true;
     for (bool more = true; more;) {
       {
         const MutexLock guard(mutex_);
         if (bytes_at_hand_ > share() / 2) return {};
       }
-      GroupCollector groups = collector(GroupCollector::Source::Groups, share() / 2 / threads_);
+      auto memory = std::exchange(is_first, false)
+                        ? std::make_unique<MemoryBudget>(rows_->budget(), floor_of_table(source))
+                        : MemoryBudget::try_part(rows_->budget(), floor_of_table(source));
+      if (memory == nullptr) return {};
+      GroupCollector groups = collector(source, share() / 2 / threads_, {std::move(memory), counts_});
       HAILSTONE_ASSIGN(more, put_runs_together(groups, expected_runs, go_on));
       if (!groups.has_table()) continue;
       Table table{groups.take_table(), groups.take_memory()};
@@ -291,6 +323,7 @@ Result<bool> Grouping::put_runs_together(GroupCollector& groups, size_t expected
   while (std::optional<Run> run = take_run(groups_, fits)) {
     const size_t bytes = run->records.bytes();
     HAILSTONE_TRY(put_together(std::move(*run), groups, go_on));
+    if (any && groups.has_moved()) return true;
     if (!any && groups.has_room_for_run(bytes)) groups.expect_runs(expected);
     any = true;
   }

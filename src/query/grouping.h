@@ -8,6 +8,7 @@
 // the partitions of the groups. So memory bounds the groups, and the pairs, at a time, never the answer.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -21,6 +22,7 @@
 #include "query/group_collector.h"
 #include "query/group_merge.h"
 #include "query/group_table.h"
+#include "query/query_memory.h"
 #include "query/record_partitions.h"
 
 namespace hailstone {
@@ -55,6 +57,9 @@ class Grouping final : public Groups {
                                                 std::span<const uint16_t> keys,
                                                 std::span<const Aggregate> aggregates, unsigned threads,
                                                 OperatorCounts* counts = nullptr);
+  /// So many groupings of a block are there at a time: each has its part of the block's floor. Before the
+  /// first call of next().
+  void share_floor(size_t groupings) { floor_shared_by_ = std::max<size_t>(groupings, 1); }
   /// Instead of LookUps::quick_units.
   void set_quick_units(size_t units) { quick_units_ = units; }
 
@@ -71,6 +76,8 @@ class Grouping final : public Groups {
   }
   const GroupingPlan& plan() const { return plan_; }
   MemoryBudget& budget() const { return rows_->budget(); }
+  /// What one operator of these groups may always have, in bytes.
+  size_t floor(FloorPart part) const;
   const ComputedRows& rows() const { return *rows_; }
   unsigned threads() const { return threads_; }
 
@@ -126,10 +133,14 @@ class Grouping final : public Groups {
   /// The last one, if fits(const Run&) says so.
   template <typename Fits>
   std::optional<Run> take_run(std::vector<Run>& from, const Fits& fits);
+  /// What a thread's table may always have. Rows that come back of files may have it within any limit of
+  /// queries: they would go to files again and again.
+  size_t floor_of_table(GroupCollector::Source source) const;
   GroupCollector collector(GroupCollector::Source source, size_t most);
+  GroupCollector collector(GroupCollector::Source source, size_t most, OperatorMemory memory);
   /// Makes one of tables that have not moved anything out: leaves tables_.
-  Status merge_tables(std::deque<GroupCollector>& collectors);
-  Status merge_records(std::deque<GroupCollector>& collectors);
+  Status merge_tables(std::deque<GroupCollector>& collectors, OperatorMemory memory);
+  Status merge_records(std::deque<GroupCollector>& collectors, GroupCollector& whole);
   /// Whether tables are put together where they are.
   bool merges_in_place() const {
     return threads_ <= GroupMerge::most_tables && GroupMerge::is_possible(plan_);
@@ -143,6 +154,7 @@ class Grouping final : public Groups {
   std::atomic<bool> variants_{false};
   GroupingPlan plan_;
   std::optional<RecordMemory> record_memory_;  // goes after all that takes of it
+  size_t floor_shared_by_ = 1;                 // groupings
   size_t quick_units_ = LookUps::quick_units;
   bool divided_ = false;
   unsigned rounds_ = 0;

@@ -45,7 +45,10 @@ OrderedRows::OrderedRows(std::unique_ptr<ComputedRows> rows, RowRecords records,
       equal_(equal),
       threads_(threads),
       counts_(counts),
-      sort_(rows_->budget(), rows_->spill_space(), query_memory(rows_->budget()), threads, counts),
+      sort_(
+          rows_->budget(), rows_->spill_space(),
+          {.share = query_memory(rows_->budget()), .floor = floor_part(rows_->budget(), FloorPart::RowSort)},
+          threads, counts),
       values_(values) {}
 
 Status OrderedRows::sort() {

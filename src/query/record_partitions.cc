@@ -9,14 +9,6 @@
 
 namespace hailstone {
 
-namespace {
-
-/// A partition with less stays in memory, also where other queries have used it up: frames of few records
-/// would take longer than anything else.
-constexpr size_t least_spilled = size_t{16} << 10;
-
-}  // namespace
-
 RecordRun::Piece::Piece(Piece&& other) noexcept
     : memory(std::exchange(other.memory, nullptr)),
       chunk(other.chunk),
@@ -123,7 +115,12 @@ Status RecordPartitions::add_piece(Partition& partition, RecordKind kind, size_t
   const size_t wanted = std::min(partition.in_memory, memory_.chunk_bytes());
   RecordMemory::Chunk chunk = memory_.try_take(wanted, least);
   while (chunk.bytes == nullptr) {
-    HAILSTONE_ASSIGN(const bool spilled, spill_large_one(go_on));
+    // Frames of few records take longer than anything else: the share is filled first.
+    const bool has_room = in_memory_ + std::max(least, RecordMemory::least_chunk) <= memory_.share();
+    bool spilled = false;
+    if (!has_room) {
+      HAILSTONE_ASSIGN(spilled, spill_large_one(go_on));
+    }
     chunk = spilled ? memory_.try_take(wanted, least) : memory_.take(least);
   }
   RecordRun::Piece piece(memory_, chunk, kind);
@@ -131,25 +128,26 @@ Status RecordPartitions::add_piece(Partition& partition, RecordKind kind, size_t
   pieces.push_back(std::move(piece));
   open = {.next = chunk.bytes, .room = chunk.size, .records = 0, .number = pieces.size() - 1};
   partition.in_memory += chunk.size;
+  in_memory_ += chunk.size;
   return {};
 }
 
 Result<bool> RecordPartitions::spill_large_one(const GoOn& go_on) {
   size_t most = 0;
   for (const Partition& partition : partitions_) most = std::max(most, partition.in_memory);
-  if (most == 0 || (most < least_spilled && memory_.has_chunks())) return false;
+  if (most == 0) return false;
   // The first that is nearly the largest: where several threads divide rows alike, they put the same
   // partitions aside, and leave others whole.
   Partition& large = *std::ranges::find_if(
       partitions_, [most](const Partition& partition) { return partition.in_memory >= most / 4 * 3; });
   close_pieces(large);
   HAILSTONE_TRY(large.run.spill(file_, go_on));
-  large.in_memory = 0;
+  in_memory_ -= std::exchange(large.in_memory, 0);
   return true;
 }
 
 Status RecordPartitions::finish(const GoOn& go_on) {
-  for (bool more = !memory_.has_chunks(); more;) {
+  for (bool more = true; more && (!memory_.has_chunks() || memory_.is_short());) {
     HAILSTONE_ASSIGN(more, spill_large_one(go_on));
   }
   for (Partition& partition : partitions_) close_pieces(partition);

@@ -1,7 +1,8 @@
 // Records of groups, or rows, that a table had no room for, in partitions: those of one partition have the
 // same next bits of their hashes, so that what must come together does. They stay in memory as long as the
-// query's share grants it; then a large partition goes to a spill file, again and again. RecordPartitions
-// belong to one thread; the runs of records that they leave may go to others.
+// query's share grants it; then a large partition goes to a spill file, again and again: the shorter memory,
+// the shorter its pieces. RecordPartitions belong to one thread; the runs of records that they leave may go
+// to others.
 #pragma once
 
 #include <array>
@@ -98,7 +99,7 @@ class RecordPartitions {
         partitions_(size_t{1} << bits_) {}
 
   Status append(const HashedRecords& records, const GoOn& go_on);
-  /// Ends what append() began.
+  /// Ends what append() began. Where memory is short, nothing of it stays there.
   Status finish(const GoOn& go_on);
   /// After finish().
   std::vector<RecordRun> take_runs();
@@ -120,12 +121,13 @@ class RecordPartitions {
   Status add_piece(Partition& partition, RecordKind kind, size_t least, const GoOn& go_on);
   void close_piece(Partition& partition, Open& open);
   void close_pieces(Partition& partition);
-  /// One of the largest. False: none has enough in memory.
+  /// One of the largest. False: none has anything in memory.
   Result<bool> spill_large_one(const GoOn& go_on);
 
   RecordMemory& memory_;
   const unsigned bits_, shift_;
   std::vector<Partition> partitions_;
+  size_t in_memory_ = 0;  // of all partitions
   std::shared_ptr<SpillFile> file_;
 };
 

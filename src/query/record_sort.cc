@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <deque>
 #include <optional>
 #include <span>
@@ -29,11 +30,16 @@ constexpr size_t first_block_entries = size_t{1} << 10, most_block_entries = hug
 /// Of a bucket, about: sorted within some ms, in the processor's cache.
 constexpr size_t bucket_entries = size_t{1} << 17;
 constexpr size_t samples_of_bucket = 16;
-constexpr size_t least_page = size_t{64} << 10, most_page = huge_page_bytes;
+constexpr size_t least_page = size_t{16} << 10, usual_least_page = size_t{64} << 10,
+                 most_page = huge_page_bytes;
 /// Less than this stays in memory: runs of few records would take longer than anything else.
 constexpr size_t usual_least_run = size_t{256} << 10;
-constexpr size_t frame_bytes = size_t{64} << 10;
-constexpr size_t least_fan_in = 8, most_fan_in = 256;
+/// A part has pages and entries of no more than this part of its floor where memory is short.
+constexpr size_t pieces_of_floor = 8;
+constexpr size_t least_frame = size_t{4} << 10, most_frame = size_t{64} << 10;
+/// How many runs are merged at a time: what the floor has room for, what is usual where memory is there, and
+/// what a merge of many is quick with.
+constexpr size_t least_fan_in = 4, usual_fan_in = 8, most_fan_in = 256;
 /// Fewer entries are sorted by comparing whole keys.
 constexpr size_t least_by_heads = 64;
 /// Keys that agree for longer are compared as a whole, too.
@@ -379,8 +385,8 @@ class Merge {
   std::string scratch_;
 };
 
-/// Writes merged records to a file.
-Result<Run> write_run(Merge& merge, std::shared_ptr<SpillFile> file, const GoOn& go_on) {
+/// Writes merged records to a file, in frames of about `frame_bytes`.
+Result<Run> write_run(Merge& merge, std::shared_ptr<SpillFile> file, size_t frame_bytes, const GoOn& go_on) {
   Run run{.file = std::move(file), .frames = {}};
   std::string frame;
   frame.reserve(frame_bytes);
@@ -407,7 +413,8 @@ Result<Run> write_run(Merge& merge, std::shared_ptr<SpillFile> file, const GoOn&
 struct RecordSort::State {
   /// What one thread has.
   struct Part {
-    Part(MemoryBudget& budget, OperatorCounts* counts) : memory(budget, counts) {}
+    Part(MemoryBudget& budget, size_t floor, OperatorCounts* counts)
+        : memory(std::make_unique<MemoryBudget>(budget, floor), counts) {}
 
     OperatorMemory memory;
     std::vector<Page> pages;
@@ -418,25 +425,36 @@ struct RecordSort::State {
     std::vector<Run> runs;
   };
 
-  State(MemoryBudget& the_budget, SpillSpace& the_space, size_t the_share, unsigned part_count,
+  State(MemoryBudget& the_budget, SpillSpace& the_space, const Memory& may_take, unsigned part_count,
         OperatorCounts* the_counts)
       : budget(the_budget),
         space(the_space),
-        share(the_share),
-        least_run(query_floor(budget, usual_least_run)),
+        share(may_take.share),
+        floor_of_part(may_take.floor / 4 * 3 / part_count),
+        floor_of_merge(may_take.floor / 4),
+        // What comes after it must have room in the floor, too.
+        least_run(query_floor(budget, std::min(usual_least_run, floor_of_part / 2))),
         share_of_part(std::max(share / part_count, least_run)),
-        page_bytes(std::clamp(share_of_part / 16, least_page, most_page)),
+        page_bytes(std::clamp(share_of_part / 16, usual_least_page, most_page)),
+        least_piece(std::max(floor_of_part / pieces_of_floor, least_page)),
+        frame_bytes(std::clamp(std::bit_floor(floor_of_merge / bytes_of_cursor(1) / least_fan_in),
+                               least_frame, most_frame)),
         counts(the_counts),
-        buffers(the_budget, the_counts) {
-    for (unsigned i = 0; i < part_count; ++i) parts.emplace_back(budget, counts);
+        buffers(std::make_unique<MemoryBudget>(budget, floor_of_merge), the_counts) {
+    for (unsigned i = 0; i < part_count; ++i) parts.emplace_back(budget, floor_of_part, counts);
   }
 
-  Status take(Part& part, size_t bytes, const GoOn& go_on) {
-    const bool may_grow = part.memory.bytes() + bytes <= share_of_part || budget.is_spare(bytes);
-    if (may_grow && part.memory.try_grow(bytes)) return {};
+  /// Memory for `wanted` bytes, or where that is too much, for `least` at least; for how many.
+  Result<size_t> take(Part& part, size_t wanted, size_t least, const GoOn& go_on) {
+    for (size_t bytes = wanted;; bytes = std::max(bytes / 4, least)) {
+      const bool may_grow = part.memory.bytes() + bytes <= share_of_part || budget.is_spare(bytes);
+      if (may_grow && part.memory.try_grow(bytes)) return bytes;
+      if (bytes <= least) break;
+    }
     if (part.memory.bytes() >= least_run) HAILSTONE_TRY(spill(part, go_on));
+    const size_t bytes = std::max(least, std::min(wanted, least_piece));
     if (!part.memory.try_grow(bytes)) part.memory.grow(bytes);
-    return {};
+    return bytes;
   }
 
   /// Room for `records` more entries in the last block.
@@ -446,8 +464,11 @@ struct RecordSort::State {
     const size_t last = blocks.empty() ? 0 : blocks.back().capacity();
     const size_t capacity = std::max(std::clamp(2 * last, first_block_entries, most_block_entries), records);
     // Once more where they will be sorted, and the numbers of their buckets.
-    HAILSTONE_TRY(take(part, capacity * (2 * sizeof(Entry) + sizeof(uint32_t)), go_on));
-    blocks.emplace_back().reserve(capacity);
+    constexpr size_t bytes_of_entry = 2 * sizeof(Entry) + sizeof(uint32_t);
+    const size_t least = std::max(std::min(capacity, first_block_entries), records);
+    HAILSTONE_ASSIGN(const size_t bytes,
+                     take(part, capacity * bytes_of_entry, least * bytes_of_entry, go_on));
+    blocks.emplace_back().reserve(bytes / bytes_of_entry);
     return {};
   }
 
@@ -461,7 +482,7 @@ struct RecordSort::State {
     HAILSTONE_ASSIGN(const SortedEntries sorted, BucketSort(std::exchange(part.entries, {})).run(alone));
     Merge merge;
     merge.add(sorted.all());
-    HAILSTONE_ASSIGN(Run run, write_run(merge, part.file, go_on));
+    HAILSTONE_ASSIGN(Run run, write_run(merge, part.file, frame_bytes, go_on));
     note_spilled(run);
     part.runs.push_back(std::move(run));
     part.pages.clear();
@@ -480,30 +501,44 @@ struct RecordSort::State {
 
   /// Until no more runs are left than one merge takes.
   Status merge_runs(const GoOn& go_on) {
-    const size_t fan_in = std::clamp(share / frame_bytes / 4, least_fan_in, most_fan_in);
-    const auto buffers_of = [](size_t count) { return count * 2 * frame_bytes; };
-    while (runs.size() > fan_in) {
+    if (runs.empty()) return {};
+    for (;;) {
+      const size_t fan_in = take_buffers();
+      if (runs.size() <= fan_in) return {};
       ++merges;
       const size_t merged = std::min(fan_in, runs.size() - fan_in + 1);
-      buffers.clear();
-      buffers.grow(buffers_of(merged));
       Merge merge;
       for (size_t i = 0; i < merged; ++i) merge.add(runs[i]);
       HAILSTONE_ASSIGN(std::shared_ptr<SpillFile> file, space.create());
-      HAILSTONE_ASSIGN(Run run, write_run(merge, std::move(file), go_on));
+      HAILSTONE_ASSIGN(Run run, write_run(merge, std::move(file), frame_bytes, go_on));
       HAILSTONE_TRY(run.file->finish());
       note_spilled(run);
       runs.erase(runs.begin(), runs.begin() + static_cast<ptrdiff_t>(merged));
       runs.push_back(std::move(run));
     }
+  }
+
+  /// What a cursor on a run takes for its frames: one as it is stored, and one unpacked.
+  static constexpr size_t bytes_of_cursor(size_t frame) { return 2 * frame; }
+
+  /// For the frames of as many runs as may be merged at a time; of how many.
+  size_t take_buffers() {
     buffers.clear();
-    buffers.grow(buffers_of(runs.size()));
-    return {};
+    const size_t usual = std::clamp(share / most_frame / 4, usual_fan_in, most_fan_in);
+    for (size_t fan_in = std::min(usual, std::max(runs.size(), least_fan_in));;
+         fan_in = std::max(fan_in / 2, least_fan_in)) {
+      const size_t bytes = fan_in * bytes_of_cursor(frame_bytes);
+      if (buffers.try_grow(bytes)) return fan_in;
+      if (fan_in > least_fan_in) continue;
+      buffers.grow(bytes);
+      return fan_in;
+    }
   }
 
   MemoryBudget& budget;
   SpillSpace& space;
-  const size_t share, least_run, share_of_part, page_bytes;
+  const size_t share, floor_of_part, floor_of_merge, least_run, share_of_part, page_bytes, least_piece,
+      frame_bytes;
   OperatorCounts* const counts;
   std::deque<Part> parts;
   std::atomic<uint64_t> spilled{0};
@@ -514,9 +549,9 @@ struct RecordSort::State {
   Merge all;
 };
 
-RecordSort::RecordSort(MemoryBudget& budget, SpillSpace& space, size_t share, unsigned parts,
+RecordSort::RecordSort(MemoryBudget& budget, SpillSpace& space, const Memory& memory, unsigned parts,
                        OperatorCounts* counts)
-    : state_(std::make_unique<State>(budget, space, share, parts, counts)) {}
+    : state_(std::make_unique<State>(budget, space, memory, parts, counts)) {}
 
 RecordSort::~RecordSort() = default;
 
@@ -526,9 +561,9 @@ Result<char*> RecordSort::room(unsigned part_number, size_t bytes, size_t record
   for (;;) {
     HAILSTONE_TRY(state.grow(part, records, go_on));
     if (part.room >= bytes) break;
-    const size_t size = std::max(state.page_bytes, bytes);
     // Entries may be spilled.
-    HAILSTONE_TRY(state.take(part, size, go_on));
+    HAILSTONE_ASSIGN(const size_t size,
+                     state.take(part, std::max(state.page_bytes, bytes), std::max(least_page, bytes), go_on));
     part.pages.push_back({make_page_bytes(size), size});
     part.next = part.pages.back().bytes.get();
     part.room = size;

@@ -16,10 +16,14 @@ namespace hailstone {
 
 class RecordSort {
  public:
-  /// `share`: bytes that the records of all `parts` may take, about; beyond it is what the budget has to
-  /// spare, and what a thread cannot do without, less than a MiB. `counts`: of the operator, which get
-  /// memory, spilled bytes and the time of sort(); may be null.
-  RecordSort(MemoryBudget& budget, SpillSpace& space, size_t share, unsigned parts, OperatorCounts* counts);
+  /// What it may take, in bytes.
+  struct Memory {
+    size_t share = 0;  // for the records of all `parts`, about; beyond it is what the budget has to spare
+    size_t floor = 0;  // however short memory is: three quarters for these, the rest for the merge of runs
+  };
+  /// `counts`: of the operator, which get memory, spilled bytes and the time of sort(); may be null.
+  RecordSort(MemoryBudget& budget, SpillSpace& space, const Memory& memory, unsigned parts,
+             OperatorCounts* counts);
   ~RecordSort();
   RecordSort(const RecordSort&) = delete;
   RecordSort& operator=(const RecordSort&) = delete;

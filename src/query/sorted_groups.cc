@@ -13,6 +13,10 @@ using Kind = Aggregate::Kind;
 
 constexpr uint32_t steps_between_checks = 4096;
 constexpr uint32_t values_between_checks = 256;  // of the host's
+/// So many groups that are wanted are kept without files, whatever memory there is.
+constexpr size_t few_groups = 1'000;
+/// What a copy of a group takes beside its keys and results, about: of its keys' bytes nothing is known.
+constexpr size_t bytes_of_copy = 64;
 
 /// A group of a table, as the order sees it.
 struct Numbered {
@@ -113,9 +117,9 @@ bool SortedGroups::reserve_places() {
   size_t groups = 0;
   for (uint32_t number = 0; number < groups_->tables(); ++number) groups += groups_->table(number).end();
   const size_t places = std::min(groups, most_), bytes = places * sizeof(Headed);
-  if (!memory_.try_grow(bytes)) {
-    if (most_ == all) return false;
-    memory_.grow(bytes);
+  if (!memory_->try_grow(bytes)) {
+    if (places > few_groups) return false;
+    memory_->grow(bytes);
   }
   places_.reserve(places);
   return true;
@@ -179,6 +183,7 @@ Status SortedGroups::copy_first() {
     return left.head != right.head ? left.head < right.head
                                    : compare(Copied{left, keys}, Copied{right, keys}) < 0;
   };
+  size_t taken = 0;
   const auto take_group = [&]() -> Status {
     const GroupTable& table = groups_->table(groups_->place().table);
     const uint32_t group = groups_->place().group;
@@ -191,8 +196,9 @@ Status SortedGroups::copy_first() {
       take(rows_.emplace_back());
       rows_.back().head = head;
       const Row& row = rows_.back();
-      memory_.grow(sizeof(Row) + row.keys.size() * sizeof(Value) + row.bytes.size() +
-                   row.results.size() * sizeof(AggregateResult));
+      taken += sizeof(Row) + row.keys.size() * sizeof(Value) + row.bytes.size() +
+               row.results.size() * sizeof(AggregateResult);
+      if (taken > memory_->bytes()) memory_->grow(taken - memory_->bytes());
       std::push_heap(rows_.begin(), rows_.end(), before);
     } else if (comes_before(rows_.front())) {
       std::pop_heap(rows_.begin(), rows_.end(), before);
@@ -208,12 +214,24 @@ Status SortedGroups::copy_first() {
   return sort_by_runs(rows_, before, [this] { return groups_->check_interruption(); });
 }
 
+/// Memory for copies of those that are wanted. False: there is none for so many, which are sorted as all are.
+bool SortedGroups::reserve_copies() {
+  if (most_ == all) return false;
+  if (most_ <= few_groups) return true;
+  const GroupingPlan& plan = groups_->plan();
+  const size_t values = plan.keys.size() + host_.columns.size();
+  const size_t bytes_of_row =
+      sizeof(Row) + bytes_of_copy + values * sizeof(Value) + plan.aggregates.size() * sizeof(AggregateResult);
+  return memory_->try_grow(most_ * bytes_of_row);
+}
+
 Status SortedGroups::sort_all() {
+  memory_.reset();
   sort_.emplace(*groups_, order_, host_.columns, counts_);
   HAILSTONE_ASSIGN(const uint64_t groups, each_group([this] { return sort_->add(host_values_); }));
   if (counts_ != nullptr) {
     counts_->add_part(0);
-    counts_->add_rows(groups, groups);
+    counts_->add_rows(groups, std::min<uint64_t>(groups, most_));
   }
   return sort_->sort();
 }
@@ -221,8 +239,10 @@ Status SortedGroups::sort_all() {
 Status SortedGroups::collect() {
   HAILSTONE_ASSIGN(const bool found, groups_->next());
   if (!found) return {};
+  const size_t floor = most_ == all ? 0 : groups_->floor(FloorPart::GroupSort);
+  memory_.emplace(std::make_unique<MemoryBudget>(groups_->budget(), floor), counts_);
   if (groups_->has_all() && host_.columns.empty() && reserve_places()) return sort_places();
-  return most_ == all ? sort_all() : copy_first();
+  return reserve_copies() ? copy_first() : sort_all();
 }
 
 Result<bool> SortedGroups::next() {
@@ -232,7 +252,7 @@ Result<bool> SortedGroups::next() {
     HAILSTONE_TRY(collect());
     collected_ = true;
   }
-  if (sort_) return sort_->next();
+  if (sort_) return given_++ < most_ ? sort_->next() : Result<bool>(false);
   if (place_ < rows_.size()) return true;
   if (place_ >= places_.size()) return false;
   groups_->go_to(places_[place_].place);

@@ -34,8 +34,7 @@ class SortedGroups final : public Groups {
         order_(std::move(order)),
         most_(most),
         host_(std::move(host)),
-        counts_(counts),
-        memory_(groups_->budget(), counts) {}
+        counts_(counts) {}
 
   Result<bool> next() override;
   std::span<const Value> keys() const override {
@@ -70,6 +69,7 @@ class SortedGroups final : public Groups {
   bool heads_are_exact() const;
   Status collect();
   bool reserve_places();
+  bool reserve_copies();
   Status sort_places();
   /// Calls `take` for each group, where `groups_` then stands: from the one where it stands now. How many
   /// there were.
@@ -93,7 +93,10 @@ class SortedGroups final : public Groups {
   std::vector<Row>
       rows_;  // copies: a heap while they are collected, the last one in front; then in order; or
   std::optional<GroupSort> sort_;
-  OperatorMemory memory_;  // of places and of the first ones' copies, beyond the budget if it must be
+  /// Of places and of the first ones' copies: of few ones also beyond the budget. It goes before copies of
+  /// all are sorted, which have the same part of the floor.
+  std::optional<OperatorMemory> memory_;
+  uint64_t given_ = 0;  // of a sort of copies
   size_t place_ = 0;
   std::string weights_;  // scratch space
 };

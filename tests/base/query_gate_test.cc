@@ -16,20 +16,22 @@ namespace {
 constexpr size_t mib = size_t{1} << 20;
 
 TEST(PartOfABudgetTest, HasItsFloorWhateverOthersTake) {
-  MemoryBudget whole(10 * mib);
+  MemoryBudget whole(12 * mib);
   {
     MemoryBudget part(whole, 2 * mib);
     EXPECT_EQ(whole.used(), 2 * mib);
-    EXPECT_EQ(part.limit(), 10 * mib);
-    whole.reserve(8 * mib);
+    EXPECT_EQ(part.limit(), 12 * mib);
+    whole.reserve(10 * mib);
     EXPECT_TRUE(part.try_reserve(mib));
     EXPECT_TRUE(part.try_reserve(mib));
     EXPECT_FALSE(part.try_reserve(1));
-    EXPECT_EQ(whole.used(), 10 * mib);
-    whole.release(4 * mib);
+    EXPECT_EQ(whole.used(), 12 * mib);
+    whole.release(6 * mib);
     EXPECT_TRUE(part.try_reserve(3 * mib));
     EXPECT_EQ(part.used(), 5 * mib);
     EXPECT_EQ(whole.used(), 9 * mib);
+    // A quarter is left to those that cannot go by way of files.
+    EXPECT_FALSE(part.try_reserve(1));
     part.reserve(2 * mib);  // what cannot be done without
     EXPECT_EQ(whole.used(), 11 * mib);
     part.release(6 * mib);
@@ -37,6 +39,44 @@ TEST(PartOfABudgetTest, HasItsFloorWhateverOthersTake) {
     part.release(mib);
     EXPECT_EQ(whole.used(), 6 * mib);
     whole.release(4 * mib);
+  }
+  EXPECT_EQ(whole.used(), 0u);
+}
+
+TEST(PartOfABudgetTest, PartsOfAPartTakeNothingOfEachOther) {
+  MemoryBudget whole(12 * mib);
+  {
+    MemoryBudget query(whole, 4 * mib);
+    MemoryBudget first(query, mib), second(query, 2 * mib);
+    EXPECT_EQ(whole.used(), 4 * mib);
+    EXPECT_EQ(query.used(), 3 * mib);
+    EXPECT_EQ(&first.whole(), &whole);
+    whole.reserve(4 * mib);
+    EXPECT_TRUE(first.try_reserve(2 * mib));  // its own, and what the whole gives
+    EXPECT_EQ(query.used(), 3 * mib);
+    EXPECT_EQ(whole.used(), 9 * mib);
+    EXPECT_FALSE(first.try_reserve(1));
+    EXPECT_EQ(MemoryBudget::try_part(query, 1), nullptr);
+    second.reserve(2 * mib);
+    EXPECT_EQ(whole.used(), 9 * mib);
+    second.release(2 * mib);
+    first.release(2 * mib);
+    EXPECT_EQ(whole.used(), 8 * mib);
+    {
+      const auto given = MemoryBudget::try_part(query, mib);
+      ASSERT_NE(given, nullptr);
+      EXPECT_EQ(query.used(), 3 * mib);
+      EXPECT_EQ(whole.used(), 9 * mib);
+      Reservation own(std::make_unique<MemoryBudget>(query, mib));
+      EXPECT_TRUE(own.try_grow(mib));
+      EXPECT_FALSE(own.try_grow(1));
+      EXPECT_EQ(query.used(), 4 * mib);
+      const Reservation moved(std::move(own));
+      EXPECT_EQ(moved.bytes(), mib);
+    }
+    EXPECT_EQ(query.used(), 3 * mib);
+    whole.release(4 * mib);
+    EXPECT_EQ(whole.used(), 4 * mib);
   }
   EXPECT_EQ(whole.used(), 0u);
 }

@@ -8,6 +8,7 @@
 
 #include "query/ordered_wide.h"
 #include "query/query_fixture.h"
+#include "query/query_memory.h"
 #include "query/sorted_groups.h"
 
 namespace hailstone {
@@ -565,7 +566,7 @@ TEST_F(GroupSpillTest, MovesOutOnlyTheRunThatHasNoRoom) {
                           .aggregates = {{.wanted = {Kind::Rows, 0}, .column = {}}}};
   MemoryBudget budget(size_t{64} << 20);
   RecordMemory memory(budget, host_.spill_space(), size_t{16} << 20,
-                      {.chunk = size_t{64} << 10, .first_bits = 5}, nullptr);
+                      {.chunk = size_t{64} << 10, .first_bits = 5}, {}, nullptr);
   const GoOn go_on = [] { return Status(); };
   /// One run of so many groups, each with one row.
   const auto run_of = [&](size_t first, size_t groups) {
@@ -585,8 +586,9 @@ TEST_F(GroupSpillTest, MovesOutOnlyTheRunThatHasNoRoom) {
     for (RecordRun& run : partitions.take_runs()) all.append(std::move(run));
     return all;
   };
-  GroupCollector groups(plan, budget, memory, GroupCollector::Source::Groups, {.most = size_t{32} << 20},
-                        nullptr);
+  constexpr size_t least = size_t{1} << 20;
+  GroupCollector groups(plan, {std::make_unique<MemoryBudget>(budget, least), nullptr}, memory,
+                        GroupCollector::Source::Groups, {.most = size_t{32} << 20, .least = least});
   ASSERT_TRUE(groups.add(run_of(0, 1'000), 5, go_on));
   EXPECT_FALSE(groups.has_moved());
   RecordRun second = run_of(1'000, 40'000);
@@ -639,6 +641,55 @@ TEST_F(GroupSpillTest, TakesNoMoreThanItsShare) {
   EXPECT_LE(most, std::max(before, before + (before + limit) / 2) + (size_t{6} << 20));
   reader_->set_interruption_check({});
   host_.budget().set_limit(size_t{1} << 30);
+}
+
+TEST_F(GroupSpillTest, TakesItsFloorOnlyWhereOthersHaveTheRest) {
+  load(60'000, 50'000);
+  MemoryBudget& whole = host_.budget();
+  whole.set_limit(size_t{48} << 20);
+  // Blocks that it reads are in the cache.
+  for (auto grouping = group(std::vector<uint16_t>{number}, std::vector<Aggregate>{{Kind::Maximum, text}}, 1);
+       *grouping->next();) {
+  }
+  const auto query = std::make_shared<MemoryBudget>(whole, floor_of_query(whole));
+  Reservation others(whole);
+  others.grow(whole.limit() - whole.used());
+  // The scan pins some that it works on, whatever there is.
+  constexpr size_t blocks_at_hand = size_t{256} << 10;
+  size_t most = 0, most_of_query = 0;
+  const auto look = [&] {
+    most = std::max(most, whole.used());
+    most_of_query = std::max(most_of_query, query->used());
+    return false;
+  };
+  reader_->set_interruption_check(look);
+  const std::vector<std::vector<Aggregate>> all_wanted{
+      {{Kind::Maximum, text}, {Kind::Values, bits, true}}, {{Kind::Sum, key}}, {{Kind::Values, text, true}}};
+  for (const std::vector<Aggregate>& wanted : all_wanted) {
+    for (const bool sorted : {false, true}) {
+      SCOPED_TRACE(fmt::format("{} aggregates, sorted: {}", wanted.size(), sorted));
+      const std::array<uint16_t, 2> keys{number, text};
+      Scans scans(scan(true));
+      scans.take_memory_from(query);
+      std::unique_ptr<Groups> groups = *Grouping::make(
+          std::make_unique<ComputedRows>(std::move(scans), column_count, Computation{}), keys, wanted, 2);
+      if (sorted) {
+        std::unique_ptr<Grouping> grouping(static_cast<Grouping*>(groups.release()));
+        groups = std::make_unique<SortedGroups>(
+            std::move(grouping), std::vector<GroupOrder>{{.by = GroupOrder::By::Key, .number = 1}});
+      }
+      size_t found = 0;
+      for (; *groups->next(); ++found) look();
+      EXPECT_EQ(found, 60'000);
+      EXPECT_LE(most_of_query, query->floor());
+      EXPECT_LE(most, whole.limit() + blocks_at_hand);
+    }
+  }
+  reader_->set_interruption_check({});
+  EXPECT_EQ(query->used(), 0U);
+  EXPECT_GT(host_.counters().spill_write_bytes.load(), 0);
+  others.clear();
+  whole.set_limit(size_t{1} << 30);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "query/order_fixture.h"
+#include "query/query_memory.h"
 
 namespace hailstone {
 namespace {
@@ -108,6 +109,42 @@ TEST_F(OrderedRowsTest, TakesMemoryThatOthersLeave) {
     EXPECT_NE(sort(most), 0U);
   }
   budget.set_limit(size_t{1} << 30);
+}
+
+TEST_F(OrderedRowsTest, TakesItsFloorOnlyWhereOthersHaveTheRest) {
+  add_rows(0, 150'000, true);
+  reader_ = host_.transactions().begin(Isolation::RepeatableRead);
+  MemoryBudget& whole = host_.budget();
+  whole.set_limit(size_t{48} << 20);
+  for (auto rows = *ordered({{.position = word}}, nullptr, 1, true); *rows->next();) {
+  }
+  const auto query = std::make_shared<MemoryBudget>(whole, floor_of_query(whole));
+  Reservation others(whole);
+  others.grow(whole.limit() - whole.used());
+  // The scan pins some that it works on, whatever there is.
+  constexpr size_t blocks_at_hand = size_t{256} << 10;
+  size_t most = 0, most_of_query = 0;
+  reader_->set_interruption_check([&] {
+    most = std::max(most, whole.used());
+    most_of_query = std::max(most_of_query, query->used());
+    return false;
+  });
+  Scans scans(scan(nullptr, {all_columns.begin(), all_columns.end()}, true));
+  scans.take_memory_from(query);
+  auto rows =
+      *OrderedRows::make(std::make_unique<ComputedRows>(std::move(scans), all_columns.size(), Computation{}),
+                         {{.position = word}, {.position = body}}, OrderedRows::Equal::Any, all_columns, 2);
+  size_t found = 0;
+  for (; *rows->next(); ++found) most_of_query = std::max(most_of_query, query->used());
+  EXPECT_EQ(found, 150'000);
+  EXPECT_GT(rows->merges(), 0U);
+  EXPECT_LE(most_of_query, query->floor());
+  EXPECT_LE(most, whole.limit() + blocks_at_hand);
+  rows.reset();
+  EXPECT_EQ(query->used(), 0U);
+  reader_->set_interruption_check({});
+  others.clear();
+  whole.set_limit(size_t{1} << 30);
 }
 
 TEST_F(OrderedRowsTest, MergesRunsToRuns) {

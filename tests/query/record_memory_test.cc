@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <optional>
 #include <random>
 #include <thread>
 
@@ -56,14 +57,17 @@ TEST(RecordMemoryConcurrentTest, ChunksAreTakenAndGivenBack) {
   const size_t before = host.budget().used();
   for (const size_t most : {size_t{1}, size_t{1} << 20, size_t{64} << 20}) {
     OperatorCounts counts;
-    RecordMemory memory(host.budget(), host.spill_space(), most, {.chunk = size_t{64} << 10, .first_bits = 8},
-                        &counts);
+    std::optional<RecordMemory> shared(std::in_place, host.budget(), host.spill_space(), most,
+                                       RecordDivision{.chunk = size_t{64} << 10, .first_bits = 8},
+                                       RecordFloor{.bytes = size_t{64} << 10, .partitions = 3}, &counts);
+    RecordMemory& memory = *shared;
     std::vector<std::thread> threads;
     for (uint64_t i = 0; i < 3; ++i)
       threads.emplace_back([&memory, seed, i] { use_chunks(memory, seed + i); });
     for (std::thread& thread : threads) thread.join();
     EXPECT_TRUE(memory.is_ample() || most == 1);
     EXPECT_EQ(counts.memory.load(), 0);
+    shared.reset();
     EXPECT_EQ(host.budget().used(), before);
   }
 }
@@ -72,7 +76,7 @@ TEST(RecordMemoryTest, KeepsToItsShare) {
   TestHost host;
   constexpr size_t most = size_t{1} << 20;
   RecordMemory memory(host.budget(), host.spill_space(), most, {.chunk = size_t{64} << 10, .first_bits = 5},
-                      nullptr);
+                      {}, nullptr);
   const size_t before = host.budget().used();
   std::vector<RecordMemory::Chunk> chunks;
   size_t taken = 0;
@@ -88,9 +92,14 @@ TEST(RecordMemoryTest, KeepsToItsShare) {
   EXPECT_EQ(memory.try_take(1, 1).bytes, nullptr);
   chunks.push_back(memory.take(1));
   EXPECT_GT(host.budget().used(), before + most);
-  // What comes back is given out again, and serves those that want less.
+  // What comes back is given out again, but not while others have taken what they need beyond what was given.
+  EXPECT_TRUE(memory.is_short());
   memory.give_back(chunks.front());
-  const RecordMemory::Chunk again = memory.try_take(size_t{4} << 10, 100);
+  EXPECT_FALSE(memory.is_short());
+  EXPECT_EQ(memory.try_take(size_t{64} << 10, size_t{64} << 10).bytes, nullptr);
+  memory.give_back(chunks.back());
+  chunks.pop_back();
+  const RecordMemory::Chunk again = memory.try_take(size_t{64} << 10, 100);
   EXPECT_EQ(again.bytes, chunks.front().bytes);
   EXPECT_EQ(again.size, chunks.front().size);
   for (const RecordMemory::Chunk& chunk : chunks) memory.give_back(chunk);

@@ -38,9 +38,10 @@ BuildSide::BuildSide(BuildColumns columns, unsigned parts, const Scans& scans,
       scans_(scans),
       share_(std::move(memory)),
       counts_(counts),
+      budget_(scans.budget(), share_->least()),
       table_(columns_),
-      table_memory_(scans.budget(), counts) {
-  for (unsigned i = 0; i < std::max(1U, parts); ++i) parts_.emplace_back(columns_, scans.budget(), counts);
+      table_memory_(budget_, counts) {
+  for (unsigned i = 0; i < std::max(1U, parts); ++i) parts_.emplace_back(columns_, budget_, counts);
 }
 
 BuildSide::~BuildSide() { share_->give_back(taken_); }
@@ -88,9 +89,10 @@ void BuildSide::begin_to_divide() {
   most_ = std::clamp(taken_.load(std::memory_order_relaxed), share_->least(),
                      size_t{JoinTable::most_rows} * sizeof(uint64_t));
   record_memory_.emplace(scans_.budget(), scans_.spill_space(), most_,
-                         RecordDivision::of(most_ / parts_.size()), counts_);
+                         RecordDivision::of(most_ / parts_.size()),
+                         RecordFloor{.bytes = share_->least(), .partitions = parts_.size()}, counts_);
   if (const size_t taken = taken_; taken < most_)
-    kept_memory_.emplace_back(scans_.budget(), counts_).grow(most_ - taken);
+    kept_memory_.emplace_back(budget_, counts_).grow(most_ - taken);
   divided_.store(true, std::memory_order_release);
 }
 

@@ -62,6 +62,8 @@ class BuildSide {
   }
   const BuildColumns& columns() const { return columns_; }
   RecordMemory& record_memory() { return *record_memory_; }
+  /// Of the tables.
+  MemoryBudget& budget() { return budget_; }
   /// What the table of a pass may take; it is charged already.
   size_t memory_of_pass() const { return memory_of_pass_; }
   /// Fills a table with these, by several threads.
@@ -96,6 +98,7 @@ class BuildSide {
   const Scans& scans_;
   const std::shared_ptr<JoinMemory> share_;
   OperatorCounts* const counts_;
+  MemoryBudget budget_;           // with the floor of the table
   std::atomic<size_t> taken_{0};  // of the share
   std::atomic<bool> divided_{false};
   Mutex dividing_;                             // guards the beginning of it, and

@@ -16,7 +16,7 @@ JoinPasses::JoinPasses(BuildSide& build, const std::vector<RecordColumns::Column
       columns_(columns, width),
       scans_(scans),
       counts_(counts),
-      memory_(scans.budget(), counts) {
+      memory_(build.budget(), counts) {
   for (unsigned i = 0; i < parts; ++i) parts_.emplace_back(build, columns_, keys_);
 }
 

@@ -60,8 +60,8 @@ class JoinSpillTest : public QueryTest {
 
   /// Blocks of the scans are the cache's.
   size_t memory_used() { return host_.budget().used() - host_.counters().block_cache_bytes.load(); }
-  void expect_nothing_of_joins(size_t memory_before) {
-    EXPECT_EQ(spill_files(), 0);
+  void expect_nothing_of_joins(size_t memory_before, size_t most_files = 0) {
+    EXPECT_LE(spill_files(), most_files);
     EXPECT_EQ(host_.spill_space().bytes(), 0);
     EXPECT_LE(memory_used(), memory_before);
   }
@@ -528,6 +528,7 @@ TEST_F(JoinSpillTest, EndsWhereMemoryFails) {
   const size_t memory_before = memory_used();
   SampledAllocations samples;
   size_t failed = 0;
+  auto files_left = spill_files();
   for (uint64_t nth = 0;; nth = samples.after(nth)) {
     auto join = join_of(plan, 200, 8'000, 1, 1);
     std::vector<Joined> found;
@@ -543,7 +544,9 @@ TEST_F(JoinSpillTest, EndsWhereMemoryFails) {
     });
     const bool met = FailingAllocations::disarm() != 0;
     join.reset();
-    expect_nothing_of_joins(memory_before);
+    // A file that could not be removed for want of memory stays until the next start (file/spill_file.h).
+    expect_nothing_of_joins(memory_before, files_left + 1);
+    files_left = spill_files();
     if (!done) {
       ASSERT_EQ(done.error().code(), ErrorCode::OutOfMemory) << done.error().message();
       ++failed;
