@@ -176,7 +176,23 @@ class Part {
     return make_row_result(std::move(*block), std::move(record));
   }
 
+  /// A number of groups that a union makes a text: the server shows as many digits as it has, the engine as
+  /// many as its type has. Null: none is.
+  Item* number_shown_as_text() const {
+    SELECT_LEX_UNIT& unit = *select_.master_unit();
+    if (!unit.is_unit_op()) return nullptr;
+    List_iterator_fast<Item> items(*query_.select);
+    List_iterator_fast<Item> types(unit.types);
+    while (Item* const item = items++) {
+      const Item* const type = types++;
+      const bool has_digits = item->cmp_type() == DECIMAL_RESULT || item->cmp_type() == REAL_RESULT;
+      if (has_digits && (type == nullptr || type->cmp_type() == STRING_RESULT)) return item;
+    }
+    return nullptr;
+  }
+
   Pushed push_groups() {
+    if (Item* const item = number_shown_as_text()) return declined(SelectOutcome::Columns, item);
     auto block = make_group_block(thd_, statement());
     if (!block) return push_groups_for_server(block.error());
     if (Item* const item = chooses() ? quick_by_server(*block) : nullptr)

@@ -167,6 +167,10 @@ bool may_outgrow(Item& item) {
         division.arguments()[1]->cmp_type() != INT_RESULT)
       return true;
   }
+  // Rounded up it may have a digit more, for which there is room only where the number of digits is known.
+  if (is_function(real, "round") && real.cmp_type() == DECIMAL_RESULT &&
+      !static_cast<const Item_func&>(real).arguments()[1]->const_item())
+    return true;
   return any_part(real, may_outgrow);
 }
 

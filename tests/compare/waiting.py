@@ -23,6 +23,7 @@ STATEMENTS = {
     "which rows of a text that is no number are warned of goes by the server's index": r"\btold\b|\bwith_default +(NOT +)?([<=>!]+|IN +\(|BETWEEN) *-?\d",
     "a DOUBLE of two digits that has more than its type is cut where the server's plan stores it":
         r"^(?=.*\bu?big\b).*(\b(IFNULL\(rounded, 0\.1\)|rounded) [-+*]|[-+*] (IFNULL\(rounded, 0\.1\)|rounded))",
+    "without groups the server finds the extremes of an ENUM or SET by an index, and so by their numbers": r"^(?!.* GROUP BY ).*\b(MIN|MAX)\( *(DISTINCT +)?(kind|flags|choice|many)\)",
     "a negative zero of TIME is a group of its own, or not, as the server sorts the rows of groups": r"\bSEC_TO_TIME\([^)]*\bdeep\b.* GROUP BY ",
     "a space is the empty SET, or no SET, as an index is read or not": r"\b(many|flags|kind|choice)\b *(=|<=>|IN) *\(?' '",
     "the server adds different values up once a group of an index, in the total, too": r"\bDISTINCT\b.* WITH ROLLUP",
