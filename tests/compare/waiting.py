@@ -14,7 +14,7 @@ STATEMENTS = {
         r"DEFAULT\((\w+\.)?(body|lump|story|short|medium_lump|document|packed_text|packed_lump)\)",
     "without GROUP BY a mean or a spread of texts is NULL, or not, as the server looks before it computes":
         r"^(?!.* GROUP BY ).*\b(STD|STDDEV_SAMP|VARIANCE|VAR_SAMP|AVG)\(LEFT\(.* IS (NOT )?NULL",
-    "a spread of groups is NULL for HAVING, where the server sorts the rows of groups": r"^(?=.*\b(STD|STDDEV_SAMP|VARIANCE|VAR_SAMP)\().* HAVING .* IS (NOT )?NULL",
+    "a spread of groups is NULL for HAVING, where the server sorts the rows of groups": r"^(?=.*\b(STD|STDDEV_SAMP|VARIANCE|VAR_SAMP)\().*( HAVING .*|\) d WHERE n\d) IS (NOT )?NULL",
     "JSON_DEPTH of a column that is NOT NULL is never NULL to the server, which then takes the depth of what is no document for 0 in DISTINCT": r"\bDISTINCT\b.*\bJSON_DEPTH\(",
     "JSON_INSERT, JSON_SET and JSON_REPLACE are cut where a plan of the server's stores them": r"\bJSON_(INSERT|SET|REPLACE)\(.* JOIN .* ORDER BY ",
     "NULL and zero are one key of computed TIMESTAMPs where the server sorts the rows of groups, whose values come in turns":
