@@ -180,7 +180,7 @@ void BlockRun::begin() {
 Result<std::shared_ptr<MemoryBudget>> BlockRun::memory() {
   if (memory_ != nullptr) return memory_;
   const auto needs_much = [](const BlockRecord::Step& step) {
-    constexpr uint64_t few_rows = 1'000;
+    constexpr uint64_t rows_without_floor = 1'000;
     const PlannedOperator& planned = step.planned;
     switch (planned.kind) {
       case Operator::Join:
@@ -189,7 +189,7 @@ Result<std::shared_ptr<MemoryBudget>> BlockRun::memory() {
       case Operator::Group:
         return !planned.is_small;
       case Operator::FirstRows:
-        return planned.rows > few_rows;
+        return planned.rows > rows_without_floor;
       default:
         return false;
     }
