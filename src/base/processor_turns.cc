@@ -8,8 +8,9 @@ namespace hailstone {
 
 namespace {
 
-/// Those who have not had a slice go first, but not more often than this while others wait.
-constexpr unsigned most_new_in_a_row = 3;
+/// Those who have not had a slice go first, but not more often than this while others wait: else these, of
+/// whom each may need many turns, would get nowhere.
+constexpr unsigned most_new_in_a_row = 1;
 /// Who is not the first of its line looks so much less often for a turn that is lost.
 constexpr int patience = 10;
 
@@ -82,8 +83,7 @@ void ProcessorTurns::check(Here& here) {
   if (turn.ticket.load(std::memory_order_relaxed) == here.ticket) {
     turn.seen.store(now.time_since_epoch().count(), std::memory_order_relaxed);
     if (waiting_.load(std::memory_order_relaxed) == 0) return;
-    const bool gives_way = kind_of(here) == Long && new_waiting_.load(std::memory_order_relaxed) != 0;
-    if (now - here.began < (gives_way ? times_.least : times_.slice)) return;
+    if (now - here.began < times_.slice) return;
   }
   const MutexLock lock(mutex_);
   give(here, now);

@@ -130,7 +130,7 @@ TEST_F(ProcessorTurnsTest, WhoHasHadNoSliceGoesFirstButNotForEver) {
     }
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(order, "abcld");
+  EXPECT_EQ(order, "albcd");
 }
 
 TEST_F(ProcessorTurnsTest, HelpersTakeOnlyWhatNobodyWaitsFor) {
