@@ -156,7 +156,6 @@ void ProcessorTurns::line_up(Waiter& waiter, Kind kind) {
   (line.first == nullptr ? line.first : line.last->next) = &waiter;
   line.last = &waiter;
   waiting_.fetch_add(1, std::memory_order_relaxed);
-  if (kind == New) new_waiting_.fetch_add(1, std::memory_order_relaxed);
 }
 
 ProcessorTurns::Waiter* ProcessorTurns::next_waiter() {
@@ -173,7 +172,6 @@ ProcessorTurns::Waiter* ProcessorTurns::leave_line(Kind kind) {
   line.first = first->next;
   if (line.first == nullptr) line.last = nullptr;
   waiting_.fetch_sub(1, std::memory_order_relaxed);
-  if (kind == New) new_waiting_.fetch_sub(1, std::memory_order_relaxed);
   return first;
 }
 

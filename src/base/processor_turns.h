@@ -27,8 +27,6 @@ class ProcessorTurns {
  public:
   struct Times {
     std::chrono::nanoseconds slice = std::chrono::milliseconds(10);
-    /// What a turn lasts at the least, though somebody waits who has not had a slice.
-    std::chrono::nanoseconds least = std::chrono::milliseconds(1);
     /// After so long without a check() a turn may be taken away.
     std::chrono::nanoseconds lost_after = std::chrono::milliseconds(20);
     /// Work that is over by then needs no turn.
@@ -127,7 +125,7 @@ class ProcessorTurns {
   std::array<Line, 2> lines_ HAILSTONE_GUARDED_BY(mutex_);
   unsigned new_in_a_row_ HAILSTONE_GUARDED_BY(mutex_) = 0;
   uint64_t tickets_ HAILSTONE_GUARDED_BY(mutex_) = 0;
-  std::atomic<size_t> held_{0}, waiting_{0}, new_waiting_{0};  // changed with the mutex
+  std::atomic<size_t> held_{0}, waiting_{0};  // changed with the mutex
 };
 
 }  // namespace hailstone

@@ -19,10 +19,8 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
 /// A turn is given at each check, and none is ever taken away.
-constexpr ProcessorTurns::Times at_once{.slice = nanoseconds(0),
-                                        .least = nanoseconds(0),
-                                        .lost_after = std::chrono::hours(1),
-                                        .free = nanoseconds(0)};
+constexpr ProcessorTurns::Times at_once{
+    .slice = nanoseconds(0), .lost_after = std::chrono::hours(1), .free = nanoseconds(0)};
 
 class ProcessorTurnsTest : public testing::Test {
  protected:
@@ -170,7 +168,6 @@ TEST_F(ProcessorTurnsTest, ShortWorkNeedsNoTurn) {
 TEST_F(ProcessorTurnsTest, ManyThreadsThatWorkSleepAndPause) {
   const uint64_t seed = test_seed(1);
   constexpr ProcessorTurns::Times short_times{.slice = std::chrono::microseconds(20),
-                                              .least = std::chrono::microseconds(5),
                                               .lost_after = std::chrono::microseconds(200),
                                               .free = std::chrono::microseconds(10)};
   ProcessorTurns turns(2, counters_, short_times);
