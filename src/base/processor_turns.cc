@@ -8,9 +8,6 @@ namespace hailstone {
 
 namespace {
 
-/// Those who have not had a slice go first, but not more often than this while others wait: else these, of
-/// whom each may need many turns, would get nowhere.
-constexpr unsigned most_new_in_a_row = 1;
 /// Who is not the first of its line looks so much less often for a turn that is lost.
 constexpr int patience = 10;
 
@@ -159,10 +156,11 @@ void ProcessorTurns::line_up(Waiter& waiter, Kind kind) {
 }
 
 ProcessorTurns::Waiter* ProcessorTurns::next_waiter() {
-  const bool others_turn =
-      lines_[New].first == nullptr || (lines_[Long].first != nullptr && new_in_a_row_ >= most_new_in_a_row);
-  new_in_a_row_ = others_turn ? 0 : new_in_a_row_ + 1;
-  return leave_line(others_turn ? Long : New);
+  // In turn: were the new ones always first, the others, each of which may need many turns, would get
+  // nowhere.
+  const bool is_new = lines_[New].first != nullptr && (lines_[Long].first == nullptr || !new_was_last_);
+  new_was_last_ = is_new;
+  return leave_line(is_new ? New : Long);
 }
 
 ProcessorTurns::Waiter* ProcessorTurns::leave_line(Kind kind) {

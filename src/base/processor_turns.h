@@ -3,7 +3,8 @@
 // and what is short (a row found by its key, a small SELECT) soon finds a processor, as few threads want one.
 //
 // Threads take part between begin and end of a Work. What is over within a moment asks for no turn. Long work
-// calls check() between its steps. Work that has had a slice waits behind work that has not.
+// calls check() between its steps. Work that has had a slice and work that has not wait in two lines, which
+// are served in turn.
 //
 // A turn is a courtesy, not a lock: who sleeps with one, for a disk, a mutex or a client, loses it to those
 // who wait, and lines up again at its next check(). So nobody waits for a thread that itself waits. All
@@ -123,7 +124,7 @@ class ProcessorTurns {
   Mutex mutex_;
   std::vector<Turn> turns_;
   std::array<Line, 2> lines_ HAILSTONE_GUARDED_BY(mutex_);
-  unsigned new_in_a_row_ HAILSTONE_GUARDED_BY(mutex_) = 0;
+  bool new_was_last_ HAILSTONE_GUARDED_BY(mutex_) = false;
   uint64_t tickets_ HAILSTONE_GUARDED_BY(mutex_) = 0;
   std::atomic<size_t> held_{0}, waiting_{0};  // changed with the mutex
 };

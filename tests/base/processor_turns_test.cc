@@ -94,7 +94,7 @@ TEST_F(ProcessorTurnsTest, WhoSleepsLosesItsTurn) {
   EXPECT_FALSE(turns.has_free());
 }
 
-TEST_F(ProcessorTurnsTest, WhoHasHadNoSliceGoesFirstButNotForEver) {
+TEST_F(ProcessorTurnsTest, WhoHasHadNoSliceHasEveryOtherTurn) {
   ProcessorTurns::Times times = at_once;
   times.slice = std::chrono::hours(1);
   ProcessorTurns turns(1, counters_, times);
