@@ -156,8 +156,7 @@ void ProcessorTurns::line_up(Waiter& waiter, Kind kind) {
 }
 
 ProcessorTurns::Waiter* ProcessorTurns::next_waiter() {
-  // In turn: were the new ones always first, the others, each of which may need many turns, would get
-  // nowhere.
+  // In turn: if new ones always went first, the long ones would never go on.
   const bool is_new = lines_[New].first != nullptr && (lines_[Long].first == nullptr || !new_was_last_);
   new_was_last_ = is_new;
   return leave_line(is_new ? New : Long);

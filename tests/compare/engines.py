@@ -172,7 +172,7 @@ class Pair:
         return any("Using temporary" in self.plans(sql, engine) for engine in self.engines)
 
     def _has_no_rows(self, sql):
-        return any(word.startswith("Impossible WHERE") for engine in ENGINES for word in self.plans(sql, engine))
+        return any(word.startswith("Impossible WHERE") for engine in self.engines for word in self.plans(sql, engine))
 
     def plans(self, sql, engine=ENGINES[0]):
         """What EXPLAIN says of an engine's access: types of access and remarks."""
