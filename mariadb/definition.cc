@@ -9,6 +9,7 @@
 #include "engine.h"
 #include "fmt/format.h"
 #include "retention.h"
+#include "server/differences.h"
 
 // The server gives each column an object of this type, with what its COLUMNAR attribute said.
 struct ha_field_option_struct {
@@ -46,9 +47,7 @@ std::optional<Wish> wish_of_value(const char* value) {
                                              {"YES", Wish::Columnar},
                                              {"OFF", Wish::Rows},
                                              {"ON", Wish::Columnar}}};
-  const auto is_it = [&](const Named& each) {
-    return my_strcasecmp(system_charset_info, each.name, value) == 0;
-  };
+  const auto is_it = [&](const Named& each) { return is_same_name(each.name, value); };
   const auto found = std::ranges::find_if(all, is_it);
   if (found == all.end()) return std::nullopt;
   return found->wish;

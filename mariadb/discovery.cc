@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "base/mutex.h"
 #include "engine.h"
+#include "server/hooks.h"
 #include "trace.h"
 // clang-format off
 #include <discover.h>  // after the server's other headers, which it needs
@@ -68,7 +69,7 @@ int discover_table(handlerton*, THD* thd, TABLE_SHARE* share) {
   });
 }
 
-int discover_table_names(handlerton*, LEX_CSTRING* db, MY_DIR*, handlerton::discovered_list* result) {
+int discover_table_names(const LEX_CSTRING* db, MY_DIR*, handlerton::discovered_list* result) {
   return run_traced(current_thd,
                     {.function = "discover_table_names", .argument = Argument::Text, .text = db->str},
                     [&]() -> int {
@@ -196,7 +197,7 @@ ExchangedImages& exchanged_images() {
 
 void set_discovery(handlerton* engine) {
   engine->discover_table = discover_table;
-  engine->discover_table_names = discover_table_names;
+  set_hook<discover_table_names>(engine->discover_table_names);
   engine->discover_table_existence = discover_table_existence;
   engine->check_version = check_version;
 }

@@ -4,6 +4,8 @@
 #include <array>
 #include <limits>
 
+#include "server/differences.h"
+
 namespace hailstone {
 
 namespace {
@@ -72,7 +74,7 @@ std::optional<FieldProbe::Kind> FieldProbe::kind_of(PlainField field) {
     case MYSQL_TYPE_YEAR:
       return Kind::Enumerated;
     case MYSQL_TYPE_ENUM:
-      if (static_cast<const Field_enum&>(*field).typelib->count >= few_values) return std::nullopt;
+      if (words_of(static_cast<const Field_enum&>(*field)).count >= few_values) return std::nullopt;
       return Kind::Enumerated;
     case MYSQL_TYPE_SET:
       if (field->pack_length() > 1) return std::nullopt;
@@ -115,13 +117,13 @@ FieldProbe::FieldProbe(TABLE& table, Field& field, Kind kind)
       least_ = -greatest_;
       break;
     case Kind::TimeStamp:
-      greatest_ = (Rank{std::numeric_limits<int32_t>::max()} + 1) * power_of_ten[digits_] - 1;
+      greatest_ = (Rank{TIMESTAMP_MAX_VALUE} + 1) * power_of_ten[digits_] - 1;
       break;
     case Kind::Enumerated:
       greatest_ = field.real_type() == MYSQL_TYPE_YEAR ? 255
                   : field.real_type() == MYSQL_TYPE_ENUM
-                      ? Rank{static_cast<const Field_enum&>(field).typelib->count}
-                      : (Rank{1} << static_cast<const Field_enum&>(field).typelib->count) - 1;
+                      ? Rank{words_of(static_cast<const Field_enum&>(field)).count}
+                      : (Rank{1} << words_of(static_cast<const Field_enum&>(field)).count) - 1;
       break;
   }
 }

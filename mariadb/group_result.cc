@@ -128,7 +128,8 @@ class GroupResult final : public BlockResult {
   Field* keep_digits(const GroupOutput& output, TABLE& table, GroupItems& items) {
     Item_sum_avg& mean = *output.mean;
     Field* const parts = mean.create_tmp_field(thd_.mem_root, /*group=*/true, &table);
-    auto* const bytes = static_cast<uchar*>(thd_.alloc(mean.dec_bin_size + sizeof(longlong)));
+    auto* const bytes =
+        static_cast<uchar*>(static_cast<void*>(thd_.alloc(mean.dec_bin_size + sizeof(longlong))));
     if (parts == nullptr || bytes == nullptr) return nullptr;
     parts->move_field(bytes, nullptr, 0);
     Field* const shown = std::exchange(mean.result_field, parts);

@@ -11,6 +11,7 @@
 #include "fmt/format.h"
 #include "merged_views.h"
 #include "pushdown.h"
+#include "server/differences.h"
 #include "two_phase.h"
 
 namespace hailstone {
@@ -75,7 +76,8 @@ handler::Table_flags HailstoneHandler::table_flags() const {
   return HA_REC_NOT_IN_SEQ | HA_NULL_IN_KEY | HA_CAN_INDEX_BLOBS | HA_CAN_GEOMETRY | HA_CAN_VIRTUAL_COLUMNS |
          HA_CAN_ONLINE_BACKUPS | HA_TABLE_SCAN_ON_INDEX | HA_ONLINE_ANALYZE | HA_CONCURRENT_OPTIMIZE |
          HA_PARTIAL_COLUMN_READ | HA_PRIMARY_KEY_IN_READ_INDEX | HA_CRASH_SAFE | logged_as |
-         HA_CAN_TABLE_CONDITION_PUSHDOWN | HA_CAN_TABLES_WITHOUT_ROLLBACK | HA_CAN_SKIP_LOCKED;
+         HA_CAN_TABLE_CONDITION_PUSHDOWN | HA_CAN_TABLES_WITHOUT_ROLLBACK | HA_CAN_SKIP_LOCKED |
+         no_online_alter;
 }
 
 ulong HailstoneHandler::index_flags(uint index, uint, bool) const {
@@ -371,6 +373,7 @@ void HailstoneHandler::statement_rolls_back() { bulk_.reset(); }
 
 int HailstoneHandler::extra(ha_extra_function operation) {
   return entry({"extra", Returns::Error, Argument::Operation, operation}, [&]() -> int {
+    if (is_abort_of_copy(operation)) bulk_.reset();
     switch (operation) {
       case HA_EXTRA_IGNORE_DUP_KEY:
         duplicates_are_handled_ = true;
@@ -386,9 +389,6 @@ int HailstoneHandler::extra(ha_extra_function operation) {
         break;
       case HA_EXTRA_INSERT_WITH_UPDATE:
         updates_duplicates_ = true;
-        break;
-      case HA_EXTRA_ABORT_COPY:
-        bulk_.reset();
         break;
       case HA_EXTRA_PREPARE_FOR_RENAME:
         // ALTER TABLE to another engine moves the old table's file aside, and nothing else.
@@ -486,9 +486,8 @@ void HailstoneHandler::update_statistics(uint flag) {
           if (distinct == 0)
             distinct =
                 unique ? estimate : std::max<uint64_t>(1, estimate / (uint64_t{10} >> std::min(part, 3U)));
-          // The server's costs are made for an engine that tells half of the truth here, so that joins by
-          // indexes are not underrated.
-          key.rec_per_key[part] = static_cast<ulong>(std::max<uint64_t>(1, estimate / distinct / 2));
+          key.rec_per_key[part] =
+              static_cast<ulong>(std::max<uint64_t>(1, estimate / distinct / understated_rows_of_key));
         }
       }
     }

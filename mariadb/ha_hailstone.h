@@ -35,6 +35,7 @@
 #include "database/database.h"
 #include "pushdown.h"
 #include "record.h"
+#include "server/costed_handler.h"
 #include "session.h"
 #include "table/bulk_load.h"
 #include "table/cursor.h"
@@ -75,9 +76,9 @@ class SharedTable final : public Handler_share {
   std::atomic<uint64_t> generation_{1};
 };
 
-class HailstoneHandler final : public handler, private TransactionUser {
+class HailstoneHandler final : public CostedHandler, private TransactionUser {
  public:
-  HailstoneHandler(handlerton* engine, TABLE_SHARE* share) : handler(engine, share) {}
+  HailstoneHandler(handlerton* engine, TABLE_SHARE* share) : CostedHandler(engine, share) {}
   ~HailstoneHandler() override;
 
   // --- what the engine can do (ha_hailstone.cc)
@@ -107,10 +108,9 @@ class HailstoneHandler final : public handler, private TransactionUser {
                                      ulonglong* data) override;
 
   // --- costs (handler_costs.cc)
-  double scan_time() override;
-  double key_scan_time(uint index) override;
-  double read_time(uint index, uint ranges, ha_rows rows) override;
-  double keyread_time(uint index, uint ranges, ha_rows rows) override;
+  double scan_cost() override;
+  double rows_cost(uint index, ulong ranges, ha_rows rows) override;
+  double entries_cost(uint index, ha_rows rows) override;
   ha_rows records_in_range(uint index, const key_range* low, const key_range* high,
                            page_range* pages) override;
 

@@ -8,6 +8,7 @@
 #include "engine.h"
 #include "error.h"
 #include "ha_hailstone.h"
+#include "server/differences.h"
 #include "two_phase.h"
 #include "variables.h"
 
@@ -71,6 +72,10 @@ bool passes_wrong_options(const THD& thd) {
 int HailstoneHandler::create(const char* name, TABLE* form, HA_CREATE_INFO* info) {
   return on_path({.function = "create", .path = name}, [&]() -> int {
     if (const int error = check_place(name); error != 0) return error;
+    if (has_vector_index(*form->s)) {
+      my_error(ER_ILLEGAL_HA_CREATE_OPTION, MYF(0), "HAILSTONE", "VECTOR INDEX");
+      return HA_WRONG_CREATE_OPTION;
+    }
     if (const auto wrong = wrong_retention(*form)) {
       raise_wrong_option(*wrong);
       return HA_WRONG_CREATE_OPTION;

@@ -1,7 +1,5 @@
 // What the optimizer asks about ways to read a table. docs/mariadb.md has the measurements.
-//
-// The server's unit is what it takes five rows to go through its own checks (TIME_FOR_COMPARE), which it adds
-// for each row by itself. With rows that it gets from here this is 0.4 microseconds.
+// The unit is that of CostedHandler (server/costed_handler.h), 0.4 microseconds.
 #include <algorithm>
 
 #include "ha_hailstone.h"
@@ -34,7 +32,7 @@ double HailstoneHandler::share_from_memory() const {
   return bytes <= cached_bytes ? 0 : 1 - cached_bytes / bytes;
 }
 
-double HailstoneHandler::scan_time() {
+double HailstoneHandler::scan_cost() {
   return entry({"scan_time", Returns::Nothing}, [&]() -> double {
     // Scans go by columns: those that are not read cost nothing.
     const double columns = static_cast<double>(std::max<size_t>(format_->column_count(), 1));
@@ -43,27 +41,20 @@ double HailstoneHandler::scan_time() {
   });
 }
 
-double HailstoneHandler::key_scan_time(uint) {
-  // A whole index in any order is read as the table is: order_matters().
-  return scan_time();
-}
-
-double HailstoneHandler::read_time(uint index, uint ranges, ha_rows rows) {
+double HailstoneHandler::rows_cost(uint index, ulong ranges, ha_rows rows) {
   return entry({"read_time", Returns::Nothing, Argument::Index, index}, [&]() -> double {
     const auto row_count = static_cast<double>(rows);
-    if (!is_clustering_key(index)) return ranges + row_count * other_columns;
-    return ranges * (key_search + key_search_from_memory * share_from_memory()) + row_count * clustered_row;
+    if (!is_clustering_key(index)) return static_cast<double>(ranges) + row_count * other_columns;
+    return static_cast<double>(ranges) * (key_search + key_search_from_memory * share_from_memory()) +
+           row_count * clustered_row;
   });
 }
 
-double HailstoneHandler::keyread_time(uint index, uint ranges, ha_rows rows) {
+double HailstoneHandler::entries_cost(uint index, ha_rows rows) {
   return entry({"keyread_time", Returns::Nothing, Argument::Index, index}, [&]() -> double {
-    // The server's own number stands for the bytes of the keys, so that of two indexes the one with the
-    // shorter keys is preferred.
-    const double of_bytes = handler::keyread_time(index, ranges, rows);
     const auto row_count = static_cast<double>(rows);
-    if (is_clustering_key(index)) return of_bytes + row_count * clustered_row;
-    return of_bytes + row_count * (index_entry + index_entry_from_memory * share_from_memory());
+    if (is_clustering_key(index)) return row_count * clustered_row;
+    return row_count * (index_entry + index_entry_from_memory * share_from_memory());
   });
 }
 

@@ -7,6 +7,7 @@
 #include "ha_hailstone.h"
 #include "pushdown.h"
 #include "pushdown_warnings.h"
+#include "server/differences.h"
 
 namespace hailstone {
 
@@ -94,9 +95,9 @@ void HailstoneHandler::tell_of_rows_left_out() {
   if (gone_by <= returned) return;
   const uint64_t left_out = gone_by - returned;
   THD& thd = *ha_thd();
-  thd.inc_examined_row_count(left_out);
+  count_examined_rows(thd, left_out);
   // Of a partition: that of the whole table.
-  table->file->rows_read += left_out;
+  count_rows_read(*table->file, left_out);
   status_var_add(
       scan_is_of_index_ ? thd.status_var.ha_read_next_count : thd.status_var.ha_read_rnd_next_count,
       left_out);

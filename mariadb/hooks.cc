@@ -12,6 +12,7 @@
 #include "ha_hailstone.h"
 #include "part_pushdown.h"
 #include "select_pushdown.h"
+#include "server/hooks.h"
 #include "session.h"
 #include "trace.h"
 #include "two_phase.h"
@@ -30,7 +31,7 @@ TracedCall end_of(const char* function, THD* thd, bool all) {
   return {function, Returns::Error, Argument::TransactionEnd, all, transaction};
 }
 
-int prepare(handlerton*, THD* thd, bool all) {
+int prepare(THD* thd, bool all) {
   return run_traced(thd, end_of("prepare", thd, all), [&]() -> int {
     Session* session = Session::find(thd);
     if (session == nullptr || !session->ends_transaction(all)) return 0;
@@ -42,14 +43,14 @@ int prepare(handlerton*, THD* thd, bool all) {
   });
 }
 
-void commit_ordered(handlerton*, THD* thd, bool all) {
+void commit_ordered(THD* thd, bool all) {
   run_traced(thd, {.function = "commit_ordered", .returns = Returns::Nothing}, [&]() {
     Session* session = Session::find(thd);
     if (session != nullptr && session->ends_transaction(all)) session->commit_ordered();
   });
 }
 
-int commit(handlerton*, THD* thd, bool all) {
+int commit(THD* thd, bool all) {
   return run_traced(thd, end_of("commit", thd, all), [&]() -> int {
     Session* session = Session::find(thd);
     if (session == nullptr) return 0;
@@ -61,14 +62,14 @@ int commit(handlerton*, THD* thd, bool all) {
   });
 }
 
-int rollback(handlerton*, THD* thd, bool all) {
+int rollback(THD* thd, bool all) {
   return run_traced(thd, end_of("rollback", thd, all), [&]() -> int {
     if (Session* session = Session::find(thd); session != nullptr) session->rollback(all);
     return 0;
   });
 }
 
-int set_savepoint(handlerton*, THD* thd, void* area) {
+int set_savepoint(THD* thd, void* area) {
   return run_traced(thd, {"savepoint_set"}, [&]() -> int {
     const Transaction* transaction = Session::of(thd).transaction();
     const Savepoint savepoint = transaction != nullptr ? transaction->savepoint() : Savepoint{};
@@ -78,7 +79,7 @@ int set_savepoint(handlerton*, THD* thd, void* area) {
   });
 }
 
-int roll_back_to_savepoint(handlerton*, THD* thd, void* area) {
+int roll_back_to_savepoint(THD* thd, void* area) {
   return run_traced(thd, {"savepoint_rollback"}, [&]() -> int {
     Savepoint savepoint;
     std::memcpy(&savepoint, area, sizeof savepoint);
@@ -87,16 +88,16 @@ int roll_back_to_savepoint(handlerton*, THD* thd, void* area) {
   });
 }
 
-int release_savepoint(handlerton*, THD* thd, void*) {
+int release_savepoint(THD* thd, void*) {
   return run_traced(thd, {"savepoint_release"}, [&]() -> int { return 0; });
 }
 
-int close_connection(handlerton*, THD* thd) {
+int close_connection(THD* thd) {
   Session::destroy(thd);
   return 0;
 }
 
-int start_consistent_snapshot(handlerton*, THD* thd) {
+int start_consistent_snapshot(THD* thd) {
   return run_traced(thd, {"start_consistent_snapshot"}, [&]() -> int {
     Transaction& transaction = Session::of(thd).enter_statement();
     if (transaction.isolation() >= Isolation::RepeatableRead) transaction.snapshot();
@@ -182,21 +183,21 @@ void set_hooks(handlerton* engine) {
   // Entries of an index have the clustered key behind their own.
   engine->flags = HTON_SUPPORTS_EXTENDED_KEYS;
   engine->savepoint_offset = sizeof(Savepoint);
-  engine->savepoint_set = set_savepoint;
-  engine->savepoint_rollback = roll_back_to_savepoint;
-  engine->savepoint_release = release_savepoint;
-  engine->prepare = prepare;
-  engine->commit_ordered = commit_ordered;
-  engine->commit = commit;
-  engine->rollback = rollback;
-  engine->close_connection = close_connection;
-  engine->start_consistent_snapshot = start_consistent_snapshot;
+  set_hook<set_savepoint>(engine->savepoint_set);
+  set_hook<roll_back_to_savepoint>(engine->savepoint_rollback);
+  set_hook<release_savepoint>(engine->savepoint_release);
+  set_hook<prepare>(engine->prepare);
+  set_hook<commit_ordered>(engine->commit_ordered);
+  set_hook<commit>(engine->commit);
+  set_hook<rollback>(engine->rollback);
+  set_hook<close_connection>(engine->close_connection);
+  set_hook<start_consistent_snapshot>(engine->start_consistent_snapshot);
   engine->kill_query = kill_query;
   engine->drop_table = drop_table;
   engine->drop_database = drop_database;
   engine->flush_logs = flush_logs;
   engine->show_status = show_status;
-  engine->create_select = create_select_handler;
+  set_select_hook<create_select_handler>(engine->create_select);
   engine->create_group_by = create_part_handler;
   engine->field_options = column_options;
   engine->table_options = table_options;

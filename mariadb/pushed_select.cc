@@ -3,22 +3,22 @@
 #include <utility>
 
 #include "engine.h"
+#include "server/select_base.h"
 
 namespace hailstone {
 
 namespace {
 
-class PushedSelect final : public select_handler {
+class PushedSelect final : public SelectBase {
  public:
   PushedSelect(THD& connection, SELECT_LEX& statement, HailstoneHandler& reader,
-               std::unique_ptr<BlockResult> result)
-      : select_handler(&connection, engine_handlerton()),
+               std::unique_ptr<BlockResult> made)
+      : SelectBase(connection, engine_handlerton(), statement),
+        select_(statement),
         join_(*statement.join),
         reader_(reader),
-        result_(std::move(result)),
-        items_(join_) {
-    select = &statement;
-  }
+        result_(std::move(made)),
+        items_(join_) {}
 
   /// The client is told of what the server would send by itself.
   bool prepare() override {
@@ -63,7 +63,7 @@ class PushedSelect final : public select_handler {
 
  private:
   int find_row() {
-    const Select_limit_counters& limit = select->master_unit()->lim;
+    const Select_limit_counters& limit = select_.master_unit()->lim;
     for (;;) {
       const bool within_limit = found_ < limit.get_select_limit();
       const bool goes_on = within_limit || (counts_all() && !result_->rows_met());
@@ -93,13 +93,13 @@ class PushedSelect final : public select_handler {
   }
 
   /// Of FOUND_ROWS(): whether rows beyond the limit count.
-  bool counts_all() const { return (select->options & OPTION_FOUND_ROWS) != 0; }
+  bool counts_all() const { return (select_.options & OPTION_FOUND_ROWS) != 0; }
 
   /// Makes `table`; null: no memory.
   void make_table() {
     TMP_TABLE_PARAM parameters;
     parameters.init();
-    count_field_types(select, &parameters, join_.all_fields, false);
+    count_field_types(&select_, &parameters, join_.all_fields, false);
     parameters.func_count = join_.all_fields.elements;
     table = ::create_tmp_table(thd, &parameters, join_.all_fields, nullptr, false, true, join_.select_options,
                                HA_POS_ERROR, &empty_clex_str, true, true);
@@ -121,8 +121,8 @@ class PushedSelect final : public select_handler {
   /// True: no memory.
   bool show_items() {
     result_columns.empty();
-    size_t place = join_.all_fields.elements - select->item_list.elements;
-    List_iterator_fast<Item> each(select->item_list);
+    size_t place = join_.all_fields.elements - select_.item_list.elements;
+    List_iterator_fast<Item> each(select_.item_list);
     for (Item* item = each++; item != nullptr; item = each++, ++place) {
       Item* shown = item;
       if (result_->sends_table()) {
@@ -174,6 +174,7 @@ class PushedSelect final : public select_handler {
     return error == HA_ERR_END_OF_FILE ? 0 : error;
   }
 
+  SELECT_LEX& select_;
   JOIN& join_;
   HailstoneHandler& reader_;
   const std::unique_ptr<BlockResult> result_;

@@ -7,6 +7,7 @@
 #include "engine.h"
 #include "query/query_memory.h"
 #include "rights.h"
+#include "server/differences.h"
 #include "session.h"
 #include "source_tables.h"
 #include "variables.h"
@@ -149,8 +150,8 @@ void BlockRun::tell_of_scans() {
     if (told_.size() == scan) told_.push_back(0);
     const uint64_t rows = step.counts.rows_in.load(std::memory_order_relaxed);
     const uint64_t more = rows - std::exchange(told_[scan++], rows);
-    thd_.inc_examined_row_count(more);
-    sources_.all()[step.planned.source].table->file->rows_read += more;
+    count_examined_rows(thd_, more);
+    count_rows_read(*sources_.all()[step.planned.source].table->file, more);
     // The server asks once more at the end.
     status_var_add(thd_.status_var.ha_read_rnd_next_count, more + 1);
   }

@@ -8,6 +8,7 @@
 
 #include "fmt/format.h"
 #include "record.h"
+#include "server/differences.h"
 
 namespace hailstone {
 
@@ -164,7 +165,7 @@ std::expected<Retention, WrongOption> read_retention(const TABLE& form, const Re
   const char* const by = options.retain_by == nullptr ? "" : options.retain_by;
   for (uint i = 0; i < form.s->fields; ++i) {
     const Field& field = *form.field[i];
-    if (my_strcasecmp(system_charset_info, field.field_name.str, by) != 0) continue;
+    if (!is_same_name(field.field_name.str, by)) continue;
     retention.scale = scale_of(field);
     if (retention.scale == 0 || columns[i] == RecordFormat::not_stored) break;
     retention.column = columns[i];

@@ -2,6 +2,7 @@
 
 #include "discovery.h"
 #include "engine.h"
+#include "server/differences.h"
 // clang-format off
 #include <sql_acl.h>
 #include <sql_parse.h>
@@ -27,8 +28,7 @@ bool TableRights::may_read(const std::string& column) {
   if (!any_) return false;
   // Fills in the rights on the table and its columns, which a right on the whole database makes needless.
   static_cast<void>(check_grant(thd_, SELECT_ACL, &list_, true, 1, true));
-  const privilege_t rights =
-      get_column_grant(thd_, &list_.grant, schema_.c_str(), table_.c_str(), column.c_str());
+  const privilege_t rights = rights_on_column(thd_, &list_.grant, schema_.c_str(), table_.c_str(), column);
   return (rights & SELECT_ACL) != NO_ACL;
 }
 

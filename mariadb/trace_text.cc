@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "engine.h"
+#include "server/differences.h"
 
 namespace hailstone {
 
@@ -68,13 +69,11 @@ std::string operation_text(int64_t operation) {
     HAILSTONE_NAME(HA_EXTRA_PREPARE_FOR_FORCED_CLOSE);
     HAILSTONE_NAME(HA_EXTRA_PREPARE_FOR_ALTER_TABLE);
     HAILSTONE_NAME(HA_EXTRA_STARTING_ORDERED_INDEX_SCAN);
-    HAILSTONE_NAME(HA_EXTRA_BEGIN_COPY);
-    HAILSTONE_NAME(HA_EXTRA_BEGIN_ALTER_IGNORE_COPY);
-    HAILSTONE_NAME(HA_EXTRA_END_COPY);
-    HAILSTONE_NAME(HA_EXTRA_ABORT_COPY);
     default:
-      return number_text(operation);
+      break;
   }
+  const char* const of_copy = name_of_copy_operation(static_cast<ha_extra_function>(operation));
+  return of_copy != nullptr ? of_copy : number_text(operation);
 }
 
 std::string lock_text(int64_t lock) {

@@ -14,6 +14,7 @@
 #include "base/bytes.h"
 #include "base/guard.h"
 #include "engine.h"
+#include "server/hooks.h"
 #include "session.h"
 
 namespace hailstone {
@@ -132,20 +133,20 @@ int end_by_xid(const XID& xid, End&& end) noexcept {
   return result;
 }
 
-int commit_by_xid(handlerton*, XID* xid) {
+int commit_by_xid(XID* xid) {
   return end_by_xid(*xid, [](TransactionManager& transactions, Transaction& transaction) {
     return transactions.commit(transaction);
   });
 }
 
-int rollback_by_xid(handlerton*, XID* xid) {
+int rollback_by_xid(XID* xid) {
   return end_by_xid(*xid, [](TransactionManager& transactions, Transaction& transaction) {
     return transactions.roll_back_prepared(transaction);
   });
 }
 
 /// The server asks at its start, again and again until it gets less than it has room for.
-int recover(handlerton*, XID* xids, uint room) {
+int recover(XID* xids, uint room) {
   static std::string last_given;
   uint given = 0;
   try_to([&] {
@@ -216,9 +217,9 @@ Status wait_for_prepared(THD* thd, const std::string& table) {
 }
 
 void set_two_phase_hooks(handlerton* engine) {
-  engine->recover = recover;
-  engine->commit_by_xid = commit_by_xid;
-  engine->rollback_by_xid = rollback_by_xid;
+  set_hook<recover>(engine->recover);
+  set_hook<commit_by_xid>(engine->commit_by_xid);
+  set_hook<rollback_by_xid>(engine->rollback_by_xid);
   engine->commit_checkpoint_request = commit_checkpoint_request;
 }
 

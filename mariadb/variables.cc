@@ -16,6 +16,7 @@
 #include "error.h"
 #include "query_history.h"
 #include "select_outcome.h"
+#include "server/differences.h"
 #include "trace.h"
 
 namespace hailstone {
@@ -48,7 +49,7 @@ unsigned int query_history_value;
 // In the order of IoMethod.
 const char* io_method_words[] = {"sync", "buffered", "async", "mmap", "direct", nullptr};
 static_assert(std::size(io_method_words) == io_method_names.size() + 1);
-TYPELIB io_method_typelib = {io_method_names.size(), "", io_method_words, nullptr};
+TYPELIB io_method_typelib = typelib_of(io_method_names.size(), io_method_words);
 
 void update_memory_budget(THD*, st_mysql_sys_var*, void* variable, const void* value) {
   const auto bytes = *static_cast<const unsigned long long*>(value);
@@ -259,7 +260,7 @@ MYSQL_SYSVAR_BOOL(trace_log, trace_log_value, PLUGIN_VAR_OPCMDARG,
 
 // In the order of SelectPushdown.
 const char* select_pushdown_words[] = {"OFF", "ON", "AUTO", nullptr};
-TYPELIB select_pushdown_typelib = {std::size(select_pushdown_words) - 1, "", select_pushdown_words, nullptr};
+TYPELIB select_pushdown_typelib = typelib_of(std::size(select_pushdown_words) - 1, select_pushdown_words);
 MYSQL_THDVAR_ENUM(
     select_pushdown, PLUGIN_VAR_RQCMDARG,
     "Whether the engine answers blocks of SELECTs by itself: OFF, ON, or AUTO, which leaves those to the "
