@@ -28,10 +28,7 @@ bool MemoryBudget::try_reserve_of_whole(size_t bytes, bool whatever) {
   for (;;) {
     const size_t of_whole = beyond_floor(used + bytes) - beyond_floor(used);
     if (of_whole != 0) {
-      const size_t used_of_whole = whole_->used();
-      const Reclaimer& others = whole_->reclaimer_;
-      const size_t reclaimable = others.reclaimable ? std::min(others.reclaimable(), used_of_whole) : 0;
-      const bool leaves_enough = used_of_whole - reclaimable + of_whole <= most_of_queries(limit());
+      const bool leaves_enough = whole_->held() + of_whole <= most_of_queries(limit());
       if (whatever) {
         whole_->reserve(of_whole);
       } else if (!leaves_enough || !whole_->try_reserve(of_whole)) {
@@ -61,8 +58,7 @@ bool MemoryBudget::try_reserve(size_t bytes) {
 bool MemoryBudget::is_spare(size_t bytes) const {
   if (whole_ != nullptr) return whole_->is_spare(bytes);
   if (query_limit() != 0) return false;
-  const size_t used = this->used(), reclaimable = reclaimer_.reclaimable ? reclaimer_.reclaimable() : 0;
-  return used - std::min(used, reclaimable) + bytes <= limit() / 2;
+  return held() + bytes <= limit() / 2;
 }
 
 void MemoryBudget::release_kept(size_t used) {

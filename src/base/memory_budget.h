@@ -57,9 +57,17 @@ class MemoryBudget {
   /// Reserves `bytes`, asking the reclaimer when short. False, with nothing reserved, when they still do not
   /// fit.
   [[nodiscard]] bool try_reserve(size_t bytes);
+  /// Whether so many bytes fit now, the reclaimer asked as well; reserves nothing.
+  [[nodiscard]] bool make_room(size_t bytes) {
+    if (!try_reserve(bytes)) return false;
+    release(bytes);
+    return true;
+  }
   /// Whether so many bytes more leave half of the limit to others, apart from what can be reclaimed: they may
   /// go to a query that has had its share, unless queries have a limit of their own.
   bool is_spare(size_t bytes) const;
+  /// Whether so many bytes would fit once all is given back that can be reclaimed.
+  bool could_fit(size_t bytes) const { return whole().held() + bytes <= limit(); }
   /// Reserves what the caller cannot do without, even beyond the limit.
   void reserve(size_t bytes);
   void release(size_t bytes) {
@@ -101,6 +109,11 @@ class MemoryBudget {
   /// What a part that uses so much takes of the whole beside its floor.
   size_t beyond_floor(size_t used) const { return used > floor_ ? used - floor_ : 0; }
   bool try_reserve_of_whole(size_t bytes, bool whatever);
+  /// What is used and cannot be reclaimed. Of the whole.
+  size_t held() const {
+    const size_t used = this->used();
+    return used - (reclaimer_.reclaimable ? std::min(reclaimer_.reclaimable(), used) : 0);
+  }
   void wake();
   void release_kept(size_t used);
 

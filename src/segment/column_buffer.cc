@@ -10,6 +10,8 @@ namespace {
 constexpr size_t least_values = 64;
 constexpr size_t least_text = 256;  // bytes
 
+size_t scaled(size_t size, double times) { return static_cast<size_t>(static_cast<double>(size) * times); }
+
 }  // namespace
 
 ColumnBuffer::ColumnBuffer(StoredColumn column, MemoryBudget& budget) : column_(column), memory_(budget) {}
@@ -60,11 +62,19 @@ void ColumnBuffer::append_null() {
   ++rows_;
 }
 
+size_t ColumnBuffer::missing_for(double times) const {
+  const auto missing = [&](size_t size, size_t there) {
+    return std::max(scaled(size, times), there) - there;
+  };
+  return (missing(integers_.size(), integers_.capacity()) + missing(ends_.size(), ends_.capacity())) *
+             sizeof(uint64_t) +
+         missing(text_size_, text_capacity());
+}
+
 void ColumnBuffer::reserve_times(double times) {
-  const auto scaled = [&](size_t size) { return static_cast<size_t>(static_cast<double>(size) * times); };
-  integers_.reserve(scaled(integers_.size()));
-  ends_.reserve(scaled(ends_.size()));
-  if (scaled(text_size_) > text_capacity()) set_text_capacity(scaled(text_size_));
+  integers_.reserve(scaled(integers_.size(), times));
+  ends_.reserve(scaled(ends_.size(), times));
+  if (scaled(text_size_, times) > text_capacity()) set_text_capacity(scaled(text_size_, times));
   charge();
 }
 

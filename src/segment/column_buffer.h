@@ -61,6 +61,8 @@ class ColumnBuffer {
   size_t bytes() const {
     return (integers_.size() + ends_.size() + nulls_.size()) * sizeof(uint64_t) + text_size_;
   }
+  /// Bytes that room for `times` as much as there is now takes, beside those that are taken.
+  size_t missing_for(double times) const;
   /// Makes room at once for `times` as much as there is now.
   void reserve_times(double times);
   /// Forgets the values, keeps the memory for the next ones.
@@ -75,8 +77,9 @@ class ColumnBuffer {
   void grow_ends();
   void grow_text(size_t by);
   void set_text_capacity(size_t capacity);
-  size_t text_capacity() const { return text_.get_deleter().bytes; }
+  /// Bytes that are taken, for values to come as well.
   size_t memory() const;
+  size_t text_capacity() const { return text_.get_deleter().bytes; }
   void charge();
 
   StoredColumn column_;

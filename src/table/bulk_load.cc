@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <deque>
 #include <utility>
 
@@ -25,6 +26,14 @@ constexpr size_t small_load_bytes = size_t{1} << 20;
 /// The first segments are small, so that encoding begins early; later ones grow with the load.
 constexpr size_t first_segment_bytes = size_t{32} << 20;
 constexpr size_t loaded_share = 4;  // a segment is about this part of what was loaded before it
+
+/// A segment's rows have so much memory however short it is, and more as the budget gives it: each time so
+/// many times as much.
+constexpr size_t least_segment_bytes = size_t{512} << 10;
+constexpr size_t growth = 4;
+/// For so long a load waits for memory until it writes what it has.
+constexpr std::chrono::milliseconds longest_wait_for_room{200};
+constexpr std::chrono::milliseconds look_interval{20};
 constexpr uint64_t rows_between_looks = 4096;
 
 /// Segments that a transaction has loaded: shared with all at its commit, gone at its rollback.
@@ -109,7 +118,7 @@ struct BulkLoad::State {
     std::unique_ptr<SegmentBuilder> builder;
     FileIdentity file;
     uint32_t rows = 0;
-    size_t bytes = 0;        // that they take before they are encoded
+    size_t bytes = 0;        // that they take until they are encoded, with their keys
     uint64_t row_bytes = 0;  // of the rows as they came
     std::optional<SegmentBuilder::DuplicateRows> duplicate;
     std::shared_ptr<const LoadKeys> keys;  // where duplicates are told by row
@@ -150,6 +159,7 @@ struct BulkLoad::State {
   template <typename Row>
   Status append_to_builder(const Row& row, size_t row_bytes);
   std::unique_ptr<SegmentBuilder> next_builder();
+  Result<bool> make_room(size_t wanted);
   Status put_in_place(Duplicate& duplicate);
   Status insert_small(Duplicate& duplicate);
   Status finish_segments(Duplicate& duplicate);
@@ -172,7 +182,7 @@ struct BulkLoad::State {
   std::string small_rows;  // encoded rows, one behind the other
   std::vector<size_t> small_ends;
   std::unique_ptr<SegmentBuilder> builder;
-  bool builder_has_room = false;
+  size_t builder_room = 0;  // bytes of rows that it may take
   uint64_t builder_row_bytes = 0;
   std::vector<std::shared_ptr<Set>> sets;  // that are not rows of the transaction yet
   std::unique_ptr<LoadCheck> check;        // null: duplicates are found at the end
@@ -180,8 +190,8 @@ struct BulkLoad::State {
   size_t small_bytes = 0;  // of rows that went to the delta, as they were told by row
   const std::shared_ptr<Shared> shared = std::make_shared<Shared>();
   uint64_t rows = 0;
-  uint64_t looks_left = 0;  // rows to come before the load looks around
-  size_t handed_off_bytes = 0;
+  uint64_t looks_left = 0;      // rows to come before the load looks around
+  size_t handed_off_bytes = 0;  // with those of keys
   bool loading_segments = false;
   bool finished = false;
   std::optional<Error> failure;  // rows that were taken are lost: there is nothing to finish any more
@@ -334,19 +344,50 @@ Status BulkLoad::State::append_to_builder(const Row& row, size_t row_bytes) {
   const uint32_t held = builder->rows();
   const bool big_row = row_bytes > small_load_bytes;
   if (held < max_segment_rows && !big_row && held % rows_between_sums != 0) return {};
-  const size_t most = most_buffer_bytes();
-  const size_t wanted = std::min(most, std::max(first_segment_bytes, handed_off_bytes / loaded_share));
   const size_t bytes = builder->bytes();
-  const size_t key_bytes = check != nullptr ? check->bytes() : 0;
-  if (held >= max_segment_rows || bytes + key_bytes >= wanted)
-    return noting_failure([&] { return hand_off(); });
-  // From a part of the rows on it is known what the rest of them will take: room for all at once, instead of
-  // doubling it beyond what is needed.
-  if (!builder_has_room && bytes >= wanted / 8) {
-    builder->reserve_times(static_cast<double>(wanted) / static_cast<double>(bytes) * 1.02);
-    builder_has_room = true;
+  const size_t check_bytes = check != nullptr ? check->bytes() : 0;
+  bool enough = held >= max_segment_rows;
+  if (!enough && bytes + check_bytes >= builder_room) {
+    // Those being encoded have their keys beside them.
+    const size_t share = bytes + check_bytes + builder->key_bytes();
+    const auto most = static_cast<size_t>(static_cast<double>(most_buffer_bytes()) *
+                                          static_cast<double>(bytes) / static_cast<double>(share));
+    const size_t wanted = std::min(most, std::max(first_segment_bytes, handed_off_bytes / loaded_share));
+    const Status looked = noting_failure([&]() -> Status {
+      HAILSTONE_ASSIGN(const bool more, make_room(wanted));
+      enough = !more;
+      return {};
+    });
+    HAILSTONE_TRY(looked);
   }
-  return {};
+  return enough ? noting_failure([&] { return hand_off(); }) : Status{};
+}
+
+/// Makes room for more rows of the segment that is being filled, which shall take `wanted` bytes at last.
+/// False: it has what it gets.
+Result<bool> BulkLoad::State::make_room(size_t wanted) {
+  const size_t bytes = builder->bytes();
+  if (bytes >= wanted) return false;
+  // From a part of the rows on it is known what the rest of them will take: room for all at once, instead of
+  // growing beyond what is needed.
+  size_t next = bytes >= wanted / 8 ? wanted : bytes * growth;
+  const size_t least = std::min(wanted, bytes * 2);
+  MemoryBudget& budget = inside.host.budget();
+  while (next > least && !budget.make_room(builder->missing_for(next))) next = std::max(next / 2, least);
+  const size_t missing = builder->missing_for(next);
+  const auto end = std::chrono::steady_clock::now() + longest_wait_for_room;
+  while (!budget.make_room(missing)) {
+    // Those being encoded give theirs back soon.
+    HAILSTONE_TRY(wait_for_sets(0));
+    if (budget.make_room(missing)) break;
+    HAILSTONE_TRY(look_around());
+    if (std::chrono::steady_clock::now() >= end) return false;
+    inside.host.request_room();
+    budget.wait_for_release([&] { return budget.used() + missing <= budget.limit(); }, look_interval);
+  }
+  builder->reserve(next);
+  builder_room = next;
+  return true;
 }
 
 /// What the rows being filled in may take, and those being encoded together.
@@ -365,7 +406,7 @@ uint64_t BulkLoad::State::loaded_bytes() const {
 }
 
 std::unique_ptr<SegmentBuilder> BulkLoad::State::next_builder() {
-  builder_has_room = false;
+  builder_room = least_segment_bytes;
   const MutexLock guard(shared->mutex);
   return shared->spare != nullptr ? std::move(shared->spare)
                                   : std::make_unique<SegmentBuilder>(inside, false);
@@ -374,7 +415,7 @@ std::unique_ptr<SegmentBuilder> BulkLoad::State::next_builder() {
 Status BulkLoad::State::hand_off() {
   auto set = std::make_shared<Set>();
   set->rows = builder->rows_kept();
-  set->bytes = builder->bytes();
+  set->bytes = builder->bytes() + builder->key_bytes();
   set->row_bytes = std::exchange(builder_row_bytes, 0);
   if (check != nullptr) set->keys = check->hand_off();
   const size_t most = most_buffer_bytes();

@@ -65,11 +65,9 @@ Status DeltaWriter::add(const Version& version) {
   if (builder_->rows() == sampled_rows) {
     // What all rows take, as the first ones tell, so that buffers need not be doubled and copied; never more
     // than the delta, as the first ones may be the longest.
-    const double bytes = static_cast<double>(builder_->bytes());
-    const double by_rows = static_cast<double>(versions_) / sampled_rows;
-    const double by_bytes = static_cast<double>(delta_bytes_) / bytes;
-    const double by_buffer = static_cast<double>(state_.host.segment_buffer_bytes()) / bytes;
-    builder_->reserve_times(std::min({by_rows * 1.02, by_bytes, std::max(by_buffer, 1.0)}));
+    const size_t bytes = builder_->bytes();
+    const size_t by_rows = bytes * versions_ / sampled_rows;
+    builder_->reserve(std::min({by_rows, delta_bytes_, std::max(bytes, state_.host.segment_buffer_bytes())}));
   }
   return {};
 }

@@ -131,7 +131,8 @@ TableSegments small_neighbours(const Table::State& state, const Mergeable& all) 
     behind = rank + 1;
     return run.size() < most_small;
   });
-  return run.size() < least_of_tier ? TableSegments() : run;
+  // With less memory than that, what becomes of them may be small again.
+  return run.size() < least_of_tier || !state.host.budget().could_fit(buffer) ? TableSegments() : run;
 }
 
 /// No row of the ordinal's block began before this.

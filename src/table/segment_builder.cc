@@ -70,7 +70,7 @@ class PrefixCounter {
 }  // namespace
 
 SegmentBuilder::SegmentBuilder(const Table::State& table, bool with_begin)
-    : table_(table), keys_(*table.keys), clustered_(table.host.budget()) {
+    : table_(table), keys_(*table.keys), clustered_(table.host.budget()), key_memory_(table.host.budget()) {
   positions_.assign(table.layout->definition().columns.size(), -1);
   for (const StoredColumn& column : table.layout->stored_columns()) {
     const auto position = static_cast<int>(columns_.size());
@@ -130,8 +130,50 @@ size_t SegmentBuilder::bytes() const {
   return bytes;
 }
 
-void SegmentBuilder::reserve_times(double times) {
-  for (ColumnBuffer& column : columns_) column.reserve_times(times);
+size_t SegmentBuilder::key_bytes() const {
+  if (rows_ == 0) return 0;
+  std::vector<Value> values;
+  const auto in_list = [&](const KeyCodec& codec) {
+    key_values(codec, rows_ - 1, values);
+    std::string key;
+    // One that is too long ends write() with an error of its own.
+    return codec.append(values, key) ? key.size() + sizeof(size_t) : 0;
+  };
+  const size_t clustered = row_id_ >= 0 ? 0 : in_list(keys_.clustered());
+  size_t largest = 0;  // of the indexes: write() makes one at a time
+  for (size_t i = 0; i < keys_.secondary_count(); ++i)
+    largest = std::max(largest, 2 * in_list(keys_.secondary(i)) + clustered);
+  return rows_ * (clustered + largest);
+}
+
+double SegmentBuilder::times(size_t bytes) const {
+  // Later rows may be somewhat longer.
+  constexpr double reserve = 1.02;
+  return static_cast<double>(bytes) / static_cast<double>(std::max<size_t>(this->bytes(), 1)) * reserve;
+}
+
+size_t SegmentBuilder::key_bytes_of(size_t bytes) const {
+  return static_cast<size_t>(static_cast<double>(key_bytes()) * times(bytes));
+}
+
+size_t SegmentBuilder::missing_for(size_t bytes) const {
+  size_t missing = std::max(key_bytes_of(bytes), key_memory_.bytes()) - key_memory_.bytes();
+  for (const ColumnBuffer& column : columns_) missing += column.missing_for(times(bytes));
+  return missing;
+}
+
+void SegmentBuilder::reserve(size_t bytes) {
+  for (ColumnBuffer& column : columns_) column.reserve_times(times(bytes));
+  const size_t keys = key_bytes_of(bytes);
+  if (keys > key_memory_.bytes()) key_memory_.grow(keys - key_memory_.bytes());
+}
+
+size_t SegmentBuilder::make_room(size_t most, size_t least) {
+  size_t bytes = std::max(most, least);
+  while (bytes > least && !table_.host.budget().make_room(missing_for(bytes)))
+    bytes = std::max(bytes / 2, least);
+  reserve(bytes);
+  return bytes;
 }
 
 void SegmentBuilder::remove(uint32_t row) {
@@ -154,6 +196,7 @@ std::vector<uint32_t> SegmentBuilder::kept() const {
 void SegmentBuilder::clear() {
   for (ColumnBuffer& column : columns_) column.clear();
   clustered_.clear();
+  key_memory_.clear();
   removed_.clear();
   rows_ = removed_count_ = 0;
 }
@@ -175,17 +218,22 @@ Status SegmentBuilder::row(uint32_t number, std::string& to) const {
   return table_.layout->row_codec().encode(values, to);
 }
 
+bool SegmentBuilder::key_values(const KeyCodec& codec, uint32_t row, std::vector<Value>& values) const {
+  bool has_null = false;
+  values.clear();
+  for (const auto column : codec.columns()) {
+    values.push_back(value(row, column));
+    has_null = has_null || values.back().null;
+  }
+  return has_null;
+}
+
 Status SegmentBuilder::make_keys(const KeyCodec& codec, KeyList& keys, std::vector<bool>* nulls) {
-  const auto columns = codec.columns();
-  std::vector<Value> values(columns.size());
+  std::vector<Value> values;
   std::string key;
   keys.reserve(rows_);
   for (uint32_t row = 0; row < rows_; ++row) {
-    bool has_null = false;
-    for (size_t i = 0; i < columns.size(); ++i) {
-      values[i] = value(row, columns[i]);
-      has_null = has_null || values[i].null;
-    }
+    const bool has_null = key_values(codec, row, values);
     key.clear();
     HAILSTONE_TRY(codec.append(values, key));
     if (nulls != nullptr) nulls->push_back(has_null);
@@ -248,6 +296,7 @@ Result<SegmentBuilder::Written> SegmentBuilder::write(const FileIdentity& file, 
   input.identity = file;
   const uint32_t rows = input.rows = rows_kept();
   clustered_.clear();
+  key_memory_.clear();
   std::vector<uint32_t>& order = written.order;
   if (row_id_ >= 0) {
     // Row ids mostly come in order; a merge may bring them otherwise.

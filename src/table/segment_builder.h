@@ -68,8 +68,16 @@ class SegmentBuilder {
   uint32_t rows_kept() const { return rows_ - removed_count_; }
   /// Bytes of the columns' values in memory.
   size_t bytes() const;
-  /// Makes room at once for `times` the rows that are there now.
-  void reserve_times(double times);
+  /// Bytes that write() takes beside the rows for their keys, about: as if each had those of the last one.
+  size_t key_bytes() const;
+  /// Bytes that room for rows of `bytes` in all takes of the budget, with that for their keys, beside what is
+  /// taken.
+  size_t missing_for(size_t bytes) const;
+  /// Takes that room at once.
+  void reserve(size_t bytes);
+  /// Takes room for rows of `most` bytes in all, or for a half of it, and so on, as the budget has it; for
+  /// those of `least` bytes whatever it has. Returns the bytes.
+  size_t make_room(size_t most, size_t least);
   /// Forgets the rows, keeps the memory for the next ones.
   void clear();
 
@@ -90,7 +98,12 @@ class SegmentBuilder {
   Status row(uint32_t number, std::string& to) const;
 
  private:
+  /// What `bytes` are of those of the rows that are there.
+  double times(size_t bytes) const;
+  size_t key_bytes_of(size_t bytes) const;
   Value value(uint32_t row, uint16_t column) const;
+  /// The values of a key of one row. Whether one of them is NULL.
+  bool key_values(const KeyCodec& codec, uint32_t row, std::vector<Value>& values) const;
   /// Numbers of the rows kept, in the order of append(); empty: none was removed.
   std::vector<uint32_t> kept() const;
   Status make_keys(const KeyCodec& codec, KeyList& keys, std::vector<bool>* nulls);
@@ -107,6 +120,7 @@ class SegmentBuilder {
   std::vector<Value> row_values_, group_values_;  // scratch space
   std::string group_row_;
   KeyList clustered_;
+  Reservation key_memory_;  // for lists of keys, until write() makes them
 };
 
 }  // namespace hailstone

@@ -200,19 +200,21 @@ class Merge {
   }
 
   Status merge() {
+    size_t wanted = 0;  // bytes of the rows of an output
     for (bool more = true; more;) {
-      const size_t wanted =
-          state_.host.segment_buffer_bytes() / std::max<size_t>(1, state_.host.merges().load());
-      // The sizes of rows are known on average only: the first half of an output tells about the other one.
       const size_t filled = builder_ == nullptr ? 0 : builder_->bytes();
+      if (filled == 0)
+        wanted = state_.host.segment_buffer_bytes() / std::max<size_t>(1, state_.host.merges().load());
+      // The sizes of rows are known on average only: the first part of an output tells about the others.
       const size_t missing = wanted - std::min(filled, wanted);
-      HAILSTONE_ASSIGN(more, choose_rows(std::max(missing / 2, wanted / 8)));
+      HAILSTONE_ASSIGN(more,
+                       choose_rows(filled == 0 ? wanted / first_part : std::max(missing / 2, wanted / 8)));
       HAILSTONE_TRY(move_columns());
       if (builder_ != nullptr && (builder_->bytes() >= wanted - wanted / 16 ||
                                   builder_->rows() >= state_.host.segment_rows_limit())) {
         HAILSTONE_TRY(write_output());
       } else if (builder_ != nullptr && more && filled == 0) {
-        builder_->reserve_times(static_cast<double>(wanted) / static_cast<double>(builder_->bytes()) * 1.02);
+        wanted = builder_->make_room(wanted, wanted / least_part);
       }
     }
     HAILSTONE_TRY(write_output());
@@ -426,6 +428,11 @@ class Merge {
     return {output.segment, static_cast<uint32_t>(*position - output.first)};
   }
 
+  /// What is chosen first for an output is this part of it.
+  static constexpr size_t first_part = 8;
+  /// With little memory an output is at least this part of what it would be, more than segments that are
+  /// merged as they are small.
+  static constexpr size_t least_part = 4;
   static constexpr uint32_t most_rows_chosen = 1 << 20;
   static constexpr uint32_t rows_between_stops = 4096;
 

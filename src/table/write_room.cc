@@ -85,10 +85,7 @@ Status Table::State::make_room(Table& table, Transaction& transaction, size_t by
   Outlook outlook(host, transaction, bytes);
   for (unsigned looks = 0;; ++looks) {
     // Makes the block cache give memory back.
-    if (budget.try_reserve(bytes)) {
-      budget.release(bytes);
-      return {};
-    }
+    if (budget.make_room(bytes)) return {};
     if (fits(host, bytes) || table.delta_bytes() + bytes <= always_granted) return {};
     HAILSTONE_ASSIGN(const bool spilled, transaction.spill_rows(always_granted / 2));
     if (spilled) continue;

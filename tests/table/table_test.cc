@@ -665,6 +665,39 @@ TEST_F(TableTest, BytesOfRowsAreCountedHoweverTheyComeIn) {
   EXPECT_EQ(host_.counters().rows_bulk_loaded.load(), 10'000U);
 }
 
+TEST_F(TableTest, ALoadTakesWhatMemoryIsFreeAndEndsWithoutAny) {
+  host_.buffer_bytes = size_t{16} << 20;
+  constexpr int32_t rows = 40'000;
+  constexpr uint32_t padding = 200;
+  const auto most_used = [&](int32_t first, size_t free) {
+    Reservation others(host_.budget());
+    others.grow(host_.budget().limit() - free);
+    const auto transaction = begin();
+    BulkLoad load(table_, *transaction);
+    size_t most = 0;
+    for (int32_t id = first; id < first + rows; ++id) {
+      EXPECT_TRUE(append(load, {.id = id, .number = id, .padding = padding}));
+      most = std::max(most, host_.budget().used() - others.bytes());
+    }
+    Duplicate duplicate;
+    EXPECT_TRUE(load.finish(duplicate));
+    EXPECT_TRUE(host_.transactions().commit(*transaction));
+    return most;
+  };
+  const auto segments = [&] { return table_->statistics().segments; };
+  EXPECT_GT(most_used(0, host_.budget().limit()), size_t{16} << 20);
+  EXPECT_EQ(segments(), 1U);
+  const size_t with_some = most_used(rows, size_t{8} << 20);
+  EXPECT_LE(with_some, size_t{8} << 20);
+  EXPECT_GT(with_some, size_t{4} << 20);
+  // A set of rows that is as short as any, however little there is.
+  const size_t before = segments();
+  EXPECT_LT(most_used(2 * rows, 0), size_t{2} << 20);
+  EXPECT_GT(segments(), before + 10);
+  const auto reader = begin();
+  EXPECT_EQ(count(*reader), 3U * rows);
+}
+
 TEST_F(TableTest, AScanNumbersItsRowsAmongAllThatItComesBy) {
   std::mt19937_64 random(test_seed(17));
   host_.segment_rows = 20'000;
