@@ -17,6 +17,7 @@ CLIENTS = (1, 16)
 ROWS = 200_000
 COUNT = {1: 40_000, 16: 80_000}  # statements of all clients together
 TURNS = 3
+MANY_TURNS = 7  # the mutexes are looked at by samples
 MANY = 64  # clients of mixed statements
 MANY_COUNT = 160_000
 # The counters of microseconds, and what each mutex guards.
@@ -85,15 +86,23 @@ def bench(figures):
                 figures.add(f"points-{work}-{clients}", f"{WORKS[work]}, {clients} client{'s' if clients > 1 else ''}", engine, rate)
                 figures.add(f"points-{work}-{clients}-cpu", f"{WORKS[work]}, {clients}: processor µs", engine,
                             min(each.microseconds for each in runs))
-        for engine in ENGINES:
-            say(f"{engine}: mixed statements, {MANY} clients …")
-            before = points.counters()
-            run = points.run(engine, "mixed", MANY, MANY_COUNT, 10 * ROWS)
-            figures.add("points-mixed", f"mixed, {MANY} clients", engine, run.rate)
-            figures.add("points-mixed-longest", "longest of them, s", engine, max(map(int, run.answers)) / 1e6)
-            if engine == "HAILSTONE":
-                for mutex, held in points.counters().items():
-                    figures.add(f"points-{mutex}", MUTEXES[mutex], engine, (held - before[mutex]) / 1e6 / run.seconds)
+        mixed = {engine: [] for engine in ENGINES}
+        held = {mutex: [] for mutex in MUTEXES}
+        for turn in range(MANY_TURNS):
+            for engine in ENGINES:
+                say(f"{engine}: mixed statements, {MANY} clients …")
+                before = points.counters()
+                run = points.run(engine, "mixed", MANY, MANY_COUNT, (10 + turn) * ROWS)
+                mixed[engine].append(run)
+                if engine == "HAILSTONE":
+                    for mutex, time in points.counters().items():
+                        held[mutex].append((time - before[mutex]) / 1e6 / run.seconds)
+        for engine, runs in mixed.items():
+            figures.add("points-mixed", f"mixed, {MANY} clients", engine, statistics.median(run.rate for run in runs))
+            figures.add("points-mixed-longest", "longest of them, s", engine, max(int(answer) for run in runs for answer in run.answers) / 1e6)
+        for mutex, shares in held.items():
+            figures.add(f"points-{mutex}", MUTEXES[mutex], "HAILSTONE", statistics.median(shares))
+            say(f"  {MUTEXES[mutex]}: {' '.join(f'{100 * share:.2f} %' for share in shares)}")
         points.close()
 
 
@@ -105,7 +114,7 @@ def text(figures, rows):
         report.table(["", *ENGINES], rows([f"points-{work}-{clients}{part}" for clients in CLIENTS for work in WORKS for part in ("", "-cpu")])),
         f"Lookups, inserts, updates and deletes at random by {MANY} clients:\n",
         report.table(["", *ENGINES], rows(["points-mixed", "points-mixed-longest"])),
-        "The share of that time in which a mutex of the whole database is held:\n",
+        f"The share of that time in which a mutex of the whole database is held, the median of {MANY_TURNS} turns:\n",
         report.table(["mutex", "share"], [[title, f"{100 * figures.get(f'points-{mutex}', 'HAILSTONE'):.2f} %"] for mutex, title in MUTEXES.items()]),
     ]
 
