@@ -118,7 +118,7 @@ struct BulkLoad::State {
     std::unique_ptr<SegmentBuilder> builder;
     FileIdentity file;
     uint32_t rows = 0;
-    size_t bytes = 0;        // that they take until they are encoded, with their keys
+    size_t bytes = 0;        // that they take before they are encoded
     uint64_t row_bytes = 0;  // of the rows as they came
     std::optional<SegmentBuilder::DuplicateRows> duplicate;
     std::shared_ptr<const LoadKeys> keys;  // where duplicates are told by row
@@ -190,8 +190,8 @@ struct BulkLoad::State {
   size_t small_bytes = 0;  // of rows that went to the delta, as they were told by row
   const std::shared_ptr<Shared> shared = std::make_shared<Shared>();
   uint64_t rows = 0;
-  uint64_t looks_left = 0;      // rows to come before the load looks around
-  size_t handed_off_bytes = 0;  // with those of keys
+  uint64_t looks_left = 0;  // rows to come before the load looks around
+  size_t handed_off_bytes = 0;
   bool loading_segments = false;
   bool finished = false;
   std::optional<Error> failure;  // rows that were taken are lost: there is nothing to finish any more
@@ -415,7 +415,7 @@ std::unique_ptr<SegmentBuilder> BulkLoad::State::next_builder() {
 Status BulkLoad::State::hand_off() {
   auto set = std::make_shared<Set>();
   set->rows = builder->rows_kept();
-  set->bytes = builder->bytes() + builder->key_bytes();
+  set->bytes = builder->bytes();
   set->row_bytes = std::exchange(builder_row_bytes, 0);
   if (check != nullptr) set->keys = check->hand_off();
   const size_t most = most_buffer_bytes();

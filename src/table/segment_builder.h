@@ -29,8 +29,10 @@ class KeyList {
     const size_t start = i == 0 ? 0 : ends_[i - 1];
     return {bytes_.data() + start, ends_[i] - start};
   }
+  /// `keys`: how many there will be.
   void reserve(size_t keys) { ends_.reserve(keys); }
   void push_back(ByteView key) {
+    if (bytes_.size() + key.size() > bytes_.capacity()) grow(key.size());
     bytes_.insert(bytes_.end(), key.begin(), key.end());
     ends_.push_back(bytes_.size());
     const size_t held = bytes_.capacity() + ends_.capacity() * sizeof(size_t);
@@ -43,6 +45,16 @@ class KeyList {
   }
 
  private:
+  /// For one more key of so many bytes, and for those to come: as many, once some are there, as the ones
+  /// before them tell.
+  void grow(size_t by) {
+    constexpr size_t enough_to_tell = 1024;
+    const size_t needed = bytes_.size() + by, keys = ends_.size() + 1;
+    const bool can_tell = keys > enough_to_tell && keys < ends_.capacity();
+    const size_t all = can_tell ? needed / keys * ends_.capacity() : needed * 2;
+    bytes_.reserve(std::max(all, needed) + needed / 16);
+  }
+
   PageVector<char> bytes_;
   PageVector<size_t> ends_;
   Reservation memory_;
