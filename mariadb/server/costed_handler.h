@@ -32,8 +32,7 @@ class CostedHandler : public handler {
   double key_scan_time(uint) final { return scan_cost(); }
   double read_time(uint index, uint ranges, ha_rows rows) final { return rows_cost(index, ranges, rows); }
   double keyread_time(uint index, uint ranges, ha_rows rows) final {
-    // The server's own number stands for the bytes of the keys, so that of two indexes the one with the
-    // shorter keys is preferred.
+    // The server's own number stands for the bytes of the keys: it prefers the index with the shorter keys.
     return handler::keyread_time(index, ranges, rows) + entries_cost(index, rows);
   }
 
@@ -54,7 +53,7 @@ class CostedHandler : public handler {
   static constexpr uint64_t understated_rows_of_key = 1;
 
  private:
-  /// What is read is no block of a disk: the costs have the way to memory in them.
+  /// All are costs of the processor: they include what it takes to bring blocks into memory.
   static IO_AND_CPU_COST milliseconds(double units) { return {0, units * 0.4e-3}; }
 #endif
 };

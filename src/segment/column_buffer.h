@@ -61,7 +61,7 @@ class ColumnBuffer {
   size_t bytes() const {
     return (integers_.size() + ends_.size() + nulls_.size()) * sizeof(uint64_t) + text_size_;
   }
-  /// Bytes that room for `times` as much as there is now takes, beside those that are taken.
+  /// Bytes that `times` as much as there is now needs beyond what is taken.
   size_t missing_for(double times) const;
   /// Makes room at once for `times` as much as there is now.
   void reserve_times(double times);

@@ -370,10 +370,9 @@ Result<bool> BulkLoad::State::make_room(size_t wanted) {
   if (bytes >= wanted) return false;
   // From a part of the rows on it is known what the rest of them will take: room for all at once, instead of
   // growing beyond what is needed.
-  size_t next = bytes >= wanted / 8 ? wanted : bytes * growth;
-  const size_t least = std::min(wanted, bytes * 2);
+  const size_t next =
+      builder->room_for(bytes >= wanted / 8 ? wanted : bytes * growth, std::min(wanted, bytes * 2));
   MemoryBudget& budget = inside.host.budget();
-  while (next > least && !budget.make_room(builder->missing_for(next))) next = std::max(next / 2, least);
   const size_t missing = builder->missing_for(next);
   const auto end = std::chrono::steady_clock::now() + longest_wait_for_room;
   while (!budget.make_room(missing)) {

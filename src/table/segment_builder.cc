@@ -152,28 +152,29 @@ double SegmentBuilder::times(size_t bytes) const {
   return static_cast<double>(bytes) / static_cast<double>(std::max<size_t>(this->bytes(), 1)) * reserve;
 }
 
-size_t SegmentBuilder::key_bytes_of(size_t bytes) const {
-  return static_cast<size_t>(static_cast<double>(key_bytes()) * times(bytes));
+size_t SegmentBuilder::missing_key_bytes(double times) const {
+  const auto wanted = static_cast<size_t>(static_cast<double>(key_bytes()) * times);
+  return std::max(wanted, key_memory_.bytes()) - key_memory_.bytes();
 }
 
 size_t SegmentBuilder::missing_for(size_t bytes) const {
-  size_t missing = std::max(key_bytes_of(bytes), key_memory_.bytes()) - key_memory_.bytes();
-  for (const ColumnBuffer& column : columns_) missing += column.missing_for(times(bytes));
+  const double times = this->times(bytes);
+  size_t missing = missing_key_bytes(times);
+  for (const ColumnBuffer& column : columns_) missing += column.missing_for(times);
   return missing;
 }
 
-void SegmentBuilder::reserve(size_t bytes) {
-  for (ColumnBuffer& column : columns_) column.reserve_times(times(bytes));
-  const size_t keys = key_bytes_of(bytes);
-  if (keys > key_memory_.bytes()) key_memory_.grow(keys - key_memory_.bytes());
-}
-
-size_t SegmentBuilder::make_room(size_t most, size_t least) {
+size_t SegmentBuilder::room_for(size_t most, size_t least) const {
   size_t bytes = std::max(most, least);
   while (bytes > least && !table_.host.budget().make_room(missing_for(bytes)))
     bytes = std::max(bytes / 2, least);
-  reserve(bytes);
   return bytes;
+}
+
+void SegmentBuilder::reserve(size_t bytes) {
+  const double times = this->times(bytes);
+  for (ColumnBuffer& column : columns_) column.reserve_times(times);
+  key_memory_.grow(missing_key_bytes(times));
 }
 
 void SegmentBuilder::remove(uint32_t row) {

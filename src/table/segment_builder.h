@@ -82,14 +82,13 @@ class SegmentBuilder {
   size_t bytes() const;
   /// Bytes that write() takes beside the rows for their keys, about: as if each had those of the last one.
   size_t key_bytes() const;
-  /// Bytes that room for rows of `bytes` in all takes of the budget, with that for their keys, beside what is
-  /// taken.
+  /// What rows of `bytes` in all, and their keys, need of the budget beyond what they have.
   size_t missing_for(size_t bytes) const;
-  /// Takes that room at once.
+  /// For how many bytes of rows in all the budget has room: for `most`, a half of it, a quarter, and so on;
+  /// or else `least`, for which it may have none.
+  size_t room_for(size_t most, size_t least) const;
+  /// Takes room for rows of `bytes` in all and their keys, beyond the budget if it has none.
   void reserve(size_t bytes);
-  /// Takes room for rows of `most` bytes in all, or for a half of it, and so on, as the budget has it; for
-  /// those of `least` bytes whatever it has. Returns the bytes.
-  size_t make_room(size_t most, size_t least);
   /// Forgets the rows, keeps the memory for the next ones.
   void clear();
 
@@ -112,7 +111,7 @@ class SegmentBuilder {
  private:
   /// What `bytes` are of those of the rows that are there.
   double times(size_t bytes) const;
-  size_t key_bytes_of(size_t bytes) const;
+  size_t missing_key_bytes(double times) const;
   Value value(uint32_t row, uint16_t column) const;
   /// The values of a key of one row. Whether one of them is NULL.
   bool key_values(const KeyCodec& codec, uint32_t row, std::vector<Value>& values) const;

@@ -214,7 +214,8 @@ class Merge {
                                   builder_->rows() >= state_.host.segment_rows_limit())) {
         HAILSTONE_TRY(write_output());
       } else if (builder_ != nullptr && more && filled == 0) {
-        wanted = builder_->make_room(wanted, wanted / least_part);
+        wanted = builder_->room_for(wanted, wanted / least_part);
+        builder_->reserve(wanted);
       }
     }
     HAILSTONE_TRY(write_output());
