@@ -4,6 +4,7 @@ there is the hailstone command."""
 import argparse
 import os
 import pathlib
+import signal
 import sys
 
 import pyarrow as pa
@@ -33,6 +34,7 @@ def _load(arguments):
         for path in arguments.file:
             tx.load(arguments.table, _read(path), create=arguments.create, primary_key=arguments.key)
         rows = tx.scan(arguments.table).count() - before
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # after a commit "the database is as it was" would be wrong
     print(f"{rows} rows loaded into {arguments.table}")
 
 
