@@ -1,7 +1,5 @@
 #include "engine.h"
 
-#include <cstring>
-
 #include "base/check.h"
 #include "collation.h"
 #include "data_folder.h"
@@ -35,19 +33,6 @@ void log_message(DatabaseOptions::Severity severity, const std::string& message)
   }
 }
 
-/// The layout of the server's structures may differ between patch versions.
-bool server_is_the_one_compiled_for() {
-  constexpr const char* compiled_for = MYSQL_SERVER_VERSION;
-  const size_t digits = std::strspn(compiled_for, "0123456789.");
-  if (std::strncmp(server_version, compiled_for, digits) == 0 &&
-      std::strspn(server_version, "0123456789.") == digits)
-    return true;
-  sql_print_error(
-      "Hailstone: this plugin was built for MariaDB %.*s and cannot run in %s; build it for that version",
-      static_cast<int>(digits), compiled_for, server_version);
-  return false;
-}
-
 /// Earlier versions had temporary tables in the log: a crash left them behind.
 Status drop_left_over_temporary_tables() {
   for (const std::string& name : the_database->table_names(temporary_prefix)) {
@@ -66,7 +51,6 @@ std::string sql_name(const std::string& encoded) {
 }  // namespace
 
 bool start_engine(handlerton* engine) {
-  if (!server_is_the_one_compiled_for()) return false;
   the_engine = engine;
   add_check_handler([](void*, const char* message) { sql_print_error("Hailstone: %s", message); },
                     &the_engine);

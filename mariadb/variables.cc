@@ -18,6 +18,7 @@
 #include "select_outcome.h"
 #include "server/differences.h"
 #include "trace.h"
+#include "variable_list.h"
 
 namespace hailstone {
 
@@ -312,35 +313,8 @@ int show_counters(THD*, st_mysql_show_var* variable, void*, system_status_var*, 
 
 }  // namespace
 
-st_mysql_sys_var* system_variables[] = {MYSQL_SYSVAR(memory_budget),
-                                        MYSQL_SYSVAR(delta_size),
-                                        MYSQL_SYSVAR(segment_rows),
-                                        MYSQL_SYSVAR(in_memory_size),
-                                        MYSQL_SYSVAR(temporary_memory_size),
-                                        MYSQL_SYSVAR(checkpoint_log_size),
-                                        MYSQL_SYSVAR(checkpoint_now),
-                                        MYSQL_SYSVAR(background_threads),
-                                        MYSQL_SYSVAR(flush_log_at_trx_commit),
-                                        MYSQL_SYSVAR(io_method),
-                                        MYSQL_SYSVAR(data_dir),
-                                        MYSQL_SYSVAR(columnar_default),
-                                        MYSQL_SYSVAR(lock_wait_timeout),
-                                        MYSQL_SYSVAR(lock_escalation),
-                                        MYSQL_SYSVAR(table_cache_size),
-                                        MYSQL_SYSVAR(trace),
-                                        MYSQL_SYSVAR(trace_log),
-                                        MYSQL_SYSVAR(open_files_limit),
-                                        MYSQL_SYSVAR(log_write_timeout),
-                                        MYSQL_SYSVAR(snapshot_too_old),
-                                        MYSQL_SYSVAR(retention_interval),
-                                        MYSQL_SYSVAR(retention_lag),
-                                        MYSQL_SYSVAR(query_memory),
-                                        MYSQL_SYSVAR(spill_limit),
-                                        MYSQL_SYSVAR(select_pushdown),
-                                        MYSQL_SYSVAR(query_threads),
-                                        MYSQL_SYSVAR(plan_again_rows),
-                                        MYSQL_SYSVAR(query_history),
-                                        nullptr};
+#define HAILSTONE_LISTED(name) MYSQL_SYSVAR(name),
+st_mysql_sys_var* system_variables[] = {HAILSTONE_VARIABLES(HAILSTONE_LISTED, HAILSTONE_LISTED) nullptr};
 
 namespace {
 

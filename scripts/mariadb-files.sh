@@ -60,9 +60,9 @@ fetch_mariadb() {
   upstream=${upstream%-*}
   # The Debian patches touch nothing in these folders; should one ever, the headers would not be the server's.
   tar -xJf "$downloads"/mariadb_*.debian.tar.xz -C "$downloads"
-  ! grep -hE '^\+\+\+ b/(sql|include|wsrep-lib|libservices)/' "$downloads"/debian/patches/*.patch >>"$log" || return 1
+  ! grep -hE '^\+\+\+ b/(sql|include|wsrep-lib)/' "$downloads"/debian/patches/*.patch >>"$log" || return 1
   tar -xzf "$downloads/mariadb_$upstream.orig.tar.gz" -C "$mariadb_folder/source" --strip-components=1 \
-    "mariadb-$upstream"/{sql,include,wsrep-lib,libservices} || return 1
+    "mariadb-$upstream"/{sql,include,wsrep-lib} || return 1
   # The embedded server (a static library and two test programs, most of the bytes) is left out.
   for file in "$downloads"/*.deb; do
     dpkg-deb --fsys-tarfile "$file" | tar -x --no-same-owner -C "$server_home/mariadb/root" --exclude='*libmariadbd.a' \

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Sourced, after mariadb-files.sh: starts and stops private servers, each in a folder of its own under $server_home.
 # A server listens on a unix socket only, in a folder that no other user may enter (its root account has no password).
-# HAILSTONE_PLUGIN=FILE in the environment makes it load the plugin of another build.
+# HAILSTONE_PLUGIN=FOLDER in the environment makes it load the plugin of another build.
 
 # set_server NAME: the paths of one server.
 set_server() {
@@ -57,10 +57,10 @@ start_server() {
   private_folder "$(dirname "$server_socket")"
   private_folder "$server_folder/tmp"
   ! pid=$(server_pid) || die "the server in $server_folder is already running (process $pid)"
-  # A copy, so that a later build does not change the file under a running server.
+  # Copies, so that a later build does not change the files under a running server.
   rm -rf "$server_folder/plugin"
   mkdir -m 755 "$server_folder/plugin"
-  cp "${HAILSTONE_PLUGIN:-$build/release/ha_hailstone.so}" "$server_folder/plugin/"
+  cp "${HAILSTONE_PLUGIN:-$build/release/plugin}"/*.so "$server_folder/plugin/"
   if [ ! -d "$server_data/mysql" ]; then
     rm -rf "$server_data"
     private_folder "$server_data"

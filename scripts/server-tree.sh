@@ -22,7 +22,7 @@ version_of_binary() {
 
 server_tree() {
   local tree=$1 binary=$2 folder part prefix=/none
-  for part in VERSION sql/handler.h include/my_global.h libservices; do
+  for part in VERSION sql/handler.h include/my_global.h; do
     [ -e "$tree/$part" ] || die "$tree is not the source tree of a MariaDB server: it has no $part"
   done
   [ -e "$tree/wsrep-lib/include/wsrep/provider.hpp" ] && [ -e "$tree/wsrep-lib/wsrep-API/v26/wsrep_api.h" ] ||

@@ -39,7 +39,7 @@ prepare_sql() {
   need_packages "${build_packages[@]}" "${server_packages[@]}" "${unit_test_packages[@]}" "${sql_test_packages[@]}"
   "$project/scripts/build"
   mariadb_files >/dev/null
-  cp "$build/release/ha_hailstone.so" "$mariadb_root/usr/lib/mysql/plugin/"
+  cp "$build"/release/plugin/*.so "$mariadb_root/usr/lib/mysql/plugin/"
 }
 
 # make_suite NAME: a copy of the suite in $sql_work, which the server's user can read and record results in.
