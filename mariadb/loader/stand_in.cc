@@ -48,7 +48,9 @@ namespace {
 // include/my_base.h
 constexpr int no_such_table = 155;                 // HA_ERR_NO_SUCH_TABLE
 constexpr int already_reported = 168;              // HA_ERR_GENERIC: the server adds nothing
+constexpr unsigned no_such_table_error = 1146;     // ER_NO_SUCH_TABLE
 constexpr unsigned unknown_storage_engine = 1286;  // ER_UNKNOWN_STORAGE_ENGINE
+constexpr unsigned long as_warning = 2048;         // ME_WARNING
 
 struct Text {
   const char* start;
@@ -57,7 +59,9 @@ struct Text {
 
 int the_server = 0;
 std::string the_reason;
-std::set<std::string, std::less<>> the_tables;  // as "database/table", as files have it
+using Names = std::set<std::string, std::less<>>;  // as "database/table", as files have it
+Names the_tables;
+Names the_partitioned_tables;  // which the server has files of
 const ServerLayout* the_layout = nullptr;
 
 template <typename Value>
@@ -74,7 +78,11 @@ void set_value_at(void* structure, size_t place, Value value) {
 void log_error(const std::string& what) { sql_print_error("Hailstone: %s", what.c_str()); }
 
 void refuse(std::string_view what) {
-  my_printf_error(unknown_storage_engine, "%s", 0, fmt::format("{}: {}", what, the_reason).c_str());
+  const std::string message = fmt::format("{}: {}", what, the_reason);
+  // From 11.8 on DROP opens the table and goes by the first condition: for one that is not "no such table" it
+  // takes the table for a broken one, which it drops without asking the engine.
+  my_printf_error(no_such_table_error, "%s", as_warning, message.c_str());
+  my_printf_error(unknown_storage_engine, "%s", 0, message.c_str());
 }
 void refuse_table(std::string_view database, std::string_view table) {
   refuse(fmt::format("Table '{}.{}' is of the engine HAILSTONE, which cannot run", database, table));
@@ -130,7 +138,7 @@ int discover_table_existence(void*, const char* database, const char* table) {
 
 int drop_table(void*, const char* path) {
   const std::string_view name = table_of_path(path);
-  if (!the_tables.contains(name)) return ENOENT;
+  if (!the_tables.contains(name) && !the_partitioned_tables.contains(name)) return ENOENT;
   const size_t slash = name.find('/');
   refuse_table(name.substr(0, slash), name.substr(slash + 1));
   return already_reported;
@@ -174,7 +182,7 @@ HAILSTONE_VARIABLES(HAILSTONE_VALUE, HAILSTONE_SWITCH)
 #define HAILSTONE_LISTED(name) MYSQL_SYSVAR(name),
 st_mysql_sys_var* system_variables[] = {HAILSTONE_VARIABLES(HAILSTONE_LISTED, HAILSTONE_LISTED) nullptr};
 
-/// The names of the tables, without the temporary ones and the parts of partitioned ones, which have files.
+/// The names of the tables, without the temporary ones.
 Status read_tables() {
   HAILSTONE_ASSIGN(const std::string folder,
                    find_data_folder(data_dir_value == nullptr || *data_dir_value == '\0' ? default_data_folder
@@ -183,8 +191,14 @@ Status read_tables() {
   DatabaseOptions options;
   options.read_only = true;
   HAILSTONE_ASSIGN(const auto database, Database::open(posix_filesystem(), folder, std::move(options)));
-  for (std::string& name : database->table_names())
-    if (!name.starts_with('#') && name.find("#P#") == std::string::npos) the_tables.insert(std::move(name));
+  for (std::string& name : database->table_names()) {
+    if (name.starts_with('#')) continue;
+    if (const size_t part = name.find("#P#"); part != std::string::npos) {
+      the_partitioned_tables.insert(name.substr(0, part));
+    } else {
+      the_tables.insert(std::move(name));
+    }
+  }
   return database->close();
 }
 
@@ -194,9 +208,10 @@ int start(void* engine) {
   the_layout = layout_of(the_server);
   const bool hidden = the_layout == nullptr || !is_as_expected(engine, the_layout->handlerton);
   log_error(fmt::format(
-      "{}. Its {} tables {} until there is one. Their data are untouched. Install the package or build "
+      "{}. Its tables ({}) {} until there is one. Their data are untouched. Install the package or build "
       "of Hailstone for this server, and start it again",
-      the_reason, the_tables.size(), hidden ? "cannot be seen" : "are refused"));
+      the_reason, the_tables.size() + the_partitioned_tables.size(),
+      hidden ? "cannot be seen" : "are refused"));
   if (hidden) return 0;
   const auto& places = the_layout->handlerton;
   set_value_at(engine, places.create, &create_handler);
