@@ -13,7 +13,7 @@ namespace {
 template <typename Engine, typename Share>
 constexpr bool is_right(const ServerLayout* layout) {
   if (layout == nullptr) return true;
-  const auto& [series, engine, share] = *layout;
+  const auto& [series, drop_opens, engine, share] = *layout;
   return engine.slot == offsetof(Engine, slot) && engine.create == offsetof(Engine, create) &&
          engine.drop_table == offsetof(Engine, drop_table) &&
          engine.tablefile_extensions == offsetof(Engine, tablefile_extensions) &&

@@ -78,14 +78,17 @@ void set_value_at(void* structure, size_t place, Value value) {
 void log_error(const std::string& what) { sql_print_error("Hailstone: %s", what.c_str()); }
 
 void refuse(std::string_view what) {
-  const std::string message = fmt::format("{}: {}", what, the_reason);
-  // From 11.8 on DROP opens the table and goes by the first condition: for one that is not "no such table" it
-  // takes the table for a broken one, which it drops without asking the engine.
-  my_printf_error(no_such_table_error, "%s", as_warning, message.c_str());
-  my_printf_error(unknown_storage_engine, "%s", 0, message.c_str());
+  my_printf_error(unknown_storage_engine, "%s", 0, fmt::format("{}: {}", what, the_reason).c_str());
 }
-void refuse_table(std::string_view database, std::string_view table) {
-  refuse(fmt::format("Table '{}.{}' is of the engine HAILSTONE, which cannot run", database, table));
+/// From 11.8 on DROP opens the table and goes by the first condition. One that is not "no such table" makes
+/// it take the table for a broken one, which it drops without asking the engine.
+void refuse_to_open(std::string_view what) {
+  if (the_layout->drop_opens)
+    my_printf_error(no_such_table_error, "%s", as_warning, fmt::format("{}: {}", what, the_reason).c_str());
+  refuse(what);
+}
+std::string table_text(std::string_view database, std::string_view table) {
+  return fmt::format("Table '{}.{}' is of the engine HAILSTONE, which cannot run", database, table);
 }
 
 /// "database/table" of a path such as ./database/table.
@@ -103,8 +106,10 @@ std::string as_file(const char* name) {
 
 // --- what the server calls ---
 
-void* create_handler(void*, void*, void*) {
-  refuse("The engine HAILSTONE cannot run");
+/// Without a share for a table that is to be made.
+void* create_handler(void*, const void* share, void*) {
+  constexpr std::string_view engine = "The engine HAILSTONE cannot run";
+  share == nullptr ? refuse(engine) : refuse_to_open(engine);
   *_my_thread_var() =
       already_reported;  // else DROP of a partitioned table takes its parts for gone, and drops the rest
   return nullptr;
@@ -120,7 +125,7 @@ int discover_table(void*, void*, const void* share) {
     return no_such_table;
   const auto path = value_at<Text>(share, places.normalized_path);
   if (!the_tables.contains(table_of_path({path.start, path.length}))) return no_such_table;
-  refuse_table({database.start, database.length}, {table.start, table.length});
+  refuse_to_open(table_text({database.start, database.length}, {table.start, table.length}));
   return already_reported;
 }
 
@@ -140,7 +145,7 @@ int drop_table(void*, const char* path) {
   const std::string_view name = table_of_path(path);
   if (!the_tables.contains(name) && !the_partitioned_tables.contains(name)) return ENOENT;
   const size_t slash = name.find('/');
-  refuse_table(name.substr(0, slash), name.substr(slash + 1));
+  refuse(table_text(name.substr(0, slash), name.substr(slash + 1)));
   return already_reported;
 }
 
