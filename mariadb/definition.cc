@@ -83,7 +83,7 @@ std::vector<uint16_t> places_of_columns(const TABLE& form) {
 }
 
 std::expected<Retention, WrongOption> retention_of(const TABLE& form, std::span<const uint16_t> columns) {
-  const auto* const options = form.s->option_struct;
+  const auto* const options = options_of(*form.s);
   if (options == nullptr) return Retention{};
   return read_retention(form, {options->retain, options->retain_by}, columns);
 }
@@ -133,9 +133,9 @@ Result<TableDefinition> define_table(const TABLE& form, std::string name, bool c
   definition.name = std::move(name);
   definition.temporary = is_temporary_name(definition.name);
   const TABLE_SHARE& share = *form.s;
-  if (share.option_struct != nullptr && share.option_struct->in_memory) {
+  if (const auto* const options = options_of(share); options != nullptr && options->in_memory) {
     definition.in_memory = true;
-    definition.most_bytes = share.option_struct->size;
+    definition.most_bytes = options->size;
   }
   const std::vector<uint16_t> columns = places_of_columns(form);
   std::vector<Wish> wishes;

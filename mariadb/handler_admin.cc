@@ -89,7 +89,7 @@ int HailstoneHandler::create(const char* name, TABLE* form, HA_CREATE_INFO* info
                           ER_THD(ha_thd(), ER_BAD_OPTION_VALUE), wrong->value, wrong->option);
     }
     // The server opens every partition by the options of the table.
-    if (!same_in_memory(form->s->option_struct, info->option_struct)) {
+    if (!same_in_memory(options_of(*form->s), info->option_struct)) {
       my_error(ER_PARTITION_EXCHANGE_DIFFERENT_OPTION, MYF(0), "IN_MEMORY");
       return HA_WRONG_CREATE_OPTION;
     }
@@ -230,8 +230,8 @@ enum_alter_inplace_result HailstoneHandler::check_if_supported_inplace_alter(TAB
 bool HailstoneHandler::check_if_incompatible_data(HA_CREATE_INFO* info, uint changes) {
   // A partition that is exchanged keeps its definition: the table would not say how long its rows stay, and
   // where they are.
-  const bool same = changes == IS_EQUAL_YES && same_retention(table->s->option_struct, info->option_struct) &&
-                    same_in_memory(table->s->option_struct, info->option_struct);
+  const bool same = changes == IS_EQUAL_YES && same_retention(options_of(*table->s), info->option_struct) &&
+                    same_in_memory(options_of(*table->s), info->option_struct);
   return same ? COMPATIBLE_DATA_YES : COMPATIBLE_DATA_NO;
 }
 

@@ -19,6 +19,16 @@ inline constexpr handler::Table_flags no_online_alter = HA_NO_ONLINE_ALTER;
 inline constexpr handler::Table_flags no_online_alter = 0;
 #endif
 
+/// The options of a table. 12.3 has another name for them.
+template <typename Share>
+const auto* options_of(const Share& share) {
+  if constexpr (requires { share.option_struct; }) {
+    return share.option_struct;
+  } else {
+    return share.option_struct_table;
+  }
+}
+
 /// From 11.8 on: the server keeps a vector index in a second table of the same engine.
 template <typename Share>
 bool has_vector_index(Share& share) {

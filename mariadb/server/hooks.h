@@ -29,7 +29,8 @@ void set_hook(Returned (*&slot)(Given...)) {
 }
 
 /// `hook` takes the connection and a whole statement. Arms of a UNION, EXCEPT or INTERSECT stay with the
-/// server, which offers them again as groups (part_pushdown.h).
+/// server, which offers them again as groups (part_pushdown.h). From 11.4 on the server asks once for each table
+/// until it gets a handler; the hook is asked once a statement.
 template <auto hook, typename... Given>
 void set_select_hook(select_handler* (*&slot)(Given...)) {
   slot = [](Given... given) -> select_handler* {
@@ -37,7 +38,16 @@ void set_select_hook(select_handler* (*&slot)(Given...)) {
       return hook(given...);
     } else {
       return [](THD* thd, SELECT_LEX* select, SELECT_LEX_UNIT* unit) -> select_handler* {
-        return unit == nullptr ? hook(thd, select) : nullptr;
+        if (unit != nullptr) return nullptr;
+        thread_local query_id_t declined_statement = 0;
+        thread_local const SELECT_LEX* declined = nullptr;
+        if (declined == select && declined_statement == thd->query_id) return nullptr;
+        select_handler* const handler = hook(thd, select);
+        if (handler == nullptr) {
+          declined = select;
+          declined_statement = thd->query_id;
+        }
+        return handler;
       }(given...);
     }
   };
