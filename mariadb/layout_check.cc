@@ -1,5 +1,9 @@
-// Compares loader/server_layout.h with the headers of the server that the engine is compiled for.
+// Two checks that the engine is in the right server. One compares loader/server_layout.h with the headers of
+// the server that the engine is compiled for. The other is for the loader: servers of one version that were
+// built with other options may have other structures; it compares the sizes of some with those of the running
+// server.
 #include "loader/server_layout.h"
+#include "loader/server_size.h"
 // clang-format off
 #include "server.h"
 // clang-format on
@@ -31,3 +35,13 @@ static_assert(is_right<handlerton, TABLE_SHARE>(layout_of(MYSQL_VERSION_ID)),
 }  // namespace
 
 }  // namespace hailstone
+
+#pragma GCC visibility push(default)
+extern "C" const hailstone::ServerSize hailstone_server_sizes[] = {
+    {"global_system_variables", sizeof global_system_variables},
+    {"global_status_var", sizeof global_status_var},
+    {"mysql_bin_log", sizeof mysql_bin_log},
+    {"my_charset_bin", sizeof my_charset_bin},
+    {nullptr, 0},
+};
+#pragma GCC visibility pop

@@ -1,6 +1,8 @@
 // ha_hailstone: what the server loads. It passes on what another library declares, the engine's object for
 // the server's version or, where there is none, the stand-in. docs/loader.md tells how and why.
 #include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +10,8 @@
 #include <string>
 
 #include <mysql/plugin.h>
+
+#include "server_size.h"
 
 // Of the server. Weak, so that a server without one of them is told so.
 extern "C" [[gnu::weak]] st_maria_plugin* mysql_mandatory_plugins[];
@@ -71,6 +75,21 @@ bool take_declarations(void* library) {
   return true;
 }
 
+/// What the server has in another size than the engine expects; empty: nothing.
+std::string other_size(void* engine) {
+  const auto* expected = static_cast<const hailstone::ServerSize*>(dlsym(engine, "hailstone_server_sizes"));
+  if (expected == nullptr) return "the list of sizes";
+  for (; expected->variable != nullptr; ++expected) {
+    void* const variable = dlsym(RTLD_DEFAULT, expected->variable);
+    Dl_info place;
+    void* symbol = nullptr;
+    if (variable == nullptr || dladdr1(variable, &place, &symbol, RTLD_DL_SYMENT) == 0 || symbol == nullptr ||
+        static_cast<const ElfW(Sym)*>(symbol)->st_size != expected->bytes)
+      return expected->variable;
+  }
+  return {};
+}
+
 /// The server's plugins would be unknown, and options for them an error, if this gave up.
 void stand_in(int server, const std::string& folder, const std::string& why) {
   const std::string path = folder + "/hailstone-none.so";
@@ -96,9 +115,18 @@ void stand_in(int server, const std::string& folder, const std::string& why) {
     return;
   }
   the_library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (the_library != nullptr && take_declarations(the_library)) return;
-  const char* const error = the_library == nullptr ? dlerror() : "it is not the engine";
-  stand_in(server, folder, path + " cannot be loaded: " + (error != nullptr ? error : "no reason is known"));
+  std::string failure;
+  if (the_library == nullptr) {
+    const char* const error = dlerror();
+    failure = error != nullptr ? error : "no reason is known";
+  } else if (const std::string other = other_size(the_library); !other.empty()) {
+    failure = "it was built for another build of this version, as " + other + " shows";
+  } else if (!take_declarations(the_library)) {
+    failure = "it is not the engine";
+  }
+  if (failure.empty()) return;
+  if (the_library != nullptr) dlclose(the_library);
+  stand_in(server, folder, path + " cannot be loaded: " + failure);
 }
 
 [[gnu::destructor]] void unload() {
