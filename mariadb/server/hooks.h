@@ -29,8 +29,8 @@ void set_hook(Returned (*&slot)(Given...)) {
 }
 
 /// `hook` takes the connection and a whole statement. Arms of a UNION, EXCEPT or INTERSECT stay with the
-/// server, which offers them again as groups (part_pushdown.h). From 11.4 on the server asks once for each table
-/// until it gets a handler; the hook is asked once a statement.
+/// server, which offers them again as groups (part_pushdown.h). From 11.4 on the server asks once for each
+/// table until it gets a handler; the hook is asked once a statement.
 template <auto hook, typename... Given>
 void set_select_hook(select_handler* (*&slot)(Given...)) {
   slot = [](Given... given) -> select_handler* {
