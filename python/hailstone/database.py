@@ -10,8 +10,6 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Optional, Union
 
-import pyarrow as pa
-
 from . import library
 from .errors import Busy, Error, Invalid, NotFound, Status
 from .library import AS_DICTIONARY, Aggregate, ArrowArrayStream, Options, Value, check, get_value, lib, name_bytes
@@ -22,8 +20,11 @@ from .values import RowBuffers, RowReader
 if TYPE_CHECKING:
     import pandas
     import polars
+    import pyarrow as pa
 
     from .predicate import Predicate
+else:
+    from .arrow import pyarrow as pa
 
 # What is taken for rows, names of columns, conditions and retentions.
 Row = Union[Mapping[str, Any], Sequence[Any]]
@@ -539,7 +540,7 @@ class Transaction:
         primary_key, row_wise, not_null = _names(primary_key), _names(row_wise), _names(not_null)
         indexes = {name: _names(parts) for name, parts in (indexes or {}).items()}
         unique = {name: _names(parts) for name, parts in (unique or {}).items()}
-        if isinstance(columns, pa.Schema):
+        if not hasattr(columns, "items") and isinstance(columns, pa.Schema):
             columns = {field.name: _type_name(field.type, field.name) for field in columns}
         schema = ctypes.c_void_p()
         check(lib.hs_schema_new(ctypes.byref(schema)), None)
@@ -718,27 +719,21 @@ def _noted(reader, failure):
         raise
 
 
-def _is_view(kind):
-    """pyarrow's test for the layout of views, which older versions of it do not know."""
-    return getattr(pa.types, f"is_{kind}_view", lambda arrow_type: False)
-
-
-_ARROW_TYPES = [(pa.types.is_int8, "int8"), (pa.types.is_int16, "int16"), (pa.types.is_int32, "int32"), (pa.types.is_int64, "int64"),
-                (pa.types.is_uint8, "uint8"), (pa.types.is_uint16, "uint16"), (pa.types.is_uint32, "uint32"),
-                (pa.types.is_uint64, "uint64"), (pa.types.is_float32, "float"), (pa.types.is_float64, "double"),
-                (pa.types.is_string, "string"), (pa.types.is_large_string, "string"), (pa.types.is_binary, "bytes"),
-                (pa.types.is_large_binary, "bytes"), (pa.types.is_fixed_size_binary, "bytes"), (pa.types.is_date32, "date"),
-                (pa.types.is_date64, "date"), (_is_view("string"), "string"), (_is_view("binary"), "bytes"),
-                (lambda arrow_type: pa.types.is_timestamp(arrow_type) and arrow_type.tz is None, "datetime"),
-                (pa.types.is_timestamp, "timestamp"), (pa.types.is_boolean, "bool"), (pa.types.is_null, "string")]
+# Tests of pyarrow.types, not all of which every version of it has, and the type of a column that passes one.
+_ARROW_TYPES = [("int8", "int8"), ("int16", "int16"), ("int32", "int32"), ("int64", "int64"), ("uint8", "uint8"), ("uint16", "uint16"),
+                ("uint32", "uint32"), ("uint64", "uint64"), ("float32", "float"), ("float64", "double"), ("string", "string"),
+                ("large_string", "string"), ("binary", "bytes"), ("large_binary", "bytes"), ("fixed_size_binary", "bytes"),
+                ("date32", "date"), ("date64", "date"), ("string_view", "string"), ("binary_view", "bytes"),
+                ("timestamp", "timestamp"), ("boolean", "bool"), ("null", "string")]
 
 
 def _type_name(arrow_type, name):
     if pa.types.is_dictionary(arrow_type):
         arrow_type = arrow_type.value_type
-    for is_type, type_name in _ARROW_TYPES:
-        if is_type(arrow_type):
-            return type_name
+    for test, type_name in _ARROW_TYPES:
+        is_type = getattr(pa.types, f"is_{test}", None)
+        if is_type is not None and is_type(arrow_type):
+            return "datetime" if test == "timestamp" and arrow_type.tz is None else type_name
     raise Invalid(Status.INVALID, f"column '{name}': there is no column type for Arrow's {arrow_type}; cast it first")
 
 

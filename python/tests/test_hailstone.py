@@ -3,6 +3,7 @@
 import datetime
 import gc
 import os
+import pathlib
 import subprocess
 import sys
 import threading
@@ -339,3 +340,9 @@ def test_a_table_in_memory_is_empty_again(tmp_path):
             with database.begin() as tx:
                 tx.insert("t/t", {"id": 1})
             assert database.scan("t/t").count() == 1
+
+
+def test_rows_need_no_pyarrow(tmp_path):
+    program = pathlib.Path(__file__).parent / "without_pyarrow.py"
+    done = subprocess.run([sys.executable, "-B", program, tmp_path / "data"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
