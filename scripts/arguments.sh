@@ -21,7 +21,9 @@ wrong_argument() {
 #   NAME=LOW..HIGH   an option --NAME with a whole number
 #   NAME=DECIMAL     ... with a number above 0, of at most three digits before the point and behind it
 #   NAME=FILE        ... with the name of a file whose folder exists
+#   NAME=FILES       ... that may be given again; the values have line ends between
 #   NAME=TEXT        ... with any text
+#   NAME=A|B|C       ... with one of these words
 #   NAME             ... without a value
 #   words=A|B|C      arguments that are no options must be among these; without it there may be none
 # The values are in ${option[NAME]} then (of one without a value: "yes"), the other arguments in ${words[@]}.
@@ -69,6 +71,7 @@ read_arguments() {
     value=$1
     shift
     check_value "$name" "${kind[$name]}" "$value"
+    [ "${kind[$name]}" != FILES ] || value=${option[$name]:+${option[$name]}$'\n'}$value
     option[$name]=$value
   done
 }
@@ -76,8 +79,11 @@ read_arguments() {
 check_value() {
   local name=$1 form=$2 value=$3 low high
   case $form in
-    FILE) [ -d "$(dirname -- "$value")" ] || wrong_argument "the folder of $value does not exist" ;;
+    FILE | FILES) [ -d "$(dirname -- "$value")" ] || wrong_argument "the folder of $value does not exist" ;;
     TEXT) ;;
+    *'|'*)
+      [[ "|$form|" == *"|$value|"* && $value != *'|'* ]] || wrong_argument "--$name must be one of ${form//|/, }, not '$value'"
+      ;;
     DECIMAL)
       [[ $value =~ ^[0-9]{1,3}(\.[0-9]{1,3})?$ && $value =~ [1-9] ]] ||
         wrong_argument "--$name must be a number above 0 with at most three digits before the point and behind it, not '$value'"

@@ -15,6 +15,9 @@ die() {
 # MariaDB's test driver and build rules take a space for the end of a path.
 [[ $project != *[[:space:]]* ]] || die "the path of the checkout has a space in it, '$project'; move it to one without"
 
+# The locks that this script holds: alone().
+declare -A held_alone=()
+
 # watched WHAT LOG COMMAND...: runs a command with its output in LOG, and tells now and then that it goes on.
 watched() {
   local what=$1 log=$2 reporter status=0
@@ -30,7 +33,9 @@ watched() {
 
 # Until it is ended, or the script is gone: how long WHAT takes so far. On a terminal one line that changes.
 report_time() {
-  local began=$SECONDS
+  local began=$SECONDS lock
+  # What sleeps here may outlive the script, and must not keep its locks.
+  for lock in "${held_alone[@]}"; do exec {lock}>&-; done
   while kill -0 $$ 2>/dev/null; do
     if [ -t 1 ]; then
       printf '\r\033[K   %s: %s s' "$1" $((SECONDS - began))
@@ -151,7 +156,6 @@ fi
 
 # alone COMMAND: ends here when the same command of ./run is under way in this checkout, as both would use the same
 # folders under build/. Held until this process and what it started end; it may be asked for again meanwhile.
-declare -A held_alone=()
 alone() {
   local lock
   [ -z "${held_alone[$1]:-}" ] || return 0
