@@ -47,12 +47,17 @@ report_time() {
   done
 }
 
-# The packages behind each purpose; docs/dependencies.md says why each is there.
+is_release() { (. /etc/os-release && [[ " $* " == *" ${VERSION_CODENAME:-} "* ]]); }
+
+# The packages behind each purpose; docs/dependencies.md says why each is there. Some libraries have another name from
+# Debian 13 on, with times of 64 bits.
+t64=t64
+! is_release bookworm || t64=
 build_packages=(g++ cmake ninja-build pkg-config libfmt-dev libabsl-dev libxxhash-dev liblz4-dev libzstd-dev
   libhwy-dev liburing-dev libcli11-dev libsimdjson-dev libtomlplusplus-dev libmariadb-dev libmicrohttpd-dev
   libpcre2-dev zlib1g-dev)
-server_packages=(ca-certificates netbase xz-utils dpkg-dev libssl-dev zlib1g-dev libaio1 libnuma1 libpcre2-8-0 libssl3
-  libsystemd0 liburing2 libedit2 libncurses6 libcrypt1 zlib1g util-linux)
+server_packages=(ca-certificates netbase xz-utils dpkg-dev libssl-dev zlib1g-dev "libaio1$t64" libnuma1 libpcre2-8-0
+  "libssl3$t64" libsystemd0 liburing2 libedit2 libncurses6 libcrypt1 zlib1g util-linux)
 unit_test_packages=(libgtest-dev python3 util-linux)
 fuzz_packages=(clang-19 libclang-rt-19-dev)
 sql_test_packages=(perl patch libpcre2-posix3 libpam0g procps)
@@ -92,8 +97,8 @@ why_not_installed() {
   local absent system
   system=$(. /etc/os-release && printf %s "$PRETTY_NAME")
   absent=$(sed -nE "s/^E: (Unable to locate package |Package ')([^ ']+).*/\\2/p" "$1" | sort -u | head -n 3 | paste -sd ' ')
-  if [ -n "$absent" ] && ! is_bookworm; then
-    printf '%s' "this needs Debian 12 (bookworm), and this system is $system, which has no package $absent"
+  if [ -n "$absent" ] && ! is_release bookworm trixie; then
+    printf '%s' "this needs Debian 12 or 13, and this system is $system, which has no package $absent"
   elif grep -qE 'Temporary failure resolving|Could not (resolve|connect)|Failed to fetch|Network is unreachable' "$1"; then
     printf '%s' "apt-get cannot reach a package archive: check the network and /etc/apt; its output is in $1"
   elif [ -n "$absent" ]; then
@@ -102,8 +107,6 @@ why_not_installed() {
     printf '%s' "apt-get could not install packages: $(grep -m 1 '^E: ' "$1" || echo 'no reason given'); its output is in $1"
   fi
 }
-
-is_bookworm() { (. /etc/os-release && [ "${VERSION_CODENAME:-}" = bookworm ]); }
 
 # run_ninja LOG COMMAND...: builds by a command that runs ninja. All its output goes to LOG. How far it is: on a
 # terminal one line that changes, else a line now and then.

@@ -47,7 +47,7 @@ write_private_sources() {
 
 # fetch_mariadb VERSION: downloads and unpacks; fails without a word when a file is not to be had.
 fetch_mariadb() {
-  local version=$1 downloads=$mariadb_folder/downloads upstream name file
+  local version=$1 downloads=$mariadb_folder/downloads name file
   local log=$build/logs/mariadb.log
   rm -rf "$downloads" "$mariadb_folder/source" "$server_home/mariadb/root"
   mkdir -p "$downloads" "$mariadb_folder/source" "$server_home/mariadb/root"
@@ -56,13 +56,11 @@ fetch_mariadb() {
     watched "source of MariaDB ${version#*:}" "$log" private_apt apt-get source --download-only "mariadb=$version" || exit 1
     watched "packages of MariaDB ${version#*:}" "$log" private_apt apt-get download "${mariadb_deb_names[@]/%/=$version}"
   ) || return 1
-  upstream=${version#*:}
-  upstream=${upstream%-*}
   # The Debian patches touch nothing in these folders; should one ever, the headers would not be the server's.
   tar -xJf "$downloads"/mariadb_*.debian.tar.xz -C "$downloads"
   ! grep -hE '^\+\+\+ b/(sql|include|wsrep-lib)/' "$downloads"/debian/patches/*.patch >>"$log" || return 1
-  tar -xzf "$downloads/mariadb_$upstream.orig.tar.gz" -C "$mariadb_folder/source" --strip-components=1 \
-    "mariadb-$upstream"/{sql,include,wsrep-lib} || return 1
+  tar -xf "$(ls "$downloads"/mariadb_*.orig.tar.*z)" -C "$mariadb_folder/source" --strip-components=1 --wildcards \
+    --no-wildcards-match-slash '*/sql' '*/include' '*/wsrep-lib' || return 1
   # The embedded server (a static library and two test programs, most of the bytes) is left out.
   for file in "$downloads"/*.deb; do
     dpkg-deb --fsys-tarfile "$file" | tar -x --no-same-owner -C "$server_home/mariadb/root" --exclude='*libmariadbd.a' \
@@ -78,17 +76,17 @@ choose_mariadb() {
   local installed=$1 versions version reason refused='' program
   mkdir -p "$build/logs"
   : >"$build/logs/mariadb.log"
-  say "looking for a MariaDB 10.11 server with its source"
+  say "looking for a MariaDB server with its source"
   write_private_sources || {
     # A machine whose package lists were never fetched.
     if [ "$(id -u)" = 0 ]; then apt-get -q update >/dev/null 2>&1; else sudo apt-get -q update >/dev/null 2>&1; fi || true
     write_private_sources
-  } || die "apt knows no MariaDB package: put a Debian 12 archive into /etc/apt/sources.list and run 'apt-get update'"
+  } || die "apt knows no MariaDB package: put an archive of Debian 12 or 13 into /etc/apt/sources.list and run 'apt-get update'"
   watched "package lists" "$build/logs/mariadb.log" private_apt apt-get update ||
     say "apt could not fetch every package list (see build/logs/mariadb.log); going on with those it has"
-  versions=$({ private_apt apt-cache madison libmariadbd-dev || true; } | awk '!/ Sources *$/ && $3 ~ /^1:10\.11\./ {print $3}' | sort -Vru)
+  versions=$({ private_apt apt-cache madison libmariadbd-dev || true; } | awk '!/ Sources *$/ && $3 ~ /^1:(10\.11|11\.4|11\.8)\./ {print $3}' | sort -Vru)
   [ -n "$versions" ] ||
-    die "the plugin is written for MariaDB 10.11, which Debian 12 has; apt of $(. /etc/os-release && printf %s "$PRETTY_NAME") offers $(
+    die "the plugin is written for MariaDB 10.11, 11.4 and 11.8, which Debian 12 and 13 have; apt of $(. /etc/os-release && printf %s "$PRETTY_NAME") offers $(
       { private_apt apt-cache madison libmariadbd-dev || true; } | awk 'NR == 1 {print "MariaDB " $3}' | grep . || echo none)"
   # The installed server's own version first, whatever else there is.
   for version in $({ grep -xF "$installed" <<<"$versions" || true; }) $versions; do
@@ -115,7 +113,8 @@ TEXT
     fi
     [ "$version" = "$installed" ] || refused+=" ${version#*:}"
   done
-  die "no MariaDB 10.11 has both its packages and its source downloadable; see build/logs/mariadb.log"
+  die "apt has no source of MariaDB $(sed "s,^[0-9]*:,," <<<"$versions" | paste -sd " "), of which the plugin needs the headers: unpack that source and say \
+./run build --server-source DIR --server /usr/sbin/mariadbd (apt's output is in build/logs/mariadb.log)"
 }
 
 mariadb_files() {
