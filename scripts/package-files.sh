@@ -46,3 +46,8 @@ show_packages() {
   done
   printf '   %6.1f MB  together\n' "$(cat "$1"/*.deb | wc -c | awk '{print $1 / 1e6}')"
 }
+
+# engines_of PACKAGE: the server versions that the plugin's package has engines for, a line each.
+engines_of() {
+  dpkg-deb --fsys-tarfile "$1" | tar -t | sed -nE 's,.*/hailstone-([0-9.]+)\.so$,\1,p' | sort -V
+}

@@ -37,6 +37,11 @@ test_packages() {
     in_bare_root "$suite" plugin
     in_bare_root "$suite" without_server
     in_bare_root "$suite" others
+    if [ -n "$(engines_of "$build/packages/tested/pool/$suite"/mariadb-plugin-hailstone_*.deb)" ]; then
+      in_bare_root "$suite" container
+    else
+      say "no container of Debian $suite: the plugin's package has no engine"
+    fi
   done
 }
 
@@ -58,16 +63,18 @@ write_package_variants() {
   done
 }
 
-# in_bare_root SUITE PART: a part of tests/packages/installed_test. A root in which it failed is kept.
+# in_bare_root SUITE PART: a part of tests/packages/installed_test, or container_test. A root in which it failed is kept.
 in_bare_root() {
-  local suite=$1 part=$2 root log count=0
+  local suite=$1 part=$2 program=installed_test root log count=0
+  [ "$part" != container ] || program=container_test
   root=$build/packages/$suite/test-$part
   log=$build/logs/packages-$suite-$part.log
   copy_root "$roots/$suite" "$root"
   cp -r "$build/packages/tested" "$root/srv/repository"
   cp -r "$build/packages/$suite/variants" "$root/srv/variants"
-  cp "$project/tests/packages/installed_test" "$project/python/tests/without_pyarrow.py" "$project/examples/first_table.c" "$project/VERSION" "$root/srv/"
-  if in_root "$root" /srv/installed_test "$suite" "$part" 2>&1 | tee "$log"; then
+  cp -r "$project/packaging/container" "$root/srv/container"
+  cp "$project/tests/packages/$program" "$project/python/tests/without_pyarrow.py" "$project/examples/first_table.c" "$project/VERSION" "$root/srv/"
+  if in_root "$root" "/srv/$program" "$suite" "$part" 2>&1 | tee "$log"; then
     count=$(sed -n 's/^checks: //p' "$log")
     rm -rf --one-file-system "$root"
     add "packages-$suite-$part" "${count:-0}" 0
