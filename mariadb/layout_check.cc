@@ -17,9 +17,9 @@ namespace {
 template <typename Engine, typename Share>
 constexpr bool is_right(const ServerLayout* layout) {
   if (layout == nullptr) return true;
-  const auto& [series, drop_opens, engine, share] = *layout;
-  return engine.slot == offsetof(Engine, slot) && engine.create == offsetof(Engine, create) &&
-         engine.drop_table == offsetof(Engine, drop_table) &&
+  const auto& [series, drop_opens, rename, engine, share] = *layout;
+  return rename == SQLCOM_RENAME_TABLE && engine.slot == offsetof(Engine, slot) &&
+         engine.create == offsetof(Engine, create) && engine.drop_table == offsetof(Engine, drop_table) &&
          engine.tablefile_extensions == offsetof(Engine, tablefile_extensions) &&
          engine.discover_table == offsetof(Engine, discover_table) &&
          engine.discover_table + sizeof(void*) == offsetof(Engine, discover_table_names) &&

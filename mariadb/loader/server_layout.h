@@ -11,6 +11,7 @@ namespace hailstone {
 struct ServerLayout {
   int series;       // 1011: 10.11
   bool drop_opens;  // DROP opens the table first
+  int rename;       // SQLCOM_RENAME_TABLE
   struct Handlerton {
     size_t slot;
     size_t create;
@@ -30,11 +31,13 @@ struct ServerLayout {
 inline constexpr ServerLayout server_layouts[] = {
     {.series = 1011,
      .drop_opens = false,
+     .rename = 61,
      .handlerton =
          {.slot = 4, .create = 168, .drop_table = 184, .tablefile_extensions = 336, .discover_table = 368},
      .share = {.table_cache_key = 592, .db = 608, .table_name = 624, .normalized_path = 656}},
     {.series = 1108,
      .drop_opens = true,
+     .rename = 61,
      .handlerton =
          {.slot = 0, .create = 200, .drop_table = 224, .tablefile_extensions = 192, .discover_table = 360},
      .share = {.table_cache_key = 616, .db = 632, .table_name = 648, .normalized_path = 680}},

@@ -27,7 +27,9 @@
 #undef my_printf_error  // else the pointer of a service, which nobody fills here
 extern "C" st_maria_plugin* mysql_mandatory_plugins[];
 extern "C" int* _my_thread_var();  // its first member is my_errno
+extern "C" MYSQL_THD _current_thd();
 extern "C" void my_printf_error(unsigned code, const char* format, unsigned long flags, ...);
+[[gnu::weak]] extern void* myisam_hton;  // a handlerton*
 extern void sql_print_error(const char* format, ...);
 extern unsigned tablename_to_filename(const char* from, char* to, size_t to_size);
 
@@ -106,9 +108,17 @@ std::string as_file(const char* name) {
 
 // --- what the server calls ---
 
-/// Without a share for a table that is to be made.
-void* create_handler(void*, const void* share, void*) {
+/// Without a share for a table that is to be made, renamed, or dropped.
+void* create_handler(void*, const void* share, void* memory) {
   constexpr std::string_view engine = "The engine HAILSTONE cannot run";
+  // From 11.8.9 on DROP makes a handler of each engine before it asks drop_table(), also for a table that no
+  // engine has. It gets one of MyISAM's, of no table. CREATE TABLE goes on with it, and is refused when it
+  // comes with a share. RENAME would ask it to rename the table's files.
+  if (share == nullptr && the_layout->drop_opens && &myisam_hton != nullptr && myisam_hton != nullptr &&
+      thd_sql_command(_current_thd()) != the_layout->rename) {
+    using Create = void* (*)(void*, const void*, void*);
+    return value_at<Create>(myisam_hton, the_layout->handlerton.create)(myisam_hton, nullptr, memory);
+  }
   share == nullptr ? refuse(engine) : refuse_to_open(engine);
   *_my_thread_var() =
       already_reported;  // else DROP of a partitioned table takes its parts for gone, and drops the rest
