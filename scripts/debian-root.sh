@@ -65,7 +65,9 @@ in_root() {
     root=$1
     shift
     mount -t proc proc "$root/proc"
-    mount --rbind /sys "$root/sys"
+    # The settings of the kernel are those of this machine.
+    mount --bind -o ro "$root/proc/sys" "$root/proc/sys"
+    mount -t sysfs -o ro sysfs "$root/sys"
     mount --rbind /dev "$root/dev"
     exec env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 TERM=dumb \
       DEBIAN_FRONTEND=noninteractive chroot "$root" "$@"' bash "$root" "$@" </dev/null
