@@ -24,10 +24,13 @@
 #include "variable_list.h"
 
 // Of the server, the same in all series that server_layout.h has.
-#undef my_printf_error  // else the pointer of a service, which nobody fills here
+// Else they are pointers of services, which nobody fills here.
+#undef my_printf_error
+#undef thd_get_error_number
 extern "C" st_maria_plugin* mysql_mandatory_plugins[];
 extern "C" int* _my_thread_var();  // its first member is my_errno
 extern "C" MYSQL_THD _current_thd();
+extern "C" unsigned thd_get_error_number(MYSQL_THD connection);
 extern "C" void my_printf_error(unsigned code, const char* format, unsigned long flags, ...);
 [[gnu::weak]] extern void* myisam_hton;  // a handlerton*
 extern void sql_print_error(const char* format, ...);
@@ -113,9 +116,10 @@ void* create_handler(void*, const void* share, void* memory) {
   constexpr std::string_view engine = "The engine HAILSTONE cannot run";
   // From 11.8.9 on DROP makes a handler of each engine before it asks drop_table(), also for a table that no
   // engine has. It gets one of MyISAM's, of no table. CREATE TABLE goes on with it, and is refused when it
-  // comes with a share. RENAME would ask it to rename the table's files.
+  // comes with a share. RENAME would ask it to rename the table's files. After an error DROP goes on, and
+  // would remove the files of a partitioned table if there were handlers of its parts.
   if (share == nullptr && the_layout->drop_opens && &myisam_hton != nullptr && myisam_hton != nullptr &&
-      thd_sql_command(_current_thd()) != the_layout->rename) {
+      thd_sql_command(_current_thd()) != the_layout->rename && thd_get_error_number(_current_thd()) == 0) {
     using Create = void* (*)(void*, const void*, void*);
     return value_at<Create>(myisam_hton, the_layout->handlerton.create)(myisam_hton, nullptr, memory);
   }
