@@ -7,9 +7,12 @@ import pathlib
 import signal
 import sys
 
-import pyarrow as pa
-import pyarrow.ipc
-import pyarrow.parquet
+try:
+    import pyarrow as pa
+    import pyarrow.ipc
+    import pyarrow.parquet
+except ImportError:
+    sys.exit("hailstone: Parquet and Arrow files need pyarrow, which is not installed; 'pip install pyarrow' brings it")
 
 from . import Error, open
 

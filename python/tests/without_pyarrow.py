@@ -20,3 +20,10 @@ with hailstone.open(sys.argv[1]) as database:
         assert "pyarrow" in str(error), error
     else:
         sys.exit("to_arrow() works without pyarrow")
+
+try:
+    import hailstone.__main__  # noqa: F401
+except SystemExit as end:
+    assert "pyarrow" in str(end), end
+else:
+    sys.exit("python3 -m hailstone works without pyarrow")
