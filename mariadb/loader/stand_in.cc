@@ -206,7 +206,7 @@ Status read_tables() {
   HAILSTONE_ASSIGN(const std::string folder,
                    find_data_folder(data_dir_value == nullptr || *data_dir_value == '\0' ? default_data_folder
                                                                                          : data_dir_value));
-  if (!std::filesystem::exists(Manifest::path_in(folder))) return {};
+  if (!posix_filesystem().exists(Manifest::path_in(folder))) return {};
   DatabaseOptions options;
   options.read_only = true;
   HAILSTONE_ASSIGN(const auto database, Database::open(posix_filesystem(), folder, std::move(options)));

@@ -1,14 +1,12 @@
 #include "cli/new_database.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 
 #include "database/core.h"
 #include "database/manifest.h"
-#include "file/io_error.h"
 #include "log/log_format.h"
 
 namespace hailstone {
@@ -38,10 +36,13 @@ NewDatabase::NewDatabase(std::string directory) : directory_(std::move(directory
 }
 
 Status NewDatabase::remove_directory_if_made() const {
-  if (directory_existed_ || ::rmdir(directory_.c_str()) == 0) return {};
+  if (directory_existed_) return {};
+  const Status removed = posix_filesystem().remove_directory(directory_);
+  if (removed) return {};
   // Files of others stay there.
-  if (errno == ENOENT || errno == ENOTEMPTY || errno == EEXIST) return {};
-  return std::unexpected(io_error("remove directory", directory_, errno));
+  const int number = removed.error().system_error();
+  if (number == ENOENT || number == ENOTEMPTY || number == EEXIST) return {};
+  return removed;
 }
 
 Status NewDatabase::remove_files(bool with_tables) const {

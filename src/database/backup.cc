@@ -45,7 +45,8 @@ class Backup {
  private:
   /// Who removes or moves the database must not lose its backup.
   Status check_outside() const {
-    if (!is_within(target_, core_.directory())) return {};
+    HAILSTONE_ASSIGN(const bool is_inside, is_within(filesystem_, target_, core_.directory()));
+    if (!is_inside) return {};
     return fail(
         ErrorCode::InvalidArgument,
         fmt::format("the backup's directory '{}' is inside of the database's; give another", target_));

@@ -1,16 +1,12 @@
 #include "database/file_copy.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <system_error>
 
 #include "base/guard.h"
 #include "database/core.h"
 #include "database/manifest.h"
-#include "file/read_lock.h"
 #include "log/log_format.h"
 
 namespace hailstone {
@@ -98,14 +94,12 @@ Status FileCopy::make_directory(const std::string& what) {
               fmt::format("directory '{}' is not empty; give a {} a directory of its own", to_, what));
 }
 
-bool is_within(const std::string& path, const std::string& directory) {
-  std::error_code error;
-  const auto inner = std::filesystem::weakly_canonical(path, error);
-  if (error) return false;
-  const auto outer = std::filesystem::canonical(directory, error);
-  if (error) return false;
-  const auto [rest_of_outer, rest_of_inner] = std::ranges::mismatch(outer, inner);
-  return rest_of_outer == outer.end() && rest_of_inner != inner.end();
+Result<bool> is_within(Filesystem& filesystem, const std::string& path, const std::string& directory) {
+  if (path.empty()) return false;  // no place at all: whatever makes it says so
+  HAILSTONE_ASSIGN(const std::string inner, filesystem.canonical_path(path));
+  HAILSTONE_ASSIGN(std::string outer, filesystem.canonical_path(directory));
+  if (outer.back() != '/') outer.push_back('/');
+  return inner.size() > outer.size() && inner.starts_with(outer);
 }
 
 Status restore_database(Filesystem& filesystem, const std::string& from, const std::string& to,
@@ -114,7 +108,8 @@ Status restore_database(Filesystem& filesystem, const std::string& from, const s
   if (!filesystem.exists(manifest)) {
     return fail(ErrorCode::NotFound, fmt::format("there is no database in directory '{}'", from));
   }
-  if (is_within(to, from)) {
+  HAILSTONE_ASSIGN(const bool is_inside, is_within(filesystem, to, from));
+  if (is_inside) {
     return fail(
         ErrorCode::InvalidArgument,
         fmt::format("directory '{}' is inside of the backup '{}', which is to stay as it is; restore to "
@@ -122,9 +117,8 @@ Status restore_database(Filesystem& filesystem, const std::string& from, const s
                     to, from));
   }
   // Where nothing can be written no lock file can be made.
-  const bool can_write = ::access(from.c_str(), W_OK) == 0;
-  HAILSTONE_ASSIGN(const auto lock,
-                   can_write ? filesystem.lock_directory(from) : lock_directory_to_read(from));
+  HAILSTONE_ASSIGN(const auto lock, filesystem.is_writable(from) ? filesystem.lock_directory(from)
+                                                                 : filesystem.lock_directory_to_read(from));
   HAILSTONE_ASSIGN(const auto names, filesystem.list(from));
   // Without an intact manifest nothing of the copy could be read.
   HAILSTONE_ASSIGN(const auto content, Manifest::load(filesystem, from));

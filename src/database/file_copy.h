@@ -52,7 +52,7 @@ class FileCopy {
 };
 
 /// Whether `path`, which need not be there, lies in `directory` or a folder of it.
-bool is_within(const std::string& path, const std::string& directory);
+Result<bool> is_within(Filesystem& filesystem, const std::string& path, const std::string& directory);
 
 /// The directory that holds the file or directory at `path`.
 std::string parent_of(const std::string& path);

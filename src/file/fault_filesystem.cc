@@ -29,6 +29,7 @@ bool changes_something(FaultFilesystem::Call call) {
     case Call::Remove:
     case Call::Truncate:
     case Call::SyncDirectory:
+    case Call::Link:
       return true;
     default:
       return false;
@@ -357,6 +358,13 @@ Result<std::unique_ptr<RandomAccessFile>> FaultFilesystem::open(const std::strin
   return std::make_unique<ReadFile>(*this, std::move(file));
 }
 
+Result<std::unique_ptr<RandomAccessFile>> FaultFilesystem::open_plain(const std::string& path) {
+  const MutexLock lock(mutex_);
+  HAILSTONE_TRY(admit(Call::Open, "open", path));
+  HAILSTONE_ASSIGN(auto file, base_.open_plain(path));
+  return std::make_unique<ReadFile>(*this, std::move(file));
+}
+
 Result<std::unique_ptr<WritableFile>> FaultFilesystem::create(const std::string& path) {
   const MutexLock lock(mutex_);
   HAILSTONE_TRY(admit(Call::Create, "create", path));
@@ -401,6 +409,21 @@ Status FaultFilesystem::remove(const std::string& path) {
   HAILSTONE_TRY(let_go_of(path));
   HAILSTONE_TRY(base_.remove(path));
   note_name_change({.from = path, .to = {}, .node = nullptr});
+  return {};
+}
+
+void FaultFilesystem::allow_links() {
+  const MutexLock lock(mutex_);
+  has_links_ = true;
+}
+
+Status FaultFilesystem::link(const std::string& from, const std::string& to) {
+  const MutexLock lock(mutex_);
+  if (!has_links_) return Filesystem::link(from, to);
+  HAILSTONE_TRY(admit(Call::Link, "link", from, to));
+  HAILSTONE_ASSIGN(const NodePointer node, node_of(from));
+  HAILSTONE_TRY(base_.link(from, to));
+  note_name_change({.from = {}, .to = to, .node = node});
   return {};
 }
 
@@ -475,6 +498,23 @@ Result<std::unique_ptr<DirectoryLock>> FaultFilesystem::lock_directory(const std
   const MutexLock lock(mutex_);
   HAILSTONE_TRY(admit(Call::LockDirectory, "lock directory", path));
   return base_.lock_directory(path);
+}
+
+Result<std::unique_ptr<DirectoryLock>> FaultFilesystem::lock_directory_to_read(const std::string& path) {
+  const MutexLock lock(mutex_);
+  HAILSTONE_TRY(admit(Call::LockDirectoryToRead, "lock directory", path));
+  return base_.lock_directory_to_read(path);
+}
+
+bool FaultFilesystem::is_writable(const std::string& path) {
+  const MutexLock lock(mutex_);
+  return base_.is_writable(path);
+}
+
+Result<std::string> FaultFilesystem::canonical_path(const std::string& path) {
+  const MutexLock lock(mutex_);
+  HAILSTONE_TRY(admit(Call::CanonicalPath, "find the whole path of", path));
+  return base_.canonical_path(path);
 }
 
 /// What a disk holds of a write that it was in the middle of: a beginning of it, or any of its sectors.

@@ -44,6 +44,9 @@ class FaultFilesystem final : public Filesystem {
     List,
     FileSize,
     LockDirectory,
+    LockDirectoryToRead,
+    Link,
+    CanonicalPath,
   };
   enum class Effect : uint8_t {
     Fail,            // the call does nothing and fails
@@ -71,8 +74,8 @@ class FaultFilesystem final : public Filesystem {
   /// gives nothing back; set again for that.
   void set_free_bytes(uint64_t bytes);
   /// Calls so far that change something or make it durable (Create, Append, Preallocate, Sync, Close, Rename,
-  /// Remove, Truncate, SyncDirectory): a test repeats its work and switches the power off at each of them in
-  /// turn.
+  /// Remove, Truncate, SyncDirectory, Link): a test repeats its work and switches the power off at each of
+  /// them in turn.
   uint64_t changes() const;
   /// Switches the power off at the change after so many more.
   void power_off_after(uint64_t changes);
@@ -84,10 +87,14 @@ class FaultFilesystem final : public Filesystem {
   Status leave_crash_state(uint64_t seed);
 
   Result<std::unique_ptr<RandomAccessFile>> open(const std::string& path) override;
+  Result<std::unique_ptr<RandomAccessFile>> open_plain(const std::string& path) override;
   Result<std::unique_ptr<WritableFile>> create(const std::string& path) override;
   Result<std::unique_ptr<WritableFile>> append_to(const std::string& path) override;
   Status rename(const std::string& from, const std::string& to) override;
   Status remove(const std::string& path) override;
+  /// Unless links are allowed, as of a filesystem that has none: callers copy then.
+  Status link(const std::string& from, const std::string& to) override;
+  void allow_links();
   Status truncate(const std::string& path, uint64_t size) override;
   Status sync_directory(const std::string& path) override;
   Status make_directory(const std::string& path) override;
@@ -96,6 +103,9 @@ class FaultFilesystem final : public Filesystem {
   bool exists(const std::string& path) override;
   Result<uint64_t> file_size(const std::string& path) override;
   Result<std::unique_ptr<DirectoryLock>> lock_directory(const std::string& path) override;
+  Result<std::unique_ptr<DirectoryLock>> lock_directory_to_read(const std::string& path) override;
+  bool is_writable(const std::string& path) override;
+  Result<std::string> canonical_path(const std::string& path) override;
 
  private:
   class ReadFile;
@@ -151,6 +161,7 @@ class FaultFilesystem final : public Filesystem {
   uint64_t changes_ HAILSTONE_GUARDED_BY(mutex_) = 0;
   std::optional<uint64_t> power_off_at_ HAILSTONE_GUARDED_BY(mutex_);
   bool powered_off_ HAILSTONE_GUARDED_BY(mutex_) = false;
+  bool has_links_ HAILSTONE_GUARDED_BY(mutex_) = false;
   /// Of files written or renamed through this. The nodes themselves are guarded, too.
   std::map<std::string, NodePointer> nodes_ HAILSTONE_GUARDED_BY(mutex_);
   /// Of the names in name_changes_: what the disk has there; null for nothing.

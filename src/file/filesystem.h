@@ -1,7 +1,8 @@
 // What the engine asks of a filesystem. PosixFilesystem is the real one; FaultFilesystem wraps another to
-// fail, tear and forget writes in tests. Paths are plain strings. Every error names the call, the path and
-// the system's message; ENOSPC and EDQUOT are ErrorCode::DiskFull. A Filesystem may be used by any thread; a
-// file object by one thread at a time, but for RandomAccessFile::read_at.
+// fail, tear and forget writes in tests. It is the only door to files of databases: outside of src/file/ no
+// code opens, makes, moves or looks at one by a system call. Paths are plain strings. Every error names the
+// call, the path and the system's message; ENOSPC and EDQUOT are ErrorCode::DiskFull. A Filesystem may be
+// used by any thread; a file object by one thread at a time, but for RandomAccessFile::read_at.
 #pragma once
 
 #include <cstdint>
@@ -94,6 +95,16 @@ class Filesystem {
   /// plain file.
   /// ErrorCode::Busy when another process (or another holder in this one) has it.
   virtual Result<std::unique_ptr<DirectoryLock>> lock_directory(const std::string& path) = 0;
+  /// Keeps lock_directory() of other holders from succeeding as long as it is held, and changes nothing, so
+  /// that it also works where nothing can be written. Others may hold it at the same time. Null when there is
+  /// no lock file: then nothing has ever locked the directory. ErrorCode::Busy while lock_directory()'s lock
+  /// is held.
+  virtual Result<std::unique_ptr<DirectoryLock>> lock_directory_to_read(const std::string& path) = 0;
+  /// Whether files can be made in the directory: false on a read-only mount, in another user's, in none.
+  virtual bool is_writable(const std::string& path) = 0;
+  /// The path from the root on, without links, "." and "..". What is not there yet is taken to be made as
+  /// named.
+  virtual Result<std::string> canonical_path(const std::string& path) = 0;
 };
 
 /// The filesystem of the operating system. Lives for ever; stateless.

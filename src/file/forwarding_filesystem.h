@@ -42,6 +42,11 @@ class ForwardingFilesystem : public Filesystem {
   Result<std::unique_ptr<DirectoryLock>> lock_directory(const std::string& path) override {
     return below_.lock_directory(path);
   }
+  Result<std::unique_ptr<DirectoryLock>> lock_directory_to_read(const std::string& path) override {
+    return below_.lock_directory_to_read(path);
+  }
+  bool is_writable(const std::string& path) override { return below_.is_writable(path); }
+  Result<std::string> canonical_path(const std::string& path) override { return below_.canonical_path(path); }
 
  protected:
   Filesystem& below() { return below_; }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include "base/page_allocator.h"
 #include "file/io_error.h"
@@ -203,6 +204,22 @@ class MemoryFilesystem::Lock final : public DirectoryLock {
   const std::string path_;
 };
 
+class MemoryFilesystem::LockToRead final : public DirectoryLock {
+ public:
+  LockToRead(MemoryFilesystem& filesystem, std::string path)
+      : filesystem_(filesystem), path_(std::move(path)) {}
+  LockToRead(const LockToRead&) = delete;
+  LockToRead& operator=(const LockToRead&) = delete;
+  ~LockToRead() override {
+    const MutexLock guard(filesystem_.mutex_);
+    filesystem_.locked_to_read_.erase(filesystem_.locked_to_read_.find(path_));
+  }
+
+ private:
+  MemoryFilesystem& filesystem_;
+  const std::string path_;
+};
+
 Result<std::shared_ptr<MemoryFilesystem::File>> MemoryFilesystem::find(std::string_view what,
                                                                        const std::string& path) const {
   const auto found = files_.find(path);
@@ -303,10 +320,28 @@ Result<uint64_t> MemoryFilesystem::file_size(const std::string& path) {
 
 Result<std::unique_ptr<DirectoryLock>> MemoryFilesystem::lock_directory(const std::string& path) {
   const MutexLock guard(mutex_);
-  if (!locked_.insert(path).second) {
+  if (locked_to_read_.contains(path) || !locked_.insert(path).second) {
     return fail(ErrorCode::Busy, fmt::format("directory '{}' in memory is locked by another holder", path));
   }
   return std::make_unique<Lock>(*this, path);
+}
+
+Result<std::unique_ptr<DirectoryLock>> MemoryFilesystem::lock_directory_to_read(const std::string& path) {
+  const MutexLock guard(mutex_);
+  if (locked_.contains(path)) {
+    return fail(ErrorCode::Busy, fmt::format("directory '{}' in memory is locked by another holder", path));
+  }
+  locked_to_read_.insert(path);
+  return std::make_unique<LockToRead>(*this, path);
+}
+
+bool MemoryFilesystem::is_writable(const std::string& path) {
+  const MutexLock guard(mutex_);
+  return directories_.contains(path);
+}
+
+Result<std::string> MemoryFilesystem::canonical_path(const std::string& path) {
+  return ("/" / std::filesystem::path(path)).lexically_normal().string();
 }
 
 }  // namespace hailstone

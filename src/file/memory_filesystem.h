@@ -39,12 +39,17 @@ class MemoryFilesystem final : public Filesystem {
   bool exists(const std::string& path) override;
   Result<uint64_t> file_size(const std::string& path) override;
   Result<std::unique_ptr<DirectoryLock>> lock_directory(const std::string& path) override;
+  Result<std::unique_ptr<DirectoryLock>> lock_directory_to_read(const std::string& path) override;
+  bool is_writable(const std::string& path) override;
+  /// There are no links here.
+  Result<std::string> canonical_path(const std::string& path) override;
 
  private:
   class File;
   class Reader;
   class Writer;
   class Lock;
+  class LockToRead;
 
   Result<std::shared_ptr<File>> find(std::string_view what, const std::string& path) const
       HAILSTONE_REQUIRES(mutex_);
@@ -54,6 +59,7 @@ class MemoryFilesystem final : public Filesystem {
   std::map<std::string, std::shared_ptr<File>> files_ HAILSTONE_GUARDED_BY(mutex_);
   std::set<std::string> directories_ HAILSTONE_GUARDED_BY(mutex_);
   std::set<std::string> locked_ HAILSTONE_GUARDED_BY(mutex_);
+  std::multiset<std::string> locked_to_read_ HAILSTONE_GUARDED_BY(mutex_);
 };
 
 }  // namespace hailstone

@@ -39,6 +39,11 @@ class OverflowFilesystem final : public Filesystem {
   Result<std::unique_ptr<DirectoryLock>> lock_directory(const std::string& path) override {
     return disk_.lock_directory(path);
   }
+  Result<std::unique_ptr<DirectoryLock>> lock_directory_to_read(const std::string& path) override {
+    return disk_.lock_directory_to_read(path);
+  }
+  bool is_writable(const std::string& path) override { return disk_.is_writable(path); }
+  Result<std::string> canonical_path(const std::string& path) override { return disk_.canonical_path(path); }
 
  private:
   /// Where the file is, or would be on the disk.

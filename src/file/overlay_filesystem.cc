@@ -4,7 +4,6 @@
 #include <cerrno>
 
 #include "file/io_error.h"
-#include "file/read_lock.h"
 
 namespace hailstone {
 
@@ -183,7 +182,7 @@ Result<uint64_t> OverlayFilesystem::file_size(const std::string& path) {
 }
 
 Result<std::unique_ptr<DirectoryLock>> OverlayFilesystem::lock_directory(const std::string& path) {
-  HAILSTONE_ASSIGN(auto lock, lock_directory_to_read(path));
+  HAILSTONE_ASSIGN(auto lock, below_.lock_directory_to_read(path));
   // Without a lock file nothing has ever locked the directory.
   if (lock == nullptr) lock = std::make_unique<DirectoryLock>();
   return lock;

@@ -3,8 +3,8 @@
 // to its last committed state, and read.
 //
 // A file that is appended to has its beginning below and the rest in memory. Directories are only those
-// below. The lock of a directory is one for readers (read_lock.h): others may hold it at the same time, and
-// no lock file is made. Thread-safe; outlives the files that it has opened.
+// below. The lock of a directory is one for readers (Filesystem::lock_directory_to_read()): others may hold
+// it at the same time, and no lock file is made. Thread-safe; outlives the files that it has opened.
 #pragma once
 
 #include <map>
@@ -38,6 +38,12 @@ class OverlayFilesystem final : public Filesystem {
   bool exists(const std::string& path) override;
   Result<uint64_t> file_size(const std::string& path) override;
   Result<std::unique_ptr<DirectoryLock>> lock_directory(const std::string& path) override;
+  Result<std::unique_ptr<DirectoryLock>> lock_directory_to_read(const std::string& path) override {
+    return below_.lock_directory_to_read(path);
+  }
+  /// Files can be made, in memory.
+  bool is_writable(const std::string& path) override { return below_.exists(path); }
+  Result<std::string> canonical_path(const std::string& path) override { return below_.canonical_path(path); }
 
  private:
   /// A file that is not as it is below.

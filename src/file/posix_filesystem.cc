@@ -6,11 +6,14 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
+#include <system_error>
 
 #include "file/descriptor.h"
 #include "file/filesystem.h"
 #include "file/io_error.h"
 #include "file/lock_holder.h"
+#include "file/read_lock.h"
 #include "file/sync_method.h"
 
 namespace hailstone {
@@ -149,6 +152,16 @@ class PosixFilesystem final : public Filesystem {
       return failed("lock", lock_path);
     }
     return std::make_unique<PosixDirectoryLock>(std::move(file));
+  }
+  Result<std::unique_ptr<DirectoryLock>> lock_directory_to_read(const std::string& path) override {
+    return hailstone::lock_directory_to_read(path);
+  }
+  bool is_writable(const std::string& path) override { return ::access(path.c_str(), W_OK) == 0; }
+  Result<std::string> canonical_path(const std::string& path) override {
+    std::error_code error;
+    const auto found = std::filesystem::weakly_canonical(std::filesystem::absolute(path, error), error);
+    if (error) return std::unexpected(io_error("find the whole path of", path, error.value()));
+    return found.string();
   }
 };
 

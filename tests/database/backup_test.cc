@@ -130,6 +130,45 @@ TEST_F(BackupTest, AFailureLeavesNoDatabaseBehind) {
   database_.reset();
 }
 
+/// The same with links, and of the copy that restores one.
+TEST_F(BackupTest, EachFailureOfLinksAndOfARestoreLeavesNothing) {
+  FaultFilesystem filesystem(posix_filesystem());
+  filesystem.allow_links();
+  auto opened = Database::open(filesystem, directory_.path(), options());
+  ASSERT_OK(opened);
+  database_ = std::move(*opened);
+  create("a/rows");
+  const Rows rows = many(0, 2000, std::string(1000, 'x'));
+  load("a/rows", rows);
+  const auto until_it_works = [&](const std::string& name,
+                                  const std::function<Status(const std::string&)>& work) {
+    bool succeeded = false;
+    for (uint64_t skip = 0; !succeeded && skip < 200; ++skip) {
+      const std::string place = target(name + std::to_string(skip));
+      filesystem.add_rule({.path_part = place, .skip = skip, .times = 1, .error_number = EIO});
+      succeeded = work(place).has_value();
+      filesystem.clear_rules();
+      EXPECT_EQ(std::filesystem::exists(place), succeeded) << skip;
+      if (succeeded) expect_restored(name + std::to_string(skip), "a/rows", rows);
+    }
+    EXPECT_TRUE(succeeded);
+  };
+  until_it_works("linked", [&](const std::string& place) { return database_->backup(place); });
+  ASSERT_OK(database_->backup(target("copy")));
+  const auto restore = [&](const std::string& place) {
+    return restore_database(filesystem, target("copy"), place, {});
+  };
+  until_it_works("restored", restore);
+  for (const auto call : {FaultFilesystem::Call::LockDirectory, FaultFilesystem::Call::List,
+                          FaultFilesystem::Call::Open, FaultFilesystem::Call::CanonicalPath}) {
+    filesystem.add_rule({.call = call, .path_part = target("copy"), .times = 1});
+    EXPECT_FALSE(restore(target("none")));
+    filesystem.clear_rules();
+    EXPECT_FALSE(std::filesystem::exists(target("none")));
+  }
+  database_.reset();
+}
+
 class BackupConcurrentTest : public BackupTest {};
 
 /// Each transaction adds the same number to two tables, by rows, loads and deletes; so every moment has equal

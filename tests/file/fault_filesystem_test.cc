@@ -68,6 +68,42 @@ TEST_F(FaultFilesystemTest, WithoutRulesItIsTheFilesystemBelow) {
   EXPECT_TRUE(filesystem.list(directory_.path()).value().empty());
 }
 
+TEST_F(FaultFilesystemTest, LinksAreThereWhenTheyAreAllowedAndLastOnceSynced) {
+  const auto work = [&](FaultFilesystem& filesystem, bool sync) {
+    put("a", "text");
+    EXPECT_EQ(filesystem.link(path("a"), path("b")).error().code(), ErrorCode::Unsupported);
+    filesystem.allow_links();
+    filesystem.add_rule({.call = Call::Link, .times = 1});
+    EXPECT_EQ(filesystem.link(path("a"), path("b")).error().code(), ErrorCode::Io);
+    EXPECT_EQ(content("b"), "(none)");
+    EXPECT_TRUE(filesystem.link(path("a"), path("b")));
+    if (sync) {
+      EXPECT_TRUE(filesystem.sync_directory(directory_.path()));
+    }
+    EXPECT_EQ(content("b"), "text");
+  };
+  EXPECT_EQ(states("b", [&](FaultFilesystem& filesystem) { work(filesystem, true); }),
+            (std::set<std::string>{"text"}));
+  EXPECT_EQ(states("b", [&](FaultFilesystem& filesystem) { work(filesystem, false); }),
+            (std::set<std::string>{"text", "(none)"}));
+  EXPECT_EQ(states("a", [&](FaultFilesystem& filesystem) { work(filesystem, false); }),
+            (std::set<std::string>{"text"}));
+}
+
+TEST_F(FaultFilesystemTest, FailsTheCallsOfLocksAndPaths) {
+  FaultFilesystem filesystem(posix_filesystem());
+  put("lock", "");
+  EXPECT_TRUE(filesystem.lock_directory_to_read(directory_.path()));
+  EXPECT_TRUE(filesystem.canonical_path(directory_.path()));
+  EXPECT_TRUE(filesystem.is_writable(directory_.path()));
+  filesystem.add_rule({.call = Call::LockDirectoryToRead});
+  filesystem.add_rule({.call = Call::CanonicalPath});
+  filesystem.add_rule({.call = Call::Open});
+  EXPECT_FALSE(filesystem.lock_directory_to_read(directory_.path()));
+  EXPECT_FALSE(filesystem.canonical_path(directory_.path()));
+  EXPECT_FALSE(filesystem.open_plain(path("lock")));
+}
+
 TEST_F(FaultFilesystemTest, FailsTheCallsThatARuleNames) {
   FaultFilesystem filesystem(posix_filesystem());
   filesystem.add_rule(

@@ -167,8 +167,18 @@ TEST(MemoryFilesystemTest, DirectoriesListTheirOwnFilesAndAreLockedOnce) {
   auto lock = filesystem.lock_directory("d");
   ASSERT_TRUE(lock);
   EXPECT_EQ(filesystem.lock_directory("d").error().code(), ErrorCode::Busy);
+  EXPECT_EQ(filesystem.lock_directory_to_read("d").error().code(), ErrorCode::Busy);
   lock->reset();
   EXPECT_TRUE(filesystem.lock_directory("d"));
+  auto reader = filesystem.lock_directory_to_read("d"), other = filesystem.lock_directory_to_read("d");
+  ASSERT_TRUE(reader && other);
+  reader->reset();
+  EXPECT_EQ(filesystem.lock_directory("d").error().code(), ErrorCode::Busy);
+  other->reset();
+  EXPECT_TRUE(filesystem.lock_directory("d"));
+  EXPECT_TRUE(filesystem.is_writable("d"));
+  EXPECT_FALSE(filesystem.is_writable("e"));
+  EXPECT_EQ(*filesystem.canonical_path("d/../e/./f"), "/e/f");
 }
 
 }  // namespace

@@ -233,6 +233,20 @@ TEST(PosixFilesystemTest, AFailedWriteIsAnErrorAndKeepsTheSize) {
   EXPECT_EQ(read_all(posix_filesystem(), directory.file("a")), std::string(600, 'x') + std::string(400, 'z'));
 }
 
+TEST(PosixFilesystemTest, PathsAreFreedOfLinks) {
+  TemporaryDirectory directory;
+  Filesystem& filesystem = posix_filesystem();
+  ASSERT_TRUE(filesystem.make_directory(directory.file("there")));
+  ASSERT_EQ(::symlink("there", directory.file("link").c_str()), 0);
+  const std::string there = *filesystem.canonical_path(directory.file("there"));
+  EXPECT_EQ(*filesystem.canonical_path(directory.file("link")), there);
+  EXPECT_EQ(*filesystem.canonical_path(directory.file("link/../link/new/one")), there + "/new/one");
+  EXPECT_TRUE(filesystem.is_writable(directory.path()));
+  EXPECT_FALSE(filesystem.is_writable(directory.file("none")));
+  ASSERT_EQ(::symlink("round", directory.file("round").c_str()), 0);
+  EXPECT_FALSE(filesystem.canonical_path(directory.file("round")));
+}
+
 TEST(IoErrorTest, NamesCallPathReasonAndCure) {
   const Error full = io_error("write to", "/data/file", ENOSPC);
   EXPECT_EQ(full.code(), ErrorCode::DiskFull);

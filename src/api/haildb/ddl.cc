@@ -1,11 +1,8 @@
 // Databases, tables and indexes: making, dropping, renaming, emptying.
 #include <fmt/format.h>
 #include <strings.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <thread>
@@ -16,6 +13,7 @@
 #include "api/haildb/schema.h"
 #include "api/haildb/system_tables.h"
 #include "api/haildb/transaction.h"
+#include "file/filesystem.h"
 
 namespace hailstone::haildb {
 namespace {
@@ -34,10 +32,8 @@ std::string directory_of(std::string_view database) { return engine().home + std
 ib_err_t check_directory(const std::string& table) {
   if (!is_on(Variable::FilePerTable)) return DB_SUCCESS;
   const size_t slash = table.find('/');
-  struct stat status;
   const bool is_there = slash != std::string::npos &&
-                        ::stat(directory_of(table.substr(0, slash)).c_str(), &status) == 0 &&
-                        S_ISDIR(status.st_mode);
+                        hailstone::posix_filesystem().list(directory_of(table.substr(0, slash))).has_value();
   if (is_there) return DB_SUCCESS;
   return refused(
       fmt::format("table '{}': its database has no directory; make it by ib_database_create()", table));
@@ -245,7 +241,7 @@ ib_bool_t ib_database_create(const char* dbname) try {
   const std::string_view name(dbname);
   if (!is_database_name(name)) return IB_FALSE;
   if (!is_on(Variable::FilePerTable)) return IB_TRUE;
-  return ::mkdir(directory_of(name).c_str(), 0770) == 0 || errno == EEXIST ? IB_TRUE : IB_FALSE;
+  return hailstone::posix_filesystem().make_directory(directory_of(name)) ? IB_TRUE : IB_FALSE;
 } catch (const std::bad_alloc&) {
   return {};
 }
@@ -264,7 +260,7 @@ ib_err_t ib_database_drop(const char* dbname) try {
     if (in_use) std::this_thread::sleep_for(pause);
   }
   // Files that programs have put there stay.
-  static_cast<void>(::rmdir(directory_of(name).c_str()));
+  static_cast<void>(hailstone::posix_filesystem().remove_directory(directory_of(name)));
   return DB_SUCCESS;
 } catch (const std::bad_alloc&) {
   return DB_OUT_OF_MEMORY;
