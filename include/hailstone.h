@@ -536,7 +536,8 @@ HS_API int hs_table_index(const hs_table* table, size_t index, const char** name
 HS_API int hs_table_index_column(const hs_table* table, size_t index, size_t part, size_t* column,
                                  int* flags);
 /* Reads every byte of the table and compares its indexes with its rows. HS_CORRUPT names the first thing that
- * is wrong. Error handle: transaction. */
+ * is wrong. HS_UNSUPPORTED: nothing is, as far as this program can tell; the sentence names an index of texts
+ * in a collation that only the program that made the table knows. Error handle: transaction. */
 HS_API int hs_table_check(hs_transaction* transaction, hs_table* table);
 /* Estimates: rows, and bytes on disk and in memory; of a table that was dropped, what they were last. Each
  * pointer may be NULL. */

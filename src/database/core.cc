@@ -42,7 +42,8 @@ DatabaseCore::DatabaseCore(Filesystem& filesystem, std::string directory, Databa
 DatabaseCore::~DatabaseCore() = default;
 
 const CollationResolver& DatabaseCore::collations() {
-  return options_.collations != nullptr ? *options_.collations : default_collations_;
+  if (options_.collations != nullptr) return *options_.collations;
+  return options_.read_only ? collations_for_reading() : default_collations_;
 }
 
 std::string DatabaseCore::segment_path(uint64_t file_number) {

@@ -66,7 +66,9 @@ struct DatabaseOptions {
   /// files stay in memory. Changes are ErrorCode::Unsupported, and so are checkpoints and backups.
   bool read_only = false;
   const RetentionClock* retention_clock = nullptr;  // null: the library's own; must outlive the database
-  const CollationResolver* collations = nullptr;    // null: the library's own two; must outlive the database
+  /// Must outlive the database. Null: the library's own two; and of a database that is only read any other,
+  /// without its weights (collations_for_reading()): tables can be scanned, but not read by such an index.
+  const CollationResolver* collations = nullptr;
   /// Warnings and notes (recovery, background errors). May be called from any thread; empty: dropped.
   enum class Severity : uint8_t { Note, Warning, Error };
   std::function<void(Severity, const std::string&)> logger;

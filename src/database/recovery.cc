@@ -47,6 +47,10 @@ Status Recovery::run() {
   for (const TableId id : passed_over_) {
     const EntryPointer entry = core_.catalog().find(id);
     if (entry == nullptr) continue;  // dropped further on
+    if (const auto table = core_.catalog().opened(entry);
+        table != nullptr && !table->usable() && table->usable().error().code() == ErrorCode::Unsupported) {
+      continue;  // not damaged: whatever reads it is told
+    }
     core_.log_message(
         DatabaseOptions::Severity::Warning,
         fmt::format(
@@ -331,7 +335,16 @@ Status Recovery::with_table(TableId id, const std::function<Status(Table&)>& wor
       if (status) return {};
     }
     const ErrorCode code = status.error().code();
-    if (code != ErrorCode::Io && code != ErrorCode::Corruption) return status;
+    // The others can be read.
+    const bool is_others = code == ErrorCode::Unsupported && core_.options().read_only && table != nullptr;
+    if (is_others) {
+      status = fail(code,
+                    fmt::format("table '{}' was changed after the last checkpoint, and the log's changes can "
+                                "be applied only by the program that made the table: start that server, or "
+                                "program, once, and stop it ({})",
+                                table->definition().name, status.error().message()));
+    }
+    if (code != ErrorCode::Io && code != ErrorCode::Corruption && !is_others) return status;
     if (code == ErrorCode::Io && tries_left > 0) {
       std::this_thread::sleep_for(pause_between_tries);
       continue;

@@ -2,8 +2,13 @@
 
 #include <algorithm>
 
+#include <memory>
+#include <unordered_map>
+
 #include <fmt/format.h>
 
+#include "base/check.h"
+#include "base/mutex.h"
 #include "schema/padding.h"
 
 namespace hailstone {
@@ -35,7 +40,48 @@ class BinaryPaddedCollation final : public Collation {
   bool bytes_decide_order() const override { return false; }
 };
 
+/// Of another application.
+class UnknownCollation final : public Collation {
+ public:
+  explicit UnknownCollation(uint32_t id) : id_(id) {}
+  uint32_t id() const override { return id_; }
+  bool has_weights() const override { return false; }
+  int compare(ByteView a, ByteView b) const override { return a.compare(b); }
+  void append_weights(ByteView, std::string&) const override {
+    HAILSTONE_CHECK(false, "weights of collation {} were asked for, which this program does not know", id_);
+  }
+  size_t prefix_bytes(ByteView value, size_t characters) const override {
+    return std::min(value.size(), characters);
+  }
+  Equality equality() const override { return Equality::Bytes; }
+  bool bytes_decide_order() const override { return false; }
+
+ private:
+  const uint32_t id_;
+};
+
+class CollationsForReading final : public CollationResolver {
+ public:
+  Result<const Collation*> resolve(uint32_t id) const override {
+    if (id < first_application_collation_id) return CollationResolver::resolve(id);
+    const MutexLock guard(mutex_);
+    auto& collation = known_[id];
+    if (collation == nullptr) collation = std::make_unique<UnknownCollation>(id);
+    return collation.get();
+  }
+
+ private:
+  mutable Mutex mutex_;
+  mutable std::unordered_map<uint32_t, std::unique_ptr<const UnknownCollation>> known_
+      HAILSTONE_GUARDED_BY(mutex_);
+};
+
 }  // namespace
+
+const CollationResolver& collations_for_reading() {
+  static const CollationsForReading* const all = new CollationsForReading;  // tables may outlive main()
+  return *all;
+}
 
 const Collation& binary_collation() {
   static const BinaryCollation collation;

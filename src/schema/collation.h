@@ -21,6 +21,9 @@ class Collation {
   /// Appends bytes whose memcmp order is the order of compare, equal for equal values. They need not tell
   /// their own end, but of two values none's bytes are a proper prefix of the other's unless it sorts first.
   virtual void append_weights(ByteView value, std::string& to) const = 0;
+  /// False: only the number is known, as of the application that made the table. Keys that it has made can be
+  /// read, none can be made, and nothing can be compared but by bytes.
+  virtual bool has_weights() const { return true; }
   /// Whether what append_weights() appends are padded weights of two bytes each (schema/padding.h).
   virtual bool has_padded_pairs() const { return false; }
   /// Length in bytes of the longest prefix of `value` with at most `characters` characters.
@@ -52,5 +55,9 @@ class CollationResolver {
   /// ErrorCode::Unsupported when the id is unknown.
   virtual Result<const Collation*> resolve(uint32_t id) const;
 };
+
+/// Knows all: the library's two, and of every other one that it has no weights. For databases that are only
+/// read. Lives for ever; thread-safe.
+const CollationResolver& collations_for_reading();
 
 }  // namespace hailstone

@@ -40,6 +40,7 @@ Result<KeyCodec> KeyCodec::make(const TableDefinition& table, const Index& index
                                                           table.name, collation.error().message()));
       }
       part.collation = *collation;
+      codec.makes_keys_ = codec.makes_keys_ && part.collation->has_weights();
       if (from.prefix != 0) codec.whole_values_ = false;
     } else {
       part.width = column.width;
@@ -88,6 +89,13 @@ Status KeyCodec::append_part(const Part& part, const Value& value, std::string& 
     }
     to.append(value.bytes.substr(0, part.width));
   } else {
+    if (!makes_keys_ && !part.collation->has_weights()) {
+      return fail(
+          ErrorCode::Unsupported,
+          fmt::format("keys of index '{}' can be made only by the program that made the table, such as a "
+                      "MariaDB server: no other knows its collation number {}",
+                      index_name_, part.collation->id()));
+    }
     const size_t from = to.size();
     const size_t taken =
         part.prefix == 0 ? value.bytes.size() : part.collation->prefix_bytes(value.bytes, part.prefix);
@@ -159,6 +167,40 @@ bool KeyCodec::has_null(const RowCodec& codec, ByteView row) const {
     if (parts_[i].nullable && codec.value(row, columns_[i]).null) return true;
   }
   return false;
+}
+
+Result<bool> KeyCodec::agrees(std::span<const Value> values, ByteView& rest) const {
+  for (size_t i = 0; i < values.size(); ++i) {
+    const Part& part = parts_[i];
+    if (!part.variable || part.collation->has_weights()) {
+      HAILSTONE_ASSIGN(const int order, compare_part(i, values[i], rest));
+      if (order != 0) return false;
+      continue;
+    }
+    const unsigned char inverted = part.descending ? 0xff : 0;
+    const auto byte = [&](size_t position) {
+      return static_cast<char>(static_cast<unsigned char>(rest[position]) ^ inverted);
+    };
+    size_t at = 0;
+    if (part.nullable) {
+      if (rest.empty() || byte(at++) != (values[i].null ? null_mark : value_mark)) return false;
+    } else if (values[i].null) {
+      return false;
+    }
+    if (!values[i].null) {
+      // Up to the zero that another zero byte's escape does not follow.
+      for (;; ++at) {
+        if (at + 1 >= rest.size()) return false;
+        if (byte(at) != 0) continue;
+        const auto behind = static_cast<unsigned char>(byte(++at));
+        if (behind == 1) break;
+        if (behind != 0xff) return false;
+      }
+      ++at;
+    }
+    rest.remove_prefix(at);
+  }
+  return true;
 }
 
 size_t KeyCodec::prefix_size(ByteView key, size_t parts) const {

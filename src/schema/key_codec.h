@@ -35,7 +35,8 @@ class KeyCodec {
   size_t part_count() const { return parts_.size(); }
   /// Table columns of the parts, in order.
   std::span<const uint16_t> columns() const { return columns_; }
-  /// Appends the key of the first `values.size()` parts. ErrorCode::RowTooLarge beyond `most_bytes` (rows
+  /// Appends the key of the first `values.size()` parts. ErrorCode::Unsupported for a value whose collation
+  /// has no weights here, RowTooLarge beyond `most_bytes` (rows
   /// have no longer keys than by default, but one may be sought), InvalidArgument for NULL in a column that
   /// cannot be NULL; `to` is then as before.
   Status append(std::span<const Value> values, std::string& to, size_t most_bytes = max_key_bytes) const;
@@ -48,6 +49,11 @@ class KeyCodec {
   bool has_null(const RowCodec& codec, ByteView row) const;
   /// Bytes that the first `parts` parts take of a key of this index.
   size_t prefix_size(ByteView key, size_t parts) const;
+  /// False when a part is of a collation that has no weights here: keys can be read and not made.
+  bool makes_keys() const { return makes_keys_; }
+  /// Whether `rest` begins with a key of these values, one a part, as far as that can be told: of a part
+  /// without weights its form and whether it is NULL. It is moved behind the key then.
+  Result<bool> agrees(std::span<const Value> values, ByteView& rest) const;
   /// True when values read back through the index's columns are all that the key is made of, i.e. no prefix
   /// parts.
   bool whole_values() const { return whole_values_; }
@@ -73,6 +79,7 @@ class KeyCodec {
   std::vector<uint16_t> columns_;
   std::string index_name_;
   bool whole_values_ = true;
+  bool makes_keys_ = true;
 };
 
 /// The smallest byte string greater than every string that begins with `prefix`; empty when there is none.

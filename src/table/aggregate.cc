@@ -66,6 +66,13 @@ Result<ScanColumn> describe_column(const Table::State& table, const Projection& 
     const bool text = column.type >= Type::Char;
     HAILSTONE_ASSIGN(described.collation,
                      table.host.collations().resolve(text ? column.collation : binary_collation_id));
+    if (!described.collation->has_weights()) {
+      return fail(
+          ErrorCode::Unsupported,
+          fmt::format("values of column '{}' of table '{}' can be compared only by the program that made "
+                      "the table: no other knows its collation number {}",
+                      column.name, definition.name, column.collation));
+    }
   }
   return described;
 }

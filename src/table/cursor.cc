@@ -1,5 +1,7 @@
 #include "table/cursor.h"
 
+#include <fmt/format.h>
+
 #include <optional>
 #include <utility>
 
@@ -74,6 +76,18 @@ struct Cursor::State {
     sought = false;
   }
 
+  /// The order of an index is that of its keys.
+  Status check_order() const {
+    const bool makes_keys = secondary == SegmentKeys::clustered ? inside.keys->makes_clustered()
+                                                                : inside.keys->makes_secondary(secondary);
+    if (makes_keys) return {};
+    return fail(
+        ErrorCode::Unsupported,
+        fmt::format("table {} cannot be read here by an index of texts whose collation only the program "
+                    "that made the table knows; scan it, which needs no index",
+                    inside.layout->definition().name));
+  }
+
   bool has_new_own_changes() const {
     return own_changes != transaction.change_count() && options.sees_own_changes;
   }
@@ -112,6 +126,7 @@ struct Cursor::State {
 
   Result<bool> seek(Direction to, const SeekBound& bound, const Wanted& wanted) {
     HAILSTONE_TRY(inside.usable());
+    HAILSTONE_TRY(check_order());
     if (locks_ranges()) return settle_in_range(to, bound, wanted);
     open_sources();
     HAILSTONE_TRY(seek_all(to, bound));
@@ -120,6 +135,7 @@ struct Cursor::State {
 
   Result<bool> seek_prefix(ByteView prefix) {
     HAILSTONE_TRY(inside.usable());
+    HAILSTONE_TRY(check_order());
     open_sources();
     HAILSTONE_TRY(seek_all(Direction::Forward, {.key = prefix, .prefix = true}));
     loaded = has_key = false;

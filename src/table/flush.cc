@@ -148,6 +148,7 @@ Result<bool> Table::flush(bool force) {
   State& state = *state_;
   const MutexLock flushing(state.flush_mutex);
   HAILSTONE_TRY(state.usable());
+  if (!state.keys->makes_all()) return false;  // rows of a database that is only read stay in memory
   {
     const MutexLock guard(state.write_mutex());
     const auto view = state.current_view();

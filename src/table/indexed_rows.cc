@@ -149,6 +149,7 @@ Result<std::optional<IndexedRows>> IndexedRows::find(const Predicate& predicate,
       const size_t number = i == 0 ? SegmentKeys::clustered : i - 1;
       const KeyCodec& codec = i == 0 ? keys.clustered() : keys.secondary(i - 1);
       if (codec.columns().empty() || codec.columns().front() != column || !codec.whole_values()) continue;
+      if (i == 0 ? !keys.makes_clustered() : !keys.makes_secondary(i - 1)) continue;
       const Column& values = keys.definition().columns[column];
       const uint64_t greatest = values.is_integer() ? bits_of_width(values.width) : 0;
       const auto prefixes = PrefixMaker(codec, greatest).of(*leaf.condition);

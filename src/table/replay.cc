@@ -82,7 +82,7 @@ Status Table::replay_put(Timestamp timestamp, uint64_t row_id, ByteView row) {
   std::string key;
   std::vector<std::string> secondary;
   HAILSTONE_TRY(state.keys->clustered_key(row, row_id, key));
-  HAILSTONE_TRY(state.keys->secondary_keys(row, key, secondary));
+  HAILSTONE_TRY(state.keys->secondary_keys_to_read(row, key, secondary));
   if (state.keys->hidden_row_id()) raise_to(state.next_row_id, row_id + 1);
   const MutexLock guard(state.write_mutex());
   HAILSTONE_ASSIGN(const Replayed found, state.noted(look(state, key, timestamp)));
@@ -95,7 +95,28 @@ Status Table::replay_put(Timestamp timestamp, uint64_t row_id, ByteView row) {
   return {};
 }
 
+namespace {
+
+/// A row of the manifest of a table whose clustered keys cannot be made here: it can be read, and a number
+/// stands in for its key. The rows of the manifest are live, and what they have replaced has its end in the
+/// segments' files, so nothing need be looked for.
+Status add_row_to_read(Table::State& state, Timestamp begin, uint64_t number, ByteView row) {
+  std::string key;
+  std::vector<std::string> secondary;
+  append_row_id(number, key);
+  HAILSTONE_TRY(state.keys->secondary_keys_to_read(row, key, secondary));
+  const MutexLock guard(state.write_mutex());
+  const ExclusiveLock latched(state.latch());
+  TableDelta& delta = *state.current_view()->deltas.front();
+  delta.note_commit(begin);
+  delta.rows.insert(key, row, begin, secondary);
+  return {};
+}
+
+}  // namespace
+
 Status Table::restore_rows(ByteView rows) {
+  uint64_t number = 0;
   for (ByteReader reader(rows); !reader.empty();) {
     Timestamp begin = 0;
     uint64_t row_id = 0;
@@ -107,7 +128,8 @@ Status Table::restore_rows(ByteView rows) {
                               "backup",
                               definition().name));
     }
-    HAILSTONE_TRY(replay_put(begin, row_id, row));
+    HAILSTONE_TRY(state_->keys->makes_clustered() ? replay_put(begin, row_id, row)
+                                                  : add_row_to_read(*state_, begin, ++number, row));
   }
   return {};
 }
@@ -115,6 +137,11 @@ Status Table::restore_rows(ByteView rows) {
 Status Table::replay_delete(Timestamp timestamp, ByteView key) {
   State& state = *state_;
   HAILSTONE_TRY(state.usable());
+  if (!state.keys->makes_clustered()) {
+    // Rows of the manifest have other keys here (add_row_to_read()).
+    return fail(ErrorCode::Unsupported,
+                fmt::format("a row of table {} that was deleted cannot be found here", definition().name));
+  }
   const MutexLock guard(state.write_mutex());
   HAILSTONE_ASSIGN(const Replayed found, state.noted(look(state, key, timestamp)));
   if (!found.superseded) end_version(state, found.live, timestamp);

@@ -135,6 +135,7 @@ void Table::set_analyzed_counts(AnalyzedCounts counts) {
 Status Table::analyze(const StopToken& stop) {
   State& state = *state_;
   HAILSTONE_TRY(state.usable());
+  if (!state.keys->makes_all()) return {};  // the statistics are those of the segments
   const uint64_t rows = statistics().rows;
   // Whatever comes of it, who finds the counts outdated asks again.
   struct Asked {

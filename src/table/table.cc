@@ -220,7 +220,9 @@ void Table::State::mark_corrupt(const Error& error) {
   const MutexLock guard(corruption_mutex);
   if (corruption) return;
   // A file that the system could not read during recovery need not be damaged.
-  corruption = Error(error.code() == ErrorCode::Io ? ErrorCode::Io : ErrorCode::Corruption, error.message());
+  // Nor need one whose log only the program that made the table can apply.
+  const bool is_whole = error.code() == ErrorCode::Io || error.code() == ErrorCode::Unsupported;
+  corruption = Error(is_whole ? error.code() : ErrorCode::Corruption, error.message());
   corrupt.store(true, std::memory_order_release);
   count(host.counters().tables_corrupt);
 }

@@ -250,8 +250,10 @@ class Table : public std::enable_shared_from_this<Table> {
   static uint64_t distinct_values(std::span<const std::shared_ptr<const Table>> tables, uint16_t column);
   /// Estimated number of entries of an index with low <= key < high (encoded; empty: no limit).
   uint64_t estimate_range(size_t index, ByteView low, ByteView high) const;
-  /// Reads every byte and checks that indexes and rows agree; the first thing wrong.
-  Status check(Transaction& transaction, const StopToken& stop);
+  /// Reads every byte and checks that indexes and rows agree; the first thing wrong. `in_part`: becomes the
+  /// names of the indexes whose keys cannot be made here, so that only what is stored of them was checked;
+  /// null: a table with such an index is ErrorCode::Unsupported when nothing is wrong with it.
+  Status check(Transaction& transaction, const StopToken& stop, std::vector<std::string>* in_part = nullptr);
   /// Recomputes the distinct counts that statistics() gives. When the table has more than doubled since, or
   /// lost half of its rows, statistics() asks the host to do it again.
   Status analyze(const StopToken& stop = {});

@@ -32,6 +32,18 @@ Status TableKeys::secondary_keys(ByteView row, ByteView clustered_key, std::vect
   return {};
 }
 
+Status TableKeys::secondary_keys_to_read(ByteView row, ByteView clustered_key,
+                                         std::vector<std::string>& to) const {
+  if (makes_all()) return secondary_keys(row, clustered_key, to);
+  to.resize(secondary_count());
+  for (size_t i = 0; i < to.size(); ++i) {
+    to[i].clear();
+    if (makes_secondary(i)) HAILSTONE_TRY(secondary(i).append_row(layout_->row_codec(), row, to[i]));
+    to[i].append(clustered_key);
+  }
+  return {};
+}
+
 void append_row_id(uint64_t row_id, std::string& to) {
   char bytes[8];
   store_big_endian(bytes, row_id, 8);

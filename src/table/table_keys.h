@@ -2,6 +2,7 @@
 // Immutable, thread-safe.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -39,9 +40,17 @@ class TableKeys {
     return definition().indexes[number + first_secondary()].unique;
   }
 
+  /// Whether the clustered keys, and with them those of an index, can be made here and not only read.
+  bool makes_clustered() const { return hidden_row_id() || codecs_[0].makes_keys(); }
+  bool makes_secondary(size_t number) const { return makes_clustered() && secondary(number).makes_keys(); }
+  bool makes_all() const { return std::ranges::all_of(codecs_, &KeyCodec::makes_keys); }
+
   Status clustered_key(ByteView row, uint64_t row_id, std::string& to) const;
   /// Entry keys (index key + clustered key) of all secondary indexes.
   Status secondary_keys(ByteView row, ByteView clustered_key, std::vector<std::string>& to) const;
+  /// The same for rows that are only read: of an index whose keys cannot be made, whose order nothing may ask
+  /// for, the clustered key stands in.
+  Status secondary_keys_to_read(ByteView row, ByteView clustered_key, std::vector<std::string>& to) const;
 
  private:
   TableKeys() = default;

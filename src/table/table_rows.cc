@@ -369,7 +369,7 @@ Status Table::restore_put(Transaction& transaction, uint64_t row_id, ByteView ro
   std::string key;
   std::vector<std::string> secondary;
   HAILSTONE_TRY(state.keys->clustered_key(row, row_id, key));
-  HAILSTONE_TRY(state.keys->secondary_keys(row, key, secondary));
+  HAILSTONE_TRY(state.keys->secondary_keys_to_read(row, key, secondary));
   if (state.keys->hidden_row_id()) raise_to(state.next_row_id, row_id + 1);
   const RestoredRow restored{.row = row, .secondary = secondary, .private_rows = private_rows};
   return restore(state, transaction, key, &restored);

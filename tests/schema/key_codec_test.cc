@@ -164,5 +164,55 @@ TEST(KeyCodecTest, KeyAfterPrefix) {
   EXPECT_EQ(key_after_prefix(""), "");
 }
 
+/// Keys of a collation without weights are read part by part, and not made.
+TEST(KeyCodecTest, KeysWithoutWeightsAreReadOnly) {
+  TableDefinition table;
+  table.name = "t";
+  table.columns.push_back({.name = "a", .type = Type::Signed, .width = 4, .nullable = false});
+  table.columns.push_back({.name = "b", .type = Type::Varchar, .width = 40});
+  table.columns.push_back({.name = "c", .type = Type::Signed, .width = 4, .nullable = false});
+  for (const bool descending : {false, true}) {
+    const Index index{.name = "i",
+                      .parts = {{.column = 0}, {.column = 1, .descending = descending}, {.column = 2}}};
+    const auto known = KeyCodec::make(table, index, CollationResolver());
+    TableDefinition foreign = table;
+    foreign.columns[1].collation = first_application_collation_id + 3;
+    const auto codec = KeyCodec::make(foreign, index, collations_for_reading());
+    ASSERT_TRUE(known && codec);
+    EXPECT_TRUE(known->makes_keys());
+    EXPECT_FALSE(codec->makes_keys());
+    for (const ByteView text : {ByteView("text"), ByteView("a\0b\0\1", 5), ByteView(), ByteView("\0", 1)}) {
+      const Value values[] = {Value::of(order_signed(-5, 4)), Value::of(text), Value::of(order_signed(7, 4))};
+      std::string key;
+      ASSERT_TRUE(known->append(values, key));
+      std::string made;
+      EXPECT_EQ(codec->append(values, made).error().code(), ErrorCode::Unsupported);
+      EXPECT_TRUE(made.empty());
+      const std::string more = key + "more";
+      ByteView rest = more;
+      EXPECT_TRUE(*codec->agrees(values, rest));
+      EXPECT_EQ(rest, "more");
+      const Value others[] = {values[0], Value::of("another text"), Value::of(order_signed(8, 4))};
+      rest = key;
+      EXPECT_TRUE(*codec->agrees({others, 2}, rest)) << "the weights are not known";
+      rest = key;
+      EXPECT_FALSE(*codec->agrees(others, rest));
+      const Value null[] = {values[0], Value{}, values[2]};
+      rest = key;
+      EXPECT_FALSE(*codec->agrees(null, rest));
+      for (size_t size = 0; size < key.size(); ++size) {
+        rest = ByteView(key).substr(0, size);
+        EXPECT_FALSE(*codec->agrees(values, rest)) << size;
+      }
+      std::string null_key;
+      ASSERT_TRUE(known->append(null, null_key));
+      rest = null_key;
+      EXPECT_TRUE(*codec->agrees(null, rest) && rest.empty());
+      rest = null_key;
+      EXPECT_FALSE(*codec->agrees(values, rest));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace hailstone
