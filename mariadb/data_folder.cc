@@ -2,7 +2,6 @@
 
 #include <filesystem>
 
-#include "database/manifest.h"
 #include "fmt/format.h"
 
 // The server exports it, but no header of its declares it.
@@ -11,14 +10,6 @@ extern void ignore_db_dirs_append(const char* name);
 namespace hailstone {
 
 namespace {
-
-// Of earlier versions: also the name of a possible database, which then has no manifest.
-constexpr const char* earlier_folder = "hailstone";
-
-bool has_files_of_engine(const std::string& folder) {
-  std::error_code failed;  // what cannot be looked at now is told of when it is opened
-  return std::filesystem::exists(Manifest::path_in(folder), failed);
-}
 
 /// A relative path keeps its first part from being taken for an option or a drive.
 std::string from_here(const std::string& path) {
@@ -30,14 +21,12 @@ std::string from_here(const std::string& path) {
 Result<std::string> find_data_folder(std::string wanted) {
   while (wanted.size() > 1 && wanted.back() == '/') wanted.pop_back();
   if (wanted != default_data_folder) return from_here(wanted);
-  const std::string usual = from_here(default_data_folder), earlier = from_here(earlier_folder);
-  if (!has_files_of_engine(earlier)) return usual;
-  if (!has_files_of_engine(usual)) return earlier;
-  return fail(
-      ErrorCode::InvalidArgument,
-      fmt::format("the data directory has two folders of the engine, '{}' and '{}'; say which one has "
-                  "the tables, as hailstone_data_dir=./{}, or move the other one away",
-                  default_data_folder, earlier_folder, earlier_folder));
+  const auto found = find_server_folder(posix_filesystem(), ".");
+  if (found) return found;
+  return fail(found.error().code(),
+              fmt::format("{}; say which one has the tables, as hailstone_data_dir=./{}, or "
+                          "move the other one away",
+                          found.error().message(), earlier_server_folder));
 }
 
 void hide_data_folder(const std::string& folder) {

@@ -1,11 +1,11 @@
-// The folder of the engine's files in the server's data directory. The server takes each folder there for a
-// database, so a new one has a name that no database can have; a folder that an earlier version made under
-// the name of a possible database goes on being used. Called at the engine's start, by one thread.
+// The folder of the engine's files in the server's data directory, as hailstone_data_dir names it or
+// database/server_folder.h finds it. Called at the engine's start, by one thread.
 #pragma once
 
 #include <string>
 
 #include "base/status.h"
+#include "database/server_folder.h"
 
 namespace hailstone {
 
@@ -19,6 +19,6 @@ Result<std::string> find_data_folder(std::string wanted);
 void hide_data_folder(const std::string& folder);
 
 /// hailstone_data_dir where nothing else is said.
-inline constexpr const char* default_data_folder = "#hailstone";
+inline constexpr const char* default_data_folder = server_folder;
 
 }  // namespace hailstone

@@ -153,6 +153,8 @@ void Arguments::describe(const std::string& name, const std::string& description
   app_->get_option(name)->description(description);
 }
 
+std::string Arguments::name() const { return app_->get_name(); }
+
 bool Arguments::given(const std::string& name) const { return app_->count(name) > 0; }
 
 void Arguments::run(std::function<void()> work) { app_->callback(std::move(work)); }

@@ -67,6 +67,8 @@ class Arguments {
   /// Replaces the description of an argument.
   void describe(const std::string& name, const std::string& description);
   bool given(const std::string& name) const;
+  /// Of the subcommand.
+  std::string name() const;
 
   /// What the subcommand does once its arguments have been read.
   void run(std::function<void()> work);

@@ -6,10 +6,12 @@
 
 #include "cli/check.h"
 #include "cli/commands.h"
+#include "cli/in_use.h"
 #include "cli/new_database.h"
 #include "cli/progress.h"
 #include "cli/segment_files.h"
 #include "database/file_copy.h"
+#include "database/server_folder.h"
 #include "text/value_text.h"
 
 namespace hailstone {
@@ -85,6 +87,7 @@ Result<CheckResult> check_restored(Session& session, const std::map<std::string,
     HAILSTONE_ASSIGN(const CheckResult read, check_tables(session, others, false));
     result.sound = read.sound;
     result.damaged += read.damaged;
+    result.in_part = read.in_part;
     result.unchecked = read.unchecked;
   }
   return result;
@@ -97,7 +100,7 @@ Result<CheckResult> open_restored(Session& session, const RestoreOptions& option
   DatabaseArguments arguments = options.database;
   arguments.directory = directory;
   // Only a copy that opens is a database.
-  if (const Status opened = session.open(arguments); !opened) {
+  if (const Status opened = session.open_to_read(arguments); !opened) {
     return fail(
         opened.error().code(),
         fmt::format("'{}' cannot be opened after it was copied from '{}', so that nothing is restored: {}",
@@ -114,10 +117,12 @@ Result<int> restore(const RestoreOptions& options) {
   const NewDatabase made(target);
   {
     std::unique_ptr<Progress> bar;
-    const Status copied = restore_database(posix_filesystem(), without_last_slashes(options.backup), target,
-                                           progress_of(session, "restoring", bar));
+    HAILSTONE_ASSIGN(const std::string backup,
+                     find_database(posix_filesystem(), without_last_slashes(options.backup)));
+    const Status copied =
+        restore_database(posix_filesystem(), backup, target, progress_of(session, "restoring", bar));
     bar.reset();
-    HAILSTONE_TRY(copied);
+    if (!copied) return std::unexpected(with_way_out(copied.error(), "restore", backup));
   }
   const auto result = open_restored(session, options, target);
   if (!result) {
@@ -125,7 +130,7 @@ Result<int> restore(const RestoreOptions& options) {
     return std::unexpected(made.remove_all(result.error()));
   }
   if (options.check) print_summary(*result);
-  const uint64_t tables = result->sound + result->damaged + result->unchecked;
+  const uint64_t tables = result->sound + result->damaged + result->in_part + result->unchecked;
   if (result->damaged == 0) {
     fmt::print("{} is restored from {}: {}\n", target, options.backup, counted(tables, "table"));
     return 0;
@@ -144,7 +149,7 @@ void add_backup_command(Arguments& root, Ending& ending) {
   Arguments command = root.add_subcommand(
       "backup", "make a directory that is a copy of a database, with hard links where files never change");
   const auto options = std::make_shared<BackupOptions>();
-  add_database_arguments(command, options->database);
+  add_database_arguments(command, options->database, /*or_server=*/true);
   command.add("TARGET", options->target, "directory for the copy: new or empty, its parent must exist")
       .required();
   command.run([options, &ending] { ending.exit_code = finished("backup", back_up(*options)); });
@@ -156,7 +161,10 @@ void add_restore_command(Arguments& root, Ending& ending) {
       "make a database from a backup: copies it, shares no file with it, opens it and each file of it; exit "
       "code 3: damage");
   const auto options = std::make_shared<RestoreOptions>();
-  command.add("BACKUP", options->backup, "the backup's directory, which stays as it is").required();
+  command
+      .add("BACKUP", options->backup,
+           "the directory of the backup, or of one with a server's #hailstone; it stays as it is")
+      .required();
   add_database_arguments(command, options->database);
   command.describe("DATABASE", "directory for the database: new or empty, its parent must exist");
   command.add_flag("--check", options->check, "read every byte of the restored tables; exit code 3: damage");

@@ -11,13 +11,13 @@ namespace hailstone {
 struct CheckResult {
   uint64_t sound = 0;
   uint64_t damaged = 0;
-  uint64_t unchecked = 0;  // tables that only the program that made them can read
+  uint64_t in_part = 0;    // that have nothing wrong, but keys that only the program that made them can make
+  uint64_t unchecked = 0;  // that only the program that made them can read
 };
 
 /// Prints a line for each table that is not sound, and with `verbose` for all. `names` empty: all tables.
 Result<CheckResult> check_tables(Session& session, std::vector<std::string> names, bool verbose);
-/// A line about the manifest of a database that is not open, when its end is torn; else empty. Opening the
-/// database leaves the end out for good.
+/// A line about the manifest of a database that is not open, when its end is torn; else empty.
 std::string torn_end(const std::string& directory);
 void print_summary(const CheckResult& result);
 

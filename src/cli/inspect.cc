@@ -9,11 +9,12 @@
 
 #include "cli/column_text.h"
 #include "cli/commands.h"
+#include "cli/in_use.h"
 #include "cli/segment_files.h"
 #include "cli/text_table.h"
 #include "database/core.h"
 #include "database/manifest.h"
-#include "file/read_lock.h"
+#include "database/server_folder.h"
 #include "log/log_format.h"
 #include "log/log_scan.h"
 #include "text/value_text.h"
@@ -36,7 +37,8 @@ class Inspection {
       return fail(ErrorCode::NotFound,
                   fmt::format("there is no database in directory '{}'", options_.directory));
     }
-    HAILSTONE_ASSIGN(const auto lock, lock_directory_to_read(options_.directory));
+    const auto lock = filesystem_.lock_directory_to_read(options_.directory);
+    if (!lock) return std::unexpected(with_way_out(lock.error(), "inspect", options_.directory));
     HAILSTONE_ASSIGN(const auto content, Manifest::load(filesystem_, options_.directory));
     if (!content) return fail(ErrorCode::NotFound, "the manifest is gone");
     if (options_.tables.empty()) {
@@ -240,12 +242,19 @@ void add_inspect_command(Arguments& root, Ending& ending) {
   Arguments command = root.add_subcommand(
       "inspect", "show manifest, checkpoint, log files, and the tables' segments, changing nothing");
   const auto options = std::make_shared<InspectOptions>();
-  command.add("DATABASE", options->directory, "the database's directory").required();
+  command.add("DATABASE", options->directory, "the database's directory, or a server's data directory")
+      .required();
   command.add("TABLE", options->tables, "only these tables; default: all, with manifest and log");
   command.add_flag("--columns", options->columns,
                    "of each segment also the columns: what they are stored as, encodings, bytes, and the "
                    "ranges of their values");
   command.run([options, &ending] {
+    const auto directory = find_database(posix_filesystem(), options->directory);
+    if (!directory) {
+      ending.exit_code = finished("inspect", std::unexpected(directory.error()));
+      return;
+    }
+    options->directory = *directory;
     Inspection inspection(*options);
     const Status status = inspection.run();
     ending.exit_code = finished("inspect", status);

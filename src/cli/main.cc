@@ -22,8 +22,9 @@ int lost_output(const std::string& reason, int code) {
 int run(int count, char** arguments) {
   ArgumentReader reader(
       "hailstone", "Hailstone's tools for a database directory that no other process has open", hs_version(),
-      "Exit codes: 0 done, 1 error, 2 wrong usage, 3 damage found, 130 interrupted. A load, "
-      "backup or restore\nthat does not come to its end leaves nothing behind.");
+      "Exit codes: 0 done, 1 error, 2 wrong usage, 3 damage found, 4 not all could be checked, 130 "
+      "interrupted.\n"
+      "A load, backup or restore that does not come to its end leaves nothing behind.");
   Arguments root = reader.root();
   Ending ending;
   add_tables_command(root, ending);

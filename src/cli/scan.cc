@@ -186,7 +186,7 @@ void add_scan_command(Arguments& root, Ending& ending) {
   const auto header = std::make_shared<bool>(false);
   const auto null_text = std::make_shared<std::string>();
   const auto delimiter = std::make_shared<std::string>(",");
-  add_database_arguments(command, options->database);
+  add_database_arguments(command, options->database, /*or_server=*/true);
   command.add("TABLE", options->table, "the table, as group/table").required();
   command.add("--columns", options->columns, "columns, in this order; default: all").comma_list();
   command.add("--where", options->condition,

@@ -8,10 +8,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 
 #include "api/hailstone/handles.h"
+#include "cli/in_use.h"
+#include "database/server_folder.h"
 #include "text/value_text.h"
 
 namespace hailstone {
@@ -26,11 +27,6 @@ sigset_t watched_signals() {
   return signals;
 }
 
-/// The filesystem is mounted read-only, or the directory is another user's.
-bool cannot_be_written(const std::string& directory) {
-  return ::access(directory.c_str(), W_OK) != 0 && (errno == EROFS || errno == EACCES || errno == EPERM);
-}
-
 void show_message(void*, hs_log_level level, const char* message) {
   if (level == HS_LOG_NOTE) return;
   fmt::print(stderr, "hailstone: {}: {}\n", level == HS_LOG_WARNING ? "warning" : "error",
@@ -39,8 +35,13 @@ void show_message(void*, hs_log_level level, const char* message) {
 
 }  // namespace
 
-void add_database_arguments(Arguments& command, DatabaseArguments& arguments) {
-  command.add("DATABASE", arguments.directory, "the database's directory").required();
+void add_database_arguments(Arguments& command, DatabaseArguments& arguments, bool or_server) {
+  arguments.command = command.name();
+  arguments.or_server = or_server;
+  command
+      .add("DATABASE", arguments.directory,
+           or_server ? "the database's directory, or a server's data directory" : "the database's directory")
+      .required();
   command
       .add("--memory", arguments.memory_bytes,
            "memory for rows, loads and the cache, in bytes or as 512MB, 2GB; at least 16MB")
@@ -114,7 +115,7 @@ Status Session::open_to_read(const DatabaseArguments& arguments) {
   hs_options options;
   hs_options_init(&options);
   options.must_exist = 1;
-  options.read_only = cannot_be_written(arguments.directory) ? 1 : 0;
+  options.read_only = 1;
   return open(options, arguments);
 }
 
@@ -122,8 +123,14 @@ Status Session::open(hs_options& options, const DatabaseArguments& arguments) {
   options.retention_interval_seconds = 0;  // a command does what it was asked for
   options.memory_bytes = arguments.memory_bytes;
   options.log = show_message;
-  const int opened = hs_open(arguments.directory.c_str(), &options, &database_);
-  return checked(opened, database_);
+  std::string directory = arguments.directory;
+  if (arguments.or_server) {
+    HAILSTONE_ASSIGN(directory, find_database(posix_filesystem(), directory));
+  }
+  const int status = hs_open(directory.c_str(), &options, &database_);
+  const Status opened = checked(status, database_);
+  if (!opened) return std::unexpected(with_way_out(opened.error(), arguments.command, directory));
+  return {};
 }
 
 Status Session::begin() {

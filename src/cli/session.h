@@ -21,7 +21,7 @@
 namespace hailstone {
 
 /// Exit codes; docs/tools.md has them for users. Wrong usage is 2.
-constexpr int exit_error = 1, exit_usage = 2, exit_damage = 3, exit_interrupted = 130;
+constexpr int exit_error = 1, exit_usage = 2, exit_damage = 3, exit_in_part = 4, exit_interrupted = 130;
 
 /// How the program ends; a subcommand sets it.
 struct Ending {
@@ -29,11 +29,13 @@ struct Ending {
 };
 
 struct DatabaseArguments {
+  std::string command;     // the subcommand that they are of
+  bool or_server = false;  // the data directory of a server stands for the database in it
   std::string directory;
   uint64_t memory_bytes = uint64_t{512} << 20;
 };
 /// Adds the positional DATABASE and --memory.
-void add_database_arguments(Arguments& command, DatabaseArguments& arguments);
+void add_database_arguments(Arguments& command, DatabaseArguments& arguments, bool or_server = false);
 
 /// Waits for SIGINT, SIGTERM and SIGHUP as long as it lives, in a thread of its own.
 class SignalWatch {
@@ -69,7 +71,8 @@ class Session {
   /// Opens the database. ErrorCode::NotFound when there is none and `may_make` is not set. Warnings go to
   /// stderr.
   Status open(const DatabaseArguments& arguments, bool may_make = false);
-  /// The same for a command that changes nothing: the directory may be one that cannot be written to.
+  /// The same for a command that changes nothing: the directory may be one that cannot be written to, and
+  /// stays as it is. What a crash has left in the log is applied in memory.
   Status open_to_read(const DatabaseArguments& arguments);
   Status begin();
   /// ErrorCode::Interrupted if a signal was sent before: Ctrl-C ends the other programs of a pipe, too, and

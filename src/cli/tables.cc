@@ -18,6 +18,13 @@ struct TablesOptions {
   bool names_only = false;
 };
 
+std::string state_of(const Table& table) {
+  const Status usable = table.usable();
+  if (usable) return {};
+  return fmt::format("{}: see hailstone check",
+                     usable.error().code() == ErrorCode::Unsupported ? "not up to date" : "damaged");
+}
+
 Status list_tables(const TablesOptions& options) {
   Session session;
   HAILSTONE_TRY(session.open_to_read(options.database));
@@ -38,8 +45,7 @@ Status list_tables(const TablesOptions& options) {
     const TableStatistics statistics = (*table)->statistics();
     shown.add({printable(name), std::to_string(statistics.rows),
                std::to_string((*table)->definition().columns.size()), std::to_string(statistics.segments),
-               human_bytes(statistics.data_bytes + statistics.index_bytes),
-               (*table)->usable() ? "" : "damaged: see hailstone check"});
+               human_bytes(statistics.data_bytes + statistics.index_bytes), state_of(**table)});
   }
   if (!options.names_only) fmt::print("{}", shown.text());
   return session.close();
@@ -101,7 +107,7 @@ Status describe(const DescribeOptions& options) {
 void add_tables_command(Arguments& root, Ending& ending) {
   Arguments command = root.add_subcommand("tables", "list the tables of a database");
   const auto options = std::make_shared<TablesOptions>();
-  add_database_arguments(command, options->database);
+  add_database_arguments(command, options->database, /*or_server=*/true);
   command.add("--prefix", options->prefix, "only tables whose names begin so; default: all");
   command.add_flag("--names", options->names_only, "print the names only, one a line");
   command.run([options, &ending] { ending.exit_code = finished("tables", list_tables(*options)); });
@@ -111,7 +117,7 @@ void add_describe_command(Arguments& root, Ending& ending) {
   Arguments command =
       root.add_subcommand("describe", "show a table's columns, how they are stored, and its indexes");
   const auto options = std::make_shared<DescribeOptions>();
-  add_database_arguments(command, options->database);
+  add_database_arguments(command, options->database, /*or_server=*/true);
   command.add("TABLE", options->table, "the table, as group/table").required();
   command.run([options, &ending] { ending.exit_code = finished("describe", describe(*options)); });
 }
