@@ -335,15 +335,15 @@ Status Recovery::with_table(TableId id, const std::function<Status(Table&)>& wor
       if (status) return {};
     }
     const ErrorCode code = status.error().code();
-    // The others can be read.
-    const bool is_others = code == ErrorCode::Unsupported && core_.options().read_only && table != nullptr;
-    if (is_others) {
-      status = fail(code,
-                    fmt::format("table '{}' was changed after the last checkpoint, and the log's changes can "
-                                "be applied only by the program that made the table: start that server, or "
-                                "program, once, and stop it ({})",
-                                table->definition().name, status.error().message()));
+    if (code == ErrorCode::Unsupported) {
+      status = fail(
+          code, fmt::format("table '{}' was changed after the last checkpoint, and the log's changes can "
+                            "be applied only by the program that made the table: start that server, or "
+                            "program, once, and stop it ({})",
+                            core_.catalog().last_definition(entry).unpack().name, status.error().message()));
     }
+    // Where nothing is written, the other tables can be read.
+    const bool is_others = code == ErrorCode::Unsupported && core_.options().read_only && table != nullptr;
     if (code != ErrorCode::Io && code != ErrorCode::Corruption && !is_others) return status;
     if (code == ErrorCode::Io && tries_left > 0) {
       std::this_thread::sleep_for(pause_between_tries);
