@@ -110,6 +110,7 @@ class HailstoneHandler final : public CostedHandler, private TransactionUser {
   // --- costs (handler_costs.cc)
   double scan_cost() override;
   double rows_cost(uint index, ulong ranges, ha_rows rows) override;
+  double positions_cost(ha_rows rows) override;
   double entries_cost(uint index, ha_rows rows) override;
   ha_rows records_in_range(uint index, const key_range* low, const key_range* high,
                            page_range* pages) override;

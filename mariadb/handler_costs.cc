@@ -50,6 +50,12 @@ double HailstoneHandler::rows_cost(uint index, ulong ranges, ha_rows rows) {
   });
 }
 
+double HailstoneHandler::positions_cost(ha_rows rows) {
+  return entry({"rnd_pos_time", Returns::Nothing}, [&]() -> double {
+    return static_cast<double>(rows) * (index_entry + index_entry_from_memory * share_from_memory());
+  });
+}
+
 double HailstoneHandler::entries_cost(uint index, ha_rows rows) {
   return entry({"keyread_time", Returns::Nothing, Argument::Index, index}, [&]() -> double {
     const auto row_count = static_cast<double>(rows);

@@ -22,6 +22,8 @@ class CostedHandler : public handler {
   /// Rows by an index that has all their columns when it is the clustered one; by another, what the columns
   /// add that the index does not have.
   virtual double rows_cost(uint index, ulong ranges, ha_rows rows) = 0;
+  /// Rows one by one, by their positions. Asked from 11.0 on.
+  virtual double positions_cost(ha_rows rows) = 0;
   /// Entries of an index, without their rows.
   virtual double entries_cost(uint index, ha_rows rows) = 0;
 
@@ -43,7 +45,7 @@ class CostedHandler : public handler {
  protected:
   IO_AND_CPU_COST scan_time() final { return milliseconds(scan_cost()); }
   IO_AND_CPU_COST key_scan_time(uint, ha_rows) final { return milliseconds(scan_cost()); }
-  IO_AND_CPU_COST rnd_pos_time(ha_rows rows) final { return milliseconds(rows_cost(MAX_KEY, 0, rows)); }
+  IO_AND_CPU_COST rnd_pos_time(ha_rows rows) final { return milliseconds(positions_cost(rows)); }
   IO_AND_CPU_COST keyread_time(uint index, ulong ranges, ha_rows rows, ulonglong) final {
     return milliseconds(is_clustering_key(index) ? rows_cost(index, ranges, rows)
                                                  : entries_cost(index, rows));
