@@ -11,6 +11,7 @@
 #include "base/mutex.h"
 #include "engine.h"
 #include "server/hooks.h"
+#include "table_path.h"
 #include "trace.h"
 // clang-format off
 #include <discover.h>  // after the server's other headers, which it needs
@@ -20,7 +21,6 @@ namespace hailstone {
 
 namespace {
 
-constexpr std::string_view partition_mark = "#P#";
 constexpr std::string_view exchange_prefix = "#sql-exchange-";
 /// A definition of 4,096 columns with long comments stays far below it.
 constexpr uint64_t most_image_bytes = uint64_t{64} << 20;

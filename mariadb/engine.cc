@@ -5,6 +5,7 @@
 #include "data_folder.h"
 #include "file/method_filesystem.h"
 #include "retention.h"
+#include "table_path.h"
 #include "variables.h"
 
 namespace hailstone {
@@ -98,13 +99,11 @@ Database* database_if_open() { return the_database.get(); }
 handlerton* engine_handlerton() { return the_engine; }
 
 std::string table_name_of_path(const char* path) {
-  const std::string_view whole(path);
-  const size_t file = whole.rfind('/');
-  if (file == std::string_view::npos) return std::string(whole);
-  const std::string_view table = whole.substr(file + 1);
-  if (table.starts_with(temporary_file_prefix)) return std::string(temporary_prefix).append(table);
-  const size_t folder = whole.rfind('/', file - 1);
-  return std::string(whole.substr(folder == std::string_view::npos ? 0 : folder + 1));
+  const std::string_view name = table_of_path(path);
+  const size_t slash = name.rfind('/');
+  if (slash != std::string_view::npos && name.substr(slash + 1).starts_with(temporary_file_prefix))
+    return std::string(temporary_prefix).append(name.substr(slash + 1));
+  return std::string(name);
 }
 
 bool is_temporary_name(const std::string& name) { return name.starts_with(temporary_prefix); }

@@ -45,6 +45,12 @@ std::string version_text(int id) {
   return std::to_string(id / 10000) + '.' + std::to_string(id / 100 % 100) + '.' + std::to_string(id % 100);
 }
 
+/// Why the last dlopen() failed.
+std::string reason_of_failure() {
+  const char* const error = dlerror();
+  return error != nullptr ? error : "no reason is known";
+}
+
 void log_error(const std::string& what) {
   if (sql_print_error != nullptr) sql_print_error("Hailstone: %s", what.c_str());
 }
@@ -96,8 +102,7 @@ void stand_in(int server, const std::string& folder, const std::string& why) {
   // Lazily: of a server that nobody knows it may name a function that is missing.
   the_library = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
   if (the_library == nullptr) {
-    const char* const error = dlerror();
-    log_error(why + "; nor is there what refuses its tables: " + (error != nullptr ? error : path));
+    log_error(why + "; nor is there what refuses its tables: " + reason_of_failure());
     return;
   }
   using Tell = void (*)(int, const char*);
@@ -117,8 +122,7 @@ void stand_in(int server, const std::string& folder, const std::string& why) {
   the_library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   std::string failure;
   if (the_library == nullptr) {
-    const char* const error = dlerror();
-    failure = error != nullptr ? error : "no reason is known";
+    failure = reason_of_failure();
   } else if (const std::string other = other_size(the_library); !other.empty()) {
     failure = "it was built for another build of this version, as " + other + " shows";
   } else if (!take_declarations(the_library)) {

@@ -21,12 +21,13 @@
 #include "database/manifest.h"
 #include "file/filesystem.h"
 #include "server_layout.h"
+#include "table_path.h"
 #include "variable_list.h"
 
-// Of the server, the same in all series that server_layout.h has.
 // Else they are pointers of services, which nobody fills here.
 #undef my_printf_error
 #undef thd_get_error_number
+// Of the server, the same in all series that server_layout.h has.
 extern "C" st_maria_plugin* mysql_mandatory_plugins[];
 extern "C" int* _my_thread_var();  // its first member is my_errno
 extern "C" MYSQL_THD _current_thd();
@@ -94,14 +95,6 @@ void refuse_to_open(std::string_view what) {
 }
 std::string table_text(std::string_view database, std::string_view table) {
   return fmt::format("Table '{}.{}' is of the engine HAILSTONE, which cannot run", database, table);
-}
-
-/// "database/table" of a path such as ./database/table.
-std::string_view table_of_path(std::string_view path) {
-  const size_t file = path.rfind('/');
-  if (file == std::string_view::npos || file == 0) return path;
-  const size_t folder = path.rfind('/', file - 1);
-  return path.substr(folder == std::string_view::npos ? 0 : folder + 1);
 }
 
 std::string as_file(const char* name) {
@@ -212,7 +205,7 @@ Status read_tables() {
   HAILSTONE_ASSIGN(const auto database, Database::open(posix_filesystem(), folder, std::move(options)));
   for (std::string& name : database->table_names()) {
     if (name.starts_with('#')) continue;
-    if (const size_t part = name.find("#P#"); part != std::string::npos) {
+    if (const size_t part = name.find(partition_mark); part != std::string::npos) {
       the_partitioned_tables.insert(name.substr(0, part));
     } else {
       the_tables.insert(std::move(name));
