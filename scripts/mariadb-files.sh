@@ -72,6 +72,22 @@ fetch_mariadb() {
   rm -rf "$downloads" "$mariadb_folder/apt"
 }
 
+# choose_server INSTALLED VERSION PROGRAM REASON: what mariadb_files finds from now on, while INSTALLED is the version
+# of the machine's own server.
+choose_server() {
+  cat >"$mariadb_folder/chosen" <<TEXT
+mariadb_installed='$1'
+mariadb_version='$2'
+mariadbd='$3'
+mariadb_root='$server_home/mariadb/root'
+mariadb_reason='$4'
+TEXT
+}
+
+installed_server() {
+  dpkg-query -W -f='${db:Status-Status} ${Version}' mariadb-server-core 2>/dev/null | sed -n 's/^installed //p' || true
+}
+
 choose_mariadb() {
   local installed=$1 versions version reason refused='' program
   mkdir -p "$build/logs"
@@ -102,13 +118,7 @@ choose_mariadb() {
       fi
       [ -z "$refused" ] || [ "$version" = "$installed" ] ||
         reason+="; binary or source of$refused cannot be downloaded"
-      cat >"$mariadb_folder/chosen" <<TEXT
-mariadb_installed='$installed'
-mariadb_version='$version'
-mariadbd='$program'
-mariadb_root='$server_home/mariadb/root'
-mariadb_reason='$reason'
-TEXT
+      choose_server "$installed" "$version" "$program" "$reason"
       return 0
     fi
     [ "$version" = "$installed" ] || refused+=" ${version#*:}"
@@ -118,11 +128,8 @@ TEXT
 }
 
 mariadb_files() {
-  local installed
-  installed=$(dpkg-query -W -f='${db:Status-Status} ${Version}' mariadb-server-core 2>/dev/null |
-    sed -n 's/^installed //p') || true
   mkdir -p "$mariadb_folder"
-  with_lock mariadb prepare_mariadb "$installed"
+  with_lock mariadb prepare_mariadb "$(installed_server)"
   . "$mariadb_folder/chosen"
   mariadb_source=$mariadb_folder/source
   mariadb_headers=$mariadb_root/usr/include/mariadb/server

@@ -8,6 +8,11 @@
 # place), the folder of headers that was installed with MARIADBD, a configuration of the tree made here.
 
 server_tree_packages=(bison libncurses-dev libssl-dev)
+whole_server_packages=("${server_tree_packages[@]}" make zlib1g-dev libpcre2-dev libcurl4-openssl-dev libaio-dev
+  libxml2-dev libbz2-dev libedit-dev)
+# Engines that have nothing to do with the headers and are not tested beside; some are git submodules.
+server_tree_options=(-DCMAKE_BUILD_TYPE=RelWithDebInfo -DUPDATE_SUBMODULES=OFF -DWITH_UNIT_TESTS=OFF -DWITH_SSL=system
+  "-DPLUGIN_"{COLUMNSTORE,CONNECT,MROONGA,OQGRAPH,ROCKSDB,S3,SPHINX,SPIDER}"=NO")
 
 # version_of_headers FOLDER: the version that the generated headers there are of; nothing where there are none.
 version_of_headers() {
@@ -20,8 +25,9 @@ version_of_binary() {
   { LC_ALL=C grep -aoE '[0-9]+\.[0-9]+\.[0-9]+-MariaDB' "$1" || true; } | grep -v '^10\.1\.1-' | head -n 1 | sed 's/-MariaDB//'
 }
 
-server_tree() {
-  local tree=$1 binary=$2 folder part prefix=/none
+# check_tree DIR: sets tree_version; ends where that is no tree that the plugin can be built for.
+check_tree() {
+  local tree=$1 part
   for part in VERSION sql/handler.h include/my_global.h; do
     [ -e "$tree/$part" ] || die "$tree is not the source tree of a MariaDB server: it has no $part"
   done
@@ -32,6 +38,11 @@ server_tree() {
     10.11.* | 11.4.* | 11.8.*) ;;
     *) die "$tree is of MariaDB $tree_version; the plugin is written for 10.11, 11.4 and 11.8" ;;
   esac
+}
+
+server_tree() {
+  local tree=$1 binary=$2 folder prefix=/none
+  check_tree "$tree"
   tree_build=$build/for-$tree_version
   mkdir -p "$tree_build" "$build/logs"
   mariadb_source=$tree mariadb_headers=
@@ -51,19 +62,41 @@ server_tree() {
   mariadb_headers+=";$tree_build/probes"
 }
 
-# The engines that are left out have nothing to do with the headers, and some are git submodules.
 configure_server_tree() {
-  local log=$build/logs/server-tree.log name left_out=()
+  local log=$build/logs/server-tree.log
   [ "$(version_of_headers "$tree_build/server/include")" != "$tree_version" ] || return 0
   need_packages "${server_tree_packages[@]}"
   say "MariaDB $tree_version: configuring the tree with its own defaults, for its generated headers"
-  for name in COLUMNSTORE CONNECT MROONGA OQGRAPH ROCKSDB S3 SPHINX SPIDER; do left_out+=("-DPLUGIN_$name=NO"); done
   : >"$log"
-  watched "cmake" "$log" cmake -S "$1" -B "$tree_build/server" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
-    -DUPDATE_SUBMODULES=OFF -DWITH_UNIT_TESTS=OFF -DWITH_SSL=system "${left_out[@]}" ||
+  watched "cmake" "$log" cmake -S "$1" -B "$tree_build/server" -G Ninja "${server_tree_options[@]}" ||
     { grep -A 3 -m 2 'CMake Error' "$log" >&2; die "the server's tree cannot be configured; cmake's output is in $log"; }
   watched "generated headers" "$log" ninja -C "$tree_build/server" GenError ||
     { tail -n 5 "$log" >&2; die "the server's headers cannot be generated; the output is in $log"; }
+}
+
+# whole_server DIR: builds the server of the tree as Debian lays one out, and makes it the one that all commands of this
+# checkout run. By make: ninja finds two rules for one file in a tree that is laid out so.
+whole_server() {
+  local tree=$1 folder=$build/whole-server log=$build/logs/whole-server.log root=$server_home/mariadb/root
+  check_tree "$tree"
+  need_packages "${build_packages[@]}" "${server_packages[@]}" "${whole_server_packages[@]}"
+  mkdir -p "$build/logs" "$mariadb_folder/source"
+  : >"$log"
+  say "building the server MariaDB $tree_version (about an hour on two cores)"
+  # Without -g, which makes up most of the size of a build.
+  watched "cmake" "$log" cmake -S "$tree" -B "$folder" "${server_tree_options[@]}" -DWITH_WSREP=ON \
+    -DINSTALL_LAYOUT=DEB -DCMAKE_INSTALL_PREFIX=/usr "-DCMAKE_"{C,CXX}"_FLAGS_RELWITHDEBINFO=-O2 -DNDEBUG" \
+    ${compiler_cache[@]+"${compiler_cache[@]}"} ||
+    { grep -A 3 -m 2 'CMake Error' "$log" >&2; die "the server's tree cannot be configured; cmake's output is in $log"; }
+  watched "server" "$log" make -C "$folder" -j "$(nproc)" ||
+    { grep -B 2 -A 3 -m 2 -E 'error:|Error ' "$log" >&2; die "the server cannot be built; make's output is in $log"; }
+  rm -rf "$root" "$mariadb_folder/source" "$mariadb_folder/chosen"
+  mkdir -p "$root" "$mariadb_folder/source"
+  watched "installation" "$log" make -C "$folder" install DESTDIR="$root" ||
+    { tail -n 5 "$log" >&2; die "the server cannot be installed into $root; make's output is in $log"; }
+  cp -r "$tree/sql" "$tree/include" "$tree/wsrep-lib" "$mariadb_folder/source/"
+  cp "$tree/include/probes_mysql_nodtrace.h.in" "$mariadb_folder/source/include/probes_mysql_nodtrace.h"
+  choose_server "$(installed_server)" "$tree_version" "$root/usr/sbin/mariadbd" "built from $tree"
 }
 
 # check_server PLUGIN MARIADBD VERSION: whether the server can load the plugin; ends where it cannot.
