@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "base/mutex.h"
 #include "engine.h"
+#include "missing_tables.h"
 #include "server/hooks.h"
 #include "table_path.h"
 #include "trace.h"
@@ -59,8 +60,12 @@ int unpack_image(const TableDefinition& definition, std::vector<char>& image) {
 
 int discover_table(handlerton*, THD* thd, TABLE_SHARE* share) {
   return run_traced(thd, {.function = "discover_table", .path = share->normalized_path.str}, [&]() -> int {
-    const auto definition = database().definition(table_name_of_path(share->normalized_path.str));
-    if (!definition) return HA_ERR_NO_SUCH_TABLE;
+    const std::string name = table_name_of_path(share->normalized_path.str);
+    const auto definition = database().definition(name);
+    if (!definition) {
+      warn_of_missing_table(thd, name);
+      return HA_ERR_NO_SUCH_TABLE;
+    }
     std::vector<char> image;
     if (const int error = unpack_image(*definition, image); error != 0) return error;
     my_errno = share->init_from_binary_frm_image(thd, false, reinterpret_cast<const uchar*>(image.data()),

@@ -1,9 +1,11 @@
 #include "engine.h"
 
 #include "base/check.h"
+#include "base/guard.h"
 #include "collation.h"
 #include "data_folder.h"
 #include "file/method_filesystem.h"
+#include "missing_tables.h"
 #include "retention.h"
 #include "table_path.h"
 #include "variables.h"
@@ -80,11 +82,13 @@ bool start_engine(handlerton* engine) {
                       dropped.error().message().c_str());
   }
   hide_data_folder(*directory);
+  find_missing_tables();
   return true;
 }
 
 void stop_engine() {
   if (!the_database) return;
+  try_to(write_table_lists);
   if (const Status closed = the_database->close(); !closed)
     sql_print_error("Hailstone: %s", closed.error().message().c_str());
   the_database.reset();

@@ -8,15 +8,16 @@ namespace hailstone {
 
 namespace {
 
-void add_warning(THD* thd, const Error& error) {
-  // In a strict sql_mode the server would take the warning for the statement's error, whose own code follows.
-  const bool aborts = std::exchange(thd->abort_on_warning, false);
-  push_warning_printf(thd, Sql_condition::WARN_LEVEL_WARN, ER_INTERNAL_ERROR, "Hailstone: %s",
-                      error.message().c_str());
-  thd->abort_on_warning = aborts;
-}
+void warn_of(THD* thd, const Error& error) { add_warning(thd, ER_INTERNAL_ERROR, error.message()); }
 
 }  // namespace
+
+void add_warning(THD* thd, uint code, const std::string& message) {
+  // In a strict sql_mode the server would take the warning for the statement's error, whose own code follows.
+  const bool aborts = std::exchange(thd->abort_on_warning, false);
+  push_warning_printf(thd, Sql_condition::WARN_LEVEL_WARN, code, "Hailstone: %s", message.c_str());
+  thd->abort_on_warning = aborts;
+}
 
 int handler_error(THD* thd, const Error& error) {
   switch (error.code()) {
@@ -34,20 +35,20 @@ int handler_error(THD* thd, const Error& error) {
     case ErrorCode::TableChanged:
       return HA_ERR_TABLE_DEF_CHANGED;
     case ErrorCode::TooManyLocks:
-      add_warning(thd, error);
+      warn_of(thd, error);
       return HA_ERR_LOCK_TABLE_FULL;
     case ErrorCode::Interrupted:
       return HA_ERR_ABORTED_BY_USER;
     case ErrorCode::DiskFull:
     case ErrorCode::TableFull:
-      add_warning(thd, error);
+      warn_of(thd, error);
       return HA_ERR_RECORD_FILE_FULL;
     case ErrorCode::Corruption:
-      add_warning(thd, error);
+      warn_of(thd, error);
       sql_print_error("Hailstone: %s", error.message().c_str());
       return HA_ERR_CRASHED;
     case ErrorCode::RowTooLarge:
-      add_warning(thd, error);
+      warn_of(thd, error);
       return HA_ERR_TO_BIG_ROW;
     case ErrorCode::OutOfMemory:
     case ErrorCode::Io:

@@ -10,6 +10,7 @@
 #include "error.h"
 #include "fmt/format.h"
 #include "merged_views.h"
+#include "missing_tables.h"
 #include "pushdown.h"
 #include "server/differences.h"
 #include "two_phase.h"
@@ -121,8 +122,9 @@ int HailstoneHandler::open(const char* name, int, uint) {
       auto found = database().table(name_);
       if (!found) {
         unlock_shared_ha_data();
-        if (found.error().code() == ErrorCode::NotFound) return HA_ERR_NO_SUCH_TABLE;
-        return report(found.error());
+        if (found.error().code() != ErrorCode::NotFound) return report(found.error());
+        if (is_partition_name(name_)) return refuse_missing_partition(name_);
+        return HA_ERR_NO_SUCH_TABLE;
       }
       shared_ = new SharedTable(std::move(*found));
       set_ha_share_ptr(shared_);

@@ -8,6 +8,7 @@
 #include "engine.h"
 #include "error.h"
 #include "ha_hailstone.h"
+#include "missing_tables.h"
 #include "server/differences.h"
 #include "two_phase.h"
 #include "variables.h"
@@ -171,8 +172,9 @@ int HailstoneHandler::rename_table(const char* from, const char* to) {
                        note_partition_gone(name);
                      return 0;
                    }
-                   if (renamed.error().code() == ErrorCode::NotFound) return HA_ERR_NO_SUCH_TABLE;
-                   return report(renamed.error());
+                   if (renamed.error().code() != ErrorCode::NotFound) return report(renamed.error());
+                   warn_of_missing_table(ha_thd(), name);
+                   return HA_ERR_NO_SUCH_TABLE;
                  });
 }
 

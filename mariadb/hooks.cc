@@ -10,6 +10,7 @@
 #include "engine.h"
 #include "error.h"
 #include "ha_hailstone.h"
+#include "missing_tables.h"
 #include "part_pushdown.h"
 #include "select_pushdown.h"
 #include "server/hooks.h"
@@ -118,7 +119,11 @@ int drop_table(handlerton*, const char* path) {
       if (definition && !is_temporary_name(definition->name) && !is_sequence(*definition))
         return HA_ERR_NO_SUCH_TABLE;
     }
-    return drop_table_of_path(current_thd, path);
+    const int error = drop_table_of_path(current_thd, path);
+    // All engines are asked for a table that the server has no file of; it hides "no such table" then.
+    if (error == HA_ERR_NO_SUCH_TABLE)
+      warn_of_missing_table(current_thd, table_name_of_path(path), ER_BAD_TABLE_ERROR);
+    return error;
   });
 }
 
@@ -149,6 +154,11 @@ bool flush_logs(handlerton*) {
     if (!status) sql_print_error("Hailstone: %s", status.error().message().c_str());
     return !status;
   });
+}
+
+void prepare_for_backup() {
+  run_traced(current_thd, {.function = "prepare_for_backup", .returns = Returns::Nothing},
+             [&]() { write_table_lists(); });
 }
 
 std::string last_expiry_as_text(const Database::LastExpiry& last) {
@@ -196,6 +206,7 @@ void set_hooks(handlerton* engine) {
   engine->drop_table = drop_table;
   engine->drop_database = drop_database;
   engine->flush_logs = flush_logs;
+  engine->prepare_for_backup = prepare_for_backup;
   engine->show_status = show_status;
   set_select_hook<create_select_handler>(engine->create_select);
   engine->create_group_by = create_part_handler;

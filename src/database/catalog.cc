@@ -418,6 +418,17 @@ size_t Catalog::open_count() const {
   return opened_.size();
 }
 
+std::vector<std::pair<std::string, Timestamp>> Catalog::committed_names() const {
+  const SharedLock guard(mutex());
+  std::vector<std::pair<std::string, Timestamp>> result;
+  result.reserve(committed_.size());
+  for (const EntryPointer& entry : committed_.entries()) {
+    if (entry->dropped || entry->definition_timestamp == 0) continue;
+    result.emplace_back(entry->definition.name(), entry->definition_timestamp);
+  }
+  return result;
+}
+
 std::vector<EntryPointer> Catalog::entries() const {
   const SharedLock guard(mutex());
   return committed_.entries();

@@ -72,6 +72,8 @@ class Catalog {
   std::shared_ptr<Table> let_go(const EntryPointer& entry);
   /// In byte order; with a transaction as that sees them.
   std::vector<std::string> names(const std::string& prefix, const Transaction* transaction) const;
+  /// Each committed name and the commit that made or last redefined its table, in no order.
+  std::vector<std::pair<std::string, Timestamp>> committed_names() const;
   size_t size() const;
   size_t open_count() const;
   std::vector<EntryPointer> entries() const;

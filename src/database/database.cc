@@ -389,11 +389,22 @@ std::vector<std::string> Database::table_names(const std::string& prefix, const 
   return state_->core->catalog().names(prefix, transaction);
 }
 
+std::vector<std::pair<std::string, Timestamp>> Database::names_with_commits() {
+  return state_->core->catalog().committed_names();
+}
+
 void Database::visit_tables(const std::function<void(TableId, const TableDefinition&)>& visit) {
   for (const auto& entry : state_->core->catalog().entries()) {
     const auto definition = state_->core->catalog().committed_definition(entry);
     if (definition) visit(entry->id, definition->first.unpack());
   }
+}
+
+std::vector<uint64_t> Database::numbers() {
+  std::vector<uint64_t> numbers;
+  for (const DatabaseIdentity& each : state_->core->file_numbers.databases())
+    numbers.push_back(each.database);
+  return numbers;
 }
 
 Status Database::checkpoint() {

@@ -89,6 +89,10 @@ class Database {
   Status close();
 
   bool is_in_memory() const;
+  /// The number that files carry (segment/file_identity.h), the last one, and before it those of the
+  /// databases that this one is a copy of. Empty until the manifest has been written by a program that gives
+  /// numbers.
+  std::vector<uint64_t> numbers();
   /// ErrorCode::Unsupported when it was opened to be read only.
   Status check_writable() const;
   TransactionManager& transactions();
@@ -134,6 +138,8 @@ class Database {
   /// Names that begin with `prefix`, in byte order.
   std::vector<std::string> table_names(const std::string& prefix = {},
                                        const Transaction* transaction = nullptr);
+  /// The name of each committed table and the commit that made or last redefined it, in no order.
+  std::vector<std::pair<std::string, Timestamp>> names_with_commits();
   /// Id and definition of each committed table, in no order. `visit` must not call the database.
   void visit_tables(const std::function<void(TableId, const TableDefinition&)>& visit);
 

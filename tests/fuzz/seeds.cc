@@ -8,6 +8,7 @@
 #include "collect/source_position.h"
 #include "collect/spool.h"
 #include "database/manifest.h"
+#include "database/table_list.h"
 #include "file/temporary_directory.h"
 #include "log/log.h"
 #include "log/log_format.h"
@@ -278,6 +279,17 @@ void exact_sum_seeds(Folder folder) {
   folder.add({}, numbers);
 }
 
+void table_list_seeds(Folder folder) {
+  const std::string text = to_text({.database = 0x0123456789abcdef,
+                                    .defined = 12345,
+                                    .missing = {"customers", "two\nlines"},
+                                    .tables = {"back\\slash", "caf@00e9", "orders"}});
+  folder.add(std::string(1, '\0'), text);
+  // Without the checksum, which the fuzzer makes.
+  folder.add("\1", text.substr(0, text.rfind('\n', text.size() - 2) + 1));
+  folder.add("\1", "hailstone-tables 10500\n");
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -291,6 +303,7 @@ int main(int count, char** arguments) {
   operation_seeds({directory, "operation_fuzz"});
   segment_seeds({directory, "segment_fuzz"});
   manifest_seeds({directory, "manifest_fuzz"});
+  table_list_seeds({directory, "table_list_fuzz"});
   spool_seeds({directory, "spool_fuzz"});
   exact_sum_seeds({directory, "exact_sum_fuzz"});
   return 0;
