@@ -9,8 +9,8 @@
 # inner headers; hence the source package. Nothing of this touches a server or an apt configuration that is there.
 
 mariadb_folder=$build/mariadb
-mariadb_deb_names=(mariadb-server-core mariadb-server mariadb-client-core mariadb-client mariadb-common mariadb-test
-  mariadb-test-data libmariadbd-dev libmariadb-dev libmariadb3)
+mariadb_deb_names=(mariadb-server-core mariadb-server mariadb-client-core mariadb-client mariadb-backup mariadb-common
+  mariadb-test mariadb-test-data libmariadbd-dev libmariadb-dev libmariadb3)
 
 # apt with its own lists and source entries (the machine's own, with deb-src added), usable without root.
 private_apt() {
