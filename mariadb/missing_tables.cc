@@ -141,6 +141,11 @@ std::string on_one_line(std::string name) {
   return name;
 }
 
+/// Since the engine's tables were looked at.
+bool was_dropped(const std::string& folder) {
+  return !posix_filesystem().exists("./" + folder) && database().table_names(folder + "/").empty();
+}
+
 std::string some_names(const std::string& folder, std::span<const std::string> names) {
   std::vector<std::string> told;
   for (const std::string& name : names.first(std::min(names.size(), most_names_told)))
@@ -233,7 +238,7 @@ void write_table_lists() {
   for (const std::string& folder : *listed) tables.try_emplace(folder);
   for (const auto& [folder, present] : tables) {
     const DatabaseHeld held(folder);
-    if (held.succeeded()) update_list(folder, *engine, present);
+    if (held.succeeded() && !was_dropped(folder)) update_list(folder, *engine, present);
   }
 }
 

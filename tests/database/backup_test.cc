@@ -69,6 +69,22 @@ TEST_F(BackupTest, HoldsDeltasSegmentsAndDeletes) {
   expect_restored("first", "a/empty", {});
 }
 
+TEST_F(BackupTest, ACopyKnowsWhichDatabaseItIsOf) {
+  open();
+  create("a/rows");
+  ASSERT_OK(database_->checkpoint());
+  const std::vector<uint64_t> numbers = database_->numbers();
+  ASSERT_EQ(numbers.size(), 1);
+  ASSERT_OK(database_->backup(target("copy")));
+  const auto restored = restore("copy");
+  ASSERT_NE(restored, nullptr);
+  ASSERT_EQ(restored->numbers().size(), 2);
+  EXPECT_EQ(restored->numbers().front(), numbers.front());
+  EXPECT_NE(restored->numbers().back(), numbers.front());
+  reopen();
+  EXPECT_EQ(database_->numbers(), numbers);
+}
+
 TEST_F(BackupTest, NeitherSideTouchesTheOther) {
   open();
   create("a/rows");

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <random>
 #include <set>
 #include <thread>
@@ -29,6 +30,38 @@ TEST_F(DatabaseTest, CreatedTableIsSeenByOthersFromTheCommitOn) {
   }
   reopen();
   expect_rows("d/t", {{1, "one"}});
+}
+
+TEST_F(DatabaseTest, NamesComeWithTheCommitThatMadeThem) {
+  open();
+  create("d/stays");
+  create("d/goes");
+  create("d/is_renamed");
+  const auto transaction = begin();
+  ASSERT_OK(database_->create_table(*transaction, pair_definition("d/uncommitted")));
+  const auto names = [&] {
+    const auto pairs = database_->names_with_commits();
+    return std::map<std::string, Timestamp>(pairs.begin(), pairs.end());
+  };
+  auto before = names();
+  EXPECT_EQ(before.size(), 3);
+  EXPECT_LT(before["d/stays"], before["d/goes"]);
+  EXPECT_LT(before["d/goes"], before["d/is_renamed"]);
+  database_->transactions().rollback(*transaction);
+
+  put_rows("d/stays", {{1, "one"}});  // no definition
+  {
+    const auto changing = begin();
+    ASSERT_OK(database_->drop_table(*changing, "d/goes"));
+    ASSERT_OK(database_->rename_table(*changing, "d/is_renamed", "e/renamed"));
+    ASSERT_OK(commit(*changing));
+  }
+  const auto after = names();
+  EXPECT_EQ(after.size(), 2);
+  EXPECT_EQ(after.at("d/stays"), before["d/stays"]);
+  EXPECT_EQ(after.at("e/renamed"), database_->transactions().last_committed());
+  reopen();
+  EXPECT_EQ(names(), after);
 }
 
 TEST_F(DatabaseTest, NamesAreInOrderWheneverTheyAreAskedFor) {
