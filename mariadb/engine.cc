@@ -7,6 +7,7 @@
 #include "file/method_filesystem.h"
 #include "missing_tables.h"
 #include "retention.h"
+#include "server_backup.h"
 #include "table_path.h"
 #include "variables.h"
 
@@ -88,6 +89,7 @@ bool start_engine(handlerton* engine) {
 
 void stop_engine() {
   if (!the_database) return;
+  give_up_backup();
   try_to(write_table_lists);
   if (const Status closed = the_database->close(); !closed)
     sql_print_error("Hailstone: %s", closed.error().message().c_str());

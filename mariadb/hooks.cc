@@ -14,6 +14,7 @@
 #include "part_pushdown.h"
 #include "select_pushdown.h"
 #include "server/hooks.h"
+#include "server_backup.h"
 #include "session.h"
 #include "trace.h"
 #include "two_phase.h"
@@ -94,6 +95,7 @@ int release_savepoint(THD* thd, void*) {
 }
 
 int close_connection(THD* thd) {
+  try_to([&] { end_backup_of(thd); });
   Session::destroy(thd);
   return 0;
 }
@@ -149,8 +151,11 @@ void drop_database(handlerton*, char* path) {
 
 bool flush_logs(handlerton*) {
   return run_traced(current_thd, {"flush_logs"}, [&]() -> bool {
-    // No more: a backup of the server asks while it holds all commits.
-    const Status status = guarded([] { return database().transactions().sync_commits(); });
+    // No more than that: a backup of the server asks while it holds all commits.
+    const Status status = guarded([]() -> Status {
+      if (is_moment_of_backup(current_thd)) return take_moment_of_backup(current_thd);
+      return database().transactions().sync_commits();
+    });
     if (!status) sql_print_error("Hailstone: %s", status.error().message().c_str());
     return !status;
   });

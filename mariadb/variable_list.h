@@ -10,6 +10,8 @@
   VALUE(temporary_memory_size)             \
   VALUE(checkpoint_log_size)               \
   SWITCH(checkpoint_now)                   \
+  VALUE(create_backup)                     \
+  VALUE(backup_armed)                      \
   VALUE(background_threads)                \
   VALUE(flush_log_at_trx_commit)           \
   VALUE(io_method)                         \

@@ -17,6 +17,7 @@
 #include "query_history.h"
 #include "select_outcome.h"
 #include "server/differences.h"
+#include "server_backup.h"
 #include "trace.h"
 #include "variable_list.h"
 
@@ -41,6 +42,8 @@ char* data_dir_value;
 std::string data_dir_in_use;  // what data_dir_value points to once the engine has started
 my_bool trace_log_value;
 my_bool checkpoint_now_value;
+char no_backup[] = "";
+char* backup_value = no_backup;  // of both variables: they stay empty
 unsigned int snapshot_too_old_value;
 unsigned int retention_interval_value;
 unsigned int retention_lag_value;
@@ -177,6 +180,41 @@ MYSQL_SYSVAR_BOOL(checkpoint_now, checkpoint_now_value, PLUGIN_VAR_RQCMDARG | PL
                   "Setting it to ON takes a checkpoint: the log gets short, and so does a recovery. It stays "
                   "OFF",
                   check_checkpoint_now, update_checkpoint_now, 0);
+
+/// The text of a value, which lives as long as the statement; null for NULL and for what is no text.
+const char* text_of(THD* thd, st_mysql_value& value) {
+  if (value.value_type(&value) != MYSQL_VALUE_TYPE_STRING) return nullptr;
+  std::array<char, FN_REFLEN> buffer{};
+  int length = buffer.size();
+  const char* const text = value.val_str(&value, buffer.data(), &length);
+  return text == nullptr ? nullptr : thd_strmake(thd, text, static_cast<size_t>(length));
+}
+
+/// As check_checkpoint_now(): the work is done here, and the variable stays empty.
+template <Status (*action)(THD*, const std::string&), bool empty_too>
+int check_directory(THD* thd, st_mysql_sys_var*, void* saved, st_mysql_value* value) {
+  const char* const directory = text_of(thd, *value);
+  if (directory == nullptr || (*directory == '\0' && !empty_too)) return 1;
+  *static_cast<const char**>(saved) = directory;
+  if (*directory == '\0' || database_if_open() == nullptr) return 0;
+  const Status status = guarded([&] { return action(thd, directory); });
+  if (!status) raise_error(status.error());
+  return status ? 0 : 1;
+}
+void update_create_backup(THD*, st_mysql_sys_var*, void*, const void*) {}
+MYSQL_SYSVAR_STR(create_backup, backup_value, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_NOCMDOPT,
+                 "Setting it to a directory, new or empty, makes a backup of the engine's tables there, or "
+                 "finishes the one that is armed there. It stays empty",
+                 (check_directory<create_backup, false>), update_create_backup, "");
+void update_backup_armed(THD*, st_mysql_sys_var*, void*, const void* saved) {
+  if (**static_cast<const char* const*>(saved) == '\0') try_to(give_up_backup);
+}
+MYSQL_SYSVAR_STR(
+    backup_armed, backup_value, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_NOCMDOPT,
+    "Setting it to a directory, new or empty, prepares a backup of the engine's tables there, "
+    "whose moment is FLUSH ENGINE LOGS while BACKUP STAGE BLOCK_COMMIT is held. Setting it to nothing "
+    "gives that up. It stays empty: Hailstone_backup_state tells",
+    (check_directory<arm_backup, true>), update_backup_armed, "");
 MYSQL_SYSVAR_UINT(background_threads, background_threads_value, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY,
                   "Threads that write segments, merge them and take checkpoints", nullptr, nullptr, 2, 1, 64,
                   0);
@@ -334,6 +372,7 @@ int show_selects(THD*, st_mysql_show_var* variable, void*, system_status_var*, e
 st_mysql_show_var status_variables[] = {
     {"Hailstone", reinterpret_cast<void*>(&show_counters), SHOW_FUNC},
     {"Hailstone_selects", reinterpret_cast<void*>(&show_selects), SHOW_FUNC},
+    {"Hailstone_backup", backup_variables, SHOW_ARRAY},
     {nullptr, nullptr, SHOW_UNDEF}};
 
 bool columnar_by_default(THD* thd) { return THDVAR(thd, columnar_default) != 0; }

@@ -10,6 +10,8 @@
 #include "cli/new_database.h"
 #include "cli/progress.h"
 #include "cli/segment_files.h"
+#include "cli/server_backup.h"
+#include "cli/server_restore.h"
 #include "database/file_copy.h"
 #include "database/server_folder.h"
 #include "text/value_text.h"
@@ -20,6 +22,8 @@ namespace {
 struct BackupOptions {
   DatabaseArguments database;
   std::string target;
+  bool of_server = false;
+  ServerBackupOptions server;
 };
 
 std::string without_last_slashes(std::string path) {
@@ -35,10 +39,19 @@ CopyProgress progress_of(const Session& session, const char* what, std::unique_p
   };
 }
 
-Status back_up(const BackupOptions& options) {
+Status back_up(BackupOptions& options) {
   Session session;
-  HAILSTONE_TRY(session.open(options.database));
+  if (options.of_server != options.target.empty()) {
+    return fail(ErrorCode::InvalidArgument,
+                options.of_server ? "with --server there is nothing but the TARGET to name"
+                                  : "name the DATABASE and the TARGET, or --server and the TARGET");
+  }
+  if (options.of_server) {
+    options.server.target = without_last_slashes(options.database.directory);
+    return back_up_server(session, options.server);
+  }
   const std::string target = without_last_slashes(options.target);
+  HAILSTONE_TRY(session.open(options.database));
   std::unique_ptr<Progress> bar;
   const Status made = session.engine().backup(target, progress_of(session, "backing up", bar));
   bar.reset();
@@ -51,6 +64,7 @@ Status back_up(const BackupOptions& options) {
 struct RestoreOptions {
   std::string backup;
   DatabaseArguments database;
+  ServerRestoreOptions server;
   bool check = false;
 };
 
@@ -111,9 +125,15 @@ Result<CheckResult> open_restored(Session& session, const RestoreOptions& option
   return result;
 }
 
-Result<int> restore(const RestoreOptions& options) {
+Result<int> restore(RestoreOptions& options) {
   Session session;
   const std::string target = without_last_slashes(options.database.directory);
+  if (is_server_backup(options.backup)) {
+    options.server.backup = without_last_slashes(options.backup);
+    options.server.data_directory = target;
+    HAILSTONE_TRY(restore_server(session, options.server));
+    return 0;
+  }
   const NewDatabase made(target);
   {
     std::unique_ptr<Progress> bar;
@@ -146,12 +166,30 @@ Result<int> restore(const RestoreOptions& options) {
 }  // namespace
 
 void add_backup_command(Arguments& root, Ending& ending) {
-  Arguments command = root.add_subcommand(
-      "backup", "make a directory that is a copy of a database, with hard links where files never change");
+  Arguments command = root.add_subcommand("backup",
+                                          "make a directory that is a copy of a database, with hard links "
+                                          "where files never change; with --server: "
+                                          "a backup of a whole MariaDB server that is at work");
   const auto options = std::make_shared<BackupOptions>();
   add_database_arguments(command, options->database, /*or_server=*/true);
-  command.add("TARGET", options->target, "directory for the copy: new or empty, its parent must exist")
-      .required();
+  command.describe(
+      "DATABASE",
+      "the database, or the data directory of a server that is stopped; with --server the TARGET");
+  command.add("TARGET", options->target, "directory for the copy: new or empty, its parent must exist");
+  command.add_flag(
+      "--server", options->of_server,
+      "back up the server that MariaDB's clients reach, with all its engines, while it works; as root or "
+      "its user, on its machine");
+  command.add(
+      "--defaults-file", options->server.option_file,
+      "option file of MariaDB's clients that says where the server is, and user, password, TLS (default: "
+      "those that the clients read)");
+  command.add("--mariadb-backup", options->server.mariadb_backup, "the program that copies the other engines")
+      .show_default();
+  command.add("--threads", options->server.threads, "threads that copy").between(1, 64).show_default();
+  command.add_flag(
+      "--no-check", options->server.no_check,
+      "do not read every byte of the copied tables; damage then comes to light when it is too late");
   command.run([options, &ending] { ending.exit_code = finished("backup", back_up(*options)); });
 }
 
@@ -163,11 +201,31 @@ void add_restore_command(Arguments& root, Ending& ending) {
   const auto options = std::make_shared<RestoreOptions>();
   command
       .add("BACKUP", options->backup,
-           "the directory of the backup, or of one with a server's #hailstone; it stays as it is")
+           "the directory of the backup, or of one with a server's #hailstone, or what backup --server has "
+           "made; it "
+           "stays as it is")
       .required();
   add_database_arguments(command, options->database);
-  command.describe("DATABASE", "directory for the database: new or empty, its parent must exist");
+  command.describe(
+      "DATABASE",
+      "directory for the database, or the data directory for a server: new or empty, its parent must "
+      "exist");
   command.add_flag("--check", options->check, "read every byte of the restored tables; exit code 3: damage");
+  ServerRestoreOptions& server = options->server;
+  command
+      .add("--mariadb-backup", server.mariadb_backup,
+           "of a server: the program that has copied the other engines")
+      .show_default();
+  command.add("--mariadbd", server.server_program, "of a server: the program that is to start with it")
+      .show_default();
+  command.add("--plugin-dir", server.plugin_directory,
+              "of a server: where its plugins are (default: its own)");
+  command.add("--user", server.user,
+              "of a server: who is to own the files, if root restores (default: the owner of the directory, "
+              "else mysql)");
+  command.add("--threads", server.threads, "of a server: threads that copy").between(1, 64).show_default();
+  command.add_flag("--as-replica", server.as_replica,
+                   "of a server: sets gtid_slave_pos, for a replica of the server that was backed up");
   command.run([options, &ending] {
     const auto code = restore(*options);
     ending.exit_code = code ? *code : finished("restore", std::unexpected(code.error()));

@@ -10,6 +10,7 @@
 
 #include "cli/output.h"
 #include "cli/session.h"
+#include "text/json_text.h"
 #include "text/value_text.h"
 
 namespace hailstone {
@@ -30,11 +31,8 @@ std::string time_text(bool as_utc) {
           std::strftime(text, sizeof text, as_utc ? "%Y-%m-%dT%H:%M:%SZ" : "%Y-%m-%d %H:%M:%S", &parts)};
 }
 
-std::string event_json(std::string_view text) {
-  std::string quoted;
-  RowFormatter::append_json(printable(text), quoted);  // it is UTF-8 then
-  return quoted;
-}
+// It is UTF-8 then.
+std::string event_json(std::string_view text) { return json_text(printable(text)); }
 
 /// Columns of the terminal; as few as any has where it does not tell.
 size_t terminal_width() {

@@ -13,24 +13,10 @@
 
 #include "cli/output.h"
 #include "cli/session.h"
+#include "text/json_text.h"
 
 namespace hailstone {
 namespace {
-
-std::string json_text(std::string_view text) {
-  std::string result = "\"";
-  for (const char character : text) {
-    if (character == '"' || character == '\\') {
-      result += '\\';
-      result += character;
-    } else if (static_cast<unsigned char>(character) < 0x20) {
-      result += fmt::format("\\u{:04x}", static_cast<unsigned>(character));
-    } else {
-      result += character;
-    }
-  }
-  return result + "\"";
-}
 
 /// The type of the filesystem mounted at or above the folder.
 std::string filesystem_type(const std::string& folder) {

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "file/io_error.h"
+#include "text/json_text.h"
 #include "text/value_text.h"
 
 namespace hailstone {
@@ -114,7 +115,7 @@ void RowFormatter::append_text(std::string_view text, std::string& to) const {
     case TextFormat::JsonLines:
     case TextFormat::Combined:  // these are only read
     case TextFormat::Regex:
-      return append_json(text, to);
+      return append_json_text(text, to);
   }
 }
 
@@ -125,7 +126,7 @@ Status RowFormatter::append_rows(const ArrowArray& array, int64_t first, int64_t
     for (size_t i = 0; i < columns_.size(); ++i) {
       if (json) {
         if (i > 0) to += ',';
-        append_json(columns_[i].name, to);
+        append_json_text(columns_[i].name, to);
         to += ':';
       } else if (i > 0) {
         to += options_.format == TextFormat::Csv ? options_.delimiter : '\t';
@@ -309,36 +310,6 @@ void RowFormatter::append_tsv(std::string_view text, std::string& to) {
         to += character;
     }
   }
-}
-
-void RowFormatter::append_json(std::string_view text, std::string& to) {
-  to += '"';
-  for (const char character : text) {
-    switch (character) {
-      case '"':
-        to += "\\\"";
-        break;
-      case '\\':
-        to += "\\\\";
-        break;
-      case '\n':
-        to += "\\n";
-        break;
-      case '\r':
-        to += "\\r";
-        break;
-      case '\t':
-        to += "\\t";
-        break;
-      default:
-        if (static_cast<unsigned char>(character) < 0x20) {
-          fmt::format_to(std::back_inserter(to), "\\u{:04x}", static_cast<unsigned>(character));
-        } else {
-          to += character;
-        }
-    }
-  }
-  to += '"';
 }
 
 }  // namespace hailstone

@@ -59,7 +59,6 @@ class RowFormatter {
   Status append_rows(const ArrowArray& array, int64_t first, int64_t last, std::string& to);
 
   /// As a text of JSON, in its quotes.
-  static void append_json(std::string_view text, std::string& to);
 
  private:
   void append_text(std::string_view text, std::string& to) const;

@@ -17,7 +17,8 @@
 namespace hailstone {
 
 struct ServerConfig {
-  std::string option_file;  // of MariaDB's clients: where the server is, user, password
+  /// Of MariaDB's clients: where the server is, user, password. Empty: those that the clients read.
+  std::string option_file;
   std::string option_group = "client";
   std::string database;
 };

@@ -176,11 +176,12 @@ void ServerConnection::disconnect() {
 Status ServerConnection::connect(bool is_interruptible) {
   disconnect();
   // Told first, as the client library passes over a file that it cannot read.
-  HAILSTONE_TRY(InputFile::open(config_.option_file, -1));
+  if (!config_.option_file.empty()) HAILSTONE_TRY(InputFile::open(config_.option_file, -1));
   handle_ = mysql_init(nullptr);
   if (handle_ == nullptr) return fail(ErrorCode::OutOfMemory, "there is no memory for a connection");
   const unsigned yes = 1;
-  mysql_optionsv(handle_, MYSQL_READ_DEFAULT_FILE, config_.option_file.c_str());
+  if (!config_.option_file.empty())
+    mysql_optionsv(handle_, MYSQL_READ_DEFAULT_FILE, config_.option_file.c_str());
   mysql_optionsv(handle_, MYSQL_READ_DEFAULT_GROUP, config_.option_group.c_str());
   mysql_optionsv(handle_, MYSQL_OPT_LOCAL_INFILE, &yes);
   mysql_optionsv(handle_, MYSQL_OPT_CONNECT_TIMEOUT, &connect_seconds);
@@ -190,7 +191,9 @@ Status ServerConnection::connect(bool is_interruptible) {
   if (is_interruptible) mysql_optionsv(handle_, MYSQL_OPT_NONBLOCK, nullptr);
   if (mysql_real_connect(handle_, nullptr, nullptr, nullptr, config_.database.c_str(), 0, nullptr, 0) ==
       nullptr) {
-    const auto error = failed(fmt::format("cannot connect to the server of '{}'", config_.option_file));
+    const auto error = failed(config_.option_file.empty()
+                                  ? std::string("cannot connect to the server of the clients' option files")
+                                  : fmt::format("cannot connect to the server of '{}'", config_.option_file));
     disconnect();
     return error;
   }

@@ -75,11 +75,6 @@ Status Checkpointer::run() {
   return core_.log->drop_before(mark.log_start);
 }
 
-Status Checkpointer::with_checkpoints_stopped(const std::function<Status()>& action) {
-  const MutexLock guard(mutex_);
-  return action();
-}
-
 bool Checkpointer::must_keep_log(Lsn end) {
   using Severity = DatabaseOptions::Severity;
   for (const auto& [entry, table] : core_.catalog().open_tables()) {

@@ -35,8 +35,6 @@ class Checkpointer {
   explicit Checkpointer(DatabaseCore& core) : core_(core) {}
 
   Status run();
-  /// Runs `action` while no checkpoint is taken and no log file removed.
-  Status with_checkpoints_stopped(const std::function<Status()>& action);
   /// Bytes of log since the last checkpoint.
   uint64_t log_bytes() const;
   /// For recovery: the mark that it began with, and the tables whose operations it could not apply.

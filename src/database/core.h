@@ -14,7 +14,6 @@
 #include "base/query_gate.h"
 #include "database/catalog.h"
 #include "database/database.h"
-#include "database/file_copy.h"
 #include "database/file_numbers.h"
 #include "database/memory_host.h"
 #include "database/temporary_host.h"
@@ -71,9 +70,6 @@ class DatabaseCore final : public TableHost {
     files_read_.set_limit(files != 0 ? files : OpenFiles::default_limit());
   }
   size_t open_files() const { return files_read_.open_count(); }
-
-  /// Database::backup().
-  Status backup(const std::string& target, const CopyProgress& progress);
 
   /// Database::expire_rows(). A table whose times the clock does not know is passed over.
   Result<Table::Expired> expire_rows(const StopToken& stop);

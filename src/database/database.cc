@@ -10,6 +10,7 @@
 #include "database/checkpoint.h"
 #include "database/core.h"
 #include "database/maintenance.h"
+#include "database/online_backup.h"
 #include "database/recovery.h"
 #include "database/state_recorder.h"
 #include "file/overlay_filesystem.h"
@@ -415,6 +416,13 @@ Status Database::checkpoint() {
 bool Database::is_in_memory() const { return state_->filesystem != nullptr; }
 
 Status Database::backup(const std::string& directory, const CopyProgress& progress) {
+  HAILSTONE_ASSIGN(const auto backup, begin_backup(directory, progress));
+  HAILSTONE_TRY(backup->cut());
+  return backup->finish();
+}
+
+Result<std::unique_ptr<OnlineBackup>> Database::begin_backup(const std::string& directory,
+                                                             const CopyProgress& progress) {
   HAILSTONE_TRY(check_writable());
   if (is_in_memory()) {
     return fail(
@@ -423,8 +431,14 @@ Status Database::backup(const std::string& directory, const CopyProgress& progre
                     "to a database in a directory",
                     directory));
   }
-  return state_->core->backup(directory, progress);
+  auto backup = std::make_unique<OnlineBackup>(*state_->core, directory, progress);
+  HAILSTONE_TRY(backup->begin());
+  return backup;
 }
+
+const std::string& Database::directory() const { return state_->core->directory(); }
+
+Filesystem& Database::filesystem() const { return state_->core->filesystem(); }
 
 void Database::set_memory_budget(size_t bytes) {
   DatabaseCore& core = *state_->core;

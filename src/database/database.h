@@ -74,6 +74,8 @@ struct DatabaseOptions {
   std::function<void(Severity, const std::string&)> logger;
 };
 
+class OnlineBackup;
+
 class Database {
  public:
   /// Opens or creates the directory, recovers, starts background work. Errors name the file and the cure.
@@ -152,6 +154,12 @@ class Database {
   /// it safe. On an error what was made is removed again. ErrorCode::AlreadyExists; Unsupported for a
   /// database in memory.
   Status backup(const std::string& directory, const CopyProgress& progress = {});
+  /// The same in steps, of which the first is taken here; `directory` may also be staged_backup in the
+  /// database's own. What it returns must have gone before the database is closed.
+  Result<std::unique_ptr<OnlineBackup>> begin_backup(const std::string& directory,
+                                                     const CopyProgress& progress = {});
+  const std::string& directory() const;
+  Filesystem& filesystem() const;
   /// Both are raised to the least that open() accepts.
   void set_memory_budget(size_t bytes);
   /// Below what is in use nothing is taken away, but nothing more can be written.

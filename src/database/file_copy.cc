@@ -37,8 +37,24 @@ Status FileCopy::advance(uint64_t bytes) {
 }
 
 Status FileCopy::copy(const std::string& name, uint64_t size) {
-  const std::string to = to_ + "/" + name;
-  HAILSTONE_ASSIGN(const auto source, filesystem_.open_plain(from_ + "/" + name));
+  return copy_file(from_ + "/" + name, to_ + "/" + name, size);
+}
+
+Status FileCopy::copy_linked(const std::string& linked, const std::string& name, uint64_t size) {
+  HAILSTONE_TRY(copy_file(to_ + "/" + linked, to_ + "/" + name, size));
+  return remove(linked);
+}
+
+Status FileCopy::remove(const std::string& name) {
+  const auto made = std::ranges::find(made_, to_ + "/" + name);
+  if (made == made_.end()) return {};
+  HAILSTONE_TRY(filesystem_.remove(*made));
+  made_.erase(made);
+  return {};
+}
+
+Status FileCopy::copy_file(const std::string& source_path, const std::string& to, uint64_t size) {
+  HAILSTONE_ASSIGN(const auto source, filesystem_.open_plain(source_path));
   HAILSTONE_ASSIGN(const uint64_t present, source->size());
   made_.push_back(to);
   auto created = filesystem_.create(to);
@@ -59,14 +75,14 @@ Status FileCopy::copy(const std::string& name, uint64_t size) {
   return copied->close();
 }
 
-Status FileCopy::link(const std::string& name) {
-  const std::string from = from_ + "/" + name, to = to_ + "/" + name;
+Status FileCopy::link(const std::string& name, const std::string& as) {
+  const std::string from = from_ + "/" + name, to = to_ + "/" + as;
   HAILSTONE_ASSIGN(const uint64_t size, filesystem_.file_size(from));
   made_.push_back(to);
   const Status linked = filesystem_.link(from, to);
   if (linked) return advance(size);
   made_.pop_back();
-  if (linked.error().code() == ErrorCode::Unsupported) return copy(name, size);
+  if (linked.error().code() == ErrorCode::Unsupported) return copy_file(from, to, size);
   return linked;
 }
 
@@ -102,6 +118,16 @@ Result<bool> is_within(Filesystem& filesystem, const std::string& path, const st
   return inner.size() > outer.size() && inner.starts_with(outer);
 }
 
+Status become_another_database(Filesystem& filesystem, const std::string& directory) {
+  HAILSTONE_ASSIGN(const auto names, filesystem.list(directory));
+  HAILSTONE_ASSIGN(const auto content, Manifest::load(filesystem, directory));
+  if (!content)
+    return fail(ErrorCode::NotFound, fmt::format("there is no database in directory '{}'", directory));
+  uint64_t next_file = content->mark.next_file;
+  for (const std::string& name : names) next_file = std::max(next_file, file_number_of(name).value_or(0) + 1);
+  return begin_new_identity(filesystem, directory, content->intact_bytes, content->databases, next_file);
+}
+
 Status restore_database(Filesystem& filesystem, const std::string& from, const std::string& to,
                         const CopyProgress& progress) {
   const std::string manifest = Manifest::path_in(from);
@@ -127,11 +153,8 @@ Status restore_database(Filesystem& filesystem, const std::string& from, const s
   HAILSTONE_TRY(files.make_directory("restored database"));
   const std::string manifest_name = manifest.substr(from.size() + 1);
   std::vector<std::pair<std::string, uint64_t>> wanted;
-  uint64_t next_file = content->mark.next_file;
   for (const std::string& name : names) {
-    const auto number = file_number_of(name);
-    if (!number && !parse_log_file_name(name)) continue;
-    if (number) next_file = std::max(next_file, *number + 1);
+    if (!file_number_of(name) && !parse_log_file_name(name)) continue;
     HAILSTONE_ASSIGN(const auto file, filesystem.open_plain(from + "/" + name));
     HAILSTONE_ASSIGN(const uint64_t size, file->size());
     wanted.emplace_back(name, size);
@@ -140,7 +163,7 @@ Status restore_database(Filesystem& filesystem, const std::string& from, const s
   for (const auto& [name, size] : wanted) HAILSTONE_TRY(files.copy(name, size));
   HAILSTONE_TRY(files.sync());
   HAILSTONE_TRY(files.copy(manifest_name, content->intact_bytes));
-  HAILSTONE_TRY(begin_new_identity(filesystem, to, content->intact_bytes, content->databases, next_file));
+  HAILSTONE_TRY(become_another_database(filesystem, to));
   HAILSTONE_TRY(files.sync());
   HAILSTONE_TRY(filesystem.sync_directory(parent_of(to)));
   files.keep();

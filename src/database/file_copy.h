@@ -32,14 +32,20 @@ class FileCopy {
   void expect(uint64_t bytes) { all_ += bytes; }
   /// The first `size` bytes of the file, which must be a plain one, or all when it is shorter; synced.
   Status copy(const std::string& name, uint64_t size);
-  /// The file under a second name, or copied where there can be none. Only for files that never change.
-  Status link(const std::string& name);
+  /// The file under a second name, `as` in `to`, or copied where there can be none. Of a file that changes,
+  /// who has the link sees the changes.
+  Status link(const std::string& name, const std::string& as);
+  /// Puts the first `size` bytes of what link() made as `linked` into a file of its own; synced.
+  Status copy_linked(const std::string& linked, const std::string& name, uint64_t size);
+  /// Of a file that was linked or copied; not an error when it was not.
+  Status remove(const std::string& name);
   /// Makes the names of the copies durable.
   Status sync();
   /// All is there, and stays.
   void keep() { kept_ = true; }
 
  private:
+  Status copy_file(const std::string& source_path, const std::string& to, uint64_t size);
   Status advance(uint64_t bytes);
 
   Filesystem& filesystem_;
@@ -62,6 +68,9 @@ std::string parent_of(const std::string& path);
 /// holds. `next_file`: a number that no file has yet, nor any beyond it.
 Status begin_new_identity(Filesystem& filesystem, const std::string& directory, uint64_t manifest_bytes,
                           std::span<const DatabaseIdentity> databases, uint64_t next_file);
+
+/// begin_new_identity() for a copy that nobody has open. ErrorCode::NotFound: there is no database.
+Status become_another_database(Filesystem& filesystem, const std::string& directory);
 
 /// Makes `to`, which must be new or empty and not lie in `from`, a copy of the database in `from`, which
 /// nobody may have open: ErrorCode::Busy. Nothing in `from` changes but that it may get a lock file. On an

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "database/checkpoint.h"
+#include "database/online_backup.h"
 #include "database/state_recorder.h"
 #include "log/operation.h"
 
@@ -407,6 +408,12 @@ void Recovery::remove_new_files() {
 void Recovery::remove_leftovers() {
   for (const std::string& name : names_) {
     if (SpillSpace::is_spill_name(name)) remove_unused(name);
+    if (name != staged_backup || core_.options().read_only) continue;
+    if (const Status removed = remove_staged_backup(core_.filesystem(), core_.directory()); !removed) {
+      core_.log_message(
+          DatabaseOptions::Severity::Warning,
+          fmt::format("what a backup left could not be removed: {}", removed.error().message()));
+    }
   }
 }
 

@@ -168,9 +168,9 @@ Status StateRecorder::record_checkpoint(CheckpointMark mark, Timestamp committed
   return {};
 }
 
-Status StateRecorder::with_manifest_kept(const std::function<Status(uint64_t bytes)>& action) {
+Status StateRecorder::with_manifest_kept(const std::function<Status(const KeptManifest&)>& action) {
   const MutexLock guard(mutex_);
-  return action(manifest_.bytes());
+  return action({.bytes = manifest_.bytes(), .log_start = mark_.log_start});
 }
 
 bool StateRecorder::has_files(const Catalog::Dropped& dropped) {

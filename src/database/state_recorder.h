@@ -45,9 +45,13 @@ class StateRecorder {
   Closed close_idle(size_t most);
   /// Makes drops of tables that have files durable and then removes the files. False: there were none.
   Result<bool> finish_drops();
-  /// Runs `action` while the manifest does not change, nor any file that it names goes. `bytes`: how much of
-  /// the manifest's file counts.
-  Status with_manifest_kept(const std::function<Status(uint64_t bytes)>& action);
+  /// Runs `action` while the manifest does not change, nor any file goes that it names, nor one of the log
+  /// that it needs.
+  struct KeptManifest {
+    uint64_t bytes;  // of the manifest's file that count
+    Lsn log_start;   // what lies behind it in the log is needed
+  };
+  Status with_manifest_kept(const std::function<Status(const KeptManifest&)>& action);
 
   // For recovery, single thread.
   /// Takes what load() found, in so many bytes of the manifest; the entry of the catalog is marked as

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "database/database_fixture.h"
+#include "database/online_backup.h"
 
 namespace hailstone {
 namespace {
@@ -236,6 +237,74 @@ TEST_F(BackupConcurrentTest, IsOneMomentWhileWritersGoOn) {
   }
   stop = true;
   writer.join();
+}
+
+/// What happens between the steps: the last moment counts, whatever is written, merged or dropped around it.
+TEST_F(BackupTest, TheLastCutIsTheMoment) {
+  open();
+  create("a/rows");
+  create("a/dropped");
+  Rows rows = many(0, 2000, std::string(1000, 'x'));
+  load("a/rows", rows);
+  load("a/dropped", rows);
+  auto backup = database_->begin_backup(target("copy"));
+  ASSERT_OK(backup);
+  EXPECT_FALSE((*backup)->has_cut());
+  load("a/rows", many(2000, 4000, "later"));
+  rows.merge(many(2000, 4000, "later"));
+  {
+    const auto transaction = begin();
+    ASSERT_OK(database_->drop_table(*transaction, "a/dropped"));
+    ASSERT_OK(commit(*transaction));
+  }
+  ASSERT_OK((*database_->table("a/rows"))->optimize({}));
+  ASSERT_OK((*backup)->cut());
+  put_rows("a/rows", {{5000, "between the cuts"}});
+  rows[5000] = "between the cuts";
+  ASSERT_OK(database_->checkpoint());
+  ASSERT_OK((*backup)->cut());
+  EXPECT_TRUE((*backup)->has_cut());
+  put_rows("a/rows", {{6000, "too late"}});
+  ASSERT_OK((*database_->table("a/rows"))->optimize({}));
+  ASSERT_OK(database_->checkpoint());
+  EXPECT_EQ(code_of(Database::open(posix_filesystem(), target("copy"), DatabaseOptions())),
+            ErrorCode::Corruption)
+      << "what is not finished is no database";
+  ASSERT_OK((*backup)->finish());
+  backup->reset();
+  expect_restored("copy", "a/rows", rows);
+  const auto restored = restore("copy");
+  EXPECT_EQ(code_of(restored->table("a/dropped")), ErrorCode::NotFound);
+}
+
+TEST_F(BackupTest, WhatIsGivenUpIsRemoved) {
+  open();
+  create("a/rows");
+  load("a/rows", many(0, 2000, std::string(1000, 'x')));
+  {
+    const auto backup = database_->begin_backup(target("copy"));
+    ASSERT_OK(backup);
+    EXPECT_TRUE(std::filesystem::exists(target("copy")));
+    ASSERT_OK((*backup)->cut());
+  }
+  EXPECT_FALSE(std::filesystem::exists(target("copy")));
+}
+
+/// The folder in the database's own directory, which may only have that name, goes when the database is
+/// opened.
+TEST_F(BackupTest, AStagedBackupDoesNotOutliveItsServer) {
+  open();
+  create("a/rows");
+  const Rows rows = many(0, 2000, std::string(1000, 'x'));
+  load("a/rows", rows);
+  const std::string staged = directory_.file(staged_backup);
+  EXPECT_EQ(code_of(database_->backup(staged + "2")), ErrorCode::InvalidArgument);
+  ASSERT_OK(database_->backup(staged));
+  std::filesystem::copy(staged, target("copy"));
+  expect_restored("copy", "a/rows", rows);
+  reopen();
+  EXPECT_FALSE(std::filesystem::exists(staged));
+  expect_rows("a/rows", rows);
 }
 
 }  // namespace

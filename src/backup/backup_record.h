@@ -1,0 +1,51 @@
+// backup.json: what a backup of a server is of, and which files it has (docs/backup.md). It is written last,
+// so that a folder with it is a whole backup.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backup/file_tree.h"
+#include "base/status.h"
+#include "segment/file_identity.h"
+
+namespace hailstone {
+
+struct BinaryLogRecord {
+  std::string file;
+  uint64_t position = 0;
+  std::string gtid;
+
+  bool operator==(const BinaryLogRecord&) const = default;
+};
+
+struct BackupRecord {
+  /// Of the file's form; a later one is refused.
+  static constexpr uint64_t format = 1;
+  static constexpr const char* file_name = "backup.json";
+  /// Folders of a backup: what mariadb-backup or this program copied of the server, and the engine's
+  /// database.
+  static constexpr const char* server_folder = "server";
+  static constexpr const char* database_folder = "hailstone";
+
+  std::string id;                 // of this backup: 16 hexadecimal digits
+  std::string method;             // "mariadb-backup" or "alone"
+  std::string begun, cut, ended;  // UTC, 2026-11-29T14:00:00Z
+  std::string program;            // version of this one
+  std::string server_version, plugin_version, host, data_directory;
+  std::optional<BinaryLogRecord> binary_log;  // nothing: the server writes none
+  std::string gtid_slave_pos;                 // of a server that is a replica itself
+  uint64_t cut_microseconds = 0;
+  std::vector<DatabaseIdentity> identities;  // of the engine's database
+  bool is_checked = false;
+  std::vector<FileFacts> server_files, database_files;
+};
+
+std::string to_json(const BackupRecord& record);
+/// `name` is the file's, for errors. ErrorCode::Corruption; Unsupported for a later form.
+Result<BackupRecord> parse_backup_record(const std::string& json, const std::string& name);
+Result<BackupRecord> read_backup_record(const std::string& folder);
+
+}  // namespace hailstone

@@ -1,0 +1,58 @@
+#include "backup/mariadb_backup.h"
+
+#include <fmt/format.h>
+
+#include <sstream>
+
+#include "backup/child_process.h"
+
+namespace hailstone {
+namespace {
+
+Status run(const MariadbBackup& with, std::vector<std::string> arguments, const std::function<bool()>& stop) {
+  arguments.insert(arguments.begin(), with.program);
+  Status done = run_program(arguments, with.log, stop);
+  if (done || done.error().code() != ErrorCode::NotFound) return done;
+  return fail(
+      ErrorCode::NotFound,
+      fmt::format("there is no program '{}', which copies the tables of other engines: install the package "
+                  "mariadb-backup of the server's version, or name it by --mariadb-backup",
+                  with.program));
+}
+
+}  // namespace
+
+Status copy_server(const MariadbBackup& with, const std::string& data_directory, const std::string& target,
+                   const std::function<bool()>& stop) {
+  std::vector<std::string> arguments;
+  // It has to come first.
+  if (!with.option_file.empty()) arguments.push_back("--defaults-file=" + with.option_file);
+  arguments.insert(arguments.end(), {"--backup", "--target-dir=" + target, "--datadir=" + data_directory,
+                                     fmt::format("--parallel={}", with.threads)});
+  return run(with, std::move(arguments), stop);
+}
+
+Status prepare_server(const MariadbBackup& with, const std::string& target,
+                      const std::function<bool()>& stop) {
+  return run(with, {"--prepare", "--target-dir=" + target}, stop);
+}
+
+Result<std::optional<BinaryLogRecord>> noted_position(const std::string& target) {
+  // The first is the name up to 10.11.
+  for (const char* const name : {"xtrabackup_binlog_info", "mariadb_backup_binlog_info"}) {
+    const auto text = read_text(target + "/" + name);
+    if (!text && text.error().code() == ErrorCode::NotFound) continue;
+    HAILSTONE_TRY(text);
+    BinaryLogRecord noted;
+    std::istringstream words(*text);
+    words >> noted.file >> noted.position >> noted.gtid;
+    return noted;
+  }
+  return std::nullopt;
+}
+
+bool is_note_of_mariadb_backup(const std::string& name) {
+  return name.starts_with("xtrabackup_") || name.starts_with("mariadb_backup_") || name == "backup-my.cnf";
+}
+
+}  // namespace hailstone

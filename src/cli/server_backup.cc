@@ -1,0 +1,214 @@
+#include "cli/server_backup.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <ctime>
+
+#include "backup/backed_up_server.h"
+#include "backup/file_tree.h"
+#include "backup/mariadb_backup.h"
+#include "base/version.h"
+#include "cli/byte_progress.h"
+#include "cli/check.h"
+#include "database/file_copy.h"
+#include "database/manifest.h"
+#include "text/value_text.h"
+
+namespace hailstone {
+namespace {
+
+/// A folder with this file is a backup that did not come to its end.
+constexpr const char* partial_mark = "backup.partial";
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm fields{};
+  gmtime_r(&now, &fields);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", fields.tm_year + 1900, fields.tm_mon + 1,
+                     fields.tm_mday, fields.tm_hour, fields.tm_min, fields.tm_sec);
+}
+
+class ServerBackup {
+ public:
+  ServerBackup(Session& session, const ServerBackupOptions& options)
+      : session_(session),
+        options_(options),
+        partial_(options.target + ".partial"),
+        server_files_(partial_ + "/" + BackupRecord::server_folder),
+        database_(partial_ + "/" + BackupRecord::database_folder),
+        server_(options.option_file) {}
+
+  Status run() {
+    record_.id = fmt::format("{:016x}", new_database_number());
+    record_.program = release();
+    record_.begun = utc_now();
+    HAILSTONE_TRY(server_.connect(record_));
+    HAILSTONE_TRY(make_partial());
+    Status made = copy();
+    if (made) made = server_.give_up();
+    if (made) made = check();
+    if (made) made = publish();
+    if (!made) return std::unexpected(without_partial(made.error()));
+    tell();
+    return {};
+  }
+
+ private:
+  std::function<bool()> stop() {
+    return [this] { return session_.is_interrupted(); };
+  }
+
+  /// Everything is made beside the target, which gets its name when it is whole.
+  Status make_partial() {
+    Filesystem& files = posix_filesystem();
+    if (files.exists(options_.target)) {
+      HAILSTONE_ASSIGN(const auto names, files.list(options_.target));
+      if (!names.empty()) {
+        return fail(ErrorCode::AlreadyExists,
+                    fmt::format("'{}' is not empty; give each backup a folder of its own", options_.target));
+      }
+    }
+    if (files.exists(partial_)) {
+      HAILSTONE_ASSIGN(const auto names, files.list(partial_));
+      if (!names.empty() && !files.exists(partial_ + "/" + partial_mark)) {
+        return fail(
+            ErrorCode::AlreadyExists,
+            fmt::format("'{}', where the backup is to be made, is there and no backup that was cut short; "
+                        "remove it, or give another target",
+                        partial_));
+      }
+      fmt::print("removing '{}', which a backup that was cut short has left\n", partial_);
+      HAILSTONE_TRY(remove_tree(partial_));
+    }
+    if (files.exists(log())) HAILSTONE_TRY(files.remove(log()));
+    HAILSTONE_TRY(files.make_directory(partial_));
+    return write_text(partial_ + "/" + partial_mark, record_.id + "\n");
+  }
+
+  Error without_partial(const Error& error) {
+    // What the server has staged goes with the connection, at the latest.
+    static_cast<void>(server_.give_up());
+    const Status removed = remove_tree(partial_);
+    if (removed) return error;
+    return Error(error.code(), fmt::format("{}; and {}", error.message(), removed.error().message()),
+                 error.system_error());
+  }
+
+  Status copy() {
+    HAILSTONE_TRY(server_.arm());
+    record_.method = "mariadb-backup";
+    fmt::print("mariadb-backup copies the other engines; its output is in '{}'\n", log());
+    HAILSTONE_TRY(copy_server({.program = options_.mariadb_backup,
+                               .option_file = options_.option_file,
+                               .threads = options_.threads,
+                               .log = log()},
+                              server_.data_directory(), server_files_, stop()));
+    HAILSTONE_TRY(server_.read_cut(record_));
+    record_.cut = utc_now();
+    HAILSTONE_ASSIGN(const auto noted, noted_position(server_files_));
+    if (noted != record_.binary_log) return other_position(noted);
+    HAILSTONE_TRY(server_.finish());
+    return copy_database();
+  }
+
+  /// It stays when the backup fails.
+  std::string log() const { return options_.target + ".log"; }
+
+  Status other_position(const std::optional<BinaryLogRecord>& noted) const {
+    const auto shown = [](const std::optional<BinaryLogRecord>& position) {
+      return position ? fmt::format("{} {} {}", position->file, position->position, position->gtid)
+                      : std::string("no binary log");
+    };
+    return fail(ErrorCode::Corruption,
+                fmt::format("mariadb-backup notes {}, the engine {}: the two copies are not of one moment",
+                            shown(noted), shown(record_.binary_log)));
+  }
+
+  Status copy_database() {
+    auto files = files_below(server_.staged());
+    if (!files) {
+      return fail(files.error().code(),
+                  fmt::format("{}; run this as root or as the server's user", files.error().message()));
+    }
+    record_.database_files = std::move(*files);
+    HAILSTONE_TRY(
+        with_byte_progress(session_, "copying", bytes_of(record_.database_files), [&](const BytesDone& done) {
+          return copy_files(server_.staged(), database_, record_.database_files, options_.threads, done);
+        }));
+    HAILSTONE_ASSIGN(const auto manifest, Manifest::load(posix_filesystem(), database_));
+    if (!manifest) return fail(ErrorCode::Corruption, fmt::format("'{}' has no manifest", database_));
+    record_.identities = manifest->databases;
+    return {};
+  }
+
+  /// Reads what was copied: each table, and each file of the server.
+  Status check() {
+    if (!options_.no_check) {
+      DatabaseArguments arguments;
+      arguments.command = "backup";
+      arguments.directory = database_;
+      HAILSTONE_TRY(session_.open_to_read(arguments));
+      const auto result = check_tables(session_, {}, false);
+      HAILSTONE_TRY(session_.close());
+      HAILSTONE_TRY(result);
+      if (result->damaged > 0) {
+        return fail(
+            ErrorCode::Corruption,
+            fmt::format("{} of the server damaged, as said above; repair or drop what is damaged first, "
+                        "or back up all the same by --no-check",
+                        result->damaged == 1 ? "a table is" : fmt::format("{} tables are", result->damaged)));
+      }
+      checked_ = *result;
+      record_.is_checked = true;
+    }
+    HAILSTONE_ASSIGN(record_.server_files, files_below(server_files_));
+    return with_byte_progress(
+        session_, "reading", bytes_of(record_.server_files), [&](const BytesDone& done) {
+          return read_checksums(server_files_, record_.server_files, options_.threads, done);
+        });
+  }
+
+  Status publish() {
+    Filesystem& files = posix_filesystem();
+    record_.ended = utc_now();
+    HAILSTONE_TRY(write_text(partial_ + "/" + BackupRecord::file_name, to_json(record_)));
+    HAILSTONE_TRY(files.rename(log(), partial_ + "/mariadb-backup.log"));
+    HAILSTONE_TRY(files.remove(partial_ + "/" + partial_mark));
+    HAILSTONE_TRY(sync_folders(partial_));
+    HAILSTONE_TRY(files.rename(partial_, options_.target));
+    return files.sync_directory(parent_of(options_.target));
+  }
+
+  void tell() const {
+    fmt::print("{} is a backup of MariaDB {} on {}\n", options_.target, record_.server_version, record_.host);
+    fmt::print("  Hailstone: {} in {}{}\n", human_bytes(bytes_of(record_.database_files)),
+               counted(record_.database_files.size(), "file"),
+               record_.is_checked
+                   ? fmt::format(", every byte read: {} sound", counted(checked_.sound, "table"))
+                   : "");
+    fmt::print("  the other engines: {} in {}\n", human_bytes(bytes_of(record_.server_files)),
+               counted(record_.server_files.size(), "file"));
+    if (const auto& log = record_.binary_log)
+      fmt::print("  as of binary log {} position {}, GTID '{}'\n", log->file, log->position, log->gtid);
+    fmt::print("  commits waited {:.1f} ms for Hailstone\n",
+               static_cast<double>(record_.cut_microseconds) / 1000);
+  }
+
+  Session& session_;
+  const ServerBackupOptions& options_;
+  const std::string partial_, server_files_, database_;
+  BackedUpServer server_;
+  BackupRecord record_;
+  CheckResult checked_;
+};
+
+}  // namespace
+
+Status back_up_server(Session& session, const ServerBackupOptions& options) {
+  // Nobody else is to read what is backed up.
+  umask(S_IRWXG | S_IRWXO);
+  return ServerBackup(session, options).run();
+}
+
+}  // namespace hailstone

@@ -1,0 +1,21 @@
+// `hailstone backup --server` and the restore of what it makes (docs/backup.md).
+#pragma once
+
+#include <string>
+
+#include "cli/session.h"
+
+namespace hailstone {
+
+struct ServerBackupOptions {
+  std::string target;
+  std::string option_file;
+  std::string mariadb_backup = "mariadb-backup";
+  unsigned threads = 2;
+  bool no_check = false;
+};
+
+/// Makes `target`, which must be new or empty, a backup of the whole server.
+Status back_up_server(Session& session, const ServerBackupOptions& options);
+
+}  // namespace hailstone

@@ -1,0 +1,195 @@
+#include "cli/server_restore.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <map>
+
+#include "backup/backup_record.h"
+#include "backup/mariadb_backup.h"
+#include "backup/private_server.h"
+#include "cli/byte_progress.h"
+#include "database/file_copy.h"
+#include "database/server_folder.h"
+#include "text/value_text.h"
+
+namespace hailstone {
+namespace {
+
+/// In the data directory: all is made there, and moves to its place when it is whole. A server does not start
+/// with a data directory that has nothing else.
+constexpr const char* partial_folder = "#restore";
+
+class ServerRestore {
+ public:
+  ServerRestore(Session& session, const ServerRestoreOptions& options)
+      : session_(session), options_(options), partial_(options.data_directory + "/" + partial_folder) {}
+
+  Status run() {
+    HAILSTONE_ASSIGN(record_, read_backup_record(options_.backup));
+    HAILSTONE_TRY(make_directory());
+    Status made = copy();
+    if (made) made = prepare_server(with_mariadb_backup(), partial_, stop());
+    if (made) made = move_in_place();
+    if (!made) return std::unexpected(without_partial(made.error()));
+    HAILSTONE_TRY(start_server());
+    tell();
+    return {};
+  }
+
+ private:
+  std::function<bool()> stop() {
+    return [this] { return session_.is_interrupted(); };
+  }
+  MariadbBackup with_mariadb_backup() const {
+    return {.program = options_.mariadb_backup,
+            .option_file = {},
+            .threads = options_.threads,
+            .log = options_.data_directory + "/restore.log"};
+  }
+
+  Status make_directory() {
+    Filesystem& files = posix_filesystem();
+    is_new_ = !files.exists(options_.data_directory);
+    if (!is_new_) {
+      HAILSTONE_ASSIGN(auto names, files.list(options_.data_directory));
+      // What a restore that was cut short has left.
+      std::erase_if(names,
+                    [](const std::string& name) { return name == partial_folder || name == "restore.log"; });
+      if (!names.empty()) {
+        return fail(
+            ErrorCode::AlreadyExists,
+            fmt::format(
+                "the data directory '{}' is not empty; move what is there to another place, and stop the "
+                "server before",
+                options_.data_directory));
+      }
+      if (files.exists(partial_)) HAILSTONE_TRY(remove_tree(partial_));
+    }
+    HAILSTONE_TRY(files.make_directory(options_.data_directory));
+    user_ = options_.user;
+    if (user_.empty() && is_root()) {
+      HAILSTONE_ASSIGN(user_, owner_of(options_.data_directory));
+      if (user_ == "root") user_ = "mysql";
+    }
+    return files.make_directory(partial_);
+  }
+
+  Error without_partial(const Error& error) {
+    const Status removed = remove_tree(is_new_ ? options_.data_directory : partial_);
+    if (removed) return error;
+    return Error(error.code(), fmt::format("{}; and {}", error.message(), removed.error().message()),
+                 error.system_error());
+  }
+
+  /// What is copied must be what was backed up.
+  Status copy_part(const char* folder, const std::string& to, const std::vector<FileFacts>& wanted) {
+    std::vector<FileFacts> files = wanted;
+    const std::string from = options_.backup + "/" + folder;
+    HAILSTONE_TRY(with_byte_progress(session_, "restoring", bytes_of(wanted), [&](const BytesDone& done) {
+      return copy_files(from, to, files, options_.threads, done);
+    }));
+    for (size_t i = 0; i < files.size(); ++i) {
+      if (files[i] == wanted[i]) continue;
+      return fail(
+          ErrorCode::Corruption,
+          fmt::format(
+              "'{}/{}' is not what was backed up ({} bytes with checksum {:016x}, for {} with {:016x}); use "
+              "another backup",
+              from, files[i].path, files[i].bytes, files[i].checksum, wanted[i].bytes, wanted[i].checksum));
+    }
+    return {};
+  }
+
+  Status copy() {
+    HAILSTONE_TRY(copy_part(BackupRecord::server_folder, partial_, record_.server_files));
+    const std::string database = partial_ + "/" + server_folder;
+    HAILSTONE_TRY(copy_part(BackupRecord::database_folder, database, record_.database_files));
+    return become_another_database(posix_filesystem(), database);
+  }
+
+  Status move_in_place() {
+    Filesystem& files = posix_filesystem();
+    HAILSTONE_ASSIGN(const auto names, files.list(partial_));
+    for (const std::string& name : names) {
+      if (is_note_of_mariadb_backup(name)) continue;
+      HAILSTONE_TRY(files.rename(partial_ + "/" + name, options_.data_directory + "/" + name));
+    }
+    HAILSTONE_TRY(remove_tree(partial_));
+    HAILSTONE_TRY(sync_folders(options_.data_directory));
+    return user_.empty() ? Status{} : give_to_user(options_.data_directory, user_);
+  }
+
+  /// What only a server can settle.
+  Status start_server() {
+    const std::string settings =
+        fmt::format("{}/{}/backup-my.cnf", options_.backup, BackupRecord::server_folder);
+    PrivateServer server({.program = options_.server_program,
+                          .data_directory = options_.data_directory,
+                          .option_file = posix_filesystem().exists(settings) ? settings : "",
+                          .plugin_directory = options_.plugin_directory,
+                          .user = user_,
+                          .log = options_.data_directory + "/restore.log"});
+    if (const Status started = server.start(stop(), rolled_back_); !started) {
+      return fail(started.error().code(),
+                  fmt::format("all is restored to '{}', but a server does not start with it: {}",
+                              options_.data_directory, started.error().message()));
+    }
+    HAILSTONE_ASSIGN(const auto prepared, server.connection().query("XA RECOVER FORMAT='SQL'"));
+    for (const auto& row : prepared) prepared_.push_back(row.back());
+    if (options_.as_replica && record_.binary_log) {
+      HAILSTONE_TRY(server.connection().execute(
+          fmt::format("SET GLOBAL gtid_slave_pos = {}", quoted_text(record_.binary_log->gtid))));
+    }
+    HAILSTONE_ASSIGN(const auto tables,
+                     server.connection().query("SELECT COUNT(*) FROM information_schema.tables WHERE "
+                                               "engine = 'HAILSTONE'"));
+    tables_ = number_of(tables.at(0).at(0));
+    return server.end(stop());
+  }
+
+  void tell() const {
+    fmt::print("{} is restored from {}, of {}: {} of Hailstone; a server has started with it\n",
+               options_.data_directory, options_.backup, record_.cut, counted(tables_, "table"));
+    if (rolled_back_) fmt::print("  transactions that the server had prepared for itself were rolled back\n");
+    for (const std::string& name : prepared_)
+      fmt::print("  prepared by a client, and still so: XA COMMIT {} or XA ROLLBACK {}\n", name, name);
+    if (const auto& log = record_.binary_log) {
+      fmt::print("  it is as of binary log {} position {}, GTID '{}'\n", log->file, log->position, log->gtid);
+      if (options_.as_replica) {
+        fmt::print(
+            "  as a replica of {}: CHANGE MASTER TO MASTER_HOST='{}', MASTER_USE_GTID=slave_pos, with user "
+            "and "
+            "password; START SLAVE\n",
+            record_.host, record_.host);
+      } else {
+        fmt::print("  what came later is in the binary logs of {}: docs/backup.md, point in time\n",
+                   record_.host);
+      }
+    }
+    fmt::print("  next: start the server; then CHECK TABLE, and compare a count that you know\n");
+  }
+
+  Session& session_;
+  const ServerRestoreOptions& options_;
+  const std::string partial_;
+  BackupRecord record_;
+  std::string user_;
+  bool is_new_ = false, rolled_back_ = false;
+  uint64_t tables_ = 0;
+  std::vector<std::string> prepared_;
+};
+
+}  // namespace
+
+bool is_server_backup(const std::string& folder) {
+  return posix_filesystem().exists(folder + "/" + BackupRecord::file_name);
+}
+
+Status restore_server(Session& session, const ServerRestoreOptions& options) {
+  // Nobody else is to read what is restored.
+  umask(S_IRWXG | S_IRWXO);
+  return ServerRestore(session, options).run();
+}
+
+}  // namespace hailstone

@@ -1,0 +1,26 @@
+// The restore of what `hailstone backup --server` makes (docs/backup.md).
+#pragma once
+
+#include <string>
+
+#include "cli/session.h"
+
+namespace hailstone {
+
+struct ServerRestoreOptions {
+  std::string backup;
+  std::string data_directory;
+  std::string mariadb_backup = "mariadb-backup";
+  std::string server_program = "mariadbd";
+  std::string plugin_directory;
+  std::string user;  // empty: the owner of the data directory, or mysql
+  unsigned threads = 2;
+  bool as_replica = false;
+};
+
+/// Whether the folder is a backup of a server.
+bool is_server_backup(const std::string& folder);
+/// Makes the data directory, which must be new or empty, one that a server can start with.
+Status restore_server(Session& session, const ServerRestoreOptions& options);
+
+}  // namespace hailstone
