@@ -50,10 +50,12 @@ class Reader {
     if (error != std::errc() || end != text.data() + text.size()) note(simdjson::INCORRECT_TYPE, key);
     return value;
   }
-  simdjson::dom::array list(const char* key) {
+  std::vector<element> list(const char* key) {
     simdjson::dom::array value;
-    note(object_[key].get(value), key);
-    return value;
+    const simdjson::error_code error = object_[key].get(value);
+    note(error, key);
+    if (error != simdjson::SUCCESS) return {};
+    return {value.begin(), value.end()};
   }
   bool has(const char* key) const {
     element value;
@@ -97,6 +99,9 @@ std::string to_json(const BackupRecord& record) {
   };
   add("format", std::to_string(BackupRecord::format));
   add("id", json_text(record.id));
+  add("base", record.base ? fmt::format("{{\"id\": {}, \"path\": {}}}", json_text(record.base->id),
+                                        json_text(record.base->path))
+                          : "null");
   add("method", json_text(record.method));
   add("begun", json_text(record.begun));
   add("cut", json_text(record.cut));
@@ -124,6 +129,8 @@ std::string to_json(const BackupRecord& record) {
   append_files("server_files", record.server_files, json);
   json += ",\n";
   append_files("database_files", record.database_files, json);
+  json += ",\n";
+  append_files("base_files", record.base_files, json);
   return json + "\n}\n";
 }
 
@@ -146,6 +153,10 @@ Result<BackupRecord> parse_backup_record(const std::string& json, const std::str
   }
   BackupRecord record;
   record.id = reader.text("id");
+  if (reader.has("base")) {
+    const element base = reader.part("base");
+    record.base = BaseRecord{.id = reader.text_of(base, "id"), .path = reader.text_of(base, "path")};
+  }
   record.method = reader.text("method");
   record.begun = reader.text("begun");
   record.cut = reader.text("cut");
@@ -171,13 +182,20 @@ Result<BackupRecord> parse_backup_record(const std::string& json, const std::str
   }
   record.server_files = read_files(reader, "server_files");
   record.database_files = read_files(reader, "database_files");
+  record.base_files = read_files(reader, "base_files");
   if (!reader.wrong().empty()) return damaged(fmt::format("'{}' is not as it has to be", reader.wrong()));
-  for (const auto* files : {&record.server_files, &record.database_files}) {
+  for (const auto* files : {&record.server_files, &record.database_files, &record.base_files}) {
     for (const FileFacts& file : *files) {
       if (!is_inside(file.path)) return damaged(fmt::format("the path '{}' leads elsewhere", file.path));
     }
   }
   return record;
+}
+
+std::vector<DatabaseIdentity> identities_of_original(const BackupRecord& record) {
+  std::vector<DatabaseIdentity> identities = record.identities;
+  if (!identities.empty()) identities.pop_back();
+  return identities;
 }
 
 Result<BackupRecord> read_backup_record(const std::string& folder) {

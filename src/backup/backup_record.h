@@ -21,6 +21,14 @@ struct BinaryLogRecord {
   bool operator==(const BinaryLogRecord&) const = default;
 };
 
+/// A backup that another one only has the changes to.
+struct BaseRecord {
+  std::string id;
+  std::string path;  // where it was then, from the root on
+
+  bool operator==(const BaseRecord&) const = default;
+};
+
 struct BackupRecord {
   /// Of the file's form; a later one is refused.
   static constexpr uint64_t format = 1;
@@ -30,7 +38,8 @@ struct BackupRecord {
   static constexpr const char* server_folder = "server";
   static constexpr const char* database_folder = "hailstone";
 
-  std::string id;                 // of this backup: 16 hexadecimal digits
+  std::string id;                  // of this backup: 16 hexadecimal digits
+  std::optional<BaseRecord> base;  // nothing: it is whole
   std::string method;             // "mariadb-backup" or "alone"
   std::string begun, cut, ended;  // UTC, 2026-11-29T14:00:00Z
   std::string program;            // version of this one
@@ -41,7 +50,11 @@ struct BackupRecord {
   std::vector<DatabaseIdentity> identities;  // of the engine's database
   bool is_checked = false;
   std::vector<FileFacts> server_files, database_files;
+  std::vector<FileFacts> base_files;  // of the database, which the base has, or its base
 };
+
+/// The numbers that the database had when it was copied, without the one that the copy got.
+std::vector<DatabaseIdentity> identities_of_original(const BackupRecord& record);
 
 std::string to_json(const BackupRecord& record);
 /// `name` is the file's, for errors. ErrorCode::Corruption; Unsupported for a later form.

@@ -22,19 +22,22 @@ Status run(const MariadbBackup& with, std::vector<std::string> arguments, const 
 
 }  // namespace
 
-Status copy_server(const MariadbBackup& with, const std::string& data_directory, const std::string& target,
-                   const std::function<bool()>& stop) {
+Status copy_server(const MariadbBackup& with, const std::string& data_directory, const std::string& base,
+                   const std::string& target, const std::function<bool()>& stop) {
   std::vector<std::string> arguments;
   // It has to come first.
   if (!with.option_file.empty()) arguments.push_back("--defaults-file=" + with.option_file);
   arguments.insert(arguments.end(), {"--backup", "--target-dir=" + target, "--datadir=" + data_directory,
                                      fmt::format("--parallel={}", with.threads)});
+  if (!base.empty()) arguments.push_back("--incremental-basedir=" + base);
   return run(with, std::move(arguments), stop);
 }
 
-Status prepare_server(const MariadbBackup& with, const std::string& target,
+Status prepare_server(const MariadbBackup& with, const std::string& target, const std::string& changes,
                       const std::function<bool()>& stop) {
-  return run(with, {"--prepare", "--target-dir=" + target}, stop);
+  std::vector<std::string> arguments{"--prepare", "--target-dir=" + target};
+  if (!changes.empty()) arguments.push_back("--incremental-dir=" + changes);
+  return run(with, std::move(arguments), stop);
 }
 
 Result<std::optional<BinaryLogRecord>> noted_position(const std::string& target) {

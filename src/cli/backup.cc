@@ -48,6 +48,7 @@ Status back_up(BackupOptions& options) {
   }
   if (options.of_server) {
     options.server.target = without_last_slashes(options.database.directory);
+    options.server.base = without_last_slashes(options.server.base);
     return back_up_server(session, options.server);
   }
   const std::string target = without_last_slashes(options.target);
@@ -181,6 +182,9 @@ void add_backup_command(Arguments& root, Ending& ending) {
       "back up the server that MariaDB's clients reach, with all its engines, while it works; as root or "
       "its user, on its machine");
   command.add(
+      "--base", options->server.base,
+      "an earlier backup of the server: this one gets what has changed since, and is of no use without it");
+  command.add(
       "--defaults-file", options->server.option_file,
       "option file of MariaDB's clients that says where the server is, and user, password, TLS (default: "
       "those that the clients read)");
@@ -216,6 +220,8 @@ void add_restore_command(Arguments& root, Ending& ending) {
       .add("--mariadb-backup", server.mariadb_backup,
            "of a server: the program that has copied the other engines")
       .show_default();
+  command.add("--base", server.bases,
+              "of a server: where backups are that this one has the changes to, if they have moved");
   command.add("--mariadbd", server.server_program, "of a server: the program that is to start with it")
       .show_default();
   command.add("--plugin-dir", server.plugin_directory,

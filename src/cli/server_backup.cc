@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 
 #include <ctime>
+#include <map>
+#include <optional>
 
 #include "backup/backed_up_server.h"
 #include "backup/file_tree.h"
@@ -11,6 +13,7 @@
 #include "base/version.h"
 #include "cli/byte_progress.h"
 #include "cli/check.h"
+#include "database/core.h"
 #include "database/file_copy.h"
 #include "database/manifest.h"
 #include "text/value_text.h"
@@ -43,6 +46,7 @@ class ServerBackup {
     record_.id = fmt::format("{:016x}", new_database_number());
     record_.program = release();
     record_.begun = utc_now();
+    HAILSTONE_TRY(read_base());
     HAILSTONE_TRY(server_.connect(record_));
     HAILSTONE_TRY(make_partial());
     Status made = copy();
@@ -57,6 +61,14 @@ class ServerBackup {
  private:
   std::function<bool()> stop() {
     return [this] { return session_.is_interrupted(); };
+  }
+
+  Status read_base() {
+    if (options_.base.empty()) return {};
+    HAILSTONE_ASSIGN(base_, read_backup_record(options_.base));
+    HAILSTONE_ASSIGN(std::string path, posix_filesystem().canonical_path(options_.base));
+    record_.base = BaseRecord{.id = base_->id, .path = std::move(path)};
+    return {};
   }
 
   /// Everything is made beside the target, which gets its name when it is whole.
@@ -103,7 +115,9 @@ class ServerBackup {
                                .option_file = options_.option_file,
                                .threads = options_.threads,
                                .log = log()},
-                              server_.data_directory(), server_files_, stop()));
+                              server_.data_directory(),
+                              base_ ? options_.base + "/" + BackupRecord::server_folder : "", server_files_,
+                              stop()));
     HAILSTONE_TRY(server_.read_cut(record_));
     record_.cut = utc_now();
     HAILSTONE_ASSIGN(const auto noted, noted_position(server_files_));
@@ -131,42 +145,93 @@ class ServerBackup {
       return fail(files.error().code(),
                   fmt::format("{}; run this as root or as the server's user", files.error().message()));
     }
-    record_.database_files = std::move(*files);
+    HAILSTONE_ASSIGN(const auto manifest, Manifest::load(posix_filesystem(), server_.staged()));
+    if (!manifest) return fail(ErrorCode::Corruption, fmt::format("'{}' has no manifest", server_.staged()));
+    record_.identities = manifest->databases;
+    HAILSTONE_TRY(divide(*files));
     HAILSTONE_TRY(
         with_byte_progress(session_, "copying", bytes_of(record_.database_files), [&](const BytesDone& done) {
           return copy_files(server_.staged(), database_, record_.database_files, options_.threads, done);
         }));
-    HAILSTONE_ASSIGN(const auto manifest, Manifest::load(posix_filesystem(), database_));
-    if (!manifest) return fail(ErrorCode::Corruption, fmt::format("'{}' has no manifest", database_));
-    record_.identities = manifest->databases;
+    // What a base has is not beside the others: the original is read.
+    return base_ ? check_tables_in(server_.staged()) : Status{};
+  }
+
+  /// Files that the base has need no copy: a file with a number never changes, and there is no other of this
+  /// number as long as the database is the same.
+  Status divide(const std::vector<FileFacts>& files) {
+    std::map<std::string, FileFacts> known;
+    if (base_) {
+      if (identities_of_original(*base_) != identities_of_original(record_)) {
+        return fail(
+            ErrorCode::InvalidArgument,
+            fmt::format(
+                "'{}' is no base for this backup: it is of another server, or this one was restored since; "
+                "take a whole backup",
+                options_.base));
+      }
+      for (const auto* of_base : {&base_->database_files, &base_->base_files}) {
+        for (const FileFacts& file : *of_base) known[file.path] = file;
+      }
+    }
+    for (const FileFacts& file : files) {
+      const auto found = known.find(file.path);
+      const bool is_there =
+          found != known.end() && file_number_of(file.path) && found->second.bytes == file.bytes;
+      if (is_there) {
+        record_.base_files.push_back(found->second);
+      } else {
+        record_.database_files.push_back(file);
+      }
+    }
     return {};
   }
 
-  /// Reads what was copied: each table, and each file of the server.
+  Status check_tables_in(const std::string& directory) {
+    if (options_.no_check) return {};
+    DatabaseArguments arguments;
+    arguments.command = "backup";
+    arguments.directory = directory;
+    HAILSTONE_TRY(session_.open_to_read(arguments));
+    const auto result = check_tables(session_, {}, false);
+    HAILSTONE_TRY(session_.close());
+    HAILSTONE_TRY(result);
+    if (result->damaged > 0) {
+      return fail(
+          ErrorCode::Corruption,
+          fmt::format("{} of the server damaged, as said above; repair or drop what is damaged first, or "
+                      "back up all the same "
+                      "by --no-check",
+                      result->damaged == 1 ? "a table is" : fmt::format("{} tables are", result->damaged)));
+    }
+    checked_ = *result;
+    record_.is_checked = true;
+    return {};
+  }
+
+  /// Reads what was copied.
   Status check() {
-    if (!options_.no_check) {
-      DatabaseArguments arguments;
-      arguments.command = "backup";
-      arguments.directory = database_;
-      HAILSTONE_TRY(session_.open_to_read(arguments));
-      const auto result = check_tables(session_, {}, false);
-      HAILSTONE_TRY(session_.close());
-      HAILSTONE_TRY(result);
-      if (result->damaged > 0) {
-        return fail(
-            ErrorCode::Corruption,
-            fmt::format("{} of the server damaged, as said above; repair or drop what is damaged first, "
-                        "or back up all the same by --no-check",
-                        result->damaged == 1 ? "a table is" : fmt::format("{} tables are", result->damaged)));
-      }
-      checked_ = *result;
-      record_.is_checked = true;
+    if (base_) {
+      HAILSTONE_TRY(check_copies());
+    } else {
+      HAILSTONE_TRY(check_tables_in(database_));
     }
     HAILSTONE_ASSIGN(record_.server_files, files_below(server_files_));
     return with_byte_progress(
         session_, "reading", bytes_of(record_.server_files), [&](const BytesDone& done) {
           return read_checksums(server_files_, record_.server_files, options_.threads, done);
         });
+  }
+
+  Status check_copies() {
+    std::vector<FileFacts> files = record_.database_files;
+    HAILSTONE_TRY(with_byte_progress(session_, "reading", bytes_of(files), [&](const BytesDone& done) {
+      return read_checksums(database_, files, options_.threads, done);
+    }));
+    if (files == record_.database_files) return {};
+    return fail(
+        ErrorCode::Corruption,
+        fmt::format("what was written to '{}' is not what is there now; is the disk sound?", database_));
   }
 
   Status publish() {
@@ -187,6 +252,10 @@ class ServerBackup {
                record_.is_checked
                    ? fmt::format(", every byte read: {} sound", counted(checked_.sound, "table"))
                    : "");
+    if (base_) {
+      fmt::print("  the changes to {}, which a restore needs; it has {} of Hailstone\n", options_.base,
+                 human_bytes(bytes_of(record_.base_files)));
+    }
     fmt::print("  the other engines: {} in {}\n", human_bytes(bytes_of(record_.server_files)),
                counted(record_.server_files.size(), "file"));
     if (const auto& log = record_.binary_log)
@@ -200,6 +269,7 @@ class ServerBackup {
   const std::string partial_, server_files_, database_;
   BackedUpServer server_;
   BackupRecord record_;
+  std::optional<BackupRecord> base_;
   CheckResult checked_;
 };
 

@@ -9,6 +9,7 @@ namespace hailstone {
 
 struct ServerBackupOptions {
   std::string target;
+  std::string base;  // a backup that this one is to have the changes to; empty: none
   std::string option_file;
   std::string mariadb_backup = "mariadb-backup";
   unsigned threads = 2;

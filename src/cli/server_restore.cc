@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <map>
+#include <ranges>
 
 #include "backup/backup_record.h"
 #include "backup/mariadb_backup.h"
@@ -26,10 +28,10 @@ class ServerRestore {
       : session_(session), options_(options), partial_(options.data_directory + "/" + partial_folder) {}
 
   Status run() {
-    HAILSTONE_ASSIGN(record_, read_backup_record(options_.backup));
+    HAILSTONE_TRY(read_records());
     HAILSTONE_TRY(make_directory());
-    Status made = copy();
-    if (made) made = prepare_server(with_mariadb_backup(), partial_, stop());
+    Status made = copy_server_files();
+    if (made) made = copy_database();
     if (made) made = move_in_place();
     if (!made) return std::unexpected(without_partial(made.error()));
     HAILSTONE_TRY(start_server());
@@ -82,10 +84,42 @@ class ServerRestore {
                  error.system_error());
   }
 
+  /// A backup and its folder.
+  struct Part {
+    std::string folder;
+    BackupRecord record;
+  };
+
+  /// The backup, and before it its base, and so on to a whole one.
+  Status read_records() {
+    HAILSTONE_ASSIGN(record_, read_backup_record(options_.backup));
+    parts_.push_back({options_.backup, record_});
+    while (parts_.back().record.base) {
+      HAILSTONE_ASSIGN(Part base, find_base(parts_.back()));
+      parts_.push_back(std::move(base));
+    }
+    std::ranges::reverse(parts_);
+    return {};
+  }
+
+  Result<Part> find_base(const Part& of) const {
+    const BaseRecord& base = *of.record.base;
+    std::vector<std::string> places = options_.bases;
+    places.push_back(base.path);
+    for (const std::string& place : places) {
+      auto record = read_backup_record(place);
+      if (record && record->id == base.id) return Part{place, std::move(*record)};
+      if (!record && record.error().code() != ErrorCode::NotFound) return std::unexpected(record.error());
+    }
+    return fail(ErrorCode::NotFound, fmt::format("'{}' has only the changes to the backup {}, which was '{}' "
+                                                 "and is not there now; name its folder by "
+                                                 "--base",
+                                                 of.folder, base.id, base.path));
+  }
+
   /// What is copied must be what was backed up.
-  Status copy_part(const char* folder, const std::string& to, const std::vector<FileFacts>& wanted) {
+  Status copy_part(const std::string& from, const std::string& to, const std::vector<FileFacts>& wanted) {
     std::vector<FileFacts> files = wanted;
-    const std::string from = options_.backup + "/" + folder;
     HAILSTONE_TRY(with_byte_progress(session_, "restoring", bytes_of(wanted), [&](const BytesDone& done) {
       return copy_files(from, to, files, options_.threads, done);
     }));
@@ -101,10 +135,36 @@ class ServerRestore {
     return {};
   }
 
-  Status copy() {
-    HAILSTONE_TRY(copy_part(BackupRecord::server_folder, partial_, record_.server_files));
+  /// The whole backup, and the changes one after the other: each is brought in as a copy, as that changes it.
+  Status copy_server_files() {
+    const std::string changes = partial_ + "/#changes";
+    for (const Part& part : parts_) {
+      const bool is_whole = !part.record.base;
+      HAILSTONE_TRY(copy_part(part.folder + "/" + BackupRecord::server_folder, is_whole ? partial_ : changes,
+                              part.record.server_files));
+      HAILSTONE_TRY(prepare_server(with_mariadb_backup(), partial_, is_whole ? "" : changes, stop()));
+      if (!is_whole) HAILSTONE_TRY(remove_tree(changes));
+    }
+    return {};
+  }
+
+  Status copy_database() {
     const std::string database = partial_ + "/" + server_folder;
-    HAILSTONE_TRY(copy_part(BackupRecord::database_folder, database, record_.database_files));
+    std::map<std::string, FileFacts> missing;
+    for (const FileFacts& file : record_.base_files) missing[file.path] = file;
+    for (const Part& part : parts_ | std::views::reverse) {
+      std::vector<FileFacts> files;
+      for (const FileFacts& file : part.record.database_files) {
+        if (part.record.id != record_.id && missing.erase(file.path) == 0) continue;
+        files.push_back(file);
+      }
+      HAILSTONE_TRY(copy_part(part.folder + "/" + BackupRecord::database_folder, database, files));
+    }
+    if (!missing.empty()) {
+      return fail(ErrorCode::Corruption,
+                  fmt::format("'{}' of the backup '{}' is in none of its bases; use another backup",
+                              missing.begin()->first, options_.backup));
+    }
     return become_another_database(posix_filesystem(), database);
   }
 
@@ -174,6 +234,7 @@ class ServerRestore {
   const ServerRestoreOptions& options_;
   const std::string partial_;
   BackupRecord record_;
+  std::vector<Part> parts_;  // the whole backup first
   std::string user_;
   bool is_new_ = false, rolled_back_ = false;
   uint64_t tables_ = 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cli/session.h"
 
@@ -10,6 +11,7 @@ namespace hailstone {
 struct ServerRestoreOptions {
   std::string backup;
   std::string data_directory;
+  std::vector<std::string> bases;  // where bases are that have moved
   std::string mariadb_backup = "mariadb-backup";
   std::string server_program = "mariadbd";
   std::string plugin_directory;
