@@ -40,9 +40,9 @@ struct BackupRecord {
 
   std::string id;                  // of this backup: 16 hexadecimal digits
   std::optional<BaseRecord> base;  // nothing: it is whole
-  std::string method;             // "mariadb-backup" or "alone"
-  std::string begun, cut, ended;  // UTC, 2026-11-29T14:00:00Z
-  std::string program;            // version of this one
+  std::string method;              // "mariadb-backup" or "alone"
+  std::string begun, cut, ended;   // UTC, 2026-11-29T14:00:00Z
+  std::string program;             // version of this one
   std::string server_version, plugin_version, host, data_directory;
   std::optional<BinaryLogRecord> binary_log;  // nothing: the server writes none
   std::string gtid_slave_pos;                 // of a server that is a replica itself
