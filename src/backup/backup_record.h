@@ -37,10 +37,13 @@ struct BackupRecord {
   /// database.
   static constexpr const char* server_folder = "server";
   static constexpr const char* database_folder = "hailstone";
+  /// How the server's files were copied: by that program, or without it (alone.h).
+  static constexpr const char* by_mariadb_backup = "mariadb-backup";
+  static constexpr const char* alone = "alone";
 
   std::string id;                  // of this backup: 16 hexadecimal digits
   std::optional<BaseRecord> base;  // nothing: it is whole
-  std::string method;              // "mariadb-backup" or "alone"
+  std::string method;              // by_mariadb_backup or alone
   std::string begun, cut, ended;   // UTC, 2026-11-29T14:00:00Z
   std::string program;             // version of this one
   std::string server_version, plugin_version, host, data_directory;

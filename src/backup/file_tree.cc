@@ -139,6 +139,28 @@ Result<std::vector<FileFacts>> files_below(const std::string& folder) {
   return files;
 }
 
+Result<std::vector<FileFacts>> files_in_folders(
+    const std::string& folder,
+    const std::function<bool(const std::string& inner_folder, const std::string& name)>& accept) {
+  std::vector<FileFacts> files;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    if (!fs::is_directory(entry->symlink_status(error))) continue;
+    const std::string inner = entry->path().filename().string();
+    for (fs::directory_iterator file(entry->path(), error), last; !error && file != last;
+         file.increment(error)) {
+      const std::string name = file->path().filename().string();
+      if (!accept(inner, name)) continue;
+      const uint64_t bytes = file->file_size(error);
+      if (!error) files.push_back({.path = inner + "/" + name, .bytes = bytes, .checksum = 0});
+    }
+    if (error) break;
+  }
+  if (error) return failed(fmt::format("cannot look through '{}'", folder), error.value());
+  std::ranges::sort(files, {}, &FileFacts::path);
+  return files;
+}
+
 Status read_checksums(const std::string& folder, std::vector<FileFacts>& files, unsigned threads,
                       const BytesDone& done) {
   return for_all(files, threads,

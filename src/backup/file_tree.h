@@ -26,6 +26,11 @@ using BytesDone = std::function<bool(uint64_t bytes)>;
 /// The plain files below the folder, by their paths in order, and their sizes. Others are
 /// ErrorCode::InvalidArgument.
 Result<std::vector<FileFacts>> files_below(const std::string& folder);
+/// Those in the folders of `folder`, no deeper, that `accept` takes by the names of their folder and their
+/// own; in order.
+Result<std::vector<FileFacts>> files_in_folders(
+    const std::string& folder,
+    const std::function<bool(const std::string& inner_folder, const std::string& name)>& accept);
 /// Reads each of the files below `folder` and fills in the checksums.
 Status read_checksums(const std::string& folder, std::vector<FileFacts>& files, unsigned threads,
                       const BytesDone& done);

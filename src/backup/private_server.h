@@ -35,6 +35,8 @@ class PrivateServer {
   Status start(const std::function<bool()>& stop, bool& rolled_back);
   /// Of a connection that may do everything.
   ServerConnection& connection() { return *connection_; }
+  /// Of MariaDB's clients, for other programs.
+  const std::string& client_option_file() const { return config_.option_file; }
   /// Ends it in good order.
   Status end(const std::function<bool()>& stop);
 

@@ -188,7 +188,12 @@ void add_backup_command(Arguments& root, Ending& ending) {
       "--defaults-file", options->server.option_file,
       "option file of MariaDB's clients that says where the server is, and user, password, TLS (default: "
       "those that the clients read)");
-  command.add("--mariadb-backup", options->server.mariadb_backup, "the program that copies the other engines")
+  command.add("--mariadb-backup", options->server.mariadb_backup,
+              "the program that copies the other engines (default: mariadb-backup, where there are tables of "
+              "others)");
+  command
+      .add("--mariadb-dump", options->server.mariadb_dump,
+           "the program that dumps the server's own tables, where all others are Hailstone's")
       .show_default();
   command.add("--threads", options->server.threads, "threads that copy").between(1, 64).show_default();
   command.add_flag(
@@ -224,6 +229,14 @@ void add_restore_command(Arguments& root, Ending& ending) {
               "of a server: where backups are that this one has the changes to, if they have moved");
   command.add("--mariadbd", server.server_program, "of a server: the program that is to start with it")
       .show_default();
+  command
+      .add("--mariadb-install-db", server.install_program,
+           "of a server whose tables were all Hailstone's: the program that makes its own tables")
+      .show_default();
+  command.add("--mariadb", server.client_program, "of such a server: the client that fills them")
+      .show_default();
+  command.add("--basedir", server.base_directory,
+              "of such a server: where it is installed (default: as those programs know)");
   command.add("--plugin-dir", server.plugin_directory,
               "of a server: where its plugins are (default: its own)");
   command.add("--user", server.user,

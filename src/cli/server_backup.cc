@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "backup/alone.h"
 #include "backup/backed_up_server.h"
 #include "backup/file_tree.h"
 #include "backup/mariadb_backup.h"
@@ -108,22 +109,46 @@ class ServerBackup {
   }
 
   Status copy() {
+    HAILSTONE_TRY(choose_method());
     HAILSTONE_TRY(server_.arm());
-    record_.method = "mariadb-backup";
-    fmt::print("mariadb-backup copies the other engines; its output is in '{}'\n", log());
-    HAILSTONE_TRY(copy_server({.program = options_.mariadb_backup,
-                               .option_file = options_.option_file,
-                               .threads = options_.threads,
-                               .log = log()},
-                              server_.data_directory(),
-                              base_ ? options_.base + "/" + BackupRecord::server_folder : "", server_files_,
-                              stop()));
+    const auto noted =
+        record_.method == BackupRecord::alone ? copy_files_alone() : copy_files_by_mariadb_backup();
+    HAILSTONE_TRY(noted);
     HAILSTONE_TRY(server_.read_cut(record_));
     record_.cut = utc_now();
-    HAILSTONE_ASSIGN(const auto noted, noted_position(server_files_));
-    if (noted != record_.binary_log) return other_position(noted);
+    if (*noted != record_.binary_log) return other_position(*noted);
     HAILSTONE_TRY(server_.finish());
     return copy_database();
+  }
+
+  Status choose_method() {
+    HAILSTONE_ASSIGN(const auto others, server_.tables_of_other_engines());
+    const bool alone = others.empty() && options_.mariadb_backup.empty();
+    record_.method = alone ? BackupRecord::alone : BackupRecord::by_mariadb_backup;
+    if (!base_ || base_->method == record_.method) return {};
+    return fail(
+        ErrorCode::InvalidArgument,
+        fmt::format("'{}' was made {} mariadb-backup and this one is to be made {}; take a whole backup",
+                    options_.base, alone ? "by" : "without", alone ? "without" : "by it"));
+  }
+
+  Result<std::optional<BinaryLogRecord>> copy_files_by_mariadb_backup() {
+    fmt::print("mariadb-backup copies the other engines; its output is in '{}'\n", log());
+    HAILSTONE_TRY(
+        copy_server({.program = options_.mariadb_backup.empty() ? "mariadb-backup" : options_.mariadb_backup,
+                     .option_file = options_.option_file,
+                     .threads = options_.threads,
+                     .log = log()},
+                    server_.data_directory(), base_ ? options_.base + "/" + BackupRecord::server_folder : "",
+                    server_files_, stop()));
+    return noted_position(server_files_);
+  }
+
+  Result<std::optional<BinaryLogRecord>> copy_files_alone() {
+    fmt::print("all tables are Hailstone's: definitions are copied, the server's own tables are dumped\n");
+    return copy_alone(
+        server_, {.dump_program = options_.mariadb_dump, .option_file = options_.option_file, .log = log()},
+        server_files_, stop());
   }
 
   /// It stays when the backup fails.
@@ -135,7 +160,7 @@ class ServerBackup {
                       : std::string("no binary log");
     };
     return fail(ErrorCode::Corruption,
-                fmt::format("mariadb-backup notes {}, the engine {}: the two copies are not of one moment",
+                fmt::format("the server's files are as of {}, the engine's of {}: they are not of one moment",
                             shown(noted), shown(record_.binary_log)));
   }
 
@@ -238,7 +263,7 @@ class ServerBackup {
     Filesystem& files = posix_filesystem();
     record_.ended = utc_now();
     HAILSTONE_TRY(write_text(partial_ + "/" + BackupRecord::file_name, to_json(record_)));
-    HAILSTONE_TRY(files.rename(log(), partial_ + "/mariadb-backup.log"));
+    HAILSTONE_TRY(files.rename(log(), partial_ + "/backup.log"));
     HAILSTONE_TRY(files.remove(partial_ + "/" + partial_mark));
     HAILSTONE_TRY(sync_folders(partial_));
     HAILSTONE_TRY(files.rename(partial_, options_.target));
@@ -256,8 +281,9 @@ class ServerBackup {
       fmt::print("  the changes to {}, which a restore needs; it has {} of Hailstone\n", options_.base,
                  human_bytes(bytes_of(record_.base_files)));
     }
-    fmt::print("  the other engines: {} in {}\n", human_bytes(bytes_of(record_.server_files)),
-               counted(record_.server_files.size(), "file"));
+    fmt::print("  {}: {} in {}\n",
+               record_.method == BackupRecord::alone ? "the server's own" : "the other engines",
+               human_bytes(bytes_of(record_.server_files)), counted(record_.server_files.size(), "file"));
     if (const auto& log = record_.binary_log)
       fmt::print("  as of binary log {} position {}, GTID '{}'\n", log->file, log->position, log->gtid);
     fmt::print("  commits waited {:.1f} ms for Hailstone\n",

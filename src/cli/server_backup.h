@@ -11,7 +11,8 @@ struct ServerBackupOptions {
   std::string target;
   std::string base;  // a backup that this one is to have the changes to; empty: none
   std::string option_file;
-  std::string mariadb_backup = "mariadb-backup";
+  std::string mariadb_backup;  // the program; empty: where there are tables of other engines only
+  std::string mariadb_dump = "mariadb-dump";
   unsigned threads = 2;
   bool no_check = false;
 };

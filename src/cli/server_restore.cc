@@ -7,7 +7,9 @@
 #include <map>
 #include <ranges>
 
+#include "backup/alone.h"
 #include "backup/backup_record.h"
+#include "backup/child_process.h"
 #include "backup/mariadb_backup.h"
 #include "backup/private_server.h"
 #include "cli/byte_progress.h"
@@ -30,7 +32,7 @@ class ServerRestore {
   Status run() {
     HAILSTONE_TRY(read_records());
     HAILSTONE_TRY(make_directory());
-    Status made = copy_server_files();
+    Status made = is_alone() ? make_server_files() : copy_server_files();
     if (made) made = copy_database();
     if (made) made = move_in_place();
     if (!made) return std::unexpected(without_partial(made.error()));
@@ -44,10 +46,7 @@ class ServerRestore {
     return [this] { return session_.is_interrupted(); };
   }
   MariadbBackup with_mariadb_backup() const {
-    return {.program = options_.mariadb_backup,
-            .option_file = {},
-            .threads = options_.threads,
-            .log = options_.data_directory + "/restore.log"};
+    return {.program = options_.mariadb_backup, .option_file = {}, .threads = options_.threads, .log = log()};
   }
 
   Status make_directory() {
@@ -135,6 +134,43 @@ class ServerRestore {
     return {};
   }
 
+  bool is_alone() const { return record_.method == BackupRecord::alone; }
+  std::string log() const { return options_.data_directory + "/restore.log"; }
+
+  /// A new server, with the definitions of the one that was backed up; its own tables come when it runs.
+  Status make_server_files() {
+    std::vector<std::string> command{options_.install_program, "--no-defaults",
+                                     "--datadir=" + partial_,  "--auth-root-authentication-method=normal",
+                                     "--skip-test-db",         "--skip-name-resolve"};
+    if (!options_.base_directory.empty()) command.push_back("--basedir=" + options_.base_directory);
+    if (!user_.empty()) command.push_back("--user=" + user_);
+    // As the server's user it has to come through.
+    if (!user_.empty()) HAILSTONE_TRY(give_to_user(options_.data_directory, user_));
+    HAILSTONE_TRY(run_program(command, log(), stop()));
+    std::vector<FileFacts> files = record_.server_files;
+    std::erase_if(files, [](const FileFacts& file) { return file.path == system_dump; });
+    return copy_part(options_.backup + "/" + BackupRecord::server_folder, partial_, files);
+  }
+
+  Status load_system_tables(PrivateServer& server) {
+    const std::string dump =
+        fmt::format("{}/{}/{}", options_.backup, BackupRecord::server_folder, system_dump);
+    std::vector<FileFacts> found{{.path = system_dump, .bytes = 0, .checksum = 0}};
+    HAILSTONE_TRY(read_checksums(options_.backup + "/" + BackupRecord::server_folder, found, 1, {}));
+    if (std::ranges::find(record_.server_files, found[0]) == record_.server_files.end()) {
+      return fail(ErrorCode::Corruption,
+                  fmt::format("'{}' is not what was backed up; use another backup", dump));
+    }
+    HAILSTONE_TRY(run_program({options_.client_program, "--defaults-file=" + server.client_option_file(),
+                               "--database=mysql", "--abort-source-on-error", "--execute=source " + dump},
+                              log(), stop()));
+    if (!record_.gtid_slave_pos.empty() && !options_.as_replica) {
+      HAILSTONE_TRY(
+          server.connection().execute("SET GLOBAL gtid_slave_pos = " + quoted_text(record_.gtid_slave_pos)));
+    }
+    return {};
+  }
+
   /// The whole backup, and the changes one after the other: each is brought in as a copy, as that changes it.
   Status copy_server_files() {
     const std::string changes = partial_ + "/#changes";
@@ -189,12 +225,13 @@ class ServerRestore {
                           .option_file = posix_filesystem().exists(settings) ? settings : "",
                           .plugin_directory = options_.plugin_directory,
                           .user = user_,
-                          .log = options_.data_directory + "/restore.log"});
+                          .log = log()});
     if (const Status started = server.start(stop(), rolled_back_); !started) {
       return fail(started.error().code(),
                   fmt::format("all is restored to '{}', but a server does not start with it: {}",
                               options_.data_directory, started.error().message()));
     }
+    if (is_alone()) HAILSTONE_TRY(load_system_tables(server));
     HAILSTONE_ASSIGN(const auto prepared, server.connection().query("XA RECOVER FORMAT='SQL'"));
     for (const auto& row : prepared) prepared_.push_back(row.back());
     if (options_.as_replica && record_.binary_log) {

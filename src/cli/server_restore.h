@@ -14,6 +14,9 @@ struct ServerRestoreOptions {
   std::vector<std::string> bases;  // where bases are that have moved
   std::string mariadb_backup = "mariadb-backup";
   std::string server_program = "mariadbd";
+  std::string install_program = "mariadb-install-db";
+  std::string client_program = "mariadb";
+  std::string base_directory;  // of the server, for install_program; empty: as that knows
   std::string plugin_directory;
   std::string user;  // empty: the owner of the data directory, or mysql
   unsigned threads = 2;
