@@ -9,11 +9,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "base/mutex.h"
 
@@ -203,6 +205,19 @@ Status remove_tree(const std::string& folder) {
   fs::remove_all(folder, error);
   if (error) return failed(fmt::format("cannot remove '{}'", folder), error.value());
   return {};
+}
+
+Result<TemporaryFolder> TemporaryFolder::make() {
+  const char* const place = std::getenv("TMPDIR");
+  std::string path = fmt::format("{}/hailstone-XXXXXX", place != nullptr ? place : "/tmp");
+  if (mkdtemp(path.data()) == nullptr) return failed(fmt::format("cannot make a folder '{}'", path), errno);
+  return TemporaryFolder(path);
+}
+
+TemporaryFolder::TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+
+TemporaryFolder::~TemporaryFolder() {
+  if (!path_.empty()) static_cast<void>(remove_tree(path_));
 }
 
 Result<std::string> read_text(const std::string& path) {

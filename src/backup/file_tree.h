@@ -43,6 +43,20 @@ Status sync_folders(const std::string& folder);
 /// Removes the folder with all that is in it.
 Status remove_tree(const std::string& folder);
 
+/// A folder of its own below TMPDIR, or /tmp, which nobody else can read. Goes with all that is in it.
+class TemporaryFolder {
+ public:
+  static Result<TemporaryFolder> make();
+  TemporaryFolder(TemporaryFolder&& other) noexcept;
+  TemporaryFolder& operator=(TemporaryFolder&&) = delete;
+  ~TemporaryFolder();
+  const std::string& path() const { return path_; }
+
+ private:
+  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
 /// A small text file; ErrorCode::NotFound.
 Result<std::string> read_text(const std::string& path);
 /// Makes or replaces it; synced.

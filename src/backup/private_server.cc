@@ -30,17 +30,17 @@ PrivateServer::PrivateServer(PrivateServerOptions options) : options_(std::move(
 PrivateServer::~PrivateServer() {
   connection_.reset();
   process_.reset();
-  if (!folder_.empty()) static_cast<void>(remove_tree(folder_));
 }
 
 std::vector<std::string> PrivateServer::command(bool roll_back) const {
   std::vector<std::string> command{options_.program};
   command.push_back(options_.option_file.empty() ? "--no-defaults"
                                                  : "--defaults-file=" + options_.option_file);
-  command.insert(command.end(), {"--datadir=" + options_.data_directory, "--socket=" + folder_ + "/socket",
-                                 "--pid-file=" + folder_ + "/pid", "--skip-networking", "--skip-grant-tables",
-                                 "--skip-slave-start", "--skip-log-bin", "--plugin-maturity=unknown",
-                                 "--plugin-load-add=ha_hailstone", "--lc-messages=en_US"});
+  command.insert(command.end(),
+                 {"--datadir=" + options_.data_directory, "--socket=" + folder_->path() + "/socket",
+                  "--pid-file=" + folder_->path() + "/pid", "--skip-networking", "--skip-grant-tables",
+                  "--skip-slave-start", "--skip-log-bin", "--plugin-maturity=unknown",
+                  "--plugin-load-add=ha_hailstone", "--lc-messages=en_US"});
   if (!options_.plugin_directory.empty()) command.push_back("--plugin-dir=" + options_.plugin_directory);
   if (!options_.user.empty()) command.push_back("--user=" + options_.user);
   if (roll_back) command.push_back("--tc-heuristic-recover=ROLLBACK");
@@ -48,15 +48,12 @@ std::vector<std::string> PrivateServer::command(bool roll_back) const {
 }
 
 Status PrivateServer::make_folder() {
-  const char* const temporary = std::getenv("TMPDIR");
-  std::string path = fmt::format("{}/hailstone-XXXXXX", temporary != nullptr ? temporary : "/tmp");
-  if (mkdtemp(path.data()) == nullptr)
-    return fail(ErrorCode::Io, fmt::format("cannot make a folder '{}': {}", path, std::strerror(errno)));
-  folder_ = path;
-  config_.option_file = folder_ + "/client.cnf";
-  HAILSTONE_TRY(
-      write_text(config_.option_file, fmt::format("[client]\nsocket={}/socket\nuser=root\n", folder_)));
-  return options_.user.empty() ? Status{} : give_to_user(folder_, options_.user);
+  HAILSTONE_ASSIGN(auto folder, TemporaryFolder::make());
+  folder_.emplace(std::move(folder));
+  config_.option_file = folder_->path() + "/client.cnf";
+  HAILSTONE_TRY(write_text(config_.option_file,
+                           fmt::format("[client]\nsocket={}/socket\nuser=root\n", folder_->path())));
+  return options_.user.empty() ? Status{} : give_to_user(folder_->path(), options_.user);
 }
 
 Status PrivateServer::start_once(const std::function<bool()>& stop) {
@@ -66,7 +63,7 @@ Status PrivateServer::start_once(const std::function<bool()>& stop) {
   while (process_->is_running()) {
     if (stop && stop())
       return fail(ErrorCode::Interrupted, "the start of the restored server was interrupted");
-    if (std::filesystem::exists(folder_ + "/socket") && connection_->connect()) return {};
+    if (std::filesystem::exists(folder_->path() + "/socket") && connection_->connect()) return {};
     std::this_thread::sleep_for(look_interval);
   }
   return process_->wait(stop);

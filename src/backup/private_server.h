@@ -7,6 +7,7 @@
 #include <string>
 
 #include "backup/child_process.h"
+#include "backup/file_tree.h"
 #include "base/status.h"
 #include "collect/config.h"
 #include "collect/server_connection.h"
@@ -46,7 +47,7 @@ class PrivateServer {
   Status make_folder();
 
   const PrivateServerOptions options_;
-  std::string folder_;  // for the socket; made by start()
+  std::optional<TemporaryFolder> folder_;  // for the socket; made by start()
   ServerConfig config_;
   std::optional<ChildProcess> process_;
   std::optional<ServerConnection> connection_;
