@@ -22,7 +22,7 @@
 namespace hailstone {
 namespace {
 
-/// A folder with this file is a backup that did not come to its end.
+/// Says of the folder TARGET.partial that a backup has made it, so that the next one may remove it.
 constexpr const char* partial_mark = "backup.partial";
 
 std::string utc_now() {
@@ -224,10 +224,9 @@ class ServerBackup {
     if (result->damaged > 0) {
       return fail(
           ErrorCode::Corruption,
-          fmt::format("{} of the server damaged, as said above; repair or drop what is damaged first, or "
-                      "back up all the same "
-                      "by --no-check",
-                      result->damaged == 1 ? "a table is" : fmt::format("{} tables are", result->damaged)));
+          fmt::format("{} of the server {} damaged, as said above; repair or drop what is damaged first, "
+                      "or back up all the same by --no-check",
+                      counted(result->damaged, "table"), result->damaged == 1 ? "is" : "are"));
     }
     checked_ = *result;
     record_.is_checked = true;
@@ -264,10 +263,12 @@ class ServerBackup {
     record_.ended = utc_now();
     HAILSTONE_TRY(write_text(partial_ + "/" + BackupRecord::file_name, to_json(record_)));
     HAILSTONE_TRY(files.rename(log(), partial_ + "/backup.log"));
-    HAILSTONE_TRY(files.remove(partial_ + "/" + partial_mark));
     HAILSTONE_TRY(sync_folders(partial_));
     HAILSTONE_TRY(files.rename(partial_, options_.target));
-    return files.sync_directory(parent_of(options_.target));
+    HAILSTONE_TRY(files.sync_directory(parent_of(options_.target)));
+    // Last: without it the folder under its first name would be taken for another's.
+    HAILSTONE_TRY(files.remove(options_.target + "/" + partial_mark));
+    return files.sync_directory(options_.target);
   }
 
   void tell() const {
