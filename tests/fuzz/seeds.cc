@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <random>
 
+#include "backup/backup_record.h"
 #include "collect/load_text.h"
 #include "collect/source_position.h"
 #include "collect/spool.h"
@@ -290,6 +291,26 @@ void table_list_seeds(Folder folder) {
   folder.add("\1", "hailstone-tables 10500\n");
 }
 
+void backup_record_seeds(Folder folder) {
+  BackupRecord record;
+  record.id = "0123456789abcdef";
+  record.base = BaseRecord{.id = "fedcba9876543210", .path = "/backup"};
+  record.binary_log = BinaryLogRecord{.file = "master-bin.000003", .position = 343, .gtid = "0-1-11"};
+  record.identities = {{.first_file = 1, .database = 0x330f9cc09411a0cc}};
+  record.server_files = {{.path = "shop/db.opt", .bytes = 65, .checksum = 1}};
+  record.database_files = {{.path = "manifest", .bytes = 700, .checksum = 2}};
+  record.base_files = {{.path = "segment-0000000000000001", .bytes = 5, .checksum = 3}};
+  folder.add({}, to_json(record));
+  folder.add({},
+             "#261129  9:05:07 server id 1  end_log_pos 361 CRC32 0x6b1cb9d7 \tGTID 0-1-16 ddl\n"
+             "#261129  9:05:07 server id 1  end_log_pos 366 CRC32 0x3ae784a0 \tQuery\tthread_id=24\n"
+             "SET TIMESTAMP=1795965609/*!*/;\nCREATE TABLE t (a INT)\n/*!*/;\n"
+             "#261129  9:05:07 server id 1  end_log_pos 361 CRC32 0x7729e362 \tTable_map: `shop`.`h` mapped "
+             "to number 2\n"
+             "#261129  9:05:07 server id 1  end_log_pos 361 CRC32 0xb92941b4 \tDelete_rows: table id 26\n"
+             "# Number of rows: 41\n");
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -304,6 +325,7 @@ int main(int count, char** arguments) {
   segment_seeds({directory, "segment_fuzz"});
   manifest_seeds({directory, "manifest_fuzz"});
   table_list_seeds({directory, "table_list_fuzz"});
+  backup_record_seeds({directory, "backup_record_fuzz"});
   spool_seeds({directory, "spool_fuzz"});
   exact_sum_seeds({directory, "exact_sum_fuzz"});
   return 0;
