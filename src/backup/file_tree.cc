@@ -177,16 +177,27 @@ Status copy_files(const std::string& from, const std::string& to, std::vector<Fi
     fs::create_directories(folder, error);
     if (error) return failed(fmt::format("cannot make the folder '{}'", folder.string()), error.value());
   }
-  return for_all(files, threads, [&](FileFacts& file) -> Status {
+  const Descriptor all(to, O_RDONLY);
+  if (!files.empty() && !all.is_open()) return failed(fmt::format("cannot open '{}'", to), errno);
+  const auto copy_one = [&](FileFacts& file) -> Status {
     const std::string path = to + "/" + file.path;
     const Descriptor copy(path, O_WRONLY | O_CREAT | O_EXCL, 0640);
     if (!copy.is_open()) return failed(fmt::format("cannot make '{}'", path), errno);
-    HAILSTONE_TRY(read_file(from + "/" + file.path, file, done, [&](const char* bytes, size_t size) {
-      return write_all(copy.number(), path, bytes, size);
-    }));
-    if (fsync(copy.number()) != 0) return failed(fmt::format("cannot sync '{}'", path), errno);
-    return {};
-  });
+    uint64_t offset = 0;
+    return read_file(from + "/" + file.path, file, done, [&](const char* bytes, size_t size) -> Status {
+      HAILSTONE_TRY(write_all(copy.number(), path, bytes, size));
+      // The disk gets them now, and not much at once that others would wait for. An error is told by the end.
+      static_cast<void>(sync_file_range(copy.number(), static_cast<off_t>(offset), static_cast<off_t>(size),
+                                        SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER));
+      offset += size;
+      return {};
+    });
+  };
+  HAILSTONE_TRY(for_all(files, threads, copy_one));
+  if (files.empty()) return {};
+  // Once for all: each file's own would have everybody's commits wait for the filesystem's journal.
+  if (syncfs(all.number()) != 0) return failed(fmt::format("cannot sync '{}'", to), errno);
+  return {};
 }
 
 Status sync_folders(const std::string& folder) {

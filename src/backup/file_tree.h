@@ -34,8 +34,8 @@ Result<std::vector<FileFacts>> files_in_folders(
 /// Reads each of the files below `folder` and fills in the checksums.
 Status read_checksums(const std::string& folder, std::vector<FileFacts>& files, unsigned threads,
                       const BytesDone& done);
-/// Copies the files, which must be no links, from one folder to another, whose folders are made; each copy is
-/// synced. Sizes and checksums are those of what was read.
+/// Copies the files, which must be no links, from one folder to another, whose folders are made; all are
+/// synced when it returns success. Sizes and checksums are those of what was read.
 Status copy_files(const std::string& from, const std::string& to, std::vector<FileFacts>& files,
                   unsigned threads, const BytesDone& done);
 /// Makes all names below the folder durable.
