@@ -72,9 +72,9 @@ TEST(BinaryLogTest, SaysWhatIsInIt) {
 
 TEST(BinaryLogTest, OfNothingAndOfRubbish) {
   for (const std::string& text : {std::string(), std::string("#261129"), std::string(50, '#'),
-                                 std::string("# Number of rows: x\n# at\n"),
-                                 std::string("#2 server id \tGTID \n#1111111111111111111111 server id "
-                                             "\tTable_map: \n# Number of rows: 5\n")}) {
+                                  std::string("# Number of rows: x\n# at\n"),
+                                  std::string("#2 server id \tGTID \n#1111111111111111111111 server id "
+                                              "\tTable_map: \n# Number of rows: 5\n")}) {
     std::istringstream printed_text(text);
     const LogSummary summary = summary_of_log(printed_text);
     EXPECT_TRUE(summary.tables.empty()) << text;
