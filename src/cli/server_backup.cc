@@ -10,11 +10,11 @@
 #include "backup/alone.h"
 #include "backup/backed_up_server.h"
 #include "backup/file_tree.h"
+#include "backup/lasting_files.h"
 #include "backup/mariadb_backup.h"
 #include "base/version.h"
 #include "cli/byte_progress.h"
 #include "cli/check.h"
-#include "database/core.h"
 #include "database/file_copy.h"
 #include "database/manifest.h"
 #include "text/value_text.h"
@@ -195,15 +195,18 @@ class ServerBackup {
                 "take a whole backup",
                 options_.base));
       }
+      HAILSTONE_ASSIGN(
+          const auto lasting,
+          lasting_files(posix_filesystem(), options_.base + "/" + BackupRecord::database_folder));
       for (const auto* of_base : {&base_->database_files, &base_->base_files}) {
-        for (const FileFacts& file : *of_base) known[file.path] = file;
+        for (const FileFacts& file : *of_base) {
+          if (lasting.contains(file.path)) known[file.path] = file;
+        }
       }
     }
     for (const FileFacts& file : files) {
       const auto found = known.find(file.path);
-      const bool is_there =
-          found != known.end() && file_number_of(file.path) && found->second.bytes == file.bytes;
-      if (is_there) {
+      if (found != known.end() && found->second.bytes == file.bytes) {
         record_.base_files.push_back(found->second);
       } else {
         record_.database_files.push_back(file);
