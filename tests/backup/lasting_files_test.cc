@@ -73,8 +73,15 @@ TEST_F(LastingFilesTest, HaveDeleteVectors) {
   open();
   create("a/rows");
   load(0);
-  put_rows("a/rows", {{5, "changed"}});
   ASSERT_OK(database_->checkpoint());
+  {
+    const auto transaction = begin();
+    const auto table = database_->table("a/rows");
+    ASSERT_OK(table);
+    ASSERT_OK((*table)->erase(*transaction, pair_key(**table, 1)));
+    ASSERT_OK(commit(*transaction));
+  }
+  reopen();
   auto all = present("segment-");
   const auto deletes = present("deletes-");
   EXPECT_FALSE(deletes.empty());
