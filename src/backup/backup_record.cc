@@ -5,6 +5,8 @@
 
 #include <charconv>
 #include <iterator>
+#include <map>
+#include <sstream>
 
 #include "text/json_text.h"
 
@@ -196,6 +198,25 @@ std::vector<DatabaseIdentity> identities_of_original(const BackupRecord& record)
   std::vector<DatabaseIdentity> identities = record.identities;
   if (!identities.empty()) identities.pop_back();
   return identities;
+}
+
+std::string later_in_each_domain(const std::string& one, const std::string& other) {
+  struct Last {
+    uint64_t number = 0;
+    std::string gtid;
+  };
+  std::map<uint64_t, Last> domains;
+  std::istringstream gtids(one + "," + other);
+  for (std::string gtid; std::getline(gtids, gtid, ',');) {
+    uint64_t domain = 0, server = 0, number = 0;
+    char dash = 0;
+    if (!(std::istringstream(gtid) >> domain >> dash >> server >> dash >> number)) continue;
+    Last& last = domains[domain];
+    if (number >= last.number) last = {.number = number, .gtid = gtid};
+  }
+  std::string all;
+  for (const auto& [domain, last] : domains) all += (all.empty() ? "" : ",") + last.gtid;
+  return all;
 }
 
 Result<BackupRecord> read_backup_record(const std::string& folder) {

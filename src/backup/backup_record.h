@@ -56,6 +56,9 @@ struct BackupRecord {
   std::vector<FileFacts> base_files;  // of the database, which the base has, or its base
 };
 
+/// GTIDs as in `0-1-11,2-2-7`: of each domain that either has, the one with the higher number.
+std::string later_in_each_domain(const std::string& one, const std::string& other);
+
 /// The numbers that the database had when it was copied, without the one that the copy got.
 std::vector<DatabaseIdentity> identities_of_original(const BackupRecord& record);
 

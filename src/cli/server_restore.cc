@@ -235,8 +235,11 @@ class ServerRestore {
     HAILSTONE_ASSIGN(const auto prepared, server.connection().query("XA RECOVER FORMAT='SQL'"));
     for (const auto& row : prepared) prepared_.push_back(row.back());
     if (options_.as_replica && record_.binary_log) {
-      HAILSTONE_TRY(server.connection().execute(
-          fmt::format("SET GLOBAL gtid_slave_pos = {}", quoted_text(record_.binary_log->gtid))));
+      // Of a replica, it has what came from its own primary; the binary log need not have that.
+      HAILSTONE_ASSIGN(const auto known, server.connection().query("SELECT @@global.gtid_slave_pos"));
+      const std::string all = later_in_each_domain(known.at(0).at(0), record_.binary_log->gtid);
+      HAILSTONE_TRY(
+          server.connection().execute(fmt::format("SET GLOBAL gtid_slave_pos = {}", quoted_text(all))));
     }
     HAILSTONE_ASSIGN(const auto tables,
                      server.connection().query("SELECT COUNT(*) FROM information_schema.tables WHERE "

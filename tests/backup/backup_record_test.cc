@@ -103,5 +103,13 @@ TEST(BackupRecordTest, TheCopysOwnNumberIsNotTheOriginals) {
             (std::vector<DatabaseIdentity>{{.first_file = 1, .database = 0x330f9cc09411a0cc}}));
 }
 
+TEST(BackupRecordTest, LaterGtidOfEachDomain) {
+  EXPECT_EQ(later_in_each_domain("", ""), "");
+  EXPECT_EQ(later_in_each_domain("0-1-11", ""), "0-1-11");
+  EXPECT_EQ(later_in_each_domain("", "0-1-11,7-2-3"), "0-1-11,7-2-3");
+  EXPECT_EQ(later_in_each_domain("0-1-9,3-1-5", "0-2-10"), "0-2-10,3-1-5");
+  EXPECT_EQ(later_in_each_domain("0-2-10", "0-1-9,3-1-5"), "0-2-10,3-1-5");
+}
+
 }  // namespace
 }  // namespace hailstone
