@@ -39,6 +39,11 @@ def run(arguments, **how):
     return done.returncode, done.stdout
 
 
+def replay_arguments(server, option_file, target, logs):
+    return [COMMAND, "replay", str(target), str(logs), "--run", f"--defaults-file={option_file}",
+            f"--mariadb-binlog={program_of(server, 'mariadb-binlog')}", f"--mariadb={program_of(server, 'mariadb')}"]
+
+
 def restore_arguments(server, target, data_directory, *more):
     """By the programs and the plugin of the server that was backed up."""
     return [COMMAND, "restore", str(target), str(data_directory), f"--mariadbd={server.facts['mariadbd']}",
