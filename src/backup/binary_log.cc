@@ -10,6 +10,8 @@
 #include <string_view>
 
 #include "backup/child_process.h"
+#include "collect/config.h"
+#include "collect/server_connection.h"
 
 namespace hailstone {
 namespace {
@@ -129,6 +131,37 @@ std::vector<std::string> command_of(const LogPart& part) {
   return command;
 }
 
+/// All rows of one statement come in one statement, however many they are; the server takes 16 MB by itself.
+class LargeStatements {
+ public:
+  explicit LargeStatements(const std::string& option_file) : connection_(config_) {
+    config_.option_file = option_file;
+  }
+
+  Status allow() {
+    HAILSTONE_TRY(connection_.connect());
+    HAILSTONE_ASSIGN(const auto rows, connection_.query("SELECT @@global.max_allowed_packet"));
+    before_ = rows.at(0).at(0);
+    return set(std::to_string(largest));
+  }
+  Status reset() { return set(before_); }
+
+ private:
+  static constexpr uint64_t largest = uint64_t{1} << 30;  // bytes: as many as the server can take
+
+  Status set(const std::string& bytes) {
+    // A new one, as the server may have ended one that was idle for a long replay.
+    connection_.disconnect();
+    HAILSTONE_TRY(connection_.connect());
+    HAILSTONE_TRY(connection_.execute("SET GLOBAL max_allowed_packet = " + bytes));
+    return {};
+  }
+
+  ServerConfig config_;
+  ServerConnection connection_;
+  std::string before_;
+};
+
 }  // namespace
 
 LogSummary summary_of_log(std::istream& printed) { return Reader().read(printed); }
@@ -193,12 +226,19 @@ Status replay_log(const LogPart& part, const std::string& client, const std::str
   constexpr const char* script =
       "status=$1 client=$2 options=$3; shift 3; "
       "{ \"$@\"; echo $? >\"$status\"; } | \"$client\" ${options:+\"--defaults-file=$options\"} "
-      "--binary-mode";
+      "--binary-mode --local-infile=1 --max-allowed-packet=1G";
   const std::string status = folder + "/status";
   std::vector<std::string> command{"sh", "-c", script, "replay", status, client, option_file};
   for (const std::string& word : command_of(part)) command.push_back(word);
+  // Files of LOAD DATA would stay elsewhere.
+  command.push_back("--local-load=" + folder);
   command.insert(command.end(), part.files.begin(), part.files.end());
-  HAILSTONE_TRY(run_program(command, folder + "/log", stop));
+  LargeStatements large(option_file);
+  HAILSTONE_TRY(large.allow());
+  const Status replayed = run_program(command, folder + "/log", stop);
+  const Status reset = large.reset();
+  HAILSTONE_TRY(replayed);
+  HAILSTONE_TRY(reset);
   std::string ended;
   std::ifstream(status) >> ended;
   if (ended == "0") return {};
