@@ -221,8 +221,13 @@ std::string later_in_each_domain(const std::string& one, const std::string& othe
 
 Result<BackupRecord> read_backup_record(const std::string& folder) {
   const std::string path = folder + "/" + BackupRecord::file_name;
-  HAILSTONE_ASSIGN(const std::string json, read_text(path));
-  return parse_backup_record(json, path);
+  const auto json = read_text(path);
+  if (!json && json.error().code() == ErrorCode::NotFound) {
+    return fail(ErrorCode::NotFound,
+                fmt::format("'{}' is no backup of a server: it has no {}", folder, BackupRecord::file_name));
+  }
+  HAILSTONE_TRY(json);
+  return parse_backup_record(*json, path);
 }
 
 }  // namespace hailstone

@@ -106,7 +106,11 @@ Result<std::string> owner_of(const std::string& folder) {
 Status give_to_user(const std::string& folder, const std::string& user) {
   if (!is_root()) return {};
   const passwd* const found = getpwnam(user.c_str());
-  if (found == nullptr) return fail(ErrorCode::InvalidArgument, fmt::format("there is no user '{}'", user));
+  if (found == nullptr)
+    return fail(
+        ErrorCode::InvalidArgument,
+        fmt::format("there is no user '{}' to own '{}'; name the one that the server runs as by --user", user,
+                    folder));
   const auto give = [&](const std::string& path) -> Status {
     if (lchown(path.c_str(), found->pw_uid, found->pw_gid) == 0) return {};
     return fail(ErrorCode::Io,

@@ -24,12 +24,9 @@ constexpr std::array ways_out{
     WayOut{"check", "CHECK TABLE checks its tables, all of them by mariadb-check --all-databases"},
     WayOut{"inspect",
            "information_schema.HAILSTONE_COLUMNS and SHOW ENGINE HAILSTONE STATUS tell of its files"},
-    WayOut{"backup",
-           "mariadb-dump --single-transaction --all-databases saves its tables; docs/backup.md has other "
-           "ways"},
+    WayOut{"backup", "hailstone backup --server backs up the whole of it (docs/backup.md)"},
     WayOut{"restore",
-           "mariadb-dump --single-transaction --all-databases copies its tables; docs/backup.md has "
-           "other ways"},
+           "hailstone backup --server makes a copy of the whole of it that restore takes (docs/backup.md)"},
     WayOut{"load", "LOAD DATA INFILE loads rows into its tables"},
 };
 

@@ -82,6 +82,14 @@ class ServerBackup {
   /// Everything is made beside the target, which gets its name when it is whole.
   Status make_partial() {
     Filesystem& files = posix_filesystem();
+    HAILSTONE_ASSIGN(const bool is_inside, is_within(files, options_.target, server_.data_directory()));
+    if (is_inside) {
+      return fail(
+          ErrorCode::InvalidArgument,
+          fmt::format(
+              "'{}' is in the server's data directory, where each folder is a database; give another target",
+              options_.target));
+    }
     if (files.exists(options_.target)) {
       HAILSTONE_ASSIGN(const auto names, files.list(options_.target));
       if (!names.empty()) {
