@@ -109,15 +109,17 @@ Result<CheckResult> check_tables(Session& session, std::vector<std::string> name
   return result;
 }
 
-void print_summary(const CheckResult& result) {
-  fmt::print(
-      "{} {} sound, {} damaged{}{}{}\n", counted(result.sound, "table"), result.sound == 1 ? "is" : "are",
+std::string summary_of(const CheckResult& result) {
+  return fmt::format(
+      "{} {} sound, {} damaged{}{}{}", counted(result.sound, "table"), result.sound == 1 ? "is" : "are",
       result.damaged,
       result.in_part > 0 ? fmt::format(", {} sound but for keys that could not be checked", result.in_part)
                          : "",
       result.unchecked > 0 ? fmt::format(", {} not checked", result.unchecked) : "",
       result.in_part + result.unchecked > 0 ? ": CHECK TABLE in the server that made them checks all" : "");
 }
+
+void print_summary(const CheckResult& result) { fmt::print("{}\n", summary_of(result)); }
 
 void add_check_command(Arguments& root, Ending& ending) {
   Arguments command = root.add_subcommand("check",

@@ -19,6 +19,8 @@ struct CheckResult {
 Result<CheckResult> check_tables(Session& session, std::vector<std::string> names, bool verbose);
 /// A line about the manifest of a database that is not open, when its end is torn; else empty.
 std::string torn_end(const std::string& directory);
+/// "3 tables are sound, 0 damaged", and what was not checked.
+std::string summary_of(const CheckResult& result);
 void print_summary(const CheckResult& result);
 
 }  // namespace hailstone

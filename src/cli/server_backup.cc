@@ -291,11 +291,9 @@ class ServerBackup {
 
   void tell() const {
     fmt::print("{} is a backup of MariaDB {} on {}\n", options_.target, record_.server_version, record_.host);
-    fmt::print("  Hailstone: {} in {}{}\n", human_bytes(bytes_of(record_.database_files)),
-               counted(record_.database_files.size(), "file"),
-               record_.is_checked
-                   ? fmt::format(", every byte read: {} sound", counted(checked_.sound, "table"))
-                   : "");
+    fmt::print("  Hailstone: {} in {}\n", human_bytes(bytes_of(record_.database_files)),
+               counted(record_.database_files.size(), "file"));
+    if (record_.is_checked) fmt::print("  every byte of it was read: {}\n", summary_of(checked_));
     if (base_) {
       fmt::print("  the changes to {}, which a restore needs; it has {} of Hailstone\n", options_.base,
                  human_bytes(bytes_of(record_.base_files)));
