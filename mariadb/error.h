@@ -10,8 +10,10 @@
 
 namespace hailstone {
 
-/// An error that the server has no number for; the handler gives its message.
-constexpr int error_with_message = HA_ERR_LAST + 1;
+/// An error that the server has no number for; the handler gives its message. Users see the number: it is the
+/// same in all series of the server.
+constexpr int error_with_message = 300;
+static_assert(error_with_message > HA_ERR_LAST);
 
 /// The handler error number. The library's message goes to the statement's warnings where the server's own
 /// message says less, and damage to the error log.

@@ -2,7 +2,8 @@
 # Sourced: mariadb_files chooses a MariaDB server whose binary and source are of exactly the same version and sets
 #   mariadb_version   Debian version
 #   mariadbd          the server program
-#   mariadb_root      private folder with the client, the test driver and the rest of the packages' files
+#   mariadb_root      private folder with the client and the rest of the packages' files
+#   mariadb_tests     the folder of the test driver there, whose place and name differ between the server's series
 #   mariadb_source    the folders of the source package that the plugin is compiled against
 #   mariadb_headers   the headers that were generated when the server was built
 # A plugin loads only into the server version that it was compiled for, and Debian has no package with the server's
@@ -133,6 +134,8 @@ mariadb_files() {
   . "$mariadb_folder/chosen"
   mariadb_source=$mariadb_folder/source
   mariadb_headers=$mariadb_root/usr/include/mariadb/server
+  mariadb_tests=$mariadb_root/usr/share/mysql/mysql-test
+  [ -d "$mariadb_tests" ] || mariadb_tests=$mariadb_root/usr/share/mariadb/mariadb-test
   say "MariaDB ${mariadb_version#*:}: $mariadb_reason"
 }
 

@@ -58,7 +58,7 @@ run_driver() {
   shift
   [ -z "$server_user" ] || chown -R "$server_user:nogroup" "$sql_work"
   (
-    cd "$mariadb_root/usr/share/mysql/mysql-test"
+    cd "$mariadb_tests"
     as_server env HOME="$sql_work" perl mariadb-test-run.pl --vardir="$sql_work/var" --suite="$sql_work/hailstone" \
       --force --retry=0 --max-test-fail=0 --parallel="$(nproc)" "$@" </dev/null 2>&1
   ) | tee "$log" | show_sql_tests || true

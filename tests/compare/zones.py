@@ -1,5 +1,6 @@
 """What the server's process has around it: its time zone, those of sessions, which are offsets and named ones, and memory that is overwritten once it is freed."""
 
+import glob
 import os
 
 from program import run
@@ -12,7 +13,9 @@ ZONES = ["SYSTEM", "+00:00", "+05:30", "-11:00", "+13:00", "MET", "MET", "Europe
 
 def load_zones(server):
     """Fills the server's tables with the named ones."""
-    tables = os.path.join(server.facts["mariadb_root"], "usr/share/mysql/mysql_test_data_timezone.sql")
+    share = os.path.join(server.facts["mariadb_root"], "usr/share")
+    # The name differs between the server's series.
+    [tables] = glob.glob(os.path.join(share, "m*/m*_test_data_timezone.sql"))
     run([*server.client_program(), "mysql", f"--execute=source {tables}"], "loading time zones")
 
 
