@@ -33,14 +33,14 @@ class AloneCopy {
             const std::function<bool()>& stop)
       : server_(server), with_(with), target_(target), stop_(stop) {}
 
-  Result<std::optional<BinaryLogRecord>> run() {
+  Result<AloneMoment> run() {
     HAILSTONE_TRY(execute(fmt::format("SET SESSION lock_wait_timeout = {}", with_.lock_seconds)));
     for (int i = 0; i < most_tries; ++i) {
       const auto taken = try_once();
       // Also when it has failed; the connection may be of no use any more, which ends it as well.
       static_cast<void>(execute("BACKUP STAGE END"));
       HAILSTONE_TRY(taken);
-      if (*taken) return position_;
+      if (*taken) return moment_;
       HAILSTONE_TRY(remove_tree(target_));
     }
     return fail(ErrorCode::Busy,
@@ -69,7 +69,8 @@ class AloneCopy {
     HAILSTONE_TRY(dump());
     HAILSTONE_TRY(execute("BACKUP STAGE BLOCK_COMMIT"));
     HAILSTONE_TRY(execute("FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS"));
-    HAILSTONE_ASSIGN(position_, position());
+    HAILSTONE_ASSIGN(moment_.binary_log, position());
+    HAILSTONE_ASSIGN(moment_.gtid_slave_pos, slave_position());
     HAILSTONE_ASSIGN(const std::string after, checksums());
     return before == after;
   }
@@ -109,18 +110,39 @@ class AloneCopy {
         .file = rows[0].at(0), .position = number_of(rows[0].at(1)), .gtid = gtid.at(0).at(0)};
   }
 
+  /// From the tables, which are changed by the transactions themselves; the variable comes after them.
+  Result<std::string> slave_position() {
+    HAILSTONE_ASSIGN(
+        const auto tables,
+        server_.connection().query("SELECT table_name FROM information_schema.tables WHERE table_schema = "
+                                   "'mysql' AND table_name LIKE 'gtid\\_slave\\_pos%'"));
+    std::string all;
+    for (const auto& table : tables)
+      all +=
+          fmt::format("{}SELECT * FROM mysql.{}", all.empty() ? "" : " UNION ALL ", quoted_name(table.at(0)));
+    if (all.empty()) return std::string();
+    HAILSTONE_ASSIGN(
+        const auto rows,
+        server_.connection().query(fmt::format(
+            "SELECT CONCAT_WS('-', domain_id, server_id, seq_no) FROM ({0}) p WHERE (domain_id, sub_id) IN "
+            "(SELECT domain_id, MAX(sub_id) FROM ({0}) q GROUP BY domain_id) ORDER BY domain_id",
+            all)));
+    std::string position;
+    for (const auto& row : rows) position += (position.empty() ? "" : ",") + row.at(0);
+    return position;
+  }
+
   BackedUpServer& server_;
   const AloneBackup& with_;
   const std::string& target_;
   const std::function<bool()>& stop_;
-  std::optional<BinaryLogRecord> position_;
+  AloneMoment moment_;
 };
 
 }  // namespace
 
-Result<std::optional<BinaryLogRecord>> copy_alone(BackedUpServer& server, const AloneBackup& with,
-                                                  const std::string& target,
-                                                  const std::function<bool()>& stop) {
+Result<AloneMoment> copy_alone(BackedUpServer& server, const AloneBackup& with, const std::string& target,
+                               const std::function<bool()>& stop) {
   return AloneCopy(server, with, target, stop).run();
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "backup/backed_up_server.h"
@@ -21,11 +22,15 @@ struct AloneBackup {
   std::string log;             // what programs print goes there
 };
 
+/// What is of the moment.
+struct AloneMoment {
+  std::optional<BinaryLogRecord> binary_log;  // by the server's own words
+  std::string gtid_slave_pos;                 // of a replica: what it has of its primary
+};
+
 /// Holds off definitions, copies, and at last holds off commits for the moment of the armed backup, all in
-/// the server's connection. Where the binary log was then, by the server's own words. ErrorCode::Busy when a
-/// lock is not to be had.
-Result<std::optional<BinaryLogRecord>> copy_alone(BackedUpServer& server, const AloneBackup& with,
-                                                  const std::string& target,
-                                                  const std::function<bool()>& stop);
+/// the server's connection. ErrorCode::Busy when a lock is not to be had.
+Result<AloneMoment> copy_alone(BackedUpServer& server, const AloneBackup& with, const std::string& target,
+                               const std::function<bool()>& stop);
 
 }  // namespace hailstone

@@ -161,9 +161,13 @@ class ServerBackup {
 
   Result<std::optional<BinaryLogRecord>> copy_files_alone() {
     fmt::print("all tables are Hailstone's: definitions are copied, the server's own tables are dumped\n");
-    return copy_alone(
-        server_, {.dump_program = options_.mariadb_dump, .option_file = options_.option_file, .log = log()},
-        server_files_, stop());
+    HAILSTONE_ASSIGN(
+        auto moment,
+        copy_alone(server_,
+                   {.dump_program = options_.mariadb_dump, .option_file = options_.option_file, .log = log()},
+                   server_files_, stop()));
+    record_.gtid_slave_pos = std::move(moment.gtid_slave_pos);
+    return moment.binary_log;
   }
 
   /// It stays when the backup fails.

@@ -164,7 +164,7 @@ class ServerRestore {
     HAILSTONE_TRY(run_program({options_.client_program, "--defaults-file=" + server.client_option_file(),
                                "--database=mysql", "--abort-source-on-error", "--execute=source " + dump},
                               log(), stop()));
-    if (!record_.gtid_slave_pos.empty() && !options_.as_replica) {
+    if (!record_.gtid_slave_pos.empty()) {
       HAILSTONE_TRY(
           server.connection().execute("SET GLOBAL gtid_slave_pos = " + quoted_text(record_.gtid_slave_pos)));
     }
