@@ -1,6 +1,7 @@
 """Kinds of columns for random tables, and literals for them: the extremes of each type, and what is hard to compare."""
 
-# Of a kind of column: its type, and its values. Those of strings differ where they are not the same.
+# Of a kind of column: its type, and its values. Those of strings differ where they are not the same. No zero has a sign:
+# 10.11.18 stores none, and 11.8.6 stores it and makes two groups of zeros in its temporary tables.
 COLUMNS = {
     "tiny": ("TINYINT", ["-128", "-1", "0", "1", "127"]),
     "utiny": ("TINYINT UNSIGNED ZEROFILL", ["0", "1", "200", "255"]),
@@ -10,9 +11,9 @@ COLUMNS = {
     "big": ("BIGINT", ["-9223372036854775808", "9223372036854775807", "0", "1", "-1", "123456789012"]),
     "ubig": ("BIGINT UNSIGNED", ["18446744073709551615", "18446744073709551614", "9223372036854775808", "0", "3"]),
     "year": ("YEAR", ["0", "1999", "2024"]),
-    "single": ("FLOAT", ["0", "-0.0", "1.5", "0.1", "-3e38"]),
+    "single": ("FLOAT", ["0", "1.5", "0.1", "-3e38"]),
     "fixed": ("FLOAT(7,3)", ["0", "1.25", "-99.999"]),
-    "precise": ("DOUBLE", ["0", "-0e0", "1e-40", "0.1", "-1e300"]),
+    "precise": ("DOUBLE", ["0", "1e-40", "0.1", "-1e300"]),
     "quarter": ("DOUBLE", ["0.25", "-3.5", "1000.75", "0"]),
     "rounded": ("DOUBLE(10,2)", ["0.25", "-3.5", "1000.75", "0", "1.13"]),
     "money": ("DECIMAL(10,2)", ["0", "-0.00", "1.50", "-99999999.99", "0.01", "9.99", "-10.00", "-99999.99"]),
@@ -62,7 +63,7 @@ COLUMNS = {
     "numbered": ("INT(8) UNSIGNED ZEROFILL", ["0", "7", "42", "4294967295"]),
     "padded": ("DECIMAL(12,3) ZEROFILL", ["0", "1.5", "999999999.999", "12.34"]),
     "zero_filled": ("BIGINT(20) ZEROFILL", ["0", "18446744073709551615", "9223372036854775808", "5"]),
-    "far": ("DOUBLE", ["0", "-0e0", "1e308", "-1.7976931348623157e308", "2.2250738585072014e-308", "1", "-0.5"]),
+    "far": ("DOUBLE", ["0", "1e308", "-1.7976931348623157e308", "2.2250738585072014e-308", "1", "-0.5"]),
     "bit": ("BIT(1)", ["b'0'", "b'1'"]),
     "word": ("BIT(64)", ["b'0'", "x'FFFFFFFFFFFFFFFF'", "x'8000000000000000'", "b'101'"]),
     "choice": ("ENUM('','b','a','10','9')", ["'b'", "'a'", "'10'", "'9'", "''"]),
