@@ -1,6 +1,7 @@
 #include "cli/server_backup.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <ctime>
@@ -31,6 +32,8 @@ bool is_same_place(const std::optional<BinaryLogRecord>& one, const std::optiona
   if (!one || !other) return one.has_value() == other.has_value();
   return one->file == other->file && one->position == other->position;
 }
+
+constexpr int least_priority = 19;
 
 std::string utc_now() {
   const std::time_t now = std::time(nullptr);
@@ -325,6 +328,8 @@ class ServerBackup {
 Status back_up_server(Session& session, const ServerBackupOptions& options) {
   // Nobody else is to read what is backed up.
   umask(S_IRWXG | S_IRWXO);
+  // The server's clients go first; so it is with the programs that run for this one.
+  setpriority(PRIO_PROCESS, 0, least_priority);
   return ServerBackup(session, options).run();
 }
 
