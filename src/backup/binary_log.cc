@@ -243,7 +243,7 @@ Status replay_log(const LogPart& part, const std::string& client, const std::str
   std::ifstream(status) >> ended;
   if (ended == "0") return {};
   return fail(ErrorCode::Io, fmt::format("{} has failed (exit code {}), so that not all was replayed:\n{}",
-                                         part.program, ended, last_lines(folder + "/log", 5)));
+                                         part.program, ended, last_lines(folder + "/log")));
 }
 
 }  // namespace hailstone

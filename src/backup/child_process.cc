@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -107,10 +107,6 @@ bool ChildProcess::ended() {
 
 bool ChildProcess::is_running() { return !ended(); }
 
-void ChildProcess::terminate() {
-  if (!ended()) kill(process_, SIGTERM);
-}
-
 Status ChildProcess::wait(const std::function<bool()>& stop) {
   while (!ended()) {
     if (stop && stop()) return fail(ErrorCode::Interrupted, fmt::format("{} was interrupted", name_));
@@ -120,14 +116,14 @@ Status ChildProcess::wait(const std::function<bool()>& stop) {
   const std::string how = WIFEXITED(status_) ? fmt::format("exit code {}", WEXITSTATUS(status_))
                                              : fmt::format("signal {}", WTERMSIG(status_));
   return fail(ErrorCode::Io, fmt::format("{} has failed ({}); its output is in '{}' and ends with:\n{}",
-                                         name_, how, log_, last_lines(log_, told_lines)));
+                                         name_, how, log_, last_lines(log_)));
 }
 
-std::string last_lines(const std::string& path, size_t lines) {
+std::string last_lines(const std::string& path) {
   std::ifstream file(path);
   std::vector<std::string> last;
   for (std::string line; std::getline(file, line);) {
-    if (last.size() == lines) last.erase(last.begin());
+    if (last.size() == told_lines) last.erase(last.begin());
     last.push_back(std::move(line));
   }
   return fmt::format("{}", fmt::join(last, "\n"));

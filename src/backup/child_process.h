@@ -25,8 +25,6 @@ class ChildProcess {
   ~ChildProcess();
 
   bool is_running();
-  /// Asks it to end: SIGTERM.
-  void terminate();
   /// Waits for its end, and asks `stop` some times a second, which may be empty: true kills it, and is
   /// ErrorCode::Interrupted. An end with another status than 0 is an error with the last lines of its log.
   Status wait(const std::function<bool()>& stop);
@@ -42,7 +40,7 @@ class ChildProcess {
 };
 
 /// The last lines of a text file, for a message; empty when it cannot be read.
-std::string last_lines(const std::string& path, size_t lines);
+std::string last_lines(const std::string& path);
 
 /// start() and wait().
 Status run_program(const std::vector<std::string>& command, const std::string& log,

@@ -5,10 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <thread>
@@ -26,11 +24,6 @@ constexpr std::string_view undecided = "--tc-heuristic-recover";
 }  // namespace
 
 PrivateServer::PrivateServer(PrivateServerOptions options) : options_(std::move(options)) {}
-
-PrivateServer::~PrivateServer() {
-  connection_.reset();
-  process_.reset();
-}
 
 std::vector<std::string> PrivateServer::command(bool roll_back) const {
   std::vector<std::string> command{options_.program};

@@ -1,5 +1,5 @@
 // A MariaDB server on a data directory that was restored, for this program alone: to see that it starts, and
-// to settle what only a server can. One thread.
+// to settle what only a server can. It is killed with its object when it runs. One thread.
 #pragma once
 
 #include <functional>
@@ -28,8 +28,6 @@ class PrivateServer {
   explicit PrivateServer(PrivateServerOptions options);
   PrivateServer(const PrivateServer&) = delete;
   PrivateServer& operator=(const PrivateServer&) = delete;
-  /// Kills it when it runs.
-  ~PrivateServer();
 
   /// Starts it and waits until it answers. Transactions that it had prepared by itself, and that nothing
   /// decides about, are rolled back; `rolled_back` says whether there were any.

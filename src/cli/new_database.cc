@@ -19,6 +19,8 @@ bool is_of_database(const std::string& name) {
          parse_log_file_name(name);
 }
 
+}  // namespace
+
 Error with_what_stayed(const Error& error, const std::string& directory, const Status& removed) {
   if (removed) return error;
   // ErrorCode::Interrupted tells the user that nothing was done, which is not so here.
@@ -26,8 +28,6 @@ Error with_what_stayed(const Error& error, const std::string& directory, const S
   return {code, fmt::format("{}; what is in directory '{}' is of no use, but could not be removed: {}",
                             error.message(), directory, removed.error().message())};
 }
-
-}  // namespace
 
 NewDatabase::NewDatabase(std::string directory) : directory_(std::move(directory)) {
   const auto names = posix_filesystem().list(directory_);

@@ -9,6 +9,9 @@
 
 namespace hailstone {
 
+/// The error; where `removed`, the removal of what was made in the directory, has failed, with that.
+Error with_what_stayed(const Error& error, const std::string& directory, const Status& removed);
+
 class NewDatabase {
  public:
   /// To be made before anything else is done with the directory.

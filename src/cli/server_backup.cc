@@ -16,12 +16,15 @@
 #include "base/version.h"
 #include "cli/byte_progress.h"
 #include "cli/check.h"
+#include "cli/new_database.h"
 #include "database/file_copy.h"
 #include "database/manifest.h"
 #include "text/value_text.h"
 
 namespace hailstone {
 namespace {
+
+constexpr int least_priority = 19;
 
 /// Says of the folder TARGET.partial that a backup has made it, so that the next one may remove it.
 constexpr const char* partial_mark = "backup.partial";
@@ -32,8 +35,6 @@ bool is_same_place(const std::optional<BinaryLogRecord>& one, const std::optiona
   if (!one || !other) return one.has_value() == other.has_value();
   return one->file == other->file && one->position == other->position;
 }
-
-constexpr int least_priority = 19;
 
 std::string utc_now() {
   const std::time_t now = std::time(nullptr);
@@ -120,10 +121,7 @@ class ServerBackup {
   Error without_partial(const Error& error) {
     // What the server has staged goes with the connection, at the latest.
     static_cast<void>(server_.give_up());
-    const Status removed = remove_tree(partial_);
-    if (removed) return error;
-    return Error(error.code(), fmt::format("{}; and {}", error.message(), removed.error().message()),
-                 error.system_error());
+    return with_what_stayed(error, partial_, remove_tree(partial_));
   }
 
   Status copy() {

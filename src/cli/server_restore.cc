@@ -13,6 +13,7 @@
 #include "backup/mariadb_backup.h"
 #include "backup/private_server.h"
 #include "cli/byte_progress.h"
+#include "cli/new_database.h"
 #include "database/file_copy.h"
 #include "database/server_folder.h"
 #include "text/value_text.h"
@@ -77,10 +78,8 @@ class ServerRestore {
   }
 
   Error without_partial(const Error& error) {
-    const Status removed = remove_tree(is_new_ ? options_.data_directory : partial_);
-    if (removed) return error;
-    return Error(error.code(), fmt::format("{}; and {}", error.message(), removed.error().message()),
-                 error.system_error());
+    const std::string& made = is_new_ ? options_.data_directory : partial_;
+    return with_what_stayed(error, made, remove_tree(made));
   }
 
   /// A backup and its folder.

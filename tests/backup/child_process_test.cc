@@ -2,6 +2,11 @@
 #include "backup/child_process.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+
+#include <cerrno>
+#include <string>
+#include <thread>
 
 #include "backup/file_tree.h"
 #include "file/temporary_directory.h"
@@ -50,12 +55,18 @@ TEST_F(ChildProcessTest, IsKilledWhenItIsStoppedOrForgotten) {
   const Status done = run_program({"sleep", "1000"}, log_, [&] { return ++asked > 2; });
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().code(), ErrorCode::Interrupted);
-  auto child = ChildProcess::start({"sh", "-c", "sleep 1000"}, log_);
-  ASSERT_TRUE(child);
-  EXPECT_TRUE(child->is_running());
-  child->terminate();
-  EXPECT_FALSE(child->wait({}));
-  EXPECT_FALSE(child->is_running());
+  {
+    auto child = ChildProcess::start({"sh", "-c", "echo $$; exec sleep 1000"}, log_);
+    ASSERT_TRUE(child);
+    EXPECT_TRUE(child->is_running());
+    while (read_text(log_)->empty()) std::this_thread::yield();
+  }
+  EXPECT_EQ(kill(std::stoi(*read_text(log_)), 0), -1);
+  EXPECT_EQ(errno, ESRCH);
+  auto ended = ChildProcess::start({"sh", "-c", "exit 1"}, log_);
+  ASSERT_TRUE(ended);
+  EXPECT_FALSE(ended->wait({}));
+  EXPECT_FALSE(ended->is_running());
 }
 
 }  // namespace
