@@ -82,13 +82,7 @@ void Session::destroy(THD* thd) {
 
 Session::Session(THD* thd) : thd_(thd) {}
 
-Session::~Session() {
-  // What was prepared outlives the connection.
-  if (transaction_ != nullptr && transaction_->state() == Transaction::State::Prepared) {
-    database().transactions().leave_prepared(std::move(transaction_));
-  }
-  roll_back_transaction();
-}
+Session::~Session() { roll_back_transaction(); }
 
 bool Session::in_multi_statement_transaction() const {
   return thd_test_options(thd_, OPTION_NOT_AUTOCOMMIT | OPTION_BEGIN) != 0;
@@ -96,6 +90,8 @@ bool Session::in_multi_statement_transaction() const {
 
 Transaction& Session::enter_statement() {
   if (!transaction_) {
+    // The server has detached the connection from what it has prepared (COM_RESET_CONNECTION).
+    prepared_name_.clear();
     transaction_ = database().transactions().begin(isolation_of(thd_));
     transaction_id_.store(transaction_->id(), std::memory_order_release);
     THD* const thd = thd_;
@@ -138,10 +134,22 @@ Status Session::prepare() {
     if (transaction_->has_writes()) {
       XID xid;
       thd_get_xid(thd_, reinterpret_cast<MYSQL_XID*>(&xid));
-      HAILSTONE_TRY(database().transactions().prepare(*transaction_, name_of_xid(xid)));
+      std::string name = name_of_xid(xid);
+      HAILSTONE_TRY(database().transactions().prepare(*transaction_, name));
+      // The server lets others end it before the connection that goes is closed here.
+      if (thd_->transaction->xid_state.is_explicit_XA() && !transaction_->name().empty()) {
+        database().transactions().leave_prepared(std::move(transaction_));
+        prepared_name_ = std::move(name);
+      }
     }
   }
   return wait_for_turn();
+}
+
+void Session::take_back_prepared() {
+  if (prepared_name_.empty()) return;
+  transaction_ = database().transactions().take_prepared(prepared_name_);
+  prepared_name_.clear();
 }
 
 Status Session::wait_for_turn() {
@@ -152,11 +160,13 @@ Status Session::wait_for_turn() {
 }
 
 void Session::commit_ordered() noexcept {
+  take_back_prepared();
   if (!transaction_) return;
   ordered_ = guarded([&] { return database().transactions().commit_in_order(*transaction_); });
 }
 
 Status Session::commit(bool all) {
+  if (ends_transaction(all)) take_back_prepared();
   if (!transaction_) return {};
   if (!ends_transaction(all)) {
     if (statement_) statement_->end();
@@ -183,6 +193,7 @@ Status Session::commit(bool all) {
 }
 
 void Session::rollback(bool all) {
+  if (ends_transaction(all)) take_back_prepared();
   if (!transaction_) return;
   if (!all && in_multi_statement_transaction()) {
     if (!statement_) return;

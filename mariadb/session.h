@@ -76,7 +76,8 @@ class Session final : private CommitOrder {
   /// outlives the connection, and with it the server's locks.
   Status keep_table(const Table& table);
   /// The first phase of the transaction's commit, under the server's identity for it; nothing is stored of
-  /// one that has changed nothing.
+  /// one that has changed nothing. What the user prepares (XA PREPARE) is of no session from then on: the
+  /// one that has prepared it ends it as any other does, under its identity.
   Status prepare();
   /// Makes the commit visible, in the server's order of commits: maybe on another session's thread, while
   /// this one's waits. commit() tells of a failure.
@@ -135,6 +136,8 @@ class Session final : private CommitOrder {
   ~Session();
   void end_transaction();
   void roll_back_transaction();
+  /// To end what this session has prepared; another one cannot, as long as the server calls this one for it.
+  void take_back_prepared();
   /// Of a replica: until all transactions are committed that must be before this one. The server (10.11)
   /// keeps the order of those that its own log gets; not of those of two engines that write nothing to it.
   Status wait_for_turn();
@@ -145,6 +148,7 @@ class Session final : private CommitOrder {
 
   THD* thd_;
   std::unique_ptr<Transaction> transaction_;
+  std::string prepared_name_;  // of what the user has prepared in this session; empty: nothing
   std::atomic<TransactionId> transaction_id_{0};
   std::optional<Statement> statement_;  // of transaction_
   std::optional<Status> ordered_;       // what came of commit_ordered()

@@ -268,21 +268,29 @@ def prepare_transaction(server, name, row_id):
         connection.execute(f"INSERT INTO decided_{letter} VALUES ({row_id},'{name}')")
     connection.execute(f"XA END '{name}'")
     connection.execute(f"XA PREPARE '{name}'")
+    ((session,),) = connection.execute("SELECT CONNECTION_ID()")
     connection.close()
+    wait_until_left(server, session)
     return name
 
 
-def end_prepared(connection, decision, name):
-    """The session that has prepared it may not have ended yet."""
+def wait_until_left(server, session):
+    """Until InnoDB has seen the session's end. The server lets others end what the session has prepared some moments earlier: an
+    XA COMMIT then succeeds, and is logged, while InnoDB knows of no such transaction and keeps it prepared (MariaDB 10.11.18)."""
+    observer = CheckedConnection(server)
     deadline = time.monotonic() + 10
-    while True:
-        try:
-            connection.execute(f"XA {decision} '{name}'", may_fail=(UNKNOWN_XID,))
-            return
-        except Refused:
-            if time.monotonic() > deadline:
-                raise Problem(f"the prepared transaction '{name}' is gone: there are {prepared_names(connection)}") from None
-            time.sleep(0.02)
+    while f"thread id {session}," in observer.execute("SHOW ENGINE INNODB STATUS")[0][2]:
+        if time.monotonic() > deadline:
+            raise Problem(f"InnoDB still has a transaction of session {session}, which has ended")
+        time.sleep(0.005)
+    observer.close()
+
+
+def end_prepared(connection, decision, name):
+    try:
+        connection.execute(f"XA {decision} '{name}'", may_fail=(UNKNOWN_XID,))
+    except Refused:
+        raise Problem(f"the prepared transaction '{name}' is gone: there are {prepared_names(connection)}") from None
 
 
 def prepared_names(connection):
