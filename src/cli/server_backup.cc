@@ -25,6 +25,8 @@ namespace hailstone {
 namespace {
 
 constexpr int least_priority = 19;
+/// Of mariadb-backup, which may lose its place in InnoDB's log.
+constexpr int most_attempts = 3;
 
 /// Says of the folder TARGET.partial that a backup has made it, so that the next one may remove it.
 constexpr const char* partial_mark = "backup.partial";
@@ -150,14 +152,23 @@ class ServerBackup {
 
   Result<std::optional<BinaryLogRecord>> copy_files_by_mariadb_backup() {
     fmt::print("mariadb-backup copies the other engines; its output is in '{}'\n", log());
-    HAILSTONE_TRY(
-        copy_server({.program = options_.mariadb_backup.empty() ? "mariadb-backup" : options_.mariadb_backup,
-                     .option_file = options_.option_file,
-                     .threads = options_.threads,
-                     .log = log()},
-                    server_.data_directory(), base_ ? options_.base + "/" + BackupRecord::server_folder : "",
-                    server_files_, stop()));
-    return noted_position(server_files_);
+    const MariadbBackup with{
+        .program = options_.mariadb_backup.empty() ? "mariadb-backup" : options_.mariadb_backup,
+        .option_file = options_.option_file,
+        .threads = options_.threads,
+        .log = log()};
+    const std::string base = base_ ? options_.base + "/" + BackupRecord::server_folder : "";
+    for (int attempt = 1;; ++attempt) {
+      const Status copied = copy_server(with, server_.data_directory(), base, server_files_, stop());
+      if (copied) return noted_position(server_files_);
+      if (copied.error().code() != ErrorCode::Busy || attempt == most_attempts)
+        return std::unexpected(copied.error());
+      fmt::print("mariadb-backup has lost its place in InnoDB's log, and runs again\n");
+      HAILSTONE_TRY(remove_tree(server_files_));
+      // Its moment has been too early now.
+      HAILSTONE_TRY(server_.give_up());
+      HAILSTONE_TRY(server_.arm());
+    }
   }
 
   Result<std::optional<BinaryLogRecord>> copy_files_alone() {
