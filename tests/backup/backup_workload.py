@@ -365,10 +365,18 @@ def picture(connection):
     return shown
 
 
+def difference(name, wanted, found):
+    """Of tables, only what is not the same."""
+    if isinstance(wanted, tuple) and isinstance(found, tuple):
+        parts = [f"{part} {is_} instead of {must}" for part, must, is_ in zip(("definition", "checksum", "rows"), wanted, found) if must != is_]
+        return f"{name} has {', '.join(parts)}"
+    return f"{name} is {found} and must be {wanted}"
+
+
 def compare_pictures(wanted, found, what):
     """The number of rows that are the same."""
     different = [name for name in sorted(wanted.keys() | found.keys()) if wanted.get(name) != found.get(name)]
     if different:
-        raise Problem(f"{what}: " + "; ".join(f"{name} is {found.get(name)} and must be {wanted.get(name)}" for name in different))
+        raise Problem(f"{what}: " + "; ".join(difference(name, wanted.get(name), found.get(name)) for name in different))
     program.say(f"{what}: {len(wanted) - 1} tables and views are the same")
     return sum(value[2] for value in wanted.values() if isinstance(value, tuple))
