@@ -19,8 +19,8 @@ struct MariadbBackup {
 };
 
 /// Copies the server into `target`, which must not be there; with `base`, the `target` of an earlier call,
-/// what has changed since. `stop` as for ChildProcess::wait(). ErrorCode::Busy: it has lost the place in
-/// InnoDB's log, which the server writes meanwhile; another call may get through.
+/// what has changed since. `stop` as for ChildProcess::wait(). ErrorCode::Busy: it has failed by what
+/// clients did meanwhile; another call may get through.
 Status copy_server(const MariadbBackup& with, const std::string& data_directory, const std::string& base,
                    const std::string& target, const std::function<bool()>& stop);
 /// Where the binary log was by what it has noted in `target`; nothing where it has noted none.

@@ -25,7 +25,7 @@ namespace hailstone {
 namespace {
 
 constexpr int least_priority = 19;
-/// Of mariadb-backup, which may lose its place in InnoDB's log.
+/// Of mariadb-backup, which may fail by what clients do meanwhile.
 constexpr int most_attempts = 3;
 
 /// Says of the folder TARGET.partial that a backup has made it, so that the next one may remove it.
@@ -163,7 +163,7 @@ class ServerBackup {
       if (copied) return noted_position(server_files_);
       if (copied.error().code() != ErrorCode::Busy || attempt == most_attempts)
         return std::unexpected(copied.error());
-      fmt::print("mariadb-backup has lost its place in InnoDB's log, and runs again\n");
+      fmt::print("mariadb-backup has failed by what clients did meanwhile, and runs again\n");
       HAILSTONE_TRY(remove_tree(server_files_));
       // Its moment has been too early now.
       HAILSTONE_TRY(server_.give_up());

@@ -308,25 +308,34 @@ def tables_of(connection, kind="BASE TABLE"):
 def verify_moment(connection, acknowledged, begun):
     """The copy is of one moment, after all that was acknowledged when it began and before what was begun when it had ended, by
     client. The number of steps that it has."""
-    ((total,),) = connection.execute(
-        f"SELECT (SELECT SUM(amount) FROM {SCHEMA}.accounts_n) + (SELECT SUM(amount) FROM {SCHEMA}.accounts_h)")
-    if total != 0:
-        raise Problem(f"the sum over both engines is {total}: half a transaction is there")
-    steps = {letter: {client: (count, last) for client, count, last in connection.execute(
-        f"SELECT client, COUNT(*), MAX(number) FROM {SCHEMA}.steps_{letter} GROUP BY client")} for letter in "nh"}
+    steps = verify_transfers(connection)
     for client, least in acknowledged.items():
-        n, h = (steps[letter].get(client, (0, -1)) for letter in "nh")
-        if n != h or n[0] != n[1] + 1:
-            raise Problem(f"client {client}: InnoDB has {n[0]} steps, the last is {n[1]}; Hailstone has {h[0]}, the last is {h[1]}")
-        if not least <= n[0] <= begun[client]:
-            raise Problem(f"client {client}: {n[0]} steps are there; {least} were acknowledged when the backup began, and "
-                          f"{begun[client]} begun when it had ended")
+        if not least <= steps.get(client, 0) <= begun[client]:
+            raise Problem(f"client {client}: {steps.get(client, 0)} steps are there; {least} were acknowledged when the backup began, "
+                          f"and {begun[client]} begun when it had ended")
     wanted = dict(connection.execute(f"SELECT batch, count FROM {SCHEMA}.loads_n"))
     found = dict(connection.execute(f"SELECT batch, COUNT(*) FROM {SCHEMA}.loads_h GROUP BY batch"))
     if wanted != found:
         raise Problem(f"loads: {sorted(set(wanted.items()) ^ set(found.items()))[:6]} differ: batch and rows")
     verify_decided(connection)
-    return sum(count for count, _ in steps["n"].values())
+    return sum(steps.values())
+
+
+def verify_transfers(connection):
+    """Both engines have the same transfers, as of one moment also where clients are at work: their steps by client."""
+    connection.execute("START TRANSACTION WITH CONSISTENT SNAPSHOT")
+    ((total,),) = connection.execute(
+        f"SELECT (SELECT SUM(amount) FROM {SCHEMA}.accounts_n) + (SELECT SUM(amount) FROM {SCHEMA}.accounts_h)")
+    steps = {letter: {client: (count, last) for client, count, last in connection.execute(
+        f"SELECT client, COUNT(*), MAX(number) FROM {SCHEMA}.steps_{letter} GROUP BY client")} for letter in "nh"}
+    connection.execute("COMMIT")
+    for client in steps["n"].keys() | steps["h"].keys():
+        n, h = (steps[letter].get(client, (0, -1)) for letter in "nh")
+        if n != h or n[0] != n[1] + 1:
+            raise Problem(f"client {client}: InnoDB has {n[0]} steps, the last is {n[1]}; Hailstone has {h[0]}, the last is {h[1]}")
+    if total != 0:
+        raise Problem(f"the sum over both engines is {total}: half a transaction is there")
+    return {client: count for client, (count, _) in steps["n"].items()}
 
 
 def verify_decided(connection):
