@@ -6,6 +6,8 @@
 #include <array>
 
 #include "backup/child_process.h"
+#include "backup/file_tree.h"
+#include "file/filesystem.h"
 
 namespace hailstone {
 namespace {
@@ -63,7 +65,9 @@ class AloneCopy {
         files_in_folders(server_.data_directory(), [](const std::string& folder, const std::string& name) {
           return !is_of_the_server(folder) && is_definition(name);
         }));
-    HAILSTONE_TRY(copy_files(server_.data_directory(), target_, definitions, 1,
+    HAILSTONE_TRY(posix_filesystem().make_directory(target_));
+    FolderTarget folder(target_);
+    HAILSTONE_TRY(copy_files(server_.data_directory(), folder, "", definitions, 1,
                              [this](uint64_t) { return !stop_ || !stop_(); }));
     HAILSTONE_ASSIGN(const std::string before, checksums());
     HAILSTONE_TRY(dump());

@@ -15,11 +15,14 @@ namespace {
 
 using simdjson::dom::element;
 
-void append_files(const char* name, const std::vector<FileFacts>& files, std::string& to) {
+void append_files(const char* name, const std::vector<StoredFile>& files, std::string& to) {
   fmt::format_to(std::back_inserter(to), "  \"{}\": [", name);
   for (size_t i = 0; i < files.size(); ++i) {
-    fmt::format_to(std::back_inserter(to), "{}\n    {{\"path\": {}, \"bytes\": {}, \"xxh3\": \"{:016x}\"}}",
+    fmt::format_to(std::back_inserter(to), "{}\n    {{\"path\": {}, \"bytes\": {}, \"xxh3\": \"{:016x}\"",
                    i == 0 ? "" : ",", json_text(files[i].path), files[i].bytes, files[i].checksum);
+    if (files[i].zstd_bytes)
+      fmt::format_to(std::back_inserter(to), ", \"zstd_bytes\": {}", *files[i].zstd_bytes);
+    to += "}";
   }
   to += files.empty() ? "]" : "\n  ]";
 }
@@ -52,6 +55,10 @@ class Reader {
     if (error != std::errc() || end != text.data() + text.size()) note(simdjson::INCORRECT_TYPE, key);
     return value;
   }
+  std::optional<uint64_t> number_if_any_of(element from, const char* key) {
+    if (element value; from[key].get(value) != simdjson::SUCCESS) return std::nullopt;
+    return number_of(from, key);
+  }
   std::vector<element> list(const char* key) {
     simdjson::dom::array value;
     const simdjson::error_code error = object_[key].get(value);
@@ -75,31 +82,40 @@ class Reader {
   std::string wrong_;  // the first key that is
 };
 
-std::vector<FileFacts> read_files(Reader& reader, const char* key) {
-  std::vector<FileFacts> files;
+std::vector<StoredFile> read_files(Reader& reader, const char* key) {
+  std::vector<StoredFile> files;
   if (!reader.wrong().empty()) return files;
   for (const element file : reader.list(key)) {
     files.push_back({.path = reader.text_of(file, "path"),
                      .bytes = reader.number_of(file, "bytes"),
-                     .checksum = reader.hexadecimal_of(file, "xxh3")});
+                     .checksum = reader.hexadecimal_of(file, "xxh3"),
+                     .zstd_bytes = reader.number_if_any_of(file, "zstd_bytes")});
     if (!reader.wrong().empty()) break;
   }
   return files;
 }
 
-/// A path that stays below the folder of the backup, whoever wrote the file.
-bool is_inside(const std::string& path) {
-  return !path.empty() && path.front() != '/' && !("/" + path + "/").contains("/../");
+}  // namespace
+
+bool is_path_below(const std::string& path) {
+  return !path.empty() && path.front() != '/' && !path.contains('\0') && !("/" + path + "/").contains("/../");
 }
 
-}  // namespace
+uint64_t format_of(const BackupRecord& record) {
+  for (const auto* files : {&record.server_files, &record.database_files}) {
+    for (const StoredFile& file : *files) {
+      if (file.zstd_bytes) return BackupRecord::format;
+    }
+  }
+  return BackupRecord::format_without_compressed;
+}
 
 std::string to_json(const BackupRecord& record) {
   std::string json = "{\n";
   const auto add = [&json](const char* key, const std::string& value) {
     fmt::format_to(std::back_inserter(json), "  \"{}\": {},\n", key, value);
   };
-  add("format", std::to_string(BackupRecord::format));
+  add("format", std::to_string(format_of(record)));
   add("id", json_text(record.id));
   add("base", record.base ? fmt::format("{{\"id\": {}, \"path\": {}}}", json_text(record.base->id),
                                         json_text(record.base->path))
@@ -187,8 +203,8 @@ Result<BackupRecord> parse_backup_record(const std::string& json, const std::str
   record.base_files = read_files(reader, "base_files");
   if (!reader.wrong().empty()) return damaged(fmt::format("'{}' is not as it has to be", reader.wrong()));
   for (const auto* files : {&record.server_files, &record.database_files, &record.base_files}) {
-    for (const FileFacts& file : *files) {
-      if (!is_inside(file.path)) return damaged(fmt::format("the path '{}' leads elsewhere", file.path));
+    for (const StoredFile& file : *files) {
+      if (!is_path_below(file.path)) return damaged(fmt::format("the path '{}' leads elsewhere", file.path));
     }
   }
   return record;

@@ -30,9 +30,12 @@ struct BaseRecord {
 };
 
 struct BackupRecord {
-  /// Of the file's form; a later one is refused.
-  static constexpr uint64_t format = 1;
+  /// The latest form of the file; a later one is refused. The second one tells of files that are compressed;
+  /// where none is, the first is written, for earlier releases.
+  static constexpr uint64_t format = 2, format_without_compressed = 1;
   static constexpr const char* file_name = "backup.json";
+  /// What other programs have printed.
+  static constexpr const char* log_name = "backup.log";
   /// Folders of a backup: what mariadb-backup or this program copied of the server, and the engine's
   /// database.
   static constexpr const char* server_folder = "server";
@@ -52,8 +55,8 @@ struct BackupRecord {
   uint64_t cut_microseconds = 0;
   std::vector<DatabaseIdentity> identities;  // of the engine's database
   bool is_checked = false;
-  std::vector<FileFacts> server_files, database_files;
-  std::vector<FileFacts> base_files;  // of the database, which the base has, or its base
+  std::vector<StoredFile> server_files, database_files;
+  std::vector<StoredFile> base_files;  // of the database, which the base has, or its base
 };
 
 /// GTIDs as in `0-1-11,2-2-7`: of each domain that either has, the one with the higher number.
@@ -61,6 +64,11 @@ std::string later_in_each_domain(const std::string& one, const std::string& othe
 
 /// The numbers that the database had when it was copied, without the one that the copy got.
 std::vector<DatabaseIdentity> identities_of_original(const BackupRecord& record);
+
+/// Whether a path stays below the folder that it is looked for in, whoever wrote it.
+bool is_path_below(const std::string& path);
+/// The form in which the record is written.
+uint64_t format_of(const BackupRecord& record);
 
 std::string to_json(const BackupRecord& record);
 /// `name` is the file's, for errors. ErrorCode::Corruption; Unsupported for a later form.

@@ -1,23 +1,18 @@
 #include "backup/file_tree.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <thread>
 #include <utility>
 
+#include "backup/posix_calls.h"
 #include "base/mutex.h"
+#include "text/plain_input.h"
 
 namespace hailstone {
 namespace {
@@ -26,32 +21,9 @@ namespace fs = std::filesystem;
 
 constexpr size_t read_at_once = size_t{1} << 20;
 
-std::unexpected<Error> failed(const std::string& what, int reason) {
-  const ErrorCode code = reason == ENOENT                       ? ErrorCode::NotFound
-                         : reason == ENOSPC || reason == EDQUOT ? ErrorCode::DiskFull
-                                                                : ErrorCode::Io;
-  return std::unexpected<Error>(Error(code, fmt::format("{}: {}", what, std::strerror(reason)), reason));
-}
-
-class Descriptor {
- public:
-  Descriptor(const std::string& path, int flags, mode_t mode = 0)
-      : number_(open(path.c_str(), flags | O_CLOEXEC, mode)) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (number_ >= 0) close(number_);
-  }
-  bool is_open() const { return number_ >= 0; }
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
-
 /// Goes on for all files with several threads, up to the first error.
-Status for_all(std::vector<FileFacts>& files, unsigned threads,
-               const std::function<Status(FileFacts&)>& work) {
+Status for_all(std::vector<StoredFile>& files, unsigned threads,
+               const std::function<Status(StoredFile&)>& work) {
   std::atomic<size_t> next{0};
   Mutex mutex;
   std::optional<Error> failure;
@@ -73,54 +45,53 @@ Status for_all(std::vector<FileFacts>& files, unsigned threads,
   return {};
 }
 
-Status write_all(int file, const std::string& path, const char* bytes, size_t size) {
-  while (size > 0) {
-    const ssize_t written = write(file, bytes, size);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return failed(fmt::format("cannot write to '{}'", path), errno);
-    bytes += written;
-    size -= static_cast<size_t>(written);
+/// A plain file as it is.
+class StoredInput final : public Input {
+ public:
+  StoredInput(std::string path, Descriptor file) : path_(std::move(path)), file_(std::move(file)) {}
+  Result<size_t> read(char* to, size_t size) override {
+    while (true) {
+      const ssize_t bytes = ::read(file_.number(), to, size);
+      if (bytes >= 0) return static_cast<size_t>(bytes);
+      if (errno != EINTR) return failed_call(fmt::format("cannot read '{}'", path_), errno);
+    }
   }
-  return {};
-}
+  const std::string& name() const override { return path_; }
+  std::optional<uint64_t> size() const override { return std::nullopt; }
 
-/// Reads a plain file to its end, gives what it has read to `take`, and notes how much it was.
-Status read_file(const std::string& path, FileFacts& facts, const BytesDone& done,
-                 const std::function<Status(const char*, size_t)>& take) {
-  const Descriptor file(path, O_RDONLY | O_NOFOLLOW);
-  if (!file.is_open()) return failed(fmt::format("cannot open '{}'", path), errno);
-  const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(), &XXH3_freeState);
-  if (state == nullptr) return fail(ErrorCode::OutOfMemory, "there is no memory for a checksum");
-  XXH3_64bits_reset(state.get());
-  std::string buffer(read_at_once, '\0');
-  facts.bytes = 0;
-  while (true) {
-    const ssize_t bytes = read(file.number(), buffer.data(), buffer.size());
-    if (bytes < 0 && errno == EINTR) continue;
-    if (bytes < 0) return failed(fmt::format("cannot read '{}'", path), errno);
-    if (bytes == 0) break;
-    const auto size = static_cast<size_t>(bytes);
-    XXH3_64bits_update(state.get(), buffer.data(), size);
-    facts.bytes += size;
-    if (take) HAILSTONE_TRY(take(buffer.data(), size));
-    if (done && !done(size))
-      return fail(ErrorCode::Interrupted, fmt::format("reading '{}' was interrupted", path));
-  }
-  facts.checksum = XXH3_64bits_digest(state.get());
-  return {};
+ private:
+  const std::string path_;
+  const Descriptor file_;
+};
+
+/// Reads a file to its end and gives what it has read to `take`.
+Status read_file(const std::string& folder, const StoredFile& file, const BytesDone& done,
+                 const TakeBytes& take) {
+  HAILSTONE_ASSIGN(const auto input, open_stored(folder, file));
+  const Status read = for_all_bytes(*input, [&](std::string_view bytes) -> Status {
+    HAILSTONE_TRY(take(bytes));
+    if (!done || done(bytes.size())) return {};
+    return fail(ErrorCode::Interrupted, fmt::format("reading '{}' was interrupted", input->name()));
+  });
+  // The decompressor's own words: no system call has failed.
+  const bool is_damaged =
+      !read && file.zstd_bytes && read.error().code() == ErrorCode::Io && read.error().system_error() == 0;
+  if (!is_damaged) return read;
+  return fail(ErrorCode::Corruption, fmt::format("'{}' is not what was backed up: {}; use another backup",
+                                                 input->name(), read.error().message()));
 }
 
 Status sync_path(const std::string& path) {
-  const Descriptor folder(path, O_RDONLY);
+  const Descriptor folder = opened(path, O_RDONLY);
   if (!folder.is_open() || fsync(folder.number()) != 0)
-    return failed(fmt::format("cannot sync '{}'", path), errno);
+    return failed_call(fmt::format("cannot sync '{}'", path), errno);
   return {};
 }
 
 }  // namespace
 
-Result<std::vector<FileFacts>> files_below(const std::string& folder) {
-  std::vector<FileFacts> files;
+Result<std::vector<StoredFile>> files_below(const std::string& folder) {
+  std::vector<StoredFile> files;
   std::error_code error;
   for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
@@ -136,15 +107,15 @@ Result<std::vector<FileFacts>> files_below(const std::string& folder) {
     files.push_back(
         {.path = entry->path().lexically_relative(folder).string(), .bytes = bytes, .checksum = 0});
   }
-  if (error) return failed(fmt::format("cannot look through '{}'", folder), error.value());
-  std::ranges::sort(files, {}, &FileFacts::path);
+  if (error) return failed_call(fmt::format("cannot look through '{}'", folder), error.value());
+  std::ranges::sort(files, {}, &StoredFile::path);
   return files;
 }
 
-Result<std::vector<FileFacts>> files_in_folders(
+Result<std::vector<StoredFile>> files_in_folders(
     const std::string& folder,
     const std::function<bool(const std::string& inner_folder, const std::string& name)>& accept) {
-  std::vector<FileFacts> files;
+  std::vector<StoredFile> files;
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     if (!fs::is_directory(entry->symlink_status(error))) continue;
@@ -158,46 +129,54 @@ Result<std::vector<FileFacts>> files_in_folders(
     }
     if (error) break;
   }
-  if (error) return failed(fmt::format("cannot look through '{}'", folder), error.value());
-  std::ranges::sort(files, {}, &FileFacts::path);
+  if (error) return failed_call(fmt::format("cannot look through '{}'", folder), error.value());
+  std::ranges::sort(files, {}, &StoredFile::path);
   return files;
 }
 
-Status read_checksums(const std::string& folder, std::vector<FileFacts>& files, unsigned threads,
+Status read_checksums(const std::string& folder, std::vector<StoredFile>& files, unsigned threads,
                       const BytesDone& done) {
-  return for_all(files, threads,
-                 [&](FileFacts& file) { return read_file(folder + "/" + file.path, file, done, {}); });
+  return for_all(files, threads, [&](StoredFile& file) -> Status {
+    RunningChecksum sum;
+    HAILSTONE_TRY(read_file(folder, file, done, [&](std::string_view bytes) -> Status {
+      sum.append(bytes);
+      return {};
+    }));
+    file.bytes = sum.bytes();
+    file.checksum = sum.value();
+    return {};
+  });
 }
 
-Status copy_files(const std::string& from, const std::string& to, std::vector<FileFacts>& files,
-                  unsigned threads, const BytesDone& done) {
-  for (const FileFacts& file : files) {
-    std::error_code error;
-    const fs::path folder = fs::path(to + "/" + file.path).parent_path();
-    fs::create_directories(folder, error);
-    if (error) return failed(fmt::format("cannot make the folder '{}'", folder.string()), error.value());
-  }
-  const Descriptor all(to, O_RDONLY);
-  if (!files.empty() && !all.is_open()) return failed(fmt::format("cannot open '{}'", to), errno);
-  const auto copy_one = [&](FileFacts& file) -> Status {
-    const std::string path = to + "/" + file.path;
-    const Descriptor copy(path, O_WRONLY | O_CREAT | O_EXCL, 0640);
-    if (!copy.is_open()) return failed(fmt::format("cannot make '{}'", path), errno);
-    uint64_t offset = 0;
-    return read_file(from + "/" + file.path, file, done, [&](const char* bytes, size_t size) -> Status {
-      HAILSTONE_TRY(write_all(copy.number(), path, bytes, size));
-      // The disk gets them now, and not much at once that others would wait for. An error is told by the end.
-      static_cast<void>(sync_file_range(copy.number(), static_cast<off_t>(offset), static_cast<off_t>(size),
-                                        SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER));
-      offset += size;
-      return {};
-    });
+Status copy_files(const std::string& from, FileTarget& to, const std::string& folder,
+                  std::vector<StoredFile>& files, unsigned threads, const BytesDone& done) {
+  const auto copy_one = [&](StoredFile& file) -> Status {
+    HAILSTONE_ASSIGN(const auto copy, to.create(folder.empty() ? file.path : folder + "/" + file.path));
+    HAILSTONE_TRY(read_file(from, file, done, [&](std::string_view bytes) { return copy->append(bytes); }));
+    HAILSTONE_ASSIGN(StoredFile facts, copy->finish());
+    facts.path = file.path;
+    file = std::move(facts);
+    return {};
   };
   HAILSTONE_TRY(for_all(files, threads, copy_one));
-  if (files.empty()) return {};
-  // Once for all: each file's own would have everybody's commits wait for the filesystem's journal.
-  if (syncfs(all.number()) != 0) return failed(fmt::format("cannot sync '{}'", to), errno);
+  return files.empty() ? Status{} : to.sync();
+}
+
+Status move_files(const std::string& from, const std::string& to, const std::vector<StoredFile>& files) {
+  std::error_code error;
+  for (const StoredFile& file : files) {
+    const fs::path place = to + "/" + file.path;
+    fs::create_directories(place.parent_path(), error);
+    if (!error) fs::rename(from + "/" + file.path, place, error);
+    if (error)
+      return failed_call(fmt::format("cannot move '{}/{}' to '{}'", from, file.path, to), error.value());
+  }
   return {};
+}
+
+bool is_folder(const std::string& path) {
+  std::error_code error;
+  return fs::is_directory(path, error);
 }
 
 Status sync_folders(const std::string& folder) {
@@ -207,21 +186,22 @@ Status sync_folders(const std::string& folder) {
        entry.increment(error)) {
     if (entry->is_directory(error) && !error) HAILSTONE_TRY(sync_path(entry->path().string()));
   }
-  if (error) return failed(fmt::format("cannot look through '{}'", folder), error.value());
+  if (error) return failed_call(fmt::format("cannot look through '{}'", folder), error.value());
   return {};
 }
 
 Status remove_tree(const std::string& folder) {
   std::error_code error;
   fs::remove_all(folder, error);
-  if (error) return failed(fmt::format("cannot remove '{}'", folder), error.value());
+  if (error) return failed_call(fmt::format("cannot remove '{}'", folder), error.value());
   return {};
 }
 
 Result<TemporaryFolder> TemporaryFolder::make() {
   const char* const place = std::getenv("TMPDIR");
   std::string path = fmt::format("{}/hailstone-XXXXXX", place != nullptr ? place : "/tmp");
-  if (mkdtemp(path.data()) == nullptr) return failed(fmt::format("cannot make a folder '{}'", path), errno);
+  if (mkdtemp(path.data()) == nullptr)
+    return failed_call(fmt::format("cannot make a folder '{}'", path), errno);
   return TemporaryFolder(path);
 }
 
@@ -231,21 +211,41 @@ TemporaryFolder::~TemporaryFolder() {
   if (!path_.empty()) static_cast<void>(remove_tree(path_));
 }
 
+Result<std::unique_ptr<Input>> open_stored(const std::string& folder, const StoredFile& file) {
+  std::string path = folder + "/" + stored_path(file);
+  Descriptor opened_file = opened(path, O_RDONLY | O_NOFOLLOW);
+  if (!opened_file.is_open()) return failed_call(fmt::format("cannot open '{}'", path), errno);
+  std::unique_ptr<Input> input = std::make_unique<StoredInput>(std::move(path), std::move(opened_file));
+  return file.zstd_bytes ? plain_input(std::move(input)) : std::move(input);
+}
+
+Status for_all_bytes(Input& input, const TakeBytes& take) {
+  std::string buffer(read_at_once, '\0');
+  while (true) {
+    HAILSTONE_ASSIGN(const size_t bytes, input.read(buffer.data(), buffer.size()));
+    if (bytes == 0) return {};
+    HAILSTONE_TRY(take({buffer.data(), bytes}));
+  }
+}
+
 Result<std::string> read_text(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  const bool is_here = slash == std::string::npos;
   std::string text;
-  FileFacts facts;
-  HAILSTONE_TRY(read_file(path, facts, {}, [&](const char* bytes, size_t size) -> Status {
-    text.append(bytes, size);
-    return {};
-  }));
+  HAILSTONE_TRY(read_file(is_here ? "." : path.substr(0, slash),
+                          {.path = is_here ? path : path.substr(slash + 1)}, {},
+                          [&](std::string_view bytes) -> Status {
+                            text += bytes;
+                            return {};
+                          }));
   return text;
 }
 
 Status write_text(const std::string& path, const std::string& text) {
-  const Descriptor file(path, O_WRONLY | O_CREAT | O_TRUNC, 0640);
-  if (!file.is_open()) return failed(fmt::format("cannot make '{}'", path), errno);
-  HAILSTONE_TRY(write_all(file.number(), path, text.data(), text.size()));
-  if (fsync(file.number()) != 0) return failed(fmt::format("cannot sync '{}'", path), errno);
+  const Descriptor file = opened(path, O_WRONLY | O_CREAT | O_TRUNC, 0640);
+  if (!file.is_open()) return failed_call(fmt::format("cannot make '{}'", path), errno);
+  HAILSTONE_TRY(write_all(file.number(), path, text));
+  if (fsync(file.number()) != 0) return failed_call(fmt::format("cannot sync '{}'", path), errno);
   return {};
 }
 

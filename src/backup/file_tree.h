@@ -4,20 +4,16 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "backup/compressor.h"
+#include "backup/file_target.h"
 #include "base/status.h"
+#include "text/input.h"
 
 namespace hailstone {
-
-struct FileFacts {
-  std::string path;  // from the folder on
-  uint64_t bytes = 0;
-  uint64_t checksum = 0;  // XXH3, 64 bits
-
-  bool operator==(const FileFacts&) const = default;
-};
 
 /// Told how many bytes of one more file are done; false ends the work with ErrorCode::Interrupted. May be
 /// called by several threads.
@@ -25,21 +21,25 @@ using BytesDone = std::function<bool(uint64_t bytes)>;
 
 /// The plain files below the folder, by their paths in order, and their sizes. Others are
 /// ErrorCode::InvalidArgument.
-Result<std::vector<FileFacts>> files_below(const std::string& folder);
+Result<std::vector<StoredFile>> files_below(const std::string& folder);
 /// Those in the folders of `folder`, no deeper, that `accept` takes by the names of their folder and their
 /// own; in order.
-Result<std::vector<FileFacts>> files_in_folders(
+Result<std::vector<StoredFile>> files_in_folders(
     const std::string& folder,
     const std::function<bool(const std::string& inner_folder, const std::string& name)>& accept);
-/// Reads each of the files below `folder` and fills in the checksums.
-Status read_checksums(const std::string& folder, std::vector<FileFacts>& files, unsigned threads,
+/// Reads each of the files below `folder`, decompressed, and fills in sizes and checksums.
+Status read_checksums(const std::string& folder, std::vector<StoredFile>& files, unsigned threads,
                       const BytesDone& done);
-/// Copies the files, which must be no links, from one folder to another, whose folders are made; all are
-/// synced when it returns success. Sizes and checksums are those of what was read.
-Status copy_files(const std::string& from, const std::string& to, std::vector<FileFacts>& files,
-                  unsigned threads, const BytesDone& done);
+/// Copies the files, which must be no links, from one folder to `folder` of the target, or to the target
+/// itself; all are synced when it returns success. Sizes and checksums are those of what was read, and how
+/// they are stored is as in the target.
+Status copy_files(const std::string& from, FileTarget& to, const std::string& folder,
+                  std::vector<StoredFile>& files, unsigned threads, const BytesDone& done);
+/// Moves the files from one folder to another of the same filesystem.
+Status move_files(const std::string& from, const std::string& to, const std::vector<StoredFile>& files);
 /// Makes all names below the folder durable.
 Status sync_folders(const std::string& folder);
+bool is_folder(const std::string& path);
 /// Removes the folder with all that is in it.
 Status remove_tree(const std::string& folder);
 
@@ -57,6 +57,10 @@ class TemporaryFolder {
   std::string path_;
 };
 
+/// A plain file, decompressed where its facts say so. Links are refused.
+Result<std::unique_ptr<Input>> open_stored(const std::string& folder, const StoredFile& file);
+/// Gives all that there is to `take`, piece by piece.
+Status for_all_bytes(Input& input, const TakeBytes& take);
 /// A small text file; ErrorCode::NotFound.
 Result<std::string> read_text(const std::string& path);
 /// Makes or replaces it; synced.

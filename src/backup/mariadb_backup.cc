@@ -7,6 +7,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "backup/backup_stream.h"
 #include "backup/child_process.h"
 
 namespace hailstone {
@@ -15,11 +16,10 @@ namespace {
 /// Milliseconds. While nobody can commit, the program waits for its next look at InnoDB's log; by itself it
 /// looks once a second.
 constexpr unsigned log_copy_interval = 20;
+constexpr size_t longest_note = 4096;  // of a place in a binary log, in bytes
 
-Status run(const MariadbBackup& with, std::vector<std::string> arguments, const std::function<bool()>& stop) {
-  arguments.insert(arguments.begin(), with.program);
-  Status done = run_program(arguments, with.log, stop);
-  if (done || done.error().code() != ErrorCode::NotFound) return done;
+std::unexpected<Error> with_cure(const MariadbBackup& with, const Error& error) {
+  if (error.code() != ErrorCode::NotFound) return std::unexpected(error);
   return fail(
       ErrorCode::NotFound,
       fmt::format("there is no program '{}', which copies the tables of other engines: install the package "
@@ -40,41 +40,75 @@ bool may_pass(const Error& error) {
          });
 }
 
+/// The file that says where the binary log was. The first is its name up to 10.11.
+bool is_note_of_position(std::string_view path) {
+  return path == "xtrabackup_binlog_info" || path == "mariadb_backup_binlog_info";
+}
+
+BinaryLogRecord noted_position(const std::string& text) {
+  BinaryLogRecord noted;
+  std::istringstream words(text);
+  words >> noted.file >> noted.position >> noted.gtid;
+  return noted;
+}
+
+Status take_stream(Input& input, FileTarget& target,
+                   const std::function<Status(const std::string& path)>& remove, const BytesDone& done,
+                   CopiedServer& copied) {
+  StreamReader reader(input);
+  StreamedFiles files(target, fmt::format("{}/", BackupRecord::server_folder), remove);
+  std::string position;
+  while (true) {
+    HAILSTONE_ASSIGN(const auto piece, reader.next());
+    if (!piece) break;
+    HAILSTONE_TRY(files.take(*piece));
+    if (is_note_of_position(piece->path) && position.size() < longest_note) position += piece->bytes;
+    if (!done(piece->bytes.size())) return fail(ErrorCode::Interrupted, "interrupted");
+  }
+  if (!position.empty()) copied.binary_log = noted_position(position);
+  for (const auto& [path, file] : files.ended()) copied.files.push_back(file);
+  if (const std::string path = files.unended(); !path.empty())
+    return fail(ErrorCode::Corruption, fmt::format("{} ends in the midst of '{}'", input.name(), path));
+  return target.sync();
+}
+
 }  // namespace
 
-Status copy_server(const MariadbBackup& with, const std::string& data_directory, const std::string& base,
-                   const std::string& target, const std::function<bool()>& stop) {
-  std::vector<std::string> arguments;
+Result<CopiedServer> copy_server(const MariadbBackup& with, const std::string& data_directory,
+                                 const std::string& base, FileTarget& target,
+                                 const std::function<Status(const std::string& path)>& remove,
+                                 const std::string& work, const BytesDone& done) {
+  std::vector<std::string> arguments{with.program};
   // It has to come first.
   if (!with.option_file.empty()) arguments.push_back("--defaults-file=" + with.option_file);
-  arguments.insert(arguments.end(), {"--backup", "--target-dir=" + target, "--datadir=" + data_directory,
-                                     fmt::format("--parallel={}", with.threads),
-                                     fmt::format("--log-copy-interval={}", log_copy_interval)});
+  arguments.insert(
+      arguments.end(),
+      {"--backup", "--stream=mbstream", "--target-dir=" + work, "--datadir=" + data_directory,
+       fmt::format("--parallel={}", with.threads), fmt::format("--log-copy-interval={}", log_copy_interval)});
   if (!base.empty()) arguments.push_back("--incremental-basedir=" + base);
-  Status copied = run(with, std::move(arguments), stop);
-  if (copied || !may_pass(copied.error())) return copied;
-  return fail(ErrorCode::Busy, copied.error().message());
+  auto program = ChildProcess::start_to_read(arguments, with.log);
+  if (!program) return with_cure(with, program.error());
+  const auto stop = [&done] { return !done(0); };
+  CopiedServer copied;
+  const Status taken = take_stream(*program->output(stop), target, remove, done, copied);
+  // An error of the target, or of this process, comes before that of the program, which ends by it.
+  if (!taken && taken.error().code() != ErrorCode::Corruption) return std::unexpected(taken.error());
+  if (const Status ended = program->wait(stop); !ended) {
+    if (may_pass(ended.error())) return fail(ErrorCode::Busy, ended.error().message());
+    return std::unexpected(ended.error());
+  }
+  HAILSTONE_TRY(taken);
+  return copied;
 }
 
 Status prepare_server(const MariadbBackup& with, const std::string& target, const std::string& changes,
                       const std::function<bool()>& stop) {
   std::vector<std::string> arguments{"--prepare", "--target-dir=" + target};
   if (!changes.empty()) arguments.push_back("--incremental-dir=" + changes);
-  return run(with, std::move(arguments), stop);
-}
-
-Result<std::optional<BinaryLogRecord>> noted_position(const std::string& target) {
-  // The first is the name up to 10.11.
-  for (const char* const name : {"xtrabackup_binlog_info", "mariadb_backup_binlog_info"}) {
-    const auto text = read_text(target + "/" + name);
-    if (!text && text.error().code() == ErrorCode::NotFound) continue;
-    HAILSTONE_TRY(text);
-    BinaryLogRecord noted;
-    std::istringstream words(*text);
-    words >> noted.file >> noted.position >> noted.gtid;
-    return noted;
-  }
-  return std::nullopt;
+  arguments.insert(arguments.begin(), with.program);
+  const Status prepared = run_program(arguments, with.log, stop);
+  if (!prepared) return with_cure(with, prepared.error());
+  return {};
 }
 
 bool is_note_of_mariadb_backup(const std::string& name) {

@@ -5,8 +5,11 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "backup/backup_record.h"
+#include "backup/file_target.h"
+#include "backup/file_tree.h"
 #include "base/status.h"
 
 namespace hailstone {
@@ -18,13 +21,19 @@ struct MariadbBackup {
   std::string log;  // what it prints goes there
 };
 
-/// Copies the server into `target`, which must not be there; with `base`, the `target` of an earlier call,
-/// what has changed since. `stop` as for ChildProcess::wait(). ErrorCode::Busy: it has failed by what
-/// clients did meanwhile; another call may get through.
-Status copy_server(const MariadbBackup& with, const std::string& data_directory, const std::string& base,
-                   const std::string& target, const std::function<bool()>& stop);
-/// Where the binary log was by what it has noted in `target`; nothing where it has noted none.
-Result<std::optional<BinaryLogRecord>> noted_position(const std::string& target);
+/// What it has copied.
+struct CopiedServer {
+  std::vector<StoredFile> files;
+  std::optional<BinaryLogRecord> binary_log;  // where it was by what it has noted; nothing: it has noted none
+};
+
+/// Copies the server into the folder BackupRecord::server_folder of `target`, from which a path is taken away
+/// by `remove`; with `base`, a folder with a copy, what has changed since. `work`: an empty folder.
+/// ErrorCode::Busy: it has failed by what clients did meanwhile; another call may get through.
+Result<CopiedServer> copy_server(const MariadbBackup& with, const std::string& data_directory,
+                                 const std::string& base, FileTarget& target,
+                                 const std::function<Status(const std::string& path)>& remove,
+                                 const std::string& work, const BytesDone& done);
 /// Makes what it copied to `target` files that a server can start with; with `changes`, a copy that has
 /// `target` as its base, brings them in. Both are changed.
 Status prepare_server(const MariadbBackup& with, const std::string& target, const std::string& changes,

@@ -149,6 +149,11 @@ void Arguments::add_flag(const std::string& name, bool& to, const std::string& d
   app_->add_flag(name, to, description);
 }
 
+Argument Arguments::add_flag(const std::string& name, unsigned& to, unsigned usual,
+                             const std::string& description) {
+  return Argument(app_->add_flag(fmt::format("{}{{{}}}", name, usual), to, description));
+}
+
 void Arguments::describe(const std::string& name, const std::string& description) {
   app_->get_option(name)->description(description);
 }

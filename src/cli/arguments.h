@@ -64,6 +64,8 @@ class Arguments {
                const std::function<void(const std::vector<std::string>& values)>& take,
                const std::string& description);
   void add_flag(const std::string& name, bool& to, const std::string& description);
+  /// A flag that may have a number: --name, which is `usual`, or --name=5.
+  Argument add_flag(const std::string& name, unsigned& to, unsigned usual, const std::string& description);
   /// Replaces the description of an argument.
   void describe(const std::string& name, const std::string& description);
   bool given(const std::string& name) const;

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 
+#include "backup/compressor.h"
 #include "cli/check.h"
 #include "cli/commands.h"
 #include "cli/in_use.h"
@@ -196,6 +197,13 @@ void add_backup_command(Arguments& root, Ending& ending) {
            "the program that dumps the server's own tables, where all others are Hailstone's")
       .show_default();
   command.add("--threads", options->server.threads, "threads that copy").between(1, 64).show_default();
+  command
+      .add_flag(
+          "--compress", options->server.compress, Compressor::usual_level,
+          fmt::format("store the files of the server's backup compressed by Zstandard, each where that pays; "
+                      "=LEVEL: {} to {}, by default {}",
+                      Compressor::least_level, Compressor::greatest_level, Compressor::usual_level))
+      .between(Compressor::least_level, Compressor::greatest_level);
   command.add_flag(
       "--no-check", options->server.no_check,
       "do not read every byte of the copied tables; damage then comes to light when it is too late");

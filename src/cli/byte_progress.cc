@@ -8,9 +8,9 @@
 
 namespace hailstone {
 
-uint64_t bytes_of(const std::vector<FileFacts>& files) {
+uint64_t bytes_of(const std::vector<StoredFile>& files) {
   uint64_t bytes = 0;
-  for (const FileFacts& file : files) bytes += file.bytes;
+  for (const StoredFile& file : files) bytes += file.bytes;
   return bytes;
 }
 
@@ -22,7 +22,8 @@ Status with_byte_progress(const Session& session, const char* what, uint64_t byt
   return work([&](uint64_t more) {
     const MutexLock guard(showing);
     done += more;
-    bar.update(done, fmt::format("{} of {}", human_bytes(done), human_bytes(bytes)));
+    bar.update(done, bytes == 0 ? human_bytes(done)
+                                : fmt::format("{} of {}", human_bytes(done), human_bytes(bytes)));
     return !session.is_interrupted();
   });
 }

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <array>
 
+#include "backup/file_target.h"
+#include "database/file_copy.h"
+#include "database/manifest.h"
 #include "database/server_folder.h"
 
 namespace hailstone {
@@ -41,6 +44,14 @@ bool is_of_server(const Error& error, const std::string& directory) {
 }  // namespace
 
 Error with_way_out(const Error& error, std::string_view command, const std::string& directory) {
+  if (error.code() == ErrorCode::NotFound &&
+      posix_filesystem().exists(stored_path({.path = Manifest::path_in(directory), .zstd_bytes = 0}))) {
+    return {
+        error.code(),
+        fmt::format("'{0}' has the files of a compressed backup of a server, which cannot be read where they "
+                    "are; hailstone restore '{1}' DATADIR makes a data directory of them",
+                    directory, parent_of(directory))};
+  }
   if (error.code() != ErrorCode::Busy) return error;
   const auto way = std::ranges::find(ways_out, command, &WayOut::command);
   if (way != ways_out.end() && is_of_server(error, directory)) {

@@ -4,9 +4,11 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <ctime>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "backup/alone.h"
 #include "backup/backed_up_server.h"
@@ -38,6 +40,18 @@ bool is_same_place(const std::optional<BinaryLogRecord>& one, const std::optiona
   return one->file == other->file && one->position == other->position;
 }
 
+std::string manifest_name() { return Manifest::path_in("").substr(1); }
+
+/// What mariadb-backup is to find in a base, and a server to read at a restore, stays as it is. A database
+/// with a compressed manifest is none, which each program that opens it says.
+StoredForm compressed_form(const std::string& path) {
+  const size_t slash = path.find('/');
+  const std::string name = path.substr(slash + 1);
+  if (path.starts_with(BackupRecord::server_folder))
+    return is_note_of_mariadb_backup(name) ? StoredForm::AsItIs : StoredForm::Smaller;
+  return name == manifest_name() ? StoredForm::Compressed : StoredForm::Smaller;
+}
+
 std::string utc_now() {
   const std::time_t now = std::time(nullptr);
   std::tm fields{};
@@ -54,6 +68,9 @@ class ServerBackup {
         partial_(options.target + ".partial"),
         server_files_(partial_ + "/" + BackupRecord::server_folder),
         database_(partial_ + "/" + BackupRecord::database_folder),
+        target_(options.compress == 0
+                    ? FolderTarget(partial_)
+                    : FolderTarget(partial_, static_cast<int>(options.compress), compressed_form)),
         server_(options.option_file) {}
 
   Status run() {
@@ -129,8 +146,9 @@ class ServerBackup {
   Status copy() {
     HAILSTONE_TRY(choose_method());
     HAILSTONE_TRY(server_.arm());
-    const auto noted =
-        record_.method == BackupRecord::alone ? copy_files_alone() : copy_files_by_mariadb_backup();
+    HAILSTONE_ASSIGN(const auto work, TemporaryFolder::make());
+    const auto noted = record_.method == BackupRecord::alone ? copy_files_alone(work.path())
+                                                             : copy_files_by_mariadb_backup(work.path());
     HAILSTONE_TRY(noted);
     HAILSTONE_TRY(server_.read_cut(record_));
     record_.cut = utc_now();
@@ -150,7 +168,7 @@ class ServerBackup {
                     options_.base, alone ? "by" : "without", alone ? "without" : "by it"));
   }
 
-  Result<std::optional<BinaryLogRecord>> copy_files_by_mariadb_backup() {
+  Result<std::optional<BinaryLogRecord>> copy_files_by_mariadb_backup(const std::string& work) {
     fmt::print("mariadb-backup copies the other engines; its output is in '{}'\n", log());
     const MariadbBackup with{
         .program = options_.mariadb_backup.empty() ? "mariadb-backup" : options_.mariadb_backup,
@@ -159,10 +177,20 @@ class ServerBackup {
         .log = log()};
     const std::string base = base_ ? options_.base + "/" + BackupRecord::server_folder : "";
     for (int attempt = 1;; ++attempt) {
-      const Status copied = copy_server(with, server_.data_directory(), base, server_files_, stop());
-      if (copied) return noted_position(server_files_);
-      if (copied.error().code() != ErrorCode::Busy || attempt == most_attempts)
-        return std::unexpected(copied.error());
+      Result<CopiedServer> copied = fail(ErrorCode::Busy, "");
+      const Status done = with_byte_progress(session_, "copying", 0, [&](const BytesDone& more) -> Status {
+        copied = copy_server(
+            with, server_.data_directory(), base, target_,
+            [this](const std::string& path) { return remove_tree(partial_ + "/" + path); }, work, more);
+        HAILSTONE_TRY(copied);
+        return {};
+      });
+      if (done) {
+        record_.server_files = std::move(copied->files);
+        return copied->binary_log;
+      }
+      if (done.error().code() != ErrorCode::Busy || attempt == most_attempts)
+        return std::unexpected(done.error());
       fmt::print("mariadb-backup has failed by what clients did meanwhile, and runs again\n");
       HAILSTONE_TRY(remove_tree(server_files_));
       // Its moment has been too early now.
@@ -171,14 +199,20 @@ class ServerBackup {
     }
   }
 
-  Result<std::optional<BinaryLogRecord>> copy_files_alone() {
+  Result<std::optional<BinaryLogRecord>> copy_files_alone(const std::string& work) {
     fmt::print("all tables are Hailstone's: definitions are copied, the server's own tables are dumped\n");
     HAILSTONE_ASSIGN(
         auto moment,
         copy_alone(server_,
                    {.dump_program = options_.mariadb_dump, .option_file = options_.option_file, .log = log()},
-                   server_files_, stop()));
+                   work + "/files", stop()));
     record_.gtid_slave_pos = std::move(moment.gtid_slave_pos);
+    HAILSTONE_ASSIGN(record_.server_files, files_below(work + "/files"));
+    HAILSTONE_TRY(
+        with_byte_progress(session_, "copying", bytes_of(record_.server_files), [&](const BytesDone& done) {
+          return copy_files(work + "/files", target_, BackupRecord::server_folder, record_.server_files,
+                            options_.threads, done);
+        }));
     return moment.binary_log;
   }
 
@@ -205,18 +239,21 @@ class ServerBackup {
     if (!manifest) return fail(ErrorCode::Corruption, fmt::format("'{}' has no manifest", server_.staged()));
     record_.identities = manifest->databases;
     HAILSTONE_TRY(divide(*files));
-    HAILSTONE_TRY(
-        with_byte_progress(session_, "copying", bytes_of(record_.database_files), [&](const BytesDone& done) {
-          return copy_files(server_.staged(), database_, record_.database_files, options_.threads, done);
-        }));
-    // What a base has is not beside the others: the original is read.
-    return base_ ? check_tables_in(server_.staged()) : Status{};
+    if (!has_readable_copy()) HAILSTONE_TRY(check_tables_in(server_.staged()));
+    return with_byte_progress(session_, "copying", bytes_of(record_.database_files),
+                              [&](const BytesDone& done) {
+                                return copy_files(server_.staged(), target_, BackupRecord::database_folder,
+                                                  record_.database_files, options_.threads, done);
+                              });
   }
+
+  /// Whether the copy is a database. With a base, not all of it is in one place.
+  bool has_readable_copy() const { return !base_ && options_.compress == 0; }
 
   /// Files that the base has need no copy: a file with a number never changes, and there is no other of this
   /// number as long as the database is the same.
-  Status divide(const std::vector<FileFacts>& files) {
-    std::map<std::string, FileFacts> known;
+  Status divide(const std::vector<StoredFile>& files) {
+    std::map<std::string, StoredFile> known;
     if (base_) {
       if (identities_of_original(*base_) != identities_of_original(record_)) {
         return fail(
@@ -226,16 +263,15 @@ class ServerBackup {
                 "take a whole backup",
                 options_.base));
       }
-      HAILSTONE_ASSIGN(
-          const auto lasting,
-          lasting_files(posix_filesystem(), options_.base + "/" + BackupRecord::database_folder));
-      for (const auto* of_base : {&base_->database_files, &base_->base_files}) {
-        for (const FileFacts& file : *of_base) {
-          if (lasting.contains(file.path)) known[file.path] = file;
+      HAILSTONE_ASSIGN(const auto lasting, lasting_files_of_base());
+      for (const auto* const of_base : {&base_->database_files, &base_->base_files}) {
+        for (const StoredFile& file : *of_base) {
+          if (!lasting.contains(file.path)) continue;
+          known[file.path] = {.path = file.path, .bytes = file.bytes, .checksum = file.checksum};
         }
       }
     }
-    for (const FileFacts& file : files) {
+    for (const StoredFile& file : files) {
       const auto found = known.find(file.path);
       if (found != known.end() && found->second.bytes == file.bytes) {
         record_.base_files.push_back(found->second);
@@ -244,6 +280,19 @@ class ServerBackup {
       }
     }
     return {};
+  }
+
+  Result<std::set<std::string>> lasting_files_of_base() const {
+    const std::string database = options_.base + "/" + BackupRecord::database_folder;
+    const auto is_manifest = [](const StoredFile& file) { return file.path == manifest_name(); };
+    const auto manifest = std::ranges::find_if(base_->database_files, is_manifest);
+    if (manifest == base_->database_files.end() || !manifest->zstd_bytes)
+      return lasting_files(posix_filesystem(), database);
+    HAILSTONE_ASSIGN(const auto plain, TemporaryFolder::make());
+    FolderTarget target(plain.path());
+    std::vector<StoredFile> files{*manifest};
+    HAILSTONE_TRY(copy_files(database, target, "", files, 1, {}));
+    return lasting_files(posix_filesystem(), plain.path());
   }
 
   Status check_tables_in(const std::string& directory) {
@@ -269,34 +318,26 @@ class ServerBackup {
 
   /// Reads what was copied.
   Status check() {
-    if (base_) {
-      HAILSTONE_TRY(check_copies());
-    } else {
-      HAILSTONE_TRY(check_tables_in(database_));
-    }
-    HAILSTONE_ASSIGN(record_.server_files, files_below(server_files_));
-    return with_byte_progress(
-        session_, "reading", bytes_of(record_.server_files), [&](const BytesDone& done) {
-          return read_checksums(server_files_, record_.server_files, options_.threads, done);
-        });
+    HAILSTONE_TRY(has_readable_copy() ? check_tables_in(database_)
+                                      : check_copies(database_, record_.database_files));
+    return check_copies(server_files_, record_.server_files);
   }
 
-  Status check_copies() {
-    std::vector<FileFacts> files = record_.database_files;
+  Status check_copies(const std::string& folder, const std::vector<StoredFile>& written) {
+    std::vector<StoredFile> files = written;
     HAILSTONE_TRY(with_byte_progress(session_, "reading", bytes_of(files), [&](const BytesDone& done) {
-      return read_checksums(database_, files, options_.threads, done);
+      return read_checksums(folder, files, options_.threads, done);
     }));
-    if (files == record_.database_files) return {};
-    return fail(
-        ErrorCode::Corruption,
-        fmt::format("what was written to '{}' is not what is there now; is the disk sound?", database_));
+    if (files == written) return {};
+    return fail(ErrorCode::Corruption,
+                fmt::format("what was written to '{}' is not what is there now; is the disk sound?", folder));
   }
 
   Status publish() {
     Filesystem& files = posix_filesystem();
     record_.ended = utc_now();
     HAILSTONE_TRY(write_text(partial_ + "/" + BackupRecord::file_name, to_json(record_)));
-    HAILSTONE_TRY(files.rename(log(), partial_ + "/backup.log"));
+    HAILSTONE_TRY(files.rename(log(), partial_ + "/" + BackupRecord::log_name));
     HAILSTONE_TRY(sync_folders(partial_));
     HAILSTONE_TRY(files.rename(partial_, options_.target));
     HAILSTONE_TRY(files.sync_directory(parent_of(options_.target)));
@@ -305,18 +346,23 @@ class ServerBackup {
     return files.sync_directory(options_.target);
   }
 
+  std::string shown_size(const std::vector<StoredFile>& files) const {
+    uint64_t stored = 0;
+    for (const StoredFile& file : files) stored += file.zstd_bytes.value_or(file.bytes);
+    return fmt::format("{} in {}{}", human_bytes(bytes_of(files)), counted(files.size(), "file"),
+                       options_.compress == 0 ? "" : fmt::format(", stored as {}", human_bytes(stored)));
+  }
+
   void tell() const {
     fmt::print("{} is a backup of MariaDB {} on {}\n", options_.target, record_.server_version, record_.host);
-    fmt::print("  Hailstone: {} in {}\n", human_bytes(bytes_of(record_.database_files)),
-               counted(record_.database_files.size(), "file"));
+    fmt::print("  Hailstone: {}\n", shown_size(record_.database_files));
     if (record_.is_checked) fmt::print("  every byte of it was read: {}\n", summary_of(checked_));
     if (base_) {
       fmt::print("  the changes to {}, which a restore needs; it has {} of Hailstone\n", options_.base,
                  human_bytes(bytes_of(record_.base_files)));
     }
-    fmt::print("  {}: {} in {}\n",
-               record_.method == BackupRecord::alone ? "the server's own" : "the other engines",
-               human_bytes(bytes_of(record_.server_files)), counted(record_.server_files.size(), "file"));
+    fmt::print("  {}: {}\n", record_.method == BackupRecord::alone ? "the server's own" : "the other engines",
+               shown_size(record_.server_files));
     if (const auto& log = record_.binary_log)
       fmt::print("  as of binary log {} position {}, GTID '{}'\n", log->file, log->position, log->gtid);
     fmt::print("  commits waited {:.1f} ms for Hailstone\n",
@@ -326,6 +372,7 @@ class ServerBackup {
   Session& session_;
   const ServerBackupOptions& options_;
   const std::string partial_, server_files_, database_;
+  FolderTarget target_;
   BackedUpServer server_;
   BackupRecord record_;
   std::optional<BackupRecord> base_;

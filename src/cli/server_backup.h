@@ -14,6 +14,7 @@ struct ServerBackupOptions {
   std::string mariadb_backup;  // the program; empty: where there are tables of other engines only
   std::string mariadb_dump = "mariadb-dump";
   unsigned threads = 2;
+  unsigned compress = 0;  // level of Zstandard; 0: not
   bool no_check = false;
 };
 

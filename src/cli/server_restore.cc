@@ -24,6 +24,8 @@ namespace {
 /// In the data directory: all is made there, and moves to its place when it is whole. A server does not start
 /// with a data directory that has nothing else.
 constexpr const char* partial_folder = "#restore";
+/// Settings of InnoDB that its files need, as mariadb-backup notes them; for the first start.
+constexpr std::string_view settings_name = "backup-my.cnf";
 
 class ServerRestore {
  public:
@@ -116,19 +118,21 @@ class ServerRestore {
   }
 
   /// What is copied must be what was backed up.
-  Status copy_part(const std::string& from, const std::string& to, const std::vector<FileFacts>& wanted) {
-    std::vector<FileFacts> files = wanted;
+  Status copy_part(const std::string& from, const std::string& to, const std::vector<StoredFile>& wanted) {
+    std::vector<StoredFile> files = wanted;
+    FolderTarget folder(to);
     HAILSTONE_TRY(with_byte_progress(session_, "restoring", bytes_of(wanted), [&](const BytesDone& done) {
-      return copy_files(from, to, files, options_.threads, done);
+      return copy_files(from, folder, "", files, options_.threads, done);
     }));
     for (size_t i = 0; i < files.size(); ++i) {
-      if (files[i] == wanted[i]) continue;
+      if (has_same_bytes(files[i], wanted[i])) continue;
       return fail(
           ErrorCode::Corruption,
           fmt::format(
               "'{}/{}' is not what was backed up ({} bytes with checksum {:016x}, for {} with {:016x}); use "
               "another backup",
-              from, files[i].path, files[i].bytes, files[i].checksum, wanted[i].bytes, wanted[i].checksum));
+              from, stored_path(wanted[i]), files[i].bytes, files[i].checksum, wanted[i].bytes,
+              wanted[i].checksum));
     }
     return {};
   }
@@ -146,23 +150,15 @@ class ServerRestore {
     // As the server's user it has to come through.
     if (!user_.empty()) HAILSTONE_TRY(give_to_user(options_.data_directory, user_));
     HAILSTONE_TRY(run_program(command, log(), stop()));
-    std::vector<FileFacts> files = record_.server_files;
-    std::erase_if(files, [](const FileFacts& file) { return file.path == system_dump; });
-    return copy_part(options_.backup + "/" + BackupRecord::server_folder, partial_, files);
+    return copy_part(options_.backup + "/" + BackupRecord::server_folder, partial_, record_.server_files);
   }
 
   Status load_system_tables(PrivateServer& server) {
-    const std::string dump =
-        fmt::format("{}/{}/{}", options_.backup, BackupRecord::server_folder, system_dump);
-    std::vector<FileFacts> found{{.path = system_dump, .bytes = 0, .checksum = 0}};
-    HAILSTONE_TRY(read_checksums(options_.backup + "/" + BackupRecord::server_folder, found, 1, {}));
-    if (std::ranges::find(record_.server_files, found[0]) == record_.server_files.end()) {
-      return fail(ErrorCode::Corruption,
-                  fmt::format("'{}' is not what was backed up; use another backup", dump));
-    }
+    const std::string dump = options_.data_directory + "/" + system_dump;
     HAILSTONE_TRY(run_program({options_.client_program, "--defaults-file=" + server.client_option_file(),
                                "--database=mysql", "--abort-source-on-error", "--execute=source " + dump},
                               log(), stop()));
+    HAILSTONE_TRY(posix_filesystem().remove(dump));
     if (!record_.gtid_slave_pos.empty()) {
       HAILSTONE_TRY(
           server.connection().execute("SET GLOBAL gtid_slave_pos = " + quoted_text(record_.gtid_slave_pos)));
@@ -185,11 +181,11 @@ class ServerRestore {
 
   Status copy_database() {
     const std::string database = partial_ + "/" + server_folder;
-    std::map<std::string, FileFacts> missing;
-    for (const FileFacts& file : record_.base_files) missing[file.path] = file;
+    std::map<std::string, StoredFile> missing;
+    for (const StoredFile& file : record_.base_files) missing[file.path] = file;
     for (const Part& part : parts_ | std::views::reverse) {
-      std::vector<FileFacts> files;
-      for (const FileFacts& file : part.record.database_files) {
+      std::vector<StoredFile> files;
+      for (const StoredFile& file : part.record.database_files) {
         if (part.record.id != record_.id && missing.erase(file.path) == 0) continue;
         files.push_back(file);
       }
@@ -207,7 +203,7 @@ class ServerRestore {
     Filesystem& files = posix_filesystem();
     HAILSTONE_ASSIGN(const auto names, files.list(partial_));
     for (const std::string& name : names) {
-      if (is_note_of_mariadb_backup(name)) continue;
+      if (is_note_of_mariadb_backup(name) && name != settings_name) continue;
       HAILSTONE_TRY(files.rename(partial_ + "/" + name, options_.data_directory + "/" + name));
     }
     HAILSTONE_TRY(remove_tree(partial_));
@@ -217,8 +213,7 @@ class ServerRestore {
 
   /// What only a server can settle.
   Status start_server() {
-    const std::string settings =
-        fmt::format("{}/{}/backup-my.cnf", options_.backup, BackupRecord::server_folder);
+    const std::string settings = fmt::format("{}/{}", options_.data_directory, settings_name);
     PrivateServer server({.program = options_.server_program,
                           .data_directory = options_.data_directory,
                           .option_file = posix_filesystem().exists(settings) ? settings : "",
@@ -244,7 +239,8 @@ class ServerRestore {
                      server.connection().query("SELECT COUNT(*) FROM information_schema.tables WHERE "
                                                "engine = 'HAILSTONE'"));
     tables_ = number_of(tables.at(0).at(0));
-    return server.end(stop());
+    HAILSTONE_TRY(server.end(stop()));
+    return posix_filesystem().exists(settings) ? posix_filesystem().remove(settings) : Status{};
   }
 
   void tell() const {

@@ -55,9 +55,44 @@ TEST(BackupRecordTest, IsReadAsItWasWritten) {
   expect_same(*read, record);
 }
 
+TEST(BackupRecordTest, TellsOfCompressedFiles) {
+  BackupRecord record = some_record();
+  EXPECT_EQ(format_of(record), 1U);
+  record.database_files[0].zstd_bytes = 7;
+  EXPECT_EQ(format_of(record), 2U);
+  const std::string json = to_json(record);
+  EXPECT_TRUE(json.contains("\"format\": 2,")) << json;
+  const auto read = parse_backup_record(json, "backup.json");
+  ASSERT_TRUE(read);
+  expect_same(*read, record);
+  std::string wrong = json;
+  wrong.replace(wrong.find("\"zstd_bytes\": 7"), 15, "\"zstd_bytes\": -");
+  EXPECT_FALSE(parse_backup_record(wrong, "backup.json"));
+}
+
+/// As releases have written it.
+TEST(BackupRecordTest, BothFormsAreRead) {
+  const std::string begin = R"({"format": )";
+  const std::string middle = R"(, "id": "0123456789abcdef", "base": null, "method": "alone",
+    "begun": "2026-11-29T14:00:00Z", "cut": "2026-11-29T14:00:01Z", "ended": "2026-11-29T14:00:02Z",
+    "program": "0.1.0", "server_version": "10.11.18-MariaDB", "plugin_version": "0.1.0", "host": "db1",
+    "data_directory": "/var/lib/mysql/", "binary_log": null, "gtid_slave_pos": "", "cut_microseconds": 98,
+    "identities": [{"first_file": 1, "database": "330f9cc09411a0cc"}], "checked": true,
+    "server_files": [{"path": "mysql.sql", "bytes": 3, "xxh3": "0000000000000001")";
+  const std::string end = R"(}], "database_files": [], "base_files": []})";
+  auto read = parse_backup_record(begin + "1" + middle + end, "backup.json");
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->server_files,
+            (std::vector<StoredFile>{{.path = "mysql.sql", .bytes = 3, .checksum = 1, .zstd_bytes = {}}}));
+  read = parse_backup_record(begin + "2" + middle + R"(, "zstd_bytes": 2)" + end, "backup.json");
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->server_files,
+            (std::vector<StoredFile>{{.path = "mysql.sql", .bytes = 3, .checksum = 1, .zstd_bytes = 2}}));
+}
+
 TEST(BackupRecordTest, OfALaterFormIsRefused) {
   std::string json = to_json(some_record());
-  json.replace(json.find("\"format\": 1"), 11, "\"format\": 2");
+  json.replace(json.find("\"format\": 1"), 11, "\"format\": 3");
   const auto read = parse_backup_record(json, "backup.json");
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().code(), ErrorCode::Unsupported);

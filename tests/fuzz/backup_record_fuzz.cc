@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const std::string json = to_json(*record);
     const auto again = parse_backup_record(json, "backup.json");
     bool is_same = again && to_json(*again) == json;
-    for (const FileFacts& file : record->database_files) is_same = is_same && !file.path.starts_with('/');
+    for (const StoredFile& file : record->database_files) is_same = is_same && !file.path.starts_with('/');
     if (!is_same) {
       std::fprintf(stderr, "backup record fuzz: what is written is not what was read\n");
       std::abort();

@@ -297,7 +297,7 @@ void backup_record_seeds(Folder folder) {
   record.base = BaseRecord{.id = "fedcba9876543210", .path = "/backup"};
   record.binary_log = BinaryLogRecord{.file = "master-bin.000003", .position = 343, .gtid = "0-1-11"};
   record.identities = {{.first_file = 1, .database = 0x330f9cc09411a0cc}};
-  record.server_files = {{.path = "shop/db.opt", .bytes = 65, .checksum = 1}};
+  record.server_files = {{.path = "shop/db.opt", .bytes = 65, .checksum = 1, .zstd_bytes = 40}};
   record.database_files = {{.path = "manifest", .bytes = 700, .checksum = 2}};
   record.base_files = {{.path = "segment-0000000000000001", .bytes = 5, .checksum = 3}};
   folder.add({}, to_json(record));
