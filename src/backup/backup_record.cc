@@ -8,6 +8,7 @@
 #include <map>
 #include <sstream>
 
+#include "file/filesystem.h"
 #include "text/json_text.h"
 
 namespace hailstone {
@@ -236,6 +237,13 @@ std::string later_in_each_domain(const std::string& one, const std::string& othe
 }
 
 Result<BackupRecord> read_backup_record(const std::string& folder) {
+  if (posix_filesystem().exists(folder) && !is_folder(folder)) {
+    return fail(
+        ErrorCode::InvalidArgument,
+        fmt::format("'{0}' is no folder; where it is a backup as a stream, unpack it, by mbstream -x -C "
+                    "FOLDER < '{0}', or zstd -dc '{0}' | mbstream -x -C FOLDER when it is compressed",
+                    folder));
+  }
   const std::string path = folder + "/" + BackupRecord::file_name;
   const auto json = read_text(path);
   if (!json && json.error().code() == ErrorCode::NotFound) {

@@ -7,7 +7,7 @@
 #include <array>
 #include <limits>
 
-#include "base/bytes.h"
+#include "file/filesystem.h"
 
 namespace hailstone {
 namespace {
@@ -116,9 +116,13 @@ std::unexpected<Error> StreamReader::damaged(const std::string& what) const {
 Result<size_t> StreamReader::read(char* to, size_t size) {
   size_t done = 0;
   while (done < size) {
-    HAILSTONE_ASSIGN(const size_t now, input_.read(to + done, size - done));
-    if (now == 0) break;
-    done += now;
+    const auto now = input_.read(to + done, size - done);
+    // The decompressor's own words: no system call has failed.
+    if (!now && now.error().code() == ErrorCode::Io && now.error().system_error() == 0)
+      return damaged(now.error().message());
+    HAILSTONE_TRY(now);
+    if (*now == 0) break;
+    done += *now;
   }
   position_ += done;
   return done;
@@ -208,6 +212,12 @@ bool is_of_backup(std::string_view path) {
          path == BackupRecord::log_name || path == BackupRecord::file_name;
 }
 
+std::unexpected<Error> cut_short(const Input& input) {
+  return fail(ErrorCode::Corruption,
+              fmt::format("{} is cut short: the end, {}, is missing; use another backup", input.name(),
+                          BackupRecord::file_name));
+}
+
 Status check_unpacked(const std::map<std::string, StoredFile>& found, const char* folder,
                       const std::vector<StoredFile>& wanted) {
   for (const StoredFile& file : wanted) {
@@ -230,6 +240,24 @@ Status check_unpacked(const std::map<std::string, StoredFile>& found, const char
 
 }  // namespace
 
+bool is_backup_stream(const std::string& path) {
+  return path == "-" || (posix_filesystem().exists(path) && !is_folder(path));
+}
+
+Result<BackupRecord> read_streamed_record(Input& input) {
+  StreamReader reader(input);
+  std::string json;
+  bool is_whole = false;
+  while (true) {
+    HAILSTONE_ASSIGN(const auto piece, reader.next());
+    if (!piece) break;
+    is_whole = piece->is_end && piece->path == BackupRecord::file_name;
+    if (piece->path == BackupRecord::file_name) json += piece->bytes;
+  }
+  if (!is_whole) return cut_short(input);
+  return parse_backup_record(json, fmt::format("{} in {}", BackupRecord::file_name, input.name()));
+}
+
 Result<BackupRecord> unpack_stream(Input& input, const std::string& folder, const BytesDone& done) {
   StreamReader reader(input);
   FolderTarget target(folder);
@@ -248,11 +276,7 @@ Result<BackupRecord> unpack_stream(Input& input, const std::string& folder, cons
     if (done && !done(piece->bytes.size()))
       return fail(ErrorCode::Interrupted, fmt::format("reading {} was interrupted", input.name()));
   }
-  if (!has_record) {
-    return fail(ErrorCode::Corruption,
-                fmt::format("{} is cut short: the end, {}, is missing; use another backup", input.name(),
-                            BackupRecord::file_name));
-  }
+  if (!has_record) return cut_short(input);
   HAILSTONE_ASSIGN(BackupRecord record, read_backup_record(folder));
   HAILSTONE_TRY(check_unpacked(files.ended(), BackupRecord::server_folder, record.server_files));
   HAILSTONE_TRY(check_unpacked(files.ended(), BackupRecord::database_folder, record.database_files));

@@ -92,6 +92,10 @@ class StreamedFiles {
   std::map<std::string, StoredFile> ended_;
 };
 
+/// Whether what a user names is a stream: a file that is no folder, or "-", standard input.
+bool is_backup_stream(const std::string& path);
+/// The record of the stream, whose other files are passed by.
+Result<BackupRecord> read_streamed_record(Input& input);
 /// Makes `folder`, which must be there and empty, what the stream is of: a backup's folder with all files as
 /// they were. Each must be as the record says. ErrorCode::Corruption where it is not, or the stream is cut
 /// short.

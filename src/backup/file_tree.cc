@@ -197,9 +197,13 @@ Status remove_tree(const std::string& folder) {
   return {};
 }
 
-Result<TemporaryFolder> TemporaryFolder::make() {
+std::string temporary_place() {
   const char* const place = std::getenv("TMPDIR");
-  std::string path = fmt::format("{}/hailstone-XXXXXX", place != nullptr ? place : "/tmp");
+  return place != nullptr ? place : "/tmp";
+}
+
+Result<TemporaryFolder> TemporaryFolder::make() {
+  std::string path = temporary_place() + "/hailstone-XXXXXX";
   if (mkdtemp(path.data()) == nullptr)
     return failed_call(fmt::format("cannot make a folder '{}'", path), errno);
   return TemporaryFolder(path);

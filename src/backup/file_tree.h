@@ -43,6 +43,9 @@ bool is_folder(const std::string& path);
 /// Removes the folder with all that is in it.
 Status remove_tree(const std::string& folder);
 
+/// TMPDIR, or /tmp.
+std::string temporary_place();
+
 /// A folder of its own below TMPDIR, or /tmp, which nobody else can read. Goes with all that is in it.
 class TemporaryFolder {
  public:

@@ -43,9 +43,11 @@ CopyProgress progress_of(const Session& session, const char* what, std::unique_p
 Status back_up(BackupOptions& options) {
   Session session;
   if (options.of_server != options.target.empty()) {
-    return fail(ErrorCode::InvalidArgument,
-                options.of_server ? "with --server there is nothing but the TARGET to name"
-                                  : "name the DATABASE and the TARGET, or --server and the TARGET");
+    return fail(
+        ErrorCode::InvalidArgument,
+        options.of_server
+            ? "with --server there is nothing but the TARGET to name, a folder, or - for standard output"
+            : "name the DATABASE and the TARGET, or --server and the TARGET");
   }
   if (options.of_server) {
     options.server.target = without_last_slashes(options.database.directory);
@@ -176,7 +178,8 @@ void add_backup_command(Arguments& root, Ending& ending) {
   add_database_arguments(command, options->database, /*or_server=*/true);
   command.describe(
       "DATABASE",
-      "the database, or the data directory of a server that is stopped; with --server the TARGET");
+      "the database, or the data directory of a server that is stopped; with --server the TARGET, where - is "
+      "one stream to standard output, which restore reads");
   command.add("TARGET", options->target, "directory for the copy: new or empty, its parent must exist");
   command.add_flag(
       "--server", options->of_server,
@@ -219,8 +222,7 @@ void add_restore_command(Arguments& root, Ending& ending) {
   command
       .add("BACKUP", options->backup,
            "the directory of the backup, or of one with a server's #hailstone, or what backup --server has "
-           "made; it "
-           "stays as it is")
+           "made, also a file with its stream, or - for a stream from standard input; it stays as it is")
       .required();
   add_database_arguments(command, options->database);
   command.describe(

@@ -4,10 +4,12 @@
 #include <memory>
 
 #include "backup/backup_record.h"
+#include "backup/backup_stream.h"
 #include "backup/binary_log.h"
 #include "cli/commands.h"
 #include "cli/session.h"
 #include "file/filesystem.h"
+#include "text/plain_input.h"
 #include "text/value_text.h"
 
 namespace hailstone {
@@ -47,10 +49,16 @@ void show(const LogSummary& summary) {
     fmt::print("    {}  {}\n", summary.definitions[i].time, safe_for_terminal(summary.definitions[i].text));
 }
 
+Result<BackupRecord> record_of(const Session& session, const std::string& backup) {
+  if (!is_backup_stream(backup)) return read_backup_record(backup);
+  HAILSTONE_ASSIGN(const auto input, open_plain_input(backup, session.interrupt_descriptor()));
+  return read_streamed_record(*input);
+}
+
 Status replay(const ReplayOptions& options) {
   Session session;
   const auto stop = [&session] { return session.is_interrupted(); };
-  HAILSTONE_ASSIGN(const BackupRecord record, read_backup_record(options.backup));
+  HAILSTONE_ASSIGN(const BackupRecord record, record_of(session, options.backup));
   if (!record.binary_log) {
     return fail(
         ErrorCode::InvalidArgument,

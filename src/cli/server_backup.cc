@@ -12,6 +12,8 @@
 
 #include "backup/alone.h"
 #include "backup/backed_up_server.h"
+#include "backup/backup_stream.h"
+#include "backup/compressor.h"
 #include "backup/file_tree.h"
 #include "backup/lasting_files.h"
 #include "backup/mariadb_backup.h"
@@ -19,6 +21,7 @@
 #include "cli/byte_progress.h"
 #include "cli/check.h"
 #include "cli/new_database.h"
+#include "cli/stream_output.h"
 #include "database/file_copy.h"
 #include "database/manifest.h"
 #include "text/value_text.h"
@@ -68,22 +71,20 @@ class ServerBackup {
         partial_(options.target + ".partial"),
         server_files_(partial_ + "/" + BackupRecord::server_folder),
         database_(partial_ + "/" + BackupRecord::database_folder),
-        target_(options.compress == 0
-                    ? FolderTarget(partial_)
-                    : FolderTarget(partial_, static_cast<int>(options.compress), compressed_form)),
         server_(options.option_file) {}
 
   Status run() {
     record_.id = fmt::format("{:016x}", new_database_number());
     record_.program = release();
     record_.begun = utc_now();
+    if (is_stream()) HAILSTONE_TRY(make_stream());
     HAILSTONE_TRY(read_base());
     HAILSTONE_TRY(server_.connect(record_));
-    HAILSTONE_TRY(make_partial());
+    if (!is_stream()) HAILSTONE_TRY(make_partial());
     Status made = copy();
     if (made) made = server_.give_up();
-    if (made) made = check();
-    if (made) made = publish();
+    if (made && !is_stream()) made = check();
+    if (made) made = is_stream() ? end_stream() : publish();
     if (!made) return std::unexpected(without_partial(made.error()));
     tell();
     return {};
@@ -99,6 +100,38 @@ class ServerBackup {
     HAILSTONE_ASSIGN(base_, read_backup_record(options_.base));
     HAILSTONE_ASSIGN(std::string path, posix_filesystem().canonical_path(options_.base));
     record_.base = BaseRecord{.id = base_->id, .path = std::move(path)};
+    return {};
+  }
+
+  bool is_stream() const { return options_.target == ServerBackupOptions::stream; }
+
+  Status make_stream() {
+    HAILSTONE_ASSIGN(output_, StreamOutput::take_standard_output(stop()));
+    const TakeBytes write = [this](std::string_view bytes) { return output_->write(bytes); };
+    if (options_.compress == 0) {
+      target_ = std::make_unique<StreamTarget>(write);
+      return {};
+    }
+    compressor_.emplace(static_cast<int>(options_.compress), options_.threads, write);
+    target_ =
+        std::make_unique<StreamTarget>([this](std::string_view bytes) { return compressor_->append(bytes); });
+    return {};
+  }
+
+  Status end_stream() {
+    record_.ended = utc_now();
+    HAILSTONE_ASSIGN(const std::string printed, read_text(log()));
+    HAILSTONE_TRY(add_to_stream(BackupRecord::log_name, printed));
+    HAILSTONE_TRY(add_to_stream(BackupRecord::file_name, to_json(record_)));
+    if (compressor_) HAILSTONE_TRY(compressor_->finish());
+    HAILSTONE_TRY(output_->finish());
+    return posix_filesystem().remove(log());
+  }
+
+  Status add_to_stream(const char* name, const std::string& text) {
+    HAILSTONE_ASSIGN(const auto file, target_->create(name));
+    HAILSTONE_TRY(file->append(text));
+    HAILSTONE_TRY(file->finish());
     return {};
   }
 
@@ -134,12 +167,19 @@ class ServerBackup {
     }
     if (files.exists(log())) HAILSTONE_TRY(files.remove(log()));
     HAILSTONE_TRY(files.make_directory(partial_));
+    if (options_.compress == 0) {
+      target_ = std::make_unique<FolderTarget>(partial_);
+    } else {
+      target_ =
+          std::make_unique<FolderTarget>(partial_, static_cast<int>(options_.compress), compressed_form);
+    }
     return write_text(partial_ + "/" + partial_mark, record_.id + "\n");
   }
 
   Error without_partial(const Error& error) {
     // What the server has staged goes with the connection, at the latest.
     static_cast<void>(server_.give_up());
+    if (is_stream()) return error;
     return with_what_stayed(error, partial_, remove_tree(partial_));
   }
 
@@ -180,7 +220,7 @@ class ServerBackup {
       Result<CopiedServer> copied = fail(ErrorCode::Busy, "");
       const Status done = with_byte_progress(session_, "copying", 0, [&](const BytesDone& more) -> Status {
         copied = copy_server(
-            with, server_.data_directory(), base, target_,
+            with, server_.data_directory(), base, *target_,
             [this](const std::string& path) { return remove_tree(partial_ + "/" + path); }, work, more);
         HAILSTONE_TRY(copied);
         return {};
@@ -192,7 +232,8 @@ class ServerBackup {
       if (done.error().code() != ErrorCode::Busy || attempt == most_attempts)
         return std::unexpected(done.error());
       fmt::print("mariadb-backup has failed by what clients did meanwhile, and runs again\n");
-      HAILSTONE_TRY(remove_tree(server_files_));
+      // In a stream its files come again, and take the place of the first.
+      if (!is_stream()) HAILSTONE_TRY(remove_tree(server_files_));
       // Its moment has been too early now.
       HAILSTONE_TRY(server_.give_up());
       HAILSTONE_TRY(server_.arm());
@@ -210,14 +251,17 @@ class ServerBackup {
     HAILSTONE_ASSIGN(record_.server_files, files_below(work + "/files"));
     HAILSTONE_TRY(
         with_byte_progress(session_, "copying", bytes_of(record_.server_files), [&](const BytesDone& done) {
-          return copy_files(work + "/files", target_, BackupRecord::server_folder, record_.server_files,
+          return copy_files(work + "/files", *target_, BackupRecord::server_folder, record_.server_files,
                             options_.threads, done);
         }));
     return moment.binary_log;
   }
 
   /// It stays when the backup fails.
-  std::string log() const { return options_.target + ".log"; }
+  std::string log() const {
+    return is_stream() ? fmt::format("{}/hailstone-backup-{}.log", temporary_place(), record_.id)
+                       : options_.target + ".log";
+  }
 
   Status other_position(const std::optional<BinaryLogRecord>& noted) const {
     const auto shown = [](const std::optional<BinaryLogRecord>& position) {
@@ -242,13 +286,13 @@ class ServerBackup {
     if (!has_readable_copy()) HAILSTONE_TRY(check_tables_in(server_.staged()));
     return with_byte_progress(session_, "copying", bytes_of(record_.database_files),
                               [&](const BytesDone& done) {
-                                return copy_files(server_.staged(), target_, BackupRecord::database_folder,
+                                return copy_files(server_.staged(), *target_, BackupRecord::database_folder,
                                                   record_.database_files, options_.threads, done);
                               });
   }
 
   /// Whether the copy is a database. With a base, not all of it is in one place.
-  bool has_readable_copy() const { return !base_ && options_.compress == 0; }
+  bool has_readable_copy() const { return !base_ && options_.compress == 0 && !is_stream(); }
 
   /// Files that the base has need no copy: a file with a number never changes, and there is no other of this
   /// number as long as the database is the same.
@@ -349,12 +393,14 @@ class ServerBackup {
   std::string shown_size(const std::vector<StoredFile>& files) const {
     uint64_t stored = 0;
     for (const StoredFile& file : files) stored += file.zstd_bytes.value_or(file.bytes);
-    return fmt::format("{} in {}{}", human_bytes(bytes_of(files)), counted(files.size(), "file"),
-                       options_.compress == 0 ? "" : fmt::format(", stored as {}", human_bytes(stored)));
+    return fmt::format(
+        "{} in {}{}", human_bytes(bytes_of(files)), counted(files.size(), "file"),
+        options_.compress == 0 || is_stream() ? "" : fmt::format(", stored as {}", human_bytes(stored)));
   }
 
   void tell() const {
-    fmt::print("{} is a backup of MariaDB {} on {}\n", options_.target, record_.server_version, record_.host);
+    fmt::print("{} is a backup of MariaDB {} on {}\n", is_stream() ? "the stream" : options_.target,
+               record_.server_version, record_.host);
     fmt::print("  Hailstone: {}\n", shown_size(record_.database_files));
     if (record_.is_checked) fmt::print("  every byte of it was read: {}\n", summary_of(checked_));
     if (base_) {
@@ -372,7 +418,9 @@ class ServerBackup {
   Session& session_;
   const ServerBackupOptions& options_;
   const std::string partial_, server_files_, database_;
-  FolderTarget target_;
+  std::unique_ptr<StreamOutput> output_;  // of a stream
+  std::optional<Compressor> compressor_;  // of all of it
+  std::unique_ptr<FileTarget> target_;
   BackedUpServer server_;
   BackupRecord record_;
   std::optional<BackupRecord> base_;

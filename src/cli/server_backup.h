@@ -8,8 +8,10 @@
 namespace hailstone {
 
 struct ServerBackupOptions {
-  std::string target;
-  std::string base;  // a backup that this one is to have the changes to; empty: none
+  static constexpr const char* stream = "-";
+
+  std::string target;  // a folder, or `stream`: to standard output
+  std::string base;    // a backup that this one is to have the changes to; empty: none
   std::string option_file;
   std::string mariadb_backup;  // the program; empty: where there are tables of other engines only
   std::string mariadb_dump = "mariadb-dump";
@@ -18,7 +20,7 @@ struct ServerBackupOptions {
   bool no_check = false;
 };
 
-/// Makes `target`, which must be new or empty, a backup of the whole server.
+/// Makes `target`, a folder that must be new or empty, or a stream, a backup of the whole server.
 Status back_up_server(Session& session, const ServerBackupOptions& options);
 
 }  // namespace hailstone

@@ -9,6 +9,7 @@
 
 #include "backup/alone.h"
 #include "backup/backup_record.h"
+#include "backup/backup_stream.h"
 #include "backup/child_process.h"
 #include "backup/mariadb_backup.h"
 #include "backup/private_server.h"
@@ -16,6 +17,7 @@
 #include "cli/new_database.h"
 #include "database/file_copy.h"
 #include "database/server_folder.h"
+#include "text/plain_input.h"
 #include "text/value_text.h"
 
 namespace hailstone {
@@ -26,17 +28,24 @@ namespace {
 constexpr const char* partial_folder = "#restore";
 /// Settings of InnoDB that its files need, as mariadb-backup notes them; for the first start.
 constexpr std::string_view settings_name = "backup-my.cnf";
+constexpr const char* standard_input = "-";
 
 class ServerRestore {
  public:
   ServerRestore(Session& session, const ServerRestoreOptions& options)
-      : session_(session), options_(options), partial_(options.data_directory + "/" + partial_folder) {}
+      : session_(session),
+        options_(options),
+        partial_(options.data_directory + "/" + partial_folder),
+        unpacked_(partial_ + "/#unpacked") {}
 
   Status run() {
-    HAILSTONE_TRY(read_records());
+    const bool has_stream = is_backup_stream(options_.backup);
+    if (!has_stream) HAILSTONE_TRY(read_records(options_.backup));
     HAILSTONE_TRY(make_directory());
-    Status made = is_alone() ? make_server_files() : copy_server_files();
+    Status made = has_stream ? unpack() : Status{};
+    if (made) made = is_alone() ? make_server_files() : copy_server_files();
     if (made) made = copy_database();
+    if (made && has_stream) made = remove_tree(unpacked_);
     if (made) made = move_in_place();
     if (!made) return std::unexpected(without_partial(made.error()));
     HAILSTONE_TRY(start_server());
@@ -90,10 +99,23 @@ class ServerRestore {
     BackupRecord record;
   };
 
+  /// What a stream is of becomes a backup's folder beside the files that are made of it.
+  Status unpack() {
+    HAILSTONE_TRY(posix_filesystem().make_directory(unpacked_));
+    HAILSTONE_ASSIGN(const auto input, open_plain_input(options_.backup, session_.interrupt_descriptor()));
+    const Status unpacked =
+        with_byte_progress(session_, "unpacking", 0, [&](const BytesDone& done) -> Status {
+          HAILSTONE_TRY(unpack_stream(*input, unpacked_, done));
+          return {};
+        });
+    HAILSTONE_TRY(unpacked);
+    return read_records(unpacked_);
+  }
+
   /// The backup, and before it its base, and so on to a whole one.
-  Status read_records() {
-    HAILSTONE_ASSIGN(record_, read_backup_record(options_.backup));
-    parts_.push_back({options_.backup, record_});
+  Status read_records(const std::string& folder) {
+    HAILSTONE_ASSIGN(record_, read_backup_record(folder));
+    parts_.push_back({folder, record_});
     while (parts_.back().record.base) {
       HAILSTONE_ASSIGN(Part base, find_base(parts_.back()));
       parts_.push_back(std::move(base));
@@ -117,8 +139,11 @@ class ServerRestore {
                                                  of.folder, base.id, base.path));
   }
 
-  /// What is copied must be what was backed up.
-  Status copy_part(const std::string& from, const std::string& to, const std::vector<StoredFile>& wanted) {
+  /// What is copied must be what was backed up. What was unpacked has been compared, and moves.
+  Status copy_part(const Part& part, const char* part_folder, const std::string& to,
+                   const std::vector<StoredFile>& wanted) {
+    const std::string from = part.folder + "/" + part_folder;
+    if (part.folder == unpacked_) return move_files(from, to, wanted);
     std::vector<StoredFile> files = wanted;
     FolderTarget folder(to);
     HAILSTONE_TRY(with_byte_progress(session_, "restoring", bytes_of(wanted), [&](const BytesDone& done) {
@@ -150,7 +175,7 @@ class ServerRestore {
     // As the server's user it has to come through.
     if (!user_.empty()) HAILSTONE_TRY(give_to_user(options_.data_directory, user_));
     HAILSTONE_TRY(run_program(command, log(), stop()));
-    return copy_part(options_.backup + "/" + BackupRecord::server_folder, partial_, record_.server_files);
+    return copy_part(parts_.back(), BackupRecord::server_folder, partial_, record_.server_files);
   }
 
   Status load_system_tables(PrivateServer& server) {
@@ -171,7 +196,7 @@ class ServerRestore {
     const std::string changes = partial_ + "/#changes";
     for (const Part& part : parts_) {
       const bool is_whole = !part.record.base;
-      HAILSTONE_TRY(copy_part(part.folder + "/" + BackupRecord::server_folder, is_whole ? partial_ : changes,
+      HAILSTONE_TRY(copy_part(part, BackupRecord::server_folder, is_whole ? partial_ : changes,
                               part.record.server_files));
       HAILSTONE_TRY(prepare_server(with_mariadb_backup(), partial_, is_whole ? "" : changes, stop()));
       if (!is_whole) HAILSTONE_TRY(remove_tree(changes));
@@ -189,7 +214,7 @@ class ServerRestore {
         if (part.record.id != record_.id && missing.erase(file.path) == 0) continue;
         files.push_back(file);
       }
-      HAILSTONE_TRY(copy_part(part.folder + "/" + BackupRecord::database_folder, database, files));
+      HAILSTONE_TRY(copy_part(part, BackupRecord::database_folder, database, files));
     }
     if (!missing.empty()) {
       return fail(ErrorCode::Corruption,
@@ -245,7 +270,8 @@ class ServerRestore {
 
   void tell() const {
     fmt::print("{} is restored from {}, of {}: {} of Hailstone; a server has started with it\n",
-               options_.data_directory, options_.backup, record_.cut, counted(tables_, "table"));
+               options_.data_directory, options_.backup == standard_input ? "the stream" : options_.backup,
+               record_.cut, counted(tables_, "table"));
     if (rolled_back_) fmt::print("  transactions that the server had prepared for itself were rolled back\n");
     for (const std::string& name : prepared_)
       fmt::print("  prepared by a client, and still so: XA COMMIT {} or XA ROLLBACK {}\n", name, name);
@@ -267,7 +293,7 @@ class ServerRestore {
 
   Session& session_;
   const ServerRestoreOptions& options_;
-  const std::string partial_;
+  const std::string partial_, unpacked_;
   BackupRecord record_;
   std::vector<Part> parts_;  // the whole backup first
   std::string user_;
@@ -278,8 +304,8 @@ class ServerRestore {
 
 }  // namespace
 
-bool is_server_backup(const std::string& folder) {
-  return posix_filesystem().exists(folder + "/" + BackupRecord::file_name);
+bool is_server_backup(const std::string& backup) {
+  return is_backup_stream(backup) || posix_filesystem().exists(backup + "/" + BackupRecord::file_name);
 }
 
 Status restore_server(Session& session, const ServerRestoreOptions& options) {

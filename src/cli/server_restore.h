@@ -23,8 +23,8 @@ struct ServerRestoreOptions {
   bool as_replica = false;
 };
 
-/// Whether the folder is a backup of a server.
-bool is_server_backup(const std::string& folder);
+/// Whether it is a backup of a server: a folder, a file with a stream, or "-", a stream from standard input.
+bool is_server_backup(const std::string& backup);
 /// Makes the data directory, which must be new or empty, one that a server can start with.
 Status restore_server(Session& session, const ServerRestoreOptions& options);
 

@@ -39,6 +39,14 @@ def run(arguments, **how):
     return done.returncode, done.stdout
 
 
+def run_to_stream(arguments, path, **how):
+    """With the standard output to a file; the exit code, and what was printed."""
+    with open(path, "wb") as stream:
+        done = subprocess.run(arguments, stdin=subprocess.DEVNULL, stdout=stream, stderr=subprocess.PIPE, timeout=LONGEST_RUN,
+                              text=True, errors="replace", **how)
+    return done.returncode, done.stderr
+
+
 def replay_arguments(server, option_file, target, logs):
     return [COMMAND, "replay", str(target), str(logs), "--run", f"--defaults-file={option_file}",
             f"--mariadb-binlog={program_of(server, 'mariadb-binlog')}", f"--mariadb={program_of(server, 'mariadb')}"]

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "backup/backup_record.h"
+#include "backup/backup_stream.h"
 #include "collect/load_text.h"
 #include "collect/source_position.h"
 #include "collect/spool.h"
@@ -311,6 +312,19 @@ void backup_record_seeds(Folder folder) {
              "# Number of rows: 41\n");
 }
 
+void backup_stream_seeds(Folder folder) {
+  std::string stream;
+  StreamTarget target([&](std::string_view bytes) -> Status {
+    stream += bytes;
+    return {};
+  });
+  const auto first = *target.create("server/shop/db.opt"), second = *target.create("hailstone/manifest");
+  static_cast<void>(first->append("default-character-set=utf8mb4\n") && second->append("manifest"));
+  static_cast<void>(first->finish() && second->finish());
+  static_cast<void>((*target.create("backup.json"))->finish());
+  folder.add({}, stream);
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -326,6 +340,7 @@ int main(int count, char** arguments) {
   manifest_seeds({directory, "manifest_fuzz"});
   table_list_seeds({directory, "table_list_fuzz"});
   backup_record_seeds({directory, "backup_record_fuzz"});
+  backup_stream_seeds({directory, "backup_stream_fuzz"});
   spool_seeds({directory, "spool_fuzz"});
   exact_sum_seeds({directory, "exact_sum_fuzz"});
   return 0;
