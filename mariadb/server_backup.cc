@@ -164,9 +164,12 @@ Status cut(THD* thd, Current& backup, bool needs_no_commits) HAILSTONE_REQUIRES(
   HAILSTONE_TRY(backup.backup->cut());
   const auto taken = std::chrono::steady_clock::now() - begun;
   std::optional<BinaryLogPosition> position = binary_log_position();
-  // Who held the commits may have let go of them meanwhile.
   if (!are_commits_out(thd)) {
-    if (needs_no_commits) return {};
+    // Who held the commits has let go of them meanwhile. The backup has an earlier moment no more, either.
+    if (needs_no_commits) {
+      show(State::Armed);
+      return {};
+    }
     position.reset();
   }
   const MutexLock guard(mutex);
@@ -194,8 +197,8 @@ Status finish_armed(const std::shared_ptr<Current>& backup, const std::string& d
     if (backup->backup == nullptr || !has_cut()) {
       return fail(
           ErrorCode::InvalidArgument,
-          fmt::format("the armed backup in '{}' has had no moment yet: that is FLUSH ENGINE LOGS of a "
-                      "session that holds BACKUP STAGE BLOCK_COMMIT",
+          fmt::format("the armed backup in '{}' has had no moment yet: that is FLUSH ENGINE LOGS while a "
+                      "session holds BACKUP STAGE BLOCK_COMMIT",
                       directory));
     }
   }
