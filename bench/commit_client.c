@@ -1,8 +1,9 @@
 /* One client of ./run bench backup, over the unix socket of a private server.
  * usage: commit_client SOCKET DATABASE TABLE FIRST
- * The table has the columns id INT PRIMARY KEY, note VARCHAR(60). Says "ready", waits for a line, and inserts a row a transaction,
- * with ids from FIRST on, until it is killed. Each 50 ms it prints the time in microseconds (CLOCK_MONOTONIC), its commits since
- * the last line, and the longest of them in microseconds. */
+ * The table has the columns id INT PRIMARY KEY, note VARCHAR(60). Says "ready", waits for a line, and inserts
+ * a row a transaction, with ids from FIRST on, until it is killed. Each 50 ms it prints the time in
+ * microseconds (CLOCK_MONOTONIC), its commits since the last line, and the longest of them in microseconds.
+ */
 #include "client.h"
 
 enum { interval = 50000 };
