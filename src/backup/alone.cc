@@ -1,6 +1,7 @@
 #include "backup/alone.h"
 
 #include <fmt/format.h>
+#include <mysqld_error.h>
 
 #include <algorithm>
 #include <array>
@@ -51,8 +52,11 @@ class AloneCopy {
 
  private:
   Status execute(const std::string& statement) {
-    HAILSTONE_TRY(server_.connection().query(statement));
-    return {};
+    const auto done = server_.connection().query(statement);
+    if (done) return {};
+    if (done.error().system_error() == ER_LOCK_WAIT_TIMEOUT)
+      return std::unexpected(late_lock(with_.lock_seconds));
+    return std::unexpected(done.error());
   }
 
   /// False: the server's own tables have changed between their dump and the moment.

@@ -17,9 +17,9 @@ inline constexpr const char* system_dump = "mysql.sql";
 
 struct AloneBackup {
   std::string dump_program = "mariadb-dump";
-  std::string option_file;     // as for BackedUpServer
-  unsigned lock_seconds = 60;  // how long each lock is waited for
-  std::string log;             // what programs print goes there
+  std::string option_file;    // as for BackedUpServer
+  unsigned lock_seconds = 0;  // how long each lock is waited for
+  std::string log;            // what programs print goes there
 };
 
 /// What is of the moment.
@@ -29,7 +29,7 @@ struct AloneMoment {
 };
 
 /// Holds off definitions, copies, and at last holds off commits for the moment of the armed backup, all in
-/// the server's connection. ErrorCode::Busy when a lock is not to be had.
+/// the server's connection. ErrorCode::LockWaitTimeout when a lock is not to be had.
 Result<AloneMoment> copy_alone(BackedUpServer& server, const AloneBackup& with, const std::string& target,
                                const std::function<bool()>& stop);
 

@@ -18,6 +18,15 @@ constexpr unsigned longest_wait_seconds = 31'536'000;
 
 }  // namespace
 
+Error late_lock(unsigned seconds) {
+  return {
+      ErrorCode::LockWaitTimeout,
+      fmt::format("the backup has not had its lock within {} s: a statement or LOCK TABLES of a client is in "
+                  "its way, which SHOW PROCESSLIST shows. The backup has ended, and no client waits for it; "
+                  "try again later, or with a longer --lock-timeout",
+                  seconds)};
+}
+
 BackedUpServer::BackedUpServer(const std::string& option_file) : connection_(config_) {
   config_.option_file = option_file;
 }
@@ -95,6 +104,15 @@ Result<std::vector<std::string>> BackedUpServer::tables_of_other_engines() {
   std::vector<std::string> tables;
   for (const auto& row : rows) tables.push_back(quoted_name(row[0]) + "." + quoted_name(row[1]));
   return tables;
+}
+
+Result<double> BackedUpServer::lock_wait() {
+  HAILSTONE_ASSIGN(
+      const auto rows,
+      connection_.query("SELECT IFNULL(MAX(time_ms), 0) DIV 1 FROM information_schema.processlist "
+                        "WHERE state = 'Waiting for backup lock' AND info LIKE 'BACKUP STAGE %' "
+                        "AND user = SUBSTRING_INDEX(USER(), '@', 1)"));
+  return static_cast<double>(number_of(rows.at(0).at(0))) / 1000;
 }
 
 Status BackedUpServer::arm() {

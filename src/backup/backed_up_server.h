@@ -12,6 +12,9 @@
 
 namespace hailstone {
 
+/// A lock was not had within so many seconds.
+Error late_lock(unsigned seconds);
+
 class BackedUpServer {
  public:
   /// `option_file`: of MariaDB's clients; empty: those that the clients read.
@@ -27,6 +30,9 @@ class BackedUpServer {
   /// Tables, as `schema`.`table`, of other engines than Hailstone that are no part of the server itself.
   Result<std::vector<std::string>> tables_of_other_engines();
 
+  /// For how long the longest wait for a lock of a backup of this account has been going on, in seconds; 0:
+  /// there is none.
+  Result<double> lock_wait();
   /// The staged backup is got ready.
   Status arm();
   /// Whether its moment has been; `record` gets where the binary log was. ErrorCode::Unsupported: it has not.

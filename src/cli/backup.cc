@@ -207,6 +207,11 @@ void add_backup_command(Arguments& root, Ending& ending) {
                       "=LEVEL: {} to {}, by default {}",
                       Compressor::least_level, Compressor::greatest_level, Compressor::usual_level))
       .between(Compressor::least_level, Compressor::greatest_level);
+  command
+      .add("--lock-timeout", options->server.lock_seconds,
+           "seconds to wait for each lock of the server; then the backup ends, and clients are free")
+      .between(1, 31'536'000)
+      .show_default();
   command.add_flag(
       "--no-check", options->server.no_check,
       "do not read every byte of the copied tables; damage then comes to light when it is too late");

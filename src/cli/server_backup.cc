@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <chrono>
 #include <ctime>
 #include <map>
 #include <optional>
@@ -30,6 +31,8 @@ namespace hailstone {
 namespace {
 
 constexpr int least_priority = 19;
+/// At what the server's locks have mariadb-backup wait for.
+constexpr auto between_looks = std::chrono::seconds(1);
 /// Of mariadb-backup, which may fail by what clients do meanwhile.
 constexpr int most_attempts = 3;
 
@@ -218,13 +221,19 @@ class ServerBackup {
     const std::string base = base_ ? options_.base + "/" + BackupRecord::server_folder : "";
     for (int attempt = 1;; ++attempt) {
       Result<CopiedServer> copied = fail(ErrorCode::Busy, "");
+      bool is_late = false;
       const Status done = with_byte_progress(session_, "copying", 0, [&](const BytesDone& more) -> Status {
         copied = copy_server(
             with, server_.data_directory(), base, *target_,
-            [this](const std::string& path) { return remove_tree(partial_ + "/" + path); }, work, more);
+            [this](const std::string& path) { return remove_tree(partial_ + "/" + path); }, work,
+            [&](uint64_t bytes) {
+              is_late = is_late || lock_is_late();
+              return more(bytes) && !is_late;
+            });
         HAILSTONE_TRY(copied);
         return {};
       });
+      if (!done && is_late) return std::unexpected(late_lock(options_.lock_seconds));
       if (done) {
         record_.server_files = std::move(copied->files);
         return copied->binary_log;
@@ -240,13 +249,24 @@ class ServerBackup {
     }
   }
 
+  /// mariadb-backup waits for its locks as long as it takes, and other statements wait behind it.
+  bool lock_is_late() {
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_look_) return false;
+    next_look_ = now + between_looks;
+    const auto wait = server_.lock_wait();
+    // A server that does not answer has mariadb-backup fail.
+    return wait && *wait > options_.lock_seconds;
+  }
+
   Result<std::optional<BinaryLogRecord>> copy_files_alone(const std::string& work) {
     fmt::print("all tables are Hailstone's: definitions are copied, the server's own tables are dumped\n");
-    HAILSTONE_ASSIGN(
-        auto moment,
-        copy_alone(server_,
-                   {.dump_program = options_.mariadb_dump, .option_file = options_.option_file, .log = log()},
-                   work + "/files", stop()));
+    HAILSTONE_ASSIGN(auto moment, copy_alone(server_,
+                                             {.dump_program = options_.mariadb_dump,
+                                              .option_file = options_.option_file,
+                                              .lock_seconds = options_.lock_seconds,
+                                              .log = log()},
+                                             work + "/files", stop()));
     record_.gtid_slave_pos = std::move(moment.gtid_slave_pos);
     HAILSTONE_ASSIGN(record_.server_files, files_below(work + "/files"));
     HAILSTONE_TRY(
@@ -424,6 +444,7 @@ class ServerBackup {
   BackedUpServer server_;
   BackupRecord record_;
   std::optional<BackupRecord> base_;
+  std::chrono::steady_clock::time_point next_look_;
   CheckResult checked_;
 };
 

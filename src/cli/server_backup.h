@@ -16,7 +16,8 @@ struct ServerBackupOptions {
   std::string mariadb_backup;  // the program; empty: where there are tables of other engines only
   std::string mariadb_dump = "mariadb-dump";
   unsigned threads = 2;
-  unsigned compress = 0;  // level of Zstandard; 0: not
+  unsigned compress = 0;        // level of Zstandard; 0: not
+  unsigned lock_seconds = 300;  // how long each lock of the server is waited for
   bool no_check = false;
 };
 
