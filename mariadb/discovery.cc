@@ -12,6 +12,7 @@
 #include "engine.h"
 #include "missing_tables.h"
 #include "server/hooks.h"
+#include "table_files.h"
 #include "table_path.h"
 #include "trace.h"
 // clang-format off
@@ -43,7 +44,8 @@ struct PackedImage {
   }
 };
 
-/// The server's image in a definition. HA_ERR_NO_SUCH_TABLE: it has none.
+}  // namespace
+
 int unpack_image(const TableDefinition& definition, std::vector<char>& image) {
   PackedImage packed;
   if (!packed.parse(definition.application)) return HA_ERR_NO_SUCH_TABLE;
@@ -57,6 +59,8 @@ int unpack_image(const TableDefinition& definition, std::vector<char>& image) {
       definition.name.c_str());
   return HA_ERR_CRASHED;
 }
+
+namespace {
 
 int discover_table(handlerton*, THD* thd, TABLE_SHARE* share) {
   return run_traced(thd, {.function = "discover_table", .path = share->normalized_path.str}, [&]() -> int {
@@ -205,6 +209,7 @@ void set_discovery(handlerton* engine) {
   set_hook<discover_table_names>(engine->discover_table_names);
   engine->discover_table_existence = discover_table_existence;
   engine->check_version = check_version;
+  engine->discover_table_structure = define_as_exported;
 }
 
 std::string pack_image(const TABLE_SHARE& image_of, const TABLE_SHARE& version_of) {

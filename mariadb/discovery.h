@@ -10,6 +10,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "schema/table_definition.h"
@@ -26,6 +27,8 @@ void set_discovery(handlerton* engine);
 /// The part of the definition that describes the table to the server: the image of `image_of` and the version
 /// in it. Empty when there is no image to be had.
 std::string pack_image(const TABLE_SHARE& image_of, const TABLE_SHARE& version_of);
+/// The server's image in a definition. A handler error, or 0; HA_ERR_NO_SUCH_TABLE: it has none.
+int unpack_image(const TableDefinition& definition, std::vector<char>& image);
 /// Whether the catalog's image says that the server's definition is an old one.
 bool contradicts(const std::string& packed_image, const TABLE_SHARE& share);
 

@@ -78,7 +78,7 @@ handler::Table_flags HailstoneHandler::table_flags() const {
          HA_CAN_ONLINE_BACKUPS | HA_TABLE_SCAN_ON_INDEX | HA_ONLINE_ANALYZE | HA_CONCURRENT_OPTIMIZE |
          HA_PARTIAL_COLUMN_READ | HA_PRIMARY_KEY_IN_READ_INDEX | HA_CRASH_SAFE | logged_as |
          HA_CAN_TABLE_CONDITION_PUSHDOWN | HA_CAN_TABLES_WITHOUT_ROLLBACK | HA_CAN_SKIP_LOCKED |
-         no_online_alter;
+         HA_CAN_EXPORT | no_online_alter;
 }
 
 ulong HailstoneHandler::index_flags(uint index, uint, bool) const {
@@ -166,6 +166,7 @@ int HailstoneHandler::open(const char* name, int, uint) {
 int HailstoneHandler::close() {
   const int error = entry({"close"}, [&]() -> int {
     leave_session();
+    exported_.reset();
     stop_tracing_work();
     format_.reset();
     table_.reset();
@@ -245,9 +246,11 @@ int HailstoneHandler::begin_statement(THD* thd, bool writes) {
   if (writes && !sequence_transaction_) {
     if (const Status kept = session_->keep_table(*table_); !kept) return report(kept.error());
   }
-  // These two do not need what is damaged.
-  if (const int command = thd_sql_command(thd); command == SQLCOM_CHECK || command == SQLCOM_TRUNCATE)
+  // These do not need what is damaged.
+  if (const int command = thd_sql_command(thd);
+      command == SQLCOM_CHECK || command == SQLCOM_TRUNCATE || thd->tablespace_op) {
     return 0;
+  }
   if (const Status usable = table_->usable(); !usable) return report(usable.error());
   // No other connection sees a temporary table, so it has no past to be missed.
   if (lock_ != ReadLock::None || is_temporary_name(name_)) return 0;
@@ -292,6 +295,7 @@ int HailstoneHandler::external_lock(THD* thd, int lock_type) {
       Session* const session = is_partition_name(name_) ? Session::find(thd) : nullptr;
       if (session != nullptr && session->take_partition_analysis())
         table->file->info(HA_STATUS_CONST | HA_STATUS_NO_LOCK);
+      exported_.reset();
       stop_tracing_work();
       return 0;
     }
@@ -308,7 +312,12 @@ int HailstoneHandler::external_lock(THD* thd, int lock_type) {
     if (locks_tables && lock_type == F_WRLCK) {
       if (const int error = ensure_definition_file(table->s->normalized_path.str); error != 0) return error;
     }
-    return begin_statement(thd, lock_type == F_WRLCK);
+    if (const int error = begin_statement(thd, lock_type == F_WRLCK); error != 0) return error;
+    if (lock_type != F_RDLCK || !exports_tables(thd)) return 0;
+    auto exported = ExportedTable::make(thd, name_);
+    if (!exported) return report(exported.error());
+    exported_ = std::move(*exported);
+    return 0;
   });
 }
 

@@ -42,6 +42,7 @@
 #include "table/row_reads.h"
 #include "table/scan.h"
 #include "table/table.h"
+#include "table_files.h"
 #include "trace.h"
 // clang-format off
 #include "server.h"
@@ -178,6 +179,7 @@ class HailstoneHandler final : public CostedHandler, private TransactionUser {
   int delete_table(const char* name) override;
   int rename_table(const char* from, const char* to) override;
   int truncate() override;
+  int discard_or_import_tablespace(my_bool discard) override;
   int check(THD* thd, HA_CHECK_OPT* options) override;
   int analyze(THD* thd, HA_CHECK_OPT* options) override;
   int optimize(THD* thd, HA_CHECK_OPT* options) override;
@@ -215,6 +217,8 @@ class HailstoneHandler final : public CostedHandler, private TransactionUser {
   void start_tracing_work();
   void stop_tracing_work();
 
+  /// Another table is in the place of the one that was open.
+  void put_in_place(std::shared_ptr<Table> other);
   void transaction_ends() override;
   void statement_rolls_back() override;
   void release_readers();
@@ -293,6 +297,7 @@ class HailstoneHandler final : public CostedHandler, private TransactionUser {
   SharedTable* shared_ = nullptr;
   uint64_t generation_ = 0;
   std::unique_ptr<RecordFormat> format_;
+  std::unique_ptr<ExportedTable> exported_;  // from FLUSH TABLES … FOR EXPORT to UNLOCK TABLES
 
   Trace* trace_ = nullptr;  // of the connection that uses this handler, when it is traced
   Trace* working_for_ = nullptr;

@@ -10,34 +10,13 @@
 #include "ha_hailstone.h"
 #include "missing_tables.h"
 #include "server/differences.h"
+#include "table_place.h"
 #include "two_phase.h"
 #include "variables.h"
 
 namespace hailstone {
 
 namespace {
-
-/// The server finds out by writing a .frm file whether a table's place is there, so it is looked for here. A
-/// handler error, after its message, or 0.
-int check_place(const char* path) {
-  const std::string_view whole(path);
-  const size_t slash = whole.rfind('/');
-  if (slash == std::string_view::npos) return 0;
-  const std::string folder(whole.substr(0, slash));
-  const std::string name = table_name_of_path(path);
-  if (my_access(folder.c_str(), F_OK) != 0) {
-    my_error(ER_BAD_DB_ERROR, MYF(0), sql_names(name).first.c_str());
-    return HA_ERR_NO_SUCH_TABLE;
-  }
-  // A name that no file can have would make every later ALTER and DROP fail.
-  const std::string_view file = whole.substr(slash + 1);
-  const size_t length = table_of_partition(std::string(file)).size() + std::strlen(reg_ext);
-  if (length <= NAME_MAX) return 0;
-  my_printf_error(ER_TOO_LONG_IDENT,
-                  "Identifier name '%s' is too long: written as a file name it has %zu of %d bytes", MYF(0),
-                  sql_names(name).second.c_str(), length, NAME_MAX);
-  return ENAMETOOLONG;
-}
 
 void warn_of_ignored(THD* thd, const char* option) {
   push_warning_printf(thd, Sql_condition::WARN_LEVEL_WARN, WARN_OPTION_IGNORED,
@@ -187,11 +166,34 @@ int HailstoneHandler::truncate() {
       return {};
     });
     if (!truncated) return report(truncated.error());
-    release_readers();
-    shared_->replace(std::move(empty));
-    generation_ = shared_->generation();
-    table_ = shared_->table();
-    read_set_.clear();
+    put_in_place(std::move(empty));
+    return 0;
+  });
+}
+
+void HailstoneHandler::put_in_place(std::shared_ptr<Table> other) {
+  release_readers();
+  shared_->replace(std::move(other));
+  generation_ = shared_->generation();
+  table_ = shared_->table();
+  read_set_.clear();
+}
+
+int HailstoneHandler::discard_or_import_tablespace(my_bool discard) {
+  if (is_temporary_name(name_)) {
+    my_error(ER_CANNOT_DISCARD_TEMPORARY_TABLE, MYF(0));
+    return HA_ERR_WRONG_COMMAND;
+  }
+  // A sequence without its row is none.
+  if (table->s->sequence != nullptr) {
+    my_error(ER_ILLEGAL_HA, MYF(0), "HAILSTONE", table->s->db.str, table->s->table_name.str);
+    return HA_ERR_WRONG_COMMAND;
+  }
+  if (discard != 0) return truncate();
+  return entry({"import_tablespace"}, [&]() -> int {
+    auto imported = import_table(ha_thd(), *table, name_);
+    if (!imported) return report(imported.error());
+    put_in_place(std::move(*imported));
     return 0;
   });
 }

@@ -13,6 +13,7 @@
 #include "database/online_backup.h"
 #include "database/recovery.h"
 #include "database/state_recorder.h"
+#include "database/table_export.h"
 #include "file/overlay_filesystem.h"
 #include "log/log_format.h"
 #include "log/operation.h"
@@ -434,6 +435,12 @@ Result<std::unique_ptr<OnlineBackup>> Database::begin_backup(const std::string& 
   auto backup = std::make_unique<OnlineBackup>(*state_->core, directory, progress);
   HAILSTONE_TRY(backup->begin());
   return backup;
+}
+
+Status Database::export_table(const std::string& name, const std::string& directory,
+                              const CopyProgress& progress) {
+  HAILSTONE_TRY(check_writable());
+  return hailstone::export_table(*state_->core, name, directory, progress);
 }
 
 const std::string& Database::directory() const { return state_->core->directory(); }

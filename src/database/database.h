@@ -158,6 +158,11 @@ class Database {
   /// database's own. What it returns must have gone before the database is closed.
   Result<std::unique_ptr<OnlineBackup>> begin_backup(const std::string& directory,
                                                      const CopyProgress& progress = {});
+  /// Makes `directory`, which must not exist or be empty, a database of this one table, which can be moved
+  /// elsewhere; segments are linked. The caller keeps writers of the table away (database/table_export.h).
+  /// ErrorCode::NotFound; Unsupported for a table in memory.
+  Status export_table(const std::string& name, const std::string& directory,
+                      const CopyProgress& progress = {});
   const std::string& directory() const;
   Filesystem& filesystem() const;
   /// Both are raised to the least that open() accepts.

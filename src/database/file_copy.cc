@@ -118,6 +118,18 @@ Result<bool> is_within(Filesystem& filesystem, const std::string& path, const st
   return inner.size() > outer.size() && inner.starts_with(outer);
 }
 
+Status remove_copied_database(Filesystem& filesystem, const std::string& folder) {
+  if (!filesystem.exists(folder)) return {};
+  HAILSTONE_ASSIGN(const auto names, filesystem.list(folder));
+  const std::string manifest = Manifest::path_in(folder);
+  if (filesystem.exists(manifest)) HAILSTONE_TRY(filesystem.remove(manifest));
+  for (const std::string& name : names) {
+    if (const std::string path = folder + "/" + name; path != manifest)
+      HAILSTONE_TRY(filesystem.remove(path));
+  }
+  return filesystem.remove_directory(folder);
+}
+
 Status become_another_database(Filesystem& filesystem, const std::string& directory) {
   HAILSTONE_ASSIGN(const auto names, filesystem.list(directory));
   HAILSTONE_ASSIGN(const auto content, Manifest::load(filesystem, directory));

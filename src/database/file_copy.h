@@ -39,6 +39,8 @@ class FileCopy {
   Status copy_linked(const std::string& linked, const std::string& name, uint64_t size);
   /// Of a file that was linked or copied; not an error when it was not.
   Status remove(const std::string& name);
+  /// A file that the caller makes in `to`, before it does.
+  void expect_made(const std::string& name) { made_.push_back(to_ + "/" + name); }
   /// Makes the names of the copies durable.
   Status sync();
   /// All is there, and stays.
@@ -59,6 +61,10 @@ class FileCopy {
 
 /// Whether `path`, which need not be there, lies in `directory` or a folder of it.
 Result<bool> is_within(Filesystem& filesystem, const std::string& path, const std::string& directory);
+
+/// Removes a folder that holds a copied database, or what is left of one, and nothing else. What stays when
+/// this is interrupted does not pass for a database.
+Status remove_copied_database(Filesystem& filesystem, const std::string& folder);
 
 /// The directory that holds the file or directory at `path`.
 std::string parent_of(const std::string& path);

@@ -138,17 +138,7 @@ Result<bool> is_staged_backup(Filesystem& filesystem, const std::string& directo
 }
 
 Status remove_staged_backup(Filesystem& filesystem, const std::string& directory) {
-  const std::string folder = directory + "/" + staged_backup;
-  if (!filesystem.exists(folder)) return {};
-  HAILSTONE_ASSIGN(const auto names, filesystem.list(folder));
-  // What is left when this is interrupted must not pass for a database.
-  const std::string manifest = Manifest::path_in(folder);
-  if (filesystem.exists(manifest)) HAILSTONE_TRY(filesystem.remove(manifest));
-  for (const std::string& name : names) {
-    if (const std::string path = folder + "/" + name; path != manifest)
-      HAILSTONE_TRY(filesystem.remove(path));
-  }
-  return filesystem.remove_directory(folder);
+  return remove_copied_database(filesystem, directory + "/" + staged_backup);
 }
 
 }  // namespace hailstone

@@ -11,6 +11,7 @@
 #include "database/checkpoint.h"
 #include "database/online_backup.h"
 #include "database/state_recorder.h"
+#include "database/table_folder.h"
 #include "log/operation.h"
 
 namespace hailstone {
@@ -408,12 +409,15 @@ void Recovery::remove_new_files() {
 void Recovery::remove_leftovers() {
   for (const std::string& name : names_) {
     if (SpillSpace::is_spill_name(name)) remove_unused(name);
-    if (name != staged_backup || core_.options().read_only) continue;
-    if (const Status removed = remove_staged_backup(core_.filesystem(), core_.directory()); !removed) {
-      core_.log_message(
-          DatabaseOptions::Severity::Warning,
-          fmt::format("what a backup left could not be removed: {}", removed.error().message()));
-    }
+    if (core_.options().read_only) continue;
+    Status removed;
+    if (name == staged_backup) removed = remove_staged_backup(core_.filesystem(), core_.directory());
+    if (name == export_folder) removed = remove_exports(core_.filesystem(), core_.directory());
+    if (removed) continue;
+    core_.log_message(DatabaseOptions::Severity::Warning,
+                      fmt::format("what a {} left could not be removed: {}",
+                                  name == staged_backup ? "backup" : "FLUSH TABLES … FOR EXPORT",
+                                  removed.error().message()));
   }
 }
 

@@ -1,5 +1,7 @@
 #include "database/state_recorder.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <unordered_set>
@@ -171,6 +173,20 @@ Status StateRecorder::record_checkpoint(CheckpointMark mark, Timestamp committed
 Status StateRecorder::with_manifest_kept(const std::function<Status(const KeptManifest&)>& action) {
   const MutexLock guard(mutex_);
   return action({.bytes = manifest_.bytes(), .log_start = mark_.log_start});
+}
+
+Status StateRecorder::with_table_kept(
+    Table& table, const std::function<Status(const TableRecord& record, Timestamp committed)>& action) {
+  const MutexLock guard(mutex_);
+  const EntryPointer entry = core_.catalog().find(table.id());
+  auto definition = entry == nullptr ? std::nullopt : core_.catalog().committed_definition(entry);
+  if (!definition) {
+    return fail(ErrorCode::NotFound,
+                fmt::format("table '{}' has been dropped, or is not committed yet", table.definition().name));
+  }
+  HAILSTONE_ASSIGN(TableRecord record, capture(table, core_.transactions().last_committed()));
+  std::tie(record.definition, record.definition_timestamp) = std::move(*definition);
+  return action(record, core_.transactions().last_committed());
 }
 
 bool StateRecorder::has_files(const Catalog::Dropped& dropped) {

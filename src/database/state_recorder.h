@@ -52,6 +52,11 @@ class StateRecorder {
     Lsn log_start;   // what lies behind it in the log is needed
   };
   Status with_manifest_kept(const std::function<Status(const KeptManifest&)>& action);
+  /// Runs `action` with the state of a table, rows of its deltas included, as of a moment within the call. No
+  /// file goes meanwhile that the state names. `committed`: no later commit is in it. The caller keeps
+  /// writers of the table away.
+  Status with_table_kept(Table& table,
+                         const std::function<Status(const TableRecord& record, Timestamp committed)>& action);
 
   // For recovery, single thread.
   /// Takes what load() found, in so many bytes of the manifest; the entry of the catalog is marked as
