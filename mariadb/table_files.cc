@@ -199,8 +199,8 @@ Result<std::unique_ptr<ExportedTable>> ExportedTable::make(THD* thd, const std::
   const auto path = export_files(thd, name);
   if (!path) return raised(path.error());
   push_warning_printf(thd, Sql_condition::WARN_LEVEL_NOTE, ER_YES,
-                      "Table %s is in the folder '%s' until UNLOCK TABLES", shown(name).c_str(),
-                      path->c_str());
+                      "Table %s is in the folder '%s' until UNLOCK TABLES",
+                      shown(table_of_partition(name)).c_str(), path->c_str());
   return std::unique_ptr<ExportedTable>(new ExportedTable(*path));
 }
 

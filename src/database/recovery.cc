@@ -416,7 +416,7 @@ void Recovery::remove_leftovers() {
     if (removed) continue;
     core_.log_message(DatabaseOptions::Severity::Warning,
                       fmt::format("what a {} left could not be removed: {}",
-                                  name == staged_backup ? "backup" : "FLUSH TABLES … FOR EXPORT",
+                                  name == staged_backup ? "backup" : "FLUSH TABLES ... FOR EXPORT",
                                   removed.error().message()));
   }
 }

@@ -61,7 +61,7 @@ Result<std::shared_ptr<Table>> ImportedTable::replace(Database& database, Transa
   if (!empty) {
     return fail(
         ErrorCode::AlreadyExists,
-        fmt::format("table '{}' has rows; only an empty table is imported into (ALTER TABLE … DISCARD "
+        fmt::format("table '{}' has rows; only an empty table is imported into (ALTER TABLE ... DISCARD "
                     "TABLESPACE empties it)",
                     name));
   }
