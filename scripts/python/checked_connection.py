@@ -28,7 +28,7 @@ class CheckedConnection:
                                                charset="utf8mb4")
         except pymysql.MySQLError as failure:
             if failure.args[0] in LOST:
-                raise Lost from failure
+                raise Lost(str(failure)) from failure
             raise Problem(f"no connection: {failure}") from failure
         self.last_id = None
         self.description = ()  # of the last statement's columns
@@ -42,10 +42,10 @@ class CheckedConnection:
                 self.description = cursor.description
                 rows = cursor.fetchall()
         except (pymysql.err.InterfaceError, ConnectionError) as failure:
-            raise Lost from failure
+            raise Lost(str(failure)) from failure
         except pymysql.MySQLError as failure:
             if failure.args[0] in LOST:
-                raise Lost from failure
+                raise Lost(str(failure)) from failure
             if failure.args[0] == error:
                 return ()
             if failure.args[0] in may_fail:

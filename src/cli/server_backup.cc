@@ -31,7 +31,7 @@ namespace hailstone {
 namespace {
 
 constexpr int least_priority = 19;
-/// At what the server's locks have mariadb-backup wait for.
+/// How often it is looked whether mariadb-backup waits for a lock.
 constexpr auto between_looks = std::chrono::seconds(1);
 /// Of mariadb-backup, which may fail by what clients do meanwhile.
 constexpr int most_attempts = 3;
