@@ -225,10 +225,11 @@ int define_as_exported(handlerton*, THD* thd, TABLE_SHARE* share, HA_CREATE_INFO
         if (const int error = check_place(share->normalized_path.str); error != 0) return error;
         const auto imported = guarded([&] { return open_folder(name); });
         if (!imported) {
+          // As with any engine, where nothing was to be imported.
           if (imported.error().code() == ErrorCode::NotFound) {
-            my_printf_error(ER_TABLE_MUST_HAVE_COLUMNS,
-                            "A table must have at least 1 column, or files that are to be imported: %s",
-                            MYF(0), imported.error().message().c_str());
+            my_error(ER_TABLE_MUST_HAVE_COLUMNS, MYF(0));
+            push_warning(thd, Sql_condition::WARN_LEVEL_NOTE, ER_TABLE_MUST_HAVE_COLUMNS,
+                         imported.error().message().c_str());
           } else {
             raise_error(imported.error());
           }

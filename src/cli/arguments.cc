@@ -158,6 +158,8 @@ void Arguments::describe(const std::string& name, const std::string& description
   app_->get_option(name)->description(description);
 }
 
+void Arguments::make_optional(const std::string& name) { app_->get_option(name)->required(false); }
+
 std::string Arguments::name() const { return app_->get_name(); }
 
 bool Arguments::given(const std::string& name) const { return app_->count(name) > 0; }

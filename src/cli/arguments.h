@@ -68,6 +68,8 @@ class Arguments {
   Argument add_flag(const std::string& name, unsigned& to, unsigned usual, const std::string& description);
   /// Replaces the description of an argument.
   void describe(const std::string& name, const std::string& description);
+  /// It need not be given, though it was said to be required.
+  void make_optional(const std::string& name);
   bool given(const std::string& name) const;
   /// Of the subcommand.
   std::string name() const;

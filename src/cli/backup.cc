@@ -13,6 +13,7 @@
 #include "cli/segment_files.h"
 #include "cli/server_backup.h"
 #include "cli/server_restore.h"
+#include "cli/table_restore.h"
 #include "database/file_copy.h"
 #include "database/server_folder.h"
 #include "text/value_text.h"
@@ -69,6 +70,8 @@ struct RestoreOptions {
   std::string backup;
   DatabaseArguments database;
   ServerRestoreOptions server;
+  TableRestoreOptions table;
+  bool to_server = false;
   bool check = false;
 };
 
@@ -129,7 +132,31 @@ Result<CheckResult> open_restored(Session& session, const RestoreOptions& option
   return result;
 }
 
+Status restore_one_table(RestoreOptions& options) {
+  Session session;
+  TableRestoreOptions& table = options.table;
+  const bool to_server = options.to_server || !table.option_file.empty();
+  if (to_server != options.database.directory.empty()) {
+    return fail(ErrorCode::InvalidArgument,
+                "a table goes to a running server, by --server or "
+                "--defaults-file, or else to the folder that is named");
+  }
+  table.backup = without_last_slashes(options.backup);
+  table.folder = without_last_slashes(options.database.directory);
+  table.bases = options.server.bases;
+  table.threads = options.server.threads;
+  return restore_table(session, table);
+}
+
 Result<int> restore(RestoreOptions& options) {
+  if (!options.table.table.empty()) {
+    HAILSTONE_TRY(restore_one_table(options));
+    return 0;
+  }
+  if (options.database.directory.empty())
+    return fail(ErrorCode::InvalidArgument, "name the DATABASE, or the data directory, to restore to");
+  if (options.to_server || !options.table.option_file.empty() || !options.table.as.empty())
+    return fail(ErrorCode::InvalidArgument, "--server, --defaults-file and --as are for --table");
   Session session;
   const std::string target = without_last_slashes(options.database.directory);
   if (is_server_backup(options.backup)) {
@@ -230,10 +257,18 @@ void add_restore_command(Arguments& root, Ending& ending) {
            "made, also a file with its stream, or - for a stream from standard input; it stays as it is")
       .required();
   add_database_arguments(command, options->database);
+  command.make_optional("DATABASE");
   command.describe(
       "DATABASE",
-      "directory for the database, or the data directory for a server: new or empty, its parent must "
-      "exist");
+      "directory for the database, or the data directory for a server, or with --table the folder for it: "
+      "new or empty, its parent must exist");
+  command.add("--table", options->table.table, "one table alone, as SCHEMA.TABLE");
+  command.add_flag("--server", options->to_server,
+                   "with --table: into the running server that MariaDB's clients reach, as root or its user, "
+                   "on its machine");
+  command.add("--as", options->table.as, "with --server: another name for the table, as SCHEMA.TABLE");
+  command.add("--defaults-file", options->table.option_file,
+              "with --table: option file of MariaDB's clients that says where the server is");
   command.add_flag("--check", options->check, "read every byte of the restored tables; exit code 3: damage");
   ServerRestoreOptions& server = options->server;
   command

@@ -4,11 +4,10 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <map>
-#include <ranges>
+#include <optional>
 
 #include "backup/alone.h"
-#include "backup/backup_record.h"
+#include "backup/backup_chain.h"
 #include "backup/backup_stream.h"
 #include "backup/child_process.h"
 #include "backup/mariadb_backup.h"
@@ -93,12 +92,6 @@ class ServerRestore {
     return with_what_stayed(error, made, remove_tree(made));
   }
 
-  /// A backup and its folder.
-  struct Part {
-    std::string folder;
-    BackupRecord record;
-  };
-
   /// What a stream is of becomes a backup's folder beside the files that are made of it.
   Status unpack() {
     HAILSTONE_TRY(posix_filesystem().make_directory(unpacked_));
@@ -112,57 +105,23 @@ class ServerRestore {
     return read_records(unpacked_);
   }
 
-  /// The backup, and before it its base, and so on to a whole one.
   Status read_records(const std::string& folder) {
-    HAILSTONE_ASSIGN(record_, read_backup_record(folder));
-    parts_.push_back({folder, record_});
-    while (parts_.back().record.base) {
-      HAILSTONE_ASSIGN(Part base, find_base(parts_.back()));
-      parts_.push_back(std::move(base));
-    }
-    std::ranges::reverse(parts_);
+    HAILSTONE_ASSIGN(chain_, BackupChain::read(folder, options_.bases));
     return {};
   }
-
-  Result<Part> find_base(const Part& of) const {
-    const BaseRecord& base = *of.record.base;
-    std::vector<std::string> places = options_.bases;
-    places.push_back(base.path);
-    for (const std::string& place : places) {
-      auto record = read_backup_record(place);
-      if (record && record->id == base.id) return Part{place, std::move(*record)};
-      if (!record && record.error().code() != ErrorCode::NotFound) return std::unexpected(record.error());
-    }
-    return fail(ErrorCode::NotFound, fmt::format("'{}' has only the changes to the backup {}, which was '{}' "
-                                                 "and is not there now; name its folder by "
-                                                 "--base",
-                                                 of.folder, base.id, base.path));
-  }
+  const BackupRecord& record() const { return chain_->record(); }
 
   /// What is copied must be what was backed up. What was unpacked has been compared, and moves.
-  Status copy_part(const Part& part, const char* part_folder, const std::string& to,
+  Status copy_part(const BackupChain::Part& part, const char* part_folder, const std::string& to,
                    const std::vector<StoredFile>& wanted) {
     const std::string from = part.folder + "/" + part_folder;
     if (part.folder == unpacked_) return move_files(from, to, wanted);
-    std::vector<StoredFile> files = wanted;
-    FolderTarget folder(to);
-    HAILSTONE_TRY(with_byte_progress(session_, "restoring", bytes_of(wanted), [&](const BytesDone& done) {
-      return copy_files(from, folder, "", files, options_.threads, done);
-    }));
-    for (size_t i = 0; i < files.size(); ++i) {
-      if (has_same_bytes(files[i], wanted[i])) continue;
-      return fail(
-          ErrorCode::Corruption,
-          fmt::format(
-              "'{}/{}' is not what was backed up ({} bytes with checksum {:016x}, for {} with {:016x}); use "
-              "another backup",
-              from, stored_path(wanted[i]), files[i].bytes, files[i].checksum, wanted[i].bytes,
-              wanted[i].checksum));
-    }
-    return {};
+    return with_byte_progress(session_, "restoring", bytes_of(wanted), [&](const BytesDone& done) {
+      return copy_compared(from, to, wanted, options_.threads, done);
+    });
   }
 
-  bool is_alone() const { return record_.method == BackupRecord::alone; }
+  bool is_alone() const { return record().method == BackupRecord::alone; }
   std::string log() const { return options_.data_directory + "/restore.log"; }
 
   /// A new server, with the definitions of the one that was backed up; its own tables come when it runs.
@@ -175,7 +134,7 @@ class ServerRestore {
     // As the server's user it has to come through.
     if (!user_.empty()) HAILSTONE_TRY(give_to_user(options_.data_directory, user_));
     HAILSTONE_TRY(run_program(command, log(), stop()));
-    return copy_part(parts_.back(), BackupRecord::server_folder, partial_, record_.server_files);
+    return copy_part(chain_->parts().back(), BackupRecord::server_folder, partial_, record().server_files);
   }
 
   Status load_system_tables(PrivateServer& server) {
@@ -184,9 +143,9 @@ class ServerRestore {
                                "--database=mysql", "--abort-source-on-error", "--execute=source " + dump},
                               log(), stop()));
     HAILSTONE_TRY(posix_filesystem().remove(dump));
-    if (!record_.gtid_slave_pos.empty()) {
+    if (!record().gtid_slave_pos.empty()) {
       HAILSTONE_TRY(
-          server.connection().execute("SET GLOBAL gtid_slave_pos = " + quoted_text(record_.gtid_slave_pos)));
+          server.connection().execute("SET GLOBAL gtid_slave_pos = " + quoted_text(record().gtid_slave_pos)));
     }
     return {};
   }
@@ -194,7 +153,7 @@ class ServerRestore {
   /// The whole backup, and the changes one after the other: each is brought in as a copy, as that changes it.
   Status copy_server_files() {
     const std::string changes = partial_ + "/#changes";
-    for (const Part& part : parts_) {
+    for (const BackupChain::Part& part : chain_->parts()) {
       const bool is_whole = !part.record.base;
       HAILSTONE_TRY(copy_part(part, BackupRecord::server_folder, is_whole ? partial_ : changes,
                               part.record.server_files));
@@ -206,21 +165,9 @@ class ServerRestore {
 
   Status copy_database() {
     const std::string database = partial_ + "/" + server_folder;
-    std::map<std::string, StoredFile> missing;
-    for (const StoredFile& file : record_.base_files) missing[file.path] = file;
-    for (const Part& part : parts_ | std::views::reverse) {
-      std::vector<StoredFile> files;
-      for (const StoredFile& file : part.record.database_files) {
-        if (part.record.id != record_.id && missing.erase(file.path) == 0) continue;
-        files.push_back(file);
-      }
-      HAILSTONE_TRY(copy_part(part, BackupRecord::database_folder, database, files));
-    }
-    if (!missing.empty()) {
-      return fail(ErrorCode::Corruption,
-                  fmt::format("'{}' of the backup '{}' is in none of its bases; use another backup",
-                              missing.begin()->first, options_.backup));
-    }
+    HAILSTONE_ASSIGN(const auto parts, chain_->database_files());
+    for (const auto& [part, files] : parts)
+      HAILSTONE_TRY(copy_part(*part, BackupRecord::database_folder, database, files));
     return become_another_database(posix_filesystem(), database);
   }
 
@@ -253,10 +200,10 @@ class ServerRestore {
     if (is_alone()) HAILSTONE_TRY(load_system_tables(server));
     HAILSTONE_ASSIGN(const auto prepared, server.connection().query("XA RECOVER FORMAT='SQL'"));
     for (const auto& row : prepared) prepared_.push_back(row.back());
-    if (options_.as_replica && record_.binary_log) {
+    if (options_.as_replica && record().binary_log) {
       // Of a replica, it has what came from its own primary; the binary log need not have that.
       HAILSTONE_ASSIGN(const auto known, server.connection().query("SELECT @@global.gtid_slave_pos"));
-      const std::string all = later_in_each_domain(known.at(0).at(0), record_.binary_log->gtid);
+      const std::string all = later_in_each_domain(known.at(0).at(0), record().binary_log->gtid);
       HAILSTONE_TRY(
           server.connection().execute(fmt::format("SET GLOBAL gtid_slave_pos = {}", quoted_text(all))));
     }
@@ -271,21 +218,21 @@ class ServerRestore {
   void tell() const {
     fmt::print("{} is restored from {}, of {}: {} of Hailstone; a server has started with it\n",
                options_.data_directory, options_.backup == standard_input ? "the stream" : options_.backup,
-               record_.cut, counted(tables_, "table"));
+               record().cut, counted(tables_, "table"));
     if (rolled_back_) fmt::print("  transactions that the server had prepared for itself were rolled back\n");
     for (const std::string& name : prepared_)
       fmt::print("  prepared by a client, and still so: XA COMMIT {} or XA ROLLBACK {}\n", name, name);
-    if (const auto& log = record_.binary_log) {
+    if (const auto& log = record().binary_log) {
       fmt::print("  it is as of binary log {} position {}, GTID '{}'\n", log->file, log->position, log->gtid);
       if (options_.as_replica) {
         fmt::print(
             "  as a replica of {}: CHANGE MASTER TO MASTER_HOST='{}', MASTER_USE_GTID=slave_pos, with user "
             "and "
             "password; START SLAVE\n",
-            record_.host, record_.host);
+            record().host, record().host);
       } else {
         fmt::print("  what came later is in the binary logs of {}: docs/backup.md, point in time\n",
-                   record_.host);
+                   record().host);
       }
     }
     fmt::print("  next: start the server; then CHECK TABLE, and compare a count that you know\n");
@@ -294,8 +241,7 @@ class ServerRestore {
   Session& session_;
   const ServerRestoreOptions& options_;
   const std::string partial_, unpacked_;
-  BackupRecord record_;
-  std::vector<Part> parts_;  // the whole backup first
+  std::optional<BackupChain> chain_;
   std::string user_;
   bool is_new_ = false, rolled_back_ = false;
   uint64_t tables_ = 0;

@@ -20,9 +20,8 @@ Status export_table(DatabaseCore& core, const std::string& name, const std::stri
 
 /// What extract_table() has found.
 struct ExtractedTable {
-  /// Transactions that have changed the table and were prepared only: nothing of them is in it.
-  uint64_t prepared = 0;
-  bool operator==(const ExtractedTable&) const = default;
+  /// Names of the transactions that have changed the table and were prepared only: nothing of them is in it.
+  std::vector<std::string> prepared;
 };
 
 /// Brings the files of these names to where the database is, as far as there are any.

@@ -35,7 +35,11 @@ class TableRedo {
   }
   /// Segments that the log names.
   const std::set<uint64_t>& files() const { return files_; }
-  uint64_t prepared() const { return prepared_.size(); }
+  std::vector<std::string> prepared() const {
+    std::vector<std::string> names;
+    for (const TransactionId id : prepared_) names.push_back(redo_.prepared().at(id).name);
+    return names;
+  }
 
  private:
   std::unexpected<Error> damaged(const LogRecord& record, std::string_view what) const {
