@@ -55,6 +55,11 @@ Status back_up(BackupOptions& options) {
     options.server.base = without_last_slashes(options.server.base);
     return back_up_server(session, options.server);
   }
+  if (options.server.compress != 0 || !options.server.base.empty() ||
+      options.target == ServerBackupOptions::stream) {
+    return fail(ErrorCode::InvalidArgument,
+                "--base, --compress and - for the TARGET are for backups of a server: they need --server");
+  }
   const std::string target = without_last_slashes(options.target);
   HAILSTONE_TRY(session.open(options.database));
   std::unique_ptr<Progress> bar;
