@@ -21,6 +21,7 @@ namespace {
 
 /// For the rows of a folder's log and the blocks that are read, beside the engine's memory.
 constexpr size_t import_memory = size_t{128} << 20;
+constexpr size_t most_open_files = 64;
 
 std::function<bool()> killed(THD* thd) {
   return [thd] { return thd_kill_level(thd) != THD_IS_NOT_KILLED; };
@@ -36,6 +37,7 @@ Result<std::unique_ptr<ImportedTable>> open_folder(const std::string& name) {
   DatabaseOptions options;
   options.memory_budget = import_memory;
   options.background_threads = 1;
+  options.open_files = most_open_files;
   options.collations = &mariadb_collations();
   Filesystem& filesystem = database().filesystem();
   HAILSTONE_ASSIGN(const std::string directory, filesystem.canonical_path(database().directory()));

@@ -1,6 +1,7 @@
 #include "cli/table_restore.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cctype>
@@ -243,7 +244,8 @@ class TableRestore {
                               options_.backup));
     }
     HAILSTONE_ASSIGN(const std::string database, find_database(posix_filesystem(), options_.backup));
-    auto extracted = extract_table(posix_filesystem(), database, wanted_, target, {}, {});
+    auto extracted = extract_table(posix_filesystem(), database, wanted_, target, {},
+                                   [this](uint64_t, uint64_t) { return !session_.is_interrupted(); });
     if (!extracted) return std::unexpected(with_way_out(extracted.error(), "restore", database));
     return extracted;
   }
@@ -332,6 +334,8 @@ class TableRestore {
 }  // namespace
 
 Status restore_table(Session& session, const TableRestoreOptions& options) {
+  // Nobody else is to read what is restored.
+  umask(S_IRWXG | S_IRWXO);
   return TableRestore(session, options).run();
 }
 
