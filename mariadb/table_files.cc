@@ -11,6 +11,7 @@
 #include "discovery.h"
 #include "engine.h"
 #include "error.h"
+#include "server/differences.h"
 #include "table_place.h"
 #include "trace.h"
 #include "two_phase.h"
@@ -49,7 +50,7 @@ class DefinitionOfImage {
  public:
   /// `as`: whose name it is to have, for expressions.
   DefinitionOfImage(THD* thd, const std::vector<char>& image, const TABLE& as) {
-    init_tmp_table_share(thd, &share_, as.s->db.str, 0, as.s->table_name.str, as.s->normalized_path.str);
+    begin_share(thd, share_, as.s->db.str, as.s->table_name.str, as.s->normalized_path.str);
     is_open_ = !share_.init_from_binary_frm_image(thd, false, reinterpret_cast<const uchar*>(image.data()),
                                                   image.size()) &&
                open_table_from_share(thd, &share_, &empty_clex_str, 0, 0, 0, &table_, false) == OPEN_FRM_OK;

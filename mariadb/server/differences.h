@@ -39,6 +39,17 @@ bool has_vector_index(Share& share) {
   }
 }
 
+/// Makes a share ready for a definition that is of no table of the server. From 11.8 on it is told that one
+/// thread has it.
+template <typename Share>
+void begin_share(THD* thd, Share& share, const char* schema, const char* table, const char* path) {
+  if constexpr (requires { init_tmp_table_share(thd, &share, schema, 0, table, path); }) {
+    init_tmp_table_share(thd, &share, schema, 0, table, path);
+  } else {
+    init_tmp_table_share(thd, &share, schema, 0, table, path, true);
+  }
+}
+
 /// Of names and words of SQL.
 inline bool is_same_name(const char* one, const char* other) {
 #ifdef my_strcasecmp

@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "database/database_fixture.h"
 #include "database/table_folder.h"
@@ -164,6 +166,38 @@ TEST_F(TableExportTest, RowsThatAreNotCommittedAreNotExported) {
   expect_rows_in(exported(), (Rows{{1, "one"}}));
   ASSERT_OK(commit(*other));
   expect_rows("d/t", {{1, "changed"}, {2, "two"}});
+}
+
+TEST_F(TableExportTest, MergesFlushesAndOtherWritersGoOnBesideAnExport) {
+  options_.segment_rows_limit = 100;
+  open();
+  create("d/t");
+  create("d/other");
+  Rows rows = fill();
+  std::atomic<bool> done{false};
+  std::thread merges([&] {
+    while (!done) EXPECT_OK((*database_->table("d/t"))->optimize({}));
+  });
+  std::thread writes([&] {
+    for (int64_t id = 0; !done; ++id) {
+      put_rows("d/other", {{id % 50, fmt::format("{}", id)}});
+      if (id % 10 == 0) EXPECT_OK(database_->checkpoint());
+    }
+  });
+  for (int64_t round = 0; round < 25; ++round) {
+    ASSERT_OK(export_table());
+    expect_rows_in(exported(), rows);
+    ASSERT_OK(remove_table_folder(posix_filesystem(), exported()));
+    // Only the export needs the table to itself.
+    put_rows("d/t", {{20'000 + round, "more"}});
+    rows[20'000 + round] = "more";
+    erase("d/t", 100 + round);
+    rows.erase(100 + round);
+  }
+  done = true;
+  merges.join();
+  writes.join();
+  expect_rows("d/t", rows);
 }
 
 TEST_F(TableExportTest, WhatACrashLeavesInTheFolderOfExportsGoesAtTheNextOpening) {
