@@ -6,9 +6,11 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <thread>
 
 #include "database/database_fixture.h"
+#include "database/online_backup.h"
 #include "database/table_folder.h"
 #include "database/table_import.h"
 
@@ -352,6 +354,104 @@ TEST_F(TableExportTest, PreparedTransactionsAreCountedAndLeftOut) {
   expect_rows_in(places.path() + "/table", (Rows{{1, "one"}}));
   database_->transactions().rollback(*transaction);
   database_->transactions().rollback(*of_other);
+}
+
+TEST_F(TableExportTest, RandomChangesComeOutOfABackup) {
+  const uint64_t seed = test_seed(7);
+  SCOPED_TRACE(fmt::format("HAILSTONE_TEST_SEED={}", seed));
+  std::mt19937_64 random(seed);
+  const auto below = [&](uint64_t limit) { return random() % limit; };
+  options_.segment_rows_limit = 200;
+  open();
+  create("d/t");
+  create("d/other");
+  Rows rows;
+  uint64_t texts_to_a_long_one = 60;
+  const auto change = [&](Table& table, Transaction& transaction, Rows* model) {
+    const auto id = static_cast<int64_t>(below(400));
+    if (below(4) == 0 && (model == nullptr || model->contains(id))) {
+      if (model == nullptr) return;
+      ASSERT_OK(table.erase(transaction, pair_key(table, id)));
+      model->erase(id);
+      return;
+    }
+    const std::string text(below(texts_to_a_long_one) == 0 ? 3900 : below(30),
+                           static_cast<char>('a' + below(26)));
+    ASSERT_OK(put(table, transaction, id, text));
+    if (model != nullptr) (*model)[id] = text;
+  };
+  const TemporaryDirectory places;
+  const uint64_t rounds = test_rounds(8);
+  for (uint64_t round = 0; round < rounds; ++round) {
+    // Its moment comes when most has happened, so that the log has it.
+    const std::string backup = places.path() + fmt::format("/backup{}", round);
+    auto online = database_->begin_backup(backup);
+    ASSERT_OK(online);
+    for (uint64_t step = 0, steps = 1 + below(40); step < steps; ++step) {
+      const auto transaction = begin();
+      Rows mine = rows;
+      // A large transaction has redo ahead of its commit.
+      const bool is_large = below(12) == 0;
+      texts_to_a_long_one = is_large ? 1 : 60;
+      const uint64_t changes = is_large ? 600 : 1 + below(20);
+      for (uint64_t i = 0; i < changes; ++i) {
+        change(**database_->table("d/t"), *transaction, &mine);
+        if (below(3) == 0) change(**database_->table("d/other"), *transaction, nullptr);
+        if (below(20) != 0) continue;
+        const auto savepoint = transaction->savepoint();
+        Rows undone = mine;
+        for (uint64_t j = 0, more = below(300); j < more; ++j)
+          change(**database_->table("d/t"), *transaction, &undone);
+        if (below(2) == 0) {
+          transaction->roll_back_to(savepoint);
+        } else {
+          mine = std::move(undone);
+        }
+      }
+      if (below(12) == 0) {
+        BulkLoad load(*database_->table("d/t"), *transaction);
+        const int64_t first = 1'000'000 + static_cast<int64_t>(below(1'000'000)) * 1000;
+        const std::string text(2000, 'l');
+        for (int64_t id = first; id < first + 800; ++id) {
+          if (mine.contains(id)) continue;
+          ASSERT_OK(load.append(pair_values(id, text)));
+          mine[id] = text;
+        }
+        Duplicate duplicate;
+        ASSERT_OK(load.finish(duplicate));
+      }
+      if (below(6) == 0) {
+        database_->transactions().rollback(*transaction);
+      } else {
+        ASSERT_OK(commit(*transaction));
+        rows = std::move(mine);
+      }
+      if (below(15) == 0) ASSERT_OK(database_->checkpoint());
+      if (below(15) == 0) ASSERT_OK((*database_->table("d/t"))->flush(true));
+      if (below(25) == 0) ASSERT_OK((*database_->table("d/t"))->optimize({}));
+      if (below(40) == 0) {
+        const auto ddl = begin();
+        ASSERT_OK(database_->truncate_table(*ddl, "d/t"));
+        ASSERT_OK(commit(*ddl));
+        rows.clear();
+      }
+    }
+    ASSERT_FALSE(HasFailure()) << "round " << round;
+    // A transaction that is open at that moment keeps the log, and has Carry records made.
+    const auto pending = begin();
+    change(**database_->table("d/other"), *pending, nullptr);
+    if (below(2) == 0) ASSERT_OK(put(**database_->table("d/t"), *pending, -5, "open"));
+    if (below(2) == 0) ASSERT_OK(database_->checkpoint());
+    ASSERT_OK((*online)->cut());
+    ASSERT_OK((*online)->finish());
+    database_->transactions().rollback(*pending);
+    const std::string table = places.path() + fmt::format("/table{}", round);
+    ASSERT_OK(extract_table(posix_filesystem(), backup, "d/t", table, {}, {}));
+    expect_rows_in(table, rows);
+    ASSERT_FALSE(HasFailure()) << "round " << round;
+    std::filesystem::remove_all(backup);
+    std::filesystem::remove_all(table);
+  }
 }
 
 // --- what goes wrong
