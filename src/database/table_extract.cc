@@ -146,14 +146,14 @@ class TableRedo {
 
 constexpr size_t most_named_tables = 20;
 
-std::unexpected<Error> no_such_table(Database& database, const std::string& from, const std::string& name) {
+std::unexpected<Error> no_such_table(Database& database, const std::string& name) {
   std::string present;
   const auto names = database.table_names();
   for (size_t i = 0; i < std::min(names.size(), most_named_tables); ++i)
     present += (i == 0 ? "" : ", ") + names[i];
   if (names.size() > most_named_tables) present += ", …";
-  return fail(ErrorCode::NotFound, fmt::format("there is no table '{}' of Hailstone in '{}'; there {}", name,
-                                               from, names.empty() ? "is none" : "are: " + present));
+  return fail(ErrorCode::NotFound, fmt::format("there is no table '{}' of Hailstone; there {}", name,
+                                               names.empty() ? "is none" : "are: " + present));
 }
 
 }  // namespace
@@ -173,7 +173,7 @@ Result<ExtractedTable> extract_table(Filesystem& filesystem, const std::string& 
     id = table;
     is_in_memory = definition.in_memory;
   });
-  if (id == 0) return no_such_table(*database, from, name);
+  if (id == 0) return no_such_table(*database, name);
   if (is_in_memory) {
     return fail(ErrorCode::Unsupported,
                 fmt::format("the rows of table '{}' were in memory only: no backup has them", name));
