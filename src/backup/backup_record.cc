@@ -240,9 +240,11 @@ Result<BackupRecord> read_backup_record(const std::string& folder) {
   if (posix_filesystem().exists(folder) && !is_folder(folder)) {
     return fail(
         ErrorCode::InvalidArgument,
-        fmt::format("'{0}' is no folder; where it is a backup as a stream, unpack it, by mbstream -x -C "
-                    "FOLDER < '{0}', or zstd -dc '{0}' | mbstream -x -C FOLDER when it is compressed",
-                    folder));
+        fmt::format(
+            "'{0}' is no folder; where it is a backup as a stream, unpack it: mkdir -p "
+            "FOLDER/server && mbstream -x -C FOLDER < '{0}', or zstd -dc '{0}' | mbstream -x -C FOLDER "
+            "when it is compressed",
+            folder));
   }
   const std::string path = folder + "/" + BackupRecord::file_name;
   const auto json = read_text(path);
