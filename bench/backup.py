@@ -157,13 +157,12 @@ class Bench:
 
     def what_has_changed(self):
         self.add_rows(self.rows // 100)
+        target = self.folder / "changes"
         if self.setup == MINE:
-            target = self.folder / "changes"
             begin, end = self.back_up(target, "--base", str(self.target))
             self.add("changes-engine-bytes", "backup of 1 % new, bytes of the engine",
                      sum(file["bytes"] for file in self.record(target)["database_files"]))
         else:
-            target = self.folder / "changes"
             begin, end = self.back_up(target, f"--incremental-basedir={self.target}")
         self.add("changes-seconds", "backup of 1 % new, s", end - begin)
         self.add("changes-bytes", "backup of 1 % new, bytes", tree_bytes(target))
