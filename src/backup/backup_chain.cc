@@ -65,14 +65,7 @@ Status copy_compared(const std::string& from, const std::string& to, const std::
   FolderTarget folder(to);
   HAILSTONE_TRY(copy_files(from, folder, "", files, threads, done));
   for (size_t i = 0; i < files.size(); ++i) {
-    if (has_same_bytes(files[i], wanted[i])) continue;
-    return fail(
-        ErrorCode::Corruption,
-        fmt::format(
-            "'{}/{}' is not what was backed up ({} bytes with checksum {:016x}, for {} with {:016x}); use "
-            "another backup",
-            from, stored_path(wanted[i]), files[i].bytes, files[i].checksum, wanted[i].bytes,
-            wanted[i].checksum));
+    HAILSTONE_TRY(compare(fmt::format("'{}/{}'", from, stored_path(wanted[i])), files[i], wanted[i]));
   }
   return {};
 }

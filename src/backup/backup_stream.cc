@@ -7,6 +7,7 @@
 #include <array>
 #include <limits>
 
+#include "base/bytes.h"
 #include "file/filesystem.h"
 
 namespace hailstone {
@@ -25,24 +26,11 @@ uint32_t more_sum(uint32_t sum, std::string_view bytes) {
   return static_cast<uint32_t>(crc32_z(sum, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
-template <typename Number>
-void append_number(Number number, std::string& to) {
-  for (size_t i = 0; i < sizeof number; ++i) to.push_back(static_cast<char>(number >> (8 * i)));
-}
-
-template <typename Number>
-Number number_at(const char* from) {
-  Number number = 0;
-  for (size_t i = 0; i < sizeof number; ++i)
-    number |= static_cast<Number>(static_cast<unsigned char>(from[i])) << (8 * i);
-  return number;
-}
-
 std::string begin_of(char type, const std::string& path) {
   std::string begin(magic);
   begin.push_back('\0');
   begin.push_back(type);
-  append_number(static_cast<uint32_t>(path.size()), begin);
+  append_number(begin, static_cast<uint32_t>(path.size()));
   return begin + path;
 }
 
@@ -94,9 +82,9 @@ Result<std::unique_ptr<TargetFile>> StreamTarget::create(const std::string& path
 
 Status StreamTarget::write_payload(const std::string& path, uint64_t offset, std::string_view bytes) {
   std::string begin = begin_of(payload_type, path);
-  append_number(static_cast<uint64_t>(bytes.size()), begin);
-  append_number(offset, begin);
-  append_number(more_sum(0, bytes), begin);
+  append_number(begin, static_cast<uint64_t>(bytes.size()));
+  append_number(begin, offset);
+  append_number(begin, more_sum(0, bytes));
   const MutexLock guard(mutex_);
   HAILSTONE_TRY(take_(begin));
   return take_(bytes);
@@ -117,9 +105,7 @@ Result<size_t> StreamReader::read(char* to, size_t size) {
   size_t done = 0;
   while (done < size) {
     const auto now = input_.read(to + done, size - done);
-    // The decompressor's own words: no system call has failed.
-    if (!now && now.error().code() == ErrorCode::Io && now.error().system_error() == 0)
-      return damaged(now.error().message());
+    if (!now && is_of_decompressor(now.error())) return damaged(now.error().message());
     HAILSTONE_TRY(now);
     if (*now == 0) break;
     done += *now;
@@ -142,7 +128,7 @@ Result<std::optional<StreamReader::Piece>> StreamReader::next() {
       return damaged("no chunk begins");
     if (begun < begin_bytes) return damaged("it is cut short");
     const char type = numbers[magic.size() + 1];
-    const auto length = number_at<uint32_t>(&numbers[magic.size() + 2]);
+    const auto length = load<uint32_t>(&numbers[magic.size() + 2]);
     if (type != payload_type && type != end_type)
       return damaged(fmt::format("a chunk of the kind {} is unknown", static_cast<unsigned char>(type)));
     if (length == 0 || length > longest_stream_path)
@@ -151,9 +137,9 @@ Result<std::optional<StreamReader::Piece>> StreamReader::next() {
     HAILSTONE_TRY(read_whole(path_.data(), length));
     if (type == end_type) return Piece{.path = path_, .offset = 0, .bytes = {}, .is_end = true};
     HAILSTONE_TRY(read_whole(numbers.data(), payload_bytes));
-    left_ = number_at<uint64_t>(numbers.data());
-    offset_ = number_at<uint64_t>(&numbers[8]);
-    expected_sum_ = number_at<uint32_t>(&numbers[16]);
+    left_ = load<uint64_t>(numbers.data());
+    offset_ = load<uint64_t>(&numbers[8]);
+    expected_sum_ = load<uint32_t>(&numbers[16]);
     sum_ = 0;
     if (offset_ > std::numeric_limits<uint64_t>::max() - left_) return damaged("a chunk has no end");
     if (left_ == 0) {
@@ -227,13 +213,7 @@ Status check_unpacked(const std::map<std::string, StoredFile>& found, const char
       return fail(ErrorCode::Corruption,
                   fmt::format("'{}' is not in the stream, or not whole; use another backup", path));
     }
-    if (one->second.bytes != file.bytes || one->second.checksum != file.checksum) {
-      return fail(
-          ErrorCode::Corruption,
-          fmt::format("'{}' in the stream is not what was backed up ({} bytes with checksum {:016x}, for "
-                      "{} with {:016x}); use another backup",
-                      path, one->second.bytes, one->second.checksum, file.bytes, file.checksum));
-    }
+    HAILSTONE_TRY(compare(fmt::format("'{}' in the stream", path), one->second, file));
   }
   return {};
 }

@@ -115,6 +115,15 @@ bool has_same_bytes(const StoredFile& one, const StoredFile& other) {
   return one.path == other.path && one.bytes == other.bytes && one.checksum == other.checksum;
 }
 
+Status compare(const std::string& what, StoredFile found, const StoredFile& wanted) {
+  found.path = wanted.path;
+  if (has_same_bytes(found, wanted)) return {};
+  return fail(ErrorCode::Corruption,
+              fmt::format("{} is not what was backed up ({} bytes with checksum {:016x}, for {} with "
+                          "{:016x}); use another backup",
+                          what, found.bytes, found.checksum, wanted.bytes, wanted.checksum));
+}
+
 RunningChecksum::RunningChecksum() : state_(XXH3_createState()) {
   if (state_ == nullptr) throw std::bad_alloc();
   XXH3_64bits_reset(state_);

@@ -28,6 +28,8 @@ struct StoredFile {
 std::string stored_path(const StoredFile& file);
 /// Whether both have the same bytes, however they are stored.
 bool has_same_bytes(const StoredFile& one, const StoredFile& other);
+/// The same wherever the first was found. ErrorCode::Corruption where it is not; `what` names it.
+Status compare(const std::string& what, StoredFile found, const StoredFile& wanted);
 
 /// The checksum of bytes that come one after the other, and how many they are.
 class RunningChecksum {

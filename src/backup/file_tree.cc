@@ -73,10 +73,7 @@ Status read_file(const std::string& folder, const StoredFile& file, const BytesD
     if (!done || done(bytes.size())) return {};
     return fail(ErrorCode::Interrupted, fmt::format("reading '{}' was interrupted", input->name()));
   });
-  // The decompressor's own words: no system call has failed.
-  const bool is_damaged =
-      !read && file.zstd_bytes && read.error().code() == ErrorCode::Io && read.error().system_error() == 0;
-  if (!is_damaged) return read;
+  if (read || !file.zstd_bytes || !is_of_decompressor(read.error())) return read;
   return fail(ErrorCode::Corruption, fmt::format("'{}' is not what was backed up: {}; use another backup",
                                                  input->name(), read.error().message()));
 }
@@ -221,6 +218,11 @@ Result<std::unique_ptr<Input>> open_stored(const std::string& folder, const Stor
   if (!opened_file.is_open()) return failed_call(fmt::format("cannot open '{}'", path), errno);
   std::unique_ptr<Input> input = std::make_unique<StoredInput>(std::move(path), std::move(opened_file));
   return file.zstd_bytes ? plain_input(std::move(input)) : std::move(input);
+}
+
+bool is_of_decompressor(const Error& error) {
+  // Its own words: no system call has failed.
+  return error.code() == ErrorCode::Io && error.system_error() == 0;
 }
 
 Status for_all_bytes(Input& input, const TakeBytes& take) {

@@ -62,6 +62,8 @@ class TemporaryFolder {
 
 /// A plain file, decompressed where its facts say so. Links are refused.
 Result<std::unique_ptr<Input>> open_stored(const std::string& folder, const StoredFile& file);
+/// Whether an error of such an input says that the compressed bytes are damaged.
+bool is_of_decompressor(const Error& error);
 /// Gives all that there is to `take`, piece by piece.
 Status for_all_bytes(Input& input, const TakeBytes& take);
 /// A small text file; ErrorCode::NotFound.
