@@ -106,6 +106,22 @@ Result<std::vector<std::string>> BackedUpServer::tables_of_other_engines() {
   return tables;
 }
 
+Result<std::string> BackedUpServer::innodb_log() {
+  HAILSTONE_ASSIGN(const auto rows, connection_.query("SELECT @@innodb_log_group_home_dir"));
+  const std::string& folder = rows.at(0).at(0);
+  return fmt::format("{}{}/{}", folder.starts_with('/') ? "" : data_directory_, folder,
+                     CopiedInnodbLog::file_name);
+}
+
+Result<InnodbLogPlace> BackedUpServer::innodb_log_place() {
+  HAILSTONE_ASSIGN(const auto rows,
+                   connection_.query("SELECT (SELECT variable_value FROM information_schema.global_status "
+                                     "WHERE variable_name = 'INNODB_LSN_FLUSHED'), (SELECT variable_value "
+                                     "FROM information_schema.global_status WHERE variable_name = "
+                                     "'INNODB_LSN_CURRENT')"));
+  return InnodbLogPlace{.current = number_of(rows.at(0).at(1)), .flushed = number_of(rows.at(0).at(0))};
+}
+
 Result<double> BackedUpServer::lock_wait() {
   HAILSTONE_ASSIGN(
       const auto rows,

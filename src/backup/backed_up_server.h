@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backup/backup_record.h"
+#include "backup/innodb_log.h"
 #include "base/status.h"
 #include "collect/config.h"
 #include "collect/server_connection.h"
@@ -29,6 +30,10 @@ class BackedUpServer {
   const std::string& staged() const { return staged_; }
   /// Tables, as `schema`.`table`, of other engines than Hailstone that are no part of the server itself.
   Result<std::vector<std::string>> tables_of_other_engines();
+
+  /// The file of InnoDB's log.
+  Result<std::string> innodb_log();
+  Result<InnodbLogPlace> innodb_log_place();
 
   /// For how long the longest wait for a lock of a backup of this account has been going on, in seconds; 0:
   /// there is none.

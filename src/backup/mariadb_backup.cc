@@ -53,8 +53,8 @@ BinaryLogRecord noted_position(const std::string& text) {
 }
 
 Status take_stream(Input& input, FileTarget& target,
-                   const std::function<Status(const std::string& path)>& remove, const BytesDone& done,
-                   CopiedServer& copied) {
+                   const std::function<Status(const std::string& path)>& remove, CopiedInnodbLog& innodb_log,
+                   const BytesDone& done, CopiedServer& copied) {
   StreamReader reader(input);
   StreamedFiles files(target, fmt::format("{}/", BackupRecord::server_folder), remove);
   std::string position;
@@ -62,6 +62,7 @@ Status take_stream(Input& input, FileTarget& target,
     HAILSTONE_ASSIGN(const auto piece, reader.next());
     if (!piece) break;
     HAILSTONE_TRY(files.take(*piece));
+    if (piece->path == CopiedInnodbLog::file_name) HAILSTONE_TRY(innodb_log.take(piece->bytes));
     if (is_note_of_position(piece->path) && position.size() < longest_note) position += piece->bytes;
     if (!done(piece->bytes.size())) return fail(ErrorCode::Interrupted, "interrupted");
   }
@@ -77,7 +78,8 @@ Status take_stream(Input& input, FileTarget& target,
 Result<CopiedServer> copy_server(const MariadbBackup& with, const std::string& data_directory,
                                  const std::string& base, FileTarget& target,
                                  const std::function<Status(const std::string& path)>& remove,
-                                 const std::string& work, const BytesDone& done) {
+                                 CopiedInnodbLog& innodb_log, const std::string& work,
+                                 const BytesDone& done) {
   std::vector<std::string> arguments{with.program};
   // It has to come first.
   if (!with.option_file.empty()) arguments.push_back("--defaults-file=" + with.option_file);
@@ -90,7 +92,7 @@ Result<CopiedServer> copy_server(const MariadbBackup& with, const std::string& d
   if (!program) return with_cure(with, program.error());
   const auto stop = [&done] { return !done(0); };
   CopiedServer copied;
-  const Status taken = take_stream(*program->output(stop), target, remove, done, copied);
+  const Status taken = take_stream(*program->output(stop), target, remove, innodb_log, done, copied);
   // An error of the target, or of this process, comes before that of the program, which ends by it.
   if (!taken && taken.error().code() != ErrorCode::Corruption) return std::unexpected(taken.error());
   if (const Status ended = program->wait(stop); !ended) {
@@ -98,6 +100,7 @@ Result<CopiedServer> copy_server(const MariadbBackup& with, const std::string& d
     return std::unexpected(ended.error());
   }
   HAILSTONE_TRY(taken);
+  HAILSTONE_TRY(innodb_log.end(stop));
   return copied;
 }
 

@@ -10,6 +10,7 @@
 #include "backup/backup_record.h"
 #include "backup/file_target.h"
 #include "backup/file_tree.h"
+#include "backup/innodb_log.h"
 #include "base/status.h"
 
 namespace hailstone {
@@ -28,12 +29,13 @@ struct CopiedServer {
 };
 
 /// Copies the server into the folder BackupRecord::server_folder of `target`, from which a path is taken away
-/// by `remove`; with `base`, a folder with a copy, what has changed since. `work`: an empty folder.
-/// ErrorCode::Busy: it has failed by what clients did meanwhile; another call may get through.
+/// by `remove`; with `base`, a folder with a copy, what has changed since. `innodb_log`: a new one. `work`:
+/// an empty folder. ErrorCode::Busy: it has failed by what clients did meanwhile, or has copied what they did
+/// wrongly; another call may get through.
 Result<CopiedServer> copy_server(const MariadbBackup& with, const std::string& data_directory,
                                  const std::string& base, FileTarget& target,
                                  const std::function<Status(const std::string& path)>& remove,
-                                 const std::string& work, const BytesDone& done);
+                                 CopiedInnodbLog& innodb_log, const std::string& work, const BytesDone& done);
 /// Makes what it copied to `target` files that a server can start with; with `changes`, a copy that has
 /// `target` as its base, brings them in. Both are changed.
 Status prepare_server(const MariadbBackup& with, const std::string& target, const std::string& changes,

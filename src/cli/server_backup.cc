@@ -16,6 +16,7 @@
 #include "backup/backup_stream.h"
 #include "backup/compressor.h"
 #include "backup/file_tree.h"
+#include "backup/innodb_log.h"
 #include "backup/lasting_files.h"
 #include "backup/mariadb_backup.h"
 #include "base/version.h"
@@ -219,13 +220,15 @@ class ServerBackup {
         .threads = options_.threads,
         .log = log()};
     const std::string base = base_ ? options_.base + "/" + BackupRecord::server_folder : "";
+    HAILSTONE_ASSIGN(const std::string innodb_log, server_.innodb_log());
     for (int attempt = 1;; ++attempt) {
+      CopiedInnodbLog copied_log(innodb_log, [this] { return server_.innodb_log_place(); });
       Result<CopiedServer> copied = fail(ErrorCode::Busy, "");
       bool is_late = false;
       const Status done = with_byte_progress(session_, "copying", 0, [&](const BytesDone& more) -> Status {
         copied = copy_server(
             with, server_.data_directory(), base, *target_,
-            [this](const std::string& path) { return remove_tree(partial_ + "/" + path); }, work,
+            [this](const std::string& path) { return remove_tree(partial_ + "/" + path); }, copied_log, work,
             [&](uint64_t bytes) {
               is_late = is_late || lock_is_late();
               return more(bytes) && !is_late;
