@@ -162,8 +162,15 @@ bool flush_logs(handlerton*) {
 }
 
 void prepare_for_backup() {
-  run_traced(current_thd, {.function = "prepare_for_backup", .returns = Returns::Nothing},
-             [&]() { write_table_lists(); });
+  run_traced(current_thd, {.function = "prepare_for_backup", .returns = Returns::Nothing}, [&]() {
+    begin_stages_of_backup();
+    write_table_lists();
+  });
+}
+
+void end_backup() {
+  run_traced(current_thd, {.function = "end_backup", .returns = Returns::Nothing},
+             [&]() { end_stages_of_backup(); });
 }
 
 std::string last_expiry_as_text(const Database::LastExpiry& last) {
@@ -212,6 +219,7 @@ void set_hooks(handlerton* engine) {
   engine->drop_database = drop_database;
   engine->flush_logs = flush_logs;
   engine->prepare_for_backup = prepare_for_backup;
+  engine->end_backup = end_backup;
   engine->show_status = show_status;
   set_select_hook<create_select_handler>(engine->create_select);
   engine->create_group_by = create_part_handler;

@@ -44,7 +44,8 @@ struct Shown {
   std::string directory;
   std::optional<BinaryLogPosition> position;
   std::chrono::microseconds cut{0};
-  std::string error;  // of the moment, whose session is not the one that has armed it
+  std::string error;     // of the moment, whose session is not the one that has armed it
+  bool is_over = false;  // the stages in which the moment was have ended: there is no later one
 };
 
 struct Current {
@@ -73,6 +74,12 @@ std::shared_ptr<Current> armed_in(const std::string& directory) {
   const bool is_armed =
       current != nullptr && current->owner != 0 && shown.directory == directory && shown.state != State::Done;
   return is_armed ? current : nullptr;
+}
+
+/// Of the backup, null: there is none.
+bool awaits_moment(const Current* backup) HAILSTONE_REQUIRES(mutex) {
+  return backup != nullptr && backup->owner != 0 && !shown.is_over &&
+         (shown.state == State::Armed || shown.state == State::Cut);
 }
 
 void show(State state) {
@@ -160,16 +167,20 @@ bool are_commits_out(THD* thd) {
 
 Status cut(THD* thd, Current& backup, bool needs_no_commits) HAILSTONE_REQUIRES(backup.working) {
   if (backup.backup == nullptr) return {};  // given up
+  if (needs_no_commits) {
+    const MutexLock guard(mutex);
+    if (!awaits_moment(&backup)) return {};
+    // From here on it has an earlier moment no more, whatever becomes of this one.
+    shown.state = State::Armed;
+    shown.position.reset();
+  }
   const auto begun = std::chrono::steady_clock::now();
   HAILSTONE_TRY(backup.backup->cut());
   const auto taken = std::chrono::steady_clock::now() - begun;
   std::optional<BinaryLogPosition> position = binary_log_position();
   if (!are_commits_out(thd)) {
-    // Who held the commits has let go of them meanwhile. The backup has an earlier moment no more, either.
-    if (needs_no_commits) {
-      show(State::Armed);
-      return {};
-    }
+    // Who held the commits has let go of them meanwhile.
+    if (needs_no_commits) return {};
     position.reset();
   }
   const MutexLock guard(mutex);
@@ -245,8 +256,11 @@ void give_up_backup() {
 }
 
 bool is_moment_of_backup(THD* thd) {
-  const auto backup = current_backup();
-  return backup != nullptr && backup->owner != 0 && are_commits_out(thd);
+  {
+    const MutexLock guard(mutex);
+    if (!awaits_moment(current.get())) return false;
+  }
+  return are_commits_out(thd);
 }
 
 Status take_moment_of_backup(THD* thd) {
@@ -259,6 +273,16 @@ Status take_moment_of_backup(THD* thd) {
     shown.error = taken.error().message();
   }
   return taken;
+}
+
+void begin_stages_of_backup() {
+  const MutexLock guard(mutex);
+  shown.is_over = false;
+}
+
+void end_stages_of_backup() {
+  const MutexLock guard(mutex);
+  shown.is_over = shown.state == State::Cut;
 }
 
 void end_backup_of(const THD* thd) {

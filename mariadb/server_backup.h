@@ -2,8 +2,9 @@
 // hailstone_backup_armed (docs/backup.md). At most one at a time.
 //
 // An armed backup is one whose moment somebody else chooses: the session that holds BACKUP STAGE
-// BLOCK_COMMIT, such as mariadb-backup's, when it says FLUSH ENGINE LOGS. No engine can commit then. It
-// belongs to the session that has armed it, and is given up with it.
+// BLOCK_COMMIT, such as mariadb-backup's, when it says FLUSH ENGINE LOGS. No engine can commit then. The last
+// moment before BACKUP STAGE END counts: others, too, may keep commits out and flush logs later. It belongs
+// to the session that has armed it, and is given up with it.
 //
 // All functions are thread-safe.
 #pragma once
@@ -27,6 +28,9 @@ void give_up_backup();
 /// For hton->flush_logs: whether this is the moment of an armed backup, `thd` may be null.
 bool is_moment_of_backup(THD* thd);
 Status take_moment_of_backup(THD* thd);
+/// For hton->prepare_for_backup and end_backup: BACKUP STAGE START and END of any session.
+void begin_stages_of_backup();
+void end_stages_of_backup();
 /// The session ends: what it has armed is given up.
 void end_backup_of(const THD* thd);
 
