@@ -274,7 +274,7 @@ class TableRestore {
     };
     auto extracted = [&]() -> Result<ExtractedTable> {
       HAILSTONE_TRY(bring([](const std::string& path) {
-        return path == Manifest::path_in({}).substr(1) || parse_log_file_name(path).has_value();
+        return path == Manifest::file_name || parse_log_file_name(path).has_value();
       }));
       return extract_table(files, scratch, wanted_, target,
                            [&](const std::vector<std::string>& names) {

@@ -54,12 +54,20 @@ std::string DatabaseCore::delete_vector_path(uint64_t file_number) {
   return delete_vector_path_in(directory_, file_number);
 }
 
+std::string segment_file_name(uint64_t file_number) {
+  return fmt::format("{}{:016x}", segment_prefix, file_number);
+}
+
 std::string segment_path_in(const std::string& directory, uint64_t file_number) {
-  return fmt::format("{}/{}{:016x}", directory, segment_prefix, file_number);
+  return directory + "/" + segment_file_name(file_number);
+}
+
+std::string delete_vector_file_name(uint64_t file_number) {
+  return fmt::format("{}{:016x}", delete_vector_prefix, file_number);
 }
 
 std::string delete_vector_path_in(const std::string& directory, uint64_t file_number) {
-  return fmt::format("{}/{}{:016x}", directory, delete_vector_prefix, file_number);
+  return directory + "/" + delete_vector_file_name(file_number);
 }
 
 std::optional<uint64_t> file_number_of(std::string_view name) {

@@ -129,7 +129,9 @@ class DatabaseCore final : public TableHost {
   std::unique_ptr<Maintenance> maintenance;  // null during recovery and after close
 };
 
+std::string segment_file_name(uint64_t file_number);
 std::string segment_path_in(const std::string& directory, uint64_t file_number);
+std::string delete_vector_file_name(uint64_t file_number);
 std::string delete_vector_path_in(const std::string& directory, uint64_t file_number);
 /// The number of a segment or delete vector file; nothing for the names of other files.
 std::optional<uint64_t> file_number_of(std::string_view name);

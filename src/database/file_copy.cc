@@ -21,11 +21,15 @@ std::string parent_of(const std::string& path) {
   return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
 }
 
+DatabaseIdentity next_identity(std::span<const DatabaseIdentity> earlier, uint64_t next_file) {
+  const uint64_t first = earlier.empty() ? next_file : std::max(next_file, earlier.back().first_file + 1);
+  return {.first_file = first, .database = new_database_number()};
+}
+
 Status begin_new_identity(Filesystem& filesystem, const std::string& directory, uint64_t manifest_bytes,
                           std::span<const DatabaseIdentity> databases, uint64_t next_file) {
-  const uint64_t first = databases.empty() ? next_file : std::max(next_file, databases.back().first_file + 1);
   ManifestRecords records;
-  records.add_database({.first_file = first, .database = new_database_number()});
+  records.add_database(next_identity(databases, next_file));
   Counters counters;
   return Manifest(filesystem, directory, counters, manifest_bytes, false).append(std::move(records));
 }
@@ -163,7 +167,6 @@ Status restore_database(Filesystem& filesystem, const std::string& from, const s
   if (!content) return fail(ErrorCode::NotFound, fmt::format("the manifest '{}' is gone", manifest));
   FileCopy files(filesystem, from, to, progress);
   HAILSTONE_TRY(files.make_directory("restored database"));
-  const std::string manifest_name = manifest.substr(from.size() + 1);
   std::vector<std::pair<std::string, uint64_t>> wanted;
   for (const std::string& name : names) {
     if (!file_number_of(name) && !parse_log_file_name(name)) continue;
@@ -174,7 +177,7 @@ Status restore_database(Filesystem& filesystem, const std::string& from, const s
   }
   for (const auto& [name, size] : wanted) HAILSTONE_TRY(files.copy(name, size));
   HAILSTONE_TRY(files.sync());
-  HAILSTONE_TRY(files.copy(manifest_name, content->intact_bytes));
+  HAILSTONE_TRY(files.copy(Manifest::file_name, content->intact_bytes));
   HAILSTONE_TRY(become_another_database(filesystem, to));
   HAILSTONE_TRY(files.sync());
   HAILSTONE_TRY(filesystem.sync_directory(parent_of(to)));

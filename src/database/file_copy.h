@@ -69,9 +69,13 @@ Status remove_copied_database(Filesystem& filesystem, const std::string& folder)
 /// The directory that holds the file or directory at `path`.
 std::string parent_of(const std::string& path);
 
-/// Gives the database in a directory, the copy of another one, a number of its own: files that either writes
-/// from now on are not taken for the other's. `manifest_bytes`: of its manifest. `databases`: what that
-/// holds. `next_file`: a number that no file has yet, nor any beyond it.
+/// A number of its own for the copy of a database: files that either writes from now on are not taken for the
+/// other's. `earlier`: what its manifest holds. `next_file`: a number that no file has yet, nor any beyond
+/// it.
+DatabaseIdentity next_identity(std::span<const DatabaseIdentity> earlier, uint64_t next_file);
+
+/// Gives the database in a directory, which is a copy, its next_identity(). `manifest_bytes`: of its
+/// manifest.
 Status begin_new_identity(Filesystem& filesystem, const std::string& directory, uint64_t manifest_bytes,
                           std::span<const DatabaseIdentity> databases, uint64_t next_file);
 

@@ -285,7 +285,7 @@ Result<ManifestContent> parse_manifest(ByteView bytes, const std::string& path) 
   return content;
 }
 
-std::string Manifest::path_in(const std::string& directory) { return directory + "/manifest"; }
+std::string Manifest::path_in(const std::string& directory) { return directory + "/" + file_name; }
 
 Result<std::optional<ManifestContent>> Manifest::load(Filesystem& filesystem, const std::string& directory,
                                                       Counters* counters) {

@@ -85,6 +85,7 @@ class Manifest {
   /// Nothing when the directory has no manifest. ErrorCode::Corruption names file and offset.
   static Result<std::optional<ManifestContent>> load(Filesystem& filesystem, const std::string& directory,
                                                      Counters* counters = nullptr);
+  static constexpr const char* file_name = "manifest";
   static std::string path_in(const std::string& directory);
 
   /// `bytes`: of the file that load() read; `torn`: as load() found it. The file is opened at the first

@@ -16,8 +16,6 @@ namespace {
 /// The name of a file in the target that whoever has the original open may go on writing to.
 std::string linked_name(const std::string& name) { return "linked-" + name; }
 
-std::string manifest_name() { return Manifest::path_in({}).substr(1); }
-
 }  // namespace
 
 OnlineBackup::OnlineBackup(DatabaseCore& core, std::string target, const CopyProgress& progress)
@@ -56,8 +54,8 @@ Status OnlineBackup::cut() {
     }));
     HAILSTONE_TRY(link_new_files());
     HAILSTONE_TRY(link_log(manifest.log_start, end));
-    HAILSTONE_TRY(files_.remove(linked_name(manifest_name())));
-    HAILSTONE_TRY(files_.link(manifest_name(), linked_name(manifest_name())));
+    HAILSTONE_TRY(files_.remove(linked_name(Manifest::file_name)));
+    HAILSTONE_TRY(files_.link(Manifest::file_name, linked_name(Manifest::file_name)));
     manifest_bytes_ = manifest.bytes;
     return {};
   };
@@ -121,7 +119,7 @@ Status OnlineBackup::finish() {
   files_.expect(manifest_bytes_);
   for (const auto& [name, bytes] : logs_) HAILSTONE_TRY(files_.copy_linked(linked_name(name), name, bytes));
   HAILSTONE_TRY(files_.sync());
-  HAILSTONE_TRY(files_.copy_linked(linked_name(manifest_name()), manifest_name(), manifest_bytes_));
+  HAILSTONE_TRY(files_.copy_linked(linked_name(Manifest::file_name), Manifest::file_name, manifest_bytes_));
   HAILSTONE_TRY(begin_new_identity(filesystem_, target_, manifest_bytes_, core_.file_numbers.databases(),
                                    core_.file_numbers.next()));
   HAILSTONE_TRY(files_.sync());

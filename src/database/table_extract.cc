@@ -197,7 +197,7 @@ Result<ExtractedTable> extract_table(Filesystem& filesystem, const std::string& 
   }
   std::vector<std::string> logged;
   for (const uint64_t file : redo.files()) {
-    if (std::string name_of_file = segment_path_in({}, file).substr(1); !files.contains(name_of_file))
+    if (std::string name_of_file = segment_file_name(file); !files.contains(name_of_file))
       logged.push_back(std::move(name_of_file));
   }
   std::vector<std::string> wanted(files.begin(), files.end());

@@ -14,8 +14,6 @@ std::string path_in(const std::string& directory, const char* folder, const std:
   return fmt::format("{}/{}/{}", directory, folder, table);
 }
 
-std::string manifest_name() { return Manifest::path_in({}).substr(1); }
-
 }  // namespace
 
 std::string export_path(const std::string& directory, const std::string& table) {
@@ -73,9 +71,8 @@ Status TableFolder::begin() {
 std::vector<std::string> files_of(const TableContents& contents) {
   std::vector<std::string> names;
   for (const auto& segment : contents.segments) {
-    names.push_back(segment_path_in({}, segment.file).substr(1));
-    if (segment.delete_vector != 0)
-      names.push_back(delete_vector_path_in({}, segment.delete_vector).substr(1));
+    names.push_back(segment_file_name(segment.file));
+    if (segment.delete_vector != 0) names.push_back(delete_vector_file_name(segment.delete_vector));
   }
   return names;
 }
@@ -100,14 +97,11 @@ Status TableFolder::finish(Content content) {
   mark.carried = 0;
   ManifestRecords records;
   for (const DatabaseIdentity& each : content.databases) records.add_database(each);
-  const uint64_t first = content.databases.empty()
-                             ? mark.next_file
-                             : std::max(mark.next_file, content.databases.back().first_file + 1);
-  records.add_database({.first_file = first, .database = new_database_number()});
+  records.add_database(next_identity(content.databases, mark.next_file));
   if (content.table != nullptr) records.add_table(*content.table);
   records.add_mark(mark);
-  files_.expect_made(manifest_name());
-  files_.expect_made(manifest_name() + ".new");
+  files_.expect_made(Manifest::file_name);
+  files_.expect_made(std::string(Manifest::file_name) + ".new");
   HAILSTONE_TRY(Manifest(filesystem_, to_, counters_, 0, true).rewrite(std::move(records)));
   HAILSTONE_TRY(files_.sync());
   HAILSTONE_TRY(filesystem_.sync_directory(parent_of(to_)));
