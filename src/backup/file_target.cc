@@ -2,12 +2,17 @@
 
 #include <xxhash.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <new>
+#include <utility>
 
 #include "backup/compressor.h"
 #include "backup/file_tree.h"
 #include "backup/posix_calls.h"
+#include "file/io_method.h"
 
 namespace hailstone {
 namespace {
@@ -17,31 +22,52 @@ namespace fs = std::filesystem;
 constexpr mode_t file_mode = 0640;
 /// What compression must save of a file so that it stays.
 constexpr uint64_t least_saving = 16;  // one of so many bytes
+constexpr size_t written_at_once = size_t{1} << 20;
 
-/// A new file that is written from its beginning to its end.
+/// A new file that is written from its beginning to its end. Past the page cache, where the filesystem can:
+/// copies of what is there cost others much of the processor, and their files the cache.
 class NewFile {
  public:
   explicit NewFile(std::string path)
-      : path_(std::move(path)), file_(opened(path_, O_WRONLY | O_CREAT | O_EXCL, file_mode)) {
+      : path_(std::move(path)),
+        file_(opened(path_, O_WRONLY | O_CREAT | O_EXCL, file_mode)),
+        buffer_(static_cast<char*>(std::aligned_alloc(io_alignment, written_at_once))) {
+    if (buffer_ == nullptr) throw std::bad_alloc();
     reason_ = file_.is_open() ? 0 : errno;
+    if (file_.is_open()) set_direct(file_.number(), true);
   }
   Status is_open() const {
     return reason_ == 0 ? Status{} : failed_call(fmt::format("cannot make '{}'", path_), reason_);
   }
   Status write(std::string_view bytes) {
-    HAILSTONE_TRY(write_all(file_.number(), path_, bytes));
-    // The disk gets them now, and not much at once that others would wait for. An error is told by the end.
-    static_cast<void>(sync_file_range(file_.number(), static_cast<off_t>(bytes_),
-                                      static_cast<off_t>(bytes.size()),
-                                      SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER));
     bytes_ += bytes.size();
+    while (!bytes.empty()) {
+      const size_t more = std::min(bytes.size(), written_at_once - buffered_);
+      std::memcpy(buffer_.get() + buffered_, bytes.data(), more);
+      buffered_ += more;
+      bytes.remove_prefix(more);
+      if (buffered_ == written_at_once) HAILSTONE_TRY(write_buffered());
+    }
     return {};
   }
+  /// All of it has been given.
+  Status end() { return write_buffered(); }
   uint64_t bytes() const { return bytes_; }
 
  private:
+  struct Free {
+    void operator()(char* memory) const { std::free(memory); }
+  };
+
+  Status write_buffered() {
+    const std::string_view bytes(buffer_.get(), std::exchange(buffered_, 0));
+    return write_all(file_.number(), path_, bytes);
+  }
+
   const std::string path_;
   const Descriptor file_;
+  const std::unique_ptr<char, Free> buffer_;
+  size_t buffered_ = 0;
   int reason_ = 0;
   uint64_t bytes_ = 0;
 };
@@ -54,7 +80,10 @@ class FileAsItIs final : public TargetFile {
 
  private:
   Status write(std::string_view bytes) override { return file_.write(bytes); }
-  Result<std::optional<uint64_t>> close() override { return std::nullopt; }
+  Result<std::optional<uint64_t>> close() override {
+    HAILSTONE_TRY(file_.end());
+    return std::nullopt;
+  }
 
   NewFile file_;
 };
@@ -74,6 +103,7 @@ class CompressedFile final : public TargetFile {
 
   Result<std::optional<uint64_t>> close() override {
     HAILSTONE_TRY(compressor_.finish());
+    HAILSTONE_TRY(file_.end());
     if (form_ == StoredForm::Compressed || file_.bytes() + bytes() / least_saving < bytes())
       return file_.bytes();
     HAILSTONE_TRY(put_as_it_is());
@@ -88,6 +118,7 @@ class CompressedFile final : public TargetFile {
       NewFile copy(folder_ + "/" + path());
       HAILSTONE_TRY(copy.is_open());
       HAILSTONE_TRY(for_all_bytes(*input, [&](std::string_view bytes) { return copy.write(bytes); }));
+      HAILSTONE_TRY(copy.end());
     }
     const std::string compressed = folder_ + "/" + stored_path(stored);
     if (unlink(compressed.c_str()) != 0)

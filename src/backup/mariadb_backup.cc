@@ -45,6 +45,10 @@ bool is_note_of_position(std::string_view path) {
   return path == "xtrabackup_binlog_info" || path == "mariadb_backup_binlog_info";
 }
 
+/// A part of InnoDB's or Aria's log. The program must not fall behind those who write them, and copies the
+/// last of them while nobody can commit.
+bool is_log(std::string_view path) { return path.starts_with("ib_logfile") || path.starts_with("aria_log"); }
+
 BinaryLogRecord noted_position(const std::string& text) {
   BinaryLogRecord noted;
   std::istringstream words(text);
@@ -52,17 +56,16 @@ BinaryLogRecord noted_position(const std::string& text) {
   return noted;
 }
 
-Status take_stream(Input& input, FileTarget& target,
-                   const std::function<Status(const std::string& path)>& remove, CopiedInnodbLog& innodb_log,
-                   const BytesDone& done, CopiedServer& copied) {
+Status take_stream(Input& input, const ServerCopy& copy, const BytesDone& done, CopiedServer& copied) {
   StreamReader reader(input);
-  StreamedFiles files(target, fmt::format("{}/", BackupRecord::server_folder), remove);
+  StreamedFiles files(copy.target, fmt::format("{}/", BackupRecord::server_folder), copy.remove);
   std::string position;
   while (true) {
     HAILSTONE_ASSIGN(const auto piece, reader.next());
     if (!piece) break;
     HAILSTONE_TRY(files.take(*piece));
-    if (piece->path == CopiedInnodbLog::file_name) HAILSTONE_TRY(innodb_log.take(piece->bytes));
+    if (!is_log(piece->path)) copy.pace.take(piece->bytes.size());
+    if (piece->path == CopiedInnodbLog::file_name) HAILSTONE_TRY(copy.innodb_log.take(piece->bytes));
     if (is_note_of_position(piece->path) && position.size() < longest_note) position += piece->bytes;
     if (!done(piece->bytes.size())) return fail(ErrorCode::Interrupted, "interrupted");
   }
@@ -70,29 +73,25 @@ Status take_stream(Input& input, FileTarget& target,
   for (const auto& [path, file] : files.ended()) copied.files.push_back(file);
   if (const std::string path = files.unended(); !path.empty())
     return fail(ErrorCode::Corruption, fmt::format("{} ends in the midst of '{}'", input.name(), path));
-  return target.sync();
+  return copy.target.sync();
 }
 
 }  // namespace
 
-Result<CopiedServer> copy_server(const MariadbBackup& with, const std::string& data_directory,
-                                 const std::string& base, FileTarget& target,
-                                 const std::function<Status(const std::string& path)>& remove,
-                                 CopiedInnodbLog& innodb_log, const std::string& work,
-                                 const BytesDone& done) {
+Result<CopiedServer> copy_server(const MariadbBackup& with, const ServerCopy& copy, const BytesDone& done) {
   std::vector<std::string> arguments{with.program};
   // It has to come first.
   if (!with.option_file.empty()) arguments.push_back("--defaults-file=" + with.option_file);
   arguments.insert(
       arguments.end(),
-      {"--backup", "--stream=mbstream", "--target-dir=" + work, "--datadir=" + data_directory,
+      {"--backup", "--stream=mbstream", "--target-dir=" + copy.work, "--datadir=" + copy.data_directory,
        fmt::format("--parallel={}", with.threads), fmt::format("--log-copy-interval={}", log_copy_interval)});
-  if (!base.empty()) arguments.push_back("--incremental-basedir=" + base);
+  if (!copy.base.empty()) arguments.push_back("--incremental-basedir=" + copy.base);
   auto program = ChildProcess::start_to_read(arguments, with.log);
   if (!program) return with_cure(with, program.error());
   const auto stop = [&done] { return !done(0); };
   CopiedServer copied;
-  const Status taken = take_stream(*program->output(stop), target, remove, innodb_log, done, copied);
+  const Status taken = take_stream(*program->output(stop), copy, done, copied);
   // An error of the target, or of this process, comes before that of the program, which ends by it.
   if (!taken && taken.error().code() != ErrorCode::Corruption) return std::unexpected(taken.error());
   if (const Status ended = program->wait(stop); !ended) {
@@ -100,7 +99,7 @@ Result<CopiedServer> copy_server(const MariadbBackup& with, const std::string& d
     return std::unexpected(ended.error());
   }
   HAILSTONE_TRY(taken);
-  HAILSTONE_TRY(innodb_log.end(stop));
+  HAILSTONE_TRY(copy.innodb_log.end(stop));
   return copied;
 }
 

@@ -11,6 +11,7 @@
 #include "backup/file_target.h"
 #include "backup/file_tree.h"
 #include "backup/innodb_log.h"
+#include "backup/pace.h"
 #include "base/status.h"
 
 namespace hailstone {
@@ -28,14 +29,19 @@ struct CopiedServer {
   std::optional<BinaryLogRecord> binary_log;  // where it was by what it has noted; nothing: it has noted none
 };
 
-/// Copies the server into the folder BackupRecord::server_folder of `target`, from which a path is taken away
-/// by `remove`; with `base`, a folder with a copy, what has changed since. `innodb_log`: a new one. `work`:
-/// an empty folder. ErrorCode::Busy: it has failed by what clients did meanwhile, or has copied what they did
-/// wrongly; another call may get through.
-Result<CopiedServer> copy_server(const MariadbBackup& with, const std::string& data_directory,
-                                 const std::string& base, FileTarget& target,
-                                 const std::function<Status(const std::string& path)>& remove,
-                                 CopiedInnodbLog& innodb_log, const std::string& work, const BytesDone& done);
+struct ServerCopy {
+  std::string data_directory;
+  std::string base;    // a folder with a copy that this one is to have the changes to; empty: none
+  FileTarget& target;  // gets the files in its folder BackupRecord::server_folder
+  std::function<Status(const std::string& path)> remove;  // takes a path away from the target
+  CopiedInnodbLog& innodb_log;                            // a new one
+  std::string work;                                       // an empty folder
+  Pace& pace;                                             // of all but logs
+};
+
+/// ErrorCode::Busy: it has failed by what clients did meanwhile, or has copied what they did wrongly; another
+/// call may get through.
+Result<CopiedServer> copy_server(const MariadbBackup& with, const ServerCopy& copy, const BytesDone& done);
 /// Makes what it copied to `target` files that a server can start with; with `changes`, a copy that has
 /// `target` as its base, brings them in. Both are changed.
 Status prepare_server(const MariadbBackup& with, const std::string& target, const std::string& changes,

@@ -240,6 +240,13 @@ void add_backup_command(Arguments& root, Ending& ending) {
                       Compressor::least_level, Compressor::greatest_level, Compressor::usual_level))
       .between(Compressor::least_level, Compressor::greatest_level);
   command
+      .add(
+          "--max-rate", options->server.max_rate,
+          "megabytes a second that the backup of a server copies and reads again, so that clients keep their "
+          "disk; 0: as fast as it goes")
+      .between(0, 1'000'000)
+      .show_default();
+  command
       .add("--lock-timeout", options->server.lock_seconds,
            "seconds to wait for each lock of the server; then the backup ends, and clients are free")
       .between(1, 31'536'000)

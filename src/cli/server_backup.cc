@@ -19,6 +19,7 @@
 #include "backup/innodb_log.h"
 #include "backup/lasting_files.h"
 #include "backup/mariadb_backup.h"
+#include "backup/pace.h"
 #include "base/version.h"
 #include "cli/byte_progress.h"
 #include "cli/check.h"
@@ -47,8 +48,6 @@ bool is_same_place(const std::optional<BinaryLogRecord>& one, const std::optiona
   return one->file == other->file && one->position == other->position;
 }
 
-std::string manifest_name() { return Manifest::path_in("").substr(1); }
-
 /// What mariadb-backup is to find in a base, and a server to read at a restore, stays as it is. A database
 /// with a compressed manifest is none, which each program that opens it says.
 StoredForm compressed_form(const std::string& path) {
@@ -56,7 +55,7 @@ StoredForm compressed_form(const std::string& path) {
   const std::string name = path.substr(slash + 1);
   if (path.starts_with(BackupRecord::server_folder))
     return is_note_of_mariadb_backup(name) ? StoredForm::AsItIs : StoredForm::Smaller;
-  return name == manifest_name() ? StoredForm::Compressed : StoredForm::Smaller;
+  return name == Manifest::file_name ? StoredForm::Compressed : StoredForm::Smaller;
 }
 
 std::string utc_now() {
@@ -75,7 +74,8 @@ class ServerBackup {
         partial_(options.target + ".partial"),
         server_files_(partial_ + "/" + BackupRecord::server_folder),
         database_(partial_ + "/" + BackupRecord::database_folder),
-        server_(options.option_file) {}
+        server_(options.option_file),
+        pace_(uint64_t{options.max_rate} * 1'000'000) {}
 
   Status run() {
     record_.id = fmt::format("{:016x}", new_database_number());
@@ -97,6 +97,16 @@ class ServerBackup {
  private:
   std::function<bool()> stop() {
     return [this] { return session_.is_interrupted(); };
+  }
+
+  /// Work on files of so many bytes, at the pace of the backup.
+  Status at_pace(const char* what, uint64_t bytes, const std::function<Status(const BytesDone&)>& work) {
+    return with_byte_progress(session_, what, bytes, [&](const BytesDone& done) {
+      return work([&](uint64_t more) {
+        pace_.take(more);
+        return done(more);
+      });
+    });
   }
 
   Status read_base() {
@@ -227,8 +237,14 @@ class ServerBackup {
       bool is_late = false;
       const Status done = with_byte_progress(session_, "copying", 0, [&](const BytesDone& more) -> Status {
         copied = copy_server(
-            with, server_.data_directory(), base, *target_,
-            [this](const std::string& path) { return remove_tree(partial_ + "/" + path); }, copied_log, work,
+            with,
+            {.data_directory = server_.data_directory(),
+             .base = base,
+             .target = *target_,
+             .remove = [this](const std::string& path) { return remove_tree(partial_ + "/" + path); },
+             .innodb_log = copied_log,
+             .work = work,
+             .pace = pace_},
             [&](uint64_t bytes) {
               is_late = is_late || lock_is_late();
               return more(bytes) && !is_late;
@@ -272,11 +288,10 @@ class ServerBackup {
                                              work + "/files", stop()));
     record_.gtid_slave_pos = std::move(moment.gtid_slave_pos);
     HAILSTONE_ASSIGN(record_.server_files, files_below(work + "/files"));
-    HAILSTONE_TRY(
-        with_byte_progress(session_, "copying", bytes_of(record_.server_files), [&](const BytesDone& done) {
-          return copy_files(work + "/files", *target_, BackupRecord::server_folder, record_.server_files,
-                            options_.threads, done);
-        }));
+    HAILSTONE_TRY(at_pace("copying", bytes_of(record_.server_files), [&](const BytesDone& done) {
+      return copy_files(work + "/files", *target_, BackupRecord::server_folder, record_.server_files,
+                        options_.threads, done);
+    }));
     return moment.binary_log;
   }
 
@@ -307,11 +322,10 @@ class ServerBackup {
     record_.identities = manifest->databases;
     HAILSTONE_TRY(divide(*files));
     if (!has_readable_copy()) HAILSTONE_TRY(check_tables_in(server_.staged()));
-    return with_byte_progress(session_, "copying", bytes_of(record_.database_files),
-                              [&](const BytesDone& done) {
-                                return copy_files(server_.staged(), *target_, BackupRecord::database_folder,
-                                                  record_.database_files, options_.threads, done);
-                              });
+    return at_pace("copying", bytes_of(record_.database_files), [&](const BytesDone& done) {
+      return copy_files(server_.staged(), *target_, BackupRecord::database_folder, record_.database_files,
+                        options_.threads, done);
+    });
   }
 
   /// Whether the copy is a database. With a base, not all of it is in one place.
@@ -351,7 +365,7 @@ class ServerBackup {
 
   Result<std::set<std::string>> lasting_files_of_base() const {
     const std::string database = options_.base + "/" + BackupRecord::database_folder;
-    const auto is_manifest = [](const StoredFile& file) { return file.path == manifest_name(); };
+    const auto is_manifest = [](const StoredFile& file) { return file.path == Manifest::file_name; };
     const auto manifest = std::ranges::find_if(base_->database_files, is_manifest);
     if (manifest == base_->database_files.end() || !manifest->zstd_bytes)
       return lasting_files(posix_filesystem(), database);
@@ -392,7 +406,7 @@ class ServerBackup {
 
   Status check_copies(const std::string& folder, const std::vector<StoredFile>& written) {
     std::vector<StoredFile> files = written;
-    HAILSTONE_TRY(with_byte_progress(session_, "reading", bytes_of(files), [&](const BytesDone& done) {
+    HAILSTONE_TRY(at_pace("reading", bytes_of(files), [&](const BytesDone& done) {
       return read_checksums(folder, files, options_.threads, done);
     }));
     if (files == written) return {};
@@ -447,6 +461,7 @@ class ServerBackup {
   BackedUpServer server_;
   BackupRecord record_;
   std::optional<BackupRecord> base_;
+  Pace pace_;
   std::chrono::steady_clock::time_point next_look_;
   CheckResult checked_;
 };

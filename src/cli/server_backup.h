@@ -17,6 +17,7 @@ struct ServerBackupOptions {
   std::string mariadb_dump = "mariadb-dump";
   unsigned threads = 2;
   unsigned compress = 0;        // level of Zstandard; 0: not
+  unsigned max_rate = 100;      // megabytes a second; 0: as fast as it goes
   unsigned lock_seconds = 300;  // how long each lock of the server is waited for
   bool no_check = false;
 };

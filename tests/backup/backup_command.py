@@ -27,8 +27,8 @@ def write_option_file(path, server, user="root", password=""):
     return path
 
 
-def backup_arguments(server, option_file, target, *more, mariadb_backup=None):
-    return [COMMAND, "backup", "--server", f"--defaults-file={option_file}",
+def backup_arguments(server, option_file, target, *more, mariadb_backup=None, max_rate=0):
+    return [COMMAND, "backup", "--server", f"--defaults-file={option_file}", f"--max-rate={max_rate}",
             f"--mariadb-backup={mariadb_backup or program_of(server, 'mariadb-backup')}", *more, str(target)]
 
 
