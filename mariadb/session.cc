@@ -152,9 +152,18 @@ void Session::take_back_prepared() {
   prepared_name_.clear();
 }
 
+Status Session::wait_for_turn_to_prepare() {
+  if (!thd_->transaction->xid_state.is_explicit_XA() || !transaction_->has_writes()) return {};
+  return wait_for_prior_commits();
+}
+
 Status Session::wait_for_turn() {
   // Without a binary log the server waits by itself; with one, only for what is written to it.
   if (!mysql_bin_log.is_open() || trans_has_updated_trans_table(thd_)) return {};
+  return wait_for_prior_commits();
+}
+
+Status Session::wait_for_prior_commits() {
   if (thd_->wait_for_prior_commit() == 0) return {};
   return fail(ErrorCode::Interrupted, "a transaction that has to be committed before this one has failed");
 }
@@ -171,7 +180,7 @@ Status Session::commit(bool all) {
   if (!ends_transaction(all)) {
     if (statement_) statement_->end();
     statement_.reset();
-    return {};
+    return wait_for_turn_to_prepare();
   }
   end_transaction();
   auto transaction = std::move(transaction_);

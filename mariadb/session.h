@@ -141,6 +141,11 @@ class Session final : private CommitOrder {
   /// Of a replica: until all transactions are committed that must be before this one. The server (10.11)
   /// keeps the order of those that its own log gets; not of those of two engines that write nothing to it.
   Status wait_for_turn();
+  /// Of a replica, at the end of a statement of what the user will prepare (XA PREPARE): as above. One engine
+  /// prepares it after the other, and between them the server waits for its turn, without the lock that keeps
+  /// a backup out. A backup of that moment would have it prepared in one engine only.
+  Status wait_for_turn_to_prepare();
+  Status wait_for_prior_commits();
 
   void waits_for(const CommitOrder* other) noexcept override;
   bool settles(const CommitOrder& other) const noexcept override;
