@@ -237,25 +237,30 @@ class Definitions(Client):
 
 
 class Prepared(Client):
-    """Leaves transactions prepared, and ends them from another session."""
+    """Leaves transactions prepared, and ends them from another session. What it has decided and not heard of it repeats, as each
+    coordinator must: a crash may have come when one engine had committed and the other not."""
 
     def __init__(self, server, seed):
         super().__init__(server, seed)
         self._token = 0
         self._open = []
+        self._decisions = {}  # by name, of what has not been heard of
 
     def begin(self, connection):
         self._open = []
         for row in connection.execute("XA RECOVER"):
             if (name := row[3].decode()).startswith("client "):
-                end_prepared(connection, "ROLLBACK", name)
+                end_prepared(connection, self._decisions.get(name, "ROLLBACK"), name)
+        self._decisions = {}
 
     def step(self, connection):
         self._token += 1
         self._open.append(prepare_transaction(self.server, f"client {self._token}", self._token))
         if len(self._open) > 3:
             name = self._open.pop(self.chance.randrange(len(self._open)))
-            end_prepared(connection, self.chance.choice(("COMMIT", "COMMIT", "ROLLBACK")), name)
+            self._decisions[name] = self.chance.choice(("COMMIT", "COMMIT", "ROLLBACK"))
+            end_prepared(connection, self._decisions[name], name)
+            del self._decisions[name]
             self.commits += 1
         self.ending.wait(self.chance.choice((0, 0.05, 0.2)))
 
