@@ -114,10 +114,10 @@ std::unexpected<Error> is_other(uint64_t lsn, const std::string& why) {
 Status CopiedInnodbLog::take(std::string_view bytes) {
   bytes_ += bytes;
   HAILSTONE_TRY(read_header());
-  if (!has_header_ || bytes_.size() < enough_bytes) return {};
-  HAILSTONE_ASSIGN(const InnodbLogPlace now, place_());
-  return compare_up_to(now.flushed);
+  return has_header_ && bytes_.size() >= enough_bytes ? compare_what_is_flushed() : Status{};
 }
+
+Status CopiedInnodbLog::end_file() { return has_header_ ? compare_what_is_flushed() : Status{}; }
 
 Status CopiedInnodbLog::end(const std::function<bool()>& stop) {
   if (!has_header_) {
@@ -147,6 +147,11 @@ Status CopiedInnodbLog::read_header() {
   bytes_.erase(0, header_bytes);
   has_header_ = true;
   return {};
+}
+
+Status CopiedInnodbLog::compare_what_is_flushed() {
+  HAILSTONE_ASSIGN(const InnodbLogPlace now, place_());
+  return compare_up_to(now.flushed);
 }
 
 Status CopiedInnodbLog::compare_up_to(uint64_t end) {

@@ -63,9 +63,11 @@ Status take_stream(Input& input, const ServerCopy& copy, const BytesDone& done, 
   while (true) {
     HAILSTONE_ASSIGN(const auto piece, reader.next());
     if (!piece) break;
+    // First: the target may be slow.
+    if (piece->path == CopiedInnodbLog::file_name)
+      HAILSTONE_TRY(piece->is_end ? copy.innodb_log.end_file() : copy.innodb_log.take(piece->bytes));
     HAILSTONE_TRY(files.take(*piece));
     if (!is_log(piece->path)) copy.pace.take(piece->bytes.size());
-    if (piece->path == CopiedInnodbLog::file_name) HAILSTONE_TRY(copy.innodb_log.take(piece->bytes));
     if (is_note_of_position(piece->path) && position.size() < longest_note) position += piece->bytes;
     if (!done(piece->bytes.size())) return fail(ErrorCode::Interrupted, "interrupted");
   }

@@ -146,6 +146,16 @@ TEST_F(InnodbLogTest, WhatIsWrittenOver) {
   EXPECT_NE(compared.error().message().find("innodb_log_file_size"), std::string::npos);
 }
 
+TEST_F(InnodbLogTest, TheEndOfTheFileIsComparedBeforeItIsWrittenOver) {
+  write_log(140'000);
+  now_.flushed = 130'000;
+  CopiedInnodbLog log(path_, [this] { return Result<InnodbLogPlace>(now_); });
+  EXPECT_EQ(said(log.take(copy(60'000, 140'000))), "");
+  EXPECT_EQ(said(log.end_file()), "");
+  write_log(220'000);
+  EXPECT_EQ(said(log.end([] { return false; })), "");
+}
+
 TEST_F(InnodbLogTest, ALogThatWasBegunAnew) {
   write_log(60'000, 40'000);
   const Status compared = compare(copy(20'000, 60'000));
