@@ -45,9 +45,12 @@ bool is_note_of_position(std::string_view path) {
   return path == "xtrabackup_binlog_info" || path == "mariadb_backup_binlog_info";
 }
 
-/// A part of InnoDB's or Aria's log. The program must not fall behind those who write them, and copies the
-/// last of them while nobody can commit.
-bool is_log(std::string_view path) { return path.starts_with("ib_logfile") || path.starts_with("aria_log"); }
+/// InnoDB's rows. What else there is has no time to lose: the program must not fall behind those who write
+/// the logs, and copies other engines' tables while nobody can change them.
+bool has_innodb_rows(std::string_view path) {
+  return path.ends_with(".ibd") || path.ends_with(".ibd.delta") || path.starts_with("ibdata") ||
+         path.starts_with("undo");
+}
 
 BinaryLogRecord noted_position(const std::string& text) {
   BinaryLogRecord noted;
@@ -67,7 +70,7 @@ Status take_stream(Input& input, const ServerCopy& copy, const BytesDone& done, 
     if (piece->path == CopiedInnodbLog::file_name)
       HAILSTONE_TRY(piece->is_end ? copy.innodb_log.end_file() : copy.innodb_log.take(piece->bytes));
     HAILSTONE_TRY(files.take(*piece));
-    if (!is_log(piece->path)) copy.pace.take(piece->bytes.size());
+    if (has_innodb_rows(piece->path)) copy.pace.take(piece->bytes.size());
     if (is_note_of_position(piece->path) && position.size() < longest_note) position += piece->bytes;
     if (!done(piece->bytes.size())) return fail(ErrorCode::Interrupted, "interrupted");
   }

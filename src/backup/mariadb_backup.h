@@ -36,7 +36,7 @@ struct ServerCopy {
   std::function<Status(const std::string& path)> remove;  // takes a path away from the target
   CopiedInnodbLog& innodb_log;                            // a new one
   std::string work;                                       // an empty folder
-  Pace& pace;                                             // of all but logs
+  Pace& pace;                                             // of InnoDB's rows
 };
 
 /// ErrorCode::Busy: it has failed by what clients did meanwhile, or has copied what they did wrongly; another
