@@ -1,4 +1,4 @@
-// What the optimizer asks about ways to read a table. docs/architecture.md has the measurements.
+// What the optimizer asks about ways to read a table. docs/design/costs.md has the measurements.
 // The unit is 0.4 microseconds: server/costed_handler.h says why.
 #include <algorithm>
 

@@ -14,7 +14,7 @@ namespace hailstone {
 
 namespace {
 
-// Microseconds of processor time, measured with 300,000 to 900,000 rows in memory (docs/architecture.md).
+// Microseconds of processor time, measured with 300,000 to 900,000 rows in memory (docs/design/costs.md).
 constexpr double scanned_row = 0.0002;   // of a scan, for each condition, and
 constexpr double passing_row = 0.002;    // one that fulfils them
 constexpr double built_row = 0.05;       // into the table of a join

@@ -1,5 +1,5 @@
 // What a block of a SELECT with a LIMIT costs the server, which may end soon, and what it costs the engine,
-// which scans first: the one place where the two are compared. docs/architecture.md walks an example. Belongs
+// which scans first: the one place where the two are compared. docs/design/costs.md walks an example. Belongs
 // to the connection's thread.
 #pragma once
 

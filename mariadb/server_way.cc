@@ -13,7 +13,7 @@ namespace hailstone {
 
 namespace {
 
-// Microseconds of processor time, measured with 300,000 to 900,000 rows in memory (docs/architecture.md).
+// Microseconds of processor time, measured with 300,000 to 900,000 rows in memory (docs/design/costs.md).
 constexpr double left_out_row = 0.0002;  // which the scan's condition leaves out
 constexpr double given_row = 0.15;       // and one that it gives to the server
 constexpr double row_in_order = 0.1;     // in the order of the clustered key

@@ -3,7 +3,7 @@
 //
 // What goes beyond a thread's share of memory, where the budget has none to spare, it sorts, and writes as a
 // run to a spill file; what is left in memory all threads sort together. Both are merged as they are read.
-// docs/architecture.md, "Rows in an order".
+// docs/design/order.md, "All rows".
 #pragma once
 
 #include <memory>

@@ -1,7 +1,7 @@
 // What a large transaction writes to a table row by row goes to a delta of its own, which nobody else writes
 // to. When that is full, its rows go to segments that are the transaction's alone until its end, as those of
-// a bulk load are: so the disk bounds a transaction, not memory. See docs/architecture.md, "Large
-// transactions".
+// a bulk load are: so the disk bounds a transaction, not memory. See
+// docs/design/large-transactions.md.
 #pragma once
 
 #include <memory>

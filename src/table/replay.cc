@@ -1,5 +1,5 @@
 // Recovery: operations of committed transactions, applied with the transaction's timestamp; those on one key
-// in commit order. Idempotent; see docs/architecture.md.
+// in commit order. Idempotent; see docs/design/durability.md.
 #include <fmt/format.h>
 
 #include "base/hash.h"
