@@ -216,7 +216,8 @@ TEXT = """{gigabytes} GB of rows in one table, {tables:,} tables without rows; {
 engine that is backed up, with a synced log and a synced binary log; backup and server on the same disk, with its files as they are \
 in the page cache. `hailstone backup --server` has the rows in HAILSTONE; it runs `mariadb-backup` for the rest of the server, and reads \
 every byte of what it has copied; it copies at most 100 MB a second, the default of `--max-rate`. `mariadb-backup` has them in \
-InnoDB, copies as fast as it can, and reads none. The first has two threads, the second one, as by default. The writers' rate is that during the backup, of the mean of {seconds} s before and {seconds} s after it.
+InnoDB, copies as fast as it can, and reads none. The first has two threads, the second one, as by default. The writers' rate is that \
+during the backup, of the mean of {seconds} s before and {seconds} s after it.
 """
 ROWS = (("seconds", "backup, s", "{:.1f}"), ("bytes", "its size, GB", "{:.2f}"),
         ("changes-seconds", "backup of 1 % new rows, s", "{:.1f}"), ("changes-bytes", "its size, GB", "{:.3f}"),
