@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "backup/posix_calls.h"
+#include "base/bytes.h"
 
 namespace hailstone {
 namespace {
@@ -27,23 +28,15 @@ constexpr auto look_interval = std::chrono::milliseconds(20);
 /// second, unless innodb_flush_log_at_timeout is larger.
 constexpr auto longest_wait = std::chrono::seconds(60);
 
-template <typename Number>
-Number big_endian(std::string_view bytes) {
-  Number number = 0;
-  for (size_t i = 0; i < sizeof(Number); ++i)
-    number = static_cast<Number>((number << 8U) | static_cast<unsigned char>(bytes[i]));
-  return number;
-}
-
 /// The log sequence number that the header says.
 Result<uint64_t> begin_of(std::string_view header, const std::string& what) {
-  if (std::ranges::count(known_forms, big_endian<uint32_t>(header)) == 0) {
+  if (std::ranges::count(known_forms, load_big_endian(header.data(), sizeof(uint32_t))) == 0) {
     return fail(ErrorCode::Unsupported,
                 fmt::format("{} is not of a form of MariaDB 10.8 to 11.8, so that it cannot be compared with "
                             "its copy",
                             what));
   }
-  return big_endian<uint64_t>(header.substr(begin_offset));
+  return load_big_endian(header.data() + begin_offset, sizeof(uint64_t));
 }
 
 /// The server's file, as it is now.

@@ -64,15 +64,19 @@ class InnodbLogTest : public ::testing::Test {
     return log.end([] { return false; });
   }
 
-  /// What is said of a copy from `begin` on that differs at `lsn`.
+  /// The copy is none, and `words` are in what is said of it.
+  void expect_failure(const std::string& bytes, ErrorCode code, const std::string& words = {}) {
+    const Status compared = compare(bytes);
+    ASSERT_FALSE(compared) << words;
+    EXPECT_EQ(compared.error().code(), code);
+    EXPECT_NE(compared.error().message().find(words), std::string::npos) << compared.error().message();
+  }
+  static std::string from(uint64_t lsn) { return fmt::format("from log sequence number {} on", lsn); }
+
+  /// Of a copy from `begin` on that differs at `lsn`.
   void expect_difference(std::string bytes, uint64_t begin, uint64_t lsn, char value) {
     bytes[header_bytes + lsn - begin] = value;
-    const Status compared = compare(bytes);
-    ASSERT_FALSE(compared) << lsn;
-    EXPECT_EQ(compared.error().code(), ErrorCode::Busy);
-    EXPECT_NE(compared.error().message().find(fmt::format("from log sequence number {} on", lsn)),
-              std::string::npos)
-        << compared.error().message();
+    expect_failure(bytes, ErrorCode::Busy, from(lsn));
   }
 
   TemporaryDirectory directory_;
@@ -114,10 +118,7 @@ TEST_F(InnodbLogTest, OnlyTheMarkOfAnOddRoundIsAnother) {
 
 TEST_F(InnodbLogTest, ACopyThatGoesOnBehindTheLog) {
   write_log(60'000);
-  const Status compared = compare(copy(20'000, 60'100));
-  ASSERT_FALSE(compared);
-  EXPECT_EQ(compared.error().code(), ErrorCode::Busy);
-  EXPECT_NE(compared.error().message().find("from log sequence number 60000 on"), std::string::npos);
+  expect_failure(copy(20'000, 60'100), ErrorCode::Busy, from(60'000));
 }
 
 TEST_F(InnodbLogTest, WhatIsFlushedLater) {
@@ -140,10 +141,7 @@ TEST_F(InnodbLogTest, AnEndOfTheWait) {
 
 TEST_F(InnodbLogTest, WhatIsWrittenOver) {
   write_log(250'000);
-  const Status compared = compare(copy(120'000, 240'000));
-  ASSERT_FALSE(compared);
-  EXPECT_EQ(compared.error().code(), ErrorCode::Busy);
-  EXPECT_NE(compared.error().message().find("innodb_log_file_size"), std::string::npos);
+  expect_failure(copy(120'000, 240'000), ErrorCode::Busy, "innodb_log_file_size");
 }
 
 TEST_F(InnodbLogTest, TheEndOfTheFileIsComparedBeforeItIsWrittenOver) {
@@ -158,9 +156,7 @@ TEST_F(InnodbLogTest, TheEndOfTheFileIsComparedBeforeItIsWrittenOver) {
 
 TEST_F(InnodbLogTest, ALogThatWasBegunAnew) {
   write_log(60'000, 40'000);
-  const Status compared = compare(copy(20'000, 60'000));
-  ASSERT_FALSE(compared);
-  EXPECT_EQ(compared.error().code(), ErrorCode::Busy);
+  expect_failure(copy(20'000, 60'000), ErrorCode::Busy);
 }
 
 TEST_F(InnodbLogTest, LargeLogsAreComparedOnTheWay) {
@@ -186,21 +182,19 @@ TEST_F(InnodbLogTest, LargeLogsAreComparedOnTheWay) {
 
 TEST_F(InnodbLogTest, FormsThatAreNotKnown) {
   write_log(60'000, first, 0x50485953);
-  const Status compared = compare(copy(20'000, 60'000));
-  ASSERT_FALSE(compared);
-  EXPECT_EQ(compared.error().code(), ErrorCode::Unsupported);
+  expect_failure(copy(20'000, 60'000), ErrorCode::Unsupported);
   write_log(60'000);
   std::string bytes = copy(20'000, 60'000);
   bytes[0] = 'x';
-  EXPECT_EQ(compare(bytes).error().code(), ErrorCode::Unsupported);
+  expect_failure(bytes, ErrorCode::Unsupported);
 }
 
 TEST_F(InnodbLogTest, NoLogAtAll) {
   write_log(60'000);
-  EXPECT_EQ(compare("").error().code(), ErrorCode::Corruption);
-  EXPECT_EQ(compare(copy(20'000, 60'000).substr(0, 12'000)).error().code(), ErrorCode::Corruption);
+  expect_failure("", ErrorCode::Corruption);
+  expect_failure(copy(20'000, 60'000).substr(0, 12'000), ErrorCode::Corruption);
   std::filesystem::remove(path_);
-  EXPECT_EQ(compare(copy(20'000, 60'000)).error().code(), ErrorCode::NotFound);
+  expect_failure(copy(20'000, 60'000), ErrorCode::NotFound);
 }
 
 }  // namespace
