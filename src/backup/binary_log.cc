@@ -41,7 +41,7 @@ bool is_event(std::string_view line) {
          line.contains(" server id ");
 }
 
-class Reader {
+class PrintedLog {
  public:
   LogSummary read(std::istream& printed) {
     for (std::string line; std::getline(printed, line);) {
@@ -164,7 +164,7 @@ class LargeStatements {
 
 }  // namespace
 
-LogSummary summary_of_log(std::istream& printed) { return Reader().read(printed); }
+LogSummary summary_of_log(std::istream& printed) { return PrintedLog().read(printed); }
 
 Result<LogPart> logs_from(const BinaryLogRecord& position, const std::vector<std::string>& given) {
   const auto first = name_and_number(position.file);

@@ -23,7 +23,7 @@ constexpr std::array<uint32_t, 2> known_forms = {0x50687973, 0xf09f979d};
 
 /// So many bytes are compared at once.
 constexpr size_t enough_bytes = size_t{1} << 22;
-constexpr auto look_interval = std::chrono::milliseconds(20);
+constexpr auto time_between_looks = std::chrono::milliseconds(20);
 /// Where transactions do not flush the log (innodb_flush_log_at_trx_commit), the server does it once a
 /// second, unless innodb_flush_log_at_timeout is larger.
 constexpr auto longest_wait = std::chrono::seconds(60);
@@ -130,7 +130,7 @@ Status CopiedInnodbLog::end(const std::function<bool()>& stop) {
                               "innodb_flush_log_at_timeout a smaller value",
                               end, longest_wait.count()));
     }
-    std::this_thread::sleep_for(look_interval);
+    std::this_thread::sleep_for(time_between_looks);
   }
 }
 
