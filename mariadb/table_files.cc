@@ -29,7 +29,7 @@ std::function<bool()> killed(THD* thd) {
 }
 
 /// As SQL shows it.
-std::string shown(const std::string& name) {
+std::string sql_text(const std::string& name) {
   const auto [schema, table] = sql_names(name);
   return fmt::format("`{}`.`{}`", schema, table);
 }
@@ -134,7 +134,7 @@ Result<std::string> difference_to(THD* thd, const TABLE& table, const TableDefin
       return fail(ErrorCode::Unsupported,
                   fmt::format("this server does not understand the definition of table {} in the files, "
                               "which another version of the server wrote; move the table by a dump",
-                              shown(exported.name)));
+                              sql_text(exported.name)));
     }
     found = first_difference("column", columns_of(*definition.table()), columns_of(table));
     if (found.empty()) found = first_difference("key", keys_of(*definition.table()), keys_of(table));
@@ -186,7 +186,7 @@ Result<std::shared_ptr<Table>> import_files(THD* thd, TABLE& table, const std::s
     return fail(ErrorCode::InvalidArgument,
                 fmt::format("the table in '{}' is not defined as table {}: {}; make the table as it was "
                             "exported, import, and change it then",
-                            imported->folder(), shown(name), differs));
+                            imported->folder(), sql_text(name), differs));
   }
   std::shared_ptr<Table> made;
   HAILSTONE_TRY(in_own_transaction([&](Transaction& transaction) -> Status {
@@ -203,7 +203,7 @@ Result<std::unique_ptr<ExportedTable>> ExportedTable::make(THD* thd, const std::
   if (!path) return raised(path.error());
   push_warning_printf(thd, Sql_condition::WARN_LEVEL_NOTE, ER_YES,
                       "Table %s is in the folder '%s' until UNLOCK TABLES",
-                      shown(table_of_partition(name)).c_str(), path->c_str());
+                      sql_text(table_of_partition(name)).c_str(), path->c_str());
   return std::unique_ptr<ExportedTable>(new ExportedTable(*path));
 }
 

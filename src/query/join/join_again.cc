@@ -8,8 +8,6 @@ namespace hailstone {
 
 namespace {
 
-constexpr JoinMembers bit_of(size_t member) { return JoinMembers{1} << member; }
-
 /// The members that have all of these tables between them, and no others; nothing: there are none.
 std::optional<JoinMembers> members_that_are(uint64_t wanted, std::span<const uint64_t> tables) {
   JoinMembers members = 0;

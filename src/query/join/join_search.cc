@@ -44,8 +44,6 @@ Cost cost_of_join(const Side& probe, const Side& build, double share, double row
           .on_the_way = share * (probe.cost.on_the_way + probe.rows * lookup) + pairs * cost_of_row_out};
 }
 
-constexpr JoinMembers bit_of(size_t member) { return JoinMembers{1} << member; }
-
 /// The members that an equality joins each member with.
 std::vector<JoinMembers> neighbours_of(const JoinGraph& graph) {
   std::vector<JoinMembers> neighbours(graph.rows.size());

@@ -11,6 +11,7 @@ namespace hailstone {
 
 /// A bit for each member of what is joined.
 using JoinMembers = uint64_t;
+constexpr JoinMembers bit_of(size_t member) { return JoinMembers{1} << member; }
 constexpr size_t most_join_members = 63;
 /// Up to so many members all orders are tried, trees of all forms among them. Of more, the two parts of which
 /// the fewest rows come are joined next, again and again; where an order is asked for, each member is joined
