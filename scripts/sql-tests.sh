@@ -37,7 +37,7 @@ prepare_sql() {
   alone "test sql"
   [ -d "$sql_suite" ] || die "there are no SQL tests in $sql_suite"
   need_packages "${build_packages[@]}" "${server_packages[@]}" "${unit_test_packages[@]}" "${sql_test_packages[@]}"
-  "$project/scripts/build"
+  "$project/scripts/build" ha_hailstone
   mariadb_files >/dev/null
   cp "$build"/release/plugin/*.so "$mariadb_root/usr/lib/mysql/plugin/"
 }
