@@ -1,7 +1,7 @@
 """The article's tables and queries: how they are made, loaded and asked.
 
-The article compared a column store for MySQL with MyISAM on two tables, Small and Big; hailstone generate writes data of
-that shape. Its seconds (one desktop computer of 2014) are in QUERIES, for the ratio that it reached.
+The article compared a column store for MySQL with MyISAM on two tables, Small and Big; bench/article/ writes data of that
+shape. Its seconds (one desktop computer of 2014) are in QUERIES, for the ratio that it reached.
 """
 
 import dataclasses
@@ -77,12 +77,12 @@ INDEXED_QUERIES = (
 )
 
 
-def generate(folder, rows):
-    """Writes small.tsv and big.tsv for the server to read; returns the exact counts."""
+def generate(folder, rows, *options):
+    """Writes small.tsv and big.tsv for the server to read; returns the exact counts. `options` are more of article_data's."""
     os.makedirs(folder, exist_ok=True)
     counts = os.path.join(folder, "counts.json")
-    common.run([f"{common.PROJECT}/build/release/hailstone", "generate", "--rows", str(rows), "--output", folder,
-                "--expect", counts], "hailstone generate")
+    common.run([f"{common.PROJECT}/build/release/article_data", "--rows", str(rows), "--output", folder, "--expect", counts,
+                *options], "article_data")
     # The server runs as another user where root started it.
     os.chmod(folder, 0o755)
     for name in ("small.tsv", "big.tsv"):

@@ -13,6 +13,7 @@ import statistics
 import subprocess
 import tempfile
 
+import article
 import common
 import report
 from common import say
@@ -81,7 +82,7 @@ def scan(folder, rows, figures):
     """All rows of the article's table Big as Arrow arrays, from a cold disk and from the block cache."""
     data, database = os.path.join(folder, "data"), os.path.join(folder, "database")
     say(f"a table of {rows:,} rows: cold scans …")
-    command("generate", "--rows", rows, "--small-rows", 0, "--output", data)
+    article.generate(data, rows, "--small-rows", "0")
     command("load", database, "article/big", os.path.join(data, "big.tsv"), "--create", "--no-header", "--columns",
             "Id,PZN,EVP,HAP,ArtikelBez,ArtikelText,Hersteller", "--types",
             ",".join(f"{name}=string" for name in ("Id", "PZN", "EVP", "HAP", "ArtikelBez", "ArtikelText", "Hersteller")))

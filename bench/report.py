@@ -160,7 +160,7 @@ def write(folder, figures, missing, counts, innodb_pool):
     figures.write_csv(os.path.join(folder, "figures.csv"))
     versions = ", ".join(f"{name} {version}" for name, version in sorted(figures.versions.items()))
     text = [f"# Hailstone against its peers\n\n"
-            f"Small {counts['small_rows']:,} rows, Big {counts['big_rows']:,} rows (`hailstone generate`). "
+            f"Small {counts['small_rows']:,} rows, Big {counts['big_rows']:,} rows (made by `bench/article/`). "
             f"Hailstone {hailstone_version()}, {versions}. Machine: {machine()}. "
             f"InnoDB has a buffer pool of {innodb_pool / 2**20:,.0f} MiB, Hailstone a memory budget of "
             f"{(figures.get('memory', 'hailstone_memory_budget') or 512 * 2**20) / 2**20:,.0f} MiB, the others their "

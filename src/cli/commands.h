@@ -15,7 +15,6 @@ void add_inspect_command(Arguments& root, Ending& ending);
 void add_backup_command(Arguments& root, Ending& ending);
 void add_restore_command(Arguments& root, Ending& ending);
 void add_replay_command(Arguments& root, Ending& ending);
-void add_generate_command(Arguments& root, Ending& ending);
 void add_collect_command(Arguments& root, Ending& ending);
 void add_disk_command(Arguments& root, Ending& ending);
 

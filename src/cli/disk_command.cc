@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "base/number_text.h"
-#include "cli/article_data.h"
 #include "cli/commands.h"
 #include "cli/disk_report.h"
 #include "cli/disk_results.h"
@@ -272,8 +271,8 @@ Status run_buffers(const DiskArguments& arguments) {
       table.add(std::move(row));
     }
     fmt::print("{} rows of {}, {}; writes before the last one, which writes what is left\n{}\n",
-               with_commas(options.rows), fixed ? "103 bytes" : "the table Big, of different lengths",
-               human_bytes(bytes), table.text(2));
+               with_commas(options.rows), fixed ? "103 bytes" : "57 to 103 bytes", human_bytes(bytes),
+               table.text(2));
   }
   const auto plots = buffers_plots(measured);
   if (!arguments.svg_folder.empty()) HAILSTONE_TRY(write_plots(arguments.svg_folder, plots));
@@ -406,8 +405,8 @@ void add_disk_command(Arguments& root, Ending& ending) {
     command.add("FOLDER", buffers.folder, "where to write").show_default();
     command.add("--rows", buffers.rows, "so many rows")
         .show_default()
-        .between(uint64_t{1}, ArticleRows::kLimitBig);
-    command.add("--kind", arguments->rows, "of rows: fixed (103 bytes), variable (the table Big), both")
+        .between(uint64_t{1}, uint64_t{100'000'000});
+    command.add("--kind", arguments->rows, "of rows: fixed (103 bytes), variable (57 to 103 bytes), both")
         .show_default()
         .one_of({"fixed", "variable", "both"});
     command.add("--from", buffers.from, "the smallest buffer, in bytes or as 128, 4K")

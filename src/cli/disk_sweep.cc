@@ -9,9 +9,9 @@
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <random>
 
 #include "base/number_text.h"
-#include "cli/article_data.h"
 #include "cli/memory_limit.h"
 #include "cli/session.h"
 #include "file/io_error.h"
@@ -161,16 +161,12 @@ uint64_t available_memory() {
 }
 
 constexpr uint64_t rows_at_once = 50'000;
-constexpr size_t fixed_row_bytes = 103;
+constexpr size_t fixed_row_bytes = 103, least_row_bytes = 57;
 
 /// Rows to be written, made a chunk at a time, so that making them is no part of what is measured.
 class SweptRows {
  public:
-  SweptRows(bool fixed, uint64_t rows)
-      : fixed_(fixed),
-        rows_(rows),
-        data_({.small = 0, .big = fixed ? 0 : rows}),
-        row_(fixed_row_bytes, 'x') {}
+  SweptRows(bool fixed, uint64_t rows) : fixed_(fixed), rows_(rows), row_(fixed_row_bytes, 'x') {}
 
   bool next() {
     if (made_ == rows_) return false;
@@ -178,11 +174,9 @@ class SweptRows {
     ends_.clear();
     bytes_.clear();
     for (; made_ < end; ++made_) {
-      if (fixed_) {
-        bytes_ += row_;
-      } else {
-        data_.append_big_row(made_, bytes_);
-      }
+      const size_t length =
+          fixed_ ? fixed_row_bytes : least_row_bytes + lengths_() % (fixed_row_bytes - least_row_bytes + 1);
+      bytes_.append(row_, 0, length);
       ends_.push_back(bytes_.size());
     }
     return true;
@@ -199,8 +193,8 @@ class SweptRows {
  private:
   const bool fixed_;
   const uint64_t rows_;
-  const ArticleData data_;
   const std::string row_;
+  std::mt19937_64 lengths_;  // from its own beginning: the same lengths for every buffer
   uint64_t made_ = 0;
   std::string bytes_;
   std::vector<size_t> ends_;

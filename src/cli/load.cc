@@ -11,6 +11,7 @@
 
 #include "cli/commands.h"
 #include "cli/new_database.h"
+#include "cli/owned_table.h"
 #include "cli/progress.h"
 #include "text/plain_input.h"
 #include "text/type_guess.h"
@@ -26,9 +27,6 @@ bool is_number_of_time(hs_type type) {
   return type == HS_DATE || type == HS_TIMESTAMP || type == HS_DATETIME;
 }
 
-struct TableCloser {
-  void operator()(hs_table* table) const { hs_table_close(table); }
-};
 struct LoadCloser {
   void operator()(hs_load* load) const { hs_load_close(load); }
 };
@@ -454,7 +452,7 @@ class Loader {
   std::set<std::string> guessed_;  // columns whose type was
   bool made_ = false;              // the table
   bool committed_ = false;
-  std::unique_ptr<hs_table, TableCloser> table_;
+  OwnedTable table_;
   std::unique_ptr<hs_load, LoadCloser> load_;
   std::vector<TargetColumn> columns_;
   std::vector<std::optional<size_t>> places_;

@@ -36,7 +36,6 @@ int run(int count, char** arguments) {
   add_backup_command(root, ending);
   add_restore_command(root, ending);
   add_replay_command(root, ending);
-  add_generate_command(root, ending);
   add_collect_command(root, ending);
   add_disk_command(root, ending);
   switch (reader.read(count, arguments)) {

@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/condition.h"
 #include "cli/output.h"
+#include "cli/owned_table.h"
 #include "cli/progress.h"
 #include "text/value_text.h"
 
@@ -30,9 +31,6 @@ struct ScanOptions {
   TextOptions text;
 };
 
-struct TableCloser {
-  void operator()(hs_table* table) const { hs_table_close(table); }
-};
 struct ScanCloser {
   void operator()(hs_scan* scan) const { hs_scan_close(scan); }
 };
@@ -146,7 +144,7 @@ class Scanner {
 
   const ScanOptions options_;
   Session session_;
-  std::unique_ptr<hs_table, TableCloser> table_;
+  OwnedTable table_;
   std::unique_ptr<hs_scan, ScanCloser> scan_;
   std::vector<OutputColumn> all_;
 };

@@ -1,4 +1,4 @@
-#include "cli/generate.h"
+#include "article/generate.h"
 
 #include <fmt/format.h>
 
@@ -21,9 +21,8 @@ using AppendRow = void (ArticleData::*)(uint64_t, std::string&) const;
 /// Writes one table: threads make chunks of rows, and each waits for its turn to write what it made.
 class TableWriter {
  public:
-  TableWriter(const ArticleData& data, AppendRow append_row, uint64_t rows, WritableFile& file,
-              const std::function<void(uint64_t)>& written)
-      : data_(data), append_row_(append_row), rows_(rows), written_(written), file_(file) {}
+  TableWriter(const ArticleData& data, AppendRow append_row, uint64_t rows, WritableFile& file)
+      : data_(data), append_row_(append_row), rows_(rows), file_(file) {}
 
   Status run(unsigned threads) {
     {
@@ -55,11 +54,7 @@ class TableWriter {
       while (!error_ && turn_ != turn) turn_came_.wait(mutex_);
       if (error_) return;
       // The lock is held while writing: nobody else could write before this anyway.
-      if (Status status = file_.append(chunk); !status) {
-        error_ = status.error();
-      } else {
-        written_(end);
-      }
+      if (Status status = file_.append(chunk); !status) error_ = status.error();
       ++turn_;
       turn_came_.notify_all();
     }
@@ -68,7 +63,6 @@ class TableWriter {
   const ArticleData& data_;
   const AppendRow append_row_;
   const uint64_t rows_;
-  const std::function<void(uint64_t)>& written_;
 
   Mutex mutex_;
   Condition turn_came_;
@@ -94,7 +88,7 @@ std::string counts_as_json(const ArticleData& data) {
       kBigManufacturer, data.counts().big_manufacturer, kAbsentManufacturer, data.counts().joined);
 }
 
-Status generate(const GenerateOptions& options, const GenerateProgress& progress) {
+Status generate(const GenerateOptions& options) {
   if (options.rows.small > ArticleRows::kFullSmall || options.rows.big > ArticleRows::kLimitBig) {
     return fail(
         ErrorCode::InvalidArgument,
@@ -104,17 +98,12 @@ Status generate(const GenerateOptions& options, const GenerateProgress& progress
   const ArticleData data(options.rows);
   const unsigned threads =
       options.threads != 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
-  const uint64_t all = options.rows.small + options.rows.big;
   Filesystem& filesystem = posix_filesystem();
   HAILSTONE_TRY(filesystem.make_directory(options.directory));
 
-  uint64_t before = 0;
-  const std::function<void(uint64_t)> written = [&](uint64_t rows) { progress(before + rows, all); };
   const auto write_table = [&](const char* name, AppendRow append_row, uint64_t rows) -> Status {
     HAILSTONE_ASSIGN(const auto file, filesystem.create(options.directory + "/" + name));
-    HAILSTONE_TRY(TableWriter(data, append_row, rows, *file, written).run(threads));
-    before += rows;
-    return {};
+    return TableWriter(data, append_row, rows, *file).run(threads);
   };
   HAILSTONE_TRY(write_table("small.tsv", &ArticleData::append_small_row, options.rows.small));
   HAILSTONE_TRY(write_table("big.tsv", &ArticleData::append_big_row, options.rows.big));

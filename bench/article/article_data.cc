@@ -1,12 +1,12 @@
-#include "cli/article_data.h"
+#include "article/article_data.h"
 
 #include <algorithm>
 #include <bit>
 #include <string_view>
 #include <utility>
 
-#include "cli/article_names.h"
-#include "cli/random_stream.h"
+#include "article/article_names.h"
+#include "article/random_stream.h"
 
 namespace hailstone {
 namespace {

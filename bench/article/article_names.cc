@@ -1,10 +1,10 @@
-#include "cli/article_names.h"
+#include "article/article_names.h"
 
 #include <array>
 #include <charconv>
 #include <string_view>
 
-#include "cli/random_stream.h"
+#include "article/random_stream.h"
 
 namespace hailstone {
 namespace {

@@ -16,7 +16,6 @@ inline uint64_t scale_random(uint64_t random, uint64_t bound) {
 
 class RandomStream {
  public:
-  explicit RandomStream(uint64_t key) : state_(key) {}
   /// A stream for item `index` of what `domain` numbers.
   RandomStream(uint64_t domain, uint64_t index) : state_(mix(domain) ^ (index * 0x9e3779b97f4a7c15U)) {}
 
