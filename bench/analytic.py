@@ -14,6 +14,7 @@ import os
 import shutil
 import statistics
 
+import analytic_against
 import analytic_aims
 import analytic_computed
 import analytic_growth
@@ -23,6 +24,7 @@ import analytic_rates
 import analytic_report
 import analytic_server
 import analytic_tables
+import analytic_tpcds
 import article
 import clickbench
 import clickbench_data
@@ -32,6 +34,7 @@ import peer_process
 import report
 import ssb
 import ssb_data
+import tpcds
 import tpch
 from analytic_setup import AUTO, CLICKHOUSE, DUCKDB, LONG, OFF, THREADS, Setup
 from analytic_statement import Statement, difference, group_of, lookup
@@ -40,74 +43,59 @@ from peer_process import PeerFailure
 from private_server import PrivateServer
 
 NAME = "bench-analytic"  # of the server
-PARTS = ("clickbench", "ssb", "tpch", "article", "rates", "mixed", "growth", "server", "limits", "computed")
+PARTS = ("clickbench", "ssb", "tpch", "article", "rates", "mixed", "growth", "server", "limits", "computed", "tpcds")
 ROWS = 10_000_000
-LIMIT = 20        # seconds of a statement that the server evaluates, and of one of the peers
+LIMIT = 20        # seconds of a statement that the server evaluates, and of one of the peers; TPC-DS has its own
 AUTO_LIMIT = 120  # seconds, so that no statement keeps a run for ever
 REPEATS = 5       # warm runs at most
 SLOW_REPEATS = 1  # of what the server evaluates, and of the peers
 PEERS = ("MyISAM", "InnoDB")
-ARTICLE = "article"  # its schema
 ARTICLE_ORDER = {"q6": (1, 0)}
 
 
-class Analytic:
+def server_options(memory):
+    # Behind a start InnoDB would read its pages again, beside the cold statements.
+    return [f"--hailstone-memory-budget={memory}", "--default-time-zone=+00:00",
+            "--innodb-buffer-pool-load-at-startup=0", "--innodb-buffer-pool-dump-at-shutdown=0"]
+
+
+def duckdb_file(folder):
+    """Of its database, in a folder of its own."""
+    path = os.path.join(folder, "duckdb", "analytic.db")
+    os.mkdir(os.path.dirname(path))
+    return path
+
+
+class Analytic(analytic_tables.Loader):
     """The server, the libraries and what was measured of them."""
 
     def __init__(self, folder, duckdb, clickhouse, peers, innodb, limit):
         """`clickhouse`: None where it cannot be had. `peers`: the server's other engines, for every statement. `innodb`:
         it is among what is measured."""
-        self.folder = folder
-        self.duckdb, self.clickhouse = duckdb, clickhouse
-        self.libraries = [library for library in (duckdb, clickhouse) if library]
-        self.engines = ("HAILSTONE", *(PEERS if peers else ()))
+        libraries = [library for library in (duckdb, clickhouse) if library]
+        super().__init__(folder, duckdb, libraries, ("HAILSTONE", *(PEERS if peers else ())), report.Figures())
+        self.clickhouse = clickhouse
         self.limit = limit
-        self.figures = report.Figures()
         self.outcomes = {}     # statement -> what the engine says of it
         self.differences = []  # sentences
         self.refusals = {}     # statement -> why ClickHouse did not answer it
         self.left_paths = {}   # way of asking -> names of statements that the engine does not answer then
         self.groups = []
-        self._loaded = set()   # schemas
+        self.tpcds = None      # what was measured of it
         self.memory = compare.innodb_pool()
-        # Behind a start InnoDB would read its pages again, beside the cold statements.
-        self._options = [f"--hailstone-memory-budget={self.memory}", "--default-time-zone=+00:00",
-                         "--innodb-buffer-pool-load-at-startup=0", "--innodb-buffer-pool-dump-at-shutdown=0"]
+        self._options = server_options(self.memory)
         if innodb:
             self._options += [f"--innodb-buffer-pool-size={self.memory}", "--innodb-log-file-size=1G"]
         self.server = PrivateServer(NAME, *self._options)
         self.connection = self.server.connect()
-        self._database = os.path.join(folder, "duckdb", "analytic.db")
-        os.mkdir(os.path.dirname(self._database))
+        self._database = duckdb_file(folder)
         self.figures.versions["DuckDB"] = duckdb.open(self._database, self.memory)
         if clickhouse:
             self.figures.versions["ClickHouse"] = clickhouse.open(os.path.join(folder, "clickhouse"), self.memory)
         self.figures.versions["MariaDB"] = self.server.facts["version"]
 
-    def load(self, schema, sources, engines=None, libraries=None):
-        """Makes a schema's tables in each engine (in some, where only these are measured), unless they are there; `sources`:
-        (table, DuckDB's SQL for its rows)."""
-        if schema not in self._loaded:
-            self._loaded.add(schema)
-            analytic_tables.load(self, schema, sources, engines or self.engines, libraries or self.libraries)
-
-    def load_article(self, rows):
-        folder = os.path.join(self.folder, "article")
-        say(f"the article's tables, Big with {rows:,} rows …")
-        article.generate(folder, rows)
-        for engine in self.engines:
-            article.create_tables(self.connection, self._article_setup(engine))
-            for table in ("Small", "Big"):
-                article.load(self.connection, folder, table)
-        self.figures.add("rows-article.Big", "rows of Big", "all", rows)
-        for table in ("Small", "Big"):
-            for library in self.libraries:
-                library.load(ARTICLE, table, article.COLUMNS, os.path.join(folder, f"{table.lower()}.tsv"), "Hersteller")
-        shutil.rmtree(folder)
-
-    @staticmethod
-    def _article_setup(engine):
-        return article.Setup(Setup(engine).database(ARTICLE), engine, engine, "all" if engine == "HAILSTONE" else "")
+    def places(self):
+        return [(self.server, self.connection)]
 
     # --- statements
 
@@ -155,7 +143,7 @@ class Analytic:
             return self._ask_clickhouse(statement, setup)
         self.use(statement, setup)
         if statement.to_client:
-            return self._time(article.ask(self.server, self.connection, self._article_setup(setup.engine), statement))
+            return self._time(article.ask(self.server, self.connection, analytic_tables.article_setup(setup.engine), statement))
         return self._time(lambda: self.connection.execute(statement.sql))
 
     @staticmethod
@@ -186,16 +174,18 @@ class Analytic:
             raw = "\n".join("\t".join(row) for row in self.duckdb.rows(statement.schema, statement.sql)).encode()
         return [article.digest(statement, raw)]
 
-    def limit_of(self, setup):
+    def limit_of(self, setup, statement=None):
         """Seconds that a statement may take; None: as long as it takes."""
         if setup.engine == "DuckDB":  # whose answers are those that all others are compared with
             return None
-        return AUTO_LIMIT if setup in AUTO.values() else self.limit
+        if setup not in AUTO.values():
+            return self.limit
+        return statement.seconds if statement and statement.seconds else AUTO_LIMIT
 
     def use(self, statement, setup):
         """Makes the settings those of the setup, also for connections to come."""
         self.connection.execute(f"USE {setup.database(statement.schema)}")
-        self.connection.execute(f"SET SESSION max_statement_time = {self.limit_of(setup)}")
+        self.connection.execute(f"SET SESSION max_statement_time = {self.limit_of(setup, statement)}")
         for scope in ("GLOBAL", "SESSION"):
             self.connection.execute(f"SET {scope} hailstone_select_pushdown = {setup.pushdown}")
             self.connection.execute(f"SET {scope} hailstone_query_threads = {setup.threads}")
@@ -276,31 +266,44 @@ class Analytic:
 
 
 def article_group():
-    return group_of("The article's queries", "The statements are in [report.md](report.md).", ARTICLE, [
+    return group_of("The article's queries", "The statements are in [report.md](report.md).", analytic_tables.ARTICLE, [
         Statement(query.name, query.title, query.sql, order=ARTICLE_ORDER.get(query.name, ()), to_client=query.to_client)
         for query in article.QUERIES])
 
 
-def run_parts(parts, bench, rows, scale, seconds):
+def groups(parts, loader, rows, scale):
+    """Of each part whose statements have a table of the page: its group, once the tables are made."""
     if "clickbench" in parts or "mixed" in parts:
         say(f"hits: making {rows:,} rows …")
-        bench.load(clickbench.SCHEMA, [(clickbench.TABLE, clickbench_data.generator(rows))])
-        hits = clickbench.group(clickbench.find_values(rows, lambda query: bench.duckdb.rows(clickbench.SCHEMA, query)))
+        loader.load(clickbench.SCHEMA, [(clickbench.TABLE, clickbench_data.generator(rows))])
         if "clickbench" in parts:
-            bench.measure(hits)
+            yield hits(loader, rows)
     for benchmark in (ssb, tpch):
         if benchmark.SCHEMA in parts:
             say(f"{benchmark.GROUP.title}, scale {scale:g}: making the tables …")
-            bench.load(benchmark.SCHEMA, benchmark.sources(scale, bench.folder))
-            bench.measure(benchmark.GROUP)
+            loader.load(benchmark.SCHEMA, benchmark.sources(scale, loader.folder))
+            yield benchmark.GROUP
     if "article" in parts:
-        bench.load_article(rows)
-        bench.measure(article_group())
+        loader.load_article(rows)
+        yield article_group()
+    if "rates" in parts:
+        loader.load(analytic_rates.SCHEMA, analytic_rates.sources(rows))
+        yield analytic_rates.group(rows)
+
+
+def hits(loader, rows):
+    return clickbench.group(clickbench.find_values(rows, lambda query: loader.duckdb.rows(clickbench.SCHEMA, query)))
+
+
+def run_parts(parts, bench, arguments):
+    rows, scale = arguments.rows, arguments.scale
+    for group in groups(parts, bench, rows, scale):
+        bench.measure(group)
     if "rates" in parts:
         analytic_rates.measure(bench, rows)
     bench.measure_cold()
     if "mixed" in parts:
-        analytic_mixed.measure(bench, AUTO[2], hits.statements, seconds)
+        analytic_mixed.measure(bench, AUTO[2], hits(bench, rows).statements, arguments.seconds)
     if "growth" in parts:
         analytic_growth.measure(bench, scale)
     if "server" in parts:
@@ -309,18 +312,55 @@ def run_parts(parts, bench, rows, scale, seconds):
         analytic_limits.measure(bench)
     if "computed" in parts:
         analytic_computed.measure(bench)
+    if "tpcds" in parts:
+        bench.tpcds = analytic_tpcds.measure(bench, arguments.scale, arguments.limit or analytic_tpcds.LIMIT)
 
 
-def disk_needed(parts, rows, scale, peers):
-    """Bytes: of each row in all engines, and of the greatest table as text."""
+def disk_needed(parts, rows, scale, several):
+    """Bytes: of each row in all engines, and of the greatest table as text. `several`: other engines of the server, or another server, too."""
     size = 2_000_000_000
     if {"clickbench", "mixed", "article", "rates"} & {*parts}:
-        size += (1_500 + 700 * peers) * rows
+        size += (1_500 + 700 * several) * rows
     if {"ssb", "growth"} & {*parts}:
-        size += (400 + 500 * peers) * ssb_data.lines_of(scale)
+        size += (400 + 500 * several) * ssb_data.lines_of(scale)
     if {"tpch", "growth"} & {*parts}:
-        size += (700 + 700 * peers) * tpch.LINES * scale
+        size += (700 + 700 * several) * tpch.LINES * scale
+    if "tpcds" in parts:
+        size += (200 + 100 * several) * tpcds.ROWS * scale
     return size
+
+
+def write_page(parts, folder, duckdb, arguments):
+    if reason := peer_process.install_clickhouse():
+        say(f"ClickHouse is left out: {reason}")
+    with contextlib.nullcontext() if reason else peer_process.clickhouse() as clickhouse:
+        say("starting a private server …")
+        innodb = arguments.peers or bool({"server", "limits"} & {*parts})
+        bench = Analytic(folder, duckdb, clickhouse, arguments.peers, innodb, arguments.limit or LIMIT)
+        with bench.server:
+            run_parts(parts, bench, arguments)
+            bench.close()
+    analytic_report.write(arguments.output, bench, arguments.seconds)
+    say(f"written: {arguments.output}/analytic.md, analytic.csv, analytic.svg")
+    if bench.differences:
+        raise Failure("answers differ: " + "; ".join(bench.differences))
+
+
+def compare_builds(parts, folder, duckdb, arguments):
+    """--against."""
+    say("starting a private server of each build …")
+    memory = compare.innodb_pool()
+    duckdb.open(duckdb_file(folder), memory)
+    with contextlib.ExitStack() as servers:
+        builds = [servers.enter_context(build) for build in analytic_against.builds(arguments.against, NAME, server_options(memory))]
+        against = analytic_against.Against(folder, duckdb, builds, memory, arguments.limit or LIMIT)
+        for group in groups(parts, against, arguments.rows, arguments.scale):
+            against.measure(group)
+        for group in analytic_against.further_groups(parts, against, arguments.scale):
+            against.measure(group)
+    print(analytic_against.report_text(against))
+    if against.differences:
+        raise Failure("the builds' answers differ: " + "; ".join(against.differences))
 
 
 def main():
@@ -330,11 +370,12 @@ def main():
     parser.add_argument("--rows", type=int, default=ROWS)
     parser.add_argument("--scale", type=float, default=1)
     parser.add_argument("--peers", action="store_true")
-    parser.add_argument("--limit", type=int, default=LIMIT)
+    parser.add_argument("--limit", type=int)
     parser.add_argument("--seconds", type=int, default=analytic_mixed.SECONDS)
     parser.add_argument("--output", default=os.path.join(common.PROJECT, "bench/results"))
+    parser.add_argument("--against")
     arguments = parser.parse_args()
-    parts = arguments.part or PARTS
+    parts = arguments.part or (analytic_against.PARTS if arguments.against else PARTS)
     for part, least in (("tpch", tpch.LEAST_SCALE), ("growth", 10 * tpch.LEAST_SCALE)):
         if part in parts and arguments.scale < least:
             raise Failure(f"{part} needs a scale of at least {least:g}, as TPC-H's keys are not unique in smaller tables")
@@ -342,29 +383,19 @@ def main():
         raise Failure(f"DuckDB is missing, which makes the data: {reason}")
     if {"tpch", "growth", "server"} & {*parts} and (reason := peer_process.install_tpchgen()):
         raise Failure(f"tpchgen-cli is missing, which makes TPC-H's data: {reason}")
-    if reason := peer_process.install_clickhouse():
-        say(f"ClickHouse is left out: {reason}")
-    with peer_process.duckdb() as duckdb, contextlib.ExitStack() as others:
-        clickhouse = None if reason else others.enter_context(peer_process.clickhouse())
-        say("starting a private server …")
-        home = PrivateServer.existing(NAME).facts["home"]
-        folder = os.path.join(home, "bench-analytic-data")
+    if "tpcds" in parts and (reason := peer_process.install_tpcds()):
+        raise Failure(f"DuckDB's extension tpcds is missing, which makes TPC-DS's data: {reason}")
+    home = PrivateServer.existing(NAME).facts["home"]
+    folder = os.path.join(home, "bench-analytic-data")
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    os.chmod(folder, 0o755)
+    try:
+        common.need_disk(folder, disk_needed(parts, arguments.rows, arguments.scale, arguments.peers or bool(arguments.against)))
+        with peer_process.duckdb() as duckdb:
+            (compare_builds if arguments.against else write_page)(parts, folder, duckdb, arguments)
+    finally:
         shutil.rmtree(folder, ignore_errors=True)
-        os.makedirs(folder)
-        os.chmod(folder, 0o755)
-        try:
-            common.need_disk(folder, disk_needed(parts, arguments.rows, arguments.scale, arguments.peers))
-            innodb = arguments.peers or bool({"server", "limits"} & {*parts})
-            bench = Analytic(folder, duckdb, clickhouse, arguments.peers, innodb, arguments.limit)
-            with bench.server:
-                run_parts(parts, bench, arguments.rows, arguments.scale, arguments.seconds)
-                bench.close()
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-    analytic_report.write(arguments.output, bench, arguments.seconds)
-    say(f"written: {arguments.output}/analytic.md, analytic.csv, analytic.svg")
-    if bench.differences:
-        raise Failure("answers differ: " + "; ".join(bench.differences))
 
 
 if __name__ == "__main__":

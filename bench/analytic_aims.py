@@ -8,6 +8,7 @@ import analytic_growth
 import analytic_limits
 import analytic_rates
 import analytic_server
+import analytic_tpcds
 import article
 from analytic_setup import AUTO, OFF, THREADS
 from report import number
@@ -95,6 +96,9 @@ def aims(bench, ratio):
         yield _all(f"what only the server computes: AUTO at most {MOST_COMPUTED} times OFF's processor time",
                    [statement for statement in analytic_computed.STATEMENTS
                     if analytic_computed.to_off(figures, statement) > MOST_COMPUTED])
+    if bench.tpcds:
+        yield "TPC-DS: geometric mean at most DuckDB's", number(mean := analytic_tpcds.mean(bench)), mean <= 1
+        yield _all(f"… all end within {bench.tpcds.limit} s", analytic_tpcds.without_end(bench))
 
 
 def _both(values):

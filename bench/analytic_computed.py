@@ -2,7 +2,6 @@
 hailstone_select_pushdown cost beside OFF, where the server reads and computes by itself."""
 
 import math
-import time
 
 from analytic_setup import Setup
 from analytic_statement import Statement, difference
@@ -51,12 +50,7 @@ STATEMENTS = tuple(Statement(f"e{place}", title, sql, schema=SCHEMA) for place, 
 def measure(bench):
     """Of each statement the least processor time of some turns, in which all setups are asked."""
     say(f"what only the server computes: {ROWS:,} rows …")
-    bench.connection.execute("SET SESSION max_statement_time = 0")
-    bench.connection.execute(f"CREATE DATABASE {ON.database(SCHEMA)} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin")
-    bench.connection.execute(f"USE {ON.database(SCHEMA)}")
-    bench.connection.execute(f"CREATE TABLE t ({TABLE}) ENGINE=HAILSTONE")
-    bench.connection.execute(f"INSERT INTO t {VALUES}")
-    bench.connection.execute("ANALYZE TABLE t")
+    make_table(bench.connection)
     for statement in STATEMENTS:
         least, answers = dict.fromkeys(SETUPS, math.inf), {}
         for _ in range(TURNS):
@@ -71,13 +65,23 @@ def measure(bench):
             ", ".join(f"{setup.pushdown} {1000 * least[setup]:.1f} ms" for setup in SETUPS))
 
 
+def make_table(connection):
+    """In a database of its own."""
+    connection.execute("SET SESSION max_statement_time = 0")
+    connection.execute(f"CREATE DATABASE {ON.database(SCHEMA)} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin")
+    connection.execute(f"USE {ON.database(SCHEMA)}")
+    connection.execute(f"CREATE TABLE t ({TABLE}) ENGINE=HAILSTONE")
+    connection.execute(f"INSERT INTO t {VALUES}")
+    connection.execute("ANALYZE TABLE t")
+
+
 def _processor_time(bench, statement, setup):
     """(seconds of the server's process, the rows)."""
-    connection, clock = bench.connection, ~bench.server.pid << 3 | 2  # the clock of a process, as Linux numbers it
+    connection = bench.connection
     connection.execute(f"SET SESSION hailstone_select_pushdown = {setup.pushdown}, hailstone_query_threads = {setup.threads}")
-    begin = time.clock_gettime(clock)
+    begin = bench.server.cpu_seconds()
     rows = connection.execute(statement.sql)
-    return time.clock_gettime(clock) - begin, rows
+    return bench.server.cpu_seconds() - begin, rows
 
 
 def to_off(figures, statement, setup=AUTO):

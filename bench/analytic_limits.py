@@ -2,7 +2,6 @@
 of them. What hailstone_select_pushdown=AUTO takes of each, beside ON, OFF and InnoDB."""
 
 import math
-import time
 
 from analytic_setup import Setup
 from analytic_statement import Statement, difference
@@ -98,7 +97,7 @@ def measure(bench):
     """Of each statement the least processor time of some turns, in which all setups are asked."""
     say(f"limits: {ORDERS:,} orders, {LINES:,} lines …")
     for setup in (AUTO, INNODB):
-        _make_tables(bench.connection, setup)
+        make_tables(bench.connection, setup)
     for statement in STATEMENTS:
         least, answers, runs, turns = dict.fromkeys(SETUPS, math.inf), {}, {}, TURNS
         for setup in SETUPS:
@@ -116,7 +115,8 @@ def measure(bench):
             ", ".join(f"{NAMES[setup]} {1000 * least[setup]:.3f}" for setup in SETUPS))
 
 
-def _make_tables(connection, setup):
+def make_tables(connection, setup):
+    """In a database of their own."""
     connection.execute("SET SESSION max_statement_time = 0")
     connection.execute(f"CREATE DATABASE {setup.database(SCHEMA)} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin")
     connection.execute(f"USE {setup.database(SCHEMA)}")
@@ -128,14 +128,14 @@ def _make_tables(connection, setup):
 
 def _processor_time(bench, statement, setup, runs):
     """(seconds of the server's processes for a run, the rows)."""
-    connection, clock = bench.connection, ~bench.server.pid << 3 | 2  # the clock of a process, as Linux numbers it
+    connection = bench.connection
     connection.execute(f"USE {setup.database(SCHEMA)}")
     connection.execute(f"SET SESSION hailstone_select_pushdown = {setup.pushdown}, hailstone_query_threads = {setup.threads}")
     connection.execute(statement.sql)  # so that what another setup did before it is of no matter
-    begin = time.clock_gettime(clock)
+    begin = bench.server.cpu_seconds()
     for _ in range(runs):
         rows = connection.execute(statement.sql)
-    return (time.clock_gettime(clock) - begin) / runs, rows
+    return (bench.server.cpu_seconds() - begin) / runs, rows
 
 
 def to_best(figures, statement):

@@ -55,10 +55,14 @@ def group(rows):
                   "SELECT COUNT(*), SUM(a.packed + b.packed) FROM numbers a JOIN numbers b ON a.plain = b.plain")))
 
 
+def sources(rows):
+    """The table with DuckDB's SQL for its rows."""
+    return [(TABLE, generator(rows))]
+
+
 def measure(bench, rows):
+    """What the machine's memory gives, and the statements, which have been measured, with little memory."""
     measured = group(rows)
-    bench.load(SCHEMA, [(TABLE, generator(rows))])
-    bench.measure(measured)
     say("what the machine's memory gives …")
     for threads in THREADS:
         bench.figures.add(MEMORY, "bytes read of memory, GB/s", threads_of(threads), _memory_rate(threads))

@@ -15,6 +15,7 @@ import analytic_mixed
 import analytic_plot
 import analytic_rates
 import analytic_server
+import analytic_tpcds
 import report
 from analytic_setup import AUTO, CLICKHOUSE, DUCKDB, LONG, OFF, THREADS, Setup, threads_of
 
@@ -66,7 +67,7 @@ class Page:
             sections.append(self._cold())
         further = [analytic_rates.section(self._bench), analytic_growth.section(self._bench), analytic_server.section(self._bench)]
         sections += [self._loads(), self._mixed(), *further, analytic_limits.section(self._bench),
-                     analytic_computed.section(self._bench)]
+                     analytic_computed.section(self._bench), analytic_tpcds.section(self._bench)]
         if self._measured or any(further) or self._bench.differences:
             sections.append(self._answers())
         if aims := list(analytic_aims.aims(self._bench, self.ratio)):

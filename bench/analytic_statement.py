@@ -16,6 +16,7 @@ class Statement:
     limit: int = 0           # rows at most; 0: all
     offset: bool = False     # the rows begin behind some that are left out
     to_client: bool = False  # the rows themselves are the answer, and the time includes sending them
+    seconds: int = 0         # that the server may take with AUTO; 0: as many as any statement
     schema: str = ""         # where its tables are: a database for each of the server's engines, one of each library
 
     @property

@@ -5,9 +5,7 @@ import os
 import common
 import draws
 import duckdb
-from peer_worker import serve
-
-FORMAT = "(format csv, delimiter '\t', header false, quote '', escape '', nullstr '\\N')"
+from peer_worker import TEXT, serve
 
 
 class Worker:
@@ -22,19 +20,21 @@ class Worker:
         self._path = path
         self._connection = duckdb.connect(path)
         self._connection.execute(f"SET memory_limit = '{memory}B'")
+        # As MariaDB orders NULLs.
+        self._connection.execute("SET default_null_order = 'nulls_first_on_asc_last_on_desc'")
         draws.prepare(self._connection.execute)
         return duckdb.__version__
 
     def write(self, query, path):
         """Rows of a query into a file, as LOAD DATA reads it."""
-        self._connection.execute(f"COPY ({query}) TO '{path}' {FORMAT}")
+        self._connection.execute(f"COPY ({query}) TO '{path}' {TEXT}")
 
     def load(self, schema, table, columns, path, _order=""):
         """Seconds. The rows stay in the file's order."""
         self._connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
         self._use(schema)
         self._connection.execute(f"CREATE TABLE {table} ({', '.join(f'{name} {kind}' for name, kind in columns)})")
-        seconds, _ = common.timed(lambda: self._connection.execute(f"COPY {table} FROM '{path}' {FORMAT}"))
+        seconds, _ = common.timed(lambda: self._connection.execute(f"COPY {table} FROM '{path}' {TEXT}"))
         return seconds
 
     def size(self):

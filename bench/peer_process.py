@@ -1,4 +1,4 @@
-"""DuckDB and ClickHouse in processes and a Python environment of their own: the environment is made, a process asked."""
+"""DuckDB and ClickHouse in processes and Python environments of their own: an environment is made, a process asked."""
 
 import os
 import pickle
@@ -9,19 +9,22 @@ import common
 from common import Failure, say
 
 ENVIRONMENT = f"{common.PROJECT}/build/bench-python"
+TPCDS_ENVIRONMENT = f"{common.PROJECT}/build/tpcds-python"  # as the extension is bound to one version of DuckDB
 PROGRAM = f"{ENVIRONMENT}/bin/python"
+TPCDS_PROGRAM = f"{TPCDS_ENVIRONMENT}/bin/python"
 TPCHGEN = f"{ENVIRONMENT}/bin/tpchgen-cli"
 
 
-def install(title, package, *probe):
+def install(title, package, *probe, environment=ENVIRONMENT):
     """A package in a Python environment of its own under build/; None, or why it is missing. `probe`: a command that
     succeeds once it is there; without it the package is imported."""
+    program = f"{environment}/bin/python"
     try:
-        if not os.path.exists(PROGRAM):
-            common.run([sys.executable, "-m", "venv", ENVIRONMENT], "python3 -m venv")
-        if not _succeeds(probe or (PROGRAM, "-c", f"import {package}")):
+        if not os.path.exists(program):
+            common.run([sys.executable, "-m", "venv", environment], "python3 -m venv")
+        if not _succeeds(probe or (program, "-c", f"import {package}")):
             say(f"installing {title} …")
-            common.run([PROGRAM, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", package],
+            common.run([program, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", package],
                        f"pip install {package}")
     except Failure as failure:
         return str(failure).splitlines()[-1]
@@ -49,6 +52,12 @@ def install_tpchgen():
     return install("tpchgen-cli", "tpchgen-cli==4.0.0", TPCHGEN, "--version")
 
 
+def install_tpcds():
+    """DuckDB and its extension tpcds, of the last version that the package index has both of."""
+    return install("DuckDB's extension tpcds", "duckdb-extension-tpcds==1.5.5", TPCDS_PROGRAM, "-c", "import duckdb, duckdb_extension_tpcds",
+                   environment=TPCDS_ENVIRONMENT)
+
+
 class PeerFailure(Failure):
     """The peer has refused what it was asked, and can be asked again."""
 
@@ -56,9 +65,9 @@ class PeerFailure(Failure):
 class Peer:
     """Each method of the worker's object is one of this class. The process, and what it keeps in memory, end with it."""
 
-    def __init__(self, title, worker):
+    def __init__(self, title, worker, program=PROGRAM):
         self.title = title
-        self._process = subprocess.Popen([PROGRAM, "-B", f"{common.PROJECT}/bench/{worker}"],
+        self._process = subprocess.Popen([program, "-B", f"{common.PROJECT}/bench/{worker}"],
                                          stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def __getattr__(self, method):
@@ -89,3 +98,7 @@ def duckdb():
 
 def clickhouse():
     return Peer("ClickHouse", "clickhouse_worker.py")
+
+
+def tpcds():
+    return Peer("DuckDB's TPC-DS", "tpcds_worker.py", TPCDS_PROGRAM)

@@ -5,6 +5,9 @@ import sys
 
 from common import Failure
 
+# Of DuckDB's COPY: a file as LOAD DATA reads it.
+TEXT = "(format csv, delimiter '\t', header false, quote '', escape '', nullstr '\\N')"
+
 
 def serve(worker, *errors):
     """`errors`: what the peer's library raises."""

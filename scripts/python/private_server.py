@@ -14,8 +14,10 @@ from program import PROJECT, Failure, run
 class PrivateServer:
     """A private mariadbd with the plugin, in a folder of its own that goes away with it, unless it is to be kept."""
 
-    def __init__(self, name, *options):
+    def __init__(self, name, *options, plugin=None):
+        """`plugin`: the folder of another build's plugin."""
         self._name = name
+        self._plugin = plugin
         self._kept = False
         self._log_read = 0
         self._control("remove")
@@ -26,6 +28,7 @@ class PrivateServer:
         """The server of that name as it was left: with its data or none, running or not."""
         server = cls.__new__(cls)
         server._name = name
+        server._plugin = None
         server._kept = True
         server._log_read = 0
         server._note(server._control("facts"))
@@ -43,7 +46,8 @@ class PrivateServer:
     def start_and_kill(self, seconds, *options):
         """Starts it and kills it so many seconds later, ready or not."""
         start = subprocess.Popen([f"{PROJECT}/scripts/private-server", "start", self._name, *options],
-                                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                 env=self._environment())
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline or not _processes_with(f"--datadir={self.facts['data']}"):
             if start.poll() not in (None, 0):
@@ -94,8 +98,12 @@ class PrivateServer:
         self._control("remove")
 
     def _control(self, action, *options):
-        output = run([f"{PROJECT}/scripts/private-server", action, self._name, *options], f"the server '{self._name}'")
+        output = run([f"{PROJECT}/scripts/private-server", action, self._name, *options], f"the server '{self._name}'",
+                     environment=self._environment())
         return dict(line.split("=", 1) for line in output.splitlines() if "=" in line)
+
+    def _environment(self):
+        return {**os.environ, "HAILSTONE_PLUGIN": self._plugin} if self._plugin else None
 
     def __enter__(self):
         return self
@@ -137,9 +145,7 @@ class PrivateServer:
 
     def cpu_seconds(self):
         """Processor time that the process has taken."""
-        with open(f"/proc/{self.pid}/stat", encoding="ascii", errors="replace") as stat:
-            fields = stat.read().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return time.clock_gettime(~self.pid << 3 | 2)  # the clock of a process, as Linux numbers it
 
 
 def _command_line(pid):

@@ -18,9 +18,9 @@ def say(text):
     print(f"[{time.monotonic() - _START:6.1f} s] {text}", flush=True)
 
 
-def run(arguments, what, read=""):
+def run(arguments, what, read="", environment=None):
     """Runs a program that reads `read`; returns its standard output. What it says elsewhere matters only when it fails."""
-    result = subprocess.run(arguments, input=read, capture_output=True, text=True)
+    result = subprocess.run(arguments, input=read, capture_output=True, text=True, env=environment)
     if result.returncode != 0:
         said = (result.stderr or result.stdout).strip()
         raise Failure(f"{what} failed: {said[-2000:]}")
