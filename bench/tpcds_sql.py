@@ -16,6 +16,7 @@
 An order without NULLS FIRST is MariaDB's where DuckDB is told so: default_null_order.
 """
 
+import itertools
 import re
 
 _TOKEN = re.compile(r"""
@@ -27,6 +28,7 @@ _FUNCTIONS = {"abs", "avg", "cast", "coalesce", "concat", "count", "decimal", "g
 _AGGREGATES = {"avg", "count", "max", "min", "stddev_samp", "sum"}
 _CLAUSES = ("SELECT", "FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT")
 _SETS = ("UNION", "INTERSECT", "EXCEPT")
+_OPERATORS = ("AND", "AS", "BETWEEN", "DATE", "IN", "IS", "LIKE", "NOT", "NULL", "OR")  # of conditions
 
 
 class Parens(list):
@@ -99,6 +101,18 @@ def order_of(sql, names):
         elif text in selected:
             places.append(selected.index(text))
     return tuple(places)
+
+
+def conditions_of(sql):
+    """How many conditions of its blocks compare one column with constants, and are joined with others by AND."""
+    counter = itertools.count()
+    _without_conditions(parse(sql), set(), counter)
+    return next(counter)
+
+
+def without_conditions(sql, numbers):
+    """The query without those of these conditions, counted from 0."""
+    return render(_without_conditions(parse(sql), numbers, itertools.count()))
 
 
 # --- the rules
@@ -245,6 +259,45 @@ def _rolled_by_hand(clauses, keys):
             block["GROUP"] = ["GROUP", "BY", *_with_commas([[key] for key in keys[:count]])]
         blocks += ["UNION", "ALL", *_joined([], block)] if blocks else _joined([], block)
     return {"SELECT": outer.pop("SELECT"), "FROM": ["FROM", Parens(blocks), "AS", "rolled_up"], **outer}
+
+
+# --- conditions
+
+def _without_conditions(nodes, numbers, counter):
+    done, place = type(nodes)(), 0
+    while place < len(nodes):
+        node = nodes[place]
+        place += 1
+        if not _is(node, "WHERE"):
+            done.append(_without_conditions(node, numbers, counter) if isinstance(node, Parens) else node)
+            continue
+        end = next((end for end in range(place, len(nodes)) if _is(nodes[end], *_CLAUSES, *_SETS)), len(nodes))
+        kept = [_without_conditions(condition, numbers, counter) for condition in _conditions(nodes[place:end])
+                if not (_is_of_constants(condition) and next(counter) in numbers)]
+        for condition in kept:
+            done += ["WHERE" if condition is kept[0] else "AND", *condition]
+        place = end
+    return done
+
+
+def _conditions(nodes):
+    """What AND joins."""
+    if any(_is(node, "OR") for node in nodes):
+        return [nodes]
+    parts, between = [[]], False
+    for node in nodes:
+        if _is(node, "AND") and not between:
+            parts.append([])
+            continue
+        between = _is(node, "BETWEEN") or (between and not _is(node, "AND"))
+        parts[-1].append(node)
+    return parts
+
+
+def _is_of_constants(condition):
+    words = list(_flat(condition))
+    columns = [word for word in words if _is_name(word) and word.lower() not in _FUNCTIONS and not _is(word, *_OPERATORS)]
+    return len(columns) == 1 and any(word[0] == "'" or word[0].isdigit() for word in words)
 
 
 # --- lists of nodes
